@@ -32,7 +32,7 @@ def measure(bench, names):
     file, app, flow = store_of(bench, rows)
     with served(file) as (client, _, _):
         counted(client, flow, rows, result)
-        wait("laid out", lambda: asked(file, "SELECT count(*) FROM response_blocks") * BLOCK_ROWS > rows * 0.99)
+        wait("indexed", lambda: asked(file, "SELECT count(*) FROM response_blocks") * BLOCK_ROWS > rows * 0.99)
     # The server builds a block only ten minutes after it was created, too long to wait here.
     asked(file, "UPDATE response_blocks SET since = 0")
     with served(file) as (client, url, pid):
@@ -44,7 +44,7 @@ def measure(bench, names):
             values, given_up = times_ms(client, ask(path))
             result["figures"].append({"name": title, "unit": "ms", "values": values})
             if given_up:
-                result["complaints"].append(f"{title}: the service gave up")
+                result["complaints"].append(f"{title}: the request timed out")
         summary = contestants.admin_request("GET", f"/flows/{flow}/summary")
         result["figures"].append({"name": "summary", "unit": "ms", "values": times_ms(client, summary)[0]})
         result["figures"].append({"name": "memory", "unit": "MiB", "values": [resident(pid)["VmHWM"]]})

@@ -89,7 +89,7 @@ def ask(one, result):
         values, given_up = times_ms(client, request)
         result["figures"].append({"name": f"page, {title}", "unit": "ms", "values": values})
         if given_up:
-            result["notes"].append(f"page, {title}: the service gave up, and its time is that of giving up")
+            result["notes"].append(f"page, {title}: the request timed out; the time shown is the timeout")
     summary = contestants.admin_request("GET", f"{flow}/summary")
     if client.send(summary)[0] == 404:
         result["notes"].append("summary: this build has none")

@@ -32,8 +32,8 @@ def measure(bench, names):
             found.append(f"{name}: wrong replies or lost connections")
         # A server that cannot sustain half of its peak was not measured at half load.
         if valid and statistics.median(map(load.rate, valid)) < 0.9 * half:
-            found.append(f"{name}: half of the peak is {half:,.0f} a second, and it was not kept")
+            found.append(f"{name}: half of the peak is {half:,.0f} per second, which it could not sustain")
         least, most = (sum(each[key] for each in loads) for key in ("stored", "storedAtMost"))
         if stored is not None and not least <= stored <= most:
-            found.append(f"{name}: {least:,} to {most:,} should be stored, and {stored:,} are")
+            found.append(f"{name}: {stored:,} are stored instead of {least:,} to {most:,}")
     return {"connections": CONNECTIONS, "figures": figures, "complaints": found}

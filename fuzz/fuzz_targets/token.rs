@@ -1,8 +1,10 @@
-//! Any bytes as a token, by the way that every transport takes: `Engine::identify` of an app that enforces.
+//! Any bytes as a token, through `Engine::identify` (as every transport does) for an app that
+//! enforces identity tokens.
 //!
-//! The first byte says what the rest is: a token as it stands; a header and claims that are signed with the
-//! right key, so that what comes after the signature is reached as well; or changes to a good token. Nothing may
-//! panic. Nobody may be let in by what was not signed, and whoever is let in must be the one that the claims name.
+//! The first byte selects what the rest is: a raw token; a header and claims that are signed with
+//! the right key, so that the checks after the signature are reached, too; or changes to a valid
+//! token. Nothing may panic, no unsigned token may be accepted, and an accepted token must be for
+//! the user in its claims.
 
 #![no_main]
 
@@ -21,11 +23,11 @@ use sluice_flow::time::Timestamp;
 use sluice_store::sqlite::{self, SqliteStore};
 use tokio::runtime::Runtime;
 
-/// 2026-11-15T02:00:00Z, always, so that a finding is found again.
+/// 2026-11-15T02:00:00Z, fixed, so that findings are reproducible.
 const NOW_SECONDS: i64 = 1_794_708_000;
-/// Where the header ends and the claims begin, in what is to be signed.
+/// Separates the header from the claims in the input to sign.
 const BETWEEN: char = '\n';
-/// What stands for the app's id in claims, which cannot know it.
+/// The placeholder for the app's id in claims, since the id differs in each run.
 const APP: &str = "APP";
 
 struct Gate {
@@ -81,13 +83,13 @@ fn signed(key: &hmac::Key, header: &str, claims: &str) -> String {
 }
 
 impl Gate {
-    /// Who is let in by this text.
+    /// The user that this token is accepted for.
     fn enter(&self, text: &str) -> Option<String> {
         let checked = self.engine.identify(&self.app, Presented::Token(text));
         self.runtime.block_on(checked).ok().flatten().map(|claims| claims.user_id)
     }
 
-    /// Signed with the right key: whoever is let in is who the claims name, and they name this app.
+    /// Signed with the right key: if accepted, the claims must name this user and this app.
     fn check_signed(&self, text: &str) {
         let (header, claims) = text.split_once(BETWEEN).unwrap_or((text, ""));
         let claims = claims.replace(APP, &self.app_id);
@@ -103,7 +105,7 @@ impl Gate {
         assert!(seconds("exp") - seconds("iat") <= 3600.001);
     }
 
-    /// A good token of which bytes are replaced: pairs of a place and what is put there.
+    /// A valid token with some bytes replaced: each change is a position (two bytes) and a value.
     fn check_changed(&self, changes: &[u8]) {
         let mut bytes = self.good.clone().into_bytes();
         for change in changes.chunks_exact(3) {

@@ -195,7 +195,7 @@ test("a chart is downloaded as SVG and as PNG", async () => {
   assert.equal(read.elements, 0);
   assert.deepEqual(read.picture, read.drawn.map((length) => 2 * length));
   assert.deepEqual(read.corner, [255, 255, 255, 255]);
-  assert.ok(read.hasBars, "the bars are in the picture in the light colour");
+  assert.ok(read.hasBars, "the image must contain the bars in the light colour");
 });
 
 test("the page is printed as a report with every table", async () => {
@@ -212,7 +212,7 @@ test("the page is printed as a report with every table", async () => {
   // The second table of a score repeats the first, and is omitted.
   const tables = page.locator(".result details.chart-table:not(.result-side *)");
   const count = await tables.count();
-  assert.equal(count, FEEDBACK.questions.length, "one for the responses over time and for each question but the text");
+  assert.equal(count, FEEDBACK.questions.length, "one for the responses over time and one per question except the text");
   for (const table of await tables.locator("table").all()) assert.ok(await table.isVisible(), await table.textContent());
   await page.emulateMedia({ media: null });
   const open = () => tables.evaluateAll((all) => all.filter((details) => details.open).length);

@@ -33,7 +33,7 @@ async function copied(page, button) {
   await button.click();
   return until(async () => {
     const text = await page.evaluate(() => navigator.clipboard.readText());
-    assert.notEqual(text, "", "nothing is copied");
+    assert.notEqual(text, "", "nothing was copied");
     return text;
   });
 }

@@ -23,7 +23,7 @@ for (const script of [true, false]) {
   test(`an invitation is opened, then used, then completed (${script ? "with" : "without"} script)`, async () => {
     const { flow, state, path } = await invite();
     await fetch(world.address(path));
-    assert.equal(await state(), "sent", "fetching the page notes nothing");
+    assert.equal(await state(), "sent", "fetching the page must not change the state");
     const page = await world.visit(path, { script });
     if (script) await page.waitForLoadState("networkidle");
     await walk(page, [["nps", "9"], ["name", "Ada"]], { send: false });

@@ -62,7 +62,7 @@ for (const [where, more] of [["userinfo", {}], ["the ID token", { conformIdToken
       const cookies = await page.context().cookies(world.server.url);
       const session = cookies.find(({ name }) => name === "__Host-sluice");
       assert.ok(session.secure && session.httpOnly && session.sameSite === "Lax");
-      assert.ok(!cookies.some(({ name }) => name === "__Host-sluice-oidc"), "the question is used up");
+      assert.ok(!cookies.some(({ name }) => name === "__Host-sluice-oidc"), "the cookie of the request must be removed");
       const { items } = await world.server.admin("GET", "/users");
       assert.equal(items.find(({ email }) => email === "ann@mail.example").hasOpenId, true);
 

@@ -128,5 +128,5 @@ test("the colour and the logo of the app are shown, the logo in its own style", 
     return [backgroundColor, color];
   });
   assert.equal(button[0], "rgb(255, 212, 0)");
-  assert.match(button[1], /^rgb\((0, 0, 0|[0-3]?\d, [0-3]?\d, [0-3]?\d)\)$/, "dark words on a light colour");
+  assert.match(button[1], /^rgb\((0, 0, 0|[0-3]?\d, [0-3]?\d, [0-3]?\d)\)$/, "dark text on a light colour");
 });

@@ -31,7 +31,7 @@ test("no user input runs as a script on any page of the console", async () => {
     const path = queue.shift();
     if (seen.has(path)) continue;
     seen.add(path);
-    assert.ok(seen.size <= PAGES_MAX, "there is no end to the pages");
+    assert.ok(seen.size <= PAGES_MAX, "too many pages");
     const reply = await page.goto(world.address(path)).catch((error) => {
       // A download, not a page.
       if (/Download is starting/.test(String(error))) return null;
@@ -47,7 +47,7 @@ test("no user input runs as a script on any page of the console", async () => {
       links: [...document.querySelectorAll("a[href]")].map((link) => link.href),
     }));
     assert.equal(found.pwned, undefined, `${path} ran a script`);
-    assert.equal(found.planted, 0, `${path} has an element that was typed`);
+    assert.equal(found.planted, 0, `${path} has an element from user input`);
     assert.equal(found.handlers, false, `${path} has a handler in an attribute`);
     shown += found.has ? 1 : 0;
     for (const href of found.links) {
@@ -56,7 +56,7 @@ test("no user input runs as a script on any page of the console", async () => {
       queue.push(shortened(url));
     }
   }
-  assert.ok(shown > 15, `only ${shown} of ${seen.size} pages showed what was typed`);
+  assert.ok(shown > 15, `only ${shown} of ${seen.size} pages showed the user input`);
   // Replies of 4xx or 5xx are not recorded; all other faults would be here.
   assert.deepEqual(world.takeFaults(), []);
 });

@@ -121,7 +121,7 @@ test("a token is accepted only from the host, not from any other window", async 
   const post = (token) => frames[0].postMessage({ type: "sluice:token", token }, "*");
   await page.frame("other").evaluate((token) => parent.frames[0].postMessage({ type: "sluice:token", token }, "*"), sign(flow));
   await main.evaluate(() => window.delivered.then(() => null));
-  assert.equal(asked, 0, "nothing is asked for with it");
+  assert.equal(asked, 0, "no request may use it");
   assert.equal(await main.getAttribute("data-state"), "token");
   await page.evaluate(post, sign(flow));
   await page.frameLocator("iframe >> nth=0").locator("main[data-state=asking]").waitFor();

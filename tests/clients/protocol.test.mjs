@@ -1,8 +1,8 @@
-// Sluice against the real @trpc/server: each request goes to both, and the replies must mean the same.
+// Sluice compared with the real @trpc/server: each request goes to both, and the replies must be equivalent.
 //
-// Compared are the status, `Vary` (Sluice may name more), `Allow`, the framing of the body, and of each call whether it
-// has a result or which error. Where Sluice differs on purpose, protocol-deviations.json says why and how; whatever is
-// listed there must still differ in that way.
+// Compared are the status, `Vary` (Sluice may list more), `Allow`, the framing of the body, and the result or error of
+// each call. Where Sluice differs deliberately, protocol-deviations.json states why and how; a listed exchange must
+// still differ in that way.
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -20,9 +20,9 @@ const definition = {
   title: "Compared",
   questions: [{ id: "q1", type: "shortText", prompt: "One?", required: true }],
 };
-/** Errors whose text is the protocol's own, and not of a validator or of a JSON parser. */
+/** Errors whose message comes from the protocol, not from a validator or a JSON parser. */
 const OWN_TEXTS = new Set(["NOT_FOUND", "METHOD_NOT_SUPPORTED", "UNSUPPORTED_MEDIA_TYPE"]);
-/** Stands for the input in the list of exchanges until the server is there. */
+/** A placeholder for the input, to list the exchanges before the server has started. */
 const UNKNOWN_INPUT = "{}";
 
 let server, sluice, input;
@@ -52,7 +52,7 @@ for (const major of [11, 10]) {
     );
     const all = exchanges(UNKNOWN_INPUT).filter(({ majors }) => majors.includes(major));
     const names = new Set(all.map(({ name }) => name));
-    test("no two exchanges have one name, and each deviation has an exchange", () => {
+    test("exchange names are unique, and each deviation has an exchange", () => {
       assert.equal(names.size, all.length);
       assert.deepEqual([...listed.keys()].filter((name) => !names.has(name)), []);
     });

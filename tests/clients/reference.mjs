@@ -1,7 +1,7 @@
 // A real @trpc/server with the one procedure that Sluice has, to compare replies with.
 //
-// It takes the same input as Sluice, as far as the transport can tell: an object with the required fields. What Sluice
-// judges beyond that (the flow, the answers) is no matter of the protocol.
+// Its input check is minimal: an object with a flowVersionId. What else Sluice validates (the flow, the answers) is not
+// part of the protocol.
 
 import { once } from "node:events";
 
@@ -10,14 +10,14 @@ const MAJORS = {
   11: () => import("./v11/reference.mjs"),
 };
 
-/** Starts the server of a major version; gives its port and a way to stop it. */
+/** Starts the server of a major version; returns its port and a function to stop it. */
 export async function startReference(major) {
   const { initTRPC, createHTTPServer } = await MAJORS[major]();
   const t = initTRPC.create();
   const submit = t.procedure.input(checked).mutation(() => ({ success: true }));
   const router = t.router({ response: t.router({ submit }) });
   const made = createHTTPServer({ router });
-  // Version 10 wraps the server of Node.js.
+  // Version 10 wraps the Node.js server.
   const server = made.server ?? made;
   server.listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -1,4 +1,4 @@
-// One HTTP exchange over a plain socket, byte for byte as a test wants it, and what its body means in tRPC.
+// One HTTP exchange over a plain socket, with full control over its bytes, and the tRPC envelopes in its body.
 
 import { connect } from "node:net";
 
@@ -8,9 +8,9 @@ const END = "\r\n\r\n";
 /**
  * Sends a request and reads the reply until the server closes the connection.
  *
- * `prefix` stands before the path of the request. A request has `method`, `path`, `headers` (a list of pairs), `body` (text,
- * bytes, or null), and at need `http` (the version), `chunked`, `splitAt` (bytes of the body that are sent first) and
- * `expects` (the body is sent once the server asks for it).
+ * `prefix` is prepended to the path. A request has `method`, `path`, `headers` (a list of pairs), `body` (text, bytes,
+ * or null), and optionally `http` (the version), `chunked`, `splitAt` (the number of body bytes to send first) and
+ * `expects` (send the body only after `100 Continue`).
  */
 export async function exchange(port, prefix, request) {
   const body = request.body == null ? null : Buffer.from(request.body);
@@ -92,7 +92,7 @@ export function envelopesOf(body) {
     if (head !== undefined && Object.values(head).every(isReference)) {
       return { framing: "jsonl", items: fromJsonl(head, rest.map((line) => JSON.parse(line))) };
     }
-    // Version 10 sends one object, a line for each call as it is done.
+    // Version 10 sends one object, with one line per call as it completes.
     return { framing: "stream", items: inOrder(JSON.parse(body)) };
   }
   const value = JSON.parse(body);
@@ -109,10 +109,10 @@ function parsed(text) {
   }
 }
 
-/** The values of an object whose keys are positions. */
+/** The values of an object with indexes as keys, in order. */
 const inOrder = (object) => Object.keys(object).sort((a, b) => a - b).map((key) => object[key]);
 
-/** In JSON Lines a value is `[[data], [key, kind, chunk]…]`: what comes later replaces the key, or all of it. */
+/** In JSON Lines a value is `[[data], [key, kind, chunk]…]`: the chunk replaces the key, or the whole value. */
 const isReference = (value) => Array.isArray(value) && Array.isArray(value[0]);
 
 function fromJsonl(head, lines) {

@@ -23,7 +23,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
     OpenApiRouter::default().routes(routes!(create, list)).routes(routes!(get, update))
 }
 
-/// An app to be made.
+/// A new app.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, expecting = "an object")]
 #[schema(example = json!({"name": "Acme"}))]
@@ -32,7 +32,7 @@ struct NewApp {
     name: String,
 }
 
-/// What to change of an app; what is absent stays.
+/// Changes to an app; absent fields stay as they are.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "an object")]
 #[schema(example = json!({"allowedOrigins": ["https://app.example.com"], "graceWindowSeconds": 3600}))]
@@ -44,19 +44,19 @@ struct AppPatch {
     #[schema(schema_with = schema::identity_verification, required = false)]
     identity_verification: Option<IdentityVerification>,
     /// Origins that browsers may call the public API from and that may embed flows, at most 100;
-    /// empty means any. `https://*.example.com` stands for every host below `example.com`; schemes
+    /// empty means any. `https://*.example.com` matches every host below `example.com`; schemes
     /// of apps such as `capacitor://localhost` are allowed. Stored in lower case, without a default
     /// port or a trailing slash.
     #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false)]
     allowed_origins: Option<Vec<String>>,
-    /// How long a superseded version still takes responses, 0 to 31,622,400; null for the default
-    /// of 86,400.
+    /// How many seconds a superseded version still accepts responses, 0 to 31,622,400; null for
+    /// the default of 86,400.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<u32>, required = false)]
     grace_window_seconds: Option<Option<GraceSeconds>>,
-    /// How many days responses are kept, 1 to 36,525, with all that is kept beside them; null for
-    /// ever. What is older is deleted by the server within about an hour.
+    /// How many days responses and the data stored with them are kept, 1 to 36,525; null keeps them
+    /// permanently. The server deletes older ones within about an hour.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<u32>, required = false)]
     retention_days: Option<Option<RetentionDays>>,
@@ -76,7 +76,7 @@ struct AppPatch {
     limits: Option<Option<LimitsPatch>>,
 }
 
-/// What to change of an app's limits; what is absent stays, null goes back to the server's limit.
+/// Changes to an app's limits; absent fields stay, null restores the server's limit.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "an object")]
 #[schema(example = json!({"callsPerSecond": 100, "bytesPerDay": null}))]
@@ -101,13 +101,13 @@ struct Limits {
     bytes_per_day: Option<u64>,
 }
 
-/// What to change of an app's hosted pages; what is absent stays, null goes back to the default.
+/// Changes to an app's hosted pages; absent fields stay, null restores the default.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "an object")]
 #[schema(example = json!({"accentColor": "#0a7d4f", "spamProtection": true}))]
 struct HostedPatch {
-    /// The colour of buttons and marks, such as `#0a7d4f`. Texts upon it are black or white,
-    /// whichever is read more easily.
+    /// The colour of buttons and marks, such as `#0a7d4f`. Text on it is black or white, whichever
+    /// has more contrast.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<String>, required = false)]
     accent_color: Option<Option<String>>,
@@ -115,8 +115,8 @@ struct HostedPatch {
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<String>, required = false)]
     logo: Option<Option<String>>,
-    /// Whether a form that is sent within two seconds, or with a field filled in that people do not
-    /// see, is shown again to be sent once more.
+    /// Whether suspected bots must send again: a form sent within two seconds, or with a hidden
+    /// field filled in, is shown once more.
     #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false)]
     spam_protection: Option<bool>,
@@ -158,7 +158,7 @@ struct App {
     allowed_origins: Vec<String>,
     #[schema(required = true)]
     grace_window_seconds: Option<u32>,
-    /// Null where responses are kept for ever.
+    /// Null if responses are kept permanently.
     #[schema(required = true)]
     retention_days: Option<u32>,
     #[schema(required = true)]
@@ -249,9 +249,9 @@ async fn get(
 
 /// Change an app
 ///
-/// What is absent stays as it is; `graceWindowSeconds: null` and `tokenLifetimeSeconds: null` go
-/// back to the default, and `retentionDays: null` keeps responses for ever. Of `hosted` and
-/// `limits`, too, what is absent stays.
+/// Absent fields stay as they are; `graceWindowSeconds: null` and `tokenLifetimeSeconds: null`
+/// restore the default, and `retentionDays: null` keeps responses permanently. Absent fields of
+/// `hosted` and `limits` stay, too.
 #[utoipa::path(
     patch, path = "/apps/{appId}", operation_id = "updateApp", tag = "Apps",
     security(("adminToken" = ["write"])),

@@ -54,16 +54,16 @@ struct AuditEntry {
     audit_id: AuditId,
     #[schema(value_type = String, format = DateTime)]
     at: Timestamp,
-    /// Null for what belongs to the whole instance.
+    /// Null for entries of the whole instance.
     #[schema(value_type = Option<String>, required = true)]
     app_id: Option<AppId>,
-    /// The `tokenId`, or a word for what is no stored token, such as `environment`.
+    /// The `tokenId`, or a name for anything but a stored token, such as `environment`.
     actor: String,
-    /// A word such as `flow.published`.
+    /// A name such as `flow.published`.
     action: String,
     /// The id of what was changed.
     subject: String,
-    /// The particulars.
+    /// Details of the change.
     #[schema(value_type = Object)]
     detail: Box<RawValue>,
 }

@@ -1,4 +1,4 @@
-//! Who is calling: `Authorization: Bearer <admin token>`, asked before anything else.
+//! Authentication: `Authorization: Bearer <admin token>`, checked before anything else.
 //!
 //! Failed attempts are limited by client address (a /64 for IPv6). Only failures count, so a valid
 //! token is never refused because of what others behind the same proxy send. Failed authentication
@@ -21,7 +21,7 @@ use super::reply::{self, Refused};
 /// Failed attempts per minute from one address.
 const FAILURES_PER_MINUTE: u32 = 30;
 
-/// The holder of the token that the request bears.
+/// The holder of the token that the request carries.
 #[derive(Clone)]
 pub(super) struct Caller(pub(super) Actor);
 
@@ -76,7 +76,7 @@ pub(super) async fn authenticate(
     response
 }
 
-/// What the log records of a failed attempt.
+/// What the log records about a failed attempt.
 struct Attempt {
     address: Option<IpAddr>,
     route: String,
@@ -89,11 +89,11 @@ impl Attempt {
             Refused::TokenInvalid => {
                 tracing::warn!(%address, %route, "admin API: authentication failed: invalid token");
             }
-            // Anybody can send any number of these, so the log does not keep them by default.
+            // Anyone can send any number of these, so they are not logged by default.
             Refused::TokenMissing => {
                 tracing::debug!(%address, %route, "admin API: authentication failed: no token");
             }
-            // The attempts before it are in the log.
+            // The failed attempts before it are in the log.
             Refused::TooManyAttempts(_) => {
                 tracing::debug!(%address, %route, "admin API: too many attempts");
             }
@@ -111,7 +111,7 @@ impl Attempt {
     }
 }
 
-/// The method and the route template, so that no id of a request is logged.
+/// The method and the route template, so that no ids are logged.
 fn route_of(request: &Request) -> String {
     let path = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
     format!("{} {}", request.method(), path.unwrap_or("(no route)"))

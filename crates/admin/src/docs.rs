@@ -1,7 +1,7 @@
-//! The API's readable page at `/docs`, made from the OpenAPI document at start.
+//! The API reference page at `/docs`, rendered from the OpenAPI document at start.
 //!
-//! One page without script: it is searched with the browser's own search and links to every
-//! operation. It asks nobody else for anything; its policy would not let it.
+//! One page without scripts: the browser's search finds everything, and it links to every
+//! operation. It loads nothing from other origins; its content security policy forbids it.
 
 mod example;
 mod operation;
@@ -36,7 +36,7 @@ fn guarded(body: impl IntoResponse) -> Response {
         (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),
         (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
         (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
-        // A new release may say something else under the same address.
+        // A new release may change the content at the same address.
         (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
     ];
     (headers, body).into_response()
@@ -73,7 +73,8 @@ fn brand(version: &str) -> Markup {
     html! { p.brand { a href="#main" { "Sluice" } " " span.version { (version) } } }
 }
 
-/// Shown twice, never both: folded on top of a narrow page, open beside a wide one.
+/// Rendered twice, and only one is visible: folded at the top of a narrow page, open beside a wide
+/// one.
 fn contents(tags: &[Value], operations: &[Operation<'_>]) -> Markup {
     html! {
         ul {
@@ -109,7 +110,7 @@ fn introduction() -> Markup {
     html! {
         h1 { "Sluice API" }
         p.lead {
-            "Publish surveys, forms and messages; take responses to them, durably. "
+            "Publish surveys, forms and messages, and collect responses durably. "
             "For programs: " a href="/openapi.json" { "OpenAPI 3.1" } " and the "
             a href="/schemas/definition.json" { "JSON Schema of a definition" } "."
         }
@@ -118,18 +119,18 @@ fn introduction() -> Markup {
             p {
                 "A client resolves the latest version of a flow, fetches its snapshot, and submits "
                 "answers to it. The key in the path is publishable: it grants these calls, nothing "
-                "else. Where a submission is refused as no longer accepted, resolve again first."
+                "else. If a submission is refused as no longer accepted, resolve again first."
             }
             pre { code { (THREE_CALLS) } }
         }
         section #rules {
             h2 { "Rules of the admin API" }
             ul {
-                li { (prose("Send `Authorization: Bearer <admin token>`. Each operation names the scope that it needs; `admin` holds every other scope, `write` holds `read`. What belongs to an app that the token is not for answers 404.")) }
+                li { (prose("Send `Authorization: Bearer <admin token>`. Each operation names the scope that it needs; `admin` holds every other scope, `write` holds `read`. Resources of an app that the token does not cover return 404.")) }
                 li { (prose("Bodies are JSON of at most 1 MiB. Unknown fields and query parameters are refused, so that a typo is not lost.")) }
                 li { (prose("Errors are `application/problem+json` with a `code`; 422 lists every fault in `errors`, each with its JSON Pointer.")) }
-                li { (prose("Lists are `{items, next}`. Send `next` as `after` for the next page; it is null where the list ends.")) }
-                li { (prose("Times are RFC 3339 in UTC with milliseconds. Windows begin with their start and end before their end.")) }
+                li { (prose("Lists are `{items, next}`. Send `next` as `after` for the next page; it is null at the end of the list.")) }
+                li { (prose("Times are RFC 3339 in UTC with milliseconds. A window includes its start and excludes its end.")) }
             }
         }
     }
@@ -161,7 +162,7 @@ fn text<'a>(value: &'a Value, member: &str) -> &'a str {
     value[member].as_str().unwrap_or_default()
 }
 
-/// Text of a description: what stands between backticks is code, an empty line parts paragraphs.
+/// The text of a description: text in backticks is code, an empty line separates paragraphs.
 fn prose(description: &str) -> Markup {
     html! {
         @for (index, part) in description.split('`').enumerate() {

@@ -1,4 +1,4 @@
-//! The draft of a flow: saved as sent, with all that still keeps it from being published.
+//! The draft of a flow: saved as sent, with the faults that prevent publishing.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ struct Draft {
     /// As it was sent.
     #[schema(value_type = Object)]
     definition: Value,
-    /// What keeps it from being published; none means that it can be.
+    /// What prevents publishing; an empty list means that it can be published.
     faults: Vec<FaultOut>,
 }
 
@@ -71,8 +71,9 @@ async fn get(
 
 /// Save the draft
 ///
-/// The body is a definition (`/schemas/definition.json`). It may still have faults: they are told,
-/// and only a publish insists. After a publish this opens a new draft.
+/// The body is a definition (`/schemas/definition.json`). It may still have faults: they are
+/// returned, and only publishing requires that there are none. After a publish this opens a new
+/// draft.
 #[utoipa::path(
     put, path = "/flows/{flowId}/draft", operation_id = "putDraft", tag = "Drafts",
     security(("adminToken" = ["write"])),

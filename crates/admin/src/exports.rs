@@ -23,7 +23,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
     OpenApiRouter::default().routes(routes!(export))
 }
 
-/// Which responses, and as what.
+/// Which responses, and in which format.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -43,11 +43,10 @@ struct ExportQuery {
     /// Only those received before this time.
     #[param(value_type = Option<String>, format = DateTime)]
     to: Option<Timestamp>,
-    /// Only those whose respondent decided so.
+    /// Only those with this decision of the respondent.
     #[param(schema_with = schema::admission, required = false)]
     admission: Option<Admission>,
-    /// Only those in whose texts every one of these words occurs; the case of letters does not
-    /// matter.
+    /// Only those whose texts contain all of these words, ignoring case.
     search: Option<String>,
 }
 
@@ -67,9 +66,9 @@ fn headings<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Headings, D::E
 
 /// Export the responses of a flow
 ///
-/// Over all its versions, oldest first, sent while it is made. The filters are those of the list.
-/// `X-Total-Count` says how many responses there will be, where that is known. A reply that is cut
-/// off is not whole: ask again. The audit log keeps that it was exported.
+/// Over all its versions, oldest first, streamed as it is generated. The filters are those of the
+/// list. `X-Total-Count` is the number of responses, if it is known. A reply that is cut off is
+/// incomplete: ask again. The audit log records the export.
 #[utoipa::path(
     get, path = "/flows/{flowId}/export", operation_id = "exportResponses", tag = "Responses",
     security(("adminToken" = ["export"])),

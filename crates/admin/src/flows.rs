@@ -1,4 +1,4 @@
-//! Flows: what is asked, over all its versions.
+//! Flows: surveys, forms and messages.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
     OpenApiRouter::default().routes(routes!(create, list)).routes(routes!(get, update, archive))
 }
 
-/// A flow to be made.
+/// A new flow.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, expecting = "an object")]
 #[schema(example = json!({
@@ -47,8 +47,8 @@ struct NewFlow {
 }
 
 impl NewFlow {
-    /// Reads a body. What the engine would say of the definition is told along with other faults,
-    /// which would keep it from being asked.
+    /// Reads a body. If other members are faulty, the engine never checks the definition, so its
+    /// type is checked here and reported with them.
     fn read(body: Value) -> AdminResult<Self> {
         let is_wrong = body.get("definition").is_some_and(|definition| !definition.is_object());
         pointer::read(body).map_err(|mut faults| {
@@ -61,7 +61,7 @@ impl NewFlow {
     }
 }
 
-/// What to change of a flow; what is absent stays. None of it needs a publish.
+/// Changes to a flow; absent fields stay as they are. None of them requires publishing.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "an object")]
 #[schema(example = json!({
@@ -75,7 +75,8 @@ struct FlowPatch {
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = LiveWindow, required = false)]
     live_window: Option<Window>,
-    /// How long a superseded version still takes responses, 0 to 31,622,400; null for the app's.
+    /// How many seconds a superseded version still accepts responses, 0 to 31,622,400; null for
+    /// the app's setting.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<u32>, required = false)]
     grace_window_seconds: Option<Option<GraceSeconds>>,
@@ -105,7 +106,7 @@ struct Flow {
     /// What an author edits; null after a publish, until the next edit.
     #[schema(required = true)]
     draft: Option<DraftRef>,
-    /// The version that new respondents get; null where none is published.
+    /// The version that new respondents get; null if none is published.
     #[schema(required = true)]
     published: Option<PublishedRef>,
     live_window: LiveWindow,
@@ -134,7 +135,7 @@ struct PublishedRef {
     published_at: Option<Timestamp>,
 }
 
-/// When responses are taken: from `startsAt` on, until before `endsAt`. Null is open.
+/// When responses are accepted: from `startsAt`, and before `endsAt`. Null means no limit.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct LiveWindow {

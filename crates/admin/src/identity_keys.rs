@@ -1,4 +1,4 @@
-//! Keys for identity tokens, and what the checks of tokens came to.
+//! Keys for identity tokens, and the counts of token checks.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
         .routes(routes!(report))
 }
 
-/// A key to be made: a secret (`hs256`), a public key (`publicKey` with `pem` or `jwk`), or the
+/// A new key: a secret (`hs256`), a public key (`publicKey` with `pem` or `jwk`), or the
 /// address of a set of keys (`jwks` with `url`).
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, expecting = "an object")]
@@ -41,14 +41,13 @@ struct NewKey {
     jwk: Option<serde_json::Value>,
     /// An https address that answers with a JWK set.
     url: Option<String>,
-    /// The name that tokens call the key by, 1 to 128 visible ASCII characters; made up where it is
-    /// absent.
+    /// The key ID in tokens, 1 to 128 visible ASCII characters; generated if it is absent.
     kid: Option<String>,
-    /// The `iss` that tokens under this key must bear.
+    /// The `iss` that tokens with this key must have.
     issuer: Option<String>,
 }
 
-/// A key; the secret is told when it is made and never again.
+/// A key; its secret is returned only once, when the key is made.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = IdentityKey, example = json!({
@@ -59,14 +58,14 @@ struct Key {
     kid: String,
     #[schema(schema_with = schema::identity_key_kind)]
     r#type: IdentityKeyKind,
-    /// What its tokens are signed by; absent for a set of keys and for a revoked public key.
+    /// The signing algorithm of its tokens; absent for a key set and for a revoked public key.
     #[schema(required = true)]
     algorithm: Option<String>,
     #[schema(required = true)]
     url: Option<String>,
     #[schema(required = true)]
     issuer: Option<String>,
-    /// The signing secret, in the reply to its making only. Its bytes are those of this text.
+    /// The signing secret, only in the reply that creates it. Its bytes are those of this text.
     #[serde(skip_serializing_if = "Option::is_none")]
     secret: Option<String>,
     #[schema(value_type = String, format = DateTime)]
@@ -99,8 +98,8 @@ struct Keys {
     items: Vec<Key>,
 }
 
-/// What the checks of an app's tokens came to, in the process that answers, since it first checked
-/// one.
+/// The results of checking an app's tokens, counted in the process that answers since its first
+/// check.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(example = json!({
@@ -120,9 +119,9 @@ struct VerificationCounts {
     invalid: u64,
     /// Submissions whose identities contradict their token.
     mismatch: u64,
-    /// Requests for which no keys could be had.
+    /// Requests for which the keys were unavailable.
     unavailable: u64,
-    /// Invalid tokens by the rule that they broke.
+    /// Invalid tokens by the rule that they violate.
     invalid_by: BTreeMap<&'static str, u64>,
 }
 
@@ -223,9 +222,9 @@ async fn revoke(
     reply::done()
 }
 
-/// Count what the checks of tokens came to
+/// Count the results of token checks
 ///
-/// Of the process that answers; over all nodes, sum `sluice_identity_token_checks_total` of
+/// For the process that answers; to sum over all nodes, use `sluice_identity_token_checks_total` of
 /// `/metrics`.
 #[utoipa::path(
     get, path = "/apps/{appId}/identity-verification", operation_id = "getIdentityVerification", tag = "Identity",

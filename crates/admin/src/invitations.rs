@@ -1,4 +1,4 @@
-//! Invitations: a flow assigned to people, one by one or a file of them.
+//! Invitations: a flow assigned to people, one at a time or from a file.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
     OpenApiRouter::default().routes(routes!(create, list)).routes(routes!(get, revoke))
 }
 
-/// Somebody to be invited.
+/// A person to invite.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "an object")]
 #[schema(as = NewInvitation, example = json!({
@@ -40,7 +40,7 @@ struct Invite {
     expires_at: Option<Timestamp>,
 }
 
-/// What a person is known by.
+/// An identity of a person.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, expecting = "an object with type and value")]
 #[schema(as = InvitedIdentity)]
@@ -50,7 +50,7 @@ struct Identity {
     value: String,
 }
 
-/// How people are invited.
+/// Options for inviting people.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -72,7 +72,7 @@ enum Duplicates {
     Allow,
 }
 
-/// A query parameter that is a word.
+/// A query parameter that is `true` or `false`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum YesNo {
@@ -102,18 +102,18 @@ impl From<Duplicates> for sluice_engine::Duplicates {
     "openedAt": null, "completedAt": null, "revokedAt": null, "responseId": null
 }))]
 pub(super) struct Invitation {
-    /// Null while the invitation is open, for a token without the scope `write`: it is the key of
-    /// the link.
+    /// Null while the invitation is open, for a token without the scope `write`: it is the secret
+    /// of the link.
     #[schema(value_type = Option<String>, required = true)]
     flow_assignment_id: Option<AssignmentId>,
     #[schema(value_type = String)]
     flow_id: FlowId,
-    /// Empty where the person was erased.
+    /// Empty if the person was erased.
     identities: Vec<Identity>,
     #[schema(schema_with = schema::invitation_state)]
     state: InvitationState,
-    /// The personal link, with which one can answer in the person's place. Null where
-    /// `flowAssignmentId` is.
+    /// The personal link; anyone who has it can answer as the person. Null if `flowAssignmentId` is
+    /// null.
     #[schema(required = true)]
     link: Option<String>,
     #[schema(value_type = String, format = DateTime)]
@@ -123,12 +123,12 @@ pub(super) struct Invitation {
     /// The day on which its page was opened.
     #[schema(value_type = Option<String>, format = DateTime, required = true)]
     opened_at: Option<Timestamp>,
-    /// When its response was stored; the day alone where the respondent did not agree to be known.
+    /// When its response was stored; only the day if the respondent did not agree to be linked.
     #[schema(value_type = Option<String>, format = DateTime, required = true)]
     completed_at: Option<Timestamp>,
     #[schema(value_type = Option<String>, format = DateTime, required = true)]
     revoked_at: Option<Timestamp>,
-    /// Its response, where the respondent agreed to be known.
+    /// Its response, if the respondent agreed to be linked.
     #[schema(value_type = Option<String>, required = true)]
     response_id: Option<ResponseId>,
     #[serde(skip)]
@@ -160,7 +160,7 @@ impl From<sluice_engine::Invitation> for Invitation {
     }
 }
 
-/// What came of a file.
+/// The result of importing a file.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(example = json!({"created": 120, "skipped": 3}))]
 struct Imported {
@@ -174,8 +174,8 @@ struct Imported {
 ///
 /// One as JSON; or many as `text/csv`, whose first line names the columns `userId`, `email` and
 /// `expiresAt`, any of them and in any order: at most 50,000 people and 16 MiB. Either all are
-/// invited or, where any line is at fault, none; every fault is told, as `/` and the number of its
-/// line. With `Accept: text/csv` the reply to a file has every person with id and link.
+/// invited or, if any line has a fault, none; every fault is listed, with `/` and the number of its
+/// line. With `Accept: text/csv` the reply to a file lists every person with id and link.
 #[utoipa::path(
     post, path = "/flows/{flowId}/invitations", operation_id = "createInvitations", tag = "Invitations",
     security(("adminToken" = ["write"])),
@@ -235,7 +235,7 @@ struct InvitationQuery {
     #[serde(default, deserialize_with = "cursor")]
     #[param(value_type = Option<String>)]
     after: Option<InvitationCursor>,
-    /// Only those that are this now.
+    /// Only those in this state now.
     #[param(schema_with = schema::invitation_state, required = false)]
     state: Option<InvitationState>,
 }
@@ -244,7 +244,7 @@ struct InvitationQuery {
 #[derive(Debug, Serialize, ToSchema)]
 struct Invitations {
     items: Vec<Invitation>,
-    /// The `after` of the next page; null where the list ends.
+    /// The `after` of the next page; null at the end of the list.
     #[schema(required = true)]
     next: Option<String>,
     /// How many of the flow's invitations are in each state; on the first page only.
@@ -252,7 +252,7 @@ struct Invitations {
     counts: Option<Counts>,
 }
 
-/// How many invitations there are in each state.
+/// The number of invitations in each state.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = InvitationCounts)]
 struct Counts {
@@ -272,8 +272,8 @@ impl From<InvitationCounts> for Counts {
 
 /// List the invitations to a flow
 ///
-/// In the order they were made. What an invitation is now is derived when it is asked for. The
-/// links of open invitations are shown to tokens with the scope `write`, which could make others.
+/// In the order they were made. The state of an invitation is computed when it is read. The links
+/// of open invitations are shown only to tokens with the scope `write`, which could make new ones.
 #[utoipa::path(
     get, path = "/flows/{flowId}/invitations", operation_id = "listInvitations", tag = "Invitations",
     security(("adminToken" = ["read"])),
@@ -323,7 +323,7 @@ async fn get(
 
 /// Withdraw an invitation
 ///
-/// Its link takes no response from now on. Withdrawing it again changes nothing.
+/// Its link accepts no response from now on. Withdrawing it again changes nothing.
 #[utoipa::path(
     delete, path = "/invitations/{flowAssignmentId}", operation_id = "revokeInvitation", tag = "Invitations",
     security(("adminToken" = ["write"])),

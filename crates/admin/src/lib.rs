@@ -1,13 +1,13 @@
 //! The admin API: apps, keys, flows, versions, responses, respondents, tokens, users and the audit
 //! log over HTTP.
 //!
-//! A resource is whole in one file: what comes in, what goes out, handlers, routes. A handler takes
-//! a request, calls one use case of the engine, and wraps what comes back; it holds no rule. Who
-//! may do what is the engine's to decide; that there is a caller at all is [`auth`]'s, in front of
-//! every route, so that no handler can forget it. Each route is registered together with its
-//! documentation, so that none can be missing from the OpenAPI document.
+//! Each resource is complete in one file: request types, reply types, handlers, routes. A handler
+//! parses a request, calls one use case of the engine, and wraps the result; it contains no rules.
+//! The engine decides who may do what; [`auth`] authenticates the caller before every route, so
+//! that no handler can forget it. Each route is registered together with its documentation, so that
+//! none can be missing from the OpenAPI document.
 //!
-//! Deliberately absent: CORS. An admin token does not belong into a browser of another origin.
+//! Deliberately absent: CORS. An admin token does not belong in a browser on another origin.
 
 mod apps;
 mod audit;
@@ -43,7 +43,7 @@ use utoipa_axum::router::OpenApiRouter;
 
 pub use reply::Problem;
 
-/// Where the routes are to be nested; the OpenAPI document says it, too.
+/// Where the routes are nested; also stated in the OpenAPI document.
 pub const BASE: &str = "/api/admin/v1";
 
 /// Every route of the admin API, relative to [`BASE`].
@@ -57,7 +57,7 @@ pub fn router(engine: Arc<Engine>, proxies: Proxies) -> Router {
         .with_state(engine)
 }
 
-/// The routes with what the OpenAPI document says of each.
+/// The routes with their OpenAPI documentation.
 pub fn documented() -> OpenApiRouter<Arc<Engine>> {
     OpenApiRouter::default()
         .merge(apps::routes())

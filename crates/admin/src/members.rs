@@ -1,4 +1,4 @@
-//! The people of an app: who can get at it, by which role. Roles are given and taken with the
+//! The people of an app: who has access to it, and with which role. Roles are changed through the
 //! users.
 
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
     OpenApiRouter::default().routes(routes!(list))
 }
 
-/// Somebody who can get at an app.
+/// A person with access to an app.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(example = json!({
@@ -33,13 +33,13 @@ struct Member {
     user_id: UserId,
     email: String,
     name: String,
-    /// The role in this app alone: `viewer`, `editor` or `owner`; null where there is none.
+    /// The role in this app alone: `viewer`, `editor` or `owner`; null if there is none.
     #[schema(value_type = Option<String>, required = true)]
     role: Option<Role>,
-    /// The role in all apps; null where there is none.
+    /// The role in all apps; null if there is none.
     #[schema(value_type = Option<String>, required = true)]
     role_in_all: Option<Role>,
-    /// Whoever is disabled cannot sign in.
+    /// A disabled user cannot sign in.
     disabled: bool,
 }
 
@@ -58,7 +58,7 @@ impl From<sluice_engine::people::Member> for Member {
 
 /// List the people of an app
 ///
-/// Whoever has a role in it or in all apps, in the order they were made, disabled ones included.
+/// Everyone with a role in it or in all apps, in the order they were made, disabled ones included.
 #[utoipa::path(
     get, path = "/apps/{appId}/members", operation_id = "listMembers", tag = "Users",
     security(("adminToken" = ["admin"])),

@@ -1,8 +1,9 @@
-//! The OpenAPI 3.1 document of the whole service, made from the code, and where it is served.
+//! The OpenAPI 3.1 document of the whole service, generated from the code, and the routes that
+//! serve it.
 //!
 //! The admin API's part comes from the routes themselves, so that none can be missing; the public
-//! API's three calls are described in [`public`]. The document is made once, at start. Deliberately
-//! absent: the grammar of definitions, which has a JSON Schema of its own beside this document.
+//! API's three calls are described in [`public`]. The document is generated once, at start.
+//! Deliberately absent: the grammar of definitions, which has a separate JSON Schema.
 
 mod public;
 
@@ -19,7 +20,7 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 
 use crate::docs;
 
-/// Serves `/openapi.json`, `/schemas/definition.json`, and the readable page at `/docs`.
+/// Serves `/openapi.json`, `/schemas/definition.json`, and the reference page at `/docs`.
 pub fn router() -> Router {
     let document = document();
     let definition = sluice_flow::definition::json_schema();
@@ -29,14 +30,14 @@ pub fn router() -> Router {
         .route("/schemas/definition.json", constant(pretty(definition), "application/schema+json"))
 }
 
-/// The document as a value, for the router and for those who want to check it.
+/// The document as a value, for the router and for tests.
 pub fn document() -> OpenApi {
     let (_, routes) = crate::documented().split_for_parts();
     let mut document = Described::openapi().nest(crate::BASE, routes);
     let token = HttpBuilder::new()
         .scheme(HttpAuthScheme::Bearer)
         .description(Some(
-            "An admin token. What an operation needs of its scopes stands beside the operation; \
+            "An admin token. Each operation names the scope that it needs; \
              `admin` holds every other scope, `write` holds `read`.",
         ))
         .build();
@@ -49,7 +50,7 @@ pub fn document() -> OpenApi {
 #[openapi(
     info(
         title = "Sluice",
-        description = "Publish surveys, forms and messages, and take responses to them, durably.\n\n\
+        description = "Publish surveys, forms and messages, and collect responses durably.\n\n\
             The public API needs a publishable key in its path; the admin API needs an admin token.",
         license(name = "Apache-2.0", identifier = "Apache-2.0"),
     ),
@@ -60,12 +61,12 @@ pub fn document() -> OpenApi {
         (name = "Public API", description = "Resolve a published flow, fetch its snapshot, submit answers."),
         (name = "Apps", description = "Tenants, each with its own keys and flows."),
         (name = "Keys", description = "Publishable keys of an app; several may be active, so that they can be rotated."),
-        (name = "Identity", description = "Keys for identity tokens, and what the checks of tokens came to."),
-        (name = "Flows", description = "What is asked, over all its versions."),
-        (name = "Drafts", description = "What an author edits. The body is a definition, as `/schemas/definition.json` says."),
+        (name = "Identity", description = "Keys for identity tokens, and the counts of token checks."),
+        (name = "Flows", description = "Surveys, forms and messages."),
+        (name = "Drafts", description = "What an author edits. The body is a definition (`/schemas/definition.json`)."),
         (name = "Versions", description = "Publishing, rollback and withdrawal."),
         (name = "Responses", description = "What was submitted and stored."),
-        (name = "Respondents", description = "Who admitted to be known, and how they are forgotten."),
+        (name = "Respondents", description = "Profiles that responses are linked to; export and erase them."),
         (name = "Invitations", description = "Flows assigned to people, each with a personal link that counts once."),
         (name = "Tokens", description = "Admin tokens, with scopes and for one app or all."),
         (name = "Users", description = "People who sign in to the console, each with roles in one app or in all."),
@@ -75,11 +76,11 @@ pub fn document() -> OpenApi {
 struct Described;
 
 fn pretty(value: &impl Serialize) -> Bytes {
-    // Both documents are JSON through and through.
+    // Both documents always serialise as JSON.
     serde_json::to_vec_pretty(value).unwrap_or_default().into()
 }
 
-/// A route whose answer never changes while the process runs.
+/// A route whose reply never changes while the process runs.
 fn constant(body: Bytes, media_type: &'static str) -> axum::routing::MethodRouter {
     get(move || std::future::ready(unchanging(body.clone(), media_type)))
 }
@@ -87,7 +88,7 @@ fn constant(body: Bytes, media_type: &'static str) -> axum::routing::MethodRoute
 fn unchanging(body: Bytes, media_type: &'static str) -> Response {
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static(media_type)),
-        // A new release may say something else under the same address.
+        // A new release may change the content at the same address.
         (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
     ];
     (headers, body).into_response()

@@ -1,4 +1,5 @@
-//! Lists in pages. A cursor is the id of the last item, so that it stays good while the list grows.
+//! Paginated lists. A cursor is the id of the last item, so that it stays valid while the list
+//! grows.
 
 use std::str::FromStr;
 
@@ -8,16 +9,16 @@ use utoipa::openapi::schema::{ObjectBuilder, Type};
 use utoipa::openapi::{Object, Required};
 use utoipa::{IntoParams, ToSchema};
 
-/// The longest page, and the page where none is asked for, in items.
+/// The largest page, which is also the default, in items.
 const LIMIT_MAX: usize = 1000;
 const LIMIT_DEFAULT: usize = 50;
 
-/// How many items a page has.
+/// The number of items of a page.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limit(usize);
 
 impl Limit {
-    /// One more than asked for: whether it is there says whether the list goes on.
+    /// One more than requested: if it exists, the list continues.
     pub(super) fn and_one(self) -> usize {
         self.0 + 1
     }
@@ -47,7 +48,7 @@ impl<'de> Deserialize<'de> for Limit {
     }
 }
 
-/// Which page: so many, after the one before.
+/// Selects a page: the number of items, and the cursor to start after.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, bound(deserialize = "T: FromStr"))]
 pub(super) struct PageQuery<T> {
@@ -57,7 +58,7 @@ pub(super) struct PageQuery<T> {
     pub(super) after: Option<T>,
 }
 
-// By hand, because the derived one would ask that every kind of cursor has a schema of its own.
+// Written by hand, because the derived one would require a schema for every cursor type.
 impl<T> IntoParams for PageQuery<T> {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
         let text = ObjectBuilder::new().schema_type(Type::String).build();
@@ -78,7 +79,7 @@ fn parameter(name: &str, description: &str, schema: Object) -> Parameter {
         .build()
 }
 
-/// Reads a cursor from its text.
+/// Parses a cursor.
 pub(super) fn cursor<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,
@@ -104,13 +105,13 @@ pub(super) fn limit_schema() -> Object {
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct List<T> {
     pub(super) items: Vec<T>,
-    /// The `after` of the next page; null where the list ends.
+    /// The `after` of the next page; null at the end of the list.
     #[schema(required = true)]
     pub(super) next: Option<String>,
 }
 
 impl<T> List<T> {
-    /// A page of what was found with [`Limit::and_one`].
+    /// A page of items that were read with [`Limit::and_one`].
     pub(super) fn of(mut items: Vec<T>, limit: Limit, cursor: impl Fn(&T) -> String) -> Self {
         let goes_on = items.len() > limit.0;
         items.truncate(limit.0);

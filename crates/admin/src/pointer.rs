@@ -1,8 +1,9 @@
-//! Reads JSON as a type, and says with a JSON Pointer (RFC 6901) where it is not one.
+//! Deserialises JSON, and reports faults with their JSON Pointers (RFC 6901).
 //!
-//! The types say what is allowed (`derive(Deserialize)`, unknown fields denied); this deserialiser
-//! over a parsed value only adds the place, and words that an author understands. After a fault it
-//! reads on without the member at fault, so that all members at fault are told at once.
+//! The types define what is allowed (`derive(Deserialize)`, unknown fields denied); this
+//! deserialiser over a parsed value only adds the pointer, and messages that an author understands.
+//! After a fault it continues without the faulty member, so that it reports all faulty members
+//! together.
 
 use std::fmt;
 
@@ -15,10 +16,10 @@ use serde::forward_to_deserialize_any;
 use serde_json::Value;
 use sluice_flow::definition::Fault;
 
-/// How the message about a field that should not be there begins.
+/// The start of the message about an unknown field.
 pub(super) const UNKNOWN: &str = "is not known here";
 
-/// Reads a value, or gives every fault of its members.
+/// Reads a value, or returns the faults of all its members.
 pub(super) fn read<T: DeserializeOwned>(mut value: Value) -> Result<T, Vec<Fault>> {
     let mut faults = Vec::new();
     let mut removed = Vec::new();
@@ -30,7 +31,7 @@ pub(super) fn read<T: DeserializeOwned>(mut value: Value) -> Result<T, Vec<Fault
         };
         let member = error.path.last().cloned();
         if member.as_ref().is_some_and(|member| removed.contains(member)) {
-            // It is missing only because it was taken out.
+            // It is missing only because it was removed below.
             return Err(faults);
         }
         faults.push(error.into());
@@ -44,12 +45,12 @@ pub(super) fn read<T: DeserializeOwned>(mut value: Value) -> Result<T, Vec<Fault
     }
 }
 
-/// The pointer to a member of the whole.
+/// The pointer to a member of the top-level object.
 pub(super) fn to_member(name: &str) -> String {
     format!("/{}", name.replace('~', "~0").replace('/', "~1"))
 }
 
-/// A fault on its way up: the path grows from its end.
+/// A fault while it propagates upwards: each level appends to the path.
 #[derive(Debug)]
 struct Misread {
     path: Vec<String>,
@@ -112,7 +113,7 @@ fn allowed(expected: &dyn Expected) -> String {
     match expected.to_string().as_str() {
         "u32" => format!("a whole number from 0 to {}", u32::MAX),
         "a sequence" => "an array".to_owned(),
-        // What serde says of a type that has no words of its own.
+        // serde's default text for a type without an `expecting` text.
         other if other.starts_with("struct ") => "an object".to_owned(),
         other => other.to_owned(),
     }
@@ -166,7 +167,7 @@ impl<'de> Deserializer<'de> for Reader<'de> {
         visitor.visit_newtype_struct(self)
     }
 
-    /// Derived code would take an array of the fields' values, too; nobody means that.
+    /// Derived code would also accept an array of the fields' values, which is never intended.
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         _: &'static str,
@@ -281,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_is_read() {
+    fn a_valid_value_is_read() {
         let value = json!({"someName": "x", "list": [1], "inner": {"on": true}, "word": "right"});
         let inner = Some(Inner { on: true });
         let expected =
@@ -292,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_has_its_place_and_says_what_must_be_there() {
+    fn a_fault_has_its_pointer_and_says_what_is_expected() {
         check(json!([]), &[("", "must be an object, not an array")]);
         check(json!({}), &[("/someName", "is required")]);
         check(json!({"someName": 1}), &[("/someName", "must be a string, not a number")]);
@@ -312,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn all_members_at_fault_are_told_at_once() {
+    fn all_faulty_members_are_reported_together() {
         check(
             json!({"someName": 1, "list": "x", "extra": 1}),
             &[

@@ -1,6 +1,6 @@
-//! Every status code of the admin API, and the one shape of its errors (RFC 9457).
+//! Every status code of the admin API, and its one error format (RFC 9457).
 //!
-//! What the caller reads is the `detail`; what went wrong beneath goes to the log, never both ways.
+//! The caller gets the `detail`; the cause goes only to the log.
 
 use std::collections::BTreeMap;
 
@@ -18,10 +18,10 @@ use utoipa::{IntoResponses, ToSchema};
 
 use super::request::BODY_BYTES_MAX;
 
-/// What a client waits after a 503, in seconds.
+/// When a client may retry after a 503, in seconds.
 const RETRY_AFTER_SECONDS: &str = "2";
 
-/// Why a request was not done. The engine's reasons, and those of this transport.
+/// Why a request failed: the engine's reasons, and those of this transport.
 #[derive(Debug)]
 pub(super) enum Refused {
     TokenMissing,
@@ -50,19 +50,19 @@ impl From<BodyError> for Refused {
         match unread {
             BodyError::TooLarge => Self::TooLarge,
             BodyError::TooSlow => Self::TooSlow,
-            BodyError::Broken => Self::Malformed("the body did not arrive whole".to_owned()),
+            BodyError::Broken => Self::Malformed("the body is incomplete".to_owned()),
         }
     }
 }
 
-/// What a handler comes to.
+/// The result of a handler.
 pub(super) type Reply = Result<Response, Refused>;
 
 pub(super) fn ok(body: impl Serialize) -> Reply {
     Ok(json(StatusCode::OK, &body))
 }
 
-/// What was asked for has begun, and continues after the reply.
+/// The operation has begun and continues after the reply.
 pub(super) fn accepted(body: impl Serialize) -> Reply {
     Ok(json(StatusCode::ACCEPTED, &body))
 }
@@ -78,19 +78,19 @@ fn json(status: StatusCode, body: &impl Serialize) -> Response {
             (status, [(header::CONTENT_TYPE, media_type)], bytes).into_response()
         }
         Err(error) => {
-            tracing::error!(%error, "a reply cannot be written as JSON");
+            tracing::error!(%error, "cannot write a reply as JSON");
             StatusCode::INTERNAL_SERVER_ERROR.into_response()
         }
     }
 }
 
-/// A CSV file that was made of what was created.
+/// A CSV file about what was created.
 pub(super) fn created_csv(file: Vec<u8>) -> Reply {
     let media_type = HeaderValue::from_static("text/csv; charset=utf-8");
     Ok((StatusCode::CREATED, [(header::CONTENT_TYPE, media_type)], file).into_response())
 }
 
-/// A file that is sent while it is made.
+/// A file that is streamed while it is generated.
 pub(super) fn file(export: Export) -> Reply {
     Ok(download::of(export).into_response())
 }
@@ -99,7 +99,7 @@ pub(super) fn done() -> Reply {
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-/// Whether the caller was known and not allowed.
+/// Whether the caller was authenticated but not allowed.
 pub(super) fn is_forbidden(response: &Response) -> bool {
     response.status() == StatusCode::FORBIDDEN
 }
@@ -112,7 +112,7 @@ pub(super) async fn wrong_method() -> Refused {
     Refused::WrongMethod
 }
 
-/// An error as RFC 9457 has it, with a word for programs.
+/// An error (RFC 9457), with a code for programs.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(example = json!({
     "type": "urn:sluice:problem:flow_not_found", "title": "Not Found", "status": 404,
@@ -125,7 +125,7 @@ pub struct Problem {
     status: u16,
     /// What happened and what to do, for people.
     detail: String,
-    /// What happened, for programs. Codes are never given another meaning.
+    /// What happened, for programs. The meaning of a code never changes.
     code: &'static str,
     /// With status 422: every fault of the request.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -140,7 +140,7 @@ pub(crate) struct FaultOut {
     /// Where, as a JSON Pointer into the body; for a query parameter, `/` and its name.
     #[schema(example = "/questions/0/prompt")]
     pointer: String,
-    /// What must be there.
+    /// What is expected.
     #[schema(example = "is required")]
     message: String,
 }
@@ -174,7 +174,7 @@ impl IntoResponse for Refused {
     }
 }
 
-/// A reason begins small, so that it can be told within a sentence; here it is one.
+/// Reasons start in lower case, so that they fit within a sentence; this makes one a sentence.
 fn sentence(reason: &str) -> String {
     let mut letters = reason.chars();
     let first = letters.next().map(|letter| letter.to_uppercase().to_string());
@@ -203,7 +203,7 @@ fn parts(refused: Refused) -> (StatusCode, &'static str, String, Vec<Fault>) {
         Refused::NoRoute => (
             StatusCode::NOT_FOUND,
             "route_not_found",
-            "there is no such path; /docs lists all".to_owned(),
+            "there is no such path; /docs lists all paths".to_owned(),
         ),
         Refused::WrongMethod => (
             StatusCode::METHOD_NOT_ALLOWED,
@@ -286,7 +286,7 @@ fn extra_header(refused: &Refused) -> Option<(HeaderName, HeaderValue)> {
     }
 }
 
-/// What every operation may answer, for the OpenAPI document.
+/// The replies of every operation, for the OpenAPI document.
 pub(super) struct Guarded;
 
 impl IntoResponses for Guarded {
@@ -311,7 +311,7 @@ impl IntoResponses for Guarded {
     }
 }
 
-/// What an operation with a JSON body may answer besides.
+/// Further replies of an operation with a JSON body.
 pub(super) struct BadBody;
 
 impl IntoResponses for BadBody {
@@ -326,7 +326,7 @@ impl IntoResponses for BadBody {
     }
 }
 
-/// What an operation with query parameters may answer besides.
+/// Further replies of an operation with query parameters.
 pub(super) struct BadQuery;
 
 impl IntoResponses for BadQuery {

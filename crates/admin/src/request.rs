@@ -1,4 +1,5 @@
-//! What handlers take: ids from the path, bodies, query parameters. All faults are told at once.
+//! Request extractors: ids from the path, bodies, query parameters. All faults are reported
+//! together.
 
 use std::str::FromStr;
 
@@ -21,13 +22,13 @@ use sluice_http::{Limits, query};
 use super::pointer;
 use super::reply::Refused;
 
-/// The longest body of the admin API, in bytes: a definition of 1 MiB.
+/// The largest body of the admin API, in bytes: a definition of 1 MiB.
 pub(super) const BODY_BYTES_MAX: usize = 1024 * 1024;
-/// What the name of a query parameter starts with that filters by a tag, or by an answer.
+/// The prefixes of query parameters that filter by a tag, or by an answer.
 const TAG_PREFIX: &str = "tag.";
 const ANSWER_PREFIX: &str = "answer.";
 
-/// An id that stands in a path. A text that is no id is answered like an id that is unknown.
+/// An id in a path. Text that is not a valid id is answered like an unknown id.
 pub(super) trait PathId: FromStr {
     const PARAMETER: &str;
     const MISSING: Missing;
@@ -55,7 +56,7 @@ path_ids! {
     AssignmentId: "flowAssignmentId", Invitation;
 }
 
-/// The name of an identity key; any text could be one.
+/// The name of an identity key; any text is valid.
 #[derive(Debug)]
 pub(super) struct Kid(pub(super) String);
 
@@ -67,7 +68,7 @@ impl FromStr for Kid {
     }
 }
 
-/// The id that the path bears under its kind's name.
+/// The id in the path, under the name of its kind.
 pub(super) struct AtId<T>(pub(super) T);
 
 impl<T: PathId, S: Send + Sync> FromRequestParts<S> for AtId<T> {
@@ -83,7 +84,7 @@ impl<T: PathId, S: Send + Sync> FromRequestParts<S> for AtId<T> {
     }
 }
 
-/// A JSON body, read as `T` or refused with every fault.
+/// A JSON body, read as `T` or refused with all faults.
 pub(super) struct Body<T>(pub(super) T);
 
 impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
@@ -99,8 +100,8 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
     }
 }
 
-/// No body, or an object without fields: what such an operation might take one day is not silently
-/// lost today.
+/// No body, or an object without fields: anything else is refused rather than ignored, in case the
+/// operation accepts it one day.
 pub(super) struct NoBody;
 
 #[derive(Deserialize)]
@@ -168,7 +169,7 @@ fn is_of_type(headers: &HeaderMap, wanted: &str) -> bool {
     media_type.eq_ignore_ascii_case(wanted)
 }
 
-/// The query parameters, read as `T` or refused with every fault.
+/// The query parameters, read as `T` or refused with all faults.
 pub(super) struct Query<T>(pub(super) T);
 
 impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
@@ -179,7 +180,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
     }
 }
 
-/// As [`Query`], and `tag.NAME=value` and `answer.QUESTION=value` besides, each of which must hold.
+/// Like [`Query`], and also `tag.NAME=value` and `answer.QUESTION=value`; all of them must match.
 pub(super) struct FilteredQuery<T> {
     pub(super) query: T,
     pub(super) tags: Vec<(String, String)>,
@@ -211,7 +212,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for FilteredQuery<
     }
 }
 
-/// As [`Query`], and `tag.NAME=value` besides, at most once.
+/// Like [`Query`], and also `tag.NAME=value`, at most once.
 pub(super) struct TagQuery<T> {
     pub(super) query: T,
     pub(super) tag: Option<(String, String)>,
@@ -241,8 +242,7 @@ fn pairs(parts: &Parts) -> impl Iterator<Item = (String, String)> {
     pairs.map(|(name, value)| (name.into_owned(), value.into_owned()))
 }
 
-/// Reads the parameters; `besides` is what the list of known ones is to name on top of the type's
-/// own.
+/// Reads the parameters; `besides` is appended to the message that lists the known ones.
 fn read_query<T: DeserializeOwned>(
     pairs: impl IntoIterator<Item = (String, String)>,
     mut faults: Vec<Fault>,

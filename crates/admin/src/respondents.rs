@@ -1,4 +1,4 @@
-//! Respondents: found, shown, exported whole, erased.
+//! Respondents: find, read, export and erase them.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
         .routes(routes!(export))
 }
 
-/// Which respondents: all of an app, or the one who is known by something.
+/// Which respondents: all of an app, or the one with an identity.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -52,7 +52,7 @@ struct RespondentQuery {
     after: Option<RespondentId>,
 }
 
-/// What becomes of the answers.
+/// What happens to the answers.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -63,7 +63,7 @@ struct EraseQuery {
     answers: Option<String>,
 }
 
-/// Somebody of an app, by what they are known by.
+/// Identifies a respondent or invited person of an app by an identity.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -76,7 +76,7 @@ struct PersonQuery {
     value: String,
 }
 
-/// Whom to erase, and what becomes of the answers.
+/// Whom to erase, and what happens to the answers.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -93,7 +93,7 @@ struct ErasePersonQuery {
     answers: Option<String>,
 }
 
-/// Somebody who admitted to be known, with at least one response.
+/// The profile of a person who agreed to be linked to their responses; has at least one response.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(example = json!({
@@ -113,8 +113,8 @@ struct Respondent {
     first_seen_at: Timestamp,
     #[schema(value_type = Option<String>, format = DateTime, required = true)]
     last_seen_at: Option<Timestamp>,
-    /// Whether an erasure has begun that is not done. Nobody is linked to such a respondent any
-    /// more.
+    /// Whether an erasure has begun and is not finished. No new responses are linked to such a
+    /// respondent.
     erasing: bool,
 }
 
@@ -126,7 +126,7 @@ struct Identity {
     value: String,
 }
 
-/// A respondent with what they answered and agreed to.
+/// A respondent with their responses by flow and their consents.
 #[derive(Debug, Serialize, ToSchema)]
 struct Profile {
     #[serde(flatten)]
@@ -145,7 +145,7 @@ struct FlowCount {
     responses: u64,
 }
 
-/// That a respondent admitted to be known with a response, when, and to which version.
+/// The consent to be linked to a response: when, and for which version.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct Consent {
@@ -160,32 +160,31 @@ struct Consent {
     response_id: ResponseId,
 }
 
-/// All that is kept of one person.
+/// All data stored about one person.
 #[derive(Debug, Serialize, ToSchema)]
 struct Export {
-    /// Null where somebody was invited and never admitted to be known.
+    /// Null for an invited person who never agreed to be linked.
     #[schema(required = true)]
     respondent: Option<Respondent>,
     consents: Vec<Consent>,
-    /// Those linked to the respondent, and those given through their invitations that are linked to
-    /// nobody.
+    /// The responses linked to the respondent, and unlinked ones given through their invitations.
     responses: Vec<Response>,
     invitations: Vec<Invitation>,
 }
 
-/// What an erasure did.
+/// The result of an erasure.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(example = json!({"respondentId": "rp_01KA2VgdPrWYDVgYy3wLpF", "responses": 3, "invitations": 1}))]
 struct Erased {
-    /// Null where somebody was only invited.
+    /// Null for a person who was only invited.
     #[schema(value_type = Option<String>, required = true)]
     respondent_id: Option<RespondentId>,
     /// Responses that were unlinked or deleted.
     responses: u64,
-    /// Invitations that name nobody any more.
+    /// Invitations that no longer name the person.
     invitations: u64,
-    /// With 202: how many responses are left. The server continues by itself.
+    /// With 202: how many responses are left. The server continues in the background.
     #[serde(skip_serializing_if = "Option::is_none")]
     remaining: Option<u64>,
 }
@@ -226,8 +225,8 @@ fn consents(rows: Vec<ConsentRow>) -> Vec<Consent> {
 
 /// List respondents, or find one
 ///
-/// In the order of the days they were first seen. With `type` and `value`, the one who is known by
-/// that, or nobody.
+/// Ordered by the day they were first seen. With `type` and `value`, only the one with this
+/// identity, if any.
 #[utoipa::path(
     get, path = "/respondents", operation_id = "listRespondents", tag = "Respondents",
     security(("adminToken" = ["read"])),
@@ -318,7 +317,7 @@ async fn responses(
 
 /// Export a respondent
 ///
-/// Everything that is kept of them, as one JSON document. The audit log keeps that it was exported.
+/// All data stored about them, as one JSON document. The audit log records the export.
 #[utoipa::path(
     get, path = "/respondents/{respondentId}/export", operation_id = "exportRespondent",
     tag = "Respondents",
@@ -338,17 +337,17 @@ async fn export(
     exported(engine.respondent(&actor, Scope::Export, respondent).await?.export().await?)
 }
 
-/// Export whoever is known by something
+/// Export a person by identity
 ///
-/// The same for a respondent; and for somebody who was invited and has no profile, the invitations
-/// and what was given through them.
+/// Like the export of a respondent; for an invited person without a profile, the invitations and
+/// the responses given through them.
 #[utoipa::path(
     get, path = "/respondents/export", operation_id = "exportPerson", tag = "Respondents",
     security(("adminToken" = ["export"])),
     params(PersonQuery),
     responses(
         (status = 200, description = "Profile, consents, responses and invitations", body = Export),
-        (status = 404, description = "`app_not_found`, or `respondent_not_found`: nobody is known by this, nor invited", body = Problem, content_type = "application/problem+json"),
+        (status = 404, description = "`app_not_found`, or `respondent_not_found`: no respondent or invitation has this identity", body = Problem, content_type = "application/problem+json"),
         Guarded, BadQuery,
     ),
 )]
@@ -374,16 +373,16 @@ fn exported(export: RespondentExport) -> Reply {
 
 /// Erase a respondent
 ///
-/// For good: the profile, what it is known by, its links and consents; and the answers, as asked. A
-/// late retry of one of its submissions is answered as before and stores nothing. The audit log
-/// keeps the respondent's id, not who it was.
+/// Permanently: the profile, its identities, links and consents; and the answers, if requested. A
+/// late retry of one of its submissions gets the same reply as before and stores nothing. The audit
+/// log keeps the respondent's id, not their identities.
 #[utoipa::path(
     delete, path = "/respondents/{respondentId}", operation_id = "eraseRespondent", tag = "Respondents",
     security(("adminToken" = ["erase"])),
     params(("respondentId" = String, Path), EraseQuery),
     responses(
         (status = 200, description = "What was erased", body = Erased),
-        (status = 202, description = "What was erased so far: the erasure takes long, and continues by itself. Asking again reports how far it is", body = Erased),
+        (status = 202, description = "What was erased so far: the erasure takes long and continues in the background. Repeat the call to see its progress", body = Erased),
         (status = 404, description = "`respondent_not_found`", body = Problem, content_type = "application/problem+json"),
         Guarded, BadQuery,
     ),
@@ -398,19 +397,19 @@ async fn erase(
     erased(engine.respondent(&actor, Scope::Erase, respondent).await?.erase(answers).await?)
 }
 
-/// Erase whoever is known by something
+/// Erase a person by identity
 ///
-/// The same for a respondent; and for somebody who was invited and has no profile: their
-/// invitations name nobody any more, those still open are withdrawn, and what was given through
-/// them goes as asked.
+/// Like the erasure of a respondent; for an invited person without a profile, the invitations no
+/// longer name them, open ones are withdrawn, and the responses given through them are kept or
+/// deleted as requested.
 #[utoipa::path(
     delete, path = "/respondents", operation_id = "erasePerson", tag = "Respondents",
     security(("adminToken" = ["erase"])),
     params(ErasePersonQuery),
     responses(
         (status = 200, description = "What was erased", body = Erased),
-        (status = 202, description = "What was erased so far: the erasure takes long, and continues by itself. Asking again reports how far it is", body = Erased),
-        (status = 404, description = "`app_not_found`, or `respondent_not_found`: nobody is known by this, nor invited", body = Problem, content_type = "application/problem+json"),
+        (status = 202, description = "What was erased so far: the erasure takes long and continues in the background. Repeat the call to see its progress", body = Erased),
+        (status = 404, description = "`app_not_found`, or `respondent_not_found`: no respondent or invitation has this identity", body = Problem, content_type = "application/problem+json"),
         Guarded, BadQuery,
     ),
 )]
@@ -430,7 +429,7 @@ fn erased(erased: sluice_engine::Erased) -> Reply {
     if remaining.is_some() { reply::accepted(body) } else { reply::ok(body) }
 }
 
-/// There is no default: what cannot be taken back is said.
+/// There is no default: an irreversible choice must be explicit.
 fn answers(word: Option<&str>) -> AdminResult<Answers> {
     match word {
         Some("keep") => Ok(Answers::Keep),
@@ -455,7 +454,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_erasure_that_continues_in_the_background_is_accepted_and_one_that_is_done_is_ok() {
+    fn an_erasure_in_the_background_is_202_and_a_finished_one_is_200() {
         for (remaining, status) in [(None, StatusCode::OK), (Some(5), StatusCode::ACCEPTED)] {
             let done = sluice_engine::Erased { remaining, ..sluice_engine::Erased::default() };
             let reply = erased(done).unwrap_or_else(|_| panic!("{remaining:?} is refused"));

@@ -49,11 +49,10 @@ struct ResponseQuery {
     /// Only those received before this time.
     #[param(value_type = Option<String>, format = DateTime)]
     to: Option<Timestamp>,
-    /// Only those whose respondent decided so.
+    /// Only those with this decision of the respondent.
     #[param(schema_with = schema::admission, required = false)]
     admission: Option<Admission>,
-    /// Only those in whose texts every one of these words occurs; the case of letters does not
-    /// matter.
+    /// Only those whose texts contain all of these words, ignoring case.
     search: Option<String>,
     #[serde(default)]
     #[param(schema_with = schema::order, required = false)]
@@ -99,12 +98,12 @@ impl ToSchema for Response {
 
 /// List the responses of a flow
 ///
-/// Over all its versions, archived flows included. `tag.NAME=value` filters by a tag, which must
-/// have this value or hold it in its list, and `answer.QUESTION=value` likewise by an answer, where
-/// `other` also stands for every text of one's own. All filters must hold.
+/// Over all its versions, archived flows included. `tag.NAME=value` selects responses whose tag has
+/// this value or contains it in its list, and `answer.QUESTION=value` does the same for an answer,
+/// where `other` also matches every free-text answer. A response must pass all filters.
 ///
-/// A page looks at a bounded number of responses. Where few pass the filters it may be short, or
-/// even empty, and still bear `next`: the list ends only where `next` is null.
+/// A page scans a limited number of responses. If few pass the filters, it may be short, or even
+/// empty, and still have `next`: the list ends only when `next` is null.
 #[utoipa::path(
     get, path = "/flows/{flowId}/responses", operation_id = "listResponses", tag = "Responses",
     security(("adminToken" = ["read"])),
@@ -163,8 +162,8 @@ async fn get(
 
 /// Delete a response
 ///
-/// For good. The audit log keeps that it was deleted, not what it said; a late retry under its
-/// idempotency key is answered as before and stores nothing.
+/// Permanently. The audit log records the deletion, not the content; a late retry with its
+/// idempotency key gets the same reply as before and stores nothing.
 #[utoipa::path(
     delete, path = "/responses/{responseId}", operation_id = "deleteResponse", tag = "Responses",
     security(("adminToken" = ["erase"])),

@@ -1,4 +1,4 @@
-//! How the pure crate's types look in the OpenAPI document, and how optional fields are read.
+//! OpenAPI schemas for types of the pure crate, and how optional fields are read.
 
 use std::fmt;
 
@@ -15,8 +15,8 @@ use utoipa::openapi::schema::{Array, ObjectBuilder, Type};
 pub(super) fn identity_verification() -> Object {
     let mut modes = one_of(&["off", "observe", "enforce"]);
     modes.description = Some(
-        "`off`: tokens are not looked at. `observe`: checked and counted, never refused. `enforce`: every \
-         request of the public API needs a valid token; an identity key must be there before."
+        "`off`: tokens are ignored. `observe`: checked and counted, never refused. `enforce`: every request \
+         of the public API needs a valid token; the app must have an identity key first."
             .to_owned(),
     );
     modes
@@ -96,7 +96,7 @@ pub(super) fn invitation_state() -> Object {
 pub(super) fn duplicates() -> Object {
     let mut duplicates = one_of(&["refuse", "skip", "allow"]);
     duplicates.description = Some(
-        "What to do with somebody who has an open invitation to the flow, or stands in the file twice: \
+        "What to do with a person who has an open invitation to the flow, or is in the file twice: \
          `refuse` all (the default), `skip` that one, or `allow` it."
             .to_owned(),
     );
@@ -105,7 +105,7 @@ pub(super) fn duplicates() -> Object {
 
 pub(super) fn check_only() -> Object {
     let mut check_only = one_of(&["true", "false"]);
-    check_only.description = Some("`true`: check all, and invite nobody.".to_owned());
+    check_only.description = Some("`true`: only check, without inviting.".to_owned());
     check_only
 }
 
@@ -113,8 +113,8 @@ fn one_of(words: &[&str]) -> Object {
     ObjectBuilder::new().schema_type(Type::String).enum_values(Some(words.iter().copied())).build()
 }
 
-/// Reads a field that may be left out, so that null is told apart from absent: it is a value where
-/// `T` has one, and a fault where it has not.
+/// Reads an optional field so that null differs from absent: null is a value if `T` allows it, and
+/// a fault otherwise.
 pub(super) fn given<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,
@@ -123,8 +123,8 @@ where
     T::deserialize(deserializer).map(Some)
 }
 
-/// A whole number, so that what cannot be one is told the range. One that is only too large is left
-/// to the engine, which tells it together with the faults of other fields.
+/// A whole number; anything else gets a message with the range. A number that is only too large is
+/// left to the engine, which reports it together with the faults of other fields.
 macro_rules! whole_number {
     ($(#[$doc:meta])* $name:ident, $expected:expr) => {
         $(#[$doc])*
@@ -180,7 +180,7 @@ impl Visitor<'_> for NumberVisitor<'_> {
     }
 }
 
-/// Stored JSON as it is, to be embedded in a reply.
+/// Stored JSON, embedded in a reply without parsing.
 pub(super) fn stored(text: String) -> Result<Box<RawValue>, AdminError> {
     RawValue::from_string(text)
         .map_err(|error| StoreError::Corrupt(format!("a JSON column: {error}")).into())

@@ -1,4 +1,4 @@
-//! What the answers to a flow come to.
+//! The results of a flow.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
     OpenApiRouter::default().routes(routes!(get))
 }
 
-/// Which responses are summed up.
+/// Which responses are counted.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -38,7 +38,7 @@ struct SummaryQuery {
     version: Option<FlowVersionId>,
 }
 
-/// What the responses to a flow come to.
+/// The results of a flow.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(example = json!({
@@ -56,26 +56,26 @@ struct SummaryQuery {
 }))]
 struct Summary {
     responses: u64,
-    /// Of them, those whose respondents admitted to be known.
+    /// Responses whose respondents agreed to be linked to them.
     admitted: u64,
-    /// What an entry of `days` and `overTime` stands for: `day`, or `week` (from the Monday that it
-    /// bears) where there are more than 200 days.
+    /// What an entry of `days` and `overTime` covers: `day`, or `week` (named by its Monday) if
+    /// there are more than 200 days.
     #[schema(schema_with = schema::step)]
     step: &'static str,
     /// From the first day with a response to the last one, without gaps.
     days: Vec<DayCount>,
-    /// Every published version, the newest first, with its responses whether or not the query names
-    /// it.
+    /// All published versions, newest first, each with its responses, even if the query selects one
+    /// version.
     versions: Vec<VersionCount>,
-    /// The tags of the versions and days asked for, whatever tag the query names.
+    /// The tags of the selected versions and days, even if the query selects a tag.
     tags: Vec<TagCount>,
-    /// In the order of the newest version; those that it does not ask any more come last.
+    /// In the order of the newest version; questions that it no longer asks come last.
     questions: Vec<QuestionSummary>,
-    /// The query names a tag, and some responses with it may be missing: on some day its value was
-    /// not told apart from others (see `others` of `tags`).
+    /// The query selects a tag, and some responses with it may be missing: on some day its value
+    /// was not counted separately (see `others` of `tags`).
     partial: bool,
-    /// Responses that are older than the counts, or were moved here, are being counted; null where
-    /// none are.
+    /// Responses that are older than the counts, or were moved here, are being counted; null if
+    /// there are none.
     #[schema(required = true)]
     counting: Option<Counting>,
 }
@@ -103,7 +103,8 @@ struct TagCount {
     name: String,
     /// The most frequent first.
     values: Vec<ValueCount>,
-    /// Responses whose value is not told apart: a day has too many of them, or it is too long.
+    /// Responses whose value is not counted separately: a day has too many values, or the value is
+    /// too long.
     others: u64,
 }
 
@@ -116,21 +117,21 @@ struct ValueCount {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct Counting {
-    /// Those received up to here are counted; null where none of them is yet.
+    /// Responses received up to this time are counted; null if none are yet.
     #[schema(value_type = Option<String>, format = DateTime, required = true)]
     counted_until: Option<Timestamp>,
 }
 
-/// One question over the versions that ask it. One that came to be of another type or scale is
-/// another one here.
+/// One question over the versions that ask it. If its type or scale changes, it is listed as a
+/// separate question.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct QuestionSummary {
     id: String,
     r#type: &'static str,
-    /// As the newest version that asks it words it.
+    /// As worded in the newest version that asks it.
     prompt: String,
-    /// The number of the last version that asked it; null where the newest version does.
+    /// The number of the last version that asked it; null if the newest version asks it.
     #[schema(required = true)]
     asked_until: Option<u32>,
     /// Other wordings, the newest first.
@@ -160,7 +161,7 @@ struct DayPicture {
     mean: Option<f64>,
     #[schema(required = true)]
     nps: Option<f64>,
-    /// Of options each in its order and then the others, of a scale each point; else empty.
+    /// For options, each in order and then the others; for a scale, each point; otherwise empty.
     parts: Vec<u64>,
 }
 
@@ -182,7 +183,7 @@ enum Distribution {
         mean: Option<f64>,
         max: u8,
     },
-    /// Choices, yes or no, and consent. `other` are answers in words of the respondents' own.
+    /// Choices, yes or no, and consent. `other` counts free-text answers.
     Options {
         options: Vec<OptionCount>,
         other: u64,
@@ -197,8 +198,8 @@ enum Distribution {
         columns: Vec<Labelled>,
         cells: Vec<Vec<u64>>,
     },
-    /// The mean is exact; the rest goes by two digits, or by the number itself where it is whole
-    /// and below a thousand.
+    /// The mean is exact; the rest is grouped by two significant digits, except for whole numbers
+    /// below a thousand.
     Numbers {
         bins: Vec<Bin>,
         mean: Option<f64>,
@@ -220,7 +221,7 @@ struct OptionCount {
     id: String,
     label: String,
     count: u64,
-    /// By the newest version that asks the question.
+    /// In the newest version that asks the question.
     still_offered: bool,
 }
 
@@ -242,7 +243,7 @@ struct Labelled {
     label: String,
 }
 
-/// From one number up to another; where both are the same, it is that number.
+/// A range of numbers; if both ends are equal, it is that number.
 #[derive(Debug, Serialize, ToSchema)]
 struct Bin {
     from: f64,
@@ -361,11 +362,11 @@ fn rank(rank: summary::RankCount) -> RankCount {
     RankCount { id, label, places, mean_place }
 }
 
-/// Sum up the responses of a flow
+/// Summarise the responses of a flow
 ///
 /// Counts and distributions by question, over all versions: questions that were edited or removed
-/// keep their history. They are kept by the write path and exact at every moment; no response is
-/// read for it. `tag.NAME=value`, once, sums up the responses with this value of a tag.
+/// keep their history. The counts are updated with every write and are always exact; no responses
+/// are read. `tag.NAME=value`, once, selects the responses with this value of a tag.
 #[utoipa::path(
     get, path = "/flows/{flowId}/summary", operation_id = "getSummary", tag = "Responses",
     security(("adminToken" = ["read"])),

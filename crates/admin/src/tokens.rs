@@ -1,4 +1,4 @@
-//! Admin tokens. A secret is told once, in the reply to the request that made it.
+//! Admin tokens. A secret is returned only once, in the reply that creates it.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
     OpenApiRouter::default().routes(routes!(create, list)).routes(routes!(revoke))
 }
 
-/// A token to be made.
+/// A new token.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "an object")]
 #[schema(example = json!({"name": "Dashboard", "scopes": ["read"], "appId": null, "expiresAt": null}))]
@@ -31,11 +31,11 @@ struct NewToken {
     name: String,
     #[schema(schema_with = schema::scopes)]
     scopes: Vec<Scope>,
-    /// The one app that it may touch; null for all.
+    /// The app that it is limited to; null for all apps.
     #[serde(default)]
     #[schema(value_type = Option<String>)]
     app_id: Option<AppId>,
-    /// From then on it is refused; null for never.
+    /// When it stops working; null for never.
     #[serde(default)]
     #[schema(value_type = Option<String>, format = DateTime)]
     expires_at: Option<Timestamp>,

@@ -1,4 +1,4 @@
-//! Users of the console: who may sign in by e-mail, and what they may do where.
+//! Users of the console, and their roles.
 
 use std::sync::Arc;
 
@@ -29,13 +29,13 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
         .routes(routes!(reset_second_factor))
 }
 
-/// A user to be made, with one role and where it holds: `appId` for one app, or `"instance": true`
-/// for all apps and the instance. Exactly one of them is required.
+/// A new user, with one role and where it applies: `appId` for one app, or `"instance": true` for
+/// all apps and the instance. Exactly one of them is required.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "an object")]
 #[schema(example = json!({"email": "ann@example.com", "name": "Ann", "role": "editor", "appId": "app_01KA2VgdPrWYDVgYy3wLpE"}))]
 struct NewUser {
-    /// By which they sign in; the case of letters does not matter.
+    /// The address they sign in with; case does not matter.
     email: String,
     /// 1 to 200 characters.
     name: String,
@@ -50,13 +50,13 @@ struct NewUser {
     instance: bool,
 }
 
-/// What to change; what is absent stays.
+/// Changes to a user; absent fields stay as they are.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "an object")]
 #[schema(as = UserPatch, example = json!({"disabled": true}))]
 struct Patch {
     name: Option<String>,
-    /// Whoever is disabled is signed out everywhere, and cannot sign in.
+    /// A disabled user is signed out everywhere and cannot sign in.
     disabled: Option<bool>,
 }
 
@@ -72,8 +72,8 @@ struct Grant {
     role: Role,
 }
 
-/// A role to be set, and where: `appId` for one app, or `"instance": true` for all apps and the
-/// instance. Exactly one of them is required.
+/// A role to set, and where it applies: `appId` for one app, or `"instance": true` for all apps
+/// and the instance. Exactly one of them is required.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "an object")]
 #[schema(as = UserRole, example = json!({"appId": "app_01KA2VgdPrWYDVgYy3wLpE", "role": "viewer"}))]
@@ -85,13 +85,13 @@ struct RoleChange {
     /// `true`: the role is for all apps and the instance.
     #[serde(default)]
     instance: bool,
-    /// Null takes the role away.
+    /// Null removes the role.
     #[schema(schema_with = schema::role, required = true)]
     role: Option<Role>,
 }
 
-/// Where a role holds: in an app, or, without one, in all apps and the instance. The request must
-/// say which.
+/// Where a role applies: in an app, or, without one, in all apps and the instance. The request must
+/// be explicit.
 fn scope(app_id: Option<AppId>, instance: bool) -> Result<Option<AppId>, AdminError> {
     let message = match (app_id, instance) {
         (Some(app), false) => return Ok(Some(app)),
@@ -108,7 +108,7 @@ fn scope(app_id: Option<AppId>, instance: bool) -> Result<Option<AppId>, AdminEr
     Err(AdminError::Invalid(vec![fault]))
 }
 
-/// A user, without anything that proves who they are.
+/// A user, without credentials.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(example = json!({
@@ -125,7 +125,7 @@ struct User {
     has_password: bool,
     /// Whether they have signed in by the OpenID provider.
     has_open_id: bool,
-    /// Whether a code is asked for after the password.
+    /// Whether signing in with the password also requires a code.
     has_second_factor: bool,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
@@ -171,7 +171,7 @@ struct Link {
 
 /// Make a user
 ///
-/// The role holds in one app (`appId`), or in all apps and the instance (`"instance": true`); one
+/// The role applies in one app (`appId`), or in all apps and the instance (`"instance": true`); one
 /// of them must be given. The reply has a link with which they set their password; send it to them
 /// and to nobody else.
 #[utoipa::path(
@@ -295,8 +295,8 @@ async fn set_role(
 
 /// Make another link to set a password
 ///
-/// The one before is over. The password that the user has stays until the link is used; then all
-/// their sessions end.
+/// The previous link stops working. The current password stays valid until the new link is used;
+/// then all sessions of the user end.
 #[utoipa::path(
     post, path = "/users/{userId}/reset", operation_id = "resetUser", tag = "Users",
     security(("adminToken" = ["admin"])),
@@ -319,8 +319,8 @@ async fn reset(
 
 /// Reset the second factor of a user
 ///
-/// For a user who has lost their authenticator app and their recovery codes. Their password alone
-/// lets them in then, until they turn the second factor on again.
+/// For a user who has lost their authenticator app and their recovery codes. They then sign in with
+/// their password alone, until they turn the second factor on again.
 #[utoipa::path(
     delete, path = "/users/{userId}/second-factor", operation_id = "resetSecondFactor", tag = "Users",
     security(("adminToken" = ["admin"])),

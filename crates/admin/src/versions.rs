@@ -1,4 +1,4 @@
-//! Publishing, and the versions that came of it.
+//! Publishing, and the published versions.
 
 use std::sync::Arc;
 
@@ -74,14 +74,14 @@ struct VersionSummary {
     flow_id: FlowId,
     /// 1, 2, 3 … within the flow; 0 for a draft, which has none yet.
     number: u32,
-    /// What it is now: derived from its times and the flow's.
+    /// Its current state: derived from its times and the flow's.
     status: Status,
     #[schema(value_type = Option<String>, format = DateTime, required = true)]
     published_at: Option<Timestamp>,
     /// When a newer one was published.
     #[schema(value_type = Option<String>, format = DateTime, required = true)]
     superseded_at: Option<Timestamp>,
-    /// Until before then it still takes responses; fixed when it was superseded.
+    /// It accepts responses before this time; set when it was superseded.
     #[schema(value_type = Option<String>, format = DateTime, required = true)]
     grace_ends_at: Option<Timestamp>,
     #[schema(value_type = Option<String>, format = DateTime, required = true)]
@@ -104,9 +104,9 @@ struct Version {
     definition: Box<RawValue>,
 }
 
-/// `open`: it takes responses. `grace`: it does, though a newer one is published. `closed`: no
-/// longer. `scheduled`: not yet. `retired`: it was withdrawn, or its flow archived. `draft`: it was
-/// never published.
+/// `open`: it accepts responses. `grace`: it still does, although a newer one is published.
+/// `closed`: no longer. `scheduled`: not yet. `retired`: it was withdrawn, or its flow archived.
+/// `draft`: it was never published.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 #[schema(as = VersionStatus)]
@@ -160,7 +160,7 @@ impl Version {
 /// Publish the draft
 ///
 /// Checks it and freezes it as the flow's next version, under the draft's `flowVersionId`. The
-/// version before takes responses until its grace window ends. A draft with faults is not
+/// previous version accepts responses until its grace window ends. A draft with faults is not
 /// published: 422 with every fault and its JSON Pointer into the definition.
 #[utoipa::path(
     post, path = "/flows/{flowId}/publish", operation_id = "publishFlow", tag = "Versions",
@@ -235,8 +235,8 @@ async fn get(
 
 /// Retire a version
 ///
-/// Withdraws it at once, without grace: it is not found any more, by nobody. Its responses stay.
-/// Retiring it again changes nothing.
+/// Withdraws it at once, without a grace window: no client can fetch it any more. Its responses
+/// stay. Retiring it again changes nothing.
 #[utoipa::path(
     post, path = "/flow_versions/{flowVersionId}/retire", operation_id = "retireVersion",
     tag = "Versions",
@@ -256,7 +256,7 @@ async fn retire(
     _: NoBody,
 ) -> Reply {
     let row = engine.version(&actor, Scope::Write, version).await?.retire().await?;
-    // A retired version is retired whatever its flow's times say.
+    // A retired version stays retired whatever the flow's times are.
     reply::ok(Version::of(row, &FlowTimes::default(), engine.now())?)
 }
 

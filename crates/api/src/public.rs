@@ -1,8 +1,8 @@
 //! The two reads of the public API: resolve a flow, fetch a version.
 //!
-//! Bodies are rendered, hashed and compressed when they are loaded; here only the form is chosen. A
-//! resolve may be kept for a few seconds and never past the next edge of its window. A snapshot
-//! never changes and may be kept for ever.
+//! Bodies are rendered, hashed and compressed when they are loaded; here only the encoding is
+//! chosen. A resolved flow may be cached for a few seconds, but never past the next edge of its
+//! live window. A snapshot never changes and may be cached permanently.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -23,16 +23,17 @@ use sluice_http::rate::AddressLimit;
 use sluice_http::reply::{self, Refusal};
 use sluice_http::{cors, negotiate, query};
 
-/// How long a resolved flow may be kept at most, in seconds: a publish is seen by all within that.
+/// How long a resolved flow may be cached at most, in seconds: all clients see a publish within
+/// that time.
 const RESOLVED_SECONDS_MAX: i64 = 5;
-/// How long a snapshot may be kept, in seconds: a year, the longest that caches heed.
+/// How long a snapshot may be cached: a year, the longest that caches respect.
 const SNAPSHOT_SECONDS: &str = "max-age=31536000, immutable";
 
-/// The templates of the two routes.
+/// The route templates.
 pub const FLOW: &str = "/api/v1/{apiKey}/flows/{flowId}";
 pub const VERSION: &str = "/api/v1/{apiKey}/flow_versions/{flowVersionId}";
 
-/// What the reads need: the engine, and the limit by address.
+/// The state of the reads: the engine, and the limits by address.
 pub struct Reads {
     pub engine: Arc<Engine>,
     addresses: Arc<AddressLimit>,
@@ -50,7 +51,7 @@ impl Reads {
     }
 }
 
-/// The peer, if the accept loop knows it.
+/// The peer, if the accept loop set it.
 type From = Option<Extension<Peer>>;
 
 fn address(from: &From) -> Option<IpAddr> {
@@ -119,7 +120,7 @@ async fn method_not_allowed(
     answer(&reads, address(&from), &head, async |_, _| Err(Refusal::MethodNotAllowed)).await
 }
 
-/// Whatever no router knows. Beneath a key, a browser is told as on every other path of the app.
+/// Requests that match no route. Below a key, the CORS headers are those of the app.
 async fn no_route(State(reads): State<Arc<Reads>>, from: From, request: Request) -> Response {
     let head = request_head(request);
     let engine = &reads.engine;
@@ -141,7 +142,7 @@ async fn no_route(State(reads): State<Arc<Reads>>, from: From, request: Request)
     response
 }
 
-/// Lets a caller in, and tells browsers whether they may read what comes of it.
+/// Checks access, runs the handler and sets the CORS headers.
 async fn answer(
     reads: &Reads,
     peer: Option<IpAddr>,
@@ -166,14 +167,14 @@ async fn answer(
     response
 }
 
-/// The key was not looked up, so any origin may read this.
+/// A refusal before the key was looked up, so any origin may read it.
 fn refused_by_address(limited: Limited, request: &HeaderMap) -> Response {
     let mut response = Refusal::RateLimited(limited).reply();
     cors::mark(&mut response, None, request);
     response
 }
 
-/// The body in the form that the client takes, or word that it has it already.
+/// The body in an encoding that the client accepts, or 304 if the client has it already.
 fn document(served: &EncodedBody, freshness: &str, request: &HeaderMap) -> Response {
     let gzip = served.gzip.as_ref().filter(|_| negotiate::takes_gzip(request));
     let etag = if gzip.is_some() { &served.gzip_etag } else { &served.etag };
@@ -190,7 +191,7 @@ fn document(served: &EncodedBody, freshness: &str, request: &HeaderMap) -> Respo
     let headers = response.headers_mut();
     headers.insert(VARY, HeaderValue::from_static("Accept-Encoding"));
     for (name, value) in [(ETAG, etag.as_str()), (CACHE_CONTROL, freshness)] {
-        // Entity tags and cache rules are made of visible ASCII.
+        // Entity tags and cache rules are visible ASCII.
         if let Ok(value) = HeaderValue::from_str(value) {
             headers.insert(name, value);
         }
@@ -198,12 +199,13 @@ fn document(served: &EncodedBody, freshness: &str, request: &HeaderMap) -> Respo
     response
 }
 
-/// Who may keep a reply: everybody, or only the holder of the token that it took.
+/// Who may cache a reply: everyone, or only the holder of the token.
 fn audience(app: &AppView) -> &'static str {
     if needs_token(app) { "private" } else { "public" }
 }
 
-/// Whole seconds for which a resolve stays true, so that no cache outlives the edge of a window.
+/// For how many whole seconds a resolved flow stays valid, so that no cache outlives the edge of a
+/// window.
 fn seconds_fresh(resolved: &Resolved) -> i64 {
     let to_edge = |edge: sluice_flow::time::Timestamp| {
         (edge.as_millis() - resolved.now.as_millis()).div_euclid(1000).max(0)
@@ -221,6 +223,6 @@ fn request_head(request: Request) -> Parts {
 
 fn store_down(error: StoreError) -> Refusal {
     let source = std::error::Error::source(&error).map(ToString::to_string);
-    tracing::error!(%error, source, "a flow could not be read");
+    tracing::error!(%error, source, "cannot read a flow");
     Refusal::StoreDown
 }

@@ -1,8 +1,8 @@
-//! The style and the scripts of the console, as they are sent.
+//! The style sheet and the scripts of the console.
 //!
-//! There is no build step. All files stand under one path that bears the hash of them all, so that
-//! they may be kept for ever and scripts can import one another by their plain names. The style is
-//! one file, joined from its parts.
+//! There is no build step. All files are under one path that contains the hash of them all, so that
+//! they can be cached permanently and scripts can import each other by their plain names. The style
+//! sheet is one file, joined from its parts.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use sha2::{Digest, Sha256};
 use sluice_engine::EncodedBody;
 
-/// In this order: what comes later may lean on what stands before it.
+/// In this order: later files may override or use earlier ones.
 const STYLES: &[&str] = &[
     include_str!("assets/style/base.css"),
     include_str!("assets/style/parts.css"),
@@ -61,7 +61,7 @@ const SCRIPTS: &[(&str, &str)] = &[
 pub(super) const STYLE: &str = "console.css";
 const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 const CSS: &str = "text/css; charset=utf-8";
-/// How much of the hash stands in the path, in hexadecimal digits.
+/// The number of hexadecimal digits of the hash in the path.
 const VERSION_DIGITS: usize = 16;
 
 static FILES: LazyLock<Files> = LazyLock::new(Files::read);
@@ -87,12 +87,12 @@ impl Files {
     }
 }
 
-/// Where a file is found, by its plain name.
+/// The address of a file, by its plain name.
 pub(super) fn address(name: &str) -> String {
     format!("/console/assets/{}/{name}", FILES.version)
 }
 
-/// What stands in the address of every file.
+/// The version in the address of every file.
 pub(super) fn version() -> &'static str {
     &FILES.version
 }
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_file_is_there_and_has_something_in_it() {
+    fn every_file_is_found_and_is_not_empty() {
         for name in SCRIPTS.iter().map(|(name, _)| *name).chain([STYLE]) {
             let (_, served) = file(name).unwrap();
             assert!(!served.body.is_empty(), "{name}");
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn scripts_import_only_files_that_are_there() {
+    fn scripts_import_only_files_that_exist() {
         for (name, text) in SCRIPTS {
             for line in text.lines().filter(|line| line.contains(" from \"")) {
                 let from = line.split(" from \"").nth(1).and_then(|rest| rest.split('"').next());

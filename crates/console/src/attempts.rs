@@ -1,12 +1,11 @@
-//! How often somebody may try to sign in: from one address, from one organisation, and to one
-//! account.
+//! Limits sign-in attempts: from one address, from one organisation, and to one account.
 //!
-//! Of version 6 an address is a /64, which is a household; a /48 has 65,536 of
-//! these, so these are counted together as well, with more room. Beginning to sign in at an OpenID
-//! provider is counted apart from coming back from there, so that one sign-in is not two attempts.
+//! An IPv6 address is counted by its /64, the network of a household. A /48 has 65,536 of these, so
+//! each /48 is limited as well, with a higher limit. Starting a sign-in at an OpenID provider is
+//! counted separately from the callback, so that one sign-in does not count as two attempts.
 //!
-//! Counts are of this process alone and are forgotten when it ends; an address is used in memory
-//! and in the log of failed sign-ins, and an account is kept as the hash of its name.
+//! Counts are per process and are lost when it ends; an address is only in memory and in the log of
+//! failed sign-ins, and an account is stored as the hash of its name.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::num::NonZeroU32;
@@ -22,15 +21,15 @@ use sluice_http::client::{KeyedLimiter, Peer, Proxies, Senders, neighbourhood, o
 
 use super::reply::Refused;
 
-/// So many attempts at once to one account from one address, and then one in so many seconds.
+/// The burst of attempts to one account from one address, and then the time per further attempt.
 const ACCOUNT_BURST: NonZeroU32 = NonZeroU32::MIN.saturating_add(9);
 const ACCOUNT_PAUSE: Duration = Duration::from_secs(30);
-/// And from all addresses together. It is wide, since an attacker who uses it up locks somebody
-/// else out.
+/// The same from all addresses together. It is large, since an attacker who uses it up locks the
+/// user out.
 const EVERYWHERE_BURST: NonZeroU32 = NonZeroU32::MIN.saturating_add(199);
 const EVERYWHERE_PAUSE: Duration = Duration::from_secs(5);
 
-/// So many times what one address may is for all of an organisation.
+/// An organisation's limit is this many times that of one address.
 const ORGANISATION_FACTOR: u32 = 10;
 
 type AccountHash = [u8; 32];
@@ -56,30 +55,30 @@ impl Attempts {
         }
     }
 
-    /// Counts an attempt from where the request came from; how many seconds to wait, where there
-    /// were too many.
+    /// Counts an attempt from the client's address. Returns how many seconds to wait if there were
+    /// too many.
     pub(super) fn of_address(&self, from: &From, headers: &HeaderMap) -> Option<u64> {
         self.by_address.wait(self.proxies.client(from.0, headers))
     }
 
-    /// Counts that somebody is sent to the OpenID provider, by the same measure.
+    /// Counts a redirect to the OpenID provider, with the same limits.
     pub(super) fn of_beginning(&self, from: &From, headers: &HeaderMap) -> Option<u64> {
         self.beginnings.wait(self.proxies.client(from.0, headers))
     }
 
-    /// Counts an attempt at the second factor of a user whose password is known. Codes are short,
-    /// so attempts from all addresses count together.
+    /// Counts an attempt at the second factor of a user who has entered the password. Codes are
+    /// short, so attempts from all addresses count together.
     pub(super) fn of_code(&self, user: UserId) -> Option<u64> {
         self.by_code.wait(&user)
     }
 
-    /// Where a request came from, for the log of failed sign-ins.
+    /// The client's address, for the log of failed sign-ins.
     pub(super) fn address(&self, from: &From, headers: &HeaderMap) -> String {
         let address = self.proxies.client(from.0, headers);
         address.map_or_else(|| "unknown".to_owned(), |address| address.to_string())
     }
 
-    /// Counts an attempt to sign in as somebody, whether or not there is such a user.
+    /// Counts an attempt to sign in to an account, whether or not it exists.
     pub(super) fn of_account(&self, email: &str, from: &From, headers: &HeaderMap) -> Option<u64> {
         let account = Sha256::digest(email.trim().to_ascii_lowercase().as_bytes()).into();
         let address = self.proxies.client(from.0, headers).map(neighbourhood);
@@ -87,10 +86,10 @@ impl Attempts {
     }
 }
 
-/// Where attempts come from.
+/// Limits attempts by address and by organisation.
 struct Places {
     by_address: Senders,
-    /// Without a limit, none.
+    /// None if there is no limit.
     by_organisation: Option<KeyedLimiter<Ipv6Addr>>,
 }
 
@@ -101,7 +100,7 @@ impl Places {
         Self { by_address: Senders::new(per_minute), by_organisation }
     }
 
-    /// Counts one more. How many seconds to wait, where there were too many.
+    /// Counts one more. Returns how many seconds to wait if there were too many.
     fn wait(&self, address: Option<IpAddr>) -> Option<u64> {
         self.by_address.wait(address).or_else(|| {
             let organisation = organisation(address?)?;
@@ -115,7 +114,7 @@ fn quota(burst: NonZeroU32, pause: Duration) -> Quota {
     slow.unwrap_or(Quota::per_minute(burst))
 }
 
-/// The other end of the connection.
+/// The peer of the connection.
 pub(super) struct From(Option<IpAddr>);
 
 impl<S: Sync> FromRequestParts<S> for From {
@@ -131,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_account_may_be_tried_ten_times_from_one_address_whatever_the_case_of_its_name() {
+    fn an_account_allows_ten_attempts_from_one_address_ignoring_case() {
         let attempts = Attempts::new(0, Proxies::default());
         let here = From(Some("203.0.113.7".parse().unwrap()));
         let there = From(Some("198.51.100.1".parse().unwrap()));
@@ -143,12 +142,12 @@ mod tests {
         let wait = attempts.of_account("ann@mail.example", &here, &headers).unwrap();
         assert!((1..=31).contains(&wait), "{wait}");
         assert_eq!(attempts.of_account("bob@mail.example", &here, &headers), None);
-        // Whoever tries somebody else's account does not lock them out.
+        // Attempts from one address do not lock out the owner of the account.
         assert_eq!(attempts.of_account("ann@mail.example", &there, &headers), None);
     }
 
     #[test]
-    fn an_organisation_with_very_many_networks_is_one_place() {
+    fn the_networks_of_an_organisation_share_one_limit() {
         let attempts = Attempts::new(3, Proxies::default());
         let from = |text: &str| From(Some(text.parse().unwrap()));
         let headers = HeaderMap::new();
@@ -163,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_beginning_is_counted_apart_from_what_comes_of_it() {
+    fn starting_a_sign_in_is_counted_separately_from_the_callback() {
         let attempts = Attempts::new(2, Proxies::default());
         let here = From(Some("203.0.113.7".parse().unwrap()));
         let headers = HeaderMap::new();
@@ -173,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn an_account_is_guarded_against_very_many_addresses_too() {
+    fn an_account_is_limited_over_all_addresses() {
         let attempts = Attempts::new(0, Proxies::default());
         let from = |number: u32| From(Some(std::net::Ipv4Addr::from(number).into()));
         let tried = (0..500).filter(|&number| {

@@ -1,4 +1,4 @@
-//! Confirming who is there, before something that only a fresh sign-in allows.
+//! Confirming the user's identity, before actions that require a recent sign-in.
 
 use std::sync::Arc;
 
@@ -139,12 +139,12 @@ fn form(visitor: &Visitor, needs_code: bool, back: &str) -> Markup {
     }
 }
 
-/// Sends the browser here, and back to the page that it comes from afterwards.
+/// Redirects here, and afterwards back to the page that the browser comes from.
 pub(super) fn redirect() -> Response {
     reply::see_other(PAGE)
 }
 
-/// Sends the browser here, and to a page of the console afterwards.
+/// Redirects here, and afterwards to a page of the console.
 pub(super) fn redirect_for(page: &str) -> Response {
     reply::see_other(&format!("{PAGE}?to={}", utf8_percent_encode(page, NON_ALPHANUMERIC)))
 }

@@ -1,8 +1,9 @@
-//! The frame of every page: the side bar, the heading, the tabs of a flow, what was just done.
+//! The frame of every page: the side bar, the heading, the tabs of a flow, and a message after an
+//! action.
 //!
-//! A page says what it is and where it stands; the frame draws the rest. Texts are put in by a
-//! template that escapes them, and there is no inline script or style anywhere: the policy would
-//! refuse both.
+//! A page declares its title and its place in the navigation; the frame renders the rest. The
+//! template escapes all texts, and there are no inline scripts or styles: the content security
+//! policy would block both.
 
 use std::borrow::Cow;
 
@@ -17,7 +18,7 @@ use super::reply::{self, Kind};
 use super::session::Visitor;
 use super::sidebar::{Sidebar, Status};
 
-/// Where a page stands.
+/// The position of a page in the navigation.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum NavItem<'f> {
     Flows,
@@ -53,7 +54,7 @@ impl Tab {
     }
 }
 
-/// How much of a wide screen a page takes.
+/// How much of a wide screen a page uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Width {
     Narrow,
@@ -62,7 +63,7 @@ pub(super) enum Width {
     Wide,
 }
 
-/// A page in the making.
+/// A page being built.
 pub(super) struct Frame<'f> {
     visitor: &'f Visitor,
     sidebar: &'f Sidebar,
@@ -93,19 +94,19 @@ impl<'f> Frame<'f> {
         }
     }
 
-    /// What was just done, by the word that the redirect bore.
+    /// The message about the last action, by the name in the redirect.
     pub(super) fn done(mut self, word: Option<&str>) -> Self {
         self.done = word.and_then(sentence_of);
         self
     }
 
-    /// What can be done here, beside the heading.
+    /// The actions next to the heading.
     pub(super) fn actions(mut self, actions: Markup) -> Self {
         self.actions = actions;
         self
     }
 
-    /// A script of this page's own, beside that of every page.
+    /// A script for this page, besides the common one.
     pub(super) fn script(mut self, name: &'static str) -> Self {
         self.scripts.push(name);
         self
@@ -237,7 +238,7 @@ impl<'f> Frame<'f> {
         }
     }
 
-    /// Whether the visitor may do this in the app that the page is in.
+    /// Whether the visitor may do this in the app of the page.
     fn may(&self, scope: Scope) -> bool {
         self.sidebar.in_app().is_some_and(|app| self.visitor.actor.may(scope, app.app_id))
     }
@@ -264,7 +265,7 @@ pub(super) fn state_of(status: Status) -> Markup {
     html! { span.state { span class={ "dot " (status.class()) } {} (status.word()) } }
 }
 
-/// A page without the frame: signing in, and what goes wrong.
+/// A page without the frame: sign-in and errors.
 pub(super) fn bare(
     title: &str,
     theme: Option<&'static str>,
@@ -310,7 +311,7 @@ fn document(
     }
 }
 
-/// What can just have been done, by the word in the address. Only these sentences are ever shown.
+/// The messages after an action, by the name in the address. No other text is ever shown.
 fn sentence_of(word: &str) -> Option<Cow<'static, str>> {
     if let Some(counts) = word.strip_prefix("invited.") {
         return invited(counts);
@@ -339,7 +340,7 @@ fn sentence_of(word: &str) -> Option<Cow<'static, str>> {
     Some(sentence.into())
 }
 
-/// How many were invited, and how many were not: `3.2`.
+/// How many were invited, and how many were skipped: `3.2`.
 fn invited(counts: &str) -> Option<Cow<'static, str>> {
     let (made, left) = counts.split_once('.')?;
     let (made, left) = (made.parse::<u32>().ok()?, left.parse::<u32>().ok()?);

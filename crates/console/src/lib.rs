@@ -1,10 +1,10 @@
-//! The console at `/console`: where authors write flows and read what came back.
+//! The console at `/console`, where authors edit flows and read the results.
 //!
-//! Pages are made on the server and work without a script; a little script makes them quicker to
-//! use. A handler takes a request, calls use cases of the engine, and wraps what comes back; it
-//! holds no rule, and who may do what is the engine's to decide. Reading order: [`session`] (who is
-//! signed in), [`sidebar`] and [`frame`] (what stands around a page), [`parts`] (the components),
-//! then one module an area. Deliberately absent: the admin API. The console is a transport beside
+//! Pages are rendered on the server and work without a script; small scripts make them quicker to
+//! use. A handler parses a request, calls use cases of the engine, and wraps the result; it
+//! contains no rules, and the engine decides who may do what. Reading order: [`session`] (who is
+//! signed in), [`sidebar`] and [`frame`] (the frame around a page), [`parts`] (the components),
+//! then one module per area. Deliberately absent: the admin API. The console is a transport next to
 //! it, not a client of it, so that a page needs one exchange and no token.
 
 mod assets;
@@ -53,14 +53,14 @@ use self::session::Visitor;
 pub use self::oidc::OidcOptions;
 pub use self::reply::failed;
 
-/// What an operator can set of the console.
+/// Operator settings of the console.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConsoleOptions {
-    /// Attempts to sign in from one address within a minute; 0 is without limit.
+    /// Attempts to sign in from one address per minute; 0 means no limit.
     pub sign_ins_per_minute: u32,
-    /// The provider by which people may sign in as well.
+    /// An OpenID provider that users can also sign in with.
     pub oidc: Option<OidcOptions>,
-    /// Where browsers reach this server, if the operator has said so: writes come from there.
+    /// The public URL of this server, if configured: writes must come from there.
     pub public_url: Option<String>,
 }
 
@@ -70,17 +70,17 @@ impl Default for ConsoleOptions {
     }
 }
 
-/// What the pages need.
+/// The state of the pages.
 pub struct Console {
     engine: Arc<Engine>,
     attempts: Attempts,
     provider: Option<Provider>,
-    /// Where pages of ours come from, if that is known.
+    /// The origin of our pages, if known.
     origin: Option<String>,
-    /// The hosted pages of what is not published yet.
+    /// The hosted pages of unpublished flows.
     previews: Arc<dyn Preview>,
     downloads: responses::Downloads,
-    /// Whether the server stops: streams that have no end of their own end then.
+    /// Whether the server is stopping: endless streams end then.
     stopping: watch::Sender<bool>,
 }
 
@@ -104,7 +104,7 @@ impl Console {
         Self { engine, attempts, provider, origin, previews, downloads, stopping }
     }
 
-    /// Ends every stream, so that connections can.
+    /// Ends every stream, so that connections can close.
     pub fn stop(&self) {
         self.stopping.send_replace(true);
     }
@@ -131,7 +131,7 @@ pub fn router(console: Arc<Console>) -> Router {
         .with_state(console)
 }
 
-/// To the first app that the visitor may see.
+/// Redirects to the first app that the visitor may see.
 async fn home(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
@@ -143,22 +143,21 @@ async fn home(
         Some(app) => format!("/console/apps/{}", app.row.app_id),
         None => "/console/settings/apps".to_owned(),
     };
-    // Only a word for a sentence of ours comes along.
+    // Only a lower-case word is passed on, which selects one of our messages.
     let done = query.get("done").filter(|word| word.bytes().all(|it| it.is_ascii_lowercase()));
     Ok(reply::see_other(&done.map_or(place.clone(), |word| format!("{place}?done={word}"))))
 }
 
 async fn asset(Path((version, name)): Path<(String, String)>, request: HeaderMap) -> Answer {
-    // Under any other version it would be kept for ever by those who ask for what another node
-    // serves.
+    // Files are served only under the current version: otherwise a client that asks for another
+    // node's version would cache the wrong file permanently.
     let found = assets::file(&name).filter(|_| version == assets::version());
     let (content_type, served) = found.ok_or(Refused::NoSuchPage)?;
     Ok(reply::file(content_type, served, &request))
 }
 
-/// An address that only takes forms has no page to show. A browser asks for one all the same where
-/// a form came back with its faults and the person then confirmed who they are, or loads the
-/// address again: that leads to the start page.
+/// Redirects a GET for an address that only accepts forms to the start page. Browsers send one if a
+/// form came back with faults and the user then confirmed their identity, or reloads the address.
 async fn wrong_method(method: Method) -> Answer {
     match method {
         Method::GET | Method::HEAD => Ok(reply::see_other("/console")),
@@ -166,7 +165,7 @@ async fn wrong_method(method: Method) -> Answer {
     }
 }
 
-/// Only those who are signed in learn which pages there are.
+/// Requires a sign-in, so that others cannot find out which pages exist.
 async fn no_such_page(_: Visitor) -> Result<Response, Refused> {
     Err(Refused::NoSuchPage)
 }

@@ -1,9 +1,9 @@
-//! Signing in by an OpenID provider, where the operator has named one.
+//! Signing in with an OpenID provider, if the operator has configured one.
 //!
-//! The authorization code flow with PKCE. What ties the answer to the browser that asked (`state`,
-//! `nonce`, the verifier, and where to go then) stands in a cookie of ten minutes; nothing is kept
-//! here meanwhile. The operator names the issuer, so addresses are its own: they are taken from
-//! what it publishes, and need not be public.
+//! The authorization code flow with PKCE. What binds the callback to the browser (`state`, `nonce`,
+//! the verifier, and where to return to) is in a cookie that lasts ten minutes; the server stores
+//! nothing. The operator configures the issuer, so its endpoints are trusted: they come from its
+//! metadata, and need not be public addresses.
 
 mod provider;
 
@@ -33,9 +33,9 @@ pub(super) use self::provider::Provider;
 const BEGIN: &str = "/console/oidc";
 const BACK: &str = "/console/oidc/callback";
 const COOKIE: &str = "__Host-sluice-oidc";
-/// How long somebody may take at the provider, in seconds.
+/// How long a user may take at the provider, in seconds.
 const COOKIE_SECONDS: u32 = 600;
-/// What somebody goes to the provider for, as the cookie has it.
+/// The purposes of going to the provider, as stored in the cookie.
 const SIGN_IN: &str = "sign-in";
 const CONFIRM: &str = "confirm";
 
@@ -43,7 +43,7 @@ pub(super) fn routes() -> Router<Arc<Console>> {
     Router::new().route(BEGIN, get(begin)).route(BACK, get(come_back))
 }
 
-/// Where to begin, to come back to a page of the console.
+/// The address that starts a sign-in and returns to a page of the console.
 pub(super) fn address(back: &str) -> String {
     match local(back) {
         Some(back) => format!("{BEGIN}?to={}", utf8_percent_encode(back, NON_ALPHANUMERIC)),
@@ -51,28 +51,28 @@ pub(super) fn address(back: &str) -> String {
     }
 }
 
-/// Where to sign in again, to confirm who one is: the provider asks for the password once more.
+/// The address that starts a sign-in to confirm the user's identity: the provider asks for the
+/// password again.
 pub(super) fn address_again(back: &str) -> String {
     let address = address(back);
     let sign = if address.contains('?') { '&' } else { '?' };
     format!("{address}{sign}again=yes")
 }
 
-/// Why somebody who was sent to the provider is not signed in.
+/// Why a user who was sent to the provider is not signed in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum NotSignedIn {
-    /// The provider cannot be reached, or does not answer as it should.
+    /// The provider cannot be reached, or its reply is not valid.
     Away,
-    /// The answer is to no question of this browser, or comes too late.
+    /// The callback does not belong to a sign-in of this browser, or comes too late.
     Stale,
-    /// The provider says no.
+    /// The provider refused.
     Refused,
-    /// What the provider sent proves nothing.
+    /// The ID token could not be verified.
     NotProven,
-    /// Proven, but nobody here: the address, where it was verified.
+    /// Verified, but not a user here; with the e-mail address, if that was verified.
     Unknown(Option<String>),
-    /// The provider does not say that somebody who had to confirm who they are has just signed in
-    /// there.
+    /// A user had to confirm their identity, but the provider does not report a recent sign-in.
     NotConfirmed,
 }
 
@@ -94,14 +94,14 @@ impl NotSignedIn {
     }
 }
 
-/// What ties an answer to its question.
+/// What binds a callback to the sign-in that was started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct PendingLogin {
     state: String,
     nonce: String,
     verifier: String,
     back: String,
-    /// Whether somebody who is signed in confirms who they are.
+    /// Whether a signed-in user confirms their identity.
     confirms: bool,
 }
 
@@ -140,7 +140,7 @@ fn random() -> Result<String, Refused> {
     Ok(URL_SAFE_NO_PAD.encode(bytes))
 }
 
-/// The cookie that forgets what was asked.
+/// Removes the cookie of a pending sign-in.
 fn forgotten() -> String {
     format!("{COOKIE}=; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=0")
 }
@@ -156,7 +156,7 @@ async fn begin(
         return Err(Refused::Limited(seconds));
     }
     let found = provider.found().await.map_err(|reason| {
-        tracing::warn!(reason, "the OpenID provider could not be asked");
+        tracing::warn!(reason, "cannot reach the OpenID provider");
         Refused::Provider(NotSignedIn::Away)
     })?;
     let confirms = query.get("again").is_some();
@@ -174,14 +174,14 @@ async fn begin(
         ("code_challenge_method", "S256"),
     ];
     if confirms {
-        // With `max_age` the provider must say when the user signed in there (`auth_time`).
+        // With `max_age` the provider must report when the user signed in there (`auth_time`).
         parameters.extend([("prompt", "login"), ("max_age", "0")]);
     }
     let address = found.authorization(&parameters);
     Ok(reply::see_other_with(&address, &asked.cookie()))
 }
 
-/// Where the provider sends the browser back to. Whatever it comes to, the question is used up.
+/// The callback of the provider. It ends the pending sign-in, whatever the outcome.
 async fn come_back(
     State(console): State<Arc<Console>>,
     from: From,
@@ -228,7 +228,7 @@ async fn signed_in(console: &Console, from: &From, headers: &HeaderMap, query: &
         }
         Err(Refusal::Store(error)) => Err(error.into()),
         Err(_) => {
-            tracing::info!("somebody whom the OpenID provider knows is no user here");
+            tracing::info!("an account of the OpenID provider is not a user here");
             no(NotSignedIn::Unknown(claims.verified_email))
         }
     }
@@ -242,7 +242,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_asked_comes_back_by_its_cookie() {
+    fn a_pending_login_is_restored_from_its_cookie() {
         let asked = PendingLogin::new("/console/apps/app_1?x=y", true).unwrap();
         let cookie = asked.cookie();
         assert!(cookie.contains("; Secure; HttpOnly; SameSite=Lax; Max-Age=600"), "{cookie}");
@@ -250,7 +250,7 @@ mod tests {
         let sent = cookie.split(';').next().unwrap();
         headers.insert(COOKIES, HeaderValue::from_str(sent).unwrap());
         assert_eq!(PendingLogin::of(&headers), Some(asked.clone()));
-        assert!(asked.verifier.len() >= 43, "as long as PKCE wants it");
+        assert!(asked.verifier.len() >= 43, "PKCE requires at least 43 characters");
         assert_eq!(PendingLogin::new("https://evil.example", false).unwrap().back, "/console");
         assert_eq!(PendingLogin::of(&HeaderMap::new()), None);
     }

@@ -1,13 +1,13 @@
-//! That a write comes from a page of ours.
+//! CSRF protection: checks that a write comes from one of our pages.
 //!
-//! Browsers say of every write where it comes from, and no page can have them say otherwise:
-//! `Sec-Fetch-Site` by those of today, over HTTPS and on the machine itself, and `Origin` by all.
-//! Where the first is there, it decides: `same-origin` is a page of the address that the browser
-//! shows, whatever a proxy makes of `Host` on the way, and anything else is refused even where the
-//! origin looks right. A neighbour under the same domain (`same-site`) is somebody else, and
-//! `none`, what a person typed or opened, is never a write. Where it is not there, the origin must
-//! be ours, scheme and port included, if the operator has said what ours is; else its host must be
-//! the one that was asked.
+//! Browsers send the origin of every write, and pages cannot change it: current browsers send
+//! `Sec-Fetch-Site` over HTTPS and on localhost, and all browsers send `Origin`. If
+//! `Sec-Fetch-Site` is present, it decides: `same-origin` is a page of the address that the browser
+//! shows, even if a proxy changes `Host`, and anything else is refused even if the origin looks
+//! right. Another host of the same domain (`same-site`) is not trusted, and `none`, an address that
+//! was typed or opened, is never a write. Without it, `Origin` must be ours, scheme and port
+//! included, if the operator has configured the public URL; otherwise its host must be the
+//! requested host.
 
 use std::sync::Arc;
 
@@ -22,14 +22,14 @@ use super::reply::Refused;
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// Lets a write through only if it was sent from a page of this origin.
+/// Allows a write only if it was sent from a page of this origin.
 pub(super) async fn same_origin(
     State(console): State<Arc<Console>>,
     request: Request,
     next: Next,
 ) -> Response {
     let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
-    // Over HTTP/2 the host stands in the address.
+    // In HTTP/2 the host is in the URI.
     let authority = request.uri().authority().map(|authority| authority.as_str());
     if is_read || is_from_here(request.headers(), authority, console.origin.as_deref()) {
         next.run(request).await
@@ -38,15 +38,14 @@ pub(super) async fn same_origin(
     }
 }
 
-/// Whether a browser says that another site has it send this. For reads that cost something, or
-/// leave a trace.
+/// Whether the browser reports that another site caused this request. For reads that are expensive,
+/// or are recorded in the audit log.
 pub(super) fn is_sent_by_others(headers: &HeaderMap) -> bool {
     let mut sites = headers.get_all(SEC_FETCH_SITE).iter();
     sites.any(|site| !matches!(site.to_str(), Ok("same-origin" | "none")))
 }
 
-/// The origin of an address as browsers write it: in small letters, without the port that goes
-/// without saying.
+/// The origin of an address as browsers write it: in lower case, without the default port.
 pub(super) fn origin_of(address: &str) -> Option<String> {
     let address = address.to_ascii_lowercase();
     let (scheme, rest) = address.split_once("://")?;
@@ -59,7 +58,7 @@ pub(super) fn origin_of(address: &str) -> Option<String> {
     Some(format!("{scheme}://{}", host.strip_suffix(usual).unwrap_or(host)))
 }
 
-/// Every browser names the origin of a write. One that does not is no browser of ours.
+/// Every browser sends `Origin` with a write; a request without it is refused.
 fn is_from_here(headers: &HeaderMap, authority: Option<&str>, ours: Option<&str>) -> bool {
     let text = |name: &HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
     let Some(origin) = text(&ORIGIN).and_then(origin_of) else { return false };
@@ -69,7 +68,7 @@ fn is_from_here(headers: &HeaderMap, authority: Option<&str>, ours: Option<&str>
     }
     match ours {
         Some(ours) => origin == ours,
-        // How the browser came is not known here, so its scheme is left out; the port is not.
+        // The scheme that the browser used is not known here, so it is not compared; the port is.
         None => authority.or(text(&HOST)).is_some_and(|host| {
             let scheme = origin.split_once("://").map_or("https", |(scheme, _)| scheme);
             origin_of(&format!("{scheme}://{host}")).is_some_and(|here| here == origin)
@@ -101,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_browser_says_of_the_site_decides() {
+    fn sec_fetch_site_decides() {
         for (host, ours) in
             [("sluice.example", None), ("inside:8080", None), ("inside", Some(HERE))]
         {
@@ -121,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn without_its_word_the_origin_is_the_one_that_the_operator_named() {
+    fn without_sec_fetch_site_the_origin_must_be_the_configured_one() {
         check(
             "inside:8080",
             Some(HERE),
@@ -138,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn without_either_the_host_is_the_one_that_was_asked() {
+    fn without_either_the_origin_must_match_the_requested_host() {
         check(
             "sluice.example:8443",
             None,
@@ -153,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_browser_that_says_two_things_is_not_believed() {
+    fn contradictory_headers_are_refused() {
         let mut headers = HeaderMap::new();
         headers.insert(ORIGIN, HeaderValue::from_static(HERE));
         headers.append(SEC_FETCH_SITE, HeaderValue::from_static("same-origin"));

@@ -1,8 +1,8 @@
-//! Every status code of the console, and how a page goes out.
+//! Every status code of the console, and how a page is sent.
 //!
-//! What a use case refuses becomes a page here that says what happened and what to do, in one
-//! match. Nothing that the console shows is kept by a cache or framed by anybody, and the policy
-//! lets a page load and run what we serve alone.
+//! One match maps refusals of the engine to pages that say what happened and what to do. Console
+//! pages are not cached or framed, and the content security policy allows only resources that we
+//! serve.
 
 use std::convert::Infallible;
 use std::io::Write as _;
@@ -32,21 +32,21 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
      connect-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 const FILE_POLICY: &str = "default-src 'none'; sandbox";
 const FOREVER: &str = "public, max-age=31536000, immutable";
-/// Tells a proxy to hand events on at once.
+/// Disables buffering of events in a proxy.
 const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 const X_FRAME_OPTIONS: HeaderName = HeaderName::from_static("x-frame-options");
-/// Quick, and nearly as small as it gets: the page is made for one reader.
+/// Fast, and nearly the best ratio: each page is rendered for one reader.
 const LEVEL: u32 = 5;
-/// When to try again after we could not serve it, in seconds.
+/// When to retry after we could not serve it, in seconds.
 const RETRY_AFTER_SECONDS: &str = "2";
-/// When another page may have been closed, in seconds.
+/// After this many seconds another page may have been closed.
 const WATCH_RETRY_SECONDS: u64 = 60;
 
-/// What a page is, in HTTP.
+/// The kind of a page, which decides its status code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Shown,
-    /// Something in the form is to be looked at again.
+    /// The form has errors to correct.
     Unfinished,
     SignedOut,
     Forbidden,
@@ -54,7 +54,7 @@ pub(super) enum Kind {
     Conflict,
     TooLarge,
     WrongMethod,
-    /// Too many attempts; how many seconds until the next.
+    /// Too many attempts; seconds until the next is allowed.
     Limited(u64),
     Away,
     Failed,
@@ -78,7 +78,7 @@ impl Kind {
     }
 }
 
-/// A page. It is compressed where the browser takes that.
+/// A page, compressed if the browser accepts it.
 pub(super) fn page(kind: Kind, markup: Markup, gzip: bool) -> Response {
     let text = markup.into_string().into_bytes();
     let compressed = if gzip { compressed(&text) } else { None };
@@ -100,7 +100,7 @@ pub(super) fn page(kind: Kind, markup: Markup, gzip: bool) -> Response {
     response
 }
 
-/// An answer to the console's own script.
+/// A reply to the console's script.
 pub(super) fn json(kind: Kind, value: &impl Serialize) -> Response {
     let text = serde_json::to_vec(value).unwrap_or_default();
     let mut response = Response::new(Body::from(text));
@@ -110,7 +110,7 @@ pub(super) fn json(kind: Kind, value: &impl Serialize) -> Response {
     response
 }
 
-/// A part of a page, for the console's own script.
+/// A fragment of a page, for the console's script.
 pub(super) fn fragment(markup: Markup) -> Response {
     let mut response = Response::new(Body::from(markup.into_string()));
     guard(response.headers_mut());
@@ -119,7 +119,7 @@ pub(super) fn fragment(markup: Markup) -> Response {
     response
 }
 
-/// A file that is sent while it is made.
+/// A file that is streamed while it is generated.
 pub(super) fn sent_file((headers, body): (HeaderMap, Body)) -> Response {
     let mut response = Response::new(body);
     guard(response.headers_mut());
@@ -127,7 +127,7 @@ pub(super) fn sent_file((headers, body): (HeaderMap, Body)) -> Response {
     response
 }
 
-/// Events as they happen.
+/// A stream of server-sent events.
 pub(super) fn events(
     events: impl Stream<Item = Result<Event, Infallible>> + Send + 'static,
 ) -> Response {
@@ -137,7 +137,7 @@ pub(super) fn events(
     response
 }
 
-/// No events now: a browser that is told this does not ask again by itself.
+/// No events now: after this status a browser does not reconnect.
 pub(super) fn no_events() -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::NO_CONTENT;
@@ -145,7 +145,7 @@ pub(super) fn no_events() -> Response {
     response
 }
 
-/// A file to be kept, under this name.
+/// A file to download, under this name.
 pub(super) fn download(name: &str, content_type: &'static str, bytes: Vec<u8>) -> Response {
     let mut response = Response::new(Body::from(bytes));
     guard(response.headers_mut());
@@ -156,7 +156,7 @@ pub(super) fn download(name: &str, content_type: &'static str, bytes: Vec<u8>) -
     response
 }
 
-/// After a write, to a page that may be loaded again.
+/// Redirects after a write, to a page that can be reloaded.
 pub(super) fn see_other(address: &str) -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::SEE_OTHER;
@@ -213,21 +213,21 @@ pub(super) fn file(
     response
 }
 
-/// A drawing to keep. Opened in the browser it could still run nothing and load nothing.
+/// An SVG to download. Even if opened in the browser, it can run and load nothing.
 pub(super) fn drawing(name: &str, svg: String) -> Response {
     let mut response = Response::new(Body::from(svg));
     let headers = response.headers_mut();
     guard(headers);
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("image/svg+xml; charset=utf-8"));
     headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(FILE_POLICY));
-    // Names are made of ids, which are plain.
+    // Names consist of ids, which are plain ASCII.
     if let Ok(value) = HeaderValue::try_from(format!("attachment; filename=\"{name}\"")) {
         headers.insert(CONTENT_DISPOSITION, value);
     }
     response
 }
 
-/// A table to keep, as CSV.
+/// A CSV file to download.
 pub(super) fn table_file(name: &'static str, csv: Vec<u8>) -> Response {
     let mut response = Response::new(Body::from(csv));
     let headers = response.headers_mut();
@@ -239,7 +239,7 @@ pub(super) fn table_file(name: &'static str, csv: Vec<u8>) -> Response {
     response
 }
 
-/// What every reply of the console bears.
+/// Sets the headers that every reply of the console has.
 fn guard(headers: &mut HeaderMap) {
     for (name, value) in [
         (CACHE_CONTROL, "no-store"),
@@ -257,15 +257,15 @@ fn compressed(text: &[u8]) -> Option<Vec<u8>> {
     encoder.finish().ok()
 }
 
-/// Why a request to the console was not done.
+/// Why a request to the console failed.
 #[derive(Debug)]
 pub(super) enum Refused {
     Admin(AdminError),
-    /// The page is only for those who are signed in; where to come back to.
+    /// The page requires a sign-in; `back` is where to return to.
     SignedOut {
         back: String,
     },
-    /// A write that another site sent, or that does not say where it comes from.
+    /// A write from another site, or one without its origin.
     ForeignOrigin,
     NoSuchPage,
     WrongMethod,
@@ -273,11 +273,11 @@ pub(super) enum Refused {
     Unreadable,
     /// Too many passwords are being checked at once.
     Busy,
-    /// Too many attempts; how many seconds until the next.
+    /// Too many attempts; seconds until the next is allowed.
     Limited(u64),
-    /// Somebody has as many live streams as one may have; the sentence says so.
+    /// The user has reached the limit of live streams; the text says so.
     TooManyWatches(String),
-    /// Signing in by an OpenID provider came to nothing.
+    /// Signing in with an OpenID provider failed.
     Provider(NotSignedIn),
 }
 
@@ -387,7 +387,7 @@ fn message(error: &AdminError) -> (Kind, &'static str, String) {
         AdminError::Invalid(faults) => (Kind::Unfinished, "Invalid input", listed(faults)),
         AdminError::Store(error) => {
             let source = std::error::Error::source(error).map(ToString::to_string);
-            tracing::warn!(%error, source, "the console could not reach the store");
+            tracing::warn!(%error, source, "the console cannot reach the store");
             (
                 Kind::Away,
                 "Service unavailable",
@@ -413,7 +413,7 @@ fn sentence(text: &str) -> String {
     sentence
 }
 
-/// The page of a failure that is ours.
+/// The page for an internal error.
 pub fn failed(failure: Failure) -> Response {
     let kind = match failure {
         Failure::TimedOut => Kind::Away,

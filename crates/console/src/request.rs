@@ -1,4 +1,4 @@
-//! What handlers take: ids from the path, the fields of a form.
+//! Request extractors: ids from the path, the fields of a form.
 
 use std::str::FromStr;
 
@@ -13,14 +13,14 @@ use sluice_http::{Limits, query};
 
 use super::reply::Refused;
 
-/// The longest form, in bytes: a definition of 1 MiB.
+/// The largest form, in bytes: a definition of 1 MiB.
 const FORM_BYTES_MAX: usize = 1024 * 1024;
-/// The longest form of somebody who is not signed in.
+/// The largest form of a visitor who is not signed in.
 const SMALL_FORM_BYTES_MAX: usize = 8 * 1024;
 /// The most fields of any form.
 const FIELDS_MAX: usize = 2_000;
 
-/// An id that stands in a path. A text that is no id is answered like an id that is unknown.
+/// An id in a path. Text that is not a valid id is answered like an unknown id.
 pub(super) trait PathId: FromStr {
     const PARAMETER: &str;
     const MISSING: Missing;
@@ -47,7 +47,7 @@ path_ids! {
     AssignmentId: "flowAssignmentId", Invitation;
 }
 
-/// The id that the path bears under its kind's name.
+/// The id in the path, under the name of its kind.
 pub(super) struct At<T>(pub(super) T);
 
 impl<T: PathId, S: Send + Sync> FromRequestParts<S> for At<T> {
@@ -63,7 +63,7 @@ impl<T: PathId, S: Send + Sync> FromRequestParts<S> for At<T> {
     }
 }
 
-/// The parameters of an address, or the fields of a form, in their order.
+/// Query parameters or form fields, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Fields(pub(super) Vec<(String, String)>);
 
@@ -73,13 +73,13 @@ impl Fields {
         Self(pairs.map(|(name, value)| (name.into_owned(), value.into_owned())).collect())
     }
 
-    /// The first value under a name, without white space around it; none where it is empty.
+    /// The first value with this name, trimmed; none if it is empty.
     pub(super) fn get(&self, name: &str) -> Option<&str> {
         let values = self.0.iter().filter(|(key, _)| key == name);
         values.map(|(_, value)| value.trim()).find(|value| !value.is_empty())
     }
 
-    /// The first value as it was typed.
+    /// The first value as typed.
     pub(super) fn raw(&self, name: &str) -> &str {
         let found = self.0.iter().find(|(key, _)| key == name);
         found.map(|(_, value)| value.as_str()).unwrap_or_default()
@@ -94,7 +94,7 @@ impl Fields {
     }
 }
 
-/// The parameters of the address.
+/// The query parameters.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Query(pub(super) Fields);
 
@@ -106,7 +106,7 @@ impl<S: Sync> FromRequestParts<S> for Query {
     }
 }
 
-/// The fields of a form that was sent.
+/// The fields of a sent form.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Form(pub(super) Fields);
 
@@ -118,7 +118,7 @@ impl<S: Send + Sync> FromRequest<S> for Form {
     }
 }
 
-/// The fields of a form that anybody can send.
+/// The fields of a form that visitors can send without signing in.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SmallForm(pub(super) Fields);
 

@@ -1,4 +1,4 @@
-//! Who is signed in.
+//! The session: who is signed in.
 
 use std::sync::Arc;
 
@@ -14,19 +14,19 @@ use super::Console;
 use super::reply::Refused;
 
 const SESSION: &str = "__Host-sluice";
-/// As long as a session can last, in seconds; it ends on the server, whatever the browser keeps.
+/// The longest lifetime of a session, in seconds; the server ends it, whatever the browser keeps.
 const KEPT_SECONDS: u32 = 7 * 24 * 60 * 60;
 const THEME: &str = "sluice_theme";
 
-/// Somebody who is signed in, and how their browser wants its pages.
+/// A signed-in visitor, and the display preferences of their browser.
 #[derive(Debug, Clone)]
 pub(super) struct Visitor {
     pub(super) actor: Actor,
-    /// What they are called, for the foot of the side bar.
+    /// The name at the bottom of the side bar.
     pub(super) who: String,
-    /// Who they are; the holder of a token is nobody in particular.
+    /// The user; none for the holder of a token.
     pub(super) user_id: Option<UserId>,
-    /// The address of a user; empty for the holder of a token.
+    /// The e-mail address of a user; empty for the holder of a token.
     pub(super) email: String,
     pub(super) theme: Option<&'static str>,
     pub(super) gzip: bool,
@@ -59,7 +59,7 @@ impl Visitor {
     }
 }
 
-/// A visitor whose page asks by itself, again and again: that keeps nobody signed in.
+/// A visitor whose page polls automatically; such requests do not extend the session.
 #[derive(Debug, Clone)]
 pub(super) struct Unattended(pub(super) Visitor);
 
@@ -78,7 +78,7 @@ impl FromRequestParts<Arc<Console>> for Unattended {
     }
 }
 
-/// Where to go after signing in: only a page that was asked for can be shown again.
+/// Where to go after signing in: only the page of a GET can be shown again.
 fn back_to(parts: &Parts) -> String {
     match (parts.method == Method::GET, parts.uri.path_and_query()) {
         (true, Some(address)) => address.as_str().to_owned(),
@@ -101,13 +101,13 @@ pub(super) fn cookie<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> 
     pairs.find(|(key, _)| key.trim() == name).map(|(_, value)| value.trim())
 }
 
-/// The secret of the session that a browser has, be it over or not.
+/// The session secret in the cookie, whether or not the session has ended.
 pub(super) fn secret(headers: &HeaderMap) -> Option<&str> {
     cookie(headers, SESSION).filter(|secret| !secret.is_empty())
 }
 
-/// The cookie of a session. Its name has the browser insist on the rest: no other host, and no page
-/// that came over plain HTTP, can set it.
+/// The session cookie. Its `__Host-` prefix makes the browser enforce the rest: no other host, and
+/// no page over plain HTTP, can set it.
 pub(super) fn kept(secret: &Secret) -> String {
     format!(
         "{SESSION}={}; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age={KEPT_SECONDS}",
@@ -115,7 +115,7 @@ pub(super) fn kept(secret: &Secret) -> String {
     )
 }
 
-/// The cookie that ends it.
+/// Removes the session cookie.
 pub(super) fn dropped() -> String {
     format!("{SESSION}=; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=0")
 }

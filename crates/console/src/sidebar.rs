@@ -1,5 +1,4 @@
-//! What stands around a page in its side bar: the apps that the visitor may see, and the flows of
-//! the one they are in.
+//! The side bar of a page: the apps that the visitor may see, and the flows of the current app.
 
 use std::collections::HashMap;
 
@@ -12,21 +11,21 @@ use sluice_flow::time::Timestamp;
 use super::Console;
 use super::session::Visitor;
 
-/// Apps and flows that the side bar shows at most; the rest is on the pages that list them.
+/// The most apps and flows that the side bar shows; the list pages show the rest.
 const APPS_SHOWN: usize = 100;
 const FLOWS_SHOWN: usize = 30;
-/// Days of their spark lines.
+/// Days of the sparklines.
 const DAYS_SHOWN: u32 = 14;
 
-/// What is known around a page.
+/// The data of the side bar.
 #[derive(Debug, Clone)]
 pub(super) struct Sidebar {
-    /// The first of them.
+    /// The first apps.
     pub(super) apps: Vec<AppRow>,
     pub(super) has_more_apps: bool,
-    /// The app that the page is in; none on pages about the whole instance.
+    /// The app of the page; none on pages about the whole instance.
     own: Option<AppHandle>,
-    /// Its newest flows that are not archived.
+    /// The newest flows of the app that are not archived.
     pub(super) flows: Vec<SidebarFlow>,
     pub(super) now: Timestamp,
 }
@@ -37,7 +36,7 @@ pub(super) struct SidebarFlow {
     pub(super) flow_id: FlowId,
     pub(super) name: String,
     pub(super) status: Status,
-    /// Responses of the last days, the newest last.
+    /// Responses of the last days, newest last.
     pub(super) days: Vec<u64>,
 }
 
@@ -60,7 +59,7 @@ impl Sidebar {
         Ok(sidebar)
     }
 
-    /// Sidebar a flow, with the flow itself for reading.
+    /// The side bar of a flow's page, and a read handle on the flow.
     pub(super) async fn flow(
         console: &Console,
         visitor: &Visitor,
@@ -75,7 +74,7 @@ impl Sidebar {
         Ok(Self::listed(console, visitor).await?.0)
     }
 
-    /// The apps that the visitor may see, and the handles on those that are shown.
+    /// The apps that the visitor may see, and handles on those that are shown.
     async fn listed(console: &Console, visitor: &Visitor) -> AdminResult<(Self, Vec<AppHandle>)> {
         let engine = &console.engine;
         let page = Page { after: None, limit: APPS_SHOWN + 1 };
@@ -87,12 +86,12 @@ impl Sidebar {
         Ok((sidebar, listed))
     }
 
-    /// The app that the page is in, if it is in one.
+    /// The app of the page, if it has one.
     pub(super) fn in_app(&self) -> Option<&AppRow> {
         self.own.as_ref().map(|app| &app.row)
     }
 
-    /// The app that the page is in, for reading.
+    /// The app of the page, for reading.
     pub(super) fn own(&self) -> AdminResult<&AppHandle> {
         self.own.as_ref().ok_or(AdminError::NotFound(Missing::App))
     }
@@ -104,7 +103,7 @@ impl Sidebar {
     }
 }
 
-/// What a flow is now, in one word.
+/// The state of a flow, in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Status {
     Draft,
@@ -139,7 +138,7 @@ impl Status {
         }
     }
 
-    /// The class of its dot.
+    /// The CSS class of its dot.
     pub(super) fn class(self) -> &'static str {
         match self {
             Self::Draft => "draft",

@@ -1,8 +1,8 @@
 //! Signing in and out.
 //!
-//! A user signs in by e-mail and password, an operator by an admin token. What does not match is
-//! told alike whatever it is that does not, and attempts are limited. Each sign-in has a new
-//! secret, and ends the session before it.
+//! A user signs in with e-mail and password, an operator with an admin token. The error message is
+//! the same whatever was wrong, and attempts are limited. Each sign-in creates a new session
+//! secret, and ends the previous session.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ pub(super) fn routes() -> Router<Arc<Console>> {
         .route("/console/sign-out", post(sign_out))
 }
 
-/// Where to sign in, to come back to a page of the console.
+/// The address of the sign-in page, which returns to a page of the console.
 pub(super) fn address(back: &str) -> String {
     if local(back).is_none() {
         return PAGE.to_owned();
@@ -49,21 +49,21 @@ pub(super) fn address(back: &str) -> String {
     format!("{PAGE}?to={}", utf8_percent_encode(back, NON_ALPHANUMERIC))
 }
 
-/// A page of the console and nothing else, so that no link can lead away from here.
+/// Only a path within the console, so that no link can redirect to another site.
 pub(super) fn local(back: &str) -> Option<&str> {
     let inside =
         back == "/console" || back.starts_with("/console/") || back.starts_with("/console?");
     (inside && back.is_ascii() && !back.contains(['\\', '\r', '\n'])).then_some(back)
 }
 
-/// What the form is shown with.
+/// The values that the form shows.
 #[derive(Debug, Clone, Copy, Default)]
 struct Typed<'t> {
     back: &'t str,
     email: &'t str,
     with_token: bool,
     error: Option<&'t str>,
-    /// What the button of the OpenID provider says.
+    /// The label of the OpenID provider's button.
     provider: Option<&'t str>,
 }
 
@@ -124,7 +124,7 @@ async fn sign_in(
     }
 }
 
-/// The code of the second factor, after the password.
+/// Signs in with the code of the second factor, after the password.
 async fn sign_in_with_code(
     State(console): State<Arc<Console>>,
     from: From,
@@ -156,7 +156,7 @@ async fn sign_in_with_code(
     }
 }
 
-/// Logs a failed sign-in with the account (the id of a user, never what was typed) and the client
+/// Logs a failed sign-in with the account (a user's id, never what was typed) and the client
 /// address.
 pub(super) fn log_failure(console: &Console, from: &From, headers: &HeaderMap, account: &str) {
     let address = console.attempts.address(from, headers);
@@ -221,14 +221,14 @@ async fn let_in(
                 .sign_in_with_token(form.get("token").unwrap_or_default(), before)
                 .await
         }
-        // A password is taken as it was typed, spaces included.
+        // A password is used as typed, spaces included.
         false => {
             engine.accounts().sign_in_with_password(typed.email, form.raw("password"), before).await
         }
     }
 }
 
-/// Whoever is not signed in any more is signed out all the same.
+/// Succeeds even if the session has already ended.
 async fn sign_out(State(console): State<Arc<Console>>, headers: HeaderMap) -> Answer {
     if let Some(secret) = session::secret(&headers) {
         console.engine.accounts().sign_out(secret).await?;
@@ -265,7 +265,7 @@ fn password_form(typed: Typed) -> Markup {
         autocomplete: Some("username"),
         ..Field::default()
     };
-    // Where people have another way in, that is the first.
+    // If there is an OpenID provider, its button is the primary one.
     let look = if typed.provider.is_some() { "button" } else { "button primary" };
     let password = Field {
         id: "password",
@@ -313,13 +313,13 @@ fn other(back: &str, with: &str) -> String {
     format!("{address}{sign}with={with}")
 }
 
-/// Browsers say with every request to a safe address where it comes from, and with no other.
+/// Browsers send `Sec-Fetch-Site` with every request to a secure origin, and with no other.
 fn may_be_plain_http(headers: &HeaderMap) -> bool {
     let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     !headers.contains_key(SEC_FETCH_SITE) && !is_loopback(host)
 }
 
-/// A form that was sent from a page over plain HTTP, elsewhere than on the machine itself.
+/// Whether a form was sent from a page over plain HTTP, except on localhost.
 pub(super) fn is_plain_http(headers: &HeaderMap) -> bool {
     let origin = headers.get(ORIGIN).and_then(|origin| origin.to_str().ok()).unwrap_or_default();
     origin.strip_prefix("http://").is_some_and(|host| !is_loopback(host))
@@ -341,7 +341,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn after_signing_in_only_a_page_of_the_console_is_gone_to() {
+    fn after_signing_in_only_pages_of_the_console_are_redirected_to() {
         for (back, there) in [
             ("/console", true),
             ("/console/flows/fl_1/edit?x=y", true),
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_is_the_machine_itself_by_name_or_address() {
+    fn loopback_hosts_are_recognised_by_name_or_address() {
         for (host, is) in [
             ("localhost", true),
             ("localhost:8080", true),

@@ -1,13 +1,11 @@
-//! What to do next with a flow that has no response yet: from a draft to the first result in four
-//! steps.
+//! Next steps for a flow without responses: from a draft to the first result in four steps.
 
 use maud::{Markup, html};
 use sluice_engine::rows::FlowState;
 
 use super::sidebar::{Sidebar, Status};
 
-/// The steps, with the next one marked. `why` says why there is nothing to see on the page it
-/// stands on.
+/// The steps, with the next one highlighted. `why` explains why the page is empty.
 pub(super) fn first_run(sidebar: &Sidebar, state: &FlowState, why: &str) -> Markup {
     let flow = state.flow.flow_id;
     let status = Status::of(state, sidebar.now);
@@ -39,7 +37,7 @@ pub(super) fn first_run(sidebar: &Sidebar, state: &FlowState, why: &str) -> Mark
     }
 }
 
-/// Why a test answer may not be possible now.
+/// Why a test response may not be possible now.
 fn closed(status: Status) -> &'static str {
     match status {
         Status::Scheduled => "It is published but not open yet.",

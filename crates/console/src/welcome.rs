@@ -1,7 +1,7 @@
-//! The page on which somebody sets their password, with a link that they were sent.
+//! The page where a user sets their password, with the link that they were sent.
 //!
-//! The secret stands behind the `#` of the link: the browser does not send it, so no log has it. A
-//! script puts it into the form; without one, it can be pasted.
+//! The secret is in the fragment of the link, after the `#`: the browser does not send it, so it is
+//! in no log. A script copies it into the form; without one, it can be pasted.
 
 use std::sync::Arc;
 
@@ -68,7 +68,7 @@ async fn set(
     }
 }
 
-/// What was pasted may be the whole link.
+/// The whole link may have been pasted.
 fn code_in(text: &str) -> &str {
     text.rsplit_once('#').map_or(text, |(_, code)| code)
 }

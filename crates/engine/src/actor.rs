@@ -1,42 +1,42 @@
-//! Who is asking, and what they may touch.
+//! The caller of a use case, and what it may do.
 //!
-//! An actor has grants: scopes in one app, or in all of them and the instance. A token has one
-//! grant; a user has one for each role. Nothing else is known here of either.
+//! An actor has grants: scopes in one app, or in all apps and the instance. A token has one grant;
+//! a user has one per role. This module knows nothing else about tokens or users.
 
 use sluice_flow::id::AppId;
 use sluice_store::{Scope, TokenRow};
 
 use crate::admin::{AdminError, AdminResult, Missing};
 
-/// Whoever asks for something to be done, as far as their grants go.
+/// The caller of a use case, with its grants.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Actor {
-    /// The id of the token or user, or a word for what is neither; this is what the audit log says.
+    /// The id of the token or user, or a fixed name for any other caller. The audit log stores it.
     pub name: String,
     pub grants: Vec<Grant>,
-    /// Whether the caller proved who they are within the last minutes; a program does so with every
-    /// request.
+    /// Whether the caller authenticated within the last few minutes; an API client does so with
+    /// every request.
     pub is_fresh: bool,
 }
 
-/// What may be done in one app, or in all.
+/// Scopes in one app, or in all apps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grant {
-    /// Absent means all apps, and the instance itself.
+    /// `None` means all apps and the instance itself.
     pub app_id: Option<AppId>,
     pub scopes: Vec<Scope>,
 }
 
-/// Where an actor may do something.
+/// Where an actor has a scope.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Reach {
     All,
-    /// In these, in the order of their ids.
+    /// In these apps, ordered by id.
     Apps(Vec<AppId>),
 }
 
 impl Actor {
-    /// The server itself, or whoever holds the token of its environment.
+    /// The server itself, or a caller with the token from its environment.
     pub fn trusted(name: &str) -> Self {
         let grants = vec![Grant { app_id: None, scopes: vec![Scope::Admin] }];
         Self { name: name.to_owned(), grants, is_fresh: true }
@@ -47,18 +47,18 @@ impl Actor {
         Self { name: token.token_id.to_string(), grants, is_fresh: true }
     }
 
-    /// Whether this may be done in the app: for showing what can be done. It is refused elsewhere.
+    /// Whether the actor has the scope in the app. For deciding what to show; it does not enforce.
     pub fn may(&self, scope: Scope, app: AppId) -> bool {
         self.grants.iter().any(|grant| grant.covers(app) && grant.holds(scope))
     }
 
-    /// Whether this may be done with the instance itself.
+    /// Whether the actor has the scope for the instance itself.
     pub fn may_instance(&self, scope: Scope) -> bool {
         self.grants.iter().any(|grant| grant.app_id.is_none() && grant.holds(scope))
     }
 
-    /// Refuses callers without any grant in the app as if the thing did not exist, so that
-    /// nothing can be learned of other apps; and callers without the scope.
+    /// Refuses a caller without any grant in the app as if the thing did not exist, so that nothing
+    /// can be learned about other apps. Also refuses a caller without the scope.
     pub fn need_in(&self, scope: Scope, app: AppId, what: Missing) -> AdminResult<()> {
         if !self.grants.iter().any(|grant| grant.covers(app)) {
             return Err(AdminError::NotFound(what));
@@ -66,7 +66,7 @@ impl Actor {
         if self.may(scope, app) { Ok(()) } else { Err(AdminError::Forbidden { scope }) }
     }
 
-    /// Refuses whoever is bound to apps: this concerns the whole instance.
+    /// Refuses a caller that is limited to apps: this concerns the whole instance.
     pub fn need_instance(&self, scope: Scope) -> AdminResult<()> {
         if !self.grants.iter().any(|grant| grant.app_id.is_none()) {
             return Err(AdminError::BoundToApp);
@@ -74,12 +74,12 @@ impl Actor {
         if self.may_instance(scope) { Ok(()) } else { Err(AdminError::Forbidden { scope }) }
     }
 
-    /// Refuses a caller whose proof of who they are is too old for this.
+    /// Refuses a caller that authenticated too long ago for this.
     pub(crate) fn need_fresh(&self) -> AdminResult<()> {
         if self.is_fresh { Ok(()) } else { Err(AdminError::NotFresh) }
     }
 
-    /// Where this may be done. Whoever has grants, but none with the scope, is refused.
+    /// Where the actor has the scope. Refuses an actor that has grants, but none with the scope.
     pub(crate) fn reach(&self, scope: Scope) -> AdminResult<Reach> {
         if self.may_instance(scope) {
             return Ok(Reach::All);
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scope_holds_itself_write_holds_read_and_admin_holds_all() {
+    fn write_includes_read_and_admin_includes_every_scope() {
         for held in ALL {
             for wanted in ALL {
                 let expected = held == wanted
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_is_bound_to_an_app_finds_nothing_of_another_and_cannot_touch_the_instance() {
+    fn an_actor_bound_to_one_app_cannot_see_others_or_touch_the_instance() {
         let actor = actor(&[(Some(app(1)), Scope::Admin)]);
         assert!(actor.need_in(Scope::Admin, app(1), Missing::Flow).is_ok());
         assert!(matches!(
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn grants_add_up_within_an_app_and_do_not_leave_it() {
+    fn grants_combine_within_an_app_and_do_not_affect_others() {
         let actor = actor(&[(None, Scope::Read), (Some(app(2)), Scope::Admin)]);
         assert!(actor.may(Scope::Read, app(1)) && !actor.may(Scope::Write, app(1)));
         assert!(actor.may(Scope::Erase, app(2)));
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_has_no_grant_reaches_nothing() {
+    fn an_actor_without_grants_reaches_nothing() {
         let nobody = actor(&[]);
         assert_eq!(nobody.reach(Scope::Read).unwrap(), Reach::Apps(Vec::new()));
         assert!(!nobody.may(Scope::Read, app(1)) && !nobody.may_instance(Scope::Read));

@@ -1,4 +1,4 @@
-//! What an administrator's request can come to, apart from success.
+//! Why an administrator's request can fail.
 
 use serde::Serialize;
 use sluice_flow::definition::Fault;
@@ -24,7 +24,7 @@ pub enum Missing {
 }
 
 impl Missing {
-    /// The thing in words, as in "there is no such …".
+    /// The name of the kind, as in "there is no such …".
     pub fn word(self) -> &'static str {
         match self {
             Self::App => "app",
@@ -58,7 +58,7 @@ impl Missing {
     }
 }
 
-/// Why an administrator's request was not done.
+/// Why an administrator's request failed.
 #[derive(Debug, thiserror::Error)]
 pub enum AdminError {
     #[error("there is no such {}", .0.word())]
@@ -73,10 +73,10 @@ pub enum AdminError {
     /// The caller signed in too long ago for this.
     #[error("confirm who you are first")]
     NotFresh,
-    /// The thing is in a state that does not allow it; `code` is a word, `detail` says what to do.
+    /// The thing's state does not allow it. `code` is for programs; `detail` says what to do.
     #[error("{detail}")]
     Conflict { code: &'static str, detail: String },
-    /// The request's own content is at fault, each fault with its JSON Pointer.
+    /// The content of the request is invalid; each fault has a JSON Pointer.
     #[error("the request has {} fault(s)", .0.len())]
     Invalid(Vec<Fault>),
     #[error(transparent)]

@@ -23,7 +23,7 @@ use crate::rate::{BYTES_PER_DAY_MAX, CALLS_PER_SECOND_MAX};
 use crate::retention::RETENTION_DAYS_MAX;
 use crate::verify::LIFETIME_MAX_SECONDS;
 
-/// The most origins that an app may list.
+/// The maximum number of origins that an app may list.
 const ORIGINS_MAX: usize = 100;
 
 /// An app with its active keys.
@@ -34,7 +34,7 @@ pub struct AppDetail {
 }
 
 impl AppDetail {
-    /// Of keys of any app, those of this one that are active.
+    /// Keeps the active keys of this app from a list of keys of any app.
     fn new(row: AppRow, keys: &[KeyRow]) -> Self {
         let own = keys.iter().filter(|key| key.app_id == row.app_id && key.revoked_at.is_none());
         let api_keys = own.map(|key| key.api_key.clone()).collect();
@@ -42,26 +42,26 @@ impl AppDetail {
     }
 }
 
-/// What to change of an app; what is absent stays.
+/// Changes to an app; absent fields stay unchanged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AppPatch {
     pub name: Option<String>,
     pub identity_verification: Option<IdentityVerification>,
     pub allowed_origins: Option<Vec<String>>,
-    /// `Some(None)` goes back to the default.
+    /// `Some(None)` restores the default.
     pub grace_window_seconds: Option<Option<u32>>,
-    /// `Some(None)` keeps responses for ever.
+    /// `Some(None)` keeps responses indefinitely.
     pub retention_days: Option<Option<u32>>,
-    /// `Some(None)` goes back to the default.
+    /// `Some(None)` restores the default.
     pub token_lifetime_seconds: Option<Option<u32>>,
-    /// `Some(None)` goes back to the defaults.
+    /// `Some(None)` restores the defaults.
     pub hosted: Option<Option<HostedPatch>>,
-    /// `Some(None)` goes back to the instance's limits.
+    /// `Some(None)` restores the instance's limits.
     pub limits: Option<Option<LimitsPatch>>,
 }
 
-/// What to change of an app's limits; what is absent stays, `Some(None)` goes back to the
-/// instance's.
+/// Changes to an app's limits; absent fields stay unchanged, `Some(None)` restores the instance's
+/// limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LimitsPatch {
     pub calls_per_second: Option<Option<u32>>,
@@ -91,8 +91,8 @@ impl LimitsPatch {
 }
 
 impl AppPatch {
-    /// What a change needs besides `write`: shortening retention deletes responses, and
-    /// whoever changes how identities are proven stands beside those who hold the keys. Limits need
+    /// The scopes that a change needs besides `write`. Changing retention can delete responses, and
+    /// changing how identities are proven needs the same scope as managing the keys. Limits need
     /// `admin` of the instance ([`AppHandle::update`]).
     fn scopes(&self) -> impl Iterator<Item = Scope> {
         let of_identity =
@@ -113,7 +113,7 @@ impl AppHandle {
         let core = self.permit.core(Scope::Write)?;
         let (actor, id) = (self.permit.actor(), self.app_id());
         patch.scopes().try_for_each(|scope| actor.need_in(scope, id, Missing::App))?;
-        // They protect the whole server from the app, so nobody whose rights end at the app may set
+        // Limits protect the whole server from the app, so an actor limited to the app may not set
         // them.
         if patch.limits.is_some() {
             actor.need_instance(Scope::Admin)?;
@@ -156,7 +156,7 @@ impl AppHandle {
         Err(StoreError::Conflict.into())
     }
 
-    /// Revokes a key; doing so twice is the same as once.
+    /// Revokes a key; idempotent.
     pub async fn revoke_key(&self, key: &ApiKey) -> AdminResult<()> {
         let core = self.permit.core(Scope::Admin)?;
         let mut app = self.clone();
@@ -181,7 +181,7 @@ impl AppHandle {
     }
 }
 
-/// The apps that the actor may read, all or their own, each as a handle for reading.
+/// The apps that the actor may read, each as a handle for reading.
 pub(crate) async fn list(
     core: &Arc<Core>,
     actor: &Actor,
@@ -215,7 +215,7 @@ impl InstanceHandle {
         self.make_app(At::Instance, name).await
     }
 
-    /// Makes an app where there is none; of several processes that try at once, one does.
+    /// Creates an app if there is none; if several processes try at once, only one succeeds.
     pub async fn create_first_app(&self, name: &str) -> AdminResult<Option<AppDetail>> {
         made_first(self.make_app(At::FirstApp, name).await)
     }
@@ -247,7 +247,8 @@ impl InstanceHandle {
     }
 }
 
-/// An app that insists on tokens and has no key for them would be closed.
+/// Refuses to enforce tokens in an app without an active identity key: it would refuse every
+/// request.
 async fn may_enforce(core: &Core, before: &AppRow, after: &AppRow) -> AdminResult<()> {
     let is_enforced = |row: &AppRow| row.identity_verification == IdentityVerification::Enforce;
     if is_enforced(before) || !is_enforced(after) {
@@ -267,7 +268,7 @@ fn new_key(app_id: AppId, created_at: sluice_flow::time::Timestamp) -> KeyRow {
     KeyRow { app_id, api_key: ApiKey::from_random(random_bits()), created_at, revoked_at: None }
 }
 
-/// Applies a patch and says what it set, for the audit log.
+/// Applies a patch and returns the changes for the audit log.
 fn patched(row: &mut AppRow, patch: &AppPatch) -> serde_json::Value {
     let mut changed = serde_json::Map::new();
     if let Some(name) = &patch.name {
@@ -348,7 +349,7 @@ fn patch_faults(patch: &AppPatch) -> Vec<Fault> {
     faults
 }
 
-/// The origins of a patch in canonical form, each once.
+/// The origins of a patch in canonical form, without duplicates.
 fn canonical(origins: &[String]) -> Vec<String> {
     let mut canonical = Vec::with_capacity(origins.len());
     for origin in origins.iter().filter_map(|text| AllowedOrigin::parse(text).ok()) {

@@ -1,5 +1,5 @@
-//! The audit log: who changed what. It is written with every change, in the same transaction; only
-//! an editor that saves on and on is one entry for some minutes (see [`crate::drafts`]).
+//! The audit log: who changed what. Every change writes its entry in the same transaction, except
+//! that an editor's saves within a few minutes share one entry (see [`crate::drafts`]).
 
 use std::collections::HashMap;
 
@@ -10,14 +10,14 @@ use crate::actor::{Actor, Reach};
 use crate::admin::{AdminError, AdminResult, Missing};
 use crate::core::Core;
 
-/// An entry, and what whoever it was is called.
+/// An entry, and the display name of its actor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditEntry {
     pub row: AuditRow,
     pub who: String,
 }
 
-/// Who is behind each entry, by name.
+/// Adds the display name of the actor to each entry.
 pub(crate) async fn named(core: &Core, rows: Vec<AuditRow>) -> AdminResult<Vec<AuditEntry>> {
     let mut names: HashMap<String, String> = HashMap::new();
     if rows.iter().any(|row| row.actor.starts_with(TokenId::PREFIX)) {
@@ -45,8 +45,8 @@ pub(crate) async fn named(core: &Core, rows: Vec<AuditRow>) -> AdminResult<Vec<A
     Ok(named.collect())
 }
 
-/// Entries newest first: of an app, or of everything. An actor that is bound to one app sees the
-/// entries of that app only, and one that is bound to several names the app.
+/// Entries of one app, or of all, newest first. An actor bound to one app sees only the entries of
+/// that app; an actor bound to several must name the app.
 pub(crate) async fn list(
     core: &Core,
     actor: &Actor,

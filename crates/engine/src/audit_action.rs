@@ -1,8 +1,8 @@
-//! What the audit log can record, by the name that is stored and sent.
+//! The actions that the audit log can record, each with the name that is stored and sent.
 //!
-//! The log outlives releases, so an entry may have a name that this release does not know. Whoever
-//! shows entries matches on the enum without a wildcard: an action that is added here needs its
-//! sentence to compile.
+//! The log outlives releases, so an entry may have a name that this release does not know. Code
+//! that displays entries matches on the enum without a wildcard, so a new action does not compile
+//! until it has a sentence.
 
 /// Declares the actions and their names once.
 macro_rules! actions {
@@ -16,14 +16,14 @@ macro_rules! actions {
         impl AuditAction {
             pub const ALL: &[Self] = &[$(Self::$action,)*];
 
-            /// The name that is stored and sent, such as `flow.published`.
+            /// The name as stored and sent, such as `flow.published`.
             pub fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$action => $name,)*
                 }
             }
 
-            /// The action with this name; none for a name of another release.
+            /// The action with this name; `None` for a name from another release.
             pub fn from_name(name: &str) -> Option<Self> {
                 match name {
                     $($name => Some(Self::$action),)*
@@ -53,7 +53,7 @@ actions! {
     ResponsesExported = "responses.exported",
     RespondentExported = "respondent.exported",
     RespondentErased = "respondent.erased",
-    /// An invitee has invitations, but no profile.
+    /// The invitee has invitations, but no profile.
     InviteeExported = "invitee.exported",
     InviteeErased = "invitee.erased",
     InvitationsCreated = "invitations.created",
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_action_is_found_by_its_name_and_no_name_is_used_twice() {
+    fn actions_are_found_by_name_and_names_are_unique() {
         for action in AuditAction::ALL {
             assert_eq!(AuditAction::from_name(action.as_str()), Some(*action));
         }

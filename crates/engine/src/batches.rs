@@ -1,9 +1,9 @@
-//! Which waiting submissions go into the next write.
+//! Selects the waiting submissions for the next write.
 //!
-//! With one lane there is one writer, and a write takes whatever there is. With several, a write
-//! holds the responses of one app only: on a database that is spread over machines by app, each
-//! write then concerns one machine, and one that is away holds up its own apps alone. Apps take
-//! turns, and none may hold every lane.
+//! With one lane there is one writer, and a write takes everything that waits. With several lanes,
+//! a write holds the responses of one app only: on a database that is sharded by app, each write
+//! then touches one machine, and an unavailable machine delays only its own apps. Apps take turns,
+//! and no app may hold every lane.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -11,19 +11,19 @@ use sluice_flow::id::AppId;
 
 use crate::commit::{BATCH_MAX, Waiting};
 
-/// The responses that must wait before a second write of their app is begun beside the first.
+/// The number of an app's responses that must wait before a second concurrent write starts.
 const FURTHER_ROWS_MIN: usize = 128;
 
 const _: () = assert!(FURTHER_ROWS_MIN <= BATCH_MAX);
 
-/// Whose responses a write holds: one app's, or anybody's where there is one lane.
+/// The app that a write belongs to; `None` if there is one lane for all apps.
 pub(crate) type Lane = Option<AppId>;
 
-/// What waits, by app, and which apps have writes under way.
+/// The waiting submissions by app, and the apps with writes in progress.
 pub(crate) struct Batches {
     lanes: usize,
     count: usize,
-    /// Those that have something waiting, the next to be served first.
+    /// Lanes with waiting submissions, in the order in which they are served.
     turns: VecDeque<Lane>,
     waiting: HashMap<Lane, VecDeque<Waiting>>,
     under_way: HashMap<Lane, usize>,
@@ -40,14 +40,14 @@ impl Batches {
         }
     }
 
-    /// Whether more may be taken from the queue: no more than one round of full writes waits here.
+    /// Whether more may be taken from the queue: at most one round of full writes waits here.
     pub(crate) fn has_room(&self) -> bool {
         self.count < self.lanes * BATCH_MAX
     }
 
     pub(crate) fn add(&mut self, taken: impl Iterator<Item = Waiting>) {
         for waiting in taken {
-            // One lane is shared by all: there is nothing to tell apart.
+            // A single lane is shared by all apps.
             let lane = (self.lanes > 1).then_some(waiting.pending.response.row.app_id);
             let line = self.waiting.entry(lane).or_default();
             if line.is_empty() {
@@ -58,7 +58,8 @@ impl Batches {
         }
     }
 
-    /// The next write: of the first in turn that has a lane left. Tell [`Self::ended`] of its end.
+    /// The next write: of the first app in turn that may start one. Call [`Self::ended`] when it
+    /// ends.
     pub(crate) fn next(&mut self) -> Option<(Lane, Vec<Waiting>)> {
         let turn = self.turns.iter().position(|lane| self.may_write(lane))?;
         let lane = self.turns.remove(turn)?;
@@ -74,8 +75,8 @@ impl Batches {
         Some((lane, batch))
     }
 
-    /// Whether a lane is left, and worth it: a further write beside one that is under way costs the
-    /// database as much as a large one, so it waits until enough has gathered.
+    /// Whether a lane is free and worth using. A second concurrent write costs the database as much
+    /// as a large one, so it waits until enough responses have gathered.
     fn may_write(&self, lane: &Lane) -> bool {
         let lanes_each = if self.lanes > 1 { self.lanes - 1 } else { 1 };
         let busy = self.under_way.get(lane).copied().unwrap_or(0);
@@ -83,7 +84,6 @@ impl Batches {
         busy == 0 || (busy < lanes_each && waiting >= FURTHER_ROWS_MIN)
     }
 
-    /// A write has ended.
     pub(crate) fn ended(&mut self, lane: Lane) {
         if let Some(count) = self.under_way.get_mut(&lane) {
             *count -= 1;
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn several_lanes_hold_one_app_each_and_no_app_holds_them_all() {
+    fn several_lanes_write_one_app_each_and_no_app_holds_every_lane() {
         let mut batches = Batches::new(3);
         batches.add((0..5 * BATCH_MAX).map(|_| waiting(1)));
         assert_eq!(sizes(&mut batches), [(Some(1), BATCH_MAX), (Some(1), BATCH_MAX)]);
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_write_of_an_app_waits_until_it_is_worth_it() {
+    fn a_second_write_of_an_app_waits_for_enough_responses() {
         let mut batches = Batches::new(4);
         let app = AppId::from_uuid(Uuid::from_u128(1));
         batches.add([waiting(1)].into_iter());

@@ -1,8 +1,8 @@
-//! What lists of responses pass over is made in the background, so that no submission pays for it.
+//! Builds the skip index in the background, so that submissions do not pay for it.
 //!
-//! Every node looks, flow by flow with pauses. What two of them make of the same responses is the
-//! same; what is not made yet is walked. There is no plan that could be lost: what is to be done is
-//! asked anew each time.
+//! Every node does this, flow by flow with pauses. Nodes that index the same responses write the
+//! same result; responses that are not indexed yet are scanned. No schedule is stored that could be
+//! lost: each run asks the store what is left to do.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,11 +13,11 @@ use tokio::sync::watch;
 use crate::clock::Clock;
 use crate::upkeep::goes_on_after;
 
-/// From the start of the process to the first look, and between two looks.
+/// The delay from the start of the process to the first run, and between two runs.
 const FIRST_LOOK: Duration = Duration::from_secs(20);
 const INTERVAL: Duration = Duration::from_secs(60);
-/// After a call that wrote something, so that submissions get their turn; and after one that did
-/// not.
+/// The pause after a call that wrote something, so that submissions can proceed; and after a call
+/// that did not.
 const PAUSE: Duration = Duration::from_millis(20);
 const STEP_PAUSE: Duration = Duration::from_millis(1);
 

@@ -1,10 +1,8 @@
-//! How an app wants its hosted pages: a colour, a logo, and whether what looks like a robot is
-//! asked twice.
+//! Branding of an app's hosted pages: a colour, a logo, and whether suspected bots must confirm.
 //!
-//! The settings are kept as the JSON that an administrator sees; what pages need of them (the
-//! picture decoded and ready to send, the colour of a text upon the accent) is made when the app is
-//! loaded. A logo is a part of the settings, not an address: pages ask no other machine for
-//! anything.
+//! The settings are stored as the JSON that an administrator sees. What pages need (the decoded
+//! logo, ready to send, and a text colour that is readable on the accent) is computed when the app
+//! is loaded. The logo is part of the settings, not a URL: pages make no requests to other hosts.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -16,9 +14,9 @@ use sluice_store::AppRow;
 use crate::encoded_body::EncodedBody;
 use crate::fault::fault;
 
-/// The largest logo, in bytes, before it is written as text.
+/// The maximum size of a logo in bytes, before base64 encoding.
 pub const LOGO_BYTES_MAX: usize = 64 * 1024;
-/// How much of a hash names a picture, in hexadecimal digits.
+/// The number of hexadecimal digits of the hash that name a picture.
 const NAME_DIGITS: usize = 16;
 
 /// The settings of an app's hosted pages, as administrators see them.
@@ -27,7 +25,7 @@ const NAME_DIGITS: usize = 16;
 pub struct HostedSettings {
     /// `#rrggbb`.
     pub accent_color: Option<String>,
-    /// A picture as a `data:` address.
+    /// A picture as a `data:` URL.
     pub logo: Option<String>,
     pub spam_protection: bool,
 }
@@ -39,20 +37,20 @@ impl Default for HostedSettings {
 }
 
 impl HostedSettings {
-    /// Those of an app; the defaults where it has none.
+    /// The settings of an app; the defaults if it has none.
     pub fn of(app: &AppRow) -> Self {
         let stored = app.hosted.as_deref().map(serde_json::from_str);
         stored.transpose().ok().flatten().unwrap_or_default()
     }
 
-    /// What is stored: nothing where all is as it is without settings.
+    /// The settings as stored; `None` if all of them are the defaults.
     pub(crate) fn to_stored(&self) -> Option<String> {
         let is_default = *self == Self::default();
         if is_default { None } else { serde_json::to_string(self).ok() }
     }
 }
 
-/// What to change of the settings; what is absent stays, `Some(None)` goes back to the default.
+/// Changes to the settings; absent fields stay unchanged, `Some(None)` restores the default.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HostedPatch {
     pub accent_color: Option<Option<String>>,
@@ -73,7 +71,7 @@ impl HostedPatch {
         }
     }
 
-    /// What it changes, for the audit log: a picture is only measured.
+    /// The changes for the audit log: only the type and size of a picture.
     pub(crate) fn to_json(&self) -> Value {
         let mut to_json = serde_json::Map::new();
         if let Some(color) = &self.accent_color {
@@ -116,7 +114,7 @@ fn canonical_color(text: &str) -> Option<String> {
     Some(format!("#{}", digits.to_ascii_lowercase()))
 }
 
-/// The media type and the bytes of a picture that is written as a `data:` address.
+/// The media type and the bytes of a picture in a `data:` URL.
 fn picture(address: &str) -> Result<(&'static str, Vec<u8>), String> {
     const KINDS: [(&str, &[u8]); 4] = [
         ("image/png", b"\x89PNG\r\n\x1a\n"),
@@ -149,11 +147,11 @@ fn picture(address: &str) -> Result<(&'static str, Vec<u8>), String> {
 pub struct Branding {
     pub accent: Option<Accent>,
     pub logo: Option<Logo>,
-    /// Whether what looks like a robot is asked to send once more.
+    /// Whether suspected bots are asked to send once more.
     pub spam_protection: bool,
 }
 
-/// A colour, and the one that texts upon it have.
+/// A colour, and the colour of text on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Accent {
     pub color: String,
@@ -164,7 +162,7 @@ pub struct Accent {
 #[derive(Debug, Clone)]
 pub struct Logo {
     pub media_type: &'static str,
-    /// The beginning of its hash, by which it is named.
+    /// The first digits of its hash, which name it.
     pub name: String,
     pub served: EncodedBody,
 }
@@ -184,14 +182,14 @@ impl Branding {
         }
     }
 
-    /// What it takes of memory, for a bounded cache.
+    /// The memory that it takes, for a bounded cache.
     pub(crate) fn weight(&self) -> usize {
         self.logo.as_ref().map_or(0, |logo| logo.served.weight())
     }
 }
 
 impl Accent {
-    /// Black or white upon it, whichever is read more easily.
+    /// Selects black or white for text on the colour, whichever is easier to read.
     fn of(color: String) -> Option<Self> {
         let channel = |at: usize| -> Option<f64> {
             let value = f64::from(u8::from_str_radix(color.get(at..at + 2)?, 16).ok()?) / 255.0;
@@ -213,7 +211,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_colour_is_written_with_six_digits_and_has_a_text_that_can_be_read() {
+    fn a_colour_is_normalised_to_six_digits_and_has_a_readable_text_colour() {
         for (sent, color, on) in [
             ("#0A7D4F", Some("#0a7d4f"), "#fff"),
             ("#fc0", Some("#ffcc00"), "#000"),
@@ -231,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_logo_is_a_small_picture_of_the_type_that_it_names() {
+    fn a_logo_is_a_small_picture_of_its_declared_type() {
         let of =
             |kind: &str, bytes: &[u8]| format!("data:{kind};base64,{}", STANDARD.encode(bytes));
         let png = b"\x89PNG\r\n\x1a\nrest";
@@ -254,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_that_are_the_defaults_are_not_stored() {
+    fn default_settings_are_not_stored() {
         let mut settings = HostedSettings::default();
         assert_eq!(settings.to_stored(), None);
         let patch = HostedPatch {

@@ -1,8 +1,8 @@
 //! Token buckets: how often something may happen, with bursts.
 //!
 //! A bucket is one number, the time at which it will be full again (the generic cell rate
-//! algorithm), so that taking from it is one atomic update. Time is an argument. Buckets are of
-//! this process alone.
+//! algorithm), so that taking from it is one atomic update. Time is an argument. Processes do not
+//! share buckets.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -13,31 +13,31 @@ use std::time::{Duration, Instant};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// How much a bucket holds, and how fast it refills.
+/// The capacity of a bucket, and how fast it refills.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quota {
-    /// How long it takes to refill one.
+    /// The time to refill one unit.
     period: Duration,
     burst: NonZeroU32,
 }
 
 impl Quota {
-    /// Refills this many a second, and holds as many.
+    /// Refills `count` per second, with the same capacity.
     pub fn per_second(count: NonZeroU32) -> Self {
         Self { period: period(Duration::from_secs(1), count), burst: count }
     }
 
-    /// Refills this many a minute, and holds as many.
+    /// Refills `count` per minute, with the same capacity.
     pub fn per_minute(count: NonZeroU32) -> Self {
         Self { period: period(MINUTE, count), burst: count }
     }
 
-    /// Holds one, and refills it in this time.
+    /// Holds one, refilled after `period`.
     pub fn with_period(period: Duration) -> Option<Self> {
         (!period.is_zero()).then_some(Self { period, burst: NonZeroU32::MIN })
     }
 
-    /// Holds this many instead.
+    /// Sets the capacity.
     #[must_use]
     pub fn allow_burst(self, burst: NonZeroU32) -> Self {
         Self { burst, ..self }
@@ -47,13 +47,13 @@ impl Quota {
         self.burst
     }
 
-    /// How long an empty bucket takes to be full.
+    /// The time in which an empty bucket becomes full.
     pub fn burst_size_replenished_in(&self) -> Duration {
         self.period.saturating_mul(self.burst.get())
     }
 
-    /// When the bucket is full again after this many were taken, or how long to wait if it holds
-    /// too few. Times are nanoseconds of one clock. More than the bucket can hold never fits.
+    /// When the bucket is full again after taking `amount`, or how long to wait if it holds too
+    /// few. Times are nanoseconds of one clock. An amount above the capacity never fits.
     fn take(&self, full_at: u64, amount: u32, now: u64) -> Result<u64, Duration> {
         let cost = nanos(self.period.saturating_mul(amount));
         let full_at = full_at.max(now).saturating_add(cost);
@@ -70,7 +70,7 @@ fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// One bucket, full at first.
+/// One bucket, initially full.
 #[derive(Debug)]
 pub struct Bucket {
     quota: Quota,
@@ -88,7 +88,7 @@ impl Bucket {
         self.quota
     }
 
-    /// Takes this many, or none; returns how long to wait if there are too few.
+    /// Takes `amount`, or nothing; returns how long to wait if there is too little.
     pub fn take(&self, amount: u32, now: Instant) -> Result<(), Duration> {
         let now = nanos(now.saturating_duration_since(self.started));
         let mut full_at = self.full_at.load(Ordering::Relaxed);
@@ -108,8 +108,8 @@ impl Bucket {
     }
 }
 
-/// A bucket for each key, all with one quota. Full buckets are dropped once there are many, at most
-/// once in a while, since that reads all of them.
+/// A bucket for each key, all with one quota. When there are many keys, full buckets are dropped,
+/// at a limited rate, because that reads all of them.
 #[derive(Debug)]
 pub struct KeyedBuckets<K> {
     quota: Quota,
@@ -124,7 +124,7 @@ struct KeyedState<K> {
     swept_at: u64,
 }
 
-/// Full buckets are kept up to this many keys.
+/// Full buckets are dropped only above this number of keys.
 const KEYS_MAX: usize = 10_000;
 /// The shortest time between two sweeps.
 const SWEEP_PAUSE: Duration = Duration::from_secs(1);
@@ -139,8 +139,8 @@ impl<K: Hash + Eq + Clone> KeyedBuckets<K> {
         self.quota
     }
 
-    /// Takes this many from the bucket of a key, or none; returns how long to wait if there are too
-    /// few.
+    /// Takes `amount` from the bucket of a key, or nothing; returns how long to wait if there is
+    /// too little.
     pub fn take(&self, key: &K, amount: u32, now: Instant) -> Result<(), Duration> {
         let now = nanos(now.saturating_duration_since(self.started));
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -179,12 +179,12 @@ mod tests {
         assert_eq!(bucket.take(1, at(100)), Ok(()));
         assert_eq!(bucket.take(3, at(10_000)), Ok(()));
         assert!(bucket.take(1, at(10_000)).is_err());
-        // A clock that another thread read earlier.
+        // Another thread read the clock earlier.
         assert!(bucket.take(1, at(9_000)).is_err());
     }
 
     #[test]
-    fn threads_take_no_more_than_the_burst_together() {
+    fn concurrent_threads_take_no_more_than_the_burst() {
         let start = Instant::now();
         let bucket = Bucket::new(Quota::per_minute(count(1_000)), start);
         let taken: u32 = std::thread::scope(|scope| {
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quota_never_refills_in_no_time() {
+    fn a_refill_period_is_never_zero() {
         assert_eq!(Quota::with_period(Duration::ZERO), None);
         let fastest = Quota::per_second(NonZeroU32::MAX);
         assert!(!fastest.burst_size_replenished_in().is_zero());

@@ -1,22 +1,22 @@
-//! Wall time as something that is handed in, so that tests can stand on the edge of a window.
+//! Wall time as a dependency, so that tests can set it to the edge of a window.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use sluice_flow::time::Timestamp;
 
-/// Tells the time. Windows follow wall time; timers never use this.
+/// Returns the current time. Windows follow wall time; timers never use this.
 pub trait Clock: Send + Sync + 'static {
     fn now(&self) -> Timestamp;
 }
 
-/// How long a change waits for the clock's next millisecond, and how often it looks.
+/// How long a change waits for the clock's next millisecond, and how often it checks.
 const TICK_WAIT: Duration = Duration::from_millis(3);
 const TICK_LOOK: Duration = Duration::from_micros(100);
 
-/// An instant later than any that was read before this call, for a change that must be told apart
-/// from what was stored just before it: waits until the clock's millisecond has passed. A clock
-/// that stands still (or is set back) is not waited for.
+/// An instant later than any that was read before this call, for a change that must be
+/// distinguishable from what was stored just before it: waits until the clock's millisecond has
+/// passed. Does not wait for a clock that is stopped or set back.
 pub(crate) fn next_instant(clock: &dyn Clock) -> Timestamp {
     let before = clock.now();
     let started = Instant::now();
@@ -29,7 +29,7 @@ pub(crate) fn next_instant(clock: &dyn Clock) -> Timestamp {
     }
 }
 
-/// The machine's own clock.
+/// The system clock.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemClock;
 
@@ -40,7 +40,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that stands until it is moved.
+/// A clock that changes only when it is set.
 #[derive(Debug)]
 pub struct ManualClock(AtomicI64);
 

@@ -1,14 +1,14 @@
-//! Group commit: one durable write for all the submissions that wait.
+//! Group commit: one durable write for all waiting submissions.
 //!
-//! There is no timer. While one write syncs, others queue; the next write takes whatever has
-//! queued, so a lone submission waits for nobody and a crowd shares one sync. The queue is bounded
-//! in submissions and in bytes: when it is full, new ones are shed at once, with nothing stored. A
-//! store with several lanes has several writes under way, each for one app ([`crate::batches`]).
+//! There is no timer. While one write syncs, others queue; the next write takes everything that has
+//! queued. So a single submission does not wait, and concurrent ones share one sync. The queue is
+//! bounded in submissions and in bytes: when it is full, new submissions are refused at once, with
+//! nothing stored. A store with several lanes has several writes in progress, each for one app
+//! ([`crate::batches`]).
 //!
-//! The response's id, and with it the time at which it was received, is given here, just before the
-//! write. So ids follow the order of writing, and a version that stopped accepting while the
-//! submission queued does not get it: such a one comes back as [`CommitOutcome::Stale`], to be
-//! judged anew.
+//! The response's id, and with it the time at which it was received, is assigned here, just before
+//! the write. So ids follow the order of writes, and a version that stopped accepting while the
+//! submission queued does not get it: it returns as [`CommitOutcome::Stale`], to be checked again.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -25,16 +25,16 @@ use crate::clock::Clock;
 use crate::ids::Ids;
 use crate::metrics::Metrics;
 
-/// The most submissions that wait at once; 16 full writes.
+/// The maximum number of submissions that wait at once: 16 full writes.
 pub const QUEUE_MAX: usize = 8_192;
-/// The most bytes that wait at once.
+/// The maximum number of bytes that wait at once.
 pub const QUEUE_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// The most responses in one write; more would only lengthen the wait of the first.
+/// The maximum number of responses in one write; more would only delay the first.
 pub const BATCH_MAX: usize = 512;
 
 const _: () = assert!(QUEUE_MAX >= BATCH_MAX);
 
-/// A judged response that waits to be stored. Its id is not given yet.
+/// A checked response that waits to be stored. It has no id yet.
 #[derive(Debug)]
 pub(crate) struct Pending {
     pub(crate) response: NewResponse,
@@ -42,24 +42,24 @@ pub(crate) struct Pending {
     pub(crate) accepts_until: Option<Timestamp>,
 }
 
-/// What became of a response that was queued.
+/// What happened to a queued response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CommitOutcome {
     Stored(ResponseId),
     Replayed(ResponseId),
     KeyReused,
     Stale,
-    /// Its invitation took another response, or ended, since it was judged.
+    /// Its invitation received another response, or ended, after the check.
     Uninvited,
-    /// Not stored; trying again may work.
+    /// Not stored; a retry may succeed.
     Failed,
     /// Not stored; the disk has less free space than its reserve.
     DiskReserve,
-    /// Nobody can say.
+    /// Whether it was stored is unknown.
     Unknown,
 }
 
-/// The queue was full, or is closed.
+/// The queue is full or closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct QueueFull;
 
@@ -70,7 +70,7 @@ pub(crate) struct Waiting {
 }
 
 impl Waiting {
-    /// One whose answer nobody waits for.
+    /// A submission without a receiver for its outcome.
     #[cfg(test)]
     pub(crate) fn unanswered(response: NewResponse) -> Self {
         let pending = Pending { response, accepts_until: None };
@@ -78,7 +78,7 @@ impl Waiting {
     }
 }
 
-/// The queue's way in.
+/// The sending side of the queue.
 pub(crate) struct Committer {
     queue: mpsc::Sender<Waiting>,
     queued_bytes: Arc<AtomicUsize>,
@@ -88,8 +88,8 @@ pub(crate) struct Committer {
 }
 
 impl Committer {
-    /// Starts the one task that writes. It turns `lost` true when the store lost track of a write,
-    /// and `stored` with every write.
+    /// Starts the task that writes. It sets `lost` when the outcome of a write is unknown, and
+    /// `stored` with every write.
     pub(crate) fn start(
         store: Arc<dyn Store>,
         clock: Arc<dyn Clock>,
@@ -113,7 +113,8 @@ impl Committer {
         Self { queue, queued_bytes, closing, task, metrics }
     }
 
-    /// Queues a response and waits until it is settled. Sheds at once when the queue is full.
+    /// Queues a response and waits for its outcome. Returns [`QueueFull`] at once if it does not
+    /// fit.
     pub(crate) async fn store(&self, pending: Pending) -> Result<CommitOutcome, QueueFull> {
         let weight = weight_of(&pending.response);
         let queued = self.queued_bytes.fetch_add(weight, Ordering::Relaxed);
@@ -127,11 +128,11 @@ impl Committer {
             return Err(QueueFull);
         }
         self.metrics.queued.inc();
-        // The writer answers everything that it took; a dropped answer means that it died.
+        // The writer answers everything that it took; a dropped sender means that it died.
         Ok(settled.await.unwrap_or(CommitOutcome::Unknown))
     }
 
-    /// Takes no more, and returns when all that was queued is settled.
+    /// Accepts no more, and returns when everything queued has an outcome.
     pub(crate) async fn close(&self) {
         self.closing.send_replace(true);
         let task = self.task.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
@@ -146,18 +147,18 @@ impl Committer {
 struct Writer {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
-    /// Its own, so that nobody else's ids come between.
+    /// Separate, so that ids from other callers do not interleave.
     ids: Ids,
     lost: watch::Sender<bool>,
     queued_bytes: Arc<AtomicUsize>,
     metrics: Arc<Metrics>,
-    /// Told to whoever tends the counts.
+    /// Notifies the task that compacts counts.
     stored: Arc<AtomicBool>,
 }
 
 impl Writer {
-    /// Takes from the queue only while a lane is free: what waits in the queue costs nothing, and
-    /// the next batch is as large as the crowd that has gathered.
+    /// Takes from the queue only while a lane is free: waiting in the queue costs nothing, and the
+    /// next batch takes everything that has gathered.
     async fn run(
         self: Arc<Self>,
         mut queue: mpsc::Receiver<Waiting>,
@@ -183,8 +184,8 @@ impl Writer {
                     if under_way.len() < lanes && batches.has_room() =>
                 {
                     batches.add(taken.drain(..));
-                    // The queue is closed and empty: what is left is under way, or waits for a
-                    // lane.
+                    // The queue is closed and empty: everything left is being written or waits for
+                    // a lane.
                     if count == 0 {
                         match under_way.join_next().await {
                             Some(done) => self.ended(&mut batches, done),
@@ -197,8 +198,8 @@ impl Writer {
         }
     }
 
-    /// A write that panicked has left its submissions without an answer: nothing may go on from
-    /// there.
+    /// A write that panicked has left its submissions without an outcome, so the process must not
+    /// continue.
     fn ended(&self, batches: &mut Batches, done: Result<Lane, JoinError>) {
         match done {
             Ok(lane) => batches.ended(lane),
@@ -224,8 +225,8 @@ impl Writer {
             let mut response = waiting.pending.response;
             response.row.response_id = ResponseId::from_uuid(id);
             if let Some(claim) = &mut response.claim {
-                // An id that told the moment would lead from the profile to this response, also
-                // when the link between them has been erased.
+                // An id that revealed the time would lead from the profile to this response, even
+                // after the link between them is erased.
                 claim.new_id = RespondentId::from_uuid(Ids::of_day(now));
             }
             replies.push((response.row.response_id, waiting.reply));
@@ -247,7 +248,7 @@ impl Writer {
         self.answer(replies, outcomes);
     }
 
-    /// A client that has gone away is no reason to stop: its row is stored all the same.
+    /// A client that disconnected does not matter: its row is stored anyway.
     fn answer(
         &self,
         replies: Vec<(ResponseId, oneshot::Sender<CommitOutcome>)>,
@@ -275,7 +276,7 @@ impl Writer {
     }
 
     fn failed(&self, error: &StoreError) -> CommitOutcome {
-        // The store logs when this begins and when it ends.
+        // The store logs the beginning and the end of this state.
         if !matches!(error, StoreError::DiskReserve) {
             let source = std::error::Error::source(error).map(ToString::to_string);
             tracing::error!(%error, source, "responses could not be stored");
@@ -283,7 +284,7 @@ impl Writer {
         match error {
             // An unreadable row is found before anything is committed.
             StoreError::Failed(_) | StoreError::Corrupt(_) => CommitOutcome::Failed,
-            // Only these are in doubt: the store itself is not.
+            // Only these responses are in doubt; the store is not.
             StoreError::InDoubt(_) => CommitOutcome::Unknown,
             StoreError::DiskReserve => CommitOutcome::DiskReserve,
             StoreError::Unknown(_) | StoreError::Conflict | StoreError::Closed => {
@@ -295,7 +296,7 @@ impl Writer {
 }
 
 async fn told_to_close(closing: &mut watch::Receiver<bool>) {
-    // An error means that the way in is gone, which closes the queue as well.
+    // An error means that the sender is gone, which also closes the queue.
     let _told = closing.wait_for(|&closing| closing).await.is_ok();
 }
 

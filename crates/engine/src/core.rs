@@ -1,8 +1,8 @@
-//! What every use case shares: the store, the clock, the memory of published flows, and the writes
-//! to the store.
+//! What all use cases share: the store, the clock, the cache of published flows, and writes to the
+//! store.
 //!
-//! Use cases do not know [`crate::Engine`]; they take this. Those on an app or a flow get it from a
-//! handle, which hands it out only for the scope that it has proved ([`crate::handle`]).
+//! Use cases do not know [`crate::Engine`]; they take this. Use cases on an app or a flow get it
+//! from a handle, which returns it only for a scope that it has proved ([`crate::handle`]).
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ use crate::registry::Registry;
 use crate::verify::Verifying;
 use crate::watches::Watches;
 
-/// How often a change is decided again because the same app was changed meanwhile.
+/// The number of retries of a change after concurrent changes to the same app.
 pub(crate) const CONFLICT_RETRIES: usize = 10;
 
 pub(crate) struct Core {
@@ -43,12 +43,12 @@ pub(crate) struct Core {
     pub(crate) passwords: Passwords,
     pub(crate) definitions: Definitions,
     pub(crate) erasures: Arc<Erasures>,
-    /// The hash of the admin token of the environment.
+    /// The hash of the admin token from the environment.
     pub(crate) environment_token: Option<[u8; 32]>,
-    /// Without a slash at its end.
+    /// Without a trailing slash.
     pub(crate) public_url: String,
     pub(crate) body_bytes_max: usize,
-    /// Turns true when the outcome of a write is unknown.
+    /// Set when the outcome of a write is unknown.
     pub(crate) lost: watch::Sender<bool>,
 }
 
@@ -67,7 +67,7 @@ impl Core {
         self.watched(self.store.apply(at, change).await)
     }
 
-    /// Writes a change that the public API can see, and drops what the registry has of the app.
+    /// Writes a change that the public API can see, and drops the app from the registry.
     pub(crate) async fn change_app(
         &self,
         app: AppId,
@@ -79,8 +79,7 @@ impl Core {
         Ok(())
     }
 
-    /// Notes a write whose outcome is unknown, or a store that has stopped: either ends the
-    /// process.
+    /// Notes a write with an unknown outcome, or a store that has stopped: both end the process.
     pub(crate) fn watched<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
         if let Err(error @ (StoreError::Unknown(_) | StoreError::Closed)) = &result
             && !self.lost.send_replace(true)

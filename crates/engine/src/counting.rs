@@ -1,9 +1,9 @@
-//! The work that counts need in the background: what commits have added is put together, and what
-//! was never counted is walked over.
+//! Background work on counts: compacts the rows that commits have added, and counts responses that
+//! were never counted.
 //!
-//! It is done in small parts with pauses, so that submissions hardly notice, and only where
-//! something was stored since the last time; from time to time it is looked for what others left
-//! behind. Counts are exact whether or not it is done: it only keeps reading them quick.
+//! Works in small parts with pauses, so that submissions hardly notice, and only if something was
+//! stored since the last run; from time to time it also checks for work left by other nodes. Counts
+//! are exact without it: it only keeps them fast to read.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,24 +14,24 @@ use tokio::sync::watch;
 
 use crate::upkeep::goes_on_after;
 
-/// Between two looks whether anything was stored.
+/// The interval between two checks for stored responses.
 const INTERVAL: Duration = Duration::from_secs(2);
-/// Looks without anything stored here, after which it is looked for the work of others.
+/// The number of checks without stored responses after which to look for other nodes' work.
 const IDLE_LOOKS: u32 = 30;
-/// Responses that a walk takes in one transaction, and the pause after any part.
+/// The number of responses that a scan takes in one transaction, and the pause after any part.
 const PART_ROWS: usize = 500;
 const PART_PAUSE: Duration = Duration::from_millis(20);
 
 pub(crate) struct Counting {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) lost: watch::Sender<bool>,
-    /// Whether anything was stored since the last look.
+    /// Whether anything was stored since the last check.
     pub(crate) stored: Arc<AtomicBool>,
 }
 
 impl Counting {
     pub(crate) async fn run(self: Arc<Self>) {
-        // A walk may be waiting since before the start.
+        // Work may be left from before the start.
         let mut idle_looks = IDLE_LOOKS;
         loop {
             tokio::time::sleep(INTERVAL).await;

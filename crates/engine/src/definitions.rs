@@ -1,7 +1,7 @@
-//! Definitions of stored versions: the one place of this crate that reads them, and its one cache.
+//! Definitions of stored versions: the only code in this crate that parses them, with a cache.
 //!
-//! A published version never changes, so what was read of it is kept, whether or not it could be
-//! read. A draft is read each time.
+//! A published version never changes, so the result of parsing it is cached, including a failure. A
+//! draft is parsed each time.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use sluice_flow::definition::{self, Definition};
 use sluice_flow::id::FlowVersionId;
 use sluice_store::{StoreError, StoreResult, VersionRow};
 
-/// Definitions that the cache is made for, and the bytes that they may take.
+/// The number of definitions that the cache is sized for, and its limit in bytes.
 const EXPECTED: usize = 1_000;
 const BYTES_MAX: u64 = 16 * 1024 * 1024;
-/// What an entry takes at the least, in bytes.
+/// The minimum size of an entry in bytes.
 const ENTRY_BYTES: u64 = 256;
 
 /// The definition, or why it cannot be read.
@@ -28,7 +28,7 @@ struct Weigh;
 
 impl Weighter<FlowVersionId, (Read, u64)> for Weigh {
     fn weight(&self, _: &FlowVersionId, (_, bytes): &(Read, u64)) -> u64 {
-        // What was read takes about as much again as its JSON.
+        // A parsed definition takes about as much memory as its JSON.
         ENTRY_BYTES + 2 * bytes
     }
 }
@@ -39,7 +39,7 @@ impl Definitions {
     }
 
     /// The definition of a version. It was checked when it was published, so if a published one
-    /// cannot be read, the store returned something else than it was given.
+    /// cannot be read, the store returned something other than what was stored.
     pub(crate) fn read(&self, row: &VersionRow) -> StoreResult<Arc<Definition>> {
         let id = row.flow_version_id;
         self.find(row).map_err(|why| StoreError::Corrupt(format!("definition of {id}: {why}")))

@@ -1,12 +1,11 @@
-//! Drafts: what is being written of a flow.
+//! Drafts: the editable definition of a flow.
 //!
-//! A draft may break every rule while it is being written: it is kept as sent, and its faults are
-//! told with it. Only a publish insists.
+//! A draft may break any rule: it is stored as sent, and its faults are returned with it. Only
+//! publishing requires that there are none.
 //!
-//! Several people, or several tabs, may write at once. An editor sends the state that it started
-//! from, by its [`tag`](Editing::tag), and learns if another was saved since; nothing is
-//! merged or overwritten in silence. A save without a tag, as the admin API does, replaces
-//! what is there.
+//! Several people, or several tabs, may edit at once. An editor sends the [`tag`](Editing::tag) of
+//! the state that it started from, and learns if something else was saved since; nothing is merged
+//! or overwritten silently. A save without a tag, as in the admin API, replaces the current draft.
 
 use serde_json::{Value, json};
 use sluice_flow::definition::{self, Definition, Fault};
@@ -20,14 +19,14 @@ use crate::fault::{faultless, object_fault};
 use crate::flows::new_draft;
 use crate::handle::FlowHandle;
 
-/// How much of a hash names a state, in hexadecimal digits.
+/// The number of hexadecimal digits of the hash that form a tag.
 const TAG_DIGITS: usize = 24;
-/// An editor saves every few seconds; for so long that is one entry in the audit log.
+/// An editor saves every few seconds; saves within this time share one entry in the audit log.
 const ONE_ENTRY_MILLIS: i64 = 10 * 60 * 1000;
-/// Entries of the app among which the flow's last is looked for.
+/// The number of the app's latest audit entries that are searched for the flow's last one.
 const ENTRIES_LOOKED_AT: usize = 20;
 
-/// A draft, and what still keeps it from being published.
+/// A draft, and the faults that prevent publishing it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Draft {
     pub flow_version_id: FlowVersionId,
@@ -35,24 +34,24 @@ pub struct Draft {
     pub faults: Vec<Fault>,
 }
 
-/// What an editor starts from: the draft, or what is published where there is none.
+/// What an editor starts from: the draft, or the published version if there is no draft.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Editing {
     pub state: FlowState,
     pub definition: Value,
     pub faults: Vec<Fault>,
-    /// Names this very state.
+    /// Identifies exactly this state.
     pub tag: String,
-    /// What is published now.
+    /// The currently published definition.
     pub published: Option<Definition>,
 }
 
-/// What became of a draft that was saved by somebody who knows what they started from.
+/// The outcome of saving a draft with the tag of the state that it started from.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Saved {
-    /// It is stored; the tag names it from now on.
+    /// Stored; `tag` identifies it from now on.
     Saved { tag: String, faults: Vec<Fault> },
-    /// Something else was saved meanwhile; this is it, and nothing was stored.
+    /// Something else, returned here, was saved in the meantime; nothing was stored.
     Overtaken(Box<Editing>),
 }
 
@@ -63,7 +62,7 @@ impl FlowHandle {
         Ok(draft_of(draft.flow_version_id, read(draft)?))
     }
 
-    /// Replaces the draft, or opens a new one where the last was published.
+    /// Replaces the draft, or creates one if the last was published.
     pub async fn put_draft(&self, definition: Value) -> AdminResult<Draft> {
         faultless(object_fault("", &definition))?;
         let text = definition.to_string();
@@ -72,7 +71,7 @@ impl FlowHandle {
         Ok(draft_of(id, definition))
     }
 
-    /// What there is to edit of a flow.
+    /// The state to edit.
     pub fn editing(&self) -> AdminResult<Editing> {
         self.permit.core(Scope::Read)?;
         Editing::of(FlowState::clone(self))
@@ -80,9 +79,9 @@ impl FlowHandle {
 
     /// Saves a draft for an editor that started from the state with this tag.
     ///
-    /// What is stored already is not stored again, so that a reply that was lost can be asked for
-    /// again. Saves that follow one another within some minutes, with nothing else in between, are
-    /// one entry in the audit log.
+    /// A definition that is already stored is not stored again, so a client can repeat a save after
+    /// losing the reply. Consecutive saves within a few minutes, with nothing else in between,
+    /// share one entry in the audit log.
     pub async fn save_draft(&self, definition: &Value, started_from: &str) -> AdminResult<Saved> {
         faultless(object_fault("", definition))?;
         let text = definition.to_string();
@@ -112,8 +111,8 @@ impl FlowHandle {
         })
     }
 
-    /// The draft that the actor saved a short while ago, if that is the last thing that happened to
-    /// the flow.
+    /// The draft that the actor saved a short while ago, if nothing else happened to the flow
+    /// since.
     async fn last_save(&self) -> AdminResult<Option<FlowVersionId>> {
         let core = self.permit.core(Scope::Write)?;
         let app_id = Some(self.app_id());
@@ -134,7 +133,7 @@ impl FlowHandle {
         Ok(draft.filter(|_| is_same && age < ONE_ENTRY_MILLIS))
     }
 
-    /// The rows of saving a draft, and its id.
+    /// The rows that save a draft, and the draft's id.
     fn saving(&self, core: &Core, state: &FlowState, text: &str) -> (Change, FlowVersionId) {
         let draft = draft_row(core, state, text);
         let (id, flow) = (draft.flow_version_id, state.flow.flow_id);
@@ -170,11 +169,11 @@ impl Editing {
     }
 }
 
-/// The tag of what there is to edit of a flow.
+/// The tag of the flow's editable state.
 pub(crate) fn tag_of(state: &FlowState) -> String {
     match (&state.draft, &state.current) {
         (Some(draft), _) => tag(&draft.definition),
-        // What is published says nothing new when it is published again.
+        // Publishing the published definition again changes nothing.
         (None, Some(current)) => tag(&current.definition),
         (None, None) => tag(""),
     }

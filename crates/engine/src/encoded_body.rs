@@ -1,22 +1,22 @@
-//! Bytes ready to be sent: rendered, hashed and compressed once, when they are loaded.
+//! Response bodies that are rendered, hashed and compressed once, when they are loaded.
 
 use std::io::Write;
 
 use bytes::Bytes;
 use flate2::{Compression, write::GzEncoder};
 
-/// Bodies shorter than this are sent as they are: compressing them saves no packet.
+/// Shorter bodies are sent uncompressed: compression would not save a packet.
 const GZIP_BYTES_MIN: usize = 512;
 
-/// One immutable body in each form a client can ask for.
+/// One immutable body in each encoding that a client can ask for.
 #[derive(Debug, Clone)]
 pub struct EncodedBody {
     pub body: Bytes,
-    /// The same, compressed, where that is smaller.
+    /// The gzip encoding, if it is smaller.
     pub gzip: Option<Bytes>,
-    /// A strong entity tag of the body, with its quotes.
+    /// A strong entity tag of the body, including quotes.
     pub etag: String,
-    /// The entity tag of the compressed form, which is another representation.
+    /// The entity tag of the gzip encoding, which is a different representation.
     pub gzip_etag: String,
 }
 
@@ -33,7 +33,7 @@ impl EncodedBody {
         }
     }
 
-    /// What it takes of memory, for a bounded cache.
+    /// The memory that it takes, for a bounded cache.
     pub fn weight(&self) -> usize {
         self.body.len() + self.gzip.as_ref().map_or(0, Bytes::len)
     }
@@ -41,7 +41,7 @@ impl EncodedBody {
 
 fn compressed(body: &[u8]) -> Option<Bytes> {
     let mut encoder = GzEncoder::new(Vec::with_capacity(body.len() / 2), Compression::default());
-    // Writing into memory does not fail; if it ever did, the plain form is still right.
+    // Writing into memory does not fail; if it did, the plain body would still be correct.
     encoder.write_all(body).ok()?;
     let bytes = encoder.finish().ok()?;
     (bytes.len() < body.len()).then(|| bytes.into())

@@ -1,8 +1,8 @@
-//! The engine: the way in to every use case. It is what transports hold; use cases do not know it.
+//! The engine: the entry point to every use case. Transports hold it; use cases do not know it.
 //!
-//! What needs permission is reached through a handle, which proves it ([`crate::handle`]). What the
-//! public API and hosted pages do needs none and is here. Each method hands on to the module that
-//! does the work.
+//! Operations that need permission are reached through a handle, which proves it
+//! ([`crate::handle`]). Operations of the public API and hosted pages need none and are here. Each
+//! method delegates to the module that does the work.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -54,35 +54,36 @@ use crate::upkeep::Upkeep;
 use crate::verify::{KeySource, MasterKeySource, NotOpened, Presented, TokenRefused, Verifying};
 use crate::watches::Watches;
 
-/// How often changes by other processes are looked for.
+/// How often changes by other processes are polled.
 const FEED_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Where a server listens that was told nothing.
+/// The address of a server without configuration.
 const PUBLIC_URL_DEFAULT: &str = "http://127.0.0.1:8080";
 
-/// What an operator can set.
+/// The settings of an operator.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     /// An admin token from the environment, valid while this process runs.
     pub admin_token: Option<String>,
-    /// What signing secrets are sealed with; without it none can be made.
+    /// Seals signing secrets; without it none can be created.
     pub master_keys: Option<Arc<dyn MasterKeySource>>,
-    /// The way to key sets that others publish; without it none can be used.
+    /// Fetches published key sets; without it none can be used.
     pub key_source: Option<Arc<dyn KeySource>>,
-    /// Where respondents reach this service, for personal links; without a slash at its end.
+    /// The URL at which respondents reach this service, for personal links; without a trailing
+    /// slash.
     pub public_url: Option<String>,
-    /// The largest body of a submission, in bytes, if it is not the default: for warnings to
+    /// The maximum size of a submission's body in bytes, if not the default; for warnings to
     /// authors.
     pub body_bytes_max: Option<usize>,
-    /// What an app may send that has no limits of its own.
+    /// The limits of an app that has none configured.
     pub rates: Rates,
 }
 
-/// The service: what transports call.
+/// The service that transports call.
 pub struct Engine {
     core: Arc<Core>,
     upkeep: Upkeep,
-    /// What runs in the background until the engine is closed.
+    /// Background tasks that run until the engine is closed.
     tasks: Vec<JoinHandle<()>>,
 }
 
@@ -93,14 +94,14 @@ impl std::fmt::Debug for Engine {
 }
 
 impl Engine {
-    /// Starts the committer and the watch for changes by others. Needs a Tokio runtime.
+    /// Starts the committer and the polling for changes by others. Needs a Tokio runtime.
     pub async fn start(
         store: Arc<dyn Store>,
         clock: Arc<dyn Clock>,
         options: Options,
     ) -> Result<Arc<Self>, StoreError> {
         let metrics = Arc::new(Metrics::new(store.disk_space().is_some()));
-        // Read before anything is loaded, so that no change falls between the two.
+        // Read before anything is loaded, so that no change in between is missed.
         let position = store.changes(FeedPosition::default()).await?.position;
         let verifying = Verifying::new(options.master_keys, options.key_source);
         let usages = Usages::new(options.rates);
@@ -158,7 +159,7 @@ impl Engine {
         self.core.now()
     }
 
-    /// Where people reach this service; without a slash at its end.
+    /// The URL at which people reach this service; without a trailing slash.
     pub fn public_url(&self) -> &str {
         &self.core.public_url
     }
@@ -167,7 +168,7 @@ impl Engine {
         &self.core.metrics
     }
 
-    /// All counters as text, with the disk's free space as it is now.
+    /// All metrics as text, with the disk's current free space.
     pub fn metrics_text(&self) -> String {
         if let Some(space) = self.core.store.disk_space() {
             self.core.metrics.set_disk_space(space);
@@ -200,7 +201,7 @@ impl Engine {
         self.core.store.close().await;
     }
 
-    /// The work that the server does by itself in the background.
+    /// The maintenance that the server runs in the background.
     pub fn upkeep(&self) -> &Upkeep {
         &self.upkeep
     }
@@ -231,7 +232,7 @@ fn upkeep_of(core: &Arc<Core>, stored: Arc<AtomicBool>) -> Upkeep {
 
 /// The public API and hosted pages: an API key, a link or nothing at all is enough.
 impl Engine {
-    /// The app of an active key, if the text is one.
+    /// The app of an active key, if the text is such a key.
     pub async fn app_by_key(&self, api_key: &str) -> StoreResult<Option<Arc<AppView>>> {
         match api_key.parse() {
             Ok(key) => self.core.registry.app(&key).await,
@@ -239,7 +240,7 @@ impl Engine {
         }
     }
 
-    /// Whether an app may make these calls now. All are taken from its bucket, or none.
+    /// Whether an app may make these calls now. Takes all of them from its bucket, or none.
     pub fn admit_calls(&self, app: &AppView, calls: u32) -> Result<(), Limited> {
         app.usage.take_calls(calls).inspect_err(|limited| self.count_limited(limited))
     }
@@ -249,8 +250,8 @@ impl Engine {
         self.core.metrics.count_limited(limited.by.as_str());
     }
 
-    /// Who the caller is, as far as the app's mode asks: `off` looks at nothing, `observe` counts
-    /// and refuses nobody, `enforce` refuses a caller who cannot prove it.
+    /// Identifies the caller as the app's mode requires: `off` checks nothing, `observe` counts but
+    /// refuses no one, `enforce` refuses a caller without proof.
     pub async fn identify(
         &self,
         app: &AppView,
@@ -278,8 +279,8 @@ impl Engine {
         self.core.registry.snapshot(app, flow_version_id, generation).await
     }
 
-    /// Judges one submission and stores it if it is admitted. `input` is absent where a call had
-    /// none. A key in the submission itself wins over `key`.
+    /// Checks one submission and stores it if it is accepted. `input` is `None` if the call had no
+    /// input. A key in the submission itself takes precedence over `key`.
     pub async fn submit(
         &self,
         app: &AppView,
@@ -289,7 +290,7 @@ impl Engine {
         self.core.submit_as(app, input, key, None).await
     }
 
-    /// The same for a caller who has proven who they are ([`Engine::identify`]).
+    /// The same for a caller with a proven identity ([`Engine::identify`]).
     pub async fn submit_as(
         &self,
         app: &AppView,
@@ -300,7 +301,7 @@ impl Engine {
         self.core.submit_as(app, input, key, claims).await
     }
 
-    /// The same for a submission that was built from its parts, by the same rules.
+    /// The same for a submission that was built from its parts, with the same rules.
     pub async fn submit_parts(
         &self,
         app: &AppView,
@@ -311,12 +312,12 @@ impl Engine {
         self.core.submit_parts(app, parts, key, claims).await
     }
 
-    /// The flow of a hosted page, if it has one.
+    /// The flow of a hosted page, if there is one.
     pub async fn hosted(&self, flow_id: &str) -> StoreResult<Result<HostedFlow, NoFlow>> {
         self.core.hosted(flow_id).await
     }
 
-    /// The version that a form was made for, if it is one of this flow that was published.
+    /// The version that a form was rendered for, if it is a published version of this flow.
     pub async fn hosted_version(
         &self,
         flow: &HostedFlow,
@@ -325,18 +326,18 @@ impl Engine {
         self.core.hosted_version(flow, flow_version_id).await
     }
 
-    /// Whether the version takes responses now.
+    /// Whether the version accepts responses now.
     pub fn is_accepting(&self, version: &HostedVersion) -> bool {
         version.is_accepting(self.now())
     }
 
-    /// The key of a form that is about to be shown.
+    /// A new key for a form that is about to be shown.
     pub fn new_form_key(&self) -> FormKey {
         FormKey::from_uuid(self.core.new_id())
     }
 
-    /// What an invitation to this flow is now; nothing where the flow has none with this id. Notes
-    /// nothing.
+    /// The current state of an invitation to this flow; `None` if the flow has none with this id.
+    /// Records nothing.
     pub async fn invitation_state(
         &self,
         flow: FlowId,
@@ -345,8 +346,8 @@ impl Engine {
         self.core.invitation_state(flow, assignment).await
     }
 
-    /// Notes that the page of an invitation was opened, by the day, and returns what the invitation
-    /// is then; nothing where the flow has none with this id. Never called for a GET: mail scanners
+    /// Records the day on which an invitation's page was opened, and returns the invitation's new
+    /// state; `None` if the flow has none with this id. Never called for a GET: mail scanners
     /// follow links.
     pub async fn mark_opened(
         &self,
@@ -357,14 +358,14 @@ impl Engine {
     }
 }
 
-/// Administration: who is asking, and the handles that prove what they may do.
+/// Administration: authentication, and the handles that prove what an actor may do.
 impl Engine {
-    /// Who the secret of an admin token belongs to, if it is valid now.
+    /// The actor of an admin token's secret, if the token is valid now.
     pub async fn authenticate(&self, secret: &str) -> StoreResult<Option<Actor>> {
         self.core.authenticate(secret).await
     }
 
-    /// What users do with their own accounts, signing in included.
+    /// What users do with their own accounts, including signing in.
     pub fn accounts(&self) -> Accounts<'_> {
         Accounts::new(&self.core)
     }
@@ -379,7 +380,7 @@ impl Engine {
         AppHandle::open(&self.core, actor, scope, id).await
     }
 
-    /// The apps that the actor may read, all or their own, each as a handle for reading.
+    /// The apps that the actor may read, each as a handle for reading.
     pub async fn list_apps(&self, actor: &Actor, page: Page<AppId>) -> AdminResult<Vec<AppHandle>> {
         apps::list(&self.core, actor, page).await
     }
@@ -438,9 +439,8 @@ impl Engine {
         InvitationHandle::open(&self.core, actor, scope, id).await
     }
 
-    /// Entries of the audit log, newest first: of an app, or of everything. An actor that is bound
-    /// to one app sees the entries of that app only, and one that is bound to several names the
-    /// app.
+    /// Audit log entries of one app, or of all, newest first. An actor bound to one app sees only
+    /// the entries of that app; an actor bound to several must name the app.
     pub async fn list_audit(
         &self,
         actor: &Actor,
@@ -462,7 +462,7 @@ impl Engine {
         audit::named(&self.core, self.list_audit(actor, app, after, limit).await?).await
     }
 
-    /// The secrets that cannot be opened with the master keys at hand, each with the reason.
+    /// The secrets that cannot be opened with the available master keys, each with the reason.
     pub async fn closed_secrets(&self) -> StoreResult<Vec<(String, NotOpened)>> {
         identity_keys::closed_secrets(&self.core).await
     }

@@ -1,8 +1,8 @@
-//! Erasures: carried out in small parts, by the call that asks for one and, if that takes long, in
+//! Erasures: carried out in small parts, by the call that requests one and, if that takes long, in
 //! the background.
 //!
-//! The store notes with the first part that an erasure has begun. So one that was cut short, by a
-//! restart or because its call has ended, is found again and continued, by whichever node finds it.
+//! The store records with the first part that an erasure has begun. So an erasure that was
+//! interrupted, by a restart or because its call has ended, is found and continued by any node.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -19,20 +19,19 @@ use crate::clock::Clock;
 use crate::ids::Ids;
 use crate::upkeep::{goes_on_after, is_the_end};
 
-/// Identities, and responses, consents and invitations together, that one transaction takes:
-/// submissions wait for it.
+/// The number of identities, and of responses, consents and invitations together, in one
+/// transaction. Submissions wait for it.
 pub(crate) const ERASURE_PART_ROWS: usize = 20;
-/// How long one call continues before it reports how far it is; the rest is done in the background.
+/// How long one call continues before it reports progress; the background does the rest.
 pub(crate) const ERASURE_CALL_MAX: Duration = Duration::from_secs(10);
-/// The pause after a part, as a multiple of the time that the part took: most of the time is for
-/// submissions.
+/// The pause after a part, as a multiple of the time that the part took, so that submissions get
+/// most of the time.
 const PAUSE_TIMES: u32 = 2;
-/// Between two looks for erasures that were cut short.
+/// The interval between two checks for interrupted erasures.
 const INTERVAL: Duration = Duration::from_secs(30);
-/// Erasures that one look continues.
+/// The number of erasures that one check continues.
 const ERASURES_A_LOOK: usize = 100;
-/// The actor of an audit entry of the background; the entry of the call that began is there
-/// already.
+/// The actor in audit entries of the background task; the call that began already wrote its entry.
 const ACTOR: &str = "erasure";
 
 pub(crate) struct Erasures {
@@ -40,9 +39,9 @@ pub(crate) struct Erasures {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) ids: Ids,
     pub(crate) lost: watch::Sender<bool>,
-    /// One part at a time: many erasures at once slow submissions down no more than one does.
+    /// Serialises parts: many erasures at once slow submissions down no more than one does.
     pub(crate) turn: Mutex<()>,
-    /// A call has left something to do.
+    /// Signals that a call has left work to do.
     pub(crate) left: Notify,
 }
 
@@ -54,12 +53,12 @@ impl Erasures {
             {
                 return;
             }
-            // Either way there may be something to do.
+            // There may be work after either outcome.
             let _waited = tokio::time::timeout(INTERVAL, self.left.notified()).await;
         }
     }
 
-    /// Carries out one part, and then leaves the store to others.
+    /// Carries out one part, then pauses so that other work can use the store.
     pub(crate) async fn part(&self, erasure: &Erasure) -> StoreResult<Removed> {
         let _turn = self.turn.lock().await;
         let begun = Instant::now();

@@ -6,14 +6,14 @@ use sluice_flow::lifecycle::GRACE_MAX_SECONDS;
 
 use crate::admin::{AdminError, AdminResult};
 
-/// The longest name of an app, flow or token, in characters.
+/// The maximum length of the name of an app, flow or token, in characters.
 const NAME_CHARS_MAX: usize = 200;
 
 pub(crate) fn fault(pointer: &str, message: impl Into<String>) -> Fault {
     Fault { pointer: pointer.to_owned(), message: message.into() }
 }
 
-/// Refuses a request that has any fault, with all of them.
+/// Refuses a request with all its faults, if it has any.
 pub(crate) fn faultless(faults: impl IntoIterator<Item = Fault>) -> AdminResult<()> {
     let faults: Vec<Fault> = faults.into_iter().collect();
     if faults.is_empty() { Ok(()) } else { Err(AdminError::Invalid(faults)) }

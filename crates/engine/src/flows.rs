@@ -1,4 +1,4 @@
-//! Flows: making, listing, changing and archiving them. What they ask is in [`crate::drafts`].
+//! Flows: creating, listing, changing and archiving them. Their content is in [`crate::drafts`].
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::core::{CONFLICT_RETRIES, Core};
 use crate::fault::{fault, faultless, grace_faults, name_faults, object_fault};
 use crate::handle::{AppHandle, FLOW_ARCHIVED, FlowHandle, Permit};
 
-/// A flow to be made. Without a definition it starts as an empty draft.
+/// A flow to create. Without a definition it starts as an empty draft.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewFlow {
     pub name: String,
@@ -26,12 +26,12 @@ pub struct NewFlow {
     pub definition: Option<Value>,
 }
 
-/// What to change of a flow; what is absent stays. No publish is needed for any of it.
+/// Changes to a flow; absent fields stay unchanged. They take effect without publishing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FlowPatch {
     pub name: Option<String>,
     pub live_window: Option<Window>,
-    /// `Some(None)` goes back to the app's.
+    /// `Some(None)` restores the app's setting.
     pub grace_window_seconds: Option<Option<u32>>,
 }
 
@@ -45,7 +45,7 @@ impl AppHandle {
         Ok(core.store.list_flows(&FlowQuery::all(self.app_id(), page)).await?)
     }
 
-    /// The flows that are in use, or those that are archived, newest first.
+    /// The active flows, or the archived ones, newest first.
     pub async fn newest_flows(
         &self,
         archived: bool,
@@ -60,8 +60,8 @@ impl AppHandle {
 }
 
 impl FlowHandle {
-    /// Makes another flow of the same app that starts with what is being edited of this one: its
-    /// draft, or what is published. It has its own times and responses.
+    /// Creates another flow in the same app, with this flow's draft, or its published definition if
+    /// it has no draft, as its draft. Times and responses are not copied.
     pub async fn duplicate(&self, name: &str) -> AdminResult<FlowState> {
         let definition = Some(self.editing()?.definition);
         let new = NewFlow { name: name.to_owned(), kind: self.flow.kind, definition };
@@ -85,7 +85,7 @@ impl FlowHandle {
         Ok(self.read_again().await?.into_state())
     }
 
-    /// Archives a flow: its versions are gone for the public, its responses stay.
+    /// Archives a flow: the public can no longer reach its versions; its responses stay.
     pub async fn archive(&self) -> AdminResult<()> {
         let archived = self.change(Scope::Write, |core, state| {
             let clock = Arc::clone(&core.clock);
@@ -98,14 +98,14 @@ impl FlowHandle {
             Ok((change, ()))
         });
         match archived.await {
-            // It was archived before, or by another call meanwhile: it is archived.
+            // Already archived, by an earlier or a concurrent call.
             Err(AdminError::Conflict { code: FLOW_ARCHIVED, .. }) => Ok(()),
             done => done,
         }
     }
 }
 
-/// Makes a flow in the app of the permit, which was at this revision.
+/// Creates a flow in the permit's app if the app is still at this revision.
 async fn make_flow(
     permit: &Permit,
     mut revision: u64,

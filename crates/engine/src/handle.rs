@@ -1,15 +1,14 @@
-//! Handles: a row that was read once, with the proof that the caller may do something with it.
+//! Handles: a row that was read once, with proof of permission.
 //!
 //! A handle is opened for one scope and is the only way to the use cases of an app or a flow: they
-//! are its methods, each in the file named after it. None of them can forget the permission. What
-//! they need lies behind [`Permit::core`], which asks for the scope that the use case needs and
-//! compares it with the one that was proved; every write to an app goes through [`Permit::change`],
-//! which does the same. So a handle that was opened for `read` cannot write. Neither comparison
-//! reads anything.
+//! are its methods, each in the file named after it. None of them can skip the permission check.
+//! What they need is behind [`Permit::core`], which compares the scope that the use case needs with
+//! the scope that was proved; every write to an app goes through [`Permit::change`], which does the
+//! same. So a handle that was opened for `read` cannot write. Neither check reads the store.
 //!
-//! A handle keeps the row as it was when it was opened. A change is decided on that row; if the app
-//! was changed since, the store refuses the write by its revision, and the change is decided again
-//! on the row as it is then.
+//! A handle keeps the row as it was when it was opened. A change is computed from that row; if the
+//! app has changed since, the store refuses the write because of its revision, and the change is
+//! computed again from the current row.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -23,7 +22,7 @@ use crate::admin::{AdminError, AdminResult, Missing};
 use crate::audit_action::AuditAction;
 use crate::core::{CONFLICT_RETRIES, Core};
 
-/// The code of what an archived flow refuses.
+/// The error code for changes to an archived flow.
 pub(crate) const FLOW_ARCHIVED: &str = "flow_archived";
 
 /// Proof that an actor has a scope in an app.
@@ -32,12 +31,12 @@ pub(crate) struct Permit {
     core: Arc<Core>,
     actor: Arc<Actor>,
     app_id: AppId,
-    /// What was proved.
+    /// The scope that was proved.
     scope: Scope,
 }
 
 impl Permit {
-    /// The only way to a permit. Refuses as [`Actor::need_in`] does.
+    /// The only constructor. Refuses as [`Actor::need_in`] does.
     pub(crate) fn new(
         core: &Arc<Core>,
         actor: &Actor,
@@ -49,7 +48,7 @@ impl Permit {
         Ok(Self { core: Arc::clone(core), actor: Arc::new(actor.clone()), app_id, scope })
     }
 
-    /// What a use case works with, if the scope that it needs was proved.
+    /// The shared state for a use case, if the scope that it needs was proved.
     pub(crate) fn core(&self, needed: Scope) -> AdminResult<&Arc<Core>> {
         match includes(self.scope, needed) {
             true => Ok(&self.core),
@@ -65,8 +64,8 @@ impl Permit {
         self.app_id
     }
 
-    /// Writes a change of the app that the public API can see. Reports no if the app is not at this
-    /// revision any more.
+    /// Writes a change to the app that the public API can see. Returns `false` if the app is no
+    /// longer at this revision.
     pub(crate) async fn change(
         &self,
         needed: Scope,
@@ -87,7 +86,7 @@ impl Permit {
         expected: u64,
         change: Change,
     ) -> AdminResult<bool> {
-        // Nothing that is written needs no more than reading.
+        // Every write needs more than the `read` scope.
         if needed == Scope::Read {
             return Err(AdminError::Forbidden { scope: Scope::Write });
         }
@@ -109,7 +108,7 @@ impl Permit {
         Ok(core.apply(At::Instance, Change::new(move || vec![Write::Audit(audit)])).await?)
     }
 
-    /// An entry of the audit log: this actor, in this app.
+    /// An audit log entry of this actor in this app.
     pub(crate) fn audit(
         &self,
         action: AuditAction,
@@ -120,7 +119,7 @@ impl Permit {
     }
 }
 
-/// An app, and the proof that its holder may do something in it.
+/// An app, with proof of permission.
 #[derive(Clone)]
 pub struct AppHandle {
     pub(crate) permit: Permit,
@@ -152,7 +151,7 @@ impl AppHandle {
         Self::read(permit).await
     }
 
-    /// A handle on an app that was read in a list.
+    /// A handle on an app from a list.
     pub(crate) fn listed(core: &Arc<Core>, actor: &Actor, app: App) -> AdminResult<Self> {
         let permit = Permit::new(core, actor, Scope::Read, app.row.app_id, Missing::App)?;
         Ok(Self { permit, app })
@@ -164,7 +163,7 @@ impl AppHandle {
         Ok(Self { permit, app })
     }
 
-    /// The same with the app as it is now.
+    /// Reads the app again and returns a handle on its current state.
     pub(crate) async fn read_again(&self) -> AdminResult<Self> {
         Self::read(self.permit.clone()).await
     }
@@ -173,14 +172,13 @@ impl AppHandle {
         self.permit.app_id
     }
 
-    /// Whether the holder may do this as well: for showing what can be done.
+    /// Whether the holder also has this scope; for deciding what to show.
     pub fn may(&self, scope: Scope) -> bool {
         self.permit.actor.may(scope, self.permit.app_id)
     }
 }
 
-/// A flow with its current version and its draft, and the proof that its holder may do something
-/// with it.
+/// A flow with its current version and its draft, with proof of permission.
 #[derive(Clone)]
 pub struct FlowHandle {
     pub(crate) permit: Permit,
@@ -213,7 +211,7 @@ impl FlowHandle {
         Ok(Self { permit, state })
     }
 
-    /// The same with the flow as it is now.
+    /// Reads the flow again and returns a handle on its current state.
     pub(crate) async fn read_again(&self) -> AdminResult<Self> {
         let state = read_flow(&self.permit.core, self.flow_id()).await?;
         Ok(Self { permit: self.permit.clone(), state })
@@ -227,7 +225,7 @@ impl FlowHandle {
         self.state.flow.flow_id
     }
 
-    /// Whether the holder may do this as well: for showing what can be done.
+    /// Whether the holder also has this scope; for deciding what to show.
     pub fn may(&self, scope: Scope) -> bool {
         self.permit.actor.may(scope, self.permit.app_id)
     }
@@ -241,8 +239,8 @@ impl FlowHandle {
         self.state
     }
 
-    /// Decides a change on the flow and writes it; again on its newest state if the app was changed
-    /// meanwhile.
+    /// Computes a change to the flow and writes it; repeats with the current state if the app was
+    /// changed concurrently.
     pub(crate) async fn change<T>(
         &self,
         needed: Scope,
@@ -263,7 +261,7 @@ impl FlowHandle {
     }
 }
 
-/// Refuses to change a flow that is archived.
+/// Refuses to change an archived flow.
 pub(crate) fn must_be_in_use(flow: &FlowRow) -> AdminResult<()> {
     match flow.archived_at {
         Some(_) => Err(AdminError::conflict(FLOW_ARCHIVED, "this flow is archived")),

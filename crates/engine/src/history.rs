@@ -1,9 +1,9 @@
-//! The versions of a flow with who published them, for those who look back.
+//! The versions of a flow, with the name of the publisher of each.
 //!
-//! Who it was is in the audit log alone, which has no index by flow. But the entry of a publish is
-//! made in the same breath as the version, and its id holds its time: so a look at the few entries
-//! before that instant finds it. Where an app is changed so quickly that it does not, nobody is
-//! named.
+//! Only the audit log records the publisher, and it has no index by flow. But the audit entry of a
+//! publish is written together with the version, and its id contains its time: so it is among the
+//! few entries before that time. If an app changes so fast that it is not, the publisher is
+//! unknown.
 
 use std::sync::Arc;
 
@@ -19,21 +19,21 @@ use crate::audit_action::AuditAction;
 use crate::core::Core;
 use crate::handle::FlowHandle;
 
-/// Entries of the audit log that are looked at for one version.
+/// The number of audit log entries that are searched for one version.
 const ENTRIES_MAX: usize = 30;
 
-/// A published version, what it is now, and how it came about.
+/// A published version, its current status, and how it was published.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HistoryEntry {
     pub version: VersionRow,
     pub accepting: Accepting,
     /// The name of the user or token.
     pub published_by: Option<String>,
-    /// The version that it is a copy of.
+    /// The version that was republished as this one.
     pub republished_from: Option<FlowVersionId>,
 }
 
-/// The particulars of a publish in the audit log.
+/// The detail of a publish entry in the audit log.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Detail {
@@ -47,7 +47,7 @@ impl FlowHandle {
         self.permit.core(Scope::Read).ok()?.definitions.readable(version)
     }
 
-    /// The published versions of a flow, newest first, from below a number where one is given.
+    /// The published versions of a flow, newest first; below a version number, if one is given.
     pub async fn history(
         &self,
         before: Option<u32>,
@@ -78,7 +78,7 @@ impl FlowHandle {
     }
 }
 
-/// The entry of a version's publish in the audit log.
+/// The audit log entry of a version's publish.
 async fn publish_of(core: &Core, version: &VersionRow) -> AdminResult<Option<AuditRow>> {
     let Some(at) = version.times.published_at else { return Ok(None) };
     let after = AuditId::from_uuid(v7(at.plus_seconds(1), 0, 0));
@@ -89,7 +89,7 @@ async fn publish_of(core: &Core, version: &VersionRow) -> AdminResult<Option<Aud
     }))
 }
 
-/// The particulars of an entry, if it is that of a publish.
+/// The detail of an entry, if it is a publish entry.
 fn detail_of(entry: &AuditRow) -> Option<Detail> {
     let action = AuditAction::from_name(&entry.action);
     let is_publish =

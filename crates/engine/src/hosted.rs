@@ -1,13 +1,13 @@
-//! What the hosted page of a flow needs: the flow by its id alone, how its app wants it to look,
-//! and the version that a form was made for.
+//! Data for the hosted page of a flow: the flow by its id alone, the app's branding, and the
+//! version that a form was rendered for.
 //!
-//! A page has no API key in its address, so here alone a flow is found without one. All of it comes
-//! from the registry: a page that was shown before costs the database nothing. What a form is sent
-//! with goes through [`crate::intake`] like everything else.
+//! A page has no API key in its URL, so this is the only place where a flow is found without one.
+//! All data comes from the registry: a page that was shown before needs no database read. A
+//! submitted form goes through [`crate::intake`] like any other submission.
 //!
-//! An author can have the page of what is not published yet. Such a page is made of the draft as
-//! far as that can be shown, and there is no way from it to the intake: nobody but the author can
-//! have it, and nothing of it is stored.
+//! An author can preview a flow before it is published. The preview shows the parts of the draft
+//! that can be shown, and cannot reach the intake: only authors can open it, and nothing sent from
+//! it is stored.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use crate::handle::{AppHandle, FlowHandle};
 use crate::registry::{AppView, HostedApp, NoFlow, VersionView};
 use crate::templates::Template;
 
-/// A flow that has a page, published and not archived.
+/// A flow with a page: published and not archived.
 #[derive(Debug, Clone)]
 pub struct HostedFlow {
     pub flow_id: FlowId,
@@ -46,7 +46,7 @@ impl HostedFlow {
     }
 }
 
-/// A version of a flow: published, current or not; or one that an author looks at beforehand.
+/// A version of a flow: published, current or not; or one that an author previews.
 #[derive(Debug, Clone)]
 pub struct HostedVersion(Shown);
 
@@ -57,7 +57,7 @@ enum Shown {
 }
 
 impl HostedVersion {
-    /// Whether it takes responses at this time.
+    /// Whether it accepts responses at this time.
     pub(crate) fn is_accepting(&self, now: Timestamp) -> bool {
         match &self.0 {
             Shown::Published(view) => view.accepting(now).accepts(),
@@ -84,16 +84,16 @@ impl HostedVersion {
     }
 }
 
-/// A flow as its author sees it before others do.
+/// A flow as its author previews it.
 #[derive(Debug, Clone)]
 pub struct Preview {
     pub flow: HostedFlow,
-    /// The ids of questions that cannot be shown yet.
+    /// The ids of the questions that cannot be shown yet.
     pub left_out: Vec<String>,
 }
 
 impl Core {
-    /// The flow of a page, if it has one.
+    /// The flow of a page, if there is one.
     pub(crate) async fn hosted(&self, flow_id: &str) -> StoreResult<Result<HostedFlow, NoFlow>> {
         let Ok(flow_id) = flow_id.parse() else { return Ok(Err(NoFlow::NotFound)) };
         let Some(flow) = self.registry.flow(flow_id).await? else {
@@ -117,7 +117,7 @@ impl Core {
         Ok(Ok(HostedFlow { flow_id, status, live, current, app }))
     }
 
-    /// The version that a form was made for, if it is one of this flow that was published.
+    /// The version that a form was rendered for, if it is a published version of this flow.
     pub(crate) async fn hosted_version(
         &self,
         flow: &HostedFlow,
@@ -148,8 +148,8 @@ impl Core {
 }
 
 impl FlowHandle {
-    /// The flow as far as its draft can be shown, or as one of its versions was; for those who may
-    /// read it.
+    /// Previews the flow's draft, without the parts that cannot be shown, or one of its versions;
+    /// for actors who may read it.
     pub async fn preview(&self, version: Option<FlowVersionId>) -> AdminResult<Preview> {
         let core = self.permit.core(Scope::Read)?;
         let (definition, left_out, id) = match version {
@@ -185,7 +185,7 @@ impl FlowHandle {
 }
 
 impl AppHandle {
-    /// What a template would look like in the app.
+    /// Previews a template with the app's branding.
     pub async fn preview_template(&self, template: &Template) -> AdminResult<Preview> {
         let core = self.permit.core(Scope::Read)?;
         let shown = definition::presentable(&template.definition);

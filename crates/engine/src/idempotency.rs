@@ -1,4 +1,4 @@
-//! The key with which a client makes a submission safe to send again.
+//! The key that lets a client retry a submission safely.
 
 use sluice_flow::id::AppId;
 use sluice_flow::submission::is_idempotency_key;
@@ -13,7 +13,7 @@ pub struct IdempotencyKey(String);
 pub struct InvalidKey;
 
 impl IdempotencyKey {
-    /// Reads a header's value: bare, or a quoted string with `\"` and `\\` escaped.
+    /// Parses a header's value: bare, or a quoted string with `\"` and `\\` escaped.
     pub fn parse(header: &[u8]) -> Result<Self, InvalidKey> {
         let text = std::str::from_utf8(header).map_err(|_| InvalidKey)?.trim_matches([' ', '\t']);
         let key = match text.strip_prefix('"') {
@@ -23,7 +23,7 @@ impl IdempotencyKey {
         if is_idempotency_key(&key) { Ok(Self(key)) } else { Err(InvalidKey) }
     }
 
-    /// The key that a submission bears itself. Its shape was checked when it was parsed.
+    /// The key inside a submission. Its format was checked when the submission was parsed.
     pub(crate) fn from_submission(key: &str) -> Self {
         Self(key.to_owned())
     }
@@ -34,7 +34,7 @@ impl IdempotencyKey {
         Self(format!("{}#{index}", self.0))
     }
 
-    /// What is stored of the key: nothing but a hash, different for each app.
+    /// The stored form of the key: only a hash, different for each app.
     pub(crate) fn hash(&self, app: AppId) -> sluice_store::IdempotencyKey {
         let mut hasher = blake3::Hasher::new();
         hasher.update(app.uuid().as_bytes());
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_the_same_quoted_or_bare() {
+    fn a_quoted_key_equals_the_bare_key() {
         for (header, key) in [
             ("abc", "abc"),
             ("\"abc\"", "abc"),

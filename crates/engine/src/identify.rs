@@ -1,4 +1,4 @@
-//! Who the caller of the public API is, by their identity token.
+//! Identifies the caller of the public API by their identity token.
 
 use sluice_flow::identity::Claims;
 use sluice_store::IdentityVerification;
@@ -8,8 +8,8 @@ use crate::registry::AppView;
 use crate::verify::{Checked, Invalid, Presented, TokenRefused, Verification};
 
 impl Core {
-    /// Who the caller is, as far as the app's mode asks: `off` looks at nothing, `observe` counts
-    /// and accepts everybody, `enforce` refuses identities without proof.
+    /// Identifies the caller as the app's mode requires: `off` checks nothing, `observe` counts but
+    /// accepts everyone, `enforce` refuses identities without proof.
     pub(crate) async fn identify(
         &self,
         app: &AppView,
@@ -37,7 +37,7 @@ impl Core {
         }
     }
 
-    /// Counts a submission that contradicts its token; says whether it is to be refused.
+    /// Counts a submission that contradicts its token; returns whether to refuse it.
     pub(crate) fn is_mismatch_refused(&self, app: &AppView) -> bool {
         let Some(verification) = app.verification.as_deref() else { return false };
         self.count_check(verification, Checked::Mismatch);

@@ -1,7 +1,7 @@
-//! Keys for identity tokens: made, listed, revoked, and their secrets sealed anew.
+//! Keys for identity tokens: creating, listing and revoking them, and resealing their secrets.
 //!
-//! An app has secrets or public keys, never both: a public key that could be taken for a secret is
-//! the oldest way to forge a token. A revoked key keeps its row without its material.
+//! An app has secrets or public keys, never both: using a public key as a secret is the oldest way
+//! to forge a token. A revoked key keeps its row without its material.
 
 use serde_json::{Value, json};
 use sluice_flow::definition::Fault;
@@ -22,41 +22,41 @@ use crate::people::closed_second_factors;
 use crate::tokens::TokenSecret;
 use crate::verify::{Counts, NotOpened, Place as Sealed, PublicKey};
 
-/// Active keys of one app.
+/// The maximum number of active keys of one app.
 const KEYS_MAX: usize = 20;
-/// The longest `kid` that is given, in characters.
+/// The maximum length of a `kid` from a request, in characters.
 const KID_CHARS_MAX: usize = 128;
-/// The longest URL or issuer, in characters.
+/// The maximum length of a URL or issuer, in characters.
 const ADDRESS_CHARS_MAX: usize = 2048;
-/// What every signing secret starts with, so that it is recognised when it leaks.
+/// The prefix of every signing secret, so that a leaked one is recognised.
 const SECRET_PREFIX: &str = "idsec_";
 const KID_PREFIX: &str = "ik_";
-/// Records read at a time when all keys are walked.
+/// The number of records to read at a time when scanning all keys.
 const PAGE: usize = 1_000;
 
-/// A key to be made.
+/// A key to create.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewIdentityKey {
     pub kind: IdentityKeyKind,
-    /// Of a public key: this, or a JWK.
+    /// For a public key: this, or a JWK.
     pub pem: Option<String>,
     pub jwk: Option<Value>,
-    /// Of a key set.
+    /// For a key set.
     pub url: Option<String>,
-    /// The name that tokens call it by; made up where it is absent.
+    /// The key id that tokens refer to; generated if absent.
     pub kid: Option<String>,
-    /// The `iss` that its tokens must bear.
+    /// The `iss` that its tokens must have.
     pub issuer: Option<String>,
 }
 
-/// What the checks of an app's tokens came to in this process.
+/// The outcomes of an app's token checks in this process.
 #[derive(Debug)]
 pub struct VerificationReport {
     pub mode: IdentityVerification,
     pub counts: std::sync::Arc<Counts>,
 }
 
-/// How many secrets were sealed anew, and how many could not be.
+/// The numbers of secrets that were resealed and revoked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Resealed {
     pub resealed: usize,
@@ -64,7 +64,7 @@ pub struct Resealed {
 }
 
 impl AppHandle {
-    /// Makes a key; a secret is returned once.
+    /// Creates a key; its secret is returned only here.
     pub async fn create_identity_key(
         &self,
         new: &NewIdentityKey,
@@ -88,7 +88,7 @@ impl AppHandle {
         Err(StoreError::Conflict.into())
     }
 
-    /// The app's keys, revoked ones included, oldest first; never a secret.
+    /// The app's keys, including revoked ones, oldest first; never a secret.
     pub async fn list_identity_keys(&self) -> AdminResult<Vec<IdentityKeyRow>> {
         let core = self.permit.core(Scope::Read)?;
         let keys = core.store.list_identity_keys(self.app_id()).await?;
@@ -101,7 +101,7 @@ impl AppHandle {
         Ok(keys.into_iter().map(without_secret).collect())
     }
 
-    /// Revokes a key and forgets its material; doing so twice is the same as once.
+    /// Revokes a key and deletes its material; idempotent.
     pub async fn revoke_identity_key(&self, kid: &str) -> AdminResult<()> {
         let core = self.permit.core(Scope::Admin)?;
         let mut app = self.clone();
@@ -126,7 +126,7 @@ impl AppHandle {
         Err(StoreError::Conflict.into())
     }
 
-    /// The mode of the app, and what this process has counted.
+    /// The mode of the app, and the counts of this process.
     pub fn verification_report(&self) -> AdminResult<VerificationReport> {
         let core = self.permit.core(Scope::Read)?;
         let counts = core.verifying.counts_of(self.app_id(), core.now());
@@ -134,7 +134,7 @@ impl AppHandle {
     }
 }
 
-/// The secrets that cannot be opened with the master keys at hand, each with the reason.
+/// The secrets that cannot be opened with the available master keys, each with the reason.
 pub(crate) async fn closed_secrets(core: &Core) -> StoreResult<Vec<(String, NotOpened)>> {
     let mut closed = Vec::new();
     for row in active_secrets(core).await? {
@@ -150,8 +150,8 @@ pub(crate) async fn closed_secrets(core: &Core) -> StoreResult<Vec<(String, NotO
 }
 
 impl InstanceHandle {
-    /// Seals every secret with the master key that is first now. A secret that cannot be opened is
-    /// an error, unless those are to be revoked.
+    /// Seals every secret with the current first master key. A secret that cannot be opened is an
+    /// error, or is revoked if `revoke` is set.
     pub async fn reseal_secrets(&self, revoke: bool) -> AdminResult<Resealed> {
         let core = self.core();
         let vault = &core.verifying.vault;
@@ -187,7 +187,7 @@ impl InstanceHandle {
         Ok(done)
     }
 
-    /// Puts a secret in its new seal, unless it was revoked meanwhile.
+    /// Stores a resealed secret, unless the key was revoked in the meantime.
     async fn put_resealed(&self, row: IdentityKeyRow, material: String) -> AdminResult<()> {
         let core = self.core();
         for _ in 0..CONFLICT_RETRIES {
@@ -292,7 +292,7 @@ fn text_faults(new: &NewIdentityKey) -> Vec<Fault> {
             IdentityKeyKind::Jwks => pointer == "/url",
         };
         if is_given && !belongs {
-            faults.push(fault(pointer, "does not go with this type of key"));
+            faults.push(fault(pointer, "is not allowed for this type of key"));
         }
     }
     if new.kind == IdentityKeyKind::Jwks && !new.url.as_deref().is_some_and(is_address) {
@@ -313,7 +313,7 @@ fn is_kid(kid: &str) -> bool {
     (1..=KID_CHARS_MAX).contains(&kid.len()) && kid.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-/// Whether a key may stand beside those that the app has.
+/// Whether the app may have this key besides its existing ones.
 fn may_join(new: &IdentityKeyRow, keys: &[IdentityKeyRow]) -> AdminResult<()> {
     if keys.iter().any(|key| key.kid == new.kid) {
         let detail = "this app has, or had, a key with this kid; choose another one";

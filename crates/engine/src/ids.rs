@@ -1,5 +1,5 @@
-//! Makes identifiers: time and order from the caller's clock, the rest from the system's
-//! randomness.
+//! Generates identifiers: time and order from the caller's clock, the rest from the system's random
+//! source.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -8,19 +8,20 @@ use sluice_flow::invitation::day_of;
 use sluice_flow::time::Timestamp;
 use uuid::Uuid;
 
-/// A clock that is set back by less than this is waited out; by more, it is believed.
+/// A clock that was set back by less than this is ignored until it catches up; otherwise it is
+/// used.
 const STEADY_MILLIS_MAX: i64 = 1_000;
 
-/// Hands out version 7 UUIDs that sort in the order they were asked for, unless the clock is set
-/// back by more than a second: then the newer ids tell the newer time, which windows follow.
+/// Generates version 7 UUIDs that sort in the order of the calls, unless the clock is set back by
+/// more than a second: then newer ids have the newer time, which windows follow.
 #[derive(Debug, Default)]
 pub(crate) struct Ids {
-    /// The last millisecond, and how many ids it has had.
+    /// The last millisecond, and the number of ids generated in it.
     last: Mutex<(i64, u32)>,
 }
 
 impl Ids {
-    /// This time, or that of the last id where the clock was set back a little since.
+    /// This time, or that of the last id if the clock was set back a little since.
     pub(crate) fn steady(&self, at: Timestamp) -> Timestamp {
         let last = self.last().0;
         let behind = last - at.as_millis();
@@ -32,13 +33,13 @@ impl Ids {
         v7(at, sequence, random_bits() as u64)
     }
 
-    /// An id that tells the day alone, and no order within it.
+    /// An id that reveals only the day, without an order within it.
     pub(crate) fn of_day(at: Timestamp) -> Uuid {
         let bits = random_bits();
         v7(day_of(at), (bits >> 64) as u32, bits as u64)
     }
 
-    /// As many ids as asked for, for one call to the system's source of randomness.
+    /// Generates `count` ids with one call to the system's random source.
     pub(crate) fn many(&self, at: Timestamp, count: usize) -> Vec<Uuid> {
         let mut random = vec![0; count * size_of::<u64>()];
         fill_random(&mut random);
@@ -48,7 +49,8 @@ impl Ids {
         (first..).zip(random).map(id).collect()
     }
 
-    /// Takes the next places of a millisecond: which it is, and the first place.
+    /// Reserves sequence numbers within a millisecond; returns the millisecond and the first
+    /// number.
     fn take(&self, at: Timestamp, count: usize) -> (Timestamp, u32) {
         let at = self.steady(at);
         let count = u32::try_from(count).unwrap_or(u32::MAX);
@@ -63,15 +65,15 @@ impl Ids {
     }
 }
 
-/// 128 bits that nobody can guess.
+/// 128 unguessable bits.
 pub(crate) fn random_bits() -> u128 {
     let mut bytes = [0_u8; 16];
     fill_random(&mut bytes);
     u128::from_le_bytes(bytes)
 }
 
-/// So many ids that nobody can guess, in their own order: what is made at once is listed in the
-/// order in which it was given.
+/// Generates `count` unguessable ids in ascending order, so that rows created together are listed
+/// in the order in which they were given.
 pub(crate) fn random_ids(count: usize) -> Vec<u128> {
     let mut random = vec![0; count * size_of::<u128>()];
     fill_random(&mut random);
@@ -82,10 +84,10 @@ pub(crate) fn random_ids(count: usize) -> Vec<u128> {
 }
 
 pub(crate) fn fill_random(bytes: &mut [u8]) {
-    // The system's source only fails where there is none at all; then nothing here may go on.
-    #[expect(clippy::panic, reason = "without randomness there are no secrets to hand out")]
+    // The system's random source fails only if there is none; then this process must not continue.
+    #[expect(clippy::panic, reason = "secrets cannot be generated without randomness")]
     if let Err(error) = getrandom::fill(bytes) {
-        panic!("the operating system gives no randomness: {error}");
+        panic!("the operating system's random source failed: {error}");
     }
 }
 
@@ -94,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_of_one_millisecond_sort_in_the_order_they_were_made() {
+    fn ids_within_one_millisecond_sort_in_creation_order() {
         let ids = Ids::default();
         let at = Timestamp::from_millis(1_763_172_000_000);
         let mut made: Vec<Uuid> = (0..10_000).map(|_| ids.next(at)).collect();
@@ -105,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_of_a_day_tells_no_more_than_the_day() {
+    fn an_id_of_a_day_reveals_only_the_day() {
         let at = |millis: i64| Timestamp::from_millis(1_763_172_000_000 + millis);
         let ids = [Ids::of_day(at(0)), Ids::of_day(at(1)), Ids::of_day(at(1))];
         let told = ids.map(|id| sluice_flow::id::RespondentId::from_uuid(id).made_at());
@@ -115,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_set_back_a_little_is_waited_out_and_by_much_is_believed() {
+    fn ids_ignore_a_clock_set_back_a_little_and_follow_one_set_back_far() {
         let ids = Ids::default();
         let at = |ms: i64| Timestamp::from_millis(1_763_172_000_000 + ms);
         let first = ids.next(at(0));

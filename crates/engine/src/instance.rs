@@ -17,7 +17,7 @@ pub struct InstanceHandle {
 }
 
 impl InstanceHandle {
-    /// The only way to a handle. Refuses as [`Actor::need_instance`] does.
+    /// The only constructor. Refuses as [`Actor::need_instance`] does.
     pub(crate) fn open(core: &Arc<Core>, actor: &Actor) -> AdminResult<Self> {
         actor.need_instance(Scope::Admin)?;
         Ok(Self { core: Arc::clone(core), actor: actor.clone() })
@@ -38,7 +38,7 @@ impl std::fmt::Debug for InstanceHandle {
     }
 }
 
-/// What was made, or nothing where another process was quicker.
+/// What was created, or `None` if another process was first.
 pub(crate) fn made_first<T>(made: AdminResult<T>) -> AdminResult<Option<T>> {
     match made {
         Err(AdminError::Store(StoreError::Conflict)) => Ok(None),

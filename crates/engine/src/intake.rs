@@ -1,7 +1,7 @@
-//! The main road of a submission: parse → resolve → judge → commit → receipt.
+//! The path of a submission: parse → resolve → judge → commit → receipt.
 //!
-//! Stages refuse in order (shape, version, identity, answers), each with all its issues at once.
-//! A refusal stores nothing, not even the idempotency key; an acceptance is sent only after the row
+//! Stages refuse in order (shape, version, identity, answers), each with all its issues at once. A
+//! refusal stores nothing, not even the idempotency key; an acceptance is sent only after the row
 //! is on stable storage.
 
 use sluice_flow::counts::Contribution;
@@ -27,10 +27,10 @@ use crate::rate::Limited;
 use crate::registry::{AppView, VersionView};
 use crate::unavailable::Unavailable;
 
-/// How often a submission is judged anew because its app changed in between.
+/// The maximum number of times a submission is judged again because its app changed.
 const REJUDGE_MAX: usize = 8;
 
-/// What a well-formed submission came to.
+/// The outcome of a well-formed submission.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Receipt {
     Accepted(Accepted),
@@ -40,9 +40,9 @@ pub enum Receipt {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Accepted {
     pub response_id: ResponseId,
-    /// In a grace window: the newer version, and until when this one still accepts.
+    /// In a grace window: the newer version, and when this version stops accepting.
     pub grace: Option<Grace>,
-    /// The same submission was stored before; nothing was stored now.
+    /// The same submission was already stored; nothing was stored now.
     pub replayed: bool,
 }
 
@@ -52,14 +52,15 @@ pub struct Grace {
     pub accepts_until: Timestamp,
 }
 
-/// Why a submission was not judged, or its judgement could not be carried out.
+/// Why a submission was not judged, or why the verdict could not be carried out.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SubmitError {
     #[error("{0}")]
     Malformed(String),
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
-    /// The app's bytes of the day are used up, and this was not stored before.
+    /// The app has used up its bytes of the day, and this submission is not a retry of a stored
+    /// one.
     #[error("a limit was reached")]
     Limited(Limited),
 }
@@ -72,27 +73,27 @@ impl From<StoreError> for SubmitError {
     }
 }
 
-/// What a token proves of a submission.
+/// What a token proves about a submission.
 #[derive(Default)]
 struct Proof<'c> {
     /// Whether it proves the `userId`.
     verified: bool,
-    /// Who sent it, where it does not say so itself.
+    /// The user id from the token, if the submission has none.
     user_id: Option<Identity<'static>>,
     /// The token, if it proves the `userId` and contradicts something else.
     partial: Option<&'c Claims>,
 }
 
-/// A version's word on a submission.
+/// The result of judging a submission against a version.
 enum Verdict<'v> {
     Admitted { definition: &'v Definition, accepts_until: Option<Timestamp>, grace: Option<Grace> },
     Refused(Vec<Issue>),
 }
 
 impl Core {
-    /// Judges one submission and stores it if it is admitted. `input` is absent where a call had
-    /// none. A key in the submission itself wins over `key`; `claims` are those of a caller who has
-    /// proven who they are ([`Core::identify`]).
+    /// Judges one submission and stores it if it is accepted. `input` is `None` if the call had no
+    /// input. A key in the submission itself takes precedence over `key`; `claims` are those of a
+    /// caller with a proven identity ([`Core::identify`]).
     pub(crate) async fn submit_as(
         &self,
         app: &AppView,
@@ -107,7 +108,7 @@ impl Core {
         self.submit_parsed(app, parsed, key, claims).await
     }
 
-    /// The same for a submission that was built from its parts, by the same rules.
+    /// The same for a submission that was built from its parts, with the same rules.
     pub(crate) async fn submit_parts(
         &self,
         app: &AppView,
@@ -170,7 +171,7 @@ impl Core {
             let Some(version) = version else {
                 return Ok(Receipt::Refused(vec![Issue::flow_version_not_found()]));
             };
-            // Before the digest as well: a retry in the other form is the same submission.
+            // Also before the digest: a retry in the other form is the same submission.
             if let Some(published) = &version.published {
                 canonicalise(published.snapshot.definition(), &mut submission.answers);
             }
@@ -204,8 +205,8 @@ impl Core {
         Err(Unavailable::OVERLOADED.into())
     }
 
-    /// Holds the submission against the token. What that proves, and what is to be refused for it;
-    /// where mismatches are only counted, the token proves what does match.
+    /// Compares the submission with the token. Returns what the token proves, and the issues to
+    /// refuse it for; if mismatches are only counted, the token proves the parts that match.
     fn matched<'c>(
         &self,
         app: &AppView,
@@ -226,8 +227,8 @@ impl Core {
         (Proof { verified, user_id: None, partial }, Vec::new())
     }
 
-    /// The invitation whose id the submission bears, whosever it is. Any other text is the caller's
-    /// own id and costs no look into the store.
+    /// The invitation with the id in the submission, of any app. Any other text is the caller's own
+    /// id and needs no read from the store.
     async fn named_invitation(
         &self,
         submission: &Submission<'_>,
@@ -275,8 +276,8 @@ impl Core {
         Verdict::Admitted { definition, accepts_until: accepting.until(), grace }
     }
 
-    /// A retry of what was stored while its version still accepted gets its first answer, not a
-    /// refusal that would make the client send it again elsewhere.
+    /// A retry of a submission that was stored while its version accepted gets the first answer
+    /// again, not a refusal that would make the client send it elsewhere.
     async fn replay(
         &self,
         version: &VersionView,
@@ -292,7 +293,7 @@ impl Core {
         else {
             return Ok(None);
         };
-        // Without a digest the response was deleted or erased since: only the use of the key is
+        // Without a digest, the response has been deleted or erased: only the use of the key is
         // known.
         let is_same = digest
             .is_none_or(|digest| digest == row_of(version, submission, invitation, proof).digest);
@@ -323,15 +324,15 @@ fn receipt(
     }
 }
 
-/// Whether an invitation is one to the flow of this version. Any other is nothing but the caller's
-/// id.
+/// Whether an invitation is for the flow of this version. The id of any other invitation is treated
+/// as the caller's own id.
 fn is_to(invitation: &InvitationRow, version: &VersionView) -> bool {
     invitation.app_id == version.app_id && invitation.flow_id == version.flow_id
 }
 
-/// What is stored of a submission. This is the boundary of consent: with `collection_only`, nothing
-/// that names the respondent goes further than here: no identity, and no id of an invitation, which
-/// leads to the invited person. What a page's address or a tag bore of either was withheld before.
+/// The row to store for a submission. This is the consent boundary: with `collection_only`, nothing
+/// that identifies the respondent gets past this point: no identity, and no invitation id, which
+/// leads to the invited person. Copies of either in a page's URL or a tag were removed earlier.
 fn row_of(
     version: &VersionView,
     submission: &Submission<'_>,
@@ -349,7 +350,8 @@ fn row_of(
         admission: submission.admission,
         answers: submission.answers_json(),
         identities: admitted.then(|| submission.identities_json()).flatten(),
-        // It speaks of the identities beside it; without them it would only tell who has a token.
+        // It describes the stored identities; without them it would only reveal that a token was
+        // used.
         identity_verified: admitted && proof.verified,
         respondent_id: None,
         tags: submission.tags_json(),
@@ -357,12 +359,12 @@ fn row_of(
         flow_assignment_id: flow_assignment_id.map(str::to_owned),
         digest: [0; 32],
     };
-    // Of what was sent: a retry is the same one, also when its token has expired since.
+    // Computed from what was sent, so that a retry matches even if its token has expired since.
     row.digest = row.digest_of_content();
     row
 }
 
-/// A submission that was admitted, as it goes to the store.
+/// An accepted submission in the form that the store takes.
 fn response_of(
     version: &VersionView,
     submission: &Submission<'_>,
@@ -388,7 +390,7 @@ fn response_of(
         invitation: invitation
             .filter(|row| is_to(row, version))
             .map(|row| Invited { assignment_id: row.assignment_id, linked: admitted }),
-        // Of the tags as they are stored, too: what was withheld is not in them any more.
+        // Uses the tags as stored, without the values that were withheld.
         contribution: Contribution::of(
             definition,
             &submission.answers,

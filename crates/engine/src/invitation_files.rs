@@ -1,8 +1,8 @@
-//! Invitations as CSV: read from a file of people, and written with their links.
+//! Invitations as CSV: reading a list of people, and writing invitations with their links.
 //!
 //! The first line names the columns, in any order: `userId`, `email`, `expiresAt`. Every faulty
-//! line is reported with its number; a column that is not known is a fault, so that a mistyped one
-//! is not silently lost.
+//! line is reported with its number. An unknown column is a fault, so that a mistyped one is not
+//! silently ignored.
 
 use std::collections::HashSet;
 
@@ -13,7 +13,7 @@ use crate::export::without_formulas;
 use crate::fault::fault;
 use crate::invitations::{Invitation, NewInvitation, no_more_than_can_be_read};
 
-/// The largest file that is taken at once, in bytes and in lines of people.
+/// The maximum size of a file in bytes, and in lines of people.
 pub const FILE_BYTES_MAX: usize = 16 * 1024 * 1024;
 pub const FILE_LINES_MAX: usize = 50_000;
 
@@ -22,12 +22,12 @@ const EMAIL: &str = "email";
 const EXPIRES_AT: &str = "expiresAt";
 const COLUMNS: [&str; 3] = [USER_ID, EMAIL, EXPIRES_AT];
 
-/// Reads people, or every fault of the file's form. Whether an address is one is judged later.
+/// Parses people, or returns every fault of the file's format. Addresses are checked later.
 pub fn read(file: &[u8]) -> Result<Vec<NewInvitation>, Vec<Fault>> {
     read_up_to(FILE_LINES_MAX, file)
 }
 
-/// The same of a file of any length, for whoever sends it in parts.
+/// The same for a file of any length, for a caller that sends it in parts.
 pub fn read_all(file: &[u8]) -> Result<Vec<NewInvitation>, Vec<Fault>> {
     read_up_to(usize::MAX, file)
 }
@@ -53,7 +53,7 @@ fn read_up_to(lines_max: usize, file: &[u8]) -> Result<Vec<NewInvitation>, Vec<F
     let (mut people, mut faults) = (Vec::new(), Vec::new());
     let mut lines = Lines { file, counted: 0, line: 1 };
     for record in records {
-        // Reading from memory does not fail, and any number of fields is let through.
+        // Reading from memory does not fail, and records may have any number of fields.
         let Ok(record) = record else { break };
         let line = lines.of(&record);
         match person(&record, &columns, line) {
@@ -71,7 +71,7 @@ fn read_up_to(lines_max: usize, file: &[u8]) -> Result<Vec<NewInvitation>, Vec<F
     if faults.is_empty() { Ok(people) } else { Err(no_more_than_can_be_read(faults)) }
 }
 
-/// Where records start. The reader's own count is of where the line before ended.
+/// Computes the line at which a record starts. The reader only counts the end of the line before.
 struct Lines<'f> {
     file: &'f [u8],
     counted: usize,
@@ -79,7 +79,7 @@ struct Lines<'f> {
 }
 
 impl Lines<'_> {
-    /// Asked for one record after another.
+    /// Must be called for the records in order.
     fn of(&mut self, record: &csv::ByteRecord) -> u64 {
         let start = record.position().and_then(|place| usize::try_from(place.byte()).ok());
         let start = start.unwrap_or(self.counted).clamp(self.counted, self.file.len());
@@ -92,7 +92,7 @@ impl Lines<'_> {
     }
 }
 
-/// Spreadsheets of some countries write semicolons.
+/// Spreadsheets in some locales write semicolons.
 fn delimiter_of(file: &[u8]) -> u8 {
     let head = file.split(|byte| *byte == b'\n').next().unwrap_or_default();
     if head.contains(&b';') && !head.contains(&b',') { b';' } else { b',' }
@@ -150,23 +150,23 @@ fn person(
     if faults.is_empty() { Ok(person) } else { Err(faults) }
 }
 
-/// Every line with somebody who stands on an earlier one, too.
+/// A fault for every line with a person who is also on an earlier line.
 pub fn twice(people: &[NewInvitation]) -> Vec<Fault> {
     let mut seen = HashSet::new();
     let double = |person: &&NewInvitation| {
         let NewInvitation { invitee, .. } = person;
         let user = invitee.user_id.clone().map(|user| (USER_ID, user));
         let email = invitee.email_key().map(|email| (EMAIL, email));
-        // Both are noted, whether or not the first is known.
+        // Both are recorded, even if the first is already known.
         let known = [user, email].into_iter().flatten().filter(|it| !seen.insert(it.clone()));
         known.count() > 0
     };
     let doubles = people.iter().filter(double);
-    let what = "is on an earlier line, too; take one out, or leave out who is invited";
+    let what = "is on an earlier line, too; remove one, or skip people who are already invited";
     doubles.map(|it| fault(&format!("/{}", it.line.unwrap_or_default()), what)).collect()
 }
 
-/// People as [`read`] takes them.
+/// Writes people in the format that [`read`] parses.
 pub fn write_people(people: &[NewInvitation]) -> Vec<u8> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let _infallible = writer.write_record(COLUMNS);
@@ -179,12 +179,12 @@ pub fn write_people(people: &[NewInvitation]) -> Vec<u8> {
     writer.into_inner().unwrap_or_default()
 }
 
-/// The invitations with their ids and links, under a first line of names. No cell is a formula to a
+/// Writes invitations with their ids and links, after a header. No cell is a formula for a
 /// spreadsheet.
 pub fn write(invitations: &[Invitation]) -> Vec<u8> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let mut line = |fields: [&str; 5]| {
-        // Writing to memory does not fail, and every line has as many fields.
+        // Writing to memory does not fail, and every line has the same number of fields.
         let _infallible = writer.write_record(fields);
     };
     line([USER_ID, EMAIL, EXPIRES_AT, "flowAssignmentId", "link"]);
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_come_in_any_order_and_may_be_left_out() {
+    fn columns_may_be_in_any_order_and_may_be_omitted() {
         for file in [
             "userId,email,expiresAt\n7,ada@mail.example,2027-01-01T00:00:00Z\n",
             "\u{feff}expiresAt, email ,userId\r\n2027-01-01T01:00:00+01:00, ada@mail.example ,7\r\n\r\n",
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn every_faulty_line_is_told_with_its_number() {
+    fn every_faulty_line_is_reported_with_its_number() {
         faults("", &[("/1", "must name the columns")]);
         faults("email\n", &[("", "must have a line for each person")]);
         faults("expiresAt\n", &[("/1", "must have the column userId, email")]);

@@ -1,7 +1,7 @@
-//! Invitations: a flow assigned to people, each with a personal link that counts once.
+//! Invitations: a flow assigned to people, each with a personal link that accepts one response.
 //!
-//! Only administrators learn who is invited: faults name lines and fields, the
-//! audit log counts, and neither repeats a user id or an address. What a response does to its
+//! Only administrators see who is invited: faults name lines and fields, the audit log records
+//! counts, and neither contains a user id or an e-mail address. How a response changes its
 //! invitation is decided in [`crate::intake`] and by the store, in one transaction with the
 //! response.
 
@@ -30,24 +30,24 @@ use crate::fault::{fault, faultless};
 use crate::handle::{FlowHandle, Permit, must_be_in_use};
 use crate::ids::random_ids;
 
-/// The most faults that one reply lists.
+/// The maximum number of faults in one reply.
 const FAULTS_MAX: usize = 1_000;
-/// Invitations that an export reads in one go, and has at most.
+/// The number of invitations that an export reads at a time, and its maximum.
 const EXPORT_PAGE: usize = 1_000;
 const EXPORT_MAX: usize = 200_000;
 
-/// An invitation to be made.
+/// An invitation to create.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewInvitation {
     pub invitee: Invitee,
-    /// Absent means that it does not expire.
+    /// `None` means that it does not expire.
     pub expires_at: Option<Timestamp>,
-    /// Where it stands in a file, so that faults can name it.
+    /// Its line in a file, so that faults can name it.
     pub line: Option<u64>,
 }
 
 impl NewInvitation {
-    /// One of identities as a submission has them, `type` and `value`.
+    /// From identities as in a submission, with `type` and `value`.
     pub fn of_identities(
         identities: Vec<(String, String)>,
         expires_at: Option<Timestamp>,
@@ -95,7 +95,7 @@ impl NewInvitation {
         faults
     }
 
-    /// A fault of this one: in a file by its line, else in the identities of the body.
+    /// A fault of this invitation: by its line in a file, otherwise in the identities of the body.
     fn fault(&self, field: &str, what: impl Into<String>) -> Fault {
         match self.line {
             Some(line) => fault(&format!("/{line}{field}"), what),
@@ -104,13 +104,12 @@ impl NewInvitation {
     }
 }
 
-/// What to do with somebody who has an open invitation to the same flow, or stands in one list
-/// twice.
+/// How to treat people who have an open invitation to the same flow, or are in one list twice.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Duplicates {
     #[default]
     Refuse,
-    /// Leave them out.
+    /// Omit them.
     Skip,
     /// Invite them again.
     Allow,
@@ -121,12 +120,12 @@ pub enum Duplicates {
 pub struct Invitation {
     pub row: InvitationRow,
     pub state: InvitationState,
-    /// Absent while the invitation is open, for an actor who may not answer for people (`write`).
+    /// `None` while the invitation is open, for an actor who may not answer for others (`write`).
     pub link: Option<String>,
 }
 
 impl Invitation {
-    /// An invitation, with its link if the actor may answer for people or the link can no longer be
+    /// An invitation, with its link if the actor may answer for others or the link can no longer be
     /// used.
     pub(crate) fn new(core: &Core, row: InvitationRow, now: Timestamp, may_answer: bool) -> Self {
         let (base, flow, id) = (&core.public_url, row.flow_id, row.assignment_id);
@@ -137,14 +136,14 @@ impl Invitation {
         Self { state, link, row }
     }
 
-    /// The id, from which the link is made; absent where the link is.
+    /// The id, which is part of the link; `None` if the link is.
     pub fn id(&self) -> Option<AssignmentId> {
         self.link.as_ref().map(|_| self.row.assignment_id)
     }
 }
 
-/// Where a page of a list ended, as a text without meaning to others. It has half of the bits of
-/// the last id: enough to continue after it, and of no use to answer with.
+/// The end of a page of a list, as an opaque text. It has half of the bits of the last id: enough
+/// to continue after it, but useless for answering.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InvitationCursor(InvitationPlace);
 
@@ -176,8 +175,8 @@ impl FromStr for InvitationCursor {
 }
 
 impl FlowHandle {
-    /// Makes all of these invitations, or none and returns every fault. With `check_only` none is
-    /// made, and what comes back is what would have been, less ids that are good for anything.
+    /// Creates all of these invitations, or none and returns every fault. With `check_only` none is
+    /// created; the result shows what would have been, but its ids are not valid.
     pub async fn invite(
         &self,
         new: &[NewInvitation],
@@ -219,7 +218,7 @@ impl FlowHandle {
         Err(StoreError::Conflict.into())
     }
 
-    /// The flow's invitations in the order they were made, of one state or of all.
+    /// The flow's invitations in creation order, in one state or in all.
     pub async fn list_invitations(
         &self,
         state: Option<InvitationState>,
@@ -235,8 +234,8 @@ impl FlowHandle {
         Ok(rows.into_iter().map(|row| Invitation::new(core, row, now, may_answer)).collect())
     }
 
-    /// Every invitation of the flow. With all links one could answer for everybody, so it needs
-    /// `write` as well as `export`, and the audit log records it.
+    /// Every invitation of the flow. Someone with all links could answer for every invited person,
+    /// so it needs `write` as well as `export`, and the audit log records it.
     pub async fn export_invitations(&self) -> AdminResult<Vec<Invitation>> {
         let core = self.permit.core(Scope::Export)?;
         let (app_id, flow_id) = (self.app_id(), self.flow_id());
@@ -257,14 +256,14 @@ impl FlowHandle {
         }
     }
 
-    /// How many of the flow's invitations there are in each state.
+    /// The number of the flow's invitations in each state.
     pub async fn count_invitations(&self) -> AdminResult<InvitationCounts> {
         let core = self.permit.core(Scope::Read)?;
         Ok(core.store.count_invitations(self.app_id(), self.flow_id(), core.now()).await?)
     }
 }
 
-/// An invitation, and the proof that its holder may do something with it.
+/// An invitation, with proof of permission.
 #[derive(Clone)]
 pub struct InvitationHandle {
     permit: Permit,
@@ -296,14 +295,14 @@ impl InvitationHandle {
         Ok(Invitation::new(core, self.row.clone(), core.now(), may_answer))
     }
 
-    /// Withdraws the invitation; doing so twice is the same as once. One that was used stays used.
+    /// Withdraws the invitation; idempotent. A used invitation stays used.
     pub async fn revoke(&self) -> AdminResult<()> {
         let core = self.permit.core(Scope::Write)?;
         let (app, id) = (self.row.app_id, self.row.assignment_id);
         let mut row = self.row.clone();
         for _ in 0..CONFLICT_RETRIES {
             if row.times.completed_at.is_some() {
-                let detail = "this invitation was used; there is nothing left to withdraw";
+                let detail = "this invitation was used; it can no longer be withdrawn";
                 return Err(AdminError::conflict("invitation_used", detail));
             }
             if row.times.revoked_at.is_some() {
@@ -329,7 +328,7 @@ async fn read_invitation(core: &Core, id: AssignmentId) -> AdminResult<Invitatio
     core.store.find_invitation(id).await?.ok_or(AdminError::NotFound(Missing::Invitation))
 }
 
-/// Those that are to be made, if nothing is wrong with any.
+/// The invitations to create, if none has a fault.
 async fn chosen<'n>(
     core: &Core,
     app: AppId,
@@ -360,7 +359,7 @@ async fn chosen<'n>(
         if duplicates == Duplicates::Refuse {
             let double = doubles.iter().zip(new).filter_map(|(why, new)| why.zip(Some(new)));
             faults.extend(double.map(|(why, new)| {
-                new.fault("", format!("{why}; duplicates=skip leaves such out"))
+                new.fault("", format!("{why}; duplicates=skip skips such people"))
             }));
         }
         let left = chosen.into_iter().zip(doubles).filter(|(_, double)| double.is_none());
@@ -372,8 +371,8 @@ async fn chosen<'n>(
 }
 
 impl Core {
-    /// What an invitation to this flow is now; nothing where the flow has none with this id. Notes
-    /// nothing.
+    /// The current state of an invitation to this flow; `None` if the flow has none with this id.
+    /// Records nothing.
     pub(crate) async fn invitation_state(
         &self,
         flow: FlowId,
@@ -385,8 +384,8 @@ impl Core {
         Ok(found.map(|row| row.times.state(self.now())))
     }
 
-    /// Notes that the page of an invitation was opened, by the day, and returns what the invitation
-    /// is then; nothing where the flow has none with this id. Never called for a GET: mail scanners
+    /// Records the day on which an invitation's page was opened, and returns the invitation's new
+    /// state; `None` if the flow has none with this id. Never called for a GET: mail scanners
     /// follow links.
     pub(crate) async fn mark_opened(
         &self,
@@ -409,13 +408,13 @@ impl Core {
     }
 }
 
-/// The line that a fault of a file points to.
+/// The line in a file that a fault points to.
 fn line_of(fault: &Fault) -> u64 {
     let line = fault.pointer.split('/').nth(1).and_then(|line| line.parse().ok());
     line.unwrap_or_default()
 }
 
-/// The first faults, and how many more there are.
+/// The first faults, and the number of the rest.
 pub(crate) fn no_more_than_can_be_read(mut faults: Vec<Fault>) -> Vec<Fault> {
     let more = faults.len().saturating_sub(FAULTS_MAX);
     faults.truncate(FAULTS_MAX);

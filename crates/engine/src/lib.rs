@@ -1,15 +1,15 @@
 //! The use cases: what can be done with flows, apps and responses.
 //!
-//! It knows no HTTP and no SQL: a transport takes a request, opens a handle where permission is
-//! needed, calls one use case, and wraps what comes back. Reading order: `engine` is the way in,
-//! `handle` proves permission, `core` is what use cases share; [`intake`] is the main road of a
-//! submission; [`registry`] keeps published flows in memory; [`commit`] makes many waiting
-//! submissions durable with one write; [`publish`] changes what is published. [`moving`] is for
-//! operators: everything of one store into another, proven by a [`tally`].
+//! This crate knows neither HTTP nor SQL: a transport takes a request, opens a handle if permission
+//! is needed, calls one use case, and wraps the result. Reading order: `engine` is the entry point,
+//! `handle` proves permission, `core` is what use cases share; [`intake`] is the path of a
+//! submission; [`registry`] caches published flows; [`commit`] makes many waiting submissions
+//! durable with one write; [`publish`] changes what is published. [`moving`] is for operators: it
+//! copies one store into another, verified by a [`tally`].
 //!
-//! Failure has two sides. What the caller did wrong is a value ([`Receipt::Refused`],
-//! [`AdminError`]); what we could not do is [`Unavailable`] or [`StoreError`], whose source goes to
-//! the log and whose text goes to the caller.
+//! Failures have two sides. A mistake of the caller is a value ([`Receipt::Refused`],
+//! [`AdminError`]); our own failure is [`Unavailable`] or [`StoreError`]: its source goes to the
+//! log and its text to the caller.
 
 mod actor;
 mod admin;
@@ -97,7 +97,7 @@ pub use tokens::{NewToken, TokenSecret};
 pub use unavailable::Unavailable;
 pub use upkeep::Upkeep;
 
-/// The rows that transports show, so that they need not know the store.
+/// The rows that transports show, so that they do not depend on the store.
 pub mod rows {
     pub use sluice_store::{
         Answers, AppLimits, AppRow, AuditRow, ConsentRow, FlowRow, FlowState, GrantRow,

@@ -1,10 +1,10 @@
-//! Responses as they arrive, for whoever watches a flow.
+//! New responses as they arrive, for clients that watch a flow.
 //!
-//! A watch looks at the store when this process has stored something, and every few seconds all the
-//! same for what other nodes store. Where several write, a response may become visible after one
-//! with a later id; so each look goes back a little, and what was sent already is left out. The
-//! first look goes back to where the page stands, however long ago that was: a page that nobody
-//! looked at for an hour misses nothing.
+//! A watch polls the store when this process has stored something, and every few seconds for
+//! responses that other nodes stored. With several writers, a response may become visible after one
+//! with a later id; so each poll overlaps the last, and skips responses that were already sent. The
+//! first poll starts at the last response that the page has, however old: a page that was in the
+//! background for an hour misses nothing.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -22,26 +22,26 @@ use crate::responses::{Paging, ResponseFilter, response_query};
 use crate::watches::Place;
 pub use crate::watches::{TOO_MANY_OF_ONE, WATCHES_OF_ONE_MAX};
 
-/// How often it is asked whether this process has stored anything.
+/// How often to check whether this process has stored anything.
 const TICK: Duration = Duration::from_millis(300);
-/// How often others may have stored something.
+/// How often to poll for responses that other nodes stored.
 const LOOK_EVERY: Duration = Duration::from_secs(3);
-/// How far a look goes back.
+/// How far back a poll reads.
 const OVERLAP_SECONDS: i64 = 10;
-/// Responses that one look tells of; where more arrive, the newest.
+/// The maximum number of responses that one poll returns; if more arrive, the newest.
 const ROWS_MAX: usize = 100;
 
-/// Somebody who watches a flow.
+/// A subscription to the new responses of a flow.
 pub struct Watch {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     metrics: Arc<Metrics>,
     query: ResponseQuery,
-    /// Nothing that was received before is told.
+    /// Responses received earlier are not sent.
     begun: Timestamp,
-    /// What was told, as far as a look goes back.
+    /// The responses that were sent, as far back as a poll reads.
     sent: BTreeSet<ResponseId>,
-    /// What the first look found, until it is told.
+    /// The result of the first poll, until it is sent.
     found: Vec<ResponseRow>,
     is_behind: bool,
     stored: u64,
@@ -56,9 +56,8 @@ impl std::fmt::Debug for Watch {
 }
 
 impl FlowHandle {
-    /// Begins a watch over the responses that pass the filter, from those on that came after the
-    /// one named. What came shortly before that one is sent as well: it may not have been visible
-    /// yet when the other was.
+    /// Starts to watch the responses that pass the filter, beginning after `since`. Responses
+    /// received shortly before `since` are sent as well: they may have become visible after it.
     pub async fn watch_responses(
         &self,
         filter: &ResponseFilter,
@@ -78,7 +77,7 @@ impl FlowHandle {
             sent: since.into_iter().collect(),
             found: Vec::new(),
             is_behind: false,
-            // Read before the look: what is stored during it is looked for again.
+            // Read before the poll, so that responses stored during it cause another poll.
             stored: core.metrics.stored(),
             looked_at: Instant::now(),
             _place: place,
@@ -91,13 +90,13 @@ impl FlowHandle {
 }
 
 impl Watch {
-    /// Whether more has come than was sent: at first since the one named, and later since this was
-    /// asked. Some are left out then, and a client that wants them reads the list again.
+    /// Whether more responses arrived than were sent: on the first call after `since`, later after
+    /// the previous call. Some are then missing, and a client that wants them reads the list again.
     pub fn is_behind(&mut self) -> bool {
         std::mem::take(&mut self.is_behind)
     }
 
-    /// Waits until there is something new, and gives it, oldest first.
+    /// Waits for new responses and returns them, oldest first.
     pub async fn next(&mut self) -> AdminResult<Vec<ResponseRow>> {
         if !self.found.is_empty() {
             return Ok(std::mem::take(&mut self.found));
@@ -118,9 +117,9 @@ impl Watch {
         }
     }
 
-    /// What was received from then on and not sent yet; and how far back the look came, where it
-    /// found more than it returns. A look that ended because what passes the filter is rare is not
-    /// taken for that.
+    /// The responses received at or after `from` that were not sent yet; and, if there are more,
+    /// where to continue. A poll that ended early because few responses pass the filter does not
+    /// count as having more.
     async fn look(
         &mut self,
         from: Timestamp,
@@ -135,7 +134,7 @@ impl Watch {
         let mut fresh = page.rows;
         fresh.reverse();
         fresh.retain(|row| self.sent.insert(row.response_id));
-        // No later look goes back further.
+        // Later polls do not read further back.
         let back = self.clock.now().plus_seconds(-OVERLAP_SECONDS);
         self.sent.retain(|id| id.made_at() >= back);
         Ok((fresh, next))

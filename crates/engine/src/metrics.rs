@@ -1,4 +1,4 @@
-//! What operators watch, in the text form that Prometheus reads.
+//! Metrics for operators, in the Prometheus text format.
 //!
 //! Labels are few and bounded: a route template, a status, an outcome; never an id, key or address.
 
@@ -15,20 +15,20 @@ use sluice_store::{DiskSpace, IdentityVerification};
 
 use crate::verify::Checked;
 
-/// How a submission ended.
+/// The outcome of a submission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct OutcomeLabel {
     outcome: &'static str,
 }
 
-/// One HTTP exchange, by the route's template and the reply's status.
+/// An HTTP request, by the route's template and the response status.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct RequestLabel {
     route: Cow<'static, str>,
     status: u16,
 }
 
-/// One check of a token: the mode it was made in, and what it came to.
+/// A token check: the app's mode and the outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct TokenLabel {
     mode: &'static str,
@@ -37,13 +37,13 @@ struct TokenLabel {
     reason: &'static str,
 }
 
-/// Which limit a request reached.
+/// The limit that a request reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct LimitLabel {
     reason: &'static str,
 }
 
-/// How a submission ended, as operators count it.
+/// The outcome of a submission, as metrics count it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SubmissionOutcome {
     Stored,
@@ -67,14 +67,14 @@ impl SubmissionOutcome {
     }
 }
 
-/// Makes a metric and registers it.
+/// Creates and registers a metric.
 fn add<M: Metric + Clone + Default>(registry: &mut Registry, name: &str, help: &str) -> M {
     let metric = M::default();
     registry.register(name, help, metric.clone());
     metric
 }
 
-/// All the counters of one process.
+/// All metrics of one process.
 #[derive(Debug)]
 pub struct Metrics {
     registry: Registry,
@@ -93,27 +93,26 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// `has_disk`: whether this process writes to a disk of its own.
+    /// `has_disk`: whether this process stores data on a local disk.
     pub(crate) fn new(has_disk: bool) -> Self {
         let mut registry = Registry::with_prefix("sluice");
         let to = &mut registry;
         let submissions: Family<OutcomeLabel, Counter> =
-            add(to, "submissions", "Submissions by how they ended");
+            add(to, "submissions", "Submissions by outcome");
         let requests = add(to, "http_requests", "Requests by route and status");
         let token_checks =
             add(to, "identity_token_checks", "Checks of identity tokens by mode and outcome");
         let limited = add(to, "limited_requests", "Requests refused by a limit, by reason");
-        let queued = add(to, "queued_submissions", "Submissions that wait to be stored");
+        let queued = add(to, "queued_submissions", "Submissions waiting to be stored");
         let batch_rows = Histogram::new([1., 2., 4., 8., 16., 32., 64., 128., 256., 512., 1024.]);
         to.register("commit_rows", "Responses made durable by one write", batch_rows.clone());
         let commit_seconds =
             Histogram::new([0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1., 5.]);
         to.register("commit_seconds", "Time of one durable write", commit_seconds.clone());
-        let expired_responses =
-            add(to, "expired_responses", "Responses deleted because they were kept long enough");
-        let what = "Respondents deleted with the last of what was kept of them";
+        let expired_responses = add(to, "expired_responses", "Responses deleted by retention");
+        let what = "Respondents deleted by retention with the last of their data";
         let expired_respondents = add(to, "expired_respondents", what);
-        let what = "Connections closed at once because their address had too many";
+        let what = "Connections closed at once because their address had too many open";
         let connections_refused = add(to, "connections_refused", what);
         let (disk_free, disk_reserve) = if has_disk {
             let what = "Free space below which submissions are refused";
@@ -124,7 +123,7 @@ impl Metrics {
         } else {
             (Gauge::default(), Gauge::default())
         };
-        // The counters of the main road are looked up once, not at each submission.
+        // The counters of submissions are resolved once, not for each submission.
         let counter = |outcome: SubmissionOutcome| {
             submissions.get_or_create(&OutcomeLabel { outcome: outcome.word() }).clone()
         };
@@ -151,12 +150,12 @@ impl Metrics {
         self.submissions[outcome as usize].inc();
     }
 
-    /// How many responses this process has stored.
+    /// The number of responses that this process has stored.
     pub(crate) fn stored(&self) -> u64 {
         self.submissions[SubmissionOutcome::Stored as usize].get()
     }
 
-    /// Counts one HTTP exchange; `route` is the template, never the path itself.
+    /// Counts an HTTP request; `route` is the template, never the path itself.
     pub fn count_request(&self, route: Cow<'static, str>, status: u16) {
         self.requests.get_or_create(&RequestLabel { route, status }).inc();
     }
@@ -178,7 +177,7 @@ impl Metrics {
         self.token_checks.get_or_create(&label).inc();
     }
 
-    /// Counts one request that a limit refused.
+    /// Counts a request that a limit refused.
     pub(crate) fn count_limited(&self, reason: &'static str) {
         self.limited.get_or_create(&LimitLabel { reason }).inc();
     }
@@ -189,7 +188,7 @@ impl Metrics {
         self.disk_reserve.set(signed(space.reserve_bytes));
     }
 
-    /// Everything, as text.
+    /// All metrics as text.
     pub fn render(&self) -> String {
         let mut text = String::new();
         // Writing to a String cannot fail.

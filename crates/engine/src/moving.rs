@@ -1,14 +1,13 @@
-//! Moving a database: everything of one store into another, and the proof that it is the same.
+//! Moving a database: copies one store into another, and verifies that both are the same.
 //!
-//! Records go over in the order of [`RecordCursor`], in transactions, one after another; so
-//! whatever a move that was cut short has left behind is the beginning of the source. That is how a
-//! move is gone on with: the destination is read and compared with the source, record by record,
-//! and the copying goes on behind its last one. No state is kept beside the two databases, hence
-//! none can be lost, belong to another pair, or be older than what it speaks of. The price is one
-//! reading of what is there, which is far quicker than the writing was.
+//! Records are copied in the order of [`RecordCursor`], in consecutive transactions; so an
+//! interrupted move leaves a prefix of the source. To resume, the destination is read and compared
+//! with the source, record by record, and copying continues after its last record. No state is kept
+//! outside the two databases, so none can be lost, belong to another pair, or be out of date. The
+//! cost is one read of the existing records, which is far faster than writing them was.
 //!
-//! Each function reports the records of every page to `progress`. Deliberately absent:
-//! moving while the source is written to. It is noticed, not made to work.
+//! Each function reports the records of every page to `progress`. Deliberately absent: moving while
+//! the source is written to. It is detected, not supported.
 
 use std::sync::Arc;
 
@@ -18,9 +17,9 @@ use tokio::task::JoinHandle;
 
 use crate::tally::Tally;
 
-/// Records that are read, and written in one transaction, at a time.
+/// The number of records that are read, and written in one transaction, at a time.
 const PAGE_RECORDS: usize = 2_000;
-/// Pages that are read ahead of whoever takes them.
+/// The number of pages that are read ahead.
 const PAGES_AHEAD: usize = 2;
 
 #[derive(Debug, thiserror::Error)]
@@ -35,15 +34,15 @@ pub enum MoveError {
     Write(#[source] StoreError),
 }
 
-/// How far an earlier move came.
+/// The progress of an earlier move.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Beginning {
     pub records: u64,
-    /// The last record of the destination; copying goes on behind it.
+    /// The last record of the destination; copying continues after it.
     pub last: Option<RecordCursor>,
 }
 
-/// What the destination has of the source already. Fails where it holds anything else.
+/// The part of the source that the destination already has. Fails if it holds anything else.
 pub async fn beginning(
     from: &Arc<dyn Store>,
     to: &Arc<dyn Store>,
@@ -54,7 +53,7 @@ pub async fn beginning(
     let mut found = Beginning::default();
     let mut ahead = Vec::new().into_iter();
     while let Some(page) = copied.next().await.map_err(MoveError::Destination)? {
-        // An empty destination is no reason to read the source.
+        // With an empty destination the source need not be read.
         let source = source.get_or_insert_with(|| Pages::of(from, None));
         for record in &page {
             if ahead.len() == 0 {
@@ -72,7 +71,7 @@ pub async fn beginning(
     Ok(found)
 }
 
-/// Copies all that stands behind a place, in order, and says how many records that were.
+/// Copies all records after a cursor, in order, and returns their number.
 pub async fn copy(
     from: &Arc<dyn Store>,
     to: &Arc<dyn Store>,
@@ -103,7 +102,7 @@ pub async fn tally(store: &Arc<dyn Store>, progress: impl Fn(u64)) -> StoreResul
     Ok(tally)
 }
 
-/// The pages of a store, read ahead by a task of their own.
+/// The pages of a store, read ahead by a separate task.
 struct Pages {
     pages: mpsc::Receiver<StoreResult<Vec<Record>>>,
     reader: JoinHandle<()>,
@@ -127,7 +126,7 @@ impl Pages {
         Self { pages, reader }
     }
 
-    /// The next page; none at the end.
+    /// The next page; `None` at the end.
     async fn next(&mut self) -> StoreResult<Option<Vec<Record>>> {
         match self.pages.recv().await {
             Some(Ok(page)) if page.is_empty() => Ok(None),

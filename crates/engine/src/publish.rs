@@ -1,8 +1,8 @@
 //! Publish, republish (rollback) and retire.
 //!
-//! The instant of a publish is read once nothing else can be written to the app, and is later than
-//! that of every response stored before it: what is stored can be judged again, offline, by its
-//! times. The same instant decides until when all older versions accept responses; see
+//! The time of a publish is read while nothing else can be written to the app, and is later than
+//! that of every response stored before it. So stored responses can be checked again, offline, by
+//! their times. The same time decides when older versions stop accepting responses; see
 //! [`sluice_flow::lifecycle::VersionTimes::superseded`].
 
 use std::ops::Deref;
@@ -26,7 +26,7 @@ use crate::drafts::tag_of;
 use crate::handle::{FlowHandle, Permit, must_be_in_use};
 use crate::registry::grace_seconds;
 
-/// The code of a publish of what somebody has changed since it was looked at.
+/// The error code for publishing a draft that was changed since the author saw it.
 const DRAFT_CHANGED: &str = "draft_changed";
 
 /// A version that has just been published.
@@ -35,7 +35,7 @@ pub struct Published {
     pub flow_version_id: FlowVersionId,
     pub number: u32,
     pub published_at: Timestamp,
-    /// What its author should know.
+    /// Warnings for the author.
     pub warnings: Vec<Fault>,
 }
 
@@ -45,7 +45,7 @@ impl FlowHandle {
         self.publish_draft(None).await
     }
 
-    /// The same for an author who has seen the state with this tag, and means no other.
+    /// The same, but only if the current state has this tag, which the author has seen.
     pub async fn publish_seen(&self, tag: &str) -> AdminResult<Published> {
         self.publish_draft(Some(tag)).await
     }
@@ -63,7 +63,7 @@ impl FlowHandle {
                 if seen.is_some_and(|seen| seen != tag_of(state)) {
                     return Err(AdminError::conflict(
                         DRAFT_CHANGED,
-                        "the draft was changed meanwhile: look at it again, then publish",
+                        "the draft was changed meanwhile: review it, then publish",
                     ));
                 }
                 let definition = checked(draft)?;
@@ -79,11 +79,11 @@ impl FlowHandle {
         Ok(Published { flow_version_id, number, published_at, warnings })
     }
 
-    /// Publishes an older version's definition again, as a new version. A draft stays as it is.
+    /// Publishes an older version's definition again, as a new version. A draft stays unchanged.
     async fn republish(&self, old: &VersionRow) -> AdminResult<Published> {
         let core = self.permit.core(Scope::Write)?;
-        // A definition that an older server published may break a rule of today; it is published
-        // all the same.
+        // A definition that an older server published may break a current rule; it is published
+        // anyway.
         let warnings = checked(old).map(|it| warnings(core, &it)).unwrap_or_default();
         let stamp = Stamp::default();
         let (flow_version_id, number) = self
@@ -104,7 +104,7 @@ impl FlowHandle {
         Ok(Published { flow_version_id, number, published_at: stamp.get(core), warnings })
     }
 
-    /// The flow's published versions, newest first, from below a number where one is given.
+    /// The flow's published versions, newest first; below a version number, if one is given.
     pub async fn list_versions(
         &self,
         before: Option<u32>,
@@ -114,7 +114,7 @@ impl FlowHandle {
         Ok(core.store.list_versions(self.app_id(), self.flow_id(), before, limit).await?)
     }
 
-    /// What the author of this draft should know; nothing while it has faults.
+    /// Warnings for the author of this draft; none while it has faults.
     pub fn draft_warnings(&self, draft: &Value) -> AdminResult<Vec<Fault>> {
         let core = self.permit.core(Scope::Read)?;
         Ok(definition::check(draft).map(|it| warnings(core, &it)).unwrap_or_default())
@@ -157,7 +157,7 @@ impl FlowHandle {
     }
 }
 
-/// A version, drafts included, and the proof that its holder may do something with it.
+/// A version, including drafts, with proof of permission.
 #[derive(Clone)]
 pub struct VersionHandle {
     permit: Permit,
@@ -191,7 +191,7 @@ impl VersionHandle {
         Ok(Self { permit, state })
     }
 
-    /// Publishes this version's definition again, as a new version. A draft stays as it is.
+    /// Publishes this version's definition again, as a new version. A draft stays unchanged.
     pub async fn republish(&self) -> AdminResult<Published> {
         let core = self.permit.core(Scope::Write)?;
         must_be_published(self)?;
@@ -200,7 +200,7 @@ impl VersionHandle {
         flow.republish(&self.version).await
     }
 
-    /// Withdraws a published version at once, without grace. Doing so twice is the same as once.
+    /// Withdraws a published version at once, without grace; idempotent.
     pub async fn retire(&self) -> AdminResult<VersionRow> {
         let core = self.permit.core(Scope::Write)?;
         let mut found = self.state.clone();
@@ -243,7 +243,7 @@ fn must_be_published(found: &VersionState) -> AdminResult<()> {
     must_be_in_use(&found.flow)
 }
 
-/// What the author of this definition should know, by the limits of this server.
+/// Warnings for the author of this definition, based on the limits of this server.
 fn warnings(core: &Core, definition: &Definition) -> Vec<Fault> {
     definition::warnings(definition, core.body_bytes_max)
 }
@@ -256,8 +256,8 @@ fn checked(draft: &VersionRow) -> AdminResult<Definition> {
     definition::check_new(&value).map_err(AdminError::Invalid)
 }
 
-/// Carries the instant of a publish out of the write. A conflict is decided anew with the same
-/// stamp, but then the change before was never run.
+/// Carries the time of a publish out of the write. A retry after a conflict reuses the stamp, but
+/// the refused change never ran.
 #[derive(Clone, Default)]
 struct Stamp(Arc<OnceLock<Timestamp>>);
 

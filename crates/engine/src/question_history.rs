@@ -1,4 +1,4 @@
-//! What a flow has asked, over all its published versions.
+//! The questions of a flow, over all its published versions.
 
 use std::sync::Arc;
 
@@ -10,17 +10,17 @@ use sluice_store::{Store, VersionRow};
 use crate::admin::AdminResult;
 use crate::definitions::Definitions;
 
-/// Versions that are read in one go.
+/// The number of versions to read at a time.
 const VERSIONS_PAGE: usize = 200;
 
-/// A question by its id, over all the versions that asked it.
+/// A question by its id, over all versions that asked it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HistoricQuestion {
     pub id: String,
     /// The text and the type in the newest version that asks it.
     pub prompt: String,
     pub question_type: &'static str,
-    /// What holds the answers of all those versions.
+    /// A shape that fits the answers of all those versions.
     pub shape: Shape,
     /// The newest version that asks it.
     pub last_asked_in: u32,
@@ -73,7 +73,7 @@ impl QuestionHistory {
     }
 }
 
-/// What a flow has asked, over all its versions. The caller has proved that it may be known.
+/// The questions of a flow, over all its versions. The caller has proved its permission.
 pub(crate) async fn read(
     store: &dyn Store,
     definitions: &Definitions,

@@ -1,8 +1,8 @@
-//! How much one app may send: calls by a token bucket, stored bytes by the UTC day.
+//! Limits per app: calls by a token bucket, stored bytes per UTC day.
 //!
-//! Both are counted in memory, by process: a restart starts them again, and several nodes each
-//! allow the full amount. What an app has used outlives the registry's view of it, so that a change
-//! of the app does not reset it. Only apps that exist are counted; unknown keys are not.
+//! Both are counted in memory, per process: a restart resets them, and several nodes each allow the
+//! full amount. An app's usage outlives its entry in the registry, so that changing the app does
+//! not reset it. Only existing apps are counted; unknown keys are not.
 
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,29 +16,29 @@ use sluice_store::AppLimits;
 
 use crate::bucket::{Bucket, Quota};
 
-/// Calls a second that one app may make unless the operator sets another number.
+/// The calls per second that one app may make, unless the operator sets another number.
 pub const APP_CALLS_PER_SECOND: u32 = 20_000;
-/// The highest rate that can be set, in calls a second.
+/// The highest rate that can be set, in calls per second.
 pub const CALLS_PER_SECOND_MAX: u32 = 100_000_000;
-/// Bytes of responses that are stored for one app in a day unless the operator sets another number:
-/// 20 GiB.
+/// The bytes of responses that are stored for one app per day, unless the operator sets another
+/// number: 20 GiB.
 pub const APP_BYTES_PER_DAY: u64 = 20 * 1024 * 1024 * 1024;
 /// The highest daily quota that can be set, in bytes: 1 PiB.
 pub const BYTES_PER_DAY_MAX: u64 = 1 << 50;
-/// What a stored response counts besides its JSON, in bytes: its row, keys and index entries. An
-/// empty response takes about 317 bytes on disk.
+/// What a stored response counts in addition to its JSON, in bytes: its row, keys and index
+/// entries. An empty response takes about 317 bytes on disk.
 pub const RESPONSE_OVERHEAD_BYTES: u64 = 512;
 /// An app's bucket holds this many seconds of its rate.
 const APP_BURST_SECONDS: u32 = 2;
-/// A bucket of calls holds at least this many, so that the largest batch fits.
+/// The minimum capacity of a bucket of calls, so that the largest batch fits.
 pub const BURST_CALLS_MIN: u32 = 100;
-/// Apps whose use is remembered; beyond it, the least used start again.
+/// The number of apps with remembered usage; beyond it, the least used start again.
 const APPS_MAX: usize = 10_000;
 
 const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
 const DAY_SECONDS: u64 = 24 * 60 * 60;
 
-/// The limits that hold for an app without limits of its own. Absent means no limit.
+/// The limits of an app that has none configured. `None` means no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rates {
     pub calls: Option<Quota>,
@@ -56,8 +56,8 @@ pub fn per_second(calls: u32) -> Option<Quota> {
     bucket(calls, APP_BURST_SECONDS, BURST_CALLS_MIN)
 }
 
-/// A bucket that holds this many seconds of its rate, and at least `burst_min`; a rate of 0 means
-/// no limit.
+/// A bucket with a capacity of `burst_seconds` of its rate, and at least `burst_min`; a rate of 0
+/// means no limit.
 pub fn bucket(rate: u32, burst_seconds: u32, burst_min: u32) -> Option<Quota> {
     let burst = rate.saturating_mul(burst_seconds).max(burst_min);
     Some(Quota::per_second(NonZeroU32::new(rate)?).allow_burst(NonZeroU32::new(burst)?))
@@ -66,13 +66,13 @@ pub fn bucket(rate: u32, burst_seconds: u32, burst_min: u32) -> Option<Quota> {
 /// Which limit was reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LimitedBy {
-    /// The calls of the app that the API key belongs to.
+    /// The calls of the API key's app.
     App,
     /// The calls of the sender's address.
     Address,
     /// The bytes that the sender's address sends.
     AddressBytes,
-    /// The bytes that are stored for the app in a day.
+    /// The bytes stored for the app per day.
     Bytes,
 }
 
@@ -117,8 +117,7 @@ fn whole_seconds(duration: Duration) -> u64 {
     rounded.max(1)
 }
 
-/// Takes this many calls, or none. A request with more calls than the bucket holds takes a full
-/// bucket.
+/// Takes `calls`, or none. A request with more calls than the bucket can hold takes a full bucket.
 fn take_calls(bucket: &Bucket, calls: u32, now: Instant) -> Result<(), Limited> {
     let quota = bucket.quota();
     let taken = bucket.take(calls.min(quota.burst_size().get()), now);
@@ -169,7 +168,7 @@ fn seconds_to_midnight(now: Timestamp) -> u64 {
     whole_seconds(Duration::from_millis(left.unsigned_abs()))
 }
 
-/// What one app has used, and what it may use.
+/// The usage of one app, and its limits.
 pub(crate) struct Usage {
     limits: AppLimits,
     bucket: Option<Bucket>,
@@ -184,8 +183,8 @@ impl std::fmt::Debug for Usage {
 }
 
 impl Usage {
-    /// Whether another response may be stored today. What is under way when the bytes are used up
-    /// is still stored.
+    /// Whether another response may be stored today. Responses that are being processed when the
+    /// limit is reached are still stored.
     pub(crate) fn bytes_left(&self, now: Timestamp) -> Result<(), Limited> {
         let Some(quota) = self.bytes_per_day.filter(|&quota| self.bytes.used(now) >= quota) else {
             return Ok(());
@@ -195,7 +194,7 @@ impl Usage {
         Err(Limited { by: LimitedBy::Bytes, quota, window_seconds, retry_after_seconds })
     }
 
-    /// Counts a response that was stored with this much JSON.
+    /// Counts a stored response with this many bytes of JSON.
     pub(crate) fn stored(&self, now: Timestamp, json_bytes: u64) {
         if self.bytes_per_day.is_some() {
             self.bytes.add(now, json_bytes.saturating_add(RESPONSE_OVERHEAD_BYTES));
@@ -203,7 +202,7 @@ impl Usage {
     }
 }
 
-/// The use of all apps.
+/// The usage of all apps.
 pub(crate) struct Usages {
     rates: Rates,
     apps: Cache<AppId, Arc<Usage>>,
@@ -216,8 +215,8 @@ impl Usages {
         Self { rates, apps: Cache::new(APPS_MAX), adding: Mutex::new(()) }
     }
 
-    /// The use of an app under its current limits. New limits start with a full bucket; the day's
-    /// bytes stay.
+    /// The usage of an app under its current limits. New limits start with a full bucket; the bytes
+    /// of the day stay.
     pub(crate) fn of(&self, app: AppId, limits: AppLimits) -> Arc<Usage> {
         let _adding = self.adding.lock().unwrap_or_else(PoisonError::into_inner);
         let known = self.apps.get(&app);
@@ -268,7 +267,7 @@ mod tests {
         let limited = take(90, 0).unwrap_err();
         assert_eq!((limited.by, limited.quota, limited.window_seconds), (LimitedBy::App, 100, 2));
         assert_eq!(limited.retry_after_seconds, 1);
-        // Nothing was taken by the refusal.
+        // The refusal took nothing.
         assert_eq!(take(40, 0), Ok(()));
         assert_eq!(take(100, 0).unwrap_err().retry_after_seconds, 2);
         assert_eq!(take(1, 20), Ok(()));
@@ -293,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bytes_of_a_day_are_counted_until_utc_midnight_and_survive_new_limits() {
+    fn daily_bytes_reset_at_utc_midnight_and_survive_new_limits() {
         let (usages, usage) = usage_of(1_000);
         let noon = Timestamp::from_millis(20_000 * DAY_MILLIS + DAY_MILLIS / 2);
         usage.stored(noon, 487);
@@ -315,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_response_counts_what_it_takes_on_disk() {
+    fn an_empty_response_counts_its_size_on_disk() {
         let (_, usage) = usage_of(10 * RESPONSE_OVERHEAD_BYTES);
         for _ in 0..10 {
             assert_eq!(usage.bytes_left(at_day(1)), Ok(()));
@@ -325,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_counted_while_the_day_changes_are_not_lost() {
+    fn bytes_counted_while_the_day_changes_are_not_lost() {
         let bytes = DailyBytes::default();
         bytes.add(at_day(20_000), 1);
         std::thread::scope(|scope| {
@@ -334,7 +333,7 @@ mod tests {
             }
         });
         assert_eq!(bytes.used(at_day(20_001)), 4_000);
-        // One that still had the day before.
+        // A caller that still has the previous day.
         bytes.add(at_day(20_000), 5);
         assert_eq!((bytes.used(at_day(20_000)), bytes.used(at_day(20_001))), (0, 4_005));
         bytes.add(at_day(20_001), u64::MAX);
@@ -343,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn loads_of_one_app_at_once_share_one_bucket() {
+    fn concurrent_loads_of_one_app_share_one_bucket() {
         let usages = Usages::new(Rates::default());
         let all: Vec<Arc<Usage>> = std::thread::scope(|scope| {
             let load = || usages.of(app(), AppLimits::default());

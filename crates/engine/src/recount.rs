@@ -1,15 +1,15 @@
-//! Rebuilds counts on demand: after a release that could not count, or after rows were
+//! Rebuilds counts on demand: after running a release that did not count, or after rows were
 //! changed by hand.
 //!
-//! It goes by the store alone, flow by flow and day by day, while servers run on it.
+//! Uses only the store, flow by flow and day by day, and can run while servers use it.
 
 use sluice_flow::id::{AppId, FlowId};
 use sluice_store::{FlowQuery, Page, Store, StoreResult};
 
-/// Apps and flows that are read at a time.
+/// The number of apps and flows to read at a time.
 const PAGE: usize = 100;
 
-/// Whose responses are counted anew.
+/// The flows to recount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Which {
     All,
@@ -23,7 +23,7 @@ pub struct Recounted {
     pub responses: u64,
 }
 
-/// Counts anew, and tells after each flow how many responses it had.
+/// Rebuilds the counts, and calls `counted` after each flow with its number of responses.
 pub async fn recount(
     store: &dyn Store,
     which: Which,

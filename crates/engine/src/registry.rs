@@ -1,12 +1,12 @@
-//! Published flows in memory: bounded, loaded when first asked for, dropped when changed.
+//! Cache of published flows: bounded, loaded on first use, dropped on change.
 //!
-//! This process's own changes count at once ([`Registry::forget`]); those of other processes are
-//! seen through the store's change feed ([`Registry::follow`]). Even before that, a response judged
-//! on an old entry is not stored: the entry bears the public revision of its app at which it was
-//! read, and the store compares that as it writes.
+//! Changes by this process take effect at once ([`Registry::forget`]); those by other processes
+//! arrive through the store's change feed ([`Registry::follow`]). Even before that, a response
+//! judged on an outdated entry is not stored: the entry has the public revision of its app at which
+//! it was read, and the store compares that when it writes.
 //!
-//! What was not found is remembered too, until anything changes, so that guessing keys costs a
-//! look-up in memory.
+//! Lookups that found nothing are cached too, until something changes, so that guessing keys costs
+//! no database reads.
 
 use std::hash::Hash;
 use std::sync::Arc;
@@ -38,47 +38,47 @@ use crate::rate::{Usage, Usages};
 use crate::single_flight::SingleFlightCache;
 use crate::verify::{Verification, Verifying};
 
-/// Apps kept, by their key and by their id.
+/// The maximum number of cached apps, by key and by id.
 const APPS_MAX: usize = 10_000;
-/// Flows kept, as they are resolved.
+/// The maximum number of cached flows.
 const FLOWS_MAX: usize = 10_000;
-/// Versions expected to be in use at once.
+/// The number of versions expected to be in use at once.
 const VERSIONS_EXPECTED: usize = 1_000;
-/// What an entry takes at the least, in bytes: a version that is not there weighs something, too,
-/// or guessing ids would fill the memory.
+/// The minimum size of an entry in bytes: a version that was not found has a size too, or guessed
+/// ids would fill the memory.
 const ENTRY_BYTES: u64 = 512;
-/// Memory for versions, with their snapshots ready to send.
+/// The memory limit for versions, including their encoded snapshots.
 const VERSIONS_BYTES_MAX: u64 = 64 * 1024 * 1024;
-/// Memory for apps as their hosted pages need them, with their logos.
+/// The memory limit for the hosted-page data of apps, including logos.
 const HOSTED_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
-/// An app, as far as the public API needs it.
+/// The parts of an app that the public API needs.
 #[derive(Debug, Clone)]
 pub struct AppView {
     pub app_id: AppId,
     pub identity_verification: IdentityVerification,
     /// Origins that browsers may call from.
     pub allowed_origins: AllowedOrigins,
-    /// How tokens are verified; absent where they are not looked at.
+    /// How tokens are verified; `None` if they are not checked.
     pub(crate) verification: Option<Arc<Verification>>,
     pub(crate) usage: Arc<Usage>,
 }
 
 impl AppView {
-    /// Whether a request's token is looked at.
+    /// Whether a request's token is checked.
     pub fn looks_at_tokens(&self) -> bool {
         self.verification.is_some()
     }
 }
 
-/// An app as its hosted pages need it.
+/// The parts of an app that its hosted pages need.
 #[derive(Debug)]
 pub(crate) struct HostedApp {
     pub(crate) view: Arc<AppView>,
     pub(crate) look: Branding,
 }
 
-/// A flow as it is resolved: its body for each status that its window can give it.
+/// A flow as it is resolved: its body for each status that it can have in its live window.
 #[derive(Debug)]
 pub(crate) struct FlowView {
     pub(crate) app_id: AppId,
@@ -87,7 +87,7 @@ pub(crate) struct FlowView {
     published: Option<[Arc<EncodedBody>; 3]>,
 }
 
-/// A version that can be judged against.
+/// A version that submissions can be judged against.
 #[derive(Debug)]
 pub(crate) struct VersionView {
     pub(crate) app_id: AppId,
@@ -97,14 +97,14 @@ pub(crate) struct VersionView {
     pub(crate) current: Option<FlowVersionId>,
     times: VersionTimes,
     pub(crate) flow_times: FlowTimes,
-    /// Absent on a draft.
+    /// `None` for a draft.
     pub(crate) published: Option<PublishedView>,
 }
 
 #[derive(Debug)]
 pub(crate) struct PublishedView {
     pub(crate) snapshot: Snapshot,
-    /// In every generation, by [`Generation::index`].
+    /// For every payload generation, by [`Generation::index`].
     served: Vec<Arc<EncodedBody>>,
 }
 
@@ -113,7 +113,7 @@ impl VersionView {
         lifecycle::accepting(&self.times, &self.flow_times, now)
     }
 
-    /// The version that takes responses in this one's place, if there is one now: the one that a
+    /// The version that accepts responses instead of this one, if there is one now: the one that a
     /// client gets when it resolves the flow.
     pub(crate) fn successor(&self, now: Timestamp) -> Option<FlowVersionId> {
         let open = VersionTimes { published_at: Some(Timestamp::MIN), ..VersionTimes::default() };
@@ -122,11 +122,11 @@ impl VersionView {
     }
 }
 
-/// What a client resolves a flow to.
+/// The result of resolving a flow.
 #[derive(Debug, Clone)]
 pub struct Resolved {
     pub served: Arc<EncodedBody>,
-    /// When this answer stops being true by itself, if it does.
+    /// When this result changes without a write, if it does.
     pub valid_until: Option<Timestamp>,
     pub now: Timestamp,
 }
@@ -138,7 +138,7 @@ pub enum NoFlow {
     NotPublished,
 }
 
-/// The caches. Cloning gives another handle on the same ones.
+/// The caches. Clones share them.
 #[derive(Clone)]
 pub(crate) struct Registry {
     store: Arc<dyn Store>,
@@ -154,7 +154,7 @@ struct Caches {
     flows: SingleFlightCache<FlowId, FlowView, UnitWeighter>,
     versions: SingleFlightCache<FlowVersionId, VersionView, Weigh>,
     hosted: SingleFlightCache<AppId, HostedApp, Weigh>,
-    /// Grows with every change seen; whoever loads while it grows does not keep what was loaded.
+    /// Incremented with every change; a load during which it changes is not cached.
     changes: AtomicU64,
 }
 
@@ -204,7 +204,7 @@ impl Registry {
         .await
     }
 
-    /// An app as its hosted pages need it.
+    /// The data of an app for its hosted pages.
     pub(crate) async fn hosted_app(&self, id: AppId) -> StoreResult<Option<Arc<HostedApp>>> {
         self.cached(&self.caches.hosted, &id, async {
             let Some(app) = self.store.find_app(id).await? else { return Ok(None) };
@@ -215,7 +215,7 @@ impl Registry {
         .await
     }
 
-    /// The keys for tokens are read where they are used; a change of either is a change of the app.
+    /// Identity keys are read only if they are used; changing the keys or the mode changes the app.
     async fn app_view(&self, app: App) -> StoreResult<AppView> {
         let verification = match app.row.identity_verification {
             IdentityVerification::Off => None,
@@ -241,7 +241,7 @@ impl Registry {
         .await
     }
 
-    /// A version of this app; one of another app is as good as none.
+    /// A version of this app; `None` for a version of another app.
     pub(crate) async fn version(
         &self,
         app: AppId,
@@ -250,7 +250,7 @@ impl Registry {
         let view = self
             .cached(&self.caches.versions, &id, async {
                 let Some(state) = self.store.find_version(id).await? else { return Ok(None) };
-                // Parsing and compressing a long definition would hold up other requests here.
+                // Parsing and compressing a long definition here would delay other requests.
                 let definitions = self.definitions.clone();
                 let view = move || VersionView::new(state, &definitions);
                 let view = tokio::task::spawn_blocking(view).await;
@@ -261,10 +261,10 @@ impl Registry {
         Ok(view.filter(|view| view.app_id == app))
     }
 
-    /// Drops what is known of these apps, and what was not found.
+    /// Drops the cached entries of these apps, and all entries for lookups that found nothing.
     pub(crate) fn forget(&self, apps: &[AppId]) {
-        // The count grows first: a load that started before it either sees that and keeps nothing,
-        // or has put its entry in place already, where the sweep finds it.
+        // Incremented first: a load that started earlier either notices that and caches nothing, or
+        // has already cached its entry, which the sweep finds.
         self.caches.changes.fetch_add(1, Ordering::SeqCst);
         let stays = |app: Option<AppId>| app.is_some_and(|app| !apps.contains(&app));
         self.caches.keys.retain(|view| stays(view.map(|view| view.app_id)));
@@ -281,13 +281,13 @@ impl Registry {
         self.caches.hosted.clear();
     }
 
-    /// Watches for changes by other processes, for ever. While the store is away nothing is
-    /// dropped: what is remembered is still served, and the store itself refuses what it has
-    /// outdated.
+    /// Follows changes by other processes, indefinitely. While the store is unavailable nothing is
+    /// dropped: cached entries are still served, and the store itself refuses writes based on
+    /// outdated ones.
     pub(crate) async fn follow(self, mut position: FeedPosition, interval: Duration) {
         let mut away = false;
         loop {
-            // Announcements make it quick; the interval makes it sure.
+            // Notifications make it fast; the interval makes it reliable.
             tokio::select! {
                 () = self.store.changed() => {}
                 () = tokio::time::sleep(interval) => {}
@@ -296,19 +296,20 @@ impl Registry {
                 Ok(changes) => changes,
                 Err(StoreError::Closed) => return,
                 Err(error) => {
-                    // Said once, not five times a second.
+                    // Logged once, not five times a second.
                     if !std::mem::replace(&mut away, true) {
-                        tracing::warn!(%error, "cannot read the change feed; trying again");
+                        tracing::warn!(%error, "cannot read the change feed; retrying");
                     }
                     continue;
                 }
             };
             let was_away = std::mem::take(&mut away);
             if was_away {
-                tracing::info!("the change feed is read again");
+                tracing::info!("the change feed can be read again");
             }
-            // The server that answers now may have lost what was seen before: a standby that was
-            // behind, or a backup. Then positions cannot be compared, and everything is read again.
+            // The server that answers now may lack changes that were already seen: a standby that
+            // was behind, or a restored backup. Then positions cannot be compared, and everything
+            // is read again.
             if was_away || changes.position < position {
                 self.forget_all();
             } else if changes.position > position {
@@ -356,7 +357,7 @@ impl FlowView {
                 live_window: state.flow.live,
                 grace_window_seconds: grace_seconds(state),
             };
-            // Rendered for each status, since the window moves from one to the next by itself.
+            // Rendered for each status, because the window changes the status without a write.
             Some([FlowStatus::Scheduled, FlowStatus::Open, FlowStatus::Closed].map(|status| {
                 Arc::new(EncodedBody::new(serde_json::to_vec(&body(status)).unwrap_or_default()))
             }))
@@ -366,13 +367,13 @@ impl FlowView {
     }
 }
 
-/// The grace that a publish of this flow gives to the version before.
+/// The grace period that publishing this flow gives to the version before.
 pub(crate) fn grace_seconds(state: &FlowState) -> u32 {
     let own = state.flow.grace_window_seconds;
     own.or(state.app_grace_window_seconds).unwrap_or(GRACE_DEFAULT_SECONDS)
 }
 
-/// The reply to a resolve, as the contract has it.
+/// The response body of a resolve request.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ResolvedBody<'a> {
@@ -429,7 +430,7 @@ impl PublishedView {
         Ok(Self { snapshot, served })
     }
 
-    /// The bytes that it takes: the parsed snapshot about as many as its JSON.
+    /// The bytes that it takes; the parsed snapshot takes about as much as its JSON.
     fn weight(&self) -> u64 {
         let snapshot = self.served[Generation::LATEST.index()].weight();
         let served: usize = self.served.iter().map(|served| served.weight()).sum();
@@ -485,9 +486,9 @@ impl Registry {
 mod tests {
     use super::*;
 
-    /// Whoever has a publishable key can ask for as many versions as they like.
+    /// Anyone with a publishable key can request any number of versions.
     #[test]
-    fn versions_that_are_not_there_cannot_fill_the_memory() {
+    fn missing_versions_cannot_fill_the_memory() {
         let weight = Weigh.weight(&FlowVersionId::from_uuid(uuid::Uuid::nil()), &None);
         let entries_max = VERSIONS_BYTES_MAX / weight;
         // An entry is its key, its value and the cache's own bookkeeping.

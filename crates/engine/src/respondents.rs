@@ -1,9 +1,9 @@
-//! Respondents: found, shown, exported whole, erased.
+//! Respondents: finding, showing, exporting and erasing them.
 //!
-//! A profile is made by the store, in the write of the first response that is linked to it.
-//! Somebody who was invited may have none; they are exported and erased by what the invitations
-//! know of them. Nothing here writes an identity: audit entries name a respondent by id alone, and
-//! somebody without one by their app.
+//! The store creates a profile in the write of the first response that is linked to it. An invitee
+//! may have none; they are exported and erased by the identities in their invitations. Nothing here
+//! writes an identity: audit entries name a respondent only by id, and an invitee without a profile
+//! by their app.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -23,44 +23,44 @@ use crate::erasure::{ERASURE_CALL_MAX, ERASURE_PART_ROWS, detail};
 use crate::handle::{AppHandle, Permit};
 use crate::invitations::Invitation;
 
-/// The consents that are shown with a profile; an export has them all.
+/// The maximum number of consents shown with a profile; an export has all of them.
 pub const CONSENTS_SHOWN_MAX: usize = 1_000;
-/// Rows that are read at a time for an export.
+/// The number of rows to read at a time for an export.
 const EXPORT_ROWS: usize = 500;
 
-/// Everything that is kept of one person.
+/// All data stored about one person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RespondentExport {
-    /// None where somebody was invited and never admitted to be known.
+    /// `None` for an invitee without linked responses.
     pub respondent: Option<Respondent>,
     pub consents: Vec<ConsentRow>,
     /// Those linked to the respondent, and those given through their invitations that are linked to
-    /// nobody.
+    /// no respondent.
     pub responses: Vec<ResponseRow>,
     pub invitations: Vec<Invitation>,
 }
 
-/// What an erasure took.
+/// The result of an erasure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Erased {
-    /// None where somebody was only invited.
+    /// `None` for an invitee without a profile.
     pub respondent_id: Option<RespondentId>,
     /// Responses that were unlinked or deleted.
     pub responses: u64,
-    /// Invitations that name nobody any more.
+    /// Invitations from which the identities were removed.
     pub invitations: u64,
-    /// How many responses are left, if the erasure continues in the background.
+    /// The number of responses left, if the erasure continues in the background.
     pub remaining: Option<u64>,
 }
 
 impl AppHandle {
-    /// The app's respondents in the order of the days they were first seen.
+    /// The app's respondents, ordered by the day they were first seen.
     pub async fn list_respondents(&self, page: Page<RespondentId>) -> AdminResult<Vec<Respondent>> {
         let core = self.permit.core(Scope::Read)?;
         Ok(core.store.list_respondents(self.app_id(), page).await?)
     }
 
-    /// The respondent of the app who is known by this, if there is one.
+    /// The respondent of the app with this identity, if there is one.
     pub async fn find_respondent(
         &self,
         of: IdentityType,
@@ -73,7 +73,7 @@ impl AppHandle {
         }
     }
 
-    /// All that is kept of the person who is known by this: a respondent, or an invitee without a
+    /// All data stored about the person with this identity: a respondent, or an invitee without a
     /// profile.
     pub async fn export_known(&self, known: &Known) -> AdminResult<RespondentExport> {
         let core = self.permit.core(Scope::Export)?;
@@ -91,7 +91,7 @@ impl AppHandle {
         Ok(RespondentExport { respondent: None, consents: Vec::new(), responses, invitations })
     }
 
-    /// Erases the person who is known by this: a respondent, or an invitee without a profile.
+    /// Erases the person with this identity: a respondent, or an invitee without a profile.
     pub async fn erase_known(&self, known: Known, answers: Answers) -> AdminResult<Erased> {
         let core = self.permit.core(Scope::Erase)?;
         let app = self.app_id();
@@ -102,7 +102,7 @@ impl AppHandle {
         let audit = self.permit.audit(AuditAction::InviteeErased, app, &detail(answers));
         let person = Person::Invitee(known.clone());
         let erased = erase(core, app, person, answers, audit, None).await?;
-        // An invitee who answered meanwhile has a profile now, and is erased with it.
+        // An invitee who answered in the meantime has a profile now, and is erased with it.
         if let Some(id) = core.store.find_respondent_by(app, &known).await? {
             let more = respondent(id).erase(answers).await?;
             return Ok(Erased {
@@ -118,9 +118,8 @@ impl AppHandle {
     }
 }
 
-/// A respondent by their id, and the proof that its holder may do something with them. The profile
-/// is not read: counting the responses of a respondent costs more than most of what is done with
-/// one.
+/// A respondent by id, with proof of permission. The profile is not read: counting a respondent's
+/// responses costs more than most operations on one.
 #[derive(Clone)]
 pub struct RespondentHandle {
     permit: Permit,
@@ -145,7 +144,7 @@ impl RespondentHandle {
         Ok(Self { permit: Permit::new(core, actor, scope, app, Missing::Respondent)?, id })
     }
 
-    /// The profile with the first of its consents.
+    /// The profile with its first consents.
     pub async fn profile(&self) -> AdminResult<(Respondent, Vec<ConsentRow>)> {
         let core = self.permit.core(Scope::Read)?;
         let respondent = self.read(core).await?;
@@ -154,13 +153,13 @@ impl RespondentHandle {
         Ok((respondent, consents))
     }
 
-    /// The responses of the respondent over all flows, oldest first.
+    /// The respondent's responses over all flows, oldest first.
     pub async fn list_responses(&self, page: Page<ResponseId>) -> AdminResult<Vec<ResponseRow>> {
         let core = self.permit.core(Scope::Read)?;
         Ok(core.store.list_responses_of(self.permit.app_id(), self.id, page).await?)
     }
 
-    /// All that is kept of the respondent. The audit log records it.
+    /// All data stored about the respondent. The audit log records the export.
     pub async fn export(&self) -> AdminResult<RespondentExport> {
         let core = self.permit.core(Scope::Export)?;
         let (app, id) = (self.permit.app_id(), self.id);
@@ -196,13 +195,13 @@ impl RespondentHandle {
         Ok(RespondentExport { respondent: Some(respondent), consents, responses, invitations })
     }
 
-    /// Erases the respondent, and keeps or deletes the answers. If that takes long it continues in
+    /// Erases the respondent, and keeps or deletes the answers. If that takes long, it continues in
     /// the background.
     pub async fn erase(&self, answers: Answers) -> AdminResult<Erased> {
         self.erase_within(answers, ERASURE_CALL_MAX).await
     }
 
-    /// The same, for at most this time and the part that is under way then.
+    /// The same, but stops after the part during which this time has passed.
     pub async fn erase_within(&self, answers: Answers, time: Duration) -> AdminResult<Erased> {
         let core = self.permit.core(Scope::Erase)?;
         let (app, id) = (self.permit.app_id(), self.id);
@@ -235,7 +234,7 @@ async fn invitations_of(
     }
 }
 
-/// The responses that completed these invitations, but for those of other respondents.
+/// The responses given through these invitations, except those of other respondents.
 async fn given_through(
     core: &Core,
     invitations: &[InvitationRow],
@@ -256,8 +255,8 @@ fn shown(permit: &Permit, core: &Core, rows: Vec<InvitationRow>) -> Vec<Invitati
     rows.into_iter().map(|row| Invitation::new(core, row, now, may_answer)).collect()
 }
 
-/// It is done in parts, so that submissions need not wait long. What is left of a respondent after
-/// the time is erased in the background; an invitee is erased to the end.
+/// Works in parts, so that submissions do not wait long. After the time limit, the background
+/// erases the rest of a respondent; an invitee is always erased completely.
 async fn erase(
     core: &Core,
     app_id: AppId,

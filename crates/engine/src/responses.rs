@@ -1,4 +1,4 @@
-//! Stored responses: listed, read, deleted.
+//! Stored responses: listing, reading and deleting them.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -22,14 +22,14 @@ use crate::fault::faultless;
 use crate::handle::{FlowHandle, Permit};
 use crate::question_history::{self, QuestionHistory};
 
-/// Rows that are looked at for one page, at the most.
+/// The maximum number of rows to scan for one page.
 const LOOK_ROWS_MAX: usize = 200_000;
-/// Filters by tag or answer in one request, each.
+/// The maximum number of filters by tag, and by answer, in one request.
 const VALUES_MAX: usize = 20;
-/// What may be searched for, in characters.
+/// The maximum length of a search text, in characters.
 const SEARCH_CHARS_MAX: usize = 200;
 
-/// Which responses of a flow: those for which all of this holds.
+/// A filter for the responses of a flow; all conditions must hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ResponseFilter {
     pub version: Option<FlowVersionId>,
@@ -38,16 +38,16 @@ pub struct ResponseFilter {
     /// Received before.
     pub to: Option<Timestamp>,
     pub admission: Option<Admission>,
-    /// Each tag has this value, or holds it in its list.
+    /// Each tag has this value, or contains it in its list.
     pub tags: Vec<(String, String)>,
-    /// Each question was answered with this value, or with a list that holds it; `other` stands for
-    /// any text of one's own.
+    /// Each question was answered with this value, or with a list that contains it; `other` stands
+    /// for any free text.
     pub answers: Vec<(String, String)>,
     /// Each word occurs in a text of the response.
     pub search: Option<String>,
 }
 
-/// Which part of a list of responses.
+/// A part of a list of responses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Paging {
     pub after: Option<ResponseId>,
@@ -56,7 +56,7 @@ pub struct Paging {
 }
 
 impl ResponseFilter {
-    /// Every way in which it asks for too much.
+    /// All limits that the filter exceeds.
     fn faults(&self) -> Vec<Fault> {
         let fault = |pointer: &str, message: String| Fault { pointer: pointer.into(), message };
         let mut faults = Vec::new();
@@ -74,14 +74,14 @@ impl ResponseFilter {
 }
 
 impl FlowHandle {
-    /// What the flow has asked, over all its versions.
+    /// The questions of the flow, over all its versions.
     pub async fn asked(&self) -> AdminResult<QuestionHistory> {
         let core = self.permit.core(Scope::Read)?;
         question_history::read(&*core.store, &core.definitions, self.app_id(), self.flow_id()).await
     }
 
-    /// A page of the responses. Where few pass the filter it may be short, or empty, and still go
-    /// on.
+    /// A page of the responses. If few pass the filter, it may be short or empty although more
+    /// follow.
     pub async fn list_responses(
         &self,
         filter: &ResponseFilter,
@@ -92,7 +92,7 @@ impl FlowHandle {
         Ok(core.store.list_responses(&query).await?)
     }
 
-    /// The same for a caller who has read what the flow asked.
+    /// The same for a caller that has already read the question history.
     pub async fn list_responses_to(
         &self,
         asked: &QuestionHistory,
@@ -105,8 +105,8 @@ impl FlowHandle {
     }
 }
 
-/// What to ask of the store, once the filter is found to be in order. What the flow asked is read
-/// only for a search, and only where it is not known.
+/// Checks the filter and returns the store's query. Reads the question history only for a search,
+/// and only if it is not given.
 pub(crate) async fn response_query(
     core: &Core,
     flow: &FlowHandle,
@@ -144,13 +144,13 @@ pub(crate) async fn response_query(
     })
 }
 
-/// The ids of the questions that are answered with a text.
+/// The ids of the questions with text answers.
 fn text_questions(asked: &QuestionHistory) -> Vec<String> {
     let texts = asked.questions.iter().filter(|it| it.shape == Shape::Text);
     texts.map(|it| it.id.clone()).collect()
 }
 
-/// A response, and the proof that its holder may do something with it.
+/// A response, with proof of permission.
 #[derive(Clone)]
 pub struct ResponseHandle {
     permit: Permit,
@@ -200,7 +200,7 @@ impl ResponseHandle {
             if self.permit.change_quietly(Scope::Erase, app.revision, change).await? {
                 return Ok(());
             }
-            // It may have been deleted by another call meanwhile.
+            // Another call may have deleted it in the meantime.
             read_response(core, id).await?;
         }
         Err(StoreError::Conflict.into())

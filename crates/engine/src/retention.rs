@@ -1,8 +1,8 @@
-//! Retention: what an app has kept for longer than it wants to is deleted by the server itself.
+//! Retention: deletes responses that an app has kept for longer than it wants to.
 //!
-//! Every node looks, in small parts with pauses, so that submissions hardly notice; an app that
-//! another node is at is left to it. There is no plan that could be lost: what is too old is asked
-//! anew each time, by the clock of the engine.
+//! Every node does this, in small parts with pauses, so that submissions hardly notice; a node
+//! skips an app that another node is working on. No schedule is stored that could be lost: each run
+//! determines what is too old, by the engine's clock.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,32 +22,32 @@ use crate::ids::Ids;
 use crate::metrics::Metrics;
 use crate::upkeep::{goes_on_after, is_the_end};
 
-/// The longest that an app can ask for, in days: a hundred years.
+/// The maximum retention that an app can set, in days: a hundred years.
 pub const RETENTION_DAYS_MAX: u32 = 36_525;
 const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
-/// From the start of the process to the first look, and between two looks.
+/// The delay from the start of the process to the first run, and between two runs.
 const FIRST_LOOK: Duration = Duration::from_secs(60);
 const INTERVAL: Duration = Duration::from_secs(60 * 60);
-/// Who it is in the audit log.
+/// The actor in the audit log.
 const ACTOR: &str = "retention";
-/// Rows that are looked at in one transaction, and the pause after it.
+/// The number of rows to scan in one transaction, and the pause after it.
 const PART_ROWS: usize = 500;
 const PART_PAUSE: Duration = Duration::from_millis(20);
-/// Sessions that one look removes at the most.
+/// The maximum number of sessions that one run removes.
 const SESSIONS_SWEPT: usize = 1_000;
-/// Apps that are read at a time.
+/// The number of apps to read at a time.
 const APPS_PAGE: usize = 100;
-/// Parts after which the log is told how far it is.
+/// The number of parts after which progress is logged.
 const TELL_PARTS: u64 = 100;
 
-/// What one look has done.
+/// The result of one run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Expired {
     pub responses: u64,
     pub respondents: u64,
-    /// Invitations that name nobody any more.
+    /// Invitations from which the identities were removed.
     pub invitations: u64,
-    /// Apps with which it could not be finished; the next look begins them again.
+    /// Apps that could not be finished; the next run starts them again.
     pub failed: u64,
 }
 
@@ -72,7 +72,7 @@ impl Retention {
         }
     }
 
-    /// An app with which it fails does not keep the others from their turn.
+    /// A failure in one app does not stop the others.
     pub(crate) async fn look(&self) -> StoreResult<Expired> {
         self.sweep_sessions().await?;
         let mut all = Expired::default();
@@ -89,7 +89,7 @@ impl Retention {
                     Err(error) if is_the_end(&error) => return Err(error),
                     Err(error) => {
                         let source = std::error::Error::source(&error).map(ToString::to_string);
-                        tracing::warn!(app = %id, %error, source, "retention: the app is tried again");
+                        tracing::warn!(app = %id, %error, source, "retention failed for an app; the next run retries it");
                         all.failed += 1;
                     }
                 }
@@ -97,21 +97,21 @@ impl Retention {
         }
     }
 
-    /// Sessions that are over go here too, where nobody signs in to do it.
+    /// Removes expired sessions, in case no one signs in, which also removes some.
     async fn sweep_sessions(&self) -> StoreResult<()> {
         let before = self.clock.now();
         let sweep = PeopleWrite::Sweep { before, limit: SESSIONS_SWEPT };
         self.store.apply(At::Instance, Change::new(move || vec![Write::People(sweep)])).await
     }
 
-    /// What was received before this is too old.
+    /// Responses received before this time are too old.
     fn kept_since(&self, app: &App) -> Option<Timestamp> {
         let days = i64::from(app.row.retention_days?);
         let millis = self.clock.now().as_millis().saturating_sub(days * DAY_MILLIS);
         Some(Timestamp::from_millis(millis.max(0)))
     }
 
-    /// Takes an app to its end, part by part, and adds up what went.
+    /// Expires an app completely, part by part, and adds up what was deleted.
     async fn expire(&self, app: AppId, before: Timestamp, all: &mut Expired) -> StoreResult<()> {
         let (mut gone, mut rows) = (Expired::default(), 0);
         let audit = self.audit(app, before, None);
@@ -123,7 +123,7 @@ impl Retention {
             let part_gone = match self.store.expire(expiry).await {
                 Ok(gone) => gone,
                 Err(error) if is_the_end(&error) => return Err(error),
-                // What comes after it is not kept for its sake.
+                // A failure here does not stop the parts that follow.
                 Err(error) => {
                     failed = Some(error);
                     match place.following() {
@@ -143,12 +143,12 @@ impl Retention {
             self.metrics.expired_respondents.inc_by(part_gone.respondents);
             match part_gone.next {
                 Next::At(next) => place = next,
-                // What this node did is on record; the rest is the other's.
+                // What this node did is recorded; another node does the rest.
                 Next::Done | Next::LeftToAnother => break,
             }
             if part.is_multiple_of(TELL_PARTS) {
                 let Expired { responses, respondents, invitations, .. } = gone;
-                tracing::info!(%app, responses, respondents, invitations, "deleting what was kept long enough");
+                tracing::info!(%app, responses, respondents, invitations, "deleting expired data");
             }
             tokio::time::sleep(PART_PAUSE).await;
         }
@@ -156,14 +156,14 @@ impl Retention {
             return failed.map_or(Ok(()), Err);
         }
         let Expired { responses, respondents, invitations, .. } = gone;
-        tracing::info!(%app, responses, respondents, invitations, "kept long enough, and deleted");
+        tracing::info!(%app, responses, respondents, invitations, "expired data deleted");
         let entry = AuditRow { detail: self.audit(app, before, Some(gone)).detail, ..audit };
         self.store.apply(At::Instance, Change::new(move || vec![Write::Audit(entry)])).await?;
         failed.map_or(Ok(()), Err)
     }
 
-    /// The entry of one look at an app: written with the first rows that go, and with the counts at
-    /// the end.
+    /// The audit entry of one run for an app: written with the first deleted rows, and again with
+    /// the counts at the end.
     fn audit(&self, app: AppId, before: Timestamp, gone: Option<Expired>) -> AuditRow {
         let detail = match gone {
             None => json!({"before": before}),

@@ -1,9 +1,8 @@
-//! One value of a cache: found, or loaded once for all who wait for it.
+//! A cache in which concurrent callers for one value share one load.
 //!
-//! A load that succeeds is everybody's at once. One that fails is everybody's, too: every caller
-//! that came while it was under way gets the same failure. Otherwise they would try in turn, each
-//! for a whole deadline of a store that hangs, and the last would wait for the sum of them. A later
-//! caller tries again.
+//! All callers that wait for a load get its result, also if it fails. Otherwise they would retry in
+//! turn, each until the deadline of a store that hangs, and the last would wait for the sum of all
+//! deadlines. Later callers try again.
 
 use std::fmt;
 use std::hash::Hash;
@@ -14,13 +13,13 @@ use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use sluice_store::{StoreError, StoreResult};
 
-/// Failures kept for those who wait, by key; any that is pushed out costs one more try.
+/// The number of failures kept for waiting callers, by key; an evicted one costs one more try.
 const FAILURES_MAX: usize = 1_000;
 
-/// A bounded cache of what may or may not be there.
+/// A bounded cache of values that may be missing.
 pub(crate) struct SingleFlightCache<K, V, W> {
     values: Cache<K, Option<Arc<V>>, W>,
-    /// The last failure of a key, and when it came.
+    /// The last failure of a key, and its time.
     failures: Cache<K, (Instant, Arc<StoreError>)>,
 }
 
@@ -43,7 +42,7 @@ where
         load: impl Future<Output = StoreResult<Option<Arc<V>>>>,
     ) -> StoreResult<Option<Arc<V>>> {
         let came = Instant::now();
-        // The cache lets one of those who wait run this at a time.
+        // The cache runs this for one waiting caller at a time.
         let once = async {
             if let Some((failed, failure)) = self.failures.get(key)
                 && failed >= came
@@ -72,7 +71,7 @@ where
     }
 }
 
-/// The same failure for another one who waited: of the same kind, with the same cause for the log.
+/// The same failure for another waiting caller: of the same kind, with the same cause for the log.
 fn shared(failure: &Arc<StoreError>) -> StoreError {
     let cause = || Box::new(Shared(Arc::clone(failure)));
     match &**failure {
@@ -86,7 +85,7 @@ fn shared(failure: &Arc<StoreError>) -> StoreError {
     }
 }
 
-/// Reads as the cause of the failure that is shared.
+/// Displays as the cause of the shared failure.
 #[derive(Debug)]
 struct Shared(Arc<StoreError>);
 

@@ -1,9 +1,9 @@
-//! Counts and digests by table: whether two databases hold the same, whatever keeps them.
+//! Counts and digests by table: compares the content of two databases, whatever their backends.
 //!
 //! A digest is BLAKE3 over every record in the order of [`sluice_store::RecordCursor`], each
-//! written out column by column in a form of which no two different records have the same bytes: a
-//! number has eight bytes, a text its length before it, and what may be absent a byte that says
-//! whether it is there.
+//! encoded column by column so that no two different records have the same bytes: a number has
+//! eight bytes, a text is preceded by its length, and an optional value by a byte that indicates
+//! whether it is present.
 
 use sluice_flow::id::AppId;
 use sluice_flow::time::Timestamp;
@@ -12,11 +12,11 @@ use sluice_store::{
     UserRow, VersionRow,
 };
 
-/// The tally of records that are added in their order.
+/// The tally of records, which must be added in order.
 #[derive(Debug, Clone, Default)]
 pub struct Tally {
     tables: [Sum; Table::ALL.len()],
-    /// One record at a time; kept for its room.
+    /// A reused buffer for one record.
     bytes: Bytes,
 }
 
@@ -26,7 +26,7 @@ struct Sum {
     digest: blake3::Hasher,
 }
 
-/// What one table came to.
+/// The count and the digest of one table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TableTally {
     pub table: Table,
@@ -43,12 +43,12 @@ impl Tally {
         sum.digest.update(&self.bytes.0);
     }
 
-    /// Records of all tables so far.
+    /// The number of records of all tables so far.
     pub fn records(&self) -> u64 {
         self.tables.iter().map(|sum| sum.records).sum()
     }
 
-    /// Every table in order, the empty ones included.
+    /// Every table in order, including empty ones.
     pub fn tables(&self) -> Vec<TableTally> {
         let sums = Table::ALL.into_iter().zip(&self.tables);
         sums.map(|(table, sum)| TableTally {
@@ -244,8 +244,8 @@ impl Bytes {
         self.put(text.as_bytes());
     }
 
-    /// A value as serde writes it. For an enum that is a name, which outlives the order of the
-    /// variants.
+    /// A value as serde writes it. For an enum that is a name, which does not depend on the order
+    /// of the variants.
     fn word(&mut self, value: &impl serde::Serialize) {
         self.text(&serde_json::to_string(value).unwrap_or_default());
     }

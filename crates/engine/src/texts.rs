@@ -1,9 +1,8 @@
-//! What was written in answer to the questions that ask for a text: the words of many, and the
-//! newest as they are.
+//! The answers to text questions: the most frequent words, and the newest answers.
 //!
-//! There are no counts of words. They are read from the newest responses of the days asked for, a
-//! fixed number of them, so that it costs the same whatever the flow has; a page that shows them
-//! says so.
+//! Words are not counted in advance. They are read from a fixed number of the newest responses on
+//! the requested days, so that the cost does not depend on the size of the flow; a page that shows
+//! them says so.
 
 use std::collections::HashMap;
 
@@ -17,27 +16,27 @@ use crate::handle::FlowHandle;
 use crate::responses::{Paging, ResponseFilter};
 use crate::summary::SummaryFilter;
 
-/// So many of the newest responses are read.
+/// The number of newest responses that are read.
 pub const TEXT_RESPONSES: usize = 1_000;
-/// So many words are told of a question, and so many answers as they are.
+/// The maximum number of words, and of answers, that are returned for a question.
 const WORDS_MAX: usize = 40;
 const NEWEST_MAX: usize = 5;
 
-/// What was written in the newest responses.
+/// The texts in the newest responses.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Texts {
-    /// Responses that were looked at: all of the days asked for, or the newest of them.
+    /// The number of responses that were read: all on the requested days, or the newest of them.
     pub looked_at: usize,
     by_question: HashMap<String, Written>,
 }
 
-/// What was written in answer to one question.
+/// The text answers to one question.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Written {
     pub answers: usize,
-    /// In how many of these answers each word stands.
+    /// Each word with the number of answers that contain it.
     pub words: Vec<(String, u64)>,
-    /// The newest first.
+    /// Newest first.
     pub newest: Vec<(ResponseId, String)>,
 }
 
@@ -46,7 +45,7 @@ impl Texts {
         self.by_question.get(question)
     }
 
-    /// From responses, the newest first.
+    /// Reads texts from responses, newest first.
     fn read(rows: &[ResponseRow], filter: &SummaryFilter, questions: &[&str]) -> Self {
         let mut found: HashMap<&str, Vec<(ResponseId, String)>> = HashMap::new();
         for row in rows.iter().filter(|row| passes(row, filter)) {
@@ -88,12 +87,12 @@ fn has_tag(row: &ResponseRow, name: &str, value: &str) -> bool {
 }
 
 impl FlowHandle {
-    /// What was written in answer to these questions, in the newest responses that pass the filter.
+    /// The text answers to these questions, in the newest responses that pass the filter.
     pub async fn texts(&self, filter: &SummaryFilter, questions: &[&str]) -> AdminResult<Texts> {
         if questions.is_empty() {
             return Ok(Texts::default());
         }
-        // Versions and tags are judged here: the store would scan everything for a rare one.
+        // Versions and tags are filtered here: the store would scan everything for a rare one.
         let newest = ResponseFilter {
             from: filter.from.map(|day| day.starts_at()),
             to: filter.to.map(|day| day.plus(1).starts_at()),

@@ -1,4 +1,4 @@
-//! Admin tokens: made from 256 random bits, shown once, stored as a hash.
+//! Admin tokens: 256 random bits each, shown once, stored as a hash.
 
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
@@ -15,20 +15,20 @@ use crate::handle::AppHandle;
 use crate::ids::random_bits;
 use crate::instance::{InstanceHandle, made_first};
 
-/// What every token starts with, so that it is recognised when it leaks.
+/// The prefix of every token, so that a leaked one is recognised.
 const TOKEN_PREFIX: &str = "sluice_";
 
-/// A token to be made.
+/// A token to create.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewToken {
     pub name: String,
     pub scopes: Vec<Scope>,
-    /// The one app it may touch; absent means all.
+    /// The only app that it may access; `None` means all.
     pub app_id: Option<AppId>,
     pub expires_at: Option<Timestamp>,
 }
 
-/// A token's secret, which is told once and never stored.
+/// A token's secret, which is shown once and never stored.
 #[derive(Clone, PartialEq, Eq)]
 pub struct TokenSecret(pub String);
 
@@ -39,13 +39,13 @@ impl std::fmt::Debug for TokenSecret {
 }
 
 impl Core {
-    /// Who a secret belongs to, if it is valid now.
+    /// The actor of a token's secret, if the token is valid now.
     pub(crate) async fn authenticate(&self, secret: &str) -> StoreResult<Option<Actor>> {
-        // Looked up by its hash: what a comparison's time could tell is about the hash alone.
+        // Looked up by hash: the timing of comparisons can only reveal the hash.
         Ok(self.holder_of(&hash_of(secret)).await?.map(|(actor, _)| actor))
     }
 
-    /// The holder of a token that is valid now, and the token's name.
+    /// The actor of a token that is valid now, and the token's name.
     pub(crate) async fn holder_of(&self, hash: &TokenHash) -> StoreResult<Option<(Actor, String)>> {
         if self.environment_token.as_ref() == Some(hash) {
             return Ok(Some((Actor::trusted("environment"), "Environment".to_owned())));
@@ -64,8 +64,8 @@ impl InstanceHandle {
         self.make_token(At::Instance, new).await
     }
 
-    /// Makes a token where there is none, not even a revoked one; of several processes that try at
-    /// once, one does.
+    /// Creates a token if there is none, not even a revoked one; if several processes try at once,
+    /// only one succeeds.
     pub async fn create_first_token(
         &self,
         new: NewToken,
@@ -101,12 +101,12 @@ impl InstanceHandle {
         Ok((row, TokenSecret(secret)))
     }
 
-    /// All tokens, revoked ones included; never their secrets.
+    /// All tokens, including revoked ones; never their secrets.
     pub async fn list_tokens(&self) -> AdminResult<Vec<TokenRow>> {
         Ok(self.core().store.list_tokens().await?)
     }
 
-    /// Revokes a token at once; doing so twice is the same as once.
+    /// Revokes a token at once; idempotent.
     pub async fn revoke_token(&self, id: TokenId) -> AdminResult<()> {
         let core = self.core();
         let tokens = core.store.list_tokens().await?;

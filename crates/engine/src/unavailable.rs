@@ -1,6 +1,6 @@
-//! The service cannot do something now.
+//! Temporary failures of the service.
 
-/// The service cannot do this now; the caller may try again after `retry_after_seconds`.
+/// The service cannot do this now; the caller may retry after `retry_after_seconds`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
 pub struct Unavailable {

@@ -1,5 +1,4 @@
-//! The work that the server does by itself in the background, which can be asked for at once as
-//! well.
+//! The maintenance that the server runs in the background, which can also be started on demand.
 
 use std::sync::Arc;
 
@@ -35,7 +34,7 @@ impl Upkeep {
         ]
     }
 
-    /// Deletes now what every app has kept for too long; the server does this every hour.
+    /// Deletes now the data that apps have kept for too long; the server does this every hour.
     pub async fn enforce_retention(&self) -> Result<Expired, StoreError> {
         self.retention.look().await
     }
@@ -46,24 +45,24 @@ impl Upkeep {
         self.blocks.look().await
     }
 
-    /// Folds small count rows into daily ones; the server does this by itself.
+    /// Folds small count rows into daily ones; the server also does this in the background.
     pub async fn compact_counts(&self) -> Result<(), StoreError> {
         self.counting.compact().await
     }
 
-    /// Finishes now the erasures that were cut short.
+    /// Finishes interrupted erasures now.
     pub async fn finish_erasures(&self) -> Result<(), StoreError> {
         self.erasures.finish().await
     }
 }
 
-/// After this nothing more is written.
+/// Whether nothing more can be written after this error.
 pub(crate) fn is_the_end(error: &StoreError) -> bool {
     matches!(error, StoreError::Unknown(_) | StoreError::Closed)
 }
 
-/// Whether a task is to try again after this error. A store that was closed is no fault: the
-/// process is stopping, and what is left is done after the next start.
+/// Whether a task should try again after this error. A closed store is not a fault: the process is
+/// stopping, and the next start continues the work.
 pub(crate) fn goes_on_after(error: &StoreError, what: &str, lost: &watch::Sender<bool>) -> bool {
     if !matches!(error, StoreError::Closed) {
         let source = std::error::Error::source(error).map(ToString::to_string);
@@ -97,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_store_that_was_closed_is_not_reported_as_a_fault() {
+    fn a_closed_store_is_not_reported_as_a_fault() {
         let cases = [
             (StoreError::Closed, false, false),
             (StoreError::Unknown("lost".into()), false, true),

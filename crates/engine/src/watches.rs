@@ -1,4 +1,4 @@
-//! How many watches over responses ([`crate::live`]) a process has at once, and each actor.
+//! Limits the concurrent watches over responses ([`crate::live`]), per process and per actor.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,18 +7,18 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::admin::{AdminError, AdminResult};
 
-/// Watches at once in one process.
+/// The maximum number of concurrent watches in one process.
 const WATCHES_MAX: usize = 200;
-/// Watches at once of one user, or of one token, so that nobody takes all places.
+/// The maximum number of concurrent watches of one user or token, so that none takes all slots.
 pub const WATCHES_OF_ONE_MAX: usize = 5;
-/// The code of a watch beyond these.
+/// The error code if an actor has too many watches.
 pub const TOO_MANY_OF_ONE: &str = "too_many_own_watches";
 
-/// The places of all watches of a process.
+/// The slots for all watches of a process.
 #[derive(Debug)]
 pub(crate) struct Watches {
     places: Arc<Semaphore>,
-    /// How many each actor has.
+    /// The number of slots that each actor holds.
     held: Arc<Mutex<HashMap<String, usize>>>,
 }
 
@@ -45,7 +45,7 @@ impl Watches {
     }
 }
 
-/// One place, for as long as it is held.
+/// One slot; dropping it frees the slot.
 pub(crate) struct Place {
     who: String,
     held: Arc<Mutex<HashMap<String, usize>>>,
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_actor_has_few_places_and_leaves_the_others_theirs() {
+    fn one_actor_cannot_take_all_slots() {
         let watches = Watches::default();
         let mut own: Vec<_> =
             (0..WATCHES_OF_ONE_MAX).map(|_| watches.take("us_1").unwrap()).collect();
@@ -80,7 +80,7 @@ mod tests {
         own.push(watches.take("us_1").unwrap());
         assert!(watches.take("us_1").is_err());
         drop((own, other));
-        assert!(watches.held.lock().unwrap().is_empty(), "nobody is remembered");
+        assert!(watches.held.lock().unwrap().is_empty(), "no actor is remembered");
         assert_eq!(watches.places.available_permits(), WATCHES_MAX);
     }
 }

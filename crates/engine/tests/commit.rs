@@ -1,4 +1,4 @@
-//! Group commit: sharing, shedding, failing, and never acknowledging what is not known.
+//! Group commit: sharing writes, refusing, failing, and never acknowledging an unknown outcome.
 
 mod support;
 
@@ -32,7 +32,7 @@ async fn submissions_that_queue_while_one_write_runs_share_the_next() {
 }
 
 #[tokio::test]
-async fn a_full_queue_sheds_and_stores_nothing_of_what_it_shed() {
+async fn a_full_queue_refuses_submissions_and_stores_none_of_them() {
     let world = World::new().await;
     let app = world.app().await;
     let flow = world.flow(&app).await.flow.flow_id;
@@ -45,7 +45,7 @@ async fn a_full_queue_sheds_and_stores_nothing_of_what_it_shed() {
     let many = (0..crowd).map(|_| world.submit(&view, &body));
     let receipts = futures_util::future::join_all(many).await;
     let shed = receipts.iter().filter(|receipt| receipt.is_err()).count();
-    assert!(shed > 0, "nothing was shed");
+    assert!(shed > 0, "nothing was refused");
     for receipt in receipts.iter().filter(|receipt| receipt.is_err()) {
         let Err(SubmitError::Unavailable(why)) = receipt else { panic!("{receipt:?}") };
         assert!(why.reason.contains("overloaded"), "{why}");
@@ -54,7 +54,7 @@ async fn a_full_queue_sheds_and_stores_nothing_of_what_it_shed() {
 }
 
 #[tokio::test]
-async fn a_failing_store_refuses_service_and_recovers_by_itself() {
+async fn submissions_fail_while_the_store_fails_and_succeed_once_it_recovers() {
     let world = World::new().await;
     let app = world.app().await;
     let flow = world.flow(&app).await.flow.flow_id;
@@ -69,7 +69,7 @@ async fn a_failing_store_refuses_service_and_recovers_by_itself() {
 }
 
 #[tokio::test]
-async fn after_losing_track_nothing_is_acknowledged_and_a_retry_elsewhere_finds_one_row() {
+async fn after_an_unknown_outcome_nothing_is_acknowledged_and_a_retry_elsewhere_finds_one_row() {
     let world = World::new().await;
     let app = world.app().await;
     let flow = world.flow(&app).await.flow.flow_id;
@@ -92,7 +92,7 @@ async fn after_losing_track_nothing_is_acknowledged_and_a_retry_elsewhere_finds_
 }
 
 #[tokio::test]
-async fn closing_stores_what_is_queued_and_takes_no_more() {
+async fn closing_stores_queued_submissions_and_refuses_new_ones() {
     let world = World::new().await;
     let app = world.app().await;
     let flow = world.flow(&app).await.flow.flow_id;
@@ -104,7 +104,7 @@ async fn closing_stores_what_is_queued_and_takes_no_more() {
     let commits = || world.faults.commits.load(Ordering::SeqCst);
     let before = commits();
     let many = futures_util::future::join_all((0..50).map(|_| world.submit(&view, &body)));
-    // All are queued in one go, so when a commit has begun none is still on its way to the queue.
+    // All are queued together, so once a commit has begun none is still on its way to the queue.
     let close = async {
         while commits() == before {
             tokio::time::sleep(Duration::from_millis(1)).await;
@@ -156,7 +156,7 @@ async fn a_window_that_ends_while_a_submission_queues_refuses_it() {
 }
 
 #[tokio::test]
-async fn losing_track_ends_the_process_whoever_met_it_first() {
+async fn an_unknown_outcome_ends_the_process_wherever_it_occurs() {
     let lost_within = async |world: &World, seconds: u64| {
         let wait = Duration::from_secs(seconds);
         tokio::time::timeout(wait, world.engine.lost_track()).await.is_ok()
@@ -164,7 +164,7 @@ async fn losing_track_ends_the_process_whoever_met_it_first() {
     let world = World::new().await;
     world.faults.set(Mood::Failing);
     assert!(world.engine.ready().await.is_err());
-    assert!(!lost_within(&world, 1).await, "a full disk is no reason to exit");
+    assert!(!lost_within(&world, 1).await, "a failed write is no reason to exit");
     world.faults.set(Mood::LosingTrack);
     assert!(world.engine.ready().await.is_err());
     assert!(lost_within(&world, 60).await);
@@ -174,5 +174,5 @@ async fn losing_track_ends_the_process_whoever_met_it_first() {
     assert!(world.engine.create_app(&world.actor, "Shop").await.is_err());
     assert!(lost_within(&world, 60).await);
     world.faults.set(Mood::Well);
-    assert!(world.engine.ready().await.is_err(), "ready again after losing track");
+    assert!(world.engine.ready().await.is_err(), "ready again after an unknown outcome");
 }

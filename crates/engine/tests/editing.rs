@@ -1,4 +1,4 @@
-//! Drafts that several people write at once, copies of flows, and the history of a flow.
+//! Drafts with concurrent editors, copies of flows, and the history of a flow.
 
 #![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
@@ -19,7 +19,7 @@ fn titled(title: &str) -> Value {
     it
 }
 
-/// The tag that a draft has once it is saved from this one.
+/// Saves a draft that started from this tag, and returns its new tag.
 async fn saved(world: &World, flow: FlowId, title: &str, from: &str) -> String {
     match world.engine.save_draft(&world.actor, flow, &titled(title), from).await.unwrap() {
         Saved::Saved { tag, faults } => {
@@ -31,27 +31,27 @@ async fn saved(world: &World, flow: FlowId, title: &str, from: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_draft_is_saved_by_whoever_knows_its_state_and_by_nobody_else() {
+async fn a_draft_is_saved_only_with_the_tag_of_its_current_state() {
     let world = World::new().await;
     let flow = world.flow(&world.app().await).await.flow.flow_id;
     let first = world.engine.editing(&world.actor, flow).await.unwrap().tag;
     let mine = saved(&world, flow, "Mine", &first).await;
-    // Another tab still knows the first state only.
+    // Another tab still has the first state.
     let theirs = world.engine.save_draft(&world.actor, flow, &titled("Theirs"), &first).await;
     let Saved::Overtaken(stored) = theirs.unwrap() else {
-        panic!("two have overwritten each other")
+        panic!("one save has overwritten the other")
     };
     assert_eq!((stored.definition["title"].as_str(), &stored.tag), (Some("Mine"), &mine));
     assert_eq!(
         world.engine.get_draft(&world.actor, flow).await.unwrap().definition,
         titled("Mine")
     );
-    // Knowing what is there, it may take its place.
+    // With the current tag it may replace the draft.
     saved(&world, flow, "Theirs", &stored.tag).await;
 }
 
 #[tokio::test]
-async fn a_save_whose_reply_was_lost_can_be_sent_again() {
+async fn a_save_can_be_repeated_after_losing_its_reply() {
     let world = World::new().await;
     let flow = world.flow(&world.app().await).await.flow.flow_id;
     let first = world.engine.editing(&world.actor, flow).await.unwrap().tag;
@@ -62,7 +62,7 @@ async fn a_save_whose_reply_was_lost_can_be_sent_again() {
 }
 
 #[tokio::test]
-async fn saves_that_follow_one_another_are_one_entry_in_the_audit_log() {
+async fn consecutive_saves_share_one_audit_entry() {
     const MINUTE: i64 = 60_000;
     let world = World::new().await;
     let app = world.app().await;
@@ -77,11 +77,11 @@ async fn saves_that_follow_one_another_are_one_entry_in_the_audit_log() {
         tag = saved(&world, flow, &format!("Mine {number}"), &tag).await;
         world.clock.advance_millis(MINUTE);
     }
-    assert_eq!(count().await, 1, "one person writes on");
+    assert_eq!(count().await, 1, "one person continues to edit");
     let theirs = world.engine.editing(&world.actor, other).await.unwrap().tag;
     saved(&world, other, "Other", &theirs).await;
     tag = saved(&world, flow, "Still mine", &tag).await;
-    assert_eq!(count().await, 2, "another flow is another entry, and does not part these");
+    assert_eq!(count().await, 2, "another flow has its own entry and does not interrupt this one");
     let somebody = sluice_engine::Actor { name: "somebody".into(), ..world.actor.clone() };
     let save = world.engine.save_draft(&somebody, flow, &titled("Theirs"), &tag).await.unwrap();
     let Saved::Saved { tag, .. } = save else { panic!("{save:?}") };
@@ -90,7 +90,7 @@ async fn saves_that_follow_one_another_are_one_entry_in_the_audit_log() {
     assert_eq!(count().await, 4, "after somebody else");
     world.clock.advance_millis(10 * MINUTE);
     saved(&world, flow, "Later", &tag).await;
-    assert_eq!(count().await, 5, "some minutes later");
+    assert_eq!(count().await, 5, "ten minutes later");
     world.publish(flow).await;
     let tag = world.engine.editing(&world.actor, flow).await.unwrap().tag;
     saved(&world, flow, "Next", &tag).await;
@@ -98,7 +98,7 @@ async fn saves_that_follow_one_another_are_one_entry_in_the_audit_log() {
 }
 
 #[tokio::test]
-async fn after_a_publish_the_next_edit_starts_from_what_is_published() {
+async fn after_a_publish_the_next_edit_starts_from_the_published_version() {
     let world = World::new().await;
     let flow = world.flow(&world.app().await).await.flow.flow_id;
     let old = world.engine.editing(&world.actor, flow).await.unwrap();
@@ -107,13 +107,13 @@ async fn after_a_publish_the_next_edit_starts_from_what_is_published() {
     let editing = world.engine.editing(&world.actor, flow).await.unwrap();
     assert!(editing.state.draft.is_none() && editing.published.is_some());
     saved(&world, flow, "Next", &editing.tag).await;
-    // Whoever began before the publish is told.
+    // An editor that started before the publish is notified.
     let late = world.engine.save_draft(&world.actor, flow, &titled("Late"), &old.tag).await;
     assert!(matches!(late.unwrap(), Saved::Overtaken(_)));
 }
 
 #[tokio::test]
-async fn only_the_draft_that_was_looked_at_is_published() {
+async fn only_the_draft_that_the_author_has_seen_is_published() {
     let world = World::new().await;
     let flow = world.flow(&world.app().await).await.flow.flow_id;
     let seen = world.engine.editing(&world.actor, flow).await.unwrap().tag;
@@ -138,7 +138,7 @@ async fn a_copy_starts_with_the_draft_and_has_nothing_published() {
     let entries = world.engine.list_audit(&world.actor, None, None, 1).await.unwrap();
     let detail: Value = serde_json::from_str(&entries[0].detail).unwrap();
     assert_eq!(detail["duplicateOf"], json!(flow));
-    // A copy of what is published, where there is no draft.
+    // A copy of the published version, if there is no draft.
     world.publish(flow).await;
     let copy = world.engine.duplicate_flow(&world.actor, flow, "Again").await.unwrap();
     let draft = world.engine.get_draft(&world.actor, copy.flow.flow_id).await.unwrap();
@@ -150,7 +150,7 @@ async fn a_copy_starts_with_the_draft_and_has_nothing_published() {
 }
 
 #[tokio::test]
-async fn the_history_says_who_published_what() {
+async fn the_history_shows_who_published_each_version() {
     let world = World::new().await;
     let app = world.app().await;
     let flow = world.flow(&app).await.flow.flow_id;

@@ -1,7 +1,7 @@
-//! What the erasure of one person with very many responses costs the submissions of another app.
+//! How much erasing one person with very many responses slows down the submissions of another app.
 //!
-//! A measurement, to be run by hand on a quiet machine (docs/respondents.md); it prints a ratio of
-//! two figures of one run. `ERASURE_RESPONSES` is the number of responses, 100,000 unless set.
+//! A measurement, to be run by hand on an idle machine (docs/respondents.md); it prints the ratio
+//! of two figures of one run. `ERASURE_RESPONSES` is the number of responses, 100,000 by default.
 
 #![expect(clippy::print_stdout, reason = "it prints what it measures")]
 
@@ -20,13 +20,13 @@ use sluice_flow::id::FlowVersionId;
 use support::{World, accepted, submission};
 
 const RESPONSES: usize = 100_000;
-/// Submissions that are under way at once while the store is filled.
+/// The number of concurrent submissions while the store is filled.
 const AT_ONCE: usize = 512;
 /// Clients of the other app, each with one submission at a time and a pause after it.
 const CLIENTS: usize = 8;
 const PAUSE: Duration = Duration::from_millis(20);
 const BASELINE: Duration = Duration::from_secs(15);
-/// The bound of the p99 during the erasure, as a multiple of the p99 without it.
+/// The maximum p99 during the erasure, as a multiple of the p99 without it.
 const TIMES_MAX: f64 = 3.0;
 
 fn of_one_person(version: FlowVersionId) -> Value {
@@ -96,7 +96,7 @@ async fn an_erasure_of_very_many_responses_does_not_slow_down_another_app() {
         let id = found[0].row.respondent_id;
         let begun = Instant::now();
         let (mut erased, mut calls) = (0, 0);
-        // The background may finish it between two calls, and then there is nobody to erase.
+        // The background may finish it between two calls; then the respondent no longer exists.
         while let Ok(one) = world.engine.erase_respondent(&world.actor, id, Answers::Delete).await {
             (erased, calls) = (erased + one.responses, calls + 1);
             if one.remaining.is_none() {

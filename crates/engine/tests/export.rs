@@ -1,4 +1,4 @@
-//! Exports: that they end when they should, and say so when they cannot.
+//! Exports: they end when they should, and report an error if they cannot.
 
 mod support;
 
@@ -10,7 +10,7 @@ use sluice_engine::{AdminError, ResponseFilter};
 use sluice_flow::id::FlowId;
 use support::{Mood, World, accepted, submission};
 
-/// A flow with so many responses.
+/// A flow with this many responses.
 async fn filled(world: &World, responses: usize) -> FlowId {
     let app = world.app().await;
     let flow = world.flow(&app).await.flow.flow_id;
@@ -37,7 +37,7 @@ async fn begin(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_format_is_written_to_its_end() {
+async fn every_format_is_written_completely() {
     let world = World::new().await;
     let flow = filled(&world, 3).await;
     for format in FORMATS {
@@ -54,10 +54,10 @@ async fn every_format_is_written_to_its_end() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn there_are_only_so_many_exports_at_once_and_one_that_nobody_takes_ends() {
+async fn concurrent_exports_are_limited_and_an_abandoned_export_ends() {
     let world = World::new().await;
     let flow = filled(&world, 1).await;
-    // Held up, so that none of them ends by itself.
+    // The store hangs, so none of them ends on its own.
     world.faults.set(Mood::HidingResponses(Duration::from_secs(600)));
     let mut under_way = Vec::new();
     let refused = loop {
@@ -65,7 +65,7 @@ async fn there_are_only_so_many_exports_at_once_and_one_that_nobody_takes_ends()
             Ok(export) => under_way.push(export),
             Err(error) => break error,
         }
-        assert!(under_way.len() < 100, "there is no end");
+        assert!(under_way.len() < 100, "there is no limit");
     };
     assert!(matches!(refused, AdminError::Conflict { code: "too_many_exports", .. }), "{refused}");
     drop(under_way);
@@ -74,11 +74,14 @@ async fn there_are_only_so_many_exports_at_once_and_one_that_nobody_takes_ends()
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
-    assert!(tokio::time::timeout(Duration::from_secs(30), again).await.is_ok(), "no place is free");
+    assert!(
+        tokio::time::timeout(Duration::from_secs(30), again).await.is_ok(),
+        "no slot was freed"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_app_cannot_take_the_places_of_others() {
+async fn one_app_cannot_take_all_export_slots() {
     let world = World::new().await;
     let mut flows = Vec::new();
     for _ in 0..5 {
@@ -100,7 +103,7 @@ async fn one_app_cannot_take_the_places_of_others() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_store_that_cannot_be_read_ends_the_file_in_an_error() {
+async fn a_failing_store_ends_the_export_with_an_error() {
     let world = World::new().await;
     let flow = filled(&world, 2).await;
     world.faults.set(Mood::HidingResponses(Duration::from_millis(10)));

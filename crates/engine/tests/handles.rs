@@ -1,6 +1,6 @@
-//! Handles: what was proved when one was opened is all that it can be used for.
+//! Handles: a handle can only be used for the scope that was proved when it was opened.
 
-#![expect(clippy::unwrap_used, reason = "tests say what fails by failing")]
+#![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 mod support;
 
@@ -18,12 +18,12 @@ use support::{UseCases as _, World, accepted, definition, submission};
 
 const NEWEST: Paging = Paging { after: None, order: Order::Desc, limit: 10 };
 
-/// Who may do everything opened it, but for less.
+/// Checks that a handle refuses, although the actor has every scope: it was opened for another one.
 #[track_caller]
 fn refused<T: std::fmt::Debug>(result: AdminResult<T>, needed: Scope) {
     match result {
         Err(AdminError::Forbidden { scope }) if scope == needed => {}
-        other => panic!("{needed:?} is needed, but: {other:?}"),
+        other => panic!("expected a refusal that names {needed:?}, got {other:?}"),
     }
 }
 
@@ -37,7 +37,7 @@ fn invitation() -> NewInvitation {
 }
 
 #[tokio::test]
-async fn an_app_that_was_opened_for_reading_cannot_be_changed() {
+async fn an_app_opened_for_reading_cannot_be_changed() {
     let world = World::new().await;
     let AppDetail { row, api_keys } = world.app().await;
     let app = world.engine.app(&world.actor, Scope::Read, row.app_id).await.unwrap();
@@ -66,7 +66,7 @@ async fn an_app_that_was_opened_for_reading_cannot_be_changed() {
 }
 
 #[tokio::test]
-async fn a_flow_that_was_opened_for_reading_cannot_be_changed_or_exported() {
+async fn a_flow_opened_for_reading_cannot_be_changed_or_exported() {
     let world = World::new().await;
     let flow = world.flow(&world.app().await).await.flow.flow_id;
     let flow = world.engine.flow(&world.actor, Scope::Read, flow).await.unwrap();
@@ -87,7 +87,7 @@ async fn a_flow_that_was_opened_for_reading_cannot_be_changed_or_exported() {
 }
 
 #[tokio::test]
-async fn a_flow_that_was_opened_for_an_export_cannot_be_read_otherwise() {
+async fn a_flow_opened_for_an_export_cannot_be_read_otherwise() {
     let world = World::new().await;
     let flow = world.flow(&world.app().await).await.flow.flow_id;
     let flow = world.engine.flow(&world.actor, Scope::Export, flow).await.unwrap();
@@ -98,7 +98,7 @@ async fn a_flow_that_was_opened_for_an_export_cannot_be_read_otherwise() {
 }
 
 #[tokio::test]
-async fn what_belongs_to_a_flow_is_guarded_as_well() {
+async fn versions_responses_invitations_and_respondents_check_their_scope() {
     let world = World::new().await;
     let app = world.app().await;
     let view = world.view(&app).await;
@@ -130,13 +130,13 @@ async fn what_belongs_to_a_flow_is_guarded_as_well() {
 }
 
 #[tokio::test]
-async fn a_handle_is_refused_as_its_use_case_was() {
+async fn opening_a_handle_needs_the_scope_and_reveals_nothing_of_other_apps() {
     let world = World::new().await;
     let (mine, other) = (world.app().await.row.app_id, world.app().await);
     let flow = world.flow(&other).await.flow.flow_id;
     let grants = vec![Grant { app_id: Some(mine), scopes: vec![Scope::Read] }];
     let reader = Actor { name: "reader".into(), grants, is_fresh: true };
-    // Of another app nothing can be learned, not even that it is there.
+    // An actor learns nothing about another app, not even that it exists.
     let hidden = world.engine.app(&reader, Scope::Read, other.row.app_id).await;
     assert!(matches!(hidden, Err(AdminError::NotFound(Missing::App))), "{hidden:?}");
     let hidden = world.engine.flow(&reader, Scope::Read, flow).await;
@@ -148,7 +148,7 @@ async fn a_handle_is_refused_as_its_use_case_was() {
 
 /// A handle may be held while others change the same app.
 #[tokio::test]
-async fn a_change_by_a_handle_that_is_behind_is_decided_again() {
+async fn a_change_with_an_outdated_handle_is_computed_again() {
     let world = World::new().await;
     let flow = world.flow(&world.app().await).await.flow.flow_id;
     let held = world.engine.flow(&world.actor, Scope::Write, flow).await.unwrap();

@@ -1,4 +1,4 @@
-//! The main road: what is stored, what is refused, and what a retry gets.
+//! The path of a submission: what is stored, what is refused, and what a retry gets.
 
 mod support;
 
@@ -39,7 +39,7 @@ async fn an_accepted_submission_is_stored_as_sent() {
 }
 
 #[tokio::test]
-async fn collection_only_keeps_no_identity() {
+async fn collection_only_stores_no_identity() {
     let world = World::new().await;
     let app = world.app().await;
     let flow = world.flow(&app).await.flow.flow_id;
@@ -72,7 +72,7 @@ async fn a_version_of_another_app_is_not_found() {
 }
 
 #[tokio::test]
-async fn a_hundred_submissions_with_one_key_at_once_store_one_row() {
+async fn a_hundred_concurrent_submissions_with_one_key_store_one_row() {
     let world = World::new().await;
     let app = world.app().await;
     let flow = world.flow(&app).await.flow.flow_id;
@@ -102,7 +102,7 @@ async fn a_key_with_another_body_is_refused_and_stores_nothing() {
 }
 
 #[tokio::test]
-async fn a_refused_submission_does_not_use_up_its_key() {
+async fn a_refused_submission_does_not_consume_its_key() {
     let world = World::new().await;
     let app = world.app().await;
     let flow = world.flow(&app).await.flow.flow_id;
@@ -116,7 +116,7 @@ async fn a_refused_submission_does_not_use_up_its_key() {
 }
 
 #[tokio::test]
-async fn a_retry_after_the_version_closed_gets_its_first_answer() {
+async fn a_retry_after_the_version_closed_gets_the_original_receipt() {
     let world = World::new().await;
     let app = world.app().await;
     let flow = world.flow(&app).await.flow.flow_id;
@@ -133,7 +133,7 @@ async fn a_retry_after_the_version_closed_gets_its_first_answer() {
 }
 
 #[tokio::test]
-async fn grace_is_half_open_and_told_with_the_acceptance() {
+async fn grace_is_half_open_and_returned_with_the_acceptance() {
     let world = World::new().await;
     let app = world.app().await;
     let flow = world.flow(&app).await.flow.flow_id;
@@ -180,7 +180,7 @@ async fn a_retry_with_an_answer_in_the_other_form_is_the_same_submission() {
     body["answers"] = json!({"nps": ["9"], "use": "api"});
     let again = accepted(world.submit_with_key(&view, &body, "k").await);
     assert_eq!((again.response_id, again.replayed), (first, true));
-    // Also when the version takes no more answers.
+    // Also when the version no longer accepts responses.
     world.engine.retire(&world.actor, version).await.unwrap();
     let late = accepted(world.submit_with_key(&view, &body, "k").await);
     assert_eq!((late.response_id, late.replayed), (first, true));
@@ -190,7 +190,7 @@ async fn a_retry_with_an_answer_in_the_other_form_is_the_same_submission() {
 }
 
 #[tokio::test]
-async fn publishing_warns_where_answers_at_their_limits_do_not_fit_into_one_body() {
+async fn publishing_warns_if_the_longest_answers_exceed_the_body_limit() {
     let world = World::new().await;
     let app = world.app().await;
     let long = |n: usize| json!({"id": format!("q{n}"), "type": "longText", "prompt": "?", "maxLength": 16_384});

@@ -1,6 +1,7 @@
-//! A response with an invitation: once, in order, and without a trace where none is allowed.
+//! Responses with an invitation: accepted once, checked in order, and without a trace if not
+//! allowed.
 
-#![expect(clippy::unwrap_used, reason = "tests say what fails by failing")]
+#![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 mod support;
 
@@ -77,14 +78,14 @@ async fn a_response_completes_its_invitation_once() {
     let stored = shop.world.stored(shop.flow).await;
     assert_eq!(stored.len(), 1);
     assert_eq!(stored[0].flow_assignment_id, Some(id.to_string()));
-    assert_eq!(stored[0].identities, None, "who was invited is not who answered");
+    assert_eq!(stored[0].identities, None, "the invitee's identity is not copied to the response");
     let found = shop.found(id).await;
     assert_eq!(found.state.as_str(), "completed");
     assert_eq!(found.row.response_id, Some(first.response_id));
 }
 
 #[tokio::test]
-async fn an_invitation_refuses_by_what_became_of_it() {
+async fn a_revoked_or_expired_invitation_refuses_responses() {
     let shop = Shop::open().await;
     let expiring = shop.invite("ada", Some(1_000)).await;
     let revoked = shop.invite("bob", None).await;
@@ -104,7 +105,7 @@ async fn an_invitation_refuses_by_what_became_of_it() {
 }
 
 #[tokio::test]
-async fn the_version_is_judged_before_the_invitation_and_the_answers_after_it() {
+async fn the_version_is_checked_before_the_invitation_and_the_answers_after_it() {
     let shop = Shop::open().await;
     let id = shop.invite("ada", None).await;
     let body = shop.submission("admitted", &id.to_string());
@@ -119,7 +120,7 @@ async fn the_version_is_judged_before_the_invitation_and_the_answers_after_it() 
 }
 
 #[tokio::test]
-async fn what_is_no_invitation_to_this_flow_is_stored_as_sent() {
+async fn an_id_that_is_no_invitation_to_this_flow_is_stored_as_sent() {
     let (shop, other) = (Shop::open().await, Shop::open().await);
     let flow = shop.world.flow(&shop.app).await.flow.flow_id;
     let new = [invitation("ada", None)];
@@ -137,14 +138,14 @@ async fn what_is_no_invitation_to_this_flow_is_stored_as_sent() {
         assert_eq!(bearing.count(), 2, "{id}");
     }
     assert_eq!(shop.found(elsewhere).await.state.as_str(), "sent");
-    // Where the respondent is not to be known, even another flow's invitation would tell who it is.
+    // Without consent, even another flow's invitation would identify the respondent.
     accepted(shop.submit(&shop.submission("collection_only", &elsewhere.to_string())).await);
     let last = shop.world.stored(shop.flow).await.pop().unwrap();
     assert_eq!(last.flow_assignment_id, None);
 }
 
 #[tokio::test]
-async fn only_an_id_of_the_form_of_an_invitation_is_looked_for() {
+async fn only_an_id_in_the_format_of_an_invitation_is_looked_up() {
     let shop = Shop::open().await;
     for id in [Value::Null, "mine".into(), "fa_short".into(), "rs_0000000000000000000000".into()] {
         let mut body = shop.submission("admitted", "");
@@ -155,7 +156,7 @@ async fn only_an_id_of_the_form_of_an_invitation_is_looked_for() {
 }
 
 #[tokio::test]
-async fn a_retry_under_its_key_is_a_replay_though_the_invitation_is_used() {
+async fn a_retry_with_its_key_is_a_replay_although_the_invitation_is_used() {
     let shop = Shop::open().await;
     let view = shop.world.view(&shop.app).await;
     for (user, admission) in [("ada", "admitted"), ("bob", "collection_only")] {
@@ -175,7 +176,7 @@ async fn a_retry_under_its_key_is_a_replay_though_the_invitation_is_used() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_many_responses_at_once_one_is_stored_and_the_others_are_told() {
+async fn of_many_concurrent_responses_one_is_stored_and_the_others_are_refused() {
     const CALLERS: usize = 60;
     let shop = Arc::new(Shop::open().await);
     let id = shop.invite("ada", None).await;
@@ -197,10 +198,10 @@ async fn of_many_responses_at_once_one_is_stored_and_the_others_are_told() {
     assert_eq!((stored, shop.world.stored(shop.flow).await.len()), (1, 1));
 }
 
-/// Every column of every row is read: nothing leads from the response to the invitation or back,
-/// and no time is finer than the day.
+/// Reads every column of every row: nothing links the response to the invitation, and no time is
+/// more precise than the day.
 #[tokio::test]
-async fn without_consent_nothing_leads_from_the_response_to_the_person() {
+async fn without_consent_nothing_links_the_response_to_the_person() {
     let shop = Shop::open().await;
     shop.world.clock.advance_millis(DAY_MILLIS / 3 + 7);
     let id = shop.invite("canary-user", Some(DAY_MILLIS)).await;
@@ -234,9 +235,9 @@ async fn without_consent_nothing_leads_from_the_response_to_the_person() {
     assert_eq!((invitation.state.as_str(), invitation.row.response_id), ("completed", None));
     let times = invitation.row.times;
     for time in [times.opened_at, times.completed_at] {
-        assert_eq!(time.unwrap().as_millis() % DAY_MILLIS, 0, "finer than the day");
+        assert_eq!(time.unwrap().as_millis() % DAY_MILLIS, 0, "more precise than the day");
     }
-    // Nor does what is kept under the key: the same without the invitation has the same digest.
+    // Neither does the digest stored with the key: without the invitation it is the same.
     body["flowAssignmentId"] = Value::Null;
     body["context"] = json!({"page": {
         "path": "/f/fa_", "search": "?flowAssignmentId=fa_&a=1",
@@ -250,7 +251,7 @@ async fn without_consent_nothing_leads_from_the_response_to_the_person() {
 }
 
 #[tokio::test]
-async fn somebody_who_is_invited_already_is_refused_left_out_or_invited_again() {
+async fn an_existing_invitee_is_refused_skipped_or_invited_again() {
     let shop = Shop::open().await;
     shop.invite("ada", None).await;
     let at = |user: &str, line| NewInvitation { line: Some(line), ..invitation(user, None) };
@@ -275,7 +276,7 @@ async fn somebody_who_is_invited_already_is_refused_left_out_or_invited_again() 
     let checked = engine.invite(actor, shop.flow, &new, Duplicates::Skip, true).await.unwrap();
     assert_eq!(users(checked), ["bob", "cat"]);
     let counts = engine.count_invitations(actor, shop.flow).await.unwrap();
-    assert_eq!(counts.sent, 1, "what is only checked is not made");
+    assert_eq!(counts.sent, 1, "a check creates nothing");
     assert_eq!(users(invite(Duplicates::Skip).await.unwrap()), ["bob", "cat"]);
     assert_eq!(users(invite(Duplicates::Skip).await.unwrap()), [""; 0]);
     assert_eq!(users(invite(Duplicates::Allow).await.unwrap()), ["bob", "ADA", "cat", "bob"]);
@@ -284,7 +285,7 @@ async fn somebody_who_is_invited_already_is_refused_left_out_or_invited_again() 
 }
 
 #[tokio::test]
-async fn opening_is_noted_by_the_day_and_only_once() {
+async fn opening_is_recorded_once_and_only_by_day() {
     let shop = Shop::open().await;
     let id = shop.invite("ada", Some(2 * DAY_MILLIS)).await;
     let open = async |id: &str| {

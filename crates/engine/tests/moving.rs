@@ -1,6 +1,6 @@
-//! Moving a database: what arrives is what left, and nothing that differs passes for equal.
+//! Moving a database: the copy equals the source, and no difference goes unnoticed.
 
-#![expect(clippy::unwrap_used, reason = "tests say what fails by failing")]
+#![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 use std::path::Path;
 use std::sync::Arc;
@@ -40,7 +40,7 @@ async fn tables(store: &Arc<dyn Store>) -> Vec<TableTally> {
 }
 
 #[tokio::test]
-async fn a_move_of_everything_is_equal_and_every_record_is_counted() {
+async fn a_complete_move_is_equal_and_every_record_is_counted() {
     let folder = tempfile::tempdir().unwrap();
     let from = filled(&folder.path().join("from.db"), RESPONSES).await;
     let to = open(&folder.path().join("to.db"));
@@ -59,11 +59,11 @@ async fn a_move_of_everything_is_equal_and_every_record_is_counted() {
     expected.sort_by_key(Record::cursor);
     let mut tally = Tally::default();
     expected.iter().for_each(|record| tally.add(record));
-    assert_eq!(tally.tables(), tallies, "and is what was put in");
+    assert_eq!(tally.tables(), tallies, "the source has the generated records");
 }
 
 #[tokio::test]
-async fn a_move_goes_on_from_wherever_it_was_cut_short() {
+async fn an_interrupted_move_can_be_resumed_anywhere() {
     const RESPONSES: u32 = 40;
     let folder = tempfile::tempdir().unwrap();
     let from = filled(&folder.path().join("from.db"), RESPONSES).await;
@@ -76,7 +76,7 @@ async fn a_move_goes_on_from_wherever_it_was_cut_short() {
         assert_eq!(there, Beginning { records: cut as u64, last: last.clone() });
         let copied = moving::copy(&from, &to, last, |_| {}).await.unwrap();
         assert_eq!(copied, (all.len() - cut) as u64);
-        assert_eq!(tables(&to).await, tables(&from).await, "cut at {cut}");
+        assert_eq!(tables(&to).await, tables(&from).await, "interrupted at {cut}");
         to.close().await;
     }
 }
@@ -103,7 +103,7 @@ async fn a_destination_that_holds_anything_else_is_refused() {
     }
 }
 
-/// A destination in which one row differs in one column, is missing, or is one too many.
+/// A destination in which one row differs in one column, is missing, or is surplus.
 #[tokio::test]
 async fn a_damaged_copy_is_not_equal() {
     let folder = tempfile::tempdir().unwrap();
@@ -128,7 +128,7 @@ async fn a_damaged_copy_is_not_equal() {
     }
 }
 
-/// Changes of one column each, with the column's name.
+/// Changes to one column each, with the column's name.
 macro_rules! columns {
     ($($record:pat => $($place:expr => $value:expr),+;)+) => {
         [$($((
@@ -142,7 +142,7 @@ macro_rules! columns {
 }
 
 #[test]
-#[expect(clippy::too_many_lines, reason = "a list of every column there is")]
+#[expect(clippy::too_many_lines, reason = "a list of every column")]
 fn every_column_of_every_table_is_in_the_digest() {
     let changes = columns! {
         Record::App(app) =>
@@ -219,7 +219,7 @@ fn every_column_of_every_table_is_in_the_digest() {
     for (column, change) in changes {
         let mut changed = all.clone();
         assert!(changed.iter_mut().any(change), "no record has {column}");
-        assert_ne!(tally_of(&changed).tables(), whole, "{column} was changed unseen");
+        assert_ne!(tally_of(&changed).tables(), whole, "a change of {column} was not noticed");
     }
 }
 

@@ -1,6 +1,6 @@
-//! People of the console: who may do what, who is signed in, and for how long.
+//! Console users: permissions, sign-in, and how long sessions last.
 
-#![expect(clippy::unwrap_used, reason = "tests say what fails by failing")]
+#![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 mod support;
 
@@ -24,7 +24,7 @@ impl World {
         self.engine.create_user(&self.actor, new).await.unwrap()
     }
 
-    /// A user who is signed in.
+    /// Creates a user and signs in.
     async fn signed_in(&self, email: &str, app: Option<AppId>, role: Role) -> (UserDetail, Secret) {
         let (user, link) = self.user(email, app, role).await;
         let session =
@@ -47,7 +47,7 @@ async fn sign_in(engine: &Engine, email: &str, password: &str) -> Result<Secret,
 }
 
 #[tokio::test]
-async fn a_role_is_its_scopes_in_its_app() {
+async fn a_role_grants_its_scopes_in_its_app() {
     let world = World::new().await;
     let (one, two) = (world.app().await.row.app_id, world.app().await.row.app_id);
     for (role, held) in [
@@ -75,7 +75,7 @@ async fn a_role_is_its_scopes_in_its_app() {
 }
 
 #[tokio::test]
-async fn an_address_is_taken_in_any_case_and_faults_are_told_at_once() {
+async fn addresses_are_unique_in_any_case_and_all_faults_are_reported() {
     let world = World::new().await;
     world.user("Ann@mail.example", None, Role::Owner).await;
     let new = |email: &str, name: &str| NewUser {
@@ -111,7 +111,7 @@ async fn a_link_sets_a_password_once_and_within_a_day() {
     }
     assert!(
         world.engine.accounts().link_of(&link.0).await.unwrap().is_some(),
-        "faults do not use it up"
+        "faults do not use up the link"
     );
     assert!(set(&link, PASSWORD).await.is_ok());
     assert!(matches!(set(&link, "another password").await, Err(Refusal::LinkOver)));
@@ -125,7 +125,7 @@ async fn a_link_sets_a_password_once_and_within_a_day() {
 }
 
 #[tokio::test]
-async fn many_at_once_with_one_link_set_one_password() {
+async fn concurrent_uses_of_one_link_set_one_password() {
     let world = World::new().await;
     let (_, link) = world.user("ann@mail.example", None, Role::Owner).await;
     let tries = (0..4).map(|number| {
@@ -146,7 +146,7 @@ async fn many_at_once_with_one_link_set_one_password() {
 }
 
 #[tokio::test]
-async fn whoever_is_unknown_wrong_or_disabled_is_refused_alike() {
+async fn unknown_wrong_and_disabled_credentials_get_the_same_refusal() {
     let world = World::new().await;
     let (user, _) = world.signed_in("ann@mail.example", None, Role::Viewer).await;
     world.user("bob@mail.example", None, Role::Viewer).await;
@@ -157,7 +157,7 @@ async fn whoever_is_unknown_wrong_or_disabled_is_refused_alike() {
     refused("ann@mail.example", "wrong password").await;
     refused("nobody@mail.example", PASSWORD).await;
     refused("bob@mail.example", "").await;
-    // PostgreSQL takes no such text; nobody may learn that.
+    // PostgreSQL refuses such a text; a caller must not notice that.
     refused("ann\0@mail.example", PASSWORD).await;
     refused("", PASSWORD).await;
     let disable = UserPatch { disabled: Some(true), ..UserPatch::default() };
@@ -174,7 +174,7 @@ async fn a_session_slides_for_twelve_hours_and_ends_after_a_week() {
     let begun = world.session(&secret).await.unwrap().expires_at;
     world.clock.advance_millis(59_999);
     world.session(&secret).await.unwrap();
-    assert_eq!(world.session(&secret).await.unwrap().expires_at, begun, "not written yet");
+    assert_eq!(world.session(&secret).await.unwrap().expires_at, begun, "not extended yet");
     world.clock.advance_millis(1);
     world.session(&secret).await.unwrap();
     let slid = world.session(&secret).await.unwrap().expires_at;
@@ -197,7 +197,7 @@ async fn a_session_slides_for_twelve_hours_and_ends_after_a_week() {
 }
 
 #[tokio::test]
-async fn what_ends_a_session_ends_it_at_once_on_every_node() {
+async fn a_session_ends_at_once_on_every_node() {
     let world = World::new().await;
     let other = world.another().await;
     let (user, secret) = world.signed_in("ann@mail.example", None, Role::Viewer).await;
@@ -206,7 +206,7 @@ async fn what_ends_a_session_ends_it_at_once_on_every_node() {
     world.engine.update_user(&world.actor, user.user_id, &disable(true)).await.unwrap();
     assert!(other.session(&secret).await.is_none());
     world.engine.update_user(&world.actor, user.user_id, &disable(false)).await.unwrap();
-    assert!(other.session(&secret).await.is_none(), "and it does not come back");
+    assert!(other.session(&secret).await.is_none(), "it does not come back");
     let secret = sign_in(&world.engine, "ann@mail.example", PASSWORD).await.unwrap();
     let second = sign_in(&world.engine, "ann@mail.example", PASSWORD).await.unwrap();
     other.engine.accounts().sign_out(&secret.0).await.unwrap();
@@ -231,7 +231,7 @@ async fn what_ends_a_session_ends_it_at_once_on_every_node() {
 }
 
 #[tokio::test]
-async fn the_session_of_a_token_is_no_more_than_the_token() {
+async fn a_token_session_has_no_more_rights_than_the_token() {
     let world = World::new().await;
     let app = world.app().await.row.app_id;
     let expires_at = Some(sluice_flow::time::Timestamp::from_millis(support::START_MILLIS + HOUR));
@@ -257,7 +257,7 @@ async fn the_session_of_a_token_is_no_more_than_the_token() {
 }
 
 #[tokio::test]
-async fn the_last_owner_of_the_instance_stays() {
+async fn the_last_owner_of_the_instance_cannot_be_removed() {
     let world = World::new().await;
     let (ann, _) = world.signed_in("ann@mail.example", None, Role::Owner).await;
     let app = world.app().await.row.app_id;
@@ -274,7 +274,7 @@ async fn the_last_owner_of_the_instance_stays() {
     stays(world.engine.update_user(&world.actor, ann.user_id, &disable).await);
     stays(world.engine.set_role(&world.actor, ann.user_id, None, Some(Role::Editor)).await);
     stays(world.engine.set_role(&world.actor, ann.user_id, None, None).await);
-    // Two who would go at once: one of them stays.
+    // Two concurrent removals: one owner remains.
     let enable = UserPatch { disabled: Some(false), ..UserPatch::default() };
     world.engine.update_user(&world.actor, bob.user_id, &enable).await.unwrap();
     let both = tokio::join!(
@@ -298,10 +298,10 @@ async fn an_owner_of_one_app_manages_its_people_and_nothing_else() {
     assert!(matches!(unknown, Err(AdminError::Invalid(_))), "{unknown:?}");
     let (carl, link) =
         world.engine.add_member(&world.actor, one, &new("carl@mail.example")).await.unwrap();
-    assert!(link.is_some(), "whom an owner of the instance adds is made, with a link");
+    assert!(link.is_some(), "an owner of the instance creates the user, with a link");
     let (added, link) =
         world.engine.add_member(&actor, one, &new("BOB@mail.example")).await.unwrap();
-    assert_eq!((added, link), (bob.user_id, None), "nobody's password is theirs to set");
+    assert_eq!((added, link), (bob.user_id, None), "an existing user: no link is returned");
     let members = world.engine.list_members(&actor, one, page()).await.unwrap();
     let seen: Vec<_> = members.iter().map(|it| (it.user_id, it.role, it.everywhere)).collect();
     assert_eq!(
@@ -346,7 +346,7 @@ async fn an_owner_of_one_app_manages_its_people_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn an_owner_of_one_app_cannot_make_an_account_that_others_give_roles_to() {
+async fn an_owner_of_one_app_cannot_create_an_account_that_others_give_roles_to() {
     let world = World::new().await;
     let (one, two) = (world.app().await.row.app_id, world.app().await.row.app_id);
     let (_, secret) = world.signed_in("eve@mail.example", Some(one), Role::Owner).await;
@@ -355,14 +355,14 @@ async fn an_owner_of_one_app_cannot_make_an_account_that_others_give_roles_to() 
         NewMember { email: "boss@mail.example".into(), name: String::new(), role: Role::Owner };
     let refused = world.engine.add_member(&eve, one, &boss).await;
     assert!(matches!(refused, Err(AdminError::Invalid(_))), "{refused:?}");
-    // So the first link is of whoever makes the account, and goes to the person.
+    // So only an owner of the instance gets the first link, and passes it on to the person.
     let (_, link) = world.engine.add_member(&world.actor, two, &boss).await.unwrap();
     assert!(link.is_some());
     assert_eq!(world.engine.add_member(&eve, one, &boss).await.unwrap().1, None);
 }
 
 #[tokio::test]
-async fn whom_a_provider_vouches_for_no_earlier_password_link_or_session_opens() {
+async fn the_first_sign_in_with_a_provider_invalidates_earlier_credentials() {
     let world = World::new().await;
     let (user, secret) = world.signed_in("ann@mail.example", None, Role::Owner).await;
     world.user("bob@mail.example", None, Role::Owner).await;
@@ -374,7 +374,7 @@ async fn whom_a_provider_vouches_for_no_earlier_password_link_or_session_opens()
     };
     let begun = world.engine.accounts().sign_in_with_subject(&claims, None).await.unwrap();
     assert_eq!(world.session(&begun).await.unwrap().user_id, Some(user.user_id));
-    assert!(world.session(&secret).await.is_none(), "the session before");
+    assert!(world.session(&secret).await.is_none(), "the earlier session");
     let by_password = sign_in(&world.engine, "ann@mail.example", PASSWORD).await;
     assert!(matches!(by_password, Err(Refusal::Wrong(_))), "{by_password:?}");
 }
@@ -388,7 +388,7 @@ async fn a_new_link_ends_the_sessions_of_its_user() {
 }
 
 #[tokio::test]
-async fn a_viewer_and_an_editor_manage_nobody() {
+async fn viewers_and_editors_cannot_manage_users() {
     let world = World::new().await;
     let app = world.app().await.row.app_id;
     for role in [Role::Viewer, Role::Editor] {
@@ -408,7 +408,7 @@ async fn a_viewer_and_an_editor_manage_nobody() {
 }
 
 #[tokio::test]
-async fn everything_about_people_is_on_record_and_no_secret_is() {
+async fn changes_to_people_are_audited_without_secrets() {
     let world = World::new().await;
     let (user, link) = world.user("ann@mail.example", None, Role::Owner).await;
     let session =
@@ -434,7 +434,7 @@ async fn everything_about_people_is_on_record_and_no_secret_is() {
 }
 
 #[tokio::test]
-async fn sessions_that_are_over_are_removed_by_the_hourly_look_and_by_who_signs_in() {
+async fn expired_sessions_are_removed_hourly_and_at_sign_in() {
     let world = World::new().await;
     let (_, first) = world.signed_in("ann@mail.example", None, Role::Viewer).await;
     let (_, second) = world.signed_in("bob@mail.example", None, Role::Viewer).await;

@@ -1,4 +1,4 @@
-//! What is remembered, what is forgotten, and when.
+//! The registry: what is cached, what is dropped, and when.
 
 mod support;
 
@@ -29,7 +29,7 @@ async fn an_unknown_key_is_looked_up_once_until_something_changes() {
     assert_eq!(lookups(), 2);
 }
 
-/// Asks for the same thing many times at once, while nothing is answered, and then once more.
+/// Makes many concurrent requests for one value while the store hangs, and then one more.
 async fn ask_while_it_hangs<T: Send + 'static>(
     world: &World,
     ask: impl AsyncFn() -> Result<T, StoreError>,
@@ -42,7 +42,7 @@ async fn ask_while_it_hangs<T: Send + 'static>(
             assert!(cause.to_string().contains("deadline"), "{cause}");
         }
         Err(other) => panic!("{other:?}"),
-        Ok(_) => panic!("nothing was answered, and yet found"),
+        Ok(_) => panic!("found a value although the store hangs"),
     };
     let late = async || {
         while lookups() == before {
@@ -53,11 +53,11 @@ async fn ask_while_it_hangs<T: Send + 'static>(
     tokio::join!(failed(), failed(), failed(), late(), failed(), late(), failed(), late());
     assert_eq!(lookups() - before, 1, "8 callers share one lookup, and so one deadline");
     world.faults.set(Mood::Well);
-    assert!(ask().await.is_ok(), "a failure is not remembered");
+    assert!(ask().await.is_ok(), "a failure is not cached");
 }
 
 #[tokio::test]
-async fn all_who_wait_for_one_answer_get_its_failure_within_one_deadline() {
+async fn concurrent_callers_share_one_failure_within_one_deadline() {
     let world = World::new().await;
     let app = world.app().await;
     let flow = world.flow(&app).await.flow.flow_id;
@@ -66,7 +66,7 @@ async fn all_who_wait_for_one_answer_get_its_failure_within_one_deadline() {
     let lookups = || other.faults.key_lookups.load(Ordering::SeqCst);
     ask_while_it_hangs(&other, async || other.engine.app_by_key(app.api_keys[0].as_str()).await)
         .await;
-    assert_eq!(lookups(), 2, "once in vain for all, and once again");
+    assert_eq!(lookups(), 2, "one failed lookup for all callers, and one more");
     let (view, flow) = (other.view(&app).await, flow.to_string());
     ask_while_it_hangs(&other, async || other.engine.resolve(&view, &flow).await).await;
     let snapshot = async || other.engine.snapshot(&view, &version, Generation::LATEST).await;
@@ -84,7 +84,7 @@ async fn a_revoked_key_is_refused_at_once() {
 }
 
 #[tokio::test]
-async fn a_publish_is_in_force_at_once() {
+async fn a_publish_takes_effect_at_once() {
     let world = World::new().await;
     let app = world.app().await;
     let flow = world.flow(&app).await.flow.flow_id;
@@ -103,7 +103,7 @@ async fn a_publish_is_in_force_at_once() {
 }
 
 #[tokio::test]
-async fn a_publish_by_another_process_is_in_force_within_a_second() {
+async fn a_publish_by_another_process_takes_effect_within_a_second() {
     let world = World::new().await;
     let app = world.app().await;
     let flow = world.flow(&app).await.flow.flow_id;
@@ -118,7 +118,7 @@ async fn a_publish_by_another_process_is_in_force_within_a_second() {
 }
 
 #[tokio::test]
-async fn a_response_judged_on_what_another_process_has_changed_is_judged_anew() {
+async fn a_response_judged_on_an_outdated_version_is_judged_again() {
     let world = World::new().await;
     let app = world.app().await;
     let flow = world.flow(&app).await.flow.flow_id;
@@ -127,14 +127,14 @@ async fn a_response_judged_on_what_another_process_has_changed_is_judged_anew() 
     let view = other.view(&app).await;
     accepted(other.submit(&view, &submission(version)).await);
     world.engine.retire(&world.actor, version).await.unwrap();
-    // The feed is read five times a second; this comes sooner.
+    // The feed is read five times a second; this happens sooner.
     let receipt = other.submit(&view, &submission(version)).await;
     assert_eq!(code(&receipt), "flow_version_not_found");
     assert_eq!(world.stored(flow).await.len(), 1);
 }
 
 #[tokio::test]
-async fn a_retired_version_is_neither_served_nor_accepting() {
+async fn a_retired_version_is_neither_served_nor_accepts_responses() {
     let world = World::new().await;
     let app = world.app().await;
     let flow = world.flow(&app).await.flow.flow_id;
@@ -174,8 +174,8 @@ async fn a_resolve_changes_at_the_edges_of_the_live_window() {
     }
 }
 
-/// Two processes on one database: one publishes without grace, both take submissions to whatever
-/// they last saw. Whatever was stored must have been legal at the instant it bears.
+/// Two processes on one database: one publishes without grace, both accept submissions to the
+/// version that they last saw. Every stored response must have been allowed at its time.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn publish_against_submit_stores_only_what_an_offline_replay_allows() {
     let folder = World::new().await;
@@ -202,7 +202,7 @@ async fn publish_against_submit_stores_only_what_an_offline_replay_allows() {
     }
     let versions = world.engine.list_versions(&world.actor, flow, None, 1_000).await.unwrap();
     let rows = world.stored(flow).await;
-    assert!(rows.len() > 50, "only {} stored: nothing was tried", rows.len());
+    assert!(rows.len() > 50, "only {} stored: the test had no load", rows.len());
     for row in rows {
         let version =
             versions.iter().find(|version| version.flow_version_id == row.flow_version_id).unwrap();
@@ -211,10 +211,10 @@ async fn publish_against_submit_stores_only_what_an_offline_replay_allows() {
     }
 }
 
-/// Another process has the first version in memory, in its grace. A publish that ends that grace is
-/// seen through the change feed, and no row of the publish names the first version.
+/// Another process has the first version cached, in its grace window. A publish that ends the grace
+/// arrives through the change feed, and no row of the publish names the first version.
 #[tokio::test]
-async fn a_grace_that_a_publish_elsewhere_ends_is_not_accepted_here() {
+async fn a_grace_window_ended_by_another_process_ends_here() {
     let folder = World::new().await;
     let (world, other) = (folder.in_real_time().await, folder.in_real_time().await);
     let app = world.app().await;
@@ -228,24 +228,24 @@ async fn a_grace_that_a_publish_elsewhere_ends_is_not_accepted_here() {
     let patch = FlowPatch { grace_window_seconds, ..FlowPatch::default() };
     world.engine.update_flow(&world.actor, flow, &patch).await.unwrap();
     let third = world.publish(flow).await.flow_version_id;
-    // At once: even before the feed is read, the store refuses what was judged on an old entry.
+    // At once: even before the feed is read, the store refuses a response judged on an old entry.
     let Ok(Receipt::Refused(issues)) = other.submit(&there, &submission(first)).await else {
         panic!("not refused");
     };
     assert_eq!(issues[0].latest_flow_version_id, Some(third));
 }
 
-/// The page of a flow is asked for by its id alone, without a key that would lead to its app.
+/// A flow's page is requested by the flow's id alone, without a key that identifies its app.
 #[tokio::test]
-async fn a_page_that_was_shown_costs_the_database_nothing_and_a_change_is_seen_at_once() {
+async fn a_cached_page_needs_no_database_read_and_changes_take_effect_at_once() {
     let world = World::new().await;
     let app = world.app().await;
     let flow = world.flow(&app).await.flow.flow_id;
     let text = flow.to_string();
     assert_eq!(world.engine.hosted(&text).await.unwrap().unwrap_err(), NoFlow::NotPublished);
     let first = world.publish(flow).await.flow_version_id;
-    // The feed repeats this process's own changes, a moment later: after each the page is read once
-    // more.
+    // The feed repeats this process's own changes a moment later, and the page is read again after
+    // each.
     while {
         world.faults.set(Mood::Well);
         assert_eq!(world.engine.hosted(&text).await.unwrap().unwrap().current.id(), first);

@@ -1,6 +1,6 @@
-//! Respondents through the engine: consent decides who is known, and what is erased stays erased.
+//! Respondents through the engine: consent decides who is linked, and erased data stays erased.
 
-#![expect(clippy::unwrap_used, reason = "tests say what fails by failing")]
+#![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 mod support;
 
@@ -42,7 +42,7 @@ async fn known(world: &World, app: &AppDetail) -> Vec<Respondent> {
 }
 
 #[tokio::test]
-async fn whoever_admits_it_is_linked_and_nobody_else() {
+async fn only_admitted_responses_are_linked() {
     let (world, app, flow, version) = open().await;
     let view = world.view(&app).await;
     let mut only = submission(version);
@@ -69,7 +69,7 @@ async fn whoever_admits_it_is_linked_and_nobody_else() {
     assert_eq!(
         id.made_at(),
         day_of(first),
-        "an id that told the moment would lead to the response"
+        "an id that revealed the time would lead to the response"
     );
     assert_eq!(respondents[0].seen, Some((first, world.engine.now())));
     let found = world
@@ -102,7 +102,7 @@ async fn a_late_retry_does_not_bring_an_erased_respondent_back() {
         assert!(kept.iter().all(|row| row.digest == row.digest_of_content()));
         let again = accepted(world.submit_with_key(&view, &body, "k").await);
         assert_eq!((again.response_id, again.replayed), (first, true), "{answers:?}");
-        // Also once its version takes nothing any more.
+        // Also when its version no longer accepts responses.
         world.engine.retire(&world.actor, version).await.unwrap();
         let late = accepted(world.submit_with_key(&view, &body, "k").await);
         assert_eq!((late.response_id, late.replayed), (first, true), "{answers:?}");
@@ -120,7 +120,7 @@ async fn a_late_retry_does_not_bring_an_erased_respondent_back() {
 }
 
 #[tokio::test]
-async fn what_an_app_has_kept_long_enough_is_deleted_by_the_clock() {
+async fn expired_responses_are_deleted_by_the_clock() {
     let (world, app, flow, version) = open().await;
     let view = world.view(&app).await;
     let id = app.row.app_id;
@@ -130,19 +130,19 @@ async fn what_an_app_has_kept_long_enough_is_deleted_by_the_clock() {
         world.clock.advance_millis(DAY_MILLIS);
     }
     world.engine.upkeep().enforce_retention().await.unwrap();
-    assert_eq!(world.stored(flow).await.len(), 3, "for ever, unless an app says otherwise");
+    assert_eq!(world.stored(flow).await.len(), 3, "kept indefinitely by default");
     let patch = AppPatch { retention_days: Some(Some(2)), ..AppPatch::default() };
     world.engine.update_app(&world.actor, id, &patch).await.unwrap();
     let gone = world.engine.upkeep().enforce_retention().await.unwrap();
-    assert_eq!((gone.responses, gone.respondents), (1, 1), "older than two days, not as old");
+    assert_eq!((gone.responses, gone.respondents), (1, 1), "only those older than two days");
     world.clock.advance_millis(1);
     let gone = world.engine.upkeep().enforce_retention().await.unwrap();
     assert_eq!((gone.responses, gone.respondents), (1, 1));
     let gone = world.engine.upkeep().enforce_retention().await.unwrap();
-    assert_eq!((gone.responses, gone.respondents), (0, 0), "done twice is done once");
+    assert_eq!((gone.responses, gone.respondents), (0, 0), "a second run deletes nothing");
     let log = world.engine.list_audit(&world.actor, Some(id), None, 100).await.unwrap();
     let entries: Vec<_> = log.iter().filter(|it| it.action == "retention.enforced").collect();
-    assert_eq!(entries.len(), 2, "one for each look that removed something");
+    assert_eq!(entries.len(), 2, "one for each run that deleted something");
     let detail: Value = serde_json::from_str(&entries[0].detail).unwrap();
     assert_eq!((&detail["responses"], &detail["respondents"]), (&json!(1), &json!(1)), "{detail}");
     assert_eq!((entries[0].actor.as_str(), &entries[0].subject), ("retention", &id.to_string()));
@@ -151,14 +151,14 @@ async fn what_an_app_has_kept_long_enough_is_deleted_by_the_clock() {
     let metrics = world.engine.metrics().render();
     assert!(metrics.contains("sluice_expired_responses_total 2"), "{metrics}");
     assert!(metrics.contains("sluice_expired_respondents_total 2"), "{metrics}");
-    // Its time is over, so the key is free: this is a new response.
+    // The response expired, so its key is free: this is a new response.
     let view = world.view(&app).await;
     let body = admitted(version, user("u-0"));
     assert!(!accepted(world.submit_with_key(&view, &body, "k-0").await).replayed);
 }
 
 #[tokio::test]
-async fn an_app_that_cannot_be_expired_does_not_keep_the_others_waiting() {
+async fn a_failure_in_one_app_does_not_stop_retention_in_others() {
     let (world, first, _, _) = open().await;
     let second = world.app().await;
     let flow = world.flow(&second).await.flow.flow_id;
@@ -177,7 +177,7 @@ async fn an_app_that_cannot_be_expired_does_not_keep_the_others_waiting() {
     assert_eq!(world.engine.upkeep().enforce_retention().await.unwrap().failed, 0);
 }
 
-/// Somebody invited, who answered through the link and said no name.
+/// An invitee who answered through the link without giving a name.
 async fn invited(
     world: &World,
     app: &AppDetail,
@@ -195,7 +195,7 @@ async fn invited(
 }
 
 #[tokio::test]
-async fn an_export_has_the_invitations_and_what_was_given_through_them() {
+async fn an_export_has_the_invitations_and_their_responses() {
     let (world, app, flow, version) = open().await;
     let view = world.view(&app).await;
     accepted(world.submit(&view, &admitted(version, user("u-1"))).await);
@@ -214,7 +214,7 @@ async fn an_export_has_the_invitations_and_what_was_given_through_them() {
 }
 
 #[tokio::test]
-async fn somebody_who_was_only_invited_can_be_exported_and_erased() {
+async fn an_invitee_without_a_profile_can_be_exported_and_erased() {
     let (world, app, flow, version) = open().await;
     let id = app.row.app_id;
     let invitee = Invitee { user_id: None, email: Some("Ann@mail.example".to_owned()) };
@@ -241,7 +241,7 @@ async fn somebody_who_was_only_invited_can_be_exported_and_erased() {
 }
 
 #[tokio::test]
-async fn an_erasure_that_is_cut_short_is_finished_in_the_background_and_links_nothing_more() {
+async fn an_interrupted_erasure_finishes_in_the_background_and_links_no_new_responses() {
     let (world, app, flow, version) = open().await;
     let view = world.view(&app).await;
     for _ in 0..120 {
@@ -254,13 +254,13 @@ async fn an_erasure_that_is_cut_short_is_finished_in_the_background_and_links_no
         .await
         .unwrap();
     assert!(erased.responses < 120, "one part does not take everything: {erased:?}");
-    // The background has begun to finish it, and may be done.
+    // The background task has started to finish it, and may be done.
     assert!(erased.remaining.is_none_or(|left| left < 120), "{erased:?}");
     accepted(world.submit(&view, &admitted(version, user("u-1"))).await);
     engine.upkeep().finish_erasures().await.unwrap();
     let left = known(&world, &app).await;
     assert_eq!(left.len(), 1);
-    assert_ne!(left[0].row.respondent_id, id, "who answers during an erasure is somebody new");
+    assert_ne!(left[0].row.respondent_id, id, "a new response creates a new respondent");
     assert_eq!(world.stored(flow).await.len(), 1);
     let again = engine.erase_respondent(&world.actor, id, Answers::Delete).await;
     assert!(matches!(again, Err(AdminError::NotFound(Missing::Respondent))), "{again:?}");
@@ -268,5 +268,5 @@ async fn an_erasure_that_is_cut_short_is_finished_in_the_background_and_links_no
     let log = engine.list_audit(&world.actor, app, None, 100).await.unwrap();
     let erasures: Vec<_> = log.iter().filter(|it| it.action == "respondent.erased").collect();
     assert_eq!(erasures.len(), 1, "{erasures:?}");
-    assert_eq!(erasures[0].actor, "test", "the one who asked is on record");
+    assert_eq!(erasures[0].actor, "test", "the audit log names the requesting actor");
 }

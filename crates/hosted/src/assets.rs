@@ -1,8 +1,8 @@
-//! The style and the script of the page, made small, hashed and compressed once.
+//! The page's style sheet and script, minified, hashed and compressed once.
 //!
-//! The style stands in the page itself, allowed there by its hash; the script is one file whose
-//! name is its hash, so that it may be kept for ever. There is no build step: both are joined from
-//! their sources at start, without comments and indentation.
+//! The style is inlined in the page and allowed by its hash; the script is one file named by its
+//! hash, so that it can be cached permanently. There is no build step: both are joined from their
+//! sources at start, without comments and indentation.
 
 use std::sync::LazyLock;
 
@@ -11,10 +11,10 @@ use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
 use sluice_engine::EncodedBody;
 
-/// How much of a hash names a file, in hexadecimal digits.
+/// The number of hexadecimal digits of a hash that name a file.
 const NAME_DIGITS: usize = 16;
 
-/// In this order: each part uses what stands before it.
+/// In this order: each part uses the parts before it.
 const SCRIPT_PARTS: [&str; 9] = [
     include_str!("assets/script/logic.js"),
     include_str!("assets/script/fields.js"),
@@ -30,7 +30,7 @@ const SCRIPT_PARTS: [&str; 9] = [
 pub(super) static STYLE: LazyLock<String> =
     LazyLock::new(|| small_style(include_str!("assets/style.css")));
 
-/// The hash of [`STYLE`], as a policy names it.
+/// The hash of [`STYLE`], in the form that a content security policy uses.
 pub(super) static STYLE_HASH: LazyLock<String> = LazyLock::new(|| policy_hash(&STYLE));
 
 pub(super) static SCRIPT: LazyLock<Script> = LazyLock::new(|| {
@@ -39,26 +39,26 @@ pub(super) static SCRIPT: LazyLock<Script> = LazyLock::new(|| {
     Script { name, served: EncodedBody::new(text.into_bytes()) }
 });
 
-/// The script, ready to be sent.
+/// The script, ready to send.
 pub(super) struct Script {
     pub(super) name: String,
     pub(super) served: EncodedBody,
 }
 
-/// The beginning of a hash, as a part of a file's name.
+/// The beginning of a hash, used in a file name.
 pub(super) fn name_of(bytes: &[u8]) -> String {
     let hash = Sha256::digest(bytes);
     let digits: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
     digits[..NAME_DIGITS].to_owned()
 }
 
-/// The hash of a style that stands in the page, in the form of a policy.
+/// The hash of an inline style, in the form that a content security policy uses.
 pub(super) fn policy_hash(text: &str) -> String {
     format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text.as_bytes())))
 }
 
-/// A script without its lines of comment and its indentation. No text of ours goes over the end of
-/// a line, and no line of code starts as a comment does.
+/// A script without comment lines and indentation. No string in our scripts spans lines, and no
+/// line of code starts like a comment.
 fn small_script(source: &str) -> String {
     let is_comment = |line: &str| {
         line.starts_with("//")
@@ -71,7 +71,7 @@ fn small_script(source: &str) -> String {
     lines.flat_map(|line| [line, "\n"]).collect()
 }
 
-/// A style sheet without comments and with white space only where it parts words.
+/// A style sheet without comments, and with white space only where it separates words.
 fn small_style(source: &str) -> String {
     let mut plain = String::with_capacity(source.len());
     for (index, part) in source.split("/*").enumerate() {
@@ -97,13 +97,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn comments_and_indentation_are_left_out_of_the_script() {
+    fn comments_and_indentation_are_removed_from_the_script() {
         let source = "// one\n/** two */\nlet a = 1;\n\n  /*\n   * three\n   */\n  f(a); // four\n";
         assert_eq!(small_script(source), "let a = 1;\nf(a); // four\n");
     }
 
     #[test]
-    fn comments_and_white_space_are_left_out_of_the_style() {
+    fn comments_and_white_space_are_removed_from_the_style() {
         let source = "/* a */\n:root { --a: 1px 2px;\n  color: red; }\n@media (x) {\n  a b > c, d { e: f; }\n}\n";
         assert_eq!(
             small_style(source),

@@ -1,8 +1,8 @@
-//! The fields of a form as they were sent, and the answers that they make.
+//! The fields of a sent form, and the answers made from them.
 //!
-//! Fields are kept as they came, so that a form can be shown again exactly as it was filled in;
-//! answers are made of them by the types of the questions. Names have at most three parts:
-//! `answers.ID`, `other.ID`, `matrix.ID.ROW`, `rank.ID.OPTION`; ids have no dot.
+//! Fields are kept as sent, so that a form can be shown again exactly as it was filled in; the
+//! types of the questions decide how they become answers. Names have at most three parts:
+//! `answers.ID`, `other.ID`, `matrix.ID.ROW`, `rank.ID.OPTION`; ids contain no dot.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -15,15 +15,15 @@ use sluice_flow::question::{Input, Question};
 use sluice_flow::submission::{TextMap, Texts};
 use sluice_http::query;
 
-/// Fields that are read of one form; a form with more than this is not one of ours.
+/// The most fields read from one form; our forms never have more.
 const FIELDS_MAX: usize = 20_000;
 
-/// Languages that write a decimal comma, in which `12,5` is a number.
+/// Languages with a decimal comma, in which `12,5` is a number.
 const DECIMAL_COMMA: [&str; 16] = [
     "cs", "da", "de", "el", "es", "fi", "fr", "it", "nb", "nl", "pl", "pt", "ru", "sv", "tr", "uk",
 ];
 
-/// Where a button leads.
+/// What a button does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Go {
     Next,
@@ -31,22 +31,22 @@ pub(super) enum Go {
     Send,
 }
 
-/// The fields of a form, in their order; those that are empty are left out.
+/// The non-empty fields of a form, in order.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Form {
     fields: Vec<(String, String)>,
-    /// Their places by name, and by question: a form may have thousands, and each is asked for by
-    /// name.
+    /// Field indexes by name, and by question: a form may have thousands of fields, and each is
+    /// looked up by name.
     by_name: HashMap<String, Vec<usize>>,
     by_question: HashMap<String, Vec<usize>>,
 }
 
 impl Form {
     pub(super) fn parse(body: &str) -> Self {
-        // An empty step is the end; any other empty field is as good as none.
+        // An empty step is the end; any other empty field is dropped.
         let named = query::pairs(body).filter(|(name, value)| !value.is_empty() || name == "step");
-        // Browsers end lines with two characters, scripts with one; an answer is the same either
-        // way. A NUL is nothing that anybody types.
+        // Browsers end lines with CRLF, scripts with LF; the answer must be the same. Nobody types
+        // a NUL, so it is removed.
         let owned = |(name, value): (Cow<'_, str>, Cow<'_, str>)| {
             (name.into_owned(), value.replace("\r\n", "\n").replace('\0', ""))
         };
@@ -64,13 +64,13 @@ impl Form {
         Self { fields, by_name, by_question }
     }
 
-    /// The values of a field, in their order.
+    /// The values of a field, in order.
     fn all(&self, name: &str) -> impl DoubleEndedIterator<Item = &str> {
         let places = self.by_name.get(name).map(Vec::as_slice).unwrap_or_default();
         places.iter().map(|&at| self.fields[at].1.as_str())
     }
 
-    /// The value of a field; of several the last.
+    /// The last value of a field.
     pub(super) fn get(&self, name: &str) -> Option<&str> {
         self.all(name).next_back()
     }
@@ -102,14 +102,14 @@ impl Form {
         places.iter().map(|&at| &self.fields[at])
     }
 
-    /// The form without the fields of questions that do not pass.
+    /// The form without the fields of questions for which `passes` is false.
     #[must_use]
     pub(super) fn keeping(&self, passes: impl Fn(&str) -> bool) -> Self {
         let is_kept = |(name, _): &&(String, String)| question_of(name).is_none_or(&passes);
         Self::of(self.fields.iter().filter(is_kept).cloned().collect())
     }
 
-    /// The answers that the fields make, by the questions of a definition.
+    /// The answers made from the fields, for the questions of a definition.
     pub(super) fn answers<'f>(&'f self, definition: &'f Definition, language: &str) -> TextMap<'f> {
         let answered = definition.questions().iter().filter_map(|question| {
             let answer = self.answer(question, language)?;
@@ -146,8 +146,8 @@ impl Form {
         }
     }
 
-    /// The options chosen, one's own answer among them. What was written beside it counts
-    /// only while it is chosen: its field is sent all the same.
+    /// The chosen options, including the free-text answer. Its text counts only while "other" is
+    /// chosen, although the field is always sent.
     fn chosen<'f>(&'f self, id: &str, field: &str) -> Vec<Cow<'f, str>> {
         let own = self.get(&format!("other.{id}")).map_or("", str::trim);
         let option = |value| match value {
@@ -157,8 +157,8 @@ impl Form {
         self.all(field).map(option).collect()
     }
 
-    /// The options in the order of their positions. Two at one position are none at all, so that
-    /// the ranking is found to be incomplete.
+    /// The options in the order of their positions. Options that share a position are dropped, so
+    /// that the ranking is reported as incomplete.
     fn ranked<'f>(&self, id: &str, options: &[Choice]) -> Vec<Cow<'f, str>> {
         let position = |option: &Choice| -> Option<usize> {
             self.get(&format!("rank.{id}.{}", option.id))?.parse().ok()
@@ -172,7 +172,7 @@ impl Form {
         let unique = placed.iter().filter(|(position, _)| alone(position));
         let ranked: Vec<Cow<'f, str>> =
             unique.map(|(_, option)| Cow::Owned((*option).to_owned())).collect();
-        // All at one position: something was said, though nothing that could be an order.
+        // All options share one position: something was answered, but it is not an order.
         match (ranked.is_empty(), placed.first()) {
             (true, Some((_, option))) => vec![Cow::Owned((*option).to_owned())],
             _ => ranked,
@@ -192,8 +192,8 @@ fn question_of(name: &str) -> Option<&str> {
     matches!(kind, "answers" | "other" | "matrix" | "rank").then_some(id)
 }
 
-/// A number as the contract has it, where it was written as people of that language do: digits of
-/// their own script, a decimal comma.
+/// Converts a number to the canonical form from the notation of the language: native digits, a
+/// decimal comma.
 fn plain_number<'t>(text: &'t str, language: &str) -> Cow<'t, str> {
     let commas = DECIMAL_COMMA.contains(&locale::language(language)) && !text.contains('.');
     let plain = |letter: char| match letter {
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_make_answers_by_the_types_of_their_questions() {
+    fn fields_become_answers_by_the_types_of_their_questions() {
         check("", "en", json!({}));
         check(
             "answers.line=+a+&answers.text=+b%0D%0Ac+",
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ranking_is_an_order_only_where_every_position_is_one_options() {
+    fn a_ranking_is_an_order_only_if_no_two_options_share_a_position() {
         check(
             "rank.order.a=2&rank.order.b=1&rank.order.c=3",
             "en",
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_is_read_as_people_of_the_language_write_it() {
+    fn a_number_is_read_in_the_notation_of_the_language() {
         for (language, written, number) in [
             ("en", "12.5", "12.5"),
             ("en", "1,000", "1,000"),
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_of_questions_are_told_from_those_of_the_page() {
+    fn fields_of_questions_are_separate_from_those_of_the_page() {
         let form =
             Form::parse("answers.a=1&other.a=2&rank.b.x=1&key=k&analytics=admitted&version=v.w");
         assert_eq!(form.of_question("a").count(), 2);

@@ -1,11 +1,12 @@
-//! Hosted flows: `/f/{flowId}`, a page that respondents answer a flow on, with or without a script.
+//! Hosted flows: `/f/{flowId}`, a page where respondents answer a flow, with or without JavaScript.
 //!
 //! A page is one form of one version. GET shows it and writes nothing, since mail scanners follow
-//! links; POST takes a step of it or all of it. Reading order: [`visit`] (who comes, to which
-//! flow), [`view`] and [`question`] (the form), [`form`] and [`steps`] (what was sent, and what
-//! comes next), [`post`] (what becomes of it), [`states`] (everything but the form), [`page`] (the
-//! frame and the policy around all of it). Deliberately absent: cookies, a session, any other
-//! origin, and a second format for the script: it sends the same form and gets the same page.
+//! links; POST handles one step or submits the form. Reading order: [`visit`] (the request and its
+//! flow), [`view`] and [`question`] (the form), [`form`] and [`steps`] (the fields that were sent,
+//! and the next step), [`post`] (handling a sent form), [`states`] (every page except the form),
+//! [`page`] (the frame and the policy around all of it). Deliberately absent: cookies, a session,
+//! any other origin, and a second format for the script: it sends the same form and gets the same
+//! page.
 
 mod assets;
 mod form;
@@ -50,19 +51,19 @@ use self::view::{Extent, View};
 use self::visit::{Barred, Visit, store_down};
 use self::words::Words;
 
-/// The templates of the routes.
+/// The route templates.
 const PAGE: &str = "/f/{flowId}";
 const DONE: &str = "/f/{flowId}/done";
 const OPENED: &str = "/f/{flowId}/opened";
 const LOGO: &str = "/f/{flowId}/{file}";
 const SCRIPT_FILE: &str = "/f/assets/{file}";
 
-/// What an operator can set of hosted pages.
+/// Operator settings for hosted pages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostedOptions {
-    /// Forms sent from one address within a minute; 0 is without limit.
+    /// Forms sent from one address per minute; 0 means no limit.
     pub sends_per_minute: u32,
-    /// Proxies whose word counts for where a request came from.
+    /// Trusted proxies, whose `X-Forwarded-For` is used.
     pub trusted_proxies: Vec<Network>,
 }
 
@@ -72,10 +73,10 @@ impl Default for HostedOptions {
     }
 }
 
-/// A byte that is not plain ASCII is sent as `%XX`.
+/// A non-ASCII byte is sent as `%XX`.
 const FORM_BYTES_PER_BYTE: usize = 3;
 
-/// What the pages need: the engine, limits, and who has sent how much.
+/// The state of the pages: the engine, limits, and rate limits by sender.
 pub struct Hosted {
     engine: Arc<Engine>,
     limits: Limits,
@@ -101,7 +102,8 @@ impl Hosted {
         Self { engine, limits, senders, proxies: Proxies(options.trusted_proxies), addresses }
     }
 
-    /// A form may be as much larger than a submission of the same answers as its encoding makes it.
+    /// URL encoding makes a form larger than a submission of the same answers, so its limit is
+    /// larger.
     fn form_limits(&self) -> Limits {
         let body_bytes_max = self.limits.body_bytes_max.saturating_mul(FORM_BYTES_PER_BYTE);
         Limits { body_bytes_max, ..self.limits }
@@ -120,7 +122,7 @@ pub fn router(hosted: Arc<Hosted>) -> Router {
         .with_state(hosted)
 }
 
-/// The page of a failure that is ours, whatever was asked for.
+/// The page for a server error, on any route.
 pub fn failed(_: Failure) -> Response {
     let (words, parameters, request) = (Words::of("en"), Parameters::default(), HeaderMap::new());
     let language = words.language;
@@ -185,7 +187,7 @@ async fn answer(State(hosted): State<Arc<Hosted>>, request: Request) -> Response
     post::answer(&hosted, head, body, peer).await
 }
 
-/// The ending, where the browser is led after storing, so that loading it again sends nothing.
+/// The ending. The browser is redirected here after storing, so that a reload sends nothing.
 async fn done(State(hosted): State<Arc<Hosted>>, request: Request) -> Response {
     let head = head_of(request);
     let query = head.uri.query().unwrap_or_default().to_owned();
@@ -193,7 +195,7 @@ async fn done(State(hosted): State<Arc<Hosted>>, request: Request) -> Response {
     let visit = match Visit::of(&hosted.engine, head).await {
         Ok(visit) => visit,
         Err(Barred::Page(response)) => return response,
-        // It is true all the same, and says nothing of the flow.
+        // The message is true in any case, and reveals nothing of the flow.
         Err(Barred::Token(visit, _)) => {
             return visit.bare_frame().stored(None, Done { linked, ..Done::default() });
         }
@@ -212,8 +214,8 @@ async fn done(State(hosted): State<Arc<Hosted>>, request: Request) -> Response {
     frame.stored(wording.as_ref(), Done { version, linked, ..Done::default() })
 }
 
-/// Notes that an invitation was opened, at the script's word. Whether there is such an invitation
-/// is not told.
+/// Records that an invitation was opened, as reported by the script. The reply does not reveal
+/// whether the invitation exists.
 async fn opened(State(hosted): State<Arc<Hosted>>, request: Request) -> Response {
     let (head, body) = request.into_parts();
     let visit = match Visit::of(&hosted.engine, head).await {
@@ -239,8 +241,7 @@ async fn script(request: Request) -> Response {
     reply::file("text/javascript; charset=utf-8", &SCRIPT.served, &head.headers)
 }
 
-/// The picture of the app. It is the app's, not the flow's, and a browser asks for it without a
-/// token.
+/// The app's logo. It belongs to the app, not the flow, and browsers request it without a token.
 async fn logo(State(hosted): State<Arc<Hosted>>, request: Request) -> Response {
     let head = head_of(request);
     let mut parts = head.uri.path().split('/').skip(2);
@@ -261,7 +262,7 @@ async fn logo(State(hosted): State<Arc<Hosted>>, request: Request) -> Response {
     }
 }
 
-/// Where the ending of a stored response is shown.
+/// The address of the ending of a stored response.
 fn done_address(visit: &Visit, version: FlowVersionId, linked: bool) -> String {
     let mut address = format!("/f/{}/done?version={version}", visit.flow.flow_id);
     address.push_str(if linked { "&linked=1" } else { "&linked=0" });
@@ -275,7 +276,7 @@ fn done_address(visit: &Visit, version: FlowVersionId, linked: bool) -> String {
     address
 }
 
-/// Where the script tells that an invitation was opened.
+/// The address where the script reports that an invitation was opened.
 fn opened_address(visit: &Visit) -> Option<String> {
     let assignment = visit.parameters.assignment.as_deref()?;
     let assignment =

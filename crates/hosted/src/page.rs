@@ -1,9 +1,9 @@
-//! The frame around every page: the head, the brand, the data for the script, and the policy of the
-//! page.
+//! The frame around every page: the head, the branding, the data for the script, and the content
+//! security policy.
 //!
-//! Nothing comes from elsewhere: the style stands in the page, the script and the logo come from
-//! the same origin, and the policy allows nothing else. Texts are put in by a template that escapes
-//! them; nothing here is markup that somebody else wrote.
+//! Nothing is loaded from other origins: the style is inlined, the script and the logo come from
+//! the same origin, and the policy allows nothing else. The template escapes all texts; the page
+//! contains no markup from authors or respondents.
 
 use axum::response::Response;
 use http::HeaderMap;
@@ -20,29 +20,29 @@ use super::parameters::Parameters;
 use super::reply::{self, Kind};
 use super::words::Words;
 
-/// What a page is made in: for whom, of which flow, in which language.
+/// The context of a page: reader, flow and language.
 #[derive(Clone, Copy)]
 pub(super) struct Frame<'f> {
     pub(super) words: &'static Words,
-    /// The language of the page, in BCP 47.
+    /// The language of the page, as a BCP 47 tag.
     pub(super) language: &'f str,
     pub(super) parameters: &'f Parameters,
     pub(super) request: &'f HeaderMap,
     pub(super) flow: Option<&'f HostedFlow>,
-    /// Where the page is an author's look at what is not published.
+    /// Set if the page is an author's preview.
     pub(super) preview: Option<&'f Previewed>,
 }
 
-/// An author's look at a page beforehand: shown in the console, and nothing of it is stored.
+/// A preview for an author: shown in the console, and nothing is stored.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Previewed {
-    /// Where the form is sent, in place of the public address.
+    /// Where the form is sent instead of the public address.
     pub(super) address: String,
-    /// The question that is shown first, whether or not the answers lead to it.
+    /// The question that is shown first, even if the answers do not lead to it.
     pub(super) question: String,
 }
 
-/// What `<main>` says to the script.
+/// The data attributes of `<main>`, which the script reads.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Facts<'f> {
     pub(super) state: &'static str,
@@ -52,7 +52,7 @@ pub(super) struct Facts<'f> {
     pub(super) response: Option<ResponseId>,
     pub(super) redirect: Option<&'f str>,
     pub(super) done: Option<&'f str>,
-    /// Where the form may lead after it was sent.
+    /// The redirect URL after the form is sent, if any.
     pub(super) leads_to: Option<&'f str>,
     pub(super) opened: Option<&'f str>,
 }
@@ -76,7 +76,7 @@ impl Frame<'_> {
                     meta name="color-scheme" content="light dark";
                     meta name="robots" content="noindex";
                     title { (title) }
-                    // Else browsers ask for one of their own accord.
+                    // Without this, browsers request `/favicon.ico`.
                     link rel="icon" href=(self.logo().unwrap_or_else(|| "data:,".to_owned()));
                     style { (PreEscaped(STYLE.as_str())) }
                     @if let Some(accent) = &accent { style { (PreEscaped(accent)) } }
@@ -90,7 +90,7 @@ impl Frame<'_> {
     }
 
     fn main(&self, facts: &Facts<'_>, content: Markup) -> Markup {
-        // Only pages of our own may frame a preview; the policy says so.
+        // Only our own pages may frame a preview; the policy enforces it.
         let origins = self.flow.filter(|_| self.preview.is_none());
         let origins = origins.map(|flow| origins_json(&flow.app().allowed_origins));
         html! {
@@ -120,7 +120,8 @@ impl Frame<'_> {
         }
     }
 
-    /// Where the app's logo is; its hash is in the name, so that it may be kept for ever.
+    /// The address of the app's logo; its hash is in the name, so that it can be cached
+    /// permanently.
     fn logo(&self) -> Option<String> {
         let flow = self.flow?;
         let logo = flow.look().logo.as_ref()?;
@@ -141,8 +142,9 @@ impl Frame<'_> {
         if locale::is_right_to_left(self.language) { "rtl" } else { "ltr" }
     }
 
-    /// What the browser lets this page do: nothing but what it is made of. A redirect after the
-    /// form counts as its action in some browsers, so the place where the flow leads to is named.
+    /// The content security policy: only what the page consists of. In some browsers `form-action`
+    /// also applies to a redirect after the form, so it includes the origin that the flow redirects
+    /// to.
     fn policy(&self, accent: Option<&str>, leads_to: Option<&str>) -> String {
         let mut policy = format!("default-src 'none'; style-src {}", *STYLE_HASH);
         if let Some(accent) = accent {
@@ -175,7 +177,7 @@ fn texts(origins: &AllowedOrigins) -> Vec<&str> {
     origins.entries().iter().map(AllowedOrigin::as_str).collect()
 }
 
-/// A time that the script writes anew in the reader's own zone.
+/// A time that the script rewrites in the reader's time zone.
 pub(super) fn time(at: Timestamp) -> Markup {
     let text = at.to_string();
     // 2026-11-15T02:00:00.000Z

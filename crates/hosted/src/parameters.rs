@@ -1,10 +1,9 @@
-//! What the address of a page says: who comes, from where, with which tags.
+//! The query parameters of a page: who answers, from where, with which tags.
 //!
 //! The name of a parameter is the path of the field in a submission (`metadata.tags.plan`, short
-//! `tags.plan`), and so the rules are those of a submission, asked of the very code that has them.
-//! A parameter that breaks one is left out and named to the reader; it never costs an answer. Names
-//! that mean nothing here are ignored, since links are decorated on their way. Deliberately absent:
-//! a way to `answers`.
+//! `tags.plan`), and the submission code checks the values, so the rules are the same. An invalid
+//! parameter is ignored and named to the reader; it never causes a lost answer. Unknown names are
+//! ignored, since other tools add parameters to links. Deliberately absent: setting `answers`.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -16,18 +15,18 @@ use sluice_flow::submission::{
 };
 use sluice_http::query;
 
-/// How often what is left is checked again: each time something is left out.
+/// How often the rest is checked again after something was removed.
 const CHECKS_MAX: usize = 4;
 
-/// The parameters of a page's address, checked.
+/// The checked parameters of a page's address.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Parameters {
-    /// The query as it was sent, for the address of the form.
+    /// The query as sent, for the address of the form.
     pub(super) query: String,
     pub(super) embed: bool,
     pub(super) theme: Option<&'static str>,
     pub(super) assignment: Option<String>,
-    /// The names of those that could not be used.
+    /// The names of the parameters that could not be used.
     pub(super) refused: BTreeSet<String>,
     tags: Vec<(String, Vec<String>)>,
     identities: Vec<(String, String)>,
@@ -36,7 +35,7 @@ pub(super) struct Parameters {
 }
 
 const LOCALE: &str = "context.locale";
-/// The fields of `context` that an address may fill.
+/// The fields of `context` that an address can set.
 const CONTEXT: [&str; 5] = [
     LOCALE,
     "context.page.path",
@@ -46,7 +45,7 @@ const CONTEXT: [&str; 5] = [
 ];
 
 impl Parameters {
-    /// Reads a query. Identities count only where the app does not verify them.
+    /// Reads a query. Identities are used only if the app does not verify identities.
     pub(super) fn read(query: Option<&str>, takes_identities: bool) -> Self {
         let mut read = Self { query: query.unwrap_or_default().to_owned(), ..Self::default() };
         for (name, value) in query::pairs(query.unwrap_or_default()) {
@@ -56,7 +55,7 @@ impl Parameters {
             let Err(paths) = read.checked() else { return read };
             read.leave_out(&paths);
         }
-        // What still breaks a rule goes as a whole.
+        // If something is still invalid, drop all of these.
         read.tags.clear();
         read.identities.clear();
         read.assignment = None;
@@ -103,19 +102,19 @@ impl Parameters {
         self.refused.insert(name.to_owned());
     }
 
-    /// The languages that the reader wants, the most wanted first: the address's, then the
+    /// The languages that the reader wants, in order of preference: the address's, then the
     /// browser's.
     pub(super) fn languages(&self, accepted: Option<&str>) -> Vec<String> {
         let own = self.context[0].as_deref().and_then(locale::repaired);
         own.into_iter().chain(accepted_languages(accepted.unwrap_or_default())).collect()
     }
 
-    /// Whether they say who it is that answers: by an identity, or by a personal link.
+    /// Whether they identify the respondent: by an identity, or by a personal link.
     pub(super) fn names_somebody(&self) -> bool {
         !self.identities.is_empty() || self.assignment.is_some()
     }
 
-    /// Fills these into a submission; what is there already gives way.
+    /// Fills these into a submission, replacing existing values.
     pub(super) fn fill<'s>(&'s self, submission: &mut Submission<'s>) {
         let texts = |values: &'s [String]| match values {
             [one] => Texts::One(one.into()),
@@ -141,7 +140,7 @@ impl Parameters {
         *page = Some(filled);
     }
 
-    /// Asks the rules of a submission; gives the paths of what breaks one.
+    /// Checks the parameters with the rules of a submission; returns the paths of invalid fields.
     fn checked(&self) -> Result<(), Vec<Vec<Step>>> {
         let mut probe = empty();
         self.fill(&mut probe);
@@ -177,7 +176,7 @@ impl Parameters {
     }
 }
 
-/// A submission of nothing, for the parameters to fill.
+/// An empty submission, for the parameters to fill.
 fn empty() -> Submission<'static> {
     Submission {
         flow_version_id: Cow::Borrowed(""),
@@ -198,8 +197,7 @@ fn key(step: &Step) -> Option<&str> {
     }
 }
 
-/// The tags of an `Accept-Language` header by their weight; those of the same weight in their
-/// order.
+/// The tags of an `Accept-Language` header by weight; equal weights keep their order.
 fn accepted_languages(header: &str) -> Vec<String> {
     let mut weighed: Vec<(f32, String)> = header
         .split(',')
@@ -224,7 +222,7 @@ mod tests {
 
     use super::*;
 
-    /// What a query fills in, and which of its parameters are refused.
+    /// Checks what a query sets, and which of its parameters are refused.
     #[track_caller]
     fn check(query: &str, filled: Value, refused: &[&str]) {
         let parameters = Parameters::read(Some(query), true);
@@ -275,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_breaks_a_rule_is_left_out_and_named() {
+    fn an_invalid_parameter_is_ignored_and_named() {
         let long = "x".repeat(501);
         check(
             &format!("tags.a={long}&tags.b=1&tags.=2"),
@@ -304,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn only_so_many_tags_are_taken() {
+    fn tags_beyond_the_maximum_are_refused() {
         let query: String = (0..60).map(|n| format!("tags.t{n:02}=1&")).collect();
         let parameters = Parameters::read(Some(&query), true);
         assert_eq!(parameters.tags.len(), TAGS_MAX);
@@ -312,13 +310,13 @@ mod tests {
     }
 
     #[test]
-    fn identities_count_only_where_they_are_not_verified() {
+    fn identities_are_used_only_if_the_app_does_not_verify_them() {
         let parameters = Parameters::read(Some("identities.userId=7"), false);
         assert!(!parameters.names_somebody() && parameters.refused.is_empty());
     }
 
     #[test]
-    fn languages_come_by_their_weight_after_that_of_the_address() {
+    fn languages_are_sorted_by_weight_after_the_one_in_the_address() {
         for (query, header, languages) in [
             ("", "de, en;q=0.8, fr;q=0.9", vec!["de", "fr", "en"]),
             ("context.locale=ar", "de", vec!["ar", "de"]),

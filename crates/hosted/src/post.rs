@@ -1,8 +1,8 @@
-//! A form that was sent: a step on, a step back, or all of it.
+//! A form that was sent: next step, previous step, or submit.
 //!
-//! What is sent goes the road of every submission (`engine::intake`); here fields become a
-//! submission, and what it came to becomes a page. Nothing that a respondent wrote is lost on the
-//! way: whatever is wrong, the form is shown again as it was filled in.
+//! A submitted form takes the same path as every submission (`engine::intake`); here fields become
+//! a submission, and its outcome becomes a page. No input is lost: if anything is wrong, the form
+//! is shown again as it was filled in.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -30,10 +30,10 @@ use super::view::{Extent, View};
 use super::visit::{Visit, store_down, text};
 use super::{Hosted, rules};
 
-/// A form that is sent sooner than this after it was made was not read by a person.
+/// A form sent sooner than this after it was created was not read by a person.
 const READ_MILLIS_MIN: i64 = 2_000;
 
-/// Takes a form that was sent.
+/// Handles a form that was sent.
 pub(super) async fn answer(
     hosted: &Hosted,
     head: Parts,
@@ -71,7 +71,7 @@ pub(super) async fn answer(
     }
 }
 
-/// Takes a form that an author sent from a preview: judged like any, and stored nowhere.
+/// Handles a form that an author sent from a preview: judged like any other, but not stored.
 pub(super) async fn preview(hosted: &Hosted, visit: &Visit, body: Body) -> Response {
     let form = match body::read(&visit.headers, body, &hosted.form_limits()).await {
         Ok(body) => Form::parse(&String::from_utf8_lossy(&body)),
@@ -87,7 +87,7 @@ pub(super) async fn preview(hosted: &Hosted, visit: &Visit, body: Body) -> Respo
     }
 }
 
-/// One form that was sent, and all that is needed to answer it.
+/// A form that was sent, and what is needed to answer it.
 struct Sent<'s> {
     hosted: &'s Hosted,
     visit: &'s Visit,
@@ -98,7 +98,7 @@ struct Sent<'s> {
     sender: Sender,
 }
 
-/// A form read by a version's questions.
+/// A form interpreted with the questions of a version.
 struct Reading<'r> {
     version: &'r HostedVersion,
     wording: Wording<'r>,
@@ -122,7 +122,7 @@ impl<'r> Reading<'r> {
         Step::named(self.definition(), &self.answers, self.form.get("step"))
     }
 
-    /// What is wrong, in words, by question.
+    /// The error messages, by question.
     fn errors(&self, issues: &[Issue]) -> BTreeMap<&'r str, String> {
         let words = super::words::Words::of(self.wording.locale());
         let mut errors = BTreeMap::new();
@@ -139,7 +139,7 @@ impl<'r> Reading<'r> {
 }
 
 impl Sent<'_> {
-    /// A step on or back.
+    /// Next or previous step.
     async fn step(&self, version: &HostedVersion, go: Go) -> Response {
         let Some(reading) = Reading::of(self.visit, version, self.form) else {
             return self.visit.bare_frame().missing();
@@ -160,7 +160,8 @@ impl Sent<'_> {
         self.shown(&reading, next, Kind::Shown, None, errors)
     }
 
-    /// Whoever goes on has opened their invitation; a page that was only fetched has not.
+    /// A respondent who continues has opened the invitation; fetching the page alone does not
+    /// count.
     async fn note_opened(&self) {
         if let Some(assignment) = &self.visit.parameters.assignment
             && self.visit.preview.is_none()
@@ -171,7 +172,7 @@ impl Sent<'_> {
         }
     }
 
-    /// All of it.
+    /// Submits the form.
     async fn send(&self, version: &HostedVersion) -> Response {
         let Some(reading) = Reading::of(self.visit, version, self.form) else {
             return self.visit.bare_frame().missing();
@@ -208,13 +209,14 @@ impl Sent<'_> {
                 again(Kind::Limited(limited.retry_after_seconds), notice.full)
             }
             Err(SubmitError::Malformed(reason)) => {
-                tracing::error!(reason, "a hosted form made no submission");
+                tracing::error!(reason, "a hosted form is not a valid submission");
                 self.visit.bare_frame().failed()
             }
         }
     }
 
-    /// All of it, for an author: what a respondent would be told, without anything being stored.
+    /// Judges the whole form for an author: the same result as for a respondent, but nothing is
+    /// stored.
     fn judge(&self, version: &HostedVersion) -> Response {
         let (Some(snapshot), Some(reading)) =
             (version.snapshot(), Reading::of(self.visit, version, self.form))
@@ -284,7 +286,7 @@ impl Sent<'_> {
             };
             return visit.frame(&reading.wording).stored(Some(&reading.wording), done);
         }
-        // In a frame most places would refuse to be shown; there the ending has a link.
+        // Most sites refuse to be framed, so an embedded page shows its ending with a link instead.
         let redirect = reading.definition().ending().redirect_url.as_deref();
         reply::see_other(redirect.filter(|_| !visit.parameters.embed).unwrap_or(&address))
     }
@@ -311,16 +313,15 @@ impl Sent<'_> {
             code => {
                 tracing::error!(
                     ?code,
-                    "a hosted form was refused for what its respondent cannot mend"
+                    "a hosted form was refused for a reason the respondent cannot fix"
                 );
                 frame.failed()
             }
         }
     }
 
-    /// The version takes no answers any more. Where another does, its form is shown with every
-    /// answer that still fits: of the same question, of the same type, and one that the new
-    /// question admits.
+    /// The version no longer accepts answers. If another one does, its form is shown with every
+    /// answer that still fits: the same question, the same type, and valid for the new question.
     fn moved_on(&self, before: Option<&HostedVersion>) -> Response {
         if let Some(response) = self.visit.unopened() {
             return response;

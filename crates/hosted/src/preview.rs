@@ -1,9 +1,9 @@
 //! The page of a flow before it is published, for its author: the same form, the same script, the
 //! same rules.
 //!
-//! The console asks for it by a trait that stands between the two ([`sluice_http::preview::Preview`]),
-//! since transports do not import one another. Who may see it was decided by the engine; what is
-//! sent from it is judged and forgotten.
+//! The console calls it through a trait in a crate that both use
+//! ([`sluice_http::preview::Preview`]), since transports do not import each other. The engine has
+//! already checked who may see it; forms sent from it are judged but not stored.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use super::steps::Step;
 use super::view::{Extent, View};
 use super::visit::Visit;
 
-/// The pages of flows that are not published.
+/// Renders the pages of unpublished flows.
 #[derive(Debug)]
 pub struct Previews(pub Arc<Hosted>);
 
@@ -48,7 +48,7 @@ impl Preview for Previews {
     }
 }
 
-/// The form, at the question that the author looks at.
+/// The form, at the question that the author has selected.
 fn shown(hosted: &Hosted, visit: &Visit) -> Response {
     let Some(definition) = Visit::definition(&visit.flow.current) else {
         return visit.bare_frame().missing();
@@ -67,7 +67,7 @@ fn shown(hosted: &Hosted, visit: &Visit) -> Response {
         form: &form,
         answers: &answers,
         step,
-        // With the first question alone outside of the template, the questions are in their order.
+        // With only the first question outside the template, the questions stay in order.
         extent: if step == first && !visit.is_scripted { Extent::First } else { Extent::All },
         key: hosted.engine.new_form_key(),
         referrer: None,

@@ -1,5 +1,5 @@
-//! Every status code of the hosted pages, and how a page goes out: compressed where the browser
-//! takes it, with the headers that keep it to itself.
+//! Every status code of the hosted pages, and how a page is sent: compressed if the browser accepts
+//! it, with the headers that isolate it.
 
 use std::io::Write as _;
 
@@ -17,32 +17,32 @@ use sluice_engine::EncodedBody;
 use sluice_http::negotiate;
 
 const PERMISSIONS_POLICY: HeaderName = HeaderName::from_static("permissions-policy");
-/// What no page of ours has a use for.
+/// Browser features that no page needs.
 const PERMISSIONS: &str = "camera=(), geolocation=(), microphone=(), payment=(), usb=()";
-/// A page is shown again as it was (the key in it is its own), but not to anybody else.
+/// The browser may show a page again with the same form key, but shared caches may not store it.
 const PAGE_FRESHNESS: &str = "private, no-cache";
-/// What has a hash in its name never changes.
+/// A file with a hash in its name never changes.
 const FOREVER: &str = "public, max-age=31536000, immutable";
-/// Quick, and nearly as small as it gets: the page is made for one reader.
+/// Fast, and nearly the best ratio: each page is rendered for one reader.
 const LEVEL: u32 = 6;
 
-/// What a page is, in HTTP.
+/// The kind of a page, which decides its status code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Shown,
-    /// Something in the form is to be looked at again.
+    /// The form has errors to correct.
     Unfinished,
     /// The caller has not proven who they are.
     Unproven,
     Missing,
-    /// The same form was sent before, with other answers.
+    /// The same form was sent before, with different answers.
     Answered,
-    /// The invitation takes no answer any more.
+    /// The invitation no longer accepts an answer.
     Over,
     TooLarge,
-    /// Too many sends; how many seconds until the next.
+    /// Too many sends; seconds until the next is allowed.
     Limited(u64),
-    /// The service cannot do it now; when it may be tried again, in seconds.
+    /// The service is unavailable; seconds until a retry.
     Away(u32),
 }
 
@@ -79,7 +79,7 @@ pub(super) fn page(kind: Kind, markup: Markup, policy: &str, request: &HeaderMap
     ] {
         headers.insert(name, HeaderValue::from_static(value));
     }
-    // A policy is made of hashes and origins, which are visible ASCII.
+    // A policy consists of hashes and origins, which are visible ASCII.
     if let Ok(policy) = HeaderValue::from_str(policy) {
         headers.insert(CONTENT_SECURITY_POLICY, policy);
     }
@@ -95,7 +95,7 @@ pub(super) fn page(kind: Kind, markup: Markup, policy: &str, request: &HeaderMap
     response
 }
 
-/// After storing, to a page that may be loaded again.
+/// Redirects after storing, to a page that can be reloaded.
 pub(super) fn see_other(address: &str) -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::SEE_OTHER;
@@ -127,7 +127,7 @@ pub(super) fn file(
         (CONTENT_TYPE, content_type),
         (CACHE_CONTROL, FOREVER),
         (VARY, "Accept-Encoding"),
-        // A picture may hold a script, where it is opened alone.
+        // An image may contain a script, which would run if the image is opened on its own.
         (CONTENT_SECURITY_POLICY, "default-src 'none'; sandbox"),
     ] {
         headers.insert(name, HeaderValue::from_static(value));
@@ -141,7 +141,7 @@ pub(super) fn file(
     response
 }
 
-/// Done, and nothing to show for it.
+/// Done, without a body.
 pub(super) fn noted() -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::NO_CONTENT;
@@ -149,7 +149,7 @@ pub(super) fn noted() -> Response {
     response
 }
 
-/// An address with everything beyond visible ASCII escaped.
+/// An address with everything but visible ASCII escaped.
 fn ascii(address: &str) -> String {
     percent_encoding::utf8_percent_encode(address, percent_encoding::CONTROLS).to_string()
 }

@@ -1,15 +1,15 @@
-//! What is wrong with an answer, in the reader's words; and the bounds of a question, for the
+//! Error messages for answers in the reader's language, and the limits of a question for the
 //! script.
 //!
-//! The judgement is the engine's, an issue with a code; its message is for programs. Here the code
-//! and the question's input choose a sentence that says what to do.
+//! The engine judges an answer and returns an issue with a code and a message for programs. Here
+//! the code and the question's input select a sentence that says what to do.
 
 use sluice_flow::issue::{Code, Issue, Step};
 use sluice_flow::question::{Decimal, Format, Input, Question};
 
 use super::words::{Words, fill};
 
-/// The bounds of a question that the script checks before it sends.
+/// The limits of a question that the script checks before it sends.
 #[derive(Debug, Default)]
 pub(super) struct Bounds {
     pub(super) min: Option<String>,
@@ -49,7 +49,7 @@ impl Bounds {
         }
     }
 
-    /// The range in words, if there is one.
+    /// The range as text, if there is one.
     fn range(&self, words: &Words) -> Option<String> {
         let (least, most) =
             (self.min_length.map(|n| n.to_string()), self.max_length.map(|n| n.to_string()));
@@ -65,7 +65,7 @@ impl Bounds {
     }
 }
 
-/// The one sentence that says what the answer must be, where there are bounds or a format.
+/// The sentence that says what the answer must be, if there are limits or a format.
 pub(super) fn rule(words: &Words, input: Input<'_>) -> Option<String> {
     let (rule, range) = (&words.rule, Bounds::new(input).range(words));
     let with_range = |sentence: &str| match &range {
@@ -93,7 +93,7 @@ pub(super) fn rule(words: &Words, input: Input<'_>) -> Option<String> {
     }
 }
 
-/// What to say of an issue with the answer to this question.
+/// The message for an issue with the answer to this question.
 pub(super) fn complaint(
     words: &Words,
     question: &Question,

@@ -1,7 +1,7 @@
-//! What stands in place of the form: every state of a page in which there is nothing to answer.
+//! The pages without a form: every state in which there is nothing to answer.
 //!
-//! Each says what happened and what to do next. None names anything of the flow before the caller
-//! may see it.
+//! Each says what happened and what to do next. None reveals anything about the flow before the
+//! caller may see it.
 
 use axum::response::Response;
 use maud::{Markup, html};
@@ -15,16 +15,16 @@ use super::page::{Facts, Frame, time};
 use super::reply::Kind;
 use super::words::Said;
 
-/// After how many seconds a page that failed may be tried again.
+/// Seconds after which a failed page may be retried.
 const AGAIN_SECONDS: u32 = 2;
 
 impl Frame<'_> {
-    /// Nothing is published here, or not any more.
+    /// Nothing is published here, or no longer.
     pub(super) fn missing(&self) -> Response {
         self.said(Kind::Missing, "missing", self.words.state.missing, html! {})
     }
 
-    /// The service cannot answer now.
+    /// The service is unavailable.
     pub(super) fn failed(&self) -> Response {
         let again = html! { a.button.primary href="" { (self.words.state.try_again) } };
         self.said(Kind::Away(AGAIN_SECONDS), "failed", self.words.state.failed, again)
@@ -34,7 +34,7 @@ impl Frame<'_> {
         self.said(Kind::TooLarge, "failed", self.words.state.too_large, html! {})
     }
 
-    /// The caller must prove who they are; the script sees to it.
+    /// The caller must prove who they are; the script handles that.
     pub(super) fn token(&self, refused: TokenRefused) -> Response {
         let state = &self.words.state;
         let said = match refused {
@@ -54,13 +54,13 @@ impl Frame<'_> {
         self.dated("closed", title, self.words.state.closed, ended)
     }
 
-    /// The form was sent before, with other answers.
+    /// The form was sent before, with different answers.
     pub(super) fn answered(&self, address: &str) -> Response {
         let anew = html! { a.button.primary href=(address) { (self.words.state.new_form) } };
         self.said(Kind::Answered, "answered", self.words.state.answered, anew)
     }
 
-    /// An invitation that takes no answer any more; nothing where it does.
+    /// The page for an invitation that no longer accepts an answer; none if it does.
     pub(super) fn invitation(&self, invitation: InvitationState) -> Option<Response> {
         let state = &self.words.state;
         let (name, said) = match invitation {
@@ -77,7 +77,7 @@ impl Frame<'_> {
         self.page(kind, said.title, &Facts { state, ..Facts::default() }, content)
     }
 
-    /// A state with the name of the flow and the time at which it changed, or will.
+    /// A state with the name of the flow and the time at which it changed, or will change.
     fn dated(
         &self,
         state: &'static str,
@@ -95,7 +95,7 @@ impl Frame<'_> {
     }
 }
 
-/// What was stored, for the page that says so.
+/// What was stored, for the page that confirms it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Done<'d> {
     pub(super) version: Option<FlowVersionId>,
@@ -105,7 +105,7 @@ pub(super) struct Done<'d> {
 }
 
 impl Frame<'_> {
-    /// The ending: the author's, or ours where there is none.
+    /// The ending: the author's, or the default one.
     pub(super) fn stored(&self, wording: Option<&Wording<'_>>, done: Done<'_>) -> Response {
         let state = &self.words.state;
         let title = wording.and_then(Wording::ending_title).unwrap_or(state.stored.title);

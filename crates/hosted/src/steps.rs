@@ -1,14 +1,14 @@
-//! Without a script the form comes in steps, one question each; here is which one comes when.
+//! The steps of the form without a script, one question each.
 //!
-//! A step is a question that the answers lead to, or the end, where nothing is left but to send.
-//! The last question is asked together with the end, if it is known to be the last: what comes
-//! after another may depend on the answer to it.
+//! A step is a question that the answers lead to, or the end, where only sending is left. The last
+//! question is shown together with the end if it is certain to be the last: whether a later
+//! question is visible may depend on the answer.
 
 use sluice_flow::definition::Definition;
 use sluice_flow::question::Question;
 use sluice_flow::submission::TextMap;
 
-/// Where a respondent is: at a question, by its place, or at the end.
+/// Where a respondent is: at a question, by its index, or at the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
     Question(usize),
@@ -16,12 +16,12 @@ pub(super) enum Step {
 }
 
 impl Step {
-    /// Where one starts. A flow without questions has nothing but its end.
+    /// The first step. A flow without questions has only its end.
     pub(super) fn first(definition: &Definition, answers: &TextMap<'_>) -> Self {
         Self::after(definition, answers, 0)
     }
 
-    /// The step with this name, if the answers lead to it; else the start.
+    /// The step with this name, if the answers lead to it; otherwise the first.
     pub(super) fn named(
         definition: &Definition,
         answers: &TextMap<'_>,
@@ -53,14 +53,14 @@ impl Step {
         before.map_or_else(|| Self::first(definition, answers), Self::Question)
     }
 
-    /// The first question from this place on that the answers lead to.
+    /// The first question from this index on that the answers lead to.
     fn after(definition: &Definition, answers: &TextMap<'_>, from: usize) -> Self {
         let rest = definition.questions().get(from..).unwrap_or_default();
         let next = rest.iter().position(|question| question.is_asked(answers));
         next.map_or(Self::End, |ahead| Self::Question(from + ahead))
     }
 
-    /// The first question without an answer, where one looks through answers that were kept.
+    /// The first question without an answer, used when kept answers are reviewed.
     pub(super) fn first_open(definition: &Definition, answers: &TextMap<'_>) -> Self {
         let open = definition.questions().iter().position(|question| {
             question.is_asked(answers)
@@ -77,7 +77,7 @@ impl Step {
         }
     }
 
-    /// Whether the answers can be sent from here: no question comes after it, whatever the answers.
+    /// Whether the answers can be sent from here: no question can follow, whatever the answers.
     pub(super) fn is_last(self, definition: &Definition) -> bool {
         match self {
             Self::Question(at) => at + 1 == definition.questions().len(),
@@ -89,7 +89,7 @@ impl Step {
         self == Self::first(definition, answers)
     }
 
-    /// The place of the step among those that the answers lead to, and how many there are.
+    /// The position of the step among those that the answers lead to, and their number.
     pub(super) fn place(self, definition: &Definition, answers: &TextMap<'_>) -> (usize, usize) {
         let asked = |questions: &[Question]| {
             questions.iter().filter(|question| question.is_asked(answers)).count()
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_that_answers_hide_is_no_step() {
+    fn a_hidden_question_is_not_a_step() {
         let survey = survey();
         for (nps, steps, all) in [
             (Some("9"), vec![Question(0), Question(2), End], 2),
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_is_named_by_its_question_and_the_end_by_nothing() {
+    fn a_step_has_the_name_of_its_question_and_the_end_has_none() {
         let survey = survey();
         for (name, step) in [
             (None, Question(0)),
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_open_question_is_asked_after_answers_were_kept() {
+    fn the_first_unanswered_question_is_shown_after_answers_were_kept() {
         let survey = survey();
         assert_eq!(Step::first_open(&survey, &answers(Some("9"))), Question(2));
         assert_eq!(Step::first_open(&survey, &answers(Some("1"))), Question(1));

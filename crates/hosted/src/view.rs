@@ -1,9 +1,8 @@
-//! The form, at one of its steps.
+//! Renders the form at one of its steps.
 //!
-//! Without a script a page has one question, and what was answered before travels along in hidden
-//! fields. On the first page the other questions stand by in a template, which a browser without
-//! script leaves alone; where the script asked for the page itself, all questions stand in the
-//! form.
+//! Without a script a page has one question, and earlier answers are sent along in hidden fields.
+//! On the first page the other questions are in a template, which a browser without scripts
+//! ignores; if the script requested the page, all questions are in the form.
 
 use std::collections::BTreeMap;
 
@@ -22,23 +21,23 @@ use super::reply::Kind;
 use super::steps::Step;
 use super::words::fill;
 
-/// How many parameters that could not be used are named.
+/// The maximum number of unusable parameters that are named.
 const NAMED_MAX: usize = 5;
 /// How much of such a name is shown, in characters.
 const NAME_CHARS_MAX: usize = 40;
 
-/// Which questions stand in a page.
+/// Which questions a page contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Extent {
-    /// The current one alone; the answers to others in hidden fields.
+    /// Only the current question; the other answers are in hidden fields.
     One,
-    /// The current one, and the others in a template.
+    /// The current question, and the others in a template.
     First,
-    /// Every one.
+    /// All questions.
     All,
 }
 
-/// All that the form is drawn with.
+/// Everything needed to render the form.
 pub(super) struct View<'v> {
     pub(super) frame: Frame<'v>,
     pub(super) version: &'v HostedVersion,
@@ -49,10 +48,10 @@ pub(super) struct View<'v> {
     pub(super) extent: Extent,
     pub(super) key: FormKey,
     pub(super) referrer: Option<String>,
-    /// What is wrong, by question.
+    /// The error messages, by question.
     pub(super) errors: BTreeMap<&'v str, String>,
     pub(super) notice: Option<&'static str>,
-    /// Where the script tells that an invitation was opened.
+    /// Where the script reports that an invitation was opened.
     pub(super) opened: Option<String>,
 }
 
@@ -92,7 +91,7 @@ impl View<'_> {
         }
     }
 
-    /// The list of what is wrong, which takes the focus and leads to each question.
+    /// The list of errors, which takes the focus and links to each question.
     fn summary(&self) -> Markup {
         let questions = self.wording.definition().questions().iter();
         let faulty = questions.filter_map(|question| {
@@ -218,7 +217,7 @@ impl View<'_> {
         Asking { question, wording, words, form, error }.section()
     }
 
-    /// After the last question, where that was not known to be the last.
+    /// Shown after the last question, if it was not known to be the last.
     fn end(&self) -> Markup {
         let end = self.frame.words.form.end;
         html! {
@@ -228,7 +227,7 @@ impl View<'_> {
         }
     }
 
-    /// Whether this step is the one from which answers are sent.
+    /// Whether the answers are sent from this step.
     fn asks_consent(&self) -> bool {
         self.step.is_last(self.wording.definition())
     }
@@ -252,7 +251,7 @@ impl View<'_> {
         }
     }
 
-    /// A field that people do not see, and robots fill in.
+    /// A honeypot field: people do not see it, and bots fill it in.
     fn trap(&self) -> Markup {
         let is_set = self.frame.flow.is_some_and(|flow| flow.look().spam_protection);
         html! {
@@ -266,7 +265,7 @@ impl View<'_> {
         }
     }
 
-    /// The main button comes first: it is the one that Enter presses.
+    /// The main button comes first, because Enter presses the first one.
     fn actions(&self) -> Markup {
         let form = &self.frame.words.form;
         let (go, label) =

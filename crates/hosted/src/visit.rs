@@ -1,6 +1,5 @@
-//! A request to a page, as far as every page needs it: the flow, the parameters, the reader's
-//! language, and who the token says is calling. A visitor who may not continue gets a page with the
-//! reason.
+//! A request to a page, with what every page needs: the flow, the parameters, the reader's
+//! language, and the verified claims. A visitor who may not continue gets a page with the reason.
 
 use std::sync::Arc;
 
@@ -20,27 +19,27 @@ use super::page::{Frame, Previewed};
 use super::parameters::Parameters;
 use super::words::Words;
 
-/// By which the script makes itself known.
+/// The header that identifies a request of the script.
 const SLUICE_SCRIPT: HeaderName = HeaderName::from_static("sluice-script");
 
-/// A request that found its flow.
+/// A request whose flow was found.
 pub(super) struct Visit {
     pub(super) flow: HostedFlow,
     pub(super) parameters: Parameters,
     pub(super) languages: Vec<String>,
     pub(super) claims: Option<Arc<Claims>>,
-    /// Whether the script asks: then a reply is for it, not for a browser that goes from page to
-    /// page.
+    /// Whether the script sent the request: then the reply is for the script, not for a browser
+    /// that navigates.
     pub(super) is_scripted: bool,
     pub(super) headers: HeaderMap,
     pub(super) preview: Option<Previewed>,
 }
 
-/// Why there is no visit.
+/// Why a visit was refused.
 pub(super) enum Barred {
-    /// Nothing to see, or not now.
+    /// Nothing to show, or not now.
     Page(Response),
-    /// The caller has not proven who they are; the flow is known, and nothing of it may be shown.
+    /// The caller has not proven who they are; the flow is known, but nothing of it may be shown.
     Token(Box<Visit>, Response),
 }
 
@@ -99,8 +98,8 @@ impl Visit {
         }
     }
 
-    /// An author's look at a flow. The language is the address's alone: what the author's own
-    /// browser speaks is not what they want to see.
+    /// An author's preview of a flow. Only the address sets the language: the language of the
+    /// author's browser is not what they want to preview.
     pub(super) fn preview(flow: HostedFlow, address: &str, head: Parts) -> Self {
         let query = head.uri.query();
         let parameters = Parameters::read(query, false);
@@ -147,12 +146,12 @@ impl Visit {
         definition.wording(&self.languages)
     }
 
-    /// The definition of a version. Versions that have a page are published, and so have one.
+    /// The definition of a version. Versions with a page are published, and so have one.
     pub(super) fn definition(version: &HostedVersion) -> Option<&Definition> {
         version.snapshot().map(|snapshot| snapshot.definition())
     }
 
-    /// The page of a flow that takes no answers at this time; nothing where it does.
+    /// The page of a flow that does not accept answers now; none if it does.
     pub(super) fn unopened(&self) -> Option<Response> {
         let definition = Self::definition(&self.flow.current)?;
         let wording = self.wording(definition);
@@ -164,8 +163,8 @@ impl Visit {
         }
     }
 
-    /// The page that the reader came from. One of our own may have a person's identity in its
-    /// address, so that its query is left out.
+    /// The page that the reader came from. One of our own pages may have an identity in its
+    /// address, so its query is removed.
     pub(super) fn referrer(&self) -> Option<String> {
         let referrer = text(&self.headers, REFERER)?;
         let host = text(&self.headers, HOST).unwrap_or_default();
@@ -174,8 +173,8 @@ impl Visit {
         Some(kept.to_owned())
     }
 
-    /// The query of the page, with its mark. What in it names a person is cut out by the intake
-    /// where the person does not agree to be known.
+    /// The query of the page, with its question mark. The intake removes identities from it if the
+    /// respondent does not agree to be linked.
     pub(super) fn search(&self) -> String {
         match self.parameters.query.as_str() {
             "" => String::new(),
@@ -183,7 +182,7 @@ impl Visit {
         }
     }
 
-    /// Where a new form of this flow is had, with the same parameters.
+    /// The address of a new form of this flow, with the same parameters.
     pub(super) fn address(&self) -> String {
         match &self.preview {
             Some(preview) => preview.address.clone(),
@@ -192,12 +191,12 @@ impl Visit {
     }
 }
 
-/// The value of a header that is text.
+/// The value of a header, if it is text.
 pub(super) fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     headers.get(name).and_then(|value| value.to_str().ok())
 }
 
 pub(super) fn store_down(error: &StoreError) {
     let source = std::error::Error::source(error).map(ToString::to_string);
-    tracing::error!(%error, source, "a hosted page could not be read");
+    tracing::error!(%error, source, "cannot read a hosted page");
 }

@@ -1,9 +1,8 @@
-//! Who comes in by the public API: the app that the key in the path belongs to, and who the token
-//! says is calling.
+//! Access to the public API: the app that the key in the path belongs to, and the caller that the
+//! token identifies.
 //!
-//! The app is kept even where the caller is denied, because a browser must be told by the app's own
-//! rules ([`crate::cors`]) whether it may read the denial. A token is read from the header and
-//! nowhere else.
+//! The app is kept even if the caller is denied, because the app's CORS rules ([`crate::cors`])
+//! decide whether a browser may read the denial. A token is read from the header only.
 
 use std::sync::Arc;
 
@@ -17,7 +16,7 @@ use sluice_flow::identity::Claims;
 /// The path segments before the key.
 const BASE: &str = "/api/v1/";
 
-/// Why a caller may not go on.
+/// Why a caller is denied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Denied {
     UnknownKey,
@@ -25,7 +24,7 @@ pub enum Denied {
     Token(TokenRefused),
 }
 
-/// What a key and a token lead to.
+/// The result of checking a key and a token.
 #[derive(Debug)]
 pub struct Entry {
     app: Option<Arc<AppView>>,
@@ -34,12 +33,12 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// The entry of a request: its key, and its token where the app looks at tokens.
+    /// Checks the request's key, and its token if the app verifies tokens.
     pub async fn of(engine: &Engine, api_key: &str, headers: &HeaderMap) -> Self {
         Self::of_key(engine, api_key).await.identified(engine, headers).await
     }
 
-    /// The entry to an app that was found in another way than by a key.
+    /// Checks the token for an app that was found without a key.
     pub async fn of_app(engine: &Engine, app: Arc<AppView>, headers: &HeaderMap) -> Self {
         Self { app: Some(app), claims: None, denied: None }.identified(engine, headers).await
     }
@@ -54,14 +53,14 @@ impl Entry {
         self
     }
 
-    /// The entry by the key alone: for a preflight, which cannot bear a token.
+    /// Checks the key only: for a preflight, which cannot carry a token.
     pub async fn of_key(engine: &Engine, api_key: &str) -> Self {
         let (app, denied) = match engine.app_by_key(api_key).await {
             Ok(Some(app)) => (Some(app), None),
             Ok(None) => (None, Some(Denied::UnknownKey)),
             Err(error) => {
                 let source = std::error::Error::source(&error).map(ToString::to_string);
-                tracing::error!(%error, source, "an API key could not be looked up");
+                tracing::error!(%error, source, "cannot look up an API key");
                 (None, Some(Denied::StoreDown))
             }
         };
@@ -87,24 +86,25 @@ impl Entry {
         engine.admit_calls(app, u32::try_from(calls).unwrap_or(u32::MAX))
     }
 
-    /// Who the caller has proven to be.
+    /// The verified claims of the caller.
     pub fn claims(&self) -> Option<&Arc<Claims>> {
         self.claims.as_ref()
     }
 
-    /// Whether the caller is denied for want of a token: then nothing is answered, not even that
-    /// there is nothing at the path.
+    /// The denial, if it is because of the token: then every path gets this reply, even one that
+    /// does not exist.
     pub fn denied_by_token(&self) -> Option<Denied> {
         self.denied.filter(|denied| matches!(denied, Denied::Token(_)))
     }
 }
 
-/// Whether this app's replies are for the holder of a token alone.
+/// Whether this app's replies are only for the holder of a token.
 pub fn needs_token(app: &AppView) -> bool {
     app.identity_verification == IdentityVerification::Enforce
 }
 
-/// What the request has in place of a token. Another scheme is no token; two headers are no header.
+/// The token that the request presents. Another scheme counts as no token; two headers are
+/// unreadable.
 fn presented(headers: &HeaderMap) -> Presented<'_> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
     let (Some(value), further) = (values.next(), values.next()) else { return Presented::Nothing };
@@ -120,8 +120,8 @@ fn presented(headers: &HeaderMap) -> Presented<'_> {
     }
 }
 
-/// Splits a public path into its key and what follows, both as sent. Ids and keys have no character
-/// that needs an escape, so nothing is decoded.
+/// Splits a public path into its key and the rest, both as sent. Ids and keys have no characters
+/// that need escaping, so nothing is decoded.
 pub fn key_and_rest(path: &str) -> (&str, &str) {
     let after_base = path.strip_prefix(BASE).unwrap_or_default();
     after_base.split_once('/').unwrap_or((after_base, ""))

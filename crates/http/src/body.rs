@@ -1,4 +1,4 @@
-//! Reads a request's body whole, but never more of it than allowed, and never for ever.
+//! Reads a whole request body, within the limits for size and time.
 
 use std::time::Duration;
 
@@ -12,24 +12,23 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::Limits;
 
-/// What a client may go on sending after it was refused as too large, in bytes. A client that
-/// writes its whole body before it reads would otherwise meet a broken connection in place of the
-/// reply.
+/// Bytes that are still read after a body was refused as too large. Otherwise a client that writes
+/// its whole body before it reads would see a broken connection instead of the reply.
 const LINGER_BYTES_MAX: usize = 1024 * 1024;
-/// And for how long.
+/// How long to keep reading after such a refusal.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// Why there is no body.
+/// Why a body could not be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BodyError {
     TooLarge,
-    /// Nothing came for too long, or the whole took too long.
+    /// No data arrived for too long, or the whole body took too long.
     TooSlow,
-    /// The connection broke, or what came was no HTTP body.
+    /// The connection broke, or the data was not a valid HTTP body.
     Broken,
 }
 
-/// The size that a body has by its headers, if they say so.
+/// The size of the body according to its headers, if they state it.
 pub fn announced(headers: &HeaderMap) -> Option<u64> {
     headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
@@ -43,7 +42,7 @@ pub async fn read(
         tokio::spawn(linger(body));
         return Err(BodyError::TooLarge);
     }
-    // No clock runs until something has to be waited for: most bodies are there with their headers.
+    // No timer runs until there is something to wait for: most bodies arrive with their headers.
     let mut deadline = None;
     let mut first = Bytes::new();
     let mut rest = BytesMut::new();
@@ -60,14 +59,14 @@ pub async fn read(
         let data = match frame {
             None => break,
             Some(Err(_)) => return Err(BodyError::Broken),
-            // Trailers say nothing to us.
+            // Trailers are ignored.
             Some(Ok(frame)) => frame.into_data().unwrap_or_default(),
         };
         if first.len() + rest.len() + data.len() > limits.body_bytes_max {
             tokio::spawn(linger(body));
             return Err(BodyError::TooLarge);
         }
-        // Most bodies come in one piece, which is then not copied.
+        // Most bodies arrive in one piece, which is then not copied.
         if first.is_empty() {
             first = data;
         } else {
@@ -83,7 +82,7 @@ pub async fn read(
     Ok(whole.freeze())
 }
 
-/// Lets what is on its way come in, and drops it; then the connection is closed.
+/// Reads and drops data that is still arriving; then the connection is closed.
 async fn linger(mut body: Body) {
     let mut dropped = 0;
     let drain = async {
@@ -94,6 +93,6 @@ async fn linger(mut body: Body) {
             }
         }
     };
-    // Whether it ended or was cut makes no difference.
+    // Whether the body ended or the time ran out makes no difference.
     let _ = timeout(LINGER, drain).await;
 }

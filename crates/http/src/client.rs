@@ -1,8 +1,8 @@
-//! Where a request comes from, and how many have come from there.
+//! The address that a request comes from, and rate limits by key.
 //!
-//! The address is not stored, and logged only with a failed authentication or authorisation. It is
-//! the peer's, or, if the peer is a proxy that the operator trusts, the last one before it that is
-//! not. Counts are of this process alone, and are forgotten when it ends.
+//! The address is not stored, and is logged only with a failed authentication or authorisation. It
+//! is the peer's, or, if the peer is a trusted proxy, the last forwarded address that is not a
+//! trusted proxy. Counts are per process and are lost when it ends.
 
 use std::hash::Hash;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
@@ -14,17 +14,17 @@ use sluice_engine::bucket::{KeyedBuckets, Quota};
 
 use crate::Network;
 
-/// Where a connection comes from; the accept loop knows.
+/// The peer address of a connection; set by the accept loop.
 #[derive(Debug, Clone, Copy)]
 pub struct Peer(pub IpAddr);
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
-/// The networks whose word counts for where a request came from.
+/// The networks of trusted proxies, whose `X-Forwarded-For` is used.
 #[derive(Debug, Clone, Default)]
 pub struct Proxies(pub Vec<Network>);
 
 impl Proxies {
-    /// The address that a request came from, as far as it can be known.
+    /// The address that a request came from, if it can be determined.
     pub fn client(&self, peer: Option<IpAddr>, headers: &HeaderMap) -> Option<IpAddr> {
         let is_proxy = |address: IpAddr| self.0.iter().any(|network| network.holds(address));
         let mut address = peer?.to_canonical();
@@ -40,7 +40,7 @@ impl Proxies {
         Some(address)
     }
 
-    /// The address that limits hold for. None for a loopback peer, unless a trusted proxy names the
+    /// The address that limits apply to. None for a loopback peer, unless a trusted proxy names the
     /// client.
     pub fn limited(&self, peer: IpAddr, headers: &HeaderMap) -> Option<IpAddr> {
         let peer = peer.to_canonical();
@@ -55,11 +55,11 @@ impl Proxies {
     }
 }
 
-/// How much each address has sent lately.
+/// Limits how often each address may send.
 #[derive(Debug)]
 pub struct Senders(Option<KeyedLimiter<IpAddr>>);
 
-/// Counts by key.
+/// A rate limiter by key.
 #[derive(Debug)]
 pub struct KeyedLimiter<K>(KeyedBuckets<K>);
 
@@ -68,13 +68,13 @@ impl<K: Hash + Eq + Clone> KeyedLimiter<K> {
         Self(KeyedBuckets::new(quota, Instant::now()))
     }
 
-    /// Counts one more. How many seconds to wait, where there were too many.
+    /// Counts one more. Returns how many seconds to wait if the limit is exceeded.
     pub fn wait(&self, key: &K) -> Option<u64> {
         Some(self.wait_for(key, NonZeroU32::MIN)?.as_secs() + 1)
     }
 
-    /// Counts this many at once, or none of them. How long to wait if there were too many; `count`
-    /// must not exceed the burst.
+    /// Counts all of these or none. Returns how long to wait if the limit is exceeded; `count` must
+    /// not exceed the burst.
     pub fn wait_for(&self, key: &K, count: NonZeroU32) -> Option<Duration> {
         self.0.take(key, count.get(), Instant::now()).err()
     }
@@ -85,19 +85,19 @@ impl Senders {
         Self(NonZeroU32::new(per_minute).map(|most| KeyedLimiter::new(Quota::per_minute(most))))
     }
 
-    /// Counts a send from this address. How many seconds to wait, where there were too many.
+    /// Counts a send from this address. Returns how many seconds to wait if the limit is exceeded.
     pub fn wait(&self, address: Option<IpAddr>) -> Option<u64> {
         self.0.as_ref()?.wait(&neighbourhood(address?))
     }
 }
 
-/// The address of one entry of `X-Forwarded-For`. Some proxies add the port.
+/// The address in one entry of `X-Forwarded-For`. Some proxies add the port.
 fn hop_address(hop: &str) -> Option<IpAddr> {
     let address = hop.parse::<IpAddr>().ok();
     address.or_else(|| hop.parse::<SocketAddr>().ok().map(|socket| socket.ip()))
 }
 
-/// One household has many addresses of version 6, all of one /64.
+/// The address that limits count by: for IPv6 its /64, since one household has a whole /64.
 pub fn neighbourhood(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V4(_) => address,
@@ -105,8 +105,8 @@ pub fn neighbourhood(address: IpAddr) -> IpAddr {
     }
 }
 
-/// What one organisation is given of version 6: a /48, which has 65,536 times a /64. None for
-/// version 4, where addresses are scarce.
+/// The /48 of an IPv6 address: the size that one organisation is usually given, 65,536 times a /64.
+/// None for IPv4, where addresses are scarce.
 pub fn organisation(address: IpAddr) -> Option<Ipv6Addr> {
     match address {
         IpAddr::V4(_) => None,
@@ -114,7 +114,7 @@ pub fn organisation(address: IpAddr) -> Option<Ipv6Addr> {
     }
 }
 
-/// The first address of the network that an address is in.
+/// The first address of the network that contains this address.
 fn network(address: Ipv6Addr, prefix_bits: u32) -> Ipv6Addr {
     let rest = u128::MAX.checked_shr(prefix_bits).unwrap_or(0);
     Ipv6Addr::from(u128::from(address) & !rest)
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn the_client_is_the_peer_or_the_last_address_that_no_trusted_proxy_has() {
+    fn the_client_is_the_peer_or_the_last_address_that_is_not_a_trusted_proxy() {
         let proxies = Proxies(vec!["10.0.0.0/8".parse().unwrap(), "::1".parse().unwrap()]);
         for (peer, forwarded, client) in [
             ("203.0.113.7", "", "203.0.113.7"),
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_of_version_6_are_of_a_household_and_of_an_organisation() {
+    fn ipv6_addresses_are_grouped_by_household_and_by_organisation() {
         let one = address("2001:db8:1:2:3:4:5:6");
         assert_eq!(neighbourhood(one), address("2001:db8:1:2::"));
         assert_eq!(organisation(one).map(IpAddr::V6), Some(address("2001:db8:1::")));
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_may_send_so_often_and_its_neighbours_count_as_it() {
+    fn an_address_is_limited_together_with_its_64() {
         let senders = Senders::new(2);
         let (one, same, other) = ("2001:db8::1", "2001:db8::2", "2001:db8:0:1::1");
         assert_eq!(senders.wait(Some(address(one))), None);

@@ -1,10 +1,10 @@
-//! What browsers are told about reading our replies from other origins.
+//! CORS: which other origins may read our replies in a browser.
 //!
-//! An app that lists no origins is open to all (`*`, never with credentials). One that lists them
-//! has a listed origin echoed; an unlisted one is answered like any client, but its browser may not
-//! read the answer. A preflight needs no token and is answered for unknown keys, too, so that the
-//! real request can meet its own, readable error. It allows the headers that it asks for: libraries
-//! for tracing and monitoring add theirs to every request, and we ignore those that we do not know.
+//! An app that lists no origins is open to all (`*`, never with credentials). An app that lists
+//! origins echoes a listed one; an unlisted one gets the same reply as any client, but its browser
+//! may not read it. A preflight needs no token and is answered for unknown keys, too, so that the
+//! real request can get its own, readable error. It allows the headers that it asks for: tracing
+//! and monitoring libraries add theirs to every request, and we ignore unknown ones.
 
 use axum::response::Response;
 use http::header::{
@@ -18,17 +18,17 @@ use sluice_engine::AppView;
 use crate::reply;
 
 const METHODS: &str = "GET, HEAD, POST";
-/// What a preflight allows that does not ask for headers.
+/// The headers that a preflight allows if it does not ask for any.
 const REQUEST_HEADERS: &str =
     "authorization, content-type, idempotency-key, trpc-accept, trpc-batch-mode, x-request-id";
 const REPLY_HEADERS: &str =
     "ETag, Idempotency-Replayed, RateLimit, RateLimit-Policy, Retry-After, x-request-id";
 /// The longest list of headers that a preflight may ask for, in bytes.
 const ASKED_BYTES_MAX: usize = 1024;
-/// How long a browser may remember a preflight: a day.
+/// How long a browser may cache a preflight: a day.
 const PREFLIGHT_SECONDS: &str = "86400";
 
-/// Whether a browser asks for leave to send the request that it names.
+/// Whether the request is a CORS preflight.
 pub fn is_preflight(method: &Method, headers: &HeaderMap) -> bool {
     method == Method::OPTIONS && headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD)
 }
@@ -47,13 +47,13 @@ pub fn preflight(app: Option<&AppView>, request: &HeaderMap) -> Response {
     response
 }
 
-/// Whether this is a list of names of headers, and not too long to repeat.
+/// Whether this is a list of header names, and short enough to echo.
 fn are_names(list: &HeaderValue) -> bool {
     let mut names = list.as_bytes().split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
     list.len() <= ASKED_BYTES_MAX && names.all(|name| HeaderName::from_bytes(name).is_ok())
 }
 
-/// Marks a reply, errors included. `app` is absent where the key is unknown.
+/// Sets the CORS headers of a reply, errors included. `app` is absent if the key is unknown.
 pub fn mark(response: &mut Response, app: Option<&AppView>, request: &HeaderMap) {
     let headers = response.headers_mut();
     allow_origin(headers, app, request.get(ORIGIN));
@@ -66,7 +66,7 @@ fn allow_origin(headers: &mut HeaderMap, app: Option<&AppView>, origin: Option<&
         headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
         return;
     };
-    // The reply differs by origin even where this one is not listed.
+    // The reply differs by origin even if this one is not listed.
     headers.append(VARY, HeaderValue::from_static("Origin"));
     if let Some(origin) = origin
         && origin.to_str().is_ok_and(|origin| listed.lists(origin))

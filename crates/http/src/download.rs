@@ -1,4 +1,4 @@
-//! A file on its way out: an export as a body, with what a browser saves it under.
+//! Sends an export as a file: the body, and the headers that name the file for a browser.
 
 use axum::body::Body;
 use futures_util::stream;
@@ -6,11 +6,11 @@ use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use sluice_engine::export::Export;
 
-/// How many responses the file will hold, where that was known when it began.
+/// How many responses the file will hold, if that was known at the start.
 pub const X_TOTAL_COUNT: HeaderName = HeaderName::from_static("x-total-count");
 
-/// The headers and the body of an export. A body that ends in an error is cut off, so that no
-/// client takes a part of a file for the whole.
+/// The headers and the body of an export. If reading fails, the body is cut off, so that no client
+/// takes a partial file for a complete one.
 pub fn of(export: Export) -> (HeaderMap, Body) {
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(export.format.media_type));

@@ -1,8 +1,9 @@
-//! What every exchange gets, whatever its route, in one layer so that the main road stays short: a
-//! request id, the security headers, one line in the log, one count, and a reply even where the
-//! handler panicked or took too long.
+//! What every exchange gets, on every route, in one layer to keep the hot path short: a request id,
+//! the security headers, one log line, one count, and a reply even if the handler panics or times
+//! out.
 //!
-//! The log and the counters bear the route's template, never the path: a path holds an API key.
+//! The log and the counters record the route's template, never the path: a path contains an API
+//! key.
 
 use std::borrow::Cow;
 use std::convert::Infallible;
@@ -23,26 +24,26 @@ use tower::{Layer, Service};
 
 use crate::request_id::{self, X_REQUEST_ID};
 
-/// The route of a request that no route matched.
+/// The route name for requests that match no route.
 const NO_ROUTE: &str = "(none)";
 
-/// For a year, for this host alone: others of the domain are not ours to decide about.
+/// One year, for this host only: subdomains are not ours to decide about.
 const HTTPS_ONLY: &str = "max-age=31536000";
 
-/// Why a handler gave no reply.
+/// Why a handler produced no reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Failure {
     Panicked,
     TimedOut,
 }
 
-/// The layer. `on_failure` writes the reply that fits the transport.
+/// The layer. `on_failure` builds the error reply in the transport's format.
 #[derive(Debug, Clone)]
 pub struct Exchange {
     engine: Arc<Engine>,
     on_failure: fn(Failure) -> Response,
     timeout: Option<Duration>,
-    /// Browsers reach the service by https, so they may as well insist on it.
+    /// The public URL is https, so browsers must insist on it (HSTS).
     is_https: bool,
 }
 
@@ -52,12 +53,12 @@ impl Exchange {
         Self { engine, on_failure, timeout: None, is_https }
     }
 
-    /// Ends handlers that take longer than this to come to a reply.
+    /// Ends handlers that take longer than this to reply.
     pub fn with_timeout(self, timeout: Duration) -> Self {
         Self { timeout: Some(timeout), ..self }
     }
 
-    /// The handler's reply, or why there is none. The handler is not moved: it is large.
+    /// The handler's reply, or why there is none. The handler is large, so it is not moved.
     pub async fn ended(
         &self,
         handler: Pin<&mut impl Future<Output = Response>>,
@@ -65,7 +66,7 @@ impl Exchange {
         ended(handler, self.timeout).await
     }
 
-    /// Logs, counts and marks what came of an exchange; `route` is a template.
+    /// Logs and counts the exchange and sets the common headers; `route` is a template.
     pub fn finish(
         &self,
         begun: Begun,
@@ -110,7 +111,7 @@ async fn ended(
     }
 }
 
-/// What is noted of a request before its handler has it.
+/// What is recorded about a request before its handler takes it.
 #[derive(Debug)]
 pub struct Begun {
     started: Instant,
@@ -174,7 +175,7 @@ where
 fn mark(headers: &mut HeaderMap, id: HeaderValue) {
     headers.insert(X_REQUEST_ID, id);
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    // A page may have one of its own.
+    // A page may set a different policy.
     headers.entry(REFERRER_POLICY).or_insert(HeaderValue::from_static("no-referrer"));
 }
 

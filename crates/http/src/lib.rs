@@ -1,9 +1,9 @@
-//! What every transport shares, and nothing of any one of them.
+//! What all transports share, and nothing specific to one of them.
 //!
-//! The accept loop is [`server`]; what every exchange gets, whatever its route, is in [`exchange`]. Beside them: which
-//! app a key opens ([`access`]), reading a body ([`body`]), where a request comes from ([`client`]), what browsers may
-//! do ([`cors`]), sending a file ([`download`]). The only way out to other machines is [`outbound`].
-//! Deliberately absent: routes, TLS (a proxy terminates it), and any state.
+//! The accept loop is [`server`]; what every exchange gets, on every route, is in [`exchange`].
+//! Also: which app a key belongs to ([`access`]), reading a body ([`body`]), where a request comes
+//! from ([`client`]), CORS ([`cors`]), sending a file ([`download`]). All outbound requests go
+//! through [`outbound`]. Deliberately absent: routes, TLS (a proxy terminates it), and any state.
 
 pub mod access;
 pub mod body;

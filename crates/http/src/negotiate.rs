@@ -1,9 +1,9 @@
-//! Which form of a body a client takes, and whether it has it already.
+//! Content negotiation: which encoding a client accepts, and whether it already has the body.
 
 use http::HeaderMap;
 use http::header::{ACCEPT_ENCODING, IF_NONE_MATCH};
 
-/// Whether gzip is acceptable, and not less welcome than the plain form.
+/// Whether the client accepts gzip, and prefers it at least as much as the plain form.
 pub fn takes_gzip(headers: &HeaderMap) -> bool {
     let mut gzip = None;
     let mut any = None;
@@ -30,7 +30,7 @@ fn codings(header: &http::HeaderValue) -> impl Iterator<Item = (&str, u16)> {
     })
 }
 
-/// A weight that cannot be read is none: the plain form is always right.
+/// An invalid weight counts as zero: the plain form is always acceptable.
 fn thousandths(weight: &str) -> u16 {
     match weight.parse::<f32>() {
         Ok(weight) if (0.0..=1.0).contains(&weight) => (weight * 1000.0) as u16,
@@ -38,7 +38,7 @@ fn thousandths(weight: &str) -> u16 {
     }
 }
 
-/// Whether `If-None-Match` names this entity tag, or any. The comparison is weak, as GET has it.
+/// Whether `If-None-Match` has this entity tag or `*`. Uses weak comparison, as GET requires.
 pub fn has_already(headers: &HeaderMap, etag: &str) -> bool {
     headers
         .get_all(IF_NONE_MATCH)
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn gzip_is_sent_only_to_those_who_take_it() {
+    fn gzip_is_sent_only_to_clients_that_accept_it() {
         for (header, takes) in [
             ("gzip", true),
             ("br, gzip;q=0.5", true),
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entity_tag_is_found_in_a_list_weakly_or_by_a_star() {
+    fn an_entity_tag_matches_in_a_list_weakly_or_by_a_star() {
         for (header, found) in [
             (r#""a""#, true),
             (r#"W/"a""#, true),

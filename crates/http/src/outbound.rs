@@ -1,9 +1,9 @@
-//! The way out: fetching key sets from addresses that administrators name.
+//! Outbound requests: fetches key sets from URLs that administrators enter.
 //!
-//! Someone who may name an address must not use it to reach what only this machine can reach. So
-//! every address that a name resolves to is looked at, as are addresses that stand in the URL
-//! themselves, and only public ones are connected to, unless the operator has allowed their
-//! network. There are no redirects and no proxies, and time and size are bounded.
+//! An administrator must not be able to use a URL to reach hosts that only this machine can reach
+//! (SSRF). So every address that a name resolves to is checked, as are addresses in the URL itself,
+//! and only public ones are connected to, unless the operator has allowed their network. There are
+//! no redirects and no proxies, and time and size are limited.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::pin::Pin;
@@ -16,7 +16,7 @@ use reqwest::redirect::Policy;
 use reqwest::{Client, ClientBuilder, Url};
 use sluice_engine::verify::KeySource;
 
-/// How long a fetch may take as a whole.
+/// The longest time for one fetch.
 const FETCH_MAX: Duration = Duration::from_secs(5);
 /// The largest key set, in bytes.
 const SET_BYTES_MAX: usize = 64 * 1024;
@@ -33,7 +33,7 @@ impl std::str::FromStr for Network {
         let network = text.parse().ok().or_else(single);
         network
             .map(Self)
-            .ok_or_else(|| format!("{text:?} is no network such as 10.0.0.0/8 or fd00::/8"))
+            .ok_or_else(|| format!("{text:?} is not a network such as 10.0.0.0/8 or fd00::/8"))
     }
 }
 
@@ -43,7 +43,7 @@ impl Network {
     }
 }
 
-/// Where fetches may go besides public addresses over https.
+/// Which addresses fetches may reach besides public ones over https.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Allowed {
     pub networks: Vec<Network>,
@@ -57,7 +57,7 @@ impl Allowed {
     }
 }
 
-/// Whether an address is one that anybody on the internet could reach.
+/// Whether an address is reachable from the public internet.
 fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
@@ -79,8 +79,8 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
         || (a == 198 && (18..20).contains(&b)))
 }
 
-/// Of IPv6 only what is given out for use on the internet, less documentation and everything that
-/// leads to an IPv4 address by a detour (6to4, Teredo; NAT64 is outside of it anyway).
+/// For IPv6, only addresses allocated for use on the internet, except documentation and everything
+/// that maps to an IPv4 address (6to4, Teredo; NAT64 is outside that range anyway).
 fn is_public_v6(address: Ipv6Addr) -> bool {
     let [a, b, ..] = address.segments();
     let given_out = (0x2000..0x4000).contains(&a);
@@ -89,7 +89,7 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
     given_out && !detour && !documentation
 }
 
-/// Resolves names, and keeps only addresses that may be connected to.
+/// Resolves names, and keeps only permitted addresses.
 #[derive(Debug, Clone)]
 struct Guard(Arc<Allowed>);
 
@@ -100,17 +100,17 @@ impl Resolve for Guard {
             let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
             let may: Vec<SocketAddr> = found.filter(|it| allowed.permits(it.ip())).collect();
             if may.is_empty() {
-                return Err("the name leads to no public address".into());
+                return Err("the name resolves to no public address".into());
             }
             Ok(Box::new(may.into_iter()) as Addrs)
         })
     }
 }
 
-/// A client with the cryptography of this process. Use this instead of [`Client::builder`], which
-/// has none.
+/// A client builder with this process's TLS provider installed. Use this instead of
+/// [`Client::builder`], which has none.
 pub fn client_builder() -> ClientBuilder {
-    // Fails if another client was built before, which has installed the same.
+    // Fails if an earlier client already installed the same provider.
     let _ = rustls::crypto::ring::default_provider().install_default();
     Client::builder()
 }
@@ -119,7 +119,7 @@ pub fn client_builder() -> ClientBuilder {
 #[derive(Debug)]
 pub struct KeyFetcher {
     allowed: Arc<Allowed>,
-    /// Made when it is first needed: most servers never fetch.
+    /// Created on first use: most servers never fetch.
     client: OnceLock<Option<Client>>,
 }
 
@@ -145,18 +145,18 @@ impl KeyFetcher {
 
     async fn get(&self, url: String) -> Result<Vec<u8>, String> {
         self.permits(&url)?;
-        // The error's own text may hold the whole address, and that a secret.
+        // The error text may contain the whole URL, and the URL a secret.
         let failed = |error: reqwest::Error| with_causes(&error.without_url());
         let request = self.client()?.get(url).header("accept", "application/json");
         let mut reply = request.send().await.map_err(failed)?;
         let status = reply.status().as_u16();
         if status != 200 {
-            return Err(format!("the answer is {status}"));
+            return Err(format!("the server answered with status {status}"));
         }
         let mut bytes = Vec::new();
         while let Some(chunk) = reply.chunk().await.map_err(failed)? {
             if bytes.len() + chunk.len() > SET_BYTES_MAX {
-                return Err(format!("it is longer than {SET_BYTES_MAX} bytes"));
+                return Err(format!("the key set is longer than {SET_BYTES_MAX} bytes"));
             }
             bytes.extend_from_slice(&chunk);
         }
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_https_and_bears_no_secret_nor_a_private_host() {
+    fn a_url_must_be_https_without_credentials_or_a_private_host() {
         let fetcher = KeyFetcher::new(Allowed::default());
         for (url, permitted) in [
             ("https://id.example/.well-known/jwks.json", true),
@@ -300,13 +300,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_name_that_leads_to_this_machine_is_not_connected_to() {
+    async fn a_name_that_resolves_to_this_machine_is_not_connected_to() {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let fetcher = KeyFetcher::new(Allowed { networks: Vec::new(), plain_http: true });
         let failed = fetcher.get(format!("http://localhost:{port}/keys")).await.unwrap_err();
         assert!(failed.contains("no public address"), "{failed}");
         let accepted = tokio::time::timeout(Duration::from_millis(50), listener.accept()).await;
-        assert!(accepted.is_err(), "it was connected to");
+        assert!(accepted.is_err(), "the fetcher connected to it");
     }
 }

@@ -1,15 +1,14 @@
-//! The few query parameters that anybody reads here, and the fields of a form, which are written
-//! alike.
+//! Query parameters, and form fields, which have the same encoding.
 
 use std::borrow::Cow;
 
-/// The first value of a parameter, decoded. Later ones do not count.
+/// The first value of a parameter, decoded. Later ones are ignored.
 pub fn first<'q>(query: Option<&'q str>, name: &str) -> Option<Cow<'q, str>> {
     pairs(query?).find_map(|(key, value)| (key == name).then_some(value))
 }
 
-/// All parameters in their order, decoded. Bytes that are no UTF-8 are replaced, since no name or
-/// value that counts has any.
+/// All parameters in order, decoded. Invalid UTF-8 is replaced, since no known name or value
+/// contains any.
 pub fn pairs(query: &str) -> impl Iterator<Item = (Cow<'_, str>, Cow<'_, str>)> {
     form_urlencoded::parse(query.as_bytes())
 }
@@ -19,7 +18,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_value_of_a_parameter_counts_decoded() {
+    fn the_first_value_of_a_parameter_is_decoded_and_used() {
         for (query, value) in [
             ("payload=4", Some("4")),
             ("a=1&payload=4&payload=5", Some("4")),

@@ -1,7 +1,7 @@
-//! The limits of calls and of bytes by address, and the headers of a refusal by any limit.
+//! Limits of calls and of bytes by address, and the headers of a reply refused by any limit.
 //!
 //! Addresses are checked before the key is looked up, so that guessing keys is limited as well. The
-//! limit by app is the engine's ([`Engine::admit_calls`]).
+//! engine limits calls by app ([`Engine::admit_calls`]).
 
 use std::net::IpAddr;
 use std::num::NonZeroU32;
@@ -15,12 +15,11 @@ use sluice_flow::submission::BODY_BYTES_DEFAULT;
 
 use crate::client::{KeyedLimiter, Proxies, neighbourhood};
 
-/// Calls a second that one address may make unless the operator sets another number.
+/// Calls per second from one address, unless the operator sets another number.
 pub const ADDRESS_CALLS_PER_SECOND: u32 = 500;
-/// Bytes of bodies a second that one address may send unless the operator sets another number: 256
-/// KiB. In a day that is 21 GiB, just more than one app may store, so a backend that sends all the
-/// responses of an app can use the app's whole quota, and no address can use it up in a few
-/// minutes.
+/// Body bytes per second from one address, unless the operator sets another number: 256 KiB. That
+/// is 21 GiB a day, slightly more than one app may store, so a backend that sends all the responses
+/// of an app can use the app's whole quota, and no address can use it up in a few minutes.
 pub const ADDRESS_BYTES_PER_SECOND: u32 = 256 * 1024;
 /// A bucket of calls holds this many seconds of its rate.
 const CALLS_BURST_SECONDS: u32 = 10;
@@ -32,24 +31,24 @@ const BURST_BYTES_MIN: u32 = BODY_BYTES_DEFAULT as u32;
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 
-/// The bucket of calls of one address for a rate; 0 means no limit.
+/// The call quota of one address for a rate; 0 means no limit.
 pub fn address_quota(calls_per_second: u32) -> Option<Quota> {
     bucket(calls_per_second, CALLS_BURST_SECONDS, BURST_CALLS_MIN)
 }
 
-/// The bucket of bytes of one address for a rate; 0 means no limit.
+/// The byte quota of one address for a rate; 0 means no limit.
 pub fn address_bytes_quota(bytes_per_second: u32) -> Option<Quota> {
     bucket(bytes_per_second, BYTES_BURST_SECONDS, BURST_BYTES_MIN)
 }
 
-/// An address that limits hold for, IPv6 as its /64. None for a loopback peer, since it is the
-/// operator, or a proxy on this machine that hides who sends; an address that a trusted proxy names
-/// is always limited.
+/// An address that limits apply to, IPv6 as its /64. None for a loopback peer, since it is the
+/// operator, or a proxy on this machine that hides the sender; an address that a trusted proxy
+/// names is always limited.
 #[derive(Debug, Clone, Copy)]
 pub struct Sender(Option<IpAddr>);
 
 impl Sender {
-    /// One that no limit holds for.
+    /// A sender without limits.
     pub const UNLIMITED: Self = Self(None);
 }
 
@@ -74,7 +73,7 @@ impl Buckets {
         Self { by, quota, counted: KeyedLimiter::new(quota) }
     }
 
-    /// Takes this much, or nothing. More than the bucket holds takes a full bucket.
+    /// Takes this amount, or nothing. An amount larger than the bucket takes a full bucket.
     fn take(&self, engine: &Engine, address: IpAddr, amount: u64) -> Result<(), Limited> {
         let amount = u32::try_from(amount).unwrap_or(u32::MAX).min(self.quota.burst_size().get());
         let Some(amount) = NonZeroU32::new(amount) else { return Ok(()) };
@@ -94,7 +93,7 @@ impl AddressLimit {
         }
     }
 
-    /// Who sends a request, for the limits.
+    /// The sender of a request, for the limits.
     pub fn sender(&self, peer: Option<IpAddr>, headers: &HeaderMap) -> Sender {
         let address = peer.and_then(|peer| self.proxies.limited(peer, headers));
         Sender(address.map(neighbourhood))
@@ -128,7 +127,7 @@ impl AddressLimit {
     }
 }
 
-/// How a reply describes the limit that a client reached.
+/// The message to a client that reached this limit.
 pub fn message(limited: &Limited) -> &'static str {
     match limited.by {
         LimitedBy::App => {

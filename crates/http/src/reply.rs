@@ -1,9 +1,7 @@
-//! Every status code outside tRPC, and the one form of an error: `application/problem+json` (RFC
-//! 9457).
+//! Every status code outside tRPC, and the one error format: `application/problem+json` (RFC 9457).
 //!
-//! A refusal names what happened; the one match below says what that is in HTTP. A problem's `type`
-//! is a URN of its `code`, since there is no page to point to that would say more than `detail`
-//! does.
+//! A refusal names what happened; a single match maps it to HTTP. A problem's `type` is a URN of
+//! its `code`, since no page could explain more than `detail` does.
 
 use std::borrow::Cow;
 
@@ -20,10 +18,10 @@ use crate::access::Denied;
 use crate::exchange::Failure;
 use crate::rate;
 
-/// When a client may try again after we could not serve it, in seconds.
+/// When a client may retry after we could not serve it, in seconds.
 const RETRY_AFTER_SECONDS: &str = "2";
 
-/// Everything that a request outside tRPC and the admin API can be refused for.
+/// Every reason for refusing a request outside tRPC and the admin API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
     ApiKeyInvalid,
@@ -136,7 +134,7 @@ impl Refusal {
             }
             Self::TokenExpired => "The access token has expired. Get a new one and try again.",
             Self::KeysUnavailable => {
-                "The keys for access tokens cannot be had now. Try again shortly."
+                "The keys for access tokens are unavailable now. Try again shortly."
             }
             Self::FlowNotFound => "This app has no such flow, or it is archived.",
             Self::FlowNotPublished => "This flow has no published version at the moment.",
@@ -188,7 +186,7 @@ impl From<Denied> for Refusal {
     }
 }
 
-/// The reply to a request whose handler did not come to an end.
+/// The reply to a request whose handler panicked or timed out.
 pub fn failed(failure: Failure) -> Response {
     match failure {
         Failure::Panicked => Refusal::Crashed.reply(),
@@ -206,7 +204,7 @@ pub fn problem(
     let status_number = status.as_u16();
     let kind = format!("urn:sluice:problem:{code}");
     let body = Problem { kind, title, status: status_number, detail, code };
-    // Texts and a number always have a JSON form.
+    // Strings and a number always serialise.
     let bytes = serde_json::to_vec(&body).unwrap_or_default();
     let mut response = (status, bytes).into_response();
     let headers = response.headers_mut();
@@ -225,12 +223,12 @@ struct Problem<'a> {
     code: &'static str,
 }
 
-/// A reply that is only headers.
+/// A reply without a body.
 pub fn no_content() -> Response {
     StatusCode::NO_CONTENT.into_response()
 }
 
-/// What the client has is still right.
+/// The client's copy is still current.
 pub fn not_modified() -> Response {
     StatusCode::NOT_MODIFIED.into_response()
 }
@@ -247,7 +245,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_handler_that_came_to_no_end_is_a_problem_of_ours() {
+    fn a_handler_that_fails_is_a_server_error() {
         assert_eq!(failed(Failure::Panicked).status(), StatusCode::INTERNAL_SERVER_ERROR);
         let timed_out = failed(Failure::TimedOut);
         assert_eq!(timed_out.status(), StatusCode::SERVICE_UNAVAILABLE);

@@ -1,7 +1,7 @@
-//! The id by which a client and our log speak of the same exchange.
+//! The request id: a client and our log use it to refer to the same exchange.
 //!
-//! A sane id that came with the request is kept, so that it can be followed through a proxy. One
-//! made here is a part drawn at start and a count: unique, cheap, and no secret.
+//! A valid id sent with the request is kept, so that a request can be traced through a proxy. A
+//! generated id is a random part, drawn at start, and a counter: unique, cheap, and not secret.
 
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,18 +10,18 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 
 pub const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// The longest id that is taken over from a request, in characters.
+/// The longest id accepted from a request, in characters.
 const CHARS_MAX: usize = 64;
 
 static STARTED_AS: LazyLock<String> = LazyLock::new(|| {
     let mut bytes = [0_u8; 8];
-    // Without randomness ids are still told apart within this process, which is what they are for.
+    // Without randomness, ids are still unique within this process, which is enough.
     let _ = getrandom::fill(&mut bytes);
     format!("{:016x}-", u64::from_le_bytes(bytes))
 });
 static COUNT: AtomicU64 = AtomicU64::new(0);
 
-/// The request's own id if it is a sane one, or a new one.
+/// The request's id if it is valid, otherwise a new one.
 pub fn of(headers: &HeaderMap) -> HeaderValue {
     match headers.get(&X_REQUEST_ID) {
         Some(id) if is_sane(id.as_bytes()) => id.clone(),
@@ -38,12 +38,12 @@ fn made() -> HeaderValue {
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     let mut id = String::with_capacity(2 * STARTED_AS.len());
     id.push_str(&STARTED_AS);
-    // Not by `format!`, which costs more than all the rest of it.
+    // Not `format!`, which costs more than the rest of this function.
     let digits = (u64::BITS - count.leading_zeros()).div_ceil(4).max(1);
     for place in (0..digits).rev() {
         id.push(char::from(b"0123456789abcdef"[(count >> (4 * place) & 0xF) as usize]));
     }
-    // Hexadecimal digits and a hyphen are a header value.
+    // Hexadecimal digits and a hyphen are always a valid header value.
     HeaderValue::try_from(id).unwrap_or(HeaderValue::from_static("unknown"))
 }
 
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_that_came_with_the_request_is_kept_only_if_it_is_sane() {
+    fn an_id_sent_with_the_request_is_kept_only_if_it_is_valid() {
         let with = |id: &[u8]| {
             let mut headers = HeaderMap::new();
             headers.insert(X_REQUEST_ID, HeaderValue::from_bytes(id).unwrap());
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn two_made_ids_differ_and_are_sane() {
+    fn generated_ids_differ_and_are_valid() {
         let (one, other) = (of(&HeaderMap::new()), of(&HeaderMap::new()));
         assert_ne!(one, other);
         assert!(is_sane(one.as_bytes()));

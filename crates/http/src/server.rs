@@ -1,10 +1,10 @@
-//! The accept loop: connections in, each bounded in time and bytes, and an orderly end.
+//! The accept loop: accepts connections, limits each in time and bytes, and shuts down cleanly.
 //!
-//! `axum::serve` sets no timer, so a client that never finishes its headers would hold its
-//! connection for ever. Here every phase has an end: the first bytes ([`Guarded`]), the headers
-//! (hyper's own timer), the body (read by the handler), and a reply that nobody reads
-//! ([`Guarded`] for the socket, [`Activity`] for the streams of HTTP/2, which also closes
-//! connections that stay idle). One address has a limited number of connections ([`Addresses`]).
+//! `axum::serve` sets no timers, so a client that never finishes its headers would hold its
+//! connection indefinitely. Here every phase has a timeout: the first bytes ([`Guarded`]), the
+//! headers (hyper's timer), the body (read by the handler), and a reply that the client does not
+//! read ([`Guarded`] for the socket, [`Activity`] for HTTP/2 streams, which also closes idle
+//! connections). The number of connections per address is limited ([`Addresses`]).
 
 mod activity;
 mod addresses;
@@ -35,11 +35,12 @@ use activity::{Activity, Overdue, Tracked};
 use addresses::Addresses;
 use guarded::Guarded;
 
-/// The pause after a failed accept (no file descriptors left, say): others may close meanwhile.
+/// The pause after a failed accept, for example when no file descriptors are left: others may close
+/// meanwhile.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-/// Requests at once on one HTTP/2 connection.
+/// Concurrent requests on one HTTP/2 connection.
 const STREAMS_MAX: u32 = 100;
-/// How often a silent HTTP/2 peer is asked whether it is still there.
+/// How often a silent HTTP/2 peer is pinged.
 const PING_INTERVAL: Duration = Duration::from_secs(20);
 
 /// What the accept loop serves: one handle for each connection.
@@ -60,14 +61,15 @@ pub trait Site:
     /// A connection was refused because its address has too many.
     fn connection_refused(&self);
 
-    /// The server stops: ends replies that would go on for as long as their client is there.
+    /// The server stops: end replies that would otherwise last as long as their client stays
+    /// connected.
     fn stop(&self);
 }
 
-/// Serves until `shutdown` is ready; then finishes the requests under way, within the drain
+/// Serves until `shutdown` is ready; then finishes the requests in progress, within the drain
 /// timeout. Networks that are `exempt` may open any number of connections.
 ///
-/// Never fails because of a client or for want of descriptors.
+/// Never fails because of a client or for lack of file descriptors.
 pub async fn serve(
     listener: TcpListener,
     site: impl Site,
@@ -113,12 +115,12 @@ pub async fn serve(
     Ok(())
 }
 
-/// The next connection, once there is a place for it.
+/// The next connection, once the connection limit allows it.
 async fn next(
     listener: &TcpListener,
     places: &Arc<Semaphore>,
 ) -> (TcpStream, IpAddr, Option<OwnedSemaphorePermit>) {
-    // The semaphore is never closed, so a place always comes.
+    // The semaphore is never closed, so this always returns a permit.
     let place = Arc::clone(places).acquire_owned().await.ok();
     loop {
         match listener.accept().await {
@@ -132,7 +134,7 @@ async fn next(
     }
 }
 
-/// The client was gone before it was accepted.
+/// Whether the client disconnected before it was accepted.
 fn is_of_client(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -150,7 +152,7 @@ struct Server<S> {
 }
 
 impl<S: Site> Server<S> {
-    /// The whole life of one connection.
+    /// Serves one connection until it ends.
     fn connection<T>(&self, io: T, peer: IpAddr) -> impl Future<Output = ()> + Send + use<S, T>
     where
         T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -169,7 +171,7 @@ impl<S: Site> Server<S> {
                     biased;
                     ended = connection.as_mut() => {
                         if let Err(error) = ended {
-                            // Clients go away in every way there is; that is nothing to report.
+                            // Clients disconnect in many ways; none of them is worth a report.
                             tracing::trace!(%error, "connection ended");
                         }
                         return;

@@ -1,7 +1,8 @@
-//! Everything that can be typed: commands, flags, their environment variables, and their help.
+//! The command line: commands, flags, their environment variables, and their help.
 //!
-//! Without a command the server starts, so that `cargo run` alone shows something. Flags of `serve`
-//! are optional here even where a default exists: only [`crate::config`] knows all four sources.
+//! Without a command the server starts, so that `cargo run` alone shows something. The flags of
+//! `serve` are optional here even if they have a default: only [`crate::config`] knows all four
+//! sources.
 
 mod app;
 mod client;
@@ -107,11 +108,11 @@ pub(crate) enum Command {
     Recount(RecountArgs),
 }
 
-/// The heading of what matters with `--store postgres://…` alone.
+/// The help heading of flags that apply only to `--store postgres://…`.
 const PG: &str = "PostgreSQL";
-/// The heading of what protects the server from its callers.
+/// The help heading of flags that protect the server from its callers.
 const LIMITS: &str = "Limits of the public API";
-/// The heading of what matters for the console alone.
+/// The help heading of flags that apply only to the console.
 const SIGN_IN: &str = "Signing in to the console";
 
 /// The flags of the server. The configuration file has the same names.
@@ -303,12 +304,12 @@ pub(crate) struct ServeArgs {
     pub(crate) config: Option<PathBuf>,
 }
 
-/// Reads the command line. Help, version and mistakes end the process here.
+/// Parses the command line. Help, version and invalid arguments end the process here.
 pub(crate) fn parse() -> Command {
     Cli::parse_from(with_command(std::env::args_os().collect())).command
 }
 
-/// Puts in `serve` where no command was given.
+/// Inserts `serve` if no command was given.
 fn with_command(mut arguments: Vec<OsString>) -> Vec<OsString> {
     let first = arguments.get(1).and_then(|first| first.to_str());
     let about_the_binary = matches!(first, Some("-h" | "--help" | "-V" | "--version"));
@@ -329,12 +330,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_command_line_is_sound() {
+    fn the_command_line_definition_is_valid() {
         Cli::command().debug_assert();
     }
 
     #[test]
-    fn serve_is_what_no_command_means() {
+    fn no_command_means_serve() {
         for (given, meant) in [
             ("sluice", "sluice serve"),
             ("sluice --no-demo", "sluice serve --no-demo"),
@@ -350,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn both_helps_say_what_no_command_means() {
+    fn both_helps_explain_what_happens_without_a_command() {
         for help in [Cli::command().render_help(), Cli::command().render_long_help()] {
             let help = help.to_string();
             assert!(help.contains("Without a command `sluice` starts the server"), "{help}");

@@ -1,8 +1,8 @@
-//! The storage backends by their addresses. This is the only place that names one.
+//! The storage backends, by address. Only this module names a backend.
 //!
-//! Every address, of a flag, a variable or a file, comes through [`StoreAddress::parse`]; every
-//! store through [`open`]. An address is shown without what stands before the host: that may be a
-//! password.
+//! Every address, whether from a flag, a variable or a file, goes through [`StoreAddress::parse`];
+//! every store is opened by [`open`]. An address is shown without the part before the host, which
+//! may contain a password.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -15,17 +15,17 @@ use sluice_store::sqlite::{self, OpenError, SqliteStore};
 use crate::failure::Failure;
 use crate::tuning::Tuning;
 
-/// What to do about a schema that is older than the binary, where it is not brought up to date.
+/// What to do about a schema older than the binary when the command does not upgrade it.
 const START_ONCE: &str = "start this binary on it once (sluice serve --no-demo), which brings it up to \
      date; nothing was changed in it";
 
 const UNRELEASED: &str =
     "the database was created by a build of Sluice from before 0.1.0, and cannot be upgraded";
-/// What to do about a database of a build that was never released.
+/// What to do about a database written by an unreleased build.
 const START_FRESH: &str = "use a new database (another folder with --data, or another database in the URL); export \
      responses that you need with the build that wrote them; nothing was changed in it";
 
-/// Where responses are kept.
+/// Where responses are stored.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) enum StoreAddress {
     Sqlite(PathBuf),
@@ -34,14 +34,14 @@ pub(crate) enum StoreAddress {
 }
 
 impl StoreAddress {
-    /// Reads the address that was given with a flag.
+    /// Parses the address given with a flag.
     pub(crate) fn parse(flag: &str, text: &str) -> Result<Self, Failure> {
         if text.starts_with("postgres://") || text.starts_with("postgresql://") {
             return Ok(Self::Postgres(text.to_owned()));
         }
         match text.strip_prefix("sqlite:") {
             Some(path) if !path.is_empty() => Ok(Self::Sqlite(path.into())),
-            // The address is not repeated: another scheme's may bear a password.
+            // The address is not repeated: with another scheme it may contain a password.
             _ => Err(Failure::usage(
                 format!("the store address of --{flag} is not recognised"),
                 format!(
@@ -54,7 +54,8 @@ impl StoreAddress {
 }
 
 impl StoreAddress {
-    /// Whether both are the same store, as far as their addresses tell.
+    /// Whether both addresses name the same store. Two different URLs of one database are not
+    /// detected.
     pub(crate) fn is_same_as(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Sqlite(one), Self::Sqlite(two)) => {
@@ -84,8 +85,8 @@ impl fmt::Debug for StoreAddress {
     }
 }
 
-/// Hosts and database of a URL, without user, password and parameters; nothing where these cannot
-/// be told apart for certain.
+/// Hosts and database of a URL, without user, password and parameters. Only the scheme if the parts
+/// cannot be separated safely.
 fn without_secrets(url: &str) -> String {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let (place, parameters) = rest.split_once('?').unwrap_or((rest, ""));
@@ -96,8 +97,8 @@ fn without_secrets(url: &str) -> String {
     }
 }
 
-/// Opens the store; it is made and brought up to date where needed. `disk_reserve` is in bytes, of
-/// SQLite alone.
+/// Opens the store, creating and upgrading it if needed. `disk_reserve` is in bytes and applies
+/// only to SQLite.
 pub(crate) async fn open(
     address: &StoreAddress,
     tuning: &Tuning,
@@ -128,19 +129,18 @@ fn options(tuning: &Tuning) -> postgres::Options {
     }
 }
 
-/// A file must be there already where none is to be made.
+/// For commands that must not create a database: fails if the file does not exist.
 pub(crate) fn must_be_there(address: &StoreAddress) -> Result<(), Failure> {
     match address {
         StoreAddress::Sqlite(path) if !path.exists() => Err(Failure::new(
             format!("there is no database {}", path.display()),
-            "name the file that a server has stored in, such as sqlite:sluice-data/sluice.db",
+            "name the file of an existing database, such as sqlite:sluice-data/sluice.db",
         )),
         _ => Ok(()),
     }
 }
 
-/// Opens a store for reading. It must be there already, and nothing in it is made or brought up to
-/// date.
+/// Opens a store for reading. It must exist; nothing in it is created or upgraded.
 pub(crate) async fn open_to_read(address: &StoreAddress) -> Result<Arc<dyn Store>, Failure> {
     must_be_there(address)?;
     match address {
@@ -177,7 +177,7 @@ fn unopened(error: OpenError) -> Failure {
         ),
         OpenError::Folder { path, source } => Failure::new(
             format!("cannot write in the folder {}: {source}", named(&path)),
-            "choose another with --data FOLDER, or let this user write there",
+            "choose another with --data FOLDER, or give this user write permission there",
         ),
         OpenError::Unopenable { path, reason } => Failure::new(
             format!("cannot open the database {}: {reason}", named(&path)),
@@ -189,18 +189,18 @@ fn unopened(error: OpenError) -> Failure {
         ),
         OpenError::NewerSchema { path, found, known } => Failure::new(
             format!(
-                "the database {} was written by a newer Sluice (schema {found}, this one knows {known})",
+                "the database {} was written by a newer Sluice (schema {found}, this binary supports {known})",
                 named(&path)
             ),
             "upgrade this binary; an older one cannot read it",
         ),
         OpenError::NoSchema { path } => Failure::new(
             format!("there is no database of Sluice in {}", named(&path)),
-            "name the file that a server has stored in; nothing was made in this one",
+            "name the file of an existing database; nothing was created in this one",
         ),
         OpenError::OlderSchema { path, found, known } => Failure::new(
             format!(
-                "the database {} has an older schema ({found}, this one knows {known})",
+                "the database {} has an older schema ({found}, this binary supports {known})",
                 named(&path)
             ),
             START_ONCE,
@@ -213,7 +213,7 @@ fn unopened(error: OpenError) -> Failure {
             START_FRESH,
         ),
         OpenError::OtherSchema { path, detail } => Failure::new(
-            format!("the schema of {} is not one that Sluice made: {detail}", named(&path)),
+            format!("the schema of {} is not one that Sluice created: {detail}", named(&path)),
             "use the binary that wrote it, or restore it from a backup",
         ),
         OpenError::NotOurs { path } => Failure::new(
@@ -282,23 +282,23 @@ fn unconnected(error: ConnectError) -> Failure {
         ),
         ConnectError::NoSchema { place } => Failure::new(
             format!("there is no database of Sluice at {place}"),
-            "name the database that a server has stored in; nothing was made in this one",
+            "name the database of a server; nothing was created in this one",
         ),
         ConnectError::OlderSchema { place, found, known } => Failure::new(
             format!(
-                "the database at {place} has an older schema ({found}, this one knows {known})"
+                "the database at {place} has an older schema ({found}, this binary supports {known})"
             ),
             START_ONCE,
         ),
         ConnectError::NewerSchema { found, known } => Failure::new(
             format!(
-                "the database was written by a newer Sluice (schema {found}, this one knows {known})"
+                "the database was written by a newer Sluice (schema {found}, this binary supports {known})"
             ),
             "upgrade this binary; an older one cannot read it",
         ),
         ConnectError::UnreleasedSchema => Failure::new(UNRELEASED, START_FRESH),
         ConnectError::OtherSchema { detail } => Failure::new(
-            format!("the schema of the database is not one that Sluice made: {detail}"),
+            format!("the schema of the database is not one that Sluice created: {detail}"),
             "use the binary that wrote it, or restore it from a backup",
         ),
         ConnectError::Migration { reason } => Failure::new(
@@ -315,7 +315,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_names_a_backend_or_is_refused_unseen() {
+    fn an_invalid_address_is_refused_without_repeating_it() {
         for (text, shown) in [
             ("sqlite:a/b.db", "a/b.db"),
             ("postgres://h/d", "postgres://h/d"),
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_store_that_cannot_be_opened_is_named_with_what_to_do() {
+    fn an_open_error_names_the_store_and_the_remedy() {
         let path = || Path::new("folder/sluice.db").to_owned();
         let io = || std::io::Error::from(std::io::ErrorKind::PermissionDenied);
         for (error, remedy) in [
@@ -342,7 +342,7 @@ mod tests {
             (OpenError::Unopenable { path: path(), reason: "odd".into() }, "read and write"),
             (OpenError::Locked { path: path() }, "wait"),
             (OpenError::NewerSchema { path: path(), found: 9, known: 1 }, "upgrade"),
-            (OpenError::NoSchema { path: path() }, "nothing was made"),
+            (OpenError::NoSchema { path: path() }, "nothing was created"),
             (OpenError::OlderSchema { path: path(), found: 1, known: 2 }, "sluice serve"),
             (OpenError::OtherSchema { path: path(), detail: "odd".into() }, "backup"),
             (OpenError::NotOurs { path: path() }, "backup"),
@@ -356,13 +356,13 @@ mod tests {
     }
 
     #[test]
-    fn the_settings_of_postgresql_begin_as_the_store_has_them() {
+    fn the_postgresql_defaults_are_those_of_the_store() {
         let ours = format!("{:?}", options(&Tuning::default()));
         assert_eq!(ours, format!("{:?}", postgres::Options::default()));
     }
 
     #[test]
-    fn a_server_that_will_not_do_is_told_with_what_to_do() {
+    fn a_connect_error_names_the_server_and_the_remedy() {
         let (place, deadline) = (|| "db1:5432, database d".to_owned(), Duration::from_secs(10));
         let not_kept = |setting, expected, found: &str| ConnectError::NotDurable {
             setting,
@@ -384,7 +384,7 @@ mod tests {
             (ConnectError::NoSchema { place: place() }, "no database of Sluice at db1", "name the"),
             (
                 ConnectError::OlderSchema { place: place(), found: 1, known: 2 },
-                "older schema (1, this one knows 2)",
+                "older schema (1, this binary supports 2)",
                 "sluice serve",
             ),
         ] {
@@ -396,7 +396,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_server_that_cannot_be_used_is_named_without_its_password() {
+    async fn a_connect_error_does_not_contain_the_password() {
         for (url, what) in [
             ("postgres://u:secret@127.0.0.1:1/d", "127.0.0.1:1"),
             ("postgres://u:secret@127.0.0.1:none/d", "cannot be used"),

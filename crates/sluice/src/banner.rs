@@ -1,11 +1,12 @@
-//! What a start prints on stdout. The first line is fixed, so that a program can wait for it.
+//! The text printed on stdout at startup. The first line is fixed, so that a program can wait for
+//! it.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use crate::args::SERVER_DEFAULT;
 use crate::demo::{Demo, FirstStart};
 
-/// The whole text for one start.
+/// The whole banner.
 pub(crate) fn banner(
     address: SocketAddr,
     metrics: SocketAddr,
@@ -64,7 +65,7 @@ fn calls(base: &str, demo: &Demo) -> String {
     )
 }
 
-/// An address that can be called: one that means "every interface" is called by its loopback.
+/// An address that clients can call: a wildcard address becomes loopback.
 pub(crate) fn base_url(address: SocketAddr) -> String {
     let ip = match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),

@@ -1,4 +1,4 @@
-//! Talks to the admin API of a running server, and puts its refusals into sentences.
+//! Calls the admin API of a running server, and turns its errors into sentences.
 
 use std::time::Duration;
 
@@ -13,30 +13,30 @@ use crate::failure::Failure;
 /// How long one call may take.
 const CALL_MAX: Duration = Duration::from_secs(30);
 const CONNECT_MAX: Duration = Duration::from_secs(5);
-/// How long a download may pause: a file that is made as a whole begins late.
+/// How long a download may pause: a format that is built as a whole starts late.
 const PAUSE_MAX: Duration = Duration::from_secs(600);
 const ADMIN_BASE: &str = "/api/admin/v1";
-/// Items asked for in one page of a list.
+/// Page size of list requests.
 const PAGE_ITEMS: usize = 100;
 
-/// A server, and the token to show it.
+/// A server, and the token to authenticate with.
 #[derive(Debug)]
 pub(crate) struct Server {
     http: reqwest::Client,
-    /// For what takes as long as it takes.
+    /// For calls without a time limit.
     downloads: reqwest::Client,
     base: Url,
     token: String,
 }
 
-/// Why a call gave no result.
+/// Why a call failed.
 #[derive(Debug)]
 pub(crate) enum CallError {
-    /// The server is away, overloaded or restarting: the same call may work later.
+    /// The server is down, overloaded or restarting: the same call may succeed later.
     Away(Failure),
-    /// What was sent has faults.
+    /// The request has faults.
     Faults(Vec<Fault>),
-    /// There is no such thing.
+    /// The resource does not exist.
     Missing(Failure),
     Refused(Failure),
 }
@@ -71,7 +71,7 @@ impl Server {
                     "set SLUICE_TOKEN or give --token; the server printed one at its first start",
                 )
             })?;
-        // Addresses of this machine are never meant for a proxy, whatever the environment says.
+        // Loopback addresses never go through a proxy, whatever the environment says.
         let local = matches!(base.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
         let client = |builder: reqwest::ClientBuilder| {
             let builder = builder
@@ -116,7 +116,7 @@ impl Server {
         self.call(Method::DELETE, path, query, None).await
     }
 
-    /// Sends CSV and gets CSV.
+    /// Posts CSV and returns CSV.
     pub(crate) async fn post_csv(&self, path: &str, body: Vec<u8>) -> Result<Vec<u8>, CallError> {
         let request = self.request(Method::POST, path).header("accept", "text/csv");
         let request = request.header("content-type", "text/csv").body(body);
@@ -129,7 +129,7 @@ impl Server {
         self.parsed(status, &bytes).map(|_| Vec::new())
     }
 
-    /// Begins a download, and gives it once the server has said that it will send the file.
+    /// Starts a download. Returns once the server has accepted it.
     pub(crate) async fn download(
         &self,
         path: &str,
@@ -153,7 +153,7 @@ impl Server {
         }
     }
 
-    /// The next piece of a download; nothing at its end.
+    /// The next chunk of a download; none at its end.
     pub(crate) async fn piece(
         &self,
         download: &mut reqwest::Response,
@@ -161,7 +161,7 @@ impl Server {
         download.chunk().await.map_err(|error| self.away(&error))
     }
 
-    /// Every item of a list, over all its pages.
+    /// Every item of a list, from all its pages.
     pub(crate) async fn list(&self, path: &str) -> Result<Vec<Value>, CallError> {
         let mut items = Vec::new();
         let mut after: Option<String> = None;
@@ -179,7 +179,7 @@ impl Server {
         }
     }
 
-    /// Hands over every item of a list, page by page as they come; ends where nobody wants more.
+    /// Passes every item of a list to the callback, page by page, until the callback asks to stop.
     pub(crate) async fn each(
         &self,
         path: &str,
@@ -223,7 +223,7 @@ impl Server {
         self.parsed(status, &bytes)
     }
 
-    /// A request to a path, which may have a query of its own.
+    /// A request to a path, which may already contain a query.
     fn request(&self, method: Method, path: &str) -> reqwest::RequestBuilder {
         self.http.request(method, self.url(path)).bearer_auth(&self.token)
     }
@@ -285,7 +285,7 @@ fn server_address(text: &str) -> Result<Url, Failure> {
     })
 }
 
-/// A problem document as sentences.
+/// Turns a problem document into sentences.
 fn refusal(status: u16, problem: &Value) -> CallError {
     let text = |name: &str| problem[name].as_str().unwrap_or_default();
     let faults = faults_of(problem);
@@ -300,13 +300,13 @@ fn refusal(status: u16, problem: &Value) -> CallError {
              where it is lost, start the server with SLUICE_ADMIN_TOKEN set",
         )),
         403 => CallError::Refused(failure(
-            "use a token with more scopes: `sluice token create` makes one",
+            "use a token with more scopes: `sluice token create` creates one",
         )),
         404 => CallError::Missing(failure(
             "`sluice app list` and `sluice flow list` show what this token can see",
         )),
         429 => CallError::Away(failure("wait a moment, then try again")),
-        500.. => CallError::Away(failure("try again; the server's log says more")),
+        500.. => CallError::Away(failure("try again; see the server's log for details")),
         _ => CallError::Refused(failure("")),
     }
 }
@@ -316,7 +316,7 @@ pub(crate) fn faults_of(reply: &Value) -> Vec<Fault> {
     reply.get("faults").or_else(|| reply.get("errors")).map(faults_in).unwrap_or_default()
 }
 
-/// The faults or warnings of a list.
+/// The faults or warnings in a list.
 pub(crate) fn faults_in(list: &Value) -> Vec<Fault> {
     let fault = |item: &Value| {
         let text = |name: &str| item[name].as_str().map(str::to_owned);
@@ -325,7 +325,7 @@ pub(crate) fn faults_in(list: &Value) -> Vec<Fault> {
     list.as_array().into_iter().flatten().filter_map(fault).collect()
 }
 
-/// A text field of a reply, shown as it is; a dash where there is none.
+/// A text field of a reply, shown unchanged; a dash if it is absent.
 pub(crate) fn field<'v>(value: &'v Value, name: &str) -> &'v str {
     value[name].as_str().unwrap_or("-")
 }
@@ -338,7 +338,7 @@ mod tests {
     use crate::failure::Exit;
 
     #[test]
-    fn a_refusal_is_a_sentence_and_what_to_do() {
+    fn a_refusal_becomes_a_sentence_and_a_remedy() {
         for (status, problem, message, remedy) in [
             (401, json!({"title": "Unauthorized"}), "reports: Unauthorized", "SLUICE_TOKEN"),
             (403, json!({"detail": "lacks write", "title": "x"}), "reports: lacks write", "scopes"),
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_may_pass_is_worth_another_try() {
+    fn only_temporary_failures_are_retried() {
         for (status, away) in [(400, false), (401, false), (404, false), (429, true), (503, true)] {
             let error = refusal(status, &json!({"title": "t"}));
             assert_eq!(matches!(error, CallError::Away(_)), away, "{status}");

@@ -1,8 +1,8 @@
 //! The server's settings: flag, else environment, else file, else default.
 //!
 //! The flags' struct is also what the file is read into, so the two cannot differ in their names.
-//! A key that the file should not have is refused, since a mistyped setting that is silently
-//! ignored is found only when it is missed.
+//! An unknown key in the file is refused, since a mistyped setting that is silently ignored would
+//! be noticed only when it is missed.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -27,9 +27,9 @@ use crate::tuning::Tuning;
 const LISTEN_DEFAULT: &str = "127.0.0.1:8080";
 const DATA_DEFAULT: &str = "sluice-data";
 const DATABASE_FILE: &str = "sluice.db";
-/// Ours in full, and of what we build on only what is wrong.
+/// Sluice at info; dependencies at warn.
 const LOG_DEFAULT: &str = "warn,sluice=info";
-/// Below this not even a small submission fits; above it a few requests could fill the memory.
+/// Below this not even a small submission fits; above it a few requests could exhaust memory.
 const BODY_LIMIT: Bounded = Bounded {
     flag: "body-limit",
     unit: "bytes",
@@ -76,18 +76,19 @@ const DAILY_BYTES_PER_APP: Bounded = Bounded {
     default: APP_BYTES_PER_DAY,
     allowed: 0..=BYTES_PER_DAY_MAX,
 };
-/// Finer steps than ten nanoseconds a byte are not counted.
+/// The limiter counts in steps of ten nanoseconds per byte.
 const BYTES_PER_SECOND_MAX: u64 = 100_000_000;
-/// Read where no other file is named.
+/// Read if no other file is named.
 const FILE_DEFAULT: &str = "sluice.toml";
 const ADMIN_TOKEN_VARIABLE: &str = "SLUICE_ADMIN_TOKEN";
 const METRICS_TOKEN_VARIABLE: &str = "SLUICE_METRICS_TOKEN";
 /// A shorter token could be guessed.
 const METRICS_TOKEN_CHARS_MIN: usize = 16;
-/// As many characters as 128 random bits have in base64.
+/// The length of 128 random bits in base64.
 const ADMIN_TOKEN_CHARS_MIN: usize = 22;
 const ADMIN_TOKEN_DISTINCT_MIN: usize = 10;
-/// Neighbours that are neither equal nor consecutive, unlike those of `aaa` and `abc`.
+/// The least number of adjacent pairs that are neither equal nor consecutive, unlike in `aaa` and
+/// `abc`.
 const ADMIN_TOKEN_JUMPS_MIN: usize = 12;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Deserialize)]
@@ -98,7 +99,7 @@ pub(crate) enum LogFormat {
     Json,
 }
 
-/// An admin token that came from the environment; it is never shown.
+/// An admin token from the environment; never shown.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Secret(pub(crate) String);
 
@@ -111,7 +112,7 @@ impl std::fmt::Debug for Secret {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Settings {
     pub(crate) listen: String,
-    /// Without a slash at its end.
+    /// Without a trailing slash.
     pub(crate) public_url: Option<String>,
     pub(crate) store: StoreAddress,
     pub(crate) tuning: Tuning,
@@ -119,16 +120,16 @@ pub(crate) struct Settings {
     pub(crate) body_bytes_max: usize,
     pub(crate) connections_max: usize,
     pub(crate) connections_per_address_max: usize,
-    /// Where `/metrics` are, if not beside everything else.
+    /// The separate address of `/metrics`, if set.
     pub(crate) metrics_listen: Option<String>,
     pub(crate) metrics_token: Option<Secret>,
     pub(crate) drain_timeout: Duration,
     pub(crate) rates: Rates,
-    /// In calls a second; 0 means no limit.
+    /// In calls per second; 0 means no limit.
     pub(crate) rate_per_address: u32,
-    /// In bytes a second; 0 means no limit.
+    /// In bytes per second; 0 means no limit.
     pub(crate) bytes_per_address: u32,
-    /// In bytes; absent means the default of the disk.
+    /// In bytes; if absent, the default depends on the disk.
     pub(crate) disk_reserve: Option<u64>,
     pub(crate) log: String,
     pub(crate) log_format: LogFormat,
@@ -139,7 +140,7 @@ pub(crate) struct Settings {
     pub(crate) console: ConsoleOptions,
 }
 
-/// A number that has a default and a range.
+/// A number with a default and a range.
 pub(crate) struct Bounded {
     pub(crate) flag: &'static str,
     pub(crate) unit: &'static str,
@@ -162,7 +163,7 @@ impl Bounded {
 }
 
 impl Settings {
-    /// Settings from the flags and environment that were read already, and the file they name.
+    /// Resolves the settings from the parsed flags and environment, and the file they name.
     pub(crate) fn read(given: ServeArgs) -> Result<Self, Failure> {
         let file = match &given.config {
             Some(path) => read_file(path)?,
@@ -195,7 +196,7 @@ impl Settings {
             StoreAddress::Sqlite(_) => not_tuned?,
             StoreAddress::Postgres(_) if disk_reserve.is_some() => {
                 return Err(Failure::usage(
-                    "disk-reserve has no effect with PostgreSQL, whose server has the disk",
+                    "disk-reserve has no effect with PostgreSQL: the database server has its own disk",
                     "leave --disk-reserve out, and watch the disk of the database server",
                 ));
             }
@@ -252,7 +253,7 @@ fn count(bounded: &Bounded, given: Option<u64>) -> Result<u32, Failure> {
     Ok(u32::try_from(bounded.of(given)?).unwrap_or(u32::MAX))
 }
 
-/// The limits by app; 0 means no limit.
+/// The limits per app; 0 means no limit.
 fn rates(calls: Option<u64>, bytes: Option<u64>) -> Result<Rates, Failure> {
     let bytes = DAILY_BYTES_PER_APP.of(bytes)? as u64;
     Ok(Rates {
@@ -261,12 +262,12 @@ fn rates(calls: Option<u64>, bytes: Option<u64>) -> Result<Rates, Failure> {
     })
 }
 
-/// A variable of the environment that has no flag; empty is absent.
+/// An environment variable without a flag; empty means absent.
 pub(crate) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-/// The store, and the folder for what is kept beside it: that of the database, where it is a file.
+/// The store, and the folder for files beside it: the folder of the database if it is a file.
 pub(crate) fn store_of(
     data: Option<PathBuf>,
     store: Option<String>,
@@ -323,16 +324,16 @@ fn from_toml(text: &str) -> Result<ServeArgs, (String, String)> {
     toml::from_str(text).map_err(|error| unreadable(&error))
 }
 
-/// The flags of the server, less the one that names the file itself.
+/// The flags of the server, except the one that names the file itself.
 fn known_keys() -> Vec<String> {
     let command = ServeArgs::augment_args(clap::Command::new("serve"));
     let flags = command.get_arguments().filter_map(clap::Arg::get_long);
     flags.filter(|flag| *flag != "config").map(str::to_owned).collect()
 }
 
-/// The key that was most likely meant: the one that shares most with what was written.
+/// The most similar known key.
 fn nearest<'k>(word: &str, known: &'k [String]) -> Option<&'k String> {
-    /// Where less than half of the letter pairs agree, a guess would mislead.
+    /// If less than half of the letter pairs match, a guess would mislead.
     const LIKENESS_MIN: f64 = 0.5;
     let word = word.to_lowercase().replace('_', "-");
     let likeness = |key: &str| {
@@ -383,7 +384,7 @@ fn admin_token(token: String) -> Result<Secret, Failure> {
         format!("{ADMIN_TOKEN_VARIABLE} {what}"),
         format!(
             "use {ADMIN_TOKEN_CHARS_MIN} or more random letters, digits and signs without spaces; \
-             this makes one: openssl rand -base64 32"
+             create one with: openssl rand -base64 32"
         ),
     ))
 }

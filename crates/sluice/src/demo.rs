@@ -1,7 +1,7 @@
-//! What a server makes on an empty store: an admin token, and a demo app with a published survey.
+//! What a server creates in an empty store: an admin token, and a demo app with a published survey.
 //!
-//! Several servers may start at once over one empty database. The store lets one of them make the
-//! first app, and one the first token; the others find that done.
+//! Several servers may start concurrently on one empty database. The store lets only one of them
+//! create the first app and the first token; the others find them.
 
 use sluice_engine::rows::{Page, Scope};
 use sluice_engine::{Actor, AdminError, Engine, NewFlow, NewToken, TokenSecret};
@@ -11,15 +11,15 @@ use sluice_flow::id::{ApiKey, FlowId, FlowVersionId};
 use crate::failure::{Failure, with_cause};
 use crate::flow_file;
 
-/// The demo's survey is the example that the documentation speaks of.
+/// The demo survey is the example used in the documentation.
 const SURVEY: &str = include_str!("../../../examples/product-feedback.yaml");
 const APP_NAME: &str = "Demo";
 const SURVEY_NAME: &str = "Product feedback";
 const TOKEN_NAME: &str = "first start";
-/// What the audit log calls whoever did this.
+/// The actor in the audit log.
 const ACTOR: &str = "first-start";
 
-/// What was made at this start.
+/// What this start created.
 #[derive(Debug, Default)]
 pub(crate) struct FirstStart {
     pub(crate) token: Option<TokenSecret>,
@@ -33,7 +33,7 @@ pub(crate) struct Demo {
     pub(crate) flow_version_id: FlowVersionId,
 }
 
-/// Makes what an empty store lacks. The token comes last, so that it is shown as soon as it exists.
+/// Creates what an empty store lacks. The token is last, so that it is shown as soon as it exists.
 pub(crate) async fn first_start(
     engine: &Engine,
     with_demo: bool,

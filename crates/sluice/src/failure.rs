@@ -1,22 +1,22 @@
-//! Why a command did not do what it was asked: one line of what happened, one of what to do.
+//! Why a command failed: one line for what happened, one for what to do.
 //!
-//! There is no chain of causes here on purpose: an operator reads two lines, not a dump. What a
-//! developer needs more goes to the log.
+//! Deliberately without a chain of causes: an operator reads two lines, not a dump. Details for
+//! developers go to the log.
 
 use std::fmt;
 
-/// How a process ends. `sluice --help` lists the same codes.
+/// Exit codes. `sluice --help` lists the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
     Done,
     Failed,
-    /// The command line, the environment or the configuration file is at fault.
+    /// The command line, the environment or the configuration file is invalid.
     Usage,
     /// A flow was checked and has faults.
     Faults,
-    /// The store lost track of a write: a restart recovers.
+    /// The outcome of a write is unknown: a restart recovers.
     LostTrack,
-    /// A second signal came before the first was dealt with.
+    /// A second signal arrived before the process had stopped.
     Interrupted,
 }
 
@@ -56,7 +56,7 @@ impl Failure {
     }
 }
 
-/// An error with the cause at the bottom of it, for one line.
+/// An error with its root cause, on one line.
 pub(crate) fn with_cause(error: &dyn std::error::Error) -> String {
     let mut cause = None;
     let mut next = error.source();

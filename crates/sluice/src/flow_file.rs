@@ -1,8 +1,8 @@
-//! Reads a flow file: JSON or YAML, by its ending or else by its first sign.
+//! Reads a flow file: JSON or YAML, by its extension or else by its first character.
 //!
-//! YAML is read into the same values as JSON. Where it has its own idea of a value (`label: 2024`
-//! is a number, `label: on` is not what it looks like everywhere), the author's intent is not
-//! guessed: the fault stays, and says that quotes would fix it.
+//! YAML is read into the same values as JSON. If YAML interprets a value differently (`label: 2024`
+//! is a number, `label: on` differs between YAML versions), the author's intent is not guessed: the
+//! fault stays, and its message suggests quotes.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -13,26 +13,26 @@ use sluice_flow::submission::BODY_BYTES_DEFAULT;
 
 use crate::yaml;
 
-/// What a file held.
+/// A parsed file.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct FlowFile {
     pub(crate) definition: Value,
     is_yaml: bool,
 }
 
-/// Why a file gave no value to check.
+/// Why a file could not be read.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Unreadable {
-    /// The file itself cannot be read.
+    /// The file cannot be opened or read.
     Missing(String),
-    /// What it holds is neither JSON nor YAML.
+    /// The content is neither JSON nor YAML.
     Syntax(String),
 }
 
 /// Larger than any flow that passes the check.
 const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
-/// Reads a file, or stdin where the path is `-`.
+/// Reads a file, or stdin if the path is `-`.
 pub(crate) fn read(path: &Path) -> Result<FlowFile, Unreadable> {
     let missing = |error: std::io::Error| Unreadable::Missing(error.to_string());
     let source: Box<dyn std::io::Read> = if path == Path::new("-") {
@@ -64,20 +64,20 @@ pub(crate) fn parse(text: &str, ending: &str) -> Result<FlowFile, Unreadable> {
 }
 
 impl FlowFile {
-    /// Every fault, in the words of the rules, with a hint where YAML is to blame.
+    /// Every fault, in the words of the rules, with a hint if YAML is the cause.
     pub(crate) fn faults(&self) -> Vec<Fault> {
         let faults = definition::check_new(&self.definition).err().unwrap_or_default();
         self.explained(faults)
     }
 
-    /// What its author should know, on a server with the default limits; nothing while it has
+    /// Warnings for the author, on a server with the default limits; none while the flow has
     /// faults.
     pub(crate) fn warnings(&self) -> Vec<Fault> {
         let definition = definition::check(&self.definition);
         definition.map(|it| definition::warnings(&it, BODY_BYTES_DEFAULT)).unwrap_or_default()
     }
 
-    /// Adds the hint to faults that came from elsewhere, too.
+    /// Adds the same hint to faults that the server reported.
     pub(crate) fn explained(&self, faults: Vec<Fault>) -> Vec<Fault> {
         faults.into_iter().map(|fault| self.explain(fault)).collect()
     }
@@ -97,7 +97,7 @@ impl FlowFile {
         Fault { message: format!("{}{}", fault.message, hint.unwrap_or_default()), ..fault }
     }
 
-    /// Whether there would be no fault at this place if a text stood there.
+    /// Whether a text at this pointer would remove the fault.
     fn passes_with_text(&self, pointer: &str, text: &str) -> bool {
         let mut mended = self.definition.clone();
         if let Some(value) = mended.pointer_mut(pointer) {
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn json_and_yaml_are_told_apart_by_ending_then_by_the_first_sign() {
+    fn the_format_follows_from_the_extension_then_the_first_character() {
         check("{\"a\": 1}", "json", Ok(json!({"a": 1})));
         check("a: 1", "yaml", Ok(json!({"a": 1})));
         check("a: 1", "", Ok(json!({"a": 1})));
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn yaml_becomes_json_or_says_why_it_cannot() {
+    fn yaml_becomes_json_or_a_fault() {
         check("a: {1: x, true: y}", "yaml", Err("put quotes around \"true\""));
         check("a: {1: x}", "yaml", Ok(json!({"a": {"1": "x"}})));
         check("a: .nan", "yaml", Err("finite"));
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_or_flag_where_a_text_is_meant_is_told_with_its_remedy() {
+    fn a_number_or_flag_instead_of_a_text_suggests_quotes() {
         let hints = |text: &str, ending: &str| -> Vec<String> {
             let faults = parse(text, ending).unwrap().faults();
             faults

@@ -1,9 +1,9 @@
 //! The binary: command line, configuration, and the wiring of a server.
 //!
-//! Reading order: [`args`] is everything that can be typed; [`config`] turns flags, environment and
-//! file into settings; [`backend`] is the only place that names a storage backend; [`serve`] starts
-//! the server; [`command`] holds the other commands, most of which talk to a running server through
-//! [`client`]. No rule of flows is in here.
+//! Reading order: [`args`] defines the command line; [`config`] turns flags, environment and file
+//! into settings; [`backend`] is the only module that names a storage backend; [`serve`] starts the
+//! server; [`command`] holds the other commands, most of which call a running server through
+//! [`client`]. No flow rules are in here.
 
 mod args;
 mod backend;
@@ -49,7 +49,7 @@ fn main() -> ExitCode {
 }
 
 fn run(command: Command) -> Outcome {
-    // What needs no runtime is done without one.
+    // Commands that need no runtime run without one.
     let command = match command {
         Command::Flow(args::FlowCommand::Check(check)) => return command::check::run(&check),
         command => command,
@@ -67,8 +67,8 @@ fn run(command: Command) -> Outcome {
     outcome
 }
 
-/// One for each core but one, which is left to the thread or the server that stores: it is what
-/// everybody else waits for. `TOKIO_WORKER_THREADS` overrules it.
+/// One worker per core except one, which is left to the writer thread or the database server that
+/// everything else waits for. `TOKIO_WORKER_THREADS` overrides it.
 fn workers() -> usize {
     let told = std::env::var("TOKIO_WORKER_THREADS").ok().and_then(|told| told.parse().ok());
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
@@ -97,5 +97,5 @@ async fn dispatch(command: Command) -> Outcome {
     }
 }
 
-// Keeps the list of codes in one place with the help that names them.
+// Keeps the list of codes next to the help that names them.
 const _: () = assert!(Exit::Interrupted.code() == 130);

@@ -1,9 +1,9 @@
-//! The master key, which seals signing secrets and is not in the database: a file beside it, or a
-//! variable.
+//! The master key, which seals signing secrets and is not in the database: a file beside it, or an
+//! environment variable.
 //!
-//! Both hold one key, or several while they are rotated: the first seals, all of them open. The
-//! file is made at first start, for its owner alone; one that others may read is refused. It is
-//! read again whenever it is needed, so that a server that runs sees a rotation.
+//! Both hold one key, or several during a rotation: the first seals, all of them open. The file is
+//! created at the first start, readable only by its owner; a file that others can read is refused.
+//! It is read again whenever it is needed, so a running server sees a rotation.
 
 use std::fs::{self, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
@@ -17,7 +17,7 @@ use crate::failure::Failure;
 pub(crate) const VARIABLE: &str = "SLUICE_MASTER_KEY";
 const FILE: &str = "master.key";
 
-/// Where the master keys are.
+/// Where the master keys come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum MasterKeys {
     /// From the variable.
@@ -26,7 +26,7 @@ pub(crate) enum MasterKeys {
 }
 
 impl MasterKeys {
-    /// Reads the variable's value, or names the file in this folder.
+    /// Parses the variable's value, or uses the file in this folder.
     pub(crate) fn of(variable: Option<String>, folder: &Path) -> Result<Self, Failure> {
         let Some(text) = variable else { return Ok(Self::File(folder.join(FILE))) };
         parse(&text).map(Self::Given).ok_or_else(|| {
@@ -45,7 +45,7 @@ impl MasterKeys {
         }
     }
 
-    /// Sees that there is a key that can be read; makes the file where there is none.
+    /// Checks that a key can be read; creates the file if there is none.
     pub(crate) fn prepare(&self) -> Result<(), Failure> {
         let Self::File(path) = self else { return Ok(()) };
         read_or_make(path).map(|_| ()).map_err(|why| {
@@ -76,8 +76,8 @@ fn read_or_make(path: &Path) -> Result<Vec<MasterKey>, String> {
         None => {
             let made = write_first(path, &MasterKey::random());
             made.map_err(|error| format!("cannot write {}: {error}", path.display()))?;
-            // Another process may have been quicker: then its key is the one.
-            read(path)?.ok_or_else(|| format!("{} is gone again", path.display()))
+            // Another process may have created the file first: its key is used then.
+            read(path)?.ok_or_else(|| format!("{} has disappeared", path.display()))
         }
     }
 }
@@ -93,7 +93,7 @@ fn read(path: &Path) -> Result<Option<Vec<MasterKey>>, String> {
         return Err(format!("{shown} can be read by others: chmod 600 {shown}"));
     }
     let keys = parse(&text);
-    keys.map(Some).ok_or_else(|| format!("{shown} holds no master key (32 bytes in base64)"))
+    keys.map(Some).ok_or_else(|| format!("{shown} contains no master key (32 bytes in base64)"))
 }
 
 #[cfg(unix)]
@@ -107,20 +107,20 @@ fn is_open_to_others(_: &Path) -> bool {
     false
 }
 
-/// Writes the file where there is none, whole or not at all.
+/// Writes the file atomically, if there is none.
 fn write_first(path: &Path, key: &MasterKey) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
     let beside = beside(path);
     write_private(&beside, std::slice::from_ref(key))?;
-    // A link, unlike a rename, does not put anything in the place of a file that is there.
+    // A link, unlike a rename, does not replace an existing file.
     let linked = match fs::hard_link(&beside, path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         linked => linked,
     };
     match fs::remove_file(&beside) {
-        // A rotation has cleared it away: see `Rotating`.
+        // A rotation has removed it: see `Rotating`.
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         removed => removed?,
     }
@@ -128,15 +128,15 @@ fn write_first(path: &Path, key: &MasterKey) -> io::Result<()> {
     sync_folder(path)
 }
 
-/// The right to rotate the keys of a file. Two rotations at once would each make a key, seal with
-/// it, and forget the other's; the system takes the lock from a process that was killed.
+/// The lock for rotating the keys of a file. Two concurrent rotations would each create a key, seal
+/// with it, and drop the other's. The system releases the lock if the process is killed.
 #[derive(Debug)]
-pub(crate) struct Rotating(#[expect(dead_code, reason = "the lock lasts as long as it")] fs::File);
+pub(crate) struct Rotating(#[expect(dead_code, reason = "dropping it releases the lock")] fs::File);
 
 impl Rotating {
     pub(crate) fn begin(path: &Path) -> Result<Self, String> {
         let beside = path.with_extension("key.lock");
-        // It may be there already, of another user.
+        // The file may exist already and belong to another user.
         let lock = OpenOptions::new().append(true).create(true).open(&beside);
         let lock = lock.or_else(|_| fs::File::open(&beside));
         let lock = lock.map_err(|error| format!("cannot open {}: {error}", beside.display()))?;
@@ -147,12 +147,13 @@ impl Rotating {
                 return Err(format!("cannot lock {}: {error}", beside.display()));
             }
         }
-        clear_beside(path).map_err(|error| format!("cannot clear away old copies: {error}"))?;
+        clear_beside(path).map_err(|error| format!("cannot remove old copies: {error}"))?;
         Ok(Self(lock))
     }
 }
 
-/// Removes what a process left that was killed while it wrote: it holds keys, among them old ones.
+/// Removes temporary files of a process that was killed while writing: they contain keys, old ones
+/// included.
 fn clear_beside(path: &Path) -> io::Result<()> {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return Ok(()) };
     let start = format!("{}.", name.to_string_lossy());
@@ -168,7 +169,7 @@ fn clear_beside(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Puts these keys in the place of those in the file, whole or not at all.
+/// Replaces the keys in the file atomically.
 pub(crate) fn replace(path: &Path, keys: &[MasterKey]) -> io::Result<()> {
     let beside = beside(path);
     write_private(&beside, keys)?;
@@ -177,8 +178,8 @@ pub(crate) fn replace(path: &Path, keys: &[MasterKey]) -> io::Result<()> {
     sync_folder(path)
 }
 
-/// Users who could read the file can read its replacement: a rotation may be root's
-/// work, and the server another user's.
+/// Users who could read the file can read its replacement: the rotation may run as root, and the
+/// server as another user.
 #[cfg(unix)]
 fn keep_owner(before: &Path, after: &Path) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt as _, chown};
@@ -220,7 +221,7 @@ fn sync_folder(path: &Path) -> io::Result<()> {
     }
 }
 
-/// The keys of a file, for its rotation.
+/// The keys in a file, for its rotation.
 pub(crate) fn keys_in(path: &Path) -> Result<Vec<MasterKey>, String> {
     read_or_make(path)
 }
@@ -230,7 +231,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_made_once_and_for_its_owner_alone() {
+    fn a_file_is_created_once_and_only_for_its_owner() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("data").join(FILE);
         let made = read_or_make(&path).unwrap();
@@ -238,7 +239,7 @@ mod tests {
         assert_eq!(read_or_make(&path).unwrap(), made);
         assert!(!is_open_to_others(&path));
         let only = fs::read_dir(path.parent().unwrap()).unwrap().count();
-        assert_eq!(only, 1, "nothing is left beside it");
+        assert_eq!(only, 1, "no temporary file is left");
     }
 
     #[cfg(unix)]
@@ -253,10 +254,10 @@ mod tests {
         assert!(failed.contains("chmod 600"), "{failed}");
     }
 
-    /// Only root can give a file away, so elsewhere there is nothing to see.
+    /// Only root can change a file's owner; other users skip this test.
     #[cfg(unix)]
     #[test]
-    fn a_rotated_file_belongs_to_whom_it_belonged() {
+    fn a_rotated_file_keeps_its_owner() {
         use std::os::unix::fs::{MetadataExt as _, chown};
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(FILE);
@@ -286,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn one_rotation_of_a_file_at_a_time_and_it_clears_away_what_others_left() {
+    fn rotations_are_exclusive_and_remove_leftover_files() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(FILE);
         read_or_make(&path).unwrap();
@@ -301,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_replaced_whole() {
+    fn keys_are_replaced_atomically() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(FILE);
         let old = read_or_make(&path).unwrap();

@@ -5,10 +5,10 @@
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// What the process opens besides connections: the store, its log, listeners, requests to others.
+/// Files besides connections: the store, its log, listeners, outgoing requests.
 const RESERVE_FILES: u64 = 256;
 
-/// Raises the limit as far as the system allows, and warns if it is lower than the connections
+/// Raises the limit as high as the system allows, and warns if it is lower than the connections
 /// need.
 pub(crate) fn raise(connections_max: usize) {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
@@ -22,7 +22,7 @@ pub(crate) fn raise(connections_max: usize) {
     warn_if_short(getrlimit(Resource::Nofile).current, connections_max);
 }
 
-/// A limit that is absent is no limit.
+/// An absent limit means unlimited.
 fn warn_if_short(limit: Option<u64>, connections_max: usize) {
     if let Some(limit) = limit.filter(|limit| is_short(*limit, connections_max)) {
         tracing::warn!(
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_limit_is_raised_as_far_as_the_system_allows() {
+    fn the_limit_is_raised_to_the_hard_limit() {
         raise(1);
         let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
         assert_eq!(current, maximum);

@@ -1,25 +1,25 @@
-//! What the commands say: results on stdout, everything else on stderr.
+//! The output of commands: results on stdout, everything else on stderr.
 //!
-//! Writing goes through here because `println!` panics when the reader has gone (`sluice … |
-//! head`).
+//! All output goes through here because `println!` panics when the reader has closed the pipe
+//! (`sluice … | head`).
 
 use std::io::{self, Write};
 
 use crate::failure::Failure;
 
-/// Prints a result. The error is for whoever would go on printing to a reader that has gone.
+/// Prints a result. Returns an error if the reader has closed the pipe, so that callers can stop.
 pub(crate) fn print(text: &str) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     stdout.write_all(text.as_bytes())?;
     stdout.flush()
 }
 
-/// Prints a line of a result; a reader that has gone does not care.
+/// Prints a line of a result; ignores a closed pipe.
 pub(crate) fn line(text: impl std::fmt::Display) {
     let _gone = print(&format!("{text}\n"));
 }
 
-/// Says something that is no result.
+/// Prints a message that is not a result, on stderr.
 pub(crate) fn note(text: impl std::fmt::Display) {
     let _gone = writeln!(io::stderr().lock(), "{text}");
 }
@@ -28,8 +28,8 @@ pub(crate) fn complain(failure: &Failure) {
     note(format_args!("sluice: {failure}"));
 }
 
-/// A text from elsewhere that is safe to show on one line of a terminal: quoted where it has to be,
-/// with control characters and the marks that reorder text written out.
+/// Makes untrusted text safe to show on one line of a terminal: quotes it if needed, and escapes
+/// control characters and bidirectional marks.
 pub(crate) fn quoted(text: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_.:/@+,".contains(c);
     if !text.is_empty() && text.chars().all(plain) {
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_from_elsewhere_cannot_break_out_of_its_line() {
+    fn untrusted_text_cannot_leave_its_line() {
         for (text, shown) in [
             ("yes", "yes"),
             ("", "\"\""),

@@ -1,4 +1,4 @@
-//! How far a long command has come: a bar on a terminal, a line now and then elsewhere. On stderr.
+//! Progress of a long command, on stderr: a bar on a terminal, otherwise a line every few seconds.
 
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _, Write as _};
@@ -7,18 +7,18 @@ use std::time::{Duration, Instant};
 
 use crate::output;
 
-/// Between two lines where there is no terminal.
+/// Time between two lines if stderr is not a terminal.
 const LINE_EVERY: Duration = Duration::from_secs(5);
-/// Between two pictures of a bar.
+/// Time between two redraws of the bar.
 const PICTURE_EVERY: Duration = Duration::from_millis(100);
 const BAR_CHARS: usize = 30;
-/// Goes to the start of the line and wipes it.
+/// Moves to the start of the line and clears it.
 const WIPE: &str = "\r\u{1b}[K";
 
-/// One part of the work.
+/// One phase of the work.
 pub(crate) struct Progress {
     what: &'static str,
-    /// What was done before this part began.
+    /// What was done before this phase began.
     done_before: u64,
     total: Option<u64>,
     unit: Unit,
@@ -27,7 +27,7 @@ pub(crate) struct Progress {
     state: Mutex<State>,
 }
 
-/// What is counted.
+/// The unit of progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Unit {
     Records,
@@ -40,7 +40,7 @@ struct State {
 }
 
 impl Progress {
-    /// Begins a part of which so much is done already; its total may be unknown.
+    /// Starts a phase with `done` units already done; its total may be unknown.
     pub(crate) fn start(what: &'static str, done: u64, total: Option<u64>) -> Self {
         let begun = Instant::now();
         let state = Mutex::new(State { done, shown_at: begun });
@@ -48,7 +48,7 @@ impl Progress {
         Self { what, done_before: done, total, unit: Unit::Records, begun, on_terminal, state }
     }
 
-    /// Begins a part of which only the bytes are known.
+    /// Starts a phase that is counted in bytes.
     pub(crate) fn of_bytes(what: &'static str) -> Self {
         let mut progress = Self::start(what, 0, None);
         progress.unit = Unit::Bytes;
@@ -75,7 +75,7 @@ impl Progress {
     fn line(&self, done: u64, elapsed: Duration) -> String {
         let speed = (done - self.done_before) as f64 / elapsed.as_secs_f64().max(0.001);
         let mut line = format!("{:<9} ", self.what);
-        // A source that grows meanwhile may pass its own total.
+        // A source that grows during the work may exceed its total.
         let total = self.total.map(|total| total.max(done).max(1));
         let Some(total) = total else {
             const MIB: f64 = 1024.0 * 1024.0;
@@ -104,7 +104,7 @@ impl Progress {
 }
 
 impl Drop for Progress {
-    /// Leaves the line free for what is said next.
+    /// Clears the line for the next output.
     fn drop(&mut self) {
         if self.on_terminal {
             let mut stderr = io::stderr().lock();
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_says_how_much_is_done_how_fast_and_how_long_it_takes() {
+    fn a_line_shows_progress_speed_and_time_left() {
         for (on_terminal, before, total, done, line) in [
             (false, 0, None, 500, "copying   500 records, 250/s"),
             (false, 0, Some(1000), 500, "copying   50 %, 500 of 1000 records, 250/s, 2 s left"),

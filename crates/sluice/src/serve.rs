@@ -1,7 +1,7 @@
-//! `sluice serve`: from settings to a running server, and back down in order.
+//! `sluice serve`: starts a server from its settings, and shuts it down in order.
 //!
-//! The port is taken before the store is opened, so that a second server on the same port ends
-//! before it touches anything; what connects meanwhile waits in the listener's queue.
+//! The port is bound before the store is opened, so that a second server on the same port exits
+//! before it changes anything; clients that connect in between wait in the listener's queue.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -20,9 +20,9 @@ use crate::failure::{Exit, Failure, Outcome, with_cause};
 use crate::master_key;
 use crate::{backend, logging, output, signals};
 
-/// Once the store has lost track, replies on their way get this long.
+/// Once the outcome of a write is unknown, replies in progress get this long.
 const LAST_REPLIES_MAX: Duration = Duration::from_secs(2);
-/// What is queued is stored within this, or the disk has stopped.
+/// If the queued responses are not stored within this time, the disk has stopped.
 const CLOSE_MAX: Duration = Duration::from_secs(20);
 
 pub(crate) async fn run(settings: Settings) -> Outcome {
@@ -43,7 +43,7 @@ pub(crate) async fn run(settings: Settings) -> Outcome {
     let engine = start(store, &settings, address).await?;
     must_open(&engine).await?;
     let made = demo::first_start(&engine, settings.demo, settings.admin_token.is_some()).await?;
-    // A reader of the banner that has gone is no reason not to serve.
+    // A closed stdout is no reason not to serve.
     let _gone = output::print(&banner(address, metrics_address, &stored_in, &made));
     tracing::info!(%address, version = env!("CARGO_PKG_VERSION"), "ready");
     #[cfg(unix)]
@@ -91,14 +91,14 @@ fn broken(error: std::io::Error) -> Failure {
     Failure::new(format!("the server failed: {error}"), "")
 }
 
-/// The networks whose connections are not counted by address: behind a proxy there are many
-/// clients, and this machine is the operator's.
+/// Networks exempt from the limit on connections per address: a proxy stands for many clients, and
+/// loopback is the operator's.
 fn exempt(proxies: &[Network]) -> Vec<Network> {
     let loopback = ["127.0.0.0/8", "::1"].into_iter().filter_map(|network| network.parse().ok());
     proxies.iter().copied().chain(loopback).collect()
 }
 
-/// Serves metrics on their own listener, if they have one, until the process ends.
+/// Serves metrics on a separate listener, if one is set, until the process ends.
 async fn serve_metrics(
     metrics: Option<(TcpListener, SocketAddr)>,
     site: MetricsSite,
@@ -130,7 +130,7 @@ fn unbound(listen: &str, error: &std::io::Error) -> Failure {
             "choose a port above 1023, such as --listen 127.0.0.1:8080",
         ),
         ErrorKind::AddrNotAvailable => Failure::new(
-            format!("{listen} is no address of this machine"),
+            format!("{listen} is not an address of this machine"),
             "listen on 127.0.0.1, on 0.0.0.0 for all interfaces, or on an address it has",
         ),
         _ => Failure::new(
@@ -162,12 +162,13 @@ fn unreadable(error: StoreError) -> Failure {
     tracing::error!(error = &error as &dyn std::error::Error, "the store cannot be read");
     let remedy = match &error {
         StoreError::Corrupt(_) => "restore the database from a backup",
-        _ => "see that the database is there and answers, then start again",
+        _ => "check that the database exists and responds, then start again",
     };
     Failure::new(format!("the store cannot be read: {}", with_cause(&error)), remedy)
 }
 
-/// A server that cannot open the secrets of its apps would refuse their users: better not to start.
+/// A server that cannot open the secrets of its apps would refuse their users, so it does not
+/// start.
 async fn must_open(engine: &Engine) -> Result<(), Failure> {
     let closed = engine.closed_secrets().await.map_err(unreadable)?;
     let Some((which, why)) = closed.first() else { return Ok(()) };
@@ -176,34 +177,34 @@ async fn must_open(engine: &Engine) -> Result<(), Failure> {
         format!("{} sealed secrets cannot be opened, such as {which}: {why}", closed.len()),
         format!(
             "give the master key that they were sealed with: restore master.key in the data folder, or set \
-             {} to the same value on every node. If it is lost for good: sluice key rotate \
+             {} to the same value on every node. If it is lost permanently: sluice key rotate \
              --revoke-unreadable",
             master_key::VARIABLE
         ),
     ))
 }
 
-/// Returns when the store has lost track of a write and replies had their time.
+/// Returns once the outcome of a write is unknown and replies have had their time.
 async fn lost_for_long(engine: &Engine) {
     engine.lost_track().await;
     tokio::time::sleep(LAST_REPLIES_MAX).await;
 }
 
-/// Stores what is queued, and says how it went.
+/// Stores what is queued, and reports the result.
 async fn close(engine: &Engine) -> Outcome {
     let closed = tokio::time::timeout(CLOSE_MAX, engine.close()).await.is_ok();
-    // Asked last, since the last writes may have been the ones that got lost.
+    // Checked last, since the last writes may be the ones with an unknown outcome.
     let lost = tokio::time::timeout(Duration::ZERO, engine.lost_track()).await.is_ok();
     if !closed && !lost {
         return Err(Failure::new(
             "the store did not finish in time",
-            "what was acknowledged is stored; the disk may have stopped: look at the system's log",
+            "acknowledged responses are stored; the disk may have stopped: check the system log",
         ));
     }
     if lost {
         return Err(Failure::new(
-            "the store lost track of a write, so nothing more could be acknowledged",
-            "check the disk, then start again: what was acknowledged is there",
+            "the outcome of a write is unknown, so nothing more could be acknowledged",
+            "check the disk, then start again: acknowledged responses are stored",
         )
         .with_exit(Exit::LostTrack));
     }

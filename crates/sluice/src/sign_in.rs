@@ -1,4 +1,4 @@
-//! The settings of signing in to the console: how often, from where, and by which OpenID provider.
+//! The settings for signing in to the console: rate limit, public URL, and OpenID provider.
 
 use sluice_web::{ConsoleOptions, OidcOptions};
 
@@ -6,7 +6,7 @@ use crate::args::ServeArgs;
 use crate::config::Bounded;
 use crate::failure::Failure;
 
-/// The client secret has no flag, so that it does not show in the list of processes.
+/// The client secret has no flag, so that it does not show in the process list.
 pub(crate) const OIDC_SECRET_VARIABLE: &str = "SLUICE_OIDC_CLIENT_SECRET";
 const BUTTON_DEFAULT: &str = "Sign in with your organisation";
 const SIGN_INS: Bounded =
@@ -32,7 +32,7 @@ pub(crate) fn resolve(
         }),
         _ => {
             return Err(Failure::usage(
-                "signing in by an OpenID provider is set half",
+                "sign-in with an OpenID provider is only partly configured",
                 "give both --oidc-issuer and --oidc-client-id, or neither",
             ));
         }
@@ -41,11 +41,11 @@ pub(crate) fn resolve(
     Ok(ConsoleOptions { sign_ins_per_minute, oidc, public_url })
 }
 
-/// An issuer is compared letter by letter with what the provider says, so it is left as it is.
+/// The issuer is compared byte by byte with the provider's value, so it is not normalised.
 fn checked(issuer: String) -> Result<String, Failure> {
     let rest = issuer.strip_prefix("http://").or_else(|| issuer.strip_prefix("https://"));
     let is_plain = |rest: &str| !rest.is_empty() && !rest.contains(['?', '#', ' ', '@']);
-    // Whoever is on the way could sign in as anybody.
+    // Over plain HTTP, anyone on the network path could sign in as any user.
     if issuer.starts_with("http://") && !rest.is_some_and(is_loopback) {
         return Err(Failure::usage(
             format!("the issuer is not reached over TLS: {issuer:?}"),
@@ -61,7 +61,7 @@ fn checked(issuer: String) -> Result<String, Failure> {
     ))
 }
 
-/// Whether what follows `http://` names this machine.
+/// Whether the rest after `http://` names this machine.
 fn is_loopback(rest: &str) -> bool {
     let host = rest.split('/').next().unwrap_or_default();
     let name = match host.rsplit_once(':') {

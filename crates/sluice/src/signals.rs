@@ -6,15 +6,13 @@ use tokio::sync::watch;
 
 use crate::failure::Exit;
 
-/// Listens from now on. The receiver turns true at the first signal; the second ends the process.
+/// Starts listening. The receiver becomes true at the first signal; the second ends the process.
 pub(crate) fn listen() -> io::Result<watch::Receiver<bool>> {
     let (asked, receiver) = watch::channel(false);
     let mut signals = Signals::new()?;
     tokio::spawn(async move {
         signals.next().await;
-        tracing::info!(
-            "asked to stop: finishing what is under way (a second signal stops at once)"
-        );
+        tracing::info!("stopping: finishing work in progress (a second signal stops at once)");
         asked.send_replace(true);
         signals.next().await;
         tracing::warn!("stopped at once by a second signal");

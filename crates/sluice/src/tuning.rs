@@ -1,6 +1,6 @@
-//! How the server uses PostgreSQL: how many connections, how long it waits, whether it listens.
+//! How the server uses PostgreSQL: number of connections, time limits, and LISTEN.
 //!
-//! These mean nothing to the embedded store, which is refused with them: an operator who sets one
+//! These settings have no effect on SQLite, so they are refused with it: an operator who sets one
 //! expects it to do something.
 
 use std::time::Duration;
@@ -9,25 +9,25 @@ use crate::args::ServeArgs;
 use crate::config::Bounded;
 use crate::failure::Failure;
 
-/// A commit of responses and one read beside it are the least.
+/// At least one connection for commits of responses and one for reads.
 const CONNECTIONS: Bounded =
     Bounded { flag: "pg-connections", unit: "connections", default: 16, allowed: 2..=1000 };
 const WRITE_LANES: Bounded =
     Bounded { flag: "pg-write-lanes", unit: "lanes", default: 4, allowed: 1..=64 };
 const CONNECT_TIMEOUT: Bounded =
     Bounded { flag: "pg-connect-timeout", unit: "seconds", default: 5, allowed: 1..=20 };
-/// The server's own limit of 30 s stands behind this one.
+/// Below the server's time limit of 30 s for a request.
 const STATEMENT_TIMEOUT: Bounded =
     Bounded { flag: "pg-statement-timeout", unit: "seconds", default: 10, allowed: 1..=20 };
-/// `responses tail` reads the last ten seconds again, and counts on no commit taking longer.
+/// `responses tail` rereads the last ten seconds, and relies on no commit taking longer.
 const COMMIT_TIMEOUT: Bounded =
     Bounded { flag: "pg-commit-timeout", unit: "seconds", default: 10, allowed: 1..=10 };
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Tuning {
-    /// One more listens.
+    /// Without the one that listens for changes.
     pub(crate) connections: usize,
-    /// Commits of responses under way at once, on as many of the connections.
+    /// Concurrent commits of responses; each uses one of the connections.
     pub(crate) write_lanes: usize,
     pub(crate) connect_timeout: Duration,
     pub(crate) statement_timeout: Duration,
@@ -51,7 +51,7 @@ impl Default for Tuning {
 }
 
 impl Tuning {
-    /// From what was given outright, else from the file.
+    /// From the flags and environment, else from the file.
     pub(crate) fn resolve(given: &ServeArgs, file: &ServeArgs) -> Result<Self, Failure> {
         let seconds = |bounded: &Bounded, given: Option<u64>| {
             bounded.of(given).map(|seconds| Duration::from_secs(seconds as u64))
@@ -80,7 +80,7 @@ impl Tuning {
         })
     }
 
-    /// Refuses what would have no effect on the embedded store.
+    /// Refuses settings that would have no effect on SQLite.
     pub(crate) fn must_be_absent(given: &ServeArgs, file: &ServeArgs) -> Result<(), Failure> {
         let any = |args: &ServeArgs| {
             let numbers = [
@@ -96,8 +96,8 @@ impl Tuning {
         match any(given).or_else(|| any(file)) {
             None => Ok(()),
             Some(name) => Err(Failure::usage(
-                format!("{name} means nothing here: this server stores in SQLite"),
-                "leave it out, or name a PostgreSQL with --store postgres://user@host/database",
+                format!("{name} has no effect: this server stores in SQLite"),
+                "leave it out, or name a PostgreSQL database with --store postgres://user@host/database",
             )),
         }
     }

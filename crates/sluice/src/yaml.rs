@@ -1,24 +1,24 @@
-//! Reads YAML as the JSON value that it stands for, or reports the first fault with its line,
-//! column and path.
+//! Reads YAML as the equivalent JSON value, or reports the first fault with its line, column and
+//! path.
 //!
-//! The parser yields events, and this module builds the value. It limits nesting and what aliases
-//! expand to: a few hundred bytes of nested aliases could otherwise become gigabytes. Scalars
-//! follow the core schema of YAML 1.2, so `on`, `yes` and `0123` are texts. Absent on purpose:
-//! several documents in one file, and tags of the author's own.
+//! The parser yields events, and this module builds the value. It limits nesting and the expansion
+//! of aliases: a few hundred bytes of nested aliases could otherwise become gigabytes. Scalars
+//! follow the core schema of YAML 1.2, so `on`, `yes` and `0123` are texts. Deliberately
+//! unsupported: several documents in one file, and custom tags.
 
 use std::collections::HashMap;
 
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Span, StrInput, Tag};
 use serde_json::{Map, Number, Value};
 
-/// The deepest nesting of lists and mappings.
+/// The deepest allowed nesting of lists and mappings.
 const DEPTH_MAX: usize = 128;
-/// The size of all copies that anchors and aliases make: values, and bytes of text.
+/// The maximum size of all copies made by anchors and aliases: values, and bytes of text.
 const COPIED_MAX: usize = 1024 * 1024;
-/// The key that copies the entries of another mapping.
+/// The merge key, which copies the entries of another mapping.
 const MERGE: &str = "<<";
 
-/// Reads a document. The error is a sentence that ends with the place.
+/// Reads a document. The error is a sentence that ends with the position.
 pub(crate) fn parse(text: &str) -> Result<Value, String> {
     let mut reader = Reader {
         parser: Parser::new_from_str(text),
@@ -29,7 +29,7 @@ pub(crate) fn parse(text: &str) -> Result<Value, String> {
     reader.document().map_err(|fault| fault.message)
 }
 
-/// A fault with its place, as a sentence.
+/// A fault with its position, as a sentence.
 struct YamlFault {
     message: String,
 }
@@ -46,11 +46,11 @@ fn place(marker: &Marker) -> String {
 
 struct Reader<'t> {
     parser: Parser<'t, StrInput<'t>>,
-    /// Values that have an anchor, by its number.
+    /// Anchored values, by anchor number.
     anchors: HashMap<usize, Value>,
     /// Keys and positions that lead to the current value.
     path: Vec<String>,
-    /// Size of the copies so far.
+    /// The size of the copies so far.
     copied: usize,
 }
 
@@ -130,7 +130,7 @@ impl<'t> Reader<'t> {
 
     fn alias(&mut self, anchor: usize, span: &Span) -> Result<Value, YamlFault> {
         let Some(value) = self.anchors.get(&anchor) else {
-            return Err(self.fault(span, "an alias must not stand within its own value"));
+            return Err(self.fault(span, "an alias must not be inside the value it refers to"));
         };
         let value = value.clone();
         self.count_copy(size(&value), span)?;
@@ -178,7 +178,7 @@ impl<'t> Reader<'t> {
             }
             self.path.pop();
         }
-        // Own entries come before merged ones, and of these the first.
+        // A mapping's own entries win over merged ones; among merged ones the first wins.
         for (key, value) in merged.into_iter().flatten() {
             own.entry(key).or_insert(value);
         }
@@ -210,7 +210,7 @@ fn size(value: &Value) -> usize {
     }
 }
 
-/// Keys are texts in JSON. Numbers make sense as option ids; what else YAML allows does not.
+/// Keys are texts in JSON. Numbers make sense as option ids; other YAML keys do not.
 fn to_key(key: Value) -> Result<String, String> {
     match key {
         Value::String(text) => Ok(text),
@@ -221,7 +221,7 @@ fn to_key(key: Value) -> Result<String, String> {
 }
 
 fn unknown_tag(tag: &Tag) -> String {
-    format!("the tag {}{} means nothing here", tag.handle, tag.suffix)
+    format!("the tag {}{} is not supported", tag.handle, tag.suffix)
 }
 
 fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Result<Value, String> {
@@ -245,7 +245,7 @@ fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Result<Value, St
     if fits { Ok(value) } else { Err(format!("{text:?} is not of the type !!{}", tag.suffix)) }
 }
 
-/// What a scalar without quotes stands for.
+/// The value of an unquoted scalar.
 fn plain(text: &str) -> Result<Value, String> {
     Ok(match text {
         "" | "~" | "null" | "Null" | "NULL" => Value::Null,
@@ -342,7 +342,7 @@ mod tests {
     #[test]
     fn a_fault_has_its_line_column_and_path() {
         for (text, fault) in [
-            ("a:\n  - !size 3", "the tag !size means nothing here at line 2 column 5 (/a/0)"),
+            ("a:\n  - !size 3", "the tag !size is not supported at line 2 column 5 (/a/0)"),
             ("a: {b: .nan}", "a number must be finite at line 1 column 8 (/a/b)"),
             ("a: 1\nb: 2\na: 3", "the same key is given twice at line 3 column 1 (/a)"),
             (
@@ -352,7 +352,7 @@ mod tests {
             ("a:\n  [x]: y", "a key must be a text at line 2 column 3 (/a)"),
             (
                 "a: &x [*x]",
-                "an alias must not stand within its own value at line 1 column 8 (/a/0)",
+                "an alias must not be inside the value it refers to at line 1 column 8 (/a/0)",
             ),
             (
                 "a: {<<: 3}",
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn aliases_do_not_expand_without_end() {
+    fn alias_expansion_is_limited() {
         let mut text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
         for level in 1..12 {
             let alias = format!("*a{}", level - 1);

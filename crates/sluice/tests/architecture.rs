@@ -1,10 +1,10 @@
-//! The house rules that the compiler does not hold, each as one test named after it.
+//! Architecture rules that the compiler does not enforce, each as one test named after it.
 //!
-//! Two sources of truth are read: `cargo metadata` for who may depend on whom, and the text of
-//! every `.rs` file for the rest. A text rule is a function from (path, text) to offences, so that
-//! each can be shown a sample that breaks it; the tests at the end do that, because a rule that
-//! cannot fail holds nothing. Deliberately absent: a Rust parser. The scans know comments, test
-//! modules and `use` groups, which is all that these rules need in code that rustfmt has laid out.
+//! Two sources are read: `cargo metadata` for dependencies between crates, and the text of every
+//! `.rs` file for the rest. A text rule is a function from (path, text) to offences, so that each
+//! can be run on a sample that breaks it; the tests at the end do that, because a rule that cannot
+//! fail enforces nothing. Deliberately absent: a Rust parser. The scans understand comments, test
+//! modules and `use` groups, which is enough for code formatted by rustfmt.
 
 mod architecture {
     pub(crate) mod circles;
@@ -18,10 +18,14 @@ use architecture::imports::{self, Crate};
 use architecture::rules;
 use architecture::source::Source;
 
-/// Fails with every offence in the workspace, one on a line.
+/// Fails with every offence in the workspace, one per line.
 fn check(rule: fn(&Source) -> Vec<String>) {
     let sources = Source::of_workspace();
-    assert!(sources.len() > 20, "only {} files found: the walk is broken", sources.len());
+    assert!(
+        sources.len() > 20,
+        "only {} files found: the search for files is broken",
+        sources.len()
+    );
     let offences: Vec<String> = sources.iter().flat_map(rule).collect();
     assert!(offences.is_empty(), "{} offence(s):\n  {}", offences.len(), offences.join("\n  "));
 }
@@ -59,7 +63,7 @@ fn payload_generations_are_named_only_in_their_table() {
 }
 
 #[test]
-fn no_files_of_the_pure_crate_import_one_another_in_a_circle() {
+fn the_pure_crate_has_no_import_cycles() {
     let circles = circles(&Source::of_workspace(), "crates/flow/src/");
     assert!(circles.is_empty(), "circles:\n  {circles:#?}");
 }
@@ -70,7 +74,7 @@ fn use_cases_do_not_import_the_engine() {
 }
 
 #[test]
-fn every_file_opens_with_a_header() {
+fn every_file_starts_with_a_header() {
     check(rules::missing_header);
 }
 
@@ -80,12 +84,12 @@ fn no_file_is_longer_than_500_lines() {
 }
 
 #[test]
-fn no_module_is_called_util_or_the_like() {
+fn no_module_has_a_generic_name_such_as_util() {
     check(rules::vague_module_name);
 }
 
 #[test]
-fn nothing_is_left_unwritten() {
+fn no_code_is_left_unimplemented() {
     check(rules::unwritten_code);
 }
 
@@ -127,7 +131,7 @@ fn the_status_code_rule_can_fail() {
 }
 
 #[test]
-fn the_rule_of_use_cases_can_fail() {
+fn the_use_case_rule_can_fail() {
     let rule = rules::use_case_imports_engine;
     let naming = "//! x\nuse crate::engine::Engine;\n";
     sample(rule, "crates/engine/src/publish.rs", naming, 1);
@@ -168,7 +172,7 @@ fn the_table_rules_can_fail() {
 }
 
 #[test]
-fn the_circle_rule_can_fail() {
+fn the_import_cycle_rule_can_fail() {
     let file = |path: &str, text: &str| Source::new(&format!("crates/x/src/{path}"), text);
     let found = |sources: &[Source]| circles(sources, "crates/x/src/");
     let one = || file("one.rs", "//! x\nuse crate::two::{inner::{A, B}, C};\n");

@@ -1,10 +1,9 @@
-//! No log line, at any level, bears a key, a token, an answer or an address of a respondent.
+//! No log line, at any level, contains a key, a token, an answer or a respondent's address.
 //!
-//! Words that occur nowhere else are sent wherever such a thing can stand, in requests that
-//! succeed, are refused or cannot be read; then the whole log at the most talkative level is
-//! searched for them.
+//! Unique words are sent in every field that can hold such a value, in requests that succeed, are
+//! refused or cannot be parsed; then the whole log at trace level is searched for them.
 
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a panic fails the test")]
 
 #[path = "../../store/tests/support/cluster.rs"]
 mod cluster;
@@ -32,29 +31,29 @@ const IDEMPOTENCY_KEY: &str = "canary-idempotency-5gQ2";
 const BEARER: &str = "canary-bearer-5gQ2";
 const ADMIN_TOKEN: &str = "canary-admin-token-5gQ2-of-the-canary";
 const PASSWORD: &str = "canary-password-5gQ2";
-/// A key set that nobody publishes.
+/// A key set URL that nothing serves.
 const KEY_SET: &str = "https://nobody.invalid/canary-5gQ2";
 const API_KEY: &str = "pk_canary5gQ2canary5gQ2ca";
-/// What is in all of them.
+/// The common part of all canaries.
 const CANARY: &str = "5gQ2";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_log_line_at_trace_level_bears_a_secret_or_what_a_respondent_said() {
+async fn no_log_line_at_trace_level_contains_a_secret_or_an_answer() {
     search_the_log(None).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_log_line_at_trace_level_does_so_over_postgresql() {
+async fn no_log_line_at_trace_level_contains_a_secret_or_an_answer_on_postgresql() {
     let cluster = Cluster::start(&[]);
     let database = cluster.create_database();
-    // The server asks for no password, and is given one all the same.
+    // The server requires no password, but the URL contains one.
     let user = format!("{}:{PASSWORD}", cluster::USER);
     let log = search_the_log(Some(&cluster.url_with(&user, &database, "sslmode=disable"))).await;
-    assert!(log.contains("sluice_store::postgres"), "the store's own lines are not in it: {log}");
+    assert!(log.contains("sluice_store::postgres"), "the log has no lines of the store: {log}");
     assert_eq!(cluster.psql(&database, "SELECT count(*) FROM apps"), ["3"], "not over PostgreSQL");
 }
 
-/// Serves, is used and stops, and gives the log if nothing secret is in it.
+/// Runs a server, uses it and stops it. Returns the log if it contains no secret.
 async fn search_the_log(store: Option<&str>) -> String {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start_with(folder.path(), "127.0.0.1:0", |command| {
@@ -68,7 +67,7 @@ async fn search_the_log(store: Option<&str>) -> String {
     let printed = server.banner();
     assert_eq!(server.stop(), Some(0));
     let log = std::fs::read_to_string(folder.path().join("server.log")).unwrap();
-    assert!(log.contains("TRACE"), "the most talkative level is not on: {log}");
+    assert!(log.contains("TRACE"), "the trace level is not on: {log}");
     assert!(log.matches(": exchange ").count() > 20, "the requests are not logged: {log}");
     assert!(!printed.contains(CANARY), "{printed}");
     for line in log.lines() {
@@ -92,7 +91,8 @@ fn submission(version: &str) -> Value {
     })
 }
 
-/// Submissions that are accepted, replayed, refused and not judged, each with canaries throughout.
+/// Submissions that are accepted, replayed, refused and not evaluated, each with canaries
+/// throughout.
 async fn submit_all(server: &Server) {
     let (key, version, flow) = (server.id("pk_"), server.id("fv_"), server.id("fl_"));
     let http = http();
@@ -142,7 +142,7 @@ fn post(http: &Client, url: &str) -> RequestBuilder {
         .bearer_auth(BEARER)
 }
 
-/// Requests that are no HTTP, and one that breaks off in its body.
+/// Requests that are not HTTP, and one that breaks off in its body.
 fn malformed(server: &Server) {
     let address = server.base.strip_prefix("http://").unwrap();
     let key = server.id("pk_");
@@ -158,12 +158,12 @@ fn malformed(server: &Server) {
         let mut stream = std::net::TcpStream::connect(address).unwrap();
         stream.write_all(bytes.as_bytes()).unwrap();
         stream.shutdown(std::net::Shutdown::Write).unwrap();
-        // Whether there is a reply to such a thing does not matter here.
+        // Whether such a request gets a reply does not matter here.
         let _ = stream.read_to_end(&mut Vec::new());
     }
 }
 
-/// Requests to the admin API, good and bad: the secrets that came of them.
+/// Sends valid and invalid requests to the admin API. Returns the secrets that they created.
 async fn administer(server: &Server) -> Vec<String> {
     let http = http();
     let token = server.token().unwrap();
@@ -214,8 +214,8 @@ async fn administer(server: &Server) -> Vec<String> {
     vec![key.to_owned(), other["token"].as_str().unwrap().to_owned(), invitation.to_owned()]
 }
 
-/// Requests with tokens of every sort, under keys of the server and under a set that cannot be
-/// fetched: the secrets that came of them.
+/// Sends requests with tokens of every kind, signed with the server's keys and with a key set that
+/// cannot be fetched. Returns the secrets that they created.
 async fn identify(server: &Server) -> Vec<String> {
     let http = http();
     let admin = server.token().unwrap();

@@ -1,11 +1,12 @@
-//! With `collection_only`, who answered is found nowhere: database files, log of the database, log
-//! of the server at its most talkative level, lists and exports of the admin API, audit, metrics.
+//! With `collection_only`, the respondent's identity is stored nowhere: not in database files, the
+//! database's log, the server's log at trace level, lists and exports of the admin API, audit log
+//! or metrics.
 //!
-//! Words that occur nowhere else stand in the identities, in the token and in the headers, and the
-//! client calls from an address that nobody else has. The same words sent with `admitted` are
-//! found, so that the search is known to search.
+//! Unique words are sent in the identities, in the token and in the headers, and the client calls
+//! from an address that no other client uses. The same words sent with `admitted` must be found,
+//! which proves that the search works.
 
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a panic fails the test")]
 
 #[path = "../../store/tests/support/cluster.rs"]
 mod cluster;
@@ -26,28 +27,28 @@ const USER: &str = "canary-user-8Kd3";
 const EMAIL: &str = "canary-8kd3@mail.example";
 const TRAIT: &str = "canary-trait-8Kd3";
 const DEVICE: &str = "canary-device-8Kd3";
-/// Too short to search files for; it is sent in a phrase that is found if the id stays in it.
+/// Too short to search files for; it is sent inside a phrase that is found if the id is kept in it.
 const SHORT: &str = "u42";
 const SHORT_PHRASE: &str = "canary-phrase u42";
-/// Who a submission says it is of, against its token.
+/// The identity that a submission claims, contrary to its token.
 const OTHER: &str = "canary-other-8Kd3";
 const BEARER: &str = "canary-bearer-8Kd3";
 const FORWARDED: &str = "198.51.100.213";
 const ADDRESS: &str = "127.93.71.57";
 const ANSWER: &str = "found-answer-8Kd3";
-/// What an admitted submission leaves, and what none may leave.
+/// What an admitted submission leaves behind, and what no submission may leave behind.
 const KEPT: [&str; 5] = [USER, EMAIL, TRAIT, DEVICE, SHORT_PHRASE];
 const NEVER_KEPT: [&str; 4] = [OTHER, BEARER, FORWARDED, ADDRESS];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn collection_only_leaves_no_trace_of_a_person() {
+async fn collection_only_stores_no_identity() {
     let folder = tempfile::tempdir().unwrap();
     check(folder.path(), None, &[folder.path()]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn collection_only_leaves_no_trace_of_a_person_over_postgresql() {
-    // The log of the database has every statement, with what it was given.
+async fn collection_only_stores_no_identity_on_postgresql() {
+    // The log of the database has every statement, with its parameters.
     let cluster = Cluster::start(&["log_statement=all"]);
     let database = cluster.create_database();
     let folder = tempfile::tempdir().unwrap();
@@ -55,11 +56,11 @@ async fn collection_only_leaves_no_trace_of_a_person_over_postgresql() {
     check(folder.path(), Some(&cluster.url(&database)), &searched).await;
     assert_eq!(cluster.psql(&database, "SELECT count(*) FROM responses"), ["6"]);
     let log = std::fs::read_to_string(cluster.folder().join("log")).unwrap();
-    assert!(log.contains("parameters: $1"), "what statements are given is not in the log");
-    assert!(log.contains(USER), "what an admitted submission names is not in the log");
+    assert!(log.contains("parameters: $1"), "statement parameters are not in the log");
+    assert!(log.contains(USER), "the identity of an admitted submission is not in the log");
 }
 
-/// The tokens of one person, and what would give away that they were sent.
+/// The tokens of one respondent, and the values that would reveal that they were sent.
 struct Tokens {
     good: String,
     expired: String,
@@ -75,7 +76,7 @@ impl Tokens {
         (past["iat"], past["exp"]) = (json!(1_000_000_000), json!(1_000_000_300));
         let expired = secret.token_with(&past);
         let forged = Secret { text: "x".to_owned(), ..secret.clone() }.token_with(&person);
-        // Claims and signature; the header is the same for everybody.
+        // Claims and signature; the header is the same for every token.
         let parts = |token: &String| token.split('.').skip(1).map(str::to_owned).collect();
         let traces = [&good, &expired, &forged].into_iter().flat_map(|it| -> Vec<_> { parts(it) });
         let traces = traces.collect();
@@ -125,7 +126,7 @@ async fn check(folder: &Path, store: Option<&str>, searched: &[&Path]) {
     assert_eq!(holding(searched, &traces), Vec::<String>::new());
     assert_ne!(holding(searched, &[ANSWER]), Vec::<String>::new(), "the search finds nothing");
 
-    // The same, admitted: what is kept then is found, and the rest is not.
+    // The same, admitted: the values that may be stored are found, and the others are not.
     let admitted = submission(&server.id("fv_"), "admitted", "admitted");
     let stored = caller.submit(&tokens.good, &admitted, "key-admitted").await;
     assert_eq!(stored["result"]["data"]["success"], true, "{stored}");
@@ -141,8 +142,8 @@ async fn check(folder: &Path, store: Option<&str>, searched: &[&Path]) {
 }
 
 impl Caller<'_> {
-    /// Submissions in every mode, that are stored, replayed and refused, and reads: each with the
-    /// person all over it, none admitted. Five of them are stored.
+    /// Submissions in every mode that are stored, replayed and refused, and reads: each contains
+    /// the respondent's identity throughout, none is admitted. Five of them are stored.
     async fn submit_all(&self, tokens: &Tokens) {
         let version = self.server.id("fv_");
         let body = |why: &str| submission(&version, "collection_only", why);
@@ -151,7 +152,7 @@ impl Caller<'_> {
             let patch = json!({"identityVerification": mode});
             let path = format!("/apps/{}", self.app);
             change(self.server, &self.admin, Method::PATCH, &path, Some(&patch)).await;
-            // A first submission, its retry, and another body under the same key.
+            // A first submission, its retry, and another body with the same key.
             for (why, is_stored) in [(ANSWER, true), (ANSWER, true), ("other", false)] {
                 let reply = self.submit(&tokens.good, &body(why), &format!("key-{mode}")).await;
                 assert_eq!(stored(&reply), is_stored, "{mode}: {reply}");
@@ -164,7 +165,7 @@ impl Caller<'_> {
             }
         }
         let mut nameless = body("nameless");
-        // The token names the person; nothing but this names the device.
+        // The token names the respondent; only this names the device.
         nameless["identities"] = json!([
             {"type": "anonymousId", "value": DEVICE}, {"type": "traits.number", "value": SHORT},
         ]);
@@ -208,8 +209,8 @@ impl Caller<'_> {
         read
     }
 
-    /// What administrators and operators are shown: responses first, each of them by itself, the
-    /// audit, the outcome of the checks, the metrics.
+    /// What administrators and operators can read: responses, as a list and one by one, the audit
+    /// log, the outcome of the token checks, the metrics.
     async fn shown(&self) -> Vec<String> {
         let list = self.read(&format!("/flows/{}/responses", self.server.id("fl_"))).await;
         let mut shown = vec![list.to_string()];
@@ -228,7 +229,7 @@ impl Caller<'_> {
         shown
     }
 
-    /// The export of the person has what was admitted, and nothing of what came before.
+    /// The export of the respondent contains what was admitted, and nothing from before.
     async fn assert_export_has_the_admitted_alone(&self) {
         let people = self.read(&format!("/respondents?appId={}", self.app)).await;
         let id = people["items"][0]["respondentId"].as_str().unwrap();
@@ -271,7 +272,8 @@ fn submission(version: &str, admission: &str, why: &str) -> Value {
     })
 }
 
-/// The files below these folders that hold one of the words in any letter case, each with the word.
+/// The files below these folders that contain one of the words in any letter case, each with the
+/// word.
 fn holding(folders: &[&Path], words: &[&str]) -> Vec<String> {
     let mut found = Vec::new();
     for folder in folders {
@@ -281,7 +283,7 @@ fn holding(folders: &[&Path], words: &[&str]) -> Vec<String> {
                 found.extend(holding(&[&path], words));
                 continue;
             }
-            // What is no text is replaced, and leaves the words as they are.
+            // Bytes that are not text are replaced, which leaves the words unchanged.
             let bytes = std::fs::read(&path).unwrap_or_default();
             let text = String::from_utf8_lossy(&bytes).to_lowercase();
             let held = words.iter().filter(|word| text.contains(&word.to_lowercase()));

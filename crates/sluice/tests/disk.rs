@@ -1,11 +1,12 @@
-//! A disk that fails to sync: nothing more is acknowledged, and the process ends with its own code.
-//! A disk that is nearly full: submissions are refused, and everything else goes on.
+//! A disk that fails to sync: nothing more is acknowledged, and the process ends with a dedicated
+//! exit code. A disk that is nearly full: submissions are refused, and everything else keeps
+//! working.
 //!
-//! Failures are real as far as the process can tell: `strace` makes its sync calls fail, and the
-//! small disk is a mounted one, which needs root.
+//! The failures are real for the process: `strace` makes its sync calls fail, and the small disk is
+//! a mounted one, which needs root.
 
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
-#![expect(clippy::print_stderr, reason = "a test that is skipped says so")]
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a panic fails the test")]
+#![expect(clippy::print_stderr, reason = "a skipped test prints why")]
 
 mod support;
 
@@ -16,12 +17,12 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use support::{Server, http, submission, submit};
 
-/// The exit code of a process whose store lost track of a write.
+/// The exit code of a process if the outcome of a write is unknown.
 const LOST_TRACK: i32 = 4;
-/// Readiness believes a write that is younger than this.
+/// Readiness relies on a write younger than this.
 const READY_FRESH: Duration = Duration::from_millis(1_100);
 
-/// From here on, every sync of the server fails. Ends with the server.
+/// From here on, every sync of the server fails. Stops with the server.
 fn break_syncs(server: &Server) -> Child {
     let syncs = "fsync,fdatasync,sync_file_range,msync";
     let mut strace = Command::new("strace");
@@ -29,7 +30,7 @@ fn break_syncs(server: &Server) -> Child {
     strace.args(["-e", &format!("trace={syncs}"), "-e", &format!("inject={syncs}:error=EIO")]);
     let strace = strace.stderr(Stdio::null()).spawn();
     let child = strace.expect("strace is needed; on Debian: apt-get install strace");
-    // It says nothing once it has attached.
+    // It prints nothing once it has attached.
     std::thread::sleep(Duration::from_millis(700));
     child
 }
@@ -58,7 +59,7 @@ async fn a_submission_whose_sync_failed_is_not_acknowledged_and_a_retry_stores_i
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_readiness_check_that_meets_a_failed_sync_ends_the_process() {
+async fn a_failed_sync_during_a_readiness_check_ends_the_process() {
     let folder = tempfile::tempdir().unwrap();
     let mut server = Server::start(folder.path());
     tokio::time::sleep(READY_FRESH).await;
@@ -73,7 +74,7 @@ async fn a_readiness_check_that_meets_a_failed_sync_ends_the_process() {
 struct SmallDisk(tempfile::TempDir);
 
 impl SmallDisk {
-    /// None without the right to mount.
+    /// None if this process may not mount.
     fn mount() -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
         let mut mount = Command::new("mount");
@@ -100,13 +101,12 @@ const RESERVE_BYTES: &str = "8388608";
 const BALLAST_BYTES: usize = 48 * 1024 * 1024;
 /// Calls in one request.
 const CALLS: usize = 50;
-/// Far more requests than fill the disk.
+/// Far more requests than are needed to fill the disk.
 const REQUESTS_MAX: usize = 5_000;
-/// Once the log was written back there may be room again; after this many refusals in a row there
-/// is none.
+/// A checkpoint of the log may free space again; after this many refusals in a row none is left.
 const REFUSALS: usize = 3;
 
-/// Submits until the disk's reserve is reached. The last refusal.
+/// Submits until the disk's reserve is reached. Returns the last refusal.
 async fn fill(server: &Server, key: &str, version: &str) -> Value {
     let calls = vec!["response.submit"; CALLS].join(",");
     let url = format!("{}/api/v1/{key}/trpc/{calls}?batch=1", server.base);
@@ -133,10 +133,10 @@ async fn fill(server: &Server, key: &str, version: &str) -> Value {
             return items[0].clone();
         }
     }
-    panic!("the disk does not fill");
+    panic!("the disk did not fill up");
 }
 
-/// The status of an administrative call.
+/// The status of an admin call.
 async fn admin(server: &Server, token: &str, method: &str, path: &str, body: Value) -> u16 {
     let url = format!("{}/api/admin/v1{path}", server.base);
     let request = server.http.request(method.parse().unwrap(), url).bearer_auth(token);
@@ -157,7 +157,7 @@ async fn signs_in(server: &Server, token: &str) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn below_the_disk_reserve_submissions_are_refused_and_everything_else_goes_on() {
+async fn below_the_disk_reserve_submissions_are_refused_and_everything_else_works() {
     let Some(disk) = SmallDisk::mount() else {
         eprintln!("skipped: mounting a small disk needs root");
         return;
@@ -197,7 +197,7 @@ async fn below_the_disk_reserve_submissions_are_refused_and_everything_else_goes
         let path = format!("/responses/{id}");
         assert_eq!(admin(&server, &token, "DELETE", &path, Value::Null).await, 204);
     }
-    // What was deleted leaves free pages in the database, and these are room.
+    // Deleted responses leave free pages in the database, which count as space.
     assert!(submit(&http(), &url, "in-free-pages", &submission(&version, "x")).await.is_some());
     assert_eq!(ready().await.0, 200);
 

@@ -1,6 +1,6 @@
-//! The documents say what the binary does: every flow in them passes, every setting is listed.
+//! The documents match the binary: every flow in them passes the check, every setting is listed.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a panic fails the test")]
 
 mod support;
 
@@ -50,7 +50,7 @@ fn the_guide_to_citus_names_every_table_and_no_other() {
         after.map(|rest| rest.split([' ', '\'']).next().unwrap().to_owned()).collect()
     };
     let mut tables = words(&schema, "\nCREATE TABLE ");
-    // A partition goes with its table, and the probe stays on the coordinator.
+    // A partition belongs to its table, and the probe stays on the coordinator.
     tables.retain(|table| table != "responses_default" && table != "probe");
     tables.sort();
     let mut told = words(&guide, "\nSELECT create_distributed_table('");
@@ -66,7 +66,7 @@ fn every_flow_in_the_guide_passes_the_check_and_shows_every_type() {
     assert!(flows.len() >= 9, "{}", flows.len());
     let folder = tempfile::tempdir().unwrap();
     for (count, block) in flows.iter().enumerate() {
-        // A list of questions stands for a flow that has these.
+        // A list of questions is completed to a flow.
         let whole = block.starts_with("title:");
         let flow =
             if whole { (*block).to_owned() } else { format!("title: t\nquestions:\n{block}") };
@@ -140,7 +140,7 @@ fn api_table(heading: &str) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// That a table of docs/api.md begins with these cells, row by row, in any order.
+/// Asserts that the rows of a table of docs/api.md begin with these cells, in any order.
 fn assert_table(heading: &str, expected: &[Vec<String>]) {
     let columns = expected[0].len();
     let rows: Vec<Vec<String>> =

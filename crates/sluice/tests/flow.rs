@@ -1,6 +1,6 @@
-//! The story of an author: check, push, publish, watch; with the mistakes on the way.
+//! What an author does with commands: check, push, publish, watch; including mistakes.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a panic fails the test")]
 
 mod support;
 
@@ -64,7 +64,7 @@ fn a_check_reads_stdin() {
     assert!(text(&output.stdout).starts_with("-: /title: "));
 }
 
-/// A server, and commands that speak to it.
+/// A server, and commands that call it.
 struct Author {
     folder: tempfile::TempDir,
     server: Server,
@@ -90,7 +90,7 @@ impl Author {
         self.command(arguments).output().unwrap()
     }
 
-    /// Runs what must succeed, and gives what it printed.
+    /// Runs a command that must succeed, and returns its output.
     fn done(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments);
         assert!(output.status.success(), "{arguments:?}: {output:?}");
@@ -98,7 +98,7 @@ impl Author {
     }
 }
 
-/// The word after a label, or the first word that starts so.
+/// The word after a label, or the first word with this prefix.
 fn word(text: &str, start: &str) -> String {
     text.split_whitespace().find(|word| word.starts_with(start)).unwrap().to_owned()
 }
@@ -108,14 +108,14 @@ async fn an_author_pushes_publishes_and_pushes_again() {
     let author = Author::new();
     write(author.folder.path(), "lunch.yaml", FLOW);
     write(author.folder.path(), "faulty.yaml", FAULTY);
-    // The demo's app is the only one, so it need not be named.
+    // The demo's app is the only one, so it does not have to be named.
     let pushed = author.done(&["flow", "push", "lunch.yaml"]);
     let (flow, draft) = (word(&pushed, "fl_"), word(&pushed, "fv_"));
     assert!(author.done(&["flow", "list"]).contains("draft       Lunch"));
     let published = author.done(&["flow", "publish", &flow]);
     assert!(published.starts_with("published version 1 of Lunch at 2"), "{published}");
     assert_eq!(word(&published, "fv_"), draft, "a draft keeps its id when it is published");
-    assert_eq!(published.lines().count(), 2, "there is no version before: {published}");
+    assert_eq!(published.lines().count(), 2, "there is no previous version: {published}");
     let again = author.done(&["flow", "push", "lunch.yaml", "--flow", &flow, "--publish"]);
     assert!(again.contains("published version 2 of Lunch"), "{again}");
     assert!(again.contains(&format!("version 1 ({draft}) accepts responses until ")), "{again}");
@@ -134,7 +134,7 @@ async fn an_author_pushes_publishes_and_pushes_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn apps_and_tokens_are_made_and_where_there_are_several_one_must_be_chosen() {
+async fn apps_and_tokens_are_created_and_with_several_apps_one_must_be_chosen() {
     let author = Author::new();
     write(author.folder.path(), "lunch.yaml", FLOW);
     let made = author.done(&["app", "create", "Web shop"]);
@@ -154,7 +154,7 @@ async fn apps_and_tokens_are_made_and_where_there_are_several_one_must_be_chosen
 }
 
 #[test]
-fn a_command_that_cannot_reach_its_server_says_what_to_do() {
+fn a_command_that_cannot_reach_its_server_prints_what_to_do() {
     let folder = tempfile::tempdir().unwrap();
     let flow = "fl_0000000000000000000000";
     let nobody = ["flow", "list", "--server", "http://127.0.0.1:1", "--token", "t"];
@@ -174,7 +174,7 @@ fn a_command_that_cannot_reach_its_server_says_what_to_do() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_tail_prints_each_response_once_and_outlives_a_restart() {
+async fn a_tail_prints_each_response_once_and_survives_a_restart() {
     let mut author = Author::new();
     let (key, flow, version) =
         (author.server.id("pk_"), author.server.id("fl_"), author.server.id("fv_"));
@@ -200,7 +200,7 @@ async fn a_tail_prints_each_response_once_and_outlives_a_restart() {
     author.server = Server::start_with(author.folder.path(), &address, |command| command);
     let last = send(3).await;
     assert!(lines.next().unwrap().unwrap().contains(&last));
-    assert!(lines.next().is_none(), "it was to stop after four");
+    assert!(lines.next().is_none(), "it should stop after four");
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0));
     let said = text(&output.stderr);
@@ -209,7 +209,7 @@ async fn a_tail_prints_each_response_once_and_outlives_a_restart() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_tail_starts_from_now_unless_told_otherwise_and_ends_on_an_interrupt() {
+async fn a_tail_starts_from_now_by_default_and_ends_on_an_interrupt() {
     let author = Author::new();
     let (key, flow, version) =
         (author.server.id("pk_"), author.server.id("fl_"), author.server.id("fv_"));
@@ -228,8 +228,8 @@ async fn a_tail_starts_from_now_unless_told_otherwise_and_ends_on_an_interrupt()
     let tail = ["responses", "tail", &flow, "--format", "json", "--interval", "0.1"];
     let mut child = author.command(&tail).stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    // It cannot be seen from outside when a tail has found its start; so new ones come until it
-    // shows.
+    // A test cannot see when a tail has found its start, so new responses are sent until one is
+    // printed.
     let submitting = tokio::spawn(async move {
         for count in 0.. {
             let body = support::submission(&version, "new");

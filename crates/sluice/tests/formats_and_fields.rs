@@ -1,7 +1,7 @@
-//! Two extension points of CONTRIBUTING.md keep their word: an export format is one file and its
-//! lines in `export/mod.rs`, and the JSON of a stored response is written in one place.
+//! Two extension points of CONTRIBUTING.md hold: an export format is one file and its lines in
+//! `export/mod.rs`, and the JSON of a stored response is written in one place.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a panic fails the test")]
 
 #[path = "architecture/source.rs"]
 mod source;
@@ -12,7 +12,7 @@ use sluice_engine::stored_response::FIELDS;
 use source::Source;
 use support::{run, text};
 
-/// Shipped files whose code has this text, apart from those below a folder.
+/// Shipped files that contain this code, except those below a folder.
 fn files_naming(needle: &str, apart_from: &str) -> Vec<String> {
     let sources = Source::of_workspace();
     let shipped = sources.iter().filter(|it| it.ships() && !it.path.starts_with(apart_from));
@@ -39,7 +39,7 @@ fn the_command_line_offers_every_format_with_its_summary() {
     }
 }
 
-/// With `UPDATE_DOCS=1` the table is written into the guide.
+/// With `UPDATE_DOCS=1` the test writes the table into the guide.
 #[test]
 fn the_guide_to_exports_has_the_table_of_formats() {
     const BEGIN: &str = "<!-- The table of formats, from the code: UPDATE_DOCS=1 cargo test --test formats_and_fields -->\n";
@@ -65,7 +65,7 @@ fn the_guide_to_exports_has_the_table_of_formats() {
 
 #[test]
 fn one_place_writes_the_json_of_a_stored_response() {
-    // A name that nothing but a stored response has.
+    // A name that only a stored response has.
     let name = "\"identityVerified\"";
     assert!(FIELDS.iter().any(|field| format!("\"{}\"", field.name) == name));
     let files = files_naming(name, "crates/store/");

@@ -1,6 +1,7 @@
-//! `sluice invite` against a running server: one person, a file of them, the list, the end of one.
+//! `sluice invite` against a running server: invites one person and a file of people, lists and
+//! withdraws.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a panic fails the test")]
 
 mod support;
 
@@ -10,7 +11,7 @@ use std::process::Output;
 use serde_json::json;
 use support::{Server, http, sluice, submission, text};
 
-/// Runs a command of `invite` against the server.
+/// Runs `invite` against the server.
 fn invite(server: &Server, folder: &Path, arguments: &[&str]) -> Output {
     let mut command = sluice();
     command.current_dir(folder).arg("invite").args(arguments);
@@ -40,7 +41,7 @@ async fn people_are_invited_from_a_file_and_answer_once() {
     let twice = import(&["links.csv"]);
     assert_eq!(twice.status.code(), Some(3));
     assert!(text(&twice.stdout).starts_with("people.csv:4: is on an earlier line"), "{twice:?}");
-    // More than one part, the fault in the second.
+    // More than one part, with the fault in the second.
     let mut file = "userId,email\n".to_owned();
     (0..2_500).for_each(|number| file.push_str(&format!("{number},\n")));
     std::fs::write(&people, format!("{file},nobody\n9999,ada@mail.example\n")).unwrap();
@@ -50,27 +51,27 @@ async fn people_are_invited_from_a_file_and_answer_once() {
     assert_eq!(told.len(), 2, "{told:?}");
     assert!(told[0].starts_with("people.csv:2502: email must be an e-mail address"), "{told:?}");
     assert!(told[1].starts_with("people.csv:2503: has an open invitation"), "{told:?}");
-    assert!(!folder.path().join("links.csv").exists(), "nobody was invited");
+    assert!(!folder.path().join("links.csv").exists(), "no one must be invited");
 
     std::fs::write(&people, &file).unwrap();
     let done = import(&["links.csv"]);
     assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
-    assert_eq!(text(&done.stdout), "2500 invited, 0 left out; the links are in links.csv\n");
+    assert_eq!(text(&done.stdout), "2500 invited, 0 skipped; the links are in links.csv\n");
     let links = std::fs::read_to_string(folder.path().join("links.csv")).unwrap();
     let lines: Vec<&str> = links.lines().collect();
     assert_eq!((lines.len(), lines[0]), (2_501, "userId,email,expiresAt,flowAssignmentId,link"));
     assert!(lines[2_500].starts_with("2499,,,fa_"), "{}", lines[2_500]);
     let again = import(&["links.csv", "--skip-invited"]);
-    assert_eq!(again.status.code(), Some(1), "a file of links is not written over");
+    assert_eq!(again.status.code(), Some(1), "a file of links must not be overwritten");
     let again = import(&["more.csv", "--skip-invited"]);
-    assert!(text(&again.stdout).starts_with("0 invited, 2500 left out"), "{again:?}");
+    assert!(text(&again.stdout).starts_with("0 invited, 2500 skipped"), "{again:?}");
 
     let mut body = submission(&version, "quick");
     body["flowAssignmentId"] = json!(id);
     for (number, success) in [(1, true), (2, false)] {
-        let key_of = format!("try {number}");
+        let key_of = format!("attempt {number}");
         let stored = support::submit(&http(), &server.submit_url(&key), &key_of, &body).await;
-        assert_eq!(stored.is_some(), success, "try {number}");
+        assert_eq!(stored.is_some(), success, "attempt {number}");
     }
     let other = lines[1].split(',').nth(3).unwrap();
     assert_eq!(run(&["revoke", other]).status.code(), Some(0));

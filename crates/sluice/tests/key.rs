@@ -1,6 +1,7 @@
-//! The master key: made at first start, needed for what it sealed, rotated under a running server.
+//! The master key: created at the first start, required by the secrets it sealed, rotated under a
+//! running server.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a panic fails the test")]
 
 mod support;
 
@@ -39,15 +40,15 @@ async fn secrets_are_sealed_rotated_and_closed_without_their_key() {
     assert!(support::text(&rotated.stdout).contains("1 secrets are sealed"));
     let second = std::fs::read_to_string(&master).unwrap();
     assert_ne!(first, second);
-    assert_eq!(second.lines().count(), 1, "the old key is forgotten");
+    assert_eq!(second.lines().count(), 1, "the old key must be removed");
     secret(&server, &app).await;
     assert_eq!(server.stop(), Some(0));
     for entry in std::fs::read_dir(&data).unwrap() {
         let bytes = std::fs::read(entry.unwrap().path()).unwrap();
         let found = bytes.windows(text.len()).any(|window| window == text.as_bytes());
-        assert!(!found, "a secret stands in the clear");
+        assert!(!found, "a secret is stored in plain text");
     }
-    // With the first key again, both secrets are closed, and the server says what to do.
+    // With the first key again, both secrets are closed, and the server prints what to do.
     std::fs::write(&master, &first).unwrap();
     let refused = run(folder.path(), &["serve", "--listen", "127.0.0.1:0"]);
     assert_complains(&refused, 1, &["2 sealed secrets cannot be opened", "SLUICE_MASTER_KEY"]);
@@ -58,7 +59,7 @@ async fn secrets_are_sealed_rotated_and_closed_without_their_key() {
     assert_eq!(server.stop(), Some(0));
 }
 
-/// A browser at the console, with the cookie of its session.
+/// A browser session in the console.
 struct Browser {
     http: reqwest::Client,
     cookie: String,
@@ -90,13 +91,13 @@ impl Browser {
     }
 }
 
-/// The value of an input of a page.
+/// The value of an input on a page.
 fn value(page: &str, name: &str) -> String {
     let after = page.split(&format!("name=\"{name}\" value=\"")).nth(1).unwrap();
     after.split('"').next().unwrap().to_owned()
 }
 
-/// What an authenticator app shows in a step of 30 seconds (RFC 6238).
+/// The code that an authenticator app shows in a step of 30 seconds (RFC 6238).
 fn code(secret: &str, step: u64) -> String {
     let letters = secret.bytes().map(|it| if it < b'A' { it - b'2' + 26 } else { it - b'A' });
     let bits: Vec<u8> = letters.flat_map(|it| (0..5).rev().map(move |at| it >> at & 1)).collect();
@@ -109,14 +110,14 @@ fn code(secret: &str, step: u64) -> String {
     format!("{:06}", number % 1_000_000)
 }
 
-/// The step of now, or the one after the last that was used: a code works once, and one step early.
+/// The current step, or the one after the last one used: a code works once, and one step early.
 fn step_after(last: u64) -> u64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
     (now.as_secs() / 30).max(last + 1)
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_rotation_seals_second_factors_again_and_their_codes_go_on_working() {
+async fn a_rotation_reseals_second_factors_and_their_codes_still_work() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(folder.path());
     let new =
@@ -140,7 +141,7 @@ async fn a_rotation_seals_second_factors_again_and_their_codes_go_on_working() {
     assert_eq!(rotated.status.code(), Some(0), "{}", support::text(&rotated.stderr));
     assert!(support::text(&rotated.stdout).contains("1 secrets are sealed"));
     assert_eq!(server.stop(), Some(0));
-    // The server knows the new key alone now.
+    // The server has only the new key now.
     let server = Server::start(folder.path());
     let mut browser = Browser::new();
     let form = "email=ann@mail.example&password=correct+horse+battery".to_owned();

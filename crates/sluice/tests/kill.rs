@@ -1,14 +1,14 @@
-//! `kill -9` under load, at random moments: what was acknowledged is there and counted, and nothing
-//! is twice.
+//! `kill -9` under load, at random moments: acknowledged responses are stored and counted, and
+//! nothing is stored twice.
 //!
-//! Every answer holds its own idempotency key, so that a key stored twice shows as two rows. The
-//! moments come from a seed that is printed; `KILL_SEED` repeats a run's choices.
+//! Every answer contains its idempotency key, so that a key stored twice shows as two rows. The
+//! moments come from a seed that is printed; `KILL_SEED` repeats a run.
 
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::print_stdout,
-    reason = "a test that cannot go on fails"
+    reason = "a panic fails the test"
 )]
 
 mod support;
@@ -22,11 +22,11 @@ use support::{Server, http, submission, submit};
 
 const ROUNDS: usize = 20;
 const CLIENTS: usize = 6;
-/// A round's load, in milliseconds.
+/// Duration of load per round, in milliseconds.
 const LOAD_MS: std::ops::Range<u64> = 150..500;
 const READY_MAX: Duration = Duration::from_secs(30);
 
-/// What clients know of their submissions: by key, the id where it was acknowledged.
+/// What clients know of their submissions: the id by key, if it was acknowledged.
 type Known = HashMap<String, Option<String>>;
 
 struct Demo {
@@ -37,7 +37,7 @@ struct Demo {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_acknowledged_survives_kill_9_exactly_once() {
+async fn acknowledged_responses_survive_kill_9_exactly_once() {
     let mut random = Random::seeded();
     let folder = tempfile::tempdir().unwrap();
     let mut server = Server::start(folder.path());
@@ -56,15 +56,19 @@ async fn what_was_acknowledged_survives_kill_9_exactly_once() {
         let stored = server.stored(&demo.token, &demo.flow, seen).await;
         unsettled += known.values().filter(|id| id.is_none()).count();
         all.extend(settle(&server, &demo, known, &stored).await);
-        assert_eq!(counted(&server, &demo).await, all.len(), "counted as stored");
+        assert_eq!(
+            counted(&server, &demo).await,
+            all.len(),
+            "the counts must equal the stored rows"
+        );
     }
     let stored = server.stored(&demo.token, &demo.flow, None).await;
-    assert_eq!(stored.len(), all.len(), "one row for each key");
+    assert_eq!(stored.len(), all.len(), "there must be one row per key");
     for (key, id) in &all {
         assert_is(&stored[id.as_ref().unwrap()], key);
     }
     println!("{ROUNDS} kills, {} submissions, {unsettled} settled by a retry", all.len());
-    assert!(all.len() > ROUNDS * CLIENTS, "too little load to mean anything");
+    assert!(all.len() > ROUNDS * CLIENTS, "too little load for a meaningful test");
 }
 
 /// Clients submit until the server is gone.
@@ -98,7 +102,7 @@ async fn load_until_killed(server: &mut Server, demo: &Demo, round: usize, milli
     known
 }
 
-/// How many responses the counts tell.
+/// The number of responses according to the counts.
 async fn counted(server: &Server, demo: &Demo) -> usize {
     let path = format!("/flows/{}/summary", demo.flow);
     let (status, summary) = server.admin(&demo.token, &path).await;
@@ -106,7 +110,7 @@ async fn counted(server: &Server, demo: &Demo) -> usize {
     summary["responses"].as_u64().and_then(|count| count.try_into().ok()).unwrap()
 }
 
-/// Starts again on the same folder, and holds it to the time it may take until it can store.
+/// Starts again on the same folder, and checks how long it takes until it can store.
 async fn restart(folder: &Path) -> Server {
     let begin = Instant::now();
     let server = Server::start(folder);
@@ -116,7 +120,7 @@ async fn restart(folder: &Path) -> Server {
     server
 }
 
-/// Checks what was acknowledged, and retries the rest: each then has one id.
+/// Checks the acknowledged submissions and retries the rest: each then has one id.
 async fn settle(
     server: &Server,
     demo: &Demo,
@@ -146,7 +150,7 @@ async fn settle(
     settled
 }
 
-/// The stored answers are those that were sent under this key.
+/// Asserts that the stored answers are those sent with this key.
 fn assert_is(answers: &Value, key: &str) {
     assert_eq!(*answers, submission("", key)["answers"], "{key}");
 }

@@ -1,6 +1,6 @@
-//! `sluice move` as an operator runs it: whole, cut short by `kill -9`, and refused.
+//! `sluice move` as an operator runs it: complete, interrupted by `kill -9`, and refused.
 
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a panic fails the test")]
 
 #[path = "../../store/tests/support/cluster.rs"]
 mod cluster;
@@ -64,8 +64,8 @@ async fn everything_is_moved_compared_and_shown_by_table() {
     }
     assert_eq!(rows.len(), Table::ALL.len() + 1, "a row for each table, and one line: {said}");
     assert!(said.lines().last().unwrap().ends_with("equal"), "{said}");
-    assert_eq!(text(&output.stderr), "", "nothing to complain of");
-    // A move that is done may be run again: nothing is left to copy, and the proof is given again.
+    assert_eq!(text(&output.stderr), "", "nothing on stderr");
+    // A completed move may be run again: nothing is left to copy, and the result is verified again.
     let again = run(folder.path(), &MOVE);
     assert_eq!(again.status.code(), Some(0), "{}", text(&again.stderr));
     assert_eq!(tables(&to).await, tallies);
@@ -80,7 +80,7 @@ async fn a_move_that_is_killed_again_and_again_ends_equal() {
     assert_eq!(moved, tables(&folder.path().join("from.db")).await);
 }
 
-/// Each run gets a little more time than the one before, so that the last one finishes by itself.
+/// Each run gets a little more time than the one before, so that the last one finishes.
 fn kill_until_done(folder: &Path, arguments: &[&str]) {
     const STEP: Duration = Duration::from_millis(150);
     let (mut kills, mut gone_on) = (0, 0);
@@ -88,7 +88,7 @@ fn kill_until_done(folder: &Path, arguments: &[&str]) {
         let mut command = sluice();
         command.current_dir(folder).args(arguments);
         let (ended, said) = run_for(&mut command, STEP * (kills + 1));
-        gone_on += u32::from(said.contains("going on with a move"));
+        gone_on += u32::from(said.contains("resuming a move"));
         if ended {
             break;
         }
@@ -97,11 +97,11 @@ fn kill_until_done(folder: &Path, arguments: &[&str]) {
     }
     assert!(
         kills >= 2 && gone_on >= 1,
-        "{kills} kills, {gone_on} gone on: too few to mean anything"
+        "{kills} kills, {gone_on} resumed: too few for a meaningful test"
     );
 }
 
-/// Runs a command, and kills it when its time is over. Says whether it ended well by itself.
+/// Runs a command, and kills it after its time. Returns whether it succeeded before that.
 fn run_for(command: &mut Command, time: Duration) -> (bool, String) {
     let begin = Instant::now();
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
@@ -122,7 +122,7 @@ fn run_for(command: &mut Command, time: Duration) -> (bool, String) {
 }
 
 #[tokio::test]
-async fn a_server_goes_on_where_another_database_ended() {
+async fn a_server_continues_on_the_moved_database() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(folder.path());
     let (token, api_key) = (server.token().unwrap(), server.id("pk_"));
@@ -137,17 +137,17 @@ async fn a_server_goes_on_where_another_database_ended() {
 
     let store = ["--store", "sqlite:new/it.db"];
     let server = Server::start_with(folder.path(), "127.0.0.1:0", |command| command.args(store));
-    assert_eq!(server.token(), None, "it is no first start");
+    assert_eq!(server.token(), None, "this is not a first start");
     let url = server.submit_url(&api_key);
     let retried = submit(&http(), &url, "key 1", &body).await.unwrap();
-    assert_eq!(retried, first, "a retry across the move gets the first answer");
+    assert_eq!(retried, first, "a retry after the move must get the first answer");
     submit(&http(), &url, "key 2", &body).await.expect("new submissions are stored");
     assert_eq!(server.stored(&token, &flow, None).await.len(), 2);
     assert_eq!(server.stop(), Some(0));
 }
 
 #[tokio::test]
-async fn what_cannot_be_moved_is_refused_before_anything_is_written() {
+async fn an_impossible_move_is_refused_before_anything_is_written() {
     let folder = tempfile::tempdir().unwrap();
     let in_folder = |name: &str| folder.path().join(name);
     put(&in_folder("from.db"), filling::records(10)).await;
@@ -166,12 +166,12 @@ async fn what_cannot_be_moved_is_refused_before_anything_is_written() {
     assert!(!in_folder("gone.db").exists() && !in_folder("to.db").exists());
     let tables = tables(&in_folder("other.db")).await;
     let responses = tables.iter().find(|tally| tally.table == Table::Responses).unwrap();
-    assert_eq!(responses.records, 11, "left alone");
+    assert_eq!(responses.records, 11, "the file must not change");
 }
 
-/// Over the server of the distribution's package, and back.
+/// On PostgreSQL as packaged by the distribution, and back.
 #[tokio::test]
-async fn a_move_to_postgresql_and_back_ends_with_what_it_began() {
+async fn a_move_to_postgresql_and_back_restores_the_same_records() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     put(&path("from.db"), filling::records(6_000)).await;
@@ -203,8 +203,7 @@ async fn a_move_to_postgresql_that_is_killed_again_and_again_ends_equal() {
     assert_eq!(back, tables(&folder.path().join("from.db")).await);
 }
 
-/// What a move only reads may be an empty database or an older one; neither is its business to
-/// change.
+/// The source may be an empty or an older database; a move must not change it.
 #[tokio::test]
 async fn a_source_is_opened_without_writing_to_it() {
     let folder = tempfile::tempdir().unwrap();
@@ -216,7 +215,7 @@ async fn a_source_is_opened_without_writing_to_it() {
     assert_complains(
         &moved(),
         1,
-        &["there is no database of Sluice at 127.0.0.1", "nothing was made"],
+        &["there is no database of Sluice at 127.0.0.1", "nothing was created"],
     );
     assert_eq!(cluster.psql(&database, tables), ["0"]);
     let empty = folder.path().join("empty.db");
@@ -225,7 +224,7 @@ async fn a_source_is_opened_without_writing_to_it() {
     assert_complains(
         &output,
         1,
-        &["there is no database of Sluice in empty.db", "nothing was made"],
+        &["there is no database of Sluice in empty.db", "nothing was created"],
     );
     assert_eq!(std::fs::metadata(&empty).unwrap().len(), 0);
     assert!(!folder.path().join("to.db").exists());
@@ -233,12 +232,12 @@ async fn a_source_is_opened_without_writing_to_it() {
     put(&folder.path().join("from.db"), filling::records(100)).await;
     let there = run(folder.path(), &["move", "--from", "sqlite:from.db", "--to", &url]);
     assert_eq!(there.status.code(), Some(0), "{}", text(&there.stderr));
-    // A month that a server would make a partition for.
+    // A month for which a server would create a partition.
     let last = "SELECT max(relname) FROM pg_class WHERE relname ~ '^responses_[0-9]{4}_[0-9]{2}$'";
     let partition = cluster.psql(&database, last)[0].clone();
     cluster.psql(&database, &format!("DROP TABLE {partition}"));
     let before = cluster.psql(&database, tables);
     let back = moved();
     assert_eq!(back.status.code(), Some(0), "{}", text(&back.stderr));
-    assert_eq!(cluster.psql(&database, tables), before, "nothing was made in it");
+    assert_eq!(cluster.psql(&database, tables), before, "nothing was created in it");
 }

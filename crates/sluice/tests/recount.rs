@@ -1,7 +1,7 @@
-//! `sluice recount` beside a server that takes submissions: nothing is counted twice, and what was
-//! changed behind the server's back is counted as it is.
+//! `sluice recount` beside a server that receives submissions: nothing is counted twice, and
+//! changes made directly in the database are counted.
 
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a panic fails the test")]
 
 #[path = "../../store/tests/support/cluster.rs"]
 mod cluster;
@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use cluster::Cluster;
 use support::{Server, assert_complains, http, run, submission, submit, text};
 
-/// How often it is counted anew under load.
+/// Number of recounts under load.
 const ROUNDS: usize = 5;
 
 async fn counted(server: &Server, token: &str, flow: &str) -> u64 {
@@ -29,8 +29,8 @@ fn recount(folder: &Path, arguments: &[&str]) -> String {
     text(&output.stdout)
 }
 
-/// Submits from two sides while it is counted anew; `meddle` then takes some responses away behind
-/// the server's back.
+/// Two clients submit during recounts; `meddle` then deletes some responses directly in the
+/// database.
 async fn check(store: Option<&str>, meddle: impl FnOnce(&str) -> usize) {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start_with(folder.path(), "127.0.0.1:0", |command| match store {
@@ -50,7 +50,7 @@ async fn check(store: Option<&str>, meddle: impl FnOnce(&str) -> usize) {
                 while !ended.load(Ordering::Relaxed) {
                     let key = format!("{client}-{sent}");
                     let body = submission(&version, &key);
-                    submit(&http, &url, &key, &body).await.expect("the server is there");
+                    submit(&http, &url, &key, &body).await.expect("the server must respond");
                     sent += 1;
                     stored.fetch_add(1, Ordering::Relaxed);
                 }
@@ -60,7 +60,7 @@ async fn check(store: Option<&str>, meddle: impl FnOnce(&str) -> usize) {
         .collect();
     let of_store: Vec<&str> = store.map(|url| ["--store", url]).into_iter().flatten().collect();
     let mut rounds = 0;
-    // On a busy machine more rounds, until enough was stored meanwhile to mean anything.
+    // On a busy machine it takes more rounds until enough responses were stored during a recount.
     while rounds < ROUNDS || stored.load(Ordering::Relaxed) <= ROUNDS {
         rounds += 1;
         let arguments = [of_store.as_slice(), &["--flow", &flow]].concat();
@@ -86,7 +86,7 @@ async fn check(store: Option<&str>, meddle: impl FnOnce(&str) -> usize) {
 }
 
 #[test]
-fn where_there_is_no_database_none_is_made() {
+fn a_missing_database_is_not_created() {
     let folder = tempfile::tempdir().unwrap();
     let output = run(folder.path(), &["recount", "--data", "elsewhere"]);
     assert_complains(&output, 1, &["there is no database"]);
@@ -94,17 +94,17 @@ fn where_there_is_no_database_none_is_made() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn counting_anew_beside_a_server_on_sqlite_misses_nothing() {
+async fn a_recount_beside_a_server_on_sqlite_misses_nothing() {
     check(None, |_| 0).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn counting_anew_beside_a_server_on_postgresql_misses_nothing_and_mends_what_others_did() {
+async fn a_recount_beside_a_server_on_postgresql_misses_nothing_and_fixes_wrong_counts() {
     let cluster = Cluster::start(&[]);
     let database = cluster.create_database();
     check(Some(&cluster.url(&database)), |_| {
-        // As a node from before the counts would: stored without a count, and deleted without
-        // taking it away.
+        // As an old node without counts does: stores without counting, and deletes without updating
+        // the counts.
         let sql = "UPDATE responses SET counted = false WHERE response_id IN \
              (SELECT response_id FROM responses ORDER BY response_id LIMIT 3)";
         cluster.psql(&database, sql);

@@ -1,7 +1,7 @@
-//! `sluice respondent` against a running server: somebody is found, shown, exported and erased,
-//! either way.
+//! `sluice respondent` against a running server: a respondent is found, shown, exported and erased,
+//! with and without their answers.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a panic fails the test")]
 
 mod support;
 
@@ -11,7 +11,7 @@ use std::process::Output;
 use serde_json::{Value, json};
 use support::{Server, assert_complains, http, sluice, submission, submit, text};
 
-/// Runs a command of `respondent` against the server, with a token.
+/// Runs `respondent` against the server, with a token.
 fn respondent(server: &Server, folder: &Path, token: &str, arguments: &[&str]) -> Output {
     let mut command = sluice();
     command.current_dir(folder).arg("respondent").args(arguments);
@@ -19,13 +19,13 @@ fn respondent(server: &Server, folder: &Path, token: &str, arguments: &[&str]) -
     command.output().unwrap()
 }
 
-/// What it printed, where it did what it was asked.
+/// The output of a command that must succeed.
 fn printed(output: &Output) -> String {
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     text(&output.stdout)
 }
 
-/// Stores an admitted answer, and gives its id.
+/// Stores an admitted answer, and returns its id.
 async fn answer(server: &Server, user: &str, email: &str, why: &str) -> String {
     let mut body = submission(&server.id("fv_"), why);
     body["respondentAnalyticsAdmission"] = json!("admitted");
@@ -43,7 +43,7 @@ async fn token_of(server: &Server, scopes: &[&str]) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn somebody_is_found_shown_and_exported_by_whoever_may() {
+async fn a_respondent_is_found_shown_and_exported_with_permission() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(folder.path());
     let admin = server.token().unwrap();
@@ -80,7 +80,7 @@ async fn somebody_is_found_shown_and_exported_by_whoever_may() {
     assert_eq!(ids, [&json!(first), &json!(second)]);
 
     let nobody = run(&["show", "--app", app, "--email", "eve@mail.example"]);
-    assert_complains(&nobody, 1, &["nobody in this app has this traits.email"]);
+    assert_complains(&nobody, 1, &["no respondent in this app has this traits.email"]);
     for usage in [&["show"] as &[&str], &["show", "--email", "x@mail.example"], &["erase", id]] {
         assert_eq!(run(usage).status.code(), Some(2), "{usage:?}");
     }
@@ -89,7 +89,7 @@ async fn somebody_is_found_shown_and_exported_by_whoever_may() {
     assert_eq!(printed(&by_reader(&["show", id])), shown);
     assert_complains(&by_reader(&["export", id]), 1, &["export"]);
     assert_complains(&by_reader(&["erase", id, "--answers", "delete"]), 1, &["erase"]);
-    assert_eq!(printed(&run(&["show", id])), shown, "nothing was erased");
+    assert_eq!(printed(&run(&["show", id])), shown, "nothing may be erased");
     assert_eq!(server.stop(), Some(0));
 }
 
@@ -116,8 +116,12 @@ async fn an_erasure_keeps_the_answers_without_the_person_or_deletes_them() {
         let erased = run(&[&["erase"], &who as &[&str], &["--answers", answers]].concat());
         assert_eq!(printed(&erased), format!("{id}  2 responses  0 invitations\n"));
 
-        assert_complains(&run(&[&["show"], &who as &[&str]].concat()), 1, &["nobody in this app"]);
-        assert_eq!(run(&["show", id]).status.code(), Some(1), "its id leads nowhere");
+        assert_complains(
+            &run(&[&["show"], &who as &[&str]].concat()),
+            1,
+            &["no respondent in this app"],
+        );
+        assert_eq!(run(&["show", id]).status.code(), Some(1), "its id must be unknown");
         assert_eq!(run(&["erase", id, "--answers", answers]).status.code(), Some(1), "once");
         let listed = format!("/flows/{}/responses?limit=1000", server.id("fl_"));
         let (_, list) = server.admin(&admin, &listed).await;
@@ -132,7 +136,11 @@ async fn an_erasure_keeps_the_answers_without_the_person_or_deletes_them() {
             );
         }
         assert!(!list.to_string().contains(&user) && !list.to_string().contains(&email), "{list}");
-        assert_eq!(of(&bystander).unwrap()["identities"][0]["value"], "u-bob", "nobody else");
+        assert_eq!(
+            of(&bystander).unwrap()["identities"][0]["value"],
+            "u-bob",
+            "no other respondent may change"
+        );
         let (_, audit) = server.admin(&admin, "/audit").await;
         assert!(audit.to_string().contains("respondent.erased"), "{audit}");
         assert!(audit.to_string().contains(id), "{audit}");
@@ -144,7 +152,7 @@ async fn an_erasure_keeps_the_answers_without_the_person_or_deletes_them() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn somebody_who_was_only_invited_is_exported_and_erased() {
+async fn an_invitee_without_a_profile_is_exported_and_erased() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(folder.path());
     let admin = server.token().unwrap();
@@ -160,7 +168,11 @@ async fn somebody_who_was_only_invited_is_exported_and_erased() {
         let arguments = [&[command] as &[&str], &who, more].concat();
         respondent(&server, folder.path(), &admin, &arguments)
     };
-    assert_complains(&of("show", &[]), 1, &["nobody in this app", "an invitee without a profile"]);
+    assert_complains(
+        &of("show", &[]),
+        1,
+        &["no respondent in this app", "an invitee without a profile"],
+    );
     let exported: Value = serde_json::from_str(&printed(&of("export", &[]))).unwrap();
     assert_eq!(exported["respondent"], Value::Null);
     assert_eq!(exported["invitations"][0]["identities"][0]["value"], "Ada@mail.example");

@@ -1,7 +1,7 @@
-//! A rotation of the master key that is killed half way, again and again: nothing is lost of the
-//! secrets, and no server stops accepting their tokens.
+//! A rotation of the master key that is killed midway, repeatedly: no secret is lost, and no server
+//! stops accepting their tokens.
 
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a panic fails the test")]
 
 #[path = "../../store/tests/support/cluster.rs"]
 mod cluster;
@@ -20,19 +20,19 @@ use serde_json::json;
 use support::{Server, assert_complains, sluice, text};
 
 const ADMIN: &str = "a-token-for-the-test-of-rotations";
-/// Enough that a rotation takes a while; an app has at most twenty.
+/// Enough secrets that a rotation takes a while; an app has at most twenty.
 const APPS: usize = 6;
 const SECRETS_EACH: usize = 20;
 const ALL: usize = APPS * SECRETS_EACH;
-/// How many secrets are sealed anew when the rotation is killed, run after run.
+/// The number of resealed secrets at which each run is killed.
 const KILLED_AT: [usize; 4] = [1, 30, 60, 90];
-/// When a rotation is killed whose progress cannot be seen: after both keys are in the file.
+/// When to kill a rotation that reports no progress: after both keys are in the file.
 const KILLED_AFTER_MS: [u64; 8] = [0, 5, 10, 20, 40, 80, 160, 320];
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How long a rotation runs between two looks at it.
+/// How long a rotation runs between two checks.
 const SLICE: Duration = Duration::from_millis(10);
 
-/// An app that enforces, with its secrets.
+/// An app that enforces identity tokens, with its secrets.
 struct Guarded {
     api_key: String,
     secrets: Vec<Secret>,
@@ -54,8 +54,8 @@ async fn guarded(server: &Server) -> Vec<Guarded> {
     apps
 }
 
-/// Every secret's token is let in; there is no flow behind the gate, and a forged one does not
-/// learn that.
+/// Asserts that the token of every secret is accepted: the reply is 404, as there is no flow. A
+/// forged token gets 401.
 async fn assert_accepts_all(server: &Server, apps: &[Guarded], when: &str) {
     for app in apps {
         for secret in &app.secrets {
@@ -99,7 +99,7 @@ async fn a_rotation_on_postgresql_may_be_killed_at_any_moment_and_is_run_again()
     let server = serve(old);
     let apps = guarded(&server).await;
     assert_eq!(server.stop(), Some(0));
-    // One key alone: nothing is changed, a new one and the steps are told.
+    // With one key nothing is changed; the command prints a new key and the next steps.
     let told = rotate(old).output().unwrap();
     assert_eq!(told.status.code(), Some(0), "{}", text(&told.stderr));
     let new = text(&told.stdout).trim().to_owned();
@@ -119,14 +119,14 @@ async fn a_rotation_on_postgresql_may_be_killed_at_any_moment_and_is_run_again()
     for killed_at in KILLED_AT {
         let mut child = rotate(&both).stdout(Stdio::null()).spawn().unwrap();
         let begin = Instant::now();
-        // It stands still while it is looked at, so that it does not get away.
+        // The process is stopped during each check, so that it cannot finish in between.
         loop {
             std::thread::sleep(SLICE);
             signal(&child, "-STOP");
             if done() >= killed_at {
                 break;
             }
-            assert!(begin.elapsed() < PATIENCE, "it does not go on: {} are done", done());
+            assert!(begin.elapsed() < PATIENCE, "it makes no progress: {} are done", done());
             signal(&child, "-CONT");
         }
         child.kill().unwrap();
@@ -134,7 +134,7 @@ async fn a_rotation_on_postgresql_may_be_killed_at_any_moment_and_is_run_again()
         let half = done();
         assert!((killed_at..ALL).contains(&half), "killed too late: {half} of {ALL}");
         assert_accepts_all(&server, &apps, &format!("killed at {half}")).await;
-        // Whoever starts now needs both keys, and says so without one.
+        // A server that starts now needs both keys, and reports it if one is missing.
         let refused = {
             let mut command = sluice();
             command.current_dir(folder.path()).args(["serve", "--listen", "127.0.0.1:0"]);
@@ -148,12 +148,12 @@ async fn a_rotation_on_postgresql_may_be_killed_at_any_moment_and_is_run_again()
     assert_accepts_all(&server, &apps, "rotated").await;
     assert_eq!(server.stop(), Some(0));
     let server = serve(&new);
-    assert_accepts_all(&server, &apps, "with the new key alone").await;
+    assert_accepts_all(&server, &apps, "with only the new key").await;
     assert_eq!(server.stop(), Some(0));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_rotations_of_the_file_at_once_lose_nothing() {
+async fn two_concurrent_rotations_of_the_file_lose_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let server = start(folder.path(), |command| command.arg("--no-demo"));
     let apps = guarded(&server).await;
@@ -170,7 +170,7 @@ async fn two_rotations_of_the_file_at_once_lose_nothing() {
     assert_accepts_all(&server, &apps, "rotated").await;
     assert_eq!(server.stop(), Some(0));
     let server = start(folder.path(), |command| command.arg("--no-demo"));
-    assert_accepts_all(&server, &apps, "started anew").await;
+    assert_accepts_all(&server, &apps, "restarted").await;
     assert_eq!(server.stop(), Some(0));
 }
 
@@ -202,16 +202,16 @@ async fn a_rotation_of_the_file_may_be_killed_at_any_moment_and_is_run_again() {
     assert!(cut_short > 0, "no run was killed between its first and its last step");
     let whole = rotate().output().unwrap();
     assert_eq!(whole.status.code(), Some(0), "{}", text(&whole.stderr));
-    assert_eq!(keys(), 1, "the old key is forgotten");
+    assert_eq!(keys(), 1, "the old key must be removed");
     assert!(!std::fs::read_to_string(&master).unwrap().contains(first.trim()));
     let left = std::fs::read_dir(master.parent().unwrap()).unwrap().filter(|entry| {
         let path = entry.as_ref().unwrap().path();
         std::fs::read(path).unwrap().starts_with(first.trim().as_bytes())
     });
-    assert_eq!(left.count(), 0, "nor is it left beside the file");
+    assert_eq!(left.count(), 0, "no temporary file may be left");
     assert_accepts_all(&server, &apps, "rotated").await;
     assert_eq!(server.stop(), Some(0));
     let server = start(folder.path(), |command| command.arg("--no-demo"));
-    assert_accepts_all(&server, &apps, "started anew").await;
+    assert_accepts_all(&server, &apps, "restarted").await;
     assert_eq!(server.stop(), Some(0));
 }

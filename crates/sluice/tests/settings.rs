@@ -1,13 +1,13 @@
-//! `sluice app` and `sluice identity` against a running server: settings are seen, changed and
+//! `sluice app` and `sluice identity` against a running server: settings are shown, changed and
 //! refused.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a panic fails the test")]
 
 mod support;
 
 use support::{Server, sluice, text};
 
-/// Runs a command against the server: its exit code, what it printed, and what it said.
+/// Runs a command against the server: its exit code, stdout and stderr.
 fn run(server: &Server, arguments: &[&str]) -> (i32, String, String) {
     let mut command = sluice();
     command.args(arguments);
@@ -68,7 +68,7 @@ async fn settings_of_an_app_are_shown_and_changed() {
         "{shown}"
     );
 
-    assert_eq!(set(&[]).0, 2, "nothing to set is no order");
+    assert_eq!(set(&[]).0, 2, "a call without settings must be refused");
     assert_eq!(set(&["--retention-days", "soon"]).0, 2);
     let (code, _, said) = set(&["--identity-verification", "enforce"]);
     assert_eq!(code, 1);
@@ -76,7 +76,7 @@ async fn settings_of_an_app_are_shown_and_changed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn identity_keys_are_made_listed_and_revoked() {
+async fn identity_keys_are_created_listed_and_revoked() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(folder.path());
     let app = app_of(&server);
@@ -95,7 +95,7 @@ async fn identity_keys_are_made_listed_and_revoked() {
     assert_eq!(run(&server, &["identity", "revoke", &app, kid]).0, 0);
     let (_, listed, _) = run(&server, &["identity", "list", &app]);
     assert!(listed.starts_with(&format!("{kid}  hs256  revoked ")), "{listed}");
-    assert!(!listed.contains("idsec_"), "a secret is shown once");
+    assert!(!listed.contains("idsec_"), "a secret must be shown only once");
 
     let missing = folder.path().join("none.pem");
     let wrong = ["identity", "add", &app, "--pem", missing.to_str().unwrap()];

@@ -1,9 +1,10 @@
-//! The snippet in Rust of the guide to identities signs what a server that enforces accepts.
+//! A server that enforces identity tokens accepts what the Rust snippet of the identity guide
+//! signs.
 //!
-//! Its text is compiled here, beside the library that it needs; that it is the guide's is checked
-//! first. The other languages are run by the client tests.
+//! The snippet is compiled here, with the library it needs; another test checks that it equals the
+//! guide's. The client tests run the snippets in other languages.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a panic fails the test")]
 
 #[path = "support/identity.rs"]
 mod identity;
@@ -14,7 +15,7 @@ use serde_json::json;
 use support::{Server, http, submission};
 
 #[test]
-fn the_snippet_that_is_run_is_the_guides() {
+fn the_compiled_snippet_equals_the_guides() {
     let guide = include_str!("../../../docs/identity.md");
     let block = guide.split("```rust\n").nth(1).unwrap().split("```").next().unwrap();
     let (_, code) = include_str!("support/sign.rs").split_once("\n\n").unwrap();
@@ -22,13 +23,13 @@ fn the_snippet_that_is_run_is_the_guides() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_the_snippet_in_rust_signs_is_accepted_and_stored_as_proven() {
+async fn a_token_signed_by_the_rust_snippet_is_accepted_and_stored_as_proven() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(folder.path());
     let (admin, key, flow) = (server.token().unwrap(), server.id("pk_"), server.id("fl_"));
     let app = demo_app(&server, &admin).await;
     let secret = Secret::make(&server, &admin, &app).await;
-    // Two keys, so that the name of the key is needed.
+    // Two keys, so that the token must name its key.
     Secret::make(&server, &admin, &app).await;
     enforce(&server, &admin, &app).await;
     let token = secret.token("user of Rust");

@@ -1,6 +1,6 @@
-//! Starting: the first time, again, and every way in which it cannot.
+//! Starting: the first time, again, and every way in which it can fail.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a panic fails the test")]
 
 mod support;
 
@@ -33,7 +33,7 @@ async fn the_first_start_prints_three_calls_that_work_when_pasted() {
     assert_eq!(server.stop(), Some(0));
 }
 
-/// Runs the calls that a banner shows, through a shell as a reader would.
+/// Runs the calls that a banner shows in a shell, as a reader would.
 async fn paste(banner: &str) -> Vec<Value> {
     let text = banner.replace("\\\n", " ");
     let calls: Vec<&str> = text.lines().filter(|line| line.starts_with("curl ")).collect();
@@ -52,7 +52,7 @@ async fn paste(banner: &str) -> Vec<Value> {
     replies
 }
 
-/// The same without curl: only the forms of a call that a banner has.
+/// The same without curl, for the kinds of calls in a banner.
 async fn by_hand(call: &str) -> Vec<u8> {
     let url = call.split([' ', '\'']).find(|word| word.starts_with("http://")).unwrap();
     let request = match call.split("-d '").nth(1) {
@@ -67,7 +67,7 @@ async fn by_hand(call: &str) -> Vec<u8> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_second_start_finds_everything_and_makes_nothing_new() {
+async fn a_second_start_finds_everything_and_creates_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let first = Server::start(folder.path());
     let (token, key, flow) = (first.token().unwrap(), first.id("pk_"), first.id("fl_"));
@@ -93,7 +93,7 @@ async fn without_a_demo_there_is_a_token_and_no_app() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_admin_token_of_the_environment_is_valid_while_it_is_set_and_never_stored() {
+async fn an_admin_token_from_the_environment_is_valid_while_it_is_set_and_never_stored() {
     const TOKEN: &str = "an-admin-token-of-32-characters!";
     let folder = tempfile::tempdir().unwrap();
     let with_token = || {
@@ -105,7 +105,7 @@ async fn an_admin_token_of_the_environment_is_valid_while_it_is_set_and_never_st
         assert_eq!(server.admin(TOKEN, "/tokens").await.1["items"], serde_json::json!([]));
         assert_eq!(server.stop(), Some(0));
     }
-    // Without it, somebody must still be able to get in.
+    // Without it, an operator must still be able to get a token.
     let server = Server::start(folder.path());
     assert_eq!(server.admin(TOKEN, "/apps").await.0, 401);
     assert_eq!(server.admin(&server.token().unwrap(), "/apps").await.0, 200);
@@ -116,7 +116,7 @@ async fn an_admin_token_of_the_environment_is_valid_while_it_is_set_and_never_st
 }
 
 #[test]
-fn a_start_that_cannot_be_says_why_and_what_to_do() {
+fn a_failed_start_prints_why_and_what_to_do() {
     let folder = tempfile::tempdir().unwrap();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
@@ -130,7 +130,7 @@ fn a_start_that_cannot_be_says_why_and_what_to_do() {
     std::fs::write(folder.path().join("typo.toml"), "lisen = \"127.0.0.1:0\"\n").unwrap();
     let cases: &[(&[&str], i32, &[&str])] = &[
         (&["serve", "--listen", &address], 1, &[&address, "taken", "--listen"]),
-        (&["serve", "--listen", "192.0.2.1:0"], 1, &["no address of this machine", "0.0.0.0"]),
+        (&["serve", "--listen", "192.0.2.1:0"], 1, &["not an address of this machine", "0.0.0.0"]),
         (&["serve", "--listen", "8080"], 2, &["ADDRESS:PORT", "127.0.0.1:8080"]),
         (&["serve", "--listen", free, "--data", "file/below"], 1, &["file/below", "--data"]),
         (&["serve", "--listen", free, "--store", "sqlite:other.db"], 1, &["other.db", "backup"]),
@@ -164,7 +164,7 @@ fn a_start_that_cannot_be_says_why_and_what_to_do() {
 }
 
 #[test]
-fn a_damaged_database_is_named_and_left_alone() {
+fn a_damaged_database_is_named_and_left_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     assert_eq!(Server::start(folder.path()).stop(), Some(0));
     let path = folder.path().join("sluice-data/sluice.db");
@@ -193,7 +193,7 @@ fn a_setting_comes_from_flag_then_environment_then_file_then_default() {
             }
             command
         });
-        assert_eq!(server.banner().contains("curl"), !file, "no-demo stands in the file alone");
+        assert_eq!(server.banner().contains("curl"), !file, "only the file sets no-demo");
         drop(server);
         for name in ["from-flag", "from-env", "from-file", "sluice-data"] {
             let there = folder.path().join(name).join("sluice.db").exists();
@@ -207,7 +207,7 @@ fn a_setting_comes_from_flag_then_environment_then_file_then_default() {
 }
 
 #[test]
-fn a_named_configuration_file_is_read_wherever_it_is() {
+fn a_named_configuration_file_is_read_from_any_path() {
     let folder = tempfile::tempdir().unwrap();
     let elsewhere = tempfile::tempdir().unwrap();
     let file = elsewhere.path().join("my.toml");
@@ -221,7 +221,7 @@ fn a_named_configuration_file_is_read_wherever_it_is() {
 }
 
 #[test]
-fn every_command_teaches_by_example() {
+fn every_command_has_examples_in_its_help() {
     let folder = tempfile::tempdir().unwrap();
     for command in [
         &["--help"][..],

@@ -1,6 +1,6 @@
-//! Stopping: what is under way is finished, what was acknowledged is kept.
+//! Stopping: requests in progress finish, and acknowledged responses are kept.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a panic fails the test")]
 
 mod support;
 
@@ -14,7 +14,7 @@ use support::{Server, http, submission, submit};
 const CLIENTS: usize = 8;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_terminated_server_drains_exits_0_and_keeps_what_it_acknowledged() {
+async fn a_terminated_server_drains_exits_0_and_keeps_acknowledged_responses() {
     let folder = tempfile::tempdir().unwrap();
     let mut server = Server::start(folder.path());
     let (token, flow, version) = (server.token().unwrap(), server.id("fl_"), server.id("fv_"));

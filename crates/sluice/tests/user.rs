@@ -1,7 +1,7 @@
-//! `sluice user` against a running server: somebody is added, listed, changed, sent a new link, and
+//! `sluice user` against a running server: a user is added, listed, changed, sent a new link, and
 //! disabled.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a panic fails the test")]
 
 mod support;
 

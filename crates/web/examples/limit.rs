@@ -1,9 +1,8 @@
-//! The most that this machine's HTTP stack could do: parse the body, discard it, answer a constant.
+//! The upper bound of this machine's HTTP stack: parses the body, discards it, answers a constant.
 //!
-//! `bench/run` measures the service beside it, because a rate alone says more about the machine
-//! than about the code. A batch is answered with as many constants as it has calls, and `GET
-//! /bare/{bytes}` with so many bytes. Deliberately absent: all that a submission or a read is
-//! about.
+//! `bench/run` measures the service beside it, because a rate alone describes the machine more than
+//! the code. A batch is answered with one constant per call, and `GET /bare/{bytes}` with that
+//! number of bytes. Deliberately absent: everything that a submission or a read does.
 
 use std::io::Write;
 

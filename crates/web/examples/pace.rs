@@ -1,22 +1,23 @@
-//! Sends one request at a steady rate, and tells how long the replies took.
+//! Sends one request at a steady rate, and reports how long the replies took.
 //!
-//! A client that waits for a reply before it sends again hides what a slow reply costs those behind
-//! it. Here each request has a time at which it should be sent, given by the rate alone, and its
-//! latency counts from then, whether or not its connection was free. `bench/run` uses it for the
-//! latency at half load. One thread a connection: an asynchronous timer would be late by up to a
-//! millisecond.
+//! A client that waits for a reply before it sends again hides the delay that a slow reply causes
+//! for later requests (coordinated omission). Here the rate alone determines when each request
+//! should be sent, and its latency counts from then, whether or not its connection was free.
+//! `bench/run` uses it for the latency at half load. One thread per connection: an asynchronous
+//! timer would be late by up to a millisecond.
 //!
-//! `pace HOST:PORT RATE SECONDS CONNECTIONS TEXT <REQUEST`: the whole request comes on standard
-//! input, and a reply is good if it is a 200 that bears the text. The figures are printed as JSON.
+//! `pace HOST:PORT RATE SECONDS CONNECTIONS TEXT <REQUEST`: the whole request is read from standard
+//! input, and a reply is good if it is a 200 that contains the text. The figures are printed as
+//! JSON.
 
 use std::io::{Error, ErrorKind, Read, Result, Write};
 use std::net::TcpStream;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A reply that takes longer is lost.
+/// A reply that takes longer counts as lost.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// Until the first request: time for all connections to open.
+/// Delay before the first request, so that all connections can open.
 const HEAD_START: Duration = Duration::from_millis(300);
 
 #[derive(Clone)]
@@ -25,7 +26,7 @@ struct Plan {
     request: Vec<u8>,
     text: Vec<u8>,
     start: Instant,
-    /// Between two requests of one connection.
+    /// Time between two requests of one connection.
     interval: Duration,
     requests: u32,
 }
@@ -88,7 +89,8 @@ fn main() -> Result<()> {
     )
 }
 
-/// The requests of one connection. What a lost connection leaves unsent is lost as well.
+/// Sends the requests of one connection. After a lost connection, its unsent requests count as
+/// lost.
 fn send_all(plan: &Plan) -> Outcome {
     let mut outcome = Outcome::default();
     if send_in_turn(plan, &mut outcome).is_err() {
@@ -134,7 +136,7 @@ fn is_good(stream: &mut TcpStream, buffer: &mut Vec<u8>, text: &[u8]) -> Result<
     }
 }
 
-/// How long head and body are together, once the head has come.
+/// The length of head and body together, once the head has arrived.
 fn whole_length(reply: &[u8]) -> Result<Option<usize>> {
     let Some(end) = find(reply, b"\r\n\r\n") else { return Ok(None) };
     let head = String::from_utf8_lossy(&reply[..end]).to_ascii_lowercase();
@@ -142,8 +144,7 @@ fn whole_length(reply: &[u8]) -> Result<Option<usize>> {
     if let Some(length) = length {
         return Ok(Some(end + 4 + number::<usize>(length.trim())?));
     }
-    // In chunks, of which an empty one is the last; one request is under way, so nothing follows
-    // it.
+    // Chunked: an empty chunk is the last. Only one request is in flight, so nothing follows it.
     let is_whole = reply.ends_with(b"\r\n0\r\n\r\n");
     Ok(is_whole.then_some(reply.len()))
 }
@@ -153,7 +154,7 @@ fn find(bytes: &[u8], text: &[u8]) -> Option<usize> {
 }
 
 fn number<N: std::str::FromStr>(text: &str) -> Result<N> {
-    text.parse().map_err(|_| bad(&format!("{text} is no number")))
+    text.parse().map_err(|_| bad(&format!("{text} is not a number")))
 }
 
 fn bad(message: &str) -> Error {

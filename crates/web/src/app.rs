@@ -1,10 +1,10 @@
-//! Every route of the service, and the short way to those of the public API.
+//! Every route of the service, and a fast path for the public API.
 //!
-//! A router is general, and that costs: parameters are decoded and kept, handlers are boxed several
-//! times over. Nearly all requests are submissions and the two reads before them, and their paths
-//! tell them apart at a glance. These go straight to their handlers, with all that every exchange
-//! gets; everything else, their rarer methods and forms among it, is the router's. Both lead to the
-//! same handlers, so that a request is answered alike on either way.
+//! A general router has a cost: parameters are decoded and stored, handlers are boxed several
+//! times. Nearly all requests are submissions and the two reads before them, and these can be
+//! recognised by their path. They go straight to their handlers, with the same middleware as every
+//! exchange; everything else, including their rarer methods and forms, goes through the router.
+//! Both lead to the same handlers, so a request gets the same answer either way.
 
 use std::convert::Infallible;
 use std::net::IpAddr;
@@ -35,18 +35,18 @@ use tower::{BoxError, Service};
 use crate::health;
 use crate::health::MetricsAccess;
 
-/// The whole service over one engine. Cloning gives another handle on the same one.
+/// The whole service on one engine. Cloning returns another handle to the same service.
 #[derive(Clone)]
 pub struct App {
     inner: Arc<Inner>,
-    /// Who is at the other end of the connection that this handle serves.
+    /// The peer address of the connection that this handle serves.
     peer: Option<IpAddr>,
 }
 
 struct Inner {
     reads: Arc<Reads>,
     transport: Arc<Transport>,
-    /// For the two reads, and for tRPC: they differ in how a failure is told.
+    /// For the two reads, and for tRPC: they differ in how a failure is reported.
     of_reads: Exchange,
     of_trpc: Exchange,
     console: Arc<Console>,
@@ -64,12 +64,12 @@ impl App {
         Self::with(engine, limits, HostedOptions::default())
     }
 
-    /// The same with the settings of hosted pages.
+    /// Like [`Self::new`], with settings for hosted pages.
     pub fn with(engine: Arc<Engine>, limits: Limits, options: HostedOptions) -> Self {
         Self::with_console(engine, limits, options, ConsoleOptions::default())
     }
 
-    /// The same with the settings of the console as well.
+    /// Like [`Self::with`], with settings for the console.
     pub fn with_console(
         engine: Arc<Engine>,
         limits: Limits,
@@ -79,7 +79,7 @@ impl App {
         Self::with_metrics(engine, limits, options, console, &MetricsAccess::default())
     }
 
-    /// The same with who may read `/metrics`.
+    /// Like [`Self::with_console`], with access rules for `/metrics`.
     pub fn with_metrics(
         engine: Arc<Engine>,
         limits: Limits,
@@ -129,7 +129,7 @@ impl App {
         Self { inner: Arc::new(inner), peer: None }
     }
 
-    /// Ends what would go on for as long as its client is there, so that the server can stop.
+    /// Ends streams that last as long as their client stays connected, so that the server can stop.
     pub fn stop(&self) {
         self.inner.console.stop();
     }
@@ -154,7 +154,7 @@ impl Site for App {
     }
 }
 
-/// The ways that are told by the path alone.
+/// Routes that can be recognised by path (and method) without the router.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FastRoute {
     Trpc,
@@ -229,7 +229,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_paths_that_the_router_would_lead_to_the_same_handler_take_the_short_way() {
+    fn only_paths_that_the_router_sends_to_the_same_handler_take_the_fast_path() {
         for (method, path, way) in [
             (Method::POST, "/api/v1/pk/trpc/response.submit", Some(FastRoute::Trpc)),
             (Method::GET, "/api/v1/pk/trpc/a/b", Some(FastRoute::Trpc)),

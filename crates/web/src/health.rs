@@ -1,7 +1,7 @@
-//! For operators: alive, ready, and how it is going.
+//! For operators: liveness, readiness and metrics.
 //!
-//! `/healthz` says that the process answers, no more, so that a store which is away does not get
-//! the process restarted; `/readyz` says whether a submission could be stored. `/metrics` can
+//! `/healthz` reports only that the process answers, so that an unavailable store does not get the
+//! process restarted; `/readyz` reports whether a submission could be stored. `/metrics` can
 //! require a token or be served only on a separate listener ([`MetricsSite`]).
 
 use std::convert::Infallible;
@@ -28,19 +28,19 @@ use tower::Service;
 const TEXT: &str = "text/plain; charset=utf-8";
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Who may read `/metrics` of the public listener.
+/// Who may read `/metrics` on the public listener.
 #[derive(Debug, Clone, Default)]
 pub enum MetricsAccess {
     #[default]
     Everybody,
-    /// A bearer of the token.
+    /// Requests with this bearer token.
     Token(MetricsToken),
-    /// Nobody: they are served elsewhere.
+    /// Nobody: metrics are served on a separate listener.
     Nobody,
 }
 
-/// The token for `/metrics`, as its digest: two digests can be compared without giving away how far
-/// they agree.
+/// The token for `/metrics`, as its digest: comparing digests does not leak how many characters
+/// match.
 #[derive(Debug, Clone)]
 pub struct MetricsToken([u8; 32]);
 
@@ -114,7 +114,7 @@ impl Site for MetricsSite {
 async fn ready(State(engine): State<Arc<Engine>>) -> Response {
     match engine.ready().await {
         Ok(()) => reply::body(TEXT, "ready\n"),
-        // The store logs when this begins and when it ends.
+        // The store logs when this starts and ends.
         Err(StoreError::DiskReserve) => Refusal::DiskReserve.reply(),
         Err(error) => {
             let source = std::error::Error::source(&error).map(ToString::to_string);

@@ -1,8 +1,8 @@
 //! All routes in one service: the public API, tRPC, the admin API, hosted pages and the console.
 //!
-//! Each transport is a crate, so none can import another; what they share is in `sluice-http`. A handler takes a
-//! request, calls one use case of the engine, and wraps the result; flow rules are in `sluice-flow`.
-//! Routes come together in [`app`]; [`health`] is for operators.
+//! Each transport is a crate, so none can import another; what they share is in `sluice-http`. A
+//! handler takes a request, calls one use case of the engine, and wraps the result; flow rules are
+//! in `sluice-flow`. Routes are combined in [`app`]; [`health`] is for operators.
 
 mod app;
 mod health;

@@ -14,6 +14,6 @@ const FLAGS = [
 
 export function launch() {
   const executablePath = process.env.CHROMIUM ?? INSTALLED.find((path) => existsSync(path));
-  if (!executablePath) throw new Error("no Chromium: install Debian's chromium-headless-shell, or let CHROMIUM name one");
+  if (!executablePath) throw new Error("no Chromium: install Debian's chromium-headless-shell, or set CHROMIUM to its path");
   return chromium.launch({ executablePath, args: FLAGS });
 }

@@ -1,13 +1,13 @@
-//! Examples of what the document describes: JSON for a schema, and a call with curl.
+//! Examples for the document: JSON for a schema, and a call with curl.
 
 use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
 
-/// How deep an example goes where schemas hold one another.
+/// The depth limit of an example, for schemas that contain each other.
 const DEPTH_MAX: usize = 8;
 
-/// The example that the content bears, or else one made from its schema.
+/// The example in the content, or else one generated from its schema.
 pub(super) fn of_content(document: &Value, content: &Value) -> Value {
     match content.get("example") {
         Some(example) => example.clone(),
@@ -32,17 +32,17 @@ fn of_schema(document: &Value, schema: &Value, depth: usize) -> Value {
             .map(|(name, property)| (name.clone(), of_schema(document, property, depth - 1)));
         return Value::Object(members.collect::<Map<_, _>>());
     }
-    // What is left are cursors, which are null on the last page, and free objects.
+    // The rest are cursors, which are null on the last page, and free-form objects.
     if schema["type"] == "object" { json!({}) } else { Value::Null }
 }
 
-/// The schema itself, where this is a reference to it.
+/// The schema that a reference points to, or the schema itself.
 pub(super) fn resolved<'a>(document: &'a Value, schema: &'a Value) -> &'a Value {
     let reference = schema["$ref"].as_str().and_then(|reference| reference.strip_prefix('#'));
     reference.and_then(|pointer| document.pointer(pointer)).unwrap_or(schema)
 }
 
-/// The type of a field in a word or two.
+/// A short name for the type of a field.
 pub(super) fn type_of(document: &Value, property: &Value) -> String {
     if let Some(either) = property["oneOf"].as_array() {
         let types: Vec<String> = either.iter().map(|schema| type_of(document, schema)).collect();
@@ -71,7 +71,7 @@ pub(super) fn pretty(value: &Value) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default()
 }
 
-/// The call as it could be pasted into a shell.
+/// The call as a command to paste into a shell.
 pub(super) fn curl(method: &str, path: &str, is_admin: bool, body: Option<&Value>) -> String {
     let mut call = String::from("curl");
     let implied = if body.is_some() { "post" } else { "get" };
@@ -91,7 +91,7 @@ pub(super) fn curl(method: &str, path: &str, is_admin: bool, body: Option<&Value
     call
 }
 
-/// A path with ids of the right form.
+/// A path with sample ids.
 fn filled_in(path: &str) -> String {
     path.replace("{apiKey}", "pk_7n42DGM5Tflk9n8mt7Fhc7")
         .replace("{appId}", "app_01KA2VgdPrWYDVgYy3wLpA")

@@ -1,4 +1,4 @@
-//! One operation on the page: what it does, what it takes, what it answers.
+//! One operation on the page: its description, its parameters and body, its replies.
 
 use maud::{Markup, html};
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::example::{self, resolved};
 use super::{prose, text};
 
-/// The methods in the order that they are shown under one path.
+/// The methods in the order in which they are shown under one path.
 const METHODS: [&str; 5] = ["post", "get", "put", "patch", "delete"];
 
 /// An operation of the document.
@@ -16,7 +16,7 @@ pub(super) struct Operation<'a> {
     value: &'a Value,
 }
 
-/// Every operation, by path; a word comes before its compounds (`flows` before `flow_versions`).
+/// Every operation, by path; a name comes before its compounds (`flows` before `flow_versions`).
 pub(super) fn all_of(document: &Value) -> Vec<Operation<'_>> {
     let paths = document["paths"].as_object().into_iter().flatten();
     let mut paths: Vec<(&String, &Value)> = paths.collect();
@@ -143,7 +143,8 @@ impl Operation<'_> {
     }
 }
 
-/// The fields of an object. A list shows those of its items, a whole those of its parts.
+/// The fields of an object. A list shows the fields of its items, a combined schema those of its
+/// parts.
 fn fields(document: &Value, schema: &Value) -> Markup {
     let schema = resolved(document, schema);
     let schema = match schema["properties"].get("items") {
@@ -173,7 +174,7 @@ fn fields(document: &Value, schema: &Value) -> Markup {
     }
 }
 
-/// What a parameter may be, where the schema says so.
+/// The limits of a parameter, if the schema has them.
 fn bounds(schema: &Value) -> Markup {
     html! {
         @if let (Some(least), Some(most)) = (schema["minimum"].as_f64(), schema["maximum"].as_f64()) {

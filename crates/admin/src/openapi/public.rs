@@ -1,8 +1,8 @@
-//! The public API's three calls, as the OpenAPI document has them.
+//! The three calls of the public API in the OpenAPI document.
 //!
-//! Documentation only: the calls themselves are handled by the public and the tRPC transport, which
-//! write JSON that was made when a version was published and so have no types to describe here.
-#![expect(dead_code, reason = "these functions and types are read by the document alone")]
+//! Documentation only: the public and tRPC transports handle the calls. They write JSON that was
+//! rendered when a version was published, and so have no types to describe here.
+#![expect(dead_code, reason = "only the OpenAPI document uses these functions and types")]
 
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -190,7 +190,7 @@ struct Accepted {
     /// While an older version is in its grace window: the newer one.
     #[schema(nullable = false)]
     superseded_by: Option<String>,
-    /// And until when the older one is taken.
+    /// When the older one stops accepting responses.
     #[schema(nullable = false, format = DateTime)]
     accepts_until: Option<String>,
 }
@@ -215,12 +215,12 @@ struct Errors {
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
 struct Issue {
-    /// A word for programs, such as `flow_version_not_found`.
+    /// A code for programs, such as `flow_version_not_found`.
     code: String,
     /// Where in the submission: names of fields, and numbers of list items.
     path: Vec<Value>,
     message: String,
-    /// With `no_longer_accepting`: the version to fetch, where one is accepting.
+    /// With `no_longer_accepting`: the version to fetch, if one is accepting.
     #[schema(nullable = false)]
     latest_flow_version_id: Option<String>,
 }
@@ -243,10 +243,10 @@ struct TrpcErrorBody {
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
 struct TrpcErrorData {
-    /// A word for programs.
+    /// A code for programs.
     code: String,
     http_status: u16,
-    /// The procedure; absent where the whole request was refused.
+    /// The procedure; absent if the whole request was refused.
     #[schema(nullable = false)]
     path: Option<String>,
     /// Of a refused token: `token_missing`, `token_invalid`, `token_expired`, or
@@ -258,7 +258,7 @@ struct TrpcErrorData {
 /// Resolve a flow
 ///
 /// Gives the latest published `flowVersionId`. It has a strong `ETag`; `If-None-Match` saves the
-/// body. Do not keep it past its `Cache-Control`: that ends where the live window opens or closes.
+/// body. Do not cache it past its `Cache-Control`: that ends when the live window opens or closes.
 #[utoipa::path(
     get, path = "/api/v1/{apiKey}/flows/{flowId}", operation_id = "resolveFlow", tag = "Public API",
     params(("apiKey" = String, Path), ("flowId" = String, Path)),
@@ -299,7 +299,7 @@ pub(super) fn fetch_version() {}
 /// Submit answers
 ///
 /// A tRPC mutation: any tRPC client of version 10 or 11 can call it, batched and streamed too. A
-/// well-formed call is answered with 200, accepted or refused; all problems are told at once.
+/// well-formed call is answered with 200, accepted or refused; a refusal lists all problems.
 /// `success: true` means that the response is on stable storage. After a 5xx or a lost connection,
 /// send it again with the same `idempotencyKey`: at most one response is stored.
 #[utoipa::path(

@@ -1,8 +1,8 @@
-//! Takes the body of a batch apart: an object with one input a call, under "0", "1", and so on.
+//! Splits the body of a batch: an object with one input per call, under "0", "1", and so on.
 //!
-//! The inputs are cut out of the body as they stand and are not looked into here; each is parsed
-//! when its own call runs, so that a fault in one is that call's alone. Keys that name no call are
-//! ignored, a missing key is an absent input, and of a repeated key the last counts.
+//! The inputs are cut out of the body unparsed; each is parsed when its call runs, so that an error
+//! in one affects only that call. Keys that name no call are ignored, a missing key is an absent
+//! input, and the last of a repeated key wins.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -16,7 +16,7 @@ use super::envelope::{Code, Fault};
 
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
-/// The input of each call, absent where the body has none for it.
+/// The input of each call, or none if the body has none for it.
 pub(super) fn inputs(body: &Bytes, calls: usize) -> Result<Vec<Option<Bytes>>, Fault> {
     let text = body.strip_prefix(BYTE_ORDER_MARK).unwrap_or(body).trim_ascii();
     let malformed = |error: serde_json::Error| Fault::new(Code::BadRequest, error.to_string());
@@ -42,7 +42,7 @@ struct Inputs<'b> {
     calls: usize,
 }
 
-/// A key, borrowed where it has no escape.
+/// A key, borrowed unless it has an escape.
 #[derive(Deserialize)]
 struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
 
@@ -65,7 +65,7 @@ impl<'de> Visitor<'de> for Inputs<'de> {
     }
 }
 
-/// The call that a key names: decimal, without a sign or leading zeros.
+/// The index of the call that a key names: decimal, without a sign or leading zeros.
 fn index(key: &str) -> Option<usize> {
     let index = key.parse::<usize>().ok()?;
     (index.to_string() == key).then_some(index)
@@ -105,14 +105,14 @@ mod tests {
     }
 
     #[test]
-    fn a_body_that_is_no_object_is_refused_as_such() {
+    fn a_body_that_is_not_an_object_is_refused() {
         for body in ["[1]", "\"x\"", "null", "12", "true"] {
             check(body, Err("\"input\" needs to be an object when doing a batch call"));
         }
     }
 
     #[test]
-    fn a_body_that_is_no_json_is_malformed() {
+    fn a_body_that_is_not_json_is_malformed() {
         check("", Err("Unexpected end of JSON input"));
         check(" \n", Err("Unexpected end of JSON input"));
         check("{\"0\":", Err("EOF while parsing a value at line 1 column 5"));

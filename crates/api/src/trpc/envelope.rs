@@ -1,8 +1,8 @@
 //! The envelopes of tRPC, and every status code of this transport.
 //!
 //! A judged submission is `{"result":{"data":…}}`, accepted or refused; everything else is
-//! `{"error":{"message","code","data":{"code","httpStatus","path"}}}`. Clients understand nothing
-//! but these, so every error of this transport is one, whatever its status. There is never a stack
+//! `{"error":{"message","code","data":{"code","httpStatus","path"}}}`. Clients understand only
+//! these, so every error of this transport is one, whatever its status. There is never a stack
 //! trace.
 
 use std::borrow::Cow;
@@ -24,17 +24,17 @@ use sluice_http::rate;
 use super::procedure::Output;
 
 const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
-/// What decides the framing of a reply.
+/// The request headers that decide the framing of a reply.
 const VARIES_BY: &str = "trpc-accept, accept, trpc-batch-mode";
-/// When a client may try again where the engine did not say, in seconds.
+/// When a client may retry if the engine did not say, in seconds.
 const RETRY_AFTER_SECONDS: u32 = 2;
 
-/// Headers that a reply has by the time it is sent: room for them is made once.
+/// The most headers that a reply has; reserved once.
 const HEADERS_MAX: usize = 12;
 
 macro_rules! codes {
     ($($name:ident = $text:literal, $number:literal, $status:ident;)*) => {
-        /// The error codes of tRPC that occur here.
+        /// The tRPC error codes used here.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub(super) enum Code { $($name,)* }
 
@@ -69,7 +69,7 @@ pub(super) struct Fault {
     code: Code,
     message: Cow<'static, str>,
     retry_after_seconds: Option<u32>,
-    /// What exactly, where the code of tRPC leaves it open.
+    /// The exact reason, if the tRPC code does not show it.
     reason: Option<&'static str>,
     /// The limit that was reached, if it was one.
     limited: Option<Limited>,
@@ -140,7 +140,7 @@ impl From<Denied> for Fault {
             )
             .because("token_expired"),
             Denied::Token(TokenRefused::Unavailable) => Self::unavailable(
-                "The keys for access tokens cannot be had now. Try again shortly.",
+                "The keys for access tokens are unavailable now. Try again shortly.",
                 RETRY_AFTER_SECONDS,
             )
             .because("identity_keys_unavailable"),
@@ -178,13 +178,13 @@ impl From<Failure> for Fault {
     }
 }
 
-/// What one call came to.
+/// The outcome of one call.
 pub(super) type Outcome = Result<Output, Fault>;
 
-/// The data transformer of the client that sent a call. Its input alone shows which it is.
+/// The data transformer of the client that sent a call. Only the input shows which it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Transformer {
-    /// None, or one that cannot be known because there is no readable input.
+    /// None, or unknown because there is no readable input.
     Plain,
     Superjson,
 }
@@ -196,21 +196,21 @@ impl Transformer {
     }
 }
 
-/// One call, as the reply to it needs it.
+/// What the reply needs to know about one call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Call {
     pub(super) path: String,
     pub(super) transformer: Transformer,
 }
 
-/// The answer to one call that was not sent as a batch.
+/// The reply to a single call.
 pub(super) fn single(path: &str, transformer: Transformer, outcome: &Outcome) -> Response {
     let mut body = Vec::with_capacity(128);
     write_item(&mut body, Some(path), transformer, outcome);
     reply(status_of(outcome), body, std::slice::from_ref(outcome))
 }
 
-/// The answer to a batch: one item a call, in their order.
+/// The reply to a batch: one item per call, in order.
 pub(super) fn array(calls: &[Call], outcomes: &[Outcome]) -> Response {
     let mut body = Vec::with_capacity(128 * outcomes.len());
     body.push(b'[');
@@ -227,12 +227,12 @@ pub(super) fn array(calls: &[Call], outcomes: &[Outcome]) -> Response {
     reply(status, body, outcomes)
 }
 
-/// The answer to a request that did not come to its calls; one error even for a batch.
+/// The reply to a request that was refused before its calls ran; one error even for a batch.
 pub(super) fn refused(fault: Fault) -> Response {
     refused_for(Transformer::Plain, fault)
 }
 
-/// The same for a client with this transformer.
+/// The same, for a client with this transformer.
 pub(super) fn refused_for(transformer: Transformer, fault: Fault) -> Response {
     let outcome = Err(fault);
     let mut body = Vec::with_capacity(128);
@@ -240,29 +240,28 @@ pub(super) fn refused_for(transformer: Transformer, fault: Fault) -> Response {
     reply(status_of(&outcome), body, std::slice::from_ref(&outcome))
 }
 
-/// The same with a body that was framed already.
+/// The same, with a body that is already framed.
 pub(super) fn refused_with(body: Body, fault: Fault) -> Response {
     let outcome = Err(fault);
     reply(status_of(&outcome), body, std::slice::from_ref(&outcome))
 }
 
-/// The answer to a batch that is sent as its calls complete. What became of them is only in the
-/// body.
+/// The reply to a batch that is sent as its calls complete. Their outcomes are only in the body.
 pub(super) fn streamed(body: Body) -> Response {
     reply(StatusCode::OK, body, &[])
 }
 
-/// The answer to HEAD, which clients use to see whether anybody is there.
+/// The reply to HEAD, which clients use to check that the server is up.
 pub(super) fn head() -> Response {
     StatusCode::NO_CONTENT.into_response()
 }
 
-/// The answer where the handler came to no end.
+/// The reply if the handler panicked or timed out.
 pub fn failed(failure: Failure) -> Response {
     refused(failure.into())
 }
 
-/// Tells an HTTP/1 client that the rest of its body will not be read.
+/// Signals to an HTTP/1 client that the rest of its body will not be read.
 pub(super) fn close_if_unread(response: &mut Response) {
     let status = response.status();
     if status == StatusCode::PAYLOAD_TOO_LARGE || status == StatusCode::REQUEST_TIMEOUT {
@@ -289,8 +288,8 @@ fn status_of(outcome: &Outcome) -> StatusCode {
     }
 }
 
-/// The headers that speak of the calls: the longest wait, the method to use, whether all was
-/// replayed.
+/// Sets the headers that depend on the calls: the longest wait, the allowed method, whether every
+/// call was a replay.
 fn mark(headers: &mut HeaderMap, outcomes: &[Outcome]) {
     let faults = || outcomes.iter().filter_map(|outcome| outcome.as_ref().err());
     if let Some(seconds) = faults().filter_map(|fault| fault.retry_after_seconds).max() {
@@ -328,7 +327,7 @@ pub(super) fn write_item(
             Envelope::Error(Transformed::by(transformer, shape))
         }
     };
-    // Texts and numbers always have a JSON form, and a Vec always takes it.
+    // Strings and numbers always serialise, and writing to a `Vec` cannot fail.
     let _ = serde_json::to_writer(out, &envelope);
 }
 
@@ -339,8 +338,8 @@ enum Envelope<'a> {
     Error(Transformed<ErrorShape<'a>>),
 }
 
-/// A value as the client's transformer expects it. Ours have no type that superjson's `meta` would
-/// name.
+/// A value as the client's transformer expects it. Our values have no types that superjson's `meta`
+/// would list.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Transformed<T> {
@@ -380,7 +379,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_handler_that_came_to_no_end_is_still_an_envelope() {
+    fn a_failed_handler_is_answered_with_an_envelope() {
         for (failure, status) in [
             (Failure::Panicked, StatusCode::INTERNAL_SERVER_ERROR),
             (Failure::TimedOut, StatusCode::SERVICE_UNAVAILABLE),
@@ -392,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_tells_the_longest_wait_of_its_calls() {
+    fn a_batch_reports_the_longest_wait_of_its_calls() {
         let wait = |seconds| Err(Fault::unavailable("later", seconds));
         let call = |path: &str| Call { path: path.to_owned(), transformer: Transformer::Plain };
         let response = array(&[call("a"), call("b")], &[wait(1), wait(7)]);

@@ -1,16 +1,15 @@
-//! The tRPC transport: calls of procedures, singly, in a batch, or in a batch answered as a stream.
+//! The tRPC transport: single calls, batches, and batches answered as a stream.
 //!
-//! Clients of version 10 and 11 are both served; the framing follows from the request's headers.
-//! What concerns the request as a whole is checked in [`request`]; then each call meets, in this
-//! order: is there such a procedure, is the method right, may the caller come in, is there a
-//! readable input. A call that fails does not touch its neighbours, and all calls of a batch run at
-//! once, so that they share one durable write. A call whose input is a superjson envelope is
-//! answered in one, its errors too; so the body is read before anything is answered, even for a
-//! caller who is then refused.
+//! Serves clients of versions 10 and 11; the request's headers decide the framing. [`request`]
+//! checks what concerns the whole request; then each call is checked in this order: does the
+//! procedure exist, is the method right, may the caller use it, is the input readable. A failed
+//! call does not affect the others, and all calls of a batch run concurrently, so that they share
+//! one durable write. A call with a superjson input is answered in superjson, errors included; so
+//! the body is read before any reply, even for a caller who is then refused.
 //!
-//! Decisions that the protocol leaves open: `Idempotency-Replayed: true` is sent where every
-//! accepted call of the reply was a replay (never on a stream, whose headers are gone by then); a
-//! body that came too slowly is `TIMEOUT`; a compressed body is `UNSUPPORTED_MEDIA_TYPE`.
+//! Decisions that the protocol leaves open: `Idempotency-Replayed: true` is sent if every accepted
+//! call of the reply was a replay (never on a stream, since its headers are sent first); a body
+//! that arrives too slowly is `TIMEOUT`; a compressed body is `UNSUPPORTED_MEDIA_TYPE`.
 //! Deliberately absent: queries and subscriptions, `connectionParams`, form data, and data
 //! transformers other than superjson.
 
@@ -53,16 +52,16 @@ pub use envelope::TRPC_CODES;
 pub use envelope::failed;
 pub use request::CALLS_MAX;
 
-/// The largest body that is read of a request that a limit refused, in bytes. A larger one, or one
-/// whose size is not announced, is answered as if its client had no transformer.
+/// The largest body read from a request that a limit refused, in bytes. A larger one, or one
+/// without an announced size, is answered as if its client had no transformer.
 const REFUSED_BODY_BYTES_MAX: u64 = 64 * 1024;
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
-/// The template of the route that calls take.
+/// The route template of calls.
 pub const CALL: &str = "/api/v1/{apiKey}/trpc/{*procedure}";
 
-/// What a call needs: the engine, how much of a request is read for how long, and the limit by
+/// The state of the transport: the engine, the limits for reading a request, and the limits by
 /// address.
 pub struct Transport {
     engine: Arc<Engine>,
@@ -81,8 +80,8 @@ impl Transport {
         Self { engine, limits, addresses }
     }
 
-    /// Whether the sender may make these calls, with a body of the announced size. Of one that is
-    /// too large, no more than the largest would be read.
+    /// Whether the sender may make these calls, with a body of the announced size. A body that is
+    /// too large counts as the largest allowed, since no more of it is read.
     fn admit(&self, sender: Sender, head: &Parts, calls: usize) -> Result<(), Limited> {
         let bytes = body::announced(&head.headers).unwrap_or(0);
         let bytes = bytes.min(self.limits.body_bytes_max as u64);
@@ -90,7 +89,7 @@ impl Transport {
         self.addresses.admit_bytes(&self.engine, sender, bytes)
     }
 
-    /// Reads the body. One that was not announced counts for its sender now.
+    /// Reads the body. If its size was not announced, it is counted for the sender now.
     async fn read(&self, sender: Sender, head: &Parts, body: Body) -> Result<Bytes, Fault> {
         let bytes = body::read(&head.headers, body, &self.limits).await?;
         if body::announced(&head.headers).is_none() {
@@ -117,7 +116,7 @@ async fn handle(
     answer_to(&transport, peer, request).await
 }
 
-/// The reply to whatever came in on a path of this transport.
+/// The reply to any request on a path of this transport.
 pub async fn answer_to(
     transport: &Arc<Transport>,
     peer: Option<IpAddr>,
@@ -131,7 +130,7 @@ pub async fn answer_to(
     let is_preflight = cors::is_preflight(&head.method, &head.headers);
     let calls = plan.as_ref().map_or(1, |plan| plan.paths.len());
     let sender = transport.addresses.sender(peer, &head.headers);
-    // A preflight names the calls that will follow it and makes none of them.
+    // A preflight names the calls that will follow, but makes none of them.
     let admitted = transport.admit(sender, &head, if is_preflight { 1 } else { calls });
     if let Err(limited) = admitted {
         let mut response = over_limit(transport, &head, plan, body, limited).await;
@@ -165,8 +164,8 @@ pub async fn answer_to(
     response
 }
 
-/// The answer to a request that a limit refused: one error for all its calls, in the form that
-/// their client reads. A client of version 10 reads nothing but lines where it asked for them.
+/// The reply to a request that a limit refused: one error for all its calls, in the format that the
+/// client reads. A version 10 client that asked for lines reads nothing else.
 async fn over_limit(
     transport: &Transport,
     head: &Parts,
@@ -191,7 +190,7 @@ async fn over_limit(
     envelope::refused_for(transformer, fault)
 }
 
-/// The inputs of calls that will be refused, as far as they are worth reading.
+/// The inputs of calls that will be refused, if the body is small enough to read.
 async fn small_inputs(
     transport: &Transport,
     head: &Parts,
@@ -210,7 +209,7 @@ async fn small_inputs(
     }
 }
 
-/// Runs the calls of a plan and frames what they came to.
+/// Runs the calls of a plan and frames their outcomes.
 async fn answer(
     transport: &Arc<Transport>,
     entry: &Entry,
@@ -233,8 +232,8 @@ async fn answer(
     }
 }
 
-/// The one call of a request that is no batch. Its body is read even if it fails before, since the
-/// input shows how the error must be written.
+/// The call of a request that is not a batch. The body is read even if a check fails, since the
+/// input shows how the error must be encoded.
 async fn alone(
     transport: &Transport,
     entry: &Entry,
@@ -261,7 +260,7 @@ async fn alone(
     envelope::single(path, transformer, &outcome)
 }
 
-/// A call that may run.
+/// A call that has passed the checks.
 struct Ready {
     procedure: Procedure,
     app: Arc<AppView>,
@@ -272,7 +271,7 @@ struct Ready {
 
 type Job = Result<Ready, Fault>;
 
-/// The calls of a batch, and what is to be done for each.
+/// The calls of a batch, each with its job or the fault that prevents it.
 async fn jobs(
     transport: &Transport,
     entry: &Entry,
@@ -322,7 +321,7 @@ fn gate<'a>(
     Ok((procedure, entry.app()?))
 }
 
-/// The key of the request, if it has one. Two keys are as bad as none that can be read.
+/// The idempotency key of the request, if it has one. Two keys are as invalid as an unreadable one.
 fn idempotency_key(headers: &HeaderMap) -> Result<Option<IdempotencyKey>, Fault> {
     let mut values = headers.get_all(IDEMPOTENCY_KEY).iter();
     let key = match (values.next(), values.next()) {
@@ -333,7 +332,7 @@ fn idempotency_key(headers: &HeaderMap) -> Result<Option<IdempotencyKey>, Fault>
     key.map_err(|error| Fault::new(Code::BadRequest, error.to_string()))
 }
 
-/// Does one call of a batch.
+/// Runs one call of a batch.
 async fn run(transport: Arc<Transport>, job: Job) -> Outcome {
     let Ready { procedure, app, claims, input, key } = job?;
     let arguments = Arguments {
@@ -345,13 +344,13 @@ async fn run(transport: Arc<Transport>, job: Job) -> Outcome {
     carry_out(&transport, procedure, arguments).await
 }
 
-/// A panic or a hang in a call is its own failure, not that of the whole reply.
+/// Runs a procedure. A panic or a timeout fails only this call, not the whole reply.
 async fn carry_out(
     transport: &Transport,
     procedure: Procedure,
     arguments: Arguments<'_>,
 ) -> Outcome {
-    // Pinned where it stands, since it is large and each of the two around it would move it.
+    // Pinned in place: the future is large, and both wrappers around it would move it.
     let call = pin!(procedure.call(&transport.engine, arguments));
     let caught = AssertUnwindSafe(call).catch_unwind();
     match tokio::time::timeout(transport.limits.request_timeout, caught).await {

@@ -1,8 +1,7 @@
-//! What a request asks for: which calls, and in which framing the reply.
+//! Parses a request: which calls it makes, and the framing of the reply.
 //!
-//! These checks concern the request as a whole; each failure is one error object without a path,
-//! even for a batch. Their order is that of the reference server, since clients show whichever
-//! comes first.
+//! These checks concern the whole request; each failure is one error object without a path, even
+//! for a batch. Their order is that of the reference server, since clients show the first failure.
 
 use std::borrow::Cow;
 
@@ -21,7 +20,7 @@ const TRPC_ACCEPT: HeaderName = HeaderName::from_static("trpc-accept");
 const TRPC_BATCH_MODE: HeaderName = HeaderName::from_static("trpc-batch-mode");
 const JSON_LINES: &str = "application/jsonl";
 
-/// How the reply is written.
+/// The framing of the reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Framing {
     /// One call, one envelope.
@@ -63,7 +62,8 @@ impl Plan {
     }
 }
 
-/// Version 11 asks by what it accepts, version 10 by a mode; the newer wins where both are sent.
+/// Version 11 asks for lines by `trpc-accept` or `Accept`, version 10 by `trpc-batch-mode`; the
+/// newer wins if both are sent.
 fn framing(headers: &HeaderMap, is_batch: bool) -> Framing {
     let names_lines = |value: &str| value.split(',').any(|token| token.trim() == JSON_LINES);
     let accepts_lines = match headers.get(TRPC_ACCEPT) {
@@ -79,7 +79,7 @@ fn framing(headers: &HeaderMap, is_batch: bool) -> Framing {
     }
 }
 
-/// The path below the transport's base, decoded, without the slashes at its end.
+/// The path below the transport's base, decoded, without trailing slashes.
 fn procedure_path(raw: &str) -> Result<String, Fault> {
     let resolved = without_dot_segments(raw);
     let raw = resolved.trim_end_matches('/');
@@ -102,8 +102,8 @@ fn escapes_are_whole(raw: &str) -> bool {
     })
 }
 
-/// Takes out `.` and `..` as every URL parser does before it sends a path; a client that does not
-/// is read in the same way. Nothing leads above the transport's own base.
+/// Resolves `.` and `..`, as every URL parser does before it sends a path; a client that does not
+/// is handled the same way. No path leads above the transport's base.
 fn without_dot_segments(raw: &str) -> Cow<'_, str> {
     if !raw.split('/').any(|segment| matches!(segment, "." | "..")) {
         return Cow::Borrowed(raw);
@@ -129,7 +129,7 @@ fn check_media_type(headers: &HeaderMap) -> Result<(), Fault> {
     let raw = String::from_utf8_lossy(value.as_bytes());
     let media_type = raw.split(';').next().unwrap_or_default().trim();
     if !media_type.eq_ignore_ascii_case("application/json") {
-        // The reference leaves the quote open, too, and this text is compared.
+        // The reference server also leaves the quote open, and this text is compared with it.
         return unsupported(format!("Unsupported content-type \"{raw}"));
     }
     match headers.get(CONTENT_ENCODING) {

@@ -1,10 +1,10 @@
-//! Batches that are answered line by line, each call as it completes.
+//! Batches answered line by line, each call as it completes.
 //!
-//! Version 11 has a head that says where each call will appear, then one chunk a call. Its client
-//! applies its transformer to each line as a whole, so for superjson the lines are wrapped and the
+//! Version 11 has a head that says where each call will appear, then one chunk per call. Its client
+//! applies its transformer to each whole line, so for superjson the lines are wrapped and the
 //! values in them are not. Version 10 has one object spread over lines. Its client decodes each
-//! network chunk on its own, and a chunk may end within a character: so in that framing nothing but
-//! ASCII is sent.
+//! network chunk separately, and a chunk may end within a character: so that framing sends only
+//! ASCII.
 
 use std::convert::Infallible;
 
@@ -14,7 +14,7 @@ use futures_util::stream::{self, FuturesUnordered, Stream, StreamExt};
 
 use super::envelope::{self, Call, Outcome, Transformer};
 
-/// The reply of a batch whose calls come to these outcomes, in the framing of version 11.
+/// The reply to a batch with these outcomes, in the framing of version 11.
 pub(super) fn lines11<F>(calls: Vec<Call>, outcomes: Vec<F>) -> Body
 where
     F: Future<Output = Outcome> + Send + 'static,
@@ -66,7 +66,7 @@ where
     body(items.chain(stream::once(async { Bytes::from_static(b"}\n") })))
 }
 
-/// What each call came to, in the order in which they complete.
+/// The outcomes of the calls, in the order in which they complete.
 fn completed<F>(calls: Vec<F>) -> impl Stream<Item = (usize, Outcome)> + Send + 'static
 where
     F: Future<Output = Outcome> + Send + 'static,
@@ -82,7 +82,7 @@ fn body(lines: impl Stream<Item = Bytes> + Send + 'static) -> Body {
     Body::from_stream(lines.map(Ok::<_, Infallible>))
 }
 
-/// Writes JSON with every character beyond ASCII as its escape; these occur only within strings.
+/// Writes JSON with every non-ASCII character escaped; these occur only within strings.
 fn push_ascii(out: &mut Vec<u8>, json: &[u8]) {
     for char in String::from_utf8_lossy(json).chars() {
         if char.is_ascii() {
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn beyond_ascii_all_is_escaped_and_reads_back_the_same() {
+    fn non_ascii_characters_are_escaped_and_read_back_the_same() {
         let json = "\"aé€😀\\n\"";
         let mut escaped = Vec::new();
         push_ascii(&mut escaped, json.as_bytes());

@@ -1,4 +1,4 @@
-//! Bars that lie: one an option, its label above it, its share and count at the end of the line.
+//! Horizontal bars: one per option, its label above it, its share and count at the end of the line.
 
 use maud::{Markup, html};
 
@@ -9,25 +9,25 @@ use super::{Chart, ROOM, Table, text};
 const LINE: f64 = 18.0;
 const BAR: f64 = 10.0;
 const GAP: f64 = 16.0;
-/// Between a label and the share and count at the end of its line, in pixels.
+/// The gap between a label and the share and count at the end of its line, in pixels.
 const APART: f64 = 16.0;
 
 /// One option.
 #[derive(Debug, Clone)]
 pub(crate) struct Bar {
     pub(crate) label: String,
-    /// Beside the label, such as that it is no longer offered.
+    /// A note beside the label, such as "no longer offered".
     pub(crate) note: Option<&'static str>,
     pub(crate) count: u64,
 }
 
-/// How often each of some options was taken.
+/// How often each option was chosen.
 #[derive(Debug, Clone)]
 pub(crate) struct Bars<'c> {
     pub(crate) title: &'c str,
-    /// What one of `of` is, such as "answer".
+    /// The unit of `of`, such as "answer".
     pub(crate) unit: (&'c str, &'c str),
-    /// What the shares are of; with several options an answer, they come to more than all.
+    /// The total for the shares; with several options per answer, they add up to more than 100%.
     pub(crate) of: u64,
     pub(crate) bars: Vec<Bar>,
 }

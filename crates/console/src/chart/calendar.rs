@@ -1,7 +1,7 @@
-//! Days of the calendar as charts write them. A day is counted from 1970-01-01; there is no time
-//! and no zone here.
+//! Calendar dates for charts. A day is a number of days since 1970-01-01; there are no times or
+//! time zones here.
 
-/// The words of a month, as short as they may be.
+/// Abbreviated month names.
 const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
@@ -15,7 +15,7 @@ pub(crate) struct Date {
 }
 
 impl Date {
-    /// By the arithmetic of eras of 400 years, which start on 1 March.
+    /// Calculates with eras of 400 years, which start on 1 March.
     pub(crate) fn of(days: i64) -> Self {
         let shifted = days + 719_468;
         let era = shifted.div_euclid(146_097);
@@ -29,7 +29,7 @@ impl Date {
         Self { year, month: month as u8, day: day as u8 }
     }
 
-    /// The day counted from 1970-01-01.
+    /// Days since 1970-01-01.
     pub(crate) fn days(self) -> i64 {
         let month = i64::from(self.month);
         let year = self.year - i64::from(month <= 2);
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn days_and_dates_are_the_same() {
+    fn days_and_dates_convert_both_ways() {
         for (days, year, month, day) in [
             (0, 1970, 1, 1),
             (-1, 1969, 12, 31),

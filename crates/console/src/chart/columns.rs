@@ -1,4 +1,4 @@
-//! Columns that stand: points of a scale, ranges of a number, months, days.
+//! Vertical columns: points of a scale, ranges of a number, months, days.
 
 use maud::{Markup, html};
 
@@ -10,19 +10,19 @@ use super::{Chart, ROOM, Table, text};
 const TOP: f64 = 20.0;
 const PLOT: f64 = 120.0;
 const AXIS: f64 = 24.0;
-/// Up to so many columns each bears its own number and label.
+/// Up to this many columns, each has its own number and label.
 const FEW_COLUMNS: usize = 11;
-/// So many labels of an axis fit on a phone.
+/// The number of axis labels that fit on a phone.
 const LABELS_MAX: usize = 5;
-/// A label is cut here, in pixels.
+/// The maximum width of a label, in pixels.
 const LABEL_MAX: f64 = 64.0;
 
 /// One column.
 #[derive(Debug, Clone)]
 pub(crate) struct Column {
-    /// Below it, where there is room.
+    /// Below the column, if there is room.
     pub(crate) label: String,
-    /// In the table and under the pointer.
+    /// In the table and the tooltip.
     pub(crate) name: String,
     pub(crate) count: u64,
     pub(crate) tone: Tone,
@@ -35,17 +35,17 @@ impl Column {
     }
 }
 
-/// How much there is of each of some things that have an order.
+/// Counts of items that have an order.
 #[derive(Debug, Clone)]
 pub(crate) struct Columns<'c> {
     pub(crate) title: &'c str,
     /// What the columns are, such as "Rating" or "Day".
     pub(crate) axis: &'c str,
-    /// What is counted: one, and many.
+    /// The unit of the counts: singular and plural.
     pub(crate) unit: (&'c str, &'c str),
-    /// Whether columns that are few bear their counts; else they bear their shares of all.
+    /// If there are few columns, whether they show their counts; otherwise they show their shares.
     pub(crate) counted: bool,
-    /// What the ends of a scale mean, such as "Poor" and "Excellent".
+    /// The labels of the ends of a scale, such as "Poor" and "Excellent".
     pub(crate) ends: Option<(&'c str, &'c str)>,
     pub(crate) columns: Vec<Column>,
 }
@@ -94,7 +94,7 @@ impl Columns<'_> {
         let room = self.room();
         let x = room * (at as f64 + (1.0 - filled) / 2.0);
         let height = PLOT * scale.at(column.count as f64);
-        // What is not nothing is seen.
+        // Any count above zero is visible.
         let height = if column.count > 0 { height.max(1.5) } else { 0.0 };
         let top = TOP + PLOT - height;
         let tip = format!("{}: {}", column.name, self.figures(column));
@@ -110,7 +110,7 @@ impl Columns<'_> {
         }
     }
 
-    /// Below the columns: as many as there is room for on a phone.
+    /// The labels below the columns: as many as fit on a phone.
     fn labels(&self, bottom: f64, few: bool) -> Markup {
         let room = self.room();
         let widest =
@@ -120,7 +120,7 @@ impl Columns<'_> {
         let last = self.columns.len().saturating_sub(1);
         html! {
             @for (at, column) in self.columns.iter().enumerate().step_by(step) {
-                // The last text stays within the drawing.
+                // The last label must stay within the drawing.
                 @let is_end = !few && at > 0 && last - at < step / 2 + 1;
                 @let x = if is_end { 100.0 } else { room * (at as f64 + 0.5) };
                 (words(&Percent(x).to_string(), bottom + 17.0, if is_end { "end" } else { "middle" }, Tone::Muted,
@@ -129,7 +129,7 @@ impl Columns<'_> {
         }
     }
 
-    /// What each column has, in percent.
+    /// The width of each column, in percent.
     fn room(&self) -> f64 {
         100.0 / self.columns.len().max(1) as f64
     }

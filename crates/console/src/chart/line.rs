@@ -1,7 +1,7 @@
-//! A line over time: a mean or a score, with a mark at each part that has answers.
+//! A line over time: a mean or a score, with a mark at each point that has answers.
 //!
-//! Parts with few answers have hollow marks, so that a leap of three people does not look like
-//! news.
+//! Points with few answers have hollow marks, so that a jump caused by a few people does not look
+//! significant.
 
 use maud::{Markup, html};
 
@@ -14,15 +14,15 @@ use super::{Chart, Table};
 const TOP: f64 = 18.0;
 const PLOT: f64 = 110.0;
 const AXIS: f64 = 24.0;
-/// The line's own coordinates, which are stretched to the room there is.
+/// The width of the line's coordinate system, which is stretched to the available space.
 const LINE_WIDTH: f64 = 1000.0;
-/// A little less than all keeps the last mark whole, in percent.
+/// Slightly less than 100%, so that the last mark is not clipped, in percent.
 const SPAN: f64 = 98.5;
-/// Beyond so many points, marks would hide the line.
+/// With more points than this, marks would hide the line.
 const MARKS_MAX: usize = 40;
 const LABELS_MAX: usize = 5;
 
-/// One part of the time.
+/// One point in time.
 #[derive(Debug, Clone)]
 pub(crate) struct Point {
     pub(crate) label: String,
@@ -31,15 +31,15 @@ pub(crate) struct Point {
     pub(crate) value: Option<f64>,
 }
 
-/// A number as it goes over time.
+/// A value over time.
 #[derive(Debug, Clone)]
 pub(crate) struct Line<'c> {
     pub(crate) title: &'c str,
-    /// What the number is, such as "Mean" or "NPS".
+    /// What the value is, such as "Mean" or "NPS".
     pub(crate) measure: &'c str,
-    /// What a point is, such as "Day".
+    /// The unit of the points, such as "Day".
     pub(crate) axis: &'c str,
-    /// The least and the most that the number can be.
+    /// The minimum and maximum that the value can have.
     pub(crate) limits: Option<(f64, f64)>,
     pub(crate) points: Vec<Point>,
 }
@@ -75,12 +75,12 @@ impl Line<'_> {
         }
     }
 
-    /// How far along the line a point is, from 0 to 1.
+    /// The position of a point along the line, from 0 to 1.
     fn along(&self, at: usize) -> f64 {
         if self.points.len() < 2 { 0.5 } else { at as f64 / (self.points.len() - 1) as f64 }
     }
 
-    /// Parts without answers are passed over: the line goes on to the next that has some.
+    /// Points without answers are skipped: the line continues to the next that has some.
     fn path(&self, scale: &Scale) -> String {
         let known =
             self.points.iter().enumerate().filter_map(|(at, point)| Some((at, point.value?)));
@@ -103,7 +103,7 @@ impl Line<'_> {
             @for (at, point, value) in known {
                 @let hollow = point.count < FEW;
                 @let (x, y) = (Percent(SPAN * self.along(at)), TOP + PLOT * (1.0 - scale.at(value)));
-                // A mark that is not seen is still found by the pointer.
+                // A small mark still has a tooltip.
                 circle class=(if hollow { "c-hollow" } else { "c-bar" }) cx=(x) cy=(short(y)) r=(if many { "2" } else { "4" })
                     fill=(if hollow { Tone::Ground.light() } else { Tone::Accent.light() })
                     stroke=(Tone::Accent.light()) stroke-width="1.5" {

@@ -1,5 +1,5 @@
-//! A matrix: what part of each row's answers fell to each column, as a number on a ground that is
-//! fuller the larger it is.
+//! A matrix: the share of each column per row, as a number on a background that is darker the
+//! larger it is.
 
 use maud::{Markup, html};
 
@@ -7,21 +7,21 @@ use super::number::{grouped, share};
 use super::pen::{Percent, Tone, short, sized, stacked};
 use super::{Chart, Table, text};
 
-/// A column needs so much, and the labels of the rows so much, in pixels.
+/// The width of a column, and of the row labels, in pixels.
 const COLUMN: f64 = 76.0;
 const LABELS: f64 = 130.0;
 const LINE: f64 = 17.0;
-/// The fullest ground still bears ink: 4.5:1 in light and in dark.
+/// The darkest background still gives the text a contrast of 4.5:1, in light and dark.
 const SHADE_MAX: f64 = 0.5;
 
-/// One row and how often each column was taken in it.
+/// One row and how often each column was chosen in it.
 #[derive(Debug, Clone)]
 pub(crate) struct MatrixRow {
     pub(crate) label: String,
     pub(crate) counts: Vec<u64>,
 }
 
-/// Several questions with the same answers.
+/// Several rows with the same columns.
 #[derive(Debug, Clone)]
 pub(crate) struct Matrix<'c> {
     pub(crate) title: &'c str,
@@ -60,7 +60,7 @@ impl Matrix<'_> {
         }
     }
 
-    /// One row: `start` is where its columns begin, and `room` what each has, in percent.
+    /// One row: `start` is where its columns begin, and `room` the width of each, in percent.
     fn row(&self, row: &MatrixRow, top: f64, start: f64, room: f64) -> (Markup, f64) {
         let label = text::lines(&row.label, 13.0, LABELS - 8.0, 3);
         let height = (LINE * label.len() as f64 + 14.0).max(38.0);

@@ -1,13 +1,13 @@
-//! Charts, made on the server: pure functions from plain data to SVG.
+//! Charts, rendered on the server: pure functions from plain data to SVG.
 //!
-//! Widths are shares of whatever room there is and heights are pixels, so one drawing is right on a
-//! phone, on a wide screen and on paper, and its texts never shrink. Each mark has a class, which
-//! the style of the console colours for light and dark, and the light colour as an attribute, so
-//! the same SVG stands alone as a file. Behind every chart is its table with all that was cut or
-//! rounded in the drawing; colour never says anything that a word or a number beside it does not.
+//! Widths are shares of the available space and heights are pixels, so one drawing fits a phone, a
+//! wide screen and paper, and its text never shrinks. Each mark has a class, which the style sheet
+//! colours for light and dark, and the light colour as an attribute, so the same SVG also works as
+//! a file. Every chart has a table with everything that was cut or rounded in the drawing; colour
+//! never carries information that is not also in a word or a number.
 //!
-//! A drawing is read as XML where it is a file: every element has an end, and texts go through
-//! [`text::clean`]. Deliberately absent: script, style attributes (the policy of the page forbids
+//! A file is parsed as XML: every element is closed, and texts go through [`text::clean`].
+//! Deliberately absent: scripts, style attributes (the page's content security policy forbids
 //! both), and any knowledge of flows.
 
 mod bars;
@@ -45,10 +45,10 @@ pub(crate) use pen::Tone;
 
 use pen::{rect, words};
 
-/// How wide a chart is as a file, and the space around it there, in pixels.
+/// The width of a chart file, and its margin, in pixels.
 const FILE_WIDTH: u32 = 720;
 const FILE_EDGE: u32 = 24;
-/// What a chart can count on where the page is a phone's, in pixels.
+/// The width available to a chart on a phone, in pixels.
 const ROOM: f64 = 320.0;
 
 /// A chart, ready to be shown in a page or sent as a file.
@@ -56,18 +56,18 @@ const ROOM: f64 = 320.0;
 pub(crate) struct Chart {
     /// What is shown, such as the question.
     title: String,
-    /// What one would see in it, in a sentence.
+    /// What the chart shows, in a sentence.
     description: String,
     height: u32,
-    /// Where less room than this is left, the chart is scrolled.
+    /// In less space than this, the chart scrolls.
     width_min: u32,
-    /// Whether ticks stand before the drawing; see [`pen::INDENT`].
+    /// Whether there are ticks before the drawing; see [`pen::INDENT`].
     indented: bool,
     drawing: Markup,
     table: Table,
 }
 
-/// What a chart is drawn from.
+/// The data of a chart.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Table {
     /// The first column names the rows.
@@ -76,8 +76,8 @@ pub(crate) struct Table {
 }
 
 impl Chart {
-    /// In a page, with its table behind it. `id` must be the only one in the page; `tools` stand
-    /// beside the way to the table.
+    /// For a page, with its table. `id` must be unique in the page; `tools` are shown beside the
+    /// link to the table.
     pub(crate) fn figure(&self, id: &str, tools: Markup) -> Markup {
         html! {
             figure.chart {
@@ -99,9 +99,9 @@ impl Chart {
         }
     }
 
-    /// The drawing alone, as wide as what it stands in.
+    /// Only the drawing, as wide as its container.
     pub(crate) fn picture(&self, id: &str) -> Markup {
-        // The style sheet lets it grow from there.
+        // The minimum width; the style sheet lets it grow.
         let width = if self.scrolls() { self.width_min.to_string() } else { "100%".to_owned() };
         html! {
             svg.indented[self.indented] xmlns="http://www.w3.org/2000/svg" width=(width) height=(self.height) role="img" direction="ltr"
@@ -123,7 +123,7 @@ impl Chart {
         f64::from(self.width_min) > ROOM
     }
 
-    /// As a file of its own: on white, under its title, with a `note` of what it was made from.
+    /// As a file: on white, with its title, and a `note` about its data.
     pub(crate) fn file(&self, note: &str) -> String {
         let inner = f64::from(FILE_WIDTH - 2 * FILE_EDGE);
         let title = text::lines(&self.title, 17.0, inner, 3);
@@ -163,7 +163,7 @@ impl Table {
 
     pub(crate) fn markup(&self, caption: &str) -> Markup {
         html! {
-            // A table that is wider than its card is scrolled, with keys as well.
+            // A table that is wider than its card scrolls, with the keyboard as well.
             div.chart-numbers tabindex="0" role="group" aria-label={ "Table: " (text::clean(caption)) } {
                 table {
                     caption.unseen { (text::clean(caption)) }

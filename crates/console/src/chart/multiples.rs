@@ -1,5 +1,5 @@
-//! Small multiples: the same chart several times side by side, each of another part, with how many
-//! answers it is made of.
+//! Small multiples: the same chart for several groups side by side, each with its number of
+//! answers.
 
 use maud::{Markup, html};
 
@@ -7,34 +7,34 @@ use super::number::count;
 use super::pen::{Tone, sized, words};
 use super::{Chart, FILE_EDGE, FILE_WIDTH, Table, text};
 
-/// Below so many answers a share says little, and the page says so.
+/// Below this many answers shares are not reliable, and the page says so.
 pub(crate) const FEW: u64 = 10;
 
 const CAPTION: u32 = 44;
 const GAP: u32 = 24;
 const FILE_COLUMNS: usize = 2;
 
-/// One of the parts.
+/// The chart of one group.
 #[derive(Debug, Clone)]
 pub(crate) struct Panel {
     pub(crate) name: String,
     pub(crate) answers: u64,
-    /// The number that matters of this part.
+    /// The headline figure of this group.
     pub(crate) figure: Option<String>,
     pub(crate) chart: Chart,
 }
 
-/// The same question in several parts.
+/// The same question for several groups.
 #[derive(Debug, Clone)]
 pub(crate) struct Multiples<'c> {
     pub(crate) title: &'c str,
-    /// What tells the parts apart, such as "Version".
+    /// What the groups differ by, such as "Version".
     pub(crate) by: &'c str,
     pub(crate) panels: Vec<Panel>,
 }
 
 impl Multiples<'_> {
-    /// In a page: as many beside one another as there is room for, with one table of all.
+    /// In a page: as many side by side as fit, with one table for all.
     pub(crate) fn figure(&self, id: &str, tools: Markup) -> Markup {
         html! {
             figure.chart {
@@ -94,7 +94,7 @@ impl Multiples<'_> {
         format!("By {}. {}.", self.by.to_lowercase(), panels.join("; "))
     }
 
-    /// The tables of the parts, one under another.
+    /// The tables of the groups, one below another.
     fn table(&self) -> Table {
         let mut table = Table { columns: vec![self.by.to_owned()], rows: Vec::new() };
         if let Some(first) = self.panels.first() {

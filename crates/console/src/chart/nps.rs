@@ -1,4 +1,5 @@
-//! The net promoter score: a gauge with the score large, and below it who it is made of.
+//! The net promoter score: a gauge with the score in large digits, and below it the groups it is
+//! computed from.
 
 use std::f64::consts::PI;
 
@@ -13,11 +14,11 @@ const STROKE: f64 = 14.0;
 const GAUGE: f64 = 124.0;
 const SPLIT: f64 = 18.0;
 
-/// Who would recommend, and who would not.
+/// Promoters and detractors.
 #[derive(Debug, Clone)]
 pub(crate) struct Nps<'c> {
     pub(crate) title: &'c str,
-    /// How often each of 0 to 10 was given.
+    /// How often each score from 0 to 10 was given.
     pub(crate) points: [u64; 11],
 }
 
@@ -51,15 +52,14 @@ impl Nps<'_> {
         self.points.iter().sum()
     }
 
-    /// Percent of promoters less percent of detractors.
+    /// Percentage of promoters minus percentage of detractors.
     pub(crate) fn score(&self) -> Option<f64> {
         let [(.., detractors, _), _, (.., promoters, _)] = self.groups();
         let answers = self.answers();
         (answers > 0).then(|| 100.0 * (promoters as f64 - detractors as f64) / answers as f64)
     }
 
-    /// Half a circle from −100 to +100 around the middle of the room; its own coordinates are
-    /// pixels.
+    /// A half circle from −100 to +100, centred; its coordinates are pixels.
     fn gauge(&self) -> Markup {
         let score = self.score();
         html! {
@@ -82,7 +82,7 @@ impl Nps<'_> {
         }
     }
 
-    /// One bar of three parts, and below what each is.
+    /// One bar with three segments, and their labels below.
     fn split(&self, top: f64) -> Markup {
         let answers = self.answers();
         let groups = self.groups();
@@ -95,7 +95,7 @@ impl Nps<'_> {
                     (tipped(&Percent(x).to_string(), top, &Percent(width).to_string(), SPLIT, 0.0, tone,
                         Some(&format!("{name}: {figures}"))))
                 }
-                // A line between parts, so that they are told apart without their colours.
+                // A line between segments, so that they can be distinguished without colours.
                 @if x > 0.0 && people > 0 {
                     (tipped(&Percent(x).to_string(), top, "2", SPLIT, 0.0, Tone::Ground, None))
                 }
@@ -138,7 +138,7 @@ impl Nps<'_> {
     }
 }
 
-/// Where a score lies on the half circle, with the middle of the gauge at (0, RADIUS + STROKE / 2).
+/// The position of a score on the half circle; the centre of the gauge is (0, RADIUS + STROKE / 2).
 fn at(score: f64) -> (f64, f64) {
     let angle = PI * (1.0 - (score.clamp(-100.0, 100.0) + 100.0) / 200.0);
     (RADIUS * angle.cos(), RADIUS + STROKE / 2.0 + 4.0 - RADIUS * angle.sin())
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn the_score_is_promoters_less_detractors_in_percent() {
+    fn the_score_is_promoters_minus_detractors_in_percent() {
         assert_eq!(score(&[]), None);
         assert_eq!(score(&[(10, 3), (9, 2)]), Some(100.0));
         assert_eq!(score(&[(0, 1), (6, 1)]), Some(-100.0));

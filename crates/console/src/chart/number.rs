@@ -1,8 +1,8 @@
-//! Numbers as people read them.
+//! Formats numbers for charts.
 
 pub(super) use crate::parts::number as grouped;
 
-/// With at most this many decimals, and separators of thousands: 1,234.5. Large numbers have none.
+/// At most this many decimals, with thousands separators: 1,234.5. Large numbers have no decimals.
 pub(crate) fn decimal(number: f64, places: usize) -> String {
     if !number.is_finite() {
         return "–".to_owned();
@@ -23,8 +23,7 @@ pub(crate) fn signed(number: f64) -> String {
     if number > 0.0 && text != "0" { format!("+{text}") } else { text }
 }
 
-/// A part of a whole in percent. What is not nothing is never shown as 0%, and what is not all
-/// never as 100%.
+/// A share in percent. Only zero is shown as 0%, and only the whole as 100%.
 pub(crate) fn share(part: u64, of: u64) -> String {
     if of == 0 {
         return "–".to_owned();
@@ -50,7 +49,7 @@ pub(super) fn brief(number: f64) -> String {
     decimal(number, 2)
 }
 
-/// How many of what: 1 answer, 2 answers.
+/// A count with its unit: 1 answer, 2 answers.
 pub(super) fn count(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", grouped(number), if number == 1 { one } else { many })
 }
@@ -60,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn decimals_are_no_more_than_needed() {
+    fn trailing_decimals_are_removed() {
         for (number, places, text) in [
             (7.0, 1, "7"),
             (7.25, 1, "7.2"),
@@ -83,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn something_is_never_nothing_and_not_all_is_never_all() {
+    fn only_zero_is_0_percent_and_only_the_whole_is_100_percent() {
         for (part, of, text) in [
             (0, 0, "–"),
             (0, 10, "0%"),
@@ -99,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn ticks_are_brief() {
+    fn ticks_are_abbreviated() {
         for (number, text) in [
             (0.0, "0"),
             (0.25, "0.25"),

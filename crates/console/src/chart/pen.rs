@@ -1,4 +1,4 @@
-//! The marks that every chart is drawn with, each with one look.
+//! The marks that charts are drawn with, each with one appearance.
 
 use std::fmt;
 
@@ -9,22 +9,22 @@ use super::text;
 pub(super) const FONT: &str =
     "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif";
 
-/// What a mark says by its colour. The class is coloured by the style of the console; the light
-/// colour is the one of a file. Each is at least 3:1 (texts 4.5:1) against its ground, light and
+/// The meaning of a mark's colour. In a page the style sheet colours the class; a file uses the
+/// light colour. Each has a contrast of at least 3:1 (texts 4.5:1) with its background, light and
 /// dark; see the test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tone {
-    /// Texts that are read.
+    /// Main text.
     Ink,
-    /// Texts beside them.
+    /// Secondary text.
     Muted,
-    /// What a chart is drawn on.
+    /// The background.
     Ground,
-    /// What is counted.
+    /// Counted values.
     Accent,
-    /// The whole that a part is seen against; says nothing by itself.
+    /// The full length behind a bar; it carries no information.
     Track,
-    /// Lines at the ticks; say nothing by themselves.
+    /// Grid lines; they carry no information.
     Grid,
     Good,
     Middle,
@@ -46,7 +46,7 @@ impl Tone {
         }
     }
 
-    /// The colour in light, which is that of a file.
+    /// The colour in the light theme, also used in files.
     pub(super) fn light(self) -> &'static str {
         match self {
             Self::Ink => "#1b1f23",
@@ -78,15 +78,15 @@ impl maud::Render for Percent {
     }
 }
 
-/// A coordinate without needless digits.
+/// A coordinate without trailing zeros.
 pub(super) fn short(value: f64) -> String {
     let text = format!("{value:.2}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
     if text == "-0" { "0".to_owned() } else { text.to_owned() }
 }
 
-/// Rows one under another: `row` draws one from where it starts, and says how high it is. With
-/// where they end.
+/// Draws rows one below another: `row` draws one at a given top, and returns its height. Also
+/// returns where the last one ends.
 pub(super) fn stacked<T>(
     items: impl IntoIterator<Item = T>,
     start: f64,
@@ -101,7 +101,7 @@ pub(super) fn stacked<T>(
     (PreEscaped(drawing), top)
 }
 
-/// The parts of a bar: where each starts and how wide it is, in percent.
+/// The segments of a bar: start and width of each, in percent.
 pub(super) fn parts(counts: impl IntoIterator<Item = u64> + Clone) -> Vec<(f64, f64)> {
     let whole = counts.clone().into_iter().sum::<u64>().max(1) as f64;
     let place = |start: &mut f64, count: u64| {
@@ -112,7 +112,7 @@ pub(super) fn parts(counts: impl IntoIterator<Item = u64> + Clone) -> Vec<(f64, 
     counts.into_iter().scan(0.0, place).collect()
 }
 
-/// A text at a place: `x` as an attribute, `anchor` is start, middle or end.
+/// A text at a position: `x` is an attribute, `anchor` is start, middle or end.
 pub(super) fn words(x: &str, y: f64, anchor: &str, tone: Tone, content: &str) -> Markup {
     sized(x, y, anchor, tone, 12.0, content)
 }
@@ -125,12 +125,12 @@ pub(super) fn sized(x: &str, y: f64, anchor: &str, tone: Tone, size: f64, conten
     }
 }
 
-/// A filled rectangle; `x` and `width` as attributes.
+/// A filled rectangle; `x` and `width` are attributes.
 pub(super) fn rect(x: &str, y: f64, width: &str, height: f64, round: f64, tone: Tone) -> Markup {
     tipped(x, y, width, height, round, tone, None)
 }
 
-/// A filled rectangle that says what it is under the pointer.
+/// A filled rectangle with a tooltip.
 pub(super) fn tipped(
     x: &str,
     y: f64,
@@ -148,12 +148,11 @@ pub(super) fn tipped(
     }
 }
 
-/// What ticks take before a drawing, in pixels. A share of the width cannot say "all but so many
-/// pixels", so the whole drawing is that much narrower, and what is drawn moves to the end by as
-/// much.
+/// The width of the ticks before a drawing, in pixels. SVG cannot express "100% minus some pixels",
+/// so the whole drawing is narrower by this much, and its content is shifted by the same amount.
 pub(super) const INDENT: f64 = 40.0;
 
-/// A drawing behind its ticks: `ticks` in the coordinates of the chart, `content` moved.
+/// A drawing after its ticks: `ticks` in the coordinates of the chart, `content` shifted.
 pub(super) fn indented(height: f64, ticks: Markup, content: Markup) -> Markup {
     html! {
         (ticks)
@@ -161,7 +160,7 @@ pub(super) fn indented(height: f64, ticks: Markup, content: Markup) -> Markup {
     }
 }
 
-/// A level line over the whole width, before an indented drawing as well.
+/// A horizontal line over the whole width, including the ticks of an indented drawing.
 pub(super) fn level(y: f64, strong: bool, indented: bool) -> Markup {
     let start = if indented { short(-INDENT) } else { "0".to_owned() };
     let (class, colour) =
@@ -188,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_says_something_stands_out_from_the_ground() {
+    fn meaningful_marks_contrast_with_the_background() {
         let ground = Tone::Ground.light();
         for tone in [Tone::Ink, Tone::Muted] {
             assert!(contrast(tone.light(), ground) >= 4.5, "{tone:?}");
@@ -200,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn coordinates_have_no_needless_digits() {
+    fn coordinates_have_no_trailing_zeros() {
         for (value, text) in [
             (0.0, "0"),
             (-0.001, "0"),

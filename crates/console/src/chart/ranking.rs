@@ -1,7 +1,7 @@
-//! A ranking: options in the order of their mean place, each with a bar of the places it got.
+//! A ranking: options ordered by their mean rank, each with a bar of the ranks it got.
 //!
-//! First places are the fullest part of a bar and stand first; each part has an outline, so that
-//! the order is seen where the shades are not.
+//! First ranks are the darkest segment and come first; each segment has an outline, so that the
+//! order is visible even if the shades are not.
 
 use maud::{Markup, html};
 
@@ -14,19 +14,19 @@ const BAR: f64 = 14.0;
 const GAP: f64 = 16.0;
 const HEAD: f64 = 24.0;
 const FIGURES: f64 = 70.0;
-/// The shade of the last place; the first is full.
+/// The shade of the last rank; the first is full.
 const SHADE_MIN: f64 = 0.08;
 
-/// An option and how often it got each place.
+/// An option and how often it got each rank.
 #[derive(Debug, Clone)]
 pub(crate) struct Ranked {
     pub(crate) label: String,
-    /// The first place first.
+    /// First rank first.
     pub(crate) places: Vec<u64>,
     pub(crate) mean_place: Option<f64>,
 }
 
-/// Options that people have put into an order.
+/// Options that respondents have ranked.
 #[derive(Debug, Clone)]
 pub(crate) struct Ranking<'c> {
     pub(crate) title: &'c str,
@@ -55,7 +55,7 @@ impl Ranking<'_> {
         }
     }
 
-    /// The best mean place first; those without one last, as they came.
+    /// Best mean rank first; options without one come last, in their order.
     fn sorted(&self) -> Vec<&Ranked> {
         let mut sorted: Vec<&Ranked> = self.options.iter().collect();
         let place = |option: &Ranked| option.mean_place.unwrap_or(f64::INFINITY);

@@ -1,22 +1,21 @@
-//! What happened day by day, in as many parts as can be distinguished: days, weeks from Monday, or
-//! months.
+//! Daily data in buckets, no more than can be distinguished: days, weeks from Monday, or months.
 
 use super::calendar::Date;
 
-/// So many columns or points can still be told apart on a phone.
+/// The most columns or points that can be distinguished on a phone.
 const PARTS_MAX: i64 = 62;
 
-/// What a day brought.
+/// The data of one day, or of one bucket.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Day {
-    /// Counted from 1970-01-01.
+    /// Days since 1970-01-01.
     pub(crate) day: i64,
     pub(crate) count: u64,
-    /// A mean or a score of these, where they have one.
+    /// A mean or a score of the counted items, if they have one.
     pub(crate) value: Option<f64>,
 }
 
-/// How long a part is.
+/// The length of a bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
     Day,
@@ -24,7 +23,7 @@ pub(crate) enum Step {
     Month,
 }
 
-/// Parts of the same length, one after another; those of which nothing is known are there, too.
+/// Consecutive buckets of the same length, including empty ones.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Series {
     pub(crate) step: Step,
@@ -32,8 +31,7 @@ pub(crate) struct Series {
 }
 
 impl Series {
-    /// From the first day to the last, whether or not something happened on them. Days come in any
-    /// order.
+    /// From the first day to the last, including days without data. `days` can be in any order.
     pub(crate) fn of(days: &[Day], from: i64, to: i64) -> Self {
         let to = to.max(from);
         let step = Step::for_days(to - from + 1);
@@ -59,7 +57,7 @@ impl Series {
         Self { step, parts }
     }
 
-    /// The name of a part, as short as it may be and whole.
+    /// The names of a bucket: short for a label, and in full.
     pub(crate) fn names(&self, part: &Day) -> (String, String) {
         let date = Date::of(part.day);
         match self.step {
@@ -81,7 +79,7 @@ impl Step {
         }
     }
 
-    /// The first day of the part that this day lies in.
+    /// The first day of the bucket that contains this day.
     fn start(self, day: i64) -> i64 {
         match self {
             Self::Day => day,
@@ -99,7 +97,7 @@ impl Step {
         }
     }
 
-    /// What an axis of such parts is called.
+    /// The axis title for such buckets.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Day => "Day",
@@ -120,14 +118,14 @@ mod tests {
     }
 
     #[test]
-    fn days_without_anything_are_there_too() {
+    fn days_without_data_are_included() {
         let series = Series::of(&[day(FRIDAY, 3, None)], FRIDAY - 1, FRIDAY + 1);
         assert_eq!(series.step, Step::Day);
         assert_eq!(series.parts.iter().map(|part| part.count).collect::<Vec<_>>(), [0, 3, 0]);
     }
 
     #[test]
-    fn weeks_start_on_monday_and_means_are_weighed() {
+    fn weeks_start_on_monday_and_means_are_weighted() {
         let days =
             [day(FRIDAY, 1, Some(10.0)), day(FRIDAY + 2, 3, Some(2.0)), day(FRIDAY + 3, 5, None)];
         let series = Series::of(&days, FRIDAY - 80, FRIDAY + 3);
@@ -139,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn years_are_shown_by_months() {
+    fn years_are_shown_by_month() {
         let series = Series::of(&[day(FRIDAY, 7, None)], FRIDAY - 800, FRIDAY);
         assert_eq!(series.step, Step::Month);
         assert_eq!(series.names(series.parts.last().unwrap()).0, "Nov 2026");

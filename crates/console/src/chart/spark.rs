@@ -1,4 +1,4 @@
-//! A spark line: how much came on each of the last days, no larger than a word.
+//! A sparkline: responses on each of the last days, no larger than a word.
 
 use maud::{Markup, html};
 
@@ -7,10 +7,10 @@ use super::pen::{Tone, short};
 
 const WIDTH: f64 = 96.0;
 const HEIGHT: f64 = 24.0;
-/// Above and below the line, so that its ends are not cut.
+/// The padding above and below the line, so that it is not clipped.
 const EDGE: f64 = 2.0;
 
-/// Responses a day, the newest last. Its size is that of its class `spark` in the style sheet.
+/// Responses per day, newest last. The class `spark` in the style sheet sets its size.
 pub(crate) fn spark(days: &[u64]) -> Markup {
     let sum: u64 = days.iter().sum();
     let label = match days.len() {
@@ -37,7 +37,7 @@ pub(crate) fn spark(days: &[u64]) -> Markup {
     }
 }
 
-/// From left to right; the most is at the top, nothing at the bottom.
+/// From left to right; the maximum is at the top, zero at the bottom.
 fn line(days: &[u64]) -> String {
     let most = days.iter().copied().max().unwrap_or(0).max(1) as f64;
     let y = |value: u64| HEIGHT - EDGE - (HEIGHT - 2.0 * EDGE) * value as f64 / most;
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_most_is_at_the_top_and_nothing_at_the_bottom() {
+    fn the_maximum_is_at_the_top_and_zero_at_the_bottom() {
         for (days, drawn) in [
             (&[][..], "M0 22H96"),
             (&[0], "M0 22H96"),
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn it_says_what_it_shows() {
+    fn the_label_describes_the_line() {
         for (days, label) in [
             (&[][..], "No days to show"),
             (&[1], "1 response today"),

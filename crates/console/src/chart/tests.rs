@@ -1,8 +1,8 @@
-//! Every kind of chart against its golden drawing, and what must hold for all of them.
+//! Every kind of chart against its golden file, and properties that all of them have.
 
 use super::*;
 
-/// One of each kind, with texts that are long, foreign or hostile.
+/// One of each kind, with texts that are long, non-Latin or hostile.
 pub(super) fn samples() -> Vec<(&'static str, Chart)> {
     vec![
         ("bars", bars()),
@@ -179,7 +179,7 @@ pub(super) fn multiples() -> Multiples<'static> {
 }
 
 #[test]
-fn each_kind_is_drawn_as_it_was() {
+fn each_kind_matches_its_golden_file() {
     for (name, chart) in samples() {
         insta::assert_snapshot!(
             name,
@@ -197,7 +197,7 @@ fn the_page_and_the_file_have_the_same_drawing() {
 }
 
 #[test]
-fn every_drawing_is_read_by_a_screen_reader_and_has_its_table() {
+fn every_drawing_is_accessible_and_has_its_table() {
     for (name, chart) in samples() {
         let figure = chart.figure("c1", html! {}).0;
         assert!(
@@ -227,7 +227,7 @@ fn no_text_becomes_markup_and_no_style_is_inline() {
     }
 }
 
-/// Reads as XML where elements are closed in their order and texts have no bare signs.
+/// Checks that elements are closed in order and texts have no bare ampersands.
 #[test]
 fn a_file_is_well_formed() {
     for (name, chart) in samples() {

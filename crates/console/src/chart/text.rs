@@ -1,14 +1,13 @@
-//! Texts in a drawing: how wide they are, and where they are broken or cut.
+//! Text in a drawing: its width, and where it is wrapped or cut.
 //!
-//! SVG breaks no lines, and the server knows no font; widths are estimated, on the wide side.
-//! Whatever is cut stands whole in the table of the chart.
+//! SVG does not wrap lines, and the server has no fonts; widths are estimated generously. The table
+//! of the chart has every text in full.
 
-/// What a text may hold where the drawing is read as XML: no control characters; line ends become
-/// spaces.
+/// Makes a text valid in XML: no control characters; line breaks become spaces.
 pub(super) fn clean(text: &str) -> String {
     let allowed = |character: char| match character {
         '\u{fffe}' | '\u{ffff}' => None,
-        // Marks that would turn around what stands after the text.
+        // Bidirectional controls, which would affect the text that follows.
         '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => None,
         character if character.is_control() => Some(' '),
         character => Some(character),
@@ -16,12 +15,12 @@ pub(super) fn clean(text: &str) -> String {
     text.chars().filter_map(allowed).collect()
 }
 
-/// The width of a text in pixels at this size of letters.
+/// The width of a text in pixels at this font size.
 pub(super) fn width(text: &str, size: f64) -> f64 {
     text.chars().map(em).sum::<f64>() * size
 }
 
-/// The width of a letter in parts of its size.
+/// The width of a character relative to the font size.
 fn em(character: char) -> f64 {
     match character {
         character if continues(character) => 0.0,
@@ -31,7 +30,7 @@ fn em(character: char) -> f64 {
         'M' | 'W' | '@' | '%' | '—' | '…' => 0.95,
         'A'..='Z' => 0.69,
         '\u{0000}'..='\u{05ff}' => 0.57,
-        // Arabic is narrow where it is joined.
+        // Joined Arabic letters are narrow.
         '\u{0600}'..='\u{07ff}' | '\u{fb50}'..='\u{fdff}' | '\u{fe70}'..='\u{feff}' => 0.55,
         '\u{0800}'..='\u{10ff}' => 0.72,
         '\u{2000}'..='\u{206f}' => 0.5,
@@ -40,7 +39,7 @@ fn em(character: char) -> f64 {
     }
 }
 
-/// Whether it belongs to the letter before, and may not be parted from it.
+/// Whether it belongs to the preceding character, and must not be separated from it.
 fn continues(character: char) -> bool {
     matches!(character,
         '\u{0300}'..='\u{036f}' | '\u{0591}'..='\u{05c7}' | '\u{0610}'..='\u{061a}' | '\u{064b}'..='\u{065f}'
@@ -48,7 +47,7 @@ fn continues(character: char) -> bool {
         | '\u{fe00}'..='\u{fe0f}' | '\u{1f3fb}'..='\u{1f3ff}' | '\u{e0020}'..='\u{e007f}')
 }
 
-/// A text in at most `most` lines of this width, the last ending in … where something was cut.
+/// A text wrapped to at most `most` lines of this width; the last ends in … if it was cut.
 pub(super) fn lines(text: &str, size: f64, room: f64, most: usize) -> Vec<String> {
     let text = clean(text);
     let mut lines: Vec<String> = Vec::new();
@@ -79,18 +78,17 @@ pub(super) fn lines(text: &str, size: f64, room: f64, most: usize) -> Vec<String
     lines
 }
 
-/// A text in one line of this width.
+/// A text cut to one line of this width.
 pub(super) fn cut(text: &str, size: f64, room: f64) -> String {
     lines(text, size, room, 1).concat()
 }
 
-/// A word that may be longer than a line: whole lines of it are put aside, and what is left comes
-/// back.
+/// Breaks a word that may be longer than a line: adds full lines to `lines`, and returns the rest.
 fn broken(word: &str, size: f64, room: f64, lines: &mut Vec<String>) -> String {
     let mut line = String::new();
     let mut joined = false;
     for character in word.chars() {
-        // A joiner binds the letter after it as well.
+        // A joiner also binds the character after it.
         let parts = !continues(character) && character != '\u{200d}' && !joined;
         joined = character == '\u{200d}';
         if parts && !line.is_empty() && width(&line, size) + em(character) * size > room {
@@ -101,7 +99,7 @@ fn broken(word: &str, size: f64, room: f64, lines: &mut Vec<String>) -> String {
     line
 }
 
-/// A line with … at its end, shortened to make room for it.
+/// A line that ends in …, shortened to make room for it.
 fn ended(line: &str, size: f64, room: f64) -> String {
     let mut kept = line.to_owned();
     while !kept.is_empty() && width(&kept, size) + em('…') * size > room {
@@ -128,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_broken_between_words_and_cut_at_the_last_line() {
+    fn texts_wrap_between_words_and_are_cut_at_the_last_line() {
         check("", 100.0, 2, &[""]);
         check("short", 100.0, 2, &["short"]);
         check("one two three four", 60.0, 3, &["one two", "three four"]);
@@ -143,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_are_not_parted_from_their_marks() {
+    fn characters_are_not_separated_from_their_marks() {
         let family = "👩\u{200d}👩\u{200d}👧 👩\u{200d}👩\u{200d}👧";
         for line in lines(family, 10.0, 24.0, 4) {
             assert!(!line.starts_with('\u{200d}') && !line.ends_with('\u{200d}'), "{line:?}");
@@ -154,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_xml_forbids_and_what_turns_texts_around_is_left_out() {
+    fn invalid_xml_characters_and_bidi_controls_are_removed() {
         assert_eq!(clean("a\u{1}b\u{202e}c\u{ffff}d\r\n"), "a bcd  ");
     }
 }

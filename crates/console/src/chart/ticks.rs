@@ -1,6 +1,6 @@
-//! Ticks at numbers that people like: 1, 2 or 5 times a power of ten.
+//! Ticks at round numbers: 1, 2 or 5 times a power of ten.
 
-/// Where a scale starts and ends, and what stands along it.
+/// The ends of a scale, and the ticks along it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Scale {
     pub(super) from: f64,
@@ -9,13 +9,13 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    /// From nothing to at least `most`, in whole numbers.
+    /// From zero to at least `most`, in whole numbers.
     pub(super) fn of_counts(most: u64) -> Self {
         let step = nice_step(most.max(1) as f64 / 3.0).max(1.0);
         Self::stepped(0.0, most.max(1) as f64, step)
     }
 
-    /// Sidebar all of `values`, and within `limits` where these are known.
+    /// A scale that contains all `values`, within `limits` if there are any.
     pub(super) fn sidebar(values: impl Iterator<Item = f64>, limits: Option<(f64, f64)>) -> Self {
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
         for value in values.filter(|value| value.is_finite()) {
@@ -24,7 +24,7 @@ impl Scale {
         if low > high {
             (low, high) = limits.unwrap_or((0.0, 1.0));
         }
-        // A flat line must not look like a cliff.
+        // Small differences must not look large.
         let (floor, ceiling) = limits.unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
         let whole =
             if limits.is_some() { ceiling - floor } else { low.abs().max(high.abs()).max(1.0) };
@@ -47,13 +47,13 @@ impl Scale {
         Self { from, to: from + f64::from(steps) * step, ticks }
     }
 
-    /// Where a value lies between the ends, from 0 to 1.
+    /// The position of a value between the ends, from 0 to 1.
     pub(super) fn at(&self, value: f64) -> f64 {
         ((value - self.from) / (self.to - self.from)).clamp(0.0, 1.0)
     }
 }
 
-/// The next of 1, 2, 5, 10 … that is not less than this.
+/// The smallest of 1, 2, 5, 10 … that is at least this.
 fn nice_step(rough: f64) -> f64 {
     if !rough.is_finite() || rough <= 0.0 {
         return 1.0;
@@ -64,7 +64,8 @@ fn nice_step(rough: f64) -> f64 {
     nice * power
 }
 
-/// Which of so many places bear a text, where there is room for `most`; the first always does.
+/// The step between labelled positions, if there is room for `most` labels; the first is always
+/// labelled.
 pub(super) fn thinned(places: usize, most: usize) -> usize {
     places.div_ceil(most.max(1)).max(1)
 }
@@ -74,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_start_at_nothing_and_go_by_whole_steps() {
+    fn counts_start_at_zero_and_use_whole_steps() {
         for (most, ticks) in [
             (0, &[0.0, 1.0][..]),
             (1, &[0.0, 1.0]),
@@ -119,13 +120,13 @@ mod tests {
     }
 
     #[test]
-    fn a_flat_line_does_not_look_like_a_cliff() {
+    fn small_differences_do_not_look_large() {
         let scale = Scale::sidebar([4.21, 4.22].into_iter(), Some((1.0, 5.0)));
         assert!((scale.at(4.22) - scale.at(4.21)).abs() < 0.05, "{scale:?}");
     }
 
     #[test]
-    fn texts_along_an_axis_are_thinned_to_what_fits() {
+    fn labels_along_an_axis_are_thinned_to_fit() {
         for (places, most, step) in
             [(0, 6, 1), (5, 6, 1), (6, 6, 1), (7, 6, 2), (30, 6, 5), (31, 6, 6)]
         {

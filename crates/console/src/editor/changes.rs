@@ -1,4 +1,4 @@
-//! What changed between two definitions, as a list; what parts the results stands out.
+//! The list of changes between two definitions; changes that split the results are highlighted.
 
 use maud::{Markup, html};
 use sluice_flow::definition::Change;
@@ -20,7 +20,7 @@ pub(super) fn list(changes: &[Change]) -> Markup {
     }
 }
 
-/// How many of them part the results, in words; nothing where none does.
+/// A warning with the number of changes that split the results, if any.
 pub(super) fn warning(changes: &[Change]) -> Markup {
     let breaking = changes.iter().filter(|change| change.breaks.is_some()).count();
     html! {

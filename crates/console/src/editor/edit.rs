@@ -1,4 +1,4 @@
-//! The page of the editor, and the form of it that needs no script: the definition as JSON.
+//! The editor page, including its form without a script: the definition as JSON.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,12 +24,12 @@ use crate::request::{At, Form, Query};
 use crate::session::Visitor;
 use crate::sidebar::Sidebar;
 
-/// What stands in the form: as it is stored, or as it was sent and could not be taken.
+/// The content of the form: as stored, or as sent if it could not be saved.
 struct Shown<'s> {
     text: String,
     tag: &'s str,
     faults: &'s [Fault],
-    /// What is wrong with what was sent.
+    /// The problem with what was sent.
     wrong: Option<String>,
 }
 
@@ -49,7 +49,7 @@ pub(super) async fn show(
     page(&console, &visitor, &editing, &shown, Kind::Shown, query.get("done")).await
 }
 
-/// Takes the JSON of a form that was sent without a script.
+/// Saves the JSON of a form that was sent without a script.
 pub(super) async fn save(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
@@ -139,7 +139,7 @@ fn editor(editing: &Editing, shown: &Shown<'_>, app_grace: Option<u32>) -> Marku
     }
 }
 
-/// The parts of the editor; they are of use with a script alone.
+/// The sections of the editor; only useful with a script.
 fn switches() -> Markup {
     const PARTS: [(&str, &str); 5] = [
         ("questions", "Questions"),
@@ -197,7 +197,7 @@ fn look(base: &str) -> Markup {
     }
 }
 
-/// What there is, for those who may not write.
+/// The definition, for visitors who may not edit.
 fn reading(editing: &Editing) -> Markup {
     let is_archived = editing.state.flow.archived_at.is_some();
     let base = format!("/console/flows/{}", editing.state.flow.flow_id);
@@ -220,7 +220,7 @@ fn reading(editing: &Editing) -> Markup {
     }
 }
 
-/// What the script knows about types and about what is published.
+/// What the script needs to know about question types and the published version.
 fn about(published: Option<&Definition>) -> String {
     #[derive(Serialize)]
     struct Was<'d> {
@@ -243,7 +243,7 @@ fn about(published: Option<&Definition>) -> String {
     json!({"types": types(), "published": was}).to_string()
 }
 
-/// One type of question, as the script reads it.
+/// One question type, as the script reads it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Type {
@@ -252,17 +252,17 @@ struct Type {
     purpose: &'static str,
     is_answerable: bool,
     fields: Vec<Field>,
-    /// What conditions may ask of an answer.
+    /// Which comparisons conditions can use on an answer.
     comparison: &'static str,
-    /// The only answers that there are.
+    /// All possible answers, if the type has a fixed set.
     words: &'static [&'static str],
-    /// What a new condition on a number compares with.
+    /// The default value of a new condition on a number.
     threshold: u32,
 }
 
-/// The table of types: all that the script knows of them.
+/// The table of question types, from which the script takes everything about them.
 fn types() -> Vec<Type> {
-    /// A score below it is no reason to recommend.
+    /// Scores below this are detractors.
     const PASSIVE_FROM: u32 = 7;
     const MIDDLE: u32 = 3;
     let offered = QuestionType::OFFERED.iter();

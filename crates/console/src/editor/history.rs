@@ -1,5 +1,4 @@
-//! What was published: every version with its time, who published it, what it changed, and what it
-//! is now.
+//! The published versions: time, author, changes and current state of each.
 
 use std::sync::Arc;
 
@@ -21,15 +20,15 @@ use crate::request::{At, Query};
 use crate::session::Visitor;
 use crate::sidebar::Sidebar;
 
-/// Versions on a page.
+/// Versions per page.
 const PAGE_VERSIONS: usize = 20;
-/// Changes of a version that are shown at once.
+/// How many changes of a version are shown without expanding.
 const CHANGES_SHOWN: usize = 6;
 
-/// What a version is drawn with.
+/// What is needed to render a version.
 struct VersionEntry<'t> {
     entry: &'t HistoryEntry,
-    /// What it changed of the one before; nothing of the first.
+    /// The changes since the previous version; none for the first.
     changes: Option<Vec<Change>>,
     responses: u64,
 }
@@ -119,7 +118,7 @@ fn version_card(shown: &VersionEntry<'_>, base: &str, writes: bool) -> Markup {
     }
 }
 
-/// What a version is now, as a dot and words.
+/// The state of a version, as a dot and text.
 fn state_words(version: &VersionRow, accepting: Accepting) -> Markup {
     let (class, words) = match accepting {
         Accepting::Open { until: None } => ("open", html! { "Current: accepts responses" }),
@@ -147,7 +146,7 @@ fn between(flow: &FlowHandle, older: &VersionRow, newer: &VersionRow) -> Option<
     Some(difference(&*flow.definition(older)?, &*flow.definition(newer)?))
 }
 
-/// One version: what it asked, and how it looked.
+/// One version: its questions, and its preview.
 pub(super) async fn version(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
@@ -203,7 +202,7 @@ pub(super) async fn retire(
     Ok(reply::see_other(&format!("/console/flows/{flow}/history?done=withdrawn")))
 }
 
-/// The version for writing, if it is one of this flow, as its address says.
+/// The version for writing, if it belongs to the flow in the address.
 async fn writable(
     console: &Console,
     visitor: &Visitor,

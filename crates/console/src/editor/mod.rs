@@ -1,9 +1,11 @@
-//! A flow's draft: written, previewed, compared, published; its versions and its windows.
+//! A flow's draft: editing, preview, comparison and publishing; its versions, live window and grace
+//! window.
 //!
-//! The definition of the draft is the one truth. [`edit`] is the page on which it is written, by
-//! the script or as JSON without one; [`save`] takes it from the script; [`publish`] shows what
-//! would change and does it; [`history`] is what was published before; [`schedule`] is when answers
-//! are taken. The preview is the hosted page itself, which [`sluice_http::preview`] leads to.
+//! The definition of the draft is the single source of truth. [`edit`] is the page where it is
+//! edited, by the script or as JSON without one; [`save`] saves it for the script; [`publish`]
+//! shows what would change and publishes; [`history`] lists earlier versions; [`schedule`] sets
+//! when responses are accepted. The preview is the hosted page itself, through
+//! [`sluice_http::preview`].
 
 mod changes;
 mod edit;

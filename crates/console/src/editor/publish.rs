@@ -1,8 +1,8 @@
-//! Publishing: the bar above the editor, what would change and for whom, and the deed.
+//! Publishing: the bar above the editor, the review of changes, and the publish action.
 //!
-//! The first version is published at once, since there is nothing to compare and nobody who is
-//! answering. Every later one is looked at first: what changes, which results are parted by it, and
-//! how long the version before is still taken.
+//! The first version is published without a review, since there is nothing to compare and no
+//! respondent has a version open. Every later one is reviewed first: what changes, which results it
+//! splits, and how long the previous version still accepts responses.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use crate::request::{At, Form};
 use crate::session::Visitor;
 use crate::sidebar::Sidebar;
 
-/// How saving stands, and the way to publishing.
+/// The save status, and the publish button.
 pub(super) fn bar(editing: &Editing) -> Markup {
     let state = &editing.state;
     let base = format!("/console/flows/{}", state.flow.flow_id);
@@ -58,7 +58,7 @@ fn standing(state: &FlowState) -> Markup {
     }
 }
 
-/// After publishing: the ways to go on.
+/// Next steps after publishing.
 pub(super) fn what_next(state: &FlowState) -> Markup {
     let flow = state.flow.flow_id;
     let number = state.current.as_ref().map_or(0, |current| current.number);
@@ -74,7 +74,7 @@ pub(super) fn what_next(state: &FlowState) -> Markup {
     }
 }
 
-/// What would change.
+/// The review page: what would change.
 pub(super) async fn review(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
@@ -89,7 +89,7 @@ pub(super) async fn review(
     Ok(frame.width(Width::Narrow).page(Kind::Shown, content))
 }
 
-/// Publishes what was looked at. Where that cannot be, the page says why.
+/// Publishes the reviewed draft. If that is not possible, the page shows the reason.
 pub(super) async fn publish(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
@@ -110,7 +110,7 @@ pub(super) async fn publish(
         Err(AdminError::Conflict { detail, .. }) => Some(detail),
         Err(error) => return Err(error.into()),
     };
-    // Read again: the state may have changed since it was decided on.
+    // Read again: the state may have changed since the decision.
     let (sidebar, flow) = Sidebar::flow(&console, &visitor, flow).await?;
     let editing = flow.editing()?;
     let kind = if why.is_some() { Kind::Conflict } else { Kind::Unfinished };
@@ -165,14 +165,14 @@ fn faulty(editing: &Editing, base: &str) -> Markup {
     }
 }
 
-/// What the draft changes of what is published, where both can be read.
+/// The changes from the published version to the draft, if both are valid.
 fn changes_of(editing: &Editing) -> Option<Vec<Change>> {
     let before = editing.published.as_ref()?;
     let after = check(&editing.definition).ok()?;
     Some(difference(before, &after))
 }
 
-/// What becomes of those who have the version before in front of them.
+/// What happens to respondents who have the previous version open.
 fn grace_words(state: &FlowState, number: u32) -> Markup {
     let own = state.flow.grace_window_seconds;
     let seconds = own.or(state.app_grace_window_seconds).unwrap_or(GRACE_DEFAULT_SECONDS);

@@ -1,4 +1,5 @@
-//! The questions of a definition to read, for those who may not write and for versions that were.
+//! A read-only view of the questions of a definition, for visitors who may not edit and for past
+//! versions.
 
 use maud::{Markup, html};
 use sluice_flow::definition::Definition;
@@ -29,7 +30,7 @@ fn one(definition: &Definition, question: &Question) -> Markup {
     }
 }
 
-/// The labels to choose from, in one line.
+/// The labels of the choices, in one line.
 fn choices(question_type: &QuestionType) -> String {
     let fields = serde_json::to_value(question_type).unwrap_or_default();
     let labels = |name: &str| -> Option<String> {

@@ -1,5 +1,5 @@
-//! Saves the draft for the script: the reply names what was stored by its tag, and what overtook it
-//! is sent along.
+//! Saves the draft for the script: the reply has the tag of what was stored, and, on a conflict,
+//! the draft that someone else saved.
 
 use std::sync::Arc;
 
@@ -16,20 +16,20 @@ use crate::reply::{self, Answer, Kind, Refused};
 use crate::request::{At, read_whole};
 use crate::session::Visitor;
 
-/// What the script sends.
+/// The request of the script.
 #[derive(Debug, Deserialize)]
 struct Sent {
-    /// Of the state that it started from.
+    /// The tag of the state that the edit started from.
     tag: String,
     definition: Value,
 }
 
-/// What it is told.
+/// The reply to the script.
 #[derive(Debug, Serialize)]
 struct SaveReply<'t> {
     tag: &'t str,
     faults: &'t [Fault],
-    /// What somebody else has saved meanwhile.
+    /// The draft that someone else saved in the meantime.
     #[serde(skip_serializing_if = "Option::is_none")]
     definition: Option<&'t Value>,
 }
@@ -40,7 +40,7 @@ pub(super) async fn save(
     At(flow): At<FlowId>,
     request: Request,
 ) -> Answer {
-    // Who may not write learns nothing of what else is wrong.
+    // Checked first: a visitor who may not write learns nothing about other errors.
     let flow = console.engine.flow(&visitor.actor, Scope::Write, flow).await?;
     let body = read_whole(request).await?;
     let sent: Sent = serde_json::from_slice(&body).map_err(|_| Refused::Unreadable)?;

@@ -1,5 +1,5 @@
-//! When answers are taken: the live window, and the grace of a version that was replaced. It counts
-//! at once, without a publish.
+//! When responses are accepted: the live window, and the grace window of a superseded version.
+//! Changes apply immediately, without publishing.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::request::{At, Fields, Form};
 use crate::session::Visitor;
 use crate::sidebar::Sidebar;
 
-/// Units that a grace is given in, largest first.
+/// Units of the grace window, largest first.
 const UNITS: [(&str, &str, u32); 4] = [
     ("days", "day", 86_400),
     ("hours", "hour", 3_600),
@@ -29,18 +29,18 @@ const UNITS: [(&str, &str, u32); 4] = [
     ("seconds", "second", 1),
 ];
 
-/// What stands in the form.
+/// The content of the form.
 struct Filled<'f> {
     name: &'f str,
     starts: String,
     ends: String,
-    /// Whether the flow has a grace of its own; else it is the app's.
+    /// Whether the flow has a separate grace window; otherwise the app's applies.
     is_own: bool,
     amount: String,
     unit: &'f str,
 }
 
-/// The form as it is stored.
+/// The form with the stored values.
 pub(super) fn form(state: &FlowState, app_grace: Option<u32>) -> Markup {
     let Window { starts_at, ends_at } = state.flow.live;
     let own = state.flow.grace_window_seconds;
@@ -154,13 +154,12 @@ pub(super) async fn save(
     Ok(frame.script("editor.js").width(Width::Narrow).page(Kind::Unfinished, content))
 }
 
-/// A moment as a field has it, in UTC, to the minute.
+/// A time as a form field has it, in UTC, to the minute.
 fn minutes(at: Timestamp) -> String {
     at.to_string().get(..16).unwrap_or_default().to_owned()
 }
 
-/// What the form asks for, or everything in it that cannot be read: nothing is taken for something
-/// else.
+/// The changes that the form requests, or the faults of all invalid fields; nothing is guessed.
 fn patch_of(form: &Fields, state: &FlowState) -> Result<FlowPatch, Vec<Fault>> {
     let mut faults = Vec::new();
     let mut fault = |pointer: &str, message: &str| {
@@ -192,12 +191,12 @@ fn patch_of(form: &Fields, state: &FlowState) -> Result<FlowPatch, Vec<Fault>> {
     if faults.is_empty() { Ok(patch) } else { Err(faults) }
 }
 
-/// What a field says that is no moment.
+/// The text of a field is not a valid time.
 #[derive(Debug, PartialEq, Eq)]
 struct Unreadable;
 
-/// An end of the window. The field has only minutes: where it says what was shown of the stored
-/// one, that stays to the millisecond.
+/// One end of the live window. The field has only minutes: if it is unchanged, the stored value
+/// stays exact to the millisecond.
 fn bound(
     form: &Fields,
     id: &str,
@@ -210,27 +209,28 @@ fn bound(
     }
 }
 
-/// The grace of the flow's own, in seconds. More than fits is left to be refused as too much.
+/// The flow's grace window in seconds. A value that does not fit becomes the maximum, which the
+/// engine refuses.
 fn grace(form: &Fields) -> Option<u32> {
     let (.., unit) = UNITS.iter().find(|(units, ..)| form.get("unit") == Some(units))?;
     let amount: u64 = form.get("amount")?.parse().ok()?;
     Some(u32::try_from(amount.saturating_mul(u64::from(*unit))).unwrap_or(u32::MAX))
 }
 
-/// What a field says, read in UTC; a script has brought it there from the reader's zone.
+/// The time in a field, in UTC; the script has converted it from the reader's time zone.
 fn read(text: &str) -> Option<Timestamp> {
     let seconds = if text.len() == 16 { ":00Z" } else { "Z" };
     format!("{text}{seconds}").parse().ok()
 }
 
-/// A span in its largest whole unit.
+/// A duration in its largest whole unit.
 fn in_units(seconds: u32) -> (u32, &'static str) {
     let unit = UNITS.iter().find(|(_, _, unit)| seconds > 0 && seconds.is_multiple_of(*unit));
     let (units, _, unit) = unit.unwrap_or(&UNITS[3]);
     (seconds / unit, units)
 }
 
-/// A span in words, such as `24 hours` or `1 day`.
+/// A duration in words, such as `24 hours` or `1 day`.
 pub(super) fn span_words(seconds: u32) -> String {
     let (amount, units) = in_units(seconds);
     let one = UNITS.iter().find(|(many, ..)| *many == units).map_or(units, |(_, one, _)| one);
@@ -242,7 +242,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_span_is_said_in_its_largest_whole_unit() {
+    fn a_duration_uses_its_largest_whole_unit() {
         for (seconds, words) in [
             (0, "0 seconds"),
             (1, "1 second"),
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_moment_goes_out_and_comes_back_the_same() {
+    fn a_time_survives_a_round_trip() {
         let at: Timestamp = "2026-11-15T02:30:00.000Z".parse().unwrap();
         assert_eq!(minutes(at), "2026-11-15T02:30");
         assert_eq!(read("2026-11-15T02:30"), Some(at));

@@ -1,4 +1,4 @@
-//! Archiving a flow: what it means first, then the deed.
+//! Archiving a flow: a page that explains it, then the action.
 
 use sluice_engine::rows::Scope;
 use std::sync::Arc;

@@ -1,7 +1,6 @@
-//! The list of flows: what each is now, how much came in lately, and when the last answer came.
+//! The list of flows: the state, recent responses and last response of each.
 //!
-//! Newest first, a page at a time. An app without any flow shows the templates at once, since that
-//! is what to do next.
+//! Newest first, in pages. An app without flows shows the templates, since that is the next step.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -25,9 +24,9 @@ use crate::request::{At, Query};
 use crate::session::Visitor;
 use crate::sidebar::{Sidebar, Status};
 
-/// Flows on a page.
+/// Flows per page.
 const PAGE_FLOWS: usize = 25;
-/// Days of a spark line.
+/// Days of a sparkline.
 const SPARK_DAYS: u32 = 30;
 
 /// One flow of the list.
@@ -105,7 +104,7 @@ fn views(base: &str, is_archive: bool) -> Markup {
 fn row(entry: &Entry, writes: bool) -> Markup {
     let flow = &entry.state.flow;
     let base = format!("/console/flows/{}", flow.flow_id);
-    // Whoever opens a flow with answers wants these; else there is something to write.
+    // A flow with responses opens its results, any other the editor.
     let first = if entry.last_answer.is_some() { "results" } else { "edit" };
     let none = Vec::new();
     let days = entry.spark.as_ref().map_or(&none, |spark| &spark.days);
@@ -184,7 +183,7 @@ fn pager(base: &str, is_archive: bool, is_later: bool, last: Option<&Entry>) -> 
     }
 }
 
-/// What to do in an app that has nothing yet.
+/// The next steps in an app without flows.
 fn first_run(app: AppId, writes: bool) -> Markup {
     html! {
         @if writes {

@@ -1,4 +1,4 @@
-//! The flows of an app: listed, made from a template, duplicated, archived.
+//! The flows of an app: list, create from a template, duplicate, archive.
 
 mod archive;
 mod list;
@@ -44,7 +44,7 @@ async fn first_tab(
     Ok(reply::see_other(&format!("/console/flows/{flow}/edit")))
 }
 
-/// A copy, which is then edited.
+/// Creates a copy, and opens it in the editor.
 async fn duplicate(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
@@ -56,7 +56,7 @@ async fn duplicate(
     Ok(reply::see_other(&address))
 }
 
-/// The name of a copy, no longer than a name may be.
+/// The name of a copy, within the length limit of names.
 fn copy_of(name: &str) -> String {
     const PREFIX: &str = "Copy of ";
     const CHARS_MAX: usize = 200;

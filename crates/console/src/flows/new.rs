@@ -1,4 +1,4 @@
-//! A new flow from a template, and a look at each template beforehand.
+//! A new flow from a template, and a preview of each template.
 
 use std::sync::Arc;
 
@@ -31,14 +31,14 @@ pub(super) async fn show(
     Ok(frame.script("flows.js").page(Kind::Shown, content))
 }
 
-/// Makes it, and opens it.
+/// Creates the flow, and opens it.
 pub(super) async fn create(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
     At(app): At<AppId>,
     Form(form): Form,
 ) -> Answer {
-    // Who may not write learns nothing of what else is wrong.
+    // Checked first: a visitor who may not write learns nothing about other errors.
     visitor.actor.need_in(Scope::Write, app, Missing::App)?;
     let template = form.get("template").and_then(template).ok_or(Refused::NoSuchPage)?;
     let name = form.get("name").unwrap_or(&template.name).to_owned();

@@ -1,5 +1,5 @@
-//! The templates, each a card with a picture, what it is for, what it asks, and a button that makes
-//! a flow of it.
+//! The templates, each a card with a thumbnail, its purpose, its questions, and a button that
+//! creates a flow from it.
 
 use maud::{Markup, html};
 use sluice_engine::templates::{Template, templates};
@@ -8,7 +8,7 @@ use sluice_flow::question::QuestionType;
 
 use super::thumbnail::thumbnail;
 
-/// All of them.
+/// All templates.
 pub(super) fn cards(app: AppId) -> Markup {
     html! {
         ul.cards.templates { @for template in templates() { (card(app, template)) } }

@@ -1,7 +1,7 @@
-//! A small picture of a flow: its first questions as they look from afar.
+//! A thumbnail of a flow: a rough drawing of its first questions.
 //!
-//! It says nothing that the words beside it do not, so screen readers pass it over. Drawn with
-//! attributes and classes alone, since the policy of the page forbids styles in it.
+//! It repeats the text beside it, so it is hidden from screen readers. Drawn with attributes and
+//! classes only, since the page's content security policy forbids inline styles.
 
 use maud::{Markup, html};
 use serde_json::Value;
@@ -9,7 +9,7 @@ use sluice_flow::question::{Input, QuestionType};
 
 const WIDTH: u32 = 240;
 const HEIGHT: u32 = 96;
-/// Questions that have room.
+/// The number of questions drawn.
 const DRAWN: usize = 2;
 const TOP: u32 = 14;
 const STEP: u32 = 42;
@@ -32,7 +32,7 @@ pub(super) fn thumbnail(definition: &Value) -> Markup {
     }
 }
 
-/// A heading as long as the prompt, more or less.
+/// A heading roughly as long as the prompt.
 fn heading_width(question: &Value) -> u32 {
     let chars = question["prompt"].as_str().map_or(0, |prompt| prompt.chars().count());
     (chars as u32 * 3).clamp(40, WIDTH - 2 * LEFT)

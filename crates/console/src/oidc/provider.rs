@@ -1,4 +1,4 @@
-//! An OpenID provider: what it publishes, and what it answers to a code.
+//! An OpenID provider: its metadata, and exchanging a code for claims.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -19,22 +19,22 @@ use super::NotSignedIn;
 const WELL_KNOWN: &str = "/.well-known/openid-configuration";
 /// How long an exchange with the provider may take.
 const EXCHANGE_MAX: Duration = Duration::from_secs(10);
-/// The longest answer of the provider, in bytes.
+/// The longest reply of the provider, in bytes.
 const ANSWER_BYTES_MAX: usize = 256 * 1024;
-/// How long what it publishes is good.
+/// How long its metadata is cached.
 const FRESH: Duration = Duration::from_secs(3600);
-/// How long it is not asked again after it could not be asked.
+/// The pause before the next attempt after a failed fetch.
 const FAILED_PAUSE: Duration = Duration::from_secs(5);
 
-/// What an operator says of the provider.
+/// The operator's settings for the provider.
 #[derive(Clone, PartialEq, Eq)]
 pub struct OidcOptions {
     /// Exactly as the provider writes it.
     pub issuer: String,
     pub client_id: String,
-    /// Absent for a client that has none.
+    /// Absent for a public client, which has no secret.
     pub client_secret: Option<String>,
-    /// What the button on the sign-in page says.
+    /// The label of the button on the sign-in page.
     pub button: String,
 }
 
@@ -49,11 +49,11 @@ pub(in super::super) struct Provider {
     client: Option<Client>,
     id_tokens: IdTokens,
     known: Mutex<Known>,
-    /// Whoever asks the provider what it publishes; one at a time.
+    /// Held by the caller that fetches the metadata; one at a time.
     turn: tokio::sync::Mutex<()>,
 }
 
-/// What was heard of the provider last.
+/// The last metadata and the last failure.
 #[derive(Default)]
 struct Known {
     found: Option<(Instant, Arc<ProviderMetadata>)>,
@@ -61,7 +61,7 @@ struct Known {
 }
 
 impl Known {
-    /// What there is to say without asking.
+    /// The result that is available without a fetch.
     fn cached(&self, now: Instant) -> Option<Result<Arc<ProviderMetadata>, String>> {
         let age = |at: Instant| now.saturating_duration_since(at);
         let fresh = self.found.as_ref().filter(|(at, _)| age(*at) < FRESH);
@@ -69,17 +69,17 @@ impl Known {
             return Some(Ok(Arc::clone(found)));
         }
         let (_, why) = self.failed.as_ref().filter(|(at, _)| age(*at) < FAILED_PAUSE)?;
-        // What it published before is better than nothing while it cannot be asked.
+        // While a fetch fails, old metadata is better than none.
         Some(self.old().ok_or_else(|| why.clone()))
     }
 
-    /// What it published, however long ago.
+    /// The last metadata, whatever its age.
     fn old(&self) -> Option<Arc<ProviderMetadata>> {
         self.found.as_ref().map(|(_, found)| Arc::clone(found))
     }
 }
 
-/// What a provider publishes of itself.
+/// The metadata that a provider publishes.
 #[derive(Debug, Deserialize)]
 pub(super) struct ProviderMetadata {
     issuer: String,
@@ -100,7 +100,7 @@ impl ProviderMetadata {
         all.into_iter().chain(&self.userinfo_endpoint).map(String::as_str)
     }
 
-    /// The address to which the browser is sent.
+    /// The URL that the browser is redirected to.
     pub(super) fn authorization(&self, parameters: &[(&str, &str)]) -> String {
         let sign = if self.authorization_endpoint.contains('?') { '&' } else { '?' };
         format!("{}{sign}{}", self.authorization_endpoint, form_of(parameters))
@@ -114,7 +114,7 @@ struct Answer {
     access_token: Option<String>,
 }
 
-/// What the provider says of somebody beside the ID token.
+/// What the userinfo endpoint adds to the ID token.
 #[derive(Deserialize)]
 struct UserInfo {
     sub: String,
@@ -147,9 +147,9 @@ impl Provider {
         &self.options.client_id
     }
 
-    /// What the provider publishes: cached for an hour; concurrent callers share one fetch. A
-    /// caller that knows an older answer does not wait, and a failure is one for all who come
-    /// within some seconds.
+    /// The provider's metadata: cached for an hour; concurrent callers share one fetch. A caller
+    /// for whom older metadata is available does not wait, and a failure is returned to all callers
+    /// for a few seconds.
     pub(super) async fn found(&self) -> Result<Arc<ProviderMetadata>, String> {
         if let Some(cached) = self.known(|known| known.cached(Instant::now())) {
             return cached;
@@ -159,7 +159,7 @@ impl Provider {
             (Err(_), Some(old)) => return Ok(old),
             (Err(_), None) => self.turn.lock().await,
         };
-        // Another may have asked while this one waited for the turn.
+        // Another caller may have fetched it while this one waited for the lock.
         if let Some(cached) = self.known(|known| known.cached(Instant::now())) {
             return cached;
         }
@@ -183,16 +183,16 @@ impl Provider {
         let found: ProviderMetadata =
             serde_json::from_slice(&bytes).map_err(|error| error.to_string())?;
         if found.issuer != self.options.issuer {
-            return Err(format!("it calls itself {}, not {}", found.issuer, self.options.issuer));
+            return Err(format!("the issuer is {}, not {}", found.issuer, self.options.issuer));
         }
-        // Where the issuer is reached by HTTPS, nothing of it goes another way.
+        // If the issuer uses HTTPS, all its endpoints must.
         let safe = |address: &str| {
             address.starts_with("https://")
                 || (self.options.issuer.starts_with("http://") && address.starts_with("http://"))
         };
         let unsafe_one = found.addresses().find(|address| !safe(address)).map(str::to_owned);
         match unsafe_one {
-            Some(address) => Err(format!("{address} is not reached by HTTPS")),
+            Some(address) => Err(format!("{address} does not use HTTPS")),
             None => Ok(found),
         }
     }
@@ -201,7 +201,8 @@ impl Provider {
         self.client.as_ref().ok_or_else(|| "there are no certificates to trust".to_owned())
     }
 
-    /// Whether an answer that names its issuer names ours, and one that must does.
+    /// Whether the issuer in a reply is ours. It may be missing unless the provider always sends
+    /// it.
     pub(super) async fn is_said_by(&self, issuer: Option<&str>) -> bool {
         match issuer {
             Some(issuer) => issuer == self.options.issuer,
@@ -212,7 +213,7 @@ impl Provider {
         }
     }
 
-    /// Who somebody is, for the code that the browser brought.
+    /// Exchanges the code from the browser for the claims of the user.
     pub(super) async fn claims(
         &self,
         code: &str,
@@ -222,25 +223,25 @@ impl Provider {
         now: Timestamp,
     ) -> Result<IdClaims, NotSignedIn> {
         let away = |reason: String| {
-            tracing::warn!(reason, "the OpenID provider gave nothing for a code");
+            tracing::warn!(reason, "cannot exchange a code with the OpenID provider");
             NotSignedIn::Away
         };
         let found = self.found().await.map_err(away)?;
         let request = self.exchange(&found, code, redirect, verifier).map_err(away)?;
         let bytes = match sent(request).await {
             Ok(bytes) => bytes,
-            // A code that is not good (any more) is refused with a status of its own.
+            // The provider refuses an invalid or expired code with a 4xx status.
             Err(reason) if reason.starts_with("the answer is 4") => {
                 tracing::info!(reason, "the OpenID provider refused a code");
                 return Err(NotSignedIn::Refused);
             }
             Err(reason) => return Err(away(reason)),
         };
-        let answer: Answer =
-            serde_json::from_slice(&bytes).map_err(|_| away("it holds no ID token".to_owned()))?;
+        let answer: Answer = serde_json::from_slice(&bytes)
+            .map_err(|_| away("the reply has no ID token".to_owned()))?;
         let checked = self.id_tokens.check(&answer.id_token, &found.jwks_uri, nonce, now).await;
         let mut claims = checked.map_err(|why| {
-            tracing::warn!(why = why.word(), "an ID token proves nothing");
+            tracing::warn!(why = why.word(), "an ID token is not valid");
             NotSignedIn::NotProven
         })?;
         if claims.verified_email.is_none() {
@@ -249,7 +250,7 @@ impl Provider {
         Ok(claims)
     }
 
-    /// The address that many providers tell only who asks for it, with the token that came along.
+    /// The address from the userinfo endpoint: many providers do not put it into the ID token.
     async fn verified_email(
         &self,
         found: &ProviderMetadata,
@@ -259,7 +260,7 @@ impl Provider {
         let (address, token) = (found.userinfo_endpoint.as_ref()?, answer.access_token.as_ref()?);
         let request = self.client().ok()?.get(address).bearer_auth(token);
         let info: UserInfo = serde_json::from_slice(&sent(request).await.ok()?).ok()?;
-        // What is said of somebody else is not heard.
+        // Ignored if it is about another subject.
         info.email.filter(|_| info.sub == subject && info.email_verified)
     }
 
@@ -279,7 +280,7 @@ impl Provider {
         ];
         let request = self.client()?.post(&found.token_endpoint);
         let methods = found.token_endpoint_auth_methods_supported.as_deref();
-        // Where the provider says nothing, this is what it must take.
+        // The default method if the provider lists none.
         let basic = methods.is_none_or(|them| them.iter().any(|one| one == "client_secret_basic"));
         let request = match self.options.client_secret.as_deref() {
             Some(secret) if basic => {
@@ -308,9 +309,9 @@ fn form_of(pairs: &[(&str, &str)]) -> String {
     form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish()
 }
 
-/// Sends a request and reads its answer within the limits.
+/// Sends a request and reads the reply within the limits.
 async fn sent(request: RequestBuilder) -> Result<Vec<u8>, String> {
-    // The error's own text may hold the whole address.
+    // The error text may contain the whole URL.
     let failed = |error: reqwest::Error| error.without_url().to_string();
     let mut reply = request.header("accept", "application/json").send().await.map_err(failed)?;
     let status = reply.status().as_u16();
@@ -341,7 +342,7 @@ impl KeySource for Source {
         url: String,
     ) -> std::pin::Pin<Box<dyn Future<Output = Result<Vec<u8>, String>> + Send + '_>> {
         Box::pin(async move {
-            let client = self.0.as_ref().ok_or_else(|| "there is no way out".to_owned())?;
+            let client = self.0.as_ref().ok_or_else(|| "there is no HTTP client".to_owned())?;
             sent(client.get(url)).await
         })
     }
@@ -362,22 +363,22 @@ mod tests {
     }
 
     #[test]
-    fn what_was_heard_is_good_for_an_hour_and_a_failure_for_some_seconds() {
+    fn metadata_is_cached_for_an_hour_and_a_failure_for_a_few_seconds() {
         let begun = Instant::now();
         let (later, much_later) = (begun + FAILED_PAUSE, begun + FRESH);
         let failed = Some((begun, "away".to_owned()));
         let mut known = Known { found: None, failed: failed.clone() };
         assert_eq!(known.cached(begun).unwrap().unwrap_err(), "away");
-        assert!(known.cached(later).is_none(), "it is asked again");
+        assert!(known.cached(later).is_none(), "it must be fetched again");
         known = Known { found: Some((begun, found())), failed: None };
         assert!(known.cached(later).unwrap().is_ok());
         assert!(known.cached(much_later).is_none());
         known.failed = Some((much_later, "away".to_owned()));
-        assert!(known.cached(much_later).unwrap().is_ok(), "what is old is better than nothing");
+        assert!(known.cached(much_later).unwrap().is_ok(), "old metadata is better than none");
     }
 
     #[tokio::test]
-    async fn many_who_wait_ask_once_and_its_failure_is_one_for_all() {
+    async fn concurrent_callers_share_one_fetch_and_its_failure() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let issuer = format!("http://{}", listener.local_addr().unwrap());
         let asked = Arc::new(AtomicUsize::new(0));

@@ -4,8 +4,8 @@ use maud::{Markup, html};
 
 /// A block of code with a button that copies it. The id must be unique on the page.
 pub(in super::super) fn code(id: &str, label: &str, text: &str) -> Markup {
-    // A line, such as a secret to be typed, is seen whole on a narrow screen too; several keep
-    // their shape.
+    // A single line, such as a secret to type, wraps on a narrow screen; several lines keep their
+    // shape.
     let is_line = !text.trim_end().contains('\n');
     html! {
         div.code {

@@ -1,4 +1,4 @@
-//! What stands where there is nothing yet: why, and what to do next.
+//! An empty state: why there is nothing, and what to do next.
 
 use maud::{Markup, html};
 

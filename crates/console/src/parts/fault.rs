@@ -1,11 +1,11 @@
-//! What is wrong with a form: all of it at the top, with links to the fields, and beside each field
-//! again.
+//! The faults of a form: all of them at the top, with links to the fields, and again beside each
+//! field.
 
 use maud::{Markup, html};
 use sluice_flow::definition::Fault;
 
-/// The summary. It takes the focus, so that it is read aloud first. `field_of` gives the id of the
-/// field that a pointer speaks of.
+/// The summary. It takes the focus, so that it is read aloud first. `field_of` maps a pointer to
+/// the id of its field.
 pub(in super::super) fn errors(
     faults: &[Fault],
     field_of: impl Fn(&str) -> Option<String>,

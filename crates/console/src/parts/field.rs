@@ -1,12 +1,12 @@
-//! A labelled control, with its hint and what is wrong with it.
+//! A labelled control, with its hint and its error.
 
 use maud::{Markup, html};
 
-/// A line of text to type. Change what differs with the functions below, then draw it.
+/// A text field. Set what differs from the default, then draw it.
 #[derive(Debug, Clone, Default)]
 pub(in super::super) struct Field<'f> {
     pub(in super::super) id: &'f str,
-    /// What it is sent as, where that is not its id.
+    /// The name it is sent under, if that is not its id.
     pub(in super::super) name: Option<&'f str>,
     pub(in super::super) label: &'f str,
     pub(in super::super) value: &'f str,
@@ -16,7 +16,7 @@ pub(in super::super) struct Field<'f> {
     pub(in super::super) kind: &'f str,
     pub(in super::super) required: bool,
     pub(in super::super) autocomplete: Option<&'f str>,
-    /// As many lines; 0 is a single one.
+    /// The number of lines; 0 is a single-line input.
     pub(in super::super) lines: u32,
     pub(in super::super) mono: bool,
 }
@@ -53,7 +53,7 @@ impl Field<'_> {
     }
 }
 
-/// A choice of one in a list: the value, then the words.
+/// A drop-down list: each option is a value and its label.
 pub(in super::super) fn select(
     id: &str,
     label: &str,
@@ -72,7 +72,7 @@ pub(in super::super) fn select(
     }
 }
 
-/// A box to tick.
+/// A checkbox.
 pub(in super::super) fn check(id: &str, value: &str, label: &str, checked: bool) -> Markup {
     html! {
         label.check { input type="checkbox" id=(id) name=(id) value=(value) checked[checked]; span { (label) } }

@@ -1,4 +1,4 @@
-//! Components, each with one look. What they are called here is what they are called in the style.
+//! Components, each with one appearance. Their names match the classes in the style sheet.
 
 pub(super) mod code;
 pub(super) mod empty;

@@ -1,6 +1,6 @@
-//! Numbers as people read them.
+//! Formats numbers.
 
-/// A whole number with a separator at every thousand.
+/// A whole number with thousands separators.
 pub(in super::super) fn number(value: u64) -> String {
     let digits = value.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
@@ -18,7 +18,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn thousands_are_set_apart() {
+    fn thousands_are_separated() {
         for (value, text) in
             [(0, "0"), (999, "999"), (1_000, "1,000"), (10_000, "10,000"), (1_234_567, "1,234,567")]
         {

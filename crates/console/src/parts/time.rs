@@ -1,9 +1,9 @@
-//! Times: in UTC as they are made, in the reader's own zone where there is a script.
+//! Times: rendered in UTC, and shown in the reader's time zone by the script.
 
 use maud::{Markup, html};
 use sluice_flow::time::Timestamp;
 
-/// A day and a time of day.
+/// A date and a time of day.
 pub(in super::super) fn time(at: Timestamp) -> Markup {
     let text = at.to_string();
     // 2026-11-15T02:00:00.000Z
@@ -11,7 +11,7 @@ pub(in super::super) fn time(at: Timestamp) -> Markup {
     html! { time datetime=(text) { (day) " " (clock) " UTC" } }
 }
 
-/// The day alone.
+/// The date only.
 pub(in super::super) fn day(at: Timestamp) -> Markup {
     let text = at.to_string();
     html! { time datetime=(text) data-only="day" { (text.get(..10).unwrap_or_default()) } }

@@ -1,4 +1,4 @@
-//! All responses of a view as a file, and how far it has come.
+//! Exports all responses of a view as a file, and reports its progress.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,18 +19,18 @@ use crate::reply::{self, Answer, Kind, Refused};
 use crate::request::{At, Query};
 use crate::session::{Unattended, Visitor};
 
-/// Downloads whose progress is remembered, in this process.
+/// The most downloads whose progress is tracked, per process.
 const REMEMBERED_MAX: usize = 64;
 /// The longest name that a page gives its download.
 const NAME_CHARS_MAX: usize = 64;
 
-/// The downloads of this process that a page asked for under a name.
+/// The named downloads of this process.
 #[derive(Debug, Default)]
 pub(in super::super) struct Downloads(Mutex<VecDeque<Download>>);
 
 #[derive(Debug)]
 struct Download {
-    /// Who asked for it: nobody else is told of it.
+    /// The user who started it; only they can see its progress.
     who: String,
     name: String,
     progress: Arc<Progress>,
@@ -56,7 +56,7 @@ pub(super) fn button() -> Markup {
     html! { a.button href="#export" data-opens="export" { "Export" } }
 }
 
-/// The dialog. Without a script it stands open at the end of the page, and the button leads there.
+/// The dialog. Without a script it is open at the end of the page, and the button links to it.
 pub(super) fn dialog(flow: FlowId, view: &View) -> Markup {
     let with_headings: Vec<_> = ExportFormat::with_headings().map(|format| format.label).collect();
     let plain = view.with_part(Part::Newest);
@@ -102,12 +102,12 @@ pub(super) async fn download(
     Query(query): Query,
     headers: HeaderMap,
 ) -> Answer {
-    // It is on record, and takes a place that others wait for.
+    // The audit log records it, and the number of concurrent exports is limited.
     if origin::is_sent_by_others(&headers) {
         return Err(Refused::ForeignOrigin);
     }
     let format = query.get("format").and_then(ExportFormat::named).ok_or(Refused::NoSuchPage)?;
-    // The box is shown for all formats; those without headings ignore it.
+    // The checkbox is shown for all formats; those without headings ignore it.
     let headings = query.get("headings").and_then(Headings::named);
     let headings = headings.filter(|_| format.has_headings).unwrap_or_default();
     let filter = View::of(&query).filter();
@@ -134,7 +134,8 @@ pub(super) async fn progress(
     let progress = console.downloads.find(&visitor.actor.name, &name).ok_or(Refused::NoSuchPage)?;
     let reply_body = json!({
         "rows": progress.rows(), "total": progress.total, "ended": progress.has_ended(),
-        // Only the pipe holds it besides us while it runs.
+        // While it runs, the body stream holds a third reference, besides the list and this
+        // function.
         "running": Arc::strong_count(&progress) > 2,
     });
     Ok(reply::json(Kind::Shown, &reply_body))

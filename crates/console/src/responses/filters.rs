@@ -1,5 +1,5 @@
-//! The controls above the table: a search, a form that adds filters, and a chip for each with a way
-//! out.
+//! The controls above the table: a search, a form that adds filters, and a chip for each filter
+//! with a link that removes it.
 
 use std::collections::BTreeSet;
 
@@ -11,9 +11,9 @@ use sluice_flow::submission::{Admission, Texts, each_entry};
 
 use super::view::{Part, View, When};
 
-/// Words of an option that a chip shows.
+/// The characters of an option that a chip shows.
 const CHIP_CHARS: usize = 40;
-/// Values of tags that are offered.
+/// The most tag values to choose from.
 const OFFERED_MAX: usize = 200;
 
 pub(super) fn bar(
@@ -51,7 +51,7 @@ fn hidden(pairs: &[(String, String)]) -> Markup {
     html! { @for (name, value) in pairs { input type="hidden" name=(name) value=(value); } }
 }
 
-/// Everything that can be filtered by, in one form that works without a script.
+/// All filters, in one form that works without a script.
 fn adding(flow: FlowId, asked: &QuestionHistory, view: &View, tags: &Tags) -> Markup {
     let kept = View {
         version: None,
@@ -103,7 +103,7 @@ fn questions(asked: &QuestionHistory) -> Markup {
     }
 }
 
-/// What can be chosen, for all questions; a script shows those of the question that is asked for.
+/// The choices of all questions; the script shows those of the selected question.
 fn choices(asked: &QuestionHistory) -> Markup {
     html! {
         datalist id="choices" {
@@ -118,7 +118,7 @@ fn choices(asked: &QuestionHistory) -> Markup {
     }
 }
 
-/// The tags of the responses that are shown, to choose from: whoever looks for others types them.
+/// Suggestions: the tags of the responses that are shown. Others can be typed.
 #[derive(Debug, Default)]
 struct Tags {
     names: BTreeSet<String>,
@@ -129,7 +129,7 @@ impl Tags {
     fn of(rows: &[ResponseRow]) -> Self {
         let mut tags = Self::default();
         for row in rows.iter().filter_map(|row| row.tags.as_deref()) {
-            // What cannot be read offers nothing.
+            // Unreadable tags are skipped.
             let _unreadable = each_entry(row, |name, texts| {
                 tags.names.insert(name.into_owned());
                 match texts {
@@ -180,7 +180,7 @@ pub(super) fn words_of(admission: Admission) -> &'static str {
     }
 }
 
-/// Each filter, with a way out.
+/// The active filters, each with a link that removes it.
 fn chips(flow: FlowId, asked: &QuestionHistory, view: &View) -> Markup {
     let plain = view.with_part(Part::Newest);
     let out = |without: View, words: Markup| {
@@ -224,7 +224,7 @@ fn answer(asked: &QuestionHistory, id: &str, value: &str) -> String {
     cut(&words.unwrap_or(value.into()))
 }
 
-/// The beginning of a text, where it is long.
+/// The start of a long text.
 pub(super) fn cut(text: &str) -> String {
     match text.char_indices().nth(CHIP_CHARS) {
         Some((at, _)) => format!("{}…", text[..at].trim_end()),

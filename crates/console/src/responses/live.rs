@@ -1,8 +1,8 @@
-//! Arrivals, told to a page as they come: a stream of events, each one row of the table.
+//! Live updates: a stream of events, each with one row of the table.
 //!
-//! Before anything is sent, it checks whether the visitor is still signed in and may still see
-//! the flow; otherwise it sends nothing more. A stream ends by itself after some minutes, and
-//! the browser asks again. All streams end when the server stops.
+//! Before it sends anything, it checks that the visitor is still signed in and may still see the
+//! flow; otherwise it ends. A stream ends after some minutes, and the browser reconnects. All
+//! streams end when the server stops.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -28,14 +28,14 @@ use crate::reply::{self, Answer, Refused};
 use crate::request::{At, Query};
 use crate::session::{self, Unattended};
 
-/// Where nothing arrives, a sign that the stream is still there.
+/// How often to send a comment while nothing arrives, to show that the stream is alive.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 const LIFE: Duration = Duration::from_secs(10 * 60);
-/// How long a browser waits before it asks again.
+/// How long a browser waits before it reconnects.
 const RETRY: Duration = Duration::from_secs(3);
 
-/// Where a page finds the arrivals after those that it shows. One that shows none begins at the
-/// time of its making.
+/// The address of the stream of responses after those on the page. A page without responses starts
+/// at the time it was rendered.
 pub(super) fn address(
     flow: FlowId,
     view: &View,
@@ -58,7 +58,7 @@ pub(super) async fn stream(
 ) -> Answer {
     let engine = &console.engine;
     let view = View::of(&query);
-    // A browser that asks again by itself says which it was told last.
+    // A browser that reconnects sends the id of the last event it received.
     let last = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
     let since = last.or_else(|| query.get("since")?.parse().ok());
     let opened = engine.flow(&visitor.actor, Scope::Read, flow).await?;
@@ -67,7 +67,7 @@ pub(super) async fn stream(
         Err(AdminError::Conflict { code: TOO_MANY_OF_ONE, detail }) => {
             return Err(Refused::TooManyWatches(detail));
         }
-        // A browser that is told this does not ask again.
+        // After this reply a browser does not reconnect.
         Err(AdminError::Conflict { .. }) => return Ok(reply::no_events()),
         Err(error) => return Err(error.into()),
     };
@@ -81,7 +81,7 @@ pub(super) async fn stream(
 
 struct Live {
     console: Arc<Console>,
-    /// Of the visitor's session.
+    /// The session secret of the visitor.
     secret: String,
     watch: Watch,
     asked: QuestionHistory,
@@ -108,7 +108,7 @@ impl Live {
             Event::default().event("response").id(id).data(data.to_string())
         });
         let mut events: Vec<Event> = events.collect();
-        // A page that somebody is reading is not loaded again; it only shows that there is more.
+        // A page that is being read is not reloaded; it only shows that there are more.
         if self.watch.is_behind() {
             events.push(named("many"));
         }
@@ -121,7 +121,7 @@ fn heartbeat() -> Event {
     Event::default().comment("")
 }
 
-/// An event whose name is all that it has to say.
+/// An event without data.
 fn named(name: &str) -> Event {
     Event::default().event(name).data("1")
 }
@@ -130,7 +130,7 @@ fn events(
     mut live: Live,
     stopping: tokio::sync::watch::Receiver<bool>,
 ) -> impl Stream<Item = Result<Event, Infallible>> {
-    // After a long absence it is better to load the page again.
+    // After a long absence the page should be reloaded.
     let first = if live.watch.is_behind() { named("behind") } else { heartbeat() };
     let hello = stream::iter([vec![Event::default().retry(RETRY), first]]);
     let rest = stream::unfold((live, stopping), async |(mut live, mut stopping)| {

@@ -1,9 +1,8 @@
-//! What came in: a table with filters, one response whole, arrivals as they come, and all of it as
-//! a file.
+//! Responses: a table with filters, one response in full, live updates, and exports.
 //!
-//! [`view`] is what the address asks for, so that a view can be sent to somebody; [`filters`] are
-//! the controls for it. A page looks at a bounded number of responses: where few pass the filters
-//! it may be short and say how far it came. A script then goes on by itself; without one there is a
+//! [`view`] is the selection in the address, so that it can be shared; [`filters`] are its
+//! controls. A page scans a limited number of responses: if few pass the filters, it may be short,
+//! and says how far it searched. A script then continues automatically; without one there is a
 //! link.
 
 mod export;
@@ -37,7 +36,7 @@ use super::session::Visitor;
 use super::sidebar::Sidebar;
 use super::steps;
 
-/// Responses on one page.
+/// Responses per page.
 const PAGE_ROWS: usize = 50;
 
 pub(super) fn routes() -> Router<Arc<Console>> {
@@ -54,9 +53,9 @@ pub(super) fn routes() -> Router<Arc<Console>> {
 /// A part of the responses, newest first.
 struct Found {
     page: ResponsePage,
-    /// Whether there is anything newer.
+    /// Whether there are newer ones.
     has_newer: bool,
-    /// How far a look towards newer ones came, where it did not come to the newest.
+    /// How far a scan towards newer responses came, if it did not reach the newest.
     looked_on_to: Option<ResponseId>,
 }
 
@@ -78,9 +77,9 @@ impl Found {
         })
     }
 
-    /// Read from old to new, shown the other way round; older than these is the page that was left.
-    /// Where none was found, that begins below the last that was looked at, so that it has the one
-    /// that the look began after.
+    /// Turns a page that was scanned from old to new into newest first. "Older" leads back to the
+    /// page that the visitor came from. If nothing was found, it starts below the last response
+    /// scanned, so that it includes the response that the scan started after.
     fn towards_newer(mut page: ResponsePage) -> Self {
         let looked_on_to = page.next;
         page.rows.reverse();
@@ -98,13 +97,13 @@ async fn page(
     let (sidebar, state) = Sidebar::flow(&console, &visitor, flow).await?;
     let asked = state.asked().await?;
     let view = View::of(&query);
-    // The form of the filters names what it adds; the address that comes of it is plain.
+    // The filter form sends what it adds; redirect to the plain address.
     if let Some(view) = view.with_added(&query, &asked) {
         return Ok(reply::see_other(&view.address(flow)));
     }
     let now = sidebar.now;
     let found = Found::read(&state, &asked, &view).await?;
-    // Nothing is newer after all: then these are the newest.
+    // Nothing is newer: show the newest.
     let is_newest = matches!(view.part, Part::NewerThan(_)) && found.page.next.is_none();
     if is_newest {
         return Ok(reply::see_other(&view.with_part(Part::Newest).address(flow)));
@@ -159,7 +158,7 @@ fn shown(
     }
 }
 
-/// The ways to newer and older ones. Where the page is short, how far it came.
+/// Links to newer and older responses. If the page is short, how far it searched.
 fn pager(flow: FlowId, view: &View, found: &Found) -> Markup {
     let rows = &found.page.rows;
     let is_short = rows.len() < PAGE_ROWS && found.page.next.is_some();
@@ -201,7 +200,7 @@ fn rows_address(flow: FlowId, view: &View, next: ResponseId) -> String {
         .address_of(&format!("/console/flows/{flow}/responses/rows"))
 }
 
-/// The next rows for a page that was short.
+/// The next rows for a short page.
 async fn more(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
@@ -249,13 +248,19 @@ mod tests {
     }
 
     #[test]
-    fn a_look_towards_newer_that_found_none_says_so_and_loses_none_on_the_way_back() {
+    fn an_empty_page_of_newer_responses_says_so_and_skips_none_on_the_way_back() {
         let found = Found::towards_newer(ResponsePage { rows: Vec::new(), next: Some(id(9)) });
         let flow = FlowId::from_uuid(v7(Timestamp::from_millis(0), 0, 0));
         let view = View { part: Part::NewerThan(id(5)), ..View::default() };
         let shown = pager(flow, &view, &found).into_string();
         assert!(shown.contains("None found yet.") && shown.contains("Searched up to"), "{shown}");
-        assert!(shown.contains(&format!("before={}", id(9))), "newer goes on from there: {shown}");
-        assert!(shown.contains(&format!("after={}", id(9))), "older has the fifth again: {shown}");
+        assert!(
+            shown.contains(&format!("before={}", id(9))),
+            "newer continues from there: {shown}"
+        );
+        assert!(
+            shown.contains(&format!("after={}", id(9))),
+            "older includes the fifth again: {shown}"
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! One response whole: as a page, and as a panel beside the table where there is a script.
+//! One response in full: as a page, or as a panel beside the table with a script.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use crate::request::{At, Form, Query};
 use crate::session::Visitor;
 use crate::sidebar::Sidebar;
 
-/// A response with what stands around it.
+/// A response with the data around it.
 struct Whole<'a> {
     row: &'a ResponseRow,
     asked: &'a QuestionHistory,
@@ -65,7 +65,7 @@ pub(super) async fn page(
     Ok(frame.width(Width::Narrow).script("responses.js").page(Kind::Shown, content))
 }
 
-/// A response of this flow; one of another is as if it were not there.
+/// A response of this flow; one of another flow is not found.
 async fn of_flow(
     console: &Console,
     visitor: &Visitor,
@@ -77,7 +77,7 @@ async fn of_flow(
     if found.flow_id == flow { Ok(found) } else { Err(AdminError::NotFound(Missing::Response)) }
 }
 
-/// The next that passes the filters, as far as one look goes.
+/// The next response that passes the filters, if one scan finds it.
 async fn neighbour(
     flow: &FlowHandle,
     asked: &QuestionHistory,
@@ -98,7 +98,7 @@ pub(super) async fn delete(
     Form(form): Form,
 ) -> Answer {
     let found = of_flow(&console, &visitor, Scope::Erase, flow, id).await?;
-    // The page with the button is one to read.
+    // Deleting also requires read access, like the page with the button.
     visitor.actor.need_in(Scope::Read, found.app_id, Missing::Response)?;
     found.delete().await?;
     let back = View::of(&form).with_part(Part::Newest).address(flow);
@@ -150,7 +150,7 @@ impl Whole<'_> {
         }
     }
 
-    /// Every question of the version that it answers, in order.
+    /// Every question of the answered version, in order.
     fn answers(&self) -> Markup {
         let mut given = entries(&self.row.answers);
         let version = self.asked.version(self.row.flow_version_id);

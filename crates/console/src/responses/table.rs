@@ -1,4 +1,4 @@
-//! The table: one row a response, dense, with the answers to the first questions.
+//! The table: one row per response, with the answers to the first questions.
 
 use maud::{Markup, html};
 use sluice_engine::QuestionHistory;
@@ -11,13 +11,13 @@ use super::filters::{cut, words_of};
 use super::view::{Part, View};
 use crate::parts::time;
 
-/// Questions that have a column; the others are on the page of a response.
+/// The number of questions with a column; the others are on the page of a response.
 const QUESTIONS_MAX: usize = 6;
-/// Tags that a row shows, and the letters of a text.
+/// The most tags in a row, and the most characters of a text.
 const TAGS_MAX: usize = 3;
 const TEXT_CHARS: usize = 90;
 
-/// What the table has columns for.
+/// The columns of the table.
 pub(super) struct Columns<'a> {
     asked: &'a QuestionHistory,
     questions: Vec<&'a Question>,
@@ -31,7 +31,7 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// The whole table; one without rows may be hidden until the first arrives.
+/// The whole table; without rows it may be hidden until the first arrives.
 pub(super) fn whole(
     flow: FlowId,
     columns: &Columns<'_>,
@@ -65,7 +65,7 @@ pub(super) fn row(flow: FlowId, columns: &Columns<'_>, view: &View, row: &Respon
     let answers = entries(&row.answers);
     let answer = |question: &Question| {
         let texts = &answers.iter().find(|(id, _)| *id == question.id)?.1;
-        // Read by the version that it answers, which may have had other options.
+        // Use the version that was answered, which may have had other options.
         let asked = version.and_then(|version| version.definition.question(&question.id));
         Some(in_words(asked.unwrap_or(question), texts))
     };
@@ -105,7 +105,7 @@ fn tags(row: &ResponseRow) -> Markup {
     }
 }
 
-/// What stands in a stored map of texts; nothing where it cannot be read.
+/// The entries of a stored map of texts; empty if it is not readable.
 pub(super) fn entries(json: &str) -> Vec<(String, Vec<String>)> {
     let mut all = Vec::new();
     let read = each_entry(json, |name, texts| {
@@ -121,7 +121,7 @@ pub(super) fn entries(json: &str) -> Vec<(String, Vec<String>)> {
     all
 }
 
-/// An answer as people read it.
+/// An answer as displayed, with labels instead of ids.
 pub(super) fn in_words(question: &Question, texts: &[String]) -> String {
     let words: Vec<_> =
         texts.iter().map(|text| question.question_type.in_words(text).into_owned()).collect();

@@ -1,4 +1,4 @@
-//! Which responses are looked at: the filters and the part of the list. All of it stands in the
+//! Selects the responses to show: the filters and the part of the list. All of it is in the
 //! address.
 
 use std::fmt;
@@ -11,7 +11,7 @@ use sluice_flow::time::{Day, Timestamp};
 
 use crate::request::Fields;
 
-/// What stands in an address as it is.
+/// Characters that are not escaped in an address.
 const PLAIN: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b':').remove(b'/');
 const DAY_SECONDS: i64 = 24 * 60 * 60;
@@ -25,7 +25,7 @@ pub(super) enum Part {
     NewerThan(ResponseId),
 }
 
-/// An end of a span of time: a day in UTC, or an instant.
+/// An end of a period: a day in UTC, or an instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum When {
     Day(Day),
@@ -47,7 +47,7 @@ impl When {
         }
     }
 
-    /// The end of a day is within it.
+    /// A day is included until its end.
     fn ends(self) -> Timestamp {
         match self {
             Self::Day(_) => self.begins().plus_seconds(DAY_SECONDS),
@@ -78,7 +78,7 @@ pub(super) struct View {
 }
 
 impl View {
-    /// What an address asks for. What it says wrongly is as if it were not there.
+    /// Reads the parameters of an address. Invalid parameters are ignored.
     pub(super) fn of(fields: &Fields) -> Self {
         let id = |name: &str| fields.get(name).and_then(|text| text.parse::<ResponseId>().ok());
         let part = match (id("after"), id("before")) {
@@ -107,7 +107,7 @@ impl View {
         }
     }
 
-    /// The view with what the form of the filters adds; none where the form was not sent.
+    /// The view with the filters that the form adds; none if the form was not sent.
     pub(super) fn with_added(&self, fields: &Fields, asked: &QuestionHistory) -> Option<Self> {
         if !fields.has("apply") {
             return None;
@@ -142,7 +142,7 @@ impl View {
         Self { part, ..self.clone() }
     }
 
-    /// The filters as parameters of an address.
+    /// The filters as query parameters.
     pub(super) fn pairs(&self) -> Vec<(String, String)> {
         let one = |name: &str, value: Option<String>| value.map(|value| (name.to_owned(), value));
         let named = |kind: &'static str, all: &[(String, String)]| {
@@ -164,7 +164,7 @@ impl View {
         self.address_of(&format!("/console/flows/{flow}/responses"))
     }
 
-    /// The same view of another page.
+    /// The same view at another path.
     pub(super) fn address_of(&self, path: &str) -> String {
         let part = match self.part {
             Part::Newest => None,
@@ -182,7 +182,7 @@ impl View {
     }
 }
 
-/// What was typed for a question: the id of the option that is called so, else as it was typed.
+/// The value typed for a question: the id of the option with this label, or else the text itself.
 fn chosen(asked: &QuestionHistory, question: &str, typed: &str) -> String {
     let versions = asked.versions.iter().rev();
     let choices = versions.filter_map(|version| version.definition.question(question));
@@ -196,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_view_and_its_address_are_the_same() {
+    fn a_view_survives_a_round_trip_through_its_address() {
         for query in [
             "",
             "admission=admitted",
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_day_is_within() {
+    fn the_last_day_is_included() {
         let view = View::of(&Fields::of("from=1970-01-02&to=1970-01-02"));
         let filter = view.filter();
         assert_eq!(filter.from, Some(Timestamp::from_millis(86_400_000)));

@@ -12,8 +12,8 @@ use super::written;
 use crate::chart::{FEW, share};
 use crate::parts::number;
 
-/// A question: the number that matters, how the answers fall, and over time; or the same side by
-/// side in parts.
+/// A question: its headline figure, the distribution, and the development over time; or the groups
+/// of a comparison side by side.
 pub(super) fn card(flow: FlowId, report: &Report, at: usize, asked: &Question<'_>) -> Markup {
     let question = asked.summary;
     let id = format!("question-{}", at + 1);
@@ -75,7 +75,7 @@ fn compared(flow: FlowId, report: &Report, id: &str, asked: &Question<'_>) -> Ma
     }
 }
 
-/// What a chart can be taken away as. The picture is made by the script, from the drawing.
+/// The download formats of a chart. The script renders the PNG from the SVG.
 pub(super) fn tools(flow: FlowId, report: &Report, chart: &str, name: &str) -> Markup {
     let address = report.view.chart_address(flow, chart);
     html! {
@@ -91,7 +91,7 @@ fn answered(question: &QuestionSummary) -> String {
     format!("answered by {} of {} ({})", number(*answered), number(*of), share(*answered, *of))
 }
 
-/// The earlier texts of the question, where it was edited.
+/// The earlier texts of the question, if it was edited.
 fn wordings(question: &QuestionSummary) -> Markup {
     html! {
         @if !question.worded_before.is_empty() {
@@ -115,7 +115,7 @@ fn time_title(question: &QuestionSummary) -> &'static str {
     }
 }
 
-/// What kind of question it is, as authors call it.
+/// The question type, with the label that authors see.
 fn kind_of(question: &QuestionSummary) -> String {
     let name = question.question_type;
     let offered = QuestionType::OFFERED.iter().find(|(own, ..)| *own == name);

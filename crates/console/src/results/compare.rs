@@ -1,4 +1,4 @@
-//! The same question in several parts of the answers: by version, by the values of a tag, or by
+//! Compares groups of answers to the same question: by version, by the values of a tag, or by
 //! period.
 
 use sluice_engine::SummaryFilter;
@@ -10,19 +10,19 @@ use super::report::Report;
 use super::view::{Compare, Period, View, written};
 use crate::chart::{Multiples, Panel};
 
-/// More would not be seen beside one another.
+/// More groups do not fit side by side.
 const PARTS_MAX: usize = 6;
-/// What is compared with what was before, where the period has no beginning, in days.
+/// The length in days of the compared period, if the view's period has no start.
 const DAYS_USUAL: i32 = 30;
 
-/// One part.
+/// One group of a comparison.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Part {
     pub(super) name: String,
     pub(super) filter: SummaryFilter,
 }
 
-/// The parts that a view compares; none where it compares nothing.
+/// The groups that a view compares; empty without a comparison.
 pub(super) fn parts(
     view: &View,
     filter: &SummaryFilter,
@@ -32,14 +32,14 @@ pub(super) fn parts(
     match &view.compare {
         None => Vec::new(),
         Some(Compare::Version) => by_version(filter, summary),
-        // Counts are kept by one tag at a time: with two, one of them would not be minded.
+        // Counts are stored per tag: with two tags, one of them would be ignored.
         Some(Compare::Tag(_)) if view.tag.is_some() => Vec::new(),
         Some(Compare::Tag(name)) => by_tag(filter, summary, name),
         Some(Compare::Period) => by_period(view.period, filter, today),
     }
 }
 
-/// All days of a view that compares a period with the one before; none where it does not.
+/// All days of a view that compares a period with the previous one; otherwise none.
 pub(super) fn both_periods(
     view: &View,
     filter: &SummaryFilter,
@@ -51,7 +51,7 @@ pub(super) fn both_periods(
     Some(SummaryFilter { from: before.filter.from, ..own.filter.clone() })
 }
 
-/// The newest that have responses, in the order in which they were published.
+/// The newest versions with responses, in the order of publishing.
 fn by_version(filter: &SummaryFilter, summary: &Summary) -> Vec<Part> {
     let mut versions: Vec<_> =
         summary.versions.iter().filter(|version| version.responses > 0).collect();
@@ -74,7 +74,7 @@ fn by_tag(filter: &SummaryFilter, summary: &Summary, name: &str) -> Vec<Part> {
     tag.values.iter().take(PARTS_MAX).map(part).collect()
 }
 
-/// The period, and as many days before it.
+/// The period, and the same number of days before it.
 fn by_period(period: Period, filter: &SummaryFilter, today: Day) -> Vec<Part> {
     let (from, to) = match period.days(today) {
         (Some(from), to) => (from, to.unwrap_or(today).max(from)),
@@ -88,7 +88,7 @@ fn by_period(period: Period, filter: &SummaryFilter, today: Day) -> Vec<Part> {
     vec![part(from.plus(-days), from.plus(-1)), part(from, to)]
 }
 
-/// A question in each part; none where it cannot be drawn.
+/// The charts of a question for each group; none if it cannot be drawn.
 pub(super) fn multiples<'r>(
     report: &'r Report,
     question: &'r QuestionSummary,
@@ -115,7 +115,8 @@ pub(super) fn multiples<'r>(
     (!panels.is_empty()).then_some(Multiples { title: &question.prompt, by, panels })
 }
 
-/// A scale with another end is another question.
+/// Whether two summaries are of the same question. A scale with another maximum is a different
+/// question.
 fn is_same(one: &QuestionSummary, other: &QuestionSummary) -> bool {
     use sluice_engine::summary::Distribution::Scale;
     let scale = |question: &QuestionSummary| match &question.distribution {

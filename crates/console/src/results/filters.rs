@@ -1,4 +1,4 @@
-//! The filters above the results: links and one form, which work without a script.
+//! The filters above the results: links and a form, which work without a script.
 
 use maud::{Markup, html};
 use sluice_flow::id::FlowId;
@@ -8,7 +8,7 @@ use super::report::Report;
 use super::view::{Compare, PERIODS, Period, View, as_value};
 use crate::parts::number;
 
-/// Why there is no comparison by a tag beside a filter by one.
+/// Why a filter by tag excludes a comparison by tag.
 const ONE_TAG: &str =
     "You can use only one tag at a time. Remove the tag filter to compare by tags.";
 
@@ -40,7 +40,7 @@ fn periods(flow: FlowId, report: &Report) -> Markup {
     }
 }
 
-/// Days of one's own.
+/// A custom period.
 fn between(flow: FlowId, report: &Report) -> Markup {
     let (from, to) = match report.view.period {
         Period::Between(from, to) => (from, to),
@@ -62,7 +62,7 @@ fn hidden(pairs: &[(String, String)]) -> Markup {
     html! { @for (name, value) in pairs { input type="hidden" name=(name) value=(value); } }
 }
 
-/// Version, tag and comparison. The script sends it as soon as something is chosen.
+/// Version, tag and comparison. The script submits the form on every change.
 fn form(flow: FlowId, report: &Report) -> Markup {
     let summary = &report.summary;
     html! {
@@ -137,7 +137,7 @@ fn comparisons(report: &Report) -> Markup {
     }
 }
 
-/// What is filtered by, each with a way out.
+/// The active filters, each with a link that removes it.
 fn chosen(flow: FlowId, report: &Report) -> Markup {
     let view = &report.view;
     let number_of =

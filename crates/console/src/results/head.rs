@@ -1,4 +1,4 @@
-//! The top of the results: how many responses there are, how that changes, and over time.
+//! The top of the results: the number of responses, its change, and its development over time.
 
 use maud::{Markup, html};
 use sluice_engine::summary::DayCount;
@@ -11,10 +11,10 @@ use super::view::{Period, written};
 use crate::chart::{self, Chart, Series, decimal, share};
 use crate::parts::number;
 
-/// The name of the chart as a file.
+/// The file name of the chart.
 pub(super) const CHART: &str = "responses";
 
-/// The numbers of the whole.
+/// The figures for all responses.
 pub(super) fn line(report: &Report) -> Markup {
     let summary = &report.summary;
     let with_some = || summary.days.iter().filter(|day| day.responses > 0);
@@ -49,7 +49,7 @@ fn weeks(report: &Report) -> (u64, u64) {
     )
 }
 
-/// In words and with a sign; by colour it would be a judgement.
+/// As text with a sign; a colour would be a judgement.
 fn change(now: u64, before: u64) -> Markup {
     let text = match (now, before) {
         (0, 0) => "none in the previous 7 days either".to_owned(),
@@ -85,10 +85,10 @@ pub(super) fn over_time(flow: FlowId, report: &Report) -> Markup {
 pub(super) fn chart(report: &Report) -> Option<Chart> {
     let days = &report.summary.days;
     let (first, last) = (days.first()?.day, days.last()?.day);
-    // A period that was chosen is shown whole, whether or not something came at its ends.
+    // A selected period is shown in full, even if its ends have no responses.
     let (from, to) = report.view.period.days(report.today());
     let (from, to) = (from.unwrap_or(first).min(first), to.unwrap_or(last).max(last));
-    // A flow of yesterday has a week to be seen in.
+    // A new flow shows at least one week.
     let from = if report.view.period == Period::All { from.min(to.plus(-6)) } else { from };
     let day = |it: &DayCount| chart::Day {
         day: it.day.number().into(),
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_change_is_told_in_words() {
+    fn a_change_is_described_in_words() {
         for (now, before, text) in [
             (0, 0, "none in the previous 7 days either"),
             (5, 0, "none in the previous 7 days"),

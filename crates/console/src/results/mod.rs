@@ -1,10 +1,9 @@
-//! What the answers to a flow say: one card a question, over time, by version, by tag and by
-//! period.
+//! The results of a flow: one card per question, over time, by version, by tag and by period.
 //!
 //! Everything comes from the counts that the store keeps ([`sluice_engine::summary`]), so a page
-//! costs the same whatever a flow has; only words are read, from a fixed number of the newest
-//! responses. [`view`] is what the address asks for, [`report`] what was found, [`picture`] how a
-//! question looks, and the rest is markup.
+//! costs the same however many responses a flow has; only text answers are read, from a fixed
+//! number of the newest responses. [`view`] is the selection in the address, [`report`] the data,
+//! [`picture`] the charts of a question, and the rest is markup.
 
 mod card;
 mod compare;

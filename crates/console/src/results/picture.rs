@@ -1,5 +1,4 @@
-//! A question's answers as pictures: the number that matters, how the answers fall, and how that
-//! went over time.
+//! The charts of a question: its headline figure, the distribution, and the development over time.
 
 use maud::{Markup, html};
 use sluice_engine::summary::{Bin, DayValues, Distribution, OptionCount, QuestionSummary};
@@ -13,7 +12,7 @@ use crate::parts::number;
 
 const ANSWERS: (&str, &str) = ("answer", "answers");
 
-/// The number that matters, and what it is.
+/// The headline figure, and what it means.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Headline {
     pub(super) figure: String,
@@ -92,16 +91,16 @@ fn range(median: Option<f64>, min: Option<f64>, max: Option<f64>) -> Option<Stri
     Some(format!("Median {} · from {} to {}", decimal(median, 2), decimal(min, 2), decimal(max, 2)))
 }
 
-/// The option that was taken most often.
+/// The most frequent option.
 struct Top<'q> {
-    /// Its place among the options; what is in people's own words comes after the last. Labels may
-    /// be the same.
+    /// Its index among the options; "Other" comes after the last. Labels may be equal, so they do
+    /// not identify an option.
     at: usize,
     label: &'q str,
     count: u64,
 }
 
-/// The first of equals.
+/// The first one if several are equal.
 fn top(options: &[OptionCount], other: u64) -> Option<Top<'_>> {
     let all = options.iter().map(|option| (option.label.as_str(), option.count));
     let all = all.chain([("Other", other)]).enumerate();
@@ -110,7 +109,7 @@ fn top(options: &[OptionCount], other: u64) -> Option<Top<'_>> {
     chosen.reduce(|best, option| if option.count > best.count { option } else { best })
 }
 
-/// How the answers fall; none where only texts were asked for.
+/// The distribution of the answers; none for text questions.
 pub(super) fn distribution(question: &QuestionSummary) -> Option<Chart> {
     let title = question.prompt.as_str();
     Some(match &question.distribution {
@@ -153,7 +152,7 @@ pub(super) fn distribution(question: &QuestionSummary) -> Option<Chart> {
     })
 }
 
-/// Beside the gauge of a net promoter score: how often each point was given.
+/// Next to the gauge of a net promoter score: how often each score was given.
 pub(super) fn points(question: &QuestionSummary) -> Option<Chart> {
     let Distribution::Nps { points, .. } = &question.distribution else { return None };
     let tone = |point: usize| match point {
@@ -179,7 +178,7 @@ fn bars(question: &QuestionSummary, options: &[OptionCount], other: u64) -> Char
         note: (!option.still_offered).then_some("no longer offered"),
         count: option.count,
     };
-    // What was taken away and never chosen is not worth a line.
+    // An option that was removed and never chosen is left out.
     let mut bars: Vec<Bar> =
         options.iter().filter(|option| option.still_offered || option.count > 0).map(bar).collect();
     if other > 0 {
@@ -194,7 +193,7 @@ fn bin(bin: &Bin) -> Column {
     Column { label: from, name, count: bin.count, tone: Tone::Accent }
 }
 
-/// `2026-11` as Nov 2026; anything else as it is.
+/// `2026-11` as Nov 2026; any other text unchanged.
 fn month_name(month: &str) -> String {
     match format!("{month}-01").parse::<Day>() {
         Ok(day) => {
@@ -205,7 +204,7 @@ fn month_name(month: &str) -> String {
     }
 }
 
-/// The number that matters as it went. Nothing where there is none, or all answers came at once.
+/// The headline figure over time. None if there is no such figure, or all answers are from one day.
 pub(super) fn over_time(question: &QuestionSummary) -> Option<Chart> {
     let (first, last) = (question.over_time.first()?.day, question.over_time.last()?.day);
     let measure = measure(question)?;
@@ -222,10 +221,10 @@ pub(super) fn over_time(question: &QuestionSummary) -> Option<Chart> {
     Some(line(&series, &measure))
 }
 
-/// What of a day is followed.
+/// The value of a day.
 type OfDay<'q> = Box<dyn Fn(&DayValues) -> Option<f64> + 'q>;
 
-/// What is followed over time.
+/// What a line over time shows.
 struct Measure<'q> {
     title: String,
     name: String,
@@ -287,7 +286,7 @@ fn line(series: &Series, measure: &Measure<'_>) -> Chart {
     .chart()
 }
 
-/// How much came, part by part.
+/// The number of responses in each time bucket.
 pub(super) fn over_days(title: &str, unit: (&str, &str), series: &Series) -> Chart {
     let column = |part: &chart::Day| {
         let (label, name) = series.names(part);

@@ -1,4 +1,4 @@
-//! What was found for a view: the summary, what it is compared with, what was written.
+//! The data of a view: the summary, the groups of a comparison, the text answers.
 
 use std::collections::HashMap;
 
@@ -15,17 +15,17 @@ use super::view::View;
 use crate::chart::Chart;
 use crate::parts::number;
 
-/// What was found.
+/// The data of a view.
 pub(super) struct Report {
     pub(super) view: View,
     pub(super) now: Timestamp,
     pub(super) summary: Summary,
-    /// Of the last fourteen days, whatever the period of the view.
+    /// The last fourteen days, whatever the period of the view.
     pub(super) lately: Summary,
-    /// Where something is compared: each part with its own summary.
+    /// With a comparison: each group and its summary.
     pub(super) parts: Vec<(Part, Summary)>,
     pub(super) texts: Texts,
-    /// Whether the flow has any response at all.
+    /// Whether the flow has any responses at all.
     pub(super) has_anything: bool,
 }
 
@@ -65,7 +65,7 @@ impl Report {
         self.now.day()
     }
 
-    /// What is looked at, in words.
+    /// The view in words.
     pub(super) fn words(&self) -> String {
         let number_of = |id| {
             self.summary.versions.iter().find(|it| it.flow_version_id == id).map(|it| it.number)
@@ -85,8 +85,7 @@ impl Report {
         words.join(" · ")
     }
 
-    /// The questions, each with a name that is its own: a question that changed its type is there
-    /// twice.
+    /// The questions, each with a unique name: a question that changed its type is listed twice.
     pub(super) fn questions(&self) -> impl Iterator<Item = Question<'_>> {
         let mut seen: HashMap<&str, usize> = HashMap::new();
         self.summary.questions.iter().map(move |summary| {
@@ -98,7 +97,7 @@ impl Report {
         })
     }
 
-    /// A chart by the name that its file has.
+    /// A chart by its file name.
     pub(super) fn chart(&self, name: &str) -> Option<Chart> {
         if name == head::CHART {
             return head::chart(self);

@@ -1,5 +1,5 @@
-//! Which results are looked at: the period, the version, the tag, and what is compared. All of it
-//! stands in the address, so that a view can be sent to somebody.
+//! Selects the results to show: the period, the version, the tag, and the comparison. All of it is
+//! in the address, so that a view can be shared.
 
 use std::fmt;
 
@@ -11,35 +11,35 @@ use sluice_flow::time::Day;
 use crate::chart::Date;
 use crate::request::Fields;
 
-/// What stands in an address as it is.
+/// Characters that are not escaped in an address.
 const PLAIN: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b':').remove(b'/');
 
-/// The periods that are offered, in days.
+/// The periods to choose from, in days.
 pub(super) const PERIODS: [i32; 3] = [7, 30, 90];
 
-/// The days that are looked at.
+/// The selected days.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Period {
     #[default]
     All,
-    /// So many days, today included.
+    /// This many days, including today.
     Last(i32),
-    /// From one day to another; one of them may be open.
+    /// From one day to another; either end may be open.
     Between(Option<Day>, Option<Day>),
 }
 
-/// What the answers are told apart by.
+/// What the answers are compared by.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Compare {
     Version,
-    /// With as many days before.
+    /// With the same number of days before.
     Period,
     /// By the values of a tag.
     Tag(String),
 }
 
-/// Which results are looked at.
+/// The selected results.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct View {
     pub(super) period: Period,
@@ -49,7 +49,7 @@ pub(super) struct View {
 }
 
 impl View {
-    /// What an address asks for. What it says wrongly is as if it were not there.
+    /// Reads the parameters of an address. Invalid parameters are ignored.
     pub(super) fn of(fields: &Fields) -> Self {
         let day = |name: &str| fields.get(name).and_then(|text| text.parse::<Day>().ok());
         let last = fields.get("period").and_then(|text| text.strip_suffix('d')?.parse().ok());
@@ -62,7 +62,7 @@ impl View {
             let name = name.strip_prefix("tag.").filter(|name| !name.is_empty())?;
             Some((name.to_owned(), value.clone()))
         };
-        // The form cannot name a field after what was chosen in it; its one field holds both.
+        // A form cannot name a field after its selected value, so one field holds name and value.
         let chosen = || fields.get("tag").and_then(|pair| Fields::of(pair).0.into_iter().next());
         let compare = match fields.get("compare") {
             Some("version") => Some(Compare::Version),
@@ -83,7 +83,7 @@ impl View {
         }
     }
 
-    /// What to ask for, on this day.
+    /// The filter of the engine, on this day.
     pub(super) fn filter(&self, today: Day) -> SummaryFilter {
         let (from, to) = self.period.days(today);
         SummaryFilter {
@@ -94,7 +94,7 @@ impl View {
         }
     }
 
-    /// Whether everything is looked at.
+    /// Whether nothing is filtered.
     pub(super) fn is_everything(&self) -> bool {
         self.period == Period::All && self.version.is_none() && self.tag.is_none()
     }
@@ -109,19 +109,19 @@ impl View {
         format!("/console/flows/{flow}/results/chart/{chart}.svg{}", self.query())
     }
 
-    /// The responses of this view that have this word.
+    /// The address of the responses of this view that contain this word.
     pub(super) fn search_address(&self, flow: FlowId, today: Day, word: &str) -> String {
         let mut pairs = vec![("search".to_owned(), word.to_owned())];
         let (from, to) = self.period.days(today);
         pairs.extend(from.map(|day| ("from".to_owned(), day.to_string())));
-        // A day is within its own end there, too.
+        // The last day is included there, too.
         pairs.extend(to.map(|day| ("to".to_owned(), day.to_string())));
         pairs.extend(self.version.map(|version| ("version".to_owned(), version.to_string())));
         pairs.extend(self.tag.iter().map(|(name, value)| (format!("tag.{name}"), value.clone())));
         format!("/console/flows/{flow}/responses{}", encoded(&pairs))
     }
 
-    /// The parameters, after a question mark where there are any.
+    /// The parameters, after a question mark if there are any.
     fn query(&self) -> String {
         encoded(&self.pairs())
     }
@@ -143,7 +143,7 @@ impl View {
 }
 
 impl Period {
-    /// Its first and last day; open where it has none.
+    /// The first and last day; none if open.
     pub(super) fn days(self, today: Day) -> (Option<Day>, Option<Day>) {
         match self {
             Self::All => (None, None),
@@ -164,7 +164,7 @@ impl Period {
         }
     }
 
-    /// In words.
+    /// The period in words.
     pub(super) fn words(self) -> String {
         match self {
             Self::All => "All time".to_owned(),
@@ -188,7 +188,7 @@ impl fmt::Display for Compare {
     }
 }
 
-/// A day as it is read: 15 Nov 2026.
+/// A day as text: 15 Nov 2026.
 pub(super) fn written(day: Day) -> String {
     Date::of(day.number().into()).full()
 }
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_was_made_is_read_back() {
+    fn a_generated_address_is_read_back() {
         for query in [
             "",
             "?period=7d",
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_wrongly_is_as_if_it_were_not_there() {
+    fn invalid_parameters_are_ignored() {
         for query in [
             "period=8d",
             "period=7",
@@ -278,7 +278,7 @@ mod tests {
         let address = view("from=2026-11-01&tag.plan=pro").search_address(flow(), today, "émoji");
         let expected = "/responses?search=%C3%A9moji&from=2026-11-01&tag.plan=pro";
         assert!(address.ends_with(expected), "{address}");
-        // By days, of which the last is included on either page.
+        // The last day is included on both pages.
         let address = view("period=7d").search_address(flow(), today, "x");
         assert!(address.ends_with("?search=x&from=2026-11-09&to=2026-11-15"), "{address}");
     }

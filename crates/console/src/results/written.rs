@@ -1,4 +1,4 @@
-//! What was written: the words of many answers, and the newest answers as they are.
+//! Text answers: frequent words, and the newest answers.
 
 use maud::{Markup, html};
 use sluice_engine::summary::QuestionSummary;
@@ -9,14 +9,14 @@ use sluice_flow::question::QuestionType;
 use super::report::Report;
 use crate::parts::{number, time};
 
-/// A quoted answer is cut here, in characters; the response has it whole.
+/// A quoted answer is cut to this many characters; the response has the full text.
 const QUOTE_CHARS_MAX: usize = 400;
 
 pub(super) fn texts(flow: FlowId, report: &Report, question: &QuestionSummary) -> Markup {
     html! {
         @match report.texts.of(&question.id) {
             Some(written) => {
-                // Addresses and numbers of people are no words.
+                // Answers such as e-mail addresses and telephone numbers contain no words.
                 @if is_prose(question) { (words(flow, report, written)) }
                 (newest(flow, written))
                 p.hint { (source(report, written)) }
@@ -49,7 +49,7 @@ fn words(flow: FlowId, report: &Report, written: &Written) -> Markup {
     }
 }
 
-/// Four sizes, by how frequent a word is against the most frequent.
+/// Four sizes, by the frequency of a word relative to the most frequent one.
 fn size(count: u64, most: u64) -> u64 {
     (4 * count).div_ceil(most).clamp(1, 4)
 }
@@ -75,7 +75,7 @@ fn cut(text: &str) -> String {
     }
 }
 
-/// From how many answers the words are.
+/// How many answers the words come from.
 fn source(report: &Report, written: &Written) -> String {
     let answers = if written.answers == 1 {
         "1 answer".to_owned()
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_answer_is_cut_at_a_letter() {
+    fn a_long_answer_is_cut_between_characters() {
         assert_eq!(cut("kurz"), "kurz");
         let long = "ä".repeat(QUOTE_CHARS_MAX + 1);
         assert_eq!(cut(&long).chars().count(), QUOTE_CHARS_MAX + 1);

@@ -1,4 +1,4 @@
-//! The visitor's own account: who they are, their password, their second factor and their sessions.
+//! The visitor's account: name, password, second factor and sessions.
 
 use std::sync::Arc;
 
@@ -49,7 +49,7 @@ pub(super) async fn end_session(
     Ok(reply::see_other("/console/settings/account?done=ended"))
 }
 
-/// Ends all sessions of the visitor but this one.
+/// Ends all sessions of the visitor except this one.
 pub(super) async fn end_others(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
@@ -64,7 +64,7 @@ pub(super) async fn end_others(
     Ok(reply::see_other("/console/settings/account?done=ended"))
 }
 
-/// Sets another password. Every other session of the user ends.
+/// Changes the password. All other sessions of the user end.
 pub(super) async fn change(
     State(console): State<Arc<Console>>,
     visitor: Visitor,

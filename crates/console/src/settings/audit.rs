@@ -94,7 +94,7 @@ fn table(entries: &[AuditEntry], of_all: bool, sidebar: &Sidebar) -> Markup {
     }
 }
 
-/// The sentence, which opens to what the log has.
+/// One entry as a sentence, which expands to the stored details.
 fn entry_of(entry: &AuditEntry) -> Markup {
     let row = &entry.row;
     html! {

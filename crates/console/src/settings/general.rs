@@ -1,5 +1,5 @@
-//! What an app is called, how long it keeps things, who may embed it, and how its hosted pages
-//! look.
+//! General settings of an app: name, retention, grace window, origins, limits, and the branding of
+//! its hosted pages.
 
 use std::sync::Arc;
 
@@ -69,14 +69,14 @@ pub(super) async fn save(
     Ok(app_page(&visitor, &sidebar, PART, Kind::Unfinished, None, content))
 }
 
-/// The fields as they stand in the form.
+/// The values in the form.
 struct Typed {
     name: String,
     grace: String,
     retention: String,
     origins: String,
     accent: String,
-    /// A new picture.
+    /// A new image.
     logo: String,
     without_logo: bool,
     spam: bool,
@@ -102,7 +102,7 @@ impl Typed {
         }
     }
 
-    /// What was sent. A field that the form did not have is as it was.
+    /// The values that were sent. Fields that the form does not have stay unchanged.
     fn sent(form: &Fields, app: &AppRow) -> Self {
         let was = Self::of(app);
         let text = |name: &str, was: String| {
@@ -122,7 +122,7 @@ impl Typed {
         }
     }
 
-    /// What of it differs from what is, or what cannot be read.
+    /// The changes against the stored values, or the faults of invalid fields.
     fn patch(&self, app: &AppRow) -> Result<AppPatch, Vec<Fault>> {
         let was = Self::of(app);
         let mut faults = Vec::new();
@@ -141,7 +141,7 @@ impl Typed {
         if !faults.is_empty() {
             return Err(faults);
         }
-        // A number that does not fit is out of every range, so the engine refuses it.
+        // A number that does not fit is outside every range, so the engine refuses it.
         let small = |number: Option<u64>| number.map(|it| u32::try_from(it).unwrap_or(u32::MAX));
         let limits = LimitsPatch {
             calls_per_second: (self.calls != was.calls).then_some(small(calls)),
@@ -171,7 +171,7 @@ impl Typed {
     }
 }
 
-/// The id of the field that a pointer speaks of.
+/// The id of the field that a pointer refers to.
 fn field_of(pointer: &str) -> Option<String> {
     let inner = pointer.strip_prefix("/hosted").or_else(|| pointer.strip_prefix("/limits"));
     let pointer = inner.unwrap_or(pointer);
@@ -227,7 +227,7 @@ fn form(visitor: &Visitor, app: &AppRow, typed: &Typed, faults: &[Fault]) -> Mar
     }
 }
 
-/// The limits of an app in words.
+/// The limits of an app as a sentence.
 fn limits(app: &AppRow) -> String {
     let of = |own: Option<String>| own.unwrap_or_else(|| "the server's limit".to_owned());
     let calls = of(app.limits.calls_per_second.map(|it| it.to_string()));

@@ -1,4 +1,4 @@
-//! Identity verification: whether tokens are looked at, by which keys, and what the checks came to.
+//! Identity verification: its mode, its keys, and the counts of token checks.
 
 use std::sync::Arc;
 
@@ -129,10 +129,10 @@ fn new_key(form: &Fields) -> NewIdentityKey {
     }
 }
 
-/// What a page is shown with, besides what is stored.
+/// What a page shows besides the stored data.
 #[derive(Default)]
 struct View {
-    /// A key that was just made, and its secret.
+    /// A key that was just created, and its secret.
     secret: Option<(String, String)>,
     mode_faults: Vec<Fault>,
     key_faults: Vec<Fault>,
@@ -192,8 +192,8 @@ fn mode(app: AppId, current: IdentityVerification, may_change: bool, faults: &[F
 fn counts(report: &VerificationReport) -> Markup {
     let count = |checked: Checked| report.counts.of(checked);
     let invalid: u64 = Checked::ALL.into_iter().filter(|it| it.is_invalid()).map(count).sum();
-    // An answer that contradicts its token was counted as verified before it was read. Several in
-    // one request are one token.
+    // A submission that contradicts its token was already counted as verified. Several in one
+    // request share one token.
     let agreeing = count(Checked::Verified).saturating_sub(count(Checked::Mismatch));
     let rows = [
         ("Verified", agreeing, "A valid token. Accepted in every mode."),

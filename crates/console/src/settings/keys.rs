@@ -1,4 +1,4 @@
-//! API keys: what browsers and apps name the app by.
+//! API keys, which identify the app to the public API.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What is set of an app and of the instance, one file a page.
+//! Settings of an app and of the instance, one file per page.
 
 mod account;
 mod apps;
@@ -98,7 +98,7 @@ fn may(visitor: &Visitor, scope: Scope, app: AppId) -> bool {
     visitor.actor.may(scope, app)
 }
 
-/// What is wrong with a field, by the id that its pointers lead to.
+/// The error of a field, by the id that its pointers map to.
 fn error_of<'f>(
     faults: &'f [Fault],
     id: &str,

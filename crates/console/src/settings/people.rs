@@ -1,4 +1,4 @@
-//! The people of one app: who can get at it, by which role.
+//! The people of one app: who has access to it, and with which role.
 
 use std::sync::Arc;
 
@@ -26,11 +26,11 @@ const PAGE_ROWS: usize = 100;
 
 #[derive(Default)]
 struct View {
-    /// The member before the first that is shown.
+    /// The member before the first one shown.
     after: Option<UserId>,
     faults: Vec<Fault>,
     typed: Fields,
-    /// The link of somebody who was just added.
+    /// The password link of a user who was just added.
     link: Option<Secret>,
 }
 

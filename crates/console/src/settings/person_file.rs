@@ -1,4 +1,4 @@
-//! Everything about one respondent, as a JSON file to hand to them.
+//! All data about one respondent, as a JSON file to give to them.
 
 use serde_json::{Value, json};
 use sluice_engine::rows::{ConsentRow, Respondent};

@@ -1,5 +1,5 @@
-//! Where a role or a token holds: in one app, or everywhere. Apps are chosen from a list as long as
-//! that is one to choose from; where there are more, the id of one is typed.
+//! The scope of a role or a token: one app, or all apps. The app is selected from a list; if there
+//! are too many, its id is typed.
 
 use maud::{Markup, html};
 use sluice_engine::{AdminError, Missing};
@@ -10,17 +10,18 @@ use super::super::parts::field::Field;
 use super::super::request::Fields;
 use super::super::sidebar::Sidebar;
 
-/// The word for all apps and the instance. It must be said: what is missing or mistyped is nowhere.
+/// The value for all apps and the instance. It must be explicit: a missing or mistyped value
+/// selects nothing.
 pub(super) const EVERYWHERE: &str = "all";
-/// The name of the field, and where faults about it point.
+/// The name of the field, and the pointer of its faults.
 const NAME: &str = "appId";
 const POINTER: &str = "/appId";
 
-/// The field, with what was chosen or typed before.
+/// The field, with the value chosen or typed before.
 pub(super) fn field(id: &str, sidebar: &Sidebar, typed: &str, error: Option<&str>) -> Markup {
     if sidebar.has_more_apps {
-        let hint = "There are too many apps to list. The id of one, as the list of apps has it (app_…), or the word all: \
-                    all apps, and the instance.";
+        let hint = "There are too many apps to list. Enter the ID of one from the list of apps (app_…), or “all” \
+                    for all apps and the instance.";
         return Field {
             id,
             name: Some(NAME),
@@ -50,7 +51,7 @@ pub(super) fn field(id: &str, sidebar: &Sidebar, typed: &str, error: Option<&str
     }
 }
 
-/// Where something is to hold, by the field of the form: in an app, or everywhere.
+/// The scope that the form selects: an app, or everywhere.
 pub(super) fn chosen(form: &Fields) -> Result<Option<AppId>, Fault> {
     match form.get(NAME) {
         Some(EVERYWHERE) => Ok(None),
@@ -61,7 +62,7 @@ pub(super) fn chosen(form: &Fields) -> Result<Option<AppId>, Fault> {
     }
 }
 
-/// What is wrong with a form, where an app that is not there is a fault of this field.
+/// The faults of a form; an unknown app is a fault of this field.
 pub(super) fn faults(error: AdminError) -> Result<Vec<Fault>, AdminError> {
     match error {
         AdminError::Invalid(faults) => Ok(faults),
@@ -73,7 +74,7 @@ pub(super) fn faults(error: AdminError) -> Result<Vec<Fault>, AdminError> {
     }
 }
 
-/// What an app is called, as far as that is known around the page.
+/// The name of an app, or its id if the side bar does not list it.
 pub(super) fn app_name(sidebar: &Sidebar, app: AppId) -> String {
     let known = sidebar.apps.iter().find(|row| row.app_id == app);
     known.map_or_else(|| app.to_string(), |row| row.name.clone())

@@ -1,4 +1,4 @@
-//! Respondents of an app: found, looked at, exported and erased.
+//! Respondents of an app: find, view, export and erase.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use super::{app_page, may, person_file};
 
 const PART: &str = "respondents";
 const PAGE_ROWS: usize = 50;
-/// Consents that the page of one respondent shows.
+/// The most consents shown on a respondent's page.
 const CONSENTS_SHOWN: usize = 20;
 
 pub(super) async fn show(
@@ -59,8 +59,7 @@ pub(super) async fn one(
     Ok(person(&console, &visitor, app, respondent, Kind::Shown, None).await?)
 }
 
-/// Everything about a respondent, as one file. A POST, because the export is recorded in the audit
-/// log.
+/// All data about a respondent, as one file. A POST, because the audit log records the export.
 pub(super) async fn export(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
@@ -109,7 +108,7 @@ pub(super) async fn erase(
     Ok(reply::see_other(&format!("/console/apps/{app}/settings/respondents?done={done}")))
 }
 
-/// The respondent, if they are of this app.
+/// The respondent, if they belong to this app.
 async fn of_app(
     console: &Console,
     visitor: &Visitor,

@@ -1,4 +1,4 @@
-//! Roles in words.
+//! Names of roles.
 
 use sluice_engine::rows::Role;
 
@@ -22,8 +22,7 @@ pub(super) fn role_of(word: Option<&str>) -> Option<Role> {
     }
 }
 
-/// A role, or that there is to be none. It must be said: what is missing or mistyped takes nothing
-/// away.
+/// A role, or none. "None" must be explicit: a missing or mistyped value removes nothing.
 pub(super) fn chosen(word: Option<&str>) -> Result<Option<Role>, Refused> {
     match word {
         Some("none") => Ok(None),

@@ -1,4 +1,4 @@
-//! The visitor's second factor: turned on with an authenticator app, and off again.
+//! The visitor's second factor: turn it on with an authenticator app, or off.
 
 use std::sync::Arc;
 
@@ -106,7 +106,7 @@ fn recovery(codes: &[String]) -> Markup {
     }
 }
 
-/// The part of the account page.
+/// The section of the account page.
 pub(super) fn section(codes_left: Option<usize>) -> Markup {
     html! {
         section.card {

@@ -4,7 +4,7 @@ use serde_json::Value;
 use sluice_engine::AuditAction as Action;
 use sluice_engine::rows::AuditRow;
 
-/// What was done, without who did it.
+/// What was done, without the actor.
 pub(super) fn sentence(row: &AuditRow) -> String {
     let detail: Value = serde_json::from_str(&row.detail).unwrap_or_default();
     let text = |name: &str| detail[name].as_str().unwrap_or_default().to_owned();
@@ -99,7 +99,7 @@ fn answers(word: &str) -> &'static str {
     }
 }
 
-/// The names of what was changed, in words.
+/// The names of the changed fields, in words.
 fn names(detail: &Value) -> String {
     let words = detail.as_object().into_iter().flatten().map(|(name, _)| {
         let mut word = String::new();
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_entry_is_told_as_a_sentence() {
+    fn an_entry_is_shown_as_a_sentence() {
         for (action, detail, expected) in [
             ("app.created", r#"{"name":"Shop"}"#, "created the app “Shop”"),
             (

@@ -1,4 +1,4 @@
-//! Users of the instance: added, given roles, disabled, sent a new link.
+//! Users of the instance: add, change roles, disable, create password links.
 
 use std::sync::Arc;
 
@@ -101,7 +101,7 @@ pub(super) async fn set_role(
     }
 }
 
-/// Gives or takes a role in one app, or in all.
+/// Sets or removes a role in one app, or in all.
 async fn change_role(
     console: &Console,
     visitor: &Visitor,
@@ -158,7 +158,7 @@ pub(super) async fn reset(
     Ok(View { link: Some(secret), ..View::default() }.of(&console, &visitor, user).await?)
 }
 
-/// Takes away the second factor of a user who has lost it.
+/// Removes the second factor of a user who has lost it.
 pub(super) async fn reset_second_factor(
     State(console): State<Arc<Console>>,
     visitor: Visitor,

@@ -23,7 +23,7 @@ pub(super) fn card(base: &str, app: &AppDetail, hosted: &HostedFlow) -> Markup {
     }
 }
 
-/// Tabs that are radio buttons: they need no script and work with the arrow keys.
+/// Tabs made of radio buttons: they need no script and work with the arrow keys.
 fn tabs(calls: &Calls) -> Markup {
     html! {
         fieldset.switch {
@@ -36,7 +36,7 @@ fn tabs(calls: &Calls) -> Markup {
     }
 }
 
-/// What the calls are made of.
+/// The values used in the calls.
 struct Calls {
     api: String,
     flow: String,
@@ -58,7 +58,7 @@ impl Calls {
         }
     }
 
-    /// In the order in which people read it.
+    /// In an order that is easy to read.
     fn submission(&self) -> String {
         let Self { version, answers, .. } = self;
         format!(
@@ -70,7 +70,7 @@ impl Calls {
     fn curl(&self) -> String {
         let Self { api, flow, version, .. } = self;
         let token = if self.needs_token { " -H \"authorization: Bearer $TOKEN\"" } else { "" };
-        // A quote in a text would end the argument.
+        // A quote in the JSON would end the shell argument.
         let body = self.submission().replace('\'', "'\\''");
         format!(
             "# 1. Resolve the latest published version\n\

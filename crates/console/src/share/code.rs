@@ -1,13 +1,12 @@
-//! A text as a code to scan with a phone (QR), drawn as SVG.
+//! A text as a QR code, drawn as SVG.
 
 use maud::{Markup, html};
 use qrcodegen::{QrCode, QrCodeEcc};
 
-/// White around the code, in its own units; scanners need it.
+/// The white margin around the code, in modules; scanners need it.
 const QUIET: i32 = 4;
 
-/// The drawing; none where the text is longer than a code can hold. It is black on white whatever
-/// the page is.
+/// The drawing, or none if the text is too long for a QR code. Black on white in every theme.
 pub(in super::super) fn drawing(text: &str, label: &str) -> Option<Markup> {
     let code = QrCode::encode_text(text, QrCodeEcc::Medium).ok()?;
     let size = code.size() + 2 * QUIET;
@@ -21,7 +20,7 @@ pub(in super::super) fn drawing(text: &str, label: &str) -> Option<Markup> {
     })
 }
 
-/// Each run of dark squares as one rectangle.
+/// Each run of dark modules as one rectangle.
 fn path(code: &QrCode) -> String {
     let mut path = String::new();
     for y in 0..code.size() {
@@ -51,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_dark_square_is_drawn_once_and_nothing_else() {
+    fn exactly_the_dark_modules_are_drawn_once() {
         let code = QrCode::encode_text("https://ask.example/f/fl_1", QrCodeEcc::Medium).unwrap();
         let mut drawn = 0;
         for run in path(&code).split('M').skip(1) {
@@ -69,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_has_no_code() {
+    fn a_text_that_is_too_long_has_no_code() {
         assert!(drawing(&"x".repeat(5_000), "").is_none());
         assert!(drawing("https://ask.example/f/fl_1?tags.plan=pro", "Link").is_some());
     }

@@ -1,5 +1,4 @@
-//! Invitations of a flow: how many there are in each state, each with its link, making them and
-//! withdrawing one.
+//! Invitations of a flow: counts by state, the list with links, creating and revoking.
 
 use std::sync::Arc;
 
@@ -23,10 +22,10 @@ use crate::reply::{self, Answer};
 use crate::request::{At, Fields, Form};
 use crate::session::Visitor;
 
-/// Invitations of one page of the list.
+/// Invitations per page.
 const PAGE: usize = 25;
 
-/// What was typed into the form, where it is shown again.
+/// The values typed into the form, shown again after an error.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Typed<'t> {
     pub(super) people: &'t str,
@@ -34,14 +33,14 @@ pub(super) struct Typed<'t> {
     pub(super) faults: Vec<Fault>,
 }
 
-/// What the visitor may do with them, besides looking.
+/// What the visitor may do with invitations, besides viewing them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct May {
     pub(super) write: bool,
     pub(super) export: bool,
 }
 
-/// A page of the list, and how many there are.
+/// A page of the list, and the counts.
 pub(super) struct Invitations {
     counts: InvitationCounts,
     state: Option<InvitationState>,
@@ -155,8 +154,8 @@ fn row(flow: FlowId, may: May, invitation: &Invitation) -> Markup {
             td { (day(row.created_at)) }
             td {
                 div.buttons {
-                    // With the link one answers as that person: it is shown to a visitor who could
-                    // make another.
+                    // Anyone with the link can answer as that person, so it is shown only to
+                    // visitors who could create another.
                     @if let Some(link) = link.as_ref().filter(|_| is_open && may.write) {
                         span.unseen id={ "link-" (id) } { (link) }
                         button.button.small type="button" data-copy={ "link-" (id) } { "Copy link" span.unseen { " of " (name) } }
@@ -210,7 +209,8 @@ fn form(flow: FlowId, open: bool, typed: &Typed<'_>) -> Markup {
     }
 }
 
-/// Makes invitations for everybody in the form, or none and says what is wrong.
+/// Creates invitations for everyone in the form, or, if there are faults, for no one and shows
+/// them.
 pub(super) async fn invite(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
@@ -244,7 +244,7 @@ pub(super) async fn invite(
     }
 }
 
-/// A fault of a line, in words.
+/// A fault with its line number in the message.
 fn by_line(fault: Fault) -> Fault {
     let mut parts = fault.pointer.split('/').skip(1);
     let line = parts.next().and_then(|line| line.parse::<u64>().ok());
@@ -255,7 +255,7 @@ fn by_line(fault: Fault) -> Fault {
     }
 }
 
-/// Everybody in the text: a CSV where its first line names columns, else one a line.
+/// The people in the text: CSV if the first line names columns, otherwise one per line.
 fn asked_for(people: &str, until: &str) -> Result<Vec<NewInvitation>, Vec<Fault>> {
     let end = match until.trim() {
         "" => None,
@@ -310,7 +310,7 @@ pub(super) async fn revoke(
     Ok(reply::see_other(&format!("/console/flows/{flow}/share?done=revoked#invitations")))
 }
 
-/// Every invitation with its link, to be sent out. It goes on record, so it is no plain link.
+/// Every invitation with its link, to be sent out. The audit log records it, so it is a POST.
 pub(super) async fn file(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
@@ -331,7 +331,7 @@ fn who(invitee: &Invitee) -> Option<String> {
     (!both.is_empty()).then(|| both.join(" · "))
 }
 
-/// The word of the address.
+/// The state's name in the address.
 fn word_of(state: InvitationState) -> &'static str {
     match state {
         InvitationState::Sent => "sent",
@@ -366,7 +366,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn people_come_one_a_line_or_as_csv() {
+    fn people_are_read_one_per_line_or_as_csv() {
         let lines = asked_for("ada@mail.example\n\n 7 \r\n", "").unwrap();
         assert_eq!(lines[0].invitee.email.as_deref(), Some("ada@mail.example"));
         assert_eq!((lines[1].invitee.user_id.as_deref(), lines[1].line), (Some("7"), Some(3)));
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_ends_with_its_day_unless_the_file_says_otherwise() {
+    fn a_link_expires_with_its_day_unless_the_file_says_otherwise() {
         let one = asked_for(
             "email,expiresAt\na@b.example,\nc@d.example,2027-01-01T00:00:00Z",
             "2026-12-01",

@@ -1,5 +1,4 @@
-//! The link of the hosted page, with what may be said in it, and the snippet that puts it into a
-//! page.
+//! The link of the hosted page with its parameters, and the embed snippet.
 
 use std::sync::Arc;
 
@@ -18,15 +17,15 @@ use crate::request::{At, Fields, Query};
 use crate::session::Visitor;
 
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
-/// Tags that the form has room for.
+/// The number of tags in the form.
 const TAGS: usize = 3;
 
-/// The address of a hosted page with what it says.
+/// The address of a hosted page and its parameters.
 pub(super) struct Link {
     base: String,
     flow: FlowId,
     title: String,
-    /// In what the flow is written, its own language first.
+    /// The languages of the flow, its default language first.
     locales: Vec<String>,
     locale: Option<String>,
     tags: Vec<(String, String)>,
@@ -52,7 +51,7 @@ impl Link {
         }
     }
 
-    /// The link, with these parameters of its own first.
+    /// The link, starting with these parameters.
     fn address(&self, first: &[(&str, &str)]) -> String {
         let mut pairs: Vec<String> =
             first.iter().map(|(name, value)| format!("{name}={value}")).collect();
@@ -99,7 +98,7 @@ impl Link {
         }
     }
 
-    /// What the link says besides, as a form that works without a script.
+    /// A form for the parameters of the link, which works without a script.
     fn builder(&self) -> Markup {
         let is_used = self.locale.is_some() || !self.tags.is_empty();
         html! {
@@ -139,7 +138,7 @@ impl Link {
         }
     }
 
-    /// What the form says, for the file of the code.
+    /// The parameters of the form, for the QR code file.
     fn own_query(&self) -> String {
         let encoded = |text: &str| utf8_percent_encode(text, PLAIN).to_string();
         let locale = self.locale.iter().map(|locale| format!("locale={}", encoded(locale)));
@@ -193,12 +192,12 @@ impl Link {
     }
 }
 
-/// A text inside the quotes of an attribute of the snippet.
+/// Escapes text for a quoted attribute of the snippet.
 fn attribute(text: &str) -> String {
     text.replace('&', "&amp;").replace('"', "&quot;").replace('<', "&lt;")
 }
 
-/// The code as a file, for print.
+/// The QR code as a file, for printing.
 pub(super) async fn code_file(
     State(console): State<Arc<Console>>,
     visitor: Visitor,

@@ -1,5 +1,5 @@
-//! How a flow reaches people: its link with a code to scan, the snippet for a page, the three calls
-//! with real ids, and invitations.
+//! Sharing a flow: its link with a QR code, the embed snippet, the three API calls with real ids,
+//! and invitations.
 
 mod calls;
 pub(super) mod code;
@@ -48,7 +48,7 @@ async fn show(
     page(&console, &visitor, flow, &query, Typed::default()).await
 }
 
-/// The page, with what was typed into its form and what is wrong with that.
+/// The page, with the values typed into its form and their faults.
 async fn page(
     console: &Console,
     visitor: &Visitor,
@@ -80,7 +80,7 @@ async fn page(
     Ok(frame.done(query.get("done")).script("share.js").page(kind, content))
 }
 
-/// What can be shared of a flow that is published.
+/// What can be shared of a published flow.
 fn published(base: &str, app: &AppDetail, hosted: &HostedFlow, query: &Fields) -> Markup {
     let link = Link::of(base, hosted, query);
     html! {
@@ -90,7 +90,7 @@ fn published(base: &str, app: &AppDetail, hosted: &HostedFlow, query: &Fields) -
     }
 }
 
-/// What keeps the flow from being answered now, and what to do about it.
+/// Why the flow cannot be answered now, and what to do about it.
 fn state_note(sidebar: &Sidebar, state: &FlowState) -> Markup {
     let edit = format!("/console/flows/{}/edit", state.flow.flow_id);
     html! {
@@ -104,7 +104,7 @@ fn state_note(sidebar: &Sidebar, state: &FlowState) -> Markup {
     }
 }
 
-/// What changes where a token is needed.
+/// What changes if a token is required.
 fn verification_note(app: &AppRow) -> Markup {
     html! {
         @if app.identity_verification == IdentityVerification::Enforce {

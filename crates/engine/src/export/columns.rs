@@ -18,7 +18,7 @@ use super::Headings;
 use super::flat_row::FlatRow;
 use crate::question_history::{HistoricQuestion, QuestionHistory};
 
-/// What the cells of a column hold.
+/// The type of the values in a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Text,
@@ -33,7 +33,7 @@ pub(super) enum Kind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Column {
     pub(super) name: String,
-    /// What people read above it.
+    /// The heading for people.
     pub(super) heading: String,
     pub(super) kind: Kind,
 }
@@ -62,7 +62,7 @@ struct FixedColumn {
     write: fn(&Response<'_>, &mut dyn Cells),
 }
 
-/// What the cells of a row are made of.
+/// The data for the cells of a row.
 struct Response<'a> {
     columns: &'a Columns,
     row: &'a ResponseRow,
@@ -77,7 +77,7 @@ const fn fixed(
     FixedColumn { name, kind, write }
 }
 
-/// Before the questions.
+/// The columns before the questions.
 static FIRST: [FixedColumn; 11] = [
     fixed("responseId", Kind::Text, |it, cells| cells.word(&it.row.response_id.to_string())),
     fixed("receivedAt", Kind::Time, |it, cells| cells.time(it.row.response_id.made_at())),
@@ -110,7 +110,7 @@ static FIRST: [FixedColumn; 11] = [
         optional(cells, it.row.flow_assignment_id.as_deref());
     }),
 ];
-/// After the questions and the tags.
+/// The columns after the questions and the tags.
 static LAST: [FixedColumn; 6] = [
     fixed("tags.other", Kind::Text, |it, cells| {
         optional(cells, it.flat.other_tags().as_deref());
@@ -136,11 +136,11 @@ impl Response<'_> {
 #[derive(Debug, Default)]
 pub(super) struct Columns {
     pub(super) questions: Vec<HistoricQuestion>,
-    /// In the order of their names.
+    /// Ordered by name.
     pub(super) tags: Vec<String>,
     /// The positions of the questions in the order of their ids, which is how answers are stored.
     pub(super) by_id: Vec<usize>,
-    /// Each version's id in writing, and its number.
+    /// Each version's id as text, and its number.
     versions: HashMap<FlowVersionId, (String, u32)>,
     headings: Headings,
 }
@@ -174,7 +174,7 @@ impl Columns {
         first.chain(questions).chain(tags).chain(LAST.iter().map(fixed)).collect()
     }
 
-    /// What the column of a question is called.
+    /// The name of a question's column.
     pub(super) fn name_of(&self, question: &HistoricQuestion) -> String {
         match FIRST.iter().any(|column| column.name == question.id) {
             true => format!("answer.{}", question.id),
@@ -182,7 +182,7 @@ impl Columns {
         }
     }
 
-    /// The id behind the text tells questions with the same text apart.
+    /// The id after the text distinguishes questions with the same text.
     fn heading_of(&self, question: &HistoricQuestion) -> String {
         match self.headings {
             Headings::Ids => self.name_of(question),

@@ -1,10 +1,10 @@
 //! CSV by RFC 4180: UTF-8 without a byte-order mark, commas, CRLF, one header.
 //!
 //! A spreadsheet runs a cell that begins with `=`, `+`, `-` or `@` as a formula, and a formula can
-//! send its neighbours elsewhere. So such a text is prefixed with an apostrophe; a text that begins
+//! send other cells to a server. So such a text is prefixed with an apostrophe; a text that begins
 //! with apostrophes followed by such a character gets one more, so that the prefix can be removed
-//! again. The same applies after every `;`, tab and line break, because spreadsheets of some
-//! countries split cells there, quoted or not. Numbers of number questions are unchanged.
+//! again. The same applies after every `;`, tab and line break, because spreadsheets in some
+//! locales split cells there, quoted or not. Numbers of number questions are unchanged.
 //!
 //! The texts of a list are separated by `;`; within a text, `;` and `\` are escaped with `\`.
 
@@ -129,7 +129,7 @@ impl Cells for Line<'_> {
     fn time(&mut self, time: Timestamp) {
         self.next();
         self.room.clear();
-        // Into a text, which takes everything.
+        // Writing to a string cannot fail.
         let _infallible = write!(self.room, "{time}");
         self.out.extend_from_slice(self.room.as_bytes());
     }
@@ -147,7 +147,7 @@ impl Cells for Line<'_> {
     }
 }
 
-/// The texts of a list as one.
+/// The texts of a list, joined.
 #[cfg(feature = "xlsx")]
 pub(super) fn joined(texts: &[Cow<'_, str>]) -> String {
     let mut joined = String::new();
@@ -173,11 +173,11 @@ fn join_into(room: &mut String, texts: &[Cow<'_, str>]) {
     }
 }
 
-/// Where a spreadsheet may cut a text into cells: by another country's separator, or because it
-/// takes a quote for a part of the text.
+/// Characters at which a spreadsheet may split a text into cells: separators of other locales, or
+/// line breaks if it reads a quote as part of the text.
 const CUTS: [char; 4] = [';', '\t', '\r', '\n'];
 
-/// Looks at every byte without leaving early, which compilers turn into a few wide comparisons.
+/// Reads every byte without an early exit, which compilers turn into a few wide comparisons.
 fn needs_quotes(text: &str) -> bool {
     let special = |byte: u8| matches!(byte, b',' | b'"' | b'\r' | b'\n');
     text.bytes().fold(false, |found, byte| found | special(byte))
@@ -188,7 +188,7 @@ fn may_be_cut(text: &str) -> bool {
     text.bytes().fold(false, |found, byte| found | cuts(byte))
 }
 
-/// A text that no spreadsheet runs, whatever it takes for a cell of it.
+/// Escapes a text so that no spreadsheet runs any part of it as a formula.
 pub(crate) fn without_formulas(text: &str) -> Cow<'_, str> {
     if !may_be_cut(text) {
         return match looks_like_a_formula(text) {
@@ -206,7 +206,7 @@ pub(crate) fn without_formulas(text: &str) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
-/// Whether a spreadsheet would take the cell for a formula; then an apostrophe is put before it.
+/// Whether a spreadsheet would run the cell as a formula; an apostrophe then precedes it.
 fn looks_like_a_formula(text: &str) -> bool {
     text.trim_start_matches('\'').starts_with(['=', '+', '-', '@', '\t', '\r'])
 }
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_keeps_a_text_from_being_a_formula_can_be_taken_off_again() {
+    fn formula_escapes_can_be_removed() {
         let undone = |cell: &str| {
             let (mut text, mut before) = (String::new(), ';');
             for (at, letter) in cell.char_indices() {
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_quoted_where_it_must_and_never_a_formula() {
+    fn texts_are_quoted_when_necessary_and_never_formulas() {
         for (text, cell) in [
             ("plain", "plain"),
             ("", ""),
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_can_be_taken_apart_again() {
+    fn a_list_can_be_split_into_its_texts() {
         for (texts, cell) in [
             (&["api", "form"][..], "api;form"),
             (&["a;b", "c\\d"], "a\\;b;c\\\\d"),

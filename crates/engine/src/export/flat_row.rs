@@ -17,9 +17,9 @@ const EMAIL: &str = "traits.email";
 /// Allocated once and filled again for each row.
 #[derive(Debug)]
 pub(super) struct FlatRow<'r> {
-    /// By the position of their question.
+    /// Indexed by the position of the question.
     pub(super) answers: Vec<Option<Texts<'r>>>,
-    /// By the position of their name.
+    /// Indexed by the position of the name.
     pub(super) tags: Vec<Option<Texts<'r>>>,
     /// Tags that have no column.
     more_tags: Vec<(Cow<'r, str>, Texts<'r>)>,
@@ -73,7 +73,7 @@ impl<'r> FlatRow<'r> {
         Ok(())
     }
 
-    /// Answers are stored in the order of their questions' ids, so the next is mostly found at
+    /// Answers are stored in the order of their questions' ids, so the next is usually found at
     /// once.
     fn fill_answers(&mut self, json: &'r str, columns: &Columns) -> serde_json::Result<()> {
         let id_at = |place: usize| columns.questions[columns.by_id[place]].id.as_str();
@@ -116,7 +116,7 @@ impl<'r> FlatRow<'r> {
         }
     }
 
-    /// Identities without a column of their own, as JSON.
+    /// Identities without a dedicated column, as JSON.
     pub(super) fn other_identities(&self) -> Option<String> {
         if self.more_identities.is_empty() {
             return None;
@@ -126,7 +126,7 @@ impl<'r> FlatRow<'r> {
         Some(serde_json::Value::Array(items.collect()).to_string())
     }
 
-    /// Tags without a column of their own, as JSON.
+    /// Tags without a dedicated column, as JSON.
     pub(super) fn other_tags(&self) -> Option<String> {
         if self.more_tags.is_empty() {
             return None;
@@ -168,7 +168,7 @@ struct Page<'r> {
     search: Option<Text<'r>>,
 }
 
-/// A text that borrows where it can; what serde has for this copies within an `Option`.
+/// A text that borrows if possible; serde's own support copies within an `Option`.
 #[derive(Debug)]
 struct Text<'r>(Cow<'r, str>);
 

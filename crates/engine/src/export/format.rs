@@ -66,7 +66,7 @@ impl ExportFormat {
         FORMATS.iter().map(|format| format.name).collect()
     }
 
-    /// The formats whose first row names the columns for people.
+    /// The formats that have headings for people in their first row.
     pub fn with_headings() -> impl Iterator<Item = &'static Self> {
         FORMATS.iter().copied().filter(|format| format.has_headings)
     }
@@ -80,7 +80,7 @@ impl PartialEq for ExportFormat {
 
 impl Eq for ExportFormat {}
 
-/// What the columns of questions are called, in a format that people read.
+/// How the columns of questions are named in a format for people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Headings {
     /// By the question's id, which never changes.

@@ -55,10 +55,10 @@ pub struct ExportAs {
 #[derive(Debug)]
 pub struct Export {
     pub format: &'static ExportFormat,
-    /// A file name made of the flow's name, the day and the format.
+    /// A file name from the flow's name, the day and the format.
     pub file_name: String,
     pub progress: Arc<Progress>,
-    /// The file in pieces. An error is the last one.
+    /// The file in pieces. An error ends it.
     pub chunks: mpsc::Receiver<Result<Bytes, ExportFailed>>,
 }
 
@@ -84,7 +84,7 @@ impl Progress {
 
 /// The export failed; the part that was sent is useless.
 #[derive(Debug, thiserror::Error)]
-#[error("the export was broken off: {0}")]
+#[error("the export was aborted: {0}")]
 pub struct ExportFailed(pub(crate) String);
 
 fn no_headings(format: &ExportFormat) -> AdminError {
@@ -100,8 +100,8 @@ fn too_many_rows(format: &ExportFormat, max: u64) -> AdminError {
     AdminError::Invalid(vec![Fault { pointer: "/format".into(), message }])
 }
 
-/// Only letters and digits of the flow's name, so that the name is safe in a shell and a file
-/// system.
+/// Keeps only letters and digits of the flow's name, so that the file name is safe in a shell and a
+/// file system.
 fn file_name(flow: &str, now: sluice_flow::time::Timestamp, format: &ExportFormat) -> String {
     const NAME_CHARS_MAX: usize = 40;
     let mut name = String::new();

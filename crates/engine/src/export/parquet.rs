@@ -27,7 +27,7 @@ use super::flat_row::FlatRow;
 use super::format::{ExportFormat, FormatWriter};
 use super::pipe::Outlet;
 
-/// Rows of one group, and what its texts may weigh: a group is held in memory until it is written.
+/// The limits of a row group, in rows and in bytes of text: it is in memory until it is written.
 const GROUP_ROWS_MAX: usize = 20_000;
 const GROUP_BYTES_MAX: usize = 16 * 1024 * 1024;
 
@@ -125,7 +125,7 @@ impl FormatWriter for Parquet {
     }
 }
 
-/// What the writer has written and nobody has taken yet.
+/// Bytes that are written but not yet taken.
 #[derive(Debug, Clone, Default)]
 struct Drain(Arc<Mutex<Vec<u8>>>);
 
@@ -189,7 +189,7 @@ fn field(column: &Column) -> Result<Type> {
         .build()
 }
 
-/// The cells of the rows that wait, column by column.
+/// The cells of the waiting rows, column by column.
 struct Group {
     cells: Vec<Waiting>,
     rows: usize,
@@ -198,8 +198,8 @@ struct Group {
     next: usize,
 }
 
-/// Values with the level of each: 0 is none, the highest is a value. A list also says where it
-/// begins.
+/// Values with the definition level of each: 0 is null, the highest is a value. A list also stores
+/// where it begins.
 enum Waiting {
     Text(Vec<ByteArray>, Vec<i16>),
     Whole(Vec<i32>, Vec<i16>),
@@ -235,7 +235,7 @@ impl Waiting {
         }
     }
 
-    /// Writes them, and is empty again.
+    /// Writes the values and clears them.
     fn write(&mut self, column: &mut SerializedColumnWriter<'_>) -> Result<()> {
         match self {
             Self::Text(values, levels) => put::<ByteArrayType>(column.typed(), values, levels),

@@ -20,7 +20,7 @@ use crate::question_history::QuestionHistory;
 
 /// Concurrent exports of one process; each has a thread.
 const EXPORTS_MAX: usize = 8;
-/// Concurrent exports of one app in one process, so that no app takes all places.
+/// Concurrent exports of one app in one process, so that no app takes all slots.
 const EXPORTS_PER_APP_MAX: usize = 2;
 /// Pages, and pieces of the file, that may wait between two stages.
 const WAITING_MAX: usize = 2;
@@ -36,14 +36,14 @@ pub(crate) struct Exports {
 }
 
 impl Exports {
-    /// Takes a place for one more export of the app, if one is free.
+    /// Takes a slot for one more export of the app, if one is free.
     pub(super) fn place(self: &Arc<Self>, app: AppId) -> AdminResult<Place> {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let of_app = running.get(&app).copied().unwrap_or(0);
         let detail = if of_app >= EXPORTS_PER_APP_MAX {
-            "two exports of this app are under way; start this one when one of them has ended"
+            "two exports of this app are running; start this one when one of them has ended"
         } else if running.values().sum::<usize>() >= EXPORTS_MAX {
-            "several exports are under way; start this one when another has ended"
+            "several exports are running; start this one when another has ended"
         } else {
             running.insert(app, of_app + 1);
             return Ok(Place { app, exports: Arc::clone(self) });
@@ -52,7 +52,7 @@ impl Exports {
     }
 }
 
-/// The right to run one export; dropping it frees the place.
+/// The right to run one export; dropping it frees the slot.
 #[derive(Debug)]
 pub(super) struct Place {
     app: AppId,
@@ -123,7 +123,7 @@ pub(super) fn start(
         let writer = (format.new_writer)(columns);
         let written = writer.and_then(|writer| write(writer, pages_out, &pieces, &progress));
         if let Err(failed) = written {
-            tracing::warn!(error = %failed, "an export was broken off");
+            tracing::warn!(error = %failed, "an export was aborted");
             // The client may be gone.
             let _gone = pieces.blocking_send(Err(failed));
         }
@@ -157,7 +157,7 @@ async fn read(
 
 fn unread(error: &dyn std::error::Error) -> ExportFailed {
     let source = error.source().map(ToString::to_string);
-    tracing::warn!(%error, source, "an export cannot read on");
+    tracing::warn!(%error, source, "an export cannot continue reading");
     ExportFailed("the store could not be read".to_owned())
 }
 

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn which_tags_have_a_column_does_not_depend_on_when_they_were_seen() {
+    fn tag_columns_do_not_depend_on_the_order_of_scanning() {
         let first = names((0, TAG_COLUMNS_MAX));
         for parts in [
             &[(0, 500)][..],

@@ -233,7 +233,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_is_cut_where_a_cell_ends() {
+    fn a_text_is_truncated_to_the_length_of_a_cell() {
         assert_eq!(fitting("short"), "short");
         assert_eq!(fitting(&"x".repeat(40_000)).len(), CELL_UNITS_MAX);
         let smiles = "\u{1F600}".repeat(20_000);

@@ -1,9 +1,9 @@
-//! What users do with their own accounts.
+//! Operations of users on their own accounts.
 
 use crate::core::Core;
 
-/// Signing in and out, passwords, second factors and sessions. A password, a code, a link or the
-/// secret of a session proves who it is; each method is in the file named after it.
+/// Signing in and out, passwords, second factors and sessions. A password, a code, a link or a
+/// session secret proves the user's identity; each method is in the file named after it.
 #[derive(Clone, Copy)]
 pub struct Accounts<'e> {
     pub(super) core: &'e Core,

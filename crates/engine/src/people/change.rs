@@ -1,5 +1,5 @@
-//! How users, grants and links are read for a change and written, each change with its entry in the
-//! audit log.
+//! Reads users, grants and links for a change and writes them, each change with its audit log
+//! entry.
 
 use serde_json::Value;
 use sluice_flow::id::{AppId, UserId};
@@ -16,15 +16,15 @@ use crate::tokens::hash_of;
 /// How long a link is valid.
 pub const LINK_HOURS: i64 = 24;
 
-/// What the audit log records of a change.
+/// The audit log entry of a change.
 pub(super) struct Entry {
     pub(super) action: AuditAction,
     pub(super) app_id: Option<AppId>,
     pub(super) detail: Value,
 }
 
-/// Writes a change about people with its entry in the audit log. Reports no if the revision has
-/// changed.
+/// Writes a change to users, grants or links with its audit log entry. Returns `false` if the
+/// revision has changed.
 pub(super) async fn write_people(
     core: &Core,
     actor: &Actor,

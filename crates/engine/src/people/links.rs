@@ -1,7 +1,7 @@
-//! Links with which somebody sets their password: once, and within a day.
+//! Links for setting a password: valid once, and for one day.
 //!
-//! The secret stands behind the `#` of the address, which browsers keep to themselves: it is in no
-//! log of any server on the way, and in no `Referer`.
+//! The secret is in the URL's fragment, which browsers do not send: it appears in no server log on
+//! the way, and in no `Referer`.
 
 use serde_json::json;
 use sluice_flow::id::UserId;
@@ -17,7 +17,7 @@ use crate::core::CONFLICT_RETRIES;
 use crate::fault::fault;
 use crate::tokens::hash_of;
 
-/// Whose password a link sets.
+/// The user whose password a link sets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkOf {
     pub email: String,
@@ -25,19 +25,19 @@ pub struct LinkOf {
 }
 
 impl Accounts<'_> {
-    /// The address with which a password is set.
+    /// The URL of a link for setting a password.
     pub fn welcome_url(&self, secret: &Secret) -> String {
         format!("{}/console/welcome#{}", self.core.public_url, secret.0)
     }
 
-    /// Whose link it is, if it is valid.
+    /// The user of a link, if the link is valid.
     pub async fn link_of(&self, secret: &str) -> StoreResult<Option<LinkOf>> {
         let user = self.user_of_link(secret).await?;
         Ok(user.map(|user| LinkOf { email: user.row.email, name: user.row.name }))
     }
 
-    /// Sets the password of the link's user, uses the link up, ends the user's sessions, and begins
-    /// one, unless the user has a second factor: then a code is needed first.
+    /// Sets the password of the link's user, invalidates the link, ends the user's sessions, and
+    /// starts one, unless the user has a second factor: then a code is needed first.
     pub async fn set_password_by_link(
         &self,
         secret: &str,
@@ -50,7 +50,7 @@ impl Accounts<'_> {
             let revision = self.core.store.people_revision().await?;
             let user = self.user_of_link(secret).await?.ok_or(Refusal::LinkOver)?;
             if let Some(user) = self.set_password(revision, user, hash.clone()).await? {
-                // The link proves no more than the password does.
+                // The link proves no more than the password would.
                 if user.row.second_factor.is_some() {
                     return Err(Refusal::CodeNeeded(self.ticket(&user)?));
                 }
@@ -60,7 +60,7 @@ impl Accounts<'_> {
         Err(StoreError::Conflict.into())
     }
 
-    /// Changes the password of whoever is signed in, ends all their sessions, and begins one.
+    /// Changes the password of the signed-in user, ends all their sessions, and starts one.
     pub async fn change_password(
         &self,
         id: UserId,
@@ -80,7 +80,7 @@ impl Accounts<'_> {
         for _ in 0..CONFLICT_RETRIES {
             let revision = self.core.store.people_revision().await?;
             let now = find().await?;
-            // Somebody else has set another meanwhile: the old one that was given proves nothing
+            // The password was changed concurrently: the old password that was given proves nothing
             // now.
             if now.row.password != user.row.password {
                 return Err(Refusal::Wrong(Some(id)));

@@ -1,8 +1,8 @@
-//! The people of one app: what its owners may see and change of them, and no more.
+//! The members of one app: what its owners may see and change about them, and no more.
 //!
-//! They see who can get at the app and by which role, not what else these people have. They add
-//! somebody who is a user already. Only owners of the instance create users: whoever creates
-//! one holds the link that sets their password, and with it all that others give to that address
+//! Owners of an app see who has access to it and with which role, not their other roles. They can
+//! add existing users. Only owners of the instance create users: the creator of a user holds the
+//! link that sets the password, and with it every permission that others grant to that address
 //! later.
 
 use sluice_flow::id::{AppId, UserId};
@@ -14,47 +14,47 @@ use crate::admin::AdminResult;
 use crate::fault::{fault, faultless};
 use crate::handle::AppHandle;
 
-/// Somebody who can get at an app.
+/// A user with access to an app.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Member {
     pub user_id: UserId,
     pub email: String,
     pub name: String,
-    /// The role in this app alone.
+    /// The role in this app only.
     pub role: Option<Role>,
-    /// The role in all apps, which the owners of one do not change.
+    /// The role in all apps, which the owners of one app cannot change.
     pub everywhere: Option<Role>,
     pub is_disabled: bool,
-    /// Whether they have yet to set a password, and never came from an OpenID provider.
+    /// Whether they have not set a password yet and never signed in with an OpenID provider.
     pub is_awaited: bool,
 }
 
-/// Somebody to be added to an app.
+/// A person to add to an app.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewMember {
     pub email: String,
-    /// For whoever is not a user yet.
+    /// For a person who is not a user yet.
     pub name: String,
     pub role: Role,
 }
 
 impl AppHandle {
-    /// Whoever has a role in the app or in all, in the order they were made.
+    /// The users with a role in the app or in all apps, in creation order.
     pub async fn list_members(&self, page: Page<UserId>) -> AdminResult<Vec<Member>> {
         let core = self.permit.core(Scope::Admin)?;
         let users = core.store.list_users(Some(self.app_id()), page).await?;
         Ok(users.into_iter().map(|user| member(user, self.app_id())).collect())
     }
 
-    /// Gives somebody a role in the app. An owner of the instance can name who is not a user yet:
-    /// they are made one, with the secret of a link.
+    /// Gives a person a role in the app. An owner of the instance can also name a person who is not
+    /// a user yet: this creates the user and returns the secret of a link.
     pub async fn add_member(&self, new: &NewMember) -> AdminResult<(UserId, Option<Secret>)> {
         let core = self.permit.core(Scope::Admin)?;
         let (actor, app) = (self.permit.actor(), self.app_id());
         let email = new.email.trim();
         let found = core.store.find_user(&UserKey::Email(email.to_owned())).await?;
         let Some(user) = found else {
-            let is_unknown = "belongs to nobody who is a user here; ask an owner of the instance to \
+            let is_unknown = "does not belong to a user here; ask an owner of the instance to \
                  add them, and come back then";
             let may_make = actor.may_instance(Scope::Admin);
             faultless((!may_make).then(|| fault("/email", is_unknown)))?;
@@ -67,7 +67,7 @@ impl AppHandle {
             };
             return match make_user(core, actor, &new).await? {
                 Some((user, secret)) => Ok((user.user_id, Some(secret))),
-                // Another call made them a moment ago.
+                // A concurrent call has just created the user.
                 None => Err(StoreError::Conflict.into()),
             };
         };
@@ -79,7 +79,7 @@ impl AppHandle {
         Ok((user.row.user_id, None))
     }
 
-    /// Gives a user a role in the app; without one, takes it away.
+    /// Gives a user a role in the app, or removes it if `role` is `None`.
     pub async fn set_role(&self, id: UserId, role: Option<Role>) -> AdminResult<UserDetail> {
         let core = self.permit.core(Scope::Admin)?;
         change_role(core, self.permit.actor(), id, Some(self.app_id()), role).await

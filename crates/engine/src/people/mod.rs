@@ -1,17 +1,18 @@
-//! People of the console: users with roles, and their sessions.
+//! Users of the console, with roles and sessions.
 //!
-//! Reading order: `role` (what a role may do), `change` (how users are written), `users` (made,
-//! changed, reset by an owner of the instance), `members` (the people of one app, by its owners),
-//! `password` (its rule, and the work of a hash), `links` (the first password), `sessions` (who is
-//! signed in), `own_sessions` (a user's list of them, and confirming who one is), `second_factor`
-//! with `totp` (codes after the password), `subjects` (by way of an OpenID provider).
+//! Reading order: `role` (what a role may do), `change` (how users are written), `users` (created,
+//! changed, reset by an owner of the instance), `members` (the users of one app, managed by its
+//! owners), `password` (the rules, and the cost of a hash), `links` (the first password),
+//! `sessions` (who is signed in), `own_sessions` (a user's own sessions, and confirming their
+//! identity), `second_factor` with `totp` (codes after the password), `subjects` (sign-in with an
+//! OpenID provider).
 //!
-//! What users do with their own accounts are methods of [`Accounts`]; there a password, a link or a
-//! session is the proof. What others do with users are methods of handles.
+//! Operations of users on their own accounts are methods of [`Accounts`]; there a password, a link
+//! or a session is the proof. Operations of others on users are methods of handles.
 //!
-//! What is decided on users and grants is written at their revision, so that two who take away the
-//! last but one owner at once do not take away the last. A session is checked again with each
-//! request: a disabled user or a revoked token is signed out at once, on every node.
+//! Changes to users and grants are written at their revision, so that two concurrent removals
+//! cannot remove the last two owners. A session is checked with each request: a disabled user or a
+//! revoked token is signed out at once, on every node.
 
 mod accounts;
 mod change;

@@ -1,8 +1,8 @@
-//! The sessions of one user, as they see them, and confirming who they are.
+//! The sessions of one user, as they see them, and confirming their identity.
 //!
-//! What could lock others out or let somebody in for good (admin tokens, owners, links to set a
-//! password) needs proof of who is there that is not older than [`FRESH_MINUTES`], so that a
-//! browser left open does not suffice.
+//! Operations that could lock others out or grant lasting access (admin tokens, owners, links to
+//! set a password) need proof of identity that is not older than [`FRESH_MINUTES`], so that an
+//! unattended browser is not enough.
 
 use serde_json::json;
 use sluice_flow::id::UserId;
@@ -17,30 +17,30 @@ use crate::actor::Actor;
 use crate::audit_action::AuditAction;
 use crate::tokens::hash_of;
 
-/// How long proof of who is there lasts.
+/// How long proof of identity is valid.
 pub const FRESH_MINUTES: i64 = 10;
-/// Sessions that are listed.
+/// The maximum number of sessions in a list.
 const LISTED_MAX: usize = 100;
 
 /// A session of a user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnSession {
-    /// Names the session, and lets nobody in.
+    /// Identifies the session, and cannot be used to sign in.
     pub id: String,
     pub created_at: Timestamp,
     pub used_at: Timestamp,
-    /// Whether it is the one that asks.
+    /// Whether it is the caller's session.
     pub is_current: bool,
 }
 
-/// Whether proof from this time is still good.
+/// Whether proof from this time is still valid.
 pub(super) fn is_fresh(proven_at: Timestamp, now: Timestamp) -> bool {
     now.as_millis() - proven_at.as_millis() < FRESH_MINUTES * 60 * 1000
 }
 
 impl Accounts<'_> {
-    /// The live sessions of the user whose session this is, the last used first. A token's session
-    /// has none.
+    /// The active sessions of this session's user, the last used first. Empty for a token's
+    /// session.
     pub async fn own_sessions(&self, secret: &str) -> StoreResult<Vec<OwnSession>> {
         let Some((current, user_id, epoch)) = self.user_session(secret).await? else {
             return Ok(Vec::new());
@@ -57,7 +57,8 @@ impl Accounts<'_> {
         Ok(shown.collect())
     }
 
-    /// Ends another session of the same user. One that is over, or somebody else's, is left alone.
+    /// Ends another session of the same user. Ignores a session that has ended or belongs to
+    /// another user.
     pub async fn end_own_session(&self, secret: &str, id: &str) -> StoreResult<()> {
         let Some((_, user_id, _)) = self.user_session(secret).await? else { return Ok(()) };
         let Some(hash) = hash_in(id) else { return Ok(()) };
@@ -87,8 +88,8 @@ impl Accounts<'_> {
         self.core.apply(At::Instance, Change::new(move || rows)).await
     }
 
-    /// Confirms the user of a session by their password and, where they have a second factor, a
-    /// code.
+    /// Confirms the identity of a session's user by their password and, if they have a second
+    /// factor, a code.
     pub async fn confirm_with_password(
         &self,
         secret: &str,
@@ -107,7 +108,7 @@ impl Accounts<'_> {
         Ok(self.confirm(row).await?)
     }
 
-    /// Confirms the holder of a token's session by the token.
+    /// Confirms the identity of a token session's holder by the token.
     pub async fn confirm_with_token(&self, secret: &str, token: &str) -> Result<(), Refusal> {
         let row = self.core.store.find_session(&hash_of(secret)).await?.ok_or(Refusal::LinkOver)?;
         match row.holder {
@@ -124,7 +125,7 @@ impl Accounts<'_> {
         self.core.apply(At::Instance, Change::new(move || rows)).await
     }
 
-    /// The row of a live session of a user, with the user and the epoch.
+    /// The row of an active session of a user, with the user and the epoch.
     async fn user_session(&self, secret: &str) -> StoreResult<Option<(SessionRow, UserId, u32)>> {
         let found = self.session_row(secret).await?;
         Ok(found.and_then(|(row, _)| match row.holder {
@@ -134,7 +135,7 @@ impl Accounts<'_> {
     }
 }
 
-/// Reads the id of a session.
+/// Parses the id of a session.
 fn hash_in(id: &str) -> Option<SecretHash> {
     let mut hash = SecretHash::default();
     if id.len() != hash.len() * 2 || !id.is_ascii() {

@@ -1,8 +1,8 @@
-//! Passwords: the rule they follow, and the work that a guess costs.
+//! Passwords: the rules they must follow, and the cost of a guess.
 //!
 //! A hash takes 19 MiB and some tens of milliseconds, by design. So it runs on a blocking thread,
-//! few at once; a caller that waits too long gets an error. A name that nobody has costs as much as
-//! one that somebody has.
+//! few at once; a caller that waits too long gets an error. An unknown name costs as much time as a
+//! known one.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,32 +19,33 @@ use super::refusal::Refusal;
 use crate::fault::fault;
 use crate::ids::fill_random;
 
-/// In characters. There is no rule about which: length counts, and how many guesses it takes to
-/// find the password.
+/// In characters. There is no rule about which characters: length counts, and the number of guesses
+/// it takes to find the password.
 pub const PASSWORD_CHARS_MIN: usize = 10;
 pub const PASSWORD_CHARS_MAX: usize = 200;
-/// The least score that is accepted: 10^8 guesses or more.
+/// The minimum score: 10^8 guesses or more.
 const SCORE_MIN: Score = Score::Three;
-/// How many characters are scored. The time grows faster than their square: for a password made of
-/// nothing but signs that stand for letters it is 0.1 s at 40 characters and 1 s at 100.
+/// The number of characters that are scored. The time grows faster than their square: for a
+/// password that consists only of symbols that stand for letters it is 0.1 s at 40 characters and 1
+/// s at 100.
 const SCORED_CHARS_MAX: usize = 40;
-/// A word that everybody here would try.
+/// A word that an attacker would try here.
 const OWN_NAME: &str = "sluice";
 
-/// As OWASP recommends for Argon2id.
+/// The OWASP recommendation for Argon2id.
 const MEMORY_KIB: u32 = 19_456;
 const PASSES: u32 = 2;
 const LANES: u32 = 1;
 const SALT_BYTES: usize = 16;
 const HASH_BYTES: usize = 32;
-/// What a stored hash begins with: the algorithm, and its version 1.3.
+/// The prefix of a stored hash: the algorithm, and its version 1.3.
 const PREFIX: &str = "$argon2id$v=19$";
-/// Hashes that are made at once: on half of the processors, and no more than this.
+/// The maximum number of concurrent hashes; half of the processors, if that is fewer.
 const AT_ONCE_MAX: usize = 4;
-/// How long somebody waits for their turn.
+/// How long a caller waits for its turn.
 const TURN_WAIT: Duration = Duration::from_secs(5);
 
-/// Makes and checks hashes of passwords, few at a time.
+/// Computes and verifies password hashes, few at a time.
 #[derive(Debug, Clone)]
 pub(crate) struct Passwords {
     turns: Arc<Semaphore>,
@@ -56,8 +57,8 @@ impl Passwords {
         Self { turns: Arc::new(Semaphore::new((processors / 2).clamp(1, AT_ONCE_MAX))) }
     }
 
-    /// The hash of a password that the user may have. Scoring a password takes its turn too: it can
-    /// cost as much as a hash.
+    /// Checks the rules and returns the hash of a password for a user. Scoring also waits for its
+    /// turn: it can cost as much as a hash.
     pub(super) async fn hash(&self, password: &str, user: &UserRow) -> Result<String, Refusal> {
         let mut salt = [0; SALT_BYTES];
         fill_random(&mut salt);
@@ -69,8 +70,7 @@ impl Passwords {
         .await?
     }
 
-    /// Whether the password is the one of the hash. Without a hash the answer is no, after the same
-    /// work.
+    /// Whether the password matches the hash. Without a hash, returns `false` after the same work.
     pub(crate) async fn verify(
         &self,
         password: &str,
@@ -95,7 +95,7 @@ impl Passwords {
         let turn = tokio::time::timeout(TURN_WAIT, turn).await;
         let Ok(Ok(turn)) = turn else { return Err(Refusal::Busy) };
         let done = tokio::task::spawn_blocking(move || {
-            // Held by the work and not by the caller, who may go away.
+            // Held by the work and not by the caller, which may be cancelled.
             let _turn = turn;
             work()
         });
@@ -103,8 +103,7 @@ impl Passwords {
     }
 }
 
-/// The hash of a password as it is stored: `$argon2id$v=19$m=…,t=…,p=…$salt$hash`, the PHC string
-/// format.
+/// The hash of a password in the PHC string format: `$argon2id$v=19$m=…,t=…,p=…$salt$hash`.
 fn hash(password: &str, salt: &[u8]) -> Option<String> {
     let params = Params::new(MEMORY_KIB, PASSES, LANES, Some(HASH_BYTES)).ok()?;
     let hash = raw_hash(password, salt, params)?;
@@ -112,8 +111,8 @@ fn hash(password: &str, salt: &[u8]) -> Option<String> {
     Some(format!("{PREFIX}m={MEMORY_KIB},t={PASSES},p={LANES}${salt}${hash}"))
 }
 
-/// Whether a stored hash is of this password, by the parameters that it names; none if it cannot be
-/// read.
+/// Whether a stored hash matches the password, with the parameters in the hash; `None` if it cannot
+/// be parsed.
 fn is_hash_of(stored: &str, password: &str) -> Option<bool> {
     let mut parts = stored.strip_prefix(PREFIX)?.split('$');
     let (params, salt, known) = (parts.next()?, parts.next()?, parts.next()?);
@@ -127,7 +126,7 @@ fn is_hash_of(stored: &str, password: &str) -> Option<bool> {
     let (salt, known) = (salt?, known?);
     let params = Params::new(memory, passes, lanes, Some(known.len())).ok()?;
     let hash = raw_hash(password, &salt, params)?;
-    // Every byte is compared, so that the time does not depend on where they differ.
+    // Compares every byte, so that the time does not depend on where they differ.
     Some(hash.iter().zip(&known).fold(0, |differs, (one, two)| differs | (one ^ two)) == 0)
 }
 
@@ -138,7 +137,7 @@ fn raw_hash(password: &str, salt: &[u8], params: Params) -> Option<Vec<u8>> {
     Some(hash)
 }
 
-/// What is wrong with the password that a user would set.
+/// Which rule a user's new password breaks.
 fn password_fault(password: &str, email: &str, name: &str) -> Option<Fault> {
     let chars = password.chars().count();
     let message = if chars < PASSWORD_CHARS_MIN {
@@ -156,11 +155,11 @@ fn password_fault(password: &str, email: &str, name: &str) -> Option<Fault> {
     Some(fault("/password", message))
 }
 
-/// Whether a password takes too few guesses, for somebody who knows whose it is.
+/// Whether a password takes too few guesses for an attacker who knows the user.
 fn is_common(password: &str, email: &str, name: &str) -> bool {
     let scored: String = password.chars().take(SCORED_CHARS_MAX).collect();
-    // The address, what stands before and behind its `@`, and the name: whole, without separators,
-    // and word by word.
+    // The address, the parts before and after its `@`, and the name: whole, without separators, and
+    // word by word.
     let (local, domain) = email.split_once('@').unwrap_or((email, ""));
     let whole = [email, local, domain, name];
     let joined = whole.map(|it| it.replace(|letter: char| !letter.is_alphanumeric(), ""));
@@ -194,7 +193,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_hash_is_argon2id_with_the_recommended_work_and_a_salt_of_its_own() {
+    async fn a_hash_is_argon2id_with_the_recommended_parameters_and_a_random_salt() {
         let passwords = Passwords::new();
         let one = passwords.hash("correct horse", &ann()).await.unwrap();
         let two = passwords.hash("correct horse", &ann()).await.unwrap();
@@ -206,12 +205,12 @@ mod tests {
         assert!(!passwords.verify("correct horse", Some("no hash".into())).await.unwrap());
     }
 
-    /// A test vector of the reference implementation.
+    /// A test vector from the reference implementation.
     const REFERENCE: &str =
         "$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc";
 
     #[test]
-    fn a_hash_that_others_made_is_verified_by_its_own_parameters() {
+    fn a_foreign_hash_is_verified_with_its_own_parameters() {
         assert_eq!(is_hash_of(REFERENCE, "password"), Some(true));
         assert_eq!(is_hash_of(REFERENCE, "Password"), Some(false));
         assert_eq!(is_hash_of(&REFERENCE.replace("t=2", "t=3"), "password"), Some(false));
@@ -281,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_password_made_of_the_own_address_or_name_is_refused() {
+    fn a_password_from_the_users_address_or_name_is_refused() {
         let own = [
             "ann.smith1",
             "ann.smith123",
@@ -300,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_do_not_belong_together_and_random_characters_are_accepted() {
+    fn unrelated_words_and_random_characters_are_accepted() {
         let good = [
             "correct horse battery staple",
             "correct horse battery",
@@ -318,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_of_a_password_is_scored_than_takes_a_short_time() {
+    fn only_the_first_characters_of_a_password_are_scored() {
         // These differ from a common password only after the scored part.
         let padded = format!("{}kT9#vLq2wZx7Kp2mQ9vB4t", "a".repeat(SCORED_CHARS_MAX));
         assert!(!is_good(&padded));

@@ -1,4 +1,4 @@
-//! Why somebody cannot sign in.
+//! Why a sign-in is refused.
 
 use sluice_flow::definition::Fault;
 use sluice_flow::id::UserId;
@@ -6,14 +6,14 @@ use sluice_store::StoreError;
 
 use super::secret::Secret;
 
-/// Why somebody is not let in, or a password is not set.
+/// Why a sign-in is refused, or a password is not set.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
     /// The name, the password, the code or the token is wrong, or the user is disabled; the reply
-    /// does not say which. The user whose account was tried is for the log alone.
-    #[error("this does not match anybody who may sign in")]
+    /// does not say which. The user whose account was tried is only for the log.
+    #[error("invalid credentials")]
     Wrong(Option<UserId>),
-    /// The password is right, and a code of the second factor is needed, with this ticket.
+    /// The password is right, but a code of the second factor is needed, with this ticket.
     #[error("a code is needed")]
     CodeNeeded(Secret),
     /// The link was used, replaced or has expired.

@@ -1,4 +1,4 @@
-//! What a role may do, in the scopes that tokens have too.
+//! What a role may do, in terms of the scopes that tokens have too.
 
 use sluice_store::{Role, Scope, User};
 

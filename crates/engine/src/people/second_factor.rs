@@ -1,4 +1,4 @@
-//! A second factor of users who sign in with a password: codes of an authenticator app, and
+//! The second factor of users who sign in with a password: codes from an authenticator app, and
 //! recovery codes.
 //!
 //! The shared secret is sealed with the master key; recovery codes are 80 random bits each, stored
@@ -26,15 +26,15 @@ use crate::instance::InstanceHandle;
 use crate::tokens::hash_of;
 use crate::verify::{NotOpened, Place};
 
-/// Recovery codes that a user is given.
+/// The number of recovery codes of a user.
 pub const RECOVERY_CODES: usize = 10;
 const RECOVERY_BYTES: usize = 10;
-/// How long a right password is remembered while the code is asked for.
+/// How long a user has to enter the code after the correct password.
 const TICKET_MILLIS: i64 = 5 * 60 * 1000;
-/// Users that are read at a time.
+/// The number of users to read at a time.
 const PAGE_USERS: usize = 500;
 
-/// A secret that an authenticator app is to be given.
+/// A secret for an authenticator app.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Enrolment {
     /// In base32.
@@ -57,7 +57,7 @@ impl Enrolment {
         Self::with(base32(&bytes), email)
     }
 
-    /// The same secret again; none where it is not one.
+    /// The same from an existing secret; `None` if the text is not a valid secret.
     pub fn again(secret: &str, email: &str) -> Option<Self> {
         secret_from_base32(secret).map(|_| Self::with(secret.to_owned(), email))
     }
@@ -71,7 +71,7 @@ impl Enrolment {
 }
 
 impl Accounts<'_> {
-    /// Turns the second factor on, after a code has shown that the app has the secret. Returns the
+    /// Turns the second factor on, after a code has proved that the app has the secret. Returns the
     /// recovery codes.
     pub async fn turn_on_second_factor(
         &self,
@@ -111,13 +111,13 @@ impl Accounts<'_> {
         change_factor(self.core, actor, id, AuditAction::SecondFactorDisabled, |_| Ok(None)).await
     }
 
-    /// How many recovery codes a user has left; none without a second factor.
+    /// The number of recovery codes that a user has left; `None` without a second factor.
     pub async fn recovery_codes_left(&self, id: UserId) -> StoreResult<Option<usize>> {
         let user = self.core.store.find_user(&UserKey::Id(id)).await?;
         Ok(user.and_then(|user| user.row.second_factor).map(|factor| factor.recovery.len()))
     }
 
-    /// Proof for [`Accounts::sign_in_with_code`] that the password was right.
+    /// Proof for [`Accounts::sign_in_with_code`] that the password was correct.
     pub(super) fn ticket(&self, user: &User) -> Result<Secret, Refusal> {
         let until = self.core.now().as_millis() + TICKET_MILLIS;
         let text = format!("{} {} {until}", user.row.user_id, user.row.epoch);
@@ -125,7 +125,7 @@ impl Accounts<'_> {
         sealed.map(Secret).map_err(|why| StoreError::Failed(why.into()).into())
     }
 
-    /// Whose ticket it is, if it is valid.
+    /// The user of a ticket, if the ticket is valid.
     pub fn ticket_holder(&self, ticket: &str) -> Option<UserId> {
         self.ticket_parts(ticket).map(|(user, _)| user)
     }
@@ -138,7 +138,7 @@ impl Accounts<'_> {
         (self.core.now() < until).then_some((user, epoch))
     }
 
-    /// Begins a session of a user whose password was right, with a code of their second factor.
+    /// Starts a session after the password was correct, with a code of the second factor.
     pub async fn sign_in_with_code(
         &self,
         ticket: &str,
@@ -150,7 +150,7 @@ impl Accounts<'_> {
         Ok(self.begin_user_session(&user, "password and code", replaces).await?)
     }
 
-    /// Accepts a code of the second factor once. Without an epoch any is right.
+    /// Accepts a code of the second factor once. Without an epoch, the user's epoch is not checked.
     pub(super) async fn use_code(
         &self,
         id: UserId,
@@ -164,7 +164,7 @@ impl Accounts<'_> {
                 it.row.disabled_at.is_none() && epoch.is_none_or(|epoch| it.row.epoch == epoch)
             });
             let user = user.ok_or(Refusal::LinkOver)?;
-            // It may have been reset since the password was given.
+            // It may have been reset since the password was checked.
             let Some(factor) = user.row.second_factor.clone() else { return Ok(user) };
             let (factor, by) = self.used(id, factor, code)?.ok_or(Refusal::Wrong(Some(id)))?;
             let left = factor.recovery.len();
@@ -185,8 +185,7 @@ impl Accounts<'_> {
         Err(StoreError::Conflict.into())
     }
 
-    /// The second factor after a code was used, and what kind of code it was; none where the code
-    /// is wrong.
+    /// The second factor after using a code, and the kind of code; `None` if the code is wrong.
     fn used(
         &self,
         id: UserId,
@@ -207,15 +206,15 @@ impl Accounts<'_> {
 }
 
 impl InstanceHandle {
-    /// Takes away the second factor of a user who has lost it.
+    /// Removes the second factor of a user who has lost it.
     pub async fn reset_second_factor(&self, id: UserId) -> AdminResult<()> {
         self.actor().need_fresh()?;
         let (core, actor) = (self.core(), self.actor());
         change_factor(core, actor, id, AuditAction::SecondFactorReset, |_| Ok(None)).await
     }
 
-    /// Seals every second factor with the master key that is first now. Returns how many were
-    /// sealed, and how many that could not be opened were taken away.
+    /// Seals every second factor with the current first master key. Returns the number that were
+    /// resealed, and the number that could not be opened and were removed.
     pub(crate) async fn reseal_second_factors(&self, revoke: bool) -> AdminResult<(usize, usize)> {
         let (core, actor) = (self.core(), self.actor());
         let vault = &core.verifying.vault;
@@ -228,7 +227,8 @@ impl InstanceHandle {
                 Ok(secret) => {
                     let failed = |why: String| StoreError::Failed(why.into());
                     let sealed = vault.seal(Place::SecondFactor(id), &secret).map_err(failed)?;
-                    // What was changed meanwhile is sealed with the key of that moment.
+                    // A factor that was changed in the meantime is already sealed with the current
+                    // key.
                     let change = |user: &User| {
                         let now = user.row.second_factor.clone();
                         Ok(now.map(|now| match now.sealed == factor.sealed {
@@ -279,7 +279,7 @@ async fn change_factor(
     Err(StoreError::Conflict.into())
 }
 
-/// Users whose second factor cannot be opened with the master keys at hand, each with the reason.
+/// Users with a second factor that the available master keys cannot open, each with the reason.
 pub(crate) async fn closed_second_factors(core: &Core) -> StoreResult<Vec<(UserId, NotOpened)>> {
     let mut closed = Vec::new();
     for (id, factor) in second_factors(core).await? {
@@ -308,7 +308,7 @@ fn recovery_code() -> String {
     in_groups(&base32(&bytes))
 }
 
-/// A recovery code as it is shown, `abcd-efgh-…`, however it was typed.
+/// Formats a recovery code as it is shown, `abcd-efgh-…`, however it was typed.
 fn in_groups(code: &str) -> String {
     let letters = code.bytes().filter(u8::is_ascii_alphanumeric).map(|it| it.to_ascii_lowercase());
     let mut shown = String::new();
@@ -326,7 +326,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_recovery_code_works_however_its_groups_are_typed() {
+    fn a_recovery_code_is_normalised_however_it_is_typed() {
         let code = recovery_code();
         assert_eq!(code.len(), 19, "{code}");
         for typed in [

@@ -1,15 +1,15 @@
-//! Secrets that let their holder in.
+//! Secrets that grant access to their holder.
 
 use sluice_flow::id::base62;
 
 use crate::ids::random_bits;
 
-/// What lets somebody in: shown once, and stored as a hash.
+/// A secret that grants access: shown once, and stored as a hash.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(pub String);
 
 impl Secret {
-    /// 256 bits that nobody can guess.
+    /// 256 unguessable bits.
     pub(super) fn random() -> Self {
         Self(format!("{}{}", base62(random_bits()), base62(random_bits())))
     }

@@ -1,8 +1,8 @@
-//! Sessions of the console: begun at sign-in, over after twelve idle hours or a week.
+//! Console sessions: started at sign-in, ended after twelve idle hours or a week.
 //!
-//! A session is known by 256 random bits, of which the store has the hash. It slides, but is
-//! written at most once a minute. Each sign-in deletes some expired rows, so that the table
-//! stays as long as it is used.
+//! A session is identified by 256 random bits; the store has their hash. Each use extends it, but
+//! is written at most once a minute. Each sign-in deletes some expired rows, so that the table does
+//! not grow without bound.
 
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
@@ -23,29 +23,29 @@ use crate::tokens::hash_of;
 
 const MINUTE_MILLIS: i64 = 60 * 1000;
 const HOUR_MILLIS: i64 = 60 * MINUTE_MILLIS;
-/// Without a request for so long, a session is over.
+/// A session ends after this long without a request.
 const IDLE_MILLIS: i64 = 12 * HOUR_MILLIS;
-/// And after so long in any case.
+/// A session ends after this long in any case.
 const LIFE_MILLIS: i64 = 7 * 24 * HOUR_MILLIS;
-/// How often the use of a session is written down.
+/// How often the use of a session is written.
 const TOUCH_MILLIS: i64 = MINUTE_MILLIS;
-/// Sessions that are over which a sign-in removes.
+/// The maximum number of expired sessions that a sign-in removes.
 const SWEEP_MAX: usize = 100;
 
-/// Somebody who is signed in.
+/// A signed-in user or token holder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
     pub actor: Actor,
     /// The name of the user, or of the token.
     pub who: String,
-    /// The address of a user; a token has none.
+    /// The e-mail address of a user; `None` for a token.
     pub email: Option<String>,
     pub user_id: Option<UserId>,
     pub expires_at: Timestamp,
 }
 
 impl Accounts<'_> {
-    /// Who a secret is the session of, now. Each use keeps it for longer.
+    /// The session with this secret, if it is active. Each use extends it.
     pub async fn session(&self, secret: &str) -> StoreResult<Option<Session>> {
         let Some((row, session)) = self.session_row(secret).await? else { return Ok(None) };
         let now = self.core.now();
@@ -55,7 +55,7 @@ impl Accounts<'_> {
         Ok(Some(session))
     }
 
-    /// The same for what a page does by itself while nobody uses it: that keeps nobody signed in.
+    /// The same for a page's automatic requests: they do not extend the session.
     pub async fn session_unused(&self, secret: &str) -> StoreResult<Option<Session>> {
         Ok(self.session_row(secret).await?.map(|(_, session)| session))
     }
@@ -101,7 +101,7 @@ impl Accounts<'_> {
         Ok(session.map(|session| (row, session)))
     }
 
-    /// Begins a session of whoever holds an admin token; ends the one that the browser had.
+    /// Starts a session of an admin token's holder; ends the browser's previous one.
     pub async fn sign_in_with_token(
         &self,
         token: &str,
@@ -110,21 +110,21 @@ impl Accounts<'_> {
         let hash = hash_of(token);
         let (actor, _) = self.core.holder_of(&hash).await?.ok_or(Refusal::Wrong(None))?;
         let secret = Secret::random();
-        // The token of the environment may be chosen by a person, and so be guessed from its hash.
+        // A person may have chosen the environment's token, so its hash could be brute-forced.
         let is_chosen = self.core.environment_token == Some(hash);
         let held = if is_chosen { fingerprint(&hash, &secret.0) } else { hash };
         let row = new_row(&secret, Holder::Token(held), self.core.now());
         Ok(self.begin(secret, row, &actor, "token", replaces).await?)
     }
 
-    /// The hash of the token that a session is held by.
+    /// The hash of the token that a session belongs to.
     pub(super) fn token_of(&self, held: TokenHash, secret: &str) -> TokenHash {
         let environment = self.core.environment_token.as_ref();
         environment.copied().filter(|hash| fingerprint(hash, secret) == held).unwrap_or(held)
     }
 
-    /// Begins a session of a user; ends the one that the browser had. Where the user has a second
-    /// factor, the refusal is [`Refusal::CodeNeeded`], and [`Accounts::sign_in_with_code`] begins
+    /// Starts a session of a user; ends the browser's previous one. If the user has a second
+    /// factor, the refusal is [`Refusal::CodeNeeded`], and [`Accounts::sign_in_with_code`] starts
     /// the session.
     pub async fn sign_in_with_password(
         &self,
@@ -132,7 +132,7 @@ impl Accounts<'_> {
         password: &str,
         replaces: Option<&str>,
     ) -> Result<Secret, Refusal> {
-        // What is no address is nobody's, and costs as much.
+        // A text that is no address belongs to no user, and costs the same time.
         let email = email.trim();
         let user = match is_email(email) {
             true => self.core.store.find_user(&UserKey::Email(email.to_owned())).await?,
@@ -149,7 +149,7 @@ impl Accounts<'_> {
         Ok(self.begin_user_session(&user, "password", replaces).await?)
     }
 
-    /// Ends a session at once; one that is over already is no error.
+    /// Ends a session at once; a session that has already ended is no error.
     pub async fn sign_out(&self, secret: &str) -> StoreResult<()> {
         let Some(session) = self.session(secret).await? else { return Ok(()) };
         let name = session.actor.name.clone();
@@ -169,7 +169,7 @@ impl Accounts<'_> {
         self.begin_session_confirmed(user, by, replaces, self.core.now()).await
     }
 
-    /// The same for a user who proved at another time who they are.
+    /// The same for a user who proved their identity at another time.
     pub(super) async fn begin_session_confirmed(
         &self,
         user: &User,
@@ -202,20 +202,20 @@ impl Accounts<'_> {
         Ok(secret)
     }
 
-    /// Writes down that a session is used. Where that fails, it ends a little earlier; that is no
-    /// reason to refuse a request.
+    /// Records that a session is used. If that fails, the session ends a little earlier; that is no
+    /// reason to refuse the request.
     async fn touch(&self, row: &SessionRow, now: Timestamp) {
         let end = later(row.created_at, LIFE_MILLIS);
         let expires_at = later(now, IDLE_MILLIS).min(end);
         let touch = PeopleWrite::Touch { hash: row.hash, used_at: now, expires_at };
         let rows = vec![Write::People(touch)];
         if let Err(error) = self.core.apply(At::Instance, Change::new(move || rows)).await {
-            tracing::warn!(%error, "the use of a session was not written down");
+            tracing::warn!(%error, "the use of a session could not be recorded");
         }
     }
 }
 
-/// A session that begins now, by somebody who has just proved who they are.
+/// A session that starts now, of a holder who has just proved their identity.
 fn new_row(secret: &Secret, holder: Holder, now: Timestamp) -> SessionRow {
     SessionRow {
         hash: hash_of(&secret.0),
@@ -227,8 +227,8 @@ fn new_row(secret: &Secret, holder: Holder, now: Timestamp) -> SessionRow {
     }
 }
 
-/// A token as known by the holder of the session's secret, and by nobody who has the database
-/// alone.
+/// A token hash that only the holder of the session's secret can recompute; the database alone is
+/// not enough.
 fn fingerprint(token: &TokenHash, secret: &str) -> TokenHash {
     let mut hash = Sha256::new();
     hash.update(token);

@@ -1,8 +1,8 @@
-//! Signing in by an OpenID provider: only who is a user already comes in.
+//! Signing in with an OpenID provider: only existing users are allowed.
 //!
-//! The first time somebody is known by the address that the provider has verified; from then on by
-//! the name that the provider gave them, so that an address that changes hands there opens nothing
-//! here. From then on the provider is the only way in, too, until an owner sends a link.
+//! The first time, a user is identified by the address that the provider has verified; afterwards
+//! by the provider's subject, so that an address that is reassigned there gives no access here.
+//! From then on the provider is the only way to sign in, until an owner sends a link.
 
 use serde_json::json;
 use sluice_flow::time::Timestamp;
@@ -19,9 +19,9 @@ use crate::core::CONFLICT_RETRIES;
 use crate::verify::IdClaims;
 
 impl Accounts<'_> {
-    /// Begins a session of the user whom an ID token names; ends the one that the browser had. The
-    /// session is as fresh as the sign-in at the provider; where the provider does not say when
-    /// that was, it is not fresh.
+    /// Starts a session of the user in an ID token; ends the browser's previous one. The session is
+    /// as fresh as the sign-in at the provider; if the provider does not return that time, it is
+    /// not fresh.
     pub async fn sign_in_with_subject(
         &self,
         claims: &IdClaims,
@@ -51,13 +51,13 @@ impl Accounts<'_> {
             }
             let Some(email) = verified_email else { return Ok(None) };
             let found = self.core.store.find_user(&UserKey::Email(email.clone())).await?;
-            // Whoever is somebody else there is not taken for them because of an address.
+            // A different subject with the same address must not sign in as this user.
             let Some(user) = found.filter(|it| it.row.subject.is_none()) else { return Ok(None) };
             if user.row.disabled_at.is_some() {
                 return Ok(None);
             }
-            // Whatever was made of this address before by somebody else ends here: password, link
-            // and sessions.
+            // Invalidates credentials that someone else may have created for this address:
+            // password, link and sessions.
             let row = UserRow {
                 subject: Some(subject.clone()),
                 password: None,

@@ -1,4 +1,4 @@
-//! One-time codes by time (TOTP, RFC 6238): HMAC-SHA-1, six digits, steps of 30 seconds.
+//! Time-based one-time codes (TOTP, RFC 6238): HMAC-SHA-1, six digits, steps of 30 seconds.
 
 use ring::hmac;
 use sluice_flow::time::Timestamp;
@@ -22,8 +22,8 @@ fn code_at(secret: &[u8], step: i64) -> u32 {
     (u32::from_be_bytes(word) & 0x7fff_ffff) % 10_u32.pow(DIGITS)
 }
 
-/// The time step that a code is valid for now. Steps up to `used_step` are over: each code works
-/// once.
+/// The time step for which a code is valid now. Steps up to `used_step` are used up: each code
+/// works once.
 pub(super) fn step_of(secret: &[u8], code: &str, now: Timestamp, used_step: i64) -> Option<i64> {
     let code: String = code.chars().filter(|it| !it.is_whitespace()).collect();
     if code.len() != DIGITS as usize || !code.bytes().all(|it| it.is_ascii_digit()) {
@@ -37,7 +37,7 @@ pub(super) fn step_of(secret: &[u8], code: &str, now: Timestamp, used_step: i64)
 
 const ALPHABET: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
-/// Base32 without padding (RFC 4648), as authenticator apps take it.
+/// Base32 without padding (RFC 4648), the format of authenticator apps.
 pub(super) fn base32(bytes: &[u8]) -> String {
     let bits = bytes.iter().flat_map(|byte| (0..8).rev().map(move |bit| byte >> bit & 1));
     let bits: Vec<u8> = bits.collect();
@@ -48,7 +48,7 @@ pub(super) fn base32(bytes: &[u8]) -> String {
     letters.collect()
 }
 
-/// Reads a secret of [`SECRET_BYTES`] from base32.
+/// Parses a secret of [`SECRET_BYTES`] from base32.
 pub(super) fn secret_from_base32(text: &str) -> Option<[u8; SECRET_BYTES]> {
     let mut bits = Vec::with_capacity(SECRET_BYTES * 8);
     for letter in text.bytes() {
@@ -72,7 +72,7 @@ mod tests {
 
     /// RFC 6238, appendix B, SHA-1: the last six of its eight digits.
     #[test]
-    fn codes_are_those_of_the_test_vectors_of_rfc_6238() {
+    fn codes_match_the_test_vectors_of_rfc_6238() {
         for (at, code) in [
             (59, "287082"),
             (1_111_111_109, "081804"),
@@ -95,7 +95,7 @@ mod tests {
         }
         let now = seconds(step * 30);
         assert_eq!(step_of(RFC_SECRET, "081 804", now, step - 1), Some(step));
-        assert_eq!(step_of(RFC_SECRET, code, now, step), None, "a used step is over");
+        assert_eq!(step_of(RFC_SECRET, code, now, step), None, "a used step is refused");
         for wrong in ["", "81804", "0081804", "08180a", "+81804", "081805"] {
             assert_eq!(step_of(RFC_SECRET, wrong, now, -1), None, "{wrong}");
         }

@@ -1,4 +1,4 @@
-//! Users, as whoever holds the instance makes and changes them.
+//! Users, as managed by owners of the instance.
 
 use serde_json::json;
 use sluice_flow::definition::Fault;
@@ -18,34 +18,34 @@ use crate::fault::{fault, faultless, name_faults};
 use crate::handle::AppHandle;
 use crate::instance::InstanceHandle;
 
-/// Users that are read at a time.
+/// The number of users to read at a time.
 const PAGE_USERS: usize = 500;
 
-/// A user to be made, with one role.
+/// A user to create, with one role.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewUser {
     pub email: String,
     pub name: String,
     pub role: Role,
-    /// Where the role is; absent means in all apps, and for the instance.
+    /// The app of the role; `None` means all apps and the instance.
     pub app_id: Option<AppId>,
 }
 
-/// What to change of a user; what is absent stays.
+/// Changes to a user; absent fields stay unchanged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UserPatch {
     pub name: Option<String>,
     pub disabled: Option<bool>,
 }
 
-/// A user, without what proves who they are.
+/// A user, without credentials.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UserDetail {
     pub user_id: UserId,
     pub email: String,
     pub name: String,
     pub has_password: bool,
-    /// Whether they came from an OpenID provider.
+    /// Whether they have signed in with an OpenID provider.
     pub has_subject: bool,
     pub has_second_factor: bool,
     pub grants: Vec<GrantRow>,
@@ -70,7 +70,7 @@ impl From<User> for UserDetail {
 }
 
 impl InstanceHandle {
-    /// Makes a user, and the secret of a link with which they set their password.
+    /// Creates a user, and returns the secret of a link with which they set their password.
     pub async fn create_user(&self, new: NewUser) -> AdminResult<(UserDetail, Secret)> {
         let (core, actor) = (self.core(), self.actor());
         if let Some(app) = new.app_id {
@@ -82,7 +82,7 @@ impl InstanceHandle {
         })
     }
 
-    /// Users in the order they were made, disabled ones included.
+    /// Users in creation order, including disabled ones.
     pub async fn list_users(&self, page: Page<UserId>) -> AdminResult<Vec<UserDetail>> {
         let users = self.core().store.list_users(None, page).await?;
         Ok(users.into_iter().map(UserDetail::from).collect())
@@ -92,7 +92,7 @@ impl InstanceHandle {
         Ok(find_user(self.core(), id).await?.into())
     }
 
-    /// Renames, disables or enables a user. Whoever is disabled is signed out everywhere.
+    /// Renames, disables or enables a user. A disabled user is signed out everywhere.
     pub async fn update_user(&self, id: UserId, patch: &UserPatch) -> AdminResult<UserDetail> {
         let (core, actor) = (self.core(), self.actor());
         faultless(patch.name.as_ref().and_then(|name| name_faults("/name", name)))?;
@@ -111,7 +111,7 @@ impl InstanceHandle {
                     writes.push(PeopleWrite::Unlink(id));
                 }
                 Some(false) => {
-                    // It may make an owner again.
+                    // This may restore an owner.
                     if row.disabled_at.is_some() {
                         actor.need_fresh()?;
                     }
@@ -137,12 +137,12 @@ impl InstanceHandle {
         Err(StoreError::Conflict.into())
     }
 
-    /// Gives a user a role in all apps, and for the instance; without one, takes it away.
+    /// Gives a user a role in all apps and the instance, or removes it if `role` is `None`.
     pub async fn set_role(&self, id: UserId, role: Option<Role>) -> AdminResult<UserDetail> {
         change_role(self.core(), self.actor(), id, None, role).await
     }
 
-    /// Makes another link to set a password: the one before is over, and so are their sessions. The
+    /// Creates a new link to set a password: ends the previous link and the user's sessions. The
     /// password stays until the link is used.
     pub async fn reset_user(&self, id: UserId) -> AdminResult<Secret> {
         let (core, actor) = (self.core(), self.actor());
@@ -168,20 +168,20 @@ impl InstanceHandle {
 }
 
 impl Accounts<'_> {
-    /// Whether anybody could sign in by e-mail.
+    /// Whether any user can sign in by e-mail.
     pub async fn has_users(&self) -> Result<bool, StoreError> {
         let first = self.core.store.list_users(None, Page { after: None, limit: 1 }).await?;
         Ok(!first.is_empty())
     }
 }
 
-/// Makes a user, unless there is one with the address.
+/// Creates a user, unless the address is taken.
 pub(super) async fn make_user(
     core: &Core,
     actor: &Actor,
     new: &NewUser,
 ) -> AdminResult<Option<(UserDetail, Secret)>> {
-    // The link to set a password lets its holder in.
+    // The holder of the link can set the password and sign in.
     actor.need_fresh()?;
     let email = new.email.trim();
     faultless(user_faults(email, &new.name))?;
@@ -216,7 +216,7 @@ pub(super) async fn make_user(
     Err(StoreError::Conflict.into())
 }
 
-/// Gives a user a role in an app, or in all; without one, takes it away.
+/// Gives a user a role in an app or in all apps, or removes it if `role` is `None`.
 pub(super) async fn change_role(
     core: &Core,
     actor: &Actor,
@@ -254,7 +254,7 @@ pub(super) async fn change_role(
     Err(StoreError::Conflict.into())
 }
 
-/// Refuses to take the last owner of the instance away.
+/// Refuses to remove the last owner of the instance.
 async fn must_leave_an_owner(core: &Core, user: &User) -> AdminResult<()> {
     if !is_owner(user) {
         return Ok(());
@@ -273,7 +273,7 @@ async fn must_leave_an_owner(core: &Core, user: &User) -> AdminResult<()> {
     }
     Err(AdminError::conflict(
         "last_owner",
-        "this is the last owner of the instance; make somebody else one first",
+        "this is the last owner of the instance; make another user an owner first",
     ))
 }
 

@@ -7,10 +7,10 @@ use sluice_flow::time::Day;
 use super::numbers;
 use super::{DayValues, Distribution, OptionCount, RankCount, count};
 
-/// Ranks and columns have this much room in a key: more than a definition may have of either.
+/// The number of keys reserved per row or option: more than a definition may have columns or ranks.
 const ROOM: u32 = 1 << 16;
 
-/// How the answers to a question are numbered over all its versions, and with what labels.
+/// How the answers to a question are numbered over all its versions, with their labels.
 pub(super) enum Kind {
     Nps,
     Scale { max: u32 },
@@ -23,7 +23,7 @@ pub(super) enum Kind {
     Text,
 }
 
-/// Options of all versions; those of the newest come first.
+/// The options of all versions, those of the newest first.
 #[derive(Default)]
 pub(super) struct Choices(Vec<Known>);
 
@@ -49,7 +49,7 @@ impl Choices {
         self.0.iter().position(|it| it.id == id).and_then(|place| u32::try_from(place).ok())
     }
 
-    /// The place of a version's own so-manieth choice.
+    /// The position of the option that has the position `place` in one version.
     fn place_of(&self, theirs: &[Choice], place: u32) -> Option<u32> {
         self.place(&theirs.get(place as usize)?.id)
     }
@@ -64,7 +64,7 @@ impl Choices {
 }
 
 impl Kind {
-    /// Nothing where there is nothing to answer.
+    /// `None` for a question without answers, such as a statement.
     pub(super) fn of(counted: Counted<'_>) -> Option<Self> {
         Some(match counted {
             Counted::Never => return None,
@@ -84,7 +84,7 @@ impl Kind {
         })
     }
 
-    /// Whether marks of the other kind mean the same.
+    /// Whether values on both scales mean the same.
     pub(super) fn has_scale_of(&self, other: Counted<'_>) -> bool {
         match (self, other) {
             (Self::Scale { max }, Counted::Scale { max: theirs }) => *max == theirs,
@@ -92,9 +92,9 @@ impl Kind {
         }
     }
 
-    /// The number, over all versions, of what one version has counted under a number of its own.
+    /// Maps a key of one version's counts to the key over all versions.
     pub(super) fn key(&self, counted: Counted<'_>, key: u32) -> Option<u32> {
-        // Nobody knows what these are: they are answers, and no more.
+        // The values behind this key are unknown: they count as answers only.
         if key == OTHERS {
             return None;
         }
@@ -192,7 +192,7 @@ fn capitalised(word: &str) -> String {
     first.into_iter().chain(letters).collect()
 }
 
-/// Of 100 people, how many more would recommend than would not.
+/// The net promoter score: promoters less detractors, per 100 answers.
 fn nps_score(counts: &QuestionCounts) -> Option<f64> {
     let sum = |keys: std::ops::Range<u32>| keys.map(|key| times(counts, key)).sum::<u64>();
     ratio(100.0 * (sum(9..11) as f64 - sum(0..7) as f64), sum(0..11))
@@ -230,12 +230,12 @@ fn ranking(choices: &Choices, counts: &QuestionCounts) -> Distribution {
     Distribution::Ranking { options: (0..).zip(&choices.0).map(option).collect() }
 }
 
-/// Absent where there is nothing to divide by.
+/// `None` if `count` is zero.
 pub(super) fn ratio(sum: f64, count: u64) -> Option<f64> {
     (count > 0).then(|| sum / count as f64)
 }
 
-/// The sum of numbers in whole ones.
+/// The sum of the answers, converted from stored units.
 pub(super) fn sum_of(counts: &QuestionCounts) -> f64 {
     counts.sum as f64 / SUM_UNIT as f64
 }

@@ -1,9 +1,9 @@
-//! What the answers to a flow come to: by question, over its versions, by day and by tag.
+//! Summarises the answers to a flow: by question, over its versions, by day and by tag.
 //!
-//! Everything here is added up from counts that the store keeps with every write; no response is
-//! read, so a summary costs the same at a thousand responses and at ten million. A question is
-//! followed over the versions by its id and its type: what was edited keeps its history, and what
-//! was removed is still reported.
+//! Everything is added up from counts that the store updates with every write; no response is read,
+//! so a summary costs the same for a thousand responses and for ten million. A question is
+//! identified over the versions by its id and its type: an edited question keeps its history, and a
+//! removed one is still reported.
 
 mod distribution;
 mod numbers;
@@ -22,38 +22,38 @@ use sluice_flow::question::Question;
 use sluice_flow::time::{Day, Timestamp};
 use sluice_store::DayTotal;
 
-/// Which responses of a flow are summed up. Days are UTC, and both ends count.
+/// The responses of a flow to summarise. Days are UTC, and both ends are included.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SummaryFilter {
     pub from: Option<Day>,
     pub to: Option<Day>,
-    /// Of these versions; empty means of all.
+    /// Only these versions; empty means all.
     pub versions: Vec<FlowVersionId>,
-    /// With this tag, or where it is a list, with this among its values.
+    /// Only responses with this tag value, or with a tag list that contains it.
     pub tag: Option<(String, String)>,
 }
 
-/// What the responses that pass the filter come to.
+/// A summary of the responses that pass the filter.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Summary {
     pub responses: u64,
-    /// Of them, those whose respondents admitted to be known.
+    /// The number of those that are linked to a respondent (`admitted`).
     pub admitted: u64,
-    /// From the first day with a response to the last one, those without one included.
+    /// From the first day with a response to the last, including days without any.
     pub days: Vec<DayCount>,
-    /// How much of time an entry of `days` and of `over_time` stands for.
+    /// The time span of an entry in `days` and `over_time`.
     pub step: Step,
-    /// Every published version, the newest first, with its responses whether or not the filter
-    /// names it.
+    /// Every published version, newest first, with its responses, even if the filter excludes it.
     pub versions: Vec<VersionCount>,
-    /// The tags of the versions and days of the filter, whatever tag it names.
+    /// The tags of the filter's versions and days, regardless of its tag.
     pub tags: Vec<TagCount>,
-    /// In the order of the newest version; those that it does not ask any more come last.
+    /// In the order of the newest version; questions that it no longer asks are last.
     pub questions: Vec<QuestionSummary>,
-    /// Of the responses with the filter's tag some may be missing: on some day its value was not
-    /// counted separately.
+    /// Some responses with the filter's tag may be missing: on some day its value was not counted
+    /// separately.
     pub partial: bool,
-    /// Responses that were stored before there were counts, or moved here, are being counted.
+    /// Present while responses are still being counted that were stored before there were counts,
+    /// or imported.
     pub counting: Option<Counting>,
 }
 
@@ -61,7 +61,7 @@ pub struct Summary {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     Day,
-    /// From Monday on; an entry bears the date of the Monday.
+    /// Starts on Monday; an entry has the date of the Monday.
     Week,
 }
 
@@ -79,51 +79,52 @@ pub struct VersionCount {
     pub responses: u64,
 }
 
-/// How often a tag had which value; the most frequent first.
+/// How often a tag had each value, most frequent first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TagCount {
     pub name: String,
     pub values: Vec<(String, u64)>,
-    /// Responses whose value is not counted separately: there are too many, or it is too long.
+    /// Responses with a value that is not counted separately: there are too many, or it is too
+    /// long.
     pub others: u64,
 }
 
-/// How far the walk over responses that were not counted when they were stored has come.
+/// The progress of counting responses that were not counted when they were stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Counting {
-    /// Those that were received up to here are counted; none of them where it is absent.
+    /// Responses received up to this time are counted; `None` if none are yet.
     pub counted_until: Option<Timestamp>,
 }
 
 /// One question, over the versions that ask it.
 ///
-/// A question that came to be of another type, or to have another scale, is another one here.
+/// A question with a changed type or scale counts as a different question.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QuestionSummary {
     pub id: String,
     pub question_type: &'static str,
-    /// As it is worded in the newest version that asks it.
+    /// The text in the newest version that asks it.
     pub prompt: String,
     pub asked: Asked,
-    /// Other wordings, the newest first, each with the last version that had it.
+    /// Earlier texts, newest first, each with the last version that had it.
     pub worded_before: Vec<(u32, String)>,
     pub answered: u64,
     /// Responses to versions that ask it.
     pub of: u64,
     pub distribution: Distribution,
-    /// Those days (or weeks) on which it was answered.
+    /// The days (or weeks) on which it was answered.
     pub over_time: Vec<DayValues>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asked {
-    /// By the newest published version.
+    /// In the newest published version.
     Now,
-    /// Not any more: this is the number of the last version that did.
+    /// No longer: the number of the last version that asked it.
     UntilVersion(u32),
 }
 
-/// What the answers to a question look like.
+/// The distribution of the answers to a question.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Distribution {
     Nps {
@@ -131,7 +132,7 @@ pub enum Distribution {
         promoters: u64,
         passives: u64,
         detractors: u64,
-        /// From -100 to 100; absent without an answer.
+        /// From -100 to 100; `None` without answers.
         score: Option<f64>,
     },
     Scale {
@@ -139,12 +140,12 @@ pub enum Distribution {
         mean: Option<f64>,
         max: u8,
     },
-    /// Yes or no and consent are options, too.
+    /// Also used for yes/no and consent questions.
     Options {
         options: Vec<OptionCount>,
-        /// Answers in the respondents' own words.
+        /// Free-text answers.
         other: u64,
-        /// Whether one answer may choose several.
+        /// Whether one answer may select several options.
         several: bool,
     },
     Ranking {
@@ -156,8 +157,8 @@ pub enum Distribution {
         /// By row, then by column.
         cells: Vec<Vec<u64>>,
     },
-    /// The mean is of the answers to six decimals. All else is to two digits, or to the number
-    /// itself where that is whole and below a thousand.
+    /// The mean is computed from the answers with six decimals. All other values have two
+    /// significant digits, or are exact if they are whole and below a thousand.
     Numbers {
         bins: Vec<Bin>,
         mean: Option<f64>,
@@ -165,21 +166,21 @@ pub enum Distribution {
         min: Option<f64>,
         max: Option<f64>,
     },
-    /// `YYYY-MM`, or `YYYY` outside of 1900 to 2099; the earliest first.
+    /// `YYYY-MM`, or `YYYY` outside 1900 to 2099; earliest first.
     Dates {
         months: Vec<(String, u64)>,
     },
-    /// Only whether it was answered.
+    /// Only the number of answers.
     Text,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OptionCount {
     pub id: String,
-    /// As it is worded in the newest version that offers it.
+    /// The label in the newest version that offers it.
     pub label: String,
     pub count: u64,
-    /// By the newest version that asks the question.
+    /// Whether the newest version that asks the question offers it.
     pub still_offered: bool,
 }
 
@@ -187,13 +188,13 @@ pub struct OptionCount {
 pub struct RankCount {
     pub id: String,
     pub label: String,
-    /// How often it came first, second, …
+    /// How often it was ranked first, second, …
     pub places: Vec<u64>,
-    /// Counted from 1.
+    /// Starts at 1.
     pub mean_place: Option<f64>,
 }
 
-/// Answers from one number up to another. Where both are the same, it is that number.
+/// Answers in a range of numbers. If both ends are equal, the bin is a single number.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bin {
     pub from: f64,
@@ -201,16 +202,16 @@ pub struct Bin {
     pub count: u64,
 }
 
-/// A question on one day, or in one week.
+/// The answers to a question on one day, or in one week.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DayValues {
     pub day: Day,
     pub answered: u64,
-    /// Of a scale or of numbers.
+    /// For a scale or numbers.
     pub mean: Option<f64>,
     pub nps: Option<f64>,
-    /// In the order of the distribution: of options each and then the others, of a scale each
-    /// point; else empty.
+    /// In the order of the distribution: each option and then the others, or each point of a scale;
+    /// otherwise empty.
     pub parts: Vec<u64>,
 }
 
@@ -219,11 +220,11 @@ pub struct DayValues {
 pub struct Spark {
     pub flow_id: FlowId,
     pub responses: u64,
-    /// As many as were asked for; the last one is today.
+    /// One entry for each requested day; the last is today.
     pub days: Vec<u64>,
 }
 
-/// Days beyond which a summary goes by weeks.
+/// A summary with more days is by week.
 const DAYS_MAX: i32 = 200;
 
 /// A published version.
@@ -231,7 +232,7 @@ struct Version {
     flow_version_id: FlowVersionId,
     number: u32,
     published_at: Timestamp,
-    /// None if it cannot be read: the version is then summarised without its questions.
+    /// `None` if it cannot be read: the version is then summarised without its questions.
     definition: Option<Arc<Definition>>,
 }
 
@@ -289,7 +290,7 @@ fn add_up(versions: &[Version], sheets: &Sheets, filter: &SummaryFilter) -> Summ
     }
 }
 
-/// A count as it is reported. Only a counting error makes it negative.
+/// A count as reported. Only a counting error makes it negative.
 fn count(count: i64) -> u64 {
     u64::try_from(count).unwrap_or(0)
 }
@@ -304,7 +305,7 @@ fn version_count(version: &Version, of_version: &BTreeMap<FlowVersionId, i64>) -
 }
 
 impl Step {
-    /// The day that stands for the step: the day itself, or the Monday of its week.
+    /// The day that represents the step: the day itself, or the Monday of its week.
     fn of(self, day: Day) -> Day {
         match self {
             Self::Day => day,
@@ -320,7 +321,7 @@ impl Step {
     }
 }
 
-/// The days from the first to the last, or their weeks.
+/// All days, or weeks, from the first to the last.
 fn gap_free(of_day: &BTreeMap<Day, i64>) -> (Step, Vec<DayCount>) {
     let ends = of_day.first_key_value().zip(of_day.last_key_value());
     let Some(((first, _), (last, _))) = ends else { return (Step::Day, Vec::new()) };
@@ -361,7 +362,7 @@ fn sparks(totals: &[DayTotal], today: Day, days: u32) -> Vec<Spark> {
     sparks
 }
 
-/// The most tags in a summary, those with most values first, and the most values of each.
+/// The maximum number of tags in a summary, those with most values first, and of values per tag.
 const TAGS_MAX: usize = 50;
 const TAG_VALUES_MAX: usize = 100;
 
@@ -384,7 +385,7 @@ impl TagSums {
         let tag_count = |(name, (values, others)): (String, (BTreeMap<String, i64>, i64))| {
             let values = values.into_iter().map(|(value, times)| (value, count(times)));
             let mut values: Vec<_> = values.collect();
-            // Stable, so that equal ones stay in the order of their texts.
+            // Stable, so that values with equal counts stay in text order.
             values.sort_by_key(|(_, times)| std::cmp::Reverse(*times));
             let rest = values.split_off(values.len().min(TAG_VALUES_MAX));
             let others = count(others) + rest.iter().map(|(_, times)| times).sum::<u64>();

@@ -1,13 +1,13 @@
-//! Numbers as a distribution: a few bins of equal width, the mean, the median and the ends.
+//! The distribution of numbers: a few bins of equal width, the mean, the median and the ends.
 
 use sluice_flow::counts::{NumberBin, QuestionCounts};
 
 use super::distribution::{ratio, sum_of};
 use super::{Bin, Distribution, count};
 
-/// Up to this number of different values, each has its own bin.
+/// Up to this number of distinct values, each has its own bin.
 const SINGLE_MAX: usize = 24;
-/// Bins of equal width, at the most.
+/// The maximum number of bins of equal width.
 const BINS_MAX: f64 = 20.0;
 
 pub(super) fn distribution(counts: &QuestionCounts) -> Distribution {
@@ -28,7 +28,7 @@ pub(super) fn mean(counts: &QuestionCounts) -> Option<f64> {
     ratio(sum_of(counts), count(counts.answered))
 }
 
-/// The middle one, or the mean of the two in the middle.
+/// The middle value, or the mean of the two in the middle.
 fn median(fine: &[(NumberBin, u64)]) -> Option<f64> {
     let all: u64 = fine.iter().map(|(_, times)| times).sum();
     let at = |wanted: u64| {
@@ -54,7 +54,7 @@ fn singles(fine: &[(NumberBin, u64)]) -> Vec<Bin> {
     fine.iter().map(bin).collect()
 }
 
-/// Bins of equal width, at multiples of it, without a gap.
+/// Bins of equal width, aligned to multiples of the width, without gaps.
 fn coarse(fine: &[(NumberBin, u64)]) -> Vec<Bin> {
     let (Some((first, _)), Some((last, _))) = (fine.first(), fine.last()) else {
         return Vec::new();
@@ -77,7 +77,7 @@ fn coarse(fine: &[(NumberBin, u64)]) -> Vec<Bin> {
     (0..).zip(counts).map(bin).collect()
 }
 
-/// The least of 1, 2, 5, 10, … that cuts a range into few enough bins.
+/// The smallest of 1, 2, 5, 10, … that divides a range into few enough bins.
 fn width_for(range: f64) -> f64 {
     let least = range / (BINS_MAX - 1.0);
     let power = 10_f64.powf(least.log10().floor());

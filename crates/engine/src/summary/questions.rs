@@ -1,8 +1,8 @@
-//! Questions over versions: which of them are the same one, and what their counts are together.
+//! Matches questions over versions, and adds up their counts.
 //!
-//! The counts of a version number options by their place in it. Here each question gets one
-//! numbering for all its versions, in which the newest come first and what is not offered any more
-//! after them; counts are then put together under these numbers, as a whole and by day.
+//! The counts of a version number options by their position in it. This module gives each question
+//! one numbering for all its versions, in which the newest options come first, followed by those
+//! that are no longer offered; counts are then added up under these numbers, in total and by day.
 
 use std::collections::BTreeMap;
 
@@ -56,7 +56,7 @@ struct Place<'v> {
     counted: Counted<'v>,
 }
 
-/// One question, followed over its versions.
+/// One question over its versions.
 struct Thread {
     id: String,
     question_type: &'static str,
@@ -64,14 +64,14 @@ struct Thread {
     asked: Asked,
     worded_before: Vec<(u32, String)>,
     kind: Kind,
-    /// Whether a version of the filter asks it.
+    /// Whether a version in the filter asks it.
     is_chosen: bool,
     of: i64,
     whole: QuestionCounts,
     days: BTreeMap<Day, QuestionCounts>,
 }
 
-/// Every question that was ever asked; versions come the newest first.
+/// Every question that was ever asked; `versions` are newest first.
 fn threads(versions: &[Version]) -> Vec<Thread> {
     let mut threads: Vec<Thread> = Vec::new();
     for (age, version) in versions.iter().enumerate() {
@@ -107,7 +107,7 @@ impl Thread {
             && self.kind.has_scale_of(question.question_type.counted())
     }
 
-    /// Notes what an older version says of it.
+    /// Adds the text and options of an older version.
     fn meet(&mut self, number: u32, question: &Question) {
         let prompt = &question.prompt;
         if *prompt != self.prompt && !self.worded_before.iter().any(|(_, it)| it == prompt) {
@@ -127,7 +127,7 @@ impl Thread {
         }
     }
 
-    /// Adds the counts of one version, which are numbered by its own options.
+    /// Adds the counts of one version, which are numbered by the options of that version.
     fn add(&mut self, counted: Counted<'_>, day: Day, answers: &QuestionCounts) {
         let day = self.days.entry(day).or_default();
         for sums in [&mut self.whole, day] {

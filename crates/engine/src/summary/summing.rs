@@ -1,4 +1,4 @@
-//! Reads what summaries are made of: the versions of a flow, and its counts.
+//! Reads the data for summaries: the versions of a flow, and its counts.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,9 +13,9 @@ use crate::admin::AdminResult;
 use crate::core::Core;
 use crate::handle::{AppHandle, FlowHandle};
 
-/// Versions that are read at a time.
+/// The number of versions to read at a time.
 const VERSIONS_PAGE: usize = 100;
-/// More sheets than these are added up on a blocking thread.
+/// The number of count rows above which they are added up on a blocking thread.
 const AT_ONCE_SHEETS_MAX: usize = 100;
 
 impl FlowHandle {
@@ -23,7 +23,7 @@ impl FlowHandle {
         self.summing().await?.summary(filter).await
     }
 
-    /// Begins several summaries of the flow, for which the versions are read once.
+    /// Starts several summaries of the flow, which share one read of the versions.
     pub async fn summing(&self) -> AdminResult<Summing> {
         let core = Arc::clone(self.permit.core(Scope::Read)?);
         let (app_id, flow_id) = (self.app_id(), self.flow_id());
@@ -31,7 +31,7 @@ impl FlowHandle {
         Ok(Summing { core, app_id, flow_id, versions, counted: Mutex::default() })
     }
 
-    /// How many responses each version of the flow has; those that have none are absent.
+    /// The number of responses of each version of the flow; versions without any are absent.
     pub async fn responses_by_version(&self) -> AdminResult<BTreeMap<FlowVersionId, u64>> {
         let core = self.permit.core(Scope::Read)?;
         let counted = core.store.count_by_version(self.app_id(), self.flow_id()).await?;
@@ -48,7 +48,7 @@ impl AppHandle {
         Ok(sparks(&totals, core.now().day(), days))
     }
 
-    /// The same with what came in the last days alone, which costs the same however old a flow is.
+    /// The same with only the last days, which costs the same however old a flow is.
     pub async fn recent_sparks(&self, days: u32) -> AdminResult<Vec<Spark>> {
         let core = self.permit.core(Scope::Read)?;
         let today = core.now().day();
@@ -69,14 +69,14 @@ impl AppHandle {
     }
 }
 
-/// Several summaries of one flow, as one page needs them. The versions are read once, and so are
-/// counts that several of them need.
+/// Several summaries of one flow, for one page. The versions are read once, and so are counts that
+/// several summaries need.
 pub struct Summing {
     core: Arc<Core>,
     app_id: AppId,
     flow_id: FlowId,
     versions: Arc<Vec<Version>>,
-    /// What was read of the counts.
+    /// The counts that were read.
     counted: Mutex<Vec<(CountsQuery, Arc<FlowCounts>)>>,
 }
 
@@ -104,12 +104,12 @@ impl Summing {
         Ok(Summary { counting, ..summary })
     }
 
-    /// Reads the counts that this filter needs, for summaries of fewer days that follow.
+    /// Reads the counts that this filter needs, for later summaries of fewer days.
     pub async fn prepare(&self, filter: &SummaryFilter) -> AdminResult<()> {
         self.counts(query_of(filter)).await.map(|_| ())
     }
 
-    /// Counts of at least the days of the query: those that were read before, where they cover it.
+    /// Counts of at least the days of the query; reuses counts that were already read.
     async fn counts(&self, query: CountsQuery) -> AdminResult<Arc<FlowCounts>> {
         if let Some(known) = self.known(&query) {
             return Ok(known);
@@ -133,8 +133,8 @@ fn query_of(filter: &SummaryFilter) -> CountsQuery {
     CountsQuery { from: filter.from, to: filter.to, segment }
 }
 
-/// Whether counts that were read for one query have all that another asks for. Days beyond it are
-/// left out when they are added up.
+/// Whether the counts of one query include all that another needs. Additional days are ignored when
+/// counts are added up.
 fn covers(known: &CountsQuery, query: &CountsQuery) -> bool {
     let from = known.from.is_none_or(|known| query.from.is_some_and(|from| from >= known));
     let to = known.to.is_none_or(|known| query.to.is_some_and(|to| to <= known));
@@ -142,7 +142,7 @@ fn covers(known: &CountsQuery, query: &CountsQuery) -> bool {
     from && to && segment
 }
 
-/// The newest first.
+/// Newest first.
 async fn published_versions(core: &Core, app: AppId, flow: FlowId) -> AdminResult<Vec<Version>> {
     let mut versions = Vec::new();
     let mut before = None;

@@ -1,4 +1,4 @@
-//! Summaries of a few responses, each number worked out by hand.
+//! Summaries of a few responses, with expected numbers computed by hand.
 
 use serde_json::{Value, json};
 use sluice_flow::counts::{Contribution, Gathered, TAG_VALUES_ROOM};
@@ -15,7 +15,7 @@ fn id(number: u32) -> FlowVersionId {
     FlowVersionId::from_uuid(uuid::Uuid::from_u128(number.into()))
 }
 
-/// Published versions, of which the last one is the newest, and responses to them.
+/// Published versions, newest last, and responses to them.
 #[derive(Default)]
 struct Flow {
     versions: Vec<Version>,
@@ -82,7 +82,7 @@ fn choices(ids: &[&str]) -> Value {
 }
 
 #[test]
-fn a_net_promoter_score_is_promoters_less_detractors() {
+fn net_promoter_score_is_promoters_minus_detractors() {
     let mut flow = Flow::default();
     flow.publish(&json!([question("nps", "nps", json!({}))]));
     // Five promoters, two passives, three detractors: 100 × (5 − 3) / 10.
@@ -119,7 +119,7 @@ fn without_an_answer_there_is_no_score_mean_or_median() {
 }
 
 #[test]
-fn a_scale_has_a_mean_and_a_changed_scale_is_another_question() {
+fn a_scale_has_a_mean_and_a_changed_scale_is_a_different_question() {
     let mut flow = Flow::default();
     flow.publish(&json!([question("r", "rating", json!({"max": 5}))]));
     flow.publish(&json!([question("r", "rating", json!({"max": 10}))]));
@@ -136,7 +136,7 @@ fn a_scale_has_a_mean_and_a_changed_scale_is_another_question() {
 }
 
 #[test]
-fn options_that_are_not_offered_any_more_keep_their_labels_and_counts() {
+fn removed_options_keep_their_labels_and_counts() {
     let mut flow = Flow::default();
     let of = |ids: &[&str]| json!({"options": choices(ids), "allowOther": true});
     flow.publish(&json!([question("c", "multipleChoice", of(&["old", "a", "b"]))]));
@@ -179,7 +179,7 @@ fn yes_no_and_consent_are_options() {
 }
 
 #[test]
-fn a_ranking_has_places_and_a_mean_place() {
+fn a_ranking_has_ranks_and_a_mean_rank() {
     let mut flow = Flow::default();
     flow.publish(&json!([question("r", "ranking", json!({"options": choices(&["a", "b", "c"])}))]));
     for order in [["a", "b", "c"], ["a", "c", "b"], ["b", "a", "c"]] {
@@ -197,7 +197,7 @@ fn a_ranking_has_places_and_a_mean_place() {
 }
 
 #[test]
-fn a_matrix_is_told_by_row_and_column_over_versions() {
+fn a_matrix_is_counted_by_row_and_column_over_versions() {
     let of = |rows: &[&str], columns: &[&str]| {
         json!([question(
             "m",
@@ -221,7 +221,7 @@ fn a_matrix_is_told_by_row_and_column_over_versions() {
     assert_eq!(cells, [[2, 0, 0], [0, 1, 0], [0, 0, 1]]);
 }
 
-/// The mean, the median and the ends of some numbers, and the first and the last bin.
+/// Checks the mean, the median and the ends of some numbers, and the first and the last bin.
 fn check_numbers(numbers: &[&str], mean: f64, median: f64, ends: (f64, f64), bins: (Bin, Bin)) {
     let mut flow = Flow::default();
     flow.publish(&json!([question("n", "number", json!({}))]));
@@ -257,7 +257,7 @@ fn numbers_have_a_mean_a_median_and_bins() {
 }
 
 #[test]
-fn dates_are_told_by_month() {
+fn dates_are_counted_by_month() {
     let mut flow = Flow::default();
     flow.publish(&json!([question("d", "date", json!({}))]));
     for date in ["2026-11-15", "2026-11-01", "1850-05-05", "2025-01-31"] {
@@ -269,7 +269,7 @@ fn dates_are_told_by_month() {
 }
 
 #[test]
-fn a_question_is_followed_over_its_wordings_types_and_its_end() {
+fn a_question_is_tracked_over_changes_of_text_and_type_and_its_removal() {
     let worded = |prompt: &str, of: &str| json!({"id": "q", "type": of, "prompt": prompt});
     let gone = question("gone", "shortText", json!({}));
     let mut flow = Flow::default();
@@ -302,7 +302,7 @@ fn a_question_is_followed_over_its_wordings_types_and_its_end() {
 }
 
 #[test]
-fn statements_are_no_questions_here() {
+fn statements_are_not_summarised() {
     let mut flow = Flow::default();
     flow.publish(&json!([question("s", "statement", json!({}))]));
     assert_eq!(flow.summary(&SummaryFilter::default()).questions, []);
@@ -355,7 +355,7 @@ fn days_versions_and_tags_filter() {
 }
 
 #[test]
-fn a_version_that_cannot_be_read_is_told_without_its_questions() {
+fn an_unreadable_version_is_summarised_without_its_questions() {
     let mut flow = Flow::default();
     let questions = json!([question("nps", "nps", json!({}))]);
     flow.publish(&questions).publish(&questions);
@@ -374,7 +374,7 @@ fn a_version_that_cannot_be_read_is_told_without_its_questions() {
 }
 
 #[test]
-fn a_summary_by_tag_is_partial_where_the_value_may_be_among_the_others() {
+fn a_summary_by_tag_is_partial_if_the_value_may_be_among_the_others() {
     let mut flow = Flow::default();
     flow.publish(&json!([question("nps", "nps", json!({}))]));
     let mut answer = |on: &str, plan: &str| {
@@ -394,7 +394,7 @@ fn a_summary_by_tag_is_partial_where_the_value_may_be_among_the_others() {
     };
     check("plan", "rare", None, 1, true);
     check("plan", "rare", Some("2026-11-12"), 0, false);
-    // This one is counted separately wherever it is.
+    // This value is always counted separately.
     check("plan", "plan 0", None, 1, false);
     check("plan", "unheard of", None, 0, true);
     check("another", "tag", None, 0, false);
@@ -402,7 +402,7 @@ fn a_summary_by_tag_is_partial_where_the_value_may_be_among_the_others() {
 }
 
 #[test]
-fn more_than_two_hundred_days_are_told_by_weeks() {
+fn more_than_two_hundred_days_are_summarised_by_week() {
     let mut flow = Flow::default();
     flow.publish(&json!([question("r", "rating", json!({}))]));
     let answer = |mark: u32| json!({"r": mark.to_string()});
@@ -413,7 +413,7 @@ fn more_than_two_hundred_days_are_told_by_weeks() {
     flow.answer(1, "2026-07-20", &answer(3)).answer(1, "2026-07-21", &answer(2));
     let summary = flow.summary(&SummaryFilter::default());
     assert_eq!((summary.step, summary.days.len()), (Step::Week, 30));
-    // New Year was a Thursday, and the 20th of July is a Monday.
+    // New Year was a Thursday, and 20 July is a Monday.
     assert_eq!(summary.days[0], DayCount { day: day("2025-12-29"), responses: 1 });
     assert_eq!(summary.days[29], DayCount { day: day("2026-07-20"), responses: 2 });
     let over_time = &summary.questions[0].over_time;

@@ -1,7 +1,7 @@
-//! What one can start a flow from: a file each, with a name, what it is for, and a definition that
-//! could be published as it is.
+//! Templates to start a flow from: one file each, with a name, a purpose, and a definition that
+//! could be published unchanged.
 //!
-//! Deliberately absent: templates of one's own. Any flow can be duplicated.
+//! Deliberately absent: user-defined templates. Any flow can be duplicated.
 
 use std::sync::LazyLock;
 
@@ -25,7 +25,7 @@ const FILES: [(&str, &str); 12] = [
     ("empty", include_str!("empty.json")),
 ];
 
-/// Something to start from.
+/// A template for a new flow.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Template {
     /// The name of its file.
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_template_is_read_and_could_be_published_as_it_is() {
+    fn every_template_parses_and_could_be_published_unchanged() {
         assert_eq!(templates().len(), FILES.len());
         for template in templates() {
             let checked = definition::check(&template.definition);
@@ -72,13 +72,13 @@ mod tests {
                 checked.unwrap_or_else(|faults| panic!("{}: {faults:#?}", template.id));
             let is_empty = definition.questions().is_empty();
             assert_eq!(is_empty, template.id == "empty", "{}", template.id);
-            // An author can rely on it: no text is left for later.
+            // Templates are complete: no text is left as a placeholder.
             assert!(!template.purpose.is_empty() && template.purpose.len() < 90, "{}", template.id);
         }
     }
 
     #[test]
-    fn names_are_told_apart() {
+    fn template_names_are_unique() {
         let names: BTreeSet<&str> = templates().iter().map(|it| it.name.as_str()).collect();
         assert_eq!(names.len(), FILES.len());
         assert!(template("nps").is_some() && template("nosuch").is_none());

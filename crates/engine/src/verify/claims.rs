@@ -1,7 +1,7 @@
-//! The rules about what a token claims, at an instant.
+//! Checks the claims of a token at a given time.
 //!
-//! Called only under a right signature. All that is wrong with a token besides its age comes first,
-//! so that "expired" means: the same token, fresh, would do.
+//! Called only after the signature was verified. All other faults of a token are reported before
+//! its age, so that "expired" means: the same token, fresh, would be valid.
 
 use serde_json::Value;
 use sluice_flow::identity::Claims;
@@ -10,20 +10,20 @@ use sluice_flow::time::Timestamp;
 use super::outcome::{Checked, Invalid};
 use super::token::Members;
 
-/// How far two clocks may be apart, in seconds.
+/// The allowed clock skew, in seconds.
 pub(crate) const LEEWAY_SECONDS: i64 = 60;
-/// The longest that a token may be valid where the app says nothing, in seconds.
+/// The maximum lifetime of a token if the app does not set one, in seconds.
 pub const LIFETIME_DEFAULT_SECONDS: u32 = 3600;
-/// The longest that an app may allow, in seconds.
+/// The maximum lifetime that an app may set, in seconds.
 pub const LIFETIME_MAX_SECONDS: u32 = 86_400;
-/// The longest `sub`, in characters, as for a `userId`.
+/// The maximum length of `sub`, in characters, as for a `userId`.
 const SUBJECT_CHARS_MAX: usize = 255;
-/// The longest `email`, in characters, as for `traits.email`.
+/// The maximum length of `email`, in characters, as for `traits.email`.
 const EMAIL_CHARS_MAX: usize = 254;
-/// No time of a token is beyond this, in seconds since the epoch: the year 5138.
+/// The maximum time in a token, in seconds since the epoch: the year 5138.
 const SECONDS_MAX: f64 = 1e11;
 
-/// What the app demands of a token.
+/// What the app requires of a token.
 pub(crate) struct Demands<'a> {
     pub(crate) audience: &'a str,
     pub(crate) issuer: Option<&'a str>,
@@ -75,7 +75,7 @@ fn subject(claims: &Members) -> Option<String> {
     (fits && !subject.contains('\0')).then(|| subject.to_owned())
 }
 
-/// Nothing where it is no text; `Some(None)` where there is none.
+/// `None` if it is not a valid text; `Some(None)` if it is absent.
 fn email(claims: &Members) -> Option<Option<String>> {
     match claims.get("email") {
         None | Some(Value::Null) => Some(None),
@@ -96,9 +96,9 @@ fn is_for(audience: Option<&Value>, app: &str) -> bool {
     }
 }
 
-/// A time of the token in milliseconds; it may have a fraction.
+/// A time in the token in milliseconds; it may have a fraction.
 pub(super) fn millis(claims: &Members, name: &str) -> Option<i64> {
     let seconds = claims.get(name)?.as_f64()?;
-    #[expect(clippy::cast_possible_truncation, reason = "the range was looked at")]
+    #[expect(clippy::cast_possible_truncation, reason = "the range was checked")]
     (0.0..=SECONDS_MAX).contains(&seconds).then(|| (seconds * 1000.0).floor() as i64)
 }

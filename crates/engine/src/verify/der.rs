@@ -1,7 +1,7 @@
 //! Public keys in DER, as PEM files hold them: a SubjectPublicKeyInfo (RFC 5280), or an
 //! RSAPublicKey (RFC 8017).
 //!
-//! Reading is strict: what is not the one encoding of a key of a known kind is refused.
+//! Parsing is strict: anything but the one canonical encoding of a key of a known type is refused.
 
 const INTEGER: u8 = 0x02;
 const BIT_STRING: u8 = 0x03;
@@ -14,7 +14,7 @@ const P256: &[u8] =
     &[6, 7, 0x2a, 0x86, 0x48, 0xce, 0x3d, 2, 1, 6, 8, 0x2a, 0x86, 0x48, 0xce, 0x3d, 3, 1, 7];
 const ED25519: &[u8] = &[6, 3, 0x2b, 0x65, 0x70];
 
-/// A public key, not yet checked to be one that proves anything.
+/// A public key, not yet checked for weaknesses.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Key<'a> {
     Rsa(RsaKey<'a>),
@@ -36,7 +36,7 @@ pub(super) fn read(der: &[u8]) -> Option<Key<'_>> {
 fn subject_public_key_info(der: &[u8]) -> Option<Key<'_>> {
     let mut inner = only(der, SEQUENCE)?;
     let algorithm = next(&mut inner, SEQUENCE)?;
-    // The bits must be whole bytes.
+    // The bit string must consist of whole bytes.
     let (0, key) = only(inner, BIT_STRING)?.split_first()? else { return None };
     match algorithm {
         RSA => rsa_public_key(key).map(Key::Rsa),
@@ -63,7 +63,7 @@ impl RsaKey<'_> {
     /// The key as RSAPublicKey.
     pub(super) fn to_pkcs1(self) -> Vec<u8> {
         let numbers = [self.modulus, self.exponent].map(|number| {
-            // A first bit that is set would mean a negative number.
+            // A set first bit would mean a negative number.
             let sign = number.first().is_none_or(|first| first & 0x80 != 0);
             element(INTEGER, &[if sign { &[0][..] } else { &[] }, number].concat())
         });
@@ -77,7 +77,7 @@ impl RsaKey<'_> {
     }
 }
 
-/// The content of the element that the input begins with, which the input is moved past.
+/// Returns the content of the first element, and advances the input past it.
 fn next<'a>(input: &mut &'a [u8], tag: u8) -> Option<&'a [u8]> {
     let rest = input.strip_prefix(&[tag])?;
     let (first, rest) = rest.split_first()?;
@@ -98,7 +98,7 @@ fn next<'a>(input: &mut &'a [u8], tag: u8) -> Option<&'a [u8]> {
     Some(content)
 }
 
-/// The content of the one element that the input is.
+/// The content of the only element in the input.
 fn only(mut input: &[u8], tag: u8) -> Option<&[u8]> {
     next(&mut input, tag).filter(|_| input.is_empty())
 }
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_rsa_key_is_read_as_it_was_written() {
+    fn an_rsa_key_survives_a_round_trip() {
         for (modulus, bits) in [
             (vec![0xc5; 256], 2048),
             (vec![0x05; 256], 2043),
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_but_the_one_encoding_is_refused() {
+    fn non_canonical_encodings_are_refused() {
         let key = RsaKey { modulus: &[0xc5; 256], exponent: &[1, 0, 1] };
         let spki = key.to_spki();
         for end in 0..spki.len() {
@@ -166,14 +166,14 @@ mod tests {
     }
 
     #[test]
-    fn elliptic_keys_are_known_by_their_curve() {
+    fn elliptic_keys_are_recognised_by_their_curve() {
         let spki = |algorithm: &[u8], point: &[u8]| {
             let bits = element(BIT_STRING, &[&[0][..], point].concat());
             element(SEQUENCE, &[element(SEQUENCE, algorithm), bits].concat())
         };
         assert_eq!(read(&spki(P256, &[4; 65])), Some(Key::P256(&[4; 65])));
         assert_eq!(read(&spki(ED25519, &[7; 32])), Some(Key::Ed25519(&[7; 32])));
-        // X25519, which signs nothing.
+        // X25519, which cannot sign.
         assert_eq!(read(&spki(&[6, 3, 0x2b, 0x65, 0x6e], &[7; 32])), None);
     }
 }

@@ -1,9 +1,9 @@
-//! ID tokens of an OpenID provider: what one proves of somebody who signs in.
+//! ID tokens of an OpenID provider: what one proves about a user who signs in.
 //!
-//! The form, the signature and most claims go by the rules of identity tokens. What is added is
-//! OpenID Connect's own: the token must answer the one request that bore its `nonce`, and must have
-//! been made for this client alone or name it as the party it was made for (`azp`). Secrets do not
-//! sign here: the provider publishes its keys.
+//! The format, the signature and most claims follow the rules of identity tokens. OpenID Connect
+//! adds: the token must answer the one request that had its `nonce`, and must have been issued for
+//! this client alone or name it as the authorised party (`azp`). Shared secrets are not accepted:
+//! the provider publishes its keys.
 
 use std::sync::Arc;
 
@@ -15,36 +15,36 @@ use super::jwks::{Found, KeySets, KeySource};
 use super::outcome::{Checked, Invalid};
 use super::token::Token;
 
-/// The longest ID token, in bytes: providers put much into them.
+/// The maximum size of an ID token, in bytes: providers put much into them.
 const ID_TOKEN_BYTES_MAX: usize = 16 * 1024;
-/// The longest that one may be valid, in seconds; it is used once, and at once.
+/// The maximum lifetime of an ID token, in seconds; it is used once, immediately.
 const LIFETIME_SECONDS: u32 = 7 * 24 * 3600;
 
-/// What an ID token proved.
+/// The verified claims of an ID token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdClaims {
     pub issuer: String,
     pub subject: String,
-    /// An address that the provider says it has verified.
+    /// An address that the provider reports as verified.
     pub verified_email: Option<String>,
-    /// When they last proved to the provider who they are (`auth_time`), if it says so; never later
-    /// than now.
+    /// When the user last authenticated with the provider (`auth_time`), if it is reported; never
+    /// later than now.
     pub authenticated_at: Option<Timestamp>,
 }
 
-/// Why an ID token proves nothing.
+/// Why an ID token is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotProven {
-    /// It is not what an identity token must be.
+    /// It breaks a rule of identity tokens.
     Token(Checked),
     /// It answers another request.
     NonceWrong,
-    /// It was made for another client.
+    /// It was issued for another client.
     PartyWrong,
 }
 
 impl NotProven {
-    /// The word for the log.
+    /// The name in the log.
     pub fn word(self) -> &'static str {
         match self {
             Self::Token(checked) => checked.word(),
@@ -54,7 +54,7 @@ impl NotProven {
     }
 }
 
-/// Checks ID tokens of one provider for one client.
+/// Verifies ID tokens of one provider for one client.
 #[derive(Clone)]
 pub struct IdTokens {
     sets: KeySets,
@@ -74,7 +74,7 @@ impl IdTokens {
         Self { sets: KeySets::new(Some(source)), issuer, client_id }
     }
 
-    /// What the token proves, by the keys at this address.
+    /// Verifies the token with the keys at this URL.
     pub async fn check(
         &self,
         text: &str,

@@ -1,10 +1,10 @@
-//! Key sets that others publish, by their address: fetched when needed, kept for a while.
+//! Published key sets (JWKS), by URL: fetched when needed, and cached.
 //!
-//! A key that is known and fresh is never waited for: a set in use is fetched again in the
-//! background before it goes stale. A set past its time is fetched on the way, and used further
-//! only where that fails: from then on nobody waits for a publisher that is away, which is tried
-//! again in the background. An unknown `kid` makes one fetch for all who wait, and not another one
-//! soon after. A fetch is nobody's own: it continues when its caller is gone.
+//! A known, fresh key causes no wait: a set in use is refreshed in the background before it becomes
+//! stale. A stale set is fetched while the caller waits, and used further only if that fails: from
+//! then on no caller waits for an unavailable publisher, which is retried in the background. An
+//! unknown `kid` causes one fetch for all waiting callers, and no other soon after. A fetch belongs
+//! to no caller: it continues if its caller is gone.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -16,24 +16,24 @@ use tokio::time::Instant;
 
 use super::keys::{PublicKey, Verifier};
 
-/// How long a set is good.
+/// How long a set is fresh.
 const FRESH: Duration = Duration::from_secs(600);
-/// From when on a set that is in use is fetched anew behind the scenes.
+/// The age from which a set in use is refreshed in the background.
 const REFRESH: Duration = Duration::from_secs(480);
-/// How long a set is used where no new one can be had.
+/// How long a set is used if it cannot be fetched again.
 const STALE: Duration = Duration::from_secs(24 * 3600);
-/// The least time between two fetches of one set.
+/// The minimum time between two fetches of one set.
 const BETWEEN_FETCHES: Duration = Duration::from_secs(30);
-/// How long the word of a fetch that failed is taken for the next one's.
+/// How long after a failed fetch the publisher is assumed to be unavailable.
 const AWAY: Duration = Duration::from_secs(90);
-/// Keys that are read of one set.
+/// The maximum number of keys that are read from one set.
 const KEYS_MAX: usize = 100;
-/// Sets kept.
+/// The maximum number of cached sets.
 const SETS_MAX: usize = 1_000;
 
-/// Fetches key sets. The way out to other machines is not the engine's.
+/// Fetches key sets. The engine itself makes no network requests.
 pub trait KeySource: fmt::Debug + Send + Sync {
-    /// Whether this address may be asked at all; the reason where not.
+    /// Whether this URL may be fetched at all; the reason if not.
     fn permits(&self, url: &str) -> Result<(), String>;
     /// The bytes of the set.
     fn fetch(
@@ -42,21 +42,21 @@ pub trait KeySource: fmt::Debug + Send + Sync {
     ) -> std::pin::Pin<Box<dyn Future<Output = Result<Vec<u8>, String>> + Send + '_>>;
 }
 
-/// A key of a set, ready for use.
+/// A parsed key of a set.
 pub(crate) struct SetKey {
     kid: Option<String>,
     pub(crate) verifier: Verifier,
 }
 
-/// What was found under a `kid`.
+/// The result of looking up a `kid`.
 pub(crate) enum Found {
     Keys(Vec<Arc<SetKey>>),
     Unknown,
-    /// There is no set, and none can be had now.
+    /// There is no set, and none can be fetched now.
     Unavailable,
 }
 
-/// All sets. Cloning gives another handle on the same ones.
+/// All key sets. Clones share them.
 #[derive(Clone)]
 pub(crate) struct KeySets {
     source: Option<Arc<dyn KeySource>>,
@@ -66,7 +66,7 @@ pub(crate) struct KeySets {
 #[derive(Default)]
 struct Set {
     known: Mutex<Known>,
-    /// Held while a fetch is under way.
+    /// Held during a fetch.
     fetching: tokio::sync::Mutex<()>,
 }
 
@@ -75,7 +75,7 @@ struct Known {
     keys: Vec<Arc<SetKey>>,
     fetched: Option<Instant>,
     tried: Option<Instant>,
-    /// The last fetch that ended was in vain.
+    /// Whether the last completed fetch failed.
     failed: bool,
 }
 
@@ -91,7 +91,7 @@ impl KeySets {
         }
     }
 
-    /// The keys of the set that a token with this `kid` may be signed with.
+    /// The keys of the set that may have signed a token with this `kid`.
     pub(crate) async fn find(&self, url: &str, kid: Option<&str>) -> Found {
         let Some(set) = self.set(url) else { return Found::Unavailable };
         let known = set.known().clone();
@@ -103,7 +103,7 @@ impl KeySets {
             }
             return Found::Keys(keys);
         }
-        // Also where there may be no other fetch now: one that is under way is waited for.
+        // Even if no other fetch is allowed now: this waits for one in progress.
         let fetch = self.clone().fetch(Arc::clone(&set), url.to_owned());
         if tokio::spawn(fetch).await.is_err() {
             return Found::Unavailable;
@@ -122,17 +122,17 @@ impl KeySets {
             return Some(Arc::clone(set));
         }
         if sets.len() >= SETS_MAX {
-            // Whoever is pushed out is fetched again when it is asked for.
+            // An evicted set is fetched again when it is needed.
             let first = sets.keys().next().cloned()?;
             sets.remove(&first);
         }
         Some(Arc::clone(sets.entry(url.to_owned()).or_default()))
     }
 
-    /// Fetches a set, once for all who ask meanwhile.
+    /// Fetches a set, once for all concurrent callers.
     async fn fetch(self, set: Arc<Set>, url: String) {
         let _under_way = set.fetching.lock().await;
-        // Whoever held the lock before may have fetched what this one came for.
+        // The previous holder of the lock may have fetched the set already.
         if !set.may_fetch() {
             return;
         }
@@ -152,7 +152,7 @@ impl KeySets {
     }
 }
 
-/// For the log: a path may hold what is not for it.
+/// For the log: the rest of the URL may contain secrets.
 fn host_of(url: &str) -> &str {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
@@ -170,12 +170,12 @@ impl Set {
 }
 
 impl Known {
-    /// Whether the publisher was away a moment ago.
+    /// Whether the last fetch failed a short while ago.
     fn is_away(&self) -> bool {
         self.failed && self.tried.is_some_and(|at| at.elapsed() < AWAY)
     }
 
-    /// The keys of this name. A token may leave it out where the set has one key.
+    /// The keys with this `kid`. A token may omit it if the set has one key.
     fn named(&self, kid: Option<&str>) -> Vec<Arc<SetKey>> {
         match (kid, self.keys.as_slice()) {
             (None, [one]) => vec![Arc::clone(one)],
@@ -188,7 +188,7 @@ impl Known {
     }
 }
 
-/// The usable keys of a set. Those of other kinds or for other ends are passed over.
+/// The usable keys of a set. Keys of other types or for other purposes are skipped.
 fn keys_of(bytes: &[u8]) -> Result<Vec<Arc<SetKey>>, String> {
     let set: Value = serde_json::from_slice(bytes).map_err(|_| "it is not JSON".to_owned())?;
     let keys = set.get("keys").and_then(Value::as_array);

@@ -1,6 +1,6 @@
-//! Keys that signatures are checked with: each with the one algorithm it is for.
+//! Keys for verifying signatures, each with its only algorithm.
 //!
-//! A key is read once, when its app is loaded or its set is fetched, and not for every token.
+//! A key is parsed once, when its app is loaded or its set is fetched, not for every token.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
@@ -18,20 +18,20 @@ use super::outcome::Invalid;
 use super::token::{Algorithm, KID_CHARS_MAX, Token};
 use super::weak_point;
 
-/// The shortest RSA key, in bits.
+/// The minimum length of an RSA key, in bits.
 const RSA_BITS_MIN: usize = 2048;
-/// The longest RSA key, in bits.
+/// The maximum length of an RSA key, in bits.
 const RSA_BITS_MAX: usize = 8192;
-/// The longest public exponent of an RSA key, in bytes; nearly all have 3.
+/// The maximum length of an RSA key's public exponent, in bytes; nearly all have 3.
 const RSA_EXPONENT_BYTES_MAX: usize = 4;
 /// The length of an Ed25519 key.
 const ED25519_BYTES: usize = 32;
-/// What an uncompressed point begins with.
+/// The first byte of an uncompressed point.
 const UNCOMPRESSED: u8 = 4;
-/// Members of a JWK that only the holder of the private key may have.
+/// Members of a JWK that only private or secret keys have.
 const PRIVATE_MEMBERS: [&str; 7] = ["d", "p", "q", "dp", "dq", "qi", "k"];
 
-/// A key that a signature can be checked with.
+/// A key that can verify a signature.
 pub(crate) enum Verifier {
     Secret(Box<hmac::Key>),
     Public(Algorithm, UnparsedPublicKey<Vec<u8>>),
@@ -49,7 +49,7 @@ impl Verifier {
         }
     }
 
-    /// Whether this key signed the token, by the algorithm that the key is for and no other.
+    /// Whether this key signed the token, with the key's algorithm and no other.
     pub(crate) fn check(&self, token: &Token<'_>) -> Result<(), Invalid> {
         if token.algorithm != self.algorithm() {
             return Err(Invalid::AlgorithmRefused);
@@ -66,9 +66,9 @@ impl Verifier {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct PublicKey {
     alg: String,
-    /// DER, a point, or 32 bytes, by the algorithm; in base64.
+    /// DER, a point, or 32 bytes, depending on the algorithm; in base64.
     key: String,
-    /// The name that its JWK gave it.
+    /// The `kid` of its JWK.
     #[serde(skip)]
     pub(crate) kid: Option<String>,
 }
@@ -82,7 +82,7 @@ impl PublicKey {
         &self.alg
     }
 
-    /// The key ready for use; nothing where the store gives back what it was not given.
+    /// The key ready for use; `None` if the stored key is invalid.
     pub(crate) fn verifier(&self) -> Option<Verifier> {
         let algorithm = Algorithm::named(&self.alg)?;
         let bytes = STANDARD.decode(&self.key).ok()?;
@@ -145,7 +145,7 @@ impl PublicKey {
         }
     }
 
-    /// Reads a JWK. What is not for checking signatures by one of our algorithms is refused.
+    /// Parses a JWK. Refuses keys that are not for verifying signatures with a supported algorithm.
     pub(crate) fn of_jwk(jwk: &Value) -> Result<Self, &'static str> {
         if PRIVATE_MEMBERS.iter().any(|name| jwk.get(name).is_some()) {
             return Err("has a private or secret part: send the public key only");
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_point_off_the_curve_is_no_key() {
+    fn a_point_off_the_curve_is_refused() {
         let coordinate = |byte: u8| URL_SAFE_NO_PAD.encode([byte; 32]);
         let (x, y) = (coordinate(1), coordinate(2));
         let jwk = json!({"kty": "EC", "crv": "P-256", "x": x, "y": y});
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_was_stored_in_der_is_used_like_its_point() {
+    fn a_key_stored_in_der_works_like_its_point() {
         // The base point of the curve, which has the private key 1.
         let point = "046b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296\
                      4fe342e2fe1a7f9b8ee7eb4a7c0f9e162bce33576b315ececbb6406837bf51f5";

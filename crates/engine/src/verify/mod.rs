@@ -1,9 +1,9 @@
-//! Whether a token proves who its bearer is, by the keys and the mode of an app.
+//! Verifies whether a token proves its bearer's identity, with the keys and the mode of an app.
 //!
-//! Reading order: `token` (form), `keys` (signature), `claims` (content), `outcome` (what it comes
-//! to); `jwks` fetches sets of keys, `sealed` keeps secrets, `id_token` is for those who sign in to
-//! the console. A signature is checked before a claim is looked at. Deliberately absent: a token in
-//! a query, a cookie or a body, and a memory of tokens that were valid.
+//! Reading order: `token` (format), `keys` (signature), `claims` (content), `outcome` (results);
+//! `jwks` fetches key sets, `sealed` protects secrets, `id_token` is for signing in to the console.
+//! The signature is verified before any claim is read. Deliberately absent: tokens in a query, a
+//! cookie or a body, and a cache of valid tokens.
 
 mod claims;
 mod der;
@@ -37,36 +37,36 @@ pub use sealed::{MasterKey, MasterKeySource, NotOpened};
 pub(crate) use sealed::{Place, Vault};
 pub use token::TOKEN_BYTES_MAX;
 
-/// Apps whose checks are counted; an app beyond that is counted only in the sums of all.
+/// The number of apps with separate counts of checks; further apps are counted only in the totals.
 const COUNTED_APPS_MAX: usize = 10_000;
 
-/// What a request bears where a token could be.
+/// The token in a request, if any.
 #[derive(Clone, Copy)]
 pub enum Presented<'a> {
     Nothing,
     Token(&'a str),
-    /// Something that cannot be a token.
+    /// A value that cannot be a token.
     Unreadable,
 }
 
 impl std::fmt::Debug for Presented<'_> {
-    /// A token is a secret while it is valid.
+    /// A token is secret while it is valid, so it is not printed.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Presented(…)")
     }
 }
 
-/// Why a caller is not let in.
+/// Why a caller is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TokenRefused {
     Missing,
     Invalid,
     Expired,
-    /// The keys of the app cannot be had now.
+    /// The app's keys are not available now.
     Unavailable,
 }
 
-/// How an app verifies tokens: all that a check needs, ready for use.
+/// How an app verifies tokens: everything that a check needs, already parsed.
 pub(crate) struct Verification {
     pub(crate) mode: IdentityVerification,
     audience: String,
@@ -92,11 +92,11 @@ enum Material {
     Set {
         url: String,
     },
-    /// A secret that cannot be opened here, or a key that cannot be read.
+    /// A secret that cannot be opened here, or a key that cannot be parsed.
     Closed,
 }
 
-/// What all apps share. Cloning gives another handle on the same.
+/// State shared by all apps. Clones share it.
 #[derive(Clone)]
 pub(crate) struct Verifying {
     pub(crate) vault: Vault,
@@ -116,7 +116,7 @@ impl Verifying {
         }
     }
 
-    /// The counts of an app, which outlive what is remembered of it.
+    /// The counts of an app, which outlive its entry in the registry.
     pub(crate) fn counts_of(&self, app: AppId, now: Timestamp) -> Arc<Counts> {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let fresh = || Arc::new(Counts::new(now));
@@ -126,7 +126,7 @@ impl Verifying {
         Arc::clone(counts.entry(app).or_insert_with(fresh))
     }
 
-    /// Reads the active keys of an app.
+    /// Parses the active keys of an app.
     pub(crate) fn verification(
         &self,
         app: &AppRow,
@@ -168,7 +168,7 @@ impl Verifying {
         AppKey { kid: row.kid, issuer: row.issuer, material }
     }
 
-    /// The rules in their order: form, key, signature, claims.
+    /// Checks the rules in order: format, key, signature, claims.
     pub(crate) async fn check(
         &self,
         verification: &Verification,
@@ -186,7 +186,7 @@ impl Verifying {
         claims::check(&token.claims, &demands)
     }
 
-    /// Finds the key that signed the token; gives the issuer that goes with it.
+    /// Finds the key that signed the token; returns the key's issuer.
     async fn signer(
         &self,
         verification: &Verification,
@@ -197,8 +197,7 @@ impl Verifying {
         let mut failed = Checked::Invalid(Invalid::KeyUnknown);
         for key in &verification.keys {
             let checked = match &key.material {
-                // A name must be right where there is one, and may be missing where it indicates
-                // nothing.
+                // A `kid` must match if present; it may be missing if there is only one key.
                 Material::Key(_) | Material::Closed if kid.map_or(!alone, |kid| kid != key.kid) => {
                     continue;
                 }
@@ -229,7 +228,7 @@ impl Verifying {
     }
 }
 
-/// The name of the algorithm that a key is for, where it is for one.
+/// The name of a key's algorithm, if it has only one.
 pub fn algorithm_of(row: &IdentityKeyRow) -> Option<String> {
     match row.kind {
         IdentityKeyKind::Hs256 => Some(token::Algorithm::Hs256.name().to_owned()),

@@ -1,42 +1,42 @@
-//! What the check of a token can come to, as callers are told and as operators count it.
+//! The outcomes of a token check, as reported to callers and counted for operators.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use sluice_flow::time::Timestamp;
 
-/// Why a token is not valid. The caller learns only that; which rule it broke is for operators.
+/// Why a token is invalid. Callers do not learn which rule it broke; operators do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Invalid {
-    /// Too long, not three parts, no base64url, no JSON object, or a name twice.
+    /// Too long, not three parts, invalid base64url, not a JSON object, or a duplicate name.
     Malformed,
-    /// A header that may not be there, or of the wrong kind.
+    /// A header that is not allowed, or of the wrong type.
     HeaderRefused,
-    /// An algorithm that is unknown, or not that of the key.
+    /// An algorithm that is unknown, or differs from the key's.
     AlgorithmRefused,
-    /// No active key fits, or there are several and the token names none.
+    /// No active key matches, or there are several and the token names none.
     KeyUnknown,
     SignatureWrong,
     SubjectWrong,
     EmailWrong,
     AudienceWrong,
     IssuerWrong,
-    /// `exp` or `iat` is missing or no time.
+    /// `exp` or `iat` is missing or not a time.
     TimesWrong,
-    /// Issued for longer than the app allows.
+    /// Its lifetime is longer than the app allows.
     LifetimeTooLong,
-    /// Issued in the future, or not valid before then.
+    /// `iat` or `nbf` is in the future.
     NotYetValid,
 }
 
-/// How one check ended.
+/// The outcome of one check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Checked {
     Verified,
     Missing,
     Expired,
-    /// A submission whose identities contradict its token.
+    /// The identities in the submission contradict the token.
     Mismatch,
-    /// The keys could not be had.
+    /// The keys were not available.
     Unavailable,
     Invalid(Invalid),
 }
@@ -62,7 +62,7 @@ impl Checked {
         Self::Invalid(Invalid::NotYetValid),
     ];
 
-    /// The word under which it is counted: an outcome, or the rule that an invalid token broke.
+    /// The name in metrics: an outcome, or the rule that an invalid token broke.
     pub fn word(self) -> &'static str {
         match self {
             Self::Verified => "verified",
@@ -96,7 +96,7 @@ impl Checked {
     }
 }
 
-/// How often each happened to one app, since this process first checked a token for it.
+/// The outcomes for one app, counted since this process first checked a token for it.
 #[derive(Debug)]
 pub struct Counts {
     pub since: Timestamp,

@@ -1,8 +1,8 @@
 //! Secrets at rest: sealed with a master key that is not in the database.
 //!
 //! A sealed secret is `v1.<id of the master key>.<nonce and AES-256-GCM in base64url>`, bound to
-//! its [`Place`], so that it cannot be moved to another one. Several master keys may be known at
-//! once, which is how they are rotated: the first seals, all of them open.
+//! its [`Place`], so that it cannot be moved to another. Several master keys may be configured at
+//! once, for rotation: the first seals, all of them open.
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::ids::fill_random;
 
 const FORM: &str = "v1";
 
-/// 256 bits that seal secrets.
+/// A 256-bit key that seals secrets.
 #[derive(Clone, PartialEq, Eq)]
 pub struct MasterKey([u8; 32]);
 
@@ -34,7 +34,7 @@ impl MasterKey {
         Self(bytes)
     }
 
-    /// Reads the base64 of 32 bytes.
+    /// Parses the base64 of 32 bytes.
     pub fn parse(text: &str) -> Option<Self> {
         let bytes = STANDARD.decode(text.trim()).ok()?;
         bytes.try_into().ok().map(Self)
@@ -48,16 +48,16 @@ impl MasterKey {
         UnboundKey::new(&AES_256_GCM, &self.0).ok().map(LessSafeKey::new)
     }
 
-    /// What tells keys apart without telling anything of them.
+    /// Identifies the key without revealing anything about it.
     pub fn id(&self) -> String {
         let hash = Sha256::new().chain_update(b"sluice master key").chain_update(self.0).finalize();
         hash.iter().take(4).map(|byte| format!("{byte:02x}")).collect()
     }
 }
 
-/// Where master keys come from. Asked again where a secret names a key that is not known yet.
+/// The source of master keys. Queried again if a secret names an unknown key.
 pub trait MasterKeySource: fmt::Debug + Send + Sync {
-    /// The keys, the one that seals first; or what to do about there being none.
+    /// The keys, the sealing key first; or what to do if there is none.
     fn keys(&self) -> Result<Vec<MasterKey>, String>;
 }
 
@@ -73,13 +73,13 @@ impl MasterKeySource for Vec<MasterKey> {
 pub enum NotOpened {
     #[error("it was sealed with the master key {0}, which is not known here")]
     OtherKey(String),
-    #[error("it was changed, or is not of this place")]
+    #[error("it was changed, or it was sealed for another record")]
     Damaged,
     #[error("{0}")]
     NoKey(String),
 }
 
-/// Seals and opens. Cloning gives another handle on the same keys.
+/// Seals and opens secrets. Clones share the keys.
 #[derive(Debug, Clone)]
 pub(crate) struct Vault(Option<Arc<dyn MasterKeySource>>);
 
@@ -99,7 +99,7 @@ impl Vault {
         let keys = self.keys()?;
         let key = keys.first().ok_or_else(failed)?;
         let mut sealed = secret.as_bytes().to_vec();
-        // 96 random bits do not repeat for as few secrets as one master key seals.
+        // 96 random bits are enough: one master key seals too few secrets for a nonce to repeat.
         let mut nonce = [0; NONCE_LEN];
         fill_random(&mut nonce);
         let unique = Nonce::assume_unique_for_key(nonce);
@@ -127,7 +127,7 @@ impl Vault {
         String::from_utf8(opened).map_err(|_| NotOpened::Damaged)
     }
 
-    /// Whether a secret is sealed with the key that seals now.
+    /// Whether a secret is sealed with the current sealing key.
     pub(crate) fn is_current(&self, sealed: &str) -> bool {
         let current = self.keys().ok().and_then(|keys| keys.first().map(MasterKey::id));
         current.is_some() && current.as_deref() == key_id(sealed)
@@ -142,12 +142,12 @@ fn key_id(sealed: &str) -> Option<&str> {
     }
 }
 
-/// What a seal is bound to.
+/// What a sealed secret is bound to.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Place<'p> {
     IdentityKey(AppId, &'p str),
     SecondFactor(UserId),
-    /// Proof that a password was right, while the code is asked for.
+    /// Proof that a password was correct, while the code is requested.
     SignIn,
 }
 
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_opens_with_its_key_at_its_place_and_nowhere_else() {
+    fn a_secret_opens_only_with_its_key_and_at_its_place() {
         let (old, new) = (MasterKey::random(), MasterKey::random());
         let sealed = vault(&[&old]).seal(Place::IdentityKey(app(1), "kid"), "a secret").unwrap();
         assert!(!sealed.contains("a secret"));
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_secret_is_never_sealed_alike() {
+    fn sealing_the_same_secret_twice_gives_different_results() {
         let key = MasterKey::random();
         let seal = || vault(&[&key]).seal(Place::IdentityKey(app(1), "kid"), "a secret").unwrap();
         assert_ne!(seal(), seal());

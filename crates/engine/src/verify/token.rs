@@ -1,9 +1,9 @@
-//! A token's text into its parts, strictly: what is not exactly a signed JWT is refused here,
-//! before any key is looked at.
+//! Parses a token strictly: anything but a well-formed signed JWT is refused here, before any key
+//! is used.
 //!
-//! Three parts of unpadded base64url, two of them JSON objects in which no name occurs twice. A
-//! header that names a key or an address of one (`jwk`, `jku`, `x5c`, `x5u`) or demands an
-//! extension (`crit`) is refused and not ignored: its sender relies on it.
+//! Three parts of unpadded base64url, two of them JSON objects without duplicate names. A header
+//! with a key or a key's URL (`jwk`, `jku`, `x5c`, `x5u`) or a required extension (`crit`) is
+//! refused and not ignored: its sender relies on it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,14 +16,14 @@ use serde_json::Value;
 
 use super::outcome::Invalid;
 
-/// The longest token, in bytes.
+/// The maximum size of a token, in bytes.
 pub const TOKEN_BYTES_MAX: usize = 4096;
-/// The longest `kid`, in characters.
+/// The maximum length of a `kid`, in characters.
 pub(crate) const KID_CHARS_MAX: usize = 255;
-/// Members of a header that nobody may send.
+/// Header members that are never allowed.
 const REFUSED_MEMBERS: [&str; 7] = ["crit", "jku", "jwk", "x5u", "x5c", "b64", "zip"];
 
-/// How a token may be signed. There is no `none`, and nothing by default.
+/// The signature algorithms. There is no `none`, and no default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Algorithm {
     Hs256,
@@ -49,14 +49,14 @@ impl Algorithm {
     }
 }
 
-/// A token of the right form; nothing of it is proven yet.
+/// A well-formed token; nothing in it is proven yet.
 pub(crate) struct Token<'a> {
     pub(crate) algorithm: Algorithm,
     pub(crate) kid: Option<String>,
-    /// What the signature is over.
+    /// The signed bytes.
     pub(crate) signed: &'a [u8],
     pub(crate) signature: Vec<u8>,
-    /// The claims, to be believed only under a right signature.
+    /// The claims, to be trusted only after the signature is verified.
     pub(crate) claims: Members,
 }
 
@@ -110,7 +110,7 @@ fn checked_header(header: &Members) -> Result<(Algorithm, Option<String>), Inval
     Ok((algorithm, kid))
 }
 
-/// The members of a JSON object, no name twice.
+/// The members of a JSON object, without duplicate names.
 pub(crate) struct Members(BTreeMap<String, Value>);
 
 impl Members {

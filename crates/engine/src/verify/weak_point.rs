@@ -1,8 +1,8 @@
 //! Ed25519 public keys that prove nothing.
 //!
-//! For a point of small order anyone can make signatures that hold, without a private key. There
-//! are eight such points, and some have a second encoding whose coordinate is not reduced. No
-//! honest key is one of them, and no honest encoding is unreduced, so both are refused.
+//! For a point of small order, anyone can create valid signatures without a private key. There are
+//! eight such points, and some have a second encoding with an unreduced coordinate. No honest key
+//! is one of them, and no honest encoding is unreduced, so both are refused.
 
 /// The bytes of a point: its y coordinate, little endian, and the sign of x in the last bit.
 const POINT_BYTES: usize = 32;
@@ -22,15 +22,15 @@ const ORDER_8: [[u8; POINT_BYTES]; 2] = [
     ],
 ];
 
-/// Whether a key, raw or in DER, ends in a point of small order or in one that is not in canonical
-/// form.
+/// Whether a key, raw or in DER, ends in a point of small order or in a non-canonical encoding.
 pub(super) fn is_weak(key: &[u8]) -> bool {
     let Some((_, point)) = key.split_last_chunk::<POINT_BYTES>() else { return false };
     let mut y = *point;
     y[POINT_BYTES - 1] &= !SIGN;
     let (first, rest) = (y[0], &y[1..]);
     let is_small = first <= 1 && rest.iter().all(|byte| *byte == 0);
-    // The prime is 2^255 - 19: from -1 on, which is small as well, only the first byte differs.
+    // The prime is 2^255 - 19: from -1, which has small order too, upwards only the first byte
+    // differs.
     let is_high = first >= 0xec
         && rest[..POINT_BYTES - 2].iter().all(|byte| *byte == 0xff)
         && y[POINT_BYTES - 1] == !SIGN;
@@ -54,8 +54,8 @@ pub(super) mod tests {
         std::array::from_fn(byte)
     }
 
-    /// The eight points of small order, then their other encodings, then one that is merely not
-    /// reduced.
+    /// The eight points of small order, then their other encodings, then one that is only
+    /// unreduced.
     pub(in super::super) fn weak_points() -> Vec<[u8; POINT_BYTES]> {
         let (zeros, ones) = ("00".repeat(30), "ff".repeat(30));
         let order_8 = [
@@ -83,7 +83,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn an_ed25519_key_that_anyone_can_sign_for_is_refused_as_pem_and_as_jwk() {
+    fn weak_ed25519_keys_are_refused_as_pem_and_as_jwk() {
         for point in weak_points() {
             let jwk = json!({
                 "kty": "OKP", "crv": "Ed25519", "x": URL_SAFE_NO_PAD.encode(point), "kid": "k",
@@ -98,7 +98,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn an_ed25519_key_that_anyone_can_sign_for_is_not_used_though_it_is_stored() {
+    fn stored_weak_ed25519_keys_are_not_used() {
         for point in weak_points() {
             let stored = json!({"alg": "EdDSA", "key": STANDARD.encode(point)});
             let stored: PublicKey = serde_json::from_value(stored).unwrap();

@@ -1,4 +1,5 @@
-//! A real store that can be told to fail, to lose track, or to be slow. All else it hands on.
+//! A real store with injected faults: failures, unknown outcomes and delays. Everything else passes
+//! through.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,13 +21,13 @@ pub enum Mood {
     Slow(Duration),
     /// Commits fail and store nothing.
     Failing,
-    /// Keys, apps, flows and versions are looked for in vain, for this long.
+    /// Lookups of keys, apps, flows and versions fail after this long.
     Hanging(Duration),
-    /// Responses are listed in vain, for this long.
+    /// Lists of responses fail after this long.
     HidingResponses(Duration),
-    /// Nothing of this app can be expired.
+    /// Retention fails for this app.
     FailingToExpire(AppId),
-    /// Writes are made, and then the store says that it does not know.
+    /// Writes are stored, but their outcome is reported as unknown.
     LosingTrack,
 }
 
@@ -34,11 +35,11 @@ pub struct FaultyStore {
     inner: Arc<dyn Store>,
     mood: std::sync::Mutex<Mood>,
     pub commits: AtomicUsize,
-    /// Lookups that met `Mood::Hanging`.
+    /// The number of lookups during `Mood::Hanging`.
     pub hung: AtomicUsize,
     pub key_lookups: AtomicUsize,
     pub invitation_lookups: AtomicUsize,
-    /// Reads of any kind by use cases.
+    /// The number of reads by use cases.
     pub reads: AtomicUsize,
 }
 
@@ -59,13 +60,13 @@ impl FaultyStore {
         *self.mood.lock().unwrap() = mood;
     }
 
-    /// The store, for one read.
+    /// The inner store; counts one read.
     fn read(&self) -> &dyn Store {
         self.reads.fetch_add(1, Ordering::SeqCst);
         &*self.inner
     }
 
-    /// As a store does that gives up at its deadline.
+    /// Fails like a store that gives up at its deadline.
     async fn hang(&self) -> StoreResult<()> {
         let mood = *self.mood.lock().unwrap();
         let Mood::Hanging(deadline) = mood else { return Ok(()) };

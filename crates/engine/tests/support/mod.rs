@@ -1,5 +1,5 @@
-//! A real engine over a real store, with a clock that stands, and a store that can be told to
-//! fail or to be slow.
+//! A real engine over a real store, with a clock that the test sets, and a store that can fail or
+//! be slow on demand.
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its own part")]
 #![allow(clippy::unwrap_used, reason = "in a test a failed set-up is a failed test")]
 
@@ -46,13 +46,13 @@ impl World {
         Self::on(folder, Arc::clone(&clock) as Arc<dyn Clock>, clock).await
     }
 
-    /// Another process, as it were, on the same database and the same clock.
+    /// Another process, simulated, on the same database and with the same clock.
     pub async fn another(&self) -> Self {
         let time = Arc::clone(&self.clock) as Arc<dyn Clock>;
         Self::on(Arc::clone(&self.folder), time, Arc::clone(&self.clock)).await
     }
 
-    /// A process on this world's database that goes by the machine's clock.
+    /// A process on this world's database that uses the system clock.
     pub async fn in_real_time(&self) -> Self {
         let time = Arc::new(SystemClock);
         Self::on(Arc::clone(&self.folder), time, Arc::clone(&self.clock)).await

@@ -1,6 +1,6 @@
-//! Use cases by the id of what they are about, in one line each: opens the handle for the scope
-//! that the use case needs, and calls it. So a test says who does what to which thing, and sees
-//! what either step refuses.
+//! Use cases by the id of their target, in one line each: opens the handle for the scope that the
+//! use case needs, and calls it. So a test states the actor, the operation and the target, and sees
+//! the refusals of both steps.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
 use std::time::Duration;

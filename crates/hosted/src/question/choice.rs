@@ -1,4 +1,4 @@
-//! Controls that one chooses with: options, a list to unfold, an order, a grid.
+//! Controls for choosing: options, a drop-down list, a ranking, a matrix.
 
 use maud::{Markup, html};
 use sluice_flow::question::choice::{Choice, OTHER_PREFIX, Options};
@@ -29,7 +29,7 @@ impl Asking<'_> {
         }
     }
 
-    /// An answer in one's own words.
+    /// The free-text field of "other".
     fn own_answer(&self) -> Markup {
         let name = format!("other.{}", self.question.id);
         html! {

@@ -1,7 +1,7 @@
-//! One question of the form: its heading, its help, what is wrong with its answer, its control.
+//! One question of the form: its heading, its help, its error, its control.
 //!
-//! A control is chosen by the question's [`Input`], never by its type, so a new type can be
-//! answered here from its first day.
+//! The control is chosen by the question's [`Input`], never by its type, so a new type can be
+//! answered here without changes.
 
 mod choice;
 mod scale;
@@ -15,14 +15,14 @@ use super::form::Form;
 use super::rules;
 use super::words::Words;
 
-/// What a question is drawn with.
+/// What is needed to render a question.
 #[derive(Clone, Copy)]
 pub(super) struct Asking<'a> {
     pub(super) question: &'a Question,
     pub(super) wording: &'a Wording<'a>,
     pub(super) words: &'static Words,
     pub(super) form: &'a Form,
-    /// What is wrong with the answer.
+    /// The error message of the answer.
     pub(super) error: Option<&'a str>,
 }
 
@@ -66,7 +66,7 @@ impl<'a> Asking<'a> {
         html! { @if is_optional { " " span.optional { (self.words.form.optional) } } }
     }
 
-    /// The author's help; without one, how many options may be chosen.
+    /// The author's help text, or else how many options may be chosen.
     fn hint(&self) -> Option<String> {
         let help = self.wording.help(self.question).map(str::to_owned);
         help.or_else(|| match self.question.question_type.input() {
@@ -75,7 +75,7 @@ impl<'a> Asking<'a> {
         })
     }
 
-    /// Whether the control is several fields, which the fieldset describes together.
+    /// Whether the control consists of several fields, which the fieldset describes together.
     fn is_group(&self) -> bool {
         !matches!(
             self.question.question_type.input(),
@@ -87,7 +87,7 @@ impl<'a> Asking<'a> {
         )
     }
 
-    /// The ids of what describes a field.
+    /// The ids of the elements that describe a field.
     fn described_by(&self) -> Option<String> {
         let id = &self.question.id;
         let parts = [("h", self.hint().is_some()), ("e", self.error.is_some())];
@@ -99,12 +99,12 @@ impl<'a> Asking<'a> {
         (!named.is_empty()).then(|| named.join(" "))
     }
 
-    /// The name of the field that most types have.
+    /// The field name that most types use.
     fn field(&self) -> String {
         format!("answers.{}", self.question.id)
     }
 
-    /// The value that was sent, where there is one.
+    /// The value that was sent, if any.
     fn sent(&self) -> Option<&'a str> {
         self.form.get(&self.field())
     }

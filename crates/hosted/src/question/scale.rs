@@ -1,5 +1,4 @@
-//! Controls of a few marks in a row: a rating, the likelihood to recommend, yes and no, and
-//! agreeing.
+//! Controls with a row of marks: rating, NPS, yes/no, and consent.
 
 use std::ops::RangeInclusive;
 
@@ -8,12 +7,11 @@ use sluice_flow::question::Marks;
 
 use super::Asking;
 
-/// From the least to the most content. A scale of fewer marks takes those that stand evenly among
-/// them.
+/// From the least to the most satisfied. A scale with fewer marks uses evenly spaced ones.
 const FACES: [&str; 10] = ["😡", "😠", "☹️", "🙁", "😐", "🙂", "😊", "😀", "😃", "😍"];
 
 impl Asking<'_> {
-    /// Marks, with the labels of their ends below.
+    /// The marks, with the labels of both ends below.
     pub(super) fn scale(
         &self,
         marks: RangeInclusive<u32>,
@@ -70,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn faces_go_from_the_least_to_the_most_content() {
+    fn faces_go_from_the_least_to_the_most_satisfied() {
         for max in 3..=10 {
             let faces: Vec<&str> = (1..=max).map(|mark| face(mark, max)).collect();
             assert_eq!((faces[0], faces[max as usize - 1]), (FACES[0], FACES[9]), "{max}");

@@ -1,13 +1,13 @@
-//! Controls that one types into.
+//! Text inputs.
 //!
-//! No field has a `maxlength`: it would cut what is pasted without a word. Numbers are typed as
-//! text, since browsers disagree about what a field for numbers takes.
+//! No field has a `maxlength`: it would silently truncate pasted text. Numbers are text inputs,
+//! since browsers disagree about what a number input accepts.
 
 use maud::{Markup, html};
 
 use super::Asking;
 
-/// Lines of a long text that are in view.
+/// The visible lines of a long text.
 const ROWS: &str = "5";
 
 impl Asking<'_> {
@@ -55,8 +55,8 @@ impl Asking<'_> {
                 aria-describedby=[self.described_by()]
                 aria-required=[self.question.required.then_some("true")]
                 aria-invalid=[self.error.map(|_| "true")] {
-                // A line end right after the tag is the tag's, so a text that starts with one needs
-                // another.
+                // HTML drops a line break right after the opening tag, so a text that starts with
+                // one needs another.
                 "\n" (self.sent().unwrap_or_default())
             }
         }

@@ -1,8 +1,7 @@
-//! The words of the page itself: its buttons, its notices, its errors, its states. One file a
-//! language.
+//! The texts of the page itself: its buttons, notices, errors and states. One file per language.
 //!
-//! An author's texts come from the flow; these stand around them, in the same language where there
-//! is a file for it, else in English. `{name}` in a text is where something is put in ([`fill`]).
+//! An author's texts come from the flow; these surround them, in the same language if there is a
+//! file for it, otherwise in English. `{name}` in a text is a placeholder ([`fill`]).
 
 mod ar;
 mod de;
@@ -12,14 +11,14 @@ mod fr;
 
 use sluice_flow::locale;
 
-/// The heading of a page and what it says below.
+/// The heading of a page and the text below it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Said {
     pub(super) title: &'static str,
     pub(super) text: &'static str,
 }
 
-/// Everything that the page says of its own accord, in one language.
+/// All texts of the page, in one language.
 #[derive(Debug)]
 pub(super) struct Words {
     pub(super) language: &'static str,
@@ -30,7 +29,7 @@ pub(super) struct Words {
     pub(super) script: Script,
 }
 
-/// What stands in the form.
+/// Texts in the form.
 #[derive(Debug)]
 pub(super) struct Form {
     pub(super) next: &'static str,
@@ -47,18 +46,19 @@ pub(super) struct Form {
     pub(super) agree: &'static str,
     /// With `{label}`.
     pub(super) position: &'static str,
-    /// Whether answers may be linked to the person: a question, the box, and what it means.
+    /// Whether answers may be linked to the respondent: the question, the checkbox, and what it
+    /// means.
     pub(super) consent: Said,
     pub(super) consent_box: &'static str,
-    /// Beside a field that people do not see.
+    /// The label of the honeypot field, which people do not see.
     pub(super) trap: &'static str,
     pub(super) end: Said,
 }
 
-/// What an answer must be; said where it is not.
+/// What an answer must be; shown if it is not.
 #[derive(Debug)]
 pub(super) struct Rule {
-    /// Above the list of what is wrong.
+    /// Above the list of errors.
     pub(super) problem: &'static str,
     pub(super) required: &'static str,
     pub(super) every_row: &'static str,
@@ -68,20 +68,20 @@ pub(super) struct Rule {
     pub(super) number: &'static str,
     pub(super) whole_number: &'static str,
     pub(super) date: &'static str,
-    /// With `{range}`, as is the next.
+    /// With `{range}`, like the next one.
     pub(super) length: &'static str,
     pub(super) selected: &'static str,
     pub(super) option: &'static str,
     pub(super) ranking: &'static str,
     pub(super) other: &'static str,
     pub(super) too_long: &'static str,
-    /// With `{min}` and `{max}`, the one or the other.
+    /// With `{min}` and `{max}`, or only one of them.
     pub(super) between: &'static str,
     pub(super) at_least: &'static str,
     pub(super) at_most: &'static str,
 }
 
-/// Above the form.
+/// Notices above the form.
 #[derive(Debug)]
 pub(super) struct Notice {
     /// With `{names}`.
@@ -90,11 +90,11 @@ pub(super) struct Notice {
     pub(super) robot: &'static str,
     pub(super) limited: &'static str,
     pub(super) unavailable: &'static str,
-    /// The app has stored as much as it may in one day.
+    /// The app has reached its daily storage quota.
     pub(super) full: &'static str,
 }
 
-/// In place of the form.
+/// Texts that replace the form.
 #[derive(Debug)]
 pub(super) struct States {
     pub(super) missing: Said,
@@ -112,14 +112,14 @@ pub(super) struct States {
     pub(super) stored: Said,
     pub(super) linked: &'static str,
     pub(super) unlinked: &'static str,
-    /// In place of the last three, for an author who looks at it beforehand.
+    /// Replaces the last three in an author's preview.
     pub(super) preview: &'static str,
     pub(super) go_on: &'static str,
     pub(super) try_again: &'static str,
     pub(super) new_form: &'static str,
 }
 
-/// What the script says; it gets these with the form.
+/// Texts that the script shows; it gets them with the form.
 #[derive(Debug)]
 pub(super) struct Script {
     pub(super) sending: &'static str,
@@ -137,20 +137,20 @@ pub(super) struct Script {
 const ALL: [&Words; 5] = [&en::WORDS, &de::WORDS, &fr::WORDS, &es::WORDS, &ar::WORDS];
 
 impl Words {
-    /// The words for a page in this language.
+    /// The texts for a page in this language.
     pub(super) fn of(tag: &str) -> &'static Self {
         let language = locale::language(tag);
         ALL.into_iter().find(|words| words.language == language).unwrap_or(&en::WORDS)
     }
 
-    /// The words for a reader of these languages, where there is no flow to go by.
+    /// The texts for a reader of these languages, if there is no flow.
     pub(super) fn for_reader(wanted: &[String]) -> &'static Self {
         let available = ALL.map(|words| words.language);
         let best = wanted.iter().find_map(|tag| locale::best(&available, tag));
         Self::of(best.unwrap_or_default())
     }
 
-    /// What the script needs of them, by the names it knows them by.
+    /// The texts that the script needs, as JSON with the names that it uses.
     pub(super) fn for_script(&self) -> String {
         let (form, rule, script) = (&self.form, &self.rule, &self.script);
         serde_json::json!({
@@ -164,7 +164,7 @@ impl Words {
     }
 }
 
-/// A text with these put in. What is put in is never looked into again.
+/// A text with its placeholders replaced. Inserted values are not expanded again.
 pub(super) fn fill(text: &str, values: &[(&str, &str)]) -> String {
     let mut filled = String::with_capacity(text.len() + 16);
     let mut rest = text;
@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_put_into_a_text_is_not_looked_into() {
+    fn inserted_values_are_not_expanded() {
         let values = [("n", "{all}"), ("all", "5")];
         assert_eq!(fill("Question {n} of {all}", &values), "Question {all} of 5");
         assert_eq!(fill("plain", &values), "plain");
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_gets_words_in_their_language_or_english() {
+    fn a_reader_gets_texts_in_their_language_or_english() {
         for (wanted, language) in [
             (vec!["de-AT"], "de"),
             (vec!["nl", "fr-CA"], "fr"),
@@ -204,9 +204,9 @@ mod tests {
         }
     }
 
-    /// Every language has every text (the compiler sees to that) with the same places in it.
+    /// Every language has every text (the compiler checks that) with the same placeholders.
     #[test]
-    fn texts_have_the_same_places_in_every_language() {
+    fn texts_have_the_same_placeholders_in_every_language() {
         let places = |text: &str| -> Vec<String> {
             let mut found: Vec<_> = text
                 .split('{')

@@ -1,9 +1,9 @@
-//! What an HTTP/2 connection is doing: which of its streams wait for the client, and since when it
-//! has none.
+//! The state of an HTTP/2 connection: which of its streams wait for the client, and since when it
+//! has had none.
 //!
 //! HTTP/2 limits each stream by a window that the client opens. While the window is closed, hyper
-//! holds the reply and polls neither the handler nor the body, so no timeout of theirs can end it.
-//! Here each part of a reply records how many of its bytes leave ([`Part`]), and
+//! holds the reply and polls neither the handler nor the body, so their timeouts cannot end it.
+//! Here each part of a reply records how many of its bytes were sent ([`Part`]), and
 //! [`Activity::overdue`] reports a stream that moves too slowly. A client must read
 //! [`STREAM_BYTES_MIN`] of each stream within the write stall timeout, or all there is to read;
 //! otherwise opening the window by a byte now and then would keep a stream open indefinitely.
@@ -30,11 +30,11 @@ use tokio::time::{Instant, sleep};
 use super::Site;
 use crate::Limits;
 
-/// How many times within a timeout the streams are checked, so that one ends at most a quarter
+/// How often the streams are checked within a timeout, so that a stream ends at most a quarter
 /// late.
 const CHECKS_PER_TIMEOUT: u32 = 4;
-/// What a client must read of a stream within the write stall timeout, in bytes; 546 a second with
-/// 30 seconds.
+/// The bytes of a stream that a client must read within the write stall timeout; 546 a second at 30
+/// seconds.
 pub(super) const STREAM_BYTES_MIN: usize = 16 * 1024;
 
 /// Why a connection should end.
@@ -57,7 +57,7 @@ pub(super) struct Activity {
 #[derive(Debug)]
 struct Streams {
     next: u64,
-    /// Few: hyper admits `STREAMS_MAX` at once.
+    /// Short: hyper allows at most `STREAMS_MAX` at once.
     open: Vec<(u64, Arc<Mutex<Progress>>)>,
     idle_since: Instant,
 }
@@ -68,7 +68,7 @@ impl Activity {
         Self { is_http2: AtomicBool::new(false), streams: Mutex::new(streams) }
     }
 
-    /// Starts the checks; called when the client has sent the preface of HTTP/2.
+    /// Starts the checks; called when the client has sent the HTTP/2 preface.
     pub(super) fn begin_http2(&self) {
         self.is_http2.store(true, Ordering::Relaxed);
     }
@@ -98,7 +98,7 @@ impl Activity {
         if streams.open.is_empty() {
             let is_idle = now - streams.idle_since >= limits.idle_timeout;
             return is_idle.then(|| {
-                // The connection has as long again to end in order.
+                // The connection has the same time again to close cleanly.
                 streams.idle_since = now;
                 Overdue::Idle
             });
@@ -126,15 +126,15 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// How far the reply of one stream has come since [`STREAM_BYTES_MIN`] last left.
+/// The progress of one stream's reply since [`STREAM_BYTES_MIN`] were last sent.
 #[derive(Debug)]
 struct Progress {
-    /// Parts that were handed out and have not left yet.
+    /// Parts that were handed out but not sent yet.
     parts: usize,
-    /// Bytes that left.
+    /// Bytes sent.
     bytes: usize,
-    /// How long parts waited, up to `since`. Time without any does not count, but does not reset it
-    /// either: the parts of a reply may be small, and a client could read one at a time.
+    /// How long parts waited, up to `since`. Time without waiting parts does not count, but does
+    /// not reset it either: a reply may have small parts, and a client could read one at a time.
     waited: Duration,
     since: Instant,
 }
@@ -171,7 +171,7 @@ impl Progress {
     }
 }
 
-/// A request under way on HTTP/2. It ends with the last part of its reply.
+/// A request in progress on HTTP/2. It ends with the last part of its reply.
 #[derive(Debug)]
 struct Stream {
     id: u64,
@@ -259,7 +259,7 @@ impl HttpBody for TrackedBody {
     }
 }
 
-/// A part of a reply, until its last byte has left.
+/// A part of a reply, until its last byte is sent.
 #[derive(Debug)]
 pub(super) struct Part {
     bytes: Bytes,

@@ -1,4 +1,4 @@
-//! How many connections each address has open, so that one client cannot take them all.
+//! Counts the open connections of each address, so that one client cannot use them all.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -9,12 +9,12 @@ use crate::client::neighbourhood;
 
 type OpenConnections = Arc<Mutex<HashMap<IpAddr, usize>>>;
 
-/// Counts connections by address; for IPv6 by /64, which is what one household has.
+/// Counts connections by address; IPv6 by /64, the usual size of one household's network.
 #[derive(Debug)]
 pub(super) struct Addresses {
-    /// For each address; 0 is without limit.
+    /// Per address; 0 means no limit.
     connections_max: usize,
-    /// Proxies, behind which there are many clients.
+    /// Proxies, which connect on behalf of many clients.
     exempt: Vec<Network>,
     open: OpenConnections,
 }
@@ -24,7 +24,7 @@ impl Addresses {
         Self { connections_max, exempt: exempt.to_vec(), open: Arc::default() }
     }
 
-    /// Counts one more connection, or refuses it. It is counted until the result is dropped.
+    /// Counts one more connection, or refuses it. It stays counted until the result is dropped.
     pub(super) fn admit(&self, peer: IpAddr) -> Option<Admitted> {
         let peer = peer.to_canonical();
         let is_exempt = self.exempt.iter().any(|network| network.holds(peer));
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn connections_are_counted_by_address_and_by_64_bits_of_version_6() {
+    fn connections_are_counted_by_ipv4_address_and_by_ipv6_64() {
         let exempt = ["127.0.0.0/8".parse().unwrap(), "::1".parse().unwrap()];
         let addresses = Addresses::new(1, &exempt);
         let admit = |text: &str| addresses.admit(text.parse().unwrap());
@@ -91,11 +91,14 @@ mod tests {
         }
         drop(held);
         assert!(admit("203.0.113.7").is_some());
-        assert!(locked(&addresses.open).is_empty(), "addresses without connections are forgotten");
+        assert!(
+            locked(&addresses.open).is_empty(),
+            "addresses without connections must be removed"
+        );
     }
 
     #[test]
-    fn zero_is_without_limit() {
+    fn zero_means_no_limit() {
         let addresses = Addresses::new(0, &[]);
         let held: Vec<_> = (0..100).map(|_| addresses.admit([203, 0, 113, 7].into())).collect();
         assert!(held.iter().all(Option::is_some));

@@ -1,7 +1,7 @@
-//! A connection that gives up on a client which sends nothing at all, or leaves its reply unread.
+//! A connection that closes if the client sends nothing, or leaves its reply unread.
 //!
-//! hyper's timers start once it knows which HTTP it speaks, and there is none for writing. Both
-//! gaps are closed here, at the cost of one branch a call once the connection is under way.
+//! hyper starts its timers once it has detected the HTTP version, and has none for writes. This
+//! closes both gaps, at the cost of one branch per call once the connection is established.
 
 use std::future::Future;
 use std::io;
@@ -16,7 +16,7 @@ use tokio::time::{Instant, Sleep, sleep};
 use super::activity::Activity;
 use crate::Limits;
 
-/// What an HTTP/2 client sends first.
+/// The connection preface that an HTTP/2 client sends first.
 const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 #[derive(Debug)]
@@ -27,10 +27,10 @@ pub(super) struct Guarded<T> {
     stalled: Option<Pin<Box<Sleep>>>,
 }
 
-/// What is still awaited of the first bytes, and until when.
+/// The part of the preface not yet received, and the deadline for it.
 #[derive(Debug)]
 struct Opening {
-    /// What is left of [`PREFACE`] to compare.
+    /// The rest of [`PREFACE`], still to be compared.
     awaited: &'static [u8],
     is_preface: bool,
     deadline: Pin<Box<Sleep>>,
@@ -38,7 +38,7 @@ struct Opening {
 }
 
 impl Opening {
-    /// Compares what was read; true when there is nothing left to wait for.
+    /// Compares the bytes read with the preface. True when no more bytes are needed.
     fn is_over(&mut self, read: &[u8]) -> bool {
         let (expected, rest) = self.awaited.split_at(read.len().min(self.awaited.len()));
         self.is_preface &= read.starts_with(expected);
@@ -62,7 +62,7 @@ impl<T> Guarded<T> {
         }
     }
 
-    /// Starts the clock when a write must wait, stops it when one gets through.
+    /// Starts the timer when a write blocks, and stops it when a write succeeds.
     fn watch_write<R>(
         &mut self,
         context: &mut Context<'_>,

@@ -1,5 +1,5 @@
-//! Real HTTP/2 clients on a connection in memory, in simulated time: it moves on only while
-//! everybody waits.
+//! Real HTTP/2 clients on an in-memory connection, in simulated time, which advances only while
+//! every task waits.
 
 use axum::Router;
 use axum::body::Body;
@@ -51,13 +51,13 @@ impl Site for Fixed {
 /// Several times what a client must read within the write stall timeout, in bytes.
 const LONG_BODY: usize = 100_000;
 
-/// A reply of that length in parts of this many bytes.
+/// A reply of [`LONG_BODY`] bytes, in parts of the given size.
 async fn long(Path(part): Path<usize>) -> Body {
     let parts = (0..LONG_BODY / part).map(move |_| Ok::<_, Infallible>(vec![b'x'; part]));
     Body::from_stream(stream::iter(parts))
 }
 
-/// Every two minutes a word, ten times.
+/// Sends `word` every two minutes, ten times.
 async fn rarely() -> Body {
     Body::from_stream(stream::iter(0..10).then(async |_| {
         sleep(Duration::from_secs(120)).await;
@@ -67,7 +67,7 @@ async fn rarely() -> Body {
 
 struct Connected {
     requests: SendRequest<Bytes>,
-    /// Ends when the server closes the connection; an error if not in order.
+    /// Ends when the server closes the connection; an error unless it closes cleanly.
     client: JoinHandle<Result<(), h2::Error>>,
     /// Ends with the connection.
     server: JoinHandle<()>,
@@ -110,7 +110,7 @@ async fn get_from(requests: &mut SendRequest<Bytes>, path: &str) -> h2::RecvStre
 
 #[tokio::test(start_paused = true)]
 async fn replies_behind_a_closed_window_end_their_connection() {
-    // Closed from the start, or after a part of the reply has left.
+    // The window is closed from the start, or after part of the reply was sent.
     for window in [0, 10] {
         let Connected { mut requests, server, .. } = connect(window).await;
         let started = Instant::now();
@@ -125,11 +125,11 @@ async fn replies_behind_a_closed_window_end_their_connection() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_stalled_stream_is_enough_though_others_move() {
+async fn one_stalled_stream_ends_the_connection_even_if_others_move() {
     let Connected { mut requests, server, .. } = connect(0).await;
     let stalled = get_from(&mut requests, "/").await;
     let others = async {
-        // Each is given up by the client, until there is no connection any more.
+        // The client drops each of these, until the connection is closed.
         while let Ok((reply, _)) = requests.send_request(request_for("/"), true) {
             drop(reply.await);
             sleep(Duration::from_secs(1)).await;
@@ -142,7 +142,8 @@ async fn one_stalled_stream_is_enough_though_others_move() {
     drop(stalled);
 }
 
-/// Reads a window of this many bytes in this time, and opens it for as many again: how much it got.
+/// Reads one window of bytes in the given time, then opens the window again. Returns the bytes
+/// read.
 async fn read_slowly(path: &str, window: u32, time: Duration) -> (usize, Connected) {
     let mut connected = connect(window).await;
     let mut body = get_from(&mut connected.requests, path).await;
@@ -158,8 +159,8 @@ async fn read_slowly(path: &str, window: u32, time: Duration) -> (usize, Connect
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_reads_slowly_but_steadily_gets_all() {
-    // 600 bytes a second, of a reply in large parts and in small ones.
+async fn a_client_that_reads_slowly_but_steadily_gets_the_whole_reply() {
+    // 600 bytes a second, of a reply in large parts and in small parts.
     for (path, window, seconds) in
         [("/long/50000", 600, 1), ("/long/100", 600, 1), ("/long/1000", 6000, 10)]
     {
@@ -187,7 +188,7 @@ async fn a_client_that_opens_its_window_by_a_few_bytes_at_a_time_is_disconnected
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_idle_connection_is_closed_in_order() {
+async fn an_idle_connection_is_closed_cleanly() {
     for requests_before in [0, 3] {
         let Connected { mut requests, client, server } = connect(65_535).await;
         for _ in 0..requests_before {
@@ -196,14 +197,14 @@ async fn an_idle_connection_is_closed_in_order() {
         }
         let started = Instant::now();
         let ended = timeout(LONG, client).await.expect("the connection must end").unwrap();
-        assert!(ended.is_ok(), "GOAWAY without an error: {ended:?}");
+        assert!(ended.is_ok(), "expected a GOAWAY without an error: {ended:?}");
         assert!(started.elapsed() >= Limits::default().idle_timeout - Duration::from_secs(1));
         server.await.unwrap();
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reply_that_the_server_has_nothing_to_add_to_is_neither_stalled_nor_idle() {
+async fn a_reply_that_waits_for_the_server_is_neither_stalled_nor_idle() {
     let Connected { mut requests, server, .. } = connect(65_535).await;
     let mut body = get_from(&mut requests, "/rarely").await;
     let mut read = Vec::new();

@@ -101,7 +101,7 @@ pub(crate) struct AppSetArgs {
     pub(crate) server: ServerArgs,
 }
 
-/// A number, or the default.
+/// A number, or `default`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Setting(pub(crate) Option<u64>);
 
@@ -186,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_setting_is_a_number_or_goes_back_to_the_default() {
+    fn a_setting_is_a_number_or_the_default() {
         assert_eq!(number_or_default("30"), Ok(Setting(Some(30))));
         assert_eq!(number_or_default("default"), Ok(Setting(None)));
         for wrong in ["", "-1", "1.5", "never", "18446744073709551616"] {

@@ -8,10 +8,10 @@ use sluice_engine::export::{ExportFormat, FORMATS};
 use sluice_flow::id::{AppId, FlowId, FlowVersionId};
 use sluice_flow::time::Timestamp;
 
-/// The server when none is named.
+/// The server address if none is given.
 pub(crate) const SERVER_DEFAULT: &str = "http://127.0.0.1:8080";
 
-/// Which server, and as whom.
+/// Which server to call, and with which token.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Server")]
 pub(crate) struct ServerArgs {

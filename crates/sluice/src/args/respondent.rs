@@ -1,4 +1,4 @@
-//! The commands for what is kept of one person.
+//! The commands for the data stored about one respondent.
 
 use clap::{Args, Subcommand, ValueEnum};
 use sluice_flow::id::{AppId, RespondentId};

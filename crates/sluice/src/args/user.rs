@@ -1,4 +1,4 @@
-//! The commands for people who sign in to the console.
+//! The commands for users of the console.
 
 use clap::{Args, Subcommand};
 use sluice_flow::id::{AppId, UserId};

@@ -49,7 +49,7 @@ fn app_line(app: &Value) -> String {
     format!("{}  {}  {}", field(app, "appId"), keys.join(","), quoted(field(app, "name")))
 }
 
-/// The app on a line, then a line a setting, by the name that the API has for it.
+/// The app on one line, then one line per setting, with the API's names.
 fn settings(app: &Value) -> String {
     let mut text = app_line(app);
     let shown = ["appId", "apiKeys", "name"];
@@ -68,7 +68,7 @@ fn settings(app: &Value) -> String {
     text
 }
 
-/// A logo is kilobytes of text that nobody reads.
+/// Shortens a logo, which is kilobytes of base64.
 fn without_picture(value: &Value) -> Value {
     let mut shown = value.clone();
     if let Some(logo) = shown.get_mut("logo")
@@ -112,7 +112,7 @@ fn patch(args: &AppSetArgs) -> Result<Value, Failure> {
     Ok(Value::Object(patch))
 }
 
-/// The settings of hosted pages; a file becomes the text that the API takes.
+/// The settings of hosted pages; a logo file becomes the `data:` URL that the API takes.
 fn hosted(args: &AppSetArgs) -> Result<Map<String, Value>, Failure> {
     let mut hosted = Map::new();
     let or_default = |text: &str| if text == "default" { Value::Null } else { json!(text) };
@@ -129,12 +129,12 @@ fn hosted(args: &AppSetArgs) -> Result<Map<String, Value>, Failure> {
     Ok(hosted)
 }
 
-/// A picture as a `data:` address. Whether it is one is the server's to say.
+/// An image file as a `data:` URL. The server checks whether it is an image.
 fn picture(path: &Path) -> Result<String, Failure> {
     let bytes = std::fs::read(path).map_err(|error| {
         Failure::usage(
             format!("cannot read {}: {error}", path.display()),
-            "name a picture with --logo",
+            "name an image file with --logo",
         )
     })?;
     let ending =

@@ -43,7 +43,7 @@ pub(crate) fn run(args: &CheckArgs) -> Outcome {
     Ok(Exit::Done)
 }
 
-/// One line a fault: file, place, remedy.
+/// One line per fault: file, pointer, remedy.
 pub(crate) fn print(file: impl Display, faults: &[Fault]) {
     for Fault { pointer, message } in faults {
         let place = if pointer.is_empty() { String::new() } else { format!(" {pointer}:") };
@@ -51,7 +51,7 @@ pub(crate) fn print(file: impl Display, faults: &[Fault]) {
     }
 }
 
-/// One line a warning, on the error stream: it is no fault.
+/// One line per warning, on stderr: a warning is not a fault.
 pub(crate) fn print_warnings(file: impl Display, warnings: &[Fault]) {
     for Fault { pointer, message } in warnings {
         output::note(format_args!("{file}: warning: {pointer}: {message}"));

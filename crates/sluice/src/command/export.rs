@@ -1,4 +1,5 @@
-//! `sluice responses export`: all responses of a flow, into a file that appears when it is whole.
+//! `sluice responses export`: writes all responses of a flow to a file, which appears when
+//! complete.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -12,13 +13,13 @@ use crate::failure::{Exit, Failure, Outcome};
 use crate::output;
 use crate::progress::Progress;
 
-/// The header of a reply that says how many responses there will be.
+/// The reply header with the number of responses to expect.
 const TOTAL: &str = "x-total-count";
 
 pub(crate) async fn export(args: ExportArgs) -> Outcome {
     tokio::select! {
         outcome = run(args) => outcome,
-        // What was written so far goes with the future that was dropped.
+        // Dropping the future removes the partial file.
         _ = tokio::signal::ctrl_c() => Ok(Exit::Interrupted),
     }
 }
@@ -93,7 +94,7 @@ enum Reader {
     Gone,
 }
 
-/// Where the file goes: stdout, or a file that bears its name only when it is whole.
+/// Where the export goes: stdout, or a file that gets its final name when it is complete.
 enum Target {
     Stdout,
     File { part: PathBuf, path: PathBuf, file: Option<File> },
@@ -115,7 +116,7 @@ impl Target {
         match self {
             Self::Stdout => match io::stdout().lock().write_all(piece) {
                 Ok(()) => Ok(Reader::There),
-                // The reader is gone, as with `head`.
+                // The reader closed the pipe, as `head` does.
                 Err(_) => Ok(Reader::Gone),
             },
             Self::File { part, file, .. } => {
@@ -127,7 +128,7 @@ impl Target {
         }
     }
 
-    /// Gives the file its name.
+    /// Renames the file to its final name.
     fn finish(mut self) -> Result<(), Failure> {
         let Self::File { part, path, file } = &mut self else { return Ok(()) };
         if let Some(open) = file {
@@ -140,7 +141,7 @@ impl Target {
 }
 
 impl Drop for Target {
-    /// A file that did not become whole goes.
+    /// Removes an incomplete file.
     fn drop(&mut self) {
         if let Self::File { part, file: Some(_), .. } = self {
             let _gone = std::fs::remove_file(part);
@@ -152,7 +153,7 @@ fn cannot_write(path: &Path, error: &io::Error) -> Failure {
     Failure::new(format!("cannot write {}: {error}", path.display()), "check --out")
 }
 
-/// Counts the responses in a file as it arrives, if each is a line.
+/// Counts the responses in a file as it arrives, if the format has one per line.
 struct LineCounter {
     lines: Lines,
     ends: u64,
@@ -164,7 +165,7 @@ impl LineCounter {
         format.lines.map(|lines| Self { lines, ends: 0, in_quotes: false })
     }
 
-    /// Counts the responses that end in this piece.
+    /// Counts the responses that end in this chunk.
     fn count(&mut self, piece: &[u8]) -> u64 {
         let before = self.rows();
         for byte in piece {
@@ -193,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn responses_are_counted_whatever_their_texts_hold() {
+    fn responses_are_counted_whatever_their_texts_contain() {
         let csv = b"id,why\r\n1,\"a\r\nb\"\r\n2,\"say \"\"hi\"\"\n\"\r\n";
         for cut in 0..csv.len() {
             let mut lines = counter("csv").unwrap();

@@ -40,9 +40,7 @@ async fn push(args: PushArgs) -> Outcome {
     if !faults.is_empty() {
         check::print(&shown, &faults);
         let count = check::counted(faults.len(), "fault");
-        output::note(format_args!(
-            "the draft is saved; {count} to mend before it can be published"
-        ));
+        output::note(format_args!("the draft is saved; {count} to fix before it can be published"));
         return Ok(Exit::Faults);
     }
     if args.publish {
@@ -52,7 +50,7 @@ async fn push(args: PushArgs) -> Outcome {
     Ok(Exit::Done)
 }
 
-/// Creates the flow, and gives its id and its draft.
+/// Creates the flow, and returns its id and its draft.
 async fn create(
     server: &Server,
     args: &PushArgs,
@@ -127,7 +125,7 @@ async fn publish_flow(server: &Server, flow: &str) -> Outcome {
     Ok(Exit::Done)
 }
 
-/// What becomes of the version that was the latest before a publish.
+/// Describes how long the previous version still accepts responses.
 fn fate_of(before: &Value, versions: &Value) -> Option<String> {
     let id = before["flowVersionId"].as_str()?;
     let now = versions.as_array()?.iter().find(|version| version["flowVersionId"] == id)?;
@@ -180,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_fate_of_the_version_before_is_told_from_its_times() {
+    fn the_note_about_the_previous_version_follows_from_its_times() {
         let version = |until: &str| {
             json!({"flowVersionId": "fv_1", "number": 3, "graceEndsAt": until,
                    "supersededAt": "2026-11-15T02:00:00.000Z"})

@@ -74,7 +74,7 @@ fn read(file: &Path) -> Result<String, Failure> {
     })
 }
 
-/// The name, the kind and whether it is in force.
+/// The name, the kind, and whether the key is active.
 fn key_line(key: &Value) -> String {
     let state = match key["revokedAt"].as_str() {
         Some(at) => format!("revoked {at}"),

@@ -1,8 +1,8 @@
-//! `sluice invite`: people are invited one by one or from a file, listed, and uninvited.
+//! `sluice invite`: invites people one by one or from a file, lists invitations, and withdraws
+//! them.
 //!
-//! A file is sent in parts, twice: first only to be checked, so that nobody is invited while any
-//! line is at fault, then for good. So there is something to see while it goes on, and no file is
-//! too long.
+//! A file is sent in parts, twice: first as a dry run, so that nobody is invited while any line is
+//! invalid, then for real. Parts allow progress to be shown and files of any length.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -98,12 +98,12 @@ async fn import(args: ImportArgs) -> Outcome {
                 Failure::new(
                     format!("{made} were invited, then the import was interrupted: {reason}"),
                     format!(
-                        "their links are in {}; go on with --skip-invited and another --out",
+                        "their links are in {}; continue with --skip-invited and another --out",
                         args.out.display()
                     ),
                 )
             })?;
-        // The names of the columns stand there once.
+        // The output has the header line once.
         let rows = if made == 0 { &links[..] } else { after_first_line(&links) };
         let kept = out.write_all(rows).and_then(|()| out.sync_data());
         kept.map_err(|error| unusable("write", &args.out, &error))?;
@@ -113,13 +113,13 @@ async fn import(args: ImportArgs) -> Outcome {
     drop(progress);
     let skipped = people.len() - made;
     output::line(format_args!(
-        "{made} invited, {skipped} left out; the links are in {}",
+        "{made} invited, {skipped} skipped; the links are in {}",
         args.out.display()
     ));
     Ok(Exit::Done)
 }
 
-/// The same fault with the line of the whole file; the first line of a part names the columns.
+/// The same fault with the line number of the whole file; the first line of a part is the header.
 fn in_file(fault: &Fault, part: &[NewInvitation]) -> Fault {
     let mut steps = fault.pointer.splitn(3, '/').skip(1);
     let line = steps.next().and_then(|line| line.parse::<usize>().ok());
@@ -182,7 +182,7 @@ async fn list(args: InvitedArgs) -> Outcome {
     Ok(Exit::Done)
 }
 
-/// The id, the state, who it is for, and the link.
+/// The id, the state, the invited person, and the link.
 fn shown(item: &Value) -> String {
     let mut line = format!("{}  {:<9}", field(item, "flowAssignmentId"), field(item, "state"));
     for identity in item["identities"].as_array().into_iter().flatten() {

@@ -1,8 +1,8 @@
-//! `sluice key rotate`: every signing secret and second factor sealed with a new master key.
+//! `sluice key rotate`: seals every signing secret and second factor with a new master key.
 //!
-//! The old key is known until nothing needs it any more, so that a rotation that was cut short is
-//! simply run again. With a file all of it is done here; with the variable, which other nodes have,
-//! too, their operator does it in steps that this command prints.
+//! The old key is kept until nothing needs it, so an interrupted rotation is simply run again. With
+//! a key file the command does everything; with the variable, which other nodes share, it prints
+//! the steps for the operator.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub(crate) async fn rotate(args: RotateArgs) -> Outcome {
     {
         return Ok(tell_steps(keys));
     }
-    // Held to the end.
+    // Held until the function returns.
     let _alone = alone(&master_keys)?;
     let prepared = prepare(&master_keys)?;
     let store = backend::open(&store, &Tuning::default(), None).await?;
@@ -49,7 +49,7 @@ pub(crate) async fn rotate(args: RotateArgs) -> Outcome {
     }
     match master_keys {
         MasterKeys::File(path) => output::line(format_args!(
-            "{} holds the new key alone; servers on this file go on by themselves. Back it up.",
+            "{} holds only the new key; running servers that use this file pick it up. Back it up.",
             path.display()
         )),
         MasterKeys::Given(_) => output::line(format_args!(
@@ -59,14 +59,15 @@ pub(crate) async fn rotate(args: RotateArgs) -> Outcome {
     Ok(Exit::Done)
 }
 
-/// Keeps other rotations of the same file away. With the variable all of them have the same keys.
+/// Prevents concurrent rotations of the same file. With the variable all of them have the same
+/// keys.
 fn alone(master_keys: &MasterKeys) -> Result<Option<Rotating>, Failure> {
     let MasterKeys::File(path) = master_keys else { return Ok(None) };
     let begun = Rotating::begin(path);
     begun.map(Some).map_err(|why| {
         Failure::new(
             format!("the master key {}: {why}", path.display()),
-            "nothing was changed; let a rotation that is under way end, then run this again if it has to be",
+            "nothing was changed; wait for a rotation in progress to end, then run this again if needed",
         )
     })
 }
@@ -77,7 +78,7 @@ fn prepare(master_keys: &MasterKeys) -> Result<Vec<MasterKey>, Failure> {
         MasterKeys::Given(keys) => Ok(keys.clone()),
         MasterKeys::File(path) => {
             let known = master_key::keys_in(path).map_err(|why| unwritten(path, &why))?;
-            // Two keys are the trace of a rotation that was cut short: its new key is the first.
+            // Two keys mean that a rotation was interrupted: the first is its new key.
             let keys = match known.len() {
                 1 => [vec![MasterKey::random()], known].concat(),
                 _ => known,
@@ -89,7 +90,7 @@ fn prepare(master_keys: &MasterKeys) -> Result<Vec<MasterKey>, Failure> {
     }
 }
 
-/// Forgets the old keys, which nothing needs any more.
+/// Removes the old keys, which nothing needs any more.
 fn finish(master_keys: &MasterKeys, keys: &[MasterKey]) -> Result<(), Failure> {
     match (master_keys, keys.first()) {
         (MasterKeys::File(path), Some(new)) => {
@@ -104,18 +105,18 @@ fn finish(master_keys: &MasterKeys, keys: &[MasterKey]) -> Result<(), Failure> {
 async fn reseal(engine: &Engine, revoke_unreadable: bool) -> Result<Resealed, AdminError> {
     let instance = engine.instance(&Actor::trusted("key-rotate"))?;
     let done = instance.reseal_secrets(revoke_unreadable).await?;
-    // A server may have made a secret with the old key while the others were sealed.
+    // A server may have created a secret with the old key while the others were resealed.
     let more = instance.reseal_secrets(false).await?;
     Ok(Resealed { resealed: done.resealed + more.resealed, ..done })
 }
 
-/// The variable has one key: other nodes must know the new one before a secret is sealed with it.
+/// The variable holds one key: other nodes must know the new one before a secret is sealed with it.
 fn tell_steps(keys: &[MasterKey]) -> Exit {
     let old = keys.first().map(MasterKey::id).unwrap_or_default();
     output::line(MasterKey::random().to_base64());
     output::note(format_args!(
         "this is a new master key; nothing was changed yet. Every node must know it first:\n\
-         1. set {VARIABLE} to \"NEW,OLD\" on every node (NEW is the key above, OLD the one of now, {old}), \
+         1. set {VARIABLE} to \"NEW,OLD\" on every node (NEW is the key above, OLD the current one, {old}), \
          and restart them one by one\n\
          2. run sluice key rotate again with that value\n\
          3. set {VARIABLE} to NEW alone on every node, and restart them one by one"
@@ -133,7 +134,7 @@ fn unwritten(path: &Path, why: &str) -> Failure {
 fn unsealed(error: &AdminError) -> Failure {
     Failure::new(
         format!("not all secrets were sealed with the new key: {}", with_cause(error)),
-        "both keys are kept: run this again once that is seen to. Secrets whose master key is lost for good \
+        "both keys are kept: run this again once that is fixed. Secrets whose master key is lost permanently \
          are revoked with --revoke-unreadable",
     )
 }

@@ -1,5 +1,5 @@
-//! The commands besides `serve`: one file each. `check`, `key`, `moving` and `recount` work by
-//! themselves, the others through [`crate::client`].
+//! The commands besides `serve`, one file each. `check`, `key`, `moving` and `recount` work without
+//! a server; the others call one through [`crate::client`].
 
 pub(crate) mod app;
 pub(crate) mod check;

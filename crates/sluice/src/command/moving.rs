@@ -1,8 +1,8 @@
-//! `sluice move`: everything of one store into another, then the proof.
+//! `sluice move`: copies everything from one store to another, then verifies the copy.
 //!
-//! The source is read three times: to count (so that what cannot be read is found before anything
-//! is written), to copy, and to compare. The first and the last tally must agree, or somebody has
-//! written to it meanwhile; the destination's must agree with them.
+//! The source is read three times: to count (so that unreadable records are found before anything
+//! is written), to copy, and to compare. If the first and the last tally differ, the source was
+//! written to during the move; the destination's tally must equal both.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -19,7 +19,7 @@ use crate::progress::Progress;
 use crate::tuning::Tuning;
 use crate::{logging, output};
 
-const FRESH_DESTINATION: &str = "an empty destination: a new file, or a newly made database";
+const FRESH_DESTINATION: &str = "an empty destination: a new file, or a newly created database";
 
 pub(crate) async fn run(args: &MoveArgs) -> Outcome {
     let begin = Instant::now();
@@ -60,7 +60,7 @@ async fn move_all(source: &Arc<dyn Store>, destination: &Arc<dyn Store>) -> Resu
     drop(progress);
     if there.records > 0 {
         output::note(format_args!(
-            "going on with a move: {} of {total} records are there already",
+            "resuming a move: {} of {total} records were already copied",
             there.records
         ));
     }
@@ -81,7 +81,7 @@ async fn move_all(source: &Arc<dyn Store>, destination: &Arc<dyn Store>) -> Resu
     Ok(Proof { before: before.tables(), after: after.tables(), arrived: arrived.tables() })
 }
 
-/// The tallies of the source, before and after, and of the destination.
+/// The tallies of the source, before and after the copy, and of the destination.
 struct Proof {
     before: Vec<TableTally>,
     after: Vec<TableTally>,
@@ -104,7 +104,7 @@ impl Proof {
             return Err(Failure::new(
                 "the destination is not equal to the source",
                 format!(
-                    "do not use it; look at its disk and log, then move into {FRESH_DESTINATION}"
+                    "do not use it; check its disk and log, then move into {FRESH_DESTINATION}"
                 ),
             ));
         }
@@ -131,7 +131,7 @@ impl Proof {
     }
 }
 
-/// Enough of a digest to tell two apart by eye; all of it was compared.
+/// Enough of a digest to compare by eye; the whole digest was compared.
 fn short(digest: &[u8; 32]) -> String {
     digest[..8].iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -139,14 +139,14 @@ fn short(digest: &[u8; 32]) -> String {
 fn unmoved(error: MoveError) -> Failure {
     let remedy = match &error {
         MoveError::NotTheBeginning => format!(
-            "move into {FRESH_DESTINATION}; a move that was cut short goes on only where neither side \
+            "move into {FRESH_DESTINATION}; an interrupted move resumes only if neither side \
              was written to since"
         ),
         MoveError::Source(StoreError::Corrupt(_)) => {
             "restore the source from a backup, and move that".to_owned()
         }
         MoveError::Source(_) | MoveError::Destination(_) | MoveError::Write(_) => {
-            "run the same command again: it goes on where it ended".to_owned()
+            "run the same command again: it resumes where it stopped".to_owned()
         }
     };
     let reason = match &error {

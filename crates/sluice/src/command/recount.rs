@@ -26,13 +26,13 @@ pub(crate) async fn run(args: RecountArgs) -> Outcome {
     let done = done.map_err(|error| {
         Failure::new(
             format!("not all counts were rebuilt: {}", with_cause(&error)),
-            "each day is right as it was or as it is now; run this again once that is seen to",
+            "each day has either its old or its rebuilt counts; run this again once that is fixed",
         )
     })?;
     if done.flows == 0 && which != Which::All {
         return Err(Failure::new(
             "there is no such flow, or the app has none",
-            "look at the id, and at --data or --store; nothing was changed",
+            "check the id, and --data or --store; nothing was changed",
         ));
     }
     output::line(format_args!("{} responses of {} flows counted", done.responses, done.flows));

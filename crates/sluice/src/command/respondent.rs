@@ -42,8 +42,8 @@ pub(crate) async fn run(command: RespondentCommand) -> Outcome {
     Ok(Exit::Done)
 }
 
-/// Erases a respondent to the end. A server that has a lot to erase answers before it is done; it
-/// is asked again then.
+/// Erases a respondent completely. If there is a lot to erase, the server answers before it is
+/// done, and the call is repeated.
 async fn erase(server: &Server, who: WhoArgs, answers: &str) -> Result<Value, Failure> {
     let answers = ("answers", answers.to_owned());
     let mut erased = match who.respondent {
@@ -59,12 +59,13 @@ async fn erase(server: &Server, who: WhoArgs, answers: &str) -> Result<Value, Fa
     let Some(mut remaining) = erased["remaining"].as_u64() else { return Ok(erased) };
     let done = erased["responses"].as_u64().unwrap_or_default();
     let progress = Progress::start("erasing", done, Some(done + remaining));
-    // What the server erases in between is in no reply: all that was there is erased in the end.
+    // Responses that the server erases between calls are in no reply, so the total is computed
+    // here.
     erased["responses"] = Value::from(done + remaining);
     let path = format!("/respondents/{}", field(&erased, "respondentId"));
     loop {
         let more = match server.delete(&path, std::slice::from_ref(&answers)).await {
-            // It was finished in between.
+            // The server finished between two calls.
             Err(CallError::Missing(_)) => return Ok(erased),
             more => more?,
         };
@@ -84,7 +85,7 @@ fn known_by(who: WhoArgs) -> [(&'static str, String); 3] {
     [("appId", app), ("type", of.to_owned()), ("value", value)]
 }
 
-/// The id as it was given, or that of the profile that is known by what was given.
+/// The id as given, or the id of the profile with the given identity.
 async fn id_of(server: &Server, who: WhoArgs) -> Result<String, Failure> {
     if let Some(id) = who.respondent {
         return Ok(id.to_string());
@@ -94,7 +95,7 @@ async fn id_of(server: &Server, who: WhoArgs) -> Result<String, Failure> {
     let id = found["items"][0]["respondentId"].as_str().map(str::to_owned);
     id.ok_or_else(|| {
         Failure::new(
-            format!("nobody in this app has this {}", query[1].1),
+            format!("no respondent in this app has this {}", query[1].1),
             "anonymous respondents (collection_only) cannot be found; an invitee without a profile cannot \
              be shown, but can be exported and erased in the same way",
         )
@@ -107,7 +108,7 @@ fn erasure_line(erased: &Value) -> String {
     format!("{id}  {} responses  {} invitations", erased["responses"], erased["invitations"])
 }
 
-/// The id, when they were seen last, and what they are known by.
+/// The id, when the respondent was last seen, and their identities.
 fn row(item: &Value) -> String {
     let mut line = format!("{}  {}", field(item, "respondentId"), field(item, "lastSeenAt"));
     for identity in item["identities"].as_array().into_iter().flatten() {
@@ -117,7 +118,7 @@ fn row(item: &Value) -> String {
     line
 }
 
-/// The id and the times on a line, then a line for each thing that is known or was done.
+/// The id and the times on one line, then one line per identity, flow and consent.
 fn shown(profile: &Value) -> String {
     let mut text = format!(
         "{}  first seen {}  last seen {}",
@@ -151,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_profile_is_shown_with_what_is_known_of_it() {
+    fn a_profile_is_shown_with_its_identities_flows_and_consents() {
         let profile = json!({
             "respondentId": "rp_1", "firstSeenAt": "2026-11-15T02:00:00.000Z",
             "lastSeenAt": "2026-11-16T02:00:00.000Z",

@@ -1,9 +1,10 @@
-//! `sluice responses tail`: asks for what came after the last response seen, again and again.
+//! `sluice responses tail`: polls for responses that come after the last one seen.
 //!
 //! Responses are listed in the order of their ids, which is nearly the order in which they are
-//! stored: where several nodes or connections store, one may become visible after a later id was
-//! printed. So every few seconds the list is read again from where all is settled, and what was not
-//! printed yet is ([`Printed`]). Each id is printed once; a late one comes out of its order.
+//! stored: with several nodes or connections, a response may become visible after a later id was
+//! printed. So every few seconds the list is read again from the last settled id, and responses
+//! that were not printed yet are printed ([`Printed`]). Each id is printed once; a late one is out
+//! of order.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -15,14 +16,14 @@ use crate::client::{CallError, Server, field};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::output::{self, quoted};
 
-/// Responses asked for in one call.
+/// Page size of one call.
 const PAGE_ITEMS: usize = 500;
-/// A response that is not visible so long after a later one was printed will not be any more: its
-/// write would have passed its deadline.
+/// How long a response may become visible after a later id was printed; any later its write would
+/// have exceeded its deadline.
 const OVERLAP: Duration = Duration::from_secs(10);
-/// How often what may have come late is looked for.
+/// How often to check for late responses.
 const REREAD_EVERY: Duration = Duration::from_secs(3);
-/// Between two tries to reach a server that is away.
+/// Between two attempts to reconnect.
 const RECONNECT_PAUSE: Duration = Duration::from_millis(500);
 
 pub(crate) async fn tail(args: TailArgs) -> Outcome {
@@ -40,7 +41,7 @@ async fn follow(args: TailArgs) -> Outcome {
     while left > 0 {
         let page = match place.next(&server).await {
             Ok(page) => page,
-            // Never reached: that is a mistake to tell, not a restart to wait for.
+            // The server was never reached: report that instead of waiting for a restart.
             Err(CallError::Away(failure)) if !reached => return Err(failure),
             Err(CallError::Away(failure)) => {
                 if !away {
@@ -58,13 +59,14 @@ async fn follow(args: TailArgs) -> Outcome {
         }
         for response in page.fresh.iter().take(usize::try_from(left).unwrap_or(usize::MAX)) {
             if output::print(&shown(response, args.format)).is_err() {
-                // The reader is gone, as with `head`.
+                // The reader closed the pipe, as `head` does.
                 return Ok(Exit::Done);
             }
         }
         left = left.saturating_sub(page.fresh.len() as u64);
         if page.is_last && left > 0 {
-            // Said once: without it, a flow that nobody answers looks like a command that hangs.
+            // Printed once: without it, a flow without new responses looks like a command that
+            // hangs.
             if !std::mem::replace(&mut waits, true) {
                 output::note("waiting for responses; Ctrl-C ends this");
             }
@@ -74,22 +76,22 @@ async fn follow(args: TailArgs) -> Outcome {
     Ok(Exit::Done)
 }
 
-/// A page of the list: what of it has not been printed, and whether nothing follows for now.
+/// A page of the list: its items that have not been printed, and whether it is the last for now.
 struct Page {
     fresh: Vec<Value>,
     is_last: bool,
 }
 
-/// How far the responses of a flow have been printed.
+/// How much of a flow's responses has been printed.
 struct Place {
     path: String,
-    /// Where to start, as long as nothing has been seen.
+    /// The start time, used until the first response is seen.
     from: Option<String>,
     printed: Printed,
 }
 
 impl Place {
-    /// The start. A server that is away now is a mistake to tell, not one to wait for.
+    /// Finds the start. If the server is unreachable now, that is an error and not waited for.
     async fn find(server: &Server, args: &TailArgs) -> Result<Self, Failure> {
         let path = format!("/flows/{}/responses", args.flow);
         let mut place = Self { path, from: None, printed: Printed::new(Instant::now()) };
@@ -97,8 +99,9 @@ impl Place {
             Since::All => {}
             Since::At(time) => place.from = Some(time.to_string()),
             Since::Now => {
-                // The server's newest rather than this machine's clock, which may differ. They
-                // count as printed; one that comes between them later does not.
+                // Uses the server's newest responses instead of this machine's clock, which may
+                // differ. They count as printed; a response that later appears between them does
+                // not.
                 let query = [("limit", PAGE_ITEMS.to_string()), ("order", "desc".to_owned())];
                 let mut newest = server.get(&place.path, &query).await?;
                 let Value::Array(mut items) = newest["items"].take() else { return Ok(place) };
@@ -120,21 +123,21 @@ impl Place {
         let Value::Array(items) = page["items"].take() else {
             return Ok(Page { fresh: Vec::new(), is_last: true });
         };
-        // A page may be short and still go on; only `next` says.
+        // A page may be short without being the last; only `next` shows it.
         let is_last = page["next"].is_null();
         Ok(Page { fresh: self.printed.fresh(items, is_last, Instant::now()), is_last })
     }
 }
 
-/// Which responses were printed, as far as others may still appear among them.
+/// Which responses were printed, remembered while others may still appear among them.
 struct Printed {
-    /// Nothing new comes up to here.
+    /// No new response appears up to this id.
     settled: Option<String>,
-    /// The ids printed beyond it, and when.
+    /// The ids printed after `settled`, and when.
     recent: BTreeMap<String, Instant>,
-    /// The last id read: a page starts after it.
+    /// The last id read: the next page starts after it.
     read: Option<String>,
-    /// Whether nothing followed that, when it was read.
+    /// Whether that page was the last when it was read.
     at_end: bool,
     reread_at: Instant,
 }
@@ -145,8 +148,7 @@ impl Printed {
         Self { settled, recent, read, at_end: false, reread_at: now + REREAD_EVERY }
     }
 
-    /// Where the next page starts: after the last one, or, from time to time, after what is
-    /// settled.
+    /// Where the next page starts: after the last one or, from time to time, after `settled`.
     fn after(&mut self, now: Instant) -> Option<String> {
         while let Some(entry) = self.recent.first_entry()
             && now.duration_since(*entry.get()) >= OVERLAP
@@ -160,7 +162,7 @@ impl Printed {
         self.read.clone()
     }
 
-    /// Takes a page that was read, and gives what of it is to be printed.
+    /// Takes a page that was read, and returns its items that have not been printed.
     fn fresh(&mut self, items: Vec<Value>, is_last: bool, now: Instant) -> Vec<Value> {
         self.at_end = is_last;
         if let Some(last) = items.last() {
@@ -206,7 +208,7 @@ mod tests {
 
     use super::*;
 
-    /// Reads a list to its end as `follow` does; gives the numbers that were printed.
+    /// Reads a list to its end as `follow` does; returns the numbers that were printed.
     fn read(printed: &mut Printed, stored: &[u32], page: usize, now: Instant) -> Vec<u32> {
         let mut fresh = Vec::new();
         loop {
@@ -244,7 +246,7 @@ mod tests {
             check(12, &[5, 10, 15, 20, 25, 30, 40, 45, 50, 60], &[25]);
             check(30, &[5, 10, 15, 20, 25, 30, 40, 45, 50, 60], &[]);
             check(40, &[5, 10, 15, 20, 25, 30, 40, 45, 50, 60, 70], &[70]);
-            assert!(printed.recent.len() <= 1, "what is settled is forgotten");
+            assert!(printed.recent.len() <= 1, "settled ids are dropped");
         }
     }
 

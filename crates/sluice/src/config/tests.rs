@@ -1,4 +1,4 @@
-//! The rules of the settings, without files or an environment; the binary's own tests have those.
+//! The rules of the settings, without files or an environment; the binary's tests cover those.
 
 use super::*;
 
@@ -7,7 +7,7 @@ fn settings(given: ServeArgs, file: &str) -> Result<Settings, Failure> {
 }
 
 #[test]
-fn defaults_stand_where_nothing_is_given() {
+fn defaults_apply_if_nothing_is_given() {
     let settings = settings(ServeArgs::default(), "").unwrap();
     assert_eq!(settings.listen, "127.0.0.1:8080");
     assert_eq!(settings.store, StoreAddress::Sqlite("sluice-data/sluice.db".into()));
@@ -22,7 +22,7 @@ fn defaults_stand_where_nothing_is_given() {
 }
 
 #[test]
-fn every_setting_can_stand_in_the_file_and_what_is_given_outright_wins() {
+fn every_setting_can_be_in_the_file_and_flags_win() {
     let file = "listen = \"[::1]:1\"\ndata = \"/file\"\nno-demo = true\nbody-limit = 2048\n\
                 max-connections-per-address = 3\nmetrics-listen = \"127.0.0.1:9\"\n\
                 max-connections = 7\ndrain-timeout = 8\nlog = \"warn\"\nlog-format = \"json\"\n";
@@ -80,7 +80,7 @@ fn limits_come_from_flag_or_file_and_zero_is_none() {
 }
 
 #[test]
-fn a_metrics_token_that_could_be_guessed_or_not_be_sent_is_refused() {
+fn a_metrics_token_that_is_too_short_or_not_sendable_is_refused() {
     for (token, fits) in [
         ("0123456789abcdef", true),
         ("0123456789abcde", false),
@@ -91,7 +91,7 @@ fn a_metrics_token_that_could_be_guessed_or_not_be_sent_is_refused() {
     }
 }
 
-/// A store that the settings of PostgreSQL are for.
+/// A store for which the PostgreSQL settings apply.
 const PG_STORE: &str = "store = \"postgres://u@h/d\"\n";
 
 #[test]
@@ -135,7 +135,7 @@ fn the_settings_of_postgresql_come_from_flag_file_or_default() {
 }
 
 #[test]
-fn a_setting_of_postgresql_that_cannot_be_is_a_mistake_of_usage() {
+fn an_invalid_postgresql_setting_is_a_usage_error() {
     for (file, what) in [
         ("pg-connections = 1", "pg-connections is out of range: 1 connections"),
         ("pg-connections = 1001", "pg-connections is out of range"),
@@ -157,7 +157,7 @@ fn a_setting_of_postgresql_that_cannot_be_is_a_mistake_of_usage() {
 }
 
 #[test]
-fn a_fault_of_the_file_is_named_with_what_was_likely_meant() {
+fn an_unknown_key_is_named_with_the_likely_one() {
     for (file, what, remedy) in [
         ("lisen = \"x\"", "there is no setting \"lisen\"", "did you mean listen?"),
         ("no_demo = true", "there is no setting \"no_demo\"", "did you mean no-demo?"),
@@ -175,7 +175,7 @@ fn a_fault_of_the_file_is_named_with_what_was_likely_meant() {
 }
 
 #[test]
-fn a_value_that_cannot_be_used_is_a_mistake_of_usage() {
+fn an_invalid_value_is_a_usage_error() {
     let listen = |text: &str| ServeArgs { listen: Some(text.into()), ..ServeArgs::default() };
     let store = |text: &str| ServeArgs { store: Some(text.into()), ..ServeArgs::default() };
     let body = |bytes| ServeArgs { body_limit: Some(bytes), ..ServeArgs::default() };

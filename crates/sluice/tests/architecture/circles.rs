@@ -1,8 +1,8 @@
-//! Import circles inside one crate: files that import one another in a loop.
+//! Import cycles inside one crate: files that import one another in a loop.
 //!
-//! A path that starts with `crate`, `self` or `super`, or with a module that the file declares, is
-//! an import of the file of the deepest module that it names. A file may use the items of the
-//! modules that it is part of: an import of an own ancestor is not counted.
+//! A path that starts with `crate`, `self` or `super`, or with a module that the file declares,
+//! counts as an import of the file of the deepest module it names. A file may use the items of its
+//! ancestor modules: such imports are not counted.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use super::source::Source;
 type Module = Vec<String>;
 type Imports = BTreeMap<Module, BTreeSet<Module>>;
 
-/// The circles among the files below `folder`, each as its modules in order.
+/// The import cycles among the files below `folder`, each as its modules in order.
 pub(crate) fn circles(sources: &[Source], folder: &str) -> Vec<Vec<String>> {
     let files: BTreeMap<Module, &Source> = sources
         .iter()
@@ -98,8 +98,7 @@ fn absolute(own: &Module, path: &[String], known: &dyn Fn(&[String]) -> bool) ->
     Some(base)
 }
 
-/// Every path of two steps or more in this code; a group in braces is one path for each of its
-/// entries.
+/// Every path of two or more segments in this code; a group in braces yields one path per entry.
 fn paths(code: &str) -> Vec<Vec<String>> {
     let mut found = Vec::new();
     let mut rest = code;
@@ -119,7 +118,7 @@ struct Scan<'t, 'f> {
 }
 
 impl Scan<'_, '_> {
-    /// Reads one path after the steps before it.
+    /// Reads one path that follows these segments.
     fn path(&mut self, before: &mut Module) {
         let depth = before.len();
         loop {

@@ -1,6 +1,6 @@
-//! Who may depend on whom, as a table, against what `cargo metadata` says.
+//! A table of allowed dependencies between crates, checked against `cargo metadata`.
 //!
-//! Only normal dependencies count: a test may open a real backend where the code may not.
+//! Only normal dependencies count: a test may open a real backend even if the code may not.
 
 use std::process::Command;
 
@@ -8,10 +8,10 @@ use serde_json::Value;
 
 use super::source::root;
 
-/// One row: a crate, the crates of ours that it may import, and outsiders that it must not.
+/// One row: a crate, the workspace crates it may import, and the external crates it must not.
 type Row = (&'static str, &'static [&'static str], &'static [&'static [&'static str]]);
 
-/// A transport imports what all transports share, and no other transport.
+/// A transport imports what all transports share, but no other transport.
 const TRANSPORT: &[&str] = &["sluice-flow", "sluice-engine", "sluice-http"];
 const WEB: &[&str] = &[
     "sluice-flow",
@@ -64,7 +64,7 @@ pub(crate) fn of_workspace() -> Vec<Crate> {
     let metadata: Value = serde_json::from_slice(&output.stdout)
         .unwrap_or_else(|error| panic!("cargo metadata is not JSON: {error}"));
     let packages = metadata["packages"].as_array().map(Vec::as_slice).unwrap_or_default();
-    assert_eq!(packages.len(), TABLE.len(), "the table has a row for every crate");
+    assert_eq!(packages.len(), TABLE.len(), "the table must have a row for every crate");
     packages.iter().map(of_package).collect()
 }
 

@@ -1,15 +1,15 @@
-//! The rules about text, each from one file to its offences.
+//! The text rules: each takes one file and returns its offences.
 
 use super::source::Source;
 
 /// The longest file that still reads in one sitting.
 const FILE_LINES_MAX: usize = 500;
 
-/// Names that say nothing about what a module holds.
+/// Names that do not describe a module's content.
 const VAGUE: [&str; 6] = ["util", "utils", "common", "helper", "helpers", "misc"];
 
-/// What the server answers is in its reply modules. The command line's client, which reads the
-/// answers of a server, is no transport.
+/// Status codes belong in reply modules. The command line's client, which reads a server's replies,
+/// is not a transport.
 pub(crate) fn status_code_outside_reply(source: &Source) -> Vec<String> {
     let may = ["/reply.rs", "/trpc/envelope.rs", "crates/sluice/src/client.rs"];
     let exempt = may.iter().any(|end| source.path.ends_with(end));
@@ -29,8 +29,8 @@ pub(crate) fn sql_outside_store(source: &Source) -> Vec<String> {
     unless(!source.ships() || may, || source.lines_naming(&["rusqlite", "tokio_postgres"]))
 }
 
-/// Use cases take what they need from `Core` or a handle. One that imported `Engine` would close a
-/// circle around all of them.
+/// Use cases take what they need from `Core` or a handle. A use case that imported `Engine` would
+/// create an import cycle around all of them.
 pub(crate) fn use_case_imports_engine(source: &Source) -> Vec<String> {
     let Some(path) = source.path.strip_prefix("crates/engine/src/") else { return Vec::new() };
     unless(matches!(path, "engine.rs" | "lib.rs"), || source.lines_naming(&["crate::engine"]))
@@ -61,21 +61,20 @@ pub(crate) fn unwritten_code(source: &Source) -> Vec<String> {
     unless(!source.ships(), || source.lines_naming(&["todo!(", "unimplemented!("]))
 }
 
-/// A type of question is known to its own file and to the table alone; everything else goes by what
-/// it says of itself.
+/// Only a question type's file and the table name it; all other code uses its methods.
 pub(crate) fn question_type_outside_table(source: &Source) -> Vec<String> {
     let may = source.path.starts_with("crates/flow/src/question/types/");
     unless(!source.ships() || may, || variants_named(source, "QuestionType::"))
 }
 
-/// A payload generation is known to its own file and to the table alone.
+/// Only a payload generation's file and the table name it.
 pub(crate) fn generation_outside_table(source: &Source) -> Vec<String> {
     let may = source.path.starts_with("crates/flow/src/payload/");
     unless(!source.ships() || may, || variants_named(source, "Generation::"))
 }
 
 /// One offence for each line that names a variant of this enum. `Enum::CONSTANT` and
-/// `Enum::function` are not one.
+/// `Enum::function` do not count.
 fn variants_named(source: &Source, name: &str) -> Vec<String> {
     let names_variant = |line: &str| {
         line.match_indices(name).any(|(at, _)| {

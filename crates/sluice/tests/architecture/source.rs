@@ -1,4 +1,4 @@
-//! The workspace's own `.rs` files, read once, with what a scan must not see taken out.
+//! The workspace's `.rs` files, read once, without the parts that a scan must ignore.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ impl Source {
         sources
     }
 
-    /// Whether this file is part of what ships: below a `src`, and not a module of tests.
+    /// Whether this file ships: it is below a `src`, and not a test module.
     pub(crate) fn ships(&self) -> bool {
         self.path.contains("/src/") && !self.parts().any(|part| part == "tests")
     }
@@ -45,7 +45,7 @@ impl Source {
         kept
     }
 
-    /// One offence for each line of code that has any of `needles`.
+    /// One offence for each line of code that contains any of `needles`.
     pub(crate) fn lines_naming(&self, needles: &[&str]) -> Vec<String> {
         self.code()
             .into_iter()
@@ -60,7 +60,7 @@ pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Passes over the item after an attribute: up to the line that ends it at the same indent.
+/// Skips the item after an attribute, up to the line that ends it at the same indentation.
 fn skip_item<'a>(lines: &mut impl Iterator<Item = (usize, &'a str)>, indent_of_item: usize) {
     for (_, line) in lines {
         let ends = line.ends_with(';') || line.ends_with('}');

@@ -1,5 +1,5 @@
-//! A change on one node, and what the others do about it: at once nothing wrong, within a second
-//! the same.
+//! A change on one node and its effect on the others: never inconsistent, and in force within a
+//! second.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -15,13 +15,13 @@ use tokio::sync::watch;
 use super::support::{http, submission};
 use super::{Demo, Node, Site, count, grace, p99};
 
-/// Clients that submit without a pause, on each node.
+/// Clients per node that submit without a pause.
 const CLIENTS: usize = 2;
-/// A change is in force everywhere after a second; a busy machine is given ten.
+/// A change is in force everywhere after a second; a busy machine gets ten.
 pub(super) const IN_FORCE_MAX: Duration = Duration::from_secs(10);
-/// Far longer, so that a failure says how long it took.
+/// Far longer, so that a failure reports how long it took.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Changes of windows and keys that are tried, half of them with the announcements cut off.
+/// Changes of windows and keys to try, half of them with the notifications cut off.
 const CHANGES: usize = 10;
 
 /// The versions that clients submit to: the current one, and the draft that is published next.
@@ -35,8 +35,8 @@ struct Tally {
     failed: Vec<String>,
 }
 
-/// One node publishes without grace, both take submissions to the version that ends and to the one
-/// that begins. Whatever was stored must have been legal at the instant it bears.
+/// One node publishes without a grace window; both accept submissions to the old and the new
+/// version. Every stored response must have been valid at its recorded time.
 #[tokio::test(flavor = "multi_thread")]
 async fn publishes_against_submissions_on_two_nodes_store_only_what_a_replay_allows() {
     let publishes = count("SLUICE_PUBLISHES", 100);
@@ -74,7 +74,10 @@ async fn publishes_against_submissions_on_two_nodes_store_only_what_a_replay_all
     let p99 = p99("from the reply to a publish to its effect on the other node", times);
     println!("{publishes} publishes, {} stored, {} refused", all.stored.len(), all.refused);
     assert_eq!(all.failed, Vec::<String>::new(), "neither stored nor refused");
-    assert!(all.stored.len() > publishes && all.refused > publishes, "too little at the edges");
+    assert!(
+        all.stored.len() > publishes && all.refused > publishes,
+        "too few submissions around the publishes"
+    );
     assert!(p99 < IN_FORCE_MAX, "p99 {p99:?}");
     replay(two, &demo, &all.stored, publishes + 1).await;
 }
@@ -104,7 +107,7 @@ async fn submit_at_the_edge(
     tally
 }
 
-/// Judges every stored row again, by nothing but the times that were recorded.
+/// Evaluates every stored row again, using only the recorded times.
 async fn replay(node: &Node, demo: &Demo, acknowledged: &HashSet<String>, versions: usize) {
     let text = |value: &Value, name: &str| value[name].as_str().map(str::to_owned);
     let time = |value: &Value, name: &str| -> Option<Timestamp> {
@@ -118,7 +121,7 @@ async fn replay(node: &Node, demo: &Demo, acknowledged: &HashSet<String>, versio
             grace_ends_at: time(&version, "graceEndsAt"),
             retired_at: time(&version, "retiredAt"),
         };
-        assert_eq!(times.superseded_at, times.grace_ends_at, "there is no grace");
+        assert_eq!(times.superseded_at, times.grace_ends_at, "there must be no grace window");
         lives.insert(text(&version, "flowVersionId").unwrap(), times);
     }
     assert_eq!(lives.len(), versions);
@@ -130,10 +133,10 @@ async fn replay(node: &Node, demo: &Demo, acknowledged: &HashSet<String>, versio
         assert!(state.accepts(), "{response} against {times:?}");
         stored.insert(text(&response, "responseId").unwrap());
     }
-    assert_eq!(stored, *acknowledged, "what is stored is what was acknowledged");
+    assert_eq!(stored, *acknowledged, "stored and acknowledged responses must be the same");
 }
 
-/// Polls until a resolve of the demo's flow says so, and gives how long that took.
+/// Polls until resolving the demo's flow returns this, and returns how long that took.
 async fn until_resolved(node: &Node, demo: &Demo, is_so: impl Fn(&Value) -> bool) -> Duration {
     let http = http();
     let begin = Instant::now();
@@ -147,10 +150,14 @@ async fn until_resolved(node: &Node, demo: &Demo, is_so: impl Fn(&Value) -> bool
     }
 }
 
-/// Ends the connections that announcements come on, as a fault of the network would.
+/// Closes the connections that receive notifications, as a network fault would.
 pub(super) fn cut_announcements(site: &Site) {
     let cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'";
-    assert_eq!(site.cluster.psql(&site.database, cut), ["t", "t"], "one listens on each node");
+    assert_eq!(
+        site.cluster.psql(&site.database, cut),
+        ["t", "t"],
+        "each node must have one listening connection"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -162,7 +169,7 @@ async fn a_window_and_a_revoked_key_are_in_force_on_the_other_node_within_a_seco
     let apps = one.admin(Method::GET, "/apps", None).await;
     let keys = format!("/apps/{}/keys", apps["items"][0]["appId"].as_str().unwrap());
     for change in 0..CHANGES {
-        // The first wait is for the announcements to be there again.
+        // First waits until the notifications are connected again.
         tokio::time::sleep(Duration::from_millis(500)).await;
         let closes = change % 2 == 0;
         let (ends_at, status) = match closes {
@@ -192,7 +199,7 @@ async fn a_window_and_a_revoked_key_are_in_force_on_the_other_node_within_a_seco
     assert!(worst < IN_FORCE_MAX, "{worst:?}");
 }
 
-/// Polls until something is so, and gives how long that took.
+/// Polls until a condition holds, and returns how long that took.
 pub(super) async fn until(is_so: impl AsyncFn() -> bool) -> Duration {
     let begin = Instant::now();
     while !is_so().await {

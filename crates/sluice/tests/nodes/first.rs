@@ -1,4 +1,4 @@
-//! Several servers start for the first time, at once, over one empty database.
+//! Several servers start for the first time, concurrently, on one empty database.
 
 use std::io::Read as _;
 use std::process::{Child, Stdio};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::Site;
 use super::support::sluice;
 
-/// Several real processes; what each of them prints is in its own file.
+/// Several real processes; the output of each goes to a separate file.
 const PROCESSES: usize = 4;
 const START_MAX: Duration = Duration::from_secs(60);
 
@@ -23,7 +23,7 @@ impl Drop for Started {
 }
 
 #[test]
-fn of_several_first_starts_at_once_one_makes_the_demo_and_one_the_token() {
+fn of_several_concurrent_first_starts_one_creates_the_demo_and_one_the_token() {
     let site = Site::empty();
     let folder = tempfile::tempdir().unwrap();
     let file = |number: usize| folder.path().join(format!("printed-{number}"));

@@ -1,14 +1,15 @@
-//! Several real servers over one real PostgreSQL: what holds between them, while it is away, and
-//! while it is brought up to date.
+//! Several real servers on one real PostgreSQL: consistency between them, outages of the database,
+//! and upgrades of its schema.
 //!
-//! `SLUICE_PUBLISHES` and `SLUICE_RESTARTS` make the long runs; every figure is printed.
+//! `SLUICE_PUBLISHES` and `SLUICE_RESTARTS` set the length of the long runs; every figure is
+//! printed.
 
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
     clippy::print_stdout,
-    reason = "a test that cannot go on fails, and says what it measured"
+    reason = "a panic fails the test, and measurements are printed"
 )]
 
 #[path = "../../../store/tests/support/cluster.rs"]
@@ -38,11 +39,11 @@ use tempfile::TempDir;
 /// The admin token of every node.
 const TOKEN: &str = "a-token-that-every-node-was-given";
 
-/// A PostgreSQL, one database in it, and nodes over that.
+/// A PostgreSQL cluster, one database in it, and nodes that use it.
 struct Site {
     nodes: Vec<Node>,
     database: String,
-    // Dropped last, so that the nodes go before what they stand on.
+    // Dropped last, so that the nodes stop before their database.
     cluster: Cluster,
 }
 
@@ -51,7 +52,7 @@ struct Node {
     _folder: TempDir,
 }
 
-/// The demo that the first node has made.
+/// The demo that the first node created.
 #[derive(Clone)]
 struct Demo {
     api_key: String,
@@ -60,7 +61,7 @@ struct Demo {
 }
 
 impl Site {
-    /// Nodes that start one after the other: the first makes the demo.
+    /// Starts the nodes one after the other: the first creates the demo.
     fn start(nodes: usize) -> (Self, Demo) {
         let mut site = Self::empty();
         let url = site.url();
@@ -113,7 +114,7 @@ impl Node {
         serde_json::from_str(&body).unwrap_or(Value::Null)
     }
 
-    /// Every item of a list.
+    /// All items of a list.
     async fn list(&self, path: &str) -> Vec<Value> {
         let mut items = Vec::new();
         let mut after = String::new();
@@ -141,7 +142,7 @@ impl Node {
         (status, serde_json::from_slice(&reply.bytes().await.unwrap()).unwrap_or(Value::Null))
     }
 
-    /// What `/healthz` or `/readyz` says.
+    /// The reply of `/healthz` or `/readyz`.
     async fn health(&self, http: &reqwest::Client, path: &str) -> u16 {
         let reply = http.get(format!("{}{path}", self.server.base)).send().await;
         reply.unwrap().status().as_u16()
@@ -161,7 +162,7 @@ fn count(variable: &str, usual: usize) -> usize {
     std::env::var(variable).map_or(usual, |text| text.parse().expect("a count"))
 }
 
-/// Prints the spread of some times, and gives the 99th percentile.
+/// Prints the spread of some times, and returns the 99th percentile.
 fn p99(what: &str, mut times: Vec<Duration>) -> Duration {
     times.sort();
     let at = |percent: usize| times[((times.len() - 1) * percent).div_ceil(100)];

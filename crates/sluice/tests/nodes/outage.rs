@@ -1,4 +1,4 @@
-//! The database goes away: what is published is still served, what cannot be stored is said so.
+//! The database is unavailable: published flows are still served, and submissions are refused.
 
 use std::time::{Duration, Instant};
 
@@ -8,11 +8,11 @@ use serde_json::Value;
 use super::support::{http, submission, submit};
 use super::{Demo, Node, Site};
 
-/// How long the database is away: longer than any memory that would go by itself.
+/// How long the database is unavailable: longer than any cache lives.
 const AWAY: Duration = Duration::from_secs(4);
-/// Until all is well again, once the database is.
+/// How long recovery may take once the database is back.
 const RECOVERED_MAX: Duration = Duration::from_secs(30);
-/// No reply may keep a client waiting for much longer than the database takes to refuse.
+/// No reply may take much longer than the database takes to refuse.
 const REPLY_MAX: Duration = Duration::from_secs(20);
 
 #[tokio::test(flavor = "multi_thread")]
@@ -41,7 +41,7 @@ async fn published_flows_are_served_while_the_database_is_away_and_all_recovers(
     println!("away for {:?}: {rounds} rounds, slowest 503 after {slowest:?}", begin.elapsed());
     assert!(rounds > 3 && slowest < REPLY_MAX);
     for node in &mut site.nodes {
-        assert!(node.server.is_running(), "it waits for the database, and does not end");
+        assert!(node.server.is_running(), "the server must wait for the database and not exit");
     }
 
     site.cluster.control(&["start"]);
@@ -55,7 +55,7 @@ async fn published_flows_are_served_while_the_database_is_away_and_all_recovers(
         }
     }
     println!("recovered after {:?}", begin.elapsed());
-    // The change feed is followed again as well.
+    // The change feed is followed again, too.
     let path = format!("/flow_versions/{}/republish", demo.version);
     let version = site.nodes[0].admin(Method::POST, &path, None).await["flowVersionId"].take();
     let published = Instant::now();
@@ -84,7 +84,7 @@ async fn submit_once(
     submit(http, &url, key, &submission(&demo.version, "outage")).await
 }
 
-/// A tRPC error that tells when to try again.
+/// A tRPC error with a time to retry after.
 async fn assert_refused(http: &reqwest::Client, node: &Node, demo: &Demo) {
     let request = http.post(node.server.submit_url(&demo.api_key));
     let reply = request.json(&submission(&demo.version, "never")).send().await.unwrap();

@@ -1,7 +1,7 @@
-//! PostgreSQL restarted under load, as a crash restarts it: what was acknowledged is there, once.
+//! PostgreSQL restarts under load, as after a crash: every acknowledged response is stored once.
 //!
-//! Every answer holds its own idempotency key, so that a key stored twice shows as two rows. What a
-//! client does not know it settles by a retry with the same key, at the other node.
+//! Every answer contains its idempotency key, so that a key stored twice shows as two rows. If a
+//! client does not know an outcome, it retries with the same key on the other node.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,9 +14,9 @@ use super::{Demo, Site, TOKEN, count, p99};
 const CLIENTS: usize = 6;
 /// Load before each restart.
 const LOAD: Duration = Duration::from_millis(700);
-/// From a server that answers again to the next acknowledgement on each node.
+/// Time from a server that answers again to the next acknowledgement on each node.
 const RECOVERED_MAX: Duration = Duration::from_secs(30);
-/// Between two tries of a client.
+/// Pause between two attempts of a client.
 const PAUSE: Duration = Duration::from_millis(20);
 
 #[tokio::test(flavor = "multi_thread")]
@@ -63,7 +63,7 @@ async fn a_database_that_restarts_under_load_loses_nothing_acknowledged() {
     let retried = retried.load(Ordering::Relaxed);
     println!("{restarts} restarts, {} submissions, {retried} settled by a retry", all.len());
     assert!(worst < RECOVERED_MAX, "{worst:?}");
-    assert!(retried > 0 && all.len() > restarts * CLIENTS, "too little load to mean anything");
+    assert!(retried > 0 && all.len() > restarts * CLIENTS, "too little load for a meaningful test");
 
     let stored = site.nodes[0].server.stored(TOKEN, &demo.flow, None).await;
     for (key, id) in &all {
@@ -71,7 +71,7 @@ async fn a_database_that_restarts_under_load_loses_nothing_acknowledged() {
         assert_eq!(*answers, submission("", key)["answers"], "{key}");
     }
     let probes = restarts * urls.len();
-    assert_eq!(stored.len(), all.len() + probes, "one row for each key");
+    assert_eq!(stored.len(), all.len() + probes, "there must be one row per key");
 }
 
 struct Load {
@@ -83,7 +83,7 @@ struct Load {
 }
 
 impl Load {
-    /// Submits until it is told to end; gives every key with the id that was acknowledged.
+    /// Submits until `ended` is set; returns every key with the acknowledged id.
     async fn run(self) -> HashMap<String, String> {
         let http = http();
         let mut known = HashMap::new();
@@ -109,7 +109,7 @@ impl Load {
     }
 }
 
-/// Waits for a submission of its own on each node.
+/// Waits until each node acknowledges a submission.
 async fn until_stored(urls: &[String; 2], demo: &Demo, round: usize) {
     let http = http();
     for (node, url) in urls.iter().enumerate() {

@@ -1,5 +1,4 @@
-//! Keys of identities over several nodes: a revocation on one is in force on the others within a
-//! second.
+//! Identity keys on several nodes: a revocation on one is in force on the others within a second.
 
 use std::time::Duration;
 
@@ -8,9 +7,9 @@ use super::identity::{Secret, change, demo_app, enforce, resolve};
 use super::{Node, Site, TOKEN, p99};
 use reqwest::Method;
 
-/// What every node is given, as the guide says.
+/// The master key that every node gets, as the guide says.
 const MASTER_KEY: &str = "qT1B9y7fXkz0wq3cU5lq0m8r2S4v6x8z0A2C4E6G8I0=";
-/// Keys that are revoked, half of them with the announcements cut off.
+/// Keys to revoke, half of them with the notifications cut off.
 const REVOCATIONS: usize = 10;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -29,7 +28,7 @@ async fn a_revoked_identity_key_is_refused_on_the_other_node_within_a_second() {
     enforce(one, TOKEN, &app).await;
     let mut times = Vec::new();
     for revocation in 0..REVOCATIONS {
-        // The first wait is for the announcements to be there again.
+        // First waits until the notifications are connected again.
         tokio::time::sleep(Duration::from_millis(500)).await;
         let secret = Secret::make(one, TOKEN, &app).await;
         let token = secret.token("u-1");
@@ -39,7 +38,11 @@ async fn a_revoked_identity_key_is_refused_on_the_other_node_within_a_second() {
         }
         let path = format!("/apps/{app}/identity-keys/{}", secret.kid);
         change(one, TOKEN, Method::DELETE, &path, None).await;
-        assert_eq!(resolve(one, &key, &flow, &token).await, 401, "where it was revoked, at once");
+        assert_eq!(
+            resolve(one, &key, &flow, &token).await,
+            401,
+            "at once on the node that revoked it"
+        );
         times.push(until(async || resolve(two, &key, &flow, &token).await == 401).await);
         assert_eq!(resolve(two, &key, &flow, &lasting.token("u-1")).await, 200);
     }

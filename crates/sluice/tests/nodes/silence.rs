@@ -1,4 +1,4 @@
-//! A database that accepts a connection and then hangs: a start must end, and say why.
+//! A database that accepts a connection and then hangs: the start must end, and report why.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -9,10 +9,11 @@ use std::time::{Duration, Instant};
 use super::Site;
 use super::support::{Server, assert_complains, run, sluice, text};
 
-/// What docs/running.md promises of a start over a database that hangs.
+/// What docs/running.md promises for a start on a database that hangs.
 const START_MAX: Duration = Duration::from_secs(30);
 
-/// A wire to the database that is cut, but not closed, after so many packets of the server's.
+/// A proxy to the database that stops forwarding, without closing, after a number of packets from
+/// it.
 struct Wire {
     port: u16,
     passed: Arc<AtomicUsize>,
@@ -55,7 +56,7 @@ fn hand_on(mut server: TcpStream, mut client: TcpStream, count: &AtomicUsize, pa
 }
 
 #[test]
-fn a_start_over_a_database_that_hangs_ends_with_a_reason_in_the_time_that_is_documented() {
+fn a_start_on_a_database_that_hangs_fails_within_the_documented_time() {
     let site = Site::empty();
     let place = site.url().split(['@', '/']).nth(3).unwrap().to_owned();
     let folder = tempfile::tempdir().unwrap();
@@ -66,8 +67,8 @@ fn a_start_over_a_database_that_hangs_ends_with_a_reason_in_the_time_that_is_doc
     let packets = whole.passed.load(Ordering::SeqCst);
     drop(server);
     std::thread::scope(|threads| {
-        // Up to the making of the demo; what other connections say counts, too, so not to the very
-        // end.
+        // Up to the creation of the demo; packets of other connections count, too, so not to the
+        // very end.
         for eighths in 0..=5 {
             let (database, wire) =
                 (site.cluster.create_database(), Wire::new(&place, packets * eighths / 8));

@@ -1,4 +1,4 @@
-//! The settings of PostgreSQL reach it: seen from the server's side, and by how long a client
+//! The PostgreSQL settings take effect, as seen by the database server and by how long a client
 //! waits.
 
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use reqwest::Method;
 use super::support::{http, submission, submit};
 use super::{Demo, Node, Site};
 
-/// The sessions of the node, whatever they do.
+/// The sessions of the node, in any state.
 const SESSIONS: &str = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'sluice'";
 const LISTENING: &str = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'sluice' AND query LIKE 'LISTEN%'";
-/// A deadline of one second, on a busy machine; the usual one is ten.
+/// A deadline of one second, on a busy machine; the default is ten.
 const ABOUT_A_SECOND: std::ops::Range<Duration> =
     Duration::from_millis(900)..Duration::from_millis(9_500);
 
@@ -21,14 +21,14 @@ fn number(site: &Site, sql: &str) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn connections_are_bounded_as_set_and_without_listening_changes_still_arrive() {
+async fn connections_are_limited_and_changes_arrive_without_listening() {
     let (mut site, demo) = Site::start(1);
     let writer = site.nodes.pop().unwrap();
     let others = number(&site, SESSIONS);
     let tuned = ["--pg-connections", "3", "--pg-write-lanes", "2", "--pg-listen=off"];
     let node = Node::start_with(&site.url(), &tuned);
     let http = http();
-    // Far more at once than there are connections, of reads that no memory answers.
+    // Far more concurrent reads than connections, none of them cached.
     let reads: Vec<_> = (0..40)
         .map(|number| {
             let url = format!("{}/api/v1/pk_{number:022}/flows/{}", node.server.base, demo.flow);
@@ -43,7 +43,7 @@ async fn connections_are_bounded_as_set_and_without_listening_changes_still_arri
     submit(&http, &url, "tuned", &submission(&demo.version, "tuned")).await.expect("stored");
     let ours = number(&site, SESSIONS) - others;
     assert!((1..=3).contains(&ours), "{ours} sessions");
-    assert_eq!(number(&site, LISTENING), 1, "the other node's alone");
+    assert_eq!(number(&site, LISTENING), 1, "only the other node may listen");
 
     let path = format!("/flow_versions/{}/republish", demo.version);
     let version = writer.admin(Method::POST, &path, None).await["flowVersionId"].take();
@@ -54,7 +54,7 @@ async fn connections_are_bounded_as_set_and_without_listening_changes_still_arri
     }
 }
 
-/// How long a submission takes that is refused for now.
+/// How long a submission takes that is refused temporarily.
 async fn refused_after(node: &Node, api_key: &str, demo: &Demo) -> Duration {
     let began = Instant::now();
     let request = http().post(node.server.submit_url(api_key));
@@ -64,7 +64,7 @@ async fn refused_after(node: &Node, api_key: &str, demo: &Demo) -> Duration {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn statements_and_commits_are_given_up_after_the_time_that_was_set() {
+async fn statements_and_commits_end_after_the_configured_time() {
     let (site, demo) = Site::start(1);
     let site = Arc::new(site);
     let tuned = ["--pg-statement-timeout", "1", "--pg-commit-timeout", "1"];
@@ -79,19 +79,19 @@ async fn statements_and_commits_are_given_up_after_the_time_that_was_set() {
     });
     let held = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'";
     while number(&site, held) == 0 {
-        assert!(!holder.is_finished(), "nobody holds the lock");
+        assert!(!holder.is_finished(), "the lock is not held");
     }
     let took = refused_after(&node, &format!("pk_{:022}", 7), &demo).await;
-    assert!(ABOUT_A_SECOND.contains(&took), "a statement was given up after {took:?}");
+    assert!(ABOUT_A_SECOND.contains(&took), "a statement timed out after {took:?}");
     let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'PgSleep'";
     site.cluster.psql(&site.database, end);
-    holder.await.expect_err("it was ended, which its client takes for a failure");
+    holder.await.expect_err("its session was terminated");
 
     site.cluster.psql("postgres", "ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
     site.cluster.psql("postgres", "SELECT pg_reload_conf()");
     let began = Instant::now();
     let took = loop {
-        // Until the server has read its settings again, commits are confirmed.
+        // Commits are confirmed until the server has reloaded its settings.
         let request = http().post(node.server.submit_url(&demo.api_key));
         let asked = Instant::now();
         let reply = request.json(&submission(&demo.version, "late")).send().await.unwrap();
@@ -100,7 +100,7 @@ async fn statements_and_commits_are_given_up_after_the_time_that_was_set() {
         }
         assert!(began.elapsed() < Duration::from_secs(20), "every commit is confirmed");
     };
-    assert!(ABOUT_A_SECOND.contains(&took), "a commit was given up after {took:?}");
+    assert!(ABOUT_A_SECOND.contains(&took), "a commit timed out after {took:?}");
     site.cluster.psql("postgres", "ALTER SYSTEM SET synchronous_standby_names = ''");
     site.cluster.psql("postgres", "SELECT pg_reload_conf()");
 }

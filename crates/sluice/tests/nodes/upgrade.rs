@@ -1,4 +1,4 @@
-//! The schema is brought up to date by one node, while others wait or go on.
+//! One node upgrades the schema while others wait or keep working.
 
 use reqwest::Method;
 
@@ -8,7 +8,7 @@ use super::{Node, Site};
 const HISTORY: &str = "SELECT version FROM schema_history ORDER BY version";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_two_nodes_that_start_at_once_on_an_empty_database_one_migrates() {
+async fn of_two_nodes_that_start_concurrently_on_an_empty_database_one_migrates() {
     let mut site = Site::empty();
     let starts = [(); 2].map(|()| {
         let url = site.url();
@@ -24,7 +24,7 @@ async fn of_two_nodes_that_start_at_once_on_an_empty_database_one_migrates() {
 }
 
 #[test]
-fn a_newer_schema_is_refused_with_what_to_do() {
+fn a_newer_schema_is_refused_with_a_remedy() {
     let (site, _) = Site::start(1);
     newer_schema(&site);
     let folder = tempfile::tempdir().unwrap();
@@ -33,9 +33,10 @@ fn a_newer_schema_is_refused_with_what_to_do() {
     assert_complains(&refused, 1, &["newer Sluice (schema 99", "upgrade this binary"]);
 }
 
-/// The old binary runs on while a newer one has added to the schema: the first step of an upgrade.
+/// The old binary keeps running after a newer one has added to the schema: the first step of an
+/// upgrade.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_node_goes_on_when_a_newer_one_has_added_to_the_schema() {
+async fn a_node_keeps_working_after_a_newer_one_has_added_to_the_schema() {
     let (site, demo) = Site::start(2);
     let http = http();
     for (turn, node) in site.nodes.iter().enumerate() {

@@ -1,6 +1,6 @@
-//! An app that enforces identity verification, and tokens for it, made as the guide shows.
+//! An app that enforces identity tokens, and tokens for it, signed as the guide shows.
 
-#![expect(dead_code, reason = "each test binary uses its own part of this")]
+#![expect(dead_code, reason = "each test binary uses a part of this")]
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -13,10 +13,10 @@ use serde_json::{Value, json};
 use super::support::Server;
 
 #[path = "sign.rs"]
-#[expect(unreachable_pub, reason = "it stands as the guide shows it")]
+#[expect(unreachable_pub, reason = "the snippet is exactly the guide's")]
 mod sign;
 
-/// A secret of an app, as its server was told it once.
+/// A secret of an app, as the admin API returned it once.
 #[derive(Clone)]
 pub(crate) struct Secret {
     pub(crate) app: String,
@@ -25,7 +25,7 @@ pub(crate) struct Secret {
 }
 
 impl Secret {
-    /// Makes a secret of an app.
+    /// Creates a secret of an app.
     pub(crate) async fn make(server: &Server, token: &str, app: &str) -> Self {
         let path = format!("/apps/{app}/identity-keys");
         let made =
@@ -34,13 +34,13 @@ impl Secret {
         Self { app: app.to_owned(), kid: text("kid"), text: text("secret") }
     }
 
-    /// A token of this user that is good for some minutes.
+    /// A token of this user that is valid for some minutes.
     pub(crate) fn token(&self, user: &str) -> String {
         let _there_already = PROVIDER.install_default();
         sign::sign(&self.text, &self.kid, &self.app, user, now()).unwrap()
     }
 
-    /// A token that claims this besides, or in place of, the rest.
+    /// A token with these claims in addition to, or instead of, the usual ones.
     pub(crate) fn token_with(&self, claims: &Value) -> String {
         let _there_already = PROVIDER.install_default();
         let mut all = json!({"aud": self.app, "iat": now(), "exp": now() + 300});
@@ -51,7 +51,7 @@ impl Secret {
     }
 }
 
-/// What the library signs with, of the same make as what it would bring along.
+/// The cryptography that the library signs with, as the library's default would do it.
 static PROVIDER: CryptoProvider = CryptoProvider {
     signer_factory: |algorithm, key| match algorithm {
         Algorithm::HS256 => Ok(Box::new(Hs256(hmac::Key::new(hmac::HMAC_SHA256, key.as_bytes())))),
@@ -79,19 +79,19 @@ fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs()
 }
 
-/// The app of the demo.
+/// The demo app.
 pub(crate) async fn demo_app(server: &Server, token: &str) -> String {
     let (_, list) = server.admin(token, "/apps").await;
     list["items"][0]["appId"].as_str().unwrap().to_owned()
 }
 
-/// Lets an app refuse whoever has no good token.
+/// Sets an app to refuse requests without a valid token.
 pub(crate) async fn enforce(server: &Server, token: &str, app: &str) {
     let enforce = json!({"identityVerification": "enforce"});
     change(server, token, Method::PATCH, &format!("/apps/{app}"), Some(&enforce)).await;
 }
 
-/// A change over the admin API, which must succeed.
+/// An admin API call, which must succeed.
 pub(crate) async fn change(
     server: &Server,
     token: &str,

@@ -1,6 +1,6 @@
-//! Runs the real binary: as a server that is ended with the test, or as a command to its end.
+//! Runs the real binary: as a server that stops with the test, or as a command until it ends.
 
-#![expect(dead_code, reason = "each test binary uses its own part of this")]
+#![expect(dead_code, reason = "each test binary uses a part of this")]
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-/// Far longer than a start takes, on a machine that does ten other things.
+/// Far longer than a start takes on a busy machine.
 const START_MAX: Duration = Duration::from_secs(30);
 const STOP_MAX: Duration = Duration::from_secs(30);
 
-/// The binary, with nothing of the surrounding environment that it would read.
+/// The binary, without any environment variables that it would read.
 pub(crate) fn sluice() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sluice"));
     for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("SLUICE_")) {
@@ -24,7 +24,7 @@ pub(crate) fn sluice() -> Command {
     command
 }
 
-/// Runs a command in a folder to its end.
+/// Runs a command in a folder until it ends.
 pub(crate) fn run(folder: &Path, arguments: &[&str]) -> Output {
     sluice().current_dir(folder).args(arguments).output().unwrap()
 }
@@ -33,23 +33,27 @@ pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-/// Checks how a command ended and what it said on stderr: two lines, no dump.
+/// Checks the exit code and stderr of a command: two lines, no dump.
 pub(crate) fn assert_complains(output: &Output, code: i32, parts: &[&str]) {
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(code), "{said}");
-    assert_eq!(said.lines().count(), 2, "one line of what happened, one of what to do: {said}");
+    assert_eq!(
+        said.lines().count(),
+        2,
+        "expected one line for what happened and one for what to do: {said}"
+    );
     for part in parts {
         assert!(said.contains(part), "{part:?} is not in {said}");
     }
 }
 
-/// A server in its own folder.
+/// A running server process.
 pub(crate) struct Server {
     child: Child,
     printed: Arc<Mutex<String>>,
     pub(crate) http: reqwest::Client,
     pub(crate) base: String,
-    /// From the start to the first line.
+    /// Time from the start to the first line.
     pub(crate) started_in: Duration,
 }
 
@@ -133,7 +137,7 @@ impl Server {
         self.child.try_wait().unwrap().is_none()
     }
 
-    /// Waits for the end and gives the exit code.
+    /// Waits for the process to end and returns the exit code.
     pub(crate) fn wait(&mut self) -> Option<i32> {
         let begin = Instant::now();
         loop {
@@ -150,7 +154,7 @@ impl Server {
         self.wait()
     }
 
-    /// Ends it as a power cut would.
+    /// Kills the process, as a power cut would.
     pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
@@ -169,7 +173,7 @@ impl Server {
 }
 
 impl Server {
-    /// The answers of every stored response of a flow beyond an id, by their ids.
+    /// The answers of every stored response of a flow after an id, by response id.
     pub(crate) async fn stored(
         &self,
         token: &str,
@@ -201,7 +205,7 @@ impl Drop for Server {
     }
 }
 
-/// A client of our making: the library comes without cryptography of its own.
+/// An HTTP client with our cryptography: the library is built without any.
 pub(crate) fn client_builder() -> reqwest::ClientBuilder {
     let _there_already = rustls::crypto::ring::default_provider().install_default();
     reqwest::Client::builder()
@@ -221,7 +225,7 @@ pub(crate) fn submission(flow_version_id: &str, why: &str) -> Value {
     })
 }
 
-/// Submits, and gives the responseId where the server acknowledged it.
+/// Submits, and returns the responseId if the server acknowledged it.
 pub(crate) async fn submit(
     http: &reqwest::Client,
     url: &str,

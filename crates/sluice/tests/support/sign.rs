@@ -1,5 +1,4 @@
-//! The snippet of docs/identity.md, letter for letter: a test of the documents holds the two
-//! together.
+//! The snippet of docs/identity.md, byte for byte; a test checks that the two are equal.
 
 use jsonwebtoken::{Algorithm, EncodingKey, Header, encode, errors::Result};
 use serde_json::json;

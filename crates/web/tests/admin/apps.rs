@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::support::{Site, at, text};
 
 #[tokio::test]
-async fn an_app_is_made_with_one_key_and_read_back() {
+async fn an_app_is_created_with_one_key_and_read_back() {
     let site = Site::start().await;
     let app = site.post("/apps", json!({"name": "Acme"})).await.ok(201);
     let (id, key) = (text(&app["appId"]), text(&app["apiKeys"][0]));
@@ -23,7 +23,7 @@ async fn an_app_is_made_with_one_key_and_read_back() {
 }
 
 #[tokio::test]
-async fn a_patch_changes_what_it_names_and_null_resets() {
+async fn a_patch_changes_only_named_settings_and_null_resets() {
     let site = Site::start().await;
     let (id, _) = site.app().await;
     let path = format!("/apps/{id}");
@@ -83,7 +83,7 @@ async fn a_wrong_patch_is_refused_with_every_fault_and_changes_nothing() {
 }
 
 #[tokio::test]
-async fn what_deletes_responses_or_proves_identities_needs_more_than_write() {
+async fn settings_for_retention_and_identity_need_more_than_write() {
     let site = Site::start().await;
     let (app, _) = site.app().await;
     let path = format!("/apps/{app}");
@@ -108,7 +108,7 @@ async fn what_deletes_responses_or_proves_identities_needs_more_than_write() {
 }
 
 #[tokio::test]
-async fn limits_of_an_app_are_not_set_by_an_admin_of_that_app_alone() {
+async fn an_admin_of_one_app_cannot_set_its_limits() {
     let site = Site::start().await;
     let (app, _) = site.app().await;
     let path = format!("/apps/{app}");
@@ -124,7 +124,7 @@ async fn limits_of_an_app_are_not_set_by_an_admin_of_that_app_alone() {
 }
 
 #[tokio::test]
-async fn limits_of_an_app_are_set_one_by_one_and_null_goes_back_to_the_servers() {
+async fn limits_of_an_app_are_set_one_by_one_and_null_resets_to_the_servers() {
     let site = Site::start().await;
     let (id, _) = site.app().await;
     let path = format!("/apps/{id}");
@@ -187,7 +187,7 @@ async fn keys_are_rotated_and_a_revoked_one_is_gone() {
 }
 
 #[tokio::test]
-async fn what_is_unknown_or_no_id_at_all_is_not_found() {
+async fn an_unknown_or_malformed_id_is_not_found() {
     let site = Site::start().await;
     let (app, key) = site.app().await;
     let (other, _) = site.app().await;
@@ -211,7 +211,7 @@ async fn what_is_unknown_or_no_id_at_all_is_not_found() {
 }
 
 #[tokio::test]
-async fn of_the_look_of_hosted_pages_what_is_absent_stays_and_null_resets() {
+async fn absent_branding_settings_stay_and_null_resets() {
     let site = Site::start().await;
     let (id, _) = site.app().await;
     let path = format!("/apps/{id}");

@@ -1,4 +1,4 @@
-//! What comes in: tokens, media types, sizes, methods and paths.
+//! Requests: tokens, media types, sizes, methods and paths.
 
 use axum::body::Body;
 use http::Request;
@@ -17,7 +17,7 @@ fn with_token(method: &str, path: &str) -> Builder {
 }
 
 #[tokio::test]
-async fn a_token_is_taken_with_its_scheme_in_any_case() {
+async fn the_bearer_scheme_is_case_insensitive() {
     let site = Site::start().await;
     for (value, code) in [
         ("Bearer root-secret", None),
@@ -45,7 +45,7 @@ async fn a_token_is_taken_with_its_scheme_in_any_case() {
 }
 
 #[tokio::test]
-async fn only_json_is_taken() {
+async fn only_json_is_accepted() {
     let site = Site::start().await;
     for (media_type, status) in [
         (Some("application/json"), 201),
@@ -68,7 +68,7 @@ async fn only_json_is_taken() {
 }
 
 #[tokio::test]
-async fn what_is_not_json_is_malformed() {
+async fn a_body_that_is_not_json_is_malformed() {
     let site = Site::start().await;
     let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
     for body in ["", "{", "{\"name\":}", "{\"name\":\"x\"} x", "\u{0}", deep.as_str()] {
@@ -80,7 +80,7 @@ async fn what_is_not_json_is_malformed() {
 }
 
 #[tokio::test]
-async fn a_body_of_1_mib_is_taken_and_one_byte_more_is_not() {
+async fn a_body_of_1_mib_is_accepted_and_one_byte_more_is_not() {
     let site = Site::start().await;
     let (app, _) = site.app().await;
     let flow = site.flow(&app).await;
@@ -99,7 +99,7 @@ async fn a_body_of_1_mib_is_taken_and_one_byte_more_is_not() {
 }
 
 #[tokio::test]
-async fn an_operation_without_fields_takes_no_body_or_an_empty_object_alone() {
+async fn an_operation_without_fields_accepts_only_no_body_or_an_empty_object() {
     let site = Site::start().await;
     let (app, _) = site.app().await;
     let flow = site.flow(&app).await;
@@ -124,7 +124,7 @@ async fn an_operation_without_fields_takes_no_body_or_an_empty_object_alone() {
         let reply = site.raw(asked.body(Body::from("{")).unwrap()).await;
         reply.problem(400, "malformed_json");
     }
-    assert_eq!(site.get("/audit").await.ok(200), before, "what is refused changes nothing");
+    assert_eq!(site.get("/audit").await.ok(200), before, "a refused request must change nothing");
     for path in &paths {
         for body in [json!({}), serde_json::Value::Null] {
             if path.ends_with("/publish") {
@@ -137,7 +137,7 @@ async fn an_operation_without_fields_takes_no_body_or_an_empty_object_alone() {
 }
 
 #[tokio::test]
-async fn an_unknown_path_or_method_is_a_problem_and_needs_a_token_all_the_same() {
+async fn an_unknown_path_or_method_is_a_problem_and_still_needs_a_token() {
     let site = Site::start().await;
     site.get("/nothing").await.problem(404, "route_not_found");
     site.get("/apps/").await.problem(404, "route_not_found");
@@ -152,7 +152,7 @@ async fn an_unknown_path_or_method_is_a_problem_and_needs_a_token_all_the_same()
 }
 
 #[tokio::test]
-async fn no_reply_lets_another_origin_in() {
+async fn no_reply_allows_another_origin() {
     let site = Site::start().await;
     for method in ["GET", "OPTIONS"] {
         let asked = with_token(method, "/apps")

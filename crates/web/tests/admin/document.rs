@@ -1,4 +1,4 @@
-//! The OpenAPI document: pinned, whole, and true to the routes.
+//! The OpenAPI document: pinned, complete, and consistent with the routes.
 
 use std::collections::BTreeSet;
 
@@ -25,13 +25,13 @@ fn operations(document: &Value) -> Vec<(String, String, Value)> {
 #[test]
 fn the_document_is_as_reviewed() {
     let mut document = document();
-    // A release changes the version alone.
+    // A release changes only the version.
     document["info"]["version"] = "[version]".into();
     insta::assert_json_snapshot!("openapi", document);
 }
 
 #[tokio::test]
-async fn the_document_is_served_as_made() {
+async fn the_document_is_served_unchanged() {
     let site = Site::start().await;
     let served = site.raw(Request::get("/openapi.json").body(Body::empty()).unwrap()).await;
     assert_eq!(served.headers["content-type"], "application/json");
@@ -66,7 +66,7 @@ async fn no_documented_path_is_unknown_to_the_router() {
 }
 
 #[test]
-fn every_operation_has_a_name_words_and_its_parameters() {
+fn every_operation_has_an_id_a_description_and_its_parameters() {
     let document = document();
     let mut names = BTreeSet::new();
     for (path, method, operation) in operations(&document) {
@@ -92,7 +92,7 @@ fn every_operation_has_a_name_words_and_its_parameters() {
 }
 
 #[test]
-fn every_reference_leads_somewhere() {
+fn every_reference_resolves() {
     fn walk(document: &Value, value: &Value) {
         match value {
             Value::Object(members) => {

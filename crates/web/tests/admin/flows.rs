@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::support::{Site, at, definition, text};
 
 #[tokio::test]
-async fn a_flow_is_made_as_a_draft_and_read_back() {
+async fn a_flow_is_created_as_a_draft_and_read_back() {
     let site = Site::start().await;
     let (app, _) = site.app().await;
     let new = json!({"name": "Feedback", "kind": "form", "definition": definition("One")});
@@ -65,7 +65,7 @@ async fn a_wrong_new_flow_is_refused_with_every_fault() {
 }
 
 #[tokio::test]
-async fn a_window_is_replaced_whole_and_null_opens_it() {
+async fn a_window_is_replaced_completely_and_null_opens_it() {
     let site = Site::start().await;
     let (app, _) = site.app().await;
     let flow = site.flow(&app).await;
@@ -88,7 +88,7 @@ async fn a_window_is_replaced_whole_and_null_opens_it() {
     assert_eq!((&changed["name"], &changed["graceWindowSeconds"]), (&json!("New"), &Value::Null));
 }
 
-/// What a grace window out of range is told.
+/// The message for a grace window out of range.
 const GRACE: &str = "must be a whole number from 0 to 31622400, or null for the default";
 
 #[tokio::test]
@@ -125,7 +125,7 @@ async fn a_wrong_flow_patch_is_refused() {
 }
 
 #[tokio::test]
-async fn an_archived_flow_stays_readable_and_takes_no_change() {
+async fn an_archived_flow_is_readable_and_read_only() {
     let site = Site::start().await;
     let (app, key) = site.app().await;
     let flow = site.flow(&app).await;
@@ -154,7 +154,7 @@ async fn an_archived_flow_stays_readable_and_takes_no_change() {
 }
 
 #[tokio::test]
-async fn a_draft_is_kept_as_sent_with_its_faults() {
+async fn a_draft_is_stored_as_sent_with_its_faults() {
     let site = Site::start().await;
     let (app, _) = site.app().await;
     let flow = site.flow(&app).await;

@@ -29,7 +29,7 @@ async fn counts(site: &Site, flow: &str) -> Value {
 }
 
 #[tokio::test]
-async fn an_invitation_is_made_with_its_personal_link_and_read_back() {
+async fn an_invitation_is_created_with_its_personal_link_and_read_back() {
     let (site, key, flow, version) = shop().await;
     let path = format!("/flows/{flow}/invitations");
     let identities = json!([
@@ -88,7 +88,7 @@ async fn a_wrong_invitation_is_refused_with_every_fault() {
 }
 
 #[tokio::test]
-async fn a_file_invites_everybody_or_nobody() {
+async fn a_file_is_imported_completely_or_not_at_all() {
     let (site, _, flow, _) = shop().await;
     let file = "email,userId\nada@mail.example,1\nnobody,2\n,\nADA@mail.example,3\n";
     send_file(&site, &flow, "", file, "*/*").await.faults(&[
@@ -105,7 +105,7 @@ async fn a_file_invites_everybody_or_nobody() {
     let file = file.replace("\"bob, jr\"", "bob");
     let checked = send_file(&site, &flow, "?checkOnly=true", &file, "text/csv").await;
     assert_eq!(checked.ok(200), json!({"created": 2, "skipped": 0}));
-    assert_eq!(counts(&site, &flow).await["sent"], 0, "what is checked is not made");
+    assert_eq!(counts(&site, &flow).await["sent"], 0, "a check must create nothing");
     let made = send_file(&site, &flow, "", &file, "text/csv").await;
     assert_eq!(made.status, 201);
     assert_eq!(made.headers["content-type"], "text/csv; charset=utf-8");
@@ -126,7 +126,7 @@ async fn a_file_invites_everybody_or_nobody() {
 }
 
 #[tokio::test]
-async fn a_long_file_is_taken_and_a_longer_one_refused() {
+async fn a_long_file_is_accepted_and_a_longer_one_refused() {
     const PEOPLE: usize = 3_000;
     let (site, _, flow, _) = shop().await;
     let mut file = "userId\n".to_owned();
@@ -193,9 +193,9 @@ async fn invitations_are_listed_by_state_page_by_page_and_counted() {
     }
 }
 
-/// Who was invited is in no entry of the audit log.
+/// No entry of the audit log names an invitee.
 #[tokio::test]
-async fn the_audit_log_counts_and_names_nobody() {
+async fn the_audit_log_has_counts_but_no_names() {
     let (site, _, flow, _) = shop().await;
     let made = send_file(&site, &flow, "", "email\ncanary@mail.example\n", "text/csv").await;
     let id = made.text.lines().nth(1).unwrap().split(',').nth(3).unwrap().to_owned();
@@ -211,7 +211,7 @@ async fn the_audit_log_counts_and_names_nobody() {
 }
 
 #[tokio::test]
-async fn a_link_is_shown_only_to_who_may_answer_for_people() {
+async fn a_link_is_shown_only_to_tokens_that_may_answer_for_people() {
     let (site, key, flow, version) = shop().await;
     let list = format!("/flows/{flow}/invitations");
     let mut ids = Vec::new();
@@ -245,7 +245,7 @@ async fn a_link_is_shown_only_to_who_may_answer_for_people() {
         if scopes.contains(&"export") {
             pages.push_str(&call(&person).await.text);
         }
-        assert!(pages.contains(&ids[0]), "a used link is of no use: {scopes:?}");
+        assert!(pages.contains(&ids[0]), "a used link may be shown: {scopes:?}");
         for id in &ids[1..] {
             assert_eq!(pages.contains(id.as_str()), may, "{scopes:?}: {pages}");
         }

@@ -4,13 +4,13 @@ use serde_json::{Value, json};
 
 use crate::support::{Site, definition};
 
-/// Reads a list in pages of two, and asserts that they make the whole in its order.
+/// Reads a list in pages of two, and asserts that together they are the whole list in order.
 async fn check(site: &Site, path: &str, id: &str, length: usize) {
     let whole = site.get(path).await.ok(200);
     assert_eq!(whole["items"].as_array().unwrap().len(), length, "{path}");
     assert_eq!(whole["next"], Value::Null, "{path}");
     let exact = site.get(&format!("{path}?limit={length}")).await.ok(200);
-    assert_eq!(exact, whole, "a full last page has no next");
+    assert_eq!(exact, whole, "a full last page must have no next");
     let mut items = Vec::new();
     let mut query = "?limit=2".to_owned();
     loop {

@@ -1,6 +1,5 @@
-//! The admin API over HTTP: the real routes, the real engine, a real SQLite file, a clock that
-//! stands.
-#![expect(clippy::unwrap_used, reason = "in a test, what is not there is a failed test")]
+//! The admin API over HTTP: real routes, a real engine, a real SQLite file, and a fixed clock.
+#![expect(clippy::unwrap_used, reason = "a panic fails the test")]
 
 mod apps;
 mod bodies;

@@ -7,7 +7,7 @@ use sluice_web::openapi;
 use crate::support::{Site, text};
 
 #[tokio::test]
-async fn the_page_shows_every_operation_and_asks_nobody_else() {
+async fn the_page_shows_every_operation_and_loads_nothing_from_other_origins() {
     let site = Site::start().await;
     let page = site.raw(Request::get("/docs").body(Body::empty()).unwrap()).await;
     assert_eq!(page.status, 200);

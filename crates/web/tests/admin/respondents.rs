@@ -68,7 +68,7 @@ async fn a_respondent_is_found_shown_and_exported_with_everything() {
 }
 
 #[tokio::test]
-async fn an_erasure_must_say_what_becomes_of_the_answers() {
+async fn an_erasure_must_specify_what_happens_to_the_answers() {
     for (answers, kept) in [("keep", true), ("delete", false)] {
         let site = Site::start().await;
         let (app, key) = site.app().await;
@@ -81,7 +81,7 @@ async fn an_erasure_must_say_what_becomes_of_the_answers() {
         for query in ["", "?answers=", "?answers=all"] {
             site.delete(&format!("{path}{query}")).await.faults(&[("/answers", told)]);
         }
-        assert_eq!(site.get(&path).await.status, 200, "nothing is erased by that");
+        assert_eq!(site.get(&path).await.status, 200, "nothing may be erased");
         let erased = site.delete(&format!("{path}?answers={answers}")).await.ok(200);
         let expected =
             json!({"respondentId": shown["respondentId"], "responses": 1, "invitations": 0});
@@ -102,7 +102,7 @@ async fn an_erasure_must_say_what_becomes_of_the_answers() {
 }
 
 #[tokio::test]
-async fn somebody_who_was_only_invited_is_exported_and_erased_by_their_address() {
+async fn an_invitee_without_a_profile_is_exported_and_erased_by_address() {
     let site = Site::start().await;
     let (app, key) = site.app().await;
     let flow = site.flow(&app).await;

@@ -49,7 +49,7 @@ async fn a_response_is_shown_as_it_was_stored() {
     assert_eq!(shown["flowAssignmentId"], "mine");
 }
 
-/// One place writes the JSON of a response, so its bytes are the same wherever it is shown.
+/// One module writes the JSON of a response, so its bytes are the same wherever it is shown.
 #[tokio::test]
 async fn a_response_has_the_same_json_in_the_list_alone_in_jsonl_and_in_the_file_of_its_respondent()
 {

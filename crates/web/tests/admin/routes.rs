@@ -1,11 +1,11 @@
-//! Every admin route of the OpenAPI document, walked: its token, its scope, its app.
+//! Every admin route of the OpenAPI document: its token, its scope, its app.
 
 use serde_json::{Value, json};
 use sluice_web::{admin, openapi};
 
 use crate::support::{Site, definition, text};
 
-/// One documented operation of the admin API, with the scope that the document says it needs.
+/// One documented operation of the admin API, with its documented scope.
 struct Route {
     method: String,
     path: String,
@@ -23,11 +23,11 @@ fn routes() -> Vec<Route> {
             routes.push(Route { method: method.to_uppercase(), path: path.to_owned(), scope });
         }
     }
-    assert_eq!(routes.len(), 50, "a route came or went: see that these tests still hold for it");
+    assert_eq!(routes.len(), 50, "a route was added or removed: check that these tests cover it");
     routes
 }
 
-/// Real ids of one app, to be put into paths.
+/// Real ids of one app, to insert into paths.
 struct Things {
     app: String,
     key: String,
@@ -69,7 +69,7 @@ impl Things {
     }
 
     fn path(&self, route: &Route) -> String {
-        // What cannot be left out of the query.
+        // Required query parameters.
         let query = match (route.method.as_str(), route.path.as_str()) {
             ("GET", "/respondents") => "?appId={appId}",
             ("DELETE", "/respondents") => "?appId={appId}&type=userId&value=u-1&answers=keep",
@@ -94,7 +94,7 @@ impl Things {
     }
 }
 
-/// A body that the operation takes.
+/// A body that the operation accepts.
 fn body(route: &Route) -> Value {
     match (route.method.as_str(), route.path.as_str()) {
         ("POST", "/apps") => json!({"name": "x"}),
@@ -130,7 +130,7 @@ async fn no_route_answers_without_a_token() {
 }
 
 #[tokio::test]
-async fn every_documented_route_is_there_and_takes_what_it_should() {
+async fn every_documented_route_exists_and_accepts_its_body() {
     for route in routes() {
         let site = Site::start().await;
         let path = Things::make(&site).await.path(&route);
@@ -140,7 +140,7 @@ async fn every_documented_route_is_there_and_takes_what_it_should() {
     }
 }
 
-/// `admin` holds every scope, `write` holds `read`; every other pair is refused.
+/// `admin` includes every scope, `write` includes `read`; every other pair is refused.
 #[tokio::test]
 async fn a_token_without_the_scope_is_refused() {
     let site = Site::start().await;
@@ -163,7 +163,7 @@ async fn a_token_without_the_scope_is_refused() {
     assert_eq!(untouched.status, 200);
 }
 
-/// Nothing can be learned of another app: what is there answers as what is not.
+/// Nothing can be learned about another app: existing and missing resources get the same answer.
 #[tokio::test]
 async fn a_token_of_another_app_finds_nothing() {
     let site = Site::start().await;
@@ -190,11 +190,11 @@ async fn a_token_of_another_app_finds_nothing() {
         let absent = unknown.path(route);
         let absent = site.call(&token, &route.method, &absent, &body).await;
         assert_eq!((there.status, &there.json), (absent.status, &absent.json), "{path}");
-        // Tokens and users are the instance's: a bound token is refused before it is looked whether
-        // one exists.
+        // Tokens and users belong to the instance: a token bound to an app is refused before the
+        // resource is looked up.
         let of_instance = ["/tokens", "/users"].iter().any(|it| route.path.starts_with(it));
         let expected = if of_instance { 403 } else { 404 };
         assert_eq!(there.status, expected, "{} {path}: {}", route.method, there.text);
     }
-    assert_eq!(site.get("/audit").await.ok(200), audit, "and changes nothing");
+    assert_eq!(site.get("/audit").await.ok(200), audit, "nothing may change");
 }

@@ -1,4 +1,4 @@
-//! Summaries: of all kinds of questions, filtered, and true after every removal.
+//! Summaries: of all question types, filtered, and correct after every removal.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::support::{Site, definition};
 const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
 
 #[tokio::test]
-async fn a_summary_tells_every_question_over_versions_days_and_tags() {
+async fn a_summary_covers_every_question_version_day_and_tag() {
     let site = Site::start().await;
     let (app, key) = site.app().await;
     let flow = site.flow(&app).await;
@@ -63,7 +63,7 @@ async fn a_summary_tells_every_question_over_versions_days_and_tags() {
 }
 
 #[tokio::test]
-async fn a_summary_is_exact_whatever_is_deleted_erased_and_put_together() {
+async fn a_summary_is_exact_after_deletions_erasures_and_compaction() {
     let site = Site::start().await;
     let (app, key) = site.app().await;
     let flow = site.flow(&app).await;
@@ -108,7 +108,7 @@ async fn a_wrong_query_is_refused_not_ignored() {
     ] {
         site.get(&format!("/flows/{flow}/summary?{query}")).await.faults(&faults);
     }
-    // Nothing is published yet, and nothing to sum up.
+    // Nothing is published yet, so there is nothing to summarise.
     let empty = site.get(&format!("/flows/{flow}/summary")).await.ok(200);
     assert_eq!((&empty["responses"], &empty["questions"]), (&json!(0), &json!([])));
 }

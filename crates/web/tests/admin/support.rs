@@ -1,4 +1,4 @@
-//! A service with one app, and the calls that tests make to it.
+//! A service with one app, and helpers to call it.
 
 #[path = "../../../store/tests/support/either.rs"]
 mod either;
@@ -16,9 +16,9 @@ use sluice_flow::time::Timestamp;
 use sluice_web::{Allowed, App, KeyFetcher, Limits, admin};
 use tower::ServiceExt as _;
 
-/// 2026-11-15T02:00:00.000Z, where every test starts.
+/// 2026-11-15T02:00:00.000Z, the start time of every test.
 pub(crate) const START: i64 = 1_794_708_000_000;
-/// The environment's token: it may do everything.
+/// The environment's token: it has every permission.
 pub(crate) const ROOT: &str = "root-secret";
 
 pub(crate) struct Site {
@@ -28,7 +28,7 @@ pub(crate) struct Site {
     _folder: tempfile::TempDir,
 }
 
-/// What came back: the status, the headers, and the body where it is JSON.
+/// A reply: the status, the headers, and the body if it is JSON.
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
@@ -55,7 +55,7 @@ impl Reply {
         self.json
     }
 
-    /// Asserts that these are all the faults, each a pointer and the start of its message.
+    /// Asserts that these are all the faults, each as a pointer and the start of its message.
     #[track_caller]
     pub(crate) fn faults(self, expected: &[(&str, &str)]) {
         let problem = self.problem(422, "invalid");
@@ -66,7 +66,7 @@ impl Reply {
             && told.iter().zip(expected).all(|((pointer, message), (wanted, start))| {
                 pointer == wanted && message.starts_with(start)
             });
-        assert!(same, "told {told:?}, expected {expected:?}");
+        assert!(same, "found {told:?}, expected {expected:?}");
     }
 }
 
@@ -91,7 +91,7 @@ impl Site {
         Self { engine, clock, router, _folder: folder }
     }
 
-    /// Sends a request as it is, to any path.
+    /// Sends a request unchanged, to any path.
     pub(crate) async fn raw(&self, request: Request<Body>) -> Reply {
         let (head, body) = self.router.clone().oneshot(request).await.unwrap().into_parts();
         let bytes = body.collect().await.unwrap().to_bytes();
@@ -103,7 +103,7 @@ impl Site {
         }
     }
 
-    /// Sends a request with a token; a body of null is none.
+    /// Sends a request with a token; null means no body.
     pub(crate) async fn call(&self, token: &str, method: &str, path: &str, body: &Value) -> Reply {
         let request = Request::builder()
             .method(method)
@@ -137,39 +137,39 @@ impl Site {
         self.call(ROOT, "DELETE", path, &Value::Null).await
     }
 
-    /// A new app: its id and its key.
+    /// Creates an app; returns its id and its key.
     pub(crate) async fn app(&self) -> (String, String) {
         let app = self.post("/apps", json!({"name": "Acme"})).await.ok(201);
         (text(&app["appId"]), text(&app["apiKeys"][0]))
     }
 
-    /// A new flow of the app, with a draft that can be published.
+    /// Creates a flow of the app, with a draft that can be published.
     pub(crate) async fn flow(&self, app: &str) -> String {
         let new = json!({"name": "Feedback", "kind": "survey", "definition": definition("One")});
         let flow = self.post(&format!("/apps/{app}/flows"), new).await.ok(201);
         text(&flow["flowId"])
     }
 
-    /// Publishes the draft: the version's id.
+    /// Publishes the draft; returns the version's id.
     pub(crate) async fn publish(&self, flow: &str) -> String {
         let published = self.post(&format!("/flows/{flow}/publish"), Value::Null).await.ok(200);
         text(&published["flowVersionId"])
     }
 
-    /// A token with these scopes, of one app or of all.
+    /// Creates a token with these scopes, for one app or for all.
     pub(crate) async fn token(&self, scopes: &[&str], app: Option<&str>) -> String {
         let new = json!({"name": "Test", "scopes": scopes, "appId": app});
         text(&self.post("/tokens", new).await.ok(201)["token"])
     }
 
-    /// Submits through the engine, as the public API does: what came of it.
+    /// Submits through the engine, as the public API does; returns the outcome.
     pub(crate) async fn submit(&self, key: &str, submission: &Value) -> Receipt {
         let app = self.engine.app_by_key(key).await.unwrap().unwrap();
         let body = submission.to_string();
         self.engine.submit(&app, Some(body.as_bytes()), None).await.unwrap()
     }
 
-    /// Stores a response: its id.
+    /// Stores a response; returns its id.
     pub(crate) async fn store(&self, key: &str, version: &str, more: Value) -> String {
         let mut submission = submission(version);
         submission.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -197,7 +197,7 @@ pub(crate) fn submission(version: &str) -> Value {
     })
 }
 
-/// The time so many milliseconds after the start.
+/// The time this number of milliseconds after the start.
 pub(crate) fn at(millis: i64) -> String {
     Timestamp::from_millis(START + millis).to_string()
 }

@@ -1,11 +1,11 @@
-//! Admin tokens: made, listed without secrets, bound, expiring, revoked.
+//! Admin tokens: created, listed without secrets, bound, expiring, revoked.
 
 use serde_json::{Value, json};
 
 use crate::support::{Site, at, text};
 
 #[tokio::test]
-async fn a_secret_is_told_once_and_never_listed() {
+async fn a_secret_is_returned_once_and_never_listed() {
     let site = Site::start().await;
     let new = json!({"name": "Dash", "scopes": ["write", "read", "read"]});
     let made = site.post("/tokens", new).await.ok(201);
@@ -25,7 +25,7 @@ async fn a_secret_is_told_once_and_never_listed() {
 }
 
 #[tokio::test]
-async fn a_token_is_good_until_it_expires_or_is_revoked() {
+async fn a_token_is_valid_until_it_expires_or_is_revoked() {
     let site = Site::start().await;
     let new = json!({"name": "Brief", "scopes": ["read"], "expiresAt": at(1000)});
     let made = site.post("/tokens", new).await.ok(201);
@@ -104,7 +104,7 @@ async fn a_token_bound_to_an_app_sees_that_app_only_and_nothing_of_the_instance(
     site.call(&token, "POST", "/tokens", &new).await.problem(403, "token_bound_to_app");
 }
 
-/// What an address gets for a token.
+/// The statuses that requests with a token from an address get.
 async fn status_of(site: &Site, address: &str, token: &str) -> (u16, Option<u64>) {
     let request = http::Request::builder()
         .uri("/api/admin/v1/apps")
@@ -118,7 +118,7 @@ async fn status_of(site: &Site, address: &str, token: &str) -> (u16, Option<u64>
 }
 
 #[tokio::test]
-async fn wrong_tokens_are_throttled_by_address_and_a_valid_one_goes_on() {
+async fn wrong_tokens_are_throttled_by_address_and_a_valid_one_still_works() {
     let site = Site::start().await;
     let token = async || {
         let made = site.post("/tokens", json!({"name": "T", "scopes": ["admin"]})).await.ok(201);
@@ -140,10 +140,10 @@ async fn wrong_tokens_are_throttled_by_address_and_a_valid_one_goes_on() {
         }
     }
     assert!(refused > 0);
-    // A neighbour in the same /64 counts as the same address; any other address does not.
+    // An address in the same /64 counts as the same address; others do not.
     assert_eq!(status_of(&site, neighbour, "wrong").await.0, 429);
     assert_eq!(status_of(&site, there, "wrong").await.0, 401);
-    // A valid token is not refused, whether or not it was used before.
+    // A valid token is never refused, whether or not it was used before.
     assert_eq!(status_of(&site, here, &used).await.0, 200);
     assert_eq!(status_of(&site, here, &unused).await.0, 200);
 }

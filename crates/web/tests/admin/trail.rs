@@ -1,4 +1,4 @@
-//! The audit log: every change leaves one entry that names who made it.
+//! The audit log: every change leaves one entry that names its actor.
 
 use serde_json::{Value, json};
 
@@ -68,7 +68,7 @@ async fn every_change_leaves_an_entry_with_its_actor() {
 }
 
 #[tokio::test]
-async fn what_was_refused_or_changed_nothing_leaves_no_entry() {
+async fn a_refused_or_empty_change_leaves_no_entry() {
     let site = Site::start().await;
     let (app, _) = site.app().await;
     let flow = site.flow(&app).await;

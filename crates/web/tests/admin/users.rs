@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::support::{Site, text};
 
 #[tokio::test]
-async fn a_user_is_made_changed_and_listed_and_a_link_is_told_once() {
+async fn a_user_is_created_changed_and_listed_and_a_link_is_returned_once() {
     let site = Site::start().await;
     let (app, _) = site.app().await;
     let new =
@@ -36,7 +36,7 @@ async fn a_user_is_made_changed_and_listed_and_a_link_is_told_once() {
 }
 
 #[tokio::test]
-async fn a_role_is_set_only_where_the_request_says_explicitly() {
+async fn a_role_needs_an_explicit_app_or_instance() {
     let site = Site::start().await;
     let (app, _) = site.app().await;
     let new = json!({"email": "ann@mail.example", "name": "Ann", "role": "viewer", "appId": app});
@@ -53,7 +53,7 @@ async fn a_role_is_set_only_where_the_request_says_explicitly() {
         site.post("/users", body).await.faults(&[("/appId", message)]);
     }
     let grants = async || site.get(&format!("/users/{id}")).await.ok(200)["grants"].clone();
-    assert_eq!(grants().await, json!([{"appId": app, "role": "viewer"}]), "nothing was changed");
+    assert_eq!(grants().await, json!([{"appId": app, "role": "viewer"}]), "nothing may change");
     assert_eq!(site.get("/users").await.ok(200)["items"].as_array().unwrap().len(), 1);
     site.put(&role, json!({"instance": true, "role": "owner"})).await.ok(204);
     site.put(&role, json!({"appId": app, "role": null})).await.ok(204);
@@ -74,7 +74,7 @@ async fn a_wrong_new_user_is_refused_with_every_fault() {
 }
 
 #[tokio::test]
-async fn an_app_tells_who_is_in_it_by_which_role_and_no_more() {
+async fn an_app_lists_only_its_members_and_their_roles() {
     let site = Site::start().await;
     let ((app, _), (other, _)) = (site.app().await, site.app().await);
     for (email, role, place) in [

@@ -1,4 +1,4 @@
-//! Publishing, rollback, withdrawal, and what a version is at an instant.
+//! Publishing, rollback, withdrawal, and the state of a version at an instant.
 
 use serde_json::{Value, json};
 use sluice_engine::Receipt;
@@ -6,7 +6,7 @@ use sluice_flow::time::Timestamp;
 
 use crate::support::{START, Site, at, definition, submission, text};
 
-/// The code that a submission to the version is refused with, or "accepted".
+/// The code with which a submission to the version is refused, or "accepted".
 async fn judged(site: &Site, key: &str, version: &str) -> String {
     match site.submit(key, &submission(version)).await {
         Receipt::Accepted(_) => "accepted".to_owned(),
@@ -150,7 +150,7 @@ async fn a_rollback_is_a_new_version_with_the_old_definition_and_leaves_the_draf
 }
 
 #[tokio::test]
-async fn a_retired_version_is_gone_at_once() {
+async fn a_retired_version_is_unavailable_at_once() {
     let site = Site::start().await;
     let (app, key) = site.app().await;
     let flow = site.flow(&app).await;
@@ -162,7 +162,11 @@ async fn a_retired_version_is_gone_at_once() {
     assert_eq!(retired["flowVersionId"], version);
     assert_eq!(judged(&site, &key, &version).await, "flow_version_not_found");
     site.clock.advance_millis(3);
-    assert_eq!(site.post(&path, Value::Null).await.ok(200), retired, "twice is once");
+    assert_eq!(
+        site.post(&path, Value::Null).await.ok(200),
+        retired,
+        "retiring twice must have no effect"
+    );
     assert_eq!(site.get(&format!("/flows/{flow}")).await.ok(200)["published"], Value::Null);
     assert_eq!(statuses(&site, &flow).await, ["retired"]);
     let again = site.post(&format!("/flow_versions/{version}/republish"), Value::Null).await;
@@ -171,7 +175,7 @@ async fn a_retired_version_is_gone_at_once() {
 }
 
 #[tokio::test]
-async fn windows_count_at_once_without_a_publish() {
+async fn windows_take_effect_at_once_without_a_publish() {
     let site = Site::start().await;
     let (app, key) = site.app().await;
     let flow = site.flow(&app).await;
@@ -195,7 +199,7 @@ async fn windows_count_at_once_without_a_publish() {
 }
 
 #[tokio::test]
-async fn the_grace_is_the_flows_else_the_apps_and_is_fixed_at_the_publish() {
+async fn the_grace_window_is_the_flows_else_the_apps_and_fixed_at_the_publish() {
     let site = Site::start().await;
     let (app, key) = site.app().await;
     let flow = site.flow(&app).await;
@@ -212,7 +216,7 @@ async fn the_grace_is_the_flows_else_the_apps_and_is_fixed_at_the_publish() {
         let list = site.get(&format!("/flows/{flow}/versions")).await.ok(200);
         assert_eq!(list["items"][1]["graceEndsAt"], ends_at);
     }
-    // The newest publish, without grace, has ended all of them.
+    // The newest publish, without a grace window, has ended all of them.
     assert_eq!(statuses(&site, &flow).await, ["open", "closed", "closed", "closed"]);
     let list = site.get(&format!("/flows/{flow}/versions")).await.ok(200);
     assert_eq!(list["items"][3]["graceEndsAt"], at(0));

@@ -1,4 +1,4 @@
-//! A user's sessions, confirming who is there, and the second factor.
+//! A user's sessions, re-authentication, and the second factor.
 
 use crate::use_cases::UseCases as _;
 use sluice_engine::rows::Role;
@@ -17,7 +17,7 @@ async fn sign_in<'s>(site: &'s Site, email: &str) -> crate::support::Browser<'s>
     browser
 }
 
-/// The value of an input of a page.
+/// The value of an input on a page.
 fn value<'p>(page: &'p str, name: &str) -> &'p str {
     let after = page.split(&format!("name=\"{name}\" value=\"")).nth(1).unwrap();
     after.split('"').next().unwrap()
@@ -33,12 +33,16 @@ async fn a_user_sees_their_own_sessions_and_ends_them() {
     let bob = sign_in(&site, "bob@mail.example").await;
     let page = here.get(ACCOUNT).await.ok();
     assert_eq!(page.matches("this session").count(), 1);
-    // Besides these two, the one that began when the password was set.
+    // Besides these two, the session that began when the password was set.
     assert_eq!(page.matches("name=\"session\"").count(), 2, "{page}");
     let of_bob = bob.get(ACCOUNT).await.ok();
     let id = value(&of_bob, "session");
     here.post(&format!("{ACCOUNT}/sessions/end"), &[("session", id)]).await.to();
-    assert_eq!(bob.get(ACCOUNT).await.ok().matches("name=\"session\"").count(), 1, "not hers");
+    assert_eq!(
+        bob.get(ACCOUNT).await.ok().matches("name=\"session\"").count(),
+        1,
+        "another user's session must stay"
+    );
     let of_there = there.get(ACCOUNT).await.ok();
     for part in of_there.split("name=\"session\" value=\"").skip(1) {
         let id = part.split('"').next().unwrap();
@@ -80,7 +84,7 @@ async fn tokens_owners_and_links_need_a_fresh_sign_in() {
     for (path, form) in &writes {
         assert_eq!(browser.post(path, form).await.to(), "/console/confirm", "{path}");
     }
-    // What gives nobody more than they have needs no confirmation.
+    // Actions that grant no new permission need no confirmation.
     let viewer = [("appId", "all"), ("role", "editor")];
     assert_eq!(
         browser.post(&format!("{user}/role"), &viewer).await.to(),
@@ -96,7 +100,7 @@ async fn tokens_owners_and_links_need_a_fresh_sign_in() {
         let reply = browser.post(path, form).await;
         assert!(reply.status == 200 || reply.to().starts_with(&user), "{path}: {}", reply.text);
     }
-    // The holder of a token confirms with the token.
+    // A session that was started with a token is confirmed with the token.
     let root = site.root().await;
     site.clock.advance_millis(10 * MINUTE);
     assert_eq!(root.post(&writes[0].0, &writes[0].1).await.to(), "/console/confirm");
@@ -106,7 +110,7 @@ async fn tokens_owners_and_links_need_a_fresh_sign_in() {
 }
 
 #[tokio::test]
-async fn the_way_back_from_confirming_is_a_page_of_the_console() {
+async fn confirming_redirects_only_to_a_page_of_the_console() {
     let site = Site::start().await;
     let browser = site.signed_in(None, Role::Owner).await;
     for (referer, to) in [
@@ -120,7 +124,7 @@ async fn the_way_back_from_confirming_is_a_page_of_the_console() {
     }
     let form = [("to", "https://evil.example"), ("password", PASSWORD)];
     assert_eq!(browser.post("/console/confirm", &form).await.to(), "/console");
-    // A page that asks for it before it is shown is the way back itself.
+    // A page that requires confirmation before it is shown is the redirect target.
     site.clock.advance_millis(10 * MINUTE);
     let confirm = browser.get(FACTOR).await.to().to_owned();
     let page = browser.get(&confirm).await.ok();
@@ -129,11 +133,11 @@ async fn the_way_back_from_confirming_is_a_page_of_the_console() {
 }
 
 #[tokio::test]
-async fn the_way_back_from_confirming_never_leads_to_an_address_that_only_takes_forms() {
+async fn confirming_never_redirects_to_an_address_that_accepts_only_post() {
     let site = Site::start().await;
     let ann = site.user("ann@mail.example", None, Role::Owner).await;
     let browser = sign_in(&site, "ann@mail.example").await;
-    // A form that came back with its faults is shown under the address it was sent to.
+    // A form with faults is shown again under the address it was sent to.
     let address = format!("/console/settings/users/{ann}/name");
     assert_eq!(browser.post(&address, &[("name", "")]).await.status, 422);
     let confirm = [("to", address.as_str()), ("password", PASSWORD)];
@@ -142,7 +146,8 @@ async fn the_way_back_from_confirming_never_leads_to_an_address_that_only_takes_
     assert_eq!(browser.post("/console", &[]).await.status, 405);
 }
 
-/// The code that an authenticator app shows: RFC 6238, written apart from the code that it tests.
+/// The code that an authenticator app shows (RFC 6238), implemented independently of the code under
+/// test.
 fn code(secret: &str, millis: i64) -> String {
     const LETTERS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
     let (mut bits, mut count, mut key) = (0_u64, 0, Vec::new());
@@ -179,7 +184,7 @@ async fn a_second_factor_is_asked_for_after_the_password_and_each_code_works_onc
     let recovery: Vec<_> = recovery.lines().map(str::to_owned).collect();
     assert_eq!(recovery.len(), 10);
 
-    // The password alone begins no session.
+    // A password without the code starts no session.
     let password = [("email", "ann@mail.example"), ("password", PASSWORD), ("to", ACCOUNT)];
     let asked = site.browser();
     let page = asked.post("/console/sign-in", &password).await;
@@ -189,24 +194,28 @@ async fn a_second_factor_is_asked_for_after_the_password_and_each_code_works_onc
         let form = [("ticket", ticket.as_str()), ("code", code), ("to", ACCOUNT)];
         site.browser().post("/console/sign-in/code", &form).await
     };
-    assert_eq!(with(&code(&secret, now())).await.status, 422, "it was used to turn it on");
+    assert_eq!(
+        with(&code(&secret, now())).await.status,
+        422,
+        "the code was already used to enable the second factor"
+    );
     site.clock.advance_millis(30_000);
     let next = code(&secret, now());
     assert_eq!(with(&next).await.to(), ACCOUNT);
-    assert_eq!(with(&next).await.status, 422, "a code works once");
+    assert_eq!(with(&next).await.status, 422, "a code must work only once");
     assert_eq!(with(&recovery[0]).await.to(), ACCOUNT);
-    assert_eq!(with(&recovery[0]).await.status, 422, "a recovery code works once");
+    assert_eq!(with(&recovery[0]).await.status, 422, "a recovery code must work only once");
     assert!(browser.get(ACCOUNT).await.ok().contains("9 of 10 recovery codes"));
     site.clock.advance_millis(5 * MINUTE);
     assert!(with(&recovery[1]).await.to().starts_with("/console/sign-in"), "too late");
 
-    // A link to set a password does not get around it.
+    // A link to set a password does not bypass it.
     let link = site.engine.reset_user(&crate::support::actor(), ann).await.unwrap();
     let form = [("code", link.0.as_str()), ("password", "quite another horse")];
     let page = site.browser().post("/console/welcome", &form).await;
     assert!(page.cookie("__Host-sluice").is_none() && page.text.contains("name=\"ticket\""));
 
-    // An owner resets it, and that is on record.
+    // An owner resets it, which the audit log records.
     site.root()
         .await
         .post(&format!("/console/settings/users/{ann}/second-factor/reset"), &[])
@@ -220,7 +229,7 @@ async fn a_second_factor_is_asked_for_after_the_password_and_each_code_works_onc
 }
 
 #[tokio::test]
-async fn codes_are_limited_over_all_addresses_together() {
+async fn the_limit_on_codes_spans_all_addresses() {
     let site = Site::start().await;
     site.user("ann@mail.example", None, Role::Owner).await;
     let browser = sign_in(&site, "ann@mail.example").await;

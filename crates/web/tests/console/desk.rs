@@ -1,4 +1,4 @@
-//! Somebody who is signed in to the console, as their browser sends its requests.
+//! A signed-in console session, with requests as its browser sends them.
 
 use crate::use_cases::UseCases as _;
 use axum::body::Body;
@@ -12,14 +12,14 @@ use crate::shop::{Reply, Site, actor, request};
 const HOST: &str = "sluice.example";
 const ORIGIN: &str = "https://sluice.example";
 
-/// A browser with its cookie.
+/// A browser with its session cookie.
 pub(crate) struct Desk<'s> {
     pub(crate) site: &'s Site,
     cookie: String,
 }
 
 impl<'s> Desk<'s> {
-    /// Signs in with a new token of these scopes: for the site's app alone where `bound`.
+    /// Signs in with a new token with these scopes; only for the site's app if `bound`.
     pub(crate) async fn sign_in(site: &'s Site, scopes: &[Scope], bound: bool) -> Self {
         let new = NewToken {
             name: "Desk".to_owned(),
@@ -36,7 +36,7 @@ impl<'s> Desk<'s> {
         Self { site, cookie }
     }
 
-    /// As an owner of everything.
+    /// Signs in as an owner of everything.
     pub(crate) async fn owner(site: &'s Site) -> Self {
         Self::sign_in(site, &[Scope::Admin], false).await
     }
@@ -62,7 +62,7 @@ impl<'s> Desk<'s> {
         self.site.send(request(Method::POST, path, &headers, Body::from(pairs.join("&")))).await
     }
 
-    /// Sends what the console's own script sends.
+    /// Sends a request as the console's script does.
     pub(crate) async fn send_json(&self, path: &str, body: String) -> Reply {
         let headers = [
             ("host", HOST),
@@ -73,7 +73,7 @@ impl<'s> Desk<'s> {
         self.site.send(request(Method::POST, path, &headers, Body::from(body))).await
     }
 
-    /// The page that a form leads to.
+    /// The page that a form redirects to.
     #[track_caller]
     pub(crate) fn led_to(reply: &Reply) -> String {
         assert_eq!(reply.status, 303, "{}", reply.text());

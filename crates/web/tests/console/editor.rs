@@ -13,7 +13,7 @@ use sluice_flow::time::{Timestamp, Window};
 use crate::desk::Desk;
 use crate::shop::{Reply, START, Site, actor, request, submission, survey};
 
-/// The value of an attribute, as it was before it was escaped.
+/// The value of an attribute, unescaped.
 fn attribute(page: &str, name: &str) -> String {
     let after = page.split(&format!(" {name}=\"")).nth(1).unwrap_or_else(|| panic!("no {name}"));
     let value = after.split('"').next().unwrap();
@@ -31,7 +31,7 @@ async fn saved(desk: &Desk<'_>, flow: FlowId, tag: &str, definition: &Value) -> 
 }
 
 #[tokio::test]
-async fn the_page_tells_the_script_of_every_type_and_of_what_is_published() {
+async fn the_page_gives_the_script_every_type_and_the_published_version() {
     let site = Site::start().await;
     let desk = Desk::owner(&site).await;
     let (flow, _) = site.published().await;
@@ -63,7 +63,7 @@ async fn the_page_tells_the_script_of_every_type_and_of_what_is_published() {
 }
 
 #[tokio::test]
-async fn a_draft_is_saved_by_the_script_and_faults_are_told() {
+async fn a_draft_is_saved_by_the_script_and_faults_are_returned() {
     let site = Site::start().await;
     let desk = Desk::owner(&site).await;
     let flow = site.flow(survey()).await;
@@ -76,14 +76,14 @@ async fn a_draft_is_saved_by_the_script_and_faults_are_told() {
     assert_eq!(reply.json()["faults"], faults);
     assert_eq!(site.engine.get_draft(&actor(), flow).await.unwrap().definition, draft);
     assert_eq!(reply.json()["tag"], json!(tag(&desk, flow).await));
-    // Another tab, which has not seen this, is told what there is.
+    // Another tab with an older state gets the current one.
     let mut other = survey();
     other["title"] = json!("Another tab");
     let overtaken = saved(&desk, flow, &first, &other).await;
     assert_eq!(overtaken.status, 409);
     assert_eq!(overtaken.json()["definition"], draft);
     assert_eq!(overtaken.json()["faults"], faults);
-    // Knowing it, it may put its own in its place.
+    // With the current tag, it may overwrite it.
     let known = overtaken.json()["tag"].as_str().unwrap().to_owned();
     assert_eq!(saved(&desk, flow, &known, &other).await.status, 200);
     assert_eq!(saved(&desk, flow, &known, &json!([])).await.status, 422);
@@ -104,13 +104,13 @@ async fn without_a_script_the_json_is_the_form() {
     let done = desk.post(&address, &[("tag", &first), ("definition", &text)]).await;
     assert_eq!(Desk::led_to(&done), format!("{address}?done=saved#json"));
     assert_eq!(site.engine.get_draft(&actor(), flow).await.unwrap().definition, draft);
-    // What cannot be read is shown again as it was typed.
+    // Invalid JSON is shown again as it was typed.
     let now = tag(&desk, flow).await;
     let wrong = desk.post(&address, &[("tag", &now), ("definition", "{\"title\": <b>")]).await;
     assert_eq!(wrong.status, 422);
     assert!(wrong.text().contains("This is not valid JSON"), "{}", wrong.text());
     assert!(wrong.text().contains("{&quot;title&quot;: &lt;b&gt;"), "{}", wrong.text());
-    // Somebody else was quicker: nothing is lost, and saving again takes their place.
+    // Someone else saved first: nothing is lost, and saving again overwrites their draft.
     let late =
         desk.post(&address, &[("tag", &first), ("definition", "{\"title\":\"Late\"}")]).await;
     assert_eq!(late.status, 422);
@@ -149,7 +149,7 @@ async fn the_first_version_is_published_from_the_bar_and_later_ones_are_reviewed
     assert!(review.contains("can still send it for 1 day after you publish"), "{review}");
     site.grace(flow, 0).await;
     assert!(desk.get(&publish).await.text().contains("can no longer send it after you publish"));
-    // Only what was looked at is published.
+    // Only the reviewed draft is published.
     let stale = desk.post(&publish, &[("tag", &first)]).await;
     assert_eq!(stale.status, 409);
     assert!(stale.text().contains("the draft was changed meanwhile"), "{}", stale.text());
@@ -160,7 +160,7 @@ async fn the_first_version_is_published_from_the_bar_and_later_ones_are_reviewed
 }
 
 #[tokio::test]
-async fn a_draft_with_faults_is_not_published_and_says_why() {
+async fn a_draft_with_faults_is_not_published_and_its_faults_are_shown() {
     let site = Site::start().await;
     let desk = Desk::owner(&site).await;
     let flow = site.flow(json!({"title": "", "questions": []})).await;
@@ -172,7 +172,7 @@ async fn a_draft_with_faults_is_not_published_and_says_why() {
 }
 
 #[tokio::test]
-async fn the_history_tells_what_changed_and_an_older_version_can_be_published_again() {
+async fn the_history_shows_what_changed_and_an_older_version_can_be_published_again() {
     let site = Site::start().await;
     let desk = Desk::owner(&site).await;
     let (flow, first) = site.published().await;
@@ -203,14 +203,14 @@ async fn the_history_tells_what_changed_and_an_older_version_can_be_published_ag
     let done = desk.post(&format!("{history}/{second}/retire"), &[]).await;
     assert_eq!(done.status, 303);
     assert!(desk.get(&history).await.text().contains("Retired"));
-    // A version of another flow is not this one's.
+    // A version of another flow is refused.
     let (other, _) = site.published().await;
     let foreign = desk.post(&format!("/console/flows/{other}/history/{first}/retire"), &[]).await;
     assert_eq!(foreign.status, 404);
 }
 
 #[tokio::test]
-async fn the_window_the_grace_and_the_name_are_set_without_a_publish() {
+async fn the_window_the_grace_window_and_the_name_are_set_without_a_publish() {
     let site = Site::start().await;
     let desk = Desk::owner(&site).await;
     let (flow, _) = site.published().await;
@@ -230,14 +230,14 @@ async fn the_window_the_grace_and_the_name_are_set_without_a_publish() {
     assert_eq!(state.live.starts_at.unwrap().as_millis(), START - 3_600_000);
     let page = desk.get(&format!("/console/flows/{flow}/edit")).await.text();
     assert!(page.contains("value=\"2026-11-16T01:00\"") && page.contains("value=\"36\""), "{page}");
-    // A window that ends before it starts is said to be wrong, and what was typed stays.
+    // A window that ends before it starts is refused, and the typed values stay.
     let mut wrong = fields;
     wrong[2].1 = "2026-11-14T01:00";
     let refused = desk.post(&address, &wrong).await;
     assert_eq!(refused.status, 422);
     assert!(refused.text().contains("must be after startsAt"), "{}", refused.text());
     assert!(refused.text().contains("value=\"2026-11-14T01:00\""));
-    // Back to what the app has.
+    // Reset to the app's default.
     let mut back = fields;
     back[3].1 = "inherited";
     desk.post(&address, &back).await;
@@ -286,11 +286,11 @@ async fn a_schedule_that_cannot_be_read_is_refused_at_its_fields_and_changes_not
         }
         assert_eq!(stored().await, before, "{typed}");
     }
-    // All of it at once.
+    // All faults at once.
     let wrong = right.map(|(name, value)| (name, if name == "grace" { value } else { "?" }));
     let page = desk.post(&address, &wrong).await.text();
     assert!(page.contains("3 problems need fixing"), "{page}");
-    // What is typed beside a grace that is the app's is not looked at.
+    // With the app's grace window selected, the value in the other field is ignored.
     let mut inherited = right;
     (inherited[3].1, inherited[4].1) = ("inherited", "");
     assert_eq!(desk.post(&address, &inherited).await.status, 303);
@@ -298,7 +298,7 @@ async fn a_schedule_that_cannot_be_read_is_refused_at_its_fields_and_changes_not
 }
 
 #[tokio::test]
-async fn a_window_that_was_not_touched_keeps_its_seconds() {
+async fn an_unchanged_window_keeps_its_seconds() {
     let site = Site::start().await;
     let desk = Desk::owner(&site).await;
     let (flow, _) = site.published().await;
@@ -319,7 +319,7 @@ async fn a_window_that_was_not_touched_keeps_its_seconds() {
     assert_eq!(desk.post(&address, &fields).await.status, 303);
     let stored = async || site.engine.get_flow(&actor(), flow).await.unwrap().flow;
     assert_eq!((stored().await.name.as_str(), stored().await.live), ("Renamed", live));
-    // The other end stays where one is changed, and an empty one is no limit.
+    // If one end is changed, the other stays; an empty one means no limit.
     fields[2].1 = "2026-11-17T01:00";
     desk.post(&address, &fields).await;
     let ends_at = moment("2026-11-17T01:00:00Z");
@@ -330,7 +330,7 @@ async fn a_window_that_was_not_touched_keeps_its_seconds() {
 }
 
 #[tokio::test]
-async fn who_may_only_read_sees_the_questions_and_no_editor() {
+async fn a_viewer_sees_the_questions_and_no_editor() {
     let site = Site::start().await;
     let viewer = Desk::sign_in(&site, &[Scope::Read], true).await;
     let (flow, version) = site.published().await;
@@ -344,7 +344,7 @@ async fn who_may_only_read_sees_the_questions_and_no_editor() {
 }
 
 #[tokio::test]
-async fn what_is_typed_into_a_flow_is_text_on_every_page() {
+async fn the_texts_of_a_flow_are_escaped_on_every_page() {
     let site = Site::start().await;
     let desk = Desk::owner(&site).await;
     let evil = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>";
@@ -374,7 +374,7 @@ async fn what_is_typed_into_a_flow_is_text_on_every_page() {
 }
 
 #[tokio::test]
-async fn a_json_save_from_elsewhere_is_refused() {
+async fn a_json_save_from_another_origin_is_refused() {
     let site = Site::start().await;
     let flow = site.flow(survey()).await;
     let headers = [("host", "sluice.example"), ("content-type", "application/json")];

@@ -1,4 +1,4 @@
-//! The list of flows: what it shows, and making, duplicating and archiving them.
+//! The list of flows: what it shows, and how to create, duplicate and archive them.
 
 use crate::use_cases::UseCases as _;
 use serde_json::json;
@@ -32,7 +32,7 @@ async fn a_template_becomes_a_flow_that_is_opened_for_editing() {
         let flow = address.split('/').nth(3).unwrap().parse().unwrap();
         let draft = site.engine.get_draft(&actor(), flow).await.unwrap();
         assert_eq!(draft.definition, template.definition);
-        // It could be published as it is.
+        // It can be published unchanged.
         site.publish(flow).await;
     }
     let unknown = desk.post(&format!("/console/apps/{}/new", site.app), &[("template", "x")]).await;
@@ -40,7 +40,7 @@ async fn a_template_becomes_a_flow_that_is_opened_for_editing() {
 }
 
 #[tokio::test]
-async fn a_flow_says_what_it_is_and_how_much_came() {
+async fn a_flow_is_listed_with_its_state_and_responses() {
     let site = Site::start().await;
     let desk = Desk::owner(&site).await;
     let list = format!("/console/apps/{}", site.app);
@@ -86,7 +86,7 @@ async fn many_flows_are_listed_page_by_page_newest_first() {
 }
 
 #[tokio::test]
-async fn a_copy_is_made_and_an_archived_flow_is_kept_apart() {
+async fn a_flow_is_duplicated_and_an_archived_one_is_listed_separately() {
     let site = Site::start().await;
     let desk = Desk::owner(&site).await;
     let (flow, _) = site.published().await;
@@ -104,7 +104,7 @@ async fn a_copy_is_made_and_an_archived_flow_is_kept_apart() {
 }
 
 #[tokio::test]
-async fn who_may_only_read_is_offered_nothing_else_and_can_do_nothing_else() {
+async fn a_viewer_is_offered_and_allowed_only_reading() {
     let site = Site::start().await;
     let viewer = Desk::sign_in(&site, &[Scope::Read], true).await;
     let list = format!("/console/apps/{}", site.app);
@@ -122,7 +122,7 @@ async fn who_may_only_read_is_offered_nothing_else_and_can_do_nothing_else() {
     let page = Page { after: None, limit: 10 };
     let flows = site.engine.newest_flows(&actor(), site.app, false, page).await.unwrap();
     assert_eq!(flows.len(), 1);
-    // And sees nothing of another app.
+    // And sees nothing in another app.
     let other = site.other_app().await;
     let theirs = viewer.get(&format!("/console/apps/{}", other.app)).await;
     assert_eq!(theirs.status, 404);

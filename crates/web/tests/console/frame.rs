@@ -1,15 +1,15 @@
-//! What every page has: its files, its policy, the way in.
+//! What every page has: its files, its policy, and the redirect from the root.
 
 use crate::desk::Desk;
 use crate::shop::Site;
 
-/// The addresses of the style and the scripts that a page names.
+/// The URLs of the style sheet and the scripts in a page.
 fn files(page: &str) -> Vec<&str> {
     page.split('"').filter(|text| text.starts_with("/console/assets/")).collect()
 }
 
 #[tokio::test]
-async fn the_root_leads_to_the_console_and_that_to_the_first_app() {
+async fn the_root_redirects_to_the_console_and_that_to_the_first_app() {
     let site = Site::start().await;
     let desk = Desk::owner(&site).await;
     assert_eq!(Desk::led_to(&desk.get("/").await), "/console");
@@ -17,7 +17,7 @@ async fn the_root_leads_to_the_console_and_that_to_the_first_app() {
 }
 
 #[tokio::test]
-async fn a_file_is_kept_for_ever_under_its_own_version_and_is_under_no_other() {
+async fn a_file_is_immutable_at_its_version_and_missing_at_others() {
     let site = Site::start().await;
     let desk = Desk::owner(&site).await;
     let page = desk.get(&format!("/console/apps/{}", site.app)).await.text();
@@ -34,7 +34,7 @@ async fn a_file_is_kept_for_ever_under_its_own_version_and_is_under_no_other() {
 }
 
 #[tokio::test]
-async fn a_page_runs_and_loads_what_we_serve_and_is_kept_and_framed_by_nobody() {
+async fn a_page_loads_only_our_files_and_is_neither_cached_nor_framed() {
     let site = Site::start().await;
     let desk = Desk::owner(&site).await;
     for path in [format!("/console/apps/{}", site.app), "/console/nothing".to_owned()] {

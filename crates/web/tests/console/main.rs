@@ -1,18 +1,15 @@
-//! The console, from its routes to the store: what a browser sends, and what it is shown.
+//! The console, from its routes to the store: what a browser sends and gets.
 //!
-//! A page is read as text; how it looks and works in a browser is tested in `tests/browser`.
+//! Pages are checked as text; `tests/browser` tests how they look and work in a browser.
 
-#![expect(clippy::unwrap_used, reason = "tests say what fails by failing")]
-#![allow(
-    clippy::duplicate_mod,
-    reason = "two services, for two kinds of tests, open their stores alike"
-)]
+#![expect(clippy::unwrap_used, reason = "a panic fails the test")]
+#![allow(clippy::duplicate_mod, reason = "two test services open their stores in the same way")]
 
 mod accounts;
 mod desk;
 mod editor;
 #[path = "../../../engine/tests/support/faulty.rs"]
-#[allow(dead_code, unreachable_pub, reason = "only its counts are used here")]
+#[allow(dead_code, unreachable_pub, reason = "only its counters are used here")]
 mod faulty;
 mod flows;
 mod frame;
@@ -25,7 +22,7 @@ mod results;
 mod settings;
 mod share;
 #[path = "../support/mod.rs"]
-#[allow(dead_code, reason = "each test file uses its own part")]
+#[allow(dead_code, reason = "each test file uses a part of it")]
 mod shop;
 mod sign_in;
 mod support;

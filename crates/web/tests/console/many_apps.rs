@@ -1,4 +1,4 @@
-//! More apps than a list shows at once: each can be reached, and be given to somebody.
+//! More apps than a list shows at once: each can be reached, and users can be given a role in each.
 
 use crate::use_cases::UseCases as _;
 use sluice_engine::rows::Role;
@@ -9,7 +9,7 @@ use crate::support::{Browser, Site, actor};
 const FIELD: &str = "<input class=\"input\" id=\"appId\" name=\"appId\"";
 const SELECT: &str = "<select class=\"input\" id=\"appId\"";
 
-/// So many apps, oldest first.
+/// This number of apps, oldest first.
 async fn apps(site: &Site, count: usize) -> Vec<AppId> {
     let mut apps = Vec::new();
     for number in 0..count {
@@ -20,7 +20,7 @@ async fn apps(site: &Site, count: usize) -> Vec<AppId> {
 }
 
 #[tokio::test]
-async fn apps_come_in_pages_and_the_side_bar_leads_to_them() {
+async fn apps_are_paged_and_the_sidebar_links_to_them() {
     let site = Site::start().await;
     let apps = apps(&site, 203).await;
     let root = site.root().await;
@@ -41,8 +41,8 @@ async fn apps_come_in_pages_and_the_side_bar_leads_to_them() {
     root.get(&format!("/console/apps/{}", apps[202])).await.ok();
 }
 
-/// What the form answers to this place: the status, and whether the field has a fault and what was
-/// typed.
+/// Sends the form with this app id: returns the status, and whether the field has a fault and keeps
+/// the typed value.
 async fn sent(root: &Browser<'_>, path: &str, place: &str) -> (u16, bool) {
     let form = [
         ("email", "ann@mail.example"),
@@ -60,7 +60,7 @@ async fn sent(root: &Browser<'_>, path: &str, place: &str) -> (u16, bool) {
 }
 
 #[tokio::test]
-async fn where_apps_are_too_many_to_list_an_id_is_typed_and_judged() {
+async fn with_too_many_apps_to_list_an_id_is_typed_and_checked() {
     let site = Site::start().await;
     let apps = apps(&site, 101).await;
     let user = site.user("bob@mail.example", None, Role::Viewer).await;

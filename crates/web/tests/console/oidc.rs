@@ -1,5 +1,5 @@
-//! ID tokens that are forged, stale or for somebody else. The whole way, through a real provider's
-//! pages, is in `tests/browser`.
+//! ID tokens that are forged, stale or meant for another client. The complete sign-in, through a
+//! real provider's pages, is tested in `tests/browser`.
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -51,7 +51,7 @@ fn as_json(value: &Value) -> ([(&'static str, &'static str); 1], String) {
     ([("content-type", "application/json")], value.to_string())
 }
 
-/// A provider that answers every code with an ID token of these claims.
+/// A provider that answers every code with an ID token with these claims.
 struct Provider {
     issuer: String,
     said: Arc<Mutex<Value>>,
@@ -80,9 +80,9 @@ impl Provider {
         Self { issuer, said }
     }
 
-    /// Sends the browser to the provider by this address of the console, and back with an answer
-    /// that has this `auth_time`, in seconds. Says what was asked of the provider, and what the
-    /// console replied.
+    /// Sends the browser from this console page to the provider, and back with an answer with this
+    /// `auth_time`, in seconds. Returns the parameters sent to the provider, and the console's
+    /// reply.
     async fn through(
         &self,
         site: &Site,
@@ -109,7 +109,7 @@ impl Provider {
     }
 }
 
-/// Whether the session may do what needs a fresh sign-in.
+/// Whether the session may perform actions that need a fresh sign-in.
 async fn is_fresh(browser: &Browser<'_>) -> bool {
     let page = browser.get("/console/settings/account/second-factor").await;
     if page.status == 303 {
@@ -119,7 +119,7 @@ async fn is_fresh(browser: &Browser<'_>) -> bool {
 }
 
 #[tokio::test]
-async fn a_sign_in_by_the_provider_is_as_fresh_as_its_auth_time_says() {
+async fn a_sign_in_by_the_provider_is_as_fresh_as_its_auth_time() {
     let provider = Provider::start().await;
     let site = with_provider(provider.issuer.clone(), 0).await;
     site.user("ann@mail.example", None, Role::Owner).await;
@@ -128,7 +128,7 @@ async fn a_sign_in_by_the_provider_is_as_fresh_as_its_auth_time_says() {
         (Some(now), true),
         (Some(now - 599), true),
         (Some(now - 600), false),
-        // A clock that is ahead makes nothing fresh for longer.
+        // A provider's clock that is ahead does not extend the fresh window.
         (Some(now + 3600), true),
         (None, false),
     ] {
@@ -179,7 +179,7 @@ async fn checked(signer: &Signer, token: &str) -> Result<Option<String>, NotProv
 }
 
 #[tokio::test]
-async fn an_id_token_proves_who_somebody_is_by_each_algorithm() {
+async fn an_id_token_is_accepted_with_each_algorithm() {
     for signer in [Signer::rsa(), Signer::p256(), Signer::ed25519()] {
         let proven = checked(&signer, &signer.token(Some("one"), &claims())).await;
         assert_eq!(proven, Ok(Some("ann@mail.example".to_owned())), "{}", signer.algorithm());
@@ -187,7 +187,7 @@ async fn an_id_token_proves_who_somebody_is_by_each_algorithm() {
 }
 
 #[tokio::test]
-async fn only_an_address_that_is_verified_counts() {
+async fn only_a_verified_address_counts() {
     let signer = Signer::p256();
     for (verified, email) in [
         (json!(true), Some("ann@mail.example")),
@@ -205,7 +205,7 @@ async fn only_an_address_that_is_verified_counts() {
 }
 
 #[tokio::test]
-async fn what_is_forged_stale_or_for_another_proves_nothing() {
+async fn a_forged_stale_or_foreign_token_is_refused() {
     let signer = Signer::p256();
     let invalid = |why| NotProven::Token(Checked::Invalid(why));
     let now = START / 1000;
@@ -238,7 +238,7 @@ async fn what_is_forged_stale_or_for_another_proves_nothing() {
 }
 
 #[tokio::test]
-async fn a_signature_counts_only_by_the_key_and_its_algorithm() {
+async fn a_signature_is_valid_only_with_its_key_and_algorithm() {
     let signer = Signer::p256();
     let invalid = |why| Err(NotProven::Token(Checked::Invalid(why)));
     let (other, text) = (Signer::p256(), claims().to_string());
@@ -248,7 +248,7 @@ async fn a_signature_counts_only_by_the_key_and_its_algorithm() {
     assert_eq!(checked(&signer, &unknown).await, invalid(Invalid::KeyUnknown));
     let none = Signer::Nothing.raw(r#"{"alg":"none"}"#, &text);
     assert_eq!(checked(&signer, &none).await, invalid(Invalid::AlgorithmRefused));
-    // Signed with what is public, as if it were a secret.
+    // Signed with the public key used as a secret.
     let public = Signer::Secret(signer.pem().into_bytes());
     let confused = public.raw(r#"{"alg":"HS256","kid":"one"}"#, &text);
     assert_eq!(checked(&signer, &confused).await, invalid(Invalid::AlgorithmRefused));
@@ -262,7 +262,7 @@ async fn a_signature_counts_only_by_the_key_and_its_algorithm() {
 }
 
 #[tokio::test]
-async fn without_a_provider_there_is_no_button_and_no_way() {
+async fn without_a_provider_there_is_no_button_and_no_route() {
     let site = Site::start().await;
     let browser = site.browser();
     assert!(!browser.get("/console/sign-in").await.ok().contains("/console/oidc"));
@@ -282,8 +282,8 @@ async fn with_provider(issuer: String, sign_ins_per_minute: u32) -> Site {
 }
 
 #[tokio::test]
-async fn a_provider_that_does_not_answer_keeps_nobody_else_from_signing_in() {
-    // It takes the connection and says nothing.
+async fn a_provider_that_does_not_answer_blocks_no_other_sign_in() {
+    // It accepts the connection and never replies.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let site = with_provider(format!("http://{}", silent.local_addr().unwrap()), 0).await;
     let waiting = async {
@@ -302,8 +302,8 @@ async fn a_provider_that_does_not_answer_keeps_nobody_else_from_signing_in() {
 }
 
 #[tokio::test]
-async fn beginnings_at_the_provider_are_counted_by_address() {
-    // Nobody listens there.
+async fn starting_a_provider_sign_in_is_limited_by_address() {
+    // Nothing listens there.
     let site = with_provider("http://127.0.0.1:9".to_owned(), 3).await;
     let begin = async |address: &str| {
         let router = site.router.for_peer(address.parse().unwrap());

@@ -1,4 +1,4 @@
-//! The preview: the hosted page of what is not published, which stores nothing.
+//! The preview: the hosted page of an unpublished draft, which stores nothing.
 
 use crate::use_cases::UseCases as _;
 use serde_json::json;
@@ -10,7 +10,7 @@ use crate::desk::Desk;
 use crate::shop::{Site, actor, survey};
 
 #[tokio::test]
-async fn a_draft_can_be_seen_and_gone_through_and_nothing_is_stored() {
+async fn a_draft_can_be_previewed_and_answered_and_nothing_is_stored() {
     let site = Site::start().await;
     let desk = Desk::owner(&site).await;
     let flow = site.flow(survey()).await;
@@ -21,7 +21,7 @@ async fn a_draft_can_be_seen_and_gone_through_and_nothing_is_stored() {
     let policy = page.header("content-security-policy").unwrap();
     assert!(policy.ends_with("frame-ancestors 'self'"), "{policy}");
     assert!(page.text().contains(&format!("action=\"{address}\"")));
-    // The rules are those of the page itself.
+    // The rules are those of the hosted page.
     let refused = desk.post(&address, &[("go", "send"), ("step", "nps")]).await;
     assert_eq!(refused.status, 422);
     assert!(refused.text().contains("Answer this question."));
@@ -36,7 +36,7 @@ async fn a_draft_can_be_seen_and_gone_through_and_nothing_is_stored() {
 }
 
 #[tokio::test]
-async fn a_draft_with_faults_is_shown_as_far_as_it_goes() {
+async fn a_draft_with_faults_is_shown_without_its_faulty_questions() {
     let site = Site::start().await;
     let desk = Desk::owner(&site).await;
     let flow = site
@@ -66,7 +66,7 @@ async fn the_question_that_is_being_edited_comes_first_whatever_the_answers() {
 }
 
 #[tokio::test]
-async fn an_older_version_can_be_looked_at_and_one_of_another_flow_cannot() {
+async fn an_older_version_can_be_previewed_and_one_of_another_flow_cannot() {
     let site = Site::start().await;
     let desk = Desk::owner(&site).await;
     let (flow, version) = site.published().await;
@@ -83,7 +83,7 @@ async fn an_older_version_can_be_looked_at_and_one_of_another_flow_cannot() {
 }
 
 #[tokio::test]
-async fn only_those_who_may_read_the_app_see_its_drafts() {
+async fn only_readers_of_the_app_see_its_drafts() {
     let site = Site::start().await;
     let flow = site.other_app().await.flow(survey()).await;
     let viewer = Desk::sign_in(&site, &[Scope::Read], true).await;
@@ -94,7 +94,7 @@ async fn only_those_who_may_read_the_app_see_its_drafts() {
 }
 
 #[tokio::test]
-async fn every_template_can_be_looked_at() {
+async fn every_template_can_be_previewed() {
     let site = Site::start().await;
     let desk = Desk::owner(&site).await;
     for template in templates() {

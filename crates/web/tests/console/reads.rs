@@ -1,5 +1,5 @@
-//! How often a page reads the store. A page opens each thing once and passes it on, so it costs the
-//! same however many apps, flows and versions there are.
+//! How often a page reads the store. A page reads each row once and passes it on, so the number of
+//! reads does not depend on the number of apps, flows and versions.
 
 use std::sync::atomic::Ordering;
 
@@ -10,13 +10,12 @@ use sluice_flow::id::{AppId, FlowId};
 use crate::support::{Browser, Site, actor, definition};
 use crate::use_cases::UseCases as _;
 
-/// The most reads of one page.
+/// The maximum number of reads for one page.
 const READS_MAX: usize = 10;
-/// A page of the list of flows, and one more.
+/// One more than a page of the list of flows.
 const FLOWS: usize = 26;
 
-/// An app with a page of flows; the last of them has two versions, and responses with texts to
-/// each.
+/// An app with a page of flows; the last flow has two versions, and responses with texts to each.
 async fn busy_app(site: &Site) -> (AppId, FlowId) {
     let app = site.app("Shop").await;
     let mut last = None;
@@ -33,7 +32,7 @@ async fn busy_app(site: &Site) -> (AppId, FlowId) {
     (app, flow)
 }
 
-/// Reads of the store that a page makes, once published flows are in memory.
+/// The number of store reads that a page makes, once published flows are cached.
 async fn reads(site: &Site, browser: &Browser<'_>, path: &str) -> usize {
     browser.get(path).await.ok();
     let before = site.faults.reads.load(Ordering::SeqCst);
@@ -46,7 +45,7 @@ async fn a_page_makes_few_reads_however_many_apps_there_are() {
     let site = Site::start().await;
     let (app, flow) = busy_app(&site).await;
     let root = site.root().await;
-    // Somebody with a role in several apps, and in none of the instance.
+    // A user with a role in several apps, but not in the instance.
     let owner = site.signed_in(Some(app), Role::Owner).await;
     let pages = [
         format!("/console/flows/{flow}/results"),

@@ -1,4 +1,5 @@
-//! The responses in the console: the table, its filters and pages, one of them, arrivals, files.
+//! Responses in the console: the table, its filters and pages, a single response, live updates,
+//! files.
 
 use std::time::Duration;
 
@@ -62,7 +63,7 @@ fn ids(of: &[ResponseId]) -> Vec<String> {
     of.iter().map(ToString::to_string).collect()
 }
 
-/// Where the link with this relation leads.
+/// The target of the link with this relation.
 fn link(html: &str, rel: &str) -> Option<String> {
     let (_, rest) = html.split_once(&format!("rel=\"{rel}\""))?;
     let address = rest.split("href=\"").nth(1)?.split('"').next()?;
@@ -89,7 +90,7 @@ async fn the_newest_come_first_and_answers_read_as_labels() {
 }
 
 #[tokio::test]
-async fn a_flow_without_responses_says_what_to_do_next() {
+async fn a_flow_without_responses_shows_what_to_do_next() {
     let world = World::new().await;
     let html = world.as_a(Role::Owner).await.get(&world.list()).await.ok();
     assert!(html.contains("No responses yet"));
@@ -147,7 +148,7 @@ async fn tags_of_the_responses_shown_are_offered() {
 }
 
 #[tokio::test]
-async fn the_form_of_the_filters_leads_to_a_plain_address() {
+async fn the_filter_form_redirects_to_a_short_address() {
     let world = World::new().await;
     let viewer = world.as_a(Role::Viewer).await;
     let list = world.list();
@@ -202,7 +203,7 @@ async fn pages_older_and_newer_show_every_response_once() {
 }
 
 #[tokio::test]
-async fn where_nothing_is_newer_the_newest_are_shown() {
+async fn without_newer_responses_the_newest_are_shown() {
     let world = World::new().await;
     let newest = world.respond(json!({"answers": {"nps": "9"}})).await;
     world.respond(json!({"answers": {"nps": "1"}})).await;
@@ -212,7 +213,7 @@ async fn where_nothing_is_newer_the_newest_are_shown() {
 }
 
 #[tokio::test]
-async fn the_script_gets_the_next_rows_by_themselves() {
+async fn the_script_gets_only_the_next_rows() {
     let world = World::new().await;
     let mut all = Vec::new();
     for _ in 0..55 {
@@ -256,17 +257,17 @@ async fn one_response_is_a_page_and_a_panel_with_its_neighbours() {
     }
     assert!(link(&page, "prev").unwrap().contains(&c.to_string()));
     assert!(link(&page, "next").unwrap().contains(&a.to_string()));
-    assert!(!page.contains("Delete response"), "a viewer is not offered it");
+    assert!(!page.contains("Delete response"), "a viewer must not be offered it");
     let panel = viewer.get(&format!("{}/{b}?panel=1&answer.nps=2", world.list())).await.ok();
     assert!(panel.starts_with("<article"), "{panel}");
-    assert_eq!(link(&panel, "next"), None, "the filter holds for neighbours, too");
+    assert_eq!(link(&panel, "next"), None, "the filter must apply to neighbours, too");
     let (other, _) = world.site.flow(world.app, form()).await;
     let elsewhere = viewer.get(&format!("/console/flows/{other}/responses/{b}")).await;
     assert_eq!(elsewhere.status, 404);
 }
 
 #[tokio::test]
-async fn an_owner_deletes_for_good_and_comes_back_to_the_same_view() {
+async fn an_owner_deletes_permanently_and_returns_to_the_same_view() {
     let world = World::new().await;
     let gone = world.respond(json!({"answers": {"nps": "1"}})).await;
     let kept = world.respond(json!({"answers": {"nps": "1"}})).await;
@@ -288,7 +289,7 @@ async fn an_owner_deletes_for_good_and_comes_back_to_the_same_view() {
 }
 
 #[tokio::test]
-async fn an_editor_exports_the_view_and_sees_how_far_it_is() {
+async fn an_editor_exports_the_view_and_sees_the_progress() {
     let world = World::new().await;
     world.respond(json!({"answers": {"nps": "1"}})).await;
     let wanted = world.respond(json!({"answers": {"nps": "2"}})).await;
@@ -309,18 +310,22 @@ async fn an_editor_exports_the_view_and_sees_how_far_it_is() {
         serde_json::from_str(&editor.get("/console/exports/mine").await.ok()).unwrap();
     assert_eq!((&told["rows"], &told["total"]), (&json!(1), &json!(1)));
     let another = world.as_a(Role::Editor).await;
-    assert_eq!(another.get("/console/exports/mine").await.status, 404, "it is somebody else's");
+    assert_eq!(
+        another.get("/console/exports/mine").await.status,
+        404,
+        "it belongs to another user"
+    );
     let viewer = world.as_a(Role::Viewer).await;
     assert_eq!(viewer.get(&address).await.status, 403);
     assert!(!viewer.get(&world.list()).await.ok().contains("Export responses"));
     assert_eq!(editor.get(&format!("{}/export?format=pdf", world.list())).await.status, 404);
     let elsewhere = editor.request("GET", &address).header("sec-fetch-site", "cross-site");
     let started = editor.send(elsewhere.body(Body::empty()).unwrap()).await;
-    assert_eq!(started.status, 403, "another site has started it");
+    assert_eq!(started.status, 403, "another site must not start it");
 }
 
 #[tokio::test]
-async fn whoever_was_signed_out_is_told_of_nothing_more() {
+async fn a_signed_out_user_gets_no_more_events() {
     let world = World::new().await;
     let shown = world.respond(json!({"answers": {"nps": "9"}})).await;
     let viewer = world.as_a(Role::Viewer).await;
@@ -331,11 +336,11 @@ async fn whoever_was_signed_out_is_told_of_nothing_more() {
     viewer.post("/console/sign-out", &[]).await.to();
     let late = world.respond(json!({"answers": {"nps": "1"}})).await;
     let rest = tokio::time::timeout(Duration::from_secs(20), body.collect()).await;
-    let rest = rest.expect("the stream goes on").unwrap().to_bytes();
+    let rest = rest.expect("the stream must end").unwrap().to_bytes();
     assert!(!String::from_utf8_lossy(&rest).contains(&late.to_string()));
 }
 
-/// Reads events until one of them holds the text; gives what was read.
+/// Reads events until one of them contains the text; returns what was read.
 async fn until(body: &mut Body, text: &str) -> String {
     let mut read = String::new();
     let reading = async {
@@ -354,7 +359,7 @@ async fn until(body: &mut Body, text: &str) -> String {
 }
 
 #[tokio::test]
-async fn arrivals_are_told_as_they_come_and_honour_the_filter() {
+async fn new_responses_are_streamed_and_respect_the_filter() {
     let world = World::new().await;
     let shown = world.respond(json!({"answers": {"nps": "9"}})).await;
     let viewer = world.as_a(Role::Viewer).await;
@@ -369,14 +374,13 @@ async fn arrivals_are_told_as_they_come_and_honour_the_filter() {
     let read = until(&mut body, &wanted.to_string()).await;
     assert!(read.contains("event: response") && read.contains("&lt;i&gt;"), "{read}");
     assert!(!read.contains(&other.to_string()) && !read.contains(&shown.to_string()), "{read}");
-    // The server stops: the stream ends, so that nobody waits for it.
+    // When the server stops, the stream ends.
     world.site.router.stop();
     let rest = tokio::time::timeout(Duration::from_secs(60), body.collect()).await;
-    assert!(rest.is_ok(), "the stream goes on");
+    assert!(rest.is_ok(), "the stream must end");
 }
 
-/// The stream of arrivals at this address, as a browser that has been told this one before would
-/// ask for it.
+/// Opens the stream of new responses at this address, as a browser does that last received this id.
 async fn listen(
     world: &World,
     browser: &Browser<'_>,
@@ -392,7 +396,7 @@ async fn listen(
 }
 
 #[tokio::test]
-async fn what_came_while_nobody_looked_is_told_however_long_ago() {
+async fn missed_responses_are_streamed_however_long_ago() {
     let world = World::new().await;
     let viewer = world.as_a(Role::Viewer).await;
     let html = viewer.get(&world.list()).await.ok();
@@ -402,11 +406,11 @@ async fn what_came_while_nobody_looked_is_told_however_long_ago() {
     let missed = world.respond(json!({"answers": {"nps": "1"}})).await;
     world.site.clock.advance_millis(3_600_000);
     let read = until(&mut listen(&world, &viewer, &empty, None).await, &missed.to_string()).await;
-    assert!(read.contains(&shown.to_string()), "a page that showed none is told of both: {read}");
+    assert!(read.contains(&shown.to_string()), "an empty page must receive both: {read}");
     let address = format!("{}/live?since={shown}", world.list());
     let read = until(&mut listen(&world, &viewer, &address, None).await, &missed.to_string()).await;
     assert!(!read.contains(&shown.to_string()) && !read.contains("event: behind"), "{read}");
-    // A browser that asks again by itself was told the one that it missed at first.
+    // A browser that reconnects has already received the one it missed at first.
     let mut body = listen(&world, &viewer, &address, Some(missed)).await;
     let late = world.respond(json!({"answers": {"nps": "2"}})).await;
     let read = until(&mut body, &late.to_string()).await;
@@ -414,7 +418,7 @@ async fn what_came_while_nobody_looked_is_told_however_long_ago() {
 }
 
 #[tokio::test]
-async fn a_page_that_missed_more_than_is_told_is_told_so() {
+async fn a_page_that_missed_too_many_responses_is_notified() {
     let world = World::new().await;
     let shown = world.respond(json!({})).await;
     for _ in 0..101 {
@@ -428,7 +432,7 @@ async fn a_page_that_missed_more_than_is_told_is_told_so() {
 }
 
 #[tokio::test]
-async fn a_page_that_asks_by_itself_keeps_nobody_signed_in() {
+async fn background_requests_do_not_extend_a_session() {
     let world = World::new().await;
     let viewer = world.as_a(Role::Viewer).await;
     let address = format!("{}/live", world.list());
@@ -443,7 +447,7 @@ async fn a_page_that_asks_by_itself_keeps_nobody_signed_in() {
 }
 
 #[tokio::test]
-async fn one_person_watches_with_five_pages_at_once_and_others_still_can() {
+async fn a_user_can_watch_on_five_pages_and_others_are_not_affected() {
     let world = World::new().await;
     world.respond(json!({"answers": {"nps": "9"}})).await;
     let (viewer, other) = (world.as_a(Role::Viewer).await, world.as_a(Role::Viewer).await);
@@ -467,5 +471,5 @@ async fn one_person_watches_with_five_pages_at_once_and_others_still_can() {
     );
     assert_eq!(open(&other).await.status(), 200);
     pages.pop();
-    assert_eq!(open(&viewer).await.status(), 200, "one was closed");
+    assert_eq!(open(&viewer).await.status(), 200, "a closed page must free a slot");
 }

@@ -1,4 +1,4 @@
-//! Results: what the page shows is what was counted by hand, whatever was filtered, compared,
+//! Results: the page shows the figures that were counted by hand, whatever was filtered, compared,
 //! edited or removed.
 
 use crate::use_cases::UseCases as _;
@@ -21,7 +21,7 @@ fn first() -> Value {
     ]})
 }
 
-/// The same with another wording, and without the rating.
+/// The same survey with another wording, and without the rating.
 fn second() -> Value {
     json!({"title": "Feedback", "questions": [
         {"id": "nps", "type": "nps", "prompt": "How likely are you to recommend us?"},
@@ -91,11 +91,11 @@ fn has_row(card: &str, name: &str, cells: &[&str]) {
 }
 
 #[tokio::test]
-async fn what_is_shown_is_what_was_counted_by_hand() {
+async fn the_page_shows_what_was_counted_by_hand() {
     let desk = Desk::open().await;
     let page = desk.page("").await;
     assert!(page.contains("<dt>Responses</dt><dd class=\"big\">9</dd>"), "{page}");
-    assert!(page.contains("3 of 9"), "who agreed to be known");
+    assert!(page.contains("3 of 9"), "the number of linked responses");
     // 10, 9, 8, 3, 7, 10 and 9, 9, 0: five promoters, two passives, two detractors.
     let nps = card(&page, "How likely are you to recommend us?");
     assert!(nps.contains(">+33</text>"), "{nps}");
@@ -125,7 +125,7 @@ async fn questions_that_were_edited_or_removed_keep_their_history() {
 }
 
 #[tokio::test]
-async fn filters_stand_in_the_address_and_count_the_rest() {
+async fn filters_are_in_the_address_and_narrow_the_counts() {
     let desk = Desk::open().await;
     for (query, responses) in [
         (format!("?version={}", desk.versions[0]), 6),
@@ -145,7 +145,7 @@ async fn filters_stand_in_the_address_and_count_the_rest() {
 }
 
 #[tokio::test]
-async fn parts_are_compared_side_by_side_with_how_many_answered() {
+async fn segments_are_compared_side_by_side_with_their_number_of_answers() {
     let desk = Desk::open().await;
     let page = desk.page("?compare=version").await;
     let nps = card(&page, "How likely are you to recommend us?");
@@ -161,7 +161,7 @@ async fn parts_are_compared_side_by_side_with_how_many_answered() {
 }
 
 #[tokio::test]
-async fn texts_are_told_by_their_words_and_quoted() {
+async fn texts_are_shown_with_their_frequent_words_and_quotes() {
     let desk = Desk::open().await;
     let page = desk.page("").await;
     let from = page.find("Frequent words").unwrap();
@@ -176,7 +176,7 @@ async fn texts_are_told_by_their_words_and_quoted() {
 }
 
 #[tokio::test]
-async fn nothing_that_was_typed_becomes_markup() {
+async fn typed_text_is_always_escaped() {
     let desk = Desk::open().await;
     for query in [
         "",
@@ -196,7 +196,7 @@ async fn nothing_that_was_typed_becomes_markup() {
 }
 
 #[tokio::test]
-async fn every_chart_of_the_page_is_a_file_of_its_own() {
+async fn every_chart_can_be_downloaded_as_a_file() {
     let desk = Desk::open().await;
     let root = desk.site.root().await;
     for query in ["", "?compare=version", "?tag.plan=pro"] {
@@ -227,7 +227,7 @@ async fn every_chart_of_the_page_is_a_file_of_its_own() {
 }
 
 #[tokio::test]
-async fn a_flow_without_responses_leads_on_to_the_first_one() {
+async fn a_flow_without_responses_shows_how_to_get_the_first_one() {
     let site = Site::start().await;
     let app = site.app("Shop").await;
     let (flow, _) = site.flow(app, first()).await;
@@ -239,7 +239,7 @@ async fn a_flow_without_responses_leads_on_to_the_first_one() {
 }
 
 #[tokio::test]
-async fn a_viewer_reads_results_and_nobody_of_another_app_does() {
+async fn a_viewer_reads_results_and_a_user_of_another_app_does_not() {
     let desk = Desk::open().await;
     let viewer = desk.site.signed_in(Some(desk.app), Role::Viewer).await;
     assert!(viewer.get(&desk.address("")).await.ok().contains("Print report"));
@@ -250,9 +250,9 @@ async fn a_viewer_reads_results_and_nobody_of_another_app_does() {
 }
 
 #[tokio::test]
-async fn results_by_a_tag_that_was_not_told_apart_say_that_some_may_be_missing() {
+async fn results_by_a_tag_with_too_many_values_warn_that_some_may_be_missing() {
     let desk = Desk::open().await;
-    // More values than a day has room for; the first comes with every response.
+    // More values than a day's counts can hold; the first occurs in every response.
     for sent in 0..22 {
         let mut shops: Vec<_> = (0..49).map(|number| format!("shop-{sent}-{number}")).collect();
         shops.push("often".to_owned());
@@ -272,7 +272,7 @@ async fn results_by_a_tag_that_was_not_told_apart_say_that_some_may_be_missing()
 }
 
 #[tokio::test]
-async fn beside_a_filter_by_a_tag_nothing_is_compared_by_tags_and_the_page_says_why() {
+async fn with_a_tag_filter_comparing_by_tags_is_disabled_with_a_reason() {
     let desk = Desk::open().await;
     for (plan, country) in [("pro", "de"), ("free", "de"), ("free", "fr")] {
         let tags = json!({"plan": plan, "country": country});
@@ -291,12 +291,12 @@ async fn beside_a_filter_by_a_tag_nothing_is_compared_by_tags_and_the_page_says_
     let page = desk.page("?tag.plan=pro&compare=tag.country").await;
     assert!(page.contains(why) && !page.contains(compared), "{page}");
     let nps = card(&page, "How likely are you to recommend us?");
-    assert!(nps.contains("answered by 4 of 4"), "those of the plan alone: {nps}");
+    assert!(nps.contains("answered by 4 of 4"), "only responses with this plan: {nps}");
     assert!(!nps.contains(">de</th>"), "{nps}");
     for offered in ["<option value=\"tag.country\"", "<option value=\"tag.plan\""] {
         assert!(!page.contains(offered) && desk.page("").await.contains(offered), "{offered}");
     }
-    // By versions they are compared all the same.
+    // Comparing by version still works.
     let page = desk.page("?tag.plan=pro&compare=version").await;
     has_row(
         card(&page, "How likely are you to recommend us?"),
@@ -306,7 +306,7 @@ async fn beside_a_filter_by_a_tag_nothing_is_compared_by_tags_and_the_page_says_
 }
 
 #[tokio::test]
-async fn the_most_frequent_answer_is_followed_over_time_even_where_labels_are_the_same() {
+async fn the_most_frequent_answer_is_followed_over_time_even_with_duplicate_labels() {
     let labels =
         |one: &str, two: &str| json!([{"id": "one", "label": one}, {"id": "two", "label": two}]);
     for (options, first_day, second_day) in [

@@ -1,4 +1,4 @@
-//! The pages of settings: what they show, what they change, and secrets that are shown once.
+//! The settings pages: what they show, what they change, and secrets that are shown once.
 
 use crate::use_cases::UseCases as _;
 use serde_json::json;
@@ -58,7 +58,7 @@ async fn an_app_is_set_up_and_faults_keep_what_was_typed() {
 }
 
 #[tokio::test]
-async fn an_editor_changes_the_name_and_not_how_long_responses_are_kept() {
+async fn an_editor_changes_the_name_but_not_the_retention() {
     let site = Site::start().await;
     let app = site.app("Shop").await;
     let editor = site.signed_in(Some(app), Role::Editor).await;
@@ -96,7 +96,7 @@ async fn an_owner_of_one_app_reads_its_limits_and_an_admin_of_the_server_sets_th
 }
 
 #[tokio::test]
-async fn keys_are_made_and_revoked() {
+async fn keys_are_created_and_revoked() {
     let site = Site::start().await;
     let app = site.app("Shop").await;
     let owner = site.signed_in(Some(app), Role::Owner).await;
@@ -118,7 +118,7 @@ async fn verification_is_set_up_with_a_secret_that_is_shown_once() {
     let owner = site.signed_in(Some(app), Role::Owner).await;
     let path = format!("/console/apps/{app}/settings/identity");
     let early = owner.post(&path, &[("mode", "enforce")]).await;
-    assert_eq!(early.status, 422, "without a key everybody would be refused");
+    assert_eq!(early.status, 422, "without a key every request would be refused");
     let made = owner.post(&format!("{path}/keys"), &[("type", "hs256")]).await.ok();
     let secret = made.split("id=\"secret\">").nth(1).unwrap().split('<').next().unwrap().to_owned();
     assert!(secret.len() > 20, "{secret}");
@@ -172,7 +172,7 @@ async fn a_respondent_is_found_exported_and_erased_after_a_confirmation() {
 }
 
 #[tokio::test]
-async fn somebody_is_added_to_an_app_and_signs_in() {
+async fn a_user_is_added_to_an_app_and_signs_in() {
     let site = Site::start().await;
     let app = site.app("Shop").await;
     let owner = site.signed_in(Some(app), Role::Owner).await;
@@ -180,7 +180,7 @@ async fn somebody_is_added_to_an_app_and_signs_in() {
     let wrong = owner.post(&path, &[("email", "bob"), ("role", "editor")]).await;
     assert_eq!(wrong.status, 422);
     let form = [("email", "bob@mail.example"), ("name", "Bob"), ("role", "editor")];
-    // Users are made by owners of the instance.
+    // Only owners of the instance create users.
     let unknown = owner.post(&path, &form).await;
     assert_eq!(unknown.status, 422);
     assert!(unknown.text.contains("ask an owner of the instance"));
@@ -200,7 +200,7 @@ async fn somebody_is_added_to_an_app_and_signs_in() {
 }
 
 #[tokio::test]
-async fn what_does_not_say_where_is_nowhere_and_a_mistyped_end_is_none() {
+async fn a_missing_app_or_an_invalid_expiry_is_refused() {
     let site = Site::start().await;
     let root = site.root().await;
     for place in ["", "app_nonsense", "ALL"] {
@@ -257,7 +257,7 @@ async fn users_and_tokens_of_the_instance_are_managed() {
 }
 
 #[tokio::test]
-async fn a_password_is_changed_by_who_knows_it_and_ends_other_sessions() {
+async fn changing_a_password_needs_the_old_one_and_ends_other_sessions() {
     let site = Site::start().await;
     let app = site.app("Shop").await;
     site.user("ann@mail.example", Some(app), Role::Viewer).await;
@@ -280,7 +280,7 @@ async fn a_password_is_changed_by_who_knows_it_and_ends_other_sessions() {
 }
 
 #[tokio::test]
-async fn the_people_of_an_app_come_in_pages() {
+async fn the_members_of_an_app_are_paged() {
     let site = Site::start().await;
     let app = site.app("Shop").await;
     for number in 0..103 {
@@ -300,7 +300,7 @@ async fn the_people_of_an_app_come_in_pages() {
 }
 
 #[tokio::test]
-async fn a_role_that_is_mistyped_takes_none_away() {
+async fn an_invalid_role_removes_no_role() {
     let site = Site::start().await;
     let app = site.app("Shop").await;
     let user = site.user("ann@mail.example", Some(app), Role::Editor).await;
@@ -354,7 +354,7 @@ async fn an_answer_that_contradicts_its_token_is_counted_once() {
 }
 
 #[tokio::test]
-async fn the_page_of_a_user_says_that_the_provider_ended_their_password() {
+async fn the_page_of_a_user_shows_that_the_provider_removed_their_password() {
     let site = Site::start().await;
     let app = site.app("Shop").await;
     let user = site.user("ann@mail.example", Some(app), Role::Viewer).await;

@@ -1,4 +1,4 @@
-//! Sharing a flow: the link and its code, the snippet, the calls with real ids, invitations.
+//! Sharing a flow: the link and its QR code, the snippet, the calls with real ids, invitations.
 
 use crate::use_cases::UseCases as _;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use sluice_flow::invitation::InvitationState;
 
 use crate::support::{ORIGIN, Site, actor};
 
-/// Every type that takes an answer has to be in the example of the calls.
+/// The example of the calls must contain every type that has an answer.
 fn everything() -> Value {
     let options = json!([{"id": "a", "label": "It's A"}, {"id": "b", "label": "B"}]);
     json!({"title": "A \"quoted\" & <b>bold</b> title", "defaultLocale": "en", "translations": {"de": {"title": "Titel"}}, "questions": [
@@ -41,7 +41,7 @@ fn text_of(page: &str, id: &str) -> String {
 }
 
 #[tokio::test]
-async fn the_calls_bear_real_ids_and_the_last_one_stores_a_response() {
+async fn the_calls_have_real_ids_and_the_last_one_stores_a_response() {
     let (site, app, flow) = opened().await;
     let page = site.root().await.get(&share(flow)).await.ok();
     let curl = text_of(&page, "calls-curl");
@@ -68,7 +68,7 @@ async fn the_calls_bear_real_ids_and_the_last_one_stores_a_response() {
 }
 
 #[tokio::test]
-async fn the_link_says_what_was_asked_for_and_nothing_becomes_markup() {
+async fn the_link_has_the_requested_parameters_and_is_escaped() {
     let (site, _, flow) = opened().await;
     let root = site.root().await;
     let plain = root.get(&share(flow)).await.ok();
@@ -81,7 +81,7 @@ async fn the_link_says_what_was_asked_for_and_nothing_becomes_markup() {
     assert!(!built.contains("<b>bold"), "{built}");
     let unknown = root.get(&format!("{}?locale=xx", share(flow))).await.ok();
     assert!(unknown.contains(&format!("value=\"{ORIGIN}/f/{flow}\"")));
-    // The title of the frame stays inside its quotes.
+    // The frame's title stays inside its quotes.
     assert!(
         text_of(&plain, "embed")
             .contains("title=\"A &quot;quoted&quot; &amp; &lt;b>bold&lt;/b> title\"")
@@ -89,7 +89,7 @@ async fn the_link_says_what_was_asked_for_and_nothing_becomes_markup() {
 }
 
 #[tokio::test]
-async fn the_code_is_a_file_that_runs_nothing() {
+async fn the_qr_code_is_a_file_without_scripts() {
     let (site, _, flow) = opened().await;
     let reply = site.root().await.get(&format!("{}/code.svg?name1=a&value1=b", share(flow))).await;
     assert_eq!(reply.headers["content-type"], "image/svg+xml; charset=utf-8");
@@ -99,7 +99,7 @@ async fn the_code_is_a_file_that_runs_nothing() {
 }
 
 #[tokio::test]
-async fn what_is_not_published_leads_on_to_publishing() {
+async fn an_unpublished_flow_links_to_publishing() {
     let (site, app, _) = opened().await;
     let new = NewFlow { name: "Draft".into(), kind: Kind::Survey, definition: Some(everything()) };
     let flow = site.engine.create_flow(&actor(), app, &new).await.unwrap().flow.flow_id;
@@ -109,7 +109,7 @@ async fn what_is_not_published_leads_on_to_publishing() {
 }
 
 #[tokio::test]
-async fn enforced_verification_says_that_a_token_is_needed_and_shows_where() {
+async fn with_enforced_verification_the_page_explains_the_token() {
     let (site, app, flow) = opened().await;
     let page = site.root().await.get(&share(flow)).await.ok();
     assert!(
@@ -169,7 +169,7 @@ async fn people_are_invited_once_listed_and_withdrawn() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_line_is_told_and_what_was_typed_is_kept() {
+async fn faults_of_a_line_are_shown_and_the_typed_text_is_kept() {
     let (site, _, flow) = opened().await;
     let root = site.root().await;
     let address = format!("{}/invitations", share(flow));
@@ -189,7 +189,7 @@ async fn what_is_wrong_with_a_line_is_told_and_what_was_typed_is_kept() {
 }
 
 #[tokio::test]
-async fn a_list_of_which_some_are_invited_already_says_how_many() {
+async fn a_list_with_people_already_invited_shows_their_number() {
     let (site, _, flow) = opened().await;
     let root = site.root().await;
     let address = format!("{}/invitations", share(flow));
@@ -204,7 +204,7 @@ async fn a_list_of_which_some_are_invited_already_says_how_many() {
 }
 
 #[tokio::test]
-async fn an_invitation_is_withdrawn_only_under_its_own_flow() {
+async fn an_invitation_is_withdrawn_only_under_its_flow() {
     let (site, app, flow) = opened().await;
     let (other, _) = site.flow(app, everything()).await;
     let root = site.root().await;
@@ -234,7 +234,7 @@ async fn a_viewer_sees_who_is_invited_and_neither_links_nor_forms() {
     for form in ["Invite people", "/revoke\"", "Copy link", "invitations.csv"] {
         assert!(!page.contains(form), "{form}: {page}");
     }
-    // Refused before anything of the form is judged.
+    // Refused before the form is checked.
     assert_eq!(
         viewer.post(&format!("{}/invitations", share(flow)), &[("people", "")]).await.status,
         403
@@ -242,7 +242,7 @@ async fn a_viewer_sees_who_is_invited_and_neither_links_nor_forms() {
 }
 
 #[tokio::test]
-async fn taking_all_links_needs_the_right_to_export_and_is_on_record() {
+async fn downloading_all_links_needs_the_export_permission_and_is_audited() {
     let (site, app, flow) = opened().await;
     let people = "=cmd|' /C calc'!A0\n+49 30\nada@mail.example";
     site.root().await.post(&format!("{}/invitations", share(flow)), &[("people", people)]).await;
@@ -259,7 +259,7 @@ async fn taking_all_links_needs_the_right_to_export_and_is_on_record() {
     let editor = site.signed_in(Some(app), Role::Editor).await;
     let csv = editor.post(&file, &[]).await.ok();
     assert_eq!(exported().await, 1);
-    // No cell is a formula to a spreadsheet.
+    // No cell can be interpreted as a formula.
     assert!(csv.lines().any(|line| line.starts_with("'=cmd")), "{csv}");
     assert!(csv.lines().any(|line| line.starts_with("'+49 30")), "{csv}");
 }

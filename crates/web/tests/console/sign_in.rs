@@ -1,4 +1,4 @@
-//! Signing in and out, and what keeps others from it.
+//! Signing in and out, and the protections around it.
 
 use crate::use_cases::UseCases as _;
 use axum::body::Body;
@@ -12,7 +12,7 @@ use crate::support::{HOST, ORIGIN, PASSWORD, ROOT, Site, actor};
 const PAGE: &str = "/console/sign-in";
 
 #[tokio::test]
-async fn whoever_is_signed_out_signs_in_and_comes_to_the_page_they_asked_for() {
+async fn signing_in_redirects_to_the_requested_page() {
     let site = Site::start().await;
     let app = site.app("Shop").await;
     site.user("ann@mail.example", None, Role::Owner).await;
@@ -35,7 +35,7 @@ async fn whoever_is_signed_out_signs_in_and_comes_to_the_page_they_asked_for() {
 }
 
 #[tokio::test]
-async fn nobody_is_led_away_after_signing_in() {
+async fn signing_in_never_redirects_to_another_site() {
     let site = Site::start().await;
     for to in ["//evil.example/console", "https://evil.example", "/api", "/console\\evil", ""] {
         let reply = site.browser().post(PAGE, &[("to", to), ("token", ROOT)]).await;
@@ -44,7 +44,7 @@ async fn nobody_is_led_away_after_signing_in() {
 }
 
 #[tokio::test]
-async fn before_there_are_users_a_token_is_asked_for() {
+async fn without_users_the_page_asks_for_a_token() {
     let site = Site::start().await;
     assert!(site.browser().get(PAGE).await.ok().contains("name=\"token\""));
     site.user("ann@mail.example", None, Role::Owner).await;
@@ -54,7 +54,7 @@ async fn before_there_are_users_a_token_is_asked_for() {
 }
 
 #[tokio::test]
-async fn what_does_not_match_is_told_alike_and_keeps_what_was_typed() {
+async fn a_failed_sign_in_does_not_reveal_why_and_keeps_the_address() {
     let site = Site::start().await;
     let id = site.user("ann@mail.example", None, Role::Viewer).await;
     let refused = async |email: &str, password: &str| {
@@ -76,7 +76,7 @@ async fn what_does_not_match_is_told_alike_and_keeps_what_was_typed() {
 }
 
 #[tokio::test]
-async fn each_sign_in_has_a_new_secret_and_ends_the_session_before() {
+async fn each_sign_in_has_a_new_secret_and_ends_the_previous_session() {
     let site = Site::start().await;
     site.app("Shop").await;
     let browser = site.root().await;
@@ -95,11 +95,15 @@ async fn each_sign_in_has_a_new_secret_and_ends_the_session_before() {
     assert!(reply.headers["set-cookie"].to_str().unwrap().contains("Max-Age=0"));
     let old = Request::get("/console").header("cookie", format!("__Host-sluice={second}"));
     assert!(site.raw(old.body(Body::empty()).unwrap()).await.to().starts_with(PAGE));
-    assert_eq!(browser.post("/console/sign-out", &[]).await.to(), PAGE, "once more is no error");
+    assert_eq!(
+        browser.post("/console/sign-out", &[]).await.to(),
+        PAGE,
+        "signing out twice must not be an error"
+    );
 }
 
 #[tokio::test]
-async fn an_account_is_tried_ten_times_at_once_and_others_go_on() {
+async fn an_account_allows_ten_attempts_and_others_are_not_affected() {
     let site = Site::start().await;
     site.user("ann@mail.example", None, Role::Viewer).await;
     site.user("bob@mail.example", None, Role::Viewer).await;
@@ -118,7 +122,7 @@ async fn an_account_is_tried_ten_times_at_once_and_others_go_on() {
 }
 
 #[tokio::test]
-async fn an_address_tries_so_often_a_minute() {
+async fn attempts_are_limited_by_address_per_minute() {
     let site =
         Site::with(ConsoleOptions { sign_ins_per_minute: 3, ..ConsoleOptions::default() }).await;
     let from = async |address: &str, token: &str| {
@@ -136,7 +140,7 @@ async fn an_address_tries_so_often_a_minute() {
 }
 
 #[tokio::test]
-async fn over_plain_http_the_page_says_that_https_is_needed() {
+async fn over_plain_http_the_page_explains_that_https_is_needed() {
     let site = Site::start().await;
     let page = async |host: &str, site_header: Option<&str>| {
         let mut request = Request::get(PAGE).header("host", host);
@@ -146,7 +150,7 @@ async fn over_plain_http_the_page_says_that_https_is_needed() {
         site.raw(request.body(Body::empty()).unwrap()).await.ok().contains("plain HTTP")
     };
     assert!(page("sluice.lan:8080", None).await);
-    assert!(!page("sluice.lan", Some("none")).await, "browsers say so over HTTPS");
+    assert!(!page("sluice.lan", Some("none")).await, "browsers send this header over HTTPS");
     for host in ["127.0.0.1:8080", "localhost:8080", "[::1]:8080"] {
         assert!(!page(host, None).await, "{host}");
     }
@@ -177,7 +181,7 @@ async fn a_session_ends_with_its_token_and_with_time() {
 }
 
 #[tokio::test]
-async fn behind_a_proxy_that_rewrites_the_host_a_write_is_known_by_the_public_address() {
+async fn behind_a_proxy_that_rewrites_the_host_the_public_url_is_the_accepted_origin() {
     let public_url = Some("https://ask.example:8443/feedback".to_owned());
     let options =
         ConsoleOptions { sign_ins_per_minute: 0, public_url, ..ConsoleOptions::default() };

@@ -1,6 +1,6 @@
-//! A service with apps and people, and browsers that are signed in to its console.
+//! A service with apps and users, and browsers that are signed in to its console.
 
-#![allow(dead_code, reason = "each test file uses its own part")]
+#![allow(dead_code, reason = "each test file uses a part of this")]
 
 use crate::use_cases::UseCases as _;
 use std::sync::{Arc, Mutex};
@@ -23,9 +23,9 @@ use tower::ServiceExt as _;
 
 use crate::faulty::FaultyStore;
 
-/// 2026-11-15T02:00:00.000Z, where every test starts.
+/// 2026-11-15T02:00:00.000Z, the start time of every test.
 pub(crate) const START: i64 = 1_794_708_000_000;
-/// The environment's token: it may do everything.
+/// The environment's token: it has every permission.
 pub(crate) const ROOT: &str = "root-secret";
 pub(crate) const HOST: &str = "ask.example";
 pub(crate) const ORIGIN: &str = "https://ask.example";
@@ -34,14 +34,14 @@ pub(crate) const PASSWORD: &str = "correct horse battery";
 pub(crate) struct Site {
     pub(crate) engine: Arc<Engine>,
     pub(crate) store: Arc<dyn Store>,
-    /// The same store, which counts what is read.
+    /// The same store, wrapped to count reads.
     pub(crate) faults: Arc<FaultyStore>,
     pub(crate) clock: Arc<ManualClock>,
     pub(crate) router: App,
     _folder: tempfile::TempDir,
 }
 
-/// What came back.
+/// A reply.
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
@@ -50,7 +50,7 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
-    /// Where it leads.
+    /// The redirect target.
     #[track_caller]
     pub(crate) fn to(&self) -> &str {
         assert_eq!(self.status, 303, "{}", self.text);
@@ -63,7 +63,7 @@ impl Reply {
         self.text
     }
 
-    /// The value of a cookie that it sets.
+    /// The value of a cookie that the reply sets.
     pub(crate) fn cookie(&self, name: &str) -> Option<&str> {
         let set = self.headers.get_all("set-cookie").iter().filter_map(|it| it.to_str().ok());
         let mut pairs = set.filter_map(|it| it.split(';').next()?.split_once('='));
@@ -95,7 +95,7 @@ impl Site {
         Self { engine, store, faults, clock, router, _folder: folder }
     }
 
-    /// Sends a request as it is.
+    /// Sends a request unchanged.
     pub(crate) async fn raw(&self, request: Request<Body>) -> Reply {
         let (head, body) = self.router.clone().oneshot(request).await.unwrap().into_parts();
         let bytes = body.collect().await.unwrap().to_bytes();
@@ -103,17 +103,17 @@ impl Site {
         Reply { status: head.status.as_u16(), headers: head.headers, text }
     }
 
-    /// A browser that nobody is signed in with.
+    /// A signed-out browser.
     pub(crate) fn browser(&self) -> Browser<'_> {
         Browser { site: self, cookie: Mutex::default() }
     }
 
-    /// A browser that has this session.
+    /// A browser with this session.
     pub(crate) fn with_session(&self, secret: &str) -> Browser<'_> {
         Browser { site: self, cookie: Mutex::new(secret.to_owned()) }
     }
 
-    /// A browser that is signed in with a token.
+    /// A browser signed in with a token.
     pub(crate) async fn with_token(&self, token: &str) -> Browser<'_> {
         let browser = self.browser();
         let reply = browser.post("/console/sign-in", &[("token", token)]).await;
@@ -121,12 +121,12 @@ impl Site {
         browser
     }
 
-    /// A browser that may do everything.
+    /// A browser with every permission.
     pub(crate) async fn root(&self) -> Browser<'_> {
         self.with_token(ROOT).await
     }
 
-    /// A user who has set a password.
+    /// Creates a user who has set a password.
     pub(crate) async fn user(&self, email: &str, app_id: Option<AppId>, role: Role) -> UserId {
         let new = NewUser { email: email.into(), name: format!("{role:?}"), role, app_id };
         let (user, link) = self.engine.create_user(&actor(), new).await.unwrap();
@@ -134,7 +134,7 @@ impl Site {
         user.user_id
     }
 
-    /// A browser in which a new user with this role is signed in.
+    /// A browser signed in as a new user with this role.
     pub(crate) async fn signed_in(&self, app_id: Option<AppId>, role: Role) -> Browser<'_> {
         let users = self.store.list_users(None, sluice_store::Page { after: None, limit: 999 });
         let email = format!("user-{}@mail.example", users.await.unwrap().len());
@@ -154,7 +154,7 @@ impl Site {
         self.engine.create_app(&actor(), name).await.unwrap().row.app_id
     }
 
-    /// A flow that is published once.
+    /// Creates a flow with one published version.
     pub(crate) async fn flow(&self, app: AppId, definition: Value) -> (FlowId, FlowVersionId) {
         let name = definition["title"].as_str().unwrap().to_owned();
         let new = NewFlow { name, kind: Kind::Survey, definition: Some(definition) };
@@ -204,13 +204,13 @@ impl Browser<'_> {
         self.send(self.request("GET", path).body(Body::empty()).unwrap()).await
     }
 
-    /// Sends a form, as a page of the console does.
+    /// Sends a form, as a console page does.
     pub(crate) async fn post(&self, path: &str, form: &[(&str, &str)]) -> Reply {
         let request = self.request("POST", path).header("origin", ORIGIN);
         self.send(request.body(Body::from(encoded(form))).unwrap()).await
     }
 
-    /// A request as this browser makes it, to be finished.
+    /// Starts a request as this browser sends it.
     pub(crate) fn request(&self, method: &str, path: &str) -> http::request::Builder {
         let request = Request::builder().method(method).uri(path).header("host", HOST);
         let request = request.header("sec-fetch-site", "same-origin");

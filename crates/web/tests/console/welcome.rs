@@ -9,7 +9,7 @@ use crate::support::{PASSWORD, Site, actor};
 const PAGE: &str = "/console/welcome";
 
 #[tokio::test]
-async fn a_link_leads_to_a_password_and_into_the_console_once() {
+async fn a_link_sets_a_password_and_signs_in_once() {
     let site = Site::start().await;
     let app = site.app("Shop").await;
     let new = NewUser {
@@ -26,7 +26,7 @@ async fn a_link_leads_to_a_password_and_into_the_console_once() {
     let short = browser.post(PAGE, &[("code", &link), ("password", "short")]).await;
     assert_eq!(short.status, 422);
     assert!(short.text.contains("href=\"#password\"") && short.text.contains("at least 10"));
-    // The whole link may be pasted.
+    // The whole link may be pasted instead of its code.
     let reply = browser.post(PAGE, &[("code", &link), ("password", PASSWORD)]).await;
     assert_eq!(reply.to(), "/console?done=welcome");
     let home = format!("/console/apps/{app}?done=welcome");

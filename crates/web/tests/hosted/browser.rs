@@ -1,4 +1,4 @@
-//! A browser without a script, as far as forms go: it loads a page, fills in fields, and presses a
+//! A browser without scripts, reduced to forms: it loads a page, fills in fields, and presses a
 //! button.
 
 use crate::use_cases::UseCases as _;
@@ -35,7 +35,7 @@ impl<'s> Browser<'s> {
         Self { site, path: path.to_owned(), headers, page }
     }
 
-    /// What the page's `<main>` says it is.
+    /// The state that the page's `<main>` declares.
     pub(crate) fn state(&self) -> String {
         attribute(&self.html(), "data-state=\"")
     }
@@ -54,7 +54,7 @@ impl<'s> Browser<'s> {
             .unwrap_or_default()
     }
 
-    /// Presses a button, with these fields filled in beside the hidden ones.
+    /// Presses a button, with these fields in addition to the hidden ones.
     pub(crate) async fn press(&mut self, go: &str, filled: &[(&str, &str)]) -> &Reply {
         let hidden = hidden_fields(&self.html());
         let hidden = hidden.iter().map(|(name, value)| (name.as_str(), value.as_str()));
@@ -85,7 +85,7 @@ fn hidden_fields(html: &str) -> Vec<(String, String)> {
     inputs.map(|rest| (attribute(rest, "name=\""), attribute(rest, "value=\""))).collect()
 }
 
-/// The value of the first such attribute, unescaped.
+/// The value of the first attribute with this name, unescaped.
 pub(crate) fn attribute(html: &str, start: &str) -> String {
     let value = html.split(start).nth(1).and_then(|rest| rest.split('"').next());
     let value = value.unwrap_or_default();
@@ -113,7 +113,7 @@ pub(crate) async fn published(site: &Site, definition: Value) -> FlowId {
     flow
 }
 
-/// Enough time after [`crate::support::START`] for a person to have read a form.
+/// Enough time after [`crate::support::START`] for a human to have read a form.
 pub(crate) const READ: i64 = 5_000;
 
 pub(crate) fn path(flow: FlowId) -> String {

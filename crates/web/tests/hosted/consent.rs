@@ -1,4 +1,4 @@
-//! Whether answers may be linked: asked in plain words, unticked, and decided by the box alone.
+//! Consent to link answers: asked in plain words, unticked by default, and decided only by the box.
 
 use serde_json::{Value, json};
 use sluice_flow::submission::Admission;
@@ -53,7 +53,7 @@ async fn the_box_starts_unticked_and_decides() {
 }
 
 #[tokio::test]
-async fn the_ending_tells_whoever_came_by_a_link_of_their_own_that_they_are_known() {
+async fn the_ending_states_whether_answers_of_a_personal_link_are_linked() {
     for (query, ticked, said) in [
         ("flowAssignmentId=crm-7", true, "they are linked to you"),
         ("identities.traits.plan=pro", true, "they are linked to you"),
@@ -74,7 +74,7 @@ async fn the_ending_tells_whoever_came_by_a_link_of_their_own_that_they_are_know
 }
 
 #[tokio::test]
-async fn a_ticked_box_stays_ticked_where_the_form_comes_again() {
+async fn a_ticked_box_stays_ticked_when_the_form_is_shown_again() {
     let site = Site::start().await;
     let flow = published(&site, asks("ask")).await;
     let mut browser = Browser::open(&site, &format!("/f/{flow}")).await;

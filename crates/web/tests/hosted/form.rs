@@ -1,5 +1,4 @@
-//! Every type of question, answered by the fields of a form; steps, logic, and what is wrong shown
-//! again.
+//! Every question type, answered with form fields; steps, logic, and faults shown with the form.
 
 use serde_json::{Value, json};
 use sluice_flow::question::{Input, QuestionType};
@@ -10,8 +9,8 @@ use crate::support::Site;
 
 type Fields = &'static [(&'static str, &'static str)];
 
-/// A question of each type, the fields that answer it, and the answer as the contract has it. What
-/// is not written out below is made of the example answer to the type.
+/// A question of each type, the fields that answer it, and the answer as defined by the API. Types
+/// that are not written out below use the example answer of the type.
 fn every_type() -> Vec<(Value, Fields, Value)> {
     let mut written = written_out();
     let of = |name: &str, (question, _, _): &(Value, Fields, Value)| question["type"] == name;
@@ -22,7 +21,7 @@ fn every_type() -> Vec<(Value, Fields, Value)> {
     QuestionType::NAMES.iter().map(one).collect()
 }
 
-/// A question of a type with the least that it needs, answered as the example does.
+/// A minimal question of a type, answered with its example answer.
 fn made_up(name: &str) -> (Value, Fields, Value) {
     let blank = QuestionType::blank(name).unwrap();
     let mut question = json!({"id": name, "type": name, "prompt": format!("A {name}?")});
@@ -121,7 +120,7 @@ fn all_types() -> (Value, Value) {
 }
 
 #[test]
-fn a_type_that_is_not_written_out_is_made_of_its_example() {
+fn a_type_that_is_not_written_out_uses_its_example() {
     let options = json!([{"id": "a", "label": "A"}, {"id": "b", "label": "B"}]);
     for (name, fields, answer) in [
         ("nps", vec![("answers.nps", "9")], json!("9")),
@@ -184,7 +183,7 @@ async fn every_type_is_answered_at_once_by_the_script() {
 }
 
 #[tokio::test]
-async fn the_first_page_has_the_other_questions_at_hand_for_the_script_alone() {
+async fn the_first_page_contains_the_other_questions_for_the_script() {
     let site = Site::start().await;
     let mut definition = all_types().0;
     definition["respondentAnalytics"] = json!("ask");
@@ -193,7 +192,7 @@ async fn the_first_page_has_the_other_questions_at_hand_for_the_script_alone() {
     let (before, rest) = html.split_once("<template id=\"rest\">").unwrap();
     assert!(html.contains("data-whole"));
     assert_eq!(before.matches("<section").count(), 1);
-    // All the others, and whether answers may be linked.
+    // All other questions, and the consent box.
     assert_eq!(
         rest.split("</template>").next().unwrap().matches("<section").count(),
         QuestionType::NAMES.len()
@@ -223,8 +222,7 @@ async fn steps_follow_the_answers_and_back_keeps_them() {
     assert_eq!(browser.hidden("step"), "nps");
     assert!(browser.html().contains("value=\"3\" checked"), "{}", browser.html());
     assert_eq!(browser.hidden("answers.why"), "Slow.");
-    // With another answer nothing follows: there is an end to send from, and what was hidden is not
-    // sent.
+    // With another answer no question follows: the form can be sent, and the hidden answer is not.
     browser.press("next", &[("answers.nps", "9")]).await;
     assert_eq!(browser.hidden("step"), "");
     assert!(browser.html().contains("value=\"send\""));
@@ -234,7 +232,7 @@ async fn steps_follow_the_answers_and_back_keeps_them() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_is_said_beside_its_question_and_nothing_is_lost() {
+async fn faults_are_shown_beside_their_question_and_nothing_is_lost() {
     let site = Site::start().await;
     let flow = published(&site, with_logic()).await;
     let mut browser = Browser::open(&site, &path(flow)).await;
@@ -258,7 +256,7 @@ async fn what_is_wrong_is_said_beside_its_question_and_nothing_is_lost() {
     assert_eq!(answers(&site, flow).await, json!({"nps": "2", "why": "Slow."}));
 }
 
-/// A question's type and rules, what is sent to it, and the sentence that says what to do.
+/// A question's type and rules, an invalid answer, and the sentence that explains what to do.
 type Broken = (&'static str, Value, [(&'static str, &'static str); 1], &'static str);
 
 fn broken_rules() -> Vec<Broken> {
@@ -331,7 +329,7 @@ fn broken_rules() -> Vec<Broken> {
 }
 
 #[tokio::test]
-async fn each_rule_has_a_sentence_that_says_what_to_do() {
+async fn each_rule_has_a_sentence_that_explains_what_to_do() {
     let site = Site::start().await;
     for (kind, more, fields, sentence) in broken_rules() {
         let mut question = json!({"id": "q", "type": kind, "prompt": "?"});
@@ -351,7 +349,7 @@ async fn each_rule_has_a_sentence_that_says_what_to_do() {
 }
 
 #[tokio::test]
-async fn a_flow_without_questions_is_only_sent() {
+async fn a_flow_without_questions_can_be_sent() {
     let site = Site::start().await;
     let flow =
         published(&site, json!({"title": "News", "description": "Read this.", "questions": []}))
@@ -365,7 +363,7 @@ async fn a_flow_without_questions_is_only_sent() {
 }
 
 #[tokio::test]
-async fn nothing_that_somebody_wrote_is_markup() {
+async fn user_supplied_text_is_always_escaped() {
     let site = Site::start().await;
     let bad = "<script>alert(1)</script>\"'&";
     let options = json!([{"id": "a", "label": bad}, {"id": "b", "label": bad}]);
@@ -405,14 +403,14 @@ async fn nothing_that_somebody_wrote_is_markup() {
     assert_eq!(browser.state(), "stored", "{}", browser.html());
     pages.push(browser.html());
     for page in pages {
-        // The one script of the page is its own file.
+        // The only script of the page is a separate file.
         assert_eq!(page.matches("<script").count(), 1, "{page}");
         assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;"));
     }
 }
 
 #[tokio::test]
-async fn texts_come_in_the_language_of_the_address_or_of_the_browser() {
+async fn texts_use_the_language_of_the_address_or_the_browser() {
     let site = Site::start().await;
     let flow = published(&site, json!({
         "title": "Feedback", "questions": [{"id": "q", "type": "nps", "prompt": "How likely?"}],

@@ -1,4 +1,4 @@
-//! What a page is made of, and who may show it in a frame.
+//! What a page consists of, and who may show it in a frame.
 
 use crate::use_cases::UseCases as _;
 use serde_json::json;
@@ -50,9 +50,9 @@ async fn a_page_is_framed_only_as_an_embed_and_only_by_the_origins_of_its_app() 
     }
 }
 
-/// Older releases stored entries that would end one directive of the policy and begin another.
+/// Older releases stored origins that could end one directive of the policy and begin another.
 #[tokio::test]
-async fn a_stored_origin_that_is_none_frames_nothing_and_breaks_no_policy() {
+async fn an_invalid_stored_origin_is_left_out_of_the_policy() {
     let site = Site::start().await;
     let flow = published(&site, flow(None)).await;
     let app = site.store.find_app(site.app).await.unwrap().unwrap();
@@ -63,7 +63,7 @@ async fn a_stored_origin_that_is_none_frames_nothing_and_breaks_no_policy() {
     let at = sluice_store::At::App { app: site.app, expected: app.revision };
     let change = sluice_store::Change::new(move || vec![sluice_store::Write::App(row)]);
     site.store.apply(at, change).await.unwrap();
-    // Another change, by which the engine forgets what it knew of the app.
+    // Another change, which makes the engine drop its cached app.
     let patch = AppPatch { name: Some("Other".to_owned()), ..AppPatch::default() };
     site.engine.update_app(&actor(), site.app, &patch).await.unwrap();
     let page = Browser::open(&site, &format!("/f/{flow}?embed=1")).await;
@@ -72,7 +72,7 @@ async fn a_stored_origin_that_is_none_frames_nothing_and_breaks_no_policy() {
 }
 
 #[tokio::test]
-async fn the_policy_of_every_page_is_strict_and_fits_it() {
+async fn the_policy_of_every_page_is_strict_and_matches_it() {
     let site = Site::start().await;
     let flow = published(&site, flow(Some("https://shop.example/x"))).await;
     let mut browser = Browser::open(&site, &path(flow)).await;
@@ -93,7 +93,10 @@ async fn the_policy_of_every_page_is_strict_and_fits_it() {
             assert!(policy.contains(&hash(style)), "{policy}\n{style}");
         }
         assert!(!html.contains(" style=") && !html.contains(" onclick"), "{html}");
-        assert!(!html.contains("http://") || html.contains("http:// or"), "nothing from elsewhere");
+        assert!(
+            !html.contains("http://") || html.contains("http:// or"),
+            "nothing may be loaded from another origin"
+        );
         for (name, value) in [
             ("referrer-policy", "strict-origin-when-cross-origin"),
             ("x-content-type-options", "nosniff"),
@@ -113,7 +116,7 @@ fn hash(style: &str) -> String {
 }
 
 #[tokio::test]
-async fn the_script_is_one_file_that_may_be_kept_for_ever() {
+async fn the_script_is_one_file_that_is_cached_as_immutable() {
     let site = Site::start().await;
     let flow = published(&site, flow(None)).await;
     let page = Browser::open_with(&site, &path(flow), &[("accept-encoding", "gzip")]).await.page;

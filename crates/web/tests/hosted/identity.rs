@@ -42,7 +42,8 @@ fn flow() -> Value {
     })
 }
 
-/// The routes of hosted pages, from the text of their router: one that is added is here.
+/// The routes of hosted pages, extracted from the source of their router, so that a new one is
+/// included.
 fn templates() -> Vec<String> {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../hosted/src/lib.rs");
     let text = std::fs::read_to_string(path).unwrap();
@@ -55,7 +56,7 @@ fn templates() -> Vec<String> {
 }
 
 #[tokio::test]
-async fn enforced_no_page_has_anything_of_the_flow_without_a_token() {
+async fn with_enforcement_no_page_shows_the_flow_without_a_token() {
     let site = Site::start().await;
     let flow = published(&site, flow()).await;
     let good = token(&site).await;
@@ -102,7 +103,7 @@ async fn enforced_no_page_has_anything_of_the_flow_without_a_token() {
 }
 
 #[tokio::test]
-async fn with_its_token_the_page_is_shown_and_answers_are_the_bearers() {
+async fn with_a_token_the_page_is_shown_and_answers_belong_to_its_user() {
     let site = Site::start().await;
     let flow = published(&site, flow()).await;
     let good = token(&site).await;
@@ -121,7 +122,7 @@ async fn with_its_token_the_page_is_shown_and_answers_are_the_bearers() {
 }
 
 #[tokio::test]
-async fn observing_lets_everybody_in_and_takes_no_identity_from_the_address() {
+async fn observing_accepts_everyone_and_ignores_identities_in_the_address() {
     let site = Site::start().await;
     let flow = published(&site, flow()).await;
     token(&site).await;
@@ -134,7 +135,7 @@ async fn observing_lets_everybody_in_and_takes_no_identity_from_the_address() {
 }
 
 #[tokio::test]
-async fn a_preflight_is_not_answered_since_no_other_origin_has_business_here() {
+async fn a_preflight_is_not_answered_since_no_other_origin_may_call() {
     let site = Site::start().await;
     let flow = published(&site, flow()).await;
     let headers = [("origin", "https://a.example"), ("access-control-request-method", "POST")];

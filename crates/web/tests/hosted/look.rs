@@ -1,4 +1,4 @@
-//! An accent colour and a logo by app.
+//! The accent colour and the logo of an app.
 
 use crate::use_cases::UseCases as _;
 use serde_json::json;

@@ -1,10 +1,10 @@
-//! The hosted pages over HTTP, as a browser meets them: with and without a script. One file a
+//! The hosted pages over HTTP, as a browser uses them, with and without scripts. One file per
 //! subject.
 
-#![expect(clippy::unwrap_used, reason = "what fails in a helper fails its test")]
+#![expect(clippy::unwrap_used, reason = "a panic fails the test")]
 
 #[path = "../support/mod.rs"]
-#[allow(dead_code, reason = "each test program uses its own part")]
+#[allow(dead_code, reason = "each test program uses a part of it")]
 mod support;
 
 mod browser;

@@ -1,4 +1,5 @@
-//! One form is stored once: a double click, a reload, the back button. And a GET stores nothing.
+//! One form is stored once, despite a double click, a reload or the back button; a GET stores
+//! nothing.
 
 use serde_json::json;
 
@@ -25,7 +26,7 @@ async fn the_same_form_sent_twice_is_one_response_and_the_same_ending() {
 }
 
 #[tokio::test]
-async fn another_answer_in_the_same_form_is_told_not_stored() {
+async fn a_changed_answer_in_the_same_form_is_reported_and_not_stored() {
     let site = Site::start().await;
     let flow = published(&site, nps()).await;
     let mut first = Browser::open(&site, &path(flow)).await;
@@ -53,7 +54,7 @@ async fn two_forms_are_two_responses() {
 }
 
 #[tokio::test]
-async fn a_page_that_is_loaded_writes_nothing_and_may_be_shown_again() {
+async fn loading_a_page_stores_nothing_and_can_be_repeated() {
     let site = Site::start().await;
     let flow = published(&site, nps()).await;
     let version = site.engine.hosted(&flow.to_string()).await.unwrap().unwrap().current.id();

@@ -1,4 +1,4 @@
-//! What the address of a page says, in the response that is stored.
+//! Parameters in the address of a page, as they appear in the stored response.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ fn nps() -> Value {
     flow
 }
 
-/// Answers a form at this address; gives what is stored beside the answers.
+/// Answers a form at this address; returns what is stored besides the answers.
 async fn answered(query: &str, fields: &[(&str, &str)]) -> (Value, Value, Value, String) {
     let site = Site::start().await;
     let flow = published(&site, nps()).await;
@@ -30,7 +30,7 @@ async fn answered(query: &str, fields: &[(&str, &str)]) -> (Value, Value, Value,
 }
 
 #[tokio::test]
-async fn tags_of_the_address_are_stored_as_the_rules_have_them() {
+async fn tags_of_the_address_are_stored_by_the_rules() {
     let long = "x".repeat(501);
     for (query, tags, named) in [
         (

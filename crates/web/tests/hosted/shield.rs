@@ -1,4 +1,4 @@
-//! Robots and floods: nothing of a person's is lost to what keeps them out.
+//! Bots and floods: the protections never lose a human's answers.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -43,7 +43,7 @@ async fn a_form_sent_at_once_or_with_the_hidden_field_filled_is_shown_again_as_i
 }
 
 #[tokio::test]
-async fn a_form_without_a_key_of_ours_gets_one() {
+async fn a_form_without_a_valid_key_gets_one() {
     let site = Site::start().await;
     let flow = published(&site, text()).await;
     for key in ["", "nonsense", "f_zzz"] {
@@ -91,7 +91,7 @@ async fn an_address_that_sends_too_often_waits_and_keeps_its_answers() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_too_large_is_a_page_too() {
+async fn a_body_that_is_too_large_gets_a_page() {
     let site = Site::start().await;
     let flow = published(&site, text()).await;
     let mut browser = Browser::open(&site, &path(flow)).await;
@@ -101,7 +101,7 @@ async fn a_body_that_is_too_large_is_a_page_too() {
 }
 
 #[tokio::test]
-async fn beyond_the_bytes_of_the_day_a_form_says_so_and_keeps_its_answers() {
+async fn over_the_daily_bytes_a_form_explains_it_and_keeps_its_answers() {
     let rates = Rates { calls: None, bytes_per_day: Some(1) };
     let site = Site::with_rates(Limits::default(), rates).await;
     let flow = published(&site, text()).await;
@@ -124,7 +124,7 @@ async fn beyond_the_bytes_of_the_day_a_form_says_so_and_keeps_its_answers() {
 }
 
 #[tokio::test]
-async fn forms_use_the_bytes_of_their_address() {
+async fn forms_count_toward_the_bytes_of_their_address() {
     let quota = Quota::with_period(Duration::from_secs(3600)).unwrap();
     let quota = quota.allow_burst(NonZeroU32::new(2_000).unwrap());
     let limits = Limits { bytes_per_address: Some(quota), ..Limits::default() };

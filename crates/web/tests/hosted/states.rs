@@ -1,4 +1,4 @@
-//! Pages on which there is nothing to answer: each says why, and what to do.
+//! Pages without anything to answer: each explains why, and what to do.
 
 use crate::use_cases::UseCases as _;
 use serde_json::{Value, json};
@@ -42,7 +42,7 @@ async fn an_unknown_archived_or_unpublished_flow_is_not_found() {
 }
 
 #[tokio::test]
-async fn before_and_after_its_window_a_flow_says_when() {
+async fn outside_its_window_a_flow_shows_when_it_is_open() {
     let site = Site::start().await;
     let flow = published(&site, nps()).await;
     let mut browser = Browser::open(&site, &path(flow)).await;
@@ -106,7 +106,7 @@ async fn an_invitation_is_opened_by_the_script_or_the_first_step_and_never_by_a_
     };
     assert_eq!(site.send(post(&opened, "")).await.status, 204);
     assert_eq!(state_of(&site, id).await, InvitationState::Opened);
-    // Whether an id exists is not told.
+    // The page does not reveal whether an id exists.
     let unknown = format!("/f/{flow}/opened");
     let body = "flowAssignmentId=fa_0000000000000000000000";
     assert_eq!(site.send(post(&unknown, body)).await.status, 204);
@@ -114,7 +114,7 @@ async fn an_invitation_is_opened_by_the_script_or_the_first_step_and_never_by_a_
 }
 
 #[tokio::test]
-async fn an_invitation_that_is_over_says_so_and_its_answers_are_not_taken() {
+async fn a_closed_invitation_is_explained_and_accepts_no_answers() {
     let site = Site::start().await;
     let flow = published(&site, nps()).await;
     let (used, _) = invited(&site, flow).await;
@@ -145,7 +145,7 @@ async fn an_invitation_that_is_over_says_so_and_its_answers_are_not_taken() {
 }
 
 #[tokio::test]
-async fn the_ending_is_the_authors_and_leads_where_it_says() {
+async fn the_ending_is_the_authors_and_redirects_as_configured() {
     let site = Site::start().await;
     let mut definition = nps();
     definition["ending"] =

@@ -1,4 +1,4 @@
-//! A version that is published while somebody answers the one before.
+//! A version is published while a respondent answers the previous one.
 
 use crate::use_cases::UseCases as _;
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ fn first() -> Value {
     })
 }
 
-/// Another option is gone, a question has another type, one is gone and one is new.
+/// An option is removed, a question changes its type, one is removed and one is added.
 fn second() -> Value {
     json!({
         "title": "Second", "respondentAnalytics": "never",
@@ -41,7 +41,7 @@ const FILLED: &[(&str, &str)] =
     &[("answers.nps", "9"), ("answers.kind", "a"), ("answers.text", "12"), ("answers.gone", "yes")];
 
 #[tokio::test]
-async fn in_its_grace_the_old_version_still_takes_steps_and_answers() {
+async fn during_the_grace_window_the_old_version_accepts_steps_and_answers() {
     let site = Site::start().await;
     let flow = published(&site, first()).await;
     let mut browser = Browser::open(&site, &path(flow)).await;
@@ -58,7 +58,7 @@ async fn in_its_grace_the_old_version_still_takes_steps_and_answers() {
 }
 
 #[tokio::test]
-async fn after_its_grace_answers_that_still_fit_are_carried_to_the_new_version() {
+async fn after_the_grace_window_valid_answers_are_carried_to_the_new_version() {
     for (go, script) in [("send", false), ("next", false), ("send", true)] {
         let site = Site::start().await;
         let flow = published(&site, first()).await;
@@ -75,7 +75,7 @@ async fn after_its_grace_answers_that_still_fit_are_carried_to_the_new_version()
         assert!(html.contains("<h1>Second</h1>"));
         assert_ne!(browser.hidden("version"), version);
         assert_eq!(browser.hidden("key"), key);
-        assert_eq!(browser.hidden("step"), "kind", "the first that is open");
+        assert_eq!(browser.hidden("step"), "kind", "the first unanswered question");
         assert!(stored(&site, flow).await.is_empty());
         if !script {
             assert_eq!(browser.hidden("answers.nps"), "9");
@@ -104,7 +104,7 @@ async fn a_retired_version_carries_its_answers_too() {
 }
 
 #[tokio::test]
-async fn a_retry_of_what_was_stored_before_the_grace_ended_gets_its_ending() {
+async fn a_retry_after_the_grace_window_gets_the_ending_of_the_stored_response() {
     let site = Site::start().await;
     let flow = published(&site, first()).await;
     site.grace(flow, 60).await;

@@ -1,4 +1,4 @@
-//! What browsers of other origins are told.
+//! Replies to browsers on other origins.
 
 use crate::use_cases::UseCases as _;
 use axum::body::Body;
@@ -35,7 +35,7 @@ async fn an_app_without_origins_is_open_to_all_without_credentials() {
 }
 
 #[tokio::test]
-async fn a_listed_origin_is_echoed_and_an_unlisted_one_is_answered_without_leave() {
+async fn a_listed_origin_is_echoed_and_an_unlisted_one_gets_no_permission() {
     let site = site_with_origins(&[LISTED, "http://localhost:3000"]).await;
     let (flow, _) = site.published().await;
     for path in [&format!("flows/{flow}"), "flows/unknown", "trpc/response.submit", "nosuch"] {
@@ -121,7 +121,7 @@ async fn a_preflight_allows_the_headers_that_it_asks_for() {
         let allowed = reply.header("access-control-allow-headers").unwrap();
         match expected {
             Some(expected) => assert_eq!(allowed, expected),
-            // The list of those that we read.
+            // The list of headers that the service reads.
             None => assert!(allowed.contains("idempotency-key") && !allowed.contains("x-a")),
         }
         assert!(reply.header("vary").unwrap().contains("Access-Control-Request-Headers"));

@@ -1,8 +1,8 @@
-//! The public half of the OpenAPI document is written by hand; here real replies are held against
-//! it.
+//! The public half of the OpenAPI document is written by hand; these tests compare real replies
+//! with it.
 //!
-//! The check knows as much of JSON Schema as the document uses: a field that must be there is, none
-//! is there that the document does not name, and types are right.
+//! The check supports the part of JSON Schema that the document uses: required fields are present,
+//! undocumented fields are absent, and types are right.
 
 use axum::body::Body;
 use http::Method;
@@ -17,7 +17,7 @@ impl Document {
         Self(site.get("/openapi.json", &[]).await.json())
     }
 
-    /// Holds a reply against what the document says of this operation's status.
+    /// Checks a reply against the document's schema for this operation and status.
     #[track_caller]
     fn check(&self, method: &str, path: &str, reply: &Reply) {
         let status = reply.status.to_string();
@@ -39,7 +39,7 @@ impl Document {
             let fitting = fitting.count();
             return fault_unless(fitting == 1, || format!("{at} fits {fitting} of oneOf"));
         }
-        assert!(schema.get("allOf").is_none(), "the check does not know allOf");
+        assert!(schema.get("allOf").is_none(), "the check does not support allOf");
         let mut faults = fault_unless(is_of_type(schema, value), || {
             format!("{at} is {value}, which is not {}", schema["type"])
         });
@@ -65,7 +65,7 @@ impl Document {
         members: &serde_json::Map<String, Value>,
         at: &str,
     ) -> Vec<String> {
-        // An object of which the document names no field is free.
+        // An object without documented fields may have any.
         let Some(properties) = schema["properties"].as_object() else { return Vec::new() };
         let required = schema["required"].as_array().map(Vec::as_slice).unwrap_or_default();
         let missing = required.iter().filter(|name| !members.contains_key(name.as_str().unwrap()));
@@ -96,7 +96,7 @@ fn is_of_type(schema: &Value, value: &Value) -> bool {
         "string" => value.is_string(),
         "array" => value.is_array(),
         "object" => value.is_object(),
-        other => panic!("the check does not know the type {other}"),
+        other => panic!("the check does not support the type {other}"),
     };
     match &schema["type"] {
         Value::String(name) => is(name),
@@ -205,7 +205,7 @@ async fn problems_are_as_documented() {
     }
 }
 
-/// The check itself can fail.
+/// The check must be able to fail.
 #[tokio::test]
 async fn a_reply_that_differs_from_the_document_is_found() {
     let site = Site::start().await;

@@ -1,8 +1,9 @@
-//! Whatever comes as a token: the check does not panic, and lets in what a key of the app has
-//! signed and the rules allow, and nothing else.
+//! For any input as a token, the check does not panic, and accepts only tokens that a key of the
+//! app has signed and the rules allow.
 //!
-//! By `Engine::identify`, the one way that every transport takes; `fuzz/` does the same without an
-//! end. The rules are stated a second time here, in the plainest way, so that the two can differ.
+//! Tested through `Engine::identify`, which every transport uses; `fuzz/` does the same without an
+//! end. The rules are implemented a second time here, as simply as possible, so that differences
+//! show.
 
 use std::sync::{Arc, OnceLock};
 
@@ -22,10 +23,10 @@ use crate::support::tokens::Signer;
 
 /// The time, in seconds.
 const NOW: i64 = START / 1000;
-/// What tokens are written with.
+/// The characters of a token.
 const WRITTEN: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.=+/ ";
 
-/// An app that enforces, with one key.
+/// An app that enforces identity tokens, with one key.
 struct Gate {
     it: Verified,
     app: Arc<AppView>,
@@ -35,7 +36,7 @@ struct Gate {
 
 struct Gates {
     runtime: Runtime,
-    /// One for each algorithm.
+    /// One app for each algorithm.
     all: Vec<Gate>,
 }
 
@@ -57,7 +58,7 @@ impl Gates {
         })
     }
 
-    /// Who is let in by this text.
+    /// The user that this token is accepted for.
     fn enter(&self, gate: &Gate, text: &str) -> Option<String> {
         let checked = gate.it.site.engine.identify(&gate.app, Presented::Token(text));
         self.runtime.block_on(checked).ok().flatten().map(|claims| claims.user_id)
@@ -88,7 +89,7 @@ fn another_of(signer: &Signer) -> Signer {
     }
 }
 
-/// Any text, or one that looks much like a token.
+/// Any text, or one similar to a token.
 fn texts() -> impl Strategy<Value = String> {
     let written: Vec<char> = WRITTEN.chars().collect();
     let part = move |most| vec(select(written.clone()), 0..most).prop_map(String::from_iter);
@@ -96,13 +97,13 @@ fn texts() -> impl Strategy<Value = String> {
         any::<String>(),
         vec(part(600), 0..5).prop_map(|parts| parts.join(".")),
         (part(100), part(300), part(90)).prop_map(|(one, two, three)| {
-            // The usual beginnings, so that some go further than the first look.
+            // Common prefixes, so that some pass the first check.
             format!("eyJhbGciOiJIUzI1NiJ9{one}.eyJzdWIiOiJ1In0{two}.{three}")
         }),
     ]
 }
 
-/// A change of some text, at places that fit its length.
+/// A change of a text, at a position within its length.
 #[derive(Debug, Clone)]
 enum Edit {
     Replace(Index, char),
@@ -147,7 +148,7 @@ impl Edit {
     }
 }
 
-/// Claims around the edges of every rule; `true` stands for the app itself among the audience.
+/// Claims around the limits of every rule; `true` stands for the app's id in the audience.
 fn claims() -> impl Strategy<Value = Value> {
     let subject = prop_oneof![
         4 => any::<String>().prop_map(Value::from),
@@ -178,7 +179,7 @@ fn claims() -> impl Strategy<Value = Value> {
         })
 }
 
-/// The rules of the guide, once more.
+/// The rules of the guide, implemented again.
 fn is_allowed(claims: &Value) -> bool {
     let time = |name: &str| claims[name].as_i64();
     let (issued, expires) = (time("iat").unwrap(), time("exp").unwrap());
@@ -208,13 +209,13 @@ fn for_app(claims: &Value, app: &str) -> Value {
 
 proptest! {
     #[test]
-    fn no_text_that_nobody_signed_lets_anybody_in(text in texts(), at in any::<Index>()) {
+    fn an_unsigned_text_is_never_accepted(text in texts(), at in any::<Index>()) {
         let gates = Gates::get();
         prop_assert_eq!(gates.enter(at.get(&gates.all), &text), None);
     }
 
     #[test]
-    fn only_a_token_of_the_right_key_that_keeps_the_rules_lets_its_bearer_in(
+    fn a_token_is_accepted_only_with_the_right_key_and_valid_claims(
         claims in claims(), at in any::<Index>(), by_another in prop::bool::weighted(0.2),
         named in any::<bool>(), algorithm in option::weighted(0.2, select(vec!["HS256", "RS256", "ES256", "EdDSA", "none"])),
     ) {
@@ -237,7 +238,7 @@ proptest! {
     }
 
     #[test]
-    fn a_token_of_which_anything_was_changed_lets_nobody_in(
+    fn a_changed_token_is_never_accepted(
         at in any::<Index>(), edits in vec(edits(), 1..4),
     ) {
         let gates = Gates::get();
@@ -258,7 +259,7 @@ fn no_single_character_of_a_token_can_be_changed() {
     for gate in &gates.all {
         let good = gate.signer.token(Some(&gate.kid), &gate.it.claims());
         for (at, old) in good.char_indices() {
-            // Other characters of base64url differ in the bits that the last one may leave unused.
+            // Some base64url characters differ only in the unused bits of the last byte.
             for new in ['A', 'B', 'Q', 'g', 'w', '_', '.', '='] {
                 let changed = format!("{}{new}{}", &good[..at], &good[at + 1..]);
                 let entered = gates.enter(gate, &changed);

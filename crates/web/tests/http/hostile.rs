@@ -1,5 +1,5 @@
-//! Tokens that must not let anybody in, each with the code that it is refused with; and beside them
-//! the nearest ones that do, so that the table cannot pass by refusing everything.
+//! Tokens that must be refused, each with its error code, next to the most similar valid ones, so
+//! that the table cannot pass by refusing everything.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
@@ -15,7 +15,7 @@ const INVALID: &str = "token_invalid";
 const EXPIRED: &str = "token_expired";
 const GOOD: &str = "";
 
-/// A row: what is wrong, the token, the code.
+/// A row: the fault, the token, the code.
 type Row = (String, String, &'static str);
 
 fn changed(claims: &Value, name: &str, value: Value) -> Value {
@@ -79,7 +79,7 @@ fn of_claims(signer: &Signer, kid: &str, claims: &Value) -> Vec<Row> {
         let mut old = changed(claims, "exp", json!(NOW - ago));
         old["iat"] = json!(NOW - ago - 300);
         rows.push((format!("expired {ago} s ago"), signer.token(Some(kid), &old), code));
-        // Old, and wrong besides: a fresh one would not do either.
+        // Expired, and invalid in another way: a fresh token would be refused, too.
         old["aud"] = json!(other_app);
         rows.push((format!("of another app, {ago} s ago"), signer.token(Some(kid), &old), INVALID));
     }
@@ -132,7 +132,7 @@ fn of_header(signer: &Signer, kid: &str, claims: &Value) -> Vec<Row> {
     let cases = [
         ("a header with a name twice", signer.raw(&twice, &claims)),
         ("a header that is a list", signer.raw("[]", &claims)),
-        ("a header that is no JSON", signer.raw("{", &claims)),
+        ("a header that is not JSON", signer.raw("{", &claims)),
         ("unsigned", Signer::Nothing.token(Some(kid), &claims.parse().unwrap())),
     ];
     rows.extend(cases.map(|(what, token)| (what.to_owned(), token, INVALID)));
@@ -152,7 +152,8 @@ fn of_form(signer: &Signer, kid: &str, claims: &Value) -> Vec<Row> {
     flipped[0] ^= 1;
     let flipped = URL_SAFE_NO_PAD.encode(flipped);
     let standard = STANDARD.encode(&header_text);
-    // The last letter of 32 bytes has two bits to spare: another letter stands for the same bytes.
+    // The last character of 32 bytes has two unused bits: another character decodes to the same
+    // bytes.
     let letters = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     let last = letters.iter().position(|it| it == signature.as_bytes().last().unwrap()).unwrap();
     let spare = format!("{}{}", &signature[..42], char::from(letters[last ^ 1]));
@@ -176,7 +177,7 @@ fn of_form(signer: &Signer, kid: &str, claims: &Value) -> Vec<Row> {
         ("a claim twice", signer.raw(&header_text, &doubled), INVALID),
         ("claims that are a list", signer.raw(&header_text, "[]"), INVALID),
         ("claims that are a text", signer.raw(&header_text, "\"x\""), INVALID),
-        ("claims that are no JSON", signer.raw(&header_text, "sub=u-7"), INVALID),
+        ("claims that are not JSON", signer.raw(&header_text, "sub=u-7"), INVALID),
         ("claims with something after", signer.raw(&header_text, &format!("{text} x")), INVALID),
         (
             "a number too large",
@@ -267,7 +268,7 @@ async fn hostile_tokens_under_public_keys_are_refused_with_their_code() {
 }
 
 #[tokio::test]
-async fn what_is_no_bearer_token_is_missing_and_two_headers_are_invalid() {
+async fn a_header_without_a_bearer_token_is_missing_and_two_headers_are_invalid() {
     let it = Verified::start().await;
     let (kid, signer) = it.secret().await;
     it.mode(IdentityVerification::Enforce).await;

@@ -1,4 +1,4 @@
-//! Sending again: the same key stores one row and gives its first answer.
+//! Idempotency: the same key stores one row and returns its first answer.
 
 use crate::use_cases::UseCases as _;
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ fn is_replayed(reply: &Reply) -> bool {
 }
 
 #[tokio::test]
-async fn the_same_key_and_body_give_the_first_answer_marked_as_replayed() {
+async fn the_same_key_and_body_return_the_first_answer_marked_as_replayed() {
     let site = Site::start().await;
     let (_, version) = site.published().await;
     let input = submission(version);
@@ -76,14 +76,14 @@ async fn in_a_batch_the_key_of_call_i_is_the_header_plus_its_index() {
     let singly = submit(&site, "k#1", &input).await;
     assert!(is_replayed(&singly));
     assert_eq!(json!(singly.assert_accepted()), ids[1]);
-    // One new call among replays: the reply as a whole is none.
+    // One new call among replays: the reply as a whole is not a replay.
     let body = json!({"0": input, "1": input, "2": input}).to_string();
     let longer = format!("{PATH},{PATH},{PATH}?batch=1");
     assert!(!is_replayed(&site.trpc(&longer, &headers, &body).await));
 }
 
 #[tokio::test]
-async fn a_replay_after_the_version_closed_still_gives_the_first_answer() {
+async fn a_replay_after_the_version_closed_still_returns_the_first_answer() {
     let site = Site::start().await;
     let (flow, version) = site.published().await;
     let input = submission(version);
@@ -98,7 +98,7 @@ async fn a_replay_after_the_version_closed_still_gives_the_first_answer() {
 }
 
 #[tokio::test]
-async fn the_same_key_many_times_at_once_stores_one_row() {
+async fn the_same_key_sent_concurrently_stores_one_row() {
     let site = Site::start().await;
     let (flow, version) = site.published().await;
     let input = submission(version);
@@ -113,7 +113,7 @@ async fn the_same_key_many_times_at_once_stores_one_row() {
 }
 
 #[tokio::test]
-async fn a_key_that_cannot_be_read_is_a_bad_request_of_each_call() {
+async fn an_invalid_key_is_a_bad_request_for_each_call() {
     let site = Site::start().await;
     let (_, version) = site.published().await;
     let input = submission(version);
@@ -137,7 +137,7 @@ async fn a_key_that_cannot_be_read_is_a_bad_request_of_each_call() {
 }
 
 #[tokio::test]
-async fn keys_of_two_apps_do_not_meet() {
+async fn keys_of_two_apps_are_independent() {
     let site = Site::start().await;
     let (_, version) = site.published().await;
     submit(&site, "k", &submission(version)).await.assert_accepted();
@@ -211,7 +211,7 @@ async fn a_key_names_the_same_call_in_the_field_the_header_and_an_envelope() {
     let reply = site.trpc(PATH, &[], &envelope).await;
     assert!(is_replayed(&reply));
     assert_eq!(reply.json()["result"]["data"]["json"]["responseId"], first);
-    // With another content it is refused, as with the header.
+    // With another content it is refused, as in the header.
     let other = with_key(version, "b", "k");
     let issue = &site.submit(&other).await.data()["errors"]["issues"][0];
     assert_eq!(issue["code"], "idempotency_key_reused");

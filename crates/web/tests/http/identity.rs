@@ -1,5 +1,4 @@
-//! Verification of identities over HTTP: modes, keys, matching, counts; and that nothing is left
-//! out.
+//! Identity verification over HTTP: modes, keys, matching, counts; and every route is covered.
 
 use crate::use_cases::UseCases as _;
 use std::sync::Arc;
@@ -33,7 +32,7 @@ impl Verified {
         self.site.engine.update_app(&actor(), self.site.app, &patch).await.unwrap();
     }
 
-    /// A secret of the server: its kid and what signs with it.
+    /// A secret created by the server: its kid and a signer.
     pub(crate) async fn secret(&self) -> (String, Signer) {
         let new = new_key(IdentityKeyKind::Hs256);
         let made = self.site.engine.create_identity_key(&actor(), self.site.app, &new).await;
@@ -100,7 +99,7 @@ fn bearer(token: &str) -> String {
 }
 
 #[tokio::test]
-async fn off_looks_at_no_token_observe_lets_everybody_in_enforce_only_who_proves_it() {
+async fn off_ignores_tokens_observe_accepts_everyone_enforce_requires_a_valid_token() {
     let it = Verified::start().await;
     let (kid, signer) = it.secret().await;
     let good = bearer(&signer.token(Some(&kid), &it.claims()));
@@ -149,7 +148,7 @@ async fn every_kind_of_key_is_accepted_as_pem_and_as_jwk() {
         pem.pem = Some(signer.pem());
         let by_pem = it.key(&pem).await;
         it.mode(IdentityVerification::Enforce).await;
-        // One key needs no name.
+        // A single key needs no kid.
         for kid in [None, Some(by_pem.as_str())] {
             let token = bearer(&signer.token(kid, &it.claims()));
             assert_eq!(it.read(Some(&token)).await.0, 200, "{} {kid:?}", signer.algorithm());
@@ -220,14 +219,14 @@ async fn identities_must_be_those_of_the_token_and_user_id_is_filled_from_it() {
         assert_eq!(issues[0]["code"], "identity_mismatch", "{reply}");
         assert_eq!(issues[0]["path"], json!(["identities", index, "value"]));
     }
-    // Who would rather not be known is not, whatever the token says.
+    // With `collection_only` no identity is stored, whatever the token contains.
     let reply = it.submit(Some(&token), &submission(it.version)).await;
     assert_eq!(reply["result"]["data"]["success"], true, "{reply}");
     assert_eq!(it.last().await, (Value::Null, false));
 }
 
 #[tokio::test]
-async fn each_identity_says_whether_it_was_verified() {
+async fn each_identity_records_whether_it_was_verified() {
     let it = Verified::start().await;
     let (kid, signer) = it.secret().await;
     it.mode(IdentityVerification::Observe).await;
@@ -306,7 +305,7 @@ async fn a_retry_is_the_same_submission_when_its_token_has_expired_since() {
         let body = it.admitted(identities).to_string();
         let first = [("authorization", token.as_str()), ("idempotency-key", key)];
         let first = it.site.trpc("response.submit", &first, &body).await.json();
-        assert!(it.last().await.1, "proven and stored");
+        assert!(it.last().await.1, "the response must be stored as verified");
         for again in [
             &[("idempotency-key", key)][..],
             &[("idempotency-key", key), ("authorization", "Bearer x")],
@@ -318,7 +317,7 @@ async fn a_retry_is_the_same_submission_when_its_token_has_expired_since() {
 }
 
 #[tokio::test]
-async fn the_longest_life_of_a_token_is_the_apps_to_say() {
+async fn the_app_sets_the_maximum_lifetime_of_a_token() {
     let it = Verified::start().await;
     let (kid, signer) = it.secret().await;
     it.mode(IdentityVerification::Enforce).await;
@@ -339,7 +338,7 @@ async fn the_longest_life_of_a_token_is_the_apps_to_say() {
 }
 
 #[tokio::test]
-async fn a_key_set_is_fetched_and_where_it_cannot_be_the_service_is_unavailable() {
+async fn a_key_set_is_fetched_and_a_failed_fetch_is_503() {
     let signer = Signer::p256();
     let set = json!({"keys": [signer.jwk("one")]}).to_string();
     let router = axum::Router::new().route("/keys", axum::routing::get(async move || set));
@@ -375,8 +374,8 @@ async fn a_key_set_is_fetched_and_where_it_cannot_be_the_service_is_unavailable(
     assert_eq!(reply["error"]["data"]["httpStatus"], 503);
 }
 
-/// The templates of all routes beneath a key, from the text of the routers: one that is added is
-/// here.
+/// The templates of all routes below a key, extracted from the source of the routers, so that a new
+/// one is included.
 fn templates() -> Vec<String> {
     fn walk(folder: &std::path::Path, found: &mut Vec<String>) {
         for entry in std::fs::read_dir(folder).unwrap() {
@@ -405,7 +404,7 @@ fn templates() -> Vec<String> {
 }
 
 #[tokio::test]
-async fn enforced_no_route_answers_without_a_token_but_a_preflight() {
+async fn with_enforcement_only_a_preflight_is_answered_without_a_token() {
     let it = Verified::start().await;
     let (kid, signer) = it.secret().await;
     it.mode(IdentityVerification::Enforce).await;
@@ -423,7 +422,7 @@ async fn enforced_no_route_answers_without_a_token_but_a_preflight() {
                 .replace("{flowId}", &it.flow.to_string())
                 .replace("{flowVersionId}", &it.version.to_string())
                 .replace("{*procedure}", "response.submit");
-            assert!(!path.contains('{'), "what stands for a part of {template}?");
+            assert!(!path.contains('{'), "{template} has an unknown parameter");
             path
         })
         .collect();
@@ -454,7 +453,7 @@ async fn enforced_no_route_answers_without_a_token_but_a_preflight() {
         let preflight = request(Method::OPTIONS, path, &headers, Body::empty());
         assert_eq!(it.site.send(preflight).await.status, 204, "{path}");
     }
-    // And a token in the address is no token.
+    // A token in the address does not count.
     let good = signer.token(Some(&kid), &it.claims());
     for name in ["access_token", "token", "authorization"] {
         let path = it.site.path(&format!("flows/{}?{name}={good}", it.flow));
@@ -479,7 +478,7 @@ async fn a_batch_is_verified_as_a_whole() {
 }
 
 #[tokio::test]
-async fn a_read_that_took_a_token_is_for_its_holder_alone() {
+async fn a_read_with_a_token_is_private() {
     let it = Verified::start().await;
     let (kid, signer) = it.secret().await;
     it.mode(IdentityVerification::Enforce).await;

@@ -1,6 +1,7 @@
-//! The public API over HTTP, from the request's bytes to the row on disk. One file a subject.
+//! The public API over HTTP, from the bytes of the request to the row on disk. One file per
+//! subject.
 
-#![expect(clippy::unwrap_used, reason = "what fails in a helper fails its test")]
+#![expect(clippy::unwrap_used, reason = "a panic fails the test")]
 
 #[path = "../support/mod.rs"]
 mod support;

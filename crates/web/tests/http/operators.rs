@@ -1,4 +1,4 @@
-//! What operators set: who may read the metrics, and that browsers insist on https.
+//! Settings of operators: access to metrics, and HSTS.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ async fn site_with(metrics: MetricsAccess) -> Site {
 }
 
 #[tokio::test]
-async fn metrics_behind_a_token_are_for_its_bearer() {
+async fn metrics_with_a_token_require_it() {
     let site = site_with(MetricsAccess::Token(MetricsToken::new(TOKEN))).await;
     for (authorization, is_read) in [
         ("Bearer a-token-for-prometheus", true),
@@ -44,7 +44,7 @@ async fn metrics_behind_a_token_are_for_its_bearer() {
 }
 
 #[tokio::test]
-async fn metrics_on_a_listener_of_their_own_are_nowhere_else_and_nothing_else_is_there() {
+async fn a_separate_metrics_listener_serves_only_metrics_and_is_the_only_one() {
     let site = site_with(MetricsAccess::Nobody).await;
     site.get("/metrics", &[]).await.assert_problem(404, "route_not_found");
 
@@ -71,7 +71,7 @@ async fn metrics_on_a_listener_of_their_own_are_nowhere_else_and_nothing_else_is
 }
 
 #[tokio::test]
-async fn browsers_insist_on_https_where_the_public_url_is_https() {
+async fn hsts_is_sent_if_the_public_url_is_https() {
     let mut site = Site::start().await;
     let (flow, _) = site.published().await;
     let paths = [

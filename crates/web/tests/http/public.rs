@@ -1,5 +1,5 @@
-//! The two reads: errors, entity tags, compression, how long they may be kept; and what every
-//! exchange of the service has.
+//! The two reads: errors, entity tags, compression and caching; and what every exchange of the
+//! service has in common.
 
 use crate::use_cases::UseCases as _;
 use std::io::Read;
@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::support::{Reply, START, Site, actor, request, survey};
 
 #[tokio::test]
-async fn a_flow_that_cannot_be_resolved_says_why() {
+async fn an_unresolvable_flow_is_refused_with_a_reason() {
     let site = Site::start().await;
     let (flow, _) = site.published().await;
     let draft = site.flow(survey()).await;
@@ -33,7 +33,7 @@ async fn a_flow_that_cannot_be_resolved_says_why() {
 }
 
 #[tokio::test]
-async fn a_flow_whose_version_was_retired_has_none_at_the_moment() {
+async fn a_flow_whose_version_was_retired_has_no_current_version() {
     let site = Site::start().await;
     let (flow, version) = site.published().await;
     site.engine.retire(&actor(), version).await.unwrap();
@@ -43,7 +43,7 @@ async fn a_flow_whose_version_was_retired_has_none_at_the_moment() {
 }
 
 #[tokio::test]
-async fn a_version_that_cannot_be_fetched_says_why() {
+async fn an_unavailable_version_is_refused_with_a_reason() {
     let site = Site::start().await;
     let (flow, version) = site.published().await;
     let draft = site.flow(survey()).await;
@@ -95,7 +95,7 @@ async fn a_revoked_key_is_refused_at_once() {
 }
 
 #[tokio::test]
-async fn an_entity_tag_that_the_client_has_is_answered_304() {
+async fn a_matching_entity_tag_is_answered_304() {
     let site = Site::start().await;
     let (flow, version) = site.published().await;
     for path in [format!("flows/{flow}"), format!("flow_versions/{version}?payload=4")] {
@@ -127,7 +127,7 @@ async fn a_publish_changes_the_entity_tag_of_its_flow() {
 }
 
 #[tokio::test]
-async fn a_snapshot_is_compressed_for_those_who_take_it() {
+async fn a_snapshot_is_compressed_if_the_client_accepts_it() {
     let site = Site::start().await;
     let mut definition = survey();
     definition["description"] = json!("All that we want to know. ".repeat(50));
@@ -160,7 +160,7 @@ fn unzipped(reply: &Reply) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn a_snapshot_may_be_kept_for_ever_and_a_flow_not_past_the_next_edge() {
+async fn a_snapshot_is_cached_as_immutable_and_a_flow_until_its_next_change() {
     let site = Site::start().await;
     let (flow, version) = site.published().await;
     let path = site.path(&format!("flow_versions/{version}?payload=4"));
@@ -220,7 +220,7 @@ async fn an_unknown_path_is_a_404_and_a_wrong_method_a_405_with_allow() {
 }
 
 #[tokio::test]
-async fn every_reply_bears_a_request_id_and_the_security_headers() {
+async fn every_reply_has_a_request_id_and_the_security_headers() {
     let site = Site::start().await;
     for path in ["/healthz", "/nope", &site.path("flows/x"), &site.path("trpc/nope")] {
         let reply = site.get(path, &[("x-request-id", "trace-1")]).await;
@@ -233,7 +233,7 @@ async fn every_reply_bears_a_request_id_and_the_security_headers() {
 }
 
 #[tokio::test]
-async fn operators_see_whether_it_lives_whether_it_can_store_and_what_it_did() {
+async fn operators_can_read_liveness_readiness_and_metrics() {
     let site = Site::start().await;
     assert_eq!(site.get("/healthz", &[]).await.status, 200);
     assert_eq!(site.get("/readyz", &[]).await.status, 200);
@@ -252,7 +252,7 @@ async fn operators_see_whether_it_lives_whether_it_can_store_and_what_it_did() {
 }
 
 #[tokio::test]
-async fn without_its_store_the_service_lives_but_says_503_and_when_to_try_again() {
+async fn without_its_store_the_service_is_alive_and_answers_503_with_retry_after() {
     let site = Site::start().await;
     let (flow, _) = site.published().await;
     site.engine.close().await;

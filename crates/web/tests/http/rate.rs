@@ -1,5 +1,5 @@
-//! Limits of the public API: calls by app and by address, bytes by day. No bucket refills during a
-//! test: one call an hour.
+//! Limits of the public API: calls by app and by address, bytes by day. The rate is one call per
+//! hour, so no bucket refills during a test.
 
 use crate::use_cases::UseCases as _;
 use std::net::IpAddr;
@@ -26,13 +26,13 @@ fn burst(calls: u32) -> Quota {
     Quota::with_period(HOUR).unwrap().allow_burst(NonZeroU32::new(calls).unwrap())
 }
 
-/// A site where each app may make this many calls.
+/// A site with this number of calls per app.
 async fn limited_by_app(calls: u32) -> Site {
     let rates = Rates { calls: Some(burst(calls)), bytes_per_day: None };
     Site::with_rates(Limits::default(), rates).await
 }
 
-/// A site where each address may make this many calls, seen from this peer.
+/// A site with this number of calls per address, called from this peer.
 async fn limited_by_address(calls: u32, peer: &str) -> Site {
     let limits = Limits { calls_per_address: Some(burst(calls)), ..Limits::default() };
     let mut site = Site::with_limits(limits).await;
@@ -40,12 +40,12 @@ async fn limited_by_address(calls: u32, peer: &str) -> Site {
     site
 }
 
-/// Sends a request of one framing; every call is the same submission.
+/// Sends a request in one framing; every call is the same submission.
 async fn send(site: &Site, framing: (&str, &[(&str, &str)]), input: &Value) -> Reply {
     site.trpc(framing.0, framing.1, &body_of(framing, input)).await
 }
 
-/// The same with the size of its body announced, as over a real connection.
+/// The same with a content length, as over a real connection.
 async fn send_sized(site: &Site, framing: (&str, &[(&str, &str)]), input: &Value) -> Reply {
     let body = body_of(framing, input);
     let length = body.len().to_string();
@@ -63,8 +63,7 @@ fn body_of(framing: (&str, &[(&str, &str)]), input: &Value) -> String {
 fn assert_limited(reply: &Reply, policy: &str, quota: u64, reason: &str) {
     assert_eq!(reply.status, 429, "{}", reply.text());
     let json = reply.json();
-    // Of a batch of version 10, and of one that a quota refused call by call, each call has the
-    // error.
+    // In a batch of tRPC 10, and in one that a quota refused call by call, each call has the error.
     for item in [json.get("0"), json.get("1"), json.get(0), json.get(1)].into_iter().flatten() {
         assert_error(item, reason);
     }
@@ -98,7 +97,7 @@ fn assert_headers(reply: &Reply, policy: &str, quota: u64) {
 }
 
 #[tokio::test]
-async fn an_app_makes_as_many_calls_as_its_limit_allows_in_every_framing() {
+async fn calls_are_limited_by_app_in_every_framing() {
     for (framing, calls) in [(SINGLE, 1), (ARRAY, 2), (LINES_11, 2), (LINES_10, 2)] {
         let site = limited_by_app(4).await;
         let (_, version) = site.published().await;
@@ -114,7 +113,7 @@ async fn an_app_makes_as_many_calls_as_its_limit_allows_in_every_framing() {
 }
 
 #[tokio::test]
-async fn a_batch_that_does_not_fit_is_refused_whole_and_takes_nothing() {
+async fn a_batch_over_the_limit_is_refused_completely_and_uses_nothing() {
     let site = limited_by_app(3).await;
     let (_, version) = site.published().await;
     let input = submission(version);
@@ -152,7 +151,7 @@ async fn a_change_of_an_app_does_not_refill_its_bucket() {
 }
 
 #[tokio::test]
-async fn an_address_makes_as_many_calls_as_its_limit_allows_in_every_framing() {
+async fn calls_are_limited_by_address_in_every_framing() {
     for (framing, calls) in [(SINGLE, 1), (ARRAY, 2), (LINES_11, 2), (LINES_10, 2)] {
         let site = limited_by_address(4, "203.0.113.7").await;
         let (flow, version) = site.published().await;
@@ -191,7 +190,7 @@ async fn guessing_keys_is_limited_by_address() {
         let preflight = request(Method::OPTIONS, &path, &asks, axum::body::Body::empty());
         assert_eq!(site.send(preflight).await.status, 429, "{path}");
     }
-    // The same household, then another.
+    // An address in the same network, then one in another.
     site.router = site.router.for_peer("2001:db8::2".parse().unwrap());
     assert_eq!(site.get("/api/v1/pk_x/flows/x", &[]).await.status, 429);
     site.router = site.router.for_peer("2001:db8:0:1::1".parse().unwrap());
@@ -209,29 +208,29 @@ async fn a_loopback_peer_is_not_limited_by_address() {
 }
 
 #[tokio::test]
-async fn beyond_its_bytes_of_the_day_an_app_is_refused_until_midnight_utc() {
+async fn over_its_daily_bytes_an_app_is_refused_until_midnight_utc() {
     let rates = Rates { calls: None, bytes_per_day: Some(1) };
     let site = Site::with_rates(Limits::default(), rates).await;
     let (flow, version) = site.published().await;
     let input = submission(version);
-    // A refused submission stores nothing and uses nothing.
+    // A refused submission stores nothing and uses no quota.
     assert_eq!(site.submit(&json!({})).await.data()["success"], false);
     site.submit(&input).await.assert_accepted();
     for framing in [SINGLE, ARRAY] {
         let refused = send(&site, framing, &input).await;
         assert_limited(&refused, "bytes", 1, "daily_quota_reached");
-        // It is two o'clock.
+        // The test clock is at two o'clock.
         assert_eq!(refused.header("retry-after").unwrap(), (22 * 3600).to_string());
         let policy = refused.header("ratelimit-policy").unwrap();
         assert_eq!(policy, "\"bytes\";q=1;w=86400;qu=\"content-bytes\"");
     }
-    // A stream has begun by then, so each of its calls has the error.
+    // A stream has already begun, so each of its calls has the error.
     for framing in [LINES_11, LINES_10] {
         let refused = send(&site, framing, &input).await;
         assert_eq!(refused.status, 200);
         assert_eq!(refused.text().matches("daily_quota_reached").count(), 2, "{}", refused.text());
     }
-    // A request that would be refused anyway learns why.
+    // A request that would be refused for another reason gets that reason.
     assert_eq!(site.submit(&json!({})).await.data()["success"], false);
     assert_eq!(site.get(&site.path(&format!("flows/{flow}")), &[]).await.status, 200);
     let counted = site.engine.metrics_text();
@@ -241,7 +240,7 @@ async fn beyond_its_bytes_of_the_day_an_app_is_refused_until_midnight_utc() {
 }
 
 #[tokio::test]
-async fn the_limits_of_an_app_take_the_place_of_those_of_the_instance() {
+async fn the_limits_of_an_app_override_those_of_the_instance() {
     let site = limited_by_app(1).await;
     let (_, version) = site.published().await;
     let input = submission(version);
@@ -263,7 +262,7 @@ async fn the_limits_of_an_app_take_the_place_of_those_of_the_instance() {
 }
 
 #[tokio::test]
-async fn a_retry_gets_its_first_response_id_also_when_the_bytes_of_the_day_are_used_up() {
+async fn a_retry_gets_its_first_response_id_even_if_the_daily_bytes_are_used_up() {
     let rates = Rates { calls: None, bytes_per_day: Some(1) };
     let site = Site::with_rates(Limits::default(), rates).await;
     let (_, version) = site.published().await;
@@ -281,7 +280,7 @@ async fn a_retry_gets_its_first_response_id_also_when_the_bytes_of_the_day_are_u
     assert_eq!(reused["errors"]["issues"][0]["code"], "idempotency_key_reused");
 }
 
-/// A site where each address may send this many bytes, seen from this peer.
+/// A site with this number of bytes per address, called from this peer.
 async fn limited_by_address_bytes(bytes: u32, peer: &str) -> Site {
     let limits = Limits { bytes_per_address: Some(burst(bytes)), ..Limits::default() };
     let mut site = Site::with_limits(limits).await;
@@ -290,7 +289,7 @@ async fn limited_by_address_bytes(bytes: u32, peer: &str) -> Site {
 }
 
 #[tokio::test]
-async fn an_address_sends_as_many_bytes_as_its_limit_allows_announced_or_not() {
+async fn bytes_are_limited_by_address_with_and_without_a_content_length() {
     for framing in [SINGLE, ARRAY] {
         let site = limited_by_address_bytes(1_000, "203.0.113.7").await;
         let (flow, version) = site.published().await;
@@ -326,7 +325,7 @@ async fn an_unknown_key_and_a_body_that_is_too_large_use_the_bytes_of_their_addr
     };
     let unknown = format!("/api/v1/pk_{:022}/trpc/response.submit", 0);
     assert_eq!(site.send(call(unknown.clone(), "400000")).await.status, 401);
-    // No more than the largest body counts, since no more would be read.
+    // At most the largest allowed body counts, since no more would be read.
     assert_eq!(site.send(call(unknown.clone(), "999999999999")).await.status, 401);
     assert_eq!(site.send(call(unknown, "400000")).await.status, 429);
 }
@@ -357,7 +356,7 @@ async fn a_call_in_superjson_that_a_limit_refuses_is_answered_in_superjson() {
             let error = &refused.json()["error"]["json"];
             assert_eq!(error["data"]["reason"], "rate_limited", "{}", refused.text());
         }
-        // Its client reads no other form, whatever the status.
+        // Its client reads no other format, whatever the status.
         let refused = send_sized(&site, LINES_10, &input).await;
         assert_eq!(refused.status, 429);
         for call in ["0", "1"] {
@@ -370,7 +369,7 @@ async fn a_call_in_superjson_that_a_limit_refuses_is_answered_in_superjson() {
 }
 
 #[tokio::test]
-async fn a_large_body_is_not_read_for_the_sake_of_a_refusal() {
+async fn a_large_body_is_not_read_before_a_refusal() {
     let site = limited_by_app(1).await;
     let (_, version) = site.published().await;
     let mut input = submission(version);

@@ -1,5 +1,5 @@
-//! The real accept loop on a loopback socket: what slow, greedy and silent clients meet, and how it
-//! stops.
+//! The real accept loop on a loopback socket: how it handles slow, greedy and silent clients, and
+//! how it stops.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 use crate::support::{Site, submission};
 
 const SHORT: Duration = Duration::from_millis(300);
-/// Well past any short limit, and far from the tests' own patience.
+/// Well past any short limit, and far below the timeouts of the tests.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 fn short_limits() -> Limits {
@@ -63,12 +63,12 @@ impl Running {
 async fn read_to_end(stream: &mut TcpStream) -> String {
     let mut bytes = Vec::new();
     let read = tokio::time::timeout(PATIENCE, stream.read_to_end(&mut bytes)).await;
-    // A reset is an end as well; what came before it counts.
+    // A reset counts as an end, too; the data before it counts.
     assert!(read.is_ok(), "the server must close the connection");
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Reads one reply whose length is announced.
+/// Reads one reply with a content length.
 async fn read_reply(stream: &mut TcpStream) -> String {
     let mut text = String::new();
     let mut buffer = [0; 4096];
@@ -100,7 +100,7 @@ async fn one_connection_carries_many_requests() {
 }
 
 #[tokio::test]
-async fn a_client_that_says_nothing_or_stops_within_its_headers_is_cut() {
+async fn a_client_that_sends_nothing_or_partial_headers_is_disconnected() {
     let running = Running::start(short_limits()).await;
     for opening in ["", "P", "PRI * HTTP/2", "GET /healthz HTTP/1.1\r\nhost: x\r\nx-slow: "] {
         let mut stream = running.connect().await;
@@ -108,12 +108,15 @@ async fn a_client_that_says_nothing_or_stops_within_its_headers_is_cut() {
         stream.write_all(opening.as_bytes()).await.unwrap();
         read_to_end(&mut stream).await;
         let waited = started.elapsed();
-        assert!(waited >= SHORT / 2 && waited < PATIENCE, "{opening:?} was cut after {waited:?}");
+        assert!(
+            waited >= SHORT / 2 && waited < PATIENCE,
+            "{opening:?} was disconnected after {waited:?}"
+        );
     }
 }
 
 #[tokio::test]
-async fn dripping_headers_do_not_stretch_their_time() {
+async fn slow_headers_do_not_extend_their_time_limit() {
     let running = Running::start(short_limits()).await;
     let mut stream = running.connect().await;
     let started = Instant::now();
@@ -137,7 +140,7 @@ async fn an_idle_connection_is_closed() {
 }
 
 #[tokio::test]
-async fn a_body_that_stalls_is_answered_408_and_cut() {
+async fn a_stalled_body_is_answered_408_and_disconnected() {
     let running = Running::start(short_limits()).await;
     for framing in ["content-length: 100\r\n", "transfer-encoding: chunked\r\n"] {
         let mut stream = running.connect().await;
@@ -151,7 +154,7 @@ async fn a_body_that_stalls_is_answered_408_and_cut() {
 }
 
 #[tokio::test]
-async fn a_body_that_drips_is_cut_when_its_whole_time_is_up() {
+async fn a_slow_body_is_disconnected_at_its_time_limit() {
     let running = Running::start(short_limits()).await;
     let mut stream = running.connect().await;
     let started = Instant::now();
@@ -171,11 +174,15 @@ async fn a_body_that_drips_is_cut_when_its_whole_time_is_up() {
         () = drip => {}
     }
     assert_eq!(&reply, b"HTTP/1.1 408");
-    assert!(started.elapsed() >= SHORT * 3, "it was given its time: {:?}", started.elapsed());
+    assert!(
+        started.elapsed() >= SHORT * 3,
+        "the body must get its full time: {:?}",
+        started.elapsed()
+    );
 }
 
 #[tokio::test]
-async fn a_body_that_is_too_large_is_413_whether_or_not_it_says_so() {
+async fn a_body_that_is_too_large_is_413_with_and_without_a_content_length() {
     let running = Running::start(short_limits()).await;
     let bytes = "x".repeat(65 * 1024);
     let chunked = format!("{:x}\r\n{bytes}\r\n0\r\n\r\n", bytes.len());
@@ -196,7 +203,7 @@ async fn a_body_that_is_too_large_is_413_whether_or_not_it_says_so() {
 }
 
 #[tokio::test]
-async fn a_body_of_just_the_limit_is_read() {
+async fn a_body_of_exactly_the_limit_is_read() {
     let running = Running::start(short_limits()).await;
     let (_, version) = running.site.published().await;
     let mut body = submission(version).to_string();
@@ -227,7 +234,7 @@ async fn an_endless_body_is_refused_at_once_and_not_read_for_long() {
     let (read, ()) = tokio::join!(read, flood);
     read.unwrap().unwrap();
     assert_eq!(&reply, b"HTTP/1.1 413");
-    assert!(sent < 64 * 1024 * 1024, "{sent} bytes were taken");
+    assert!(sent < 64 * 1024 * 1024, "{sent} bytes were read");
 }
 
 #[tokio::test]
@@ -241,7 +248,7 @@ async fn headers_that_are_too_large_are_431() {
 }
 
 #[tokio::test]
-async fn connections_beyond_the_cap_wait_for_a_place() {
+async fn connections_beyond_the_limit_wait_for_a_slot() {
     let limits = Limits { connections_max: 1, ..short_limits() };
     let running = Running::start(limits).await;
     let first = running.connect().await;
@@ -250,13 +257,13 @@ async fn connections_beyond_the_cap_wait_for_a_place() {
     second.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
     let mut buffer = [0; 1];
     let early = tokio::time::timeout(SHORT / 3, second.read(&mut buffer)).await;
-    assert!(early.is_err(), "the second must wait while the first holds the place");
+    assert!(early.is_err(), "the second must wait while the first holds the slot");
     drop(first);
     assert!(read_reply(&mut second).await.ends_with("alive\n"));
 }
 
 #[tokio::test]
-async fn connections_beyond_the_cap_of_their_address_are_closed_at_once_and_counted() {
+async fn connections_beyond_the_limit_per_address_are_closed_at_once_and_counted() {
     let limits = Limits { connections_per_address_max: 2, ..Limits::default() };
     let running = Running::start(limits).await;
     let mut held = [running.connect().await, running.connect().await];
@@ -289,12 +296,12 @@ async fn connections_beyond_the_cap_of_their_address_are_closed_at_once_and_coun
     };
     assert!(
         tokio::time::timeout(PATIENCE, freed).await.is_ok(),
-        "closed connections count no more"
+        "closed connections must not count"
     );
 }
 
 #[tokio::test]
-async fn stopping_finishes_what_is_under_way_and_closes_what_is_idle() {
+async fn stopping_finishes_requests_in_progress_and_closes_idle_connections() {
     let running = Running::start(Limits::default()).await;
     let (_, version) = running.site.published().await;
     let body = submission(version).to_string();
@@ -310,7 +317,10 @@ async fn stopping_finishes_what_is_under_way_and_closes_what_is_idle() {
     running.stop.send(()).unwrap();
     assert_eq!(read_to_end(&mut idle).await, "");
     assert_eq!(read_to_end(&mut silent).await, "");
-    assert!(TcpStream::connect(running.address).await.is_err(), "no new connection is taken");
+    assert!(
+        TcpStream::connect(running.address).await.is_err(),
+        "no new connection may be accepted"
+    );
     under_way.write_all(body.as_bytes()).await.unwrap();
     let reply = read_to_end(&mut under_way).await;
     assert!(reply.contains("\"success\":true"), "{reply}");

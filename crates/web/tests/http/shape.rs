@@ -1,12 +1,12 @@
-//! Each shape rule of a submission over HTTP: what it accepts, and what it refuses with which code
-//! at which field. The rules themselves are tested in full where they are written; this holds that
-//! all of them are in force on the road.
+//! Each shape rule of a submission over HTTP: what it accepts, and with which code and field it
+//! refuses. The rules are tested in full where they are written; this checks that the transport
+//! applies all of them.
 
 use serde_json::{Value, json};
 
 use crate::support::{Reply, Site, submission};
 
-/// What a change to a good submission comes to: accepted, or refused with a code at a path.
+/// The expected outcome of a changed submission: accepted, or refused with a code at a path.
 enum Expected {
     Accepted,
     Refused(&'static str, Value),
@@ -44,7 +44,7 @@ fn assert_issue(reply: &Reply, code: &str, path: &Value, what: &str) {
     assert_eq!(form_errors, messages, "{what}: formErrors are the messages, in order");
 }
 
-/// Sets the value at a pointer, making objects on the way.
+/// Sets the value at a pointer, creating objects on the way.
 fn set(target: &mut Value, pointer: &str, value: Value) {
     let mut place = target;
     for key in pointer.split('/').filter(|key| !key.is_empty()) {
@@ -92,7 +92,7 @@ async fn the_whole_is_an_object_with_unknown_fields_ignored_and_depth_limited() 
 }
 
 #[tokio::test]
-async fn a_nul_character_is_refused_but_in_the_context() {
+async fn a_nul_character_is_refused_except_in_the_context() {
     let (site, good) = site().await;
     let nul = json!("a\u{0}b");
     let rows = ["/answers/why", "/metadata/tags/plan", "/flowAssignmentId"].map(|pointer| {
@@ -223,7 +223,7 @@ async fn tags_are_a_flat_map_within_limits() {
 }
 
 #[tokio::test]
-async fn context_never_costs_an_answer() {
+async fn an_invalid_context_never_refuses_a_submission() {
     let (site, good) = site().await;
     let rows = vec![
         ("/context", json!(null), Accepted),
@@ -257,7 +257,7 @@ async fn a_flow_assignment_id_is_an_optional_text() {
 }
 
 #[tokio::test]
-async fn all_issues_of_a_stage_are_told_at_once_and_later_stages_wait() {
+async fn all_issues_of_a_stage_are_reported_together_and_later_stages_wait() {
     let (site, good) = site().await;
     let mut bad = good.clone();
     bad["flowVersionId"] = json!(1);

@@ -1,7 +1,7 @@
 //! The service's specification, row by row: each row of its tables and each numbered rule has a
-//! test that bears its name. Here what the service does; in `fields`, what goes in and comes out.
+//! test with its name. This file tests behaviour; `fields` tests input and output fields.
 //!
-//! Thin on purpose: the edges of each rule are tested where its subject is (`windows`, `shape`,
+//! Deliberately thin: the edge cases of each rule are tested with its subject (`windows`, `shape`,
 //! `trpc`).
 
 mod fields;
@@ -55,7 +55,7 @@ async fn the_typical_sequence_of_three_calls_ends_in_a_stored_response() {
     site.submit(&submission).await.assert_accepted();
 }
 
-// States: how the condition of a version decides over a submission.
+// States: how the state of a version determines the outcome of a submission.
 
 #[tokio::test]
 async fn condition_identifier_unknown() {
@@ -184,7 +184,7 @@ async fn endpoint_post_response_submit() {
 
 // The numbered rules.
 
-/// A submission with one member changed, or taken out where the value is null: what came of it.
+/// A submission with one member changed, or removed if the value is null; returns the outcome.
 async fn with(site: &Site, version: FlowVersionId, field: &str, value: Value) -> Value {
     let mut changed = submission(version);
     match value {
@@ -254,8 +254,8 @@ async fn authentication_1_the_api_key_is_part_of_every_path() {
     assert_eq!((reply.status, &reply.json()["error"]["code"]), (401, &json!(-32001)));
 }
 
-/// The admin API cannot turn verification on yet, so that this is written to the store itself; what
-/// is held here is that such an app is closed to requests without a token, not open.
+/// The admin API cannot enable verification yet, so this writes to the store directly; the test
+/// checks that such an app is closed to requests without a token.
 #[tokio::test]
 async fn authentication_2_with_identity_verification_enabled_every_request_carries_a_token() {
     let site = Site::start().await;
@@ -289,9 +289,9 @@ async fn authentication_3_with_identity_verification_disabled_no_token_is_needed
     site.submit(&submission(version)).await.assert_accepted();
 }
 
-// Errors: each message, in the whole of its reply.
+// Errors: each message, with its complete reply.
 
-/// What a client reads where a submission is refused with one message.
+/// What a client reads if a submission is refused with one message.
 fn refusal(code: &str, message: &str) -> Value {
     let issue = json!({"code": code, "path": ["flowVersionId"], "message": message});
     let errors = json!({"formErrors": [message], "issues": [issue]});

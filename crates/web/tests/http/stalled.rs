@@ -1,4 +1,4 @@
-//! HTTP/2 clients that leave what they asked for unread.
+//! HTTP/2 clients that do not read the reply to their request.
 
 use crate::use_cases::UseCases as _;
 use std::time::Duration;
@@ -15,12 +15,11 @@ use crate::server::Running;
 use crate::support::{actor, submission};
 
 const PATIENCE: Duration = Duration::from_secs(60);
-/// More than the pages and pieces of an export that wait for each other, so that it cannot end
-/// unread.
+/// More than the pages and chunks that an export buffers, so that it cannot end unread.
 const RESPONSES: usize = 8_000;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn exports_that_nobody_reads_give_their_places_back() {
+async fn exports_that_are_not_read_free_their_slots() {
     let limits = Limits { write_stall_timeout: Duration::from_millis(500), ..Limits::default() };
     let running = Running::start(limits).await;
     let (flow, version) = running.site.published().await;
@@ -74,5 +73,5 @@ async fn exports_that_nobody_reads_give_their_places_back() {
             }
         }
     };
-    assert!(tokio::time::timeout(PATIENCE, again).await.is_ok(), "no place is free");
+    assert!(tokio::time::timeout(PATIENCE, again).await.is_ok(), "no slot is free");
 }

@@ -13,7 +13,7 @@ const LINES_10: (&str, &str) = ("trpc-batch-mode", "stream");
 const THREE: &str = "response.submit,nope,response.submit?batch=1";
 
 #[tokio::test]
-async fn version_11_has_a_head_then_one_chunk_a_call() {
+async fn version_11_sends_a_head_then_one_chunk_per_call() {
     let site = Site::start().await;
     let (_, version) = site.published().await;
     let body = json!({"0": submission(version), "2": {}}).to_string();
@@ -91,12 +91,12 @@ async fn the_framing_follows_from_the_headers() {
         let reply = site.trpc(path, &headers, body).await;
         assert!(reply.text().starts_with(opening), "{headers:?}: {}", reply.text());
     }
-    // Without a batch, version 10's mode says nothing.
+    // Without a batch, version 10's mode has no effect.
     assert_eq!(site.trpc("response.submit", &[LINES_10], body).await.data()["success"], false);
 }
 
 #[tokio::test]
-async fn a_stream_is_200_whatever_its_calls_come_to() {
+async fn a_stream_is_200_whatever_the_outcome_of_its_calls() {
     let site = Site::start().await;
     for headers in [LINES_11, LINES_10] {
         let reply = site.trpc("response.submit,nope?batch=1", &[headers], "{\"0\":").await;
@@ -121,7 +121,7 @@ async fn each_line_is_sent_as_its_call_completes() {
         }
         assert_eq!(frames.len(), expected, "{frames:?}");
         assert!(frames.iter().all(|frame| frame.ends_with(b"\n")));
-        // The unknown procedure needs no disk, so it overtakes the call before it.
+        // The unknown procedure needs no disk, so its reply overtakes that of the call before it.
         let nope = frames.iter().position(|frame| frame.windows(4).any(|w| w == b"nope")).unwrap();
         let stored = frames.iter().position(|f| f.windows(3).any(|w| w == b"rs_")).unwrap();
         assert!(nope < stored, "{frames:?}");

@@ -1,5 +1,5 @@
-//! Calls in the envelope of superjson are answered in one, in every framing; plain calls stay
-//! plain.
+//! Calls in a superjson envelope are answered in one, in every framing; plain calls get plain
+//! answers.
 
 use serde_json::{Value, json};
 
@@ -51,7 +51,7 @@ async fn a_call_without_a_readable_input_is_answered_plainly() {
 }
 
 #[tokio::test]
-async fn in_a_batch_each_call_is_answered_in_its_own_kind() {
+async fn in_a_batch_each_call_is_answered_in_its_format() {
     let site = Site::start().await;
     let (_, version) = site.published().await;
     let plain = submission(version);
@@ -86,7 +86,7 @@ async fn each_line_of_version_11_is_an_envelope_as_its_client_reads_it() {
 }
 
 #[tokio::test]
-async fn a_lone_surrogate_costs_no_answer_in_any_framing() {
+async fn a_lone_surrogate_refuses_no_submission_in_any_framing() {
     let site = Site::start().await;
     let (_, version) = site.published().await;
     let input = submission(version).to_string().replace("It works.", "half of \\ud83d");

@@ -74,9 +74,9 @@ async fn head_is_204_before_anything_else() {
 /// Method, path, headers; status and envelope.
 type Row<'a> = (&'a str, String, &'a [(&'a str, &'a str)], u16, Value);
 
-/// Each row fails the check that it is named after and every later one that it can.
+/// Each row fails the check that it is named after and every later check that it can.
 #[tokio::test]
-async fn the_first_check_that_fails_is_the_one_that_is_told() {
+async fn the_first_failing_check_is_reported() {
     let site = Site::start().await;
     let unknown_key = "/api/v1/pk_0000000000000000000000/trpc/";
     let calls = |n: usize| vec!["nope"; n].join(",");
@@ -124,7 +124,7 @@ async fn the_first_check_that_fails_is_the_one_that_is_told() {
 }
 
 #[tokio::test]
-async fn the_path_is_decoded_and_cleared_of_what_url_parsers_clear() {
+async fn the_path_is_decoded_and_normalised_like_a_url_parser_does() {
     let site = Site::start().await;
     let (_, version) = site.published().await;
     let input = submission(version).to_string();
@@ -160,7 +160,7 @@ async fn the_path_is_decoded_and_cleared_of_what_url_parsers_clear() {
 }
 
 #[tokio::test]
-async fn only_json_is_taken_and_only_uncompressed() {
+async fn only_uncompressed_json_is_accepted() {
     let site = Site::start().await;
     let (_, version) = site.published().await;
     let input = submission(version).to_string();
@@ -182,7 +182,7 @@ async fn only_json_is_taken_and_only_uncompressed() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_no_json_is_a_bad_request_and_never_judged() {
+async fn a_body_that_is_not_json_is_a_bad_request_and_never_validated() {
     let site = Site::start().await;
     let (_, version) = site.published().await;
     for body in ["not json", "{'a':1}", "{} {}", "{\"a\":\"\u{1}\"}", "{\"a\":\"\\ud80\"}", "[1"] {
@@ -206,7 +206,7 @@ async fn a_body_that_is_no_json_is_a_bad_request_and_never_judged() {
 }
 
 #[tokio::test]
-async fn json_of_the_wrong_shape_is_judged_and_refused() {
+async fn json_of_the_wrong_shape_is_validated_and_refused() {
     let site = Site::start().await;
     for body in ["[]", "\"hello\"", "null", "false", "12", "{}"] {
         let data = site.trpc(PATH, &[], body).await.data();
@@ -237,7 +237,8 @@ async fn a_batch_is_answered_in_order_with_the_common_status_or_207() {
     let site = Site::start().await;
     let (_, version) = site.published().await;
     let good = submission(version);
-    // The path list, the inputs, the status, and of each item its status (0 = refused, judged).
+    // The path list, the inputs, the status, and the status of each item (0 = validated and
+    // refused).
     for (paths, inputs, status, items) in [
         ("S,S,S", json!({"0": good, "1": good, "2": good}), 200, vec![200, 200, 200]),
         ("S,S", json!({"0": good, "1": {}}), 200, vec![200, 0]),
@@ -271,7 +272,7 @@ fn status_of_item(item: &Value) -> i64 {
 }
 
 #[tokio::test]
-async fn a_batch_body_that_cannot_be_taken_apart_fails_each_of_its_calls() {
+async fn a_batch_body_that_cannot_be_split_fails_each_of_its_calls() {
     let site = Site::start().await;
     let path = "response.submit,nope,response.submit?batch=1";
     let not_object = "\"input\" needs to be an object when doing a batch call";
@@ -291,7 +292,7 @@ async fn a_batch_body_that_cannot_be_taken_apart_fails_each_of_its_calls() {
 }
 
 #[tokio::test]
-async fn a_fault_in_one_input_of_a_batch_is_that_calls_alone() {
+async fn a_fault_in_one_input_of_a_batch_affects_only_that_call() {
     let site = Site::start().await;
     let (_, version) = site.published().await;
     let good = submission(version);
@@ -317,7 +318,7 @@ async fn a_byte_order_mark_is_accepted_and_of_a_repeated_index_the_last_counts()
 }
 
 #[tokio::test]
-async fn a_batch_of_100_is_taken_and_one_of_101_is_not() {
+async fn a_batch_of_100_is_accepted_and_one_of_101_is_not() {
     let site = Site::start().await;
     let (_, version) = site.published().await;
     let good = submission(version);

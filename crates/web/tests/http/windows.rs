@@ -8,8 +8,8 @@ use crate::support::{START, Site, actor, submission};
 const NOT_OPEN_YET: &str = "not_open_yet";
 const NO_LONGER: &str = "no_longer_accepting";
 
-/// Submits at each instant (milliseconds after the start) and compares what becomes of it: the code
-/// of a refusal, or nothing.
+/// Submits at each instant (milliseconds after the start) and compares the outcome: the code of a
+/// refusal, or none.
 async fn check(site: &Site, submission: &serde_json::Value, instants: &[(i64, Option<&str>)]) {
     for &(at, expected) in instants {
         site.at(at);
@@ -50,7 +50,7 @@ async fn moving_a_window_needs_no_publish() {
 }
 
 #[tokio::test]
-async fn grace_ends_so_many_seconds_after_the_newer_version() {
+async fn the_grace_window_ends_its_seconds_after_the_newer_version() {
     let site = Site::start().await;
     let (flow, old) = site.published().await;
     site.grace(flow, 60).await;
@@ -101,7 +101,7 @@ async fn grace_ends_with_the_live_window_if_that_is_earlier() {
     check(&site, &submission(old), &[(9_999, None), (10_000, Some(NO_LONGER))]).await;
 }
 
-/// Checks the exact message of the refusal, and the version that it names.
+/// Checks the exact message of the refusal, and the version it names.
 async fn check_no_longer(site: &Site, version: FlowVersionId, latest: Option<FlowVersionId>) {
     let reply = site.submit(&submission(version)).await;
     let ending = match latest {
@@ -151,9 +151,9 @@ async fn a_superseded_version_of_a_scheduled_flow_is_not_open_yet() {
     check(&site, &submission(old), &[(9_999, Some(NOT_OPEN_YET)), (10_000, Some(NO_LONGER))]).await;
 }
 
-/// A client as the source has it: after a failure it resolves the flow again, and tries again if
-/// the resolve or the refusal names another version. Returns how often it submitted, and whether it
-/// succeeded.
+/// A client that follows the specification: after a failure it resolves the flow again, and retries
+/// if the resolve or the refusal names another version. Returns how often it submitted, and whether
+/// it succeeded.
 async fn follow(site: &Site, flow: FlowId, version: FlowVersionId) -> (u32, bool) {
     let mut version = version;
     for submits in 1..=10 {
@@ -170,11 +170,11 @@ async fn follow(site: &Site, flow: FlowId, version: FlowVersionId) -> (u32, bool
         }
         version = latest;
     }
-    panic!("the client does not stop");
+    panic!("the client never stops");
 }
 
 #[tokio::test]
-async fn a_client_that_resolves_again_after_a_refusal_comes_to_an_end() {
+async fn a_client_that_resolves_again_after_a_refusal_terminates() {
     let site = Site::start().await;
     let (flow, old) = site.published().await;
     site.grace(flow, 0).await;

@@ -1,11 +1,11 @@
-//! The real router over a real engine over a real store, with a clock that the test moves.
+//! The real router on a real engine and a real store, with a clock that the test moves.
 //!
-//! Nothing is faked: what a test sends goes the whole road to the disk. Flows are made through the
-//! engine's own use cases, since the admin API has tests of its own.
+//! Nothing is mocked: a request goes all the way to the disk. Flows are created through the
+//! engine's use cases, since the admin API has separate tests.
 
 #[path = "../../../store/tests/support/either.rs"]
 pub(crate) mod either;
-#[allow(dead_code, reason = "each test file uses its own part")]
+#[allow(dead_code, reason = "each test file uses a part of it")]
 pub(crate) mod tokens;
 
 use crate::use_cases::UseCases as _;
@@ -68,7 +68,7 @@ impl Site {
         Self { engine, store, clock, router, app, key, _folder: Arc::new(folder) }
     }
 
-    /// The same service, seen by another app of it.
+    /// The same service, called with the key of another app.
     pub(crate) async fn other_app(&self) -> Self {
         let detail = self.engine.create_app(&actor(), "Other").await.unwrap();
         Self {
@@ -82,7 +82,7 @@ impl Site {
         }
     }
 
-    /// Makes a flow whose draft is this definition.
+    /// Creates a flow with this definition as its draft.
     pub(crate) async fn flow(&self, definition: Value) -> FlowId {
         let new = NewFlow {
             name: "Product feedback".to_owned(),
@@ -97,7 +97,7 @@ impl Site {
         self.engine.publish(&actor(), flow).await.unwrap().flow_version_id
     }
 
-    /// Saves the draft anew and publishes it as the next version.
+    /// Saves the draft and publishes it as the next version.
     pub(crate) async fn publish_again(&self, flow: FlowId) -> FlowVersionId {
         self.engine.put_draft(&actor(), flow, survey()).await.unwrap();
         self.publish(flow).await
@@ -129,7 +129,7 @@ impl Site {
         self.engine.update_flow(&actor(), flow, &patch).await.unwrap();
     }
 
-    /// Sets the clock to so many milliseconds after [`START`].
+    /// Sets the clock to this number of milliseconds after [`START`].
     pub(crate) fn at(&self, millis: i64) {
         self.clock.set(Timestamp::from_millis(START + millis));
     }
@@ -164,7 +164,7 @@ impl Site {
     }
 }
 
-/// Everything that came back.
+/// A reply.
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
@@ -181,14 +181,14 @@ impl Reply {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    /// A header's value; all of them, joined, where it is repeated.
+    /// A header's value; if it is repeated, all values, joined.
     pub(crate) fn header(&self, name: &str) -> Option<String> {
         let values: Vec<&str> =
             self.headers.get_all(name).iter().filter_map(|value| value.to_str().ok()).collect();
         (!values.is_empty()).then(|| values.join(", "))
     }
 
-    /// What a judged call came to.
+    /// The result of a call that was validated.
     #[track_caller]
     pub(crate) fn data(&self) -> Value {
         assert_eq!(self.status, 200, "{}", self.text());
@@ -202,7 +202,7 @@ impl Reply {
         data["responseId"].as_str().unwrap().to_owned()
     }
 
-    /// The call was judged and refused with one message and its code.
+    /// Asserts that the call was validated and refused with one message and its code.
     #[track_caller]
     pub(crate) fn assert_refused(&self, code: &str, message: &str) {
         let data = self.data();
@@ -213,7 +213,7 @@ impl Reply {
         assert!(data.get("responseId").is_none());
     }
 
-    /// A problem document with this status and code.
+    /// Asserts a problem document with this status and code.
     #[track_caller]
     pub(crate) fn assert_problem(&self, status: u16, code: &str) {
         assert_eq!(self.status, status, "{}", self.text());
@@ -259,7 +259,7 @@ pub(crate) fn survey() -> Value {
     })
 }
 
-/// A submission that the survey admits.
+/// A valid submission to the survey.
 pub(crate) fn submission(version: FlowVersionId) -> Value {
     json!({
         "flowVersionId": version,

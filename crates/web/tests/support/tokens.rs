@@ -1,4 +1,4 @@
-//! Tokens of any kind, right or wrong, signed by keys that a test makes.
+//! Tokens of any kind, valid or invalid, signed with keys that a test creates.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
@@ -10,17 +10,17 @@ use ring::signature::{
 };
 use serde_json::{Value, json};
 
-/// RSA keys of 2048 bits in PKCS #8, which `openssl genpkey` made for these tests: they protect
+/// RSA keys of 2048 bits in PKCS #8, created by `openssl genpkey` for these tests: they protect
 /// nothing.
 const RSA_ONE: &[u8] = include_bytes!("keys/rsa-one.der");
 const RSA_ANOTHER: &[u8] = include_bytes!("keys/rsa-another.der");
-/// What precedes the key in a SubjectPublicKeyInfo: RSA of 2048 bits with an exponent of three
-/// bytes, P-256, Ed25519.
+/// The bytes before the key in a SubjectPublicKeyInfo: RSA of 2048 bits with a three-byte exponent,
+/// P-256, Ed25519.
 const RSA_PREFIX: &[u8] = b"\x30\x82\x01\x22\x30\x0d\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x01\x01\x05\x00\x03\x82\x01\x0f\x00";
 const P256_PREFIX: &[u8] = b"\x30\x59\x30\x13\x06\x07\x2a\x86\x48\xce\x3d\x02\x01\x06\x08\x2a\x86\x48\xce\x3d\x03\x01\x07\x03\x42\x00";
 const ED25519_PREFIX: &[u8] = b"\x30\x2a\x30\x05\x06\x03\x2b\x65\x70\x03\x21\x00";
 
-/// What a token is signed with.
+/// The key that a token is signed with.
 pub(crate) enum Signer {
     Secret(Vec<u8>),
     Rsa(Box<RsaKeyPair>),
@@ -30,12 +30,12 @@ pub(crate) enum Signer {
 }
 
 impl Signer {
-    /// Always the same key, since making one takes long.
+    /// Always the same key, since generating one takes long.
     pub(crate) fn rsa() -> Self {
         Self::Rsa(Box::new(RsaKeyPair::from_pkcs8(RSA_ONE).unwrap()))
     }
 
-    /// Always the same key, and not the one of [`Self::rsa`].
+    /// Always the same key, different from [`Self::rsa`].
     pub(crate) fn another_rsa() -> Self {
         Self::Rsa(Box::new(RsaKeyPair::from_pkcs8(RSA_ANOTHER).unwrap()))
     }
@@ -79,7 +79,7 @@ impl Signer {
         }
     }
 
-    /// A token of these texts, whatever they are.
+    /// A token from these texts, whatever they contain.
     pub(crate) fn raw(&self, header: &str, claims: &str) -> String {
         let message =
             format!("{}.{}", URL_SAFE_NO_PAD.encode(header), URL_SAFE_NO_PAD.encode(claims));
@@ -123,7 +123,7 @@ impl Signer {
             Self::Ed25519(key) => json!({"kty": "OKP", "crv": "Ed25519", "kid": kid,
                                           "x": text(key.public_key().as_ref())}),
             Self::Rsa(_) => {
-                // The modulus of 2048 bits stands at a fixed place, the exponent at the end.
+                // The modulus of 2048 bits is at a fixed offset, the exponent at the end.
                 let der = self.der();
                 let modulus = &der[33..33 + 256];
                 json!({"kty": "RSA", "kid": kid, "n": text(modulus), "e": "AQAB"})

@@ -1,8 +1,8 @@
 //! The table of procedures.
 //!
 //! A procedure is one file in this folder and one line in the table below (with its `mod`). Its
-//! file has `call`, which carries it out, and `Output`, which is the data of its reply. All of them
-//! are mutations, called by POST.
+//! file has `call`, which runs it, and `Output`, the data of its reply. All of them are mutations,
+//! called by POST.
 
 mod submit;
 
@@ -13,24 +13,24 @@ use sluice_flow::identity::Claims;
 
 use super::envelope::Fault;
 
-/// What a procedure is called with.
+/// The arguments of a procedure.
 #[derive(Clone, Copy)]
 pub(super) struct Arguments<'c> {
     pub(super) app: &'c AppView,
-    /// Absent if the call had none.
+    /// Absent if the call has none.
     pub(super) input: Option<&'c [u8]>,
     pub(super) key: Option<&'c IdempotencyKey>,
-    /// What the caller's token proves.
+    /// The verified claims of the caller's token.
     pub(super) claims: Option<&'c Claims>,
 }
 
 macro_rules! procedures {
     ($($variant:ident = $path:literal in $module:ident;)*) => {
-        /// Something that clients can call.
+        /// A procedure that clients can call.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub(super) enum Procedure { $($variant,)* }
 
-        /// What a procedure returned.
+        /// The output of a procedure.
         #[derive(Debug)]
         pub(super) enum Output { $($variant($module::Output),)* }
 
@@ -55,8 +55,7 @@ macro_rules! procedures {
         }
 
         impl Output {
-            /// Whether nothing was stored because the same call was carried out before; nothing if
-            /// that cannot be said.
+            /// Whether nothing was stored because the same call had run before; `None` if unknown.
             pub(super) fn is_replay(&self) -> Option<bool> {
                 match self { $(Self::$variant(output) => output.is_replay(),)* }
             }

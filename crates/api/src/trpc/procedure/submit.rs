@@ -1,4 +1,4 @@
-//! `response.submit`: takes one response in.
+//! `response.submit`: stores one response.
 
 use serde::{Serialize, Serializer};
 use sluice_engine::intake::Accepted;
@@ -19,7 +19,7 @@ pub(super) async fn call(engine: &Engine, arguments: Arguments<'_>) -> Result<Ou
 }
 
 impl Output {
-    /// A refusal says nothing of it.
+    /// `None` for a refusal.
     pub(super) fn is_replay(&self) -> Option<bool> {
         match &self.0 {
             Receipt::Accepted(accepted) => Some(accepted.replayed),

@@ -1,4 +1,4 @@
-//! How long sets are kept, and how often they are fetched, on a clock that the test moves.
+//! How long sets are cached, and how often they are fetched, with a paused clock.
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,11 +9,11 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use super::super::weak_point::tests::weak_points;
 use super::*;
 
-/// Two public keys on Ed25519.
+/// Two Ed25519 public keys.
 const X: [&str; 2] =
     ["11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo", "PUAXw-hDiVqStwqnTRt-vJyYLM8uxJaMwM1V8Sr0Zgw"];
 
-/// Publishes a set that the test writes, and counts how often it is fetched.
+/// Publishes a set that the test provides, and counts the fetches.
 #[derive(Debug, Default)]
 struct Publisher {
     set: Mutex<Option<String>>,
@@ -91,19 +91,19 @@ async fn a_set_is_fetched_once_in_ten_minutes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_set_in_use_is_fetched_anew_behind_the_scenes() {
+async fn a_set_in_use_is_refreshed_in_the_background() {
     let (publisher, sets) = sets(&["a"]);
     found(&sets, Some("a")).await;
     pass(500).await;
     let before = Instant::now();
     assert_eq!(found(&sets, Some("a")).await, "found");
-    assert_eq!(before.elapsed(), Duration::ZERO, "nobody waits for it");
+    assert_eq!(before.elapsed(), Duration::ZERO, "no caller waits for it");
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert_eq!(publisher.fetches(), 2);
 }
 
 #[tokio::test(start_paused = true)]
-async fn many_who_ask_for_an_unknown_kid_make_one_fetch() {
+async fn concurrent_lookups_of_an_unknown_kid_share_one_fetch() {
     let (publisher, sets) = sets(&["a"]);
     found(&sets, Some("a")).await;
     pass(60).await;
@@ -115,7 +115,7 @@ async fn many_who_ask_for_an_unknown_kid_make_one_fetch() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn unknown_kids_are_not_fetched_for_again_and_again() {
+async fn unknown_kids_do_not_cause_repeated_fetches() {
     let (publisher, sets) = sets(&["a"]);
     found(&sets, Some("a")).await;
     for kid in 0..200 {
@@ -128,7 +128,7 @@ async fn unknown_kids_are_not_fetched_for_again_and_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_key_that_left_the_set_is_refused_after_ten_minutes() {
+async fn a_key_removed_from_the_set_is_refused_after_ten_minutes() {
     let (publisher, sets) = sets(&["a", "b"]);
     assert_eq!(found(&sets, Some("b")).await, "found");
     publisher.publish(&["a"]);
@@ -137,7 +137,7 @@ async fn a_key_that_left_the_set_is_refused_after_ten_minutes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn where_the_publisher_is_away_a_set_is_used_for_a_day() {
+async fn a_set_is_used_for_a_day_if_the_publisher_is_unavailable() {
     let (publisher, sets) = sets(&["a"]);
     found(&sets, Some("a")).await;
     publisher.go_away();
@@ -153,13 +153,17 @@ async fn where_the_publisher_is_away_a_set_is_used_for_a_day() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_waits_for_a_publisher_that_was_away_the_last_time() {
+async fn no_caller_waits_for_a_publisher_that_recently_failed() {
     let (publisher, sets) = sets(&["a"]);
     found(&sets, Some("a")).await;
     publisher.go_away();
     publisher.seconds_to_fetch.store(5, Ordering::SeqCst);
     pass(601).await;
-    assert_eq!(found(&sets, Some("a")).await, "found", "one waits, and finds it away");
+    assert_eq!(
+        found(&sets, Some("a")).await,
+        "found",
+        "the first caller waits until the fetch fails"
+    );
     for _ in 0..10 {
         pass(31).await;
         let before = Instant::now();
@@ -167,14 +171,14 @@ async fn nobody_waits_for_a_publisher_that_was_away_the_last_time() {
         assert_eq!(before.elapsed(), Duration::ZERO);
         tokio::time::sleep(Duration::from_secs(6)).await;
     }
-    assert_eq!(publisher.fetches(), 12, "it is tried again, behind the scenes");
+    assert_eq!(publisher.fetches(), 12, "it is retried in the background");
     publisher.publish(&["b"]);
     pass(3600).await;
-    assert_eq!(found(&sets, Some("a")).await, "unknown", "after a while it is waited for again");
+    assert_eq!(found(&sets, Some("a")).await, "unknown", "after a while a caller waits again");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_caller_who_hangs_up_does_not_end_the_fetch() {
+async fn a_cancelled_caller_does_not_cancel_the_fetch() {
     let (publisher, sets) = sets(&["a"]);
     publisher.seconds_to_fetch.store(2, Ordering::SeqCst);
     let one_second = Duration::from_secs(1);
@@ -184,7 +188,7 @@ async fn a_caller_who_hangs_up_does_not_end_the_fetch() {
 }
 
 #[test]
-fn the_log_is_told_the_host_of_a_set_and_no_more() {
+fn only_the_host_of_a_set_is_logged() {
     for (url, host) in [
         ("https://id.example/keys?secret=1", "id.example"),
         ("https://me:secret@id.example:8443/keys", "id.example:8443"),
@@ -195,13 +199,13 @@ fn the_log_is_told_the_host_of_a_set_and_no_more() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn where_nothing_was_ever_fetched_keys_are_unavailable() {
+async fn keys_are_unavailable_if_no_fetch_ever_succeeded() {
     let (publisher, sets) = sets(&["a"]);
     publisher.go_away();
     for _ in 0..10 {
         assert_eq!(found(&sets, Some("a")).await, "unavailable");
     }
-    assert_eq!(publisher.fetches(), 1, "a publisher that is away is left in peace for a while");
+    assert_eq!(publisher.fetches(), 1, "an unavailable publisher is not retried at once");
 }
 
 #[tokio::test(start_paused = true)]
@@ -211,7 +215,7 @@ async fn a_token_without_kid_needs_a_set_of_one_key() {
 }
 
 #[test]
-fn an_ed25519_key_that_anyone_can_sign_for_is_not_used_from_a_set() {
+fn weak_ed25519_keys_in_a_set_are_not_used() {
     for point in weak_points() {
         let x = URL_SAFE_NO_PAD.encode(point);
         let set = format!(r#"{{"keys":[{{"kty":"OKP","crv":"Ed25519","kid":"a","x":"{x}"}}]}}"#);
@@ -220,7 +224,7 @@ fn an_ed25519_key_that_anyone_can_sign_for_is_not_used_from_a_set() {
 }
 
 #[test]
-fn keys_of_other_kinds_and_for_other_ends_are_passed_over() {
+fn keys_of_other_types_and_for_other_purposes_are_skipped() {
     let x = X[0];
     let jwk = |more: &str| format!(r#"{{"kty":"OKP","crv":"Ed25519","x":"{x}"{more}}}"#);
     for (key, usable) in [

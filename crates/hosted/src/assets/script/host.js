@@ -15,7 +15,7 @@ function hostOrigin() {
   return origin && origin !== "null" && isAllowed ? origin : null;
 }
 
-/** Whether an entry of the app's origins stands for this one; `https://*.example.com` for all below. */
+/** Whether an entry of the app's origins matches; `https://*.example.com` matches subdomains. */
 function stands(entry, origin) {
   const [start, end] = entry.split("*");
   if (end === undefined) return entry === origin;

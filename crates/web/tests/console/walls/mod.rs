@@ -1,8 +1,9 @@
-//! Walls, over all routes and all kinds of visitors.
+//! Access control, for all routes and all kinds of visitors.
 //!
-//! What everybody gets stands in the [`table`]; that it has every route is held by the console's
-//! own source. Whoever is refused sends what would be done for somebody else, and whoever may is
-//! let in with the same, so that a mistyped address or form is never taken for a wall.
+//! The [`table`] has the expected outcome for each kind of visitor; a test compares its routes with
+//! the console's source. A visitor without permission sends a request that would succeed for
+//! another, and a visitor with permission sends the same, so that a mistyped address or form cannot
+//! pass for a refusal.
 
 mod source;
 mod table;
@@ -19,7 +20,7 @@ use crate::support::{HOST, ORIGIN};
 const OWNER_OF_ALL: Who = Who::User(Place::All, Role::Owner);
 const OWNER: Who = Who::User(Place::Own, Role::Owner);
 
-/// The letter of what came back.
+/// The table's letter for a reply.
 fn letter(line: &Line, shop: &Shop, told: &Told) -> char {
     let to = shop.filled(line.to);
     match told.status {
@@ -32,7 +33,7 @@ fn letter(line: &Line, shop: &Shop, told: &Told) -> char {
     }
 }
 
-/// Whether an address is the one that is named, with any id where a star stands.
+/// Whether an address matches the pattern, in which a star stands for any id.
 fn leads(address: &str, named: &str) -> bool {
     match named.split_once('*') {
         None => address == named,
@@ -51,21 +52,21 @@ fn every_route_is_in_the_table_and_nothing_else_is() {
     let missing: Vec<_> = routes().into_iter().filter(|route| listed(route) != 1).collect();
     assert!(
         missing.is_empty(),
-        "these routes must stand once in the table of tests/console/walls/table.rs: add a line with the method and \
-         path as they are in the source, the row of what each visitor gets, a body that the route takes, and where it \
+        "these routes must be once in the table of tests/console/walls/table.rs: add a line with the method and \
+         path as they are in the source, the row of outcomes, a body that the route accepts, and where it \
          leads: {missing:#?}"
     );
     let there = routes();
     for line in TABLE {
         let is_there = there.iter().any(|it| it.method == line.method && it.path == line.path);
-        assert!(is_there, "{} {} is in the table, but is no route", line.method, line.path);
+        assert!(is_there, "{} {} is in the table, but is not a route", line.method, line.path);
     }
 }
 
 #[tokio::test]
-async fn whoever_may_not_is_refused_and_nothing_is_stored() {
+async fn without_permission_a_request_is_refused_and_nothing_is_stored() {
     let world = World::new().await;
-    // A download that others have asked for.
+    // A download that another user has requested.
     let owner = world.visitor(OWNER_OF_ALL, world.own.app).await;
     let export = world.own.filled("/console/flows/{flowId}/responses/export?format=csv&id=walls");
     owner.get(&export).await.ok();
@@ -99,7 +100,7 @@ async fn whoever_may_not_is_refused_and_nothing_is_stored() {
 }
 
 #[tokio::test]
-async fn whoever_may_read_is_shown_the_page() {
+async fn with_permission_a_page_is_shown() {
     let world = World::new().await;
     let mut wrong = Vec::new();
     for who in EVERYONE {
@@ -115,12 +116,12 @@ async fn whoever_may_read_is_shown_the_page() {
 }
 
 #[tokio::test]
-async fn whoever_may_write_does_and_comes_to_where_it_leads() {
+async fn with_permission_a_write_is_stored_and_redirects() {
     let world = World::new().await;
     let mut wrong = Vec::new();
     for line in TABLE.iter().filter(|it| it.method != "GET") {
         for who in EVERYONE.into_iter().filter(|who| line.letter(*who) == '+') {
-            // What one has deleted is not there for the next.
+            // A new app each time: an earlier visitor may have deleted the resource.
             let shop = world.shop().await;
             let visitor = world.visitor(who, shop.app).await;
             let before = world.last_change().await;
@@ -137,18 +138,18 @@ async fn whoever_may_write_does_and_comes_to_where_it_leads() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// What belongs to one app, and stands behind another id in paths.
+/// Ids of resources inside an app, which follow another id in paths.
 const INNER: &[&str] =
     &["flowVersionId", "responseId", "respondentId", "apiKey", "flowAssignmentId"];
 
-/// Addresses and forms that name a second thing elsewhere than in their paths.
+/// Routes that name an inner resource in the query or the body instead of the path.
 const INNER_ELSEWHERE: &[(&str, &str, &str)] = &[
     ("/console/flows/{flowId}/preview", "?version={flowVersionId}", ""),
     ("/console/apps/{appId}/settings/identity/revoke", "", "kid={kid}"),
 ];
 
 #[tokio::test]
-async fn an_id_of_another_app_or_flow_is_not_found_under_an_own_path() {
+async fn an_id_of_another_app_or_flow_is_not_found_under_this_apps_path() {
     let world = World::new().await;
     let sibling = Shop::open(&world.site, world.own.app, "Sibling").await;
     let mut visitors = Vec::new();
@@ -190,7 +191,7 @@ async fn an_id_of_another_app_or_flow_is_not_found_under_an_own_path() {
 }
 
 #[tokio::test]
-async fn no_page_of_the_instance_names_an_app_of_others() {
+async fn no_page_of_the_instance_names_an_app_without_access() {
     let world = World::new().await;
     let owner = world.visitor(OWNER, world.own.app).await;
     for line in TABLE.iter().filter(|it| it.method == "GET" && !it.path.contains('{')) {

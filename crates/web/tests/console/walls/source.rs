@@ -1,4 +1,4 @@
-//! The routes of the console, read out of its source, so that a new one cannot be forgotten.
+//! The routes of the console, extracted from its source, so that a new one cannot be forgotten.
 
 use std::path::{Path, PathBuf};
 
@@ -57,7 +57,7 @@ fn routes_in(text: &str, file: &Path) -> Vec<Route> {
     found
 }
 
-/// What stands before the closing bracket.
+/// The text before the closing bracket.
 fn balanced(text: &str) -> &str {
     let mut depth = 1;
     for (at, letter) in text.char_indices() {
@@ -73,7 +73,7 @@ fn balanced(text: &str) -> &str {
     text
 }
 
-/// A text, or the constant of the same file.
+/// A string literal, or the value of a constant in the same file.
 fn literal(text: &str, path: &str) -> Option<String> {
     if let Some(path) = path.strip_prefix('"') {
         return Some(path.trim_end_matches('"').to_owned());
@@ -84,7 +84,7 @@ fn literal(text: &str, path: &str) -> Option<String> {
 }
 
 #[test]
-fn routes_are_read_as_they_are_written() {
+fn routes_are_extracted_from_source() {
     let text = r#"const PAGE: &str = "/a/{x}"; Router::new().route(PAGE, get(show).post(sent))
         .route("/b", post(budget(get_one))).route("/c", get(async || reply::see_other("/")))"#;
     let found = routes_in(text, Path::new("x"));

@@ -1,24 +1,24 @@
-//! The table: every route of the console, what to send to it, and what each kind of visitor gets
-//! for it.
+//! The table: every route of the console, a request to it, and the outcome for each kind of
+//! visitor.
 //!
-//! A row of letters says it for everybody in [`EVERYONE`], in its order:
+//! A row has one letter for each visitor in [`EVERYONE`], in that order:
 //!
-//! - `+` it is done: a page, a file, or the way to the place that the line names
-//! - `s` they are sent to the sign-in page
-//! - `x` they may not (403)
-//! - `0` there is no such thing for them (404)
-//! - `?` what the line sends is wrong for them (422)
+//! - `+` success: a page, a file, or a redirect to the address in the line
+//! - `s` redirected to the sign-in page
+//! - `x` forbidden (403)
+//! - `0` not found (404)
+//! - `?` the request is invalid for this visitor (422)
 
 use sluice_engine::rows::{Role, Scope};
 
-/// Where somebody may do something.
+/// Where a visitor has permission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
-    /// In the app that is asked for.
+    /// In the app of the request.
     Own,
-    /// In another.
+    /// In another app.
     Other,
-    /// In all, and in the instance.
+    /// In all apps, and in the instance.
     All,
 }
 
@@ -50,52 +50,52 @@ pub(super) const EVERYONE: [Who; 17] = [
     Who::Token(Place::All, Scope::Admin),
 ];
 
-// What a kind of route gives to whom. The groups: signed out; people of the app (viewer, editor,
-// owner); owner and token of another app; people of all apps; tokens of the app (read, write,
-// admin); tokens of the instance (read, write, export, erase, admin).
+// The outcomes by kind of route. The groups: signed out; users of the app (viewer, editor, owner);
+// owner and token of another app; users of all apps; tokens of the app (read, write, admin); tokens
+// of the instance (read, write, export, erase, admin).
 const ANYBODY: &str = "+ +++ ++ +++ +++ +++++";
 const SIGNED_IN: &str = "s +++ ++ +++ +++ +++++";
-/// What is made of the apps that somebody may read, whichever these are.
+/// Pages that combine all apps that the visitor may read.
 const READS_ANY: &str = "s +++ ++ +++ +++ ++xx+";
 const READS: &str = "s +++ 00 +++ +++ ++xx+";
 const WRITES: &str = "s x++ 00 x++ x++ x+xx+";
 const EXPORTS: &str = "s x++ 00 x++ xx+ xx+x+";
-/// What lets its reader answer for people.
+/// Links that let their holder answer for an invitee.
 const WRITES_AND_EXPORTS: &str = "s x++ 00 x++ xx+ xxxx+";
-/// What is looked at before it is exported.
+/// Pages that show data before it is exported.
 const READS_AND_EXPORTS: &str = "s x++ 00 x++ xx+ xxxx+";
 const OWNS_APP: &str = "s xx+ 00 xx+ xx+ xxxx+";
 const OWNS_INSTANCE: &str = "s xxx xx xx+ xxx xxxx+";
-/// A password is a person's: tokens have none.
+/// Only users have a password; tokens do not.
 const IS_A_USER: &str = "s +++ +0 +++ 000 00000";
-/// A token's session is confirmed by the token alone: a password is wrong (422).
+/// A token's session is confirmed only with the token: a password is refused (422).
 const IS_A_USER_OR_WRONG: &str = "s +++ +? +++ ??? ?????";
 /// The code is wrong.
 const WRONG_CODE: &str = "s ??? ?0 ??? 000 00000";
-/// A download is told of to whoever asked for it.
+/// Only the visitor who requested a download sees its progress.
 const DOWNLOADED: &str = "s 0++ 00 0++ 00+ 00+0+";
 const NO_SUCH_PAGE: &str = "s 000 00 000 000 00000";
-/// There is no OpenID provider here.
+/// This server has no OpenID provider.
 const NOT_SET_UP: &str = "0 000 00 000 000 00000";
 
-/// One route. Names in braces stand for the ids of an app that has one of everything.
+/// One route. Names in braces stand for the ids of an app with one resource of each kind.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Line {
     pub(super) method: &'static str,
     pub(super) path: &'static str,
     pub(super) row: &'static str,
-    /// What stands behind the path.
+    /// The query string.
     pub(super) query: &'static str,
-    /// A form, or JSON, that the route takes.
+    /// A form, or JSON, that the route accepts.
     pub(super) body: &'static str,
-    /// Where it leads; `*` is any id. Nothing is a page or a file.
+    /// The redirect target, in which `*` is any id; empty for a page or a file.
     pub(super) to: &'static str,
-    /// Whether it stores something besides sessions.
+    /// Whether it stores anything besides sessions.
     pub(super) stores: bool,
 }
 
 impl Line {
-    /// What this visitor gets, by its letter.
+    /// The expected outcome for this visitor.
     pub(super) fn letter(&self, who: Who) -> char {
         let at = EVERYONE.iter().position(|it| *it == who).unwrap();
         let letters: Vec<char> = self.row.chars().filter(|it| *it != ' ').collect();
@@ -112,24 +112,24 @@ const fn get_to(path: &'static str, row: &'static str, to: &'static str) -> Line
     Line { to, ..get(path, row) }
 }
 
-/// A write, what it takes, and where it leads.
+/// A write, its body, and its redirect target.
 const fn post(path: &'static str, row: &'static str, body: &'static str, to: &'static str) -> Line {
     Line { method: "POST", path, row, query: "", body, to, stores: true }
 }
 
-/// What takes a form and stores nothing.
+/// A POST that stores nothing.
 const fn look(path: &'static str, row: &'static str, body: &'static str, to: &'static str) -> Line {
     Line { stores: false, ..post(path, row, body, to) }
 }
 
 pub(super) const TABLE: &[Line] = &[
-    // Coming in and going out.
+    // Signing in and out.
     get_to("/", ANYBODY, "/console"),
     get_to("/console", READS_ANY, "/console/apps/*"),
     get("/console/assets/{version}/{*file}", ANYBODY),
     get("/console/sign-in", ANYBODY),
     look("/console/sign-in", ANYBODY, "token=root-secret", "/console"),
-    // Without a ticket it begins again.
+    // Without a ticket the sign-in starts over.
     look("/console/sign-in/code", ANYBODY, "ticket=none&code=1", "/console/sign-in"),
     get("/console/confirm", SIGNED_IN),
     look(
@@ -371,7 +371,7 @@ pub(super) const TABLE: &[Line] = &[
         "/console/settings/account?done=ended",
     ),
     get("/console/settings/account/second-factor", IS_A_USER),
-    // A right code is tested in accounts.rs.
+    // accounts.rs tests a correct code.
     look("/console/settings/account/second-factor", WRONG_CODE, "", ""),
     look(
         "/console/settings/account/second-factor/off",

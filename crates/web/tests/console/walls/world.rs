@@ -1,4 +1,4 @@
-//! Apps that have one of everything, visitors of every kind, and what they get.
+//! Apps with one resource of each kind, visitors of every kind, and their requests.
 
 use crate::use_cases::UseCases as _;
 use std::collections::BTreeMap;
@@ -18,17 +18,17 @@ use tower::ServiceExt as _;
 use super::table::{Line, Place, Who};
 use crate::support::{Browser, ORIGIN, PASSWORD, Site, actor, definition};
 
-/// One of everything, by the names that stand in paths and forms.
+/// One resource of each kind, by the names used in paths and forms.
 pub(super) struct Shop {
     pub(super) app: AppId,
     pub(super) ids: BTreeMap<&'static str, String>,
 }
 
-/// What came back.
+/// A reply.
 #[derive(Debug)]
 pub(super) struct Told {
     pub(super) status: u16,
-    /// Where it leads.
+    /// The redirect target.
     pub(super) to: String,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct World {
     pub(super) site: Site,
     pub(super) own: Shop,
     pub(super) other: Shop,
-    /// Tells users apart.
+    /// Makes the names of users and apps unique.
     made: AtomicUsize,
 }
 
@@ -49,14 +49,14 @@ impl World {
         Self { site, own, other, made: AtomicUsize::new(0) }
     }
 
-    /// Another app with one of everything.
+    /// Another app with one resource of each kind.
     pub(super) async fn shop(&self) -> Shop {
         let name = format!("Shop {}", self.made.fetch_add(1, Ordering::Relaxed));
         let app = self.site.app(&name).await;
         Shop::open(&self.site, app, &name).await
     }
 
-    /// A browser of such a visitor, where `own` is the app that is asked for.
+    /// A browser of this kind of visitor; `own` is the app of the request.
     pub(super) async fn visitor(&self, who: Who, own: AppId) -> Browser<'_> {
         let app_of = |place| match place {
             Place::Own => Some(own),
@@ -82,7 +82,7 @@ impl World {
         self.site.with_session(&begun.unwrap().0)
     }
 
-    /// Sends what the line says, with the ids of the shop.
+    /// Sends the request of the line, with the ids of the shop.
     pub(super) async fn ask(&self, browser: &Browser<'_>, line: &Line, shop: &Shop) -> Told {
         let address = shop.filled(&format!("{}{}", line.path, line.query));
         let request = browser.request(line.method, &address);
@@ -97,14 +97,14 @@ impl World {
         let (head, body) = self.site.router.clone().oneshot(request).await.unwrap().into_parts();
         let header = |name| head.headers.get(name).and_then(|value| value.to_str().ok());
         let (kind, to) = (header("content-type"), header("location").unwrap_or_default());
-        // Live events have no end.
+        // The stream of live events has no end.
         if kind != Some("text/event-stream") {
             body.collect().await.unwrap();
         }
         Told { status: head.status.as_u16(), to: to.to_owned() }
     }
 
-    /// Everything that is stored, apart from sign-ins.
+    /// All stored records, except sign-ins.
     pub(super) async fn stored(&self) -> Vec<Record> {
         let all = self.site.store.export_records(None, 100_000).await.unwrap();
         let is_session = |record: &Record| match record {
@@ -114,7 +114,7 @@ impl World {
         all.into_iter().filter(|record| !is_session(record)).collect()
     }
 
-    /// The last change that is on record.
+    /// The latest change in the audit log.
     pub(super) async fn last_change(&self) -> String {
         let query = AuditQuery { app_id: None, after: None, limit: 20 };
         let rows = self.site.store.list_audit(&query).await.unwrap();
@@ -133,7 +133,7 @@ impl Shop {
         });
         let response = site.respond(app, version, admitted).await;
         let row = engine.get_response(&actor(), response).await.unwrap();
-        // The version is replaced, and something else is being written.
+        // Publishes another version and changes the draft.
         engine.put_draft(&actor(), flow, definition("Two")).await.unwrap();
         engine.publish(&actor(), flow).await.unwrap();
         engine.put_draft(&actor(), flow, definition("Three")).await.unwrap();
@@ -158,7 +158,7 @@ impl Shop {
             expires_at: None,
         };
         let token = engine.create_token(&actor(), new).await.unwrap().0.token_id;
-        // Nobody of this app, who has yet to set a password.
+        // A user who is not a member of this app and has not set a password yet.
         let email = format!("somebody-{}@mail.example", flow.to_string().to_lowercase());
         let (name, role) = ("Somebody".to_owned(), Role::Viewer);
         let new = NewUser { email: email.clone(), name, role, app_id: None };
@@ -190,7 +190,7 @@ impl Shop {
         Self { app, ids }
     }
 
-    /// A text with ids in the place of their names.
+    /// Replaces the names in braces with ids.
     pub(super) fn filled(&self, text: &str) -> String {
         let names = self.ids.iter();
         names.fold(text.to_owned(), |text, (name, id)| text.replace(&format!("{{{name}}}"), id))

@@ -1,4 +1,4 @@
-//! The fields of a flow, a submission, its context and its result: one test for each row.
+//! The fields of a flow, a submission, its context and its result: one test per row.
 
 use crate::use_cases::UseCases as _;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ async fn site() -> (Site, FlowVersionId) {
     (site, version)
 }
 
-/// The row that a submission with one field changed was stored as.
+/// The stored row of a submission with one field changed.
 async fn stored(site: &Site, version: FlowVersionId, field: &str, value: Value) -> ResponseRow {
     let data = with(site, version, field, value).await;
     let id = data["responseId"].as_str().unwrap_or_else(|| panic!("{data}"));
@@ -45,7 +45,7 @@ async fn flow_flow_version_id() {
     let site = Site::start().await;
     let (flow, first) = site.published().await;
     let second = site.publish_again(flow).await;
-    assert_ne!(first, second, "each publish makes a version");
+    assert_ne!(first, second, "each publish must create a version");
     for (id, number) in [(first, 1), (second, 2)] {
         let path = site.path(&format!("flow_versions/{id}?payload=4"));
         let snapshot = site.get(&path, &[]).await.json();

@@ -7,7 +7,7 @@ import { typeOf } from "./types.js";
 
 /** The translatable texts of a question: single fields, or lists with a label per id. */
 export function textsOf(question) {
-  // Of a type that is not known here, nothing is taken for gone.
+  // For an unknown type, keep all fields.
   const fields = typeOf(question)?.fields ?? Object.entries(question).map(([name, value]) => ({ name, kind: Array.isArray(value) ? "choices" : "text" }));
   const own = (wanted) => fields.filter(({ kind }) => kind === wanted).map(({ name }) => name);
   const plain = ["prompt", "help", ...own("text")].filter((name) => question[name]);

@@ -17,7 +17,7 @@ const TESTS = {
   some: ["includes", "answered"], cells: ["includes", "answered"],
 };
 
-/** What conditions may ask of an answer to this question. */
+/** The kind of comparison that conditions can use on this question. */
 export const kindOf = (question) => typeOf(question)?.comparison ?? "presence";
 
 /** The comparisons for a question, in menu order. */
