@@ -1,6 +1,6 @@
-//! Days of the calendar, as they are written in answers, bounds and instants.
+//! Calendar dates, as written in answers, bounds and instants.
 
-/// Whether a text is a day that the calendar has, from 0001-01-01 to 9999-12-31.
+/// Whether a text is an existing calendar date, from 0001-01-01 to 9999-12-31.
 pub(crate) fn is_date(text: &str) -> bool {
     let [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = *text.as_bytes() else { return false };
     let digits = [y1, y2, y3, y4, m1, m2, d1, d2];
@@ -17,7 +17,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_date_is_a_day_that_the_calendar_has() {
+    fn a_date_must_exist_in_the_calendar() {
         for text in ["2024-02-29", "0001-01-01", "9999-12-31", "2000-02-29"] {
             assert!(is_date(text), "{text:?}");
         }

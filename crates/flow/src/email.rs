@@ -1,10 +1,10 @@
-//! The form of an e-mail address, in answers, identities and invitations.
+//! The format of an e-mail address, in answers, identities and invitations.
 //!
-//! The check is for what people type: one `@`, a local part of the usual characters, a domain of at
+//! The check covers what people type: one `@`, a local part of the usual characters, a domain of at
 //! least two labels. Quoted local parts and address literals are refused; letters beyond ASCII are
 //! accepted on both sides.
 
-/// Bytes of an address, of its local part, and of one label of its domain.
+/// The most bytes of an address, of its local part, and of one label of its domain.
 pub(crate) const EMAIL_BYTES_MAX: usize = 254;
 const LOCAL_BYTES_MAX: usize = 64;
 const LABEL_BYTES_MAX: usize = 63;

@@ -1,7 +1,7 @@
-//! An example of a submission's answers, for documents that show real calls.
+//! Example answers of a submission, for documentation with real calls.
 //!
-//! Whatever an example proposes is judged like any answer, and what does not pass is left out: so
-//! an example is right for every definition, or says less.
+//! Every proposed answer is judged like any other, and dropped if it does not pass. So an example
+//! is valid for every definition, or leaves out an answer.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ use crate::judge::judge_question;
 use crate::question::{Format, Input, Length, Question, QuestionType};
 use crate::text_map::{TextMap, Texts};
 
-/// One right answer to each question that takes one.
+/// One valid answer to each question that takes one.
 pub fn answers(definition: &Definition) -> Map<String, Value> {
     let answerable = definition.questions().iter().filter(|it| it.question_type.is_answerable());
     let example = |question: &Question| {
@@ -23,7 +23,7 @@ pub fn answers(definition: &Definition) -> Map<String, Value> {
     answerable.filter_map(example).collect()
 }
 
-/// What might be an answer, the likeliest first.
+/// Possible answers, the likeliest first.
 fn proposals(question_type: &QuestionType) -> Vec<Texts<'static>> {
     let one = |texts: &[&str]| {
         texts.iter().map(|text| Texts::One(Cow::Owned((*text).to_owned()))).collect()
@@ -56,7 +56,7 @@ fn proposals(question_type: &QuestionType) -> Vec<Texts<'static>> {
             let column = columns.last().map(|column| column.id.as_str()).unwrap_or_default();
             vec![many(rows.iter().map(|row| format!("{}:{column}", row.id)))]
         }
-        // The one mark below the best of a long scale, as most people answer.
+        // One below the best mark of a long scale, as most people answer.
         Input::Scale { low: 0, high, .. } => vec![given((high - 1).to_string())],
         Input::Scale { high, .. } => vec![given(high.to_string())],
         Input::YesNo => one(&["yes"]),
@@ -64,13 +64,13 @@ fn proposals(question_type: &QuestionType) -> Vec<Texts<'static>> {
     }
 }
 
-/// A text that is cut or repeated to the length that is asked for.
+/// The text, cut or repeated to the wanted length.
 fn texts(text: &str, wanted: Length) -> Vec<Texts<'static>> {
     let least = wanted.min_length.unwrap_or(0) as usize;
     let most = wanted.max_length.map_or(usize::MAX, |max| max as usize);
     let length = text.chars().count().max(least).min(most);
     let text: String = text.chars().cycle().take(length).collect();
-    // An answer of white space alone would be none.
+    // An answer of only white space would count as absent.
     vec![Texts::One(Cow::Owned(text))]
 }
 
@@ -130,7 +130,7 @@ mod tests {
         for question in definition.questions() {
             let (kind, answer) = (&question.question_type, examples.get(&question.id));
             assert_eq!(answer.is_some(), kind.is_answerable(), "{}", kind.name());
-            // A type that is not in the list above has an example too, whatever it is.
+            // A type that is not in the list above has an example too.
             if let Some(expected) = expected.get(kind.name()) {
                 assert_eq!(answer, Some(expected));
             }
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_are_kept() {
+    fn examples_stay_within_limits() {
         let options = json!([{"id": "a", "label": "A"}, {"id": "b", "label": "B"}, {"id": "c", "label": "C"}]);
         check(
             json!([

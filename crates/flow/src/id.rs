@@ -1,8 +1,8 @@
-//! Identifiers: a prefix that says what it is, and 22 base62 digits of 128 bits.
+//! Identifiers: a prefix that names the kind, and 22 base62 digits for 128 bits.
 //!
-//! Ids of things are UUIDv7 inside, so that they sort by the time they were made; that also means
-//! an id contains its time and is never a secret. [`ApiKey`] is random and publishable. Making the
-//! bits (clock, randomness) is the engine's business; here they only come in.
+//! Ids are UUIDv7 inside, so they sort by creation time; that also means that an id contains its
+//! time and is never a secret. [`ApiKey`] is random and publishable. The engine generates the bits
+//! (clock, randomness); here they are arguments.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,28 +12,29 @@ use uuid::Uuid;
 
 use crate::time::Timestamp;
 
-/// Digits of 128 bits in base62.
+/// The number of base62 digits for 128 bits.
 pub const DIGITS: usize = 22;
 
-/// Ten digits: what fits into 64 bits, and is divided by quickly.
+/// Ten digits: fits into 64 bits, where division is fast.
 const CHUNK: u128 = 62_u128.pow(10);
 
 const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/// The text is not an identifier of the kind asked for.
+/// The text is not an identifier of the expected kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be {prefix} followed by 22 letters and digits")]
 pub struct InvalidId {
     prefix: &'static str,
 }
 
-/// Writes 128 bits as 22 base62 digits, most significant first, so that texts sort as numbers do.
+/// Writes 128 bits as 22 base62 digits, most significant first, so that texts sort like the
+/// numbers.
 pub fn base62(bits: u128) -> String {
     String::from_utf8_lossy(&digits_of(bits)).into_owned()
 }
 
 fn digits_of(bits: u128) -> [u8; DIGITS] {
-    // A quotient of 128 bits is slow to come by, so it is asked for twice, and not for every digit.
+    // 128-bit division is slow, so it is done twice instead of once per digit.
     let (rest, low) = (bits / CHUNK, (bits % CHUNK) as u64);
     let (high, middle) = ((rest / CHUNK) as u64, (rest % CHUNK) as u64);
     let mut digits = [b'0'; DIGITS];
@@ -65,8 +66,8 @@ fn read_base62(text: &str) -> Option<u128> {
 /// The 128 bits of a UUIDv7: milliseconds, then a sequence within the millisecond, then random
 /// bits.
 ///
-/// The sequence (26 bits) comes before the random part, so that ids made one after another in the
-/// same millisecond still sort in that order.
+/// The sequence (26 bits) precedes the random part, so that ids made in the same millisecond still
+/// sort in creation order.
 pub fn v7(at: Timestamp, sequence: u32, random: u64) -> Uuid {
     let millis = u128::from(at.as_millis().max(0).unsigned_abs()) & 0xFFFF_FFFF_FFFF;
     let high = u128::from(sequence >> 14) & 0xFFF;
@@ -134,7 +135,7 @@ macro_rules! ids {
 macro_rules! tell_their_time {
     ($($name:ident)*) => {$(
         impl $name {
-            /// The instant that the id was made at, to the millisecond.
+            /// When the id was created, to the millisecond.
             pub fn made_at(self) -> Timestamp {
                 let millis = (self.0.as_u128() >> 80) as u64;
                 Timestamp::from_millis(i64::try_from(millis).unwrap_or(i64::MAX))
@@ -146,7 +147,7 @@ macro_rules! tell_their_time {
 ids! {
     /// One tenant: a product that collects feedback, with its own keys and flows.
     AppId = "app_";
-    /// A survey, form or message, over all its versions.
+    /// A survey, form or message, across all its versions.
     FlowId = "fl_";
     /// One version of a flow, from its first draft on.
     FlowVersionId = "fv_";
@@ -158,19 +159,19 @@ ids! {
     TokenId = "tk_";
     /// One entry of the audit log.
     AuditId = "au_";
-    /// Somebody who signs in to the console.
+    /// A user of the console.
     UserId = "us_";
-    /// An invitation. Anyone who has the id may answer in its place, so all of it is random, and it
-    /// reveals no time.
+    /// An invitation. Anyone with the id may answer as the invitee, so it is entirely random and
+    /// contains no time.
     AssignmentId = "fa_";
-    /// One form that was shown: what is sent with it is stored once. Its time is when it was made.
+    /// One form that was shown: its submission is stored once. Its time is when it was made.
     FormKey = "f_";
 }
 
 tell_their_time! { AppId FlowId FlowVersionId ResponseId RespondentId TokenId AuditId FormKey }
 
 impl AssignmentId {
-    /// An id of these random bits.
+    /// An id from these random bits.
     pub fn from_random(bits: u128) -> Self {
         Self(Uuid::from_u128(bits))
     }
@@ -183,7 +184,7 @@ pub struct ApiKey(String);
 impl ApiKey {
     pub const PREFIX: &str = "pk_";
 
-    /// A key of these random bits.
+    /// A key from these random bits.
     pub fn from_random(bits: u128) -> Self {
         Self(format!("{}{}", Self::PREFIX, base62(bits)))
     }
@@ -215,7 +216,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_is_its_prefix_and_22_digits_and_reads_back() {
+    fn an_id_is_a_prefix_and_22_digits_and_parses_back() {
         for bits in [0, 1, 61, 62, u128::MAX, 0x0199_0000_0000_7000_8000_0000_0000_0000] {
             let id = FlowId::from_uuid(Uuid::from_u128(bits));
             let text = id.to_string();
@@ -251,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_tells_its_time_and_is_a_version_7_uuid() {
+    fn an_id_contains_its_time_and_is_a_version_7_uuid() {
         let at = Timestamp::from_millis(1_763_172_000_123);
         let uuid = v7(at, 77, 12345);
         assert_eq!(ResponseId::from_uuid(uuid).made_at(), at);

@@ -1,7 +1,7 @@
-//! What a verified token claims about the respondent, against what the submission claims.
+//! Compares what a verified token claims about the respondent with what the submission claims.
 //!
-//! Whether the token is genuine is not decided here: a [`Claims`] is what was proven. Messages
-//! never repeat a value: it may be somebody's address.
+//! Whether the token is genuine is not decided here: [`Claims`] are proven. Messages never repeat a
+//! value, which may be an e-mail address.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use crate::submission::parts::{Admission, Identity, Submission};
 const USER_ID: &str = "userId";
 const EMAIL: &str = "traits.email";
 
-/// Who the bearer of a token is.
+/// The identity of the bearer of a token.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Claims {
     /// `sub`: the user's id, 1 to 255 characters.
@@ -20,15 +20,15 @@ pub struct Claims {
 }
 
 impl std::fmt::Debug for Claims {
-    /// Names nobody: logs take what is debug-printed.
+    /// Prints no identity: debug output reaches logs.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Claims(…)")
     }
 }
 
 /// Every identity that the token contradicts. A `userId` must be the token's, a `traits.email` the
-/// token's address but for the case of ASCII letters; a token without one proves none. Other traits
-/// are the client's own word.
+/// token's address, ignoring the case of ASCII letters; a token without an address proves none.
+/// Other traits are not verified.
 pub fn mismatches(claims: &Claims, identities: &[Identity<'_>]) -> Vec<Issue> {
     let wrong = identities.iter().enumerate().filter_map(|(index, identity)| {
         let message = match &*identity.kind {
@@ -46,7 +46,7 @@ pub fn mismatches(claims: &Claims, identities: &[Identity<'_>]) -> Vec<Issue> {
     wrong.collect()
 }
 
-/// Whether the token proves this identity. It says nothing about types other than these two.
+/// Whether the token proves this identity. It proves only these two types.
 pub fn proves(claims: &Claims, identity: &Identity<'_>) -> bool {
     match &*identity.kind {
         USER_ID => identity.value == claims.user_id,
@@ -64,7 +64,7 @@ fn is_email_of(claims: &Claims, email: &str) -> bool {
     claims.email.as_deref().is_some_and(|known| known.eq_ignore_ascii_case(email))
 }
 
-/// The token's `userId`, for an admitted submission that names none.
+/// The token's `userId`, for an admitted submission that has none.
 pub fn missing_user_id(claims: &Claims, submission: &Submission<'_>) -> Option<Identity<'static>> {
     let named = submission.identities.iter().any(|identity| identity.kind == USER_ID);
     (submission.admission == Admission::Admitted && !named).then(|| {
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_user_id_must_be_the_tokens_and_an_address_too_but_for_ascii_case() {
+    fn user_id_and_address_must_match_the_token_ignoring_ascii_case() {
         let ann = Some("Ann@Example.com");
         for (email, kind, value, fits) in [
             (ann, "userId", "u-7", true),
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn every_mismatch_is_told_with_its_place() {
+    fn every_mismatch_is_reported_with_its_path() {
         let identity = |kind: &'static str, value: &'static str| Identity {
             kind: kind.into(),
             value: value.into(),
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn only_an_admitted_submission_without_a_user_id_is_filled() {
+    fn only_an_admitted_submission_without_a_user_id_gets_one() {
         for (admission, sent, filled) in [
             ("admitted", "[]", true),
             ("admitted", r#"[{"type":"userId","value":"u-7"}]"#, false),

@@ -1,7 +1,7 @@
-//! Invitations: whom they may be for, and what one is at an instant.
+//! Invitations: who can be invited, and the state of an invitation at an instant.
 //!
 //! An invitation assigns a flow to one person and counts once. Its state is a function of four
-//! times, like that of a version; nothing has to run for one to expire. Messages never repeat an
+//! times, like that of a version; no job has to run for one to expire. Messages never repeat an
 //! identity.
 
 use serde::{Deserialize, Serialize};
@@ -13,26 +13,26 @@ use crate::time::Timestamp;
 
 pub use crate::submission::parts::{EMAIL, USER_ID};
 
-/// Whom an invitation is for: a user id, an e-mail address, or both.
+/// The person invited: a user id, an e-mail address, or both.
 ///
-/// Both are absent where the person was erased and only the fact that there was one stays.
+/// Both are absent if the person was erased and only the fact of the invitation is kept.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Invitee {
     pub user_id: Option<String>,
     pub email: Option<String>,
 }
 
-/// Which part of an [`Invitee`] is at fault.
+/// Which part of an [`Invitee`] is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
-    /// There is neither.
+    /// Both are absent.
     Whole,
     UserId,
     Email,
 }
 
 impl Invitee {
-    /// Everything that is wrong with it, by the rules of a submission's identities.
+    /// Every fault, by the rules for identities of a submission.
     pub fn faults(&self) -> Vec<(Part, String)> {
         let mut faults = Vec::new();
         if self.user_id.is_none() && self.email.is_none() {
@@ -58,13 +58,13 @@ impl Invitee {
         faults
     }
 
-    /// The address as it is compared: the case of ASCII letters tells nobody apart.
+    /// The address in the form used for comparison: the case of ASCII letters is ignored.
     pub fn email_key(&self) -> Option<String> {
         self.email.as_ref().map(|email| email.to_ascii_lowercase())
     }
 }
 
-/// What decides about an invitation.
+/// The times that determine the state of an invitation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct InvitationTimes {
     pub expires_at: Option<Timestamp>,
@@ -73,19 +73,19 @@ pub struct InvitationTimes {
     pub revoked_at: Option<Timestamp>,
 }
 
-/// What an invitation is at an instant. The later in the list, the more it says.
+/// The state of an invitation at an instant. If several apply, the last in the list wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum InvitationState {
-    /// Made, and not opened as far as is known.
+    /// Created, and not known to be opened.
     Sent,
     /// Its page was opened.
     Opened,
-    /// It ended without a response.
+    /// Ended without a response.
     Expired,
     /// It was withdrawn.
     Revoked,
-    /// It has its response.
+    /// Has its response.
     Completed,
 }
 
@@ -103,7 +103,7 @@ impl InvitationState {
         }
     }
 
-    /// What a response is refused with; nothing where it is taken.
+    /// The code with which a response is refused; `None` if it is accepted.
     pub fn refusal(self) -> Option<Code> {
         match self {
             Self::Sent | Self::Opened => None,
@@ -130,8 +130,9 @@ impl InvitationTimes {
     }
 }
 
-/// The first instant of the day, in UTC: all that is kept of when a person who did not agree to be
-/// known opened or used an invitation, since a finer time would lead to the response of that time.
+/// The first instant of the day, in UTC. For a person who did not agree to be linked, only this is
+/// stored of when they opened or used an invitation: a finer time would lead to the response of
+/// that time.
 pub fn day_of(at: Timestamp) -> Timestamp {
     const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
     Timestamp::from_millis(at.as_millis().div_euclid(DAY_MILLIS) * DAY_MILLIS)
@@ -166,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn only_an_open_invitation_takes_a_response() {
+    fn only_an_open_invitation_accepts_a_response() {
         let codes = InvitationState::ALL.map(|state| state.refusal().map(Code::as_str));
         let ended = ["invitation_expired", "invitation_revoked", "invitation_used"].map(Some);
         assert_eq!(codes[..2], [None, None]);
@@ -174,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn an_invitee_has_a_user_id_or_an_address_of_the_right_form() {
+    fn an_invitee_has_a_valid_user_id_or_address() {
         let of = |user: Option<&str>, email: Option<&str>| Invitee {
             user_id: user.map(str::to_owned),
             email: email.map(str::to_owned),
@@ -199,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_day_is_all_that_is_left_of_a_time() {
+    fn a_time_is_reduced_to_its_day() {
         let at: Timestamp = "2026-11-15T23:59:59.999Z".parse().unwrap();
         assert_eq!(day_of(at).to_string(), "2026-11-15T00:00:00.000Z");
         assert_eq!(day_of(day_of(at)), day_of(at));

@@ -1,7 +1,7 @@
-//! The one table of what a submission can be refused for.
+//! The table of all reasons to refuse a submission.
 //!
-//! Codes are words and are never reused for another meaning. A text says what is wrong and what is
-//! allowed; the three texts about the version are fixed by the contract.
+//! Codes are names and are never reused for another meaning. A message states what is wrong and
+//! what is allowed; the three messages about the version are fixed by the contract.
 
 use std::borrow::Cow;
 
@@ -16,7 +16,7 @@ macro_rules! codes {
         pub enum Code { $($(#[$doc])* $name,)* }
 
         impl Code {
-            /// Every code there is, in the order of the table.
+            /// Every code, in the order of the table.
             pub const ALL: &[Self] = &[$(Self::$name),*];
 
             pub fn as_str(self) -> &'static str {
@@ -27,22 +27,22 @@ macro_rules! codes {
 }
 
 codes! {
-    // Shape: what can be said without knowing the version.
+    // Shape: checks that do not need the version.
     /// A required field is absent.
     FieldRequired = "field_required";
     /// A field holds a value of the wrong JSON type.
     InvalidType = "invalid_type";
-    /// A field's value is of the right type but not one that is allowed.
+    /// A field's value has the right type but is not allowed.
     InvalidValue = "invalid_value";
     /// A text or a list is longer, or an object larger, than allowed.
     TooLong = "too_long";
-    /// A text holds a NUL character.
+    /// A text contains a NUL character.
     NulCharacter = "nul_character";
-    /// A tag holds a nested object or list.
+    /// A tag contains a nested object or list.
     NestedTag = "nested_tag";
     /// More than one `userId`.
     DuplicateUserId = "duplicate_user_id";
-    /// The generation is not one in which the version is served.
+    /// The version is not served in this payload generation.
     PayloadGenerationMismatch = "payload_generation_mismatch";
     // The version.
     FlowVersionNotFound = "flow_version_not_found";
@@ -51,14 +51,14 @@ codes! {
     // Identity and idempotency.
     IdentityMismatch = "identity_mismatch";
     IdempotencyKeyReused = "idempotency_key_reused";
-    /// The invitation has its response.
+    /// The invitation already has its response.
     InvitationUsed = "invitation_used";
     InvitationExpired = "invitation_expired";
     InvitationRevoked = "invitation_revoked";
     // The answers.
     /// The version has no question with this id.
     UnknownQuestion = "unknown_question";
-    /// A list where one text is meant, or several where one is.
+    /// A list if a single text is expected, or several texts if one is expected.
     WrongAnswerKind = "wrong_answer_kind";
     /// An option, row or column that the question does not have.
     UnknownOption = "unknown_option";
@@ -68,7 +68,7 @@ codes! {
     InvalidFormat = "invalid_format";
     /// A number, date, length or count outside the question's bounds.
     OutOfRange = "out_of_range";
-    /// The question is required and visible, and has no answer.
+    /// The question is required and visible, but has no answer.
     AnswerRequired = "answer_required";
     /// The question takes no answer.
     NotAnswerable = "not_answerable";
@@ -113,7 +113,7 @@ pub struct Issue {
     pub code: Code,
     pub path: Vec<Step>,
     pub message: Cow<'static, str>,
-    /// With `no_longer_accepting`: the version that does accept, where there is one.
+    /// With `no_longer_accepting`: the version that accepts responses now, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latest_flow_version_id: Option<FlowVersionId>,
 }
@@ -132,7 +132,7 @@ impl Issue {
     }
 
     /// `latest` is the version that accepts responses now, if any. Without one, a client that
-    /// fetched and tried again would be refused again, so the message does not ask for it.
+    /// fetched and retried would be refused again, so the message does not suggest it.
     pub fn no_longer_accepting(latest: Option<FlowVersionId>) -> Self {
         let message = match latest {
             Some(_) => {
@@ -157,7 +157,7 @@ impl Issue {
         Self::new(code, vec!["answers".into(), question.to_owned().into()], message)
     }
 
-    /// The invitation that the submission names takes no response (any more).
+    /// The invitation of the submission does not accept a response, or no longer does.
     pub fn of_invitation(code: Code) -> Self {
         let message = match code {
             Code::InvitationUsed => "This invitation was used: a response to it is stored already.",
@@ -167,7 +167,7 @@ impl Issue {
         Self::new(code, vec!["flowAssignmentId".into()], message)
     }
 
-    /// The same idempotency key came with another submission before.
+    /// The same idempotency key was used earlier with another submission.
     pub fn key_reused() -> Self {
         Self::new(
             Code::IdempotencyKeyReused,
@@ -185,11 +185,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_code_is_a_snake_case_word_of_its_own() {
+    fn every_code_is_a_unique_snake_case_name() {
         let mut seen = BTreeSet::new();
         for code in Code::ALL {
             let word = code.as_str();
-            assert!(seen.insert(word), "{word} stands for two things");
+            assert!(seen.insert(word), "{word} is used twice");
             let parts: Vec<_> = word.split('_').collect();
             let is_part = |part: &&str| {
                 !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_lowercase())
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_that_accepts_is_named_only_where_it_is_known() {
+    fn an_accepting_version_is_named_only_if_there_is_one() {
         let latest = FlowVersionId::from_uuid(uuid::Uuid::from_u128(7));
         let closed = Issue::no_longer_accepting(None);
         assert!(serde_json::to_value(&closed).unwrap().get("latestFlowVersionId").is_none());
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reused_key_is_an_issue_of_the_whole_call() {
+    fn a_reused_key_is_an_issue_of_the_whole_submission() {
         let issue = Issue::key_reused();
         assert_eq!((issue.code.as_str(), issue.path.len()), ("idempotency_key_reused", 0));
         assert!(issue.message.contains("Idempotency-Key"));

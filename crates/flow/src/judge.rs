@@ -1,8 +1,8 @@
-//! The answers against the version's own questions.
+//! Judges answers against the questions of the version.
 //!
-//! It runs on every submission: one pass over the questions, and nothing is allocated unless
-//! there is something to refuse (an address is the one answer that must be parsed to be checked).
-//! Logic decides only whether `required` bites; an answer to a hidden question is judged like any.
+//! This runs for every submission: one pass over the questions, without allocations unless there is
+//! an issue (only an e-mail address must be parsed to be checked). Logic decides only whether
+//! `required` applies; an answer to a hidden question is judged like any other.
 
 use crate::definition::Definition;
 use crate::issue::{Code, Issue};
@@ -10,9 +10,9 @@ use crate::question::{Problems, Question, Shape};
 use crate::snapshot::Snapshot;
 use crate::text_map::TextMap;
 
-/// Gives each answer the form in which it is stored: a list if its question takes several values, a
-/// text otherwise. No answer is an empty list or an empty text. A list of several texts where one
-/// is meant stays as it is, for [`judge`] to refuse.
+/// Converts each answer to the form in which it is stored: a list if its question takes several
+/// values, otherwise a text. An empty list or text is no answer. A list of several texts for a
+/// question that takes one is left as it is, for [`judge`] to refuse.
 pub fn canonicalise(definition: &Definition, answers: &mut TextMap<'_>) {
     // Both are sorted by id.
     let mut questions = definition.in_order_of_ids().peekable();
@@ -24,9 +24,9 @@ pub fn canonicalise(definition: &Definition, answers: &mut TextMap<'_>) {
     }
 }
 
-/// Every issue of these answers; none means that they are admitted.
+/// Every issue of these answers; none means that they are accepted.
 ///
-/// Issues come in the order of the questions, then those about questions that do not exist.
+/// Issues are in question order, followed by those about unknown questions.
 pub fn judge(snapshot: &Snapshot, answers: &TextMap<'_>) -> Vec<Issue> {
     let definition = snapshot.definition();
     let mut issues = Vec::new();
@@ -41,14 +41,14 @@ pub fn judge(snapshot: &Snapshot, answers: &TextMap<'_>) -> Vec<Issue> {
     issues
 }
 
-/// Every issue of the answer to this one question: for a page that asks one after another.
+/// Every issue of the answer to this question, for a page that asks one question at a time.
 pub fn judge_question(question: &Question, answers: &TextMap<'_>) -> Vec<Issue> {
     let mut issues = Vec::new();
     judge_one(question, answers, &mut issues);
     issues
 }
 
-/// Judges the answer to one question. Whether the submission names the question at all.
+/// Judges the answer to one question. Returns whether the submission contains the question at all.
 fn judge_one(question: &Question, answers: &TextMap<'_>, issues: &mut Vec<Issue>) -> bool {
     let named = answers.get(question.id.as_str());
     let answer = named.filter(|answer| !answer.is_absent());
@@ -64,7 +64,7 @@ fn judge_one(question: &Question, answers: &TextMap<'_>, issues: &mut Vec<Issue>
     named.is_some()
 }
 
-/// An id of the submitter's making, so only the start of a long one is repeated.
+/// The client chose this id, so only the start of a long one is repeated.
 fn unknown_question(id: &str) -> Issue {
     const SHOWN_CHARS_MAX: usize = 64;
     let shown: String = id.chars().take(SHOWN_CHARS_MAX).collect();

@@ -1,23 +1,23 @@
-//! What a flow is, and which submissions it admits.
+//! What a flow is, and which submissions it accepts.
 //!
-//! Everything here is pure: the same arguments give the same answer, on any machine, at any time.
-//! Bytes and instants come in as arguments; there is deliberately no clock, no randomness, no
-//! environment, no file, no HTTP and no SQL in this crate (its `clippy.toml` bans them).
+//! Everything here is pure: the same arguments give the same result, on any machine, at any time.
+//! Bytes and instants are arguments; this crate deliberately has no clock, no randomness, no
+//! environment, no file, no HTTP and no SQL (its `clippy.toml` bans them).
 //!
-//! Reading order, which is also the order in which a submission meets the rules:
-//! 1. [`definition`]: an author's draft, checked into a [`definition::Definition`] or every fault;
-//! 2. [`snapshot`]: a definition frozen by a publish; [`payload`] renders it for the wire;
+//! Reading order, which is also the order in which a submission is processed:
+//! 1. [`definition`]: an author's draft, checked into a [`definition::Definition`] or its faults;
+//! 2. [`snapshot`]: a definition frozen by publishing; [`payload`] renders it for the wire;
 //! 3. [`submission`]: bytes into a [`submission::Submission`], or every issue of its shape;
-//! 4. [`lifecycle`]: what a version is at an instant;
-//! 5. [`judge`]: the answers against the version's own questions;
+//! 4. [`lifecycle`]: the state of a version at an instant;
+//! 5. [`judge`]: the answers against the version's questions;
 //! 6. [`respondent`]: the profile that an admitted response is linked to;
 //! 7. [`counts`]: what a response adds to the counts of its version and day.
 //!
-//! Beside it stands [`invitation`]: for whom a flow was assigned, and what such an assignment is at
-//! an instant. [`words`] finds words that many answers have. [`origin`] parses the origins that an
-//! app allows.
+//! Separate from these: [`invitation`] is the assignment of a flow to a person and its state at an
+//! instant, [`words`] finds words that occur in many answers, and [`origin`] parses the origins
+//! that an app allows.
 //!
-//! A refusal is a value ([`issue::Issue`], theirs); this crate has no error types.
+//! A refusal is a value ([`issue::Issue`], the sender's fault); this crate has no error types.
 
 pub mod counts;
 pub(crate) mod date;

@@ -1,7 +1,7 @@
-//! What a version is at an instant.
+//! The state of a version at an instant.
 //!
-//! States are derived, not stored: a version has timestamps, and what it is *now* is a function of
-//! these. So no scheduler flips a status, and no window opens late. Windows are half-open.
+//! States are derived, not stored: a version has timestamps, and its state *now* is a function of
+//! them. So no scheduler updates a status, and no window opens late. Windows are half-open.
 
 use serde::Serialize;
 
@@ -9,29 +9,28 @@ use crate::id::FlowVersionId;
 use crate::issue::Issue;
 use crate::time::{Timestamp, Window};
 
-/// Grace in seconds where neither the flow nor its app sets one.
+/// Grace in seconds if neither the flow nor its app sets one.
 pub const GRACE_DEFAULT_SECONDS: u32 = 86_400;
 /// The longest grace that can be set: 366 days.
 pub const GRACE_MAX_SECONDS: u32 = 366 * 86_400;
 
-/// The instants that decide a version's life. `published_at` is absent on a draft.
+/// The instants that decide the life of a version. `published_at` is absent for a draft.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct VersionTimes {
     pub published_at: Option<Timestamp>,
     pub superseded_at: Option<Timestamp>,
     /// When the grace ends. Set when the next version is published; a later publish can only move
-    /// it to an earlier instant.
+    /// it earlier.
     pub grace_ends_at: Option<Timestamp>,
     pub retired_at: Option<Timestamp>,
 }
 
 impl VersionTimes {
-    /// These times once a newer version is published at `now`, whose older versions accept
+    /// These times after a newer version is published at `now`, which lets older versions accept
     /// responses until `grace_ends_at` at the latest.
     ///
     /// The newest publish decides for all older versions: it can end a grace earlier, and never
-    /// extends or reopens one. Retirement changes nothing here, neither of this version nor of any
-    /// between.
+    /// extends or reopens one. Retiring this version, or any in between, changes nothing here.
     pub fn superseded(self, now: Timestamp, grace_ends_at: Timestamp) -> Self {
         let before = self.grace_ends_at.or(self.superseded_at);
         Self {
@@ -42,32 +41,32 @@ impl VersionTimes {
     }
 }
 
-/// What of the flow decides the life of all its versions.
+/// The times of the flow that affect all its versions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FlowTimes {
     pub live: Window,
     pub archived_at: Option<Timestamp>,
 }
 
-/// Whether a version takes responses, or why not.
+/// Whether a version accepts responses, or why not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Accepting {
-    /// It is the current one; `until` is the end of the live window, if it has one.
+    /// It is the current version; `until` is the end of the live window, if any.
     Open {
         until: Option<Timestamp>,
     },
-    /// A newer one is published; this one still takes responses until then.
+    /// A newer version is published; this one still accepts responses until then.
     InGrace {
         until: Timestamp,
     },
-    /// Retired, or its flow archived: as if it had never been.
+    /// Retired, or its flow is archived: treated as not found.
     Gone,
     NotOpenYet,
     NoLonger,
 }
 
 impl Accepting {
-    /// The first instant at which this answer may change, if it takes responses now.
+    /// The first instant at which this result may change, if responses are accepted now.
     pub fn until(self) -> Option<Timestamp> {
         match self {
             Self::Open { until } => until,
@@ -76,13 +75,13 @@ impl Accepting {
         }
     }
 
-    /// Whether it takes responses.
+    /// Whether it accepts responses.
     pub fn accepts(self) -> bool {
         matches!(self, Self::Open { .. } | Self::InGrace { .. })
     }
 
-    /// The issue that a submission to such a version meets, if it is refused. `latest` gives the
-    /// newer version that accepts at the same instant, if any.
+    /// The issue with which a submission to such a version is refused, if it is. `latest` returns
+    /// the newer version that accepts responses at the same instant, if any.
     pub fn refusal(self, latest: impl FnOnce() -> Option<FlowVersionId>) -> Option<Issue> {
         match self {
             Self::Open { .. } | Self::InGrace { .. } => None,
@@ -93,7 +92,8 @@ impl Accepting {
     }
 }
 
-/// Judges a version at an instant, in the order of the contract: gone, not open yet, no longer.
+/// The state of a version at an instant, checked in the order of the contract: gone, not open yet,
+/// no longer accepting.
 pub fn accepting(version: &VersionTimes, flow: &FlowTimes, now: Timestamp) -> Accepting {
     let passed = |edge: Option<Timestamp>| edge.is_some_and(|edge| now >= edge);
     if passed(version.retired_at) || passed(flow.archived_at) {
@@ -120,7 +120,7 @@ pub fn accepting(version: &VersionTimes, flow: &FlowTimes, now: Timestamp) -> Ac
     }
 }
 
-/// What the live window says of a flow at an instant, for clients that resolve it.
+/// The status of a flow's live window at an instant, for clients that resolve the flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FlowStatus {

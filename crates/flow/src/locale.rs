@@ -1,14 +1,14 @@
-//! Language tags: whether a text is one, how it is written, which of several fits a reader.
+//! Language tags: validation, canonical spelling, and the best match for a reader.
 //!
-//! Only the spelling is made canonical (`de_at` becomes `de-AT`); no alias is replaced, so that
-//! what is stored is still the tag that was sent.
+//! Only the spelling is made canonical (`de_at` becomes `de-AT`); no alias is replaced, so the
+//! stored tag is still the one that was sent.
 
 use icu_locale_core::Locale;
 
-/// The longest language tag that is read, in bytes; no tag in use comes near it.
+/// The longest accepted language tag, in bytes; no tag in use is nearly as long.
 pub const LOCALE_BYTES_MAX: usize = 64;
 
-/// The tag in canonical case, with `_` read as `-`; nothing if it is not a BCP 47 language tag.
+/// The tag in canonical case, with `_` read as `-`; `None` if it is not a BCP 47 language tag.
 pub fn canonical(tag: &str) -> Option<String> {
     if tag.len() > LOCALE_BYTES_MAX {
         return None;
@@ -20,15 +20,15 @@ pub fn canonical(tag: &str) -> Option<String> {
     Locale::normalize(&hyphenated).ok().map(|tag| tag.into_owned())
 }
 
-/// The canonical tag of a locale as a browser or an operating system writes it: an encoding or a
-/// modifier (`en_US.UTF-8`, `de_DE@euro`) is left out. Nothing if no language tag is left.
+/// The canonical tag of a locale as written by a browser or an operating system: an encoding or a
+/// modifier (`en_US.UTF-8`, `de_DE@euro`) is dropped. `None` if no language tag is left.
 pub fn repaired(locale: &str) -> Option<String> {
     canonical(locale.split(['.', '@']).next().unwrap_or_default())
 }
 
-/// The language that fits a reader best: the wanted one, else the same with less of its tag
-/// (`de-AT`, then `de`), else another of the same language. Nothing where the language is not there
-/// at all.
+/// The best language for a reader: the wanted one, else a shorter prefix of its tag (`de-AT`, then
+/// `de`), else another variant of the same language. `None` if the language is not available at
+/// all.
 pub fn best<'a>(available: &[&'a str], wanted: &str) -> Option<&'a str> {
     let of = |tag: &str| available.iter().copied().find(|one| one.eq_ignore_ascii_case(tag));
     let mut tag = wanted;
@@ -47,7 +47,7 @@ pub fn language(tag: &str) -> &str {
     tag.split('-').next().unwrap_or(tag)
 }
 
-/// Scripts that are written from right to left, of those that Unicode encodes.
+/// The right-to-left scripts that Unicode encodes.
 const RIGHT_TO_LEFT_SCRIPTS: [&str; 37] = [
     "Adlm", "Arab", "Armi", "Avst", "Chrs", "Cprt", "Elym", "Gara", "Hatr", "Hebr", "Hung", "Khar",
     "Lydi", "Mand", "Mani", "Mend", "Merc", "Mero", "Narb", "Nbat", "Nkoo", "Orkh", "Ougr", "Palm",
@@ -55,11 +55,11 @@ const RIGHT_TO_LEFT_SCRIPTS: [&str; 37] = [
     "Yezi",
 ];
 
-/// Languages whose usual script is one of them, except in the regions of [`OTHER_DIRECTION`].
+/// Languages with a right-to-left script, except in the regions of [`OTHER_DIRECTION`].
 const RIGHT_TO_LEFT_LANGUAGES: [&str; 15] =
     ["ar", "bal", "ckb", "dv", "fa", "he", "iw", "ks", "nqo", "ps", "sd", "syr", "ug", "ur", "yi"];
 
-/// Where a language is usually written in a script of the other direction (CLDR, likely subtags).
+/// Regions where a language usually has a script of the other direction (CLDR, likely subtags).
 const OTHER_DIRECTION: [(&str, &str); 19] = [
     ("az", "IQ"),
     ("az", "IR"),
@@ -93,7 +93,7 @@ pub fn is_right_to_left(tag: &str) -> bool {
     RIGHT_TO_LEFT_LANGUAGES.contains(&language) != OTHER_DIRECTION.contains(&(language, region))
 }
 
-/// Whether the tag is like `de` or `de-AT`: what most browsers send, and canonical as it is.
+/// Whether the tag is like `de` or `de-AT`: the form that most browsers send, already canonical.
 fn is_plain(tag: &[u8]) -> bool {
     let is_language = |part: &[u8]| part.len() == 2 && part.iter().all(u8::is_ascii_lowercase);
     let is_region = |part: &[u8]| part.len() == 2 && part.iter().all(u8::is_ascii_uppercase);
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_is_no_language_tag_is_refused() {
+    fn an_invalid_language_tag_is_refused() {
         let too_long = format!("en-x-{}", "abcdefgh-".repeat(7)) + "a";
         for sent in [
             "", "e", "-", "en-", "-US", "en--US", "english!", "de AT", "en-US\0", "日本", &too_long,
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn the_best_language_is_the_wanted_one_or_the_nearest_of_it() {
+    fn the_best_language_is_the_wanted_one_or_its_nearest_variant() {
         let available = ["en", "de-AT", "pt", "pt-BR", "zh-Hant"];
         for (wanted, best_one) in [
             ("en", Some("en")),

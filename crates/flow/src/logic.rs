@@ -1,11 +1,11 @@
-//! Which questions a set of answers reaches: `visibleIf`.
+//! Which questions are visible for a set of answers: `visibleIf`.
 //!
-//! A condition reads the answers as they were given, those to hidden questions included: an
-//! answer that is sent is meant, and the outcome does not depend on the order of evaluation.
-//! A comparison with a question that has no answer is false, `notIn` too; only `answered` and `not`
-//! speak of what is missing. An answer of the wrong format compares as false.
+//! A condition reads all answers that were sent, including those to hidden questions: every answer
+//! counts, and the result does not depend on the order of evaluation. A comparison with an
+//! unanswered question is false, also for `notIn`; only `answered` and `not` can test for a missing
+//! answer. An answer in the wrong format compares as false.
 //!
-//! Logic decides only whether `required` bites; it never refuses an answer.
+//! Logic decides only whether `required` applies; it never refuses an answer.
 
 mod read;
 pub(crate) mod words;
@@ -22,20 +22,20 @@ use crate::text_map::{TextMap, Texts};
 
 pub(crate) use self::read::{Earlier, read, schema};
 
-/// When a question is asked.
+/// When a question is shown.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Condition {
     All(Vec<Condition>),
     Any(Vec<Condition>),
     Not(Box<Condition>),
-    /// What the answer to an earlier question must be.
+    /// A test of the answer to an earlier question.
     Answer {
         question: String,
         test: Test,
     },
 }
 
-/// What is asked of an answer.
+/// A test of an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Test {
     Equals(Operand),
@@ -47,7 +47,7 @@ pub enum Test {
     GreaterThan(Operand),
 }
 
-/// What an answer is compared with.
+/// The value to compare an answer with.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Operand {
     Text(String),
@@ -58,7 +58,7 @@ pub enum Operand {
 }
 
 impl Condition {
-    /// Whether these answers meet the condition.
+    /// Whether these answers satisfy the condition.
     pub fn holds(&self, answers: &TextMap<'_>) -> bool {
         match self {
             Self::All(conditions) => conditions.iter().all(|each| each.holds(answers)),
@@ -107,7 +107,7 @@ impl Operand {
         self.compare(text) == Some(Ordering::Equal)
     }
 
-    /// How a text compares with this; nothing where it is of another kind.
+    /// How a text compares with this; `None` if it is of another kind.
     fn compare(&self, text: &str) -> Option<Ordering> {
         match self {
             Self::Text(operand) => Some(text.cmp(operand)),

@@ -1,16 +1,16 @@
 //! The origins of pages that may call an app from a browser or embed its flows.
 //!
-//! An entry is parsed once and kept in the form in which browsers send it, so that it is compared
-//! without another look at its parts and can stand in a header. `https://*.example.com` stands for
-//! every host below `example.com`, at any depth, but not for `example.com` itself: that is what
-//! browsers make of it in `frame-ancestors`. Apps for phones and desktops have schemes of their own
+//! An entry is parsed once and kept in the form that browsers send, so that it is compared without
+//! parsing it again and can be used in a header. `https://*.example.com` matches every host below
+//! `example.com`, at any depth, but not `example.com` itself, as browsers interpret it in
+//! `frame-ancestors`. Apps for phones and desktops have their own schemes
 //! (`capacitor://localhost`).
 
 use std::fmt;
 
 use url::{Host, Url};
 
-/// Schemes whose pages have no origin of their own, or run what another page gives them.
+/// Schemes of pages that have no origin, or that run content of another page.
 const SCHEMES_REFUSED: &[&str] = &[
     "about",
     "blob",
@@ -28,7 +28,7 @@ const SCHEMES_REFUSED: &[&str] = &[
 const ORIGIN_BYTES_MAX: usize = 300;
 
 /// One entry of `allowedOrigins`, in canonical form: lower case, without the default port or a
-/// slash.
+/// trailing slash.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AllowedOrigin {
     text: String,
@@ -38,14 +38,14 @@ pub struct AllowedOrigin {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Web,
-    /// Every host below the one that is named.
+    /// Every host below the named one.
     Subdomains,
-    /// Of an app; browsers do not agree on the case of its host.
+    /// An app's scheme; browsers differ in the case of its host.
     Native,
 }
 
 impl AllowedOrigin {
-    /// The origin, or what to write instead.
+    /// Parses an origin; the error states what to write instead.
     pub fn parse(text: &str) -> Result<Self, &'static str> {
         if text.trim() == "*" {
             return Err("must be an origin such as https://app.example.com; \
@@ -83,7 +83,7 @@ impl AllowedOrigin {
 
     fn subdomains(scheme: &str, parent: &str) -> Result<Self, &'static str> {
         let url = parsed(scheme, parent)?;
-        // All of a top-level domain belongs to nobody; `localhost` is for developers.
+        // A whole top-level domain belongs to no single owner; `localhost` is for developers.
         let is_domain = match url.host() {
             Some(Host::Domain(name)) => name.contains('.') || name == "localhost",
             _ => false,
@@ -108,7 +108,7 @@ impl AllowedOrigin {
         Ok(Self { text, kind: Kind::Native })
     }
 
-    /// Whether it stands for the origin of a page, as its browser sends it.
+    /// Whether this entry matches the origin of a page, as its browser sends it.
     pub fn allows(&self, origin: &str) -> bool {
         match self.kind {
             Kind::Web => self.text == origin,
@@ -145,8 +145,8 @@ pub struct AllowedOrigins {
 }
 
 impl AllowedOrigins {
-    /// From what was stored. Every origin is allowed if there is no entry; an entry that cannot be
-    /// read allows nothing.
+    /// From the stored list. Without entries every origin is allowed; an unreadable entry allows
+    /// nothing.
     pub fn from_stored(stored: &[String]) -> Self {
         let entries = stored.iter().filter_map(|text| AllowedOrigin::parse(text).ok()).collect();
         Self { entries, is_open: stored.is_empty() }
@@ -167,9 +167,9 @@ impl AllowedOrigins {
     }
 }
 
-/// The origin of an http or https address, in a form that can stand in a header.
+/// The origin of an http or https address, in a form that can be used in a header.
 ///
-/// A parser of URLs accepts hosts with `;`, `,` or quotes in them. There are none in the DNS, and
+/// A URL parser accepts hosts with `;`, `,` or quotes in them. These do not exist in the DNS, and
 /// in a header they would end one value and begin another.
 pub fn web_origin(address: &str) -> Option<String> {
     let url = Url::parse(address).ok()?;
@@ -200,7 +200,7 @@ fn is_scheme(text: &str) -> bool {
 }
 
 fn is_host(text: &str) -> bool {
-    // The root of the DNS may be written out.
+    // A trailing dot denotes the DNS root.
     text.strip_suffix('.').unwrap_or(text).split('.').all(is_label)
 }
 
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_origin_is_refused_with_what_to_write() {
+    fn an_invalid_origin_is_refused_with_a_correction() {
         for (text, part) in [
             ("*", "leave the list empty"),
             ("example.com", "with its scheme"),
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stored_entry_that_cannot_be_read_allows_nothing() {
+    fn an_unreadable_stored_entry_allows_nothing() {
         let stored = AllowedOrigins::from_stored(&["https://a.example; sandbox".to_owned()]);
         assert!(!stored.is_open() && stored.entries().is_empty());
         assert!(!stored.lists("https://a.example; sandbox"));
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn the_origin_of_an_address_can_stand_in_a_header() {
+    fn the_origin_of_an_address_is_safe_in_a_header() {
         for (address, origin) in [
             ("https://example.com/a?b=c#d", Some("https://example.com")),
             ("http://localhost:3000", Some("http://localhost:3000")),

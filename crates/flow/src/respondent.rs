@@ -1,15 +1,15 @@
-//! Who a response is linked to: a profile found by userId, else by e-mail address, else made.
+//! Links a response to a profile: found by userId, else by e-mail address, else created.
 //!
-//! The rules are here, pure, and every backend carries out what they say in the transaction that
-//! stores the response:
-//! - the userId decides where it is known;
+//! These are the pure rules. Every backend applies them in the transaction that stores the
+//! response:
+//! - if the userId is known, it decides;
 //! - an unknown userId joins the profile of an e-mail address that has no userId yet;
-//! - a profile has one userId and at most 31 addresses; what is known of nobody yet is added while
-//!   there is room, so that a stranger cannot fill a profile without end;
-//! - what belongs to one profile is never moved to another.
+//! - a profile has one userId and at most 31 addresses; unknown identities are added while there is
+//!   room, so that a stranger cannot fill a profile without end;
+//! - an identity never moves from one profile to another.
 //!
-//! Deliberately absent: merging two profiles. A client that sends the userId of one person and the
-//! address of another would otherwise decide that they are the same.
+//! Deliberately absent: merging two profiles. Otherwise a client that sends the userId of one
+//! person and the address of another would decide that they are the same.
 
 use std::collections::HashMap;
 
@@ -18,13 +18,14 @@ use serde::{Deserialize, Serialize};
 use crate::id::RespondentId;
 use crate::submission::parts::{EMAIL, Identity, USER_ID};
 
-/// The identities of one profile: one userId, and addresses for the rest. A response that brings
-/// more is stored and linked all the same; only the profile does not grow.
+/// The most identities of one profile: one userId, and addresses. A response with more is still
+/// stored and linked; only the profile does not grow.
 pub const IDENTITIES_PER_RESPONDENT_MAX: usize = 32;
-/// The place of the userId stays free, so that addresses never prevent it from joining the profile.
+/// One slot is reserved for the userId, so that addresses never prevent it from joining the
+/// profile.
 const ADDRESSES_PER_RESPONDENT_MAX: usize = IDENTITIES_PER_RESPONDENT_MAX - 1;
 
-/// What a respondent can be found by.
+/// The types of identity by which a respondent can be found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum IdentityType {
     #[serde(rename = "userId")]
@@ -36,7 +37,7 @@ pub enum IdentityType {
 impl IdentityType {
     pub const ALL: [Self; 2] = [Self::UserId, Self::Email];
 
-    /// As submissions name it.
+    /// The name used in submissions.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::UserId => USER_ID,
@@ -58,7 +59,7 @@ pub struct Known {
 }
 
 impl Known {
-    /// In the form in which it is compared: the ASCII case of an address does not matter.
+    /// Normalised for comparison: the ASCII case of an address is ignored.
     pub fn new(of: IdentityType, value: &str) -> Self {
         let value = match of {
             IdentityType::UserId => value.to_owned(),
@@ -68,17 +69,17 @@ impl Known {
     }
 }
 
-/// What a submission says of who sent it.
+/// The identities that a submission claims.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim {
-    /// At least one, each once; at most one userId, and it comes first.
+    /// At least one, without duplicates; at most one userId, and it comes first.
     identities: Vec<Known>,
-    /// The id of the profile, should one have to be made.
+    /// The id of the profile, if one must be created.
     pub new_id: RespondentId,
 }
 
 impl Claim {
-    /// None where nothing was sent that a respondent can be found by.
+    /// `None` without an identity by which a respondent can be found.
     pub fn of<'a>(identities: impl IntoIterator<Item = &'a Identity<'a>>) -> Option<Self> {
         let typed = |it: &Identity<'_>| Some(Known::new(IdentityType::named(&it.kind)?, &it.value));
         let mut known: Vec<Known> = Vec::new();
@@ -97,26 +98,26 @@ impl Claim {
     }
 }
 
-/// The profile that something is known of.
+/// The profile that has an identity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Holder {
     pub respondent: RespondentId,
     pub has_user_id: bool,
-    /// How many addresses the profile has. A backend may stop counting at
+    /// The number of addresses of the profile. A backend may stop counting at
     /// [`IDENTITIES_PER_RESPONDENT_MAX`].
     pub addresses: usize,
 }
 
-/// What comes of a claim.
+/// The result of a claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
     pub respondent: RespondentId,
     pub is_new: bool,
-    /// What is to be known of the profile from now on.
+    /// Identities to add to the profile.
     pub added: Vec<Known>,
 }
 
-/// Decides a claim on what is known of whom.
+/// Decides a claim, given the profiles that have its identities.
 pub fn link(claim: &Claim, holders: &HashMap<Known, Holder>) -> Link {
     let user_id = claim.identities.iter().find(|it| it.of == IdentityType::UserId);
     let by_user_id = user_id.and_then(|it| holders.get(it));
@@ -145,7 +146,7 @@ pub fn link(claim: &Claim, holders: &HashMap<Known, Holder>) -> Link {
     }
 }
 
-/// Takes a link into account for the claims that come after it in the same write.
+/// Records a link for later claims in the same write.
 pub fn remember(holders: &mut HashMap<Known, Holder>, link: &Link) {
     if link.added.is_empty() {
         return;

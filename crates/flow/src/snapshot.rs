@@ -1,7 +1,7 @@
-//! A definition frozen by a publish.
+//! A definition frozen by publishing.
 //!
-//! A snapshot never changes: the next publish makes another. It holds what the server set beside
-//! what the author wrote; whether it takes responses now is [`crate::lifecycle`]'s business.
+//! A snapshot never changes: the next publish creates another. It contains what the server set and
+//! what the author wrote; whether it accepts responses now is decided in [`crate::lifecycle`].
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! Texts by name: answers by question id, or tags.
 //!
-//! A sorted list, because such a map is small, is built once for each submission and then only
-//! read: it costs one allocation where a tree of nodes costs several.
+//! A sorted list, because such a map is small, is built once per submission and then only read: it
+//! needs one allocation, while a tree needs several.
 
 use std::borrow::Cow;
 
@@ -16,7 +16,7 @@ pub enum Texts<'a> {
 }
 
 impl<'a> Texts<'a> {
-    /// Its texts: one text is a list of one.
+    /// Its texts; a single text is a list of one.
     pub(crate) fn as_slice(&self) -> &[Cow<'a, str>] {
         match self {
             Self::One(text) => std::slice::from_ref(text),
@@ -24,7 +24,7 @@ impl<'a> Texts<'a> {
         }
     }
 
-    /// Whether this is no answer at all.
+    /// Whether this counts as no answer.
     pub(crate) fn is_absent(&self) -> bool {
         match self.as_slice() {
             [] => true,
@@ -33,7 +33,7 @@ impl<'a> Texts<'a> {
         }
     }
 
-    /// Turns a text into a list of one, or a list of one into a text. An empty text is an empty
+    /// Converts a text to a list of one, or a list of one to a text. An empty text becomes an empty
     /// list.
     pub(crate) fn canonicalise(&mut self, takes_several: bool) {
         match self {
@@ -50,18 +50,18 @@ impl<'a> Texts<'a> {
     }
 }
 
-/// Answers by question id, or tags by name: each name once, in the order of the names.
+/// Answers by question id, or tags by name: unique names, sorted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TextMap<'a>(Vec<(Cow<'a, str>, Texts<'a>)>);
 
 impl<'a> TextMap<'a> {
-    /// Of pairs that come in the order of their names, each name once.
+    /// From pairs sorted by name, without duplicates.
     pub(crate) fn from_sorted(pairs: Vec<(Cow<'a, str>, Texts<'a>)>) -> Self {
-        debug_assert!(pairs.is_sorted_by(|(a, _), (b, _)| a < b), "not in order");
+        debug_assert!(pairs.is_sorted_by(|(a, _), (b, _)| a < b), "not sorted");
         Self(pairs)
     }
 
-    /// The pairs, in the order of their names.
+    /// The pairs, sorted by name.
     pub(crate) fn into_pairs(self) -> Vec<(Cow<'a, str>, Texts<'a>)> {
         self.0
     }
@@ -109,7 +109,7 @@ impl<'a> IntoIterator for TextMap<'a> {
     }
 }
 
-/// Of a repeated name the last pair counts.
+/// If a name is repeated, the last pair wins.
 impl<'a> FromIterator<(Cow<'a, str>, Texts<'a>)> for TextMap<'a> {
     fn from_iter<I: IntoIterator<Item = (Cow<'a, str>, Texts<'a>)>>(pairs: I) -> Self {
         let mut pairs: Vec<_> = pairs.into_iter().collect();
@@ -124,7 +124,7 @@ impl Serialize for TextMap<'_> {
     }
 }
 
-/// Puts pairs in the order of their names, and keeps the last of each name.
+/// Sorts pairs by name, and keeps the last of each name.
 pub(crate) fn last_of_each<T>(pairs: &mut Vec<(Cow<'_, str>, T)>) {
     if !pairs.is_sorted_by(|(a, _), (b, _)| a < b) {
         pairs.reverse();

@@ -1,6 +1,6 @@
-//! Instants to the millisecond, and half-open windows of them.
+//! Instants with millisecond precision, and half-open windows.
 //!
-//! Times are plain data here: nothing in this crate can ask what time it is.
+//! Times are plain data: nothing in this crate can read a clock.
 
 use std::fmt;
 use std::str::FromStr;
@@ -19,10 +19,10 @@ pub struct InvalidTimestamp;
 impl Timestamp {
     /// 0001-01-01T00:00:00.000Z, the first instant that has an RFC 3339 form.
     pub const MIN: Self = Self(-62_135_596_800_000);
-    /// 9999-12-30T22:00:00.000Z, the last instant that every time zone can still write.
+    /// 9999-12-30T22:00:00.000Z, the last instant that can be written in every time zone.
     pub const MAX: Self = Self(253_402_207_200_000);
 
-    /// The instant this many milliseconds after the epoch, held within [`Self::MIN`] and
+    /// The instant this many milliseconds after the epoch, clamped to [`Self::MIN`] and
     /// [`Self::MAX`].
     pub fn from_millis(millis: i64) -> Self {
         Self(millis.clamp(Self::MIN.0, Self::MAX.0))
@@ -32,7 +32,7 @@ impl Timestamp {
         self.0
     }
 
-    /// This instant moved by whole seconds, held at the ends of the range.
+    /// This instant moved by whole seconds, clamped to the range.
     #[must_use]
     pub fn plus_seconds(self, seconds: i64) -> Self {
         Self::from_millis(self.0.saturating_add(seconds.saturating_mul(1000)))
@@ -51,7 +51,7 @@ pub struct InvalidDay;
 const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
 
 impl Timestamp {
-    /// The day that this instant lies in.
+    /// The day that contains this instant.
     pub fn day(self) -> Day {
         Day::from_number(i32::try_from(self.0.div_euclid(DAY_MILLIS)).unwrap_or(0))
     }
@@ -61,7 +61,7 @@ impl Day {
     const MIN: i32 = -719_162;
     const MAX: i32 = 2_932_895;
 
-    /// The day this many days after the epoch, held within the years 1 to 9999.
+    /// The day this many days after the epoch, clamped to the years 1 to 9999.
     pub fn from_number(days: i32) -> Self {
         Self(days.clamp(Self::MIN, Self::MAX))
     }
@@ -75,7 +75,7 @@ impl Day {
         Timestamp::from_millis(i64::from(self.0) * DAY_MILLIS)
     }
 
-    /// This day moved by whole days, held at the ends of the range.
+    /// This day moved by whole days, clamped to the range.
     #[must_use]
     pub fn plus(self, days: i32) -> Self {
         Self::from_number(self.0.saturating_add(days))
@@ -166,7 +166,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// Whether the window can ever be open: its end, if any, comes after its start, if any.
+    /// Whether the window can ever be open: if it has a start and an end, the end is later.
     pub fn is_ordered(&self) -> bool {
         match (self.starts_at, self.ends_at) {
             (Some(start), Some(end)) => start < end,
@@ -191,14 +191,14 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_is_no_instant_is_refused() {
+    fn an_invalid_instant_is_refused() {
         for text in ["", "now", "2025-11-15", "2025-13-01T00:00:00Z", "2025-11-15T02:00:00"] {
             assert_eq!(text.parse::<Timestamp>(), Err(InvalidTimestamp), "{text}");
         }
     }
 
     #[test]
-    fn the_ends_of_the_range_have_a_text() {
+    fn the_ends_of_the_range_can_be_written() {
         for end in [Timestamp::MIN, Timestamp::MAX] {
             assert_eq!(end.to_string().parse(), Ok(end));
         }
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_day_begins_at_midnight_utc_and_is_written_and_read_as_a_date() {
+    fn a_day_begins_at_midnight_utc_and_is_written_as_a_date() {
         for (millis, text) in [
             (0, "1970-01-01"),
             (-1, "1969-12-31"),

@@ -1,4 +1,5 @@
-//! Conditions in words, by the table that the console's editor passes too (tests/browser).
+//! Conditions as English text, by the table that the console's editor is tested with too
+//! (tests/browser).
 
 use serde_json::{Value, json};
 use sluice_flow::definition;
@@ -6,7 +7,7 @@ use sluice_flow::definition;
 const TABLE: &str = include_str!("condition_words.json");
 
 #[test]
-fn conditions_are_said_as_the_shared_table_says() {
+fn conditions_read_as_in_the_shared_table() {
     let table: Value = serde_json::from_str(TABLE).unwrap();
     for case in table["cases"].as_array().unwrap() {
         let mut questions = table["questions"].as_array().unwrap().clone();

@@ -15,7 +15,7 @@ fn submission(context: &Value) -> String {
     submission.to_string()
 }
 
-/// The context that is stored of what was sent.
+/// The stored context of a submission with this context.
 fn stored_context(context: &Value) -> Value {
     let body = submission(context);
     let submission = parse(body.as_bytes()).unwrap();
@@ -23,7 +23,7 @@ fn stored_context(context: &Value) -> Value {
 }
 
 #[test]
-fn context_never_costs_an_answer() {
+fn context_never_causes_a_refusal() {
     for (sent, stored) in [
         (json!({"more": 1, "locale": null}), json!(null)),
         (json!("x"), json!(null)),
@@ -80,7 +80,7 @@ fn a_locale_is_repaired_to_a_language_tag_or_dropped() {
 }
 
 #[test]
-fn what_a_browser_fills_in_is_cut_at_a_character_and_not_refused() {
+fn long_browser_fields_are_cut_at_a_character_boundary() {
     let kept = |count: usize| -> (String, String) {
         let text =
             format!("?{}", "é\"".repeat(count))[..].chars().take(count + 9).collect::<String>();
@@ -121,7 +121,7 @@ fn parts() -> Submission<'static> {
 }
 
 #[test]
-fn a_submission_built_from_its_parts_keeps_the_rules_of_a_parsed_one() {
+fn a_submission_built_from_parts_follows_the_same_rules() {
     let built = parts().checked().unwrap();
     let body = json!({
         "flowVersionId": "fv_1", "flowVersionPayloadGeneration": "4",
@@ -148,7 +148,7 @@ fn a_submission_built_from_its_parts_keeps_the_rules_of_a_parsed_one() {
     assert_eq!(codes, ["too_long", "duplicate_user_id", "too_long", "too_long"]);
 }
 
-/// The same content as bytes, for what was built from parts.
+/// The same content as bytes, for a submission built from parts.
 fn bytes(parts: &Submission<'_>) -> String {
     let identities: Vec<Value> = parts
         .identities

@@ -1,11 +1,11 @@
-//! What changed between two definitions: each kind of change in its words.
+//! The changes between two definitions: each kind of change and its text.
 
 #![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 use serde_json::{Value, json};
 use sluice_flow::definition::{ChangeKind, check, difference};
 
-/// A survey that the cases change in one place each.
+/// A survey; each case changes one part of it.
 fn survey() -> Value {
     json!({
         "title": "Lunch", "description": "Two minutes.", "respondentAnalytics": "ask",
@@ -22,7 +22,7 @@ fn survey() -> Value {
     })
 }
 
-/// What came of a change to the survey: its words, and whether results are parted by it.
+/// Checks the texts of a change to the survey, and whether it breaks the results.
 #[track_caller]
 fn changed(change: impl FnOnce(&mut Value), expected: &[(ChangeKind, Option<&str>, &str, bool)]) {
     let (before, mut after) = (survey(), survey());
@@ -37,14 +37,14 @@ fn changed(change: impl FnOnce(&mut Value), expected: &[(ChangeKind, Option<&str
 }
 
 #[test]
-fn nothing_changed_where_nothing_was_changed() {
+fn equal_definitions_have_no_changes() {
     changed(|_| {}, &[]);
-    // What is written out is the same as what was left to its default.
+    // An explicit default is the same as an omitted one.
     changed(|it| it["defaultLocale"] = json!("en"), &[]);
 }
 
 #[test]
-fn the_flows_own_texts_and_settings_are_told() {
+fn changes_of_the_flow_are_reported() {
     use ChangeKind::{Ending, Flow};
     changed(
         |it| it["title"] = json!("Dinner"),
@@ -81,7 +81,7 @@ fn the_flows_own_texts_and_settings_are_told() {
 }
 
 #[test]
-fn questions_come_go_and_move() {
+fn added_removed_and_moved_questions_are_reported() {
     use ChangeKind::{Added, Moved, Removed};
     changed(
         |it| {
@@ -109,7 +109,7 @@ fn questions_come_go_and_move() {
 }
 
 #[test]
-fn a_question_with_another_id_is_the_same_to_its_author_and_another_to_results() {
+fn a_question_with_a_new_id_is_renamed_and_breaks_results() {
     use ChangeKind::Renamed;
     changed(
         |it| {
@@ -121,14 +121,14 @@ fn a_question_with_another_id_is_the_same_to_its_author_and_another_to_results()
 }
 
 #[test]
-fn texts_rules_and_types_of_a_question_are_told() {
+fn changes_of_a_question_are_reported() {
     use ChangeKind::{Logic, Required, Retyped, Reworded, Rule};
     let set = |at: usize, field: &'static str, value: Value| {
         move |it: &mut Value| it["questions"][at][field] = value
     };
     changed(
         set(0, "prompt", json!("How did it taste?")),
-        // What is asked of it elsewhere stays the same condition.
+        // A condition that refers to it elsewhere has not changed.
         &[(Reworded, Some("taste"), "“How was it?” now reads “How did it taste?”", false)],
     );
     changed(
@@ -184,7 +184,7 @@ fn texts_rules_and_types_of_a_question_are_told() {
 }
 
 #[test]
-fn options_come_go_change_and_move() {
+fn changes_of_options_are_reported() {
     use ChangeKind::{Choices, Translation};
     let options =
         |it: &mut Value, at: usize, options: Value| it["questions"][at]["options"] = options;
@@ -235,7 +235,7 @@ fn options_come_go_change_and_move() {
 }
 
 #[test]
-fn languages_come_go_and_change() {
+fn changes_of_languages_are_reported() {
     use ChangeKind::Translation;
     changed(
         |it| it["translations"]["fr"] = json!({"title": "Midi"}),

@@ -1,4 +1,4 @@
-//! Judging answers: for every type what it admits and what it refuses, and when `required` bites.
+//! Judging answers: what each type accepts and refuses, and when `required` applies.
 
 #![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
@@ -40,7 +40,7 @@ fn snapshot(questions: &Value) -> Snapshot {
     Snapshot::new(meta, definition::check(&draft).unwrap())
 }
 
-/// Checks each answer to one question against the codes that it must give, all at the question.
+/// Checks each answer to one question against the expected codes, all at the question.
 fn check(type_name: &str, fields: Value, cases: &[(Value, &[Code])]) {
     let mut question = json!({"id": "q", "type": type_name, "prompt": "?"});
     for (name, value) in fields.as_object().unwrap() {
@@ -69,7 +69,7 @@ fn options() -> Value {
 }
 
 #[test]
-fn a_text_keeps_its_length_counted_in_characters() {
+fn text_length_is_counted_in_characters() {
     for name in ["shortText", "longText"] {
         check(
             name,
@@ -168,7 +168,7 @@ fn a_date_is_a_day_within_its_bounds() {
 }
 
 #[test]
-fn one_option_is_chosen_or_another_answer_where_allowed() {
+fn a_single_choice_is_an_option_or_other_if_allowed() {
     for name in ["singleChoice", "dropdown"] {
         check(
             name,
@@ -199,7 +199,7 @@ fn one_option_is_chosen_or_another_answer_where_allowed() {
 }
 
 #[test]
-fn several_options_are_chosen_once_each_within_the_count() {
+fn several_options_are_chosen_once_each_within_the_limits() {
     let range_and_option: &[Code] = &[Code::UnknownOption, Code::OutOfRange];
     let fields = json!({"options": options(), "minSelected": 2, "maxSelected": 2});
     check(
@@ -246,7 +246,7 @@ fn a_ranking_names_every_option_once() {
 }
 
 #[test]
-fn a_matrix_takes_one_column_a_row() {
+fn a_matrix_takes_one_column_per_row() {
     let fields = json!({"rows": options(), "columns": options()});
     check(
         "matrix",
@@ -276,7 +276,7 @@ fn a_matrix_takes_one_column_a_row() {
 }
 
 #[test]
-fn a_mark_is_a_whole_number_on_the_scale() {
+fn a_rating_is_a_whole_number_on_the_scale() {
     check("rating", json!({}), &[(json!("1"), GOOD), (json!("5"), GOOD), (json!("6"), RANGE)]);
     check(
         "rating",
@@ -309,7 +309,7 @@ fn a_mark_is_a_whole_number_on_the_scale() {
 }
 
 #[test]
-fn words_and_statements_take_what_they_say() {
+fn fixed_answers_and_statements_are_checked() {
     check(
         "yesNo",
         json!({}),
@@ -345,7 +345,7 @@ fn an_empty_text_or_list_is_no_answer() {
     }
 }
 
-/// A required question that is asked where the condition holds.
+/// A required question that is shown if the condition holds.
 fn required_if(condition: Value) -> Value {
     json!([
         {"id": "nps", "type": "nps", "prompt": "?"},
@@ -358,7 +358,7 @@ fn required_if(condition: Value) -> Value {
 }
 
 #[test]
-fn required_bites_only_where_the_condition_holds() {
+fn required_applies_only_if_the_condition_holds() {
     let nps = |test: &str, value: Value| json!({"question": "nps", test: value});
     let table = [
         (nps("lessThan", json!(7)), json!({"nps": "6"}), true),
@@ -408,7 +408,7 @@ fn required_bites_only_where_the_condition_holds() {
 }
 
 #[test]
-fn an_answer_to_a_hidden_question_is_judged_like_any() {
+fn an_answer_to_a_hidden_question_is_judged_like_any_other() {
     let questions = required_if(json!({"question": "nps", "equals": 1}));
     assert!(issues(&questions, &json!({"nps": "5", "why": "yes"})).is_empty());
     let found = issues(&questions, &json!({"nps": "5", "why": "perhaps"}));
@@ -416,7 +416,7 @@ fn an_answer_to_a_hidden_question_is_judged_like_any() {
 }
 
 #[test]
-fn all_issues_are_told_at_once_in_the_order_of_the_questions() {
+fn all_issues_are_reported_in_question_order() {
     let questions = required_if(json!({"not": {"question": "nps", "equals": 1}}));
     let answers = json!({"aaa": "x", "zzz": "", "use": "q", "nps": "11"});
     let found = issues(&questions, &answers);
@@ -488,7 +488,7 @@ fn a_one_element_list_of_an_empty_text_is_no_answer() {
 }
 
 #[test]
-fn a_maximum_length_is_reached_in_any_script() {
+fn a_maximum_length_counts_characters_in_any_script() {
     for letter in ["x", "ü", "字", "😀"] {
         let of = |count: usize| json!(letter.repeat(count));
         check("longText", json!({"maxLength": 10_000}), &[(of(10_000), GOOD), (of(10_001), RANGE)]);

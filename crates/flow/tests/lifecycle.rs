@@ -1,4 +1,4 @@
-//! The life of a version, at the millisecond edges of every condition, and its order in time.
+//! The states of a version, at the millisecond edges of every condition, and their order in time.
 //!
 //! Instants are small numbers of milliseconds: nothing here depends on the calendar.
 
@@ -46,7 +46,7 @@ fn in_grace_until(millis: i64) -> Accepting {
     Accepting::InGrace { until: at(millis) }
 }
 
-/// Checks what a version is at each of these instants.
+/// Checks the state of a version at each of these instants.
 fn check(version: VersionTimes, flow: FlowTimes, expected: &[(i64, Accepting)]) {
     for (now, state) in expected {
         assert_eq!(accepting(&version, &flow, at(*now)), *state, "at {now}: {version:?} {flow:?}");
@@ -111,12 +111,12 @@ fn in_grace_it_accepts_until_the_earlier_of_grace_end_and_live_end() {
 
 #[test]
 fn the_newest_publish_decides_for_all_older_versions() {
-    // Each publish at its instant, with the instant at which the grace that it gives ends.
+    // The instant of each publish, and when the grace that it gives ends.
     for (publishes, ends_at) in [
         (&[(200, 300)][..], 300),
         (&[(200, 300), (250, 260)], 260),
         (&[(200, 300), (250, 250)], 250),
-        // A longer grace neither extends one that runs nor reopens one that has ended.
+        // A longer grace neither extends a running one nor reopens one that has ended.
         (&[(200, 300), (250, 900)], 300),
         (&[(200, 210), (250, 900)], 210),
         (&[(200, 300), (250, 260), (255, 900)], 260),
@@ -141,8 +141,8 @@ fn retiring_and_archiving_make_a_version_unknown_from_that_millisecond() {
 }
 
 #[test]
-fn the_conditions_are_asked_in_order_gone_then_not_open_yet_then_no_longer() {
-    // Everything is true at once: retired, before the start, past the end, past the grace.
+fn conditions_are_checked_in_order_gone_not_open_yet_no_longer() {
+    // All apply at once: retired, before the start, past the end, past the grace.
     let flow = live(Some(900), Some(950));
     let ended = superseded(200, 300);
     let retired = VersionTimes { retired_at: Some(at(200)), ..ended };
@@ -199,7 +199,7 @@ fn the_status_of_a_flow_follows_its_live_window_and_names_the_next_edge() {
     }
 }
 
-/// How far a version is in its life: it never goes back.
+/// The stage of a version in its life: it never goes back.
 fn stage(state: Accepting) -> u8 {
     match state {
         Accepting::NotOpenYet => 0,
@@ -244,7 +244,7 @@ proptest! {
     fn a_publish_changes_nothing_before_its_instant_and_accepts_nothing_that_was_refused(
         version in any_version(), flow in any_flow(), now in any_instant(), grace in 0..20_i64
     ) {
-        // A publish comes after everything that is known of the version.
+        // A publish comes after all earlier events of the version.
         let known = [version.published_at, version.superseded_at];
         prop_assume!(known.iter().flatten().all(|known| *known <= now));
         let after = version.superseded(now, at(now.as_millis() + grace));
@@ -268,10 +268,10 @@ proptest! {
     }
 
     #[test]
-    fn what_it_accepts_until_is_the_first_instant_at_which_it_does_not(
+    fn until_is_the_first_instant_at_which_it_no_longer_accepts(
         version in any_version(), flow in any_flow(), now in any_instant()
     ) {
-        // Neither withdrawal nor a newer version can be known ahead of time.
+        // Neither retirement nor a newer version can be known in advance.
         let version = VersionTimes {
             retired_at: None,
             superseded_at: version.superseded_at.filter(|superseded| *superseded <= now),

@@ -1,10 +1,10 @@
-//! What is not a JSON text that may be read: a clean reason, whatever the bytes.
+//! Input that is not readable JSON: a clear reason, whatever the bytes.
 
 use sluice_flow::submission::{ParseError, parse};
 
 const VALID: &str = r#"{"flowVersionId":"fv_1","flowVersionPayloadGeneration":"4","respondentAnalyticsAdmission":"admitted""#;
 
-/// The reason why these bytes are malformed, or nothing if they are JSON.
+/// The reason why these bytes are malformed, or `None` if they are JSON.
 fn reason(bytes: &[u8]) -> Option<String> {
     match parse(bytes) {
         Err(ParseError::Malformed(reason)) => Some(reason),
@@ -12,20 +12,20 @@ fn reason(bytes: &[u8]) -> Option<String> {
     }
 }
 
-/// A valid submission with this field added as it stands.
+/// A valid submission with this field added verbatim.
 fn plus(field: &str) -> Vec<u8> {
     format!("{VALID},{field}}}").into_bytes()
 }
 
 #[test]
-fn nothing_at_all_is_the_end_of_the_input() {
+fn empty_input_is_an_unexpected_end() {
     for bytes in ["", " \r\n\t", "\u{feff}"] {
         assert_eq!(reason(bytes.as_bytes()).as_deref(), Some("Unexpected end of JSON input"));
     }
 }
 
 #[test]
-fn a_byte_order_mark_is_allowed_once_and_only_in_front() {
+fn a_byte_order_mark_is_allowed_once_and_only_at_the_start() {
     let submission = String::from_utf8(plus("\"a\":1")).unwrap();
     assert!(parse(format!("\u{feff}{submission}").as_bytes()).is_ok());
     assert!(reason(format!("\u{feff}\u{feff}{submission}").as_bytes()).is_some());
@@ -33,7 +33,7 @@ fn a_byte_order_mark_is_allowed_once_and_only_in_front() {
 }
 
 #[test]
-fn what_is_not_json_is_malformed_and_the_reason_says_where() {
+fn invalid_json_is_malformed_with_its_position() {
     for text in [
         "{",
         "{]",
@@ -59,13 +59,13 @@ fn what_is_not_json_is_malformed_and_the_reason_says_where() {
         "null null",
         "{} x",
     ] {
-        let reason = reason(text.as_bytes()).unwrap_or_else(|| panic!("{text} is read"));
+        let reason = reason(text.as_bytes()).unwrap_or_else(|| panic!("{text} is accepted"));
         assert!(reason.contains("line 1 column"), "{text}: {reason}");
     }
 }
 
 #[test]
-fn numbers_and_texts_that_cannot_be_held_are_malformed_even_in_unknown_fields() {
+fn invalid_numbers_and_texts_are_malformed_even_in_unknown_fields() {
     for field in [
         r#""x":1e400"#,
         r#""x":"\ud83""#,
@@ -129,7 +129,7 @@ fn hostile_sizes_are_read_or_refused_without_harm() {
 }
 
 #[test]
-fn of_a_repeated_key_the_last_wins_at_every_level() {
+fn the_last_of_repeated_keys_wins_at_every_level() {
     let bytes = plus(
         r#""flowVersionId":"fv_2","answers":1,"answers":{"a":7,"b":"1","\u0061":"2","b":"3"},"context":{"locale":"?","locale":"de"}"#,
     );
@@ -162,7 +162,7 @@ fn a_lone_surrogate_becomes_the_replacement_character() {
 }
 
 #[test]
-fn a_fault_beside_a_lone_surrogate_is_reported_where_it_is() {
+fn an_error_next_to_a_lone_surrogate_has_its_position() {
     let reason = reason(br#"{"a":"\ud83d",}"#).unwrap();
     assert!(reason.ends_with("line 1 column 15"), "{reason}");
 }

@@ -24,7 +24,7 @@ fn check(draft: &Value, golden: &str) {
 }
 
 #[test]
-fn the_least_definition_is_served_with_its_defaults() {
+fn a_minimal_definition_is_served_with_its_defaults() {
     check(
         &json!({"title": "Hello", "questions": []}),
         r#"{"flowVersionId":"fv_0000000000000000000001","flowId":"fl_0000000000000000000002",

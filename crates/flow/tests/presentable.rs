@@ -1,4 +1,4 @@
-//! A draft with faults, as far as it can be shown.
+//! What is shown of a draft with faults.
 
 #![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use sluice_flow::definition::presentable;
 
-/// What is shown of a draft: its questions by id and prompt, and what was left out.
+/// Checks what is shown of a draft: its questions by id and prompt, and what was left out.
 #[track_caller]
 fn shown(draft: Value, questions: &[(&str, &str)], left_out: &[&str]) {
     let (definition, gone) = presentable(&draft).unwrap();
@@ -24,7 +24,7 @@ fn shown(draft: Value, questions: &[(&str, &str)], left_out: &[&str]) {
 }
 
 #[test]
-fn a_draft_without_faults_is_shown_whole() {
+fn a_draft_without_faults_is_shown_in_full() {
     shown(
         json!({"title": "T", "questions": [{"id": "a", "type": "nps", "prompt": "A"}]}),
         &[("a", "A")],
@@ -33,7 +33,7 @@ fn a_draft_without_faults_is_shown_whole() {
 }
 
 #[test]
-fn a_text_that_is_missing_has_a_stand_in() {
+fn a_missing_text_gets_a_placeholder() {
     shown(
         json!({"questions": [
             {"id": "a", "type": "nps", "prompt": ""},
@@ -45,7 +45,7 @@ fn a_text_that_is_missing_has_a_stand_in() {
 }
 
 #[test]
-fn a_question_that_cannot_be_shown_is_left_out_with_what_speaks_of_it() {
+fn a_broken_question_is_left_out_with_its_references() {
     shown(
         json!({"title": "T", "questions": [
             {"id": "a", "type": "singleChoice", "prompt": "A", "options": [], "help": 7},
@@ -61,7 +61,7 @@ fn a_question_that_cannot_be_shown_is_left_out_with_what_speaks_of_it() {
 }
 
 #[test]
-fn what_the_server_sets_and_what_nobody_knows_is_left_out() {
+fn server_set_and_unknown_fields_are_left_out() {
     shown(
         json!({"title": "T", "number": 3, "foo": 1, "ending": {"redirectUrl": "x"}, "questions": []}),
         &[],
@@ -71,7 +71,7 @@ fn what_the_server_sets_and_what_nobody_knows_is_left_out() {
     shown(json!({"title": {}, "questions": 7}), &[], &[]);
 }
 
-/// Every place in a value, as a pointer.
+/// Every path in a value, as a pointer.
 fn places(value: &Value) -> Vec<String> {
     let mut found = Vec::new();
     let mut open = vec![(String::new(), value)];
@@ -97,7 +97,7 @@ fn places(value: &Value) -> Vec<String> {
 }
 
 proptest! {
-    /// Whatever is broken of a definition, and in however many places, something can be shown.
+    /// Whatever is broken in a definition, in any number of places, something can be shown.
     #[test]
     fn a_draft_can_be_shown_whatever_is_wrong_with_it(
         mut definition in draft::definition(),

@@ -1,4 +1,4 @@
-//! The rules by which a response finds its respondent, as one table.
+//! The rules that link a response to its respondent, as one table.
 
 #![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
@@ -38,7 +38,7 @@ fn known(text: &str) -> Known {
     Known::new(IdentityType::named(&kind).unwrap(), &value)
 }
 
-/// Profiles 1, 2, … with what is known of each.
+/// Profiles 1, 2, … with the identities of each.
 fn holders(profiles: &[&[&str]]) -> HashMap<Known, Holder> {
     let mut holders = HashMap::new();
     for (number, identities) in (1..).zip(profiles) {
@@ -52,12 +52,12 @@ fn holders(profiles: &[&[&str]]) -> HashMap<Known, Holder> {
 
 const NEW: u128 = 99;
 
-/// The rule, the profiles that there are, what is sent, who that is, and what becomes known of
-/// them.
+/// The rule, the existing profiles, the identities sent, the resulting respondent, and the
+/// identities added.
 type Case<'a> = (&'a str, &'a [&'a [&'a str]], &'a [&'a str], u128, &'a [&'a str]);
 
 #[test]
-fn a_profile_is_found_by_user_id_else_by_e_mail_else_made() {
+fn a_profile_is_found_by_user_id_else_by_e_mail_else_created() {
     let anna: &[&str] = &["user=a", "mail=a@x.org"];
     let mail_only: &[&str] = &["mail=m@x.org"];
     let bert: &[&str] = &["user=b", "mail=b@x.org", "mail=b2@x.org"];
@@ -126,7 +126,7 @@ fn without_a_user_id_or_an_address_nothing_is_claimed() {
 }
 
 #[test]
-fn claims_of_one_write_see_one_another() {
+fn claims_of_one_write_see_each_other() {
     let mut holders = HashMap::new();
     let sent: [&[&str]; 4] =
         [&["mail=a@x.org"], &["user=a", "mail=a@x.org"], &["user=z", "mail=a@x.org"], &["user=a"]];
@@ -142,7 +142,7 @@ fn claims_of_one_write_see_one_another() {
 }
 
 #[test]
-fn a_full_profile_takes_no_further_address_and_is_found_all_the_same() {
+fn a_full_profile_gets_no_further_address_but_is_still_found() {
     let addresses: Vec<String> = (0..40).map(|number| format!("mail={number}@x.org")).collect();
     let addresses: Vec<&str> = addresses.iter().map(String::as_str).collect();
     let full = &addresses[..IDENTITIES_PER_RESPONDENT_MAX - 1];
@@ -163,7 +163,7 @@ fn a_full_profile_takes_no_further_address_and_is_found_all_the_same() {
 }
 
 #[test]
-fn claims_of_one_write_fill_a_profile_no_further_than_claims_of_many() {
+fn claims_of_one_write_respect_the_profile_limit() {
     let mut holders = HashMap::new();
     for number in 0..40 {
         let address = format!("mail={number}@x.org");

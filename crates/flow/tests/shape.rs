@@ -1,7 +1,7 @@
-//! The shape rules of a submission, each with what it accepts and what it refuses at its edge.
+//! The shape rules of a submission, each with what it accepts and refuses at its edge.
 //!
-//! A case is a submission with some fields replaced, and the codes and paths that it must meet; the
-//! limits stand here as the contract has them, not as the code names them.
+//! A case is a submission with some fields replaced, and the expected codes and paths. The limits
+//! are written as in the contract, not by the names in the code.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use sluice_flow::issue::Issue;
 use sluice_flow::payload::Generation;
 use sluice_flow::submission::{ParseError, Submission, Texts, absent, parse};
 
-/// A submission that keeps every rule, with these fields put in; null takes a field out.
+/// A valid submission with these fields set; null removes a field.
 fn with(fields: Value) -> Value {
     let mut submission = json!({
         "flowVersionId": "fv_1",
@@ -31,7 +31,7 @@ fn issues(fields: Value) -> Vec<Issue> {
     }
 }
 
-/// Checks that exactly these issues are met, and that every message names the field it is about.
+/// Checks for exactly these issues, and that every message names its field.
 fn check(fields: Value, expected: &[(&str, Value)]) {
     let shown: String = fields.to_string().chars().take(120).collect();
     let found = issues(fields);
@@ -53,7 +53,7 @@ fn refuses(fields: Value, code: &str, path: Value) {
     check(fields, &[(code, path)]);
 }
 
-/// An object of so many entries, all with this value.
+/// An object with this many entries, all with this value.
 fn entries(count: usize, value: &Value) -> Value {
     Value::Object((0..count).map(|n| (format!("k{n}"), value.clone())).collect::<Map<_, _>>())
 }
@@ -92,7 +92,7 @@ fn flow_version_id_is_a_string() {
 }
 
 #[test]
-fn the_payload_generation_is_one_that_is_served() {
+fn the_payload_generation_must_be_served() {
     let path = json!(["flowVersionPayloadGeneration"]);
     let next = Generation::LATEST.as_str().parse::<u32>().unwrap() + 1;
     for other in ["3", next.to_string().as_str(), "", "04", "4 "] {
@@ -108,7 +108,7 @@ fn the_payload_generation_is_one_that_is_served() {
 }
 
 #[test]
-fn the_admission_is_one_of_two_words() {
+fn the_admission_is_one_of_two_values() {
     let path = json!(["respondentAnalyticsAdmission"]);
     accepts(json!({"respondentAnalyticsAdmission": "collection_only"}));
     accepts(json!({"respondentAnalyticsAdmission": "admitted"}));
@@ -175,7 +175,7 @@ fn one_answer_has_at_most_1000_items() {
 }
 
 #[test]
-fn a_nul_character_is_refused_wherever_it_would_be_stored() {
+fn a_nul_character_is_refused_in_every_stored_field() {
     for (fields, path) in [
         (json!({"answers": {"a": "x\0"}}), json!(["answers", "a"])),
         (json!({"answers": {"a": ["x", "\0"]}}), json!(["answers", "a", 1])),
@@ -215,7 +215,7 @@ fn identities_are_objects_of_type_and_value() {
 }
 
 #[test]
-fn an_identity_has_any_type_of_1_to_64_plain_characters() {
+fn an_identity_type_has_1_to_64_plain_characters() {
     let of_type = |kind: &str| json!({"identities": [{"type": kind, "value": "a@example.com"}]});
     let longest = "x".repeat(64);
     for kind in ["anonymousId", "userid", "email", "traits", "traits.", "a_B.c-9", &longest] {
@@ -232,7 +232,7 @@ fn an_identity_has_any_type_of_1_to_64_plain_characters() {
 }
 
 #[test]
-fn an_identity_has_a_value_that_its_type_allows() {
+fn an_identity_value_must_fit_its_type() {
     let path = json!(["identities", 0, "value"]);
     let of = |kind: &str, value: &str| json!({"identities": [{"type": kind, "value": value}]});
     accepts(of("userId", "x"));
@@ -385,7 +385,7 @@ fn a_message_stays_short_whatever_was_sent() {
 }
 
 #[test]
-fn what_is_not_an_object_is_refused_as_a_whole() {
+fn a_submission_must_be_an_object() {
     for whole in ["null", "true", "7", "\"x\"", "[]", "[{\"flowVersionId\":\"fv_1\"}]", " null\n"] {
         let Err(ParseError::Refused(found)) = parse(whole.as_bytes()) else { panic!("{whole}") };
         assert_eq!(found.len(), 1, "{whole}");

@@ -1,4 +1,4 @@
-//! Submissions in the envelope of superjson: what is read of it, and what is refused.
+//! Submissions in a superjson envelope: what is read, and what is refused.
 
 use serde_json::{Value, json};
 use sluice_flow::submission::{ParseError, is_superjson, parse};
@@ -32,7 +32,7 @@ fn issues(input: &[u8]) -> Vec<(&'static str, Value, String)> {
 }
 
 #[test]
-fn an_envelope_has_the_key_json_and_perhaps_meta_and_no_other() {
+fn an_envelope_has_json_and_optionally_meta_and_no_other_key() {
     for input in [
         r#"{"json":{}}"#,
         r#"{"json":null}"#,
@@ -77,7 +77,7 @@ fn a_submission_is_the_same_with_and_without_an_envelope() {
 }
 
 #[test]
-fn an_envelope_costs_no_level_of_nesting() {
+fn an_envelope_does_not_count_as_a_nesting_level() {
     let nested = |levels: usize| {
         let plain = format!(r#"{{"answers":{}{}}}"#, "[".repeat(levels), "]".repeat(levels));
         [plain.clone(), format!(r#"{{"json":{plain}}}"#)]
@@ -105,7 +105,7 @@ fn undefined_means_absent() {
 }
 
 #[test]
-fn a_type_that_a_submission_does_not_have_is_refused_by_name() {
+fn an_unsupported_type_is_refused_by_name() {
     let date = "1970-01-01T00:00:00.000Z";
     for (fields, values, path, name) in [
         (
@@ -149,7 +149,7 @@ fn a_type_that_a_submission_does_not_have_is_refused_by_name() {
 }
 
 #[test]
-fn the_type_of_an_unknown_field_or_of_the_context_costs_no_answer() {
+fn types_in_unknown_fields_and_the_context_are_ignored() {
     let fields = json!({"sentAt": "x", "context": {"page": {"referrer": "https://example.com/"}}});
     let values = json!({"sentAt": ["Date"], "context.page.referrer": ["URL"]});
     let bytes = envelope(fields, json!({"values": values, "v": 1}));
@@ -158,7 +158,7 @@ fn the_type_of_an_unknown_field_or_of_the_context_costs_no_answer() {
 }
 
 #[test]
-fn an_object_that_was_sent_once_for_several_places_is_in_each_of_them() {
+fn a_deduplicated_object_is_copied_to_every_path() {
     // As superjson writes it with `dedupe`: null in all places but the first.
     let fields = json!({"answers": {"a": ["1"], "b": null, "c.d": null}, "metadata": null});
     let equal = json!({"answers.a": ["answers.b", "answers.c\\.d", "nowhere.at.all"]});
@@ -167,7 +167,7 @@ fn an_object_that_was_sent_once_for_several_places_is_in_each_of_them() {
     assert_eq!(parse(&bytes).unwrap().answers_json(), whole);
     let bytes = envelope(fields, json!({"referentialEqualities": [["metadata"], equal], "v": 1}));
     assert_eq!(parse(&bytes).unwrap().answers_json(), whole);
-    // Without it: each place has its own copy already.
+    // Without it, each place already has a copy.
     let fields = json!({"answers": {"a": ["1"], "b": ["2"]}});
     let meta = json!({"referentialEqualities": {"answers.a": ["answers.b"]}, "v": 1});
     let bytes = envelope(fields, meta);
@@ -186,7 +186,7 @@ fn an_answer_that_refers_to_an_unknown_field_is_not_lost() {
 }
 
 #[test]
-fn meta_cannot_make_a_small_input_large() {
+fn meta_cannot_inflate_a_small_input() {
     let mut answers = json!({"a": ["x".repeat(16_000)]});
     let others: Vec<String> = (0..200).map(|count| format!("answers.b{count}")).collect();
     for count in 0..200 {

@@ -1,7 +1,7 @@
-//! `visibleIf`, by the table that the script of the hosted page passes too (tests/browser).
+//! `visibleIf`, by the table that the script of the hosted page is tested with too (tests/browser).
 //!
-//! The page hides and shows questions with code of its own, in the browser. One table for both
-//! keeps a respondent from being asked other questions than the server judges.
+//! The page hides and shows questions with separate code in the browser. Testing both with one
+//! table ensures that a respondent is asked the same questions that the server judges.
 
 #![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
@@ -14,7 +14,7 @@ use sluice_flow::submission::{TextMap, Texts};
 const TABLE: &str = include_str!("visible_if.json");
 
 #[test]
-fn conditions_hold_as_the_shared_table_says() {
+fn conditions_hold_as_in_the_shared_table() {
     let table: Value = serde_json::from_str(TABLE).unwrap();
     for case in table["cases"].as_array().unwrap() {
         let mut questions = table["questions"].as_array().unwrap().clone();

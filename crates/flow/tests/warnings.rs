@@ -1,4 +1,4 @@
-//! What an author is warned of: answers at their limits that do not fit into one body.
+//! The warning for authors: answers at their limits that do not fit into one body.
 
 #![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
@@ -29,7 +29,7 @@ fn asked(count: usize, question: &Value) -> Vec<Value> {
 }
 
 #[test]
-fn publishing_warns_where_all_answers_at_their_limits_do_not_fit_into_one_body() {
+fn publishing_warns_if_the_longest_answers_do_not_fit_into_one_body() {
     let options: Vec<Value> =
         (0..200).map(|n| json!({"id": format!("option{n}"), "label": "L"})).collect();
     for (question, fits, too_many) in [

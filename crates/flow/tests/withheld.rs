@@ -1,4 +1,4 @@
-//! What is cut out of context and tags where the respondent did not agree to be known.
+//! What is cut out of context and tags if the respondent did not agree to be linked.
 
 #![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
@@ -27,7 +27,7 @@ fn stored(context: &Value, tags: &Value, claims: Option<&Claims>) -> (Value, Val
 }
 
 #[test]
-fn an_address_keeps_nothing_that_names_its_reader() {
+fn an_address_keeps_nothing_that_identifies_its_visitor() {
     for (sent, kept) in [
         ("/pricing", "/pricing"),
         ("?a=1&b=2_3#x", "?a=1&b=2_3#x"),
@@ -69,7 +69,7 @@ fn an_address_keeps_nothing_that_names_its_reader() {
 }
 
 #[test]
-fn a_tag_keeps_no_invitation_and_no_name() {
+fn a_tag_keeps_no_invitation_and_no_identity() {
     for (sent, kept) in [
         ("basic", "basic"),
         ("promo", "promo"),
@@ -94,7 +94,7 @@ fn a_tag_keeps_no_invitation_and_no_name() {
 }
 
 #[test]
-fn what_a_token_says_of_its_bearer_is_withheld_too() {
+fn identities_of_the_token_are_withheld_too() {
     let claims = Claims { user_id: "subject-1".into(), email: Some("s@x.org".into()) };
     let page = json!({"page": {"search": "?u=subject-1&m=S@x.org&v=subject-2"}});
     let (context, tags) = stored(&page, &json!({"who": "subject-1"}), Some(&claims));
@@ -103,7 +103,7 @@ fn what_a_token_says_of_its_bearer_is_withheld_too() {
 }
 
 #[test]
-fn an_assignment_id_keeps_an_invitation_only_where_it_is_nothing_else() {
+fn an_assignment_id_is_kept_only_if_it_is_just_an_invitation_id() {
     for (sent, kept) in [
         (INVITATION.to_owned(), INVITATION),
         (format!("{INVITATION} "), "fa_ "),
@@ -122,7 +122,7 @@ fn an_assignment_id_keeps_an_invitation_only_where_it_is_nothing_else() {
 }
 
 #[test]
-fn a_user_id_with_a_space_is_found_where_the_space_is_escaped() {
+fn a_user_id_with_an_escaped_space_is_found() {
     let claims = Claims { user_id: "ann lee".into(), email: None };
     let page = json!({"page": {"search": "?u=ann+lee&v=ann%20lee&w=ann"}});
     let (context, _) = stored(&page, &json!({"who": "ann+lee"}), Some(&claims));
@@ -130,7 +130,7 @@ fn a_user_id_with_a_space_is_found_where_the_space_is_escaped() {
 }
 
 #[test]
-fn a_stored_response_is_looked_through_by_the_same_rules() {
+fn a_stored_response_is_searched_by_the_same_rules() {
     let identities = r#"[{"type":"userId","value":"user-7"}]"#;
     let tags = r#"{"plan":"pro","who":"user-7"}"#;
     let context = r#"{"page":{"search":"?identities.userId=user-7&a=1"}}"#;
@@ -147,7 +147,7 @@ fn a_stored_response_is_looked_through_by_the_same_rules() {
 }
 
 #[test]
-fn stored_json_that_cannot_be_read_is_dropped_and_reported() {
+fn unreadable_stored_json_is_dropped_and_reported() {
     let identities = Some(r#"[{"type":"userId","value":"user-7"}]"#);
     let tags = Some(r#"{"who":"user-7"}"#);
     let context = Some(r#"{"locale":"de"}"#);
@@ -164,7 +164,7 @@ fn stored_json_that_cannot_be_read_is_dropped_and_reported() {
 }
 
 #[test]
-fn a_tag_whose_name_names_the_respondent_is_dropped() {
+fn a_tag_with_an_identity_in_its_name_is_dropped() {
     let claims = Claims { user_id: "subject-1".into(), email: None };
     let tags = json!({
         "plan": "basic", "seats_77": "1", "seats_7": "1", "Pro": "2", "by ANN@mail.example": "x", "Subject-1": ["y"],
@@ -175,7 +175,7 @@ fn a_tag_whose_name_names_the_respondent_is_dropped() {
 }
 
 #[test]
-fn letter_case_hides_no_name_in_any_script() {
+fn letter_case_is_ignored_in_any_script() {
     for (name, sent, kept) in [
         ("User-Seven", "by USER-SEVEN and user-seven", "by  and "),
         ("ÄNNE-7", "Änne-7 ÄNNE-7 änne-7", "  "),
@@ -214,7 +214,7 @@ fn identities_of_every_type_are_withheld() {
 }
 
 #[test]
-fn a_short_value_is_withheld_where_it_stands_as_a_whole_word() {
+fn a_short_value_is_withheld_as_a_whole_word() {
     for (name, sent, kept) in [
         ("u42", "U42", ""),
         ("u42", "user u42", "user "),
@@ -257,10 +257,9 @@ fn a_short_value_is_erased_from_answers_that_are_kept() {
     assert_eq!(found.context.as_deref(), Some(context));
 }
 
-/// Ten names that nearly repeat in a megabyte of tags: more than a billion comparisons if done
-/// naively.
+/// Ten names that nearly repeat in a megabyte of tags: over a billion comparisons if done naively.
 #[test]
-fn values_that_nearly_repeat_in_the_tags_are_searched_for_in_linear_time() {
+fn nearly_repeating_values_are_searched_in_linear_time() {
     let nearly = "a".repeat(500);
     let tags: Map<_, _> =
         (0..50).map(|tag| (format!("t{tag}"), json!(vec![nearly.as_str(); 40]))).collect();

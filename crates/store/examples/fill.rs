@@ -1,18 +1,19 @@
-//! Makes a database with one flow that has been answered for a long time, to measure with.
+//! Creates a database for benchmarks, with one flow that has been answered for a long time.
 //!
 //! `cargo run --release -p sluice-store --example fill -- FILE RESPONSES [DAYS]` prints the id of
 //! the app and of the flow.
 //!
-//! The flow asks a question of most types in five versions, each answered for a fifth of the days,
-//! which end now. Its responses have four tags: of three values, of twenty, of two hundred, and one
-//! that one in ten thousand has. Nothing is random: answers vary by the number of the response.
-//! They are put in as `sluice move` does it, so a server counts them when it is started.
+//! The flow has a question of most types in five versions, each answered for a fifth of the days,
+//! which end now. Its responses have four tags: one with three values, one with twenty, one with
+//! two hundred, and one that one response in ten thousand has. Nothing is random: answers vary by
+//! the number of the response. They are imported as by `sluice move`, so a server counts them when
+//! it starts.
 
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::print_stdout,
-    reason = "an example says what failed by failing, and its result by printing it"
+    reason = "an example may panic, and prints its result"
 )]
 
 use std::path::Path;
@@ -28,7 +29,7 @@ use sluice_store::{
     App, AppLimits, AppRow, FlowRow, IdentityVerification, Record, ResponseRow, VersionRow,
 };
 
-/// Records that are written in one transaction.
+/// Records written in one transaction.
 const BATCH_RECORDS: usize = 5_000;
 const VERSIONS: i64 = 5;
 const DAY_MILLIS: i64 = 86_400_000;
@@ -36,7 +37,7 @@ const DAY_MILLIS: i64 = 86_400_000;
 #[tokio::main]
 async fn main() {
     let mut arguments = std::env::args().skip(1);
-    let file = arguments.next().expect("the file to make");
+    let file = arguments.next().expect("the file to create");
     let responses = arguments.next().expect("how many responses").parse().unwrap();
     let days: i64 = arguments.next().map_or(90, |days| days.parse().unwrap());
     let history = History::new(responses, days);
@@ -80,13 +81,13 @@ impl History {
         }
     }
 
-    /// When something was that lies so far into the history, of so many parts.
+    /// The time at `part` of `of` equal parts of the history.
     fn at(&self, part: i64, of: i64) -> Timestamp {
         let into = i128::from(self.millis) * i128::from(part) / i128::from(of.max(1));
         Timestamp::from_millis(self.start_millis + i64::try_from(into).unwrap())
     }
 
-    /// All but the responses.
+    /// All records except the responses.
     fn around(&self) -> Vec<Record> {
         let created_at = self.at(0, 1);
         let row = AppRow {
@@ -163,7 +164,7 @@ impl History {
     }
 }
 
-/// The questions; what a version asks differs a little from the one before.
+/// The questions; each version differs a little from the one before.
 fn definition(version: i64) -> String {
     let options = |names: &[&str]| -> Vec<_> {
         names.iter().map(|name| serde_json::json!({ "id": name, "label": name })).collect()
@@ -197,7 +198,7 @@ const WORDS: [&str; 5] = [
     "No opinion yet",
 ];
 
-/// Some number below `below` that looks as if it were chosen anew for each response and question.
+/// A number below `below` that looks randomly chosen for each response and question.
 fn mixed(number: i64, question: u64, below: u64) -> u64 {
     let bits = number.cast_unsigned().wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(question);
     ((bits ^ (bits >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 33) % below

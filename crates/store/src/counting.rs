@@ -1,14 +1,14 @@
-//! The counts that are kept with every write: what both backends share of them.
+//! Counts maintained with every write: the part that both backends share.
 //!
-//! A commit appends one delta for each flow version and day that it stored to; so no row is written
-//! by two commits. In the background deltas are put onto the sheets of their version and day
-//! ([`sluice_flow::counts::Sheet`]), and a read puts those that are left onto them for itself: it
-//! is exact at every moment.
+//! A commit appends one delta for each flow version and day that it stores to, so no two commits
+//! write the same row. A background task folds deltas into the sheet of their version and day
+//! ([`sluice_flow::counts::Sheet`]). A read adds the deltas that are not folded yet, so it is
+//! always exact.
 //!
-//! A response that was not counted when it was stored (it is older than the counts, or was put in
-//! by [`crate::Store::import_records`]) is counted by a walk over its flow, in the order of ids.
-//! Each row says whether it was counted at once; of the others those up to the walk's place are. So
-//! a removal knows whether there is anything to take away.
+//! A response that was not counted when it was stored (it is older than the counts, or was imported
+//! by [`crate::Store::import_records`]) is counted by a scan of its flow in id order. Each row
+//! records whether it was counted when stored. Of the other rows, those up to the scan's cursor are
+//! counted. So a removal knows whether there is anything to subtract.
 
 use std::collections::BTreeMap;
 
@@ -20,21 +20,20 @@ use uuid::Uuid;
 
 use crate::{NewResponse, ResponseRow, StoreError};
 
-/// The most bytes of deltas that are folded in one transaction; a single longer one is folded by
-/// itself.
+/// The most bytes of deltas folded in one transaction; a single longer delta is folded alone.
 pub(crate) const FOLD_BYTES_MAX: usize = 128 * 1024;
 
-/// Which counts of a flow are read: of all days, or from one on and up to one.
+/// Which counts of a flow to read: all days, or a range of days with either end optional.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CountsQuery {
     pub from: Option<Day>,
     pub to: Option<Day>,
-    /// With those of this segment, see [`sluice_flow::counts::segment`].
+    /// Includes the counts of this segment, see [`sluice_flow::counts::segment`].
     pub segment: Option<Vec<u8>>,
 }
 
 impl CountsQuery {
-    /// The numbers of the first day and of the last.
+    /// The numbers of the first and the last day.
     pub(crate) fn days(&self) -> (i32, i32) {
         (self.from.map_or(i32::MIN, Day::number), self.to.map_or(i32::MAX, Day::number))
     }
@@ -43,31 +42,31 @@ impl CountsQuery {
 /// The counts of a flow at one instant.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FlowCounts {
-    /// By version and day, in the order of days.
+    /// By version and day, in day order.
     pub sheets: Vec<(FlowVersionId, Day, Sheet)>,
-    /// Where the walk over responses that were not counted at once stands; absent where there is
-    /// nothing to walk.
+    /// Cursor of the scan over responses that were not counted when stored; absent if nothing is
+    /// left to scan.
     pub walk: Option<Walk>,
 }
 
-/// The place of a walk: the last response that it has passed.
+/// The cursor of a scan: the last response that it has read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Walk {
     pub passed: Option<ResponseId>,
 }
 
-/// What one part of the work on counts did.
+/// What one batch of work on the counts did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Compacted {
-    /// Deltas that were put onto their sheets.
+    /// Deltas that were folded into their sheets.
     pub folded: u64,
-    /// Responses that a walk has looked at.
+    /// Responses that the scan has read.
     pub walked: u64,
     /// Nothing is left to do now.
     pub is_done: bool,
 }
 
-/// Responses of a flow on a day.
+/// The number of responses of a flow on a day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DayTotal {
     pub flow_id: FlowId,
@@ -75,7 +74,7 @@ pub struct DayTotal {
     pub responses: i64,
 }
 
-/// Whose sheet: of a version, on a day.
+/// Identifies a sheet: a version and a day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct SheetKey {
     pub(crate) app_id: AppId,
@@ -99,13 +98,13 @@ impl SheetKey {
 #[derive(Debug)]
 pub(crate) struct NewDelta {
     pub(crate) key: SheetKey,
-    /// That of the first response that is counted in it.
+    /// The id of the first response counted in this delta.
     pub(crate) delta_id: Uuid,
     pub(crate) responses: i64,
     pub(crate) delta: Delta,
 }
 
-/// What these responses add, by sheet; nearly always that is one.
+/// What these responses add, by sheet; nearly always a single sheet.
 pub(crate) fn deltas_of<'r>(stored: impl Iterator<Item = &'r NewResponse>) -> Vec<NewDelta> {
     let mut deltas = Vec::with_capacity(1);
     for response in stored {
@@ -125,11 +124,11 @@ pub(crate) fn add(deltas: &mut Vec<NewDelta>, row: &ResponseRow, contribution: &
     deltas[at].delta.add(contribution);
 }
 
-/// What is taken away, by sheet: how many responses, and the delta.
+/// What to subtract, by sheet: the number of responses, and the delta.
 pub(crate) type Removed = BTreeMap<SheetKey, (i64, Delta)>;
 
-/// The definitions of versions, as far as counting needs them. One that cannot be read has none,
-/// and the answers to it are not counted.
+/// The definitions of versions, for counting. A definition that cannot be read is `None`, and
+/// answers to it are not counted.
 pub(crate) type Definitions = BTreeMap<FlowVersionId, Option<Definition>>;
 
 pub(crate) fn definition_of(json: &str) -> Option<Definition> {
@@ -142,7 +141,7 @@ pub(crate) fn contribution_of(definitions: &Definitions, row: &ResponseRow) -> C
     Contribution::of_stored(definition, &row.answers, row.tags.as_deref(), row.admission)
 }
 
-/// Takes away a response that is counted; or, where it stays and says less, the difference.
+/// Subtracts a counted response; if it stays with less content, only the difference.
 pub(crate) fn take_away(
     removed: &mut Removed,
     definitions: &Definitions,
@@ -155,7 +154,7 @@ pub(crate) fn take_away(
         return;
     }
     let (responses, delta) = removed.entry(SheetKey::of(row)).or_default();
-    // What is added comes first, so that a value that stays is not given up in between.
+    // Add first, so that a value that stays does not drop to zero in between.
     if let Some(after) = &after {
         delta.add(after);
         *responses += 1;
@@ -164,27 +163,27 @@ pub(crate) fn take_away(
     *responses -= 1;
 }
 
-/// A day of a flow whose counts cannot be read: of a sheet of it, or of what is to be put onto one.
+/// A day of a flow with unreadable counts: a damaged sheet or a damaged delta.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct DamagedDay {
     pub(crate) day: Day,
     pub(crate) why: Damaged,
 }
 
-/// The most days that one read of counts rebuilds; with more of them it fails.
+/// The most damaged days that one read rebuilds; with more, the read fails.
 pub(crate) const DAMAGED_DAYS_MAX: usize = 1_000;
-/// Responses that are read at a time when a day is recounted.
+/// Responses read at a time when a day is recounted.
 pub(crate) const RECOUNT_ROWS: usize = 1_000;
 
-/// The ids of a day: after the first, and before the second.
+/// The bounds of the ids of a day, both exclusive.
 pub(crate) fn ids_of(day: Day) -> (Uuid, Uuid) {
-    // No id is one of these, since each says its version in the bits that are cut off.
+    // No real id equals these bounds: every id has its version in the bits that are cut off.
     let opens = |day: Day| Uuid::from_u128(v7(day.starts_at(), 0, 0).as_u128() >> 80 << 80);
     (opens(day), opens(day.plus(1)))
 }
 
-/// A day of a flow that is counted from its responses. They are read once; and once more if they
-/// have too many tags, since the most frequent are known only after the last response.
+/// Recounts a day of a flow from its responses. Reads them once, or twice if they have too many
+/// tags: the most frequent tags are known only after the last response.
 #[derive(Debug, Default)]
 pub(crate) struct Recount {
     sheets: BTreeMap<SheetKey, Sheet>,
@@ -194,7 +193,7 @@ pub(crate) struct Recount {
 }
 
 impl Recount {
-    /// Whether all responses are to be added once more. Ask after the last one.
+    /// Whether all responses must be added a second time. Call this after the last one.
     pub(crate) fn begins_second_pass(&mut self) -> bool {
         if self.is_second_pass || !self.censuses.values().any(TagCensus::is_over) {
             return false;
@@ -205,8 +204,7 @@ impl Recount {
         true
     }
 
-    /// Adds those of the responses that are counted: at once, as each says, or by the walk up to
-    /// where it stands.
+    /// Adds the responses that are counted: when they were stored, or by the scan up to its cursor.
     pub(crate) fn add(
         &mut self,
         definitions: &Definitions,
@@ -238,7 +236,7 @@ impl Recount {
     }
 }
 
-/// Whether a response is counted. Where there is no walk, it has passed everything.
+/// Whether a response is counted. Without a scan, every response is.
 pub(crate) fn is_counted(at_once: bool, row: &ResponseRow, passed: Option<Uuid>) -> bool {
     at_once || passed.is_none_or(|passed| row.response_id.uuid() <= passed)
 }
@@ -249,7 +247,7 @@ impl From<Damaged> for StoreError {
     }
 }
 
-/// A row of a read of counts, in the order in which they are taken.
+/// A row of a read of counts, in reading order.
 #[derive(Debug)]
 pub(crate) enum Counted<'r> {
     /// A part of a sheet.
@@ -270,7 +268,7 @@ pub(crate) enum Counted<'r> {
     },
 }
 
-/// Puts together what was read.
+/// Assembles the rows that were read.
 #[derive(Debug)]
 pub(crate) struct Reading {
     segment: Option<Vec<u8>>,

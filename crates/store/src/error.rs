@@ -1,31 +1,30 @@
-//! The two-sided failure of a store: the caller reads the text, the log reads the source.
+//! A store error has two sides: callers show its text, logs include its source.
 
 type Source = Box<dyn std::error::Error + Send + Sync>;
 
-/// Why the store did not do what it was asked. These are ours, never the respondent's.
+/// Why a call to the store failed. These errors are ours, never the respondent's.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// Nothing was written, and trying again later may work (disk full, database away).
+    /// Nothing was written. A retry may succeed (disk full, database unreachable).
     #[error("the store cannot do this now")]
     Failed(#[source] Source),
-    /// It cannot be said whether it was written; nothing more may be acknowledged by this process.
-    #[error("the store lost track of a write")]
+    /// The outcome of a write is unknown; this process must not acknowledge anything more.
+    #[error("the outcome of a write is unknown")]
     Unknown(#[source] Source),
-    /// It cannot be said whether this one was written; later calls are not touched by that, and the
-    /// process goes on. A retry with the same idempotency key settles it.
-    #[error("the store cannot say whether this was written")]
+    /// The outcome of this write is unknown. Later calls are not affected, and the process
+    /// continues. A retry with the same idempotency key settles it.
+    #[error("it is unknown whether this was written")]
     InDoubt(#[source] Source),
-    /// The rows that the change was decided on have changed since.
+    /// The rows that the change was based on have changed since.
     #[error("this was changed by another request at the same time")]
     Conflict,
-    /// What is stored cannot be read as what it should be.
+    /// A stored value cannot be decoded.
     #[error("the store holds something unreadable: {0}")]
     Corrupt(String),
-    /// Nothing was written: the disk has less free space than the reserve that submissions leave
-    /// alone.
+    /// Nothing was written: free disk space is below the reserve that submissions must not use.
     #[error("free disk space is below the reserve")]
     DiskReserve,
-    /// The store was closed, or has stopped after an unknown outcome.
+    /// The store was closed, or stopped after an unknown outcome.
     #[error("the store is closed")]
     Closed,
 }

@@ -1,7 +1,7 @@
-//! Invitations as they are stored, looked for and changed.
+//! Stored invitations: rows, queries and changes.
 //!
-//! A row is made once and then only moved forward: opened, completed, revoked, forgotten. None of
-//! these writes replaces a row as a whole, since a response may complete it at any moment.
+//! A row is created once and then only moves forward: opened, completed, revoked, forgotten. No
+//! write replaces a whole row, since a response may complete the invitation at any moment.
 
 use sluice_flow::id::{AppId, AssignmentId, FlowId, ResponseId};
 use sluice_flow::invitation::{InvitationState, InvitationTimes, Invitee};
@@ -24,17 +24,17 @@ pub struct InvitationRow {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Invited {
     pub assignment_id: AssignmentId,
-    /// Whether the invitation may name the response. Otherwise it is completed on the day of the
-    /// response, and nothing that is stored leads from one to the other.
+    /// Whether the invitation may reference the response. Otherwise only the day of its completion
+    /// is stored, and nothing stored leads from one to the other.
     pub linked: bool,
 }
 
-/// A step of an invitation that is no response.
+/// A change of an invitation that is not caused by a response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InvitationStep {
-    /// Its page was opened; said once, and only of one that is not completed.
+    /// Its page was opened. Recorded once, and only if the invitation is not completed.
     Open { app: AppId, assignment: AssignmentId, at: Timestamp },
-    /// It is withdrawn, unless it is completed or withdrawn already.
+    /// Revoked, unless it is completed or revoked already.
     Revoke { app: AppId, assignment: AssignmentId, at: Timestamp },
 }
 
@@ -46,19 +46,19 @@ impl InvitationStep {
     }
 }
 
-/// The place of an invitation in the list of its flow.
+/// The position of an invitation in the list of its flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct InvitationPlace {
     pub created_at: Timestamp,
     pub assignment_id: AssignmentId,
 }
 
-/// Which invitations of a flow, in the order they were made.
+/// Which invitations of a flow to list, in creation order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InvitationQuery {
     pub app_id: AppId,
     pub flow_id: FlowId,
-    /// Only those that are this at `now`.
+    /// Only invitations that have this state at `now`.
     pub state: Option<InvitationState>,
     pub now: Timestamp,
     pub after: Option<InvitationPlace>,
@@ -87,7 +87,7 @@ impl InvitationCounts {
     }
 }
 
-/// The same function of the times as [`InvitationTimes::state`], as SQL; `now` is its parameter.
+/// [`InvitationTimes::state`] as SQL; `now` is the SQL expression for the current time.
 pub(crate) fn state_in_sql(now: &str) -> String {
     format!(
         "CASE WHEN completed_at IS NOT NULL THEN 'completed' WHEN revoked_at IS NOT NULL THEN 'revoked' \

@@ -1,16 +1,17 @@
-//! The storage traits, their backends, and the suite that every backend passes.
+//! The storage traits, their backends, and the conformance suite for all backends.
 //!
-//! The store keeps rows and promises durability; it knows no rule of flows and never sees an issue.
-//! Everything it promises is a doc line in [`roles`] and a case of the module `conformance`, which
+//! The store keeps rows and promises durability. It contains no rules about flows and never sees an
+//! issue. Every promise is a doc line in [`roles`] and a case in the module `conformance`, which
 //! the feature `testsuite` adds; a backend has no separate test for a promise. There is
-//! deliberately no method "publish" or "retire": the engine decides what rows come out of a use
-//! case, and [`AdminStore::apply`] writes them all or none.
+//! deliberately no method "publish" or "retire": the engine decides which rows a use case produces,
+//! and [`AdminStore::apply`] writes all of them or none.
 //!
-//! Two numbers make that safe without long locks, both kept by app:
-//! - the **revision** grows with every [`AdminStore::apply`] to the app, so that a decision made on
-//!   rows that have changed since is refused with [`StoreError::Conflict`] and made again;
+//! Two numbers, both per app, make that safe without long locks:
+//! - the **revision** grows with every [`AdminStore::apply`] to the app, so a decision based on
+//!   rows that have changed since fails with [`StoreError::Conflict`] and is made again;
 //! - the **public revision** grows only with changes that the public API can see. A response is
-//!   judged against rows of one public revision, and is stored only while that is still the newest.
+//!   judged against the rows of one public revision, and is stored only while that is still the
+//!   newest.
 
 mod codec;
 #[cfg(feature = "testsuite")]

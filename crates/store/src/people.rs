@@ -1,8 +1,8 @@
-//! People of the console as they are stored: users, what each may do where, sessions, links.
+//! Console users as stored: users, their roles, sessions and links.
 //!
-//! No secret is here that would let anybody in: of a password its hash, of a session and of a link
-//! the SHA-256 of random bits. A session bears the epoch of its user, so that all sessions of a
-//! user end with one number, whatever is written at the same moment.
+//! Nothing stored here is enough to sign in: a password is kept as its hash, sessions and links as
+//! the SHA-256 of random bits. A session carries the epoch of its user, so raising that one number
+//! ends all sessions of the user, whatever is written concurrently.
 
 use serde::{Deserialize, Serialize};
 use sluice_flow::id::{AppId, UserId};
@@ -10,7 +10,7 @@ use sluice_flow::time::Timestamp;
 
 use crate::TokenHash;
 
-/// SHA-256 of the secret of a session, or of a link.
+/// SHA-256 of the secret of a session or a link.
 pub type SecretHash = [u8; 32];
 
 /// What a user may do.
@@ -22,19 +22,19 @@ pub enum Role {
     Owner,
 }
 
-/// Somebody who signs in by e-mail. No two have the same address, the case of ASCII letters aside.
+/// A user who signs in by e-mail. Addresses are unique, ignoring the case of ASCII letters.
 #[derive(Clone, PartialEq, Eq)]
 pub struct UserRow {
     pub user_id: UserId,
     pub email: String,
     pub name: String,
-    /// The hash of the password in the PHC string format; absent where none was set.
+    /// The password hash in the PHC string format; absent if no password was set.
     pub password: Option<String>,
-    /// Who they are at an OpenID provider, once they came from there.
+    /// Their identity at an OpenID provider, once they have signed in with it.
     pub subject: Option<Subject>,
-    /// What is asked for after the password.
+    /// Required after the password.
     pub second_factor: Option<SecondFactor>,
-    /// Sessions of an earlier epoch are over.
+    /// Sessions of an earlier epoch have ended.
     pub epoch: u32,
     pub created_at: Timestamp,
     pub disabled_at: Option<Timestamp>,
@@ -54,7 +54,7 @@ pub struct SecondFactor {
     /// The last time step that a code was accepted for; codes of this step and earlier ones are
     /// refused.
     pub used_step: i64,
-    /// The SHA-256 of the recovery codes that were not used yet.
+    /// The SHA-256 of the unused recovery codes.
     pub recovery: Vec<SecretHash>,
 }
 
@@ -65,13 +65,13 @@ impl std::fmt::Debug for SecondFactor {
 }
 
 impl SecondFactor {
-    /// The three columns of a user; none where there is no second factor.
+    /// The three columns of a user; all `None` without a second factor.
     pub(crate) fn columns(factor: Option<&Self>) -> (Option<&str>, Option<i64>, Option<Vec<u8>>) {
         let sealed = factor.map(|it| it.sealed.as_str());
         (sealed, factor.map(|it| it.used_step), factor.map(|it| it.recovery.concat()))
     }
 
-    /// The second factor of the columns; an error where they do not fit together.
+    /// The second factor from its columns; an error if they do not fit together.
     pub(crate) fn from_columns(
         (sealed, used_step, recovery): (Option<String>, Option<i64>, Option<Vec<u8>>),
     ) -> Result<Option<Self>, &'static str> {
@@ -79,23 +79,23 @@ impl SecondFactor {
             (None, None, None) => Ok(None),
             (Some(sealed), Some(used_step), Some(recovery)) => {
                 let (recovery, []) = recovery.as_chunks() else {
-                    return Err("recovery codes are not whole");
+                    return Err("recovery codes are truncated");
                 };
                 Ok(Some(Self { sealed, used_step, recovery: recovery.to_vec() }))
             }
-            _ => Err("a second factor is not whole"),
+            _ => Err("a second factor is incomplete"),
         }
     }
 }
 
-/// A person as an OpenID provider names them: unique together.
+/// A person as named by an OpenID provider; the two fields together are unique.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subject {
     pub issuer: String,
     pub subject: String,
 }
 
-/// A role of a user in one app, or in all of them.
+/// A user's role in one app, or in all apps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GrantRow {
     pub user_id: UserId,
@@ -104,23 +104,23 @@ pub struct GrantRow {
     pub role: Role,
 }
 
-/// A user with all their grants: that of all apps first, then by app.
+/// A user with all grants: the one for all apps first, then by app.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct User {
     pub row: UserRow,
     pub grants: Vec<GrantRow>,
 }
 
-/// What a user can be found by.
+/// The keys by which a user can be found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UserKey {
     Id(UserId),
-    /// The case of ASCII letters does not matter.
+    /// The case of ASCII letters is ignored.
     Email(String),
     Subject(Subject),
 }
 
-/// A link with which its holder sets the password of a user, once. A user has one at the most.
+/// A single-use link to set a user's password. A user has at most one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LinkRow {
     pub user_id: UserId,
@@ -135,7 +135,7 @@ pub enum Holder {
         user_id: UserId,
         epoch: u32,
     },
-    /// The holder of an admin token, by its hash: also of one that is not stored.
+    /// The holder of an admin token, by its hash; the token need not be stored.
     Token(TokenHash),
 }
 
@@ -146,37 +146,37 @@ pub struct SessionRow {
     pub created_at: Timestamp,
     pub used_at: Timestamp,
     pub expires_at: Timestamp,
-    /// When the holder last proved who they are in this session.
+    /// When the holder last proved their identity in this session.
     pub confirmed_at: Timestamp,
 }
 
-/// One write about people.
+/// One write to users, grants, links or sessions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PeopleWrite {
     User(UserRow),
     Grant(GrantRow),
-    /// Takes a grant away.
+    /// Removes a grant.
     Ungrant {
         user_id: UserId,
         app_id: Option<AppId>,
     },
-    /// In the place of any other link of the user.
+    /// Replaces any other link of the user.
     Link(LinkRow),
     Unlink(UserId),
     Session(SessionRow),
-    /// Of a session that is there; one that has ended is not brought back.
+    /// Updates an existing session; an ended one is not revived.
     Touch {
         hash: SecretHash,
         used_at: Timestamp,
         expires_at: Timestamp,
     },
-    /// The holder of a session that is there has proved again who they are.
+    /// The holder of an existing session has proved their identity again.
     Confirm {
         hash: SecretHash,
         confirmed_at: Timestamp,
     },
     EndSession(SecretHash),
-    /// Ends all sessions of a user but one.
+    /// Ends all sessions of a user except one.
     EndOtherSessions {
         user_id: UserId,
         kept: SecretHash,
@@ -188,7 +188,7 @@ pub enum PeopleWrite {
     },
 }
 
-/// Joins rows of users, each with one of its grants or none, in the order of users.
+/// Groups rows, sorted by user and each with at most one grant, into users.
 pub(crate) fn joined(rows: Vec<(UserRow, Option<GrantRow>)>) -> Vec<User> {
     let mut users: Vec<User> = Vec::new();
     for (row, grant) in rows {

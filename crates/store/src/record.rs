@@ -1,8 +1,8 @@
-//! Records: any row of any table, in one order that all backends share, for moving a database.
+//! Records: rows of any table, in an order shared by all backends, for moving a database.
 //!
-//! The order is chosen for the indexes that every backend has anyway. Responses come by app, flow
-//! and id, as lists of them do; no backend needs an index for moving alone. Rows come after the
-//! rows that they refer to, so a copy that was cut short is whole as far as it goes.
+//! The order follows indexes that every backend has anyway: responses are sorted by app, flow and
+//! id, as in lists, so no backend needs an index only for moving. A row comes after the rows that
+//! it references, so an interrupted copy is consistent up to where it stopped.
 
 use serde::{Deserialize, Serialize};
 use sluice_flow::id::AppId;
@@ -12,7 +12,7 @@ use crate::{
     InvitationRow, KeyRow, RespondentRow, ResponseRow, TokenRow, UsedKeyRow, UserRow, VersionRow,
 };
 
-/// One row of any table, with all that a backend keeps of it.
+/// One row of any table, with every column that a backend stores.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Record {
     App(App),
@@ -95,13 +95,13 @@ impl Table {
     }
 }
 
-/// Where a [`Record`] stands in the order of all records: tables in the order of the enum, then the
-/// app's id (the nil id for what belongs to none), then the row's own key, as bytes.
+/// The position of a [`Record`] in the order of all records: tables in the order of the enum, then
+/// the app's id (the nil id if it belongs to no app), then the row's key as bytes.
 ///
-/// The key of an app is empty, that of an API key its text, that of an identity key its `kid`, that
-/// of a response its flow's id followed by its own, that of an identity its type and value with a
-/// zero byte between; that of a consent or a used key is the id of its response, that of a grant
-/// its user's, and any other is the id.
+/// The key of an app is empty, of an API key its text, of an identity key its `kid`, of a response
+/// its flow's id followed by its own id, of an identity its type and value separated by a zero
+/// byte, of a consent or a used key the id of its response, of a grant the id of its user. For all
+/// other tables it is the row's id.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RecordCursor {
     pub table: Table,
@@ -163,7 +163,7 @@ impl Record {
         }
     }
 
-    /// About how much memory the record takes: its texts, and a little for the rest.
+    /// Approximate memory use of the record: its texts, and a little for the rest.
     pub fn weight_bytes(&self) -> usize {
         const REST_BYTES: usize = 256;
         let texts = match self {

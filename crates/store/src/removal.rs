@@ -1,8 +1,8 @@
-//! What goes, part by part: one person who is erased, and what an app has kept long enough.
+//! Removal in batches: erasure of a person, and expiry of an app's old data.
 //!
-//! Both are asked for again until they are done. A part is bounded, so that submissions get their
-//! turn between two of them; and the audit entry is written in the same transaction as the first
-//! rows that go, so that nothing goes unrecorded where the rest is cut short.
+//! The caller repeats both until they are done. A batch is bounded, so that submissions get their
+//! turn between two batches. The audit entry is written in the same transaction as the first
+//! removed rows, so nothing is removed unrecorded if the rest is interrupted.
 
 use serde::{Deserialize, Serialize};
 use sluice_flow::id::{AppId, AssignmentId, RespondentId, ResponseId};
@@ -11,90 +11,90 @@ use sluice_flow::time::Timestamp;
 
 use crate::AuditRow;
 
-/// Identities of a profile that an erasure cuts out of all its answers: those of a full profile,
-/// and as many that submissions add before the last one is removed. A profile from before the limit
-/// may have more.
+/// The most identities of a profile that an erasure cuts out of all its answers: those of a full
+/// profile, and as many again that submissions may add before the last one is removed. A profile
+/// from before the limit may have more.
 pub const ERASURE_IDENTITIES_MAX: usize = 2 * IDENTITIES_PER_RESPONDENT_MAX;
 
-/// What becomes of the answers of an erased person.
+/// What happens to the answers of an erased person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Answers {
-    /// They stay, without anything that connects them with the person.
+    /// They stay, without anything that links them to the person.
     Keep,
     Delete,
 }
 
-/// An erasure that has begun. It is kept with the profile until the profile is gone.
+/// An erasure in progress. Stored with the profile until the profile is removed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErasureMark {
     pub answers: Answers,
-    /// The identities of the profile, to be cut out of every response that is kept; empty if the
-    /// answers are deleted. The profile is not found by them.
+    /// The identities of the profile, to cut out of every response that is kept; empty if the
+    /// answers are deleted. Lookups by identity do not use them.
     pub identities: Vec<Known>,
 }
 
-/// Whom an erasure is about.
+/// The subject of an erasure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Person {
     Respondent(RespondentId),
-    /// Somebody of whom this is known and who has no profile: their invitations are all there is.
+    /// A person without a profile, known by this identity; only their invitations are stored.
     Invitee(Known),
 }
 
-/// One erasure, to be carried out in parts.
+/// One erasure, carried out in batches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Erasure {
     pub app_id: AppId,
     pub person: Person,
     pub answers: Answers,
-    /// Written with the first part. It contains nothing that the person is known by.
+    /// Written with the first batch. Contains nothing that identifies the person.
     pub audit: AuditRow,
-    /// The most identities, and the most responses, consents and invitations together, that one
-    /// part takes.
+    /// The most identities that one batch takes, and the most responses, consents and invitations
+    /// together.
     pub limit: usize,
 }
 
-/// What one part of an erasure did.
+/// What one batch of an erasure did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Removed {
     /// Responses of the person that were deleted or unlinked.
     pub responses: u64,
     /// Profiles that were removed.
     pub respondents: u64,
-    /// Invitations that name nobody any more.
+    /// Invitations that no longer name a person.
     pub invitations: u64,
     /// Whether nothing is left to remove.
     pub done: bool,
 }
 
-/// One part of the expiry of an app.
+/// One batch of the expiry of an app.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expiry {
     pub app_id: AppId,
-    /// What was received, or was over, before this.
+    /// Data that was received, or ended, before this time.
     pub before: Timestamp,
     pub place: ExpiryPlace,
-    /// Written with every part that removes something.
+    /// Written with every batch that removes something.
     pub audit: AuditRow,
-    /// The most rows that are looked at.
+    /// The most rows to read.
     pub limit: usize,
 }
 
-/// How far an expiry has come: what is taken next, and after what. It begins at the default, and is
-/// then handed back as it was given.
+/// The cursor of an expiry: what to remove next, and after which row. Starts at the default; the
+/// caller passes back what the previous batch returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExpiryPlace {
     Responses(Option<ResponseId>),
     Consents(Option<ResponseId>),
-    /// The marks of keys whose responses went earlier.
+    /// Marks of used keys; their responses were removed earlier.
     Keys(Option<ResponseId>),
-    /// By when they were over.
+    /// In the order in which they ended.
     Invitations(Option<(Timestamp, AssignmentId)>),
 }
 
 impl ExpiryPlace {
-    /// What is taken after all of this.
+    /// The step after this one.
     pub fn following(self) -> Option<Self> {
         match self {
             Self::Responses(_) => Some(Self::Consents(None)),
@@ -106,7 +106,7 @@ impl ExpiryPlace {
 }
 
 impl Erasure {
-    /// The mark of this erasure, given the mark of the parts before and the identities that the
+    /// The mark of this erasure, given the mark of earlier batches and the identities that the
     /// profile still has. Deleting wins over keeping.
     pub(crate) fn mark(&self, begun: Option<&ErasureMark>, found: &[Known]) -> ErasureMark {
         let begun_answers = begun.map(|it| it.answers);
@@ -122,7 +122,7 @@ impl Erasure {
         ErasureMark { answers: Answers::Keep, identities }
     }
 
-    /// How many identities a part reads: enough for the mark and for what it removes.
+    /// How many identities a batch reads: enough for the mark and for what it removes.
     pub(crate) fn identities_read(&self) -> usize {
         self.limit.max(ERASURE_IDENTITIES_MAX)
     }
@@ -134,33 +134,33 @@ impl Default for ExpiryPlace {
     }
 }
 
-/// What one part of an expiry did.
+/// What one batch of an expiry did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Expired {
     /// Responses that were deleted.
     pub responses: u64,
     /// Profiles that were removed.
     pub respondents: u64,
-    /// Invitations that name nobody any more.
+    /// Invitations that no longer name a person.
     pub invitations: u64,
-    /// All rows that were removed or changed, those of consents and keys among them.
+    /// All rows that were removed or changed, including consents and keys.
     pub rows: u64,
     pub next: Next,
 }
 
 impl Expired {
-    /// A part that did nothing.
+    /// A batch that did nothing.
     pub(crate) fn nothing(next: Next) -> Self {
         Self { responses: 0, respondents: 0, invitations: 0, rows: 0, next }
     }
 }
 
-/// Where an expiry goes on.
+/// Where an expiry continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
     At(ExpiryPlace),
     Done,
-    /// Another process is at this app, and goes on with it.
+    /// Another process is working on this app and continues it.
     LeftToAnother,
 }
 
@@ -173,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_mark_of_an_erasure_is_bounded_however_full_the_profile() {
+    fn the_mark_of_an_erasure_is_bounded_however_large_the_profile() {
         let audit = AuditRow {
             audit_id: AuditId::from_uuid(Uuid::nil()),
             app_id: None,

@@ -1,4 +1,4 @@
-//! The rows of respondents, and what is asked of them.
+//! The rows of respondents.
 
 use sluice_flow::id::{AppId, FlowId, FlowVersionId, RespondentId, ResponseId};
 use sluice_flow::respondent::Known;
@@ -6,17 +6,17 @@ use sluice_flow::time::Timestamp;
 
 use crate::{ErasureMark, IdempotencyKey};
 
-/// A profile. Its id contains the day on which it was first seen and no more: it outlives an
-/// erasure in the audit log, and must not lead to the answers that were kept.
+/// A profile. Its id contains the day on which it was first seen and nothing more precise: the id
+/// stays in the audit log after an erasure, and must not lead to answers that were kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RespondentRow {
     pub app_id: AppId,
     pub respondent_id: RespondentId,
-    /// Set if an erasure of this respondent has begun and is not done.
+    /// Set while an erasure of this respondent is in progress.
     pub erasing: Option<ErasureMark>,
 }
 
-/// Something that is known of one respondent, and of no other of the app.
+/// An identity of one respondent; unique within the app.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdentityRow {
     pub app_id: AppId,
@@ -24,8 +24,8 @@ pub struct IdentityRow {
     pub respondent_id: RespondentId,
 }
 
-/// That a respondent admitted to be known, with one response to one version. When, is in the
-/// response's id. It is kept apart from the response, which may be deleted before it.
+/// A respondent's consent to be linked, given with one response to one version. The time is in the
+/// response's id. Stored separately from the response, which may be deleted earlier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConsentRow {
     pub app_id: AppId,
@@ -35,7 +35,7 @@ pub struct ConsentRow {
     pub flow_version_id: FlowVersionId,
 }
 
-/// An idempotency key of a response that is gone, or says less than what was sent under the key.
+/// An idempotency key whose response was deleted, or has less content than was sent with the key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UsedKeyRow {
     pub app_id: AppId,
@@ -43,14 +43,14 @@ pub struct UsedKeyRow {
     pub key: IdempotencyKey,
 }
 
-/// A respondent and what stands around the profile.
+/// A respondent with data derived from other tables.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Respondent {
     pub row: RespondentRow,
-    /// The userId first, then addresses in their own order.
+    /// The userId first, then addresses in sorted order.
     pub identities: Vec<Known>,
-    /// When the first and the last response with their consent were received; absent where no
-    /// consent is left.
+    /// When the first and the last response with consent were received; absent if no consent is
+    /// left.
     pub seen: Option<(Timestamp, Timestamp)>,
     /// Stored responses by flow; empty in lists.
     pub flows: Vec<(FlowId, u64)>,

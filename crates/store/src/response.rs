@@ -1,7 +1,7 @@
 //! A stored response: its fields, its columns in both databases, and the digest of its content.
 //!
-//! A new field is one line each in [`ResponseRow`], in [`COLUMNS`] and in [`response`], and a
-//! migration for each backend. Select lists, inserts and COPY are made of [`COLUMNS`].
+//! A new field needs one line each in [`ResponseRow`], in [`COLUMNS`] and in [`response`], and a
+//! migration for each backend. Select lists, inserts and COPY are built from [`COLUMNS`].
 
 use sluice_flow::id::{AppId, FlowId, FlowVersionId, RespondentId, ResponseId};
 use sluice_flow::respondent::Known;
@@ -11,8 +11,8 @@ use uuid::Uuid;
 use crate::Digest;
 use crate::codec::ReadCells;
 
-/// A stored response. When it was received is in its id. The JSON columns are kept as given;
-/// an absent one is an empty value.
+/// A stored response. Its id contains the time it was received. The JSON columns are stored as
+/// given; an absent one means an empty value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResponseRow {
     pub app_id: AppId,
@@ -41,7 +41,7 @@ pub(crate) struct Column {
     pub(crate) get: Get,
 }
 
-/// The type of a column, and how its value is taken from a row.
+/// The type of a column, and how to read its value from a row.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Get {
     Id(fn(&ResponseRow) -> Option<Uuid>),
@@ -52,7 +52,7 @@ pub(crate) enum Get {
 
 macro_rules! columns {
     ($first:ident: $first_type:ident($first_get:expr), $($name:ident: $type:ident($get:expr),)+) => {
-        /// Every column but two that are no part of the row: `idempotency_key` and `counted`.
+        /// All columns except two that are not part of the row: `idempotency_key` and `counted`.
         pub(crate) const COLUMNS: &[Column] = &[
             Column { name: stringify!($first), get: Get::$first_type($first_get) },
             $(Column { name: stringify!($name), get: Get::$type($get) },)+
@@ -105,16 +105,16 @@ pub(crate) fn text_columns() -> impl Iterator<Item = &'static str> {
 }
 
 impl ResponseRow {
-    /// The digest that distinguishes a retry from another submission: of the app, the version and
-    /// every field that the client sent. Ids that the server made are not in it, nor is whether a
+    /// The digest that distinguishes a retry from a different submission: over the app, the version
+    /// and every field that the client sent. It excludes ids made by the server, and whether a
     /// token proved the identities: a retry may arrive after the token has expired.
     ///
-    /// It is made here because an erasure, which removes identities, replaces it in the same
-    /// transaction.
+    /// It is computed in this crate because an erasure, which removes identities, replaces it in
+    /// the same transaction.
     pub fn digest_of_content(&self) -> Digest {
         let texts = [&self.identities, &self.tags, &self.context, &self.flow_assignment_id];
         let lengths = texts.iter().map(|text| text.as_ref().map_or(0, String::len)).sum::<usize>();
-        // Gathered first: one long piece is hashed far quicker than many short ones.
+        // Collected first: hashing one long buffer is much faster than many short ones.
         let mut whole = Vec::with_capacity(256 + self.answers.len() + lengths);
         let mut part = |bytes: &[u8]| {
             whole.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
@@ -126,7 +126,7 @@ impl ResponseRow {
         part(&[self.admission as u8, 0]);
         part(self.answers.as_bytes());
         for text in texts {
-            // An empty text is not an absent one.
+            // Distinguishes an empty text from an absent one.
             part(&[u8::from(text.is_some())]);
             part(text.as_deref().unwrap_or_default().as_bytes());
         }
@@ -139,8 +139,8 @@ impl ResponseRow {
         identities_with_proof(stored, self.identity_verified)
     }
 
-    /// The same answers without anything that connects them with a person. The identities of the
-    /// response and of the person's profile are cut out of its tags and context as well.
+    /// The same answers without anything that links them to a person. The identities of the
+    /// response and of the person's profile are also cut out of its tags and context.
     #[must_use]
     pub fn unlinked(self, profile: &[Known]) -> Self {
         let [identities, tags, context] =
@@ -171,7 +171,7 @@ impl ResponseRow {
         row
     }
 
-    /// Appends every field to `out`: two rows are equal exactly if their bytes are.
+    /// Appends every field to `out`; two rows are equal exactly if their bytes are.
     pub fn write_bytes(&self, out: &mut Vec<u8>) {
         for column in COLUMNS {
             match column.get {
@@ -183,7 +183,7 @@ impl ResponseRow {
         }
     }
 
-    /// The length of all its texts, in bytes.
+    /// The total length of its texts, in bytes.
     pub fn texts_len(&self) -> usize {
         let texts = COLUMNS.iter().filter_map(|column| match column.get {
             Get::Text(get) => get(self),
@@ -193,7 +193,7 @@ impl ResponseRow {
     }
 }
 
-/// An absent field has the length 0, a present one its length and one.
+/// An absent field is encoded as length 0, a present one as its length plus one.
 fn write_field(out: &mut Vec<u8>, bytes: Option<&[u8]>) {
     let length = bytes.map_or(0, |bytes| bytes.len() as u64 + 1);
     out.extend_from_slice(&length.to_le_bytes());

@@ -1,4 +1,4 @@
-//! The rows: what is stored, as plain data.
+//! The stored rows, as plain data.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ use crate::{InvitationRow, InvitationStep, Invited, PeopleWrite, ResponseRow};
 
 /// SHA-256 of an admin token.
 pub type TokenHash = [u8; 32];
-/// A digest of what a response says: its app and version, and every column that came from the
+/// A digest of the content of a response: its app and version, and every column that came from the
 /// client.
 pub type Digest = [u8; 32];
 /// Hash of an idempotency key; the key itself is not stored.
@@ -29,19 +29,19 @@ pub enum IdentityVerification {
     Enforce,
 }
 
-/// Space on the disk that a store writes to.
+/// Disk space of the volume that a store writes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DiskSpace {
     pub free_bytes: u64,
-    /// What submissions leave free.
+    /// Space that submissions must leave free.
     pub reserve_bytes: u64,
 }
 
-/// The limits of one app; absent means that of the instance.
+/// The limits of one app; an absent one falls back to the instance's limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct AppLimits {
     pub calls_per_second: Option<u32>,
-    /// Bytes of responses that are stored in a UTC day.
+    /// Bytes of responses stored per UTC day.
     pub bytes_per_day: Option<u64>,
 }
 
@@ -56,15 +56,15 @@ pub struct AppRow {
     pub grace_window_seconds: Option<u32>,
     /// How long responses are kept; absent means indefinitely.
     pub retention_days: Option<u32>,
-    /// The longest that an identity token may be valid; absent means the default.
+    /// The maximum lifetime of an identity token; absent means the default.
     pub token_lifetime_seconds: Option<u32>,
-    /// How hosted pages look and are guarded, as JSON; absent means the defaults.
+    /// Appearance and protection of hosted pages, as JSON; absent means the defaults.
     pub hosted: Option<String>,
     pub limits: AppLimits,
     pub created_at: Timestamp,
 }
 
-/// An app with the revisions it stands at.
+/// An app with its current revisions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct App {
     pub row: AppRow,
@@ -80,14 +80,14 @@ pub struct KeyRow {
     pub revoked_at: Option<Timestamp>,
 }
 
-/// What an identity token can be verified by.
+/// The kind of key that verifies an identity token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum IdentityKeyKind {
-    /// A secret that both sides hold.
+    /// A secret that both sides share.
     Hs256,
     PublicKey,
-    /// The address of a set of public keys.
+    /// The URL of a JSON Web Key Set.
     Jwks,
 }
 
@@ -99,7 +99,7 @@ pub struct IdentityKeyRow {
     pub kind: IdentityKeyKind,
     /// The sealed secret, the public key as a JWK, or the URL; empty once revoked.
     pub material: String,
-    /// The `iss` that tokens under this key must bear.
+    /// The `iss` that tokens signed with this key must have.
     pub issuer: Option<String>,
     pub created_at: Timestamp,
     pub revoked_at: Option<Timestamp>,
@@ -131,15 +131,16 @@ pub struct VersionRow {
     pub flow_version_id: FlowVersionId,
     pub number: u32,
     pub times: VersionTimes,
-    /// JSON. Any object on a draft; a checked definition in canonical form once published.
+    /// JSON. Any object in a draft; a checked definition in canonical form once published.
     pub definition: String,
     pub created_at: Timestamp,
-    /// The last edit; equal to the publish once published.
+    /// The last edit; once published, the time of publishing.
     pub updated_at: Timestamp,
 }
 
-/// A flow and what stands around it. `current` is the published version that is neither superseded
-/// nor retired; `last_number` is the highest number ever given, retired versions included.
+/// A flow with data derived from its versions. `current` is the published version that is neither
+/// superseded nor retired; `last_number` is the highest number ever assigned, including retired
+/// versions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FlowState {
     pub flow: FlowRow,
@@ -151,7 +152,8 @@ pub struct FlowState {
     pub last_number: u32,
 }
 
-/// A version and what decides about it. `current` is as in [`FlowState`], its id and times only.
+/// A version with what is needed to decide about it. `current` is as in [`FlowState`], but only its
+/// id and times.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VersionState {
     pub version: VersionRow,
@@ -161,32 +163,32 @@ pub struct VersionState {
     pub current: Option<FlowVersionId>,
 }
 
-/// A response on its way in. The store adds nothing to it.
+/// A response to be stored. The store adds nothing to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewResponse {
     pub row: ResponseRow,
     pub idempotency_key: Option<IdempotencyKey>,
     /// The public revision of the app at which it was judged.
     pub public_revision: u64,
-    /// Whose it is, where the respondent admitted to be known.
+    /// The identities claimed, if the respondent consented to be linked.
     pub claim: Option<Box<Claim>>,
     /// The invitation that it completes.
     pub invitation: Option<Invited>,
-    /// What it adds to the counts, by the definition of its version.
+    /// What it adds to the counts, according to its version's definition.
     pub contribution: Contribution,
 }
 
-/// What became of one response of a commit.
+/// The outcome for one response of a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     Stored,
-    /// The same submission is stored already, under this id.
+    /// The same submission is already stored, under this id.
     Replayed(ResponseId),
     /// The idempotency key belongs to another submission.
     KeyReused,
     /// The app has changed since the response was judged.
     Stale,
-    /// The invitation that it came with takes no response (any more).
+    /// Its invitation does not accept a response, or no longer does.
     Uninvited,
 }
 
@@ -207,25 +209,25 @@ pub struct TokenRow {
     pub name: String,
     pub hash: TokenHash,
     pub scopes: Vec<Scope>,
-    /// The one app that the token may touch; absent means all.
+    /// The only app that the token may access; absent means all.
     pub app_id: Option<AppId>,
     pub created_at: Timestamp,
     pub expires_at: Option<Timestamp>,
     pub revoked_at: Option<Timestamp>,
 }
 
-/// Who changed what. `app_id` is absent for what belongs to the whole instance.
+/// Who changed what. `app_id` is absent for changes to the whole instance.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditRow {
     pub audit_id: AuditId,
     pub app_id: Option<AppId>,
-    /// The id of the token or user, or a word for what is neither (`first-start`, `environment`).
+    /// The id of the token or user, or a name for any other actor (`first-start`, `environment`).
     pub actor: String,
-    /// A word such as `flow.published`.
+    /// A name such as `flow.published`.
     pub action: String,
-    /// The id of what was changed.
+    /// The id of the changed object.
     pub subject: String,
-    /// JSON object with the particulars.
+    /// JSON object with details.
     pub detail: String,
 }
 
@@ -237,7 +239,7 @@ pub struct GraceCap {
     pub ends_at: Timestamp,
 }
 
-/// One row to write: inserted, or put in the place of the row with the same id.
+/// One row to write: inserted, or replacing the row with the same id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Write {
     App(AppRow),
@@ -245,22 +247,22 @@ pub enum Write {
     IdentityKey(IdentityKeyRow),
     Flow(FlowRow),
     Version(VersionRow),
-    /// Every version of the flow whose grace ends later than that ends then; the others stay as
-    /// they are, as [`VersionTimes::superseded`] has it.
+    /// Ends the grace of every version of the flow at this time if it would end later; other
+    /// versions are unchanged, see [`VersionTimes::superseded`].
     CapGrace(GraceCap),
     Token(TokenRow),
     Audit(AuditRow),
-    /// Its idempotency key stays taken, and the invitation that it completed does not name it any
-    /// more.
+    /// The idempotency key stays used, and the invitation that the response completed no longer
+    /// references it.
     DeleteResponse(ResponseId),
-    /// New invitations of one app; one that is there already is left as it is.
+    /// New invitations of one app; an existing one is left unchanged.
     Invitations(Vec<InvitationRow>),
     Invitation(InvitationStep),
     People(PeopleWrite),
 }
 
 impl Write {
-    /// Whether the public API can see it: then the app's public revision grows.
+    /// Whether the public API can see the change; if so, the app's public revision grows.
     pub fn is_public(&self) -> bool {
         match self {
             Self::App(_)
@@ -279,26 +281,26 @@ impl Write {
     }
 }
 
-/// Which app a change belongs to, and the revision at which it was decided.
+/// Which app a change belongs to, and the revision it is based on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum At {
     App {
         app: AppId,
         expected: u64,
     },
-    /// No app that exists yet.
+    /// No existing app.
     Instance,
-    /// The same, decided on there being no app at all.
+    /// No existing app; decided while there was no app at all.
     FirstApp,
-    /// The same, decided on there being no admin token at all, not even a revoked one.
+    /// No existing app; decided while there was no admin token at all, not even a revoked one.
     FirstToken,
-    /// Users, grants and links, and the revision at which it was decided.
+    /// Users, grants and links, and the revision the change is based on.
     People {
         expected: u64,
     },
 }
 
-/// Makes the rows of a change, once nothing else can be written.
+/// Produces the rows of a change, called when no other write can happen.
 pub struct Change(Box<dyn FnOnce() -> Vec<Write> + Send>);
 
 impl Change {
@@ -324,20 +326,20 @@ pub struct Page<T> {
     pub limit: usize,
 }
 
-/// Which flows of an app.
+/// Which flows of an app to list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlowQuery {
     pub app_id: AppId,
-    /// Only those that are archived, or only those that are not; absent means both.
+    /// Only archived flows, or only flows that are not archived; absent means both.
     pub archived: Option<bool>,
-    /// Those beyond this id, in the order asked for.
+    /// Continues after this id, in the requested order.
     pub after: Option<FlowId>,
     pub order: Order,
     pub limit: usize,
 }
 
 impl FlowQuery {
-    /// A page of all flows of an app, in the order they were made.
+    /// A page of all flows of an app, in creation order.
     pub fn all(app_id: AppId, page: Page<FlowId>) -> Self {
         let Page { after, limit } = page;
         Self { app_id, archived: None, after, order: Order::Asc, limit }
@@ -357,12 +359,12 @@ pub enum Order {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AuditQuery {
     pub app_id: Option<AppId>,
-    /// Those older than this entry.
+    /// Entries older than this one.
     pub after: Option<AuditId>,
     pub limit: usize,
 }
 
-/// A place in the change feed.
+/// A position in the change feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct FeedPosition(pub u64);
 

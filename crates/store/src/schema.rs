@@ -1,7 +1,7 @@
-//! Migrations: what this binary knows, compared with what a database has had applied.
+//! Migrations: compares the ones this binary knows with the ones applied to a database.
 //!
 //! A database records its migrations in the table `schema_history`, each with the checksum of its
-//! SQL. How a backend locks the database and runs the SQL is its own affair; which migrations are
+//! SQL. Each backend locks the database and runs the SQL in its own way; which migrations are
 //! pending, and which databases are refused, is decided here for both.
 //!
 //! A migration is never edited after a release: add the next one, for both backends.
@@ -21,7 +21,7 @@ pub(crate) const POSTGRES: &[Migration] = &[Migration {
 }];
 
 /// The first schema of 0.1.0 replaced the migrations that were never released. A database that has
-/// their history and not ours cannot be upgraded.
+/// their history instead of ours cannot be upgraded.
 pub(crate) const UNRELEASED_HISTORY: &str = "refinery_schema_history";
 
 /// One step of the schema.
@@ -53,7 +53,7 @@ pub(crate) enum Mismatch {
 }
 
 impl Mismatch {
-    /// Why a migration that both know is not the same.
+    /// The detail for a migration that both know with different text.
     pub(crate) fn detail(version: i64) -> String {
         format!("migration {version} differs")
     }
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_applied_is_pending_and_another_history_is_refused() {
+    fn unapplied_migrations_are_pending_and_another_history_is_refused() {
         let [first, second] = &KNOWN;
         check(&[], Ok(&[1, 2]));
         check(&[(1, first)], Ok(&[2]));

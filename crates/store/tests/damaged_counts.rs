@@ -1,7 +1,7 @@
-//! Counts that cannot be read are made anew, and stop nothing: both stores, with the bytes of one
-//! flow damaged.
+//! Unreadable counts are rebuilt and block nothing: on both stores, with the bytes of one flow
+//! damaged.
 
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "tests say what fails by failing")]
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "tests fail by panicking")]
 
 #[expect(dead_code, unused_imports, reason = "other tests use the rest")]
 mod support;
@@ -66,10 +66,10 @@ async fn fold(store: &dyn Store) {
             return;
         }
     }
-    panic!("it is never done");
+    panic!("the background work never finishes");
 }
 
-/// How many responses are counted for a flow, and for those of them with the tag.
+/// The number of counted responses of a flow, and of those with the tag.
 async fn counted(store: &dyn Store, flow: &FlowRow) -> (i64, i64) {
     let pro = segment("plan", "pro");
     let query = CountsQuery { segment: Some(pro.clone()), ..CountsQuery::default() };
@@ -86,7 +86,7 @@ async fn remove(store: &dyn Store, id: ResponseId) {
     store.apply(At::Instance, Change::new(|| rows)).await.unwrap();
 }
 
-/// What comes upon the damage first.
+/// What finds the damage first.
 #[derive(Debug, Clone, Copy)]
 enum Met {
     Folding,
@@ -95,7 +95,7 @@ enum Met {
     Walking,
 }
 
-/// Damages bytes of the first flow, in each way in which they are kept, and has them met.
+/// Damages bytes of the first flow, in each form in which they are stored, and triggers the finder.
 async fn check(met: Met, store: &dyn Store, damage: impl AsyncFn(&str)) {
     let [first, other] = flows();
     let mut ids = fill(store).await;
@@ -107,7 +107,7 @@ async fn check(met: Met, store: &dyn Store, damage: impl AsyncFn(&str)) {
                 .import_records(vec![Record::Response { row, idempotency_key: None }])
                 .await
                 .unwrap();
-            // Half of it is walked over.
+            // Half of it is scanned.
             store.compact_counts(ids.len() / 2).await.unwrap();
         }
         if table == "counts" && !matches!(met, Met::Walking) {
@@ -144,7 +144,7 @@ async fn check(met: Met, store: &dyn Store, damage: impl AsyncFn(&str)) {
 const ALL: [Met; 4] = [Met::Folding, Met::Removal, Met::Reading, Met::Walking];
 
 #[tokio::test]
-async fn damaged_counts_of_the_embedded_store_are_made_anew_and_stop_nothing() {
+async fn damaged_counts_in_sqlite_are_rebuilt_and_block_nothing() {
     let flow = flows()[0].flow_id.uuid().simple().to_string();
     for met in ALL {
         let folder = tempfile::tempdir().unwrap();
@@ -163,7 +163,7 @@ async fn damaged_counts_of_the_embedded_store_are_made_anew_and_stop_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn damaged_counts_of_postgresql_are_made_anew_and_stop_nothing() {
+async fn damaged_counts_in_postgresql_are_rebuilt_and_block_nothing() {
     let flow = flows()[0].flow_id.uuid().to_string();
     let cluster = Cluster::start(&[]);
     for met in ALL {

@@ -1,10 +1,10 @@
-//! What is erased is in no file any more: both stores, searched byte by byte.
+//! Erased data is in no file: both stores, searched byte by byte.
 //!
-//! Words that occur nowhere else stand in everything that one person sent, among the responses of
-//! many others, short and long. After the erasure the files are searched for them while the store
-//! is open.
+//! Everything that one person sent contains words that occur nowhere else, among short and long
+//! responses of many others. After the erasure the files are searched for these words while the
+//! store is open.
 
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "tests say what fails by failing")]
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "tests fail by panicking")]
 
 #[expect(dead_code, unused_imports, reason = "other tests use the rest")]
 mod support;
@@ -31,15 +31,15 @@ const USER: &str = "canary-user-Zq81";
 const EMAIL: &str = "canary-zq81@mail.example";
 /// The same address, in an invitation.
 const SHOUTED: &str = "CANARY-ZQ81@MAIL.EXAMPLE";
-/// The same address, in the address of a page.
+/// The same address, in the URL of a page.
 const ESCAPED: &str = "canary-zq81%40mail.example";
 const ANSWER: &str = "canary-answer-Zq81";
 const TAG: &str = "canary-tag-Zq81";
 const ASSIGNMENT: &str = "canary-assignment-Zq81";
-/// Stands beside the address in an invitation, and nowhere else.
+/// Only next to the address in an invitation, and nowhere else.
 const INVITED: &str = "canary-invited-Zq81";
 const INVITATIONS: u32 = 500;
-/// What the guide tells an operator to rewrite.
+/// The tables that the guide lists for an operator to rewrite.
 const TABLES: [&str; 8] = [
     "responses",
     "identities",
@@ -50,11 +50,11 @@ const TABLES: [&str; 8] = [
     "counts",
     "count_deltas",
 ];
-/// How many responses there are, and which of them are the person's.
+/// The number of responses, and which of them are the person's.
 const RESPONSES: u32 = 1_200;
 const EVERY: u32 = 7;
 
-/// Who sends a response: the identities that it has, a tag, and the search of its page. Some
+/// The sender of a response: its identities, a tag, and the query string of its page. Some
 /// responses of the person have one identity and name the other.
 fn sender(number: u32) -> (Vec<Identity<'static>>, String, String) {
     let other = (format!("user-{}", number % 50), format!("user-{}@x.example", number % 50));
@@ -70,7 +70,7 @@ fn sender(number: u32) -> (Vec<Identity<'static>>, String, String) {
     }
 }
 
-/// A response of the person or of somebody else, of this length.
+/// A response of the person or of another sender; its length depends on the number.
 fn sent(number: u32) -> NewResponse {
     let is_canary = number.is_multiple_of(EVERY);
     let (identities, tag, search) = sender(number);
@@ -81,7 +81,7 @@ fn sent(number: u32) -> NewResponse {
     sent.row.answers = format!("{{\"q\":\"{words}{answer}\"}}");
     sent.row.identities = Some(identities_json(&identities));
     sent.row.flow_assignment_id = is_canary.then(|| ASSIGNMENT.to_owned());
-    // In the counts it is, too.
+    // It is also in the counts.
     sent.row.tags = Some(format!("{{\"who\":\"{tag}\",\"plan\":\"pro\"}}"));
     sent.row.context = Some(format!("{{\"page\":{{\"search\":\"{search}\"}}}}"));
     let tags = sent.row.tags.as_deref();
@@ -93,7 +93,7 @@ fn sent(number: u32) -> NewResponse {
     sent
 }
 
-/// An invitation of the person, by user id, by address or by both, or of somebody else.
+/// An invitation for the person, by user id, by address or by both, or for another person.
 fn invited(number: u32) -> InvitationRow {
     let flow = flow_row();
     let other = format!("invited-{number}");
@@ -127,7 +127,7 @@ async fn fill(store: &dyn Store) {
     for (number, batch) in all.chunks(100).enumerate() {
         let outcomes = store.commit(batch.to_vec()).await.unwrap();
         assert!(outcomes.iter().all(|it| *it == Outcome::Stored), "{outcomes:?}");
-        // Some are put together, and some are not.
+        // Some are folded, and some are not.
         if number == 4 {
             while !store.compact_counts(100).await.unwrap().is_done {}
         }
@@ -149,14 +149,14 @@ async fn erase(store: &dyn Store, answers: Answers) {
     let person = Person::Respondent(respondent_id);
     let erasure = Erasure { app_id, person, answers, audit, limit: 50 };
     while !store.erase(erasure.clone()).await.unwrap().done {}
-    // A late retry is answered, and leaves nothing behind.
+    // A late retry is answered, and stores nothing.
     let retry = sent(0);
     let outcomes = store.commit(vec![retry]).await.unwrap();
     assert!(matches!(outcomes[..], [Outcome::Replayed(_)]), "{outcomes:?}");
     assert!(store.find_by_idempotency_key(app_id, &key(0)).await.unwrap().is_some());
 }
 
-/// The files below a folder that hold the word, but for those in folders with one of these names.
+/// The files below a folder that contain the word, except in folders with one of these names.
 fn holding(folder: &Path, word: &str, but: &[&str]) -> Vec<String> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -182,7 +182,7 @@ fn is_nowhere(folder: &Path, words: &[&str], but: &[&str]) {
     }
 }
 
-/// What must be in no file after an erasure. Answers that are kept keep the tags that do not name
+/// The words that must be in no file after an erasure. Kept answers keep the tags that do not name
 /// the person.
 fn erased(answers: Answers) -> Vec<&'static str> {
     let mut words = vec![USER, EMAIL, SHOUTED, ESCAPED, INVITED, ASSIGNMENT];
@@ -193,7 +193,7 @@ fn erased(answers: Answers) -> Vec<&'static str> {
 }
 
 #[tokio::test]
-async fn an_erased_person_is_in_no_file_of_the_embedded_store() {
+async fn an_erased_person_is_in_no_file_of_sqlite() {
     for answers in [Answers::Delete, Answers::Keep] {
         let folder = tempfile::tempdir().unwrap();
         let store =
@@ -209,7 +209,7 @@ async fn an_erased_person_is_in_no_file_of_the_embedded_store() {
     }
 }
 
-/// As the guide tells an operator to do it.
+/// Follows the guide for operators.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_erased_person_is_in_no_file_of_postgresql_once_it_is_rewritten() {
     let cluster = Cluster::start(&["wal_recycle=off", "min_wal_size=32MB", "max_wal_size=32MB"]);
@@ -219,19 +219,19 @@ async fn an_erased_person_is_in_no_file_of_postgresql_once_it_is_rewritten() {
             PgStore::connect(&cluster.url(&database), postgres::Options::default()).await.unwrap();
         fill(&store).await;
         cluster.sql(&database, "CHECKPOINT").await;
-        // Long answers are compressed, so they are not found by their words.
+        // Long answers are compressed, so their words are not found.
         for word in erased(Answers::Keep) {
             assert_ne!(holding(&cluster.data(), word, &["pg_wal"]), Vec::<String>::new(), "{word}");
         }
         erase(&store, answers).await;
         for table in TABLES {
             cluster.sql(&database, &format!("VACUUM FULL {table}")).await;
-            // The planner's statistics hold values of the rows, if the server has analysed the
+            // The planner's statistics contain values of the rows, if the server has analysed the
             // table.
             cluster.sql(&database, &format!("ANALYZE {table}")).await;
         }
         cluster.sql(&database, "VACUUM FULL pg_statistic").await;
-        // The second checkpoint lets go of what the first one still needed.
+        // The second checkpoint releases what the first one still needed.
         for _ in 0..2 {
             cluster.sql(&database, "SELECT pg_switch_wal()").await;
             cluster.sql(&database, "CHECKPOINT").await;

@@ -1,8 +1,8 @@
-//! PostgreSQL keeps every promise of the trait, and those that only a server can make: it is
-//! refused where it will not do; it may go away and come back; several nodes share it; nothing is
-//! acknowledged that it did not confirm.
+//! PostgreSQL keeps every promise of the trait, and those specific to a server: an unsuitable
+//! server is refused; it may go down and come back; several nodes share it; nothing is acknowledged
+//! that it did not confirm.
 
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "tests say what fails by failing")]
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "tests fail by panicking")]
 
 #[expect(dead_code, reason = "other tests use the rest")]
 mod support;
@@ -21,12 +21,12 @@ use sluice_store::{
 use support::rows::{app_row, key, now, response};
 use support::{Cluster, USER};
 
-/// How long a busy machine may take for what must happen.
+/// Deadline for what must happen, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How often a server is made anew when it does not start, as when its port was taken meanwhile.
+/// How often to create another server if one does not start, as when its port was taken.
 const STARTS: usize = 3;
 
-/// A server on a port of its own.
+/// A server on a separate port.
 fn start() -> Cluster {
     for _ in 1..STARTS {
         let cluster = Cluster::new(&[]);
@@ -37,14 +37,14 @@ fn start() -> Cluster {
     Cluster::start(&[])
 }
 
-/// Looks again and again until there is something, but not for ever.
+/// Polls until there is a result, up to a deadline.
 async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + PATIENCE;
     loop {
         if let Some(found) = look().await {
             return found;
         }
-        assert!(Instant::now() < deadline, "waited in vain until {what}");
+        assert!(Instant::now() < deadline, "timed out waiting until {what}");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
@@ -82,12 +82,12 @@ async fn postgres_keeps_every_promise_of_the_trait() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn it_keeps_them_with_only_what_works_on_a_distributed_database() {
+async fn postgres_keeps_every_promise_in_distributed_mode() {
     keeps_every_promise(Options { distributed: true, ..Options::default() }).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_several_nodes_that_start_at_once_one_migrates() {
+async fn one_of_several_nodes_that_start_at_once_migrates() {
     let cluster = start();
     let database = cluster.database().await;
     let url = cluster.url(&database);
@@ -109,10 +109,10 @@ async fn of_several_nodes_that_start_at_once_one_migrates() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_migration_that_is_killed_half_way_is_begun_again() {
+async fn a_migration_that_was_killed_starts_again() {
     let cluster = start();
     let database = cluster.database().await;
-    // A type of the name that a table of the schema needs: the migration waits for its fate.
+    // A type with the name of a table of the schema: the migration waits for this transaction.
     let other = cluster.client(&database).await;
     other.batch_execute("BEGIN; CREATE TABLE probe (other int)").await.unwrap();
     let url = cluster.url(&database);
@@ -128,7 +128,7 @@ async fn a_migration_that_is_killed_half_way_is_begun_again() {
     assert!(matches!(killed, Err(ConnectError::Migration { .. })), "{killed:?}");
     other.batch_execute("ROLLBACK").await.unwrap();
     let tables = "SELECT count(*) FROM pg_tables WHERE tablename IN ('apps', 'responses')";
-    assert_eq!(cluster.sql(&database, tables).await, ["0"], "nothing was half done");
+    assert_eq!(cluster.sql(&database, tables).await, ["0"], "a killed migration left tables");
     put_app(&open(&cluster, &database).await).await;
 }
 
@@ -149,7 +149,7 @@ async fn a_newer_or_another_schema_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_will_not_do_is_refused_with_a_reason() {
+async fn an_unsuitable_server_is_refused_with_a_reason() {
     let folder = tempfile::tempdir().unwrap();
     let [_, certificate, private] = support::certificates(folder.path());
     let issuer = folder.path().join("ca.pem").display().to_string();
@@ -167,8 +167,9 @@ async fn what_will_not_do_is_refused_with_a_reason() {
         assert!(told.contains(expected), "{parameters}: {told}");
         assert!(!told.contains("secret"), "{told}");
     };
-    check(&format!("{USER}:secret-2"), "postgres", "sslmode=disable", "does not let us in").await;
-    check(USER, "postgres", "sslmode=disable", "does not let us in").await;
+    check(&format!("{USER}:secret-2"), "postgres", "sslmode=disable", "refused the connection")
+        .await;
+    check(USER, "postgres", "sslmode=disable", "refused the connection").await;
     check(&user, "absent", "sslmode=disable", "does not have the database").await;
     check(&user, "locked", "sslmode=disable", "is read-only").await;
     check("guest:guest", "postgres", "sslmode=disable", "needs the right to create tables").await;
@@ -195,7 +196,7 @@ async fn what_will_not_do_is_refused_with_a_reason() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_next_host_is_used_where_one_is_away_or_read_only() {
+async fn the_next_host_is_used_if_one_is_down_or_read_only() {
     let (away, here) = (Cluster::new(&[]), start());
     let database = here.database().await;
     let place = |cluster: &Cluster| {
@@ -209,8 +210,7 @@ async fn the_next_host_is_used_where_one_is_away_or_read_only() {
     store.close().await;
 }
 
-/// Commits one row after another, each again and again until it is acknowledged, and gives their
-/// ids.
+/// Commits one row after another, retrying each until it is acknowledged, and returns their ids.
 async fn load(store: Arc<PgStore>, lane: u32, under_way: Arc<UnderWay>) -> Vec<ResponseId> {
     let mut acknowledged = Vec::new();
     for number in 0.. {
@@ -247,7 +247,7 @@ struct UnderWay {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_restarts_loses_nothing_acknowledged_and_is_found_again() {
+async fn a_restart_loses_nothing_acknowledged_and_the_store_reconnects() {
     let cluster = start();
     let database = cluster.database().await;
     let store = Arc::new(open(&cluster, &database).await);
@@ -273,17 +273,17 @@ async fn a_server_that_restarts_loses_nothing_acknowledged_and_is_found_again() 
     }
     acknowledged.sort();
     let stored = "SELECT response_id FROM responses ORDER BY 1";
-    assert_eq!(cluster.sql(&database, stored).await, acknowledged, "each of them, and once");
+    assert_eq!(cluster.sql(&database, stored).await, acknowledged, "rows are missing or twice");
     let keys = "SELECT response_id FROM idempotency ORDER BY 1";
-    assert_eq!(cluster.sql(&database, keys).await, acknowledged, "each key with its response");
+    assert_eq!(cluster.sql(&database, keys).await, acknowledged, "keys and responses differ");
     store.close().await;
 }
 
-/// The sessions of ours whose COMMIT waits for a standby.
+/// Our sessions with a COMMIT that waits for a standby.
 const WAITING: &str = "FROM pg_stat_activity WHERE wait_event = 'SyncRep' \
      AND application_name = 'sluice'";
 
-/// Waits until a COMMIT waits for a standby, and then does this to its session.
+/// Waits until a COMMIT waits for a standby, and then calls this function on its session.
 async fn to_the_waiting(cluster: &Cluster, function: &str) {
     let sql = format!("SELECT {function}(pid) {WAITING}");
     until("a commit waits for a standby", async || {
@@ -300,7 +300,7 @@ async fn end_the_waiting(cluster: &Cluster, store: &PgStore) {
     ready(store).await;
 }
 
-/// While commits are not confirmed, whatever needs one is refused, and costs no connection.
+/// While commits are not confirmed, anything that needs one is refused without using a connection.
 async fn only_reading_goes_on(store: &PgStore, known: u32) {
     for _ in 0..Options::default().connections_max {
         let found = store.find_by_idempotency_key(app_row().app_id, &key(known)).await;
@@ -313,20 +313,20 @@ async fn only_reading_goes_on(store: &PgStore, known: u32) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_no_standby_confirmed_is_never_acknowledged() {
+async fn nothing_is_acknowledged_without_the_standby() {
     without_a_standby(Options::default()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nor_is_it_with_only_what_works_on_a_distributed_database() {
+async fn nothing_is_acknowledged_without_the_standby_in_distributed_mode() {
     without_a_standby(Options { distributed: true, ..Options::default() }).await;
 }
 
 async fn without_a_standby(options: Options) {
     let cluster = start();
     let database = cluster.database().await;
-    // Weaker settings of the database and the role must not come into force: one would not wait,
-    // the other would hide that a wait was cancelled.
+    // Weaker settings of the database and the role must not take effect: one would not wait, the
+    // other would hide that a wait was cancelled.
     for weaker in [
         format!("ALTER DATABASE {database} SET synchronous_commit = off"),
         format!("ALTER ROLE {USER} SET client_min_messages = error"),
@@ -354,13 +354,13 @@ async fn without_a_standby(options: Options) {
         to_the_waiting(&cluster, function).await;
         let result = committing.await.unwrap();
         assert!(matches!(result, Err(StoreError::InDoubt(_))), "{function}: {result:?}");
-        // The row is visible now, and still on no standby: a retry is no acknowledgement either.
+        // The row is visible now but on no standby: a retry must not be acknowledged either.
         let retried = commit(number).await.unwrap();
         assert!(matches!(retried, Err(StoreError::InDoubt(_))), "{function}: {retried:?}");
         only_reading_goes_on(&store, number).await;
         end_the_waiting(&cluster, &store).await;
         let asked = store.find_by_idempotency_key(app_row().app_id, &key(number)).await;
-        assert!(asked.is_err(), "nor is word of it: {asked:?}");
+        assert!(asked.is_err(), "a lookup acknowledged it: {asked:?}");
         end_the_waiting(&cluster, &store).await;
     }
     let plain = NewResponse { idempotency_key: None, ..response(now(), 5, 1) };
@@ -398,7 +398,7 @@ async fn a_change_on_one_node_is_announced_to_the_others() {
     let (one, two) = (open(&cluster, &database).await, open(&cluster, &database).await);
     let deaf = Options { listen: false, ..Options::default() };
     let deaf = PgStore::connect(&cluster.url(&database), deaf).await.unwrap();
-    // Once for having begun to listen.
+    // Once because listening has started.
     tokio::time::timeout(PATIENCE, two.changed()).await.expect("the start of listening is a hint");
     put_app(&one).await;
     tokio::time::timeout(PATIENCE, two.changed()).await.expect("not announced");
@@ -435,7 +435,7 @@ async fn a_change_is_not_starved_by_a_stream_of_commits() {
                     if Instant::now() >= until {
                         return;
                     }
-                    // Of different lengths, so that one is always under way.
+                    // Of different lengths, so that one is always in progress.
                     let rows = (0..lane * 200).map(|row| {
                         let number = lane << 22 | number << 10 | row;
                         NewResponse { idempotency_key: None, ..response(now(), number, 1) }
@@ -468,7 +468,7 @@ async fn a_change_is_not_starved_by_a_stream_of_commits() {
     store.close().await;
 }
 
-/// As another client of a pooler may leave the session behind.
+/// As another client of a pooler may leave the session.
 const WEAKEN: &str = "CREATE TABLE seen (durable text, told text); \
      CREATE FUNCTION weaken() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
      INSERT INTO seen VALUES (current_setting('synchronous_commit'), \
@@ -478,7 +478,7 @@ const WEAKEN: &str = "CREATE TABLE seen (durable text, told text); \
      CREATE TRIGGER weaken BEFORE INSERT ON idempotency FOR EACH ROW EXECUTE FUNCTION weaken()";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_transaction_has_its_settings_whatever_the_session_has() {
+async fn every_transaction_sets_its_own_settings() {
     let cluster = start();
     let database = cluster.database().await;
     let store = open(&cluster, &database).await;

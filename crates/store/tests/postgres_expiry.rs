@@ -1,6 +1,6 @@
-//! Expiry where several nodes share a database: what one has not finished, no other takes for done.
+//! Expiry with several nodes on one database: no node treats another's unfinished work as done.
 
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "tests say what fails by failing")]
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "tests fail by panicking")]
 
 #[expect(dead_code, unused_imports, reason = "other tests use the rest")]
 mod support;
@@ -19,11 +19,11 @@ use sluice_store::{At, AuditRow, Change, Expiry, ExpiryPlace, Next, Outcome, Pag
 use support::Cluster;
 use support::rows::{app_row, flow_row, now, response};
 
-/// How long a busy machine may take for what must happen.
+/// Deadline for what must happen, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 const RESPONSES: u32 = 4;
 
-/// A store with so many responses, each of somebody else.
+/// A store with this many responses, each from a different sender.
 async fn filled(cluster: &Cluster, database: &str) -> Arc<PgStore> {
     let url = cluster.url(database);
     let store = Arc::new(PgStore::connect(&url, Options::default()).await.unwrap());
@@ -55,19 +55,19 @@ fn expiry(place: ExpiryPlace) -> Expiry {
     Expiry { app_id, before: Timestamp::from_millis(now()), place, audit, limit: 2 }
 }
 
-/// Waits until somebody waits for a lock.
+/// Waits until a session waits for a lock.
 async fn until_it_waits(cluster: &Cluster, database: &str) {
     let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' \
          AND application_name = 'sluice'";
     let deadline = Instant::now() + PATIENCE;
     while cluster.sql(database, waiting).await != ["1"] {
-        assert!(Instant::now() < deadline, "nobody waits");
+        assert!(Instant::now() < deadline, "no session waits for a lock");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_part_that_another_node_took_first_is_not_the_end_of_the_responses() {
+async fn a_batch_taken_by_another_node_is_not_the_end_of_the_responses() {
     let cluster = Cluster::start(&[]);
     let database = cluster.database().await;
     let store = filled(&cluster, &database).await;
@@ -81,23 +81,23 @@ async fn a_part_that_another_node_took_first_is_not_the_end_of_the_responses() {
     until_it_waits(&cluster, &database).await;
     other.batch_execute("COMMIT").await.unwrap();
     let part = part.await.unwrap();
-    assert_eq!(part.responses, 2, "the other was quicker, and the next two are taken instead");
+    assert_eq!(part.responses, 2, "the next two were not taken instead");
     let Next::At(place @ ExpiryPlace::Responses(Some(_))) = part.next else {
-        panic!("a full part is not the last: {part:?}");
+        panic!("a full batch ended the expiry: {part:?}");
     };
     let part = store.expire(expiry(place)).await.unwrap();
     assert_eq!((part.responses, part.next), (0, Next::At(ExpiryPlace::Consents(None))));
     let page = Page { after: None, limit: 10 };
     let left = store.list_respondents(app_row().app_id, page).await.unwrap();
-    assert_eq!(left.len(), 4, "profiles come after the last response");
+    assert_eq!(left.len(), 4, "profiles were removed before the last response");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_app_that_another_node_is_at_is_left_to_it() {
+async fn an_app_locked_by_another_node_is_left_to_it() {
     let cluster = Cluster::start(&[]);
     let database = cluster.database().await;
     let store = filled(&cluster, &database).await;
-    // A part that waits for a row is under way, and holds the app's turn.
+    // A batch that waits for a row is in progress, and holds the app's lock.
     let other = cluster.client(&database).await;
     other.batch_execute("BEGIN; SELECT FROM responses FOR UPDATE").await.unwrap();
     let expiring = Arc::clone(&store);
@@ -111,7 +111,7 @@ async fn an_app_that_another_node_is_at_is_left_to_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn submissions_go_on_while_invitations_are_forgotten_and_consents_are_kept() {
+async fn submissions_are_not_blocked_by_the_expiry_of_invitations_or_kept_consents() {
     let cluster = Cluster::start(&[]);
     let database = cluster.database().await;
     let store = filled(&cluster, &database).await;
@@ -122,7 +122,7 @@ async fn submissions_go_on_while_invitations_are_forgotten_and_consents_are_kept
          SELECT app_id, app_id, gen_random_uuid(), 'over-' || number, 1, 5 \
          FROM apps, generate_series(0, 3) AS number";
     cluster.client(&database).await.batch_execute(invite).await.unwrap();
-    // As long as this is held, whoever wants the app for itself waits.
+    // While this is held, anything that needs the app's exclusive lock waits.
     let other = cluster.client(&database).await;
     let submitting = format!("BEGIN; SELECT pg_advisory_xact_lock_shared({})", queue_of_app());
     other.batch_execute(&submitting).await.unwrap();
@@ -131,17 +131,17 @@ async fn submissions_go_on_while_invitations_are_forgotten_and_consents_are_kept
         assert_eq!(part.rows, 0, "{place:?}: all are still invited");
     }
     let part = store.expire(expiry(ExpiryPlace::Invitations(None))).await.unwrap();
-    assert_eq!(part.invitations, 2, "so many at a time, and nobody was waited for");
+    assert_eq!(part.invitations, 2, "not two at a time");
     other.batch_execute("COMMIT").await.unwrap();
 }
 
-/// The number under which submissions to the app queue.
+/// The advisory lock number under which submissions to the app queue.
 fn queue_of_app() -> i64 {
     let bits = app_row().app_id.uuid().as_u128();
     ((bits >> 64) as u64 ^ bits as u64).cast_signed()
 }
 
-/// Commits one response after another until told to stop; gives what each took.
+/// Commits one response after another until stopped; returns how long each took.
 async fn submitting(store: Arc<PgStore>, stop: Arc<AtomicBool>, first: u32) -> Vec<Duration> {
     let mut took = Vec::new();
     for number in first.. {
@@ -157,13 +157,13 @@ async fn submitting(store: Arc<PgStore>, stop: Arc<AtomicBool>, first: u32) -> V
     took
 }
 
-#[expect(clippy::print_stdout, reason = "what is measured is told to whoever asked for it")]
+#[expect(clippy::print_stdout, reason = "prints measurements")]
 fn told(what: &str, took: &[Duration]) {
     let at = |part: f64| took[((took.len() - 1) as f64 * part) as usize];
     println!("{what}: {} of {:?} p50, {:?} p99, {:?} max", took.len(), at(0.5), at(0.99), at(1.0));
 }
 
-/// Takes an expiry to its end as the engine does, and tells what its parts took.
+/// Runs an expiry to its end as the engine does, and prints how long its batches took.
 async fn expire_all(store: &PgStore, what: &str) {
     let (mut place, mut took) = (ExpiryPlace::default(), Vec::new());
     loop {
@@ -174,7 +174,7 @@ async fn expire_all(store: &PgStore, what: &str) {
         match part.next {
             Next::At(next) => place = next,
             Next::Done => break,
-            Next::LeftToAnother => panic!("there is no other"),
+            Next::LeftToAnother => panic!("there is no other node"),
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
@@ -185,15 +185,18 @@ async fn expire_all(store: &PgStore, what: &str) {
         let rows: u64 = parts.iter().map(|(_, _, rows)| rows).sum();
         let mut took: Vec<Duration> = parts.iter().map(|(_, took, _)| *took).collect();
         took.sort();
-        told(&format!("{what}, parts of {}, {rows} rows", name.split('(').next().unwrap()), &took);
+        told(
+            &format!("{what}, batches of {}, {rows} rows", name.split('(').next().unwrap()),
+            &took,
+        );
     }
 }
 
-/// 300,000 invitations that are over, and 100,000 consents, first of people who are all still
-/// invited and then of people who are not: `cargo test -p sluice-store --test postgres_expiry --
-/// --ignored --nocapture`.
+/// 300,000 ended invitations, and 100,000 consents, first of people who are all still invited and
+/// then of people who are not: `cargo test -p sluice-store --test postgres_expiry -- --ignored
+/// --nocapture`.
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "it measures, and takes minutes"]
+#[ignore = "a benchmark that takes minutes"]
 async fn how_long_submissions_wait_for_an_expiry() {
     let cluster = Cluster::start(&[]);
     let database = cluster.database().await;
@@ -240,7 +243,7 @@ async fn how_long_submissions_wait_for_an_expiry() {
         told(&format!("{what}, submissions"), &took);
     };
     measure("nothing expires", 10_000_000, false).await;
-    measure("invitations go and consents stay", 20_000_000, true).await;
+    measure("invitations expire and consents stay", 20_000_000, true).await;
     client.batch_execute("UPDATE invitations SET expires_at = 6").await.unwrap();
     measure("all goes", 30_000_000, true).await;
 }

@@ -1,6 +1,6 @@
-//! Reading a whole database out of PostgreSQL costs as much as it holds, not the square of it.
+//! Exporting a whole PostgreSQL database takes linear, not quadratic time.
 
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "tests say what fails by failing")]
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "tests fail by panicking")]
 
 #[path = "support/cluster.rs"]
 mod cluster;
@@ -33,7 +33,7 @@ async fn every_response_is_fetched_about_once() {
     let store = open().await.unwrap();
     store.import_records(filling::records(RESPONSES).collect()).await.unwrap();
     store.close().await;
-    // The planner goes wrong only once it has seen the rows.
+    // The planner chooses wrongly only once it has statistics of the rows.
     let reset = "SELECT count(pg_stat_reset()) FROM (SELECT 1) AS once";
     number(&cluster, &database, reset).await;
 
@@ -48,7 +48,7 @@ async fn every_response_is_fetched_about_once() {
     store.close().await;
     assert_eq!(records, RESPONSES as usize);
 
-    // What a session did is counted at the latest when it has ended.
+    // The statistics of a session are complete at the latest when it has ended.
     let fetched = "SELECT sum(idx_tup_fetch + seq_tup_read)::bigint FROM pg_stat_user_tables \
          WHERE relname LIKE 'responses%'";
     let mut told = 0;

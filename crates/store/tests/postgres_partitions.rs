@@ -1,6 +1,6 @@
-//! The partitions of responses in PostgreSQL: where rows lie, how they are found, how they go.
+//! The partitions of responses in PostgreSQL: where rows are stored, found and dropped.
 
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "tests say what fails by failing")]
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "tests fail by panicking")]
 
 #[expect(dead_code, unused_imports, reason = "other tests use the rest")]
 mod support;
@@ -15,10 +15,10 @@ use sluice_store::{At, Change, CountsQuery, Order, Outcome, Record, ResponseQuer
 use support::Cluster;
 use support::rows::{app_row, key, now, response};
 
-/// How often a server is made anew when it does not start, as when its port was taken meanwhile.
+/// How often to create another server if one does not start, as when its port was taken.
 const STARTS: usize = 3;
 
-/// A server on a port of its own.
+/// A server on a separate port.
 fn start() -> Cluster {
     for _ in 1..STARTS {
         let cluster = Cluster::new(&[]);
@@ -38,12 +38,12 @@ async fn put_app(store: &PgStore) {
     store.apply(At::Instance, Change::new(|| rows)).await.unwrap();
 }
 
-/// So many milliseconds after the epoch, in the middle of months.
+/// Milliseconds since the epoch, in the middle of months.
 const MARCH_2025: i64 = 1_741_996_800_000;
 const FAR_AHEAD: i64 = 7_258_118_400_000;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn responses_lie_in_the_partition_of_their_month() {
+async fn responses_are_in_the_partition_of_their_month() {
     let cluster = start();
     let database = cluster.database().await;
     let store = open(&cluster, &database).await;
@@ -101,14 +101,14 @@ async fn old_months_are_dropped_with_their_keys_and_counts() {
     assert_eq!(
         days().await,
         [old[1].response_id.made_at().day()],
-        "the counts of the month go, too"
+        "the counts of the month were kept"
     );
     assert_eq!(store.drop_partitions_before(before).await.unwrap(), 0);
     store.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_list_walks_the_index_of_the_months_that_it_asks_for() {
+async fn a_list_scans_only_the_index_of_its_months() {
     let cluster = start();
     let database = cluster.database().await;
     let store = open(&cluster, &database).await;
@@ -121,7 +121,7 @@ async fn a_list_walks_the_index_of_the_months_that_it_asks_for() {
     }
     store.close().await;
     cluster.sql(&database, "ANALYZE").await;
-    // What a session did is counted at the latest when it has ended.
+    // The statistics of a session are complete at the latest when it has ended.
     let scans = "SELECT relname || ' ' || (seq_scan > 0) || ' ' || (idx_scan > 0) \
          FROM pg_stat_user_tables WHERE relname ~ '^responses_2025_0' ORDER BY 1";
     cluster.sql(&database, "SELECT pg_stat_reset()").await;
@@ -179,7 +179,7 @@ async fn a_month_that_has_begun_in_the_default_partition_stays_there() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_key_that_stands_for_a_later_response_outlives_an_older_one() {
+async fn a_key_of_a_later_response_outlives_an_older_response() {
     let cluster = start();
     let database = cluster.database().await;
     let store = open(&cluster, &database).await;

@@ -1,7 +1,7 @@
-//! What PostgreSQL refuses before a COMMIT, or keeps waiting, is told as not stored; and the
-//! connection on which that happened harms nobody after.
+//! Writes that PostgreSQL refuses or blocks before COMMIT are reported as not stored, and leave no
+//! broken connection behind.
 
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "tests say what fails by failing")]
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "tests fail by panicking")]
 
 #[expect(dead_code, unused_imports, reason = "other tests use the rest")]
 mod support;
@@ -23,12 +23,12 @@ async fn put_app(store: &PgStore) {
     store.apply(At::Instance, Change::new(|| rows)).await.unwrap();
 }
 
-/// Makes rows of one answer impossible to store.
+/// Makes rows with one answer impossible to store.
 const REFUSE: &str =
     "ALTER TABLE responses ADD CONSTRAINT refused CHECK (answers <> '{\"refused\":\"x\"}')";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_commit_whose_rows_are_refused_stores_none_of_them_and_nothing_is_in_doubt() {
+async fn a_commit_with_refused_rows_stores_nothing_and_is_not_in_doubt() {
     let cluster = Cluster::start(&[]);
     let database = cluster.database().await;
     let store = open(&cluster, &database).await;
@@ -48,7 +48,7 @@ async fn a_commit_whose_rows_are_refused_stores_none_of_them_and_nothing_is_in_d
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_waits_in_vain_before_its_commit_is_not_in_doubt_and_spoils_no_connection() {
+async fn a_timeout_before_commit_is_not_in_doubt_and_breaks_no_connection() {
     let cluster = Cluster::start(&[]);
     let database = cluster.database().await;
     for distributed in [false, true] {
@@ -71,7 +71,7 @@ async fn what_waits_in_vain_before_its_commit_is_not_in_doubt_and_spoils_no_conn
         for number in 3..9 {
             let outcome = store.commit(vec![response(now(), first + number, 1)]).await;
             assert_eq!(outcome.unwrap(), [Outcome::Stored], "{distributed}");
-            store.find_app(app_row().app_id).await.unwrap().expect("it is there");
+            store.find_app(app_row().app_id).await.unwrap().expect("the app is missing");
             store.check().await.unwrap();
         }
         store.close().await;

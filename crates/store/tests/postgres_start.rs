@@ -1,11 +1,11 @@
-//! How a store over PostgreSQL starts: within its deadlines, whenever the server falls silent; past
-//! a host that never answers; and, where it is only to be read, without writing a byte.
+//! How a store over PostgreSQL starts: within its deadlines, whenever the server falls silent;
+//! skipping a host that never answers; and, if opened for reading, without writing a byte.
 
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
-    reason = "tests say what fails by failing"
+    reason = "tests fail by panicking"
 )]
 
 #[expect(dead_code, reason = "other tests use the rest")]
@@ -29,12 +29,12 @@ fn short() -> Options {
     Options { connect_deadline: second, statement_deadline: second, ..Options::default() }
 }
 
-/// A start takes a few of these deadlines at the most. Without them it would take for ever, so a
-/// machine that is busy with other things may have its time.
+/// A start takes a few of these deadlines at most. Without them it would never end, so this allows
+/// for a busy machine.
 const START_MAX: Duration = Duration::from_secs(30);
 
-/// A wire to a server that hands on so many packets of the server's, and then nothing more, on any
-/// connection; what is sent to it is taken all the same.
+/// A proxy to a server that forwards this many packets from the server in total, and then no more
+/// on any connection; it still accepts everything sent to the server.
 async fn wire(server: String, packets: usize) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -72,19 +72,19 @@ fn url(hosts: &str, database: &str) -> String {
     format!("postgres://{USER}@{hosts}/{database}?sslmode=disable")
 }
 
-/// How a start went.
+/// How a start ended.
 #[derive(Debug, PartialEq, Eq)]
 enum Start {
     /// The server was given up before there was a session.
     Unreachable,
     /// It was given up later.
     Silent,
-    /// The store was there, and then said itself that it cannot read.
+    /// The store opened, and then a read failed.
     Unreadable,
     Done,
 }
 
-/// Starts over a wire that falls silent after so many packets.
+/// Starts over a proxy that falls silent after this many packets.
 async fn start(server: String, database: String, packets: usize) -> Start {
     let through = url(&wire(server, packets).await, &database);
     let began = Instant::now();
@@ -93,7 +93,7 @@ async fn start(server: String, database: String, packets: usize) -> Start {
             Err(ConnectError::Unreachable { .. }) => Start::Unreachable,
             Err(ConnectError::Silent { .. }) => Start::Silent,
             Err(other) => panic!("{packets} packets: {other:?}"),
-            // Partitions are best effort; after them it is the pool that has deadlines.
+            // Partitions are best effort; after them the pool's deadlines apply.
             Ok(store) => match store.list_tokens().await {
                 Ok(_) => Start::Done,
                 Err(StoreError::Failed(_)) => Start::Unreadable,
@@ -102,7 +102,7 @@ async fn start(server: String, database: String, packets: usize) -> Start {
         }
     };
     let how = tokio::time::timeout(START_MAX, how).await;
-    how.unwrap_or_else(|_| panic!("no end after {:?}, {packets} packets", began.elapsed()))
+    how.unwrap_or_else(|_| panic!("still running after {:?}, {packets} packets", began.elapsed()))
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -134,13 +134,13 @@ async fn a_start_ends_in_time_whenever_the_server_falls_silent() {
 async fn a_silent_host_costs_its_deadline_once_and_not_with_every_connection() {
     let cluster = Cluster::start(&[]);
     let database = cluster.database().await;
-    // It is connected to by the system, and never answers.
+    // The operating system accepts the connection, but nothing ever answers.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let hosts = format!("{},{}", silent.local_addr().unwrap(), place(&cluster));
     let options = Options { connect_deadline: Duration::from_secs(2), ..Options::default() };
     let store = PgStore::connect(&url(&hosts, &database), options).await.unwrap();
     let store = Arc::new(store);
-    // Each of these needs a connection of its own.
+    // Each of these needs a separate connection.
     let reads: Vec<_> = (0..8)
         .map(|_| {
             let store = Arc::clone(&store);
@@ -150,15 +150,15 @@ async fn a_silent_host_costs_its_deadline_once_and_not_with_every_connection() {
     for read in reads {
         read.await.unwrap().unwrap();
     }
-    tokio::time::timeout(START_MAX, store.changed()).await.expect("listens, too");
-    // Whoever has tried it waits in its queue.
+    tokio::time::timeout(START_MAX, store.changed()).await.expect("the store does not listen");
+    // Every connection attempt waits in its queue.
     silent.set_nonblocking(true).unwrap();
     let tries = std::iter::from_fn(|| silent.accept().ok()).count();
     assert_eq!(tries, 1, "the silent host was tried again");
     store.close().await;
 }
 
-/// Everything that a database holds of tables, and their rows.
+/// The tables of a database, and their rows.
 async fn content(cluster: &Cluster, database: &str) -> Vec<String> {
     let tables = "SELECT relname || ' ' || relkind::text || ' ' || pg_relation_size(oid) FROM pg_class \
          WHERE relnamespace = 'public'::regnamespace ORDER BY 1";
@@ -166,16 +166,16 @@ async fn content(cluster: &Cluster, database: &str) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_only_to_be_read_is_never_written_to() {
+async fn a_store_opened_for_reading_writes_nothing() {
     let cluster = Cluster::start(&[]);
     let database = cluster.database().await;
     let url = cluster.url(&database);
     let read = || PgStore::connect_to_read(&url, Options::default());
 
-    let error = read().await.expect_err("there is nothing");
+    let error = read().await.expect_err("an empty database was opened");
     assert!(matches!(error, ConnectError::NoSchema { .. }), "{error:?}");
     assert!(error.to_string().contains(&format!("database {database}")), "{error}");
-    assert_eq!(content(&cluster, &database).await, [""; 0], "nothing was made");
+    assert_eq!(content(&cluster, &database).await, [""; 0], "something was created");
 
     let store = PgStore::connect(&url, Options::default()).await.unwrap();
     let rows = vec![Write::App(app_row())];
@@ -192,7 +192,7 @@ async fn what_is_only_to_be_read_is_never_written_to() {
     store.close().await;
     assert_eq!(content(&cluster, &database).await, before);
 
-    // As a binary that knew one migration less would have left it.
+    // As a binary with one migration fewer would have left it.
     let newest = "DELETE FROM schema_history WHERE version = \
          (SELECT max(version) FROM schema_history)";
     cluster.sql(&database, newest).await;
@@ -206,7 +206,7 @@ async fn what_is_only_to_be_read_is_never_written_to() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_database_from_before_the_first_release_is_refused_with_what_to_do_and_left_alone() {
+async fn a_database_from_before_the_first_release_is_refused_and_unchanged() {
     let cluster = Cluster::start(&[]);
     let database = cluster.database().await;
     let url = cluster.url(&database);
@@ -226,5 +226,5 @@ async fn a_database_from_before_the_first_release_is_refused_with_what_to_do_and
         assert!(text.contains("use a new, empty database"), "{text}");
     }
     let made = "SELECT to_regclass('schema_history') IS NULL";
-    assert_eq!(cluster.sql(&database, made).await, ["t"], "nothing was created");
+    assert_eq!(cluster.sql(&database, made).await, ["t"], "something was created");
 }

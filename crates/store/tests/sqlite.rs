@@ -1,7 +1,7 @@
-//! SQLite keeps every promise of the trait, and those that only a file can make: it is refused
-//! where it is not ours, damaged or newer; it outlives its process; it is shared by several.
+//! SQLite keeps every promise of the trait, and those specific to a file: it is refused if it is
+//! foreign, damaged or newer; it outlives its process; several processes share it.
 
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "tests say what fails by failing")]
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "tests fail by panicking")]
 
 use std::path::Path;
 use std::sync::Arc;
@@ -99,7 +99,7 @@ fn the_bundled_sqlite_is_new_enough() {
 }
 
 #[tokio::test]
-async fn what_was_stored_is_found_after_reopening() {
+async fn stored_rows_are_found_after_reopening() {
     let folder = tempfile::tempdir().unwrap();
     let app = app_row(1);
     let store = open(&folder);
@@ -108,7 +108,7 @@ async fn what_was_stored_is_found_after_reopening() {
     let sent = response(&app, 1, 1, "{}");
     assert_eq!(store.commit(vec![sent.clone()]).await.unwrap(), [Outcome::Stored]);
     store.close().await;
-    assert!(!folder.path().join("sluice.db-wal").exists(), "closing writes the log back");
+    assert!(!folder.path().join("sluice.db-wal").exists(), "closing did not write the log back");
     let store = open(&folder);
     assert_eq!(store.find_app(app.app_id).await.unwrap(), before);
     assert_eq!(store.find_response(sent.row.response_id).await.unwrap(), Some(sent.row));
@@ -140,7 +140,7 @@ async fn two_handles_on_one_file_see_each_other() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn writers_on_one_file_wait_for_one_another() {
+async fn writers_on_one_file_wait_for_each_other() {
     const EACH: u32 = 50;
     let folder = tempfile::tempdir().unwrap();
     let app = app_row(1);
@@ -167,7 +167,7 @@ async fn writers_on_one_file_wait_for_one_another() {
 }
 
 #[test]
-fn a_new_database_can_be_opened_by_many_at_once() {
+fn a_new_database_can_be_opened_concurrently() {
     let folder = tempfile::tempdir().unwrap();
     std::thread::scope(|scope| {
         for opening in [(); 8].map(|()| scope.spawn(|| open(&folder))) {
@@ -214,7 +214,7 @@ fn make_unreleased(path: &Path) {
 }
 
 #[test]
-fn a_database_from_before_the_first_release_is_refused_with_what_to_do_and_left_alone() {
+fn a_database_from_before_the_first_release_is_refused_and_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     drop(open(&folder));
     let path = folder.path().join("sluice.db");
@@ -230,10 +230,9 @@ fn a_database_from_before_the_first_release_is_refused_with_what_to_do_and_left_
     assert_eq!(std::fs::read(&path).unwrap(), before);
 }
 
-/// A process that was killed after the table of the history was created, and before the first
-/// migration.
+/// A process was killed after it created the history table, and before the first migration.
 #[tokio::test]
-async fn a_migration_that_was_cut_short_is_begun_again() {
+async fn an_interrupted_migration_starts_again() {
     let folder = tempfile::tempdir().unwrap();
     let file = Connection::open(folder.path().join("sluice.db")).unwrap();
     file.execute_batch(
@@ -247,9 +246,9 @@ async fn a_migration_that_was_cut_short_is_begun_again() {
     store.close().await;
 }
 
-/// Responses that are stored and not counted, as an import leaves them.
+/// Responses that are stored but not counted, as an import leaves them.
 #[tokio::test]
-async fn what_was_stored_without_counts_is_counted_by_a_scan() {
+async fn responses_stored_without_counts_are_counted_by_a_scan() {
     let folder = tempfile::tempdir().unwrap();
     let (app, store) = (app_row(1), open(&folder));
     put_app(&store, &app).await;
@@ -292,7 +291,7 @@ async fn what_was_stored_without_counts_is_counted_by_a_scan() {
 }
 
 #[test]
-fn a_file_that_is_no_database_of_ours_is_refused_and_left_alone() {
+fn a_foreign_file_is_refused_and_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let text = folder.path().join("notes.txt");
     std::fs::write(&text, "not a database, but long enough to be read as one. ".repeat(100))
@@ -328,7 +327,7 @@ async fn a_damaged_file_is_refused() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_written_is_named() {
+fn the_error_names_a_folder_that_cannot_be_written() {
     let folder = tempfile::tempdir().unwrap();
     let blocked = folder.path().join("blocked");
     std::fs::write(&blocked, "a file where a folder should be").unwrap();
@@ -338,7 +337,7 @@ fn a_folder_that_cannot_be_written_is_named() {
 }
 
 #[test]
-fn a_database_locked_by_another_process_is_said_to_be_locked() {
+fn a_database_locked_by_another_process_is_reported_as_locked() {
     let folder = tempfile::tempdir().unwrap();
     drop(open(&folder));
     let path = folder.path().join("sluice.db");
@@ -349,7 +348,7 @@ fn a_database_locked_by_another_process_is_said_to_be_locked() {
 }
 
 #[tokio::test]
-async fn a_write_behind_anothers_long_write_fails_in_time_and_recovers() {
+async fn a_write_blocked_by_another_process_times_out_and_recovers() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("sluice.db");
     let options = Options { busy_timeout: Duration::from_millis(100), ..Options::default() };
@@ -362,8 +361,11 @@ async fn a_write_behind_anothers_long_write_fails_in_time_and_recovers() {
     let result = store.commit(vec![response(&app, 1, 1, "{}")]).await;
     assert!(matches!(result, Err(StoreError::Failed(_))), "{result:?}");
     assert!(began.elapsed() < Duration::from_secs(30));
-    assert!(matches!(store.check().await, Err(StoreError::Failed(_))), "and it is not ready");
-    assert!(store.find_app(app.app_id).await.unwrap().is_some(), "reads go on");
+    assert!(
+        matches!(store.check().await, Err(StoreError::Failed(_))),
+        "the store claims to be ready"
+    );
+    assert!(store.find_app(app.app_id).await.unwrap().is_some(), "reads fail");
     other.execute_batch("ROLLBACK").unwrap();
     store.check().await.unwrap();
     let outcomes = store.commit(vec![response(&app, 1, 1, "{}")]).await.unwrap();
@@ -372,7 +374,7 @@ async fn a_write_behind_anothers_long_write_fails_in_time_and_recovers() {
 }
 
 #[tokio::test]
-async fn a_full_disk_fails_the_write_and_recovers_when_there_is_room() {
+async fn a_write_to_a_full_disk_fails_and_recovers_when_there_is_room() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("sluice.db");
     let options = Options { size_max_bytes: Some(1024 * 1024), ..Options::default() };
@@ -391,9 +393,12 @@ async fn a_full_disk_fails_the_write_and_recovers_when_there_is_room() {
         assert!(stored.len() < 1000, "the limit is never reached");
     };
     assert!(matches!(refused.1, StoreError::Failed(_)), "{:?}", refused.1);
-    assert!(matches!(store.check().await, Err(StoreError::Failed(_))), "not ready");
+    assert!(
+        matches!(store.check().await, Err(StoreError::Failed(_))),
+        "the store claims to be ready"
+    );
     assert_eq!(store.find_response(refused.0).await.unwrap(), None);
-    assert!(store.find_response(stored[0]).await.unwrap().is_some(), "reads go on");
+    assert!(store.find_response(stored[0]).await.unwrap().is_some(), "reads fail");
     let gone = stored[..4].iter().map(|id| Write::DeleteResponse(*id)).collect();
     let expected = store.find_app(app.app_id).await.unwrap().unwrap().revision;
     let at = At::App { app: app.app_id, expected };
@@ -434,7 +439,7 @@ async fn below_the_disk_reserve_commits_and_the_check_fail_and_other_writes_do_n
 }
 
 #[tokio::test]
-async fn the_log_starts_anew_instead_of_growing_for_ever() {
+async fn the_log_is_reset_instead_of_growing_indefinitely() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(&folder);
     let app = app_row(1);
@@ -451,7 +456,7 @@ async fn the_log_starts_anew_instead_of_growing_for_ever() {
 
 #[cfg(unix)]
 #[test]
-fn a_new_database_is_for_its_owner_only() {
+fn a_new_database_is_readable_only_by_its_owner() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     let _store = open(&folder);

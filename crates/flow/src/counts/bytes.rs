@@ -1,7 +1,7 @@
-//! Numbers and texts as bytes: seven bits at a time, the least first, so that small numbers take
-//! one byte.
+//! Numbers and texts as bytes: variable-length numbers, seven bits per byte, least significant
+//! first.
 
-/// Bytes that no counting wrote.
+/// Bytes that are not valid counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("counts are damaged: {0}")]
 pub struct Damaged(pub(super) &'static str);
@@ -14,7 +14,7 @@ pub(super) fn put(out: &mut Vec<u8>, mut number: u64) {
     out.push(number as u8);
 }
 
-/// Numbers on both sides of zero; those near it are short.
+/// Signed numbers; those near zero are short.
 pub(super) fn put_signed(out: &mut Vec<u8>, number: i128) {
     let mut bits = (number << 1 ^ number >> 127).cast_unsigned();
     while bits >= 0x80 {
@@ -29,7 +29,7 @@ pub(super) fn put_text(out: &mut Vec<u8>, text: &str) {
     out.extend_from_slice(text.as_bytes());
 }
 
-/// Reads what was put, in the same order.
+/// Reads values in the order they were written.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reader<'b>(pub(super) &'b [u8]);
 
@@ -45,7 +45,7 @@ impl<'b> Reader<'b> {
     }
 
     pub(super) fn number(&mut self) -> Result<u64, Damaged> {
-        // Nearly all are this short.
+        // Nearly all numbers are this short.
         if let [first @ 0..0x80, rest @ ..] = self.0 {
             self.0 = rest;
             return Ok(u64::from(*first));
@@ -53,7 +53,7 @@ impl<'b> Reader<'b> {
         u64::try_from(self.bits(63)?).map_err(|_| Damaged("a number is too long"))
     }
 
-    /// A number that fits whatever it stands for.
+    /// A number that fits the target type.
     pub(super) fn small<T: TryFrom<u64>>(&mut self) -> Result<T, Damaged> {
         T::try_from(self.number()?).map_err(|_| Damaged("a number is too large"))
     }
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_short_or_too_long_is_damaged() {
+    fn truncated_or_overlong_bytes_are_damaged() {
         assert_eq!(Reader(&[]).byte(), Err(Damaged("cut short")));
         assert_eq!(Reader(&[0x80]).number(), Err(Damaged("cut short")));
         assert_eq!(Reader(&[0xff; 20]).number(), Err(Damaged("a number is too long")));

@@ -1,9 +1,9 @@
 //! The most frequent tags of any number of responses, found in bounded memory.
 //!
-//! Names and values have a counter each. When there are too many counters, one and the same number
-//! is subtracted from all of them and those that reach zero are dropped (the method of Misra and
-//! Gries). So a name is lost only if it makes up less than 1 in 512 of all names that were sent,
-//! however the others are ordered in time; a value, less than 1 in 8,192.
+//! Each name and each value has a counter. If there are too many counters, the same number is
+//! subtracted from all of them and those that reach zero are dropped (the Misra-Gries algorithm).
+//! So a name is lost only if it makes up less than 1 in 512 of all names that were sent, in
+//! whatever order they arrive; a value, less than 1 in 8,192.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -13,7 +13,7 @@ use super::contribution::{Delta, Head, entries};
 use super::sheet::Sheet;
 use super::tags::{TAG_NAMES_MAX, TAG_NAMES_ROOM, TAG_VALUES_MAX, TAG_VALUES_ROOM, TagTally, Tags};
 
-/// Counters for names and for values. Half of them, at most, are left when there are more.
+/// The most counters for names and for values. If there are more, at most half of them are kept.
 const NAME_COUNTERS_MAX: usize = 16 * TAG_NAMES_ROOM;
 const VALUE_COUNTERS_MAX: usize = 16 * TAG_VALUES_ROOM;
 
@@ -22,7 +22,7 @@ const VALUE_COUNTERS_MAX: usize = 16 * TAG_VALUES_ROOM;
 #[derive(Debug, Default)]
 pub struct TagCensus {
     names: Counters,
-    /// Each as its name and its value with a zero between.
+    /// Keys are the name and the value, separated by a zero byte.
     values: Counters,
 }
 
@@ -33,8 +33,7 @@ impl TagCensus {
         while let Some(head) = reader.next_head()? {
             let mut before = None;
             for (name, value) in Head::read(head)?.tags {
-                // A name counts once for a response, however many values it has. They stand side by
-                // side.
+                // A name counts once per response, however many values it has. They are adjacent.
                 if before.replace(name) != Some(name) {
                     self.names.add(name.to_owned());
                 }
@@ -102,7 +101,7 @@ impl Counters {
         self.has_dropped || self.counts.len() > room
     }
 
-    /// The most frequent first; of equal ones, in their order.
+    /// The most frequent first; ties in key order.
     fn by_frequency(&self) -> impl Iterator<Item = &str> {
         let mut counts: Vec<_> = self.counts.iter().collect();
         counts.sort_by_key(|(key, count)| (Reverse(**count), *key));
@@ -122,7 +121,7 @@ mod tests {
         delta
     }
 
-    /// The tags of these responses as a recount counts them.
+    /// The tags of these responses as counted by a recount.
     fn recounted(all: &[Delta]) -> Sheet {
         let mut census = TagCensus::default();
         all.iter().for_each(|delta| census.add(delta).unwrap());
@@ -134,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_that_comes_last_and_often_is_chosen_among_any_number_of_others() {
+    fn a_frequent_late_tag_is_chosen_among_any_number_of_others() {
         let mut all: Vec<_> =
             (0..3_000).map(|n| delta(&format!(r#"{{"junk {n}":"x"}}"#))).collect();
         for _ in 0..20 {
@@ -151,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_with_many_values_counts_once_for_a_response() {
+    fn a_name_with_many_values_counts_once_per_response() {
         let mut census = TagCensus::default();
         census.add(&delta(r#"{"a":["1","2","3"],"b":"1"}"#)).unwrap();
         census.add(&delta(r#"{"b":"1"}"#)).unwrap();

@@ -1,21 +1,21 @@
-//! What one response adds, as bytes: written once for every submission, so it is short and needs
-//! one allocation.
+//! What one response adds to the counts, as bytes: written for every submission, so it is short and
+//! needs one allocation.
 //!
-//! The first byte says whether the respondent admitted to be known, and whether it is taken away.
-//! Then come the tags, each as its name and its value, ended by a zero; then the questions that
-//! were answered, each as its place in the definition with its keys, all ended by a zero.
+//! The first byte holds two flags: whether the response is admitted, and whether it is subtracted.
+//! Then come the tags, each as its name and value, terminated by a zero; then the answered
+//! questions, each as its index in the definition and its keys, all terminated by a zero.
 
 use super::bytes::{Damaged, Reader, put, put_text};
 use crate::definition::Definition;
 use crate::submission::{Admission, stored_texts};
 use crate::text_map::TextMap;
 
-/// A longer value of a tag is counted with the others.
+/// Longer tag values are counted as "others".
 pub const TAG_VALUE_BYTES_MAX: usize = 120;
 
 const ADMITTED: u8 = 1;
 const TAKEN_AWAY: u8 = 2;
-/// Room that most take no more than.
+/// Enough capacity for most contributions.
 const BYTES_EXPECTED: usize = 96;
 
 /// What one response adds to the counts of its version and day.
@@ -23,7 +23,7 @@ const BYTES_EXPECTED: usize = 96;
 pub struct Contribution(Vec<u8>);
 
 impl Contribution {
-    /// Of a submission that was judged against this definition.
+    /// From a submission that was judged against this definition.
     pub fn of(
         definition: &Definition,
         answers: &TextMap<'_>,
@@ -32,7 +32,7 @@ impl Contribution {
     ) -> Self {
         let mut out = Vec::with_capacity(BYTES_EXPECTED);
         put_head(&mut out, tags, admission);
-        // Both stand in the order of the ids.
+        // Both are sorted by id.
         let mut questions = definition.in_order_of_ids().peekable();
         for (id, answer) in answers.iter() {
             while questions.next_if(|(_, question)| question.id.as_str() < id).is_some() {}
@@ -51,8 +51,8 @@ impl Contribution {
         Self(out)
     }
 
-    /// Of a stored response, by its JSON. Without a definition that can be read, its answers are
-    /// not counted.
+    /// From the JSON of a stored response. Without a readable definition, its answers are not
+    /// counted.
     pub fn of_stored(
         definition: Option<&Definition>,
         answers: &str,
@@ -92,7 +92,7 @@ fn put_head(out: &mut Vec<u8>, tags: &TextMap<'_>, admission: Admission) {
             out.extend_from_slice(name.as_bytes());
             match value.len() <= TAG_VALUE_BYTES_MAX {
                 true => put_text(out, value),
-                // No value is so long: it is counted with the others.
+                // An impossible length marks a value that is counted as "others".
                 false => put(out, TAG_VALUE_BYTES_MAX as u64 + 1),
             }
         }
@@ -100,7 +100,7 @@ fn put_head(out: &mut Vec<u8>, tags: &TextMap<'_>, admission: Admission) {
     out.push(0);
 }
 
-/// What one write adds to, or takes away from, the counts of one version and day.
+/// What one write adds to, or subtracts from, the counts of one version and day.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Delta(Vec<u8>);
 
@@ -130,13 +130,13 @@ impl AsRef<[u8]> for Delta {
     }
 }
 
-/// What comes before the answers of a contribution.
+/// The part of a contribution before its answers.
 #[derive(Debug)]
 pub(super) struct Head<'b> {
-    /// 1, or -1 where it is taken away.
+    /// 1, or -1 if it is subtracted.
     pub(super) sign: i64,
     pub(super) admitted: bool,
-    /// With no value where it is too long.
+    /// The value is `None` if it was too long.
     pub(super) tags: Vec<(&'b str, Option<&'b str>)>,
 }
 
@@ -162,8 +162,7 @@ impl<'b> Head<'b> {
     }
 }
 
-/// The contributions of a delta's bytes, one after another: for each its head, and then its answers
-/// to the end.
+/// The contributions in the bytes of a delta: for each, read its head and then all its answers.
 pub(super) struct Entries<'b>(Reader<'b>);
 
 pub(super) fn entries(bytes: &[u8]) -> Entries<'_> {
@@ -171,7 +170,7 @@ pub(super) fn entries(bytes: &[u8]) -> Entries<'_> {
 }
 
 impl<'b> Entries<'b> {
-    /// The bytes of the next head; none at the end.
+    /// The bytes of the next head; `None` at the end.
     pub(super) fn next_head(&mut self) -> Result<Option<&'b [u8]>, Damaged> {
         if self.0.is_at_end() {
             return Ok(None);
@@ -188,7 +187,7 @@ impl<'b> Entries<'b> {
         Ok(Some(&all[..all.len() - self.0.0.len()]))
     }
 
-    /// What follows the head.
+    /// The answers after the head.
     pub(super) fn answers(&mut self) -> Answers<'_, 'b> {
         Answers(&mut self.0)
     }
@@ -198,8 +197,8 @@ impl<'b> Entries<'b> {
 pub(super) struct Answers<'r, 'b>(&'r mut Reader<'b>);
 
 impl Answers<'_, '_> {
-    /// The next question that was answered: its place in the definition, and its sum. Ask for all
-    /// its keys before the one after it.
+    /// The next answered question: its index in the definition, and its sum. Read all its keys
+    /// before the next question.
     pub(super) fn question(&mut self) -> Result<Option<(u16, i128)>, Damaged> {
         let Some(head) = self.0.number()?.checked_sub(1) else { return Ok(None) };
         let place = u16::try_from(head >> 1).map_err(|_| Damaged("no such question"))?;
@@ -207,7 +206,7 @@ impl Answers<'_, '_> {
         Ok(Some((place, sum)))
     }
 
-    /// Reads all of them, for nothing.
+    /// Reads and discards all of them.
     pub(super) fn skip(mut self) -> Result<(), Damaged> {
         while self.question()?.is_some() {
             while self.key()?.is_some() {}
@@ -215,7 +214,7 @@ impl Answers<'_, '_> {
         Ok(())
     }
 
-    /// The next key of that question.
+    /// The next key of the current question.
     pub(super) fn key(&mut self) -> Result<Option<u32>, Damaged> {
         Ok(self.0.small::<u32>()?.checked_sub(1))
     }

@@ -1,4 +1,4 @@
-//! How a question is counted, and which numbers an answer to it is counted under.
+//! How a question is counted, and the keys of its answers.
 
 use super::bytes::{put, put_signed};
 use super::number;
@@ -6,35 +6,33 @@ use crate::date::is_date;
 use crate::question::choice::{Choice, OTHER_PREFIX};
 use crate::text_map::Texts;
 
-/// How the answers to a question are counted. What an answer is counted under are its keys.
+/// How the answers to a question are counted: the keys that an answer is counted under.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Counted<'q> {
-    /// There is never an answer.
+    /// The question takes no answer.
     Never,
-    /// Only that there is one.
+    /// Only whether there is an answer.
     Presence,
-    /// The key is the mark itself, from 0 to 10.
+    /// The key is the score, from 0 to 10.
     Nps,
-    /// The key is the mark itself, from 1 to `max`.
+    /// The key is the rating, from 1 to `max`.
     Scale { max: u32 },
-    /// The key is the place of the word.
+    /// The key is the index of the word.
     Words(&'static [&'static str]),
-    /// The key is the place of the option; an answer of the respondent's own comes after all of
-    /// them.
+    /// The key is the index of the option; a free-text "other" comes after all of them.
     Options { options: &'q [Choice], several: bool },
-    /// One key for each option: its place among the options times their number, plus its rank from
-    /// 0.
+    /// One key for each option: its index times the number of options, plus its rank from 0.
     Ranking(&'q [Choice]),
-    /// One key for each row: the place of the row times the number of columns, plus that of the
+    /// One key for each row: the index of the row times the number of columns, plus that of the
     /// column.
     Matrix { rows: &'q [Choice], columns: &'q [Choice] },
-    /// The key is a [`super::NumberBin`]; numbers are summed up, too.
+    /// The key is a [`super::NumberBin`]; numbers are also summed.
     Number,
     /// The key is a month, see [`month_of`].
     Date,
 }
 
-/// Dates of these years are counted by month, others by year.
+/// Dates in these years are counted by month, others by year.
 const MONTHS_FROM: u32 = 1900;
 const MONTHS_UNTIL: u32 = 2100;
 
@@ -43,7 +41,7 @@ impl Counted<'_> {
         matches!(self, Self::Number)
     }
 
-    /// Puts the sum, where there is one, and the keys of an answer, each plus one.
+    /// Writes the sum, if any, and the keys of an answer, each plus one.
     pub(super) fn put(&self, answer: &Texts<'_>, out: &mut Vec<u8>) {
         let mut key = |key: u32| put(out, u64::from(key) + 1);
         let first = || answer.as_slice().first().map_or("", |text| text.as_ref());
@@ -103,7 +101,7 @@ fn mark(text: &str, low: u32, high: u32) -> Option<u32> {
     text.parse().ok().filter(|mark| (low..=high).contains(mark))
 }
 
-/// The year times 13 plus the month, or the year alone where months are not counted separately.
+/// The year times 13 plus the month, or plus 0 if the year is not counted by month.
 fn month_key(text: &str) -> Option<u32> {
     if !is_date(text) {
         return None;
@@ -114,7 +112,7 @@ fn month_key(text: &str) -> Option<u32> {
     Some(year * 13 + if has_month { month } else { 0 })
 }
 
-/// The month of a key as `YYYY-MM`, or its year as `YYYY`. These sort as the keys do.
+/// The month of a key as `YYYY-MM`, or its year as `YYYY`. These sort like the keys.
 pub fn month_of(key: u32) -> String {
     match (key / 13, key % 13) {
         (year, 0) => format!("{year:04}"),
@@ -127,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_date_is_counted_by_month_and_one_of_other_centuries_by_year() {
+    fn a_date_is_counted_by_month_or_in_distant_years_by_year() {
         for (text, month) in [
             ("2026-11-15", "2026-11"),
             ("1900-01-01", "1900-01"),

@@ -1,7 +1,7 @@
-//! The bytes of a delta, put together by what they have in common.
+//! A delta grouped by tags.
 //!
-//! Responses with the same tags go to the same segments, and most of a batch have the same. So
-//! their answers are added up once, and only the sum is put to each segment.
+//! Responses with the same tags belong to the same segments, and most of a batch have the same
+//! tags. So their answers are summed once, and only the sum is added to each segment.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -10,10 +10,10 @@ use super::contribution::{Head, entries};
 use super::segment::segment;
 use super::tally::Counts;
 
-/// What the bytes of a [`super::Delta`] add, and what they take away.
+/// What the bytes of a [`super::Delta`] add and subtract.
 #[derive(Debug, Default)]
 pub struct Gathered<'b> {
-    /// In the order in which they came first.
+    /// In the order in which they first occur.
     sums: Vec<(Head<'b>, Counts)>,
 }
 
@@ -22,7 +22,8 @@ impl<'b> Gathered<'b> {
         Self::of_all([delta])
     }
 
-    /// Of several deltas of one version and day; each is whole by itself, or damaged.
+    /// From several deltas of one version and day; each must be complete on its own, or it is
+    /// damaged.
     pub fn of_all(deltas: impl IntoIterator<Item = &'b [u8]>) -> Result<Self, Damaged> {
         let mut sums: Vec<(Head<'b>, Counts)> = Vec::new();
         let mut known: HashMap<&'b [u8], usize> = HashMap::new();
@@ -49,14 +50,14 @@ impl<'b> Gathered<'b> {
         Ok(Self { sums })
     }
 
-    /// The segments that it names: what is to be loaded before it is put to a sheet.
+    /// The segments in it: load these before adding it to a sheet.
     pub fn segments(&self) -> BTreeSet<Vec<u8>> {
         let tags = self.sums.iter().flat_map(|(head, _)| &head.tags);
         tags.filter_map(|(name, value)| value.map(|value| segment(name, value))).collect()
     }
 
-    /// What is added, and then what is taken away: so that no value is given a count of its own for
-    /// its removal.
+    /// Additions first, then subtractions, so that no value gets a separate count just to be
+    /// removed.
     pub(super) fn in_order(&self) -> impl Iterator<Item = &(Head<'b>, Counts)> {
         let of_sign = |sign| self.sums.iter().filter(move |(head, _)| head.sign == sign);
         of_sign(1).chain(of_sign(-1))

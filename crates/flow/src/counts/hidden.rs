@@ -1,12 +1,12 @@
-//! Which names and values of tags are not counted separately: a Bloom filter, so that any number of
-//! them takes bounded room.
+//! Which tag names and values are not counted separately: a Bloom filter, so that any number of
+//! them needs bounded space.
 //!
-//! It never misses one that was added. It may report one that was not: that one is then counted
-//! with the others, too, from its first response on, so counts stay exact.
+//! It never misses an added entry. It may report an entry that was not added: that one is then also
+//! counted under "others", from its first response on, so counts stay exact.
 
 use super::bytes::{Damaged, Reader};
 
-/// A power of two: 32 KiB. With 10,000 entries, one other in 2,500 is reported wrongly; with
+/// A power of two: 32 KiB. With 10,000 entries, the false positive rate is one in 2,500; with
 /// 100,000, one in three.
 const BITS: u64 = 1 << 18;
 const BYTES: usize = (BITS / 8) as usize;
@@ -16,12 +16,12 @@ const HASHES: u64 = 4;
 pub(super) struct Hidden {
     /// Without it, nothing is hidden.
     filter: Option<Box<[u8]>>,
-    /// Whatever is asked about is hidden from then on. This is not stored.
+    /// Every key that is checked is hidden from then on. This is not stored.
     is_closed: bool,
 }
 
 impl Hidden {
-    /// Hides whatever it is asked about.
+    /// Hides every key that is checked.
     pub(super) fn closed() -> Self {
         Self { filter: Some(empty()), is_closed: true }
     }
@@ -68,9 +68,9 @@ fn empty() -> Box<[u8]> {
     vec![0; BYTES].into()
 }
 
-/// The bytes and bits of a key. They are stored, so they must never change.
+/// The byte indexes and bit masks of a key. They are stored, so they must never change.
 fn places(key: &[u8]) -> impl Iterator<Item = (usize, u8)> {
-    // FNV-1a, and then the last step of SplitMix64, since the first alone mixes its high bits
+    // FNV-1a, followed by the finaliser of SplitMix64, since FNV-1a alone mixes its high bits
     // poorly.
     let mut hash = key.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_added_is_reported_and_hardly_anything_else() {
+    fn added_keys_are_reported_with_few_false_positives() {
         let mut hidden = Hidden::default();
         let key = |number: u32| format!("tag\0value {number}").into_bytes();
         assert!(!hidden.hides(&key(0)));
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn the_places_of_a_key_never_change() {
+    fn the_bits_of_a_key_never_change() {
         let places: Vec<_> = places(b"plan\0pro").collect();
         assert_eq!(places, [(9071, 8), (21390, 1), (940, 32), (13259, 4)]);
     }

@@ -1,20 +1,19 @@
-//! What responses add up to: the counts that a summary is made of, kept by the write path.
+//! Counts of responses, from which a summary is computed, maintained on the write path.
 //!
-//! In the order in which they are met: [`Counted`] is how a question is counted, and each type of
-//! question says so of itself; a [`Contribution`] is what one response adds (its answers as small
-//! numbers, its tags as texts); a [`Delta`] is what one write adds or takes away, contributions one
-//! after another; and a [`Sheet`] is one day of one version, onto which deltas are put once they
-//! are [`Gathered`]: the [`Counts`] of all its responses, and of those with each value of a tag.
+//! From small to large: [`Counted`] is how a question is counted, defined by each question type; a
+//! [`Contribution`] is what one response adds (its answers as small numbers, its tags as texts); a
+//! [`Delta`] is what one write adds or subtracts, as a sequence of contributions; a [`Sheet`] is
+//! one day of one version, to which deltas are added once they are [`Gathered`]: the [`Counts`] of
+//! all its responses, and of those with each value of a tag.
 //!
-//! Everything here can be taken away again, exactly: sums are of whole numbers, and what is put
-//! under "others" because there is too much of it is found there again. So there is no smallest or
-//! largest number, no list of texts, and no estimate. Questions, options and cells are numbered by
-//! their place in the definition, which a publish froze: a sheet means nothing without it, and
-//! takes few bytes.
+//! Everything here can be subtracted again, exactly: sums are of whole numbers, and what is counted
+//! under "others" for lack of room is found there again. So there is no minimum or maximum, no list
+//! of texts, and no estimate. Questions, options and cells are numbered by their index in the
+//! definition, which publishing froze: a sheet is meaningless without it, and takes few bytes.
 //!
-//! What a stored response adds must not change, or taking it away would leave something behind.
-//! Where a rule here does change, everything must be counted again: by a migration that empties the
-//! counts and restarts the scan over all responses. A test holds the bytes.
+//! What a stored response adds must not change, or subtracting it would leave a remainder. If a
+//! rule here does change, everything must be recounted: by a migration that empties the counts and
+//! restarts the scan of all responses. A test pins the bytes.
 
 mod bytes;
 mod census;

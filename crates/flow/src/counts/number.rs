@@ -1,26 +1,27 @@
-//! Numbers as answers: put into bins that are few by construction, and summed up exactly.
+//! Numeric answers: counted in few bins, and summed exactly.
 //!
-//! A whole number below a thousand is a bin of its own; any other goes by its first two digits. So
-//! there are about two hundred bins for everything from a hundredth to a million, no bound has to
-//! be known ahead, and nothing needs a limit. The sum is of millionths, so that what was added can
-//! be taken away to the last digit.
+//! A whole number below a thousand has its own bin; any other is binned by its first two digits. So
+//! there are about two hundred bins for everything from a hundredth to a million, no bounds have to
+//! be known in advance, and no limit is needed. The sum is in millionths, so that subtraction is
+//! exact to the last digit.
 
-/// How many units of a sum make one.
+/// The number of sum units in one.
 pub const SUM_UNIT: i128 = 1_000_000;
 
-/// Digits after the point that are summed up.
+/// Decimal places that are summed.
 const SUM_DIGITS: usize = 6;
-/// Digits before the point beyond which a number counts as this many nines: bounds end far below.
+/// With more digits before the point, a number counts as this many nines; real bounds are far
+/// below.
 const WHOLE_DIGITS_MAX: usize = 18;
-/// Whole numbers below this are bins of their own.
+/// Whole numbers below this have their own bins.
 const WHOLE_MAX: u32 = 1000;
-/// The place of the first digit that is still told apart, after the point.
+/// The lowest power of ten of a first digit that is still distinguished.
 const PLACE_MIN: i32 = -6;
 
-/// A range of numbers that are counted as one.
+/// A range of numbers counted together.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NumberBin {
-    /// The end that is nearer to zero: the number itself, where it has no more than two digits.
+    /// The end nearer to zero: the number itself, if it has at most two digits.
     pub near: f64,
     pub far: f64,
 }
@@ -36,17 +37,17 @@ impl NumberBin {
         }
         let digits = rest % 100;
         let place = i32::try_from(rest / 100).unwrap_or(0) + PLACE_MIN - 1;
-        // Through a text: a power of ten is not a binary number, and 4.2 is to come back as 4.2.
+        // Parsed from a text, because powers of ten are inexact in binary, and 4.2 must stay 4.2.
         let number = |digits: u32| -> f64 { format!("{digits}e{place}").parse().unwrap_or(0.0) };
         Self { near: sign * number(digits), far: sign * number(digits + 1) }
     }
 }
 
-/// The bin of a plain decimal number and what it adds to the sum; nothing if the text is no such
+/// The bin of a plain decimal number and what it adds to the sum; `None` if the text is not such a
 /// number.
 ///
-/// The key holds, from its lowest bit: whether it is negative; whether it goes by two digits; and
-/// the whole number, or the two digits and the place of the first one.
+/// From its lowest bit, the key holds: whether the number is negative; whether it is binned by two
+/// digits; and the whole number, or the two digits and the power of ten of the first one.
 pub(super) fn key_and_sum(text: &str) -> Option<(u32, i128)> {
     if !crate::question::decimal::is_decimal(text) {
         return None;
@@ -70,7 +71,7 @@ fn magnitude_key(whole: &str, fraction: &str) -> u32 {
         false => (whole.len(), whole.bytes().chain(fraction.bytes())),
         true => (0, fraction[leading..].bytes().chain("".bytes())),
     };
-    // 1 for tenths, 0 for what stands right behind the point, and so on downwards.
+    // The power of ten of the first digit: 1 for tens, 0 for ones, -1 for tenths, and so on.
     let place = i32::try_from(place).unwrap_or(i32::MAX)
         - 1
         - if whole.is_empty() { i32::try_from(leading).unwrap_or(i32::MAX) } else { 0 };

@@ -1,7 +1,7 @@
 //! The names of segments: the responses of a version and day with one value of a tag.
 
-/// The name under which the part of a tag's value is kept; that of all responses is empty.
+/// The key under which the counts of a tag's value are stored; the key for all responses is empty.
 pub fn segment(name: &str, value: &str) -> Vec<u8> {
-    // No text of a submission has a zero in it.
+    // Submissions cannot contain a zero byte.
     [name.as_bytes(), &[0], value.as_bytes()].concat()
 }

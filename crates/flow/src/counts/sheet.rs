@@ -1,9 +1,9 @@
-//! One day of one version: its counts, and those of the responses with each value of a tag that is
-//! counted separately.
+//! One day of one version: the counts of all its responses, and of the responses with each tag
+//! value that is counted separately.
 //!
-//! It is kept in parts, one for all responses and one for each such value (a segment), so that a
-//! reader takes no more of it than asked for. Which values are counted separately stands in the
-//! part for all.
+//! It is stored in parts, one for all responses and one for each such value (a segment), so that a
+//! reader loads only what it needs. The part for all responses lists which values are counted
+//! separately.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use super::segment::segment;
 use super::tags::{TagTally, Tags};
 use super::tally::{Counts, KEYS_MAX, SEGMENT_KEYS_MAX};
 
-/// The first byte of every part: what its bytes mean.
+/// The first byte of every part: its format.
 const FORM: u8 = 1;
 
 /// The counts of one version and day.
@@ -22,7 +22,7 @@ pub struct Sheet {
     all: Counts,
     tags: Tags,
     segments: BTreeMap<Vec<u8>, Segment>,
-    /// Segments that are no longer counted separately, and are to be deleted where they are stored.
+    /// Segments that are no longer counted separately, and must be deleted from storage.
     gone: Vec<Vec<u8>>,
     kept: Kept,
 }
@@ -34,7 +34,7 @@ struct Segment {
     touched: bool,
 }
 
-/// Which segments a sheet is asked for.
+/// Which segments a sheet keeps.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 enum Kept {
     #[default]
@@ -43,8 +43,8 @@ enum Kept {
     One(Vec<u8>),
 }
 
-/// A part of a sheet as it is to be stored: the counts that are asked for most, and all of it as
-/// bytes. Without bytes, nothing is left of it.
+/// A part of a sheet to be stored: the most used counts as fields, and everything as bytes. Without
+/// bytes, nothing is left of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
     pub segment: Vec<u8>,
@@ -54,7 +54,7 @@ pub struct Part {
 }
 
 impl Sheet {
-    /// An empty sheet for reading: of all responses and, where it is given, of one segment.
+    /// An empty sheet for reading: all responses and, if given, one segment.
     pub fn to_read(segment: Option<Vec<u8>>) -> Self {
         let kept = segment.map_or(Kept::None, Kept::One);
         Self { kept, ..Self::default() }
@@ -65,14 +65,13 @@ impl Sheet {
         Self { tags, ..Self::default() }
     }
 
-    /// Whether the day should be counted again from its responses: some of its tags are hidden, and
-    /// since they were hidden its responses have doubled, so that others may be the most frequent
-    /// now.
+    /// Whether the day should be recounted from its responses: some of its tags are hidden, and its
+    /// responses have doubled since then, so other tags may now be the most frequent.
     pub fn is_due_for_recount(&self) -> bool {
         self.tags.is_due(self.all.responses)
     }
 
-    /// Puts in a part as it was stored. All that a delta names come before it.
+    /// Loads a stored part. Load every part that a delta needs before adding the delta.
     pub fn load(&mut self, segment: &[u8], body: &[u8]) -> Result<(), Damaged> {
         let mut reader = Reader(body);
         if reader.byte()? != FORM {
@@ -91,7 +90,7 @@ impl Sheet {
         }
     }
 
-    /// Puts what was gathered of a [`super::Delta`] to the counts.
+    /// Adds a grouped [`super::Delta`] to the counts.
     pub fn put(&mut self, gathered: &Gathered<'_>) {
         for (head, sums) in gathered.in_order() {
             self.all.merge_signed(sums, head.sign, KEYS_MAX);
@@ -132,8 +131,8 @@ impl Sheet {
         self.tags.names.iter().map(|(name, tally)| (name.as_str(), tally))
     }
 
-    /// Whether there may be responses with this value of a tag that are not counted separately,
-    /// hence not in its segment.
+    /// Whether there may be responses with this tag value that are not counted separately, and so
+    /// are not in its segment.
     pub fn may_hide(&self, name: &str, value: &str) -> bool {
         match self.tags.names.get(name) {
             Some(tally) => !tally.values.contains_key(value) && tally.others.unwrap_or(0) > 0,
@@ -141,7 +140,7 @@ impl Sheet {
         }
     }
 
-    /// Drops what came to nothing, the texts of tags that nobody has any more among it.
+    /// Drops counts that reached zero, including the texts of tags that no response has any more.
     pub fn tidy(&mut self) {
         self.all.tidy();
         self.tags.tidy();
@@ -150,7 +149,7 @@ impl Sheet {
         }
     }
 
-    /// Whether nothing is left of it, once it is tidy.
+    /// Whether nothing is left, after [`Self::tidy`].
     pub fn is_zero(&self) -> bool {
         self.all.is_zero() && self.tags.is_zero()
     }

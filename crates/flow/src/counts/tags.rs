@@ -1,14 +1,14 @@
-//! Which values of which tags are counted separately, and how often each came.
+//! Which tag values are counted separately, and how often each occurs.
 //!
-//! A version and day has room for a number of names and values. When that is used up, the most
-//! frequent stay: the other values are added to the "others" of their name, the other names are no
-//! longer counted, and both are noted as hidden. What is hidden stays so until the day is counted
-//! again from its responses. Hence every response with one value is counted in one place at any
-//! time, and is found there when it is taken away: all counts are exact.
+//! A version and day has room for a limited number of names and values. When that is used up, the
+//! most frequent are kept: other values are added to the "others" of their name, other names are no
+//! longer counted, and both are recorded as hidden. They stay hidden until the day is recounted
+//! from its responses. So all responses with the same value are counted in the same place at any
+//! time, and are found there when they are subtracted: all counts are exact.
 //!
 //! The most frequent so far need not be the most frequent later. So once the responses have
-//! doubled, the day is due to be counted again, and a [`super::TagCensus`] of all its responses
-//! chooses what is counted separately.
+//! doubled, the day is due for a recount, and a [`super::TagCensus`] of all its responses chooses
+//! what is counted separately.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -17,17 +17,17 @@ use super::bytes::{Damaged, Reader, put, put_signed, put_text};
 use super::hidden::Hidden;
 use super::segment::segment;
 
-/// Names of tags that stay when there are more than [`TAG_NAMES_ROOM`], for a version and day.
+/// Tag names that are kept if there are more than [`TAG_NAMES_ROOM`], for a version and day.
 pub const TAG_NAMES_MAX: usize = 16;
-/// Values of each tag that stay when all tags have more than [`TAG_VALUES_ROOM`], for a version and
-/// day.
+/// Values of each tag that are kept if all tags have more than [`TAG_VALUES_ROOM`], for a version
+/// and day.
 pub const TAG_VALUES_MAX: usize = 32;
-/// Names of tags for a version and day.
+/// Tag names for a version and day.
 pub const TAG_NAMES_ROOM: usize = 64;
-/// Values of all tags together for a version and day. A real value that comes at least once among
-/// so many is not lost.
+/// Values of all tags together for a version and day. A real value that occurs at least once among
+/// this many is not lost.
 pub const TAG_VALUES_ROOM: usize = 1_024;
-/// A day with more responses is not counted again for its tags: all of them are read in one
+/// A day with more responses is not recounted for its tags: all of them are read in one
 /// transaction, which must stay short.
 pub const TAGS_RECOUNT_RESPONSES_MAX: i64 = 20_000;
 
@@ -35,12 +35,12 @@ pub const TAGS_RECOUNT_RESPONSES_MAX: i64 = 20_000;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TagTally {
     pub values: BTreeMap<String, i64>,
-    /// What is not counted separately; absent as long as everything is.
+    /// Responses with values that are not counted separately; absent if all values are.
     pub others: Option<i64>,
 }
 
 impl TagTally {
-    /// How often the tag came, with any value.
+    /// How often the tag occurs, with any value.
     pub fn all(&self) -> i64 {
         self.values.values().sum::<i64>() + self.others.unwrap_or(0)
     }
@@ -54,8 +54,7 @@ pub(super) struct Tags {
     pub(super) is_full: bool,
     /// Names, and values of names, that are not counted separately.
     hidden: Hidden,
-    /// How many responses there were when the first of them were hidden; absent until they are
-    /// stored.
+    /// The number of responses when the first of them were hidden; absent until this is stored.
     hidden_at: Option<i64>,
 }
 
@@ -65,7 +64,7 @@ impl Tags {
         Self { names, hidden: Hidden::closed(), ..Self::default() }
     }
 
-    /// Whether the most frequent values must be found again, given this number of responses.
+    /// Whether the most frequent values must be determined again, given this number of responses.
     pub(super) fn is_due(&self, responses: i64) -> bool {
         self.hidden_at.is_some_and(|at| {
             responses >= at.max(1).saturating_mul(2) && responses <= TAGS_RECOUNT_RESPONSES_MAX
@@ -96,8 +95,7 @@ impl Tags {
         false
     }
 
-    /// Hides all but the most frequent, if there is more than there is room for; gives the segments
-    /// that are gone.
+    /// Hides all but the most frequent tags if there are too many; returns the removed segments.
     pub(super) fn make_room(&mut self) -> Vec<Vec<u8>> {
         let values: usize = self.names.values().map(|tally| tally.values.len()).sum();
         if self.names.len() <= TAG_NAMES_ROOM && values <= TAG_VALUES_ROOM {
@@ -138,7 +136,7 @@ impl Tags {
         })
     }
 
-    /// Reads the tags of a sheet with this number of responses.
+    /// Writes the tags of a sheet with this number of responses.
     pub(super) fn write(&self, responses: i64, out: &mut Vec<u8>) {
         out.push(u8::from(self.is_full));
         put(out, self.names.len() as u64);
@@ -179,7 +177,7 @@ impl Tags {
     }
 }
 
-/// All but the `stay` with the highest counts; of equal ones, the first in their order stay.
+/// All but the `stay` with the highest counts; ties keep the first in order.
 fn rare<'k>(counts: impl Iterator<Item = (&'k String, i64)>, stay: usize) -> Vec<String> {
     let mut counts: Vec<_> = counts.collect();
     counts.sort_by_key(|(_, count)| Reverse(*count));

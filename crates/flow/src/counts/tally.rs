@@ -1,47 +1,48 @@
-//! Counts of some responses: all of one version and day, or those of them with one value of a tag.
+//! Counts of some responses: all of one version and day, or those with one tag value.
 //!
-//! They are signed, since what is taken away may be put in before what it was taken from.
+//! They are signed, since a subtraction may be applied before the addition it belongs to.
 
 use std::collections::BTreeMap;
 
 use super::bytes::{Damaged, Reader, put, put_signed};
 use super::contribution::Answers;
 
-/// Keys of all questions together that are counted separately: of all responses of a version and
-/// day, and of those with one value of a tag. A key and its count take a few bytes, so a part of a
-/// sheet stays below 600 KB and a segment below 120 KB.
+/// The most keys of all questions together that are counted separately: for all responses of a
+/// version and day, and for those with one tag value. A key and its count take a few bytes, so a
+/// part of a sheet stays below 600 KB and a segment below 120 KB.
 pub const KEYS_MAX: usize = 50_000;
 pub const SEGMENT_KEYS_MAX: usize = 10_000;
-/// What has no room is counted under this key, and once a question has it, no new key of that
+/// Keys without room are counted under this key; once a question has it, no new key of that
 /// question is counted separately. So every answer is counted in one place, and is found there when
-/// it is taken away. No answer has this key of its own.
+/// it is subtracted. No answer has this key itself.
 pub const OTHERS: u32 = u32::MAX - 1;
 
-/// How many responses there are, and how often what was answered.
+/// The number of responses, and how often each answer was given.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counts {
     pub responses: i64,
     pub admitted: i64,
-    /// By the place of the question in its definition.
+    /// By the index of the question in its definition.
     pub questions: BTreeMap<u16, QuestionCounts>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct QuestionCounts {
     pub answered: i64,
-    /// Of numbers, in units of [`super::SUM_UNIT`].
+    /// Of numeric answers, in units of [`super::SUM_UNIT`].
     pub sum: i128,
-    /// By what [`super::Counted`] says of the question's type.
+    /// By the keys of [`super::Counted`] for the question's type.
     pub keys: BTreeMap<u32, i64>,
 }
 
 impl Counts {
-    /// Puts these together.
+    /// Adds the other counts.
     pub fn merge(&mut self, other: &Self) {
         self.merge_signed(other, 1, KEYS_MAX);
     }
 
-    /// Adds the others, or takes them away where the sign is -1. There is room for `keys_max` keys.
+    /// Adds the other counts, or subtracts them if the sign is -1. There is room for `keys_max`
+    /// keys.
     pub(super) fn merge_signed(&mut self, other: &Self, sign: i64, keys_max: usize) {
         self.responses += sign * other.responses;
         self.admitted += sign * other.admitted;
@@ -63,7 +64,7 @@ impl Counts {
         }
     }
 
-    /// Drops what came to nothing.
+    /// Drops counts that reached zero.
     pub(super) fn tidy(&mut self) {
         self.questions.retain(|_, question| {
             question.keys.retain(|_, count| *count != 0);
@@ -71,7 +72,7 @@ impl Counts {
         });
     }
 
-    /// Whether nothing is left, once it is tidy.
+    /// Whether nothing is left, once zero counts are dropped.
     pub fn is_zero(&self) -> bool {
         self.responses == 0 && self.admitted == 0 && self.questions.is_empty()
     }
@@ -102,7 +103,7 @@ impl Counts {
             put(out, u64::from(*place) + 1);
             put_signed(out, i128::from(question.answered));
             put_signed(out, question.sum);
-            // As the distance to the one before, which is mostly small.
+            // Stored as the distance to the previous key, which is usually small.
             let mut before = 0;
             for (key, count) in &question.keys {
                 put(out, u64::from(*key - before) + 1);

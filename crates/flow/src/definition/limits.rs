@@ -1,10 +1,10 @@
-//! Every limit of a definition, by name and with its unit.
+//! Every limit of a definition, with its unit in its name.
 //!
-//! They keep a snapshot small enough to be served and judged quickly, and are far above what a real
-//! flow needs. A text's length is counted in characters, not in bytes.
+//! They keep a snapshot small enough to serve and judge quickly, and are far above what a real flow
+//! needs. The length of a text is counted in characters, not in bytes.
 
 pub const QUESTIONS_MAX: usize = 300;
-/// Options of one question, also rows or columns of a matrix.
+/// Options of one question; also rows or columns of a matrix.
 pub const OPTIONS_MAX: usize = 200;
 /// A full matrix answer must fit into one answer of a submission.
 pub const MATRIX_ROWS_MAX: usize = 100;
@@ -22,23 +22,23 @@ pub const URL_CHARS_MAX: usize = 2_048;
 /// Languages besides the default one.
 pub const TRANSLATIONS_MAX: usize = 100;
 
-/// How deep `all`, `any` and `not` may nest in one `visibleIf`.
+/// Nesting depth of `all`, `any` and `not` in one `visibleIf`.
 pub const CONDITION_DEPTH_MAX: usize = 8;
-/// How many conditions one `all` or `any`, or values one `in` or `notIn`, may list.
+/// Conditions in one `all` or `any`, or values in one `in` or `notIn`.
 pub const CONDITION_ITEMS_MAX: usize = 100;
 pub const CONDITION_TEXT_CHARS_MAX: usize = 500;
 
-/// The longest answer, all items of a list together; so also the largest `minLength` or
+/// The longest answer, all items of a list together; also the upper limit of `minLength` and
 /// `maxLength`.
 pub const ANSWER_CHARS_MAX: u32 = 16_384;
 /// The longest answer to a `longText` without `maxLength`.
 pub const LONG_TEXT_CHARS_DEFAULT: u32 = 4_000;
-/// The text behind `other:`.
+/// The text after `other:`.
 pub const OTHER_CHARS_MAX: usize = 1_000;
 /// The digits, sign and point of a number.
 pub const NUMBER_CHARS_MAX: usize = 64;
-/// The largest magnitude of a number's bound: whole numbers below it are exact in every client.
+/// The largest magnitude of a bound: whole numbers below it are exact in every client.
 pub const NUMBER_BOUND_MAX: f64 = 1e15;
 
-/// Faults reported at once; a draft with more is not worth listing in full.
+/// The most faults reported at once.
 pub const FAULTS_MAX: usize = 500;

@@ -1,11 +1,12 @@
-//! An author's draft, checked into a [`Definition`] or every fault that it has.
+//! An author's draft, checked into a [`Definition`] or all its faults.
 //!
-//! A definition is a snapshot less what the server sets. Only [`check`] makes one, so the holder of
-//! one need not check again: ids are unique, bounds fit, conditions speak of earlier questions, and
-//! translations of texts that exist. Its JSON ([`Definition::to_json`]) is canonical: defaults are
-//! written out, absent texts left out, and it checks to an equal definition.
+//! A definition is a snapshot without what the server sets. Only [`check`] creates one, so code
+//! that has one need not check again: ids are unique, bounds are consistent, conditions refer to
+//! earlier questions, and translations to existing texts. Its JSON ([`Definition::to_json`]) is
+//! canonical: defaults are written out, absent texts are omitted, and checking it gives an equal
+//! definition.
 //!
-//! Deliberately absent: the flow's kind decides nothing here, and nothing is repaired in silence
+//! Deliberately absent: the flow's kind decides nothing here, and nothing is silently repaired
 //! except the spelling of locales.
 
 mod difference;
@@ -38,10 +39,10 @@ pub use self::translation::{TranslatedText, Translation};
 pub use self::warnings::warnings;
 pub use self::wording::Wording;
 
-/// The language of a definition that names none.
+/// The language of a definition that does not specify one.
 pub const DEFAULT_LOCALE: &str = "en";
 
-/// Fields of a snapshot that no author may set.
+/// Fields of a snapshot that authors cannot set.
 pub const SERVER_SET: &[&str] =
     &["flowVersionId", "flowId", "payloadGeneration", "kind", "number", "publishedAt", "locales"];
 
@@ -54,7 +55,7 @@ pub enum Kind {
     Message,
 }
 
-/// Whether respondents are asked to be known.
+/// Whether respondents are asked to be linked to their answers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RespondentAnalytics {
@@ -67,7 +68,7 @@ impl RespondentAnalytics {
     pub(crate) const WORDS: &[(&str, Self)] = &[("ask", Self::Ask), ("never", Self::Never)];
 }
 
-/// What is shown, or where to go, after the last question.
+/// What is shown after the last question, or where to redirect.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -79,7 +80,7 @@ pub struct Ending {
     pub redirect_url: Option<String>,
 }
 
-/// A draft that keeps every rule; only [`check`] makes one.
+/// A valid draft; only [`check`] creates one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Definition {
@@ -92,13 +93,13 @@ pub struct Definition {
     ending: Ending,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     translations: BTreeMap<String, Translation>,
-    /// The positions of the questions in the order of their ids, to find one by its id.
+    /// The indexes of the questions sorted by id, to find one by its id.
     #[serde(skip)]
     by_id: Vec<usize>,
 }
 
 impl Definition {
-    /// The canonical JSON of the definition: what is stored when it is published.
+    /// The canonical JSON of the definition, stored when it is published.
     #[expect(clippy::expect_used, reason = "texts, numbers and text keys always have a JSON form")]
     pub fn to_json(&self) -> Value {
         serde_json::to_value(self).expect("a definition has a JSON form")
@@ -117,7 +118,7 @@ impl Definition {
         &self.default_locale
     }
 
-    /// Every language there is: the default one, then the translations in order of their tags.
+    /// All languages: the default one, then the translations sorted by tag.
     pub fn locales(&self) -> impl Iterator<Item = &str> {
         let translated = self.translations.keys().map(String::as_str);
         std::iter::once(self.default_locale.as_str()).chain(translated)
@@ -136,14 +137,14 @@ impl Definition {
         found.ok().map(|at| &self.questions[self.by_id[at]])
     }
 
-    /// The questions in the order of their ids, each with its place among all.
+    /// The questions sorted by id, each with its index in the definition.
     pub(crate) fn in_order_of_ids(&self) -> impl Iterator<Item = (usize, &Question)> {
         self.by_id.iter().map(|&at| (at, &self.questions[at]))
     }
 
-    /// The answers without those to questions that earlier answers hide. A page that asks one
-    /// question after another sends these: if a respondent goes back and changes an answer, answers
-    /// to questions that are no longer asked do not count.
+    /// The answers without those to questions that earlier answers hide. Used by a page that asks
+    /// one question at a time: if a respondent goes back and changes an answer, answers to
+    /// questions that are now hidden do not count.
     #[must_use]
     pub fn reached<'a>(&self, mut answers: TextMap<'a>) -> TextMap<'a> {
         for question in &self.questions {
@@ -164,7 +165,7 @@ impl Definition {
     }
 }
 
-/// Checks a draft; gives every fault at once.
+/// Checks a draft; returns all faults at once.
 pub fn check(draft: &Value) -> Result<Definition, Vec<Fault>> {
     let faults = Faults::default();
     let definition = read(draft, &faults);
@@ -175,7 +176,7 @@ pub fn check(draft: &Value) -> Result<Definition, Vec<Fault>> {
     }
 }
 
-/// Reads a definition that was stored as JSON, or returns why it cannot be read.
+/// Reads a definition stored as JSON, or returns why it cannot be read.
 pub fn stored(json: &str) -> Result<Definition, String> {
     let value = serde_json::from_str(json).map_err(|error| error.to_string())?;
     check(&value).map_err(|faults| {
@@ -185,9 +186,8 @@ pub fn stored(json: &str) -> Result<Definition, String> {
     })
 }
 
-/// Checks a draft that is to be published: [`check`], and the rules that older versions were
-/// published without. Those versions must still be readable, so these rules are not part of
-/// [`check`].
+/// Checks a draft for publishing: [`check`], and rules that did not exist when older versions were
+/// published. Those versions must stay readable, so these rules are not part of [`check`].
 pub fn check_new(draft: &Value) -> Result<Definition, Vec<Fault>> {
     let checked = check(draft);
     let redirect = draft.pointer("/ending/redirectUrl").and_then(Value::as_str);
@@ -200,7 +200,7 @@ pub fn check_new(draft: &Value) -> Result<Definition, Vec<Fault>> {
     Err(faults)
 }
 
-/// The definition, if it can be read at all; it is valid only if no fault was found.
+/// The definition, if it can be read at all; it is valid only if there are no faults.
 fn read(draft: &Value, faults: &Faults) -> Option<Definition> {
     let mut reader = Reader::open(draft, String::new(), faults)?;
     let title = reader.needed_text("title", TITLE_CHARS_MAX);
@@ -266,7 +266,7 @@ fn read_ending_fields(reader: &mut Reader<'_>) -> Ending {
     Ending { title, body, redirect_url }
 }
 
-/// Names the fields that only the server sets, then whatever else is unknown.
+/// Reports fields that only the server sets, then all unknown fields.
 fn close(mut reader: Reader<'_>, draft: &Value) {
     let allowed = reader.asked().join(", ");
     for &name in SERVER_SET {

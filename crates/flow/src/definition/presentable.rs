@@ -1,8 +1,8 @@
-//! The part of a draft that can be shown, for the author's preview.
+//! The part of a draft that can be shown in the author's preview.
 //!
-//! A page can be made of a definition only, and a draft is one only when it is finished. So faults
-//! are repaired for display: a missing text gets a placeholder, and anything else is removed, with
-//! as little around it as possible. The result is never stored or published.
+//! A page can only be rendered from a definition, and an unfinished draft is not one. So faults are
+//! repaired for display: a missing text gets a placeholder, and anything else is removed, with as
+//! little around it as possible. The result is never stored or published.
 
 use std::cmp::Reverse;
 
@@ -12,11 +12,11 @@ use super::{Definition, check};
 
 /// The placeholder for a missing text.
 const PLACEHOLDER: &str = "…";
-/// How many times the rest is checked again: after each repair something else may no longer fit.
+/// How many rounds of repairs are made: each repair may invalidate something else.
 const ROUNDS_MAX: usize = 12;
 
-/// The definition that this draft could be, and the ids of the questions that had to be left out.
-/// Nothing where not even the rest can be shown.
+/// The definition closest to this draft, and the ids of the questions that were left out. `None` if
+/// not even the rest can be shown.
 pub fn presentable(draft: &Value) -> Option<(Definition, Vec<String>)> {
     let mut repaired = draft.clone();
     let mut left_out = Vec::new();
@@ -25,14 +25,14 @@ pub fn presentable(draft: &Value) -> Option<(Definition, Vec<String>)> {
             Ok(definition) => return Some((definition, left_out)),
             Err(faults) => faults,
         };
-        // From the last to the first, so that what goes from a list does not move what is still to
-        // go.
+        // From last to first, so that removing a list item does not shift those still to be
+        // removed.
         let mut pointers: Vec<Vec<String>> = faults.iter().map(|it| steps(&it.pointer)).collect();
         pointers.sort_by_key(|pointer| Reverse(place_of(pointer)));
         pointers.dedup();
         let mut last = None;
         for pointer in pointers {
-            // A question at fault in several places goes once.
+            // A question with several faults is removed once.
             let question = whole_question(&pointer);
             if question.is_some() && question == last {
                 continue;
@@ -52,12 +52,12 @@ fn steps(pointer: &str) -> Vec<String> {
     pointer.split('/').skip(1).map(step).collect()
 }
 
-/// The place of a pointer, with numbers in the order of numbers.
+/// A sort key for a pointer, with numbers in numeric order.
 fn place_of(pointer: &[String]) -> Vec<(usize, String)> {
     pointer.iter().map(|step| (step.parse().unwrap_or(usize::MAX), step.clone())).collect()
 }
 
-/// The place of the question that has to go because of a fault here, if one has.
+/// The index of the question that must be removed because of a fault here, if any.
 fn whole_question(pointer: &[String]) -> Option<usize> {
     match pointer {
         [list, at, rest @ ..] if list == "questions" && !is_repairable(rest) => at.parse().ok(),
@@ -65,7 +65,7 @@ fn whole_question(pointer: &[String]) -> Option<usize> {
     }
 }
 
-/// Whether a fault at this place of a question can be repaired without removing the question.
+/// Whether a fault at this path within a question can be repaired without removing the question.
 fn is_repairable(rest: &[String]) -> bool {
     match rest.first().map(String::as_str) {
         None | Some("id" | "type") => false,
@@ -96,7 +96,7 @@ fn repair(draft: &mut Value, pointer: &[String]) {
                 fields.insert(last.clone(), json!(PLACEHOLDER));
             }
         }
-        // The condition as a whole: a part of it would mean something else.
+        // Removes the whole condition: a part of it would mean something else.
         _ if is_question && pointer.len() > 2 => take(draft, &pointer[..2], &pointer[2].clone()),
         _ => take(draft, parent, last),
     }

@@ -1,9 +1,9 @@
-//! Reads the fields of a JSON object and notes every fault with its JSON Pointer.
+//! Reads the fields of a JSON object and records every fault with its JSON Pointer.
 //!
-//! Reading never stops at a fault: a reader gives a stand-in or nothing, and goes on, so that an
-//! author sees all faults at once. The fields that were asked for are the fields that exist; all
-//! others are faults when the reader is closed, so no list of names can fall out of step.
-//! `null` and an empty optional text are the same as an absent field.
+//! Reading never stops at a fault: a reader returns a placeholder or `None`, and continues, so that
+//! an author sees all faults at once. The fields that were read are the known fields; all others
+//! are faults when the reader is closed, so no separate list of names can get out of sync. `null`
+//! and an empty optional text are treated as an absent field.
 
 use std::cell::RefCell;
 use std::ops::RangeInclusive;
@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use super::limits::FAULTS_MAX;
 
-/// One thing wrong with a draft: where (JSON Pointer), and what to do about it.
+/// One fault of a draft: where (JSON Pointer), and how to fix it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Fault {
     pub pointer: String,
@@ -37,7 +37,7 @@ impl Faults {
     }
 }
 
-/// The pointer to a member of what `parent` points to, escaped according to RFC 6901.
+/// The pointer to a member of `parent`, escaped according to RFC 6901.
 pub(crate) fn child(parent: &str, step: impl std::fmt::Display) -> String {
     let step = step.to_string();
     format!("{parent}/{}", step.replace('~', "~0").replace('/', "~1"))
@@ -56,7 +56,7 @@ pub(crate) fn object<'a>(
     map
 }
 
-/// The text at a pointer, or a fault. Blank is not a text.
+/// The text at a pointer, or a fault. A blank text is a fault.
 pub(crate) fn text(
     value: &Value,
     pointer: &str,
@@ -83,14 +83,14 @@ pub(crate) fn text_schema(chars_max: usize) -> Value {
     json!({"type": "string", "maxLength": chars_max})
 }
 
-/// One object that is being read.
+/// An object being read.
 #[derive(Debug)]
 pub(crate) struct Reader<'a> {
     map: &'a Map<String, Value>,
     pub(crate) pointer: String,
     pub(crate) faults: &'a Faults,
     asked: Vec<&'static str>,
-    /// Fields for which a fault was reported elsewhere.
+    /// Fields with faults that were reported elsewhere.
     ignored: &'static [&'static str],
 }
 
@@ -109,18 +109,18 @@ impl<'a> Reader<'a> {
         self.faults.add(self.at(name), message);
     }
 
-    /// The names of the fields asked for so far.
+    /// The names of the fields read so far.
     pub(crate) fn asked(&self) -> &[&'static str] {
         &self.asked
     }
 
-    /// A field, if it is there.
+    /// A field, if present.
     pub(crate) fn field(&mut self, name: &'static str) -> Option<&'a Value> {
         self.asked.push(name);
         self.map.get(name).filter(|value| !value.is_null())
     }
 
-    /// A field that must be there.
+    /// A required field.
     pub(crate) fn needed(&mut self, name: &'static str) -> Option<&'a Value> {
         let value = self.field(name);
         if value.is_none() {
@@ -141,7 +141,7 @@ impl<'a> Reader<'a> {
         text(value, &self.at(name), chars_max, self.faults)
     }
 
-    /// A field that is on or off; off where absent.
+    /// A boolean field; false if absent.
     pub(crate) fn flag(&mut self, name: &'static str) -> bool {
         match self.field(name) {
             None => false,
@@ -160,7 +160,7 @@ impl<'a> Reader<'a> {
         allowed: RangeInclusive<u32>,
     ) -> Option<u32> {
         let value = self.field(name)?;
-        // A whole number may be written 5.0; JSON knows only one kind of number.
+        // A whole number may be written 5.0; JSON has only one number type.
         let whole = value.as_f64().filter(|number| number.fract() == 0.0 && *number >= 0.0);
         let count = whole.filter(|number| *number <= f64::from(u32::MAX)).map(|n| n as u32);
         let count = count.filter(|count| allowed.contains(count));
@@ -171,7 +171,7 @@ impl<'a> Reader<'a> {
         count
     }
 
-    /// An optional field that holds one of these words.
+    /// An optional field with one of these values.
     pub(crate) fn word<T: Copy>(
         &mut self,
         name: &'static str,
@@ -186,7 +186,7 @@ impl<'a> Reader<'a> {
         found.map(|(_, meaning)| *meaning)
     }
 
-    /// A required list, each item with its pointer; empty where it is not one.
+    /// A required list, each item with its pointer; empty if it is not a list.
     pub(crate) fn list(
         &mut self,
         name: &'static str,
@@ -206,12 +206,12 @@ impl<'a> Reader<'a> {
         items.iter().enumerate().map(|(at, item)| (child(&list, at), item)).take(*high).collect()
     }
 
-    /// Leaves these fields out of what [`Self::close`] faults.
+    /// Excludes these fields from the faults of [`Self::close`].
     pub(crate) fn ignore(&mut self, names: &'static [&'static str]) {
         self.ignored = names;
     }
 
-    /// Ends the reading: every field that nothing asked for is a fault.
+    /// Ends the reading: every field that was not read is a fault.
     pub(crate) fn close(self) {
         let known = |name: &str| self.asked.contains(&name) || self.ignored.contains(&name);
         for name in self.map.keys().filter(|name| !known(name)) {
@@ -224,7 +224,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The candidate that a mistyped word most likely means.
+/// The most likely intended candidate for a mistyped word.
 pub(crate) fn nearest<'c>(word: &str, candidates: &[&'c str]) -> Option<&'c str> {
     const EDITS_MAX: usize = 2;
     let word = word.to_lowercase();
@@ -234,7 +234,7 @@ pub(crate) fn nearest<'c>(word: &str, candidates: &[&'c str]) -> Option<&'c str>
     (edits(&near) <= EDITS_MAX.min(near.len() / 2)).then_some(near)
 }
 
-/// How many letters to add, drop or change (Levenshtein).
+/// The number of letters to add, drop or change (Levenshtein distance).
 fn distance(from: &str, to: &str) -> usize {
     const WORD_CHARS_MAX: usize = 40;
     let to: Vec<char> = to.chars().take(WORD_CHARS_MAX).collect();

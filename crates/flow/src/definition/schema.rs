@@ -1,8 +1,8 @@
 //! The published JSON Schema (2020-12) of a definition.
 //!
-//! The questions' part is made from the table of types, so a new type is in it at once. A schema
-//! cannot say everything that [`super::check`] knows (unique ids, bounds in order, conditions that
-//! fit): what it refuses is refused, what it accepts may still have faults.
+//! The part for questions is generated from the table of types, so it always includes every type. A
+//! schema cannot express everything that [`super::check`] checks (unique ids, ordered bounds,
+//! fitting conditions): what it rejects is invalid, but what it accepts may still have faults.
 
 use std::sync::LazyLock;
 
@@ -58,7 +58,7 @@ fn make() -> Value {
     schema
 }
 
-/// The schema of one type of question: what all have, and the type's own fields.
+/// The schema of one question type: the common fields, and the type's own fields.
 fn question(
     (name, needed, own): (&'static str, &'static [&'static str], Map<String, Value>),
 ) -> Value {
@@ -92,7 +92,7 @@ fn ending() -> Value {
     )
 }
 
-/// Only the outline: which texts a question has depends on the definition.
+/// Only the structure: which texts a question has depends on the definition.
 fn translation() -> Value {
     let labels = json!({"type": "object", "additionalProperties": {"type": ["string", "null"]}});
     let texts = json!({
@@ -116,7 +116,7 @@ fn translation() -> Value {
     )
 }
 
-/// An object with these fields and no others; those not needed may be null.
+/// An object with these fields and no others; optional ones may be null.
 fn object(properties: Value, needed: &[&str]) -> Value {
     let mut fields = Map::new();
     for (name, schema) in properties.as_object().into_iter().flatten() {

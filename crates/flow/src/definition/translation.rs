@@ -1,8 +1,8 @@
 //! The texts of a definition in other languages.
 //!
-//! A translation may leave texts out (the default language then stands in), but may hold only texts
-//! that the definition has: so a text that was removed or renamed is a fault, not a silent
-//! leftover. Which texts a question has is the business of its type.
+//! A translation may omit texts (the default language is used instead), but may contain only texts
+//! that the definition has: a text that was removed or renamed is a fault, not silently left over.
+//! Which texts a question has is defined by its type.
 
 use std::collections::BTreeMap;
 
@@ -50,7 +50,7 @@ pub struct TranslatedEnding {
     pub body: Option<String>,
 }
 
-/// What there is to translate.
+/// The texts that can be translated.
 pub(super) struct Original<'d> {
     pub(super) default_locale: &'d str,
     pub(super) description: bool,

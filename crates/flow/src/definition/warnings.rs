@@ -1,13 +1,13 @@
-//! What an author should know about a definition that can be published.
+//! Warnings about a definition that can still be published.
 
 use super::{Definition, Fault};
 
-/// Bytes of a submission besides its answers: ids, identities, tags and context of an ordinary one.
+/// Bytes of a typical submission besides its answers: ids, identities, tags and context.
 const REST_BYTES: usize = 16 * 1024;
 /// Quotes, colon and comma around the id of an answer.
 const KEY_OVERHEAD_BYTES: usize = 4;
 
-/// Every warning about this definition on a server that takes bodies of at most `body_bytes_max`
+/// Every warning about this definition on a server that accepts bodies of at most `body_bytes_max`
 /// bytes.
 pub fn warnings(definition: &Definition, body_bytes_max: usize) -> Vec<Fault> {
     let questions = definition.questions().iter();

@@ -1,12 +1,12 @@
-//! The texts of a definition as one reader gets them: in the language that fits, else in the
-//! default one.
+//! The texts of a definition for one reader: in the best matching language, else in the default
+//! one.
 
 use super::{Definition, TranslatedText, Translation};
 use crate::locale;
 use crate::question::Question;
 use crate::question::choice::Choice;
 
-/// A definition read in one language. A text that was not translated is the original.
+/// A definition in one language. Texts without a translation are in the default language.
 #[derive(Debug, Clone, Copy)]
 pub struct Wording<'d> {
     definition: &'d Definition,
@@ -15,7 +15,7 @@ pub struct Wording<'d> {
 }
 
 impl Definition {
-    /// The texts for a reader of these languages, the most wanted first.
+    /// The texts for a reader of these languages, in order of preference.
     pub fn wording(&self, wanted: &[String]) -> Wording<'_> {
         let available: Vec<&str> = self.locales().collect();
         let best = wanted.iter().find_map(|tag| locale::best(&available, tag));
@@ -64,7 +64,7 @@ impl<'d> Wording<'d> {
         self.text(question, "help").or(question.help.as_deref())
     }
 
-    /// The label of an end of a scale, whose original is given.
+    /// The label of one end of a scale, given the original.
     pub fn end<'o>(
         &self,
         question: &'d Question,
@@ -77,7 +77,7 @@ impl<'d> Wording<'d> {
         self.text(question, field).or(original)
     }
 
-    /// The label of an option, row or column; `field` is the list it stands in.
+    /// The label of an option, row or column; `field` is the list that contains it.
     pub fn label(&self, question: &'d Question, field: &str, choice: &'d Choice) -> &'d str {
         let translated = match self.field(question, field) {
             Some(TranslatedText::Each(labels)) => labels.get(&choice.id).map(String::as_str),

@@ -1,4 +1,4 @@
-//! Reads a condition of a draft: only earlier questions, only what fits their types.
+//! Reads a condition of a draft: only about earlier questions, and only tests that fit their types.
 
 use std::collections::{HashMap, HashSet};
 
@@ -20,10 +20,10 @@ const COMBINATORS: &[&str] = &["all", "any", "not"];
 const TESTS: &[&str] =
     &["equals", "in", "notIn", "includes", "answered", "lessThan", "greaterThan"];
 
-/// The questions before the one that is being read.
+/// The questions before the current one.
 #[derive(Debug)]
 pub(crate) struct Earlier<'a> {
-    /// By id; without a type where that could not be read.
+    /// By id; without a type if it could not be read.
     types: HashMap<&'a str, Option<QuestionType>>,
     all_ids: &'a HashSet<&'a str>,
 }
@@ -111,7 +111,8 @@ impl Scope<'_> {
 
     fn answer(&self, reader: &mut Reader<'_>, test: &'static str) -> Option<Condition> {
         let id = reader.needed("question")?.as_str().unwrap_or_default();
-        // Asked for now, so that it is not unknown when its question is.
+        // Read even if the question is unknown, so that the field itself is not reported as
+        // unknown.
         let value = reader.needed(test)?;
         let question_type = match self.earlier.types.get(id) {
             Some(question_type) => question_type.as_ref()?,
@@ -171,7 +172,7 @@ fn read_test(
     })
 }
 
-/// The tests that make sense for an answer.
+/// The tests that apply to an answer.
 fn fitting_tests(comparable: Comparable<'_>) -> &'static [&'static str] {
     match comparable {
         Comparable::Never => &[],
@@ -186,7 +187,7 @@ fn fitting_tests(comparable: Comparable<'_>) -> &'static [&'static str] {
     }
 }
 
-/// Reads what an answer is compared with, or says what it must be.
+/// Reads the value to compare an answer with; the error states what it must be.
 fn operand(comparable: Comparable<'_>, value: &Value) -> Result<Operand, String> {
     let text = value.as_str();
     let checked = |fits: bool, message: String| match text {
@@ -229,7 +230,7 @@ fn option_rule(options: &[Choice], other: bool) -> String {
     format!("must be an option of that question: {}{other}", listed(options))
 }
 
-/// The JSON Schema of a condition; it stands under `$defs/condition`.
+/// The JSON Schema of a condition, placed under `$defs/condition`.
 pub(crate) fn schema() -> Value {
     let value = json!({"type": ["string", "number"]});
     let values = json!({

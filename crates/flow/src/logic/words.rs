@@ -1,7 +1,7 @@
 //! A condition in plain English, for authors: `“Which plan?” is “Pro” and “Seats” is more than 5`.
 //!
-//! Questions are named by their prompts and options by their labels, since ids mean nothing to
-//! readers who did not choose them. The editor has its own script for drafts; both pass
+//! Questions are named by their prompts and options by their labels, since ids mean nothing to most
+//! readers. The editor has its own script for drafts; both are tested with
 //! `tests/condition_words.json`. Deliberately absent: other languages. Authors' pages are in
 //! English.
 
@@ -10,17 +10,17 @@ use crate::question::Question;
 use crate::question::choice::Choice;
 use crate::question::rules::Comparable;
 
-/// How much of a prompt or label stands in a sentence, in characters.
+/// The most characters of a prompt or label that are quoted.
 const NAME_CHARS_MAX: usize = 60;
 
 impl Condition {
-    /// The condition as a sentence without its end. What it names should be among `questions`,
-    /// where it is spoken of by its text; what is not there is spoken of by its id.
+    /// The condition as a sentence without a full stop. A question in `questions` is named by its
+    /// text; any other by its id.
     pub fn in_words(&self, questions: &[Question]) -> String {
         self.part(questions, false)
     }
 
-    /// `inner` says that the words stand among others, so that those joined by and/or need
+    /// With `inner`, the text becomes part of a longer one, so clauses joined by and/or need
     /// brackets.
     fn part(&self, questions: &[Question], inner: bool) -> String {
         let joined = |conditions: &[Self], word: &str| {
@@ -61,7 +61,7 @@ impl Asked<'_> {
             Test::Answered(false) => "is not answered".to_owned(),
             Test::Equals(operand) => format!("is {}", self.operand(operand)),
             Test::In(operands) => format!("is {}", self.either(operands)),
-            // It holds only where there is an answer, which "is not" would leave open.
+            // True only if there is an answer, which "is not" would leave open.
             Test::NotIn(operands) => format!("is something other than {}", self.either(operands)),
             Test::Includes(operand) => match (self.comparable(), operand) {
                 (Some(Comparable::Cells { rows, columns }), Operand::Text(cell)) => {
@@ -115,7 +115,7 @@ fn label(choices: &[Choice], id: &str) -> String {
     quoted(found.map_or(id, |choice| &choice.label))
 }
 
-/// A text in quotation marks, shortened where it is long.
+/// A text in quotation marks, shortened if it is long.
 pub(crate) fn quoted(text: &str) -> String {
     let text = text.trim();
     match text.char_indices().nth(NAME_CHARS_MAX) {

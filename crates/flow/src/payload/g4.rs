@@ -1,7 +1,7 @@
-//! Payload generation 4: the definition with what the server set in front, in a fixed order.
+//! Payload generation 4: the fields set by the server, then the definition, in a fixed order.
 //!
-//! Questions, ending and translations have the form that they are stored in. Should that form
-//! change one day, this file keeps the old one; the golden tests notice.
+//! Questions, ending and translations have their stored form. If that form ever changes, this file
+//! keeps the old one; the golden tests detect it.
 
 use std::collections::BTreeMap;
 

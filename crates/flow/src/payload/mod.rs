@@ -1,7 +1,7 @@
 //! The table of payload generations: the forms in which a snapshot is served.
 //!
-//! A generation, once served, never changes its bytes. A new one is one new file in this folder and
-//! one line in the table below (with its `mod`); nothing else names a generation.
+//! A generation never changes its bytes once it is served. A new one is one new file in this folder
+//! and one line in the table below (with its `mod`); nothing else names a generation.
 
 mod g4;
 
@@ -17,7 +17,7 @@ macro_rules! generations {
             /// Every generation that is served, oldest first.
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
-            /// The newest.
+            /// The newest generation.
             pub const LATEST: Self = Self::ALL[Self::ALL.len() - 1];
 
             pub fn as_str(self) -> &'static str {
@@ -37,12 +37,12 @@ generations! {
 }
 
 impl Generation {
-    /// Its place in [`Self::ALL`].
+    /// Its index in [`Self::ALL`].
     pub fn index(self) -> usize {
         self as usize
     }
 
-    /// The generation that clients call so.
+    /// The generation with this name on the wire.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|generation| generation.as_str() == name)
     }

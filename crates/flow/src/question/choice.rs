@@ -1,7 +1,7 @@
-//! Options to choose from, which several types share.
+//! Options to choose from, shared by several types.
 //!
-//! With `allowOther` a respondent may give a text of their own as `other:<text>`. In conditions
-//! the word `other` then stands for any such answer; so no option may have that id.
+//! With `allowOther` a respondent may answer with free text as `other:<text>`. In conditions,
+//! `other` then matches any such answer, so no option may have that id.
 
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
@@ -14,12 +14,12 @@ use crate::definition::limits::{ID_CHARS_MAX, LABEL_CHARS_MAX, OTHER_CHARS_MAX};
 use crate::definition::reader::{Reader, text_schema};
 use crate::issue::Code;
 
-/// What an answer of the respondent's own starts with.
+/// The prefix of a free-text answer.
 pub const OTHER_PREFIX: &str = "other:";
-/// What a condition calls such an answer.
+/// The name of such an answer in conditions.
 pub const OTHER: &str = "other";
 
-/// How many ids a message lists before it only counts.
+/// How many ids a message lists before it only gives the number of the rest.
 const LISTED_MAX: usize = 20;
 
 /// One option, row or column.
@@ -30,7 +30,7 @@ pub struct Choice {
     pub label: String,
 }
 
-/// Options with, perhaps, room for another answer.
+/// Options, optionally with a free-text answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -50,7 +50,7 @@ impl Options {
         Self { options, allow_other }
     }
 
-    /// Judges one chosen thing: an option's id, or `other:<text>`. Whether it was in order.
+    /// Judges one choice: an option's id, or `other:<text>`. Returns whether it was valid.
     pub(super) fn judge(&self, chosen: &str, problems: &mut Problems<'_>) -> bool {
         let (code, rule) = match chosen.strip_prefix(OTHER_PREFIX) {
             None if has(&self.options, chosen) => return true,
@@ -79,7 +79,7 @@ pub(crate) fn has(choices: &[Choice], id: &str) -> bool {
     choices.iter().any(|choice| choice.id == id)
 }
 
-/// The ids in words, the first of them if there are many.
+/// The ids as a list, abbreviated if there are many.
 pub(crate) fn listed(choices: &[Choice]) -> String {
     let ids: Vec<&str> = choices.iter().take(LISTED_MAX).map(|choice| choice.id.as_str()).collect();
     match choices.len().saturating_sub(LISTED_MAX) {
@@ -88,7 +88,7 @@ pub(crate) fn listed(choices: &[Choice]) -> String {
     }
 }
 
-/// Options, rows and columns: as questions, but a digit may come first.
+/// Ids of options, rows and columns: like question ids, but may start with a digit.
 pub(super) fn is_choice_id(id: &str) -> bool {
     id.len() <= ID_CHARS_MAX
         && id.starts_with(|first: char| first.is_ascii_alphanumeric())

@@ -1,7 +1,7 @@
 //! Decimal numbers as texts, compared exactly.
 //!
-//! Answers are texts, and a binary number could not tell `0.1` from its neighbours or hold sixty
-//! digits. So a number stays the text that it is, and comparing needs no parsing and no memory.
+//! Answers are texts, and a binary number could not represent `0.1` exactly or hold sixty digits.
+//! So a number stays a text, and comparing it needs no parsing and no memory.
 
 use std::cmp::Ordering;
 
@@ -10,7 +10,7 @@ use serde_json::{Number, Value};
 
 use crate::definition::limits::{NUMBER_BOUND_MAX, NUMBER_CHARS_MAX};
 
-/// A number of the definition (a bound, or what a condition compares with), in plain decimal.
+/// A number in a definition (a bound, or an operand of a condition), in plain decimal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decimal(String);
 
@@ -18,7 +18,7 @@ impl Decimal {
     /// The number in JSON, if it is small enough to be exact.
     pub(crate) fn from_json(value: &Value) -> Option<Self> {
         let number = value.as_f64().filter(|number| number.abs() <= NUMBER_BOUND_MAX)?;
-        // A float is written without exponent, and a whole one without point.
+        // A float is written without an exponent, and a whole one without a point.
         let text = if number == 0.0 { "0".to_owned() } else { number.to_string() };
         Some(Self(text))
     }
@@ -27,7 +27,7 @@ impl Decimal {
         &self.0
     }
 
-    /// How a text compares with this number; nothing if the text is not a number.
+    /// How a text compares with this number; `None` if the text is not a number.
     pub(crate) fn compare(&self, text: &str) -> Option<Ordering> {
         is_decimal(text).then(|| compare(text, &self.0))
     }
@@ -70,7 +70,7 @@ pub(super) fn compare(one: &str, other: &str) -> Ordering {
     }
 }
 
-/// A number without the zeros that do not count.
+/// A number without leading and trailing zeros.
 struct Parts<'t> {
     negative: bool,
     whole: &'t str,

@@ -1,5 +1,4 @@
-//! The fields that only some types have: one description feeds the JSON Schema and the author's
-//! form.
+//! The fields specific to a type: one description defines the JSON Schema and the author's form.
 
 use std::ops::RangeInclusive;
 
@@ -13,7 +12,7 @@ use crate::definition::reader::text_schema;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Field {
     pub name: &'static str,
-    /// What authors call it.
+    /// The author-facing name.
     pub label: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<&'static str>,
@@ -21,7 +20,7 @@ pub struct Field {
     pub kind: FieldKind,
 }
 
-/// What a field holds.
+/// The kind of value of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase", rename_all_fields = "camelCase")]
 pub enum FieldKind {
@@ -36,13 +35,13 @@ pub enum FieldKind {
     Number { limit: f64 },
     /// A day.
     Date,
-    /// On or off.
+    /// A boolean.
     Flag,
     /// One of these values, each with its label; the first is the default.
     Word { words: &'static [(&'static str, &'static str)] },
     /// A text that can be translated.
     Text { chars_max: usize },
-    /// A list of choices, whose labels can be translated.
+    /// A list of choices with translatable labels.
     Choices { min: usize, max: usize },
 }
 

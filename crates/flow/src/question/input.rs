@@ -1,9 +1,9 @@
-//! How an answer is given: the kinds of controls that there are, with what each needs to know.
+//! How an answer is entered: the kinds of controls, with what each needs.
 //!
 //! A question type chooses one of these. Forms, their parsing, the script of the hosted page,
-//! thumbnails and example answers match on it and never on the type, so a new type that is asked
-//! for in one of these ways needs nothing there. A new kind of control is a new variant here; the
-//! compiler then names every place that must know it.
+//! thumbnails and example answers match on it and never on the type, so a new type that uses an
+//! existing control needs no change there. A new kind of control is a new variant here; the
+//! compiler then reports every match that must handle it.
 
 use serde::Serialize;
 
@@ -11,10 +11,10 @@ use super::choice::{Choice, Options};
 use super::decimal::Decimal;
 use super::text::Length;
 
-/// The control that a question is answered with.
+/// The control with which a question is answered.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Input<'q> {
-    /// There is nothing to answer.
+    /// No control: the question takes no answer.
     Nothing,
     /// One line of text.
     Line {
@@ -34,7 +34,7 @@ pub enum Input<'q> {
         min: Option<&'q str>,
         max: Option<&'q str>,
     },
-    /// One of these options; in a list that opens if `dropdown`, otherwise all in view.
+    /// One of these options; in a drop-down list if `dropdown`, otherwise all visible.
     OneOf {
         options: &'q Options,
         dropdown: bool,
@@ -45,7 +45,7 @@ pub enum Input<'q> {
         min: Option<u32>,
         max: Option<u32>,
     },
-    /// All of these options, in an order.
+    /// All of these options, put in order.
     Order {
         options: &'q [Choice],
     },
@@ -54,7 +54,7 @@ pub enum Input<'q> {
         rows: &'q [Choice],
         columns: &'q [Choice],
     },
-    /// One mark from `low` to `high`.
+    /// One value from `low` to `high`.
     Scale {
         low: u32,
         high: u32,
@@ -64,13 +64,13 @@ pub enum Input<'q> {
     },
     /// `yes` or `no`.
     YesNo,
-    /// A box to tick, which answers `value`.
+    /// A checkbox with this value when ticked.
     Tick {
         value: &'static str,
     },
 }
 
-/// What a line of text must look like.
+/// The format of a line of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     Text,
@@ -79,7 +79,7 @@ pub enum Format {
     Phone,
 }
 
-/// What the marks of a scale look like.
+/// How the steps of a scale are drawn.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Marks {
@@ -100,7 +100,7 @@ impl Marks {
 }
 
 impl Input<'_> {
-    /// The name by which scripts tell the kinds apart.
+    /// The name of the control kind in scripts.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Nothing => "nothing",
@@ -122,13 +122,13 @@ impl Input<'_> {
         }
     }
 
-    /// Whether answers are prose, written freely.
+    /// Whether answers are free text.
     pub fn is_prose(&self) -> bool {
         matches!(self, Self::Line { format: Format::Text, .. } | Self::Paragraph { .. })
     }
 
-    /// Whether answers given before and after a change of this field do not compare, because the
-    /// scale is another.
+    /// Whether a change of this field makes answers from before and after incomparable, because the
+    /// scale changes.
     pub(crate) fn is_scale(&self, field: &str) -> bool {
         match self {
             Self::Order { .. } => field == "options",

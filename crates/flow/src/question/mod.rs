@@ -1,12 +1,12 @@
-//! Questions: what all of them have, and the one table of their types.
+//! Questions: their common fields, and the table of their types.
 //!
-//! A type is one file that says everything about it (its fields, their rules, what it admits as an
-//! answer, the control that it is answered with, how its answers are counted, what conditions may
-//! ask of it, its texts), and one line in [`types`]. Nothing else in the project lists the types.
+//! A type is one file that defines everything about it (its fields and their rules, which answers
+//! it accepts, its control, how its answers are counted, which conditions may use it, its texts),
+//! and one line in [`types`]. Nothing else in the project lists the types.
 //!
-//! An answer that is an empty text, an empty list or a list of one empty text is no answer. A text
-//! and a list of one text are the same answer; [`crate::judge::canonicalise`] gives it the form of
-//! its type.
+//! An empty text, an empty list or a list of one empty text counts as no answer. A text and a list
+//! of one text are the same answer; [`crate::judge::canonicalise`] converts it to the form of its
+//! type.
 
 mod answer;
 pub mod choice;
@@ -50,12 +50,12 @@ pub struct Question {
 }
 
 impl Question {
-    /// Whether these answers lead to it.
+    /// Whether these answers make it visible.
     pub fn is_asked(&self, answers: &TextMap<'_>) -> bool {
         self.visible_if.as_ref().is_none_or(|condition| condition.holds(answers))
     }
 
-    /// Its texts that can be translated, by field name.
+    /// Its translatable texts, by field name.
     pub(crate) fn labels(&self) -> Vec<(&'static str, Label<'_>)> {
         let mut labels = vec![("prompt", Label::One)];
         if self.help.is_some() {
@@ -143,7 +143,7 @@ fn read_one(reader: &mut Reader<'_>, id: Option<&str>, earlier: &Earlier<'_>) ->
         reader.fault("required", format!("a {} takes no answer", question_type.name()));
     }
     Some(Question {
-        // What is missing is a fault already, so these stand-ins are never seen.
+        // A missing value is already a fault, so these placeholders are never used.
         id: id.unwrap_or_default().to_owned(),
         prompt: prompt.unwrap_or_default(),
         help,
@@ -153,7 +153,7 @@ fn read_one(reader: &mut Reader<'_>, id: Option<&str>, earlier: &Earlier<'_>) ->
     })
 }
 
-/// The type and its own fields. A type that is not known has no fields to check.
+/// The type and its own fields. An unknown type has no fields to check.
 fn read_type(reader: &mut Reader<'_>) -> Option<QuestionType> {
     let name = reader.needed("type")?.as_str().unwrap_or_default();
     let question_type = QuestionType::read(name, reader);

@@ -1,4 +1,4 @@
-//! What every question type defines, and the kinds of values that it defines it with.
+//! The trait that every question type implements, and the values it uses.
 
 use super::answer::Problems;
 use super::choice::Choice;
@@ -9,39 +9,40 @@ use crate::definition::limits::ANSWER_CHARS_MAX;
 use crate::definition::reader::Reader;
 use crate::text_map::Texts;
 
-/// What a type defines.
+/// Implemented by each question type.
 pub(crate) trait Rules: Sized {
-    /// Whether there is anything to answer.
+    /// Whether the question takes an answer.
     const ANSWERABLE: bool = true;
-    /// Those of its own fields that must be given.
+    /// Its own required fields.
     const NEEDED: &[&str] = &[];
 
     /// Reads its own fields; faults go to the reader.
     fn read(reader: &mut Reader<'_>) -> Self;
 
-    /// Notes whatever is wrong with an answer that is not absent.
+    /// Reports everything wrong with an answer that is not absent.
     fn judge(&self, answer: &Texts<'_>, problems: &mut Problems<'_>);
 
-    /// Whether an answer is all that `required` asks for.
+    /// Whether an answer satisfies `required`.
     fn is_whole(&self, _answer: &Texts<'_>) -> bool {
         true
     }
 
-    /// The control that it is answered with. There is no default, nor for the three that follow.
+    /// The control with which it is answered. Deliberately without a default, like `counted`,
+    /// `comparable` and `fields`.
     fn input(&self) -> Input<'_>;
 
     /// How its answers are counted.
     fn counted(&self) -> Counted<'_>;
 
-    /// What conditions may ask of an answer.
+    /// Which tests conditions may apply to an answer.
     fn comparable(&self) -> Comparable<'_>;
 
-    /// The most characters of an answer that is one text.
+    /// The most characters of an answer that is a single text.
     fn text_chars_max(&self) -> u32 {
         ANSWER_CHARS_MAX
     }
 
-    /// Its own texts that can be translated, by field name.
+    /// Its own translatable texts, by field name.
     fn labels(&self) -> Vec<(&'static str, Label<'_>)> {
         Vec::new()
     }
@@ -50,10 +51,10 @@ pub(crate) trait Rules: Sized {
     fn fields() -> Vec<Field>;
 }
 
-/// What conditions may ask of an answer, besides whether there is one.
+/// Which tests conditions may apply to an answer, besides whether there is one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Comparable<'q> {
-    /// There is never an answer.
+    /// The question takes no answer.
     Never,
     /// Only whether there is an answer.
     Presence,
@@ -76,7 +77,7 @@ pub(crate) enum Comparable<'q> {
 }
 
 impl Comparable<'_> {
-    /// The name by which the editor's script distinguishes them.
+    /// The name used in the editor's script.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Never => "never",
@@ -92,10 +93,10 @@ impl Comparable<'_> {
     }
 }
 
-/// A text that can be translated.
+/// A translatable text.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Label<'q> {
     One,
-    /// One label for each of these.
+    /// One label for each choice.
     Each(&'q [Choice]),
 }

@@ -1,4 +1,4 @@
-//! What kind of value an answer is, and how it reads: for code that exports, searches or shows
+//! The kind of value of an answer, and its readable text: for code that exports, searches or shows
 //! answers.
 
 use std::borrow::Cow;
@@ -9,22 +9,22 @@ use super::types::QuestionType;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Shape {
-    /// Written freely.
+    /// Free text.
     Text,
     /// A decimal number.
     Number,
     /// `YYYY-MM-DD`.
     Date,
-    /// One of a few words or options, or `other:` with a text.
+    /// One of a few fixed values or options, or `other:` with a text.
     Word,
-    /// Several of them.
+    /// Several of these.
     List,
-    /// There is never an answer.
+    /// The question takes no answer.
     Nothing,
 }
 
 impl Shape {
-    /// What holds the answers of two versions of which one had this and the other that.
+    /// A shape that fits the answers of two versions with these two shapes.
     pub fn or(self, other: Self) -> Self {
         match (self, other) {
             (one, other) if one == other => one,
@@ -49,7 +49,7 @@ impl QuestionType {
         }
     }
 
-    /// One text of an answer as people read it: the label of an option instead of its id.
+    /// One text of an answer in readable form: the label of an option instead of its id.
     pub fn in_words<'t>(&'t self, text: &'t str) -> Cow<'t, str> {
         match self.comparable() {
             Comparable::Cells { rows, columns } => {
@@ -64,7 +64,7 @@ impl QuestionType {
         }
     }
 
-    /// What can be chosen, with the words for it; nothing where an answer is written.
+    /// The possible choices with their labels; empty for free text.
     pub fn choices(&self) -> Vec<(String, String)> {
         let own = |choices: &[Choice]| {
             choices.iter().map(|it| (it.id.clone(), it.label.clone())).collect::<Vec<_>>()
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn two_shapes_are_held_by_one_whichever_came_first() {
+    fn combining_two_shapes_is_symmetric() {
         for one in ALL {
             assert_eq!(one.or(one), one);
             for other in ALL {

@@ -1,4 +1,4 @@
-//! How large an answer can be, for the warning that not all of them fit into one body.
+//! The maximum size of an answer, for the warning that not all answers fit into one body.
 
 use super::choice::{Choice, OTHER_PREFIX};
 use super::rules::Comparable;
@@ -13,7 +13,7 @@ const DATE_BYTES: usize = 10;
 const TEXT_OVERHEAD_BYTES: usize = 3;
 
 impl QuestionType {
-    /// The bytes of the longest answer as JSON, escapes aside. Ids are ASCII.
+    /// The bytes of the longest answer as JSON, ignoring escapes. Ids are ASCII.
     pub(crate) fn answer_bytes_max(&self) -> usize {
         let own = |other: bool| match other {
             true => OTHER_PREFIX.len() + OTHER_CHARS_MAX * CHAR_BYTES_MAX + TEXT_OVERHEAD_BYTES,

@@ -1,4 +1,4 @@
-//! The length of a text, which all types of text share.
+//! The length limits shared by all text types.
 
 use serde::Serialize;
 
@@ -42,7 +42,7 @@ impl Length {
         }
     }
 
-    /// The most characters of a text that may never have more than `most`.
+    /// The most characters of a text, given an absolute limit of `most`.
     pub(super) fn at_most(self, most: u32) -> u32 {
         self.max_length.map_or(most, |max| max.min(most))
     }

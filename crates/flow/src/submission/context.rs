@@ -1,7 +1,7 @@
-//! What the page and the browser report about themselves.
+//! Context reported by the page and the browser.
 //!
-//! A browser fills these in, not the respondent, so nothing here is ever refused: a text is cut or
-//! repaired, and what cannot be used is dropped.
+//! A browser fills these fields in, not the respondent, so nothing here is ever refused: a text is
+//! cut or repaired, and unusable values are dropped.
 
 use std::borrow::Cow;
 
@@ -9,12 +9,12 @@ use super::parts::{Context, Page};
 use super::tree::{Node, Object};
 use crate::locale;
 
-/// Where the fields of the page are cut, in characters.
+/// The most characters of each page field; longer texts are cut.
 pub(super) const PAGE_CHARS_MAX: usize = 2048;
-/// Where the user agent is cut, in characters.
+/// The most characters of the user agent; longer texts are cut.
 pub(super) const USER_AGENT_CHARS_MAX: usize = 512;
 
-/// Reads the context out of JSON, and repairs it.
+/// Reads the context from JSON, and repairs it.
 pub(super) fn read<'a>(node: Option<Node<'a>>) -> Context<'a> {
     let Some(Node::Object(mut fields)) = node else { return Context::default() };
     let page = match fields.take("page") {
@@ -28,7 +28,7 @@ pub(super) fn read<'a>(node: Option<Node<'a>>) -> Context<'a> {
     repaired(Context { locale, page, user_agent })
 }
 
-/// The same context as it may be stored.
+/// The same context, repaired for storage.
 pub(super) fn repaired(context: Context<'_>) -> Context<'_> {
     let user_agent = context.user_agent.map(without_nul);
     Context {
@@ -56,7 +56,7 @@ fn repaired_locale(sent: Cow<'_, str>) -> Option<Cow<'_, str>> {
     Some(if tag == sent { sent } else { Cow::Owned(tag) })
 }
 
-/// The text of a field, if it is one.
+/// The value of a field, if it is a text.
 fn text<'a>(fields: &mut Object<'a>, name: &str) -> Option<Cow<'a, str>> {
     match fields.take(name)? {
         Node::Text(text) => Some(text),

@@ -1,6 +1,6 @@
-//! What a client may say about who the respondent is.
+//! The identities that a client may send for a respondent.
 //!
-//! Messages never repeat a value: it may be somebody's address.
+//! Messages never repeat a value, which may be an e-mail address.
 
 use std::borrow::Cow;
 
@@ -11,27 +11,27 @@ use super::tree::{ITEMS_KEPT_MAX, Node};
 use crate::email::is_email;
 use crate::issue::Code;
 
-/// How many identities a submission may have once exact repeats are merged.
+/// The most identities of a submission after exact repeats are merged.
 pub const IDENTITIES_MAX: usize = 10;
-/// How many may be sent, repeats included.
+/// The most that may be sent, including repeats.
 pub(super) const IDENTITIES_SENT_MAX: usize = 100;
 pub(crate) const USER_ID_CHARS_MAX: usize = 255;
 pub(crate) const EMAIL_CHARS_MAX: usize = 254;
 /// The longest type of an identity, in characters.
 pub(super) const TYPE_CHARS_MAX: usize = 64;
-/// The longest value of an identity that links nothing, in characters.
+/// The longest value of an identity that is not used for linking, in characters.
 pub(super) const OTHER_VALUE_CHARS_MAX: usize = 500;
 
 const _: () = assert!(IDENTITIES_SENT_MAX < ITEMS_KEPT_MAX);
 
-/// Something that should be an identity.
+/// An input that should be an identity.
 pub(super) trait Sent<'a> {
-    /// Its type and its value, each unless it is reported.
+    /// Its type and its value; each is `None` if an issue was reported for it.
     fn texts(self, at: At<'_>, report: &mut Report)
     -> (Option<Cow<'a, str>>, Option<Cow<'a, str>>);
 }
 
-/// Reads the identities out of JSON.
+/// Reads the identities from JSON.
 pub(super) fn read<'a>(node: Option<Node<'a>>, report: &mut Report) -> Vec<Identity<'a>> {
     match node {
         None => Vec::new(),

@@ -1,4 +1,4 @@
-//! Reads stored maps of texts back: answers by question id, tags by name.
+//! Reads stored maps of texts: answers by question id, tags by name.
 //!
 //! Lists and exports read every response of a flow, so nothing is built here that outlives a read:
 //! a text borrows from the JSON unless an escape forces a copy.
@@ -10,8 +10,8 @@ use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use crate::text_map::Texts;
 
-/// Calls `each` with every name and its texts, in the order in which they stand. What is neither a
-/// text nor a list of texts is left out; JSON that is no object has no entries.
+/// Calls `each` with every name and its texts, in stored order. Values that are neither a text nor
+/// a list of texts are skipped; JSON that is not an object has no entries.
 pub fn each_entry<'j>(
     json: &'j str,
     each: impl FnMut(Cow<'j, str>, Texts<'j>),
@@ -39,7 +39,7 @@ impl<'j, F: FnMut(Cow<'j, str>, Texts<'j>)> Visitor<'j> for Entries<F> {
     }
 }
 
-/// A text; nothing where it is none.
+/// A text; `None` for any other value.
 struct Text;
 
 impl<'j> DeserializeSeed<'j> for Text {
@@ -50,7 +50,7 @@ impl<'j> DeserializeSeed<'j> for Text {
     }
 }
 
-/// A text or a list of texts; nothing where it is neither.
+/// A text or a list of texts; `None` for any other value.
 struct OneOrMany;
 
 impl<'j> DeserializeSeed<'j> for OneOrMany {
@@ -61,7 +61,7 @@ impl<'j> DeserializeSeed<'j> for OneOrMany {
     }
 }
 
-/// What is no text is passed over, whatever it is.
+/// Any value that is not a text is skipped.
 macro_rules! passed_over {
     ($visit_text:expr) => {
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,12 +1,12 @@
-//! Bytes into a submission, or every issue of its shape.
+//! Parses bytes into a submission, or every issue of its shape.
 //!
-//! Shape is what can be said without knowing the version: types, limits, formats. The input is read
-//! in one pass into a [`tree`] that borrows from it, then [`rules`] walk the tree and either build
-//! the submission out of its parts or report everything that is wrong at once. A text is copied
-//! only where an escape forces it, because this runs for every submission.
+//! Shape is everything that can be checked without the version: types, limits, formats. The input
+//! is read in one pass into a [`tree`] that borrows from it, then [`rules`] traverse the tree and
+//! either build the submission or report everything that is wrong at once. A text is copied only if
+//! an escape forces it, because this runs for every submission.
 //!
-//! Deliberately absent: whether the version exists or accepts, and whether an answer fits its
-//! question. Those are judged later, against the version.
+//! Deliberately absent: whether the version exists or accepts responses, and whether an answer fits
+//! its question. Those are judged later, against the version.
 
 mod context;
 pub(crate) mod identities;
@@ -37,11 +37,11 @@ pub use withheld::{Unlinked, without_respondent};
 
 pub use crate::text_map::{TextMap, Texts};
 
-/// The largest body of a submission or a batch unless an operator sets another limit, in bytes.
+/// The default maximum size of a submission or a batch, in bytes; operators can change it.
 pub const BODY_BYTES_DEFAULT: usize = 1024 * 1024;
 
 impl Submission<'_> {
-    /// Applies the shape rules to a submission that was built from its parts and not parsed: every
+    /// Applies the shape rules to a submission that was built from parts and not parsed: every
     /// issue, or the same submission with its context repaired.
     pub fn checked(self) -> Result<Self, Vec<Issue>> {
         rules::check_parts(self)
@@ -53,11 +53,11 @@ impl Submission<'_> {
 pub enum ParseError {
     /// Not JSON, not UTF-8, or nested too deep: a transport error, with its reason.
     Malformed(String),
-    /// JSON, but not of the shape: a refusal.
+    /// JSON, but of the wrong shape: a refusal.
     Refused(Vec<Issue>),
 }
 
-/// Reads one submission, plain or in a superjson envelope. A leading byte-order mark is allowed.
+/// Parses one submission, plain or in a superjson envelope. A leading byte-order mark is allowed.
 pub fn parse(input: &[u8]) -> Result<Submission<'_>, ParseError> {
     let tree::Input { mut submission, meta } =
         tree::read(input, rules::FIELDS).map_err(ParseError::Malformed)?;
@@ -75,13 +75,13 @@ pub fn parse(input: &[u8]) -> Result<Submission<'_>, ParseError> {
     }
 }
 
-/// Whether an input is a superjson envelope: an object with the key `json`, perhaps `meta`, and no
-/// other. A plain input is recognised by its first key, without reading the rest.
+/// Whether an input is a superjson envelope: an object with the key `json`, optionally `meta`, and
+/// no other. A plain input is recognised by its first key, without reading the rest.
 pub fn is_superjson(input: &[u8]) -> bool {
     tree::may_be_envelope(input) && tree::read(input, &[]).is_ok_and(|input| input.meta.is_some())
 }
 
-/// What a call without any input is refused with.
+/// The issue for a call without any input.
 pub fn absent() -> Issue {
     Issue::new(
         Code::InvalidType,

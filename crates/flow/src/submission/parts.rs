@@ -10,7 +10,7 @@ use crate::text_map::TextMap;
 pub const USER_ID: &str = "userId";
 pub const EMAIL: &str = "traits.email";
 
-/// A submission of the right shape; nothing is judged yet.
+/// A submission of the right shape; not judged yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Submission<'a> {
     pub flow_version_id: Cow<'a, str>,
@@ -21,11 +21,11 @@ pub struct Submission<'a> {
     pub tags: TextMap<'a>,
     pub context: Context<'a>,
     pub flow_assignment_id: Option<Cow<'a, str>>,
-    /// Names this call, so that sending it again stores nothing. Not part of the content.
+    /// Identifies this call, so that sending it again stores nothing. Not part of the content.
     pub idempotency_key: Option<Cow<'a, str>>,
 }
 
-/// What the respondent decided about being known.
+/// Whether the respondent agreed to be linked to the response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Admission {
@@ -43,7 +43,7 @@ impl Admission {
         }
     }
 
-    /// From a column that holds whether it is admitted.
+    /// From a column that stores whether it is admitted.
     pub fn of_admitted(is_admitted: bool) -> Self {
         if is_admitted { Self::Admitted } else { Self::CollectionOnly }
     }
@@ -53,7 +53,7 @@ impl Admission {
     }
 }
 
-/// One thing that the client knows the respondent by.
+/// An identity of the respondent, as sent by the client.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity<'a> {
     #[serde(rename = "type", borrow)]
@@ -62,8 +62,8 @@ pub struct Identity<'a> {
     pub value: Cow<'a, str>,
 }
 
-/// What the client reports about the page and the browser; the fields stand in the order of their
-/// names, as they are stored.
+/// What the client reports about the page and the browser; the fields are sorted by name, as they
+/// are stored.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Context<'a> {

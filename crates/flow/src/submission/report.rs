@@ -1,18 +1,17 @@
-//! Where a rule stands in the submission, and what the rules found.
+//! Paths in a submission, and the issues found by the rules.
 //!
-//! A place is a chain of borrowed steps on the stack, so that a submission without faults pays
-//! nothing for naming its fields. Messages quote a key only in part: a reply stays small whatever
-//! was sent.
+//! A path is a chain of borrowed steps on the stack, so a submission without issues pays nothing
+//! for naming its fields. Messages quote only part of a key: a reply stays small whatever was sent.
 
 use std::fmt;
 
 use super::tree::Node;
 use crate::issue::{Code, Issue, Step};
 
-/// How much of a key or value is quoted in a message, in characters.
+/// The most characters of a key or value that are quoted in a message.
 const QUOTED_CHARS_MAX: usize = 64;
 
-/// A place in the submission.
+/// A path in the submission.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum At<'p> {
     Whole,
@@ -40,7 +39,7 @@ impl<'p> At<'p> {
     }
 }
 
-/// The place in words: `metadata.tags.plan`, `identities[0].value`.
+/// The path as text: `metadata.tags.plan`, `identities[0].value`.
 impl fmt::Display for At<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -52,7 +51,7 @@ impl fmt::Display for At<'_> {
     }
 }
 
-/// The beginning of a text that somebody sent, without control characters.
+/// The beginning of a text that a client sent, without control characters.
 pub(super) struct Part<'a>(pub(super) &'a str);
 
 impl fmt::Display for Part<'_> {
@@ -74,7 +73,7 @@ impl fmt::Display for Part<'_> {
 pub(super) struct Report(Vec<Issue>);
 
 impl Report {
-    /// Adds an issue whose message is the name of the place followed by what is wrong there.
+    /// Adds an issue with a message of the path followed by what is wrong there.
     pub(super) fn add(&mut self, code: Code, at: At<'_>, what: impl fmt::Display) {
         self.0.push(Issue::new(code, at.path(), format!("{at} {what}")));
     }

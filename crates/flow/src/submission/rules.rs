@@ -1,8 +1,8 @@
 //! The shape rules, field by field, in the order of the contract's table.
 //!
-//! Every rule takes its part out of the tree, reports what is wrong with it, and goes on: a client
-//! learns all faults of the shape from one reply. A list or map that has too many entries is
-//! reported as such and not looked into, so the number of issues is bounded too.
+//! Every rule takes its part out of the tree, reports what is wrong with it, and continues, so a
+//! client gets all issues of the shape in one reply. A list or map with too many entries is
+//! reported as such and not checked further, so the number of issues is bounded too.
 
 use std::borrow::Cow;
 
@@ -37,7 +37,7 @@ pub(super) const FIELDS: &[&str] = &[
 const ASSIGNMENT_ID: &str = "flowAssignmentId";
 const IDEMPOTENCY_KEY: &str = "idempotencyKey";
 
-/// Builds the submission out of its fields, or adds every issue of its shape to those found before.
+/// Builds the submission from its fields, or adds every issue of its shape to those found before.
 pub(super) fn check(
     mut fields: Object<'_>,
     mut report: Report,
@@ -67,7 +67,7 @@ pub(super) fn check(
     }
 }
 
-/// Applies the same rules to a submission that was built from its parts.
+/// Applies the same rules to a submission built from its parts.
 pub(super) fn check_parts(parts: Submission<'_>) -> Result<Submission<'_>, Vec<Issue>> {
     let mut report = Report::default();
     let submission = Submission {
@@ -94,7 +94,7 @@ fn flow_version_id<'a>(fields: &mut Object<'a>, report: &mut Report) -> Option<C
     text(node, at, report)
 }
 
-/// Checked only: a version is served in every generation there is.
+/// Only checked: every version is served in every generation.
 fn generation(fields: &mut Object<'_>, report: &mut Report) {
     let at = At::Whole.field("flowVersionPayloadGeneration");
     let served = || one_of(Generation::ALL.iter().map(|generation| generation.as_str()));
@@ -180,7 +180,7 @@ pub fn is_idempotency_key(text: &str) -> bool {
     (1..=IDEMPOTENCY_KEY_CHARS_MAX).contains(&text.len()) && text.bytes().all(is_printable)
 }
 
-/// The choices in words: `"a" or "b"`.
+/// The choices as text: `"a" or "b"`.
 fn one_of(choices: impl Iterator<Item = &'static str>) -> String {
     choices.map(|choice| format!("\"{choice}\"")).collect::<Vec<_>>().join(" or ")
 }

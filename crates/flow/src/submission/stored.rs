@@ -1,8 +1,8 @@
-//! The parts of a submission as they are stored: compact JSON, keys in order, the same bytes for
-//! the same content.
+//! The parts of a submission as they are stored: compact JSON, sorted keys, the same bytes for the
+//! same content.
 //!
 //! They are written here and not by a serialiser, because this runs for every submission and nearly
-//! every text needs no escape, so it is copied as a whole. What does need one goes the general way.
+//! every text needs no escape, so it is copied as a whole. Any other text uses the serialiser.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,17 +15,17 @@ impl Submission<'_> {
         text_map(&self.answers)
     }
 
-    /// Nothing if there are none.
+    /// `None` if there are none.
     pub fn identities_json(&self) -> Option<String> {
         (!self.identities.is_empty()).then(|| identities_json(&self.identities))
     }
 
-    /// Nothing if there are none.
+    /// `None` if there are none.
     pub fn tags_json(&self) -> Option<String> {
         tags_json(&self.tags)
     }
 
-    /// Nothing if no field of it was sent.
+    /// `None` if no field of it was sent.
     pub fn context_json(&self) -> Option<String> {
         context_json(&self.context)
     }
@@ -39,8 +39,8 @@ pub(super) fn context_json(fields: &Context<'_>) -> Option<String> {
     (*fields != Context::default()).then(|| context(fields))
 }
 
-/// Answers or tags as they were stored; nothing if the JSON is no object. What is neither a text
-/// nor a list of texts is skipped.
+/// Stored answers or tags; `None` if the JSON is not an object. Values that are neither a text nor
+/// a list of texts are skipped.
 pub(crate) fn stored_texts(json: &str) -> Option<TextMap<'_>> {
     let Some(Node::Object(object)) = tree::read_all(json) else { return None };
     let texts = |node| match node {
@@ -88,12 +88,12 @@ fn weight_of(texts: &Texts<'_>) -> usize {
     }
 }
 
-/// Identities in the form in which they are stored.
+/// Identities in stored form.
 pub fn identities_json<'a>(identities: impl IntoIterator<Item = &'a Identity<'a>>) -> String {
     identities_json_without_proof(identities, |_| false)
 }
 
-/// The same, with a mark on those that the token of a verified respondent does not prove. It is
+/// The same, marking those that the token of a verified respondent does not prove. The mark is
 /// written only if it is needed: see [`identities_with_proof`].
 pub fn identities_json_without_proof<'a>(
     identities: impl IntoIterator<Item = &'a Identity<'a>>,
@@ -113,9 +113,9 @@ pub fn identities_json_without_proof<'a>(
     out
 }
 
-/// Stored identities as JSON in which each has `verified`. Of a response whose `userId` was proven,
-/// every `userId` and `traits.email` was, unless a mark says otherwise. JSON that cannot be read
-/// stays as it is.
+/// Stored identities as JSON in which each has `verified`. If the `userId` of a response was
+/// proven, so was every `userId` and `traits.email` of it, except those marked otherwise.
+/// Unreadable JSON is returned unchanged.
 pub fn identities_with_proof(stored: &str, is_user_id_proven: bool) -> String {
     #[derive(Serialize, Deserialize)]
     struct Stored<'a> {
@@ -190,7 +190,7 @@ fn string(out: &mut String, text: &str) {
     out.push('"');
 }
 
-/// Looks at every byte without leaving early, which compilers turn into a few wide comparisons.
+/// Checks every byte without returning early, which compilers turn into a few wide comparisons.
 fn needs_escape(text: &str) -> bool {
     let escaped = |byte: u8| byte < 0x20 || byte == b'"' || byte == b'\\';
     text.bytes().fold(false, |found, byte| found | escaped(byte))
@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_is_stored_as_a_serialiser_writes_it() {
+    fn stored_texts_match_the_serialiser() {
         for text in [
             "",
             "plain",

@@ -1,28 +1,27 @@
-//! What superjson says about a submission besides its JSON.
+//! What superjson adds to the JSON of a submission.
 //!
 //! A client with a superjson transformer sends `{"json":…,"meta":…}`. `meta.values` names each
-//! value whose type JSON lacks. `undefined` is sent as null, which means absent in a submission
-//! anyway; every other type is refused, since its JSON form is an internal matter of superjson.
-//! Fields that a submission does not have are ignored whatever their type, and so is the type of a
-//! value in `context`, which never costs an answer.
+//! value with a type that JSON lacks. `undefined` is sent as null, which means absent in a
+//! submission anyway; every other type is refused, since its JSON form is internal to superjson.
+//! Unknown fields are ignored whatever their type, and so is the type of a value in `context`,
+//! which never causes a refusal.
 //!
-//! `meta.referentialEqualities` lists the places that hold the same object. A client that was
-//! created with `dedupe` sends null in all of them but the first, so these are filled in here; the
-//! number of bytes copied is limited. Deliberately absent: an object that contains itself. It stays
-//! null.
+//! `meta.referentialEqualities` lists the paths that hold the same object. A client created with
+//! `dedupe` sends null in all of them but the first, so these are filled in here; the number of
+//! bytes copied is limited. Deliberately absent: an object that contains itself. It stays null.
 
 use super::report::{Part, Report};
 use super::rules::FIELDS;
 use super::tree::{DEPTH_MAX, Node, Object};
 use crate::issue::{Code, Issue, Step};
 
-/// How many values of a refused type are reported.
+/// The most values of a refused type that are reported.
 const TYPES_REPORTED_MAX: usize = 20;
-/// How many repeated objects are filled in: more than a submission within its limits can have.
+/// The most repeated objects that are filled in: more than a valid submission can have.
 const REPEATS_MAX: usize = 500;
-/// How much is copied for repeated objects, in bytes.
+/// The most bytes copied for repeated objects.
 const COPIED_BYTES_MAX: usize = 16 * 1024;
-/// What a value counts for besides its text, in bytes.
+/// The cost of a value besides its text, in bytes.
 const NODE_BYTES: usize = 8;
 
 /// Refuses the types that a submission does not have, and fills in repeated objects.
@@ -82,7 +81,7 @@ fn check_types(
     }
 }
 
-/// The name of a type: `"Date"`, or `["class","Money"]` for one of the client's own.
+/// The name of a type: `"Date"`, or `["class","Money"]` for a client-defined one.
 fn type_name<'n>(kind: &'n Node<'_>) -> Option<&'n str> {
     match kind {
         Node::Text(name) => Some(name),
@@ -112,7 +111,7 @@ fn wrong_type(kind: &str, path: &[String], submission: &mut Node<'_>) -> Issue {
     Issue::new(Code::InvalidType, path.collect(), message)
 }
 
-/// Copies each repeated object to the places that hold null in its stead.
+/// Copies each repeated object to the paths that hold null instead.
 fn fill_in<'a>(repeats: &Object<'a>, submission: &mut Node<'a>, report: &mut Report) {
     let mut bytes_left = COPIED_BYTES_MAX;
     let mut repeats_left = REPEATS_MAX;
@@ -179,8 +178,8 @@ fn size(node: &Node<'_>) -> usize {
         }
 }
 
-/// The steps of a path: separated by dots; a backslash before a dot or a backslash escapes it.
-/// Deeper steps than a submission can have are left out.
+/// The steps of a path: separated by dots; a backslash escapes a dot or a backslash. Steps deeper
+/// than a submission can be are dropped.
 fn steps(path: &str) -> Vec<String> {
     let mut steps = Vec::new();
     let mut step = String::new();

@@ -1,16 +1,17 @@
-//! Escapes of half a character.
+//! Escapes of lone surrogates.
 //!
-//! JavaScript counts texts in units of UTF-16, so `"😀".slice(0, 1)` is half of a surrogate pair. It
-//! is sent as `"\ud83d"`, which is JSON but no Unicode text. Each such half is replaced by U+FFFD,
-//! as every UTF-8 encoder does. This runs only for an input that could not be read otherwise.
+//! JavaScript strings are sequences of UTF-16 units, so `"😀".slice(0, 1)` is half of a surrogate
+//! pair. It is sent as `"\ud83d"`, which is valid JSON but not valid Unicode. Each such half is
+//! replaced by U+FFFD, as every UTF-8 encoder does. This runs only for input that cannot be parsed
+//! otherwise.
 
 const HIGH: std::ops::RangeInclusive<u16> = 0xD800..=0xDBFF;
 const LOW: std::ops::RangeInclusive<u16> = 0xDC00..=0xDFFF;
 /// `\uXXXX`
 const ESCAPE_BYTES: usize = 6;
 
-/// The JSON text with every escape of a lone surrogate replaced; none if it has no such escape. All
-/// other bytes stay where they are, so that the position in an error remains right.
+/// The JSON text with every escaped lone surrogate replaced; `None` if there is none. All other
+/// bytes keep their positions, so that the position in an error stays right.
 pub(super) fn replace_lone(json: &str) -> Option<String> {
     let mut repaired = String::new();
     let mut copied = 0;
@@ -28,7 +29,7 @@ pub(super) fn replace_lone(json: &str) -> Option<String> {
                 copied = at;
             }
             (Some(_), _) => at += ESCAPE_BYTES,
-            // The character after the backslash belongs to it, whatever it is.
+            // The character after the backslash is part of the escape.
             (None, _) => at += 1 + json[at + 1..].chars().next().map_or(0, char::len_utf8),
         }
     }
@@ -38,10 +39,10 @@ pub(super) fn replace_lone(json: &str) -> Option<String> {
     })
 }
 
-/// The unit of UTF-16 whose escape begins here.
+/// The UTF-16 unit whose escape begins here.
 fn escape(json: &str, at: usize) -> Option<u16> {
     let digits = json.get(at..at + ESCAPE_BYTES)?.strip_prefix("\\u")?;
-    // A sign is a digit to nobody but the parser of numbers.
+    // The number parser would also accept a sign.
     let is_hex = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
     if is_hex { u16::from_str_radix(digits, 16).ok() } else { None }
 }
@@ -85,9 +86,9 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// Any text of UTF-16 is read as the standard library reads it with losses.
+        /// Any UTF-16 units are decoded like the standard library's lossy decoding.
         #[test]
-        fn any_units_are_read_as_utf16_with_losses(units: Vec<u16>) {
+        fn any_units_are_decoded_as_lossy_utf16(units: Vec<u16>) {
             let json: String = units.iter().map(|unit| format!("\\u{unit:04x}")).collect();
             let json = format!("\"{json}\"");
             let json = replace_lone(&json).unwrap_or(json);

@@ -1,4 +1,4 @@
-//! The rules that every text of a submission keeps.
+//! The rules for every text of a submission.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use super::report::{At, Report};
 use super::tree::Node;
 use crate::issue::Code;
 
-/// A string that may be stored; otherwise the issue is reported.
+/// The string, if it may be stored; otherwise reports an issue.
 pub(super) fn text<'a>(node: Node<'a>, at: At<'_>, report: &mut Report) -> Option<Cow<'a, str>> {
     match node {
         Node::Text(text) => has_no_nul(&text, at, report).then_some(text),
@@ -26,7 +26,7 @@ pub(super) fn has_no_nul(text: &str, at: At<'_>, report: &mut Report) -> bool {
 }
 
 pub(super) fn is_within(text: &str, chars_max: usize, at: At<'_>, report: &mut Report) -> bool {
-    // Counting is spared for a text that could not be too long in any script.
+    // Bytes are an upper bound for characters, so counting is often unnecessary.
     let length = if text.len() <= chars_max { text.len() } else { text.chars().count() };
     if length > chars_max {
         let what = format_args!("has {length} characters; at most {chars_max} are allowed.");

@@ -1,8 +1,8 @@
 //! The two flat maps of texts: answers by question id, tags by name.
 //!
 //! Each entry gives at most one issue for its key and one for its value, so that a long key is not
-//! sent back many times over. The rules are the same whether a value was read from JSON or built as
-//! texts.
+//! repeated many times in the reply. The rules are the same whether a value was parsed from JSON or
+//! built from texts.
 
 use std::borrow::Cow;
 
@@ -27,8 +27,8 @@ const TEXTS: &str = "a string or an array of strings";
 
 /// A value that should be a text or a list of texts.
 pub(super) trait Value<'a> {
-    /// The texts; otherwise the first thing wrong with them is reported, with `nested` for a list
-    /// in a list.
+    /// The texts; otherwise reports the first problem with them, using `nested` for a list in a
+    /// list.
     fn texts(
         self,
         items_max: usize,
@@ -38,11 +38,11 @@ pub(super) trait Value<'a> {
     ) -> Option<Texts<'a>>;
 }
 
-/// A map whose entries can be looked into.
+/// A map with entries to check.
 pub(super) trait Entries<'a> {
     type Value: Value<'a>;
 
-    /// The entries in the order of their names, each name once; none if this is no map.
+    /// The entries sorted by name, without duplicates; empty if this is not a map.
     fn entries(self, at: At<'_>, report: &mut Report) -> Vec<(Cow<'a, str>, Self::Value)>;
 }
 
@@ -63,7 +63,7 @@ pub(super) fn answers<'a>(sent: impl Entries<'a>, report: &mut Report) -> TextMa
     TextMap::from_sorted(answers)
 }
 
-/// Whether an answer is short enough: all items of a list together.
+/// Whether an answer is short enough, all items of a list together.
 fn answer_is_within(answer: &Texts<'_>, at: At<'_>, report: &mut Report) -> bool {
     let texts = || answer.as_slice().iter();
     let chars_max = ANSWER_CHARS_MAX as usize;
@@ -129,7 +129,7 @@ fn tag_is_within(value: &Texts<'_>, at: At<'_>, report: &mut Report) -> bool {
     }
 }
 
-/// The entries of a map that is small enough to be looked into; none otherwise.
+/// The entries of a map, if there are not too many; otherwise empty.
 fn few_enough<'a, E: Entries<'a>>(
     sent: E,
     entries_max: usize,

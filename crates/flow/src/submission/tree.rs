@@ -1,9 +1,8 @@
 //! JSON as a tree that borrows its texts from the input.
 //!
-//! It differs from a general JSON value in what it refuses to spend: nesting stops at
-//! [`DEPTH_MAX`], top-level fields that nobody asked for are read past without being kept, and of
-//! an overlong list only enough is kept to see that it is overlong. The value of a number is not
-//! kept, since no field of a submission is one.
+//! Unlike a general JSON value it bounds its cost: nesting stops at [`DEPTH_MAX`], unknown
+//! top-level fields are skipped, and of an overlong list only enough items are kept to detect that
+//! it is overlong. Values of numbers are not kept, since no field of a submission is a number.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,11 +13,11 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 use super::surrogates;
 use crate::text_map::last_of_each;
 
-/// How many arrays and objects may stand inside one another, the outermost included.
+/// The maximum nesting depth of arrays and objects, including the outermost.
 pub(super) const DEPTH_MAX: usize = 16;
 /// How many items of a list are kept: more than any rule allows.
 pub(super) const ITEMS_KEPT_MAX: usize = 1001;
-/// The room made for the pairs of an object at first: as many as most have.
+/// The initial capacity for the pairs of an object: enough for most.
 const PAIRS_EXPECTED: usize = 8;
 
 /// The keys of a superjson envelope.
@@ -27,11 +26,11 @@ const META: &str = "meta";
 
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
-/// One input as it was read.
+/// One parsed input.
 pub(super) struct Input<'a> {
     /// The submission itself.
     pub(super) submission: Node<'a>,
-    /// The `meta` of a superjson envelope, null if it has none; absent for a plain input.
+    /// The `meta` of a superjson envelope, null if it has none; `None` for a plain input.
     pub(super) meta: Option<Node<'a>>,
 }
 
@@ -46,7 +45,7 @@ pub(super) enum Node<'a> {
 }
 
 impl Node<'_> {
-    /// The JSON type in words, for messages.
+    /// The JSON type as text, for messages.
     pub(super) fn kind(&self) -> &'static str {
         match self {
             Self::Null => "null",
@@ -76,8 +75,8 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The value of a field, or the item whose index this is. An object that is larger than any
-    /// rule allows has none, so that no lookup takes long.
+    /// The value of a field, or the item with this index. An object larger than any rule allows has
+    /// no children here, so that no lookup is slow.
     pub(super) fn child_mut(&mut self, step: &str) -> Option<&mut Node<'a>> {
         match self {
             Self::List(items) => items.get_mut(step.parse::<usize>().ok()?),
@@ -95,7 +94,8 @@ impl<'a> Node<'a> {
 pub(super) struct Object<'a>(Vec<(Cow<'a, str>, Node<'a>)>);
 
 impl<'a> Object<'a> {
-    /// Takes a field out; nothing if it is absent or null. Of a repeated field the last counts.
+    /// Takes a field out; `None` if it is absent or null. If a field is repeated, the last one
+    /// wins.
     pub(super) fn take(&mut self, name: &str) -> Option<Node<'a>> {
         let (_, node) = self.0.iter_mut().rev().find(|(key, _)| key == name)?;
         match std::mem::replace(node, Node::Null) {
@@ -108,7 +108,7 @@ impl<'a> Object<'a> {
         &self.0
     }
 
-    /// The pairs that are not null, ordered by key, each key once: the last of it counts.
+    /// The pairs that are not null, sorted by key; if a key is repeated, the last one wins.
     pub(super) fn into_pairs(mut self) -> Vec<(Cow<'a, str>, Node<'a>)> {
         last_of_each(&mut self.0);
         self.0.retain(|(_, node)| !matches!(node, Node::Null));
@@ -116,14 +116,14 @@ impl<'a> Object<'a> {
     }
 }
 
-/// Reads one input, plain or in a superjson envelope; of a submission that is an object, only the
+/// Parses one input, plain or in a superjson envelope; of a submission that is an object, only the
 /// fields with these names are kept.
 pub(super) fn read<'a>(input: &'a [u8], fields: &[&str]) -> Result<Input<'a>, String> {
     let input = input.strip_prefix(BYTE_ORDER_MARK).unwrap_or(input);
     if input.trim_ascii().is_empty() {
         return Err("Unexpected end of JSON input".to_owned());
     }
-    // Validated once for the whole input, so that no single text must be validated again.
+    // Validated once for the whole input, so that single texts need no validation.
     let text = std::str::from_utf8(input)
         .map_err(|error| format!("not UTF-8 at byte {}", error.valid_up_to() + 1))?;
     let node = match read_text(text, fields) {
@@ -151,8 +151,8 @@ fn read_text<'a>(text: &'a str, fields: &[&str]) -> serde_json::Result<Node<'a>>
     Ok(node)
 }
 
-/// Whether an input may be a superjson envelope, by its first key alone: every key of an envelope
-/// is `json` or `meta`.
+/// Whether an input may be a superjson envelope, judged by its first key alone: every key of an
+/// envelope is `json` or `meta`.
 pub(super) fn may_be_envelope(input: &[u8]) -> bool {
     let input = input.strip_prefix(BYTE_ORDER_MARK).unwrap_or(input).trim_ascii_start();
     let Some(fields) = input.strip_prefix(b"{") else { return false };
@@ -162,13 +162,13 @@ pub(super) fn may_be_envelope(input: &[u8]) -> bool {
         || key.iter().take_while(|byte| **byte != b'"').any(|byte| *byte == b'\\')
 }
 
-/// Reads one JSON text that was stored, and keeps all of it.
+/// Parses stored JSON, and keeps all of it.
 pub(super) fn read_all(text: &str) -> Option<Node<'_>> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
     Reader { depth: 0, keep: Keep::All }.deserialize(&mut deserializer).ok()
 }
 
-/// Reads the value that stands inside `depth` arrays and objects.
+/// Reads a value nested inside `depth` arrays and objects.
 #[derive(Clone, Copy)]
 struct Reader<'f> {
     depth: usize,
@@ -184,7 +184,7 @@ enum Keep<'f> {
     Nothing,
 }
 
-/// A key, borrowed where it has no escape.
+/// A key, borrowed if it has no escape.
 #[derive(Deserialize)]
 struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
 

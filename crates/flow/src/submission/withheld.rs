@@ -1,12 +1,12 @@
-//! What is kept back of a submission whose respondent did not agree to be known.
+//! Removes identifying data from a submission if the respondent did not agree to be linked.
 //!
-//! Identities have fields of their own, and are dropped whole elsewhere. But the address of a page
-//! may bear them as well: a personal link has the invitation's id, a hosted page takes
-//! `identities.userId=…`, and either may come back as the referrer of the next page. So texts that
-//! a browser fills in, and tags, are looked through, and what leads to a person is cut out of them:
-//! the values of parameters that name somebody, ids of invitations by their form, and whatever this
-//! submission or its token says of who sent it. Letter case does not matter. A tag or a locale that
-//! has such a value in its name is dropped.
+//! Identities have separate fields, which are dropped elsewhere. But the address of a page may
+//! contain them as well: a personal link has the invitation's id, a hosted page takes
+//! `identities.userId=…`, and either may reappear as the referrer of the next page. So texts filled
+//! in by a browser, and tags, are searched, and everything that leads to a person is cut out:
+//! values of identifying parameters, texts with the format of invitation ids, and every identity in
+//! this submission or its token. Letter case is ignored. A tag with such a value in its name, or a
+//! locale with one, is dropped.
 //!
 //! Deliberately absent: the answers. They are what the respondent chose to say.
 
@@ -33,9 +33,9 @@ pub struct Unlinked {
     pub unreadable: Vec<&'static str>,
 }
 
-/// Takes out of stored tags and context what leads to the respondent, who is named by the
-/// identities stored with them and by those of the profile. What cannot be read cannot be searched
-/// either, so nothing of it stays.
+/// Removes everything from stored tags and context that leads to the respondent, according to the
+/// identities stored with them and those of the profile. What cannot be read cannot be searched, so
+/// it is removed entirely.
 pub fn without_respondent(
     identities: Option<&str>,
     profile: &[Known],
@@ -73,24 +73,24 @@ pub fn without_respondent(
             identities.extend(of_profile);
             Names::new(identities, None).cut_from_all(&mut context, &mut tags);
         }
-        // Without the names nothing can be found.
+        // Without the identities nothing can be found.
         None => (context, tags) = Default::default(),
     }
     Unlinked { tags: tags_json(&tags), context: context_json(&context), unreadable }
 }
 
-/// Parameters of a page's address whose values name somebody.
+/// Prefix of parameters in a page's address with identifying values.
 const IDENTITIES: &str = "identities.";
 const ASSIGNMENT: &str = "flowAssignmentId";
-/// How often a text may be escaped: an address within an address within another one.
+/// How often a text may be percent-encoded: an address within an address within another one.
 const ESCAPES_MAX: usize = 4;
 
 impl Submission<'_> {
-    /// Takes out of context and tags what leads to the respondent.
+    /// Removes everything from context and tags that leads to the respondent.
     pub fn withhold(&mut self, claims: Option<&Claims>) {
         let names = Names::new(&self.identities, claims);
         names.cut_from_all(&mut self.context, &mut self.tags);
-        // An id of an invitation alone is looked up, and is the engine's to keep or drop.
+        // A bare invitation id is looked up by the engine, which keeps or drops it.
         if let Some(id) = &mut self.flow_assignment_id
             && id.parse::<AssignmentId>().is_err()
         {
@@ -99,7 +99,7 @@ impl Submission<'_> {
     }
 }
 
-/// What this respondent is known by: the value of every identity, whatever its type.
+/// The values of all identities of this respondent, whatever their type.
 struct Names<'n> {
     identities: &'n [Identity<'n>],
     claims: Option<&'n Claims>,
@@ -128,7 +128,8 @@ impl<'n> Names<'n> {
         if let Some(text) = &mut context.user_agent {
             self.cut_from(text);
         }
-        // A part of a language tag is none, and a part of a tag's name may be another tag's.
+        // A part of a language tag is useless, and a part of a tag's name may be another tag's
+        // name.
         if context.locale.as_deref().is_some_and(|locale| self.is_named_in(locale)) {
             context.locale = None;
         }
@@ -151,8 +152,8 @@ impl<'n> Names<'n> {
         self.may_be_in(text) && self.without(text, ESCAPES_MAX) != text
     }
 
-    /// Whether it is worth looking closer; nearly never. Every text of every such submission comes
-    /// here.
+    /// A quick test whether a text needs a search; nearly always false. It runs for every text of
+    /// every such submission.
     fn may_be_in(&self, text: &str) -> bool {
         let found = text.bytes().fold(0, |found, byte| found | TELLING[usize::from(byte)]);
         found & ESCAPE != 0
@@ -166,10 +167,10 @@ impl<'n> Names<'n> {
             })
     }
 
-    /// A text without what names somebody. It is split at the marks of an address, so that
-    /// parameters are found, and escaped parts are searched as what they stand for.
+    /// A text without identifying parts. It is split at URL delimiters, so that parameters are
+    /// found, and percent-encoded parts are searched in decoded form.
     fn without(&self, text: &str, escapes: usize) -> String {
-        // Before it is taken apart: an id may hold a mark.
+        // Before splitting: an id may contain a delimiter.
         let text = self.search.get_or_init(|| Search::new(self.all())).cut_from(text);
         let mut out = String::with_capacity(text.len());
         let mut is_value_of_name = false;
@@ -193,7 +194,7 @@ impl<'n> Names<'n> {
         let plain = unescaped(word);
         let holds_a_name =
             plain != word && escapes > 0 && self.without(&plain, escapes - 1) != plain;
-        // The rest of an escaped word is not worth escaping again.
+        // The rest of an encoded word is not worth encoding again.
         if holds_a_name { String::new() } else { without_invitations(word) }
     }
 }
@@ -204,8 +205,8 @@ const UNDERSCORE: u8 = 4;
 const EQUALS: u8 = 8;
 const NOT_ASCII: u8 = 16;
 
-/// Characters that stand in every text in which somebody may be named, but for a bare user id. By a
-/// table a byte costs three instructions; by comparisons it was thirty.
+/// Characters of which every text that may identify a person contains one, except for a bare user
+/// id. With a table a byte costs three instructions; comparisons took thirty.
 const TELLING: [u8; 256] = {
     let mut telling = [0; 256];
     telling[b'%' as usize] = ESCAPE;
@@ -221,7 +222,7 @@ const TELLING: [u8; 256] = {
     telling
 };
 
-/// Whether a parameter of this name says who somebody is.
+/// Whether a parameter with this name identifies a person.
 fn names_somebody(name: &str) -> bool {
     let name = unescaped(name);
     name == ASSIGNMENT || name.starts_with(IDENTITIES)
@@ -231,13 +232,13 @@ fn unescaped(text: &str) -> Cow<'_, str> {
     if !text.contains(['%', '+']) {
         return Cow::Borrowed(text);
     }
-    // `=` and `&` part a pair from the next; here they are text like any other.
+    // `=` and `&` are pair delimiters; here they are plain text.
     let text = text.replace('=', "%3D").replace('&', "%26");
     let pair = url::form_urlencoded::parse(text.as_bytes()).next();
     pair.map_or(Cow::Borrowed(""), |(text, _)| Cow::Owned(text.into_owned()))
 }
 
-/// Leaves the prefix of every text that has the form of an invitation's id.
+/// Reduces every invitation id in a text to its prefix.
 fn without_invitations(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

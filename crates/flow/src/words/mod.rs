@@ -1,20 +1,19 @@
-//! The words of free texts: which ones stand in many answers.
+//! The words of free texts: which ones occur in many answers.
 //!
-//! A word is a run of letters and digits, apostrophes and hyphens within it included, in lower
-//! case. What every text of a language has ([`stop`]) says nothing about this one and is left out.
-//! Languages that do not part their words by spaces are not cut up: that needs a dictionary, which
-//! is deliberately absent.
+//! A word is a run of letters and digits, including apostrophes and hyphens within it, in lower
+//! case. Common words of a language ([`stop`]) are left out. Languages without spaces between words
+//! are not segmented: that needs a dictionary, which is deliberately absent.
 
 mod stop;
 
 use std::collections::{HashMap, HashSet};
 
-/// Longer ones are codes or noise, in characters.
+/// Longer words are codes or noise, in characters.
 const CHARS_MAX: usize = 40;
 const CHARS_MIN: usize = 2;
 
-/// In how many of these texts each word stands, the most frequent first, then by the alphabet. A
-/// word that only one text of several has is left out.
+/// The number of these texts that contain each word, the most frequent first, then alphabetically.
+/// If there are several texts, a word in only one of them is left out.
 pub fn frequent<'t>(texts: impl IntoIterator<Item = &'t str>, most: usize) -> Vec<(String, u64)> {
     let mut counts: HashMap<String, u64> = HashMap::new();
     let mut several = 0;
@@ -33,7 +32,7 @@ pub fn frequent<'t>(texts: impl IntoIterator<Item = &'t str>, most: usize) -> Ve
     found
 }
 
-/// The words of a text that may say something about it, as often as they stand there.
+/// The significant words of a text, including repeats.
 fn words(text: &str) -> impl Iterator<Item = String> {
     let parts = text
         .split(|letter: char| !(letter.is_alphanumeric() || is_inner(letter) || is_mark(letter)));
@@ -51,7 +50,7 @@ fn is_inner(letter: char) -> bool {
     matches!(letter, '\'' | '’' | '-')
 }
 
-/// Vowel signs and accents belong to the letter before them.
+/// Vowel signs and accents belong to the preceding letter.
 fn is_mark(letter: char) -> bool {
     matches!(letter, '\u{300}'..='\u{36f}' | '\u{64b}'..='\u{65f}' | '\u{93a}'..='\u{94d}')
 }
@@ -68,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_counts_once_a_text_whatever_its_case() {
+    fn a_word_counts_once_per_text_ignoring_case() {
         check(
             &["Slow, slow, SLOW!", "slow export", "Exports"],
             &[("slow", 2), ("export", 1), ("exports", 1)],
@@ -76,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn what_every_text_of_a_language_has_is_left_out() {
+    fn common_words_are_left_out() {
         check(&["The API is not what it was, and I don't like that"], &[("api", 1), ("like", 1)]);
         check(&["Das ist aber nicht die Dokumentation"], &[("dokumentation", 1)]);
         check(
@@ -88,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_marks_and_noise_are_no_words() {
+    fn numbers_punctuation_and_noise_are_not_words() {
         check(
             &["42 - !!! … https://x.example a", &"x".repeat(41)],
             &[("example", 1), ("https", 1)],
@@ -98,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_texts_only_words_of_two_are_told() {
+    fn with_several_texts_a_word_must_occur_in_two() {
         check(&["one price", "price two", "three", "four"], &[("price", 2)]);
     }
 }

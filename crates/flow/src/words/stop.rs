@@ -1,4 +1,4 @@
-//! Words that every text of a language has: English, German, French, Spanish, Arabic.
+//! Common words that occur in every text: English, German, French, Spanish, Arabic.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;

@@ -1,4 +1,4 @@
-//! More keys than a sheet may hold.
+//! More keys than a sheet has room for.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ fn different_numbers() -> Vec<String> {
 }
 
 #[test]
-fn keys_beyond_the_limit_are_others_and_are_found_there_again() {
+fn keys_beyond_the_limit_are_counted_and_subtracted_as_others() {
     let ids = ["a", "b", "c", "d", "e"];
     let questions = ids.map(|id| json!({"id": id, "type": "number", "prompt": "?"}));
     let definition = check(&json!({"title": "N", "questions": questions})).unwrap();
@@ -37,7 +37,7 @@ fn keys_beyond_the_limit_are_others_and_are_found_there_again() {
             Contribution::of_stored(Some(&definition), &answers, tags, admission)
         })
         .collect();
-    assert!(added.len() * ids.len() > KEYS_MAX, "there are more than fit");
+    assert!(added.len() * ids.len() > KEYS_MAX, "not more than fit");
     let mut shelf = Shelf::default();
     for part in added.chunks(1_000) {
         let mut sheet = shelf.load();
@@ -61,7 +61,7 @@ fn keys_beyond_the_limit_are_others_and_are_found_there_again() {
         assert!(counts.questions.values().any(|it| it.keys.contains_key(&OTHERS)));
     }
     assert!(shelf.0[&Vec::new()].len() < 600_000 && shelf.0[&plan].len() < 120_000);
-    // The last ones, which had no room, go first.
+    // The last ones, which had no room, are removed first.
     for part in added.rchunks(700) {
         let mut sheet = shelf.load();
         let mut delta = Delta::default();

@@ -1,4 +1,4 @@
-//! What responses add up to, and what is left when they are taken away.
+//! The counts of responses, and what is left when the responses are subtracted.
 
 #![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
@@ -18,7 +18,7 @@ use sluice_flow::definition::{Definition, check};
 use sluice_flow::question::QuestionType;
 use sluice_flow::submission::{Admission, parse};
 
-/// The types in the order that the expected bytes go by; any other comes after them.
+/// The types in the order used by the expected bytes; any other comes after them.
 const IN_ORDER: [&str; 17] = [
     "shortText",
     "longText",
@@ -82,7 +82,7 @@ fn sheet_of<'c>(added: impl IntoIterator<Item = &'c Contribution>) -> Sheet {
     sheet
 }
 
-/// The same sheet, stored and loaded.
+/// The same sheet after storing and loading it.
 fn stored(sheet: Sheet) -> Sheet {
     let mut loaded = Sheet::default();
     for part in sheet.into_parts() {
@@ -93,7 +93,7 @@ fn stored(sheet: Sheet) -> Sheet {
     loaded
 }
 
-/// What one answer is counted under: the sum, and each key.
+/// Checks what one answer is counted under: the sum, and each key.
 fn check_keys(question: &str, answer: Value, sum: i128, keys: &[u32]) {
     let definition = definition();
     let place = definition.questions().iter().position(|it| it.id == question).unwrap();
@@ -105,7 +105,7 @@ fn check_keys(question: &str, answer: Value, sum: i128, keys: &[u32]) {
 }
 
 #[test]
-fn an_answer_is_counted_as_its_type_says() {
+fn an_answer_is_counted_by_its_type() {
     for text in ["shortText", "longText", "email", "url", "phone"] {
         check_keys(text, json!("x"), 0, &[]);
     }
@@ -126,7 +126,7 @@ fn an_answer_is_counted_as_its_type_says() {
 }
 
 #[test]
-fn what_is_no_answer_is_not_counted() {
+fn absent_answers_are_not_counted() {
     let nothing = json!({"nps": "", "multipleChoice": [], "unknown": "x", "statement": "x"});
     let one = contribution(&nothing, &json!({}), Admission::Admitted);
     let sheet = sheet_of([&one]);
@@ -134,9 +134,9 @@ fn what_is_no_answer_is_not_counted() {
     assert_eq!(sheet.all(), &expected);
 }
 
-/// What is counted must never change by itself: see the head of the module.
+/// The bytes must never change accidentally: see the module documentation.
 #[test]
-fn a_contribution_has_the_bytes_that_it_always_had() {
+fn the_bytes_of_a_contribution_never_change() {
     let answers = json!({
         "nps": "9", "number": "12.5", "date": "2026-11-15", "yesNo": "no", "matrix": ["b:a"],
         "multipleChoice": ["a", "other:x"], "ranking": ["b", "c", "a"], "shortText": "text",
@@ -154,7 +154,7 @@ fn a_contribution_has_the_bytes_that_it_always_had() {
 }
 
 #[test]
-fn a_submission_adds_what_its_stored_form_adds() {
+fn a_submission_and_its_stored_form_add_the_same() {
     let answers = json!({"nps": "9", "multipleChoice": ["a", "other:\"q\""], "shortText": "ü\n"});
     let tags = json!({"plan": "pro", "of": ["a", "b"]});
     let sent = json!({
@@ -190,7 +190,7 @@ fn put_all(shelf: &mut Shelf, added: &[Contribution], taken: &[Contribution]) {
 }
 
 #[test]
-fn of_more_values_than_fit_the_most_frequent_stay_and_the_rest_is_others() {
+fn with_too_many_values_the_most_frequent_stay_and_the_rest_are_others() {
     let mut shelf = Shelf::default();
     let value = |number: usize| tagged(&json!({"n": format!("v{number:05}")}));
     let fitting: Vec<_> = (0..TAG_VALUES_ROOM).map(value).collect();
@@ -198,15 +198,15 @@ fn of_more_values_than_fit_the_most_frequent_stay_and_the_rest_is_others() {
     let sheet = shelf.load();
     let (_, tally) = sheet.tags().next().unwrap();
     assert_eq!((tally.values.len(), tally.others), (TAG_VALUES_ROOM, None));
-    // One more than fits, and one that came twice.
+    // One more than fits, and one that occurs twice.
     put_all(&mut shelf, &[value(TAG_VALUES_ROOM), value(1_000)], &[]);
     let sheet = shelf.load();
     let (_, tally) = sheet.tags().next().unwrap();
     let others = (TAG_VALUES_ROOM + 2 - TAG_VALUES_MAX - 1) as i64;
     assert_eq!((tally.values.len(), tally.others), (TAG_VALUES_MAX, Some(others)));
     assert_eq!(tally.values["v01000"], 2);
-    assert_eq!(shelf.0.len(), 1 + TAG_VALUES_MAX, "segments that are gone are not stored");
-    // What was hidden stays so, wherever it comes from; what is new is counted.
+    assert_eq!(shelf.0.len(), 1 + TAG_VALUES_MAX, "removed segments are still stored");
+    // Hidden values stay hidden, whether added or subtracted; new ones are counted.
     put_all(&mut shelf, &[value(500), value(9_000)], &[value(501), value(1_000)]);
     let sheet = shelf.load();
     let (_, tally) = sheet.tags().next().unwrap();
@@ -216,7 +216,7 @@ fn of_more_values_than_fit_the_most_frequent_stay_and_the_rest_is_others() {
 }
 
 #[test]
-fn of_more_names_than_fit_the_most_frequent_stay() {
+fn with_too_many_names_the_most_frequent_stay() {
     let mut shelf = Shelf::default();
     let name = |number: usize| tagged(&json!({format!("t{number:05}"): "x"}));
     let junk: Vec<_> = (0..=TAG_NAMES_ROOM).map(name).collect();
@@ -229,7 +229,7 @@ fn of_more_names_than_fit_the_most_frequent_stay() {
     assert!(sheet.tags().any(|(name, tally)| name == "t00064" && tally.values["x"] == 2));
     assert!(sheet.may_hide("t00063", "x") && !sheet.may_hide("t00001", "x"));
     put_all(&mut shelf, &[name(63)], &[name(62)]);
-    assert_eq!(shelf.load().tags().count(), TAG_NAMES_MAX, "what was hidden stays so");
+    assert_eq!(shelf.load().tags().count(), TAG_NAMES_MAX, "hidden names came back");
 }
 
 #[test]
@@ -241,7 +241,7 @@ fn junk_tags_that_come_first_do_not_displace_real_ones() {
     junk.chunks(100).for_each(|some| put_all(&mut shelf, some, &[]));
     let real = tagged(&json!({"plan": "pro", "source": "mail"}));
     for more in junk.chunks(100).take(30) {
-        // More junk comes all the while.
+        // More junk arrives meanwhile.
         put_all(&mut shelf, &[more, &vec![real.clone(); 10]].concat(), &[]);
     }
     let sheet = shelf.load();
@@ -250,7 +250,7 @@ fn junk_tags_that_come_first_do_not_displace_real_ones() {
     let (_, source) = sheet.tags().find(|(name, _)| *name == "source").unwrap();
     assert_eq!(source.values["mail"], 300);
     assert_eq!(sheet.of_segment(&segment("source", "mail")).unwrap().responses, 300);
-    // All of it can be taken away.
+    // All of it can be subtracted.
     for some in junk.chunks(100).take(30).chain(junk.chunks(100)) {
         put_all(&mut shelf, &[], some);
     }
@@ -268,21 +268,24 @@ fn a_day_that_hides_tags_is_due_for_a_recount_when_its_responses_have_doubled() 
         shelf.load().is_due_for_recount()
     };
     let fitting: Vec<_> = (0..TAG_NAMES_ROOM).map(name).collect();
-    assert!(!put(&fitting, &[]) && !put(&plain(200), &[]), "nothing is hidden");
+    assert!(!put(&fitting, &[]) && !put(&plain(200), &[]), "due although nothing is hidden");
     let long = tagged(&json!({"t00000": "x".repeat(TAG_VALUE_BYTES_MAX + 1)}));
-    assert!(!put(std::slice::from_ref(&long), &[]) && !put(&plain(400), &[]), "nor is this");
+    assert!(
+        !put(std::slice::from_ref(&long), &[]) && !put(&plain(400), &[]),
+        "due although a long value is not hidden"
+    );
     assert!(!put(&[], &[plain(400), vec![long]].concat()));
     assert!(!put(&[name(TAG_NAMES_ROOM)], &plain(200)));
-    // They are 65. Hiding more in between does not put it off.
+    // There are 65 now. Hiding more in between does not delay the recount.
     let more: Vec<_> = (100..150).map(name).collect();
     assert!(!put(&more, &[]) && !put(&plain(14), &[]));
     assert!(put(&plain(1), &[]) && !put(&[], &plain(1)));
     let most = TAGS_RECOUNT_RESPONSES_MAX - 129;
-    assert!(put(&plain(most), &[]) && !put(&plain(1), &[]), "there are too many to read");
+    assert!(put(&plain(most), &[]) && !put(&plain(1), &[]), "the limit for a recount is wrong");
 }
 
 #[test]
-fn a_value_that_nobody_has_any_more_is_forgotten() {
+fn a_value_that_no_response_has_any_more_is_dropped() {
     let one = contribution(&json!({}), &json!({"mail": "eve@example.org"}), Admission::Admitted);
     let two = contribution(&json!({}), &json!({"plan": "pro"}), Admission::Admitted);
     let mut sheet = stored(sheet_of([&one, &two]));
@@ -339,7 +342,7 @@ fn any_contribution() -> impl Strategy<Value = Contribution> {
     })
 }
 
-/// Of each value that is counted separately, what it should be; and all of each name that has room.
+/// Checks each value that is counted separately, and the total of each name that has room.
 fn assert_exact(sheet: &Sheet, left: &[&Contribution]) {
     assert_eq!(sheet.all(), sheet_of(left.iter().copied()).all());
     for (name, tally) in sheet.tags() {
@@ -389,7 +392,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_added_and_taken_away_leaves_nothing(all in vec(any_contribution(), 1..60)) {
+    fn adding_and_subtracting_leaves_nothing(all in vec(any_contribution(), 1..60)) {
         let mut sheet = stored(sheet_of(&all));
         let mut delta = Delta::default();
         all.iter().for_each(|one| delta.take_away(one));
@@ -422,7 +425,7 @@ proptest! {
             let mut delta = Delta::default();
             part.iter().for_each(|(one, _)| delta.add(one));
             left.extend(part.iter().map(|(one, _)| one));
-            // Every other one of those that are to go, of this part and of the ones before it.
+            // Every second one of those to be removed, of this part and of earlier ones.
             for (one, goes) in part {
                 if *goes {
                     let at = left.iter().position(|it| *it == one).unwrap();
@@ -437,7 +440,7 @@ proptest! {
     }
 }
 
-/// Where sheets are kept: only the parts that changed are written.
+/// A store for sheets: only changed parts are written.
 #[derive(Default)]
 struct Shelf(BTreeMap<Vec<u8>, Vec<u8>>);
 

@@ -1,11 +1,11 @@
-//! Random definitions that keep every rule, of every type and with every optional part.
+//! Random valid definitions, with every type and every optional part.
 
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-/// Definitions that keep every rule.
+/// Valid definitions.
 pub(crate) fn definition() -> impl Strategy<Value = Value> {
     let head = (text(), option::of(text()), any::<bool>(), any::<bool>(), any::<bool>());
     (head, vec(question(), 0..10)).prop_map(
@@ -33,7 +33,7 @@ fn text() -> impl Strategy<Value = String> {
     "[A-Za-zäß漢 /~\"]{0,12}[a-z]"
 }
 
-/// A question without an id, and bits to make a condition of.
+/// A question without an id, and bits to derive a condition from.
 fn question() -> impl Strategy<Value = (Value, u64)> {
     let common = (text(), option::of(text()), any::<bool>(), any::<u64>());
     (own_fields(), common).prop_map(|(mut question, (prompt, help, required, bits))| {
@@ -112,7 +112,7 @@ fn options(least: usize) -> impl Strategy<Value = Value> {
     })
 }
 
-/// Gives the questions their ids, and some of them a condition about an earlier one.
+/// Assigns ids to the questions, and conditions on an earlier question to some of them.
 fn number(parts: Vec<(Value, u64)>) -> Vec<Value> {
     let mut questions: Vec<Value> = Vec::new();
     for (at, (mut question, bits)) in parts.into_iter().enumerate() {

@@ -33,7 +33,7 @@ fn null_and_an_empty_text_are_an_absent_optional_field() {
 }
 
 #[test]
-fn each_field_holds_what_it_may() {
+fn each_field_is_checked() {
     let long = |chars: usize| json!("ä".repeat(chars));
     accepted(&with("title", long(TITLE_CHARS_MAX)));
     accepted(&with("description", long(DESCRIPTION_CHARS_MAX)));
@@ -80,9 +80,9 @@ fn an_ending_has_texts_and_a_web_address() {
     }
 }
 
-/// A `;` would end a directive of the hosted page's policy.
+/// A `;` would end a directive in the content security policy of the hosted page.
 #[test]
-fn a_redirect_to_a_host_that_cannot_stand_in_a_header_is_refused_at_publish_and_still_readable() {
+fn a_redirect_host_unsafe_in_a_header_is_refused_at_publish_but_readable() {
     let to = |url: &str| with("ending", json!({"redirectUrl": url}));
     for url in ["https://a.example;sandbox/", "https://a.example,b/", "https://a'b/"] {
         accepted(&to(url));
@@ -97,7 +97,7 @@ fn a_redirect_to_a_host_that_cannot_stand_in_a_header_is_refused_at_publish_and_
 }
 
 #[test]
-fn what_the_server_sets_is_a_fault_that_says_so() {
+fn setting_a_server_field_is_a_fault() {
     for name in SERVER_SET {
         refused(&with(name, json!("x")), &[(&format!("/{name}"), "set by the server")]);
         accepted(&with(name, Value::Null));
@@ -123,7 +123,7 @@ fn an_unknown_field_is_a_fault_that_suggests_the_nearest() {
 }
 
 #[test]
-fn every_fault_is_told_at_once_up_to_a_limit() {
+fn all_faults_are_reported_up_to_a_limit() {
     refused(
         &json!({"questions": [{"id": "1"}, 5], "ending": {"x": 1}, "y": 2}),
         &[
@@ -141,7 +141,7 @@ fn every_fault_is_told_at_once_up_to_a_limit() {
 }
 
 #[test]
-fn there_are_at_most_so_many_questions() {
+fn the_number_of_questions_is_limited() {
     let questions = |count: usize| -> Vec<Value> {
         (0..count).map(|at| json!({"id": format!("q{at}"), "type": "nps", "prompt": "?"})).collect()
     };

@@ -1,4 +1,4 @@
-//! Conditions: what may be asked of which question.
+//! Conditions: which tests fit which question.
 
 use serde_json::{Value, json};
 use sluice_flow::definition::limits::{CONDITION_DEPTH_MAX, CONDITION_ITEMS_MAX};
@@ -89,7 +89,7 @@ fn a_test_that_does_not_fit_the_type_is_a_fault() {
 }
 
 #[test]
-fn what_is_compared_with_must_be_possible() {
+fn an_operand_must_be_a_possible_answer() {
     let at = at();
     for (question, test, value, end, words) in [
         ("number", "equals", json!("7"), "", "must be a number"),
@@ -115,7 +115,7 @@ fn what_is_compared_with_must_be_possible() {
 }
 
 #[test]
-fn a_condition_speaks_of_earlier_questions_only() {
+fn a_condition_refers_to_earlier_questions_only() {
     let at = at();
     for (id, words) in [
         (json!("last"), "not the question itself"),
@@ -159,7 +159,7 @@ fn a_condition_is_one_combination_or_one_test() {
 }
 
 #[test]
-fn conditions_nest_only_so_deep() {
+fn the_nesting_of_conditions_is_limited() {
     let at = at();
     let nested = |levels: usize| {
         let test = json!({"question": "nps", "answered": true});

@@ -1,4 +1,4 @@
-//! Definitions: every rule of publishing with its fault, and what holds for all that keep them.
+//! Definitions: every rule of publishing with its fault, and properties of all valid definitions.
 
 #![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
@@ -13,7 +13,8 @@ mod translation_faults;
 use serde_json::{Value, json};
 use sluice_flow::definition::check;
 
-/// Checks a draft whose faults, in order, are at these pointers with these words in the message.
+/// Checks that the faults of a draft, in order, have these pointers, and these words in the
+/// message.
 fn refused(draft: &Value, expected: &[(&str, &str)]) {
     let Err(faults) = check(draft) else { panic!("{draft:#} was accepted") };
     let pointers: Vec<&str> = faults.iter().map(|fault| fault.pointer.as_str()).collect();
@@ -37,7 +38,7 @@ fn with(name: &str, value: Value) -> Value {
     draft
 }
 
-/// A draft of one question of this type with these fields of its own.
+/// A draft of one question of this type with these fields.
 fn asking(type_name: &str, fields: Value) -> Value {
     let mut question = json!({"id": "q", "type": type_name, "prompt": "?"});
     for (name, value) in fields.as_object().unwrap() {

@@ -1,4 +1,4 @@
-//! What holds for every definition that keeps the rules.
+//! Properties of every valid definition.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ proptest! {
     }
 
     #[test]
-    fn a_definition_and_its_canonical_json_are_valid_by_the_schema(draft in definition()) {
+    fn a_definition_and_its_canonical_json_match_the_schema(draft in definition()) {
         let canonical = check(&draft).unwrap().to_json();
         for value in [&draft, &canonical] {
             prop_assert!(is_valid(value, json_schema(), json_schema()), "{value:#}");
@@ -30,7 +30,7 @@ proptest! {
     }
 
     #[test]
-    fn a_payload_is_the_definition_and_what_the_server_sets(draft in definition()) {
+    fn a_payload_is_the_definition_plus_the_server_fields(draft in definition()) {
         let snapshot = published(&draft);
         let mut payload: Value = serde_json::from_slice(&render(&snapshot, Generation::LATEST)).unwrap();
         for name in SERVER_SET {

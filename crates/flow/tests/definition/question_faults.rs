@@ -1,4 +1,4 @@
-//! The faults of questions: what all have in common, and the rules of each type's own fields.
+//! The faults of questions: common fields, and the rules of each type's own fields.
 
 use serde_json::{Value, json};
 use sluice_flow::definition::limits::{MATRIX_ROWS_MAX, OPTIONS_MAX};
@@ -10,7 +10,7 @@ fn options(count: usize) -> Value {
     (0..count).map(|at| json!({"id": format!("o{at}"), "label": "L"})).collect()
 }
 
-/// The least that each type needs.
+/// The minimal fields of each type.
 fn least(type_name: &str) -> Value {
     match type_name {
         "singleChoice" | "dropdown" | "multipleChoice" => json!({"options": options(1)}),
@@ -20,7 +20,7 @@ fn least(type_name: &str) -> Value {
     }
 }
 
-/// Each list of choices that a type has, filled with these.
+/// Fills each list of choices of a type with these.
 fn lists(type_name: &str, choices: Value) -> Value {
     let fields = QuestionType::blank(type_name).unwrap().choice_fields();
     fields.into_iter().map(|field| (field, choices.clone())).collect()
@@ -31,14 +31,14 @@ fn at(field: &str) -> String {
 }
 
 #[test]
-fn every_type_is_accepted_with_the_least_that_it_needs() {
+fn every_type_is_accepted_with_its_minimal_fields() {
     for name in QuestionType::NAMES {
         accepted(&asking(name, least(name)));
     }
 }
 
 #[test]
-fn what_a_type_needs_is_a_fault_when_it_is_missing() {
+fn a_missing_required_field_is_a_fault() {
     for name in ["singleChoice", "dropdown", "multipleChoice", "ranking"] {
         refused(&asking(name, json!({})), &[(&at("options"), "required")]);
     }
@@ -46,7 +46,7 @@ fn what_a_type_needs_is_a_fault_when_it_is_missing() {
 }
 
 #[test]
-fn what_all_questions_have_is_checked_for_every_type() {
+fn common_fields_are_checked_for_every_type() {
     for name in QuestionType::NAMES {
         for (field, value, words) in [
             ("id", json!(null), "id is required"),
@@ -73,14 +73,14 @@ fn what_all_questions_have_is_checked_for_every_type() {
 }
 
 #[test]
-fn a_question_id_is_used_once() {
+fn question_ids_are_unique() {
     let question = json!({"id": "a", "type": "nps", "prompt": "?"});
     let twice = with("questions", json!([question, question]));
     refused(&twice, &[("/questions/1/id", "a is used twice")]);
 }
 
 #[test]
-fn a_type_that_is_not_known_is_a_fault_that_names_those_that_are() {
+fn an_unknown_type_is_a_fault_that_lists_the_known_ones() {
     refused(&asking("longtext", json!({"x": 1})), &[(&at("type"), "did you mean longText?")]);
     refused(&asking("slider", json!({})), &[(&at("type"), "must be one of shortText, ")]);
     refused(
@@ -185,7 +185,7 @@ fn options_rows_and_columns_have_unique_ids_and_labels() {
 }
 
 #[test]
-fn what_is_selected_fits_the_number_of_options() {
+fn selection_limits_fit_the_number_of_options() {
     let selected = |fields: Value| {
         let mut fields = fields;
         fields["options"] = options(3);
@@ -210,7 +210,7 @@ fn what_is_selected_fits_the_number_of_options() {
 }
 
 #[test]
-fn the_id_other_is_taken_where_another_answer_is_allowed() {
+fn the_id_other_is_reserved_with_allow_other() {
     for name in ["singleChoice", "dropdown", "multipleChoice"] {
         let other = json!([{"id": "other", "label": "Other"}]);
         accepted(&asking(name, json!({"options": other})));

@@ -1,6 +1,6 @@
-//! As much of JSON Schema as the published schema uses, less patterns and formats.
+//! The subset of JSON Schema that the published schema uses, without patterns and formats.
 //!
-//! A keyword that this does not know is a panic, so that the schema cannot outgrow its test.
+//! An unknown keyword panics, so that the schema cannot outgrow its test.
 
 use serde_json::Value;
 

@@ -21,7 +21,7 @@ fn translated(translations: Value) -> Value {
 }
 
 #[test]
-fn a_translation_may_give_every_text_that_there_is_and_leave_out_any() {
+fn a_translation_may_contain_every_text_and_omit_any() {
     accepted(&translated(json!({"de": {}, "fr": null})));
     let full = translated(json!({"DE_at": {
         "title": "Titel", "description": "Text", "ending": {"title": "Ende", "body": null},
@@ -86,7 +86,7 @@ fn only_texts_are_translations() {
 }
 
 #[test]
-fn a_language_is_a_tag_given_once_and_not_the_default() {
+fn a_language_is_a_unique_tag_other_than_the_default() {
     refused(&translated(json!({"not a tag": {}})), &[("/translations/not a tag", "BCP 47")]);
     refused(&translated(json!({"en_gb": {}})), &[("/translations/en_gb", "default language")]);
     refused(

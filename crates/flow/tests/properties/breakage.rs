@@ -1,10 +1,10 @@
-//! Every way to break one rule: of the shape, and of each type of question.
+//! Every way to break a single rule: of the shape, and of each question type.
 
 use serde_json::{Value, json};
 
 use crate::client::{bound, chars, ids, text};
 
-/// Where a submission is changed, to what, and the code that it must then meet at that path.
+/// The path to change in a submission, the new value, and the code expected at that path.
 pub(crate) type Breakage = (Value, Value, &'static str);
 
 /// One breakage for each rule of the shape; each breaks that rule only.
@@ -56,7 +56,7 @@ pub(crate) fn changed(submission: &Value, path: &Value, value: Value) -> Value {
     changed
 }
 
-/// Answers that break one rule of this question's type, made from one that keeps them all.
+/// Answers that break one rule of this question's type, derived from a valid one.
 pub(crate) fn of_the_answer(question: &Value, valid: &Value) -> Vec<(Value, &'static str)> {
     let kind = question["type"].as_str().unwrap_or_default();
     match valid {
@@ -96,7 +96,7 @@ fn of_the_length(question: &Value) -> Vec<(Value, &'static str)> {
     if let Some(min) = question["minLength"].as_u64().filter(|min| *min > 1) {
         broken.push((json!(text(min - 1)), "out_of_range"));
     }
-    // A text beyond the largest bound there is breaks the shape before it breaks the question.
+    // A text beyond the largest possible bound breaks the shape before it breaks the question.
     if let Some(max) = question["maxLength"].as_u64().filter(|max| *max < 16_384) {
         broken.push((json!(text(max + 1)), "out_of_range"));
     }

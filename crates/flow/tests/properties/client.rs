@@ -1,13 +1,13 @@
-//! A client: it knows a version only by the snapshot that was served, and answers it.
+//! A client that knows a version only by its served snapshot, and answers it.
 
 use serde_json::{Map, Value, json};
 
-/// How many characters beyond the fewest an invented text may have.
+/// How many characters beyond the minimum a generated text may have.
 const TEXT_SPREAD: u64 = 20;
-/// Beyond this, texts are plain ASCII, so that they keep the limit in bytes too.
+/// Longer texts are plain ASCII, so that they keep the limit in bytes too.
 const WIDE_CHARS_MAX: u64 = 1000;
 
-/// A submission to the version with this snapshot. `picks` decides, question by question, what is
+/// A submission to the version with this snapshot. `picks` decides for each question what is
 /// answered; an optional question without a pick is left out.
 pub(crate) fn submission(snapshot: &Value, picks: &[Option<u64>]) -> Value {
     let mut answers = Map::new();
@@ -50,7 +50,7 @@ pub(crate) fn ids(choices: &Value) -> Vec<&str> {
     choices.as_array().into_iter().flatten().map(id).collect()
 }
 
-/// One of the answers that a question takes; none if it takes none.
+/// One of the answers that a question accepts; `None` if it takes none.
 pub(crate) fn answer(question: &Value, pick: u64) -> Option<Value> {
     Some(match question["type"].as_str().unwrap_or_default() {
         "shortText" | "longText" => json!(text(length(question, 1, 16_384, pick))),
@@ -91,7 +91,7 @@ pub(crate) fn answer(question: &Value, pick: u64) -> Option<Value> {
     })
 }
 
-/// The answer to a question of a type that is not written out above.
+/// The answer to a question of a type that is not handled above.
 fn example(question: &Value) -> Option<Value> {
     let mut alone = question.clone();
     alone.as_object_mut()?.remove("visibleIf");
@@ -100,7 +100,7 @@ fn example(question: &Value) -> Option<Value> {
     sluice_flow::example::answers(&definition).remove(id(question))
 }
 
-/// A length that the question takes and that its format can have.
+/// A length that the question accepts and that its format allows.
 fn length(question: &Value, shortest: u64, longest: u64, pick: u64) -> u64 {
     let fewest = question["minLength"].as_u64().unwrap_or(0).max(shortest);
     let most = question["maxLength"].as_u64().unwrap_or(longest).min(longest);
@@ -108,7 +108,7 @@ fn length(question: &Value, shortest: u64, longest: u64, pick: u64) -> u64 {
     fewest + pick % ((most - fewest).min(TEXT_SPREAD) + 1)
 }
 
-/// A text of so many characters, of one to three bytes each.
+/// A text of this many characters, of one to three bytes each.
 pub(crate) fn text(length: u64) -> String {
     let letters = if length > WIDE_CHARS_MAX { "abc" } else { "aé日\"" };
     letters.chars().cycle().take(chars(length)).collect()
@@ -118,7 +118,7 @@ fn padded(end: &str, length: u64) -> String {
     "a".repeat(chars(length) - end.len()) + end
 }
 
-/// A number at the question's bound, or any if it has none.
+/// A number at the question's bound, or any number without bounds.
 fn number(question: &Value, pick: u64) -> String {
     let integer = question["integer"] == true;
     let (min, max) = (question["min"].as_f64(), question["max"].as_f64());
@@ -136,7 +136,7 @@ pub(crate) fn bound<'q>(question: &'q Value, name: &str) -> Option<&'q str> {
     question[name].as_str()
 }
 
-/// So many options, one of them of the respondent's own where that is possible.
+/// This many options, one of them free text if possible.
 fn chosen(question: &Value, count: usize, pick: u64) -> Vec<String> {
     let mut chosen: Vec<String> =
         rotated(ids(&question["options"]), pick).into_iter().map(str::to_owned).collect();

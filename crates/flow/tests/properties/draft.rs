@@ -1,14 +1,14 @@
-//! Drafts of every type of question, with bounds, options and conditions at random.
+//! Drafts of every question type, with random bounds, options and conditions.
 //!
-//! Only drafts that an author could publish, and whose questions can be answered, are made: which
-//! drafts are refused is another test's matter.
+//! Only drafts that can be published and whose questions can be answered are generated; other tests
+//! cover which drafts are refused.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use sluice_flow::question::QuestionType;
 
-/// What is random about one question.
+/// The random choices for one question.
 #[derive(Debug, Clone, Copy)]
 struct Dice {
     kind: usize,
@@ -18,7 +18,7 @@ struct Dice {
     high: bool,
     flag: bool,
     size: u64,
-    /// Which earlier question the condition speaks of, if there is one.
+    /// Which earlier question the condition refers to, if any.
     condition: Option<usize>,
     negated: bool,
 }
@@ -85,7 +85,7 @@ fn question(dice: Dice, earlier: &[Value]) -> Value {
         }
         "email" | "url" | "phone" => set("maxLength", dice.high, json!(25 + size)),
         "number" => {
-            // Both sides of zero, fractions, and whole numbers that lie between the bounds.
+            // Both sides of zero, fractions, and whole numbers between the bounds.
             set("min", dice.low, json!(-1.5 * f64::from(u32::try_from(size).unwrap_or(0))));
             set("max", dice.high, json!(size));
             set("integer", dice.flag, json!(true));
@@ -121,7 +121,7 @@ fn question(dice: Dice, earlier: &[Value]) -> Value {
     question
 }
 
-/// A condition on an earlier question; none on one that takes no answer.
+/// A condition on an earlier question; `None` if that takes no answer.
 fn condition(earlier: &Value) -> Option<Value> {
     let id = &earlier["id"];
     Some(match earlier["type"].as_str()? {

@@ -1,7 +1,8 @@
-//! What holds for every version and every submission, across the whole crate.
+//! Properties of every version and every submission, across the whole crate.
 //!
-//! The road is the real one: a draft is checked and published, its snapshot rendered, a client that
-//! knows only those bytes answers it, and the bytes of its submission are parsed and judged.
+//! Each test takes the real path: a draft is checked and published, its snapshot is rendered, a
+//! client that knows only those bytes answers it, and the bytes of its submission are parsed and
+//! judged.
 
 mod breakage;
 mod client;
@@ -59,7 +60,7 @@ proptest! {
     }
 
     #[test]
-    fn leaving_out_an_answer_is_refused_only_where_it_is_required_and_visible(
+    fn a_missing_answer_is_refused_only_if_it_is_required_and_visible(
         draft in draft::any_draft(), picks in any_picks()
     ) {
         let (snapshot, served) = publish(&draft);
@@ -82,7 +83,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_stored_is_what_a_serialiser_writes(
+    fn stored_json_matches_the_serialiser(
         texts in vec((any::<String>(), any::<String>()), 0..8), agent in any::<String>()
     ) {
         let texts: Map<String, Value> =
@@ -101,8 +102,8 @@ proptest! {
     }
 
     #[test]
-    fn no_bytes_bring_the_parser_down(bytes in vec(any::<u8>(), 0..200), cut in 0..600_usize) {
-        // Random bytes, and a good submission that stops or is bent in the middle.
+    fn no_bytes_crash_the_parser(bytes in vec(any::<u8>(), 0..200), cut in 0..600_usize) {
+        // Random bytes, and a valid submission that is truncated or altered in the middle.
         let _ = parse(&bytes);
         let (_, served) = publish(&draft::every_type());
         let mut text = client::submission(&served, &[]).to_string().into_bytes();
@@ -158,7 +159,7 @@ fn any_picks() -> impl Strategy<Value = Vec<Option<u64>>> {
     vec(option::weighted(0.8, 0..1000_u64), 12)
 }
 
-/// The snapshot of a draft, and the JSON that clients are served.
+/// The snapshot of a draft, and the JSON served to clients.
 fn publish(draft: &Value) -> (Snapshot, Value) {
     let definition = match check(draft) {
         Ok(definition) => definition,
@@ -176,7 +177,7 @@ fn publish(draft: &Value) -> (Snapshot, Value) {
     (snapshot, served)
 }
 
-/// What a submission meets on its whole way through this crate.
+/// The issues of a submission after parsing and judging it.
 fn verdict(snapshot: &Snapshot, submission: &Value) -> Vec<Issue> {
     match parse(submission.to_string().as_bytes()) {
         Ok(submission) => judge(snapshot, &submission.answers),
@@ -190,7 +191,7 @@ fn found(issues: &[Issue]) -> Vec<(&'static str, Value)> {
     issues.iter().map(|issue| (issue.code.as_str(), json!(issue.path))).collect()
 }
 
-/// Checks that a broken answer meets its code, and that nothing but this answer is complained of.
+/// Checks that a broken answer gets its code, and that no other answer gets an issue.
 fn refuses_answer(
     snapshot: &Snapshot,
     valid: &Value,
@@ -203,8 +204,8 @@ fn refuses_answer(
     let broken = breakage::changed(valid, &path, answer);
     let found = found(&verdict(snapshot, &broken));
     prop_assert!(found.contains(&(code, path.clone())), "{} {:?} {}", code, found, broken);
-    // A broken row of a required matrix is also a row without an answer; nothing else comes in
-    // pairs.
+    // A broken row of a required matrix is also a row without an answer; no other problem gives two
+    // issues.
     let known =
         |issue: &(&str, Value)| issue.1 == path && [code, "answer_required"].contains(&issue.0);
     prop_assert!(found.iter().all(known), "{} {:?} {}", code, found, broken);

@@ -1,9 +1,9 @@
-//! Rows from SQL values: what both backends share.
+//! Decoding rows from SQL values: the part that both backends share.
 //!
-//! Each row type has its list of columns and its reader side by side ([`rows`]; for responses in
-//! `crate::response`). A reader takes the cells from left to right, so that a query can join
-//! several lists. A backend says how it reads one cell ([`ReadCells`]) and what an unreadable cell
-//! is as an error. The SQL stays with the backends.
+//! Each row type has its column list and its reader side by side ([`rows`]; for responses in
+//! `crate::response`). A reader takes the cells from left to right, so a query can concatenate
+//! several lists. A backend implements reading one cell ([`ReadCells`]) and the error for an
+//! unreadable cell. The SQL stays in the backends.
 
 mod rows;
 
@@ -33,7 +33,7 @@ pub(crate) trait ReadCells {
     fn hash(&mut self) -> Result<[u8; 32], Self::Error>;
     fn optional_hash(&mut self) -> Result<Option<[u8; 32]>, Self::Error>;
     fn optional_bytes(&mut self) -> Result<Option<Vec<u8>>, Self::Error>;
-    /// The cell that was read last does not hold what it should.
+    /// The error for the last cell read: it does not hold a valid value.
     fn unreadable(&self, why: impl fmt::Display) -> Self::Error;
 
     fn id<T>(&mut self, make: fn(Uuid) -> T) -> Result<T, Self::Error> {
@@ -44,7 +44,7 @@ pub(crate) trait ReadCells {
         Ok(self.optional_uuid()?.map(make))
     }
 
-    /// An app, or none: NULL or the nil id.
+    /// An app id; NULL and the nil id are `None`.
     fn optional_app(&mut self) -> Result<Option<AppId>, Self::Error> {
         Ok(self.optional_uuid()?.filter(|id| !id.is_nil()).map(AppId::from_uuid))
     }
@@ -83,7 +83,7 @@ pub(crate) trait ReadCells {
         text.map(read).transpose().map_err(|error| self.unreadable(error))
     }
 
-    /// A variant of an enum, stored as serde names it.
+    /// A variant of an enum, stored under its serde name.
     fn word<T: DeserializeOwned>(&mut self) -> Result<T, Self::Error> {
         let word = self.text()?;
         serde_json::from_value(serde_json::Value::String(word))
@@ -96,7 +96,7 @@ pub(crate) trait ReadCells {
     }
 }
 
-/// The name that serde has for a variant of an enum.
+/// The serde name of an enum variant.
 pub(crate) fn word<T: Serialize>(value: &T) -> Result<String, serde_json::Error> {
     match serde_json::to_value(value)? {
         serde_json::Value::String(word) => Ok(word),
@@ -108,14 +108,14 @@ pub(crate) fn json<T: Serialize>(value: &T) -> Result<String, serde_json::Error>
     serde_json::to_string(value)
 }
 
-/// A list of columns with the name of their table before each.
+/// A column list with each name qualified by its table.
 pub(crate) fn of_table(table: &str, columns: &str) -> String {
     let named = columns.split(", ").map(|name| format!("{table}.{}", name.trim()));
     named.collect::<Vec<_>>().join(", ")
 }
 
-/// The shared readers for the cells of one backend, as plain functions: a query takes a function
-/// that reads a row of any lifetime, which a generic function is not.
+/// The shared readers for one backend's cells, as plain functions: a query takes a function that
+/// reads a row of any lifetime, which a generic function is not.
 macro_rules! readers {
     ($cells:ident, $result:ident: $($name:ident -> $row:ty),+ $(,)?) => {
         $(

@@ -1,4 +1,4 @@
-//! The rows of every table but the responses: their columns and readers.
+//! The columns and readers of every table except responses.
 
 use sluice_flow::id::{
     AppId, AssignmentId, AuditId, FlowId, FlowVersionId, RespondentId, ResponseId, TokenId, UserId,

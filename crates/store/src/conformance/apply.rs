@@ -1,4 +1,4 @@
-//! Changes: all or none, decided on what is newest, and told by the revisions.
+//! Changes are atomic, based on the newest rows, and visible in the revisions.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,12 +20,12 @@ pub(super) async fn the_rows_of_a_change_are_written_all_or_none(store: TheStore
         Write::Version(draft_row(&orphan)),
     ];
     let result = try_apply(&store, shop.app(), rows).await;
-    assert!(matches!(result, Err(StoreError::Failed(_))), "a version of no flow: {result:?}");
+    assert!(matches!(result, Err(StoreError::Failed(_))), "a version without a flow: {result:?}");
     assert_eq!(store.find_flow(flow.flow_id).await.unwrap(), None);
     assert_eq!(store.list_tokens().await.unwrap(), []);
     assert_eq!(revision(&store, shop.app()).await, before);
     apply(&store, shop.app(), vec![Write::Flow(flow.clone())]).await;
-    assert!(store.find_flow(flow.flow_id).await.unwrap().is_some(), "and goes on");
+    assert!(store.find_flow(flow.flow_id).await.unwrap().is_some(), "the store still works");
 }
 
 pub(super) async fn the_rows_of_a_change_may_come_in_any_order(store: TheStore) {
@@ -70,7 +70,7 @@ async fn assert_conflict_uncalled(store: &TheStore, at: At) {
     assert!(!called.load(Ordering::SeqCst), "{at:?}: the change was called");
 }
 
-pub(super) async fn of_two_changes_decided_at_once_one_is_a_conflict(store: TheStore) {
+pub(super) async fn one_of_two_concurrent_changes_is_a_conflict(store: TheStore) {
     let shop = Shop::open(&store).await;
     let at = At::App { app: shop.app(), expected: revision(&store, shop.app()).await };
     let rename = |name: &str| {
@@ -81,12 +81,12 @@ pub(super) async fn of_two_changes_decided_at_once_one_is_a_conflict(store: TheS
     let winner = match (one, two) {
         (Ok(()), Err(StoreError::Conflict)) => "one",
         (Err(StoreError::Conflict), Ok(())) => "two",
-        both => panic!("one of two should win: {both:?}"),
+        both => panic!("exactly one should win: {both:?}"),
     };
     assert_eq!(store.find_flow(shop.flow.flow_id).await.unwrap().unwrap().flow.name, winner);
 }
 
-pub(super) async fn of_many_first_apps_or_tokens_at_once_one_is_made(store: TheStore) {
+pub(super) async fn one_of_many_concurrent_first_apps_or_tokens_is_created(store: TheStore) {
     const CALLERS: usize = 8;
     let mut callers = Vec::new();
     for number in 0..CALLERS * 2 {
@@ -112,8 +112,8 @@ pub(super) async fn of_many_first_apps_or_tokens_at_once_one_is_made(store: TheS
     assert_eq!(store.list_apps(Page { after: None, limit: 9 }).await.unwrap().len(), 1);
 }
 
-pub(super) async fn where_there_is_an_app_or_a_token_a_first_one_is_a_conflict(store: TheStore) {
-    // There is none of either to begin with, and one says nothing about the other.
+pub(super) async fn a_first_app_or_token_conflicts_with_an_existing_one(store: TheStore) {
+    // Neither exists yet, and one does not affect the other.
     let token = vec![Write::Token(crate::TokenRow { revoked_at: Some(at(1)), ..token_row() })];
     store.apply(At::FirstToken, Change::new(|| token)).await.unwrap();
     assert_conflict_uncalled(&store, At::FirstToken).await;
@@ -143,7 +143,7 @@ pub(super) async fn nothing_is_written_to_the_app_while_a_change_is_made(store: 
     has_begun.await.unwrap();
     let outcomes = store.commit(vec![response]).await.unwrap();
     assert!(ended.load(Ordering::SeqCst), "a response was stored while the change was made");
-    assert_eq!(outcomes, [Outcome::Stale], "it was judged before the change");
+    assert_eq!(outcomes, [Outcome::Stale], "the response was judged before the change");
     assert_eq!(listed(&store, &query).await, []);
     changing.await.unwrap().unwrap();
 }
@@ -153,20 +153,20 @@ pub(super) async fn a_change_may_have_no_rows(store: TheStore) {
     let before = store.find_app(shop.app()).await.unwrap();
     apply(&store, shop.app(), Vec::new()).await;
     store.apply(At::Instance, Change::new(Vec::new)).await.unwrap();
-    assert_eq!(store.find_app(shop.app()).await.unwrap(), before, "then nothing changes");
+    assert_eq!(store.find_app(shop.app()).await.unwrap(), before, "the app changed");
 }
 
 pub(super) async fn a_change_that_panics_is_not_written(store: TheStore) {
     let shop = Shop::open(&store).await;
     let before = revision(&store, shop.app()).await;
     let at = At::App { app: shop.app(), expected: before };
-    let result = store.apply(at, Change::new(|| panic!("meant to happen in this case"))).await;
+    let result = store.apply(at, Change::new(|| panic!("intended panic of this case"))).await;
     assert!(matches!(result, Err(StoreError::Failed(_))), "{result:?}");
     assert_eq!(revision(&store, shop.app()).await, before);
     apply(&store, shop.app(), vec![Write::Flow(shop.flow)]).await;
 }
 
-pub(super) async fn a_row_takes_the_place_of_the_row_with_its_id(store: TheStore) {
+pub(super) async fn a_row_replaces_the_row_with_its_id(store: TheStore) {
     let shop = Shop::open(&store).await;
     let mut app = store.find_app(shop.app()).await.unwrap().unwrap().row;
     app.name = "Renamed".to_owned();
@@ -203,7 +203,7 @@ pub(super) async fn a_row_takes_the_place_of_the_row_with_its_id(store: TheStore
     assert_eq!(store.list_tokens().await.unwrap(), [token]);
 }
 
-pub(super) async fn the_public_revision_grows_with_what_the_public_can_see(store: TheStore) {
+pub(super) async fn the_public_revision_grows_with_public_changes_only(store: TheStore) {
     let (shop, other) = (Shop::open(&store).await, Shop::open(&store).await);
     let app = shop.app();
     let others = store.find_app(other.app()).await.unwrap();
@@ -226,10 +226,10 @@ pub(super) async fn the_public_revision_grows_with_what_the_public_can_see(store
         assert_eq!(after.0, before.0 + 1, "every change raises the revision: {what}");
         assert_eq!(after.1 > before.1, public, "{what}");
     }
-    assert_eq!(store.find_app(other.app()).await.unwrap(), others, "other apps are not touched");
+    assert_eq!(store.find_app(other.app()).await.unwrap(), others, "another app changed");
 }
 
-pub(super) async fn deleting_a_response_keeps_its_idempotency_key_taken(store: TheStore) {
+pub(super) async fn deleting_a_response_keeps_its_idempotency_key_used(store: TheStore) {
     let shop = Shop::open(&store).await;
     let mut response = shop.response(&store, 1).await;
     response.idempotency_key = Some([5; 32]);
@@ -238,7 +238,7 @@ pub(super) async fn deleting_a_response_keeps_its_idempotency_key_taken(store: T
     apply(&store, shop.app(), vec![Write::DeleteResponse(id)]).await;
     assert_eq!(store.find_response(id).await.unwrap(), None);
     let found = store.find_by_idempotency_key(shop.app(), &[5; 32]).await.unwrap();
-    assert_eq!(found, Some((id, None)), "its digest is gone with it");
+    assert_eq!(found, Some((id, None)), "the digest was not deleted");
     let mut again = shop.response(&store, 2).await;
     again.idempotency_key = Some([5; 32]);
     assert_eq!(store.commit(vec![again]).await.unwrap(), [Outcome::Replayed(id)]);

@@ -35,7 +35,7 @@ pub(super) async fn a_revoked_key_finds_nothing_and_is_still_listed(store: TheSt
     assert_eq!(store.list_keys(&[shop.app()]).await.unwrap(), [key]);
 }
 
-pub(super) async fn what_is_absent_is_not_found(store: TheStore) {
+pub(super) async fn absent_rows_are_not_found(store: TheStore) {
     let shop = Shop::open(&store).await;
     let absent = Shop { flow: flow_row(app_row().app_id), ..Shop::open(&store).await };
     let response = shop.response(&store, 1).await.row.response_id;
@@ -60,7 +60,7 @@ pub(super) async fn what_is_absent_is_not_found(store: TheStore) {
     assert_eq!(store.find_by_idempotency_key(app, &[0; 32]).await.unwrap(), None);
 }
 
-pub(super) async fn apps_are_listed_in_the_order_they_were_made(store: TheStore) {
+pub(super) async fn apps_are_listed_in_creation_order(store: TheStore) {
     let mut made = Vec::new();
     for _ in 0..5 {
         made.push(Shop::open(&store).await.app());
@@ -69,7 +69,7 @@ pub(super) async fn apps_are_listed_in_the_order_they_were_made(store: TheStore)
     loop {
         let page = Page { after: listed.last().copied(), limit: 2 };
         let apps = store.list_apps(page).await.unwrap();
-        assert!(apps.len() <= 2, "a page is no longer than its limit");
+        assert!(apps.len() <= 2, "a page is longer than its limit");
         listed.extend(apps.iter().map(|app| app.row.app_id));
         if apps.is_empty() {
             break;
@@ -78,10 +78,10 @@ pub(super) async fn apps_are_listed_in_the_order_they_were_made(store: TheStore)
     assert_eq!(listed, made);
 }
 
-pub(super) async fn keys_are_listed_in_the_order_they_were_made(store: TheStore) {
+pub(super) async fn keys_are_listed_in_creation_order(store: TheStore) {
     let shop = Shop::open(&store).await;
     let mut keys = vec![shop.key.clone()];
-    // Falling texts at rising times: only the time can give the order.
+    // Names sort opposite to times, so only the time can give this order.
     for millis in 1..4_u8 {
         let mut key = key_row(shop.app());
         key.api_key = ApiKey::from_random(u128::MAX - u128::from(millis));
@@ -92,13 +92,13 @@ pub(super) async fn keys_are_listed_in_the_order_they_were_made(store: TheStore)
     assert_eq!(store.list_keys(&[shop.app()]).await.unwrap(), keys);
 }
 
-pub(super) async fn several_apps_and_their_keys_are_found_at_once(store: TheStore) {
+pub(super) async fn several_apps_and_their_keys_are_found_in_one_call(store: TheStore) {
     let (one, other) = (Shop::open(&store).await, Shop::open(&store).await);
     let third = Shop::open(&store).await;
     let absent = app_row().app_id;
     let mut ids = vec![one.app(), other.app()];
     ids.sort_unstable();
-    // In any order, and one of them twice.
+    // In any order, with a duplicate.
     let wanted = [ids[1], absent, ids[0], ids[1]];
     let found = store.find_apps(&wanted).await.unwrap();
     let found_ids: Vec<_> = found.iter().map(|app| app.row.app_id).collect();
@@ -117,7 +117,7 @@ pub(super) async fn several_apps_and_their_keys_are_found_at_once(store: TheStor
     assert_eq!(store.list_keys(&[]).await.unwrap(), []);
 }
 
-pub(super) async fn identity_keys_are_listed_in_the_order_they_were_made_revoked_or_not(
+pub(super) async fn identity_keys_are_listed_in_creation_order_including_revoked_ones(
     store: TheStore,
 ) {
     let (shop, other) = (Shop::open(&store).await, Shop::open(&store).await);
@@ -125,7 +125,7 @@ pub(super) async fn identity_keys_are_listed_in_the_order_they_were_made_revoked
     let mut keys = Vec::new();
     for (millis, kind) in kinds.into_iter().enumerate() {
         let mut key = identity_key_row(shop.app());
-        // Falling texts at rising times: only the time can give the order.
+        // Names sort opposite to times, so only the time can give this order.
         key.kid = format!("k{} \u{e9}", 9 - millis);
         key.kind = kind;
         key.issuer = (millis == 1).then(|| "https://id.example".to_owned());
@@ -138,9 +138,7 @@ pub(super) async fn identity_keys_are_listed_in_the_order_they_were_made_revoked
     assert_eq!(store.list_identity_keys(shop.app()).await.unwrap(), keys);
 }
 
-pub(super) async fn an_identity_key_takes_the_place_of_the_one_with_its_kid_in_its_app(
-    store: TheStore,
-) {
+pub(super) async fn an_identity_key_replaces_the_one_with_its_kid_in_its_app(store: TheStore) {
     let (shop, other) = (Shop::open(&store).await, Shop::open(&store).await);
     let mut key = identity_key_row(shop.app());
     let mut namesake = identity_key_row(other.app());

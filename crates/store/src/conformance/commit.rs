@@ -29,7 +29,7 @@ pub(super) async fn a_stored_response_reads_back_as_it_was_given(store: TheStore
     }
 }
 
-pub(super) async fn outcomes_come_in_the_order_of_the_rows(store: TheStore) {
+pub(super) async fn outcomes_are_in_row_order(store: TheStore) {
     let shop = Shop::open(&store).await;
     let first = keyed(&shop, &store, 1).await;
     let mut replay = keyed(&shop, &store, 2).await;
@@ -54,7 +54,7 @@ pub(super) async fn no_rows_have_no_outcomes(store: TheStore) {
     assert_eq!(store.commit(Vec::new()).await.unwrap(), []);
 }
 
-pub(super) async fn the_same_submission_under_a_taken_key_is_replayed(store: TheStore) {
+pub(super) async fn the_same_submission_with_a_used_key_is_replayed(store: TheStore) {
     let shop = Shop::open(&store).await;
     let first = keyed(&shop, &store, 1).await;
     let (id, digest) = (first.row.response_id, first.row.digest);
@@ -69,7 +69,7 @@ pub(super) async fn the_same_submission_under_a_taken_key_is_replayed(store: The
     assert_eq!(found, Some((id, Some(digest))));
 }
 
-pub(super) async fn another_submission_under_a_taken_key_is_told_so(store: TheStore) {
+pub(super) async fn another_submission_with_a_used_key_is_refused(store: TheStore) {
     let shop = Shop::open(&store).await;
     let first = keyed(&shop, &store, 1).await;
     let id = first.row.response_id;
@@ -79,7 +79,7 @@ pub(super) async fn another_submission_under_a_taken_key_is_told_so(store: TheSt
     assert_eq!(listed(&store, &shop.query()).await, [id]);
 }
 
-pub(super) async fn keys_are_taken_between_rows_of_one_call(store: TheStore) {
+pub(super) async fn keys_are_unique_within_one_call(store: TheStore) {
     let shop = Shop::open(&store).await;
     let first = keyed(&shop, &store, 1).await;
     let other = keyed(&shop, &store, 2).await;
@@ -91,7 +91,7 @@ pub(super) async fn keys_are_taken_between_rows_of_one_call(store: TheStore) {
     assert_eq!(listed(&store, &shop.query()).await, [id]);
 }
 
-pub(super) async fn a_key_is_taken_within_its_app_only(store: TheStore) {
+pub(super) async fn keys_are_unique_per_app(store: TheStore) {
     let (one, two) = (Shop::open(&store).await, Shop::open(&store).await);
     let rows = vec![keyed(&one, &store, 1).await, keyed(&two, &store, 2).await];
     assert_eq!(store.commit(rows).await.unwrap(), [Outcome::Stored; 2]);
@@ -124,7 +124,7 @@ pub(super) async fn a_row_not_at_the_newest_public_revision_is_stale(store: TheS
     assert_eq!(store.commit(vec![untouched]).await.unwrap(), [Outcome::Stored]);
 }
 
-pub(super) async fn a_taken_key_is_answered_at_any_public_revision(store: TheStore) {
+pub(super) async fn a_used_key_is_answered_at_any_public_revision(store: TheStore) {
     let shop = Shop::open(&store).await;
     let first = keyed(&shop, &store, 1).await;
     let id = first.row.response_id;
@@ -136,7 +136,7 @@ pub(super) async fn a_taken_key_is_answered_at_any_public_revision(store: TheSto
     assert_eq!(outcomes, [Outcome::Replayed(id), Outcome::KeyReused]);
 }
 
-pub(super) async fn a_change_the_public_cannot_see_makes_nothing_stale(store: TheStore) {
+pub(super) async fn a_non_public_change_makes_nothing_stale(store: TheStore) {
     let shop = Shop::open(&store).await;
     let response = shop.response(&store, 1).await;
     let draft = super::world::draft_row(&shop.flow);
@@ -145,7 +145,7 @@ pub(super) async fn a_change_the_public_cannot_see_makes_nothing_stale(store: Th
     assert_eq!(store.commit(vec![response]).await.unwrap(), [Outcome::Stored]);
 }
 
-pub(super) async fn a_refused_row_does_not_touch_the_others(store: TheStore) {
+pub(super) async fn a_refused_row_does_not_affect_the_others(store: TheStore) {
     let shop = Shop::open(&store).await;
     let one = shop.response(&store, 1).await;
     let mut stale = shop.response(&store, 2).await;
@@ -162,9 +162,9 @@ pub(super) async fn a_failed_call_stores_nothing(store: TheStore) {
     let good = shop.response(&store, 1).await;
     let twice = shop.response(&store, 2).await;
     let result = store.commit(vec![good.clone(), twice.clone(), twice]).await;
-    assert!(matches!(result, Err(StoreError::Failed(_))), "an id twice: {result:?}");
+    assert!(matches!(result, Err(StoreError::Failed(_))), "a duplicate id: {result:?}");
     assert_eq!(listed(&store, &shop.query()).await, []);
-    assert_eq!(store.commit(vec![good]).await.unwrap(), [Outcome::Stored], "and goes on");
+    assert_eq!(store.commit(vec![good]).await.unwrap(), [Outcome::Stored], "the store still works");
 }
 
 pub(super) async fn many_callers_with_one_key_store_one_row(store: TheStore) {

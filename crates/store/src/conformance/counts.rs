@@ -1,5 +1,5 @@
-//! Counts are exact: whatever was stored, removed, moved and folded, they are those of the
-//! responses that are there.
+//! Counts are exact: after any stores, removals, imports and folds, they match the stored
+//! responses.
 //!
 //! Every case ends by counting all stored responses from scratch.
 
@@ -13,27 +13,27 @@ use sluice_flow::id::ResponseId;
 use self::survey::{DAY_MILLIS, Survey};
 pub(super) use self::tags::{
     a_tag_that_becomes_frequent_is_counted_separately_again,
-    counts_by_tag_are_exact_though_days_are_recounted_while_others_write,
+    counts_by_tag_are_exact_under_concurrent_recounts_and_writes,
     junk_tags_that_come_first_do_not_displace_real_ones,
 };
 use super::world::{TheStore, revision, try_apply};
 use crate::{Answers, CountsQuery, Outcome, RecordCursor, Write};
 
-/// Does all there is to do in the background.
+/// Runs the background work until nothing is left.
 async fn tend(store: &TheStore) {
     for _ in 0..10_000 {
         if store.compact_counts(7).await.unwrap().is_done {
             return;
         }
     }
-    panic!("it is never done");
+    panic!("the background work never finishes");
 }
 
 fn nobody() -> BTreeSet<ResponseId> {
     BTreeSet::new()
 }
 
-pub(super) async fn a_stored_response_is_counted_at_once(store: TheStore) {
+pub(super) async fn a_stored_response_is_counted_immediately(store: TheStore) {
     let survey = Survey::open(&store).await;
     survey.assert_exact(&store, &nobody()).await;
     for number in 0..12 {
@@ -46,7 +46,7 @@ pub(super) async fn a_stored_response_is_counted_at_once(store: TheStore) {
     assert_eq!(survey.rows(&store).await.len(), 14);
 }
 
-pub(super) async fn what_is_not_stored_is_not_counted(store: TheStore) {
+pub(super) async fn responses_that_are_not_stored_are_not_counted(store: TheStore) {
     let survey = Survey::open(&store).await;
     let mut first = survey.response(&store, 0).await;
     first.idempotency_key = Some([1; 32]);
@@ -65,7 +65,7 @@ pub(super) async fn what_is_not_stored_is_not_counted(store: TheStore) {
     survey.assert_exact(&store, &nobody()).await;
 }
 
-pub(super) async fn folding_changes_nothing_that_is_read(store: TheStore) {
+pub(super) async fn folding_does_not_change_what_is_read(store: TheStore) {
     let survey = Survey::open(&store).await;
     survey.store(&store, 0..30).await;
     let (app, flow) = (survey.flow.app_id, survey.flow.flow_id);
@@ -78,7 +78,7 @@ pub(super) async fn folding_changes_nothing_that_is_read(store: TheStore) {
     survey.assert_exact(&store, &nobody()).await;
 }
 
-pub(super) async fn counts_are_read_of_the_days_that_are_asked_for(store: TheStore) {
+pub(super) async fn counts_are_read_for_the_requested_days(store: TheStore) {
     let survey = Survey::open(&store).await;
     let (app, flow) = (survey.flow.app_id, survey.flow.flow_id);
     survey.store(&store, 0..12).await;
@@ -106,9 +106,7 @@ pub(super) async fn counts_are_read_of_the_days_that_are_asked_for(store: TheSto
     }
 }
 
-pub(super) async fn no_flow_waits_until_all_of_another_is_folded_and_no_walk_either(
-    store: TheStore,
-) {
+pub(super) async fn folding_one_flow_does_not_delay_other_flows_or_scans(store: TheStore) {
     let (busy, quiet, moved) =
         (Survey::open(&store).await, Survey::open(&store).await, Survey::open(&store).await);
     busy.store(&store, 0..20).await;
@@ -116,7 +114,7 @@ pub(super) async fn no_flow_waits_until_all_of_another_is_folded_and_no_walk_eit
     moved.move_in(&store, 0..5).await;
     let tended = store.compact_counts(2).await.unwrap();
     assert!(tended.folded >= 23 && tended.walked > 0 && !tended.is_done, "{tended:?}");
-    // More comes in all the time: it is done all the same.
+    // More responses arrive meanwhile; it still finishes.
     for number in 20..40 {
         busy.store(&store, [number]).await;
         if store.compact_counts(2).await.unwrap().is_done {
@@ -130,7 +128,7 @@ pub(super) async fn no_flow_waits_until_all_of_another_is_folded_and_no_walk_eit
     }
 }
 
-pub(super) async fn what_is_deleted_is_taken_away(store: TheStore) {
+pub(super) async fn deleted_responses_are_subtracted(store: TheStore) {
     let survey = Survey::open(&store).await;
     let ids = survey.store(&store, 0..10).await;
     survey.delete(&store, ids[3]).await;
@@ -140,14 +138,14 @@ pub(super) async fn what_is_deleted_is_taken_away(store: TheStore) {
         survey.delete(&store, id).await;
         survey.assert_exact(&store, &nobody()).await;
     }
-    // Twice is once.
+    // Deleting it twice has no further effect.
     survey.delete(&store, ResponseId::from_uuid(uuid::Uuid::nil())).await;
     tend(&store).await;
     let (app, flow) = (survey.flow.app_id, survey.flow.flow_id);
     assert_eq!(store.read_counts(app, flow, &CountsQuery::default()).await.unwrap().sheets, []);
 }
 
-pub(super) async fn what_is_erased_is_taken_away_with_its_tags(store: TheStore) {
+pub(super) async fn erased_responses_are_subtracted_with_their_tags(store: TheStore) {
     let survey = Survey::open(&store).await;
     survey.store(&store, 0..6).await;
     for (user, answers) in [("user-keep", Answers::Keep), ("user-delete", Answers::Delete)] {
@@ -174,7 +172,7 @@ pub(super) async fn what_is_erased_is_taken_away_with_its_tags(store: TheStore) 
     assert_eq!(survey.rows(&store).await.len(), 11);
 }
 
-pub(super) async fn what_expires_is_taken_away(store: TheStore) {
+pub(super) async fn expired_responses_are_subtracted(store: TheStore) {
     let survey = Survey::open(&store).await;
     survey.store(&store, 0..20).await;
     tend(&store).await;
@@ -186,7 +184,7 @@ pub(super) async fn what_expires_is_taken_away(store: TheStore) {
     assert_eq!(survey.rows(&store).await.len(), 20);
 }
 
-pub(super) async fn what_is_put_in_is_counted_by_a_walk(store: TheStore) {
+pub(super) async fn imported_responses_are_counted_by_a_scan(store: TheStore) {
     let survey = Survey::open(&store).await;
     let moved: BTreeSet<_> = survey.move_in(&store, 0..30).await.into_iter().collect();
     survey.assert_exact(&store, &moved).await;
@@ -199,11 +197,11 @@ pub(super) async fn what_is_put_in_is_counted_by_a_walk(store: TheStore) {
     survey.assert_exact(&store, &nobody()).await;
 }
 
-pub(super) async fn a_walk_is_exact_while_others_store_and_remove(store: TheStore) {
+pub(super) async fn a_scan_is_exact_under_concurrent_writes(store: TheStore) {
     let survey = Survey::open(&store).await;
     survey.store(&store, [100]).await;
     let mut moved: BTreeSet<_> = survey.move_in(&store, 0..40).await.into_iter().collect();
-    // What was counted before is to be walked over as well.
+    // Responses that were counted before must be scanned as well.
     moved.extend(survey.rows(&store).await.iter().map(|row| row.response_id));
     for round in 0..60_u32 {
         store.compact_counts(3).await.unwrap();
@@ -211,7 +209,7 @@ pub(super) async fn a_walk_is_exact_while_others_store_and_remove(store: TheStor
         let rows = survey.rows(&store).await;
         let old: Vec<_> =
             rows.iter().map(|row| row.response_id).filter(|id| moved.contains(id)).collect();
-        // One from the front, which may be passed, and one from the end.
+        // One from the front, which may be scanned already, and one from the end.
         for id in [old.first(), old.last()].into_iter().flatten().take(1 + round as usize % 2) {
             survey.delete(&store, *id).await;
         }
@@ -221,7 +219,7 @@ pub(super) async fn a_walk_is_exact_while_others_store_and_remove(store: TheStor
     survey.assert_exact(&store, &nobody()).await;
 }
 
-pub(super) async fn what_is_put_in_twice_is_counted_once(store: TheStore) {
+pub(super) async fn responses_imported_twice_are_counted_once(store: TheStore) {
     let survey = Survey::open(&store).await;
     survey.store(&store, 50..60).await;
     tend(&store).await;
@@ -244,7 +242,7 @@ pub(super) async fn what_is_put_in_twice_is_counted_once(store: TheStore) {
     assert_eq!(survey.rows(&store).await.len(), 12);
 }
 
-pub(super) async fn counts_are_exact_though_many_write_and_fold_at_once(store: TheStore) {
+pub(super) async fn counts_are_exact_under_concurrent_writes_and_folds(store: TheStore) {
     let survey = std::sync::Arc::new(Survey::open(&store).await);
     let mut tasks = tokio::task::JoinSet::new();
     for task in 0..4_u32 {
@@ -252,7 +250,7 @@ pub(super) async fn counts_are_exact_though_many_write_and_fold_at_once(store: T
         tasks.spawn(async move {
             for round in 0..15 {
                 let ids = survey.store(&store, [task * 100 + round, task * 100 + round + 1]).await;
-                // Others change the app as well.
+                // Other writers change the app as well.
                 while try_apply(&store, survey.flow.app_id, vec![Write::DeleteResponse(ids[0])])
                     .await
                     .is_err()
@@ -278,7 +276,7 @@ pub(super) async fn counts_are_exact_though_many_write_and_fold_at_once(store: T
     assert_eq!(survey.rows(&store).await.len(), 60);
 }
 
-pub(super) async fn what_is_counted_anew_is_exact_at_every_place_of_a_walk(store: TheStore) {
+pub(super) async fn a_recount_is_exact_at_every_cursor_of_a_scan(store: TheStore) {
     let survey = Survey::open(&store).await;
     let (app, flow) = (survey.flow.app_id, survey.flow.flow_id);
     assert_eq!(store.recount(app, flow).await.unwrap(), 0);
@@ -298,8 +296,8 @@ pub(super) async fn what_is_counted_anew_is_exact_at_every_place_of_a_walk(store
     survey.assert_exact(&store, &nobody()).await;
 }
 
-/// Of a definition that is no definition only the responses and their tags are counted.
-pub(super) async fn a_version_that_cannot_be_read_is_counted_without_its_answers_and_taken_away_the_same(
+/// With an unreadable definition, only responses and their tags are counted.
+pub(super) async fn an_unreadable_version_is_counted_and_subtracted_without_its_answers(
     store: TheStore,
 ) {
     let survey = Survey::open_unreadable(&store).await;
@@ -317,7 +315,7 @@ pub(super) async fn a_version_that_cannot_be_read_is_counted_without_its_answers
     assert_eq!(store.read_counts(app, flow, &CountsQuery::default()).await.unwrap().sheets, []);
 }
 
-pub(super) async fn counts_are_exact_though_many_walk_erase_expire_and_recount_at_once(
+pub(super) async fn counts_are_exact_under_concurrent_scans_erasures_expiries_and_recounts(
     store: TheStore,
 ) {
     let survey = std::sync::Arc::new(Survey::open(&store).await);
@@ -364,10 +362,10 @@ pub(super) async fn counts_are_exact_though_many_walk_erase_expire_and_recount_a
     tend(&store).await;
     survey.assert_exact(&store, &nobody()).await;
     let left = survey.rows(&store).await.len();
-    assert!((60..112).contains(&left), "{left} are left: some were to go, and most to stay");
+    assert!((60..112).contains(&left), "{left} are left; some should be removed, most kept");
 }
 
-/// Numbers that look random and are the same each time.
+/// Pseudo-random numbers, the same in every run.
 struct Dice(u64);
 
 impl Dice {
@@ -378,7 +376,7 @@ impl Dice {
     }
 }
 
-pub(super) async fn counts_are_exact_after_whatever_happened(store: TheStore) {
+pub(super) async fn counts_are_exact_after_random_operations(store: TheStore) {
     let survey = Survey::open(&store).await;
     let mut dice = Dice(42);
     let mut moved = BTreeSet::new();
@@ -401,7 +399,7 @@ pub(super) async fn counts_are_exact_after_whatever_happened(store: TheStore) {
                         }
                         _ => survey.response(&store, number).await,
                     };
-                    // Every so often a key that was used before.
+                    // Now and then, a key that was used before.
                     one.idempotency_key =
                         number.is_multiple_of(2).then(|| [dice.below(40) as u8; 32]);
                     batch.push(one);
@@ -435,5 +433,5 @@ pub(super) async fn counts_are_exact_after_whatever_happened(store: TheStore) {
     }
     tend(&store).await;
     survey.assert_exact(&store, &nobody()).await;
-    assert!(revision(&store, survey.flow.app_id).await > 10, "responses were deleted");
+    assert!(revision(&store, survey.flow.app_id).await > 10, "too few responses were deleted");
 }

@@ -1,4 +1,4 @@
-//! What an app has kept long enough goes, in bounded parts.
+//! Expired data of an app is removed in bounded batches.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::{
     Next, Outcome, Write,
 };
 
-/// What an expiry did, part by part, to its end or until it was left to another.
+/// The results of all batches of an expiry, until it ends or is left to another process.
 async fn parts(
     store: &TheStore,
     app_id: AppId,
@@ -34,10 +34,11 @@ async fn parts(
             Next::Done | Next::LeftToAnother => return parts,
         }
     }
-    panic!("an expiry does not end");
+    panic!("the expiry does not end");
 }
 
-/// Expires in parts until nothing is left: how many responses and respondents went.
+/// Expires in batches until nothing is left; returns the numbers of removed responses and
+/// respondents.
 async fn expire(store: &TheStore, shop: &Shop, before: i64, limit: usize) -> (u64, u64) {
     let app = shop.app();
     let parts = parts(store, app, before, limit, audit_row(Some(app))).await;
@@ -46,7 +47,7 @@ async fn expire(store: &TheStore, shop: &Shop, before: i64, limit: usize) -> (u6
     (sum(|part| part.responses), sum(|part| part.respondents))
 }
 
-pub(super) async fn what_was_received_before_a_time_expires_with_its_keys(store: TheStore) {
+pub(super) async fn responses_received_before_a_time_expire_with_their_keys(store: TheStore) {
     let (shop, other) = (Shop::open(&store).await, Shop::open(&store).await);
     let mut kept = Vec::new();
     for (number, millis) in (0..).zip([1, 5, 9, 10, 11]) {
@@ -59,12 +60,12 @@ pub(super) async fn what_was_received_before_a_time_expires_with_its_keys(store:
     let theirs = other.store(&store, 1, "").await;
     assert_eq!(expire(&store, &shop, 10, 2).await, (3, 0));
     assert_eq!(listed(&store, &shop.query()).await, kept);
-    assert_eq!(listed(&store, &other.query()).await, [theirs], "by app");
+    assert_eq!(listed(&store, &other.query()).await, [theirs], "another app was affected");
     for (number, taken) in (0..).zip([false, false, false, true, true]) {
         let found = store.find_by_idempotency_key(shop.app(), &[number; 32]).await.unwrap();
         assert_eq!(found.is_some(), taken, "{number}");
     }
-    assert_eq!(expire(&store, &shop, 10, 2).await, (0, 0), "once is enough");
+    assert_eq!(expire(&store, &shop, 10, 2).await, (0, 0), "a second expiry removed something");
 }
 
 pub(super) async fn a_respondent_expires_with_the_last_consent(store: TheStore) {
@@ -93,7 +94,7 @@ pub(super) async fn marks_of_keys_expire_with_their_time(store: TheStore) {
     assert_eq!(store.find_by_idempotency_key(shop.app(), &KEY).await.unwrap(), None);
 }
 
-pub(super) async fn whoever_is_still_invited_does_not_expire(store: TheStore) {
+pub(super) async fn people_who_are_still_invited_do_not_expire(store: TheStore) {
     let shop = Shop::open(&store).await;
     for (user, millis) in [("user=plain", 1), ("user=invited", 2), ("mail=Invited@x.org", 3)] {
         linked(&shop, &store, &[user], millis).await;
@@ -107,9 +108,9 @@ pub(super) async fn whoever_is_still_invited_does_not_expire(store: TheStore) {
     apply(&store, shop.app(), revoke(&by_email, 12)).await;
     assert_eq!(expire(&store, &shop, 10, 1).await, (3, 1));
     assert_eq!(all_of(&store, &shop).await.len(), 2);
-    assert_eq!(expire(&store, &shop, 13, 1).await, (0, 1), "an invitation is over");
+    assert_eq!(expire(&store, &shop, 13, 1).await, (0, 1), "an ended invitation kept the profile");
     let now = store.find_invitation(by_email.assignment_id).await.unwrap().unwrap();
-    assert_eq!(now.invitee, Invitee::default(), "it is forgotten with the profile");
+    assert_eq!(now.invitee, Invitee::default(), "the invitation still names the invitee");
     let now = store.find_invitation(by_user.assignment_id).await.unwrap().unwrap();
     assert_eq!(now, by_user);
     apply(&store, shop.app(), revoke(&by_user, 20)).await;
@@ -117,7 +118,7 @@ pub(super) async fn whoever_is_still_invited_does_not_expire(store: TheStore) {
     assert_eq!(all_of(&store, &shop).await, []);
 }
 
-pub(super) async fn consents_that_are_kept_are_looked_at_once(store: TheStore) {
+pub(super) async fn kept_consents_are_read_once(store: TheStore) {
     let shop = Shop::open(&store).await;
     for number in 1..=6 {
         let user = format!("user={number}");
@@ -129,14 +130,14 @@ pub(super) async fn consents_that_are_kept_are_looked_at_once(store: TheStore) {
     let app = shop.app();
     let parts = parts(&store, app, 10, 2, audit_row(Some(app))).await;
     let consents = parts.iter().filter(|part| part.responses == 0);
-    // Six consents are three parts and one that is empty; the keys and the invitations are one
-    // each, and so is the end of the responses.
+    // Six consents are three batches and an empty one; the keys, the invitations and the end of the
+    // responses are one each.
     assert_eq!(consents.count(), 7, "{parts:?}");
     assert_eq!(parts.iter().map(|part| part.respondents).sum::<u64>(), 1);
     assert_eq!(all_of(&store, &shop).await.len(), 5);
 }
 
-pub(super) async fn invitations_that_are_over_are_forgotten_part_by_part(store: TheStore) {
+pub(super) async fn ended_invitations_are_anonymised_in_batches(store: TheStore) {
     let (shop, other) = (Shop::open(&store).await, Shop::open(&store).await);
     let none = InvitationTimes::default();
     let ended = [
@@ -169,14 +170,18 @@ pub(super) async fn invitations_that_are_over_are_forgotten_part_by_part(store: 
     for row in ended {
         let now = store.find_invitation(row.assignment_id).await.unwrap().unwrap();
         assert_eq!((&now.invitee, now.response_id), (&Invitee::default(), None));
-        assert_eq!(now.times.state(at(10)), row.times.state(at(10)), "it is what it was");
+        assert_eq!(
+            now.times.state(at(10)),
+            row.times.state(at(10)),
+            "the state of an invitation changed"
+        );
     }
     for row in lasting {
         assert_eq!(store.find_invitation(row.assignment_id).await.unwrap(), Some(row));
     }
 }
 
-pub(super) async fn an_expiry_is_on_record_where_it_removed_anything(store: TheStore) {
+pub(super) async fn an_expiry_is_recorded_if_it_removed_anything(store: TheStore) {
     let shop = Shop::open(&store).await;
     let app = shop.app();
     let query = AuditQuery { app_id: Some(app), after: None, limit: 10 };
@@ -184,18 +189,22 @@ pub(super) async fn an_expiry_is_on_record_where_it_removed_anything(store: TheS
         linked(&shop, &store, &["user=7"], millis).await;
     }
     parts(&store, app, 1, 2, audit_row(Some(app))).await;
-    assert_eq!(store.list_audit(&query).await.unwrap(), [], "nothing was that old");
+    assert_eq!(
+        store.list_audit(&query).await.unwrap(),
+        [],
+        "an entry although nothing was that old"
+    );
     let audit = audit_row(Some(app));
     let place = ExpiryPlace::default();
     let first = Expiry { app_id: app, before: at(10), place, audit: audit.clone(), limit: 2 };
     assert_eq!(store.expire(first).await.unwrap().responses, 2);
     let entries = store.list_audit(&query).await.unwrap();
-    assert_eq!(entries, std::slice::from_ref(&audit), "though cut short");
+    assert_eq!(entries, std::slice::from_ref(&audit), "an interrupted expiry was not recorded");
     parts(&store, app, 10, 2, audit.clone()).await;
-    assert_eq!(store.list_audit(&query).await.unwrap(), [audit], "one entry for all parts");
+    assert_eq!(store.list_audit(&query).await.unwrap(), [audit], "not one entry for all batches");
 }
 
-pub(super) async fn consents_outlive_the_responses_though_several_expire_at_once(store: TheStore) {
+pub(super) async fn consents_outlive_the_responses_under_concurrent_expiry(store: TheStore) {
     const PEOPLE: usize = 40;
     let shop = Shop::open(&store).await;
     for number in 0..PEOPLE {
@@ -214,7 +223,7 @@ pub(super) async fn consents_outlive_the_responses_though_several_expire_at_once
                 let part = store.expire(expiry).await.unwrap();
                 let page = crate::Page { after: None, limit: PEOPLE };
                 let profiles = store.list_respondents(app, page).await.unwrap().len();
-                // What is gone by now was gone before the responses are looked for.
+                // The profiles were counted first: if one is gone, no response may be left.
                 if profiles < PEOPLE {
                     assert_eq!(listed(&store, &query).await, [], "responses without a profile");
                 }
@@ -229,7 +238,7 @@ pub(super) async fn consents_outlive_the_responses_though_several_expire_at_once
     for node in nodes {
         ends.push(node.await.unwrap());
     }
-    assert!(ends.contains(&Next::Done), "one goes on to the end: {ends:?}");
+    assert!(ends.contains(&Next::Done), "no expiry ran to the end: {ends:?}");
     assert_eq!(listed(&store, &query).await, []);
     assert_eq!(all_of(&store, &shop).await, []);
 }

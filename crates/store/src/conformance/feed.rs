@@ -10,7 +10,7 @@ pub(super) async fn an_empty_store_has_no_changes(store: TheStore) {
     assert_eq!(changes, Changes { position: START, apps: Vec::new() });
 }
 
-pub(super) async fn a_public_change_is_in_the_feed_at_once(store: TheStore) {
+pub(super) async fn a_public_change_is_in_the_feed_immediately(store: TheStore) {
     let shop = Shop::open(&store).await;
     let mut seen = store.changes(START).await.unwrap();
     assert_eq!(seen.apps, [shop.app()], "a new app is a change");
@@ -47,7 +47,7 @@ pub(super) async fn drafts_responses_tokens_and_audit_are_not_in_the_feed(store:
     assert_eq!(changes, Changes { position, apps: Vec::new() });
 }
 
-pub(super) async fn the_feed_tells_only_what_came_after(store: TheStore) {
+pub(super) async fn the_feed_returns_only_later_changes(store: TheStore) {
     let (one, two) = (Shop::open(&store).await, Shop::open(&store).await);
     let mut all = store.changes(START).await.unwrap();
     all.apps.sort();

@@ -1,7 +1,7 @@
-//! A database's worth of records, made up: every kind of row, in as many responses as wanted.
+//! Generated records for a whole database: every kind of row, with any number of responses.
 //!
-//! The same count gives the same records, so a copy can be compared with what was put in. Nothing
-//! here is random; lengths and absences vary by the number of the row.
+//! The same count gives the same records, so a copy can be compared with the original. Nothing is
+//! random; lengths and absent fields vary with the number of the row.
 
 use sluice_flow::definition::Kind;
 use sluice_flow::id::{
@@ -23,12 +23,11 @@ use crate::{
 
 const APPS: u32 = 3;
 const FLOWS_OF_AN_APP: u32 = 2;
-/// Whose responses, in turn, some of those of an app are.
+/// Respondents of an app that some of its responses are linked to, in turn.
 const RESPONDENTS_OF_AN_APP: u32 = 30;
 const START_MILLIS: i64 = 1_763_172_000_000;
 
-/// All records, those of so many responses last, in the order in which a server would have made
-/// them.
+/// All records, with this many responses last, in the order in which a server would create them.
 pub fn records(responses: u32) -> impl Iterator<Item = Record> {
     (0..APPS).flat_map(app_records).chain((0..responses).flat_map(response))
 }
@@ -37,7 +36,7 @@ fn at(millis: i64) -> Timestamp {
     Timestamp::from_millis(START_MILLIS + millis)
 }
 
-/// The id of the so-manieth row of a kind.
+/// The id of the row of a kind with this number.
 fn bits(kind: u64, number: u32) -> uuid::Uuid {
     v7(at(i64::from(number)), number, kind)
 }
@@ -114,7 +113,7 @@ fn app_records(app: u32) -> Vec<Record> {
     records
 }
 
-/// Somebody with a role in the app, and in one app with one in all of them.
+/// A user with a role in the app; in one app, also with a role in all apps.
 fn user_records(app: u32, app_id: AppId) -> Vec<Record> {
     let user_id = UserId::from_uuid(bits(9, app));
     let subject = || Subject { issuer: "https://id.example".to_owned(), subject: app.to_string() };
@@ -139,7 +138,7 @@ fn user_records(app: u32, app_id: AppId) -> Vec<Record> {
     records
 }
 
-/// The ids of respondents are the same for all apps, but for the app's number.
+/// Respondent ids differ between apps only by the app's number.
 fn respondent_id(app: u32, number: u32) -> RespondentId {
     RespondentId::from_uuid(bits(6, app * RESPONDENTS_OF_AN_APP + number))
 }
@@ -206,7 +205,7 @@ fn flow_records(app: u32, flow: u32) -> Vec<Record> {
     records
 }
 
-/// Sent without an end, opened, expired, completed, and revoked.
+/// The number decides the state: sent without expiry, opened, expired, completed or revoked.
 fn invitation(app: u32, flow: u32, number: u32) -> Record {
     let has = |this: bool, millis| this.then(|| at(millis));
     let count = (app * FLOWS_OF_AN_APP + flow) * 5 + number;
@@ -232,7 +231,7 @@ fn invitation(app: u32, flow: u32, number: u32) -> Record {
 }
 
 fn response(number: u32) -> Vec<Record> {
-    // Apps and flows take turns, as they do on a server.
+    // Apps and flows alternate, as they do on a server.
     let (app, flow) = (number % APPS, number / APPS % FLOWS_OF_AN_APP);
     let some = |every: u32, text: &str| number.is_multiple_of(every).then(|| text.to_owned());
     let why = "Because it was quick. ".repeat((number % 13) as usize);
@@ -258,7 +257,7 @@ fn response(number: u32) -> Vec<Record> {
         Record::Consent(ConsentRow { app_id, response_id, respondent_id, flow_id, flow_version_id })
     });
     let key = number.is_multiple_of(2).then(|| hash(7, number));
-    // Some keys are of responses that have lost their identities since.
+    // Some keys belong to responses that have lost their identities since.
     let erased = number % 10 == 4;
     let used = key.filter(|_| erased);
     let used = used.map(|key| Record::UsedKey(UsedKeyRow { app_id, response_id, key }));
@@ -266,8 +265,8 @@ fn response(number: u32) -> Vec<Record> {
     [response].into_iter().chain(consent).chain(used).collect()
 }
 
-/// Looks as random as a real one, which matters to an index: each half is mixed by multiplications
-/// that carry every bit to every other.
+/// Looks as random as a real hash, which matters to an index: multiplications spread every bit of
+/// each half to all others.
 fn hash(kind: u64, number: u32) -> [u8; 32] {
     const ODD: u128 = 0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835;
     let mut bits = bits(kind, number).as_u128();

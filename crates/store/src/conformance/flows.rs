@@ -1,4 +1,4 @@
-//! Flows, versions, and what is derived of them.
+//! Flows, versions, and state derived from them.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ pub(super) async fn a_flow_and_a_version_read_back_as_they_were_given(store: The
     }
 }
 
-/// Each step of a version's life, and what is then current, draft and last.
+/// Each step in the life of a version, and which version is then current, draft and last.
 pub(super) async fn the_current_version_is_neither_superseded_nor_retired(store: TheStore) {
     let shop = Shop::open(&store).await;
     let flow = flow_row(shop.app());
@@ -77,7 +77,7 @@ pub(super) async fn the_current_version_is_neither_superseded_nor_retired(store:
     }
 }
 
-pub(super) async fn a_version_is_found_with_what_its_flow_decides(store: TheStore) {
+pub(super) async fn a_version_is_found_with_the_state_of_its_flow(store: TheStore) {
     let shop = Shop::open(&store).await;
     let mut old = shop.version.clone();
     old.times.superseded_at = Some(at(1));
@@ -125,7 +125,7 @@ pub(super) async fn a_flow_is_read_at_one_instant(store: TheStore) {
         let mut states = store.list_flows(&FlowQuery::all(app, page)).await.unwrap();
         states.extend(store.find_flow(flow_id).await.unwrap());
         for state in states {
-            let current = state.current.expect("one version is always current");
+            let current = state.current.expect("no version is current");
             assert_eq!(state.last_number, current.number);
             if current.number > 1 {
                 assert_eq!(state.flow.name, format!("at {}", current.number));
@@ -138,7 +138,7 @@ pub(super) async fn a_flow_is_read_at_one_instant(store: TheStore) {
     publisher.await.unwrap();
 }
 
-pub(super) async fn flows_are_listed_in_the_order_they_were_made(store: TheStore) {
+pub(super) async fn flows_are_listed_in_creation_order(store: TheStore) {
     let (shop, _other) = (Shop::open(&store).await, Shop::open(&store).await);
     let mut made = vec![shop.flow.flow_id];
     for _ in 0..4 {
@@ -150,7 +150,7 @@ pub(super) async fn flows_are_listed_in_the_order_they_were_made(store: TheStore
     loop {
         let page = Page { after: listed.last().copied(), limit: 2 };
         let flows = store.list_flows(&FlowQuery::all(shop.app(), page)).await.unwrap();
-        assert!(flows.len() <= 2, "a page is no longer than its limit");
+        assert!(flows.len() <= 2, "a page is longer than its limit");
         listed.extend(flows.iter().map(|state| state.flow.flow_id));
         if flows.is_empty() {
             break;
@@ -159,9 +159,7 @@ pub(super) async fn flows_are_listed_in_the_order_they_were_made(store: TheStore
     assert_eq!(listed, made, "archived flows included, other apps' not");
 }
 
-pub(super) async fn flows_are_listed_newest_first_and_without_those_that_are_archived(
-    store: TheStore,
-) {
+pub(super) async fn flows_are_listed_newest_first_and_without_archived_ones(store: TheStore) {
     let (shop, _other) = (Shop::open(&store).await, Shop::open(&store).await);
     let mut made = vec![(shop.flow.flow_id, false)];
     for archived in [true, false, true, false] {
@@ -196,7 +194,7 @@ pub(super) async fn flows_are_listed_newest_first_and_without_those_that_are_arc
     }
 }
 
-pub(super) async fn published_versions_are_listed_by_falling_number(store: TheStore) {
+pub(super) async fn published_versions_are_listed_by_descending_number(store: TheStore) {
     let shop = Shop::open(&store).await;
     let mut retired = published_row(&shop.flow, 3);
     retired.times.retired_at = Some(at(1));
@@ -224,7 +222,7 @@ pub(super) async fn published_versions_are_listed_by_falling_number(store: TheSt
 
 /// Versions in every state of grace, of this flow and of others: a cap acts on each as the pure
 /// rule does, and on nothing else.
-pub(super) async fn a_grace_cap_ends_what_would_end_later_and_extends_nothing(store: TheStore) {
+pub(super) async fn a_grace_cap_shortens_later_graces_and_extends_none(store: TheStore) {
     const NOW: i64 = 10;
     let shop = Shop::open(&store).await;
     let of_other_flow = flow_row(shop.app());
@@ -247,7 +245,7 @@ pub(super) async fn a_grace_cap_ends_what_would_end_later_and_extends_nothing(st
         versions.push((other.flow_version_id, other.times));
         rows.extend([version, other].map(Write::Version));
     }
-    // One that was never superseded, and a draft.
+    // A version that was never superseded, and a draft.
     let draft = draft_row(&shop.flow);
     versions.push((shop.version.flow_version_id, shop.version.times));
     versions.push((draft.flow_version_id, draft.times));
@@ -261,6 +259,6 @@ pub(super) async fn a_grace_cap_ends_what_would_end_later_and_extends_nothing(st
     for (id, times) in versions {
         let found = store.find_version(id).await.unwrap().unwrap();
         assert_eq!(found.version.times, times, "version {}", found.version.number);
-        assert!(found.public_revision > before, "the public can see it");
+        assert!(found.public_revision > before, "the change is not public");
     }
 }

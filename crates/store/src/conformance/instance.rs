@@ -1,9 +1,9 @@
-//! What belongs to the whole instance: tokens, the audit log, readiness, the end.
+//! Data of the whole instance: tokens, the audit log, readiness, closing.
 
 use super::world::{Shop, TheStore, at, audit_row, token_row};
 use crate::{At, AuditQuery, Change, FeedPosition, Page, Scope, StoreError, TokenRow, Write};
 
-pub(super) async fn a_token_is_found_by_its_hash_revoked_or_not(store: TheStore) {
+pub(super) async fn a_token_is_found_by_its_hash_even_if_revoked(store: TheStore) {
     let shop = Shop::open(&store).await;
     let full = TokenRow {
         scopes: vec![Scope::Write, Scope::Export, Scope::Erase],
@@ -19,7 +19,7 @@ pub(super) async fn a_token_is_found_by_its_hash_revoked_or_not(store: TheStore)
     }
 }
 
-pub(super) async fn tokens_are_listed_in_the_order_they_were_made(store: TheStore) {
+pub(super) async fn tokens_are_listed_in_creation_order(store: TheStore) {
     let (one, two) = (token_row(), token_row());
     let revoked = TokenRow { revoked_at: Some(at(2)), ..token_row() };
     let tokens = [one, two, revoked];
@@ -28,7 +28,7 @@ pub(super) async fn tokens_are_listed_in_the_order_they_were_made(store: TheStor
     assert_eq!(store.list_tokens().await.unwrap(), tokens);
 }
 
-pub(super) async fn the_audit_log_is_newest_first_by_app_or_of_everything(store: TheStore) {
+pub(super) async fn the_audit_log_is_listed_newest_first_by_app_or_in_full(store: TheStore) {
     let (one, two) = (Shop::open(&store).await, Shop::open(&store).await);
     let log: Vec<_> = [Some(one.app()), None, Some(two.app()), Some(one.app()), None]
         .map(audit_row)

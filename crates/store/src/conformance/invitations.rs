@@ -1,4 +1,4 @@
-//! Invitations: listed and counted by what they are, and completed once, whatever happens at once.
+//! Invitations are listed and counted by state, and completed only once, even concurrently.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ pub(super) async fn an_invitation_reads_back_as_it_was_given(store: TheStore) {
     add(&store, &shop, &[bare.clone(), full.clone()]).await;
     for row in [bare, full] {
         assert_eq!(found(&store, row.assignment_id).await, row);
-        // One that is there already is left as it is.
+        // An existing invitation is left unchanged.
         let other = InvitationRow { invitee: Invitee::default(), ..row.clone() };
         add(&store, &shop, &[other]).await;
         assert_eq!(found(&store, row.assignment_id).await, row);
@@ -42,9 +42,7 @@ pub(super) async fn an_invitation_reads_back_as_it_was_given(store: TheStore) {
     assert_eq!(store.find_invitation(absent).await.unwrap(), None);
 }
 
-pub(super) async fn invitations_are_listed_in_the_order_they_were_made_page_by_page(
-    store: TheStore,
-) {
+pub(super) async fn invitations_are_listed_in_creation_order_page_by_page(store: TheStore) {
     let (shop, other) = (Shop::open(&store).await, Shop::open(&store).await);
     let mut rows: Vec<InvitationRow> = [3, 1, 2, 1, 3, 2, 2]
         .map(|millis| InvitationRow { created_at: at(millis), ..invitation_row(&shop.flow) })
@@ -135,11 +133,19 @@ pub(super) async fn an_open_invitation_of_the_same_person_is_found(store: TheSto
         store.are_invited(shop.app(), shop.flow.flow_id, now, invitees).await.unwrap()
     };
     assert_eq!(invited(&shop, at(9)).await, expected);
-    assert_eq!(invited(&shop, at(10)).await, vec![false; expected.len()], "all have expired");
-    assert_eq!(invited(&other, at(9)).await, vec![false; expected.len()], "another flow's");
+    assert_eq!(
+        invited(&shop, at(10)).await,
+        vec![false; expected.len()],
+        "an expired invitation counts"
+    );
+    assert_eq!(
+        invited(&other, at(9)).await,
+        vec![false; expected.len()],
+        "an invitation of another flow counts"
+    );
 }
 
-pub(super) async fn an_invitation_is_opened_once_and_that_moves_no_revision(store: TheStore) {
+pub(super) async fn an_invitation_is_opened_once_without_raising_a_revision(store: TheStore) {
     let shop = Shop::open(&store).await;
     let row = invitation_row(&shop.flow);
     let (app, assignment) = (shop.app(), row.assignment_id);
@@ -154,7 +160,7 @@ pub(super) async fn an_invitation_is_opened_once_and_that_moves_no_revision(stor
     assert_eq!(revision(&store, app).await, before);
 }
 
-pub(super) async fn a_revoked_invitation_stays_so_and_a_completed_one_is_not_revoked(
+pub(super) async fn a_revoked_invitation_stays_revoked_and_a_completed_one_cannot_be_revoked(
     store: TheStore,
 ) {
     let shop = Shop::open(&store).await;
@@ -181,7 +187,7 @@ pub(super) async fn a_response_completes_its_invitation(store: TheStore) {
     response.row.admission = Admission::Admitted;
     response.row.flow_assignment_id = Some(row.assignment_id.to_string());
     let id = response.row.response_id;
-    // Among others, which it does not touch.
+    // Other responses in the batch are not affected.
     let batch = vec![shop.response(&store, 8).await, response, shop.response(&store, 9).await];
     assert_eq!(store.commit(batch).await.unwrap(), [Outcome::Stored; 3]);
     let now = found(&store, row.assignment_id).await;
@@ -190,7 +196,7 @@ pub(super) async fn a_response_completes_its_invitation(store: TheStore) {
     assert_eq!(stored.flow_assignment_id, Some(row.assignment_id.to_string()));
 }
 
-pub(super) async fn a_response_that_may_not_be_named_leaves_a_day_and_no_more(store: TheStore) {
+pub(super) async fn an_unlinked_response_leaves_only_the_day_of_completion(store: TheStore) {
     let shop = Shop::open(&store).await;
     let row = invitation_row(&shop.flow);
     add(&store, &shop, std::slice::from_ref(&row)).await;
@@ -205,7 +211,7 @@ pub(super) async fn a_response_that_may_not_be_named_leaves_a_day_and_no_more(st
     );
 }
 
-pub(super) async fn an_invitation_that_is_not_open_takes_no_response(store: TheStore) {
+pub(super) async fn an_invitation_that_is_not_open_accepts_no_response(store: TheStore) {
     let (shop, other) = (Shop::open(&store).await, Shop::open(&store).await);
     let with = |times: InvitationTimes| InvitationRow { times, ..invitation_row(&shop.flow) };
     let none = InvitationTimes::default();
@@ -239,7 +245,9 @@ pub(super) async fn an_invitation_that_is_not_open_takes_no_response(store: TheS
     }
 }
 
-pub(super) async fn of_rows_of_one_call_with_one_invitation_the_first_is_stored(store: TheStore) {
+pub(super) async fn only_the_first_row_of_a_call_with_the_same_invitation_is_stored(
+    store: TheStore,
+) {
     let shop = Shop::open(&store).await;
     let row = invitation_row(&shop.flow);
     add(&store, &shop, std::slice::from_ref(&row)).await;
@@ -252,7 +260,7 @@ pub(super) async fn of_rows_of_one_call_with_one_invitation_the_first_is_stored(
     assert_eq!(found(&store, row.assignment_id).await.response_id, Some(id));
 }
 
-pub(super) async fn a_retry_under_its_key_is_replayed_though_its_invitation_is_used(
+pub(super) async fn a_retry_with_its_key_is_replayed_although_its_invitation_is_used(
     store: TheStore,
 ) {
     let shop = Shop::open(&store).await;
@@ -281,7 +289,7 @@ pub(super) async fn a_refused_row_leaves_its_invitation_and_its_key_free(store: 
     add(&store, &shop, &rows).await;
     let [one, two] = rows.map(|row| row.assignment_id);
     let first = invited(&shop, &store, 1, one).await;
-    // Its key is new, its invitation is not.
+    // A new key, but a used invitation.
     let mut late = invited(&shop, &store, 2, one).await;
     late.idempotency_key = Some([9; 32]);
     let mut stale = invited(&shop, &store, 3, two).await;
@@ -290,7 +298,7 @@ pub(super) async fn a_refused_row_leaves_its_invitation_and_its_key_free(store: 
     taker.idempotency_key = Some([9; 32]);
     let outcomes = store.commit(vec![first, late, stale, taker]).await.unwrap();
     assert_eq!(outcomes, [Outcome::Stored, Outcome::Uninvited, Outcome::Stale, Outcome::Stored]);
-    // A key that is taken leaves the invitation open.
+    // A used key leaves the invitation open.
     let mut reused = invited(&shop, &store, 5, two).await;
     reused.idempotency_key = Some([9; 32]);
     assert_eq!(store.commit(vec![reused]).await.unwrap(), [Outcome::KeyReused]);
@@ -299,7 +307,9 @@ pub(super) async fn a_refused_row_leaves_its_invitation_and_its_key_free(store: 
     assert_eq!(store.commit(vec![last]).await.unwrap(), [Outcome::Stored]);
 }
 
-pub(super) async fn many_responses_at_once_under_one_invitation_store_one(store: TheStore) {
+pub(super) async fn one_of_many_concurrent_responses_with_one_invitation_is_stored(
+    store: TheStore,
+) {
     let shop = Shop::open(&store).await;
     let row = invitation_row(&shop.flow);
     add(&store, &shop, std::slice::from_ref(&row)).await;
@@ -332,7 +342,7 @@ pub(super) async fn batches_that_share_many_invitations_complete_each_once(store
         for row in &rows {
             batch.push(invited(&shop, &store, 1, row.assignment_id).await);
         }
-        // Each in an order of its own, so that waiting in a circle would be found.
+        // Each batch in a different order, which would expose a deadlock.
         batch.rotate_left(number * 7 % rows.len());
         if number % 2 == 0 {
             batch.reverse();
@@ -355,7 +365,7 @@ pub(super) async fn batches_that_share_many_invitations_complete_each_once(store
     assert_eq!(named, listed(&store, &shop.query()).await);
 }
 
-pub(super) async fn invitations_of_a_person_are_listed_over_flows_page_by_page(store: TheStore) {
+pub(super) async fn invitations_of_a_person_are_listed_across_flows_page_by_page(store: TheStore) {
     let (shop, other) = (Shop::open(&store).await, Shop::open(&store).await);
     let flow = flow_row(shop.app());
     apply(&store, shop.app(), vec![Write::Flow(flow.clone())]).await;
@@ -408,7 +418,7 @@ async fn list(store: &TheStore, query: InvitationQuery) -> Vec<InvitationRow> {
     store.list_invitations(&query).await.unwrap()
 }
 
-/// All of the shop's flow.
+/// All invitations of the shop's flow.
 fn query(shop: &Shop) -> InvitationQuery {
     let now: Timestamp = at(0);
     let (app_id, flow_id) = (shop.app(), shop.flow.flow_id);
@@ -419,7 +429,7 @@ fn place(row: &InvitationRow) -> InvitationPlace {
     InvitationPlace { created_at: row.created_at, assignment_id: row.assignment_id }
 }
 
-/// A response with an invitation that may name it.
+/// A response with an invitation that may reference it.
 async fn invited(shop: &Shop, store: &TheStore, millis: i64, id: AssignmentId) -> NewResponse {
     let invitation = Some(Invited { assignment_id: id, linked: true });
     NewResponse { invitation, ..shop.response(store, millis).await }

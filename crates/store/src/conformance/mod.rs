@@ -1,8 +1,8 @@
-//! What every backend must do: one list of cases, each named after a promise of [`crate::Store`].
+//! The conformance suite: one list of cases, each named after a promise of [`crate::Store`].
 //!
-//! A backend's own tests call [`run_all`] with a way to make an empty store, and need nothing more
-//! for these promises. A case is a plain function that panics where the promise is broken. It uses
-//! the trait alone, so the list runs unchanged on a backend that is not written yet.
+//! A backend's tests call [`run_all`] with a function that creates an empty store, and need nothing
+//! else for these promises. A case is a plain function that panics if the promise is broken. It
+//! uses only the trait, so the list runs unchanged on future backends.
 
 #![expect(
     clippy::unwrap_used,
@@ -36,7 +36,7 @@ use crate::Store;
 
 type Running = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// One promise. `run` gets an empty store of its own.
+/// One promise. `run` gets a fresh, empty store.
 pub struct Case {
     pub name: &'static str,
     pub run: fn(Arc<dyn Store>) -> Running,
@@ -61,17 +61,17 @@ macro_rules! cases {
 cases! {
     commit:
         a_stored_response_reads_back_as_it_was_given
-        outcomes_come_in_the_order_of_the_rows
+        outcomes_are_in_row_order
         no_rows_have_no_outcomes
-        the_same_submission_under_a_taken_key_is_replayed
-        another_submission_under_a_taken_key_is_told_so
-        keys_are_taken_between_rows_of_one_call
-        a_key_is_taken_within_its_app_only
+        the_same_submission_with_a_used_key_is_replayed
+        another_submission_with_a_used_key_is_refused
+        keys_are_unique_within_one_call
+        keys_are_unique_per_app
         without_a_key_equal_submissions_are_all_stored
         a_row_not_at_the_newest_public_revision_is_stale
-        a_taken_key_is_answered_at_any_public_revision
-        a_change_the_public_cannot_see_makes_nothing_stale
-        a_refused_row_does_not_touch_the_others
+        a_used_key_is_answered_at_any_public_revision
+        a_non_public_change_makes_nothing_stale
+        a_refused_row_does_not_affect_the_others
         a_failed_call_stores_nothing
         many_callers_with_one_key_store_one_row;
     apply:
@@ -79,178 +79,178 @@ cases! {
         the_rows_of_a_change_may_come_in_any_order
         a_change_decided_on_an_older_revision_is_a_conflict
         a_change_to_an_app_that_does_not_exist_is_a_conflict
-        of_two_changes_decided_at_once_one_is_a_conflict
-        of_many_first_apps_or_tokens_at_once_one_is_made
-        where_there_is_an_app_or_a_token_a_first_one_is_a_conflict
+        one_of_two_concurrent_changes_is_a_conflict
+        one_of_many_concurrent_first_apps_or_tokens_is_created
+        a_first_app_or_token_conflicts_with_an_existing_one
         nothing_is_written_to_the_app_while_a_change_is_made
         a_change_may_have_no_rows
         a_change_that_panics_is_not_written
-        a_row_takes_the_place_of_the_row_with_its_id
-        the_public_revision_grows_with_what_the_public_can_see
-        deleting_a_response_keeps_its_idempotency_key_taken
+        a_row_replaces_the_row_with_its_id
+        the_public_revision_grows_with_public_changes_only
+        deleting_a_response_keeps_its_idempotency_key_used
         deleting_an_absent_response_is_no_error;
     apps:
         an_active_key_finds_its_app
         a_revoked_key_finds_nothing_and_is_still_listed
-        what_is_absent_is_not_found
-        apps_are_listed_in_the_order_they_were_made
-        keys_are_listed_in_the_order_they_were_made
-        several_apps_and_their_keys_are_found_at_once
-        identity_keys_are_listed_in_the_order_they_were_made_revoked_or_not
-        an_identity_key_takes_the_place_of_the_one_with_its_kid_in_its_app
+        absent_rows_are_not_found
+        apps_are_listed_in_creation_order
+        keys_are_listed_in_creation_order
+        several_apps_and_their_keys_are_found_in_one_call
+        identity_keys_are_listed_in_creation_order_including_revoked_ones
+        an_identity_key_replaces_the_one_with_its_kid_in_its_app
         an_identity_key_is_a_public_change;
     flows:
         a_flow_and_a_version_read_back_as_they_were_given
         the_current_version_is_neither_superseded_nor_retired
-        a_version_is_found_with_what_its_flow_decides
+        a_version_is_found_with_the_state_of_its_flow
         a_flow_is_read_at_one_instant
-        flows_are_listed_in_the_order_they_were_made
-        flows_are_listed_newest_first_and_without_those_that_are_archived
-        published_versions_are_listed_by_falling_number
-        a_grace_cap_ends_what_would_end_later_and_extends_nothing;
+        flows_are_listed_in_creation_order
+        flows_are_listed_newest_first_and_without_archived_ones
+        published_versions_are_listed_by_descending_number
+        a_grace_cap_shortens_later_graces_and_extends_none;
     responses:
         responses_are_listed_in_both_orders_page_by_page
         responses_of_other_flows_and_apps_are_not_listed
-        the_newest_response_of_several_flows_is_found_at_once
+        the_newest_response_of_several_flows_is_found_in_one_call
         times_are_half_open
         a_version_filters
         a_tag_filters_by_text_or_by_membership
         an_admission_filters
         an_answer_filters_by_text_or_by_membership
-        a_search_finds_every_word_in_texts_whatever_their_case
+        a_search_finds_every_word_in_texts_ignoring_case
         filters_and_pages_work_together
-        a_page_looks_at_no_more_rows_than_it_may_and_goes_on
-        a_filter_finds_the_one_row_behind_many_others
-        a_page_of_long_texts_is_short_and_goes_on
+        a_page_reads_a_limited_number_of_rows_and_has_a_next_page
+        a_filter_finds_one_row_after_many_others
+        a_page_of_long_texts_is_short_and_has_a_next_page
         responses_are_counted_with_the_names_of_their_tags;
     skip_index:
-        blocks_change_nothing_that_is_listed
+        the_skip_index_does_not_change_lists
         a_rare_value_is_found_within_few_rows
-        what_is_young_is_in_no_block
-        of_a_response_that_was_deleted_no_block_keeps_anything
-        what_expires_leaves_no_block_behind
-        what_is_stored_with_an_older_id_is_listed
-        of_a_person_who_was_erased_no_block_keeps_anything
-        what_is_put_in_between_is_listed;
+        young_responses_are_in_no_block
+        no_block_keeps_anything_of_a_deleted_response
+        expired_responses_leave_no_block
+        a_response_stored_with_an_older_id_is_listed
+        no_block_keeps_anything_of_an_erased_person
+        responses_imported_within_a_block_are_listed;
     respondents:
         a_claim_is_linked_by_the_rules
-        a_stored_claim_makes_a_profile_with_its_consent
-        without_a_claim_nobody_is_made_known
-        claims_of_one_call_see_one_another
-        a_row_that_is_not_stored_makes_nobody_known
-        respondents_are_of_their_app_only
-        many_commits_at_once_for_one_new_identity_make_one_profile
-        batches_that_claim_the_same_in_other_orders_all_end
-        a_full_profile_takes_no_further_address_and_every_response
-        many_commits_at_once_do_not_overfill_a_profile
-        respondents_are_listed_in_the_order_of_their_ids
-        consents_outlive_a_response_that_is_deleted
-        responses_of_a_respondent_are_listed_over_flows_page_by_page;
+        a_stored_claim_creates_a_profile_with_its_consent
+        without_a_claim_no_profile_is_created
+        claims_of_one_call_see_each_other
+        a_row_that_is_not_stored_creates_no_profile
+        respondents_belong_to_one_app
+        concurrent_commits_for_one_new_identity_create_one_profile
+        batches_that_claim_the_same_in_different_orders_do_not_deadlock
+        a_full_profile_accepts_every_response_but_no_further_address
+        concurrent_commits_do_not_overfill_a_profile
+        respondents_are_listed_in_id_order
+        consents_outlive_a_deleted_response
+        responses_of_a_respondent_are_listed_across_flows_page_by_page;
     removal:
         an_erasure_keeps_answers_without_the_person
         an_erasure_deletes_answers
-        an_erasure_in_parts_ends_with_the_profile
-        a_part_of_an_erasure_is_bounded_however_full_the_profile
-        an_erasure_that_was_cut_short_is_listed_and_links_nothing_more
-        of_two_erasures_of_one_respondent_the_one_that_deletes_wins
-        an_erasure_leaves_everybody_else
-        an_erased_key_stays_taken_and_a_late_retry_stores_nothing
-        an_unknown_respondent_is_nothing_to_erase
-        an_erasure_forgets_the_invitations_of_the_person
-        what_came_through_an_invitation_is_the_persons
-        what_somebody_else_sent_through_an_invitation_stays_theirs
-        somebody_who_was_only_invited_is_erased
-        an_invitation_does_not_name_a_response_that_was_deleted;
+        an_erasure_in_batches_removes_the_profile_last
+        a_batch_of_an_erasure_is_bounded_however_large_the_profile
+        an_interrupted_erasure_is_listed_and_links_nothing_more
+        deleting_wins_over_keeping_in_two_erasures_of_one_respondent
+        an_erasure_does_not_affect_other_respondents
+        an_erased_key_stays_used_and_a_late_retry_stores_nothing
+        erasing_an_unknown_respondent_does_nothing
+        an_erasure_anonymises_the_invitations_of_the_person
+        unlinked_responses_through_an_invitation_belong_to_its_person
+        another_respondents_response_through_an_invitation_is_kept
+        a_person_who_was_only_invited_is_erased
+        an_invitation_does_not_reference_a_deleted_response;
     unlinking:
         an_erasure_that_keeps_answers_cuts_every_identity_of_the_profile_from_them
-        an_identity_that_joins_a_profile_while_it_is_erased_is_cut_as_well;
+        an_identity_added_during_an_erasure_is_cut_as_well;
     expiry:
-        what_was_received_before_a_time_expires_with_its_keys
+        responses_received_before_a_time_expire_with_their_keys
         a_respondent_expires_with_the_last_consent
         marks_of_keys_expire_with_their_time
-        whoever_is_still_invited_does_not_expire
-        consents_that_are_kept_are_looked_at_once
-        invitations_that_are_over_are_forgotten_part_by_part
-        an_expiry_is_on_record_where_it_removed_anything
-        consents_outlive_the_responses_though_several_expire_at_once;
+        people_who_are_still_invited_do_not_expire
+        kept_consents_are_read_once
+        ended_invitations_are_anonymised_in_batches
+        an_expiry_is_recorded_if_it_removed_anything
+        consents_outlive_the_responses_under_concurrent_expiry;
     counts:
-        a_stored_response_is_counted_at_once
-        what_is_not_stored_is_not_counted
-        folding_changes_nothing_that_is_read
-        no_flow_waits_until_all_of_another_is_folded_and_no_walk_either
-        what_is_deleted_is_taken_away
-        what_is_erased_is_taken_away_with_its_tags
-        what_expires_is_taken_away
-        what_is_put_in_is_counted_by_a_walk
-        a_walk_is_exact_while_others_store_and_remove
-        what_is_put_in_twice_is_counted_once
-        counts_are_read_of_the_days_that_are_asked_for
-        counts_are_exact_though_many_write_and_fold_at_once
-        what_is_counted_anew_is_exact_at_every_place_of_a_walk
-        a_version_that_cannot_be_read_is_counted_without_its_answers_and_taken_away_the_same
-        counts_are_exact_though_many_walk_erase_expire_and_recount_at_once
+        a_stored_response_is_counted_immediately
+        responses_that_are_not_stored_are_not_counted
+        folding_does_not_change_what_is_read
+        folding_one_flow_does_not_delay_other_flows_or_scans
+        deleted_responses_are_subtracted
+        erased_responses_are_subtracted_with_their_tags
+        expired_responses_are_subtracted
+        imported_responses_are_counted_by_a_scan
+        a_scan_is_exact_under_concurrent_writes
+        responses_imported_twice_are_counted_once
+        counts_are_read_for_the_requested_days
+        counts_are_exact_under_concurrent_writes_and_folds
+        a_recount_is_exact_at_every_cursor_of_a_scan
+        an_unreadable_version_is_counted_and_subtracted_without_its_answers
+        counts_are_exact_under_concurrent_scans_erasures_expiries_and_recounts
         junk_tags_that_come_first_do_not_displace_real_ones
         a_tag_that_becomes_frequent_is_counted_separately_again
-        counts_by_tag_are_exact_though_days_are_recounted_while_others_write
-        counts_are_exact_after_whatever_happened;
+        counts_by_tag_are_exact_under_concurrent_recounts_and_writes
+        counts_are_exact_after_random_operations;
     instance:
-        a_token_is_found_by_its_hash_revoked_or_not
-        tokens_are_listed_in_the_order_they_were_made
-        the_audit_log_is_newest_first_by_app_or_of_everything
+        a_token_is_found_by_its_hash_even_if_revoked
+        tokens_are_listed_in_creation_order
+        the_audit_log_is_listed_newest_first_by_app_or_in_full
         a_check_leaves_no_trace
         after_closing_every_call_fails;
     invitations:
         an_invitation_reads_back_as_it_was_given
-        invitations_are_listed_in_the_order_they_were_made_page_by_page
+        invitations_are_listed_in_creation_order_page_by_page
         a_state_filters_and_is_counted
         an_open_invitation_of_the_same_person_is_found
-        an_invitation_is_opened_once_and_that_moves_no_revision
-        a_revoked_invitation_stays_so_and_a_completed_one_is_not_revoked
+        an_invitation_is_opened_once_without_raising_a_revision
+        a_revoked_invitation_stays_revoked_and_a_completed_one_cannot_be_revoked
         a_response_completes_its_invitation
-        a_response_that_may_not_be_named_leaves_a_day_and_no_more
-        an_invitation_that_is_not_open_takes_no_response
-        of_rows_of_one_call_with_one_invitation_the_first_is_stored
-        a_retry_under_its_key_is_replayed_though_its_invitation_is_used
+        an_unlinked_response_leaves_only_the_day_of_completion
+        an_invitation_that_is_not_open_accepts_no_response
+        only_the_first_row_of_a_call_with_the_same_invitation_is_stored
+        a_retry_with_its_key_is_replayed_although_its_invitation_is_used
         a_refused_row_leaves_its_invitation_and_its_key_free
-        many_responses_at_once_under_one_invitation_store_one
+        one_of_many_concurrent_responses_with_one_invitation_is_stored
         batches_that_share_many_invitations_complete_each_once
-        invitations_of_a_person_are_listed_over_flows_page_by_page;
+        invitations_of_a_person_are_listed_across_flows_page_by_page;
     people:
         a_user_is_found_with_all_grants
-        addresses_and_subjects_are_taken_once
+        addresses_and_subjects_are_unique
         users_are_listed_by_app_or_all_page_by_page
-        a_grant_is_replaced_and_taken_away
-        of_two_changes_to_people_decided_at_once_one_is_a_conflict
-        a_user_has_one_link_at_the_most
+        a_grant_is_replaced_and_removed
+        one_of_two_concurrent_changes_to_people_is_a_conflict
+        a_user_has_at_most_one_link
         a_session_reads_back_is_touched_and_ends
         sessions_of_a_user_are_listed_by_epoch_and_all_but_one_end
-        sessions_that_are_over_are_swept_a_part_at_a_time;
+        ended_sessions_are_removed_in_batches;
     feed:
         an_empty_store_has_no_changes
-        a_public_change_is_in_the_feed_at_once
+        a_public_change_is_in_the_feed_immediately
         drafts_responses_tokens_and_audit_are_not_in_the_feed
-        the_feed_tells_only_what_came_after
+        the_feed_returns_only_later_changes
         an_app_appears_once_however_often_it_changed;
     moving:
-        an_empty_store_has_nothing_to_read_out
-        what_was_stored_is_read_out_once_and_in_order
-        what_is_put_in_is_read_out_unchanged
-        records_may_be_put_in_in_parts_and_twice
-        a_record_takes_the_place_of_the_one_with_its_key
-        reading_goes_on_from_any_place
-        long_records_are_all_read_out
-        a_page_is_no_heavier_than_its_bound_whichever_text_is_long
-        records_are_put_in_all_or_none
+        an_empty_store_exports_nothing
+        stored_rows_are_exported_once_and_in_order
+        imported_records_are_exported_unchanged
+        records_may_be_imported_in_parts_and_twice
+        a_record_replaces_the_one_with_its_key
+        an_export_continues_from_any_cursor
+        long_records_are_all_exported
+        a_page_stays_within_its_byte_limit_whichever_text_is_long
+        records_are_imported_all_or_none
         a_retry_after_a_move_is_replayed
-        work_goes_on_at_the_revisions_of_the_move;
+        writes_continue_from_the_imported_revisions;
 }
 
-/// Runs every case on a fresh store, and panics with the names of all that failed.
+/// Runs every case on a fresh store, and panics with the names of all failed cases.
 pub async fn run_all(fresh: impl AsyncFn() -> Arc<dyn Store>) {
     let mut failed = Vec::new();
     for case in CASES {
         let store = fresh().await;
-        // On a task of its own, so that a broken promise does not hide the next one.
+        // In a separate task, so that a failed case does not hide the next one.
         if tokio::spawn((case.run)(Arc::clone(&store))).await.is_err() {
             failed.push(case.name);
         }

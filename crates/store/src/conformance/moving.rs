@@ -1,7 +1,7 @@
-//! Reading everything out, and putting it in.
+//! Exporting and importing all records.
 //!
-//! The first case ties records to what was stored by the other methods; those after it start from
-//! records, so that together they say: what one store gives out, another takes in unchanged.
+//! The first case compares records with what the other methods stored. The later cases start from
+//! records. Together they show that one store imports unchanged what another exports.
 
 use sluice_flow::id::RespondentId;
 use sluice_flow::invitation::{InvitationTimes, Invitee};
@@ -22,7 +22,7 @@ use crate::{
     UserRow, Write,
 };
 
-pub(super) async fn what_was_stored_is_read_out_once_and_in_order(store: TheStore) {
+pub(super) async fn stored_rows_are_exported_once_and_in_order(store: TheStore) {
     let mut expected = Vec::new();
     for _ in 0..3 {
         expected.extend(stored_shop(&store).await);
@@ -41,13 +41,13 @@ pub(super) async fn what_was_stored_is_read_out_once_and_in_order(store: TheStor
     }
 }
 
-pub(super) async fn an_empty_store_has_nothing_to_read_out(store: TheStore) {
+pub(super) async fn an_empty_store_exports_nothing(store: TheStore) {
     assert_eq!(store.export_records(None, 10).await.unwrap(), []);
     store.import_records(Vec::new()).await.unwrap();
     assert_eq!(store.export_records(None, 10).await.unwrap(), []);
 }
 
-pub(super) async fn what_is_put_in_is_read_out_unchanged(store: TheStore) {
+pub(super) async fn imported_records_are_exported_unchanged(store: TheStore) {
     let records = records();
     store.import_records(records.clone()).await.unwrap();
     assert_eq!(all(&store, 10_000).await, records);
@@ -56,7 +56,7 @@ pub(super) async fn what_is_put_in_is_read_out_unchanged(store: TheStore) {
     }
 }
 
-pub(super) async fn records_may_be_put_in_in_parts_and_twice(store: TheStore) {
+pub(super) async fn records_may_be_imported_in_parts_and_twice(store: TheStore) {
     let records = records();
     for part in records.chunks(4) {
         store.import_records(part.to_vec()).await.unwrap();
@@ -66,7 +66,7 @@ pub(super) async fn records_may_be_put_in_in_parts_and_twice(store: TheStore) {
     assert_eq!(all(&store, 10_000).await, records);
 }
 
-pub(super) async fn a_record_takes_the_place_of_the_one_with_its_key(store: TheStore) {
+pub(super) async fn a_record_replaces_the_one_with_its_key(store: TheStore) {
     let mut records = records();
     store.import_records(records.clone()).await.unwrap();
     for record in &mut records {
@@ -98,7 +98,7 @@ pub(super) async fn a_record_takes_the_place_of_the_one_with_its_key(store: TheS
     assert_eq!(all(&store, 10_000).await, records);
 }
 
-pub(super) async fn reading_goes_on_from_any_place(store: TheStore) {
+pub(super) async fn an_export_continues_from_any_cursor(store: TheStore) {
     let records = records();
     store.import_records(records.clone()).await.unwrap();
     for (number, record) in records.iter().enumerate() {
@@ -117,7 +117,7 @@ pub(super) async fn reading_goes_on_from_any_place(store: TheStore) {
     }
 }
 
-pub(super) async fn long_records_are_all_read_out(store: TheStore) {
+pub(super) async fn long_records_are_all_exported(store: TheStore) {
     let mut records = records();
     for record in &mut records {
         match record {
@@ -127,12 +127,12 @@ pub(super) async fn long_records_are_all_read_out(store: TheStore) {
         }
     }
     store.import_records(records.clone()).await.unwrap();
-    assert!(all(&store, 10_000).await == records, "long records came out changed");
+    assert!(all(&store, 10_000).await == records, "long records were changed");
 }
 
-pub(super) async fn a_page_is_no_heavier_than_its_bound_whichever_text_is_long(store: TheStore) {
+pub(super) async fn a_page_stays_within_its_byte_limit_whichever_text_is_long(store: TheStore) {
     const LONG_BYTES: usize = 1_000_000;
-    /// The bound of a backend, the record that passes it, and what is not text.
+    /// The bound of a backend, plus the record that exceeds it, plus data that is not text.
     const PAGE_BYTES_MAX: usize = 10_000_000;
     let (app, long) = (app_row(), || "x".repeat(LONG_BYTES));
     let flow = flow_row(app.app_id);
@@ -166,23 +166,23 @@ pub(super) async fn a_page_is_no_heavier_than_its_bound_whichever_text_is_long(s
         let Some(last) = page.last() else { break };
         after = Some(last.cursor());
         read += page.len();
-        // Everything that a record holds is in its debug text.
+        // The debug text contains everything in a record.
         let bytes: usize = page.iter().map(|record| format!("{record:?}").len()).sum();
         assert!(bytes < PAGE_BYTES_MAX, "{} records of {bytes} bytes in a page", page.len());
     }
     assert_eq!(read, records.len());
 }
 
-pub(super) async fn records_are_put_in_all_or_none(store: TheStore) {
+pub(super) async fn records_are_imported_all_or_none(store: TheStore) {
     let mut records = records();
     let orphan = Record::Flow(flow_row(app_row().app_id));
     records.push(orphan);
     let result = store.import_records(records.clone()).await;
-    assert!(matches!(result, Err(StoreError::Failed(_))), "a flow of no app: {result:?}");
+    assert!(matches!(result, Err(StoreError::Failed(_))), "a flow without an app: {result:?}");
     assert_eq!(store.export_records(None, 10).await.unwrap(), []);
     records.pop();
     store.import_records(records.clone()).await.unwrap();
-    assert_eq!(all(&store, 10_000).await, records, "and goes on");
+    assert_eq!(all(&store, 10_000).await, records, "the store still works");
 }
 
 pub(super) async fn a_retry_after_a_move_is_replayed(store: TheStore) {
@@ -203,7 +203,7 @@ pub(super) async fn a_retry_after_a_move_is_replayed(store: TheStore) {
     }
 }
 
-pub(super) async fn work_goes_on_at_the_revisions_of_the_move(store: TheStore) {
+pub(super) async fn writes_continue_from_the_imported_revisions(store: TheStore) {
     let records = records();
     store.import_records(records.clone()).await.unwrap();
     let apps: Vec<&App> = records
@@ -215,7 +215,7 @@ pub(super) async fn work_goes_on_at_the_revisions_of_the_move(store: TheStore) {
         .collect();
     let newest = apps.iter().map(|app| app.public_revision).max().unwrap();
     let feed = store.changes(FeedPosition(0)).await.unwrap();
-    assert_eq!(feed.apps.len(), apps.len(), "whoever starts at the beginning hears of every app");
+    assert_eq!(feed.apps.len(), apps.len(), "the feed from its start does not list every app");
     for app in apps {
         let id = app.row.app_id;
         assert_eq!(store.find_app(id).await.unwrap().as_ref(), Some(app));
@@ -225,11 +225,11 @@ pub(super) async fn work_goes_on_at_the_revisions_of_the_move(store: TheStore) {
         assert!(public_revision(&store, id).await > app.public_revision);
     }
     let after = store.changes(feed.position).await.unwrap();
-    assert!(after.position.0 > newest, "a place in the feed is never given twice");
-    assert_eq!(after.apps.len(), feed.apps.len(), "and every change after the move is in it");
+    assert!(after.position.0 > newest, "a feed position was reused");
+    assert_eq!(after.apps.len(), feed.apps.len(), "a change after the import is missing");
 }
 
-/// Everything, so many records at a time; fails where the order or the end is not kept.
+/// Exports everything in pages of this many records; fails if the order or the end is wrong.
 async fn all(store: &TheStore, page: usize) -> Vec<Record> {
     let mut records: Vec<Record> = Vec::new();
     loop {
@@ -245,7 +245,7 @@ async fn all(store: &TheStore, page: usize) -> Vec<Record> {
     records
 }
 
-/// A shop with all that can be stored through the other methods, and its records.
+/// A shop with everything that the other methods can store, and its records.
 async fn stored_shop(store: &TheStore) -> Vec<Record> {
     let shop = Shop::open(store).await;
     let other = flow_row(shop.app());
@@ -283,7 +283,7 @@ async fn stored_shop(store: &TheStore) -> Vec<Record> {
     records
 }
 
-/// Records with every column filled on one and empty on another, in order.
+/// Records with every column filled in one and empty in another, in order.
 fn records() -> Vec<Record> {
     let mut records = vec![Record::Audit(audit_row(None)), Record::Token(token_row())];
     let owner = owner();
@@ -381,7 +381,7 @@ fn owner() -> UserRow {
     }
 }
 
-/// Somebody who is known by two identities, a consent, and the key of a response that was erased.
+/// A respondent with two identities, a consent, and the key of an erased response.
 fn of_a_respondent(row: &crate::ResponseRow, erased: &crate::ResponseRow) -> Vec<Record> {
     let (app_id, respondent_id) = (row.app_id, respondent_id(5));
     let (flow_id, flow_version_id) = (row.flow_id, row.flow_version_id);
@@ -410,7 +410,7 @@ fn records_with_key(records: &[Record]) -> Vec<(crate::ResponseRow, crate::Idemp
     keyed
 }
 
-/// A JSON object of so many megabytes.
+/// A JSON object of this many megabytes.
 fn long_json(megabytes: usize) -> String {
     format!("{{\"q\":\"{}\"}}", "x".repeat(megabytes * 1_000_000))
 }

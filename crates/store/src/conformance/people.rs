@@ -1,4 +1,4 @@
-//! Users and what they may do, links, sessions.
+//! Users and their roles, links, sessions.
 
 use sluice_flow::time::Timestamp;
 
@@ -39,7 +39,7 @@ pub(super) async fn a_user_is_found_with_all_grants(store: TheStore) {
     let bare = user_row();
     let grants =
         vec![grant_row(&full, None, Role::Viewer), grant_row(&full, Some(shop.app()), Role::Owner)];
-    // In any order: the user after the grants.
+    // In any order: here the user comes after the grants.
     let mut writes: Vec<_> = grants.iter().rev().copied().map(PeopleWrite::Grant).collect();
     writes.extend([PeopleWrite::User(full.clone()), PeopleWrite::User(bare.clone())]);
     put(&store, writes).await;
@@ -63,7 +63,7 @@ pub(super) async fn a_user_is_found_with_all_grants(store: TheStore) {
     }
 }
 
-pub(super) async fn addresses_and_subjects_are_taken_once(store: TheStore) {
+pub(super) async fn addresses_and_subjects_are_unique(store: TheStore) {
     let first =
         UserRow { email: "Ann.É@mail.example".into(), subject: subject("7"), ..user_row() };
     put(&store, vec![PeopleWrite::User(first.clone())]).await;
@@ -75,12 +75,16 @@ pub(super) async fn addresses_and_subjects_are_taken_once(store: TheStore) {
         let result = write(&store, others).await;
         assert!(matches!(result, Err(StoreError::Failed(_))), "{result:?}");
         assert_eq!(store.people_revision().await.unwrap(), revision);
-        assert_eq!(listed(&store, 10).await, [first.user_id], "all or none");
+        assert_eq!(
+            listed(&store, 10).await,
+            [first.user_id],
+            "a failed change was written in part"
+        );
     }
-    // Letters that are not of ASCII have no case here.
+    // Only ASCII letters are compared without case.
     let other = UserRow { email: "ann.é@mail.example".into(), ..user_row() };
     put(&store, vec![PeopleWrite::User(other.clone())]).await;
-    // A user may be renamed to their own address.
+    // A user may be given their own address in another case.
     let renamed = UserRow { email: "ANN.É@mail.example".into(), ..first };
     put(&store, vec![PeopleWrite::User(renamed.clone())]).await;
     let found = store.find_user(&UserKey::Email("ann.É@mail.example".into())).await.unwrap();
@@ -127,7 +131,7 @@ pub(super) async fn users_are_listed_by_app_or_all_page_by_page(store: TheStore)
     }
 }
 
-pub(super) async fn a_grant_is_replaced_and_taken_away(store: TheStore) {
+pub(super) async fn a_grant_is_replaced_and_removed(store: TheStore) {
     let shop = Shop::open(&store).await;
     let user = user_row();
     let (all, own) =
@@ -155,7 +159,7 @@ pub(super) async fn a_grant_is_replaced_and_taken_away(store: TheStore) {
     }
 }
 
-pub(super) async fn of_two_changes_to_people_decided_at_once_one_is_a_conflict(store: TheStore) {
+pub(super) async fn one_of_two_concurrent_changes_to_people_is_a_conflict(store: TheStore) {
     let expected = store.people_revision().await.unwrap();
     let add = |user: UserRow| {
         let rows = vec![Write::People(PeopleWrite::User(user))];
@@ -168,13 +172,13 @@ pub(super) async fn of_two_changes_to_people_decided_at_once_one_is_a_conflict(s
     );
     assert_eq!(store.people_revision().await.unwrap(), expected + 1);
     assert_eq!(listed(&store, 10).await.len(), 1);
-    // No rows, no change.
+    // Without rows nothing changes.
     let expected = expected + 1;
     store.apply(At::People { expected }, Change::new(Vec::new)).await.unwrap();
     assert_eq!(store.people_revision().await.unwrap(), expected);
 }
 
-pub(super) async fn a_user_has_one_link_at_the_most(store: TheStore) {
+pub(super) async fn a_user_has_at_most_one_link(store: TheStore) {
     let (user, other) = (user_row(), user_row());
     let link = |user: &UserRow, byte| LinkRow {
         user_id: user.user_id,
@@ -222,7 +226,7 @@ pub(super) async fn a_session_reads_back_is_touched_and_ends(store: TheStore) {
     assert_eq!(store.find_session(&[1; 32]).await.unwrap(), Some(confirmed));
     put_sessions(&store, vec![PeopleWrite::EndSession([1; 32]), confirm]).await;
     put_sessions(&store, vec![touch(1), PeopleWrite::EndSession([1; 32])]).await;
-    assert_eq!(store.find_session(&[1; 32]).await.unwrap(), None, "an ended session stays ended");
+    assert_eq!(store.find_session(&[1; 32]).await.unwrap(), None, "an ended session was revived");
     assert_eq!(store.find_session(&[2; 32]).await.unwrap(), Some(sessions[1]));
 }
 
@@ -237,7 +241,7 @@ pub(super) async fn sessions_of_a_user_are_listed_by_epoch_and_all_but_one_end(s
     let writes = all.into_iter().chain([token]).map(PeopleWrite::Session);
     put_sessions(&store, writes.collect()).await;
     let listed = async |user, epoch, limit| store.list_sessions(user, epoch, limit).await.unwrap();
-    assert_eq!(listed(user, 4, 9).await, [all[1], all[0]], "the last used first");
+    assert_eq!(listed(user, 4, 9).await, [all[1], all[0]], "not sorted by last use");
     assert_eq!(listed(user, 5, 9).await, [all[3], all[2]]);
     assert_eq!(listed(user, 5, 1).await, [all[3]]);
     assert_eq!(listed(user, 6, 9).await, []);
@@ -248,7 +252,7 @@ pub(super) async fn sessions_of_a_user_are_listed_by_epoch_and_all_but_one_end(s
     assert_eq!(store.find_session(&token.hash).await.unwrap(), Some(token));
 }
 
-pub(super) async fn sessions_that_are_over_are_swept_a_part_at_a_time(store: TheStore) {
+pub(super) async fn ended_sessions_are_removed_in_batches(store: TheStore) {
     let holder = Holder::Token([7; 32]);
     let all: Vec<_> = (1..=6).map(|byte| session(byte, holder, at(i64::from(byte)))).collect();
     put_sessions(&store, all.iter().copied().map(PeopleWrite::Session).collect()).await;

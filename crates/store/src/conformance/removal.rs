@@ -1,4 +1,4 @@
-//! What goes when it is asked for: people who are erased, respondents or only invited.
+//! Erasure of people: respondents, and people who were only invited.
 
 use sluice_flow::id::RespondentId;
 use sluice_flow::invitation::Invitee;
@@ -19,7 +19,7 @@ pub(super) fn erasure(shop: &Shop, respondent_id: RespondentId, answers: Answers
     Erasure { app_id: shop.app(), person, answers, audit, limit: 100 }
 }
 
-/// A response of somebody, with everything that could tell who it was.
+/// A response with every field that could identify its sender.
 pub(super) async fn telling(shop: &Shop, store: &TheStore, user: &str, millis: i64) -> NewResponse {
     let mut response = claiming(shop, store, &[user, "mail=7@x.org"], millis).await;
     response.row.admission = Admission::Admitted;
@@ -56,7 +56,7 @@ pub(super) async fn an_erasure_keeps_answers_without_the_person(store: TheStore)
     assert_eq!(removed, Removed { responses: 1, respondents: 1, invitations: 0, done: true });
     assert!(is_gone(&store, &shop, respondent).await);
     let after = store.find_response(before.response_id).await.unwrap().unwrap();
-    assert_eq!(after.digest, after.digest_of_content(), "a row is still known to be whole");
+    assert_eq!(after.digest, after.digest_of_content(), "the digest does not match the row");
     assert_ne!(after.digest, before.digest);
     let search = "?identities.traits.email=&mail=&a=1";
     let expected = ResponseRow {
@@ -83,10 +83,10 @@ pub(super) async fn an_erasure_deletes_answers(store: TheStore) {
     let query = AuditQuery { app_id: Some(shop.app()), after: None, limit: 10 };
     assert_eq!(store.list_audit(&query).await.unwrap(), [erasure.audit]);
     let again = linked(&shop, &store, &["user=7"], 2).await;
-    assert_ne!(again, respondent, "whoever comes again is somebody new");
+    assert_ne!(again, respondent, "a returning person found the erased profile");
 }
 
-pub(super) async fn an_erasure_in_parts_ends_with_the_profile(store: TheStore) {
+pub(super) async fn an_erasure_in_batches_removes_the_profile_last(store: TheStore) {
     for answers in [Answers::Keep, Answers::Delete] {
         let shop = Shop::open(&store).await;
         for millis in 1..=5 {
@@ -104,7 +104,7 @@ pub(super) async fn an_erasure_in_parts_ends_with_the_profile(store: TheStore) {
             assert_eq!(
                 entries,
                 std::slice::from_ref(&part.audit),
-                "what is cut short is on record"
+                "an interrupted erasure was not recorded"
             );
         }
         let removed = store.erase(part.clone()).await.unwrap();
@@ -116,8 +116,8 @@ pub(super) async fn an_erasure_in_parts_ends_with_the_profile(store: TheStore) {
     }
 }
 
-/// A profile from before profiles had a size: many addresses, an invitation for every other one,
-/// and as many responses.
+/// A profile from before profiles had a size limit: many addresses, an invitation for every second
+/// one, and as many responses.
 async fn overfull(shop: &Shop, store: &TheStore, size: usize) -> RespondentId {
     let respondent = linked(shop, store, &["user=7"], 1).await;
     for number in 0..size {
@@ -133,7 +133,7 @@ async fn overfull(shop: &Shop, store: &TheStore, size: usize) -> RespondentId {
     respondent
 }
 
-/// How many identities, consents and open invitations are left of an erasure.
+/// The numbers of identities, consents and open invitations left after a batch of an erasure.
 async fn left(store: &TheStore, shop: &Shop, respondent: RespondentId) -> (usize, usize, u64) {
     let identities = store.find_respondent(respondent).await.unwrap();
     let identities = identities.map_or(0, |it| it.identities.len());
@@ -141,7 +141,7 @@ async fn left(store: &TheStore, shop: &Shop, respondent: RespondentId) -> (usize
     (identities, consents(store, shop, respondent).await.len(), counts.sent)
 }
 
-pub(super) async fn a_part_of_an_erasure_is_bounded_however_full_the_profile(store: TheStore) {
+pub(super) async fn a_batch_of_an_erasure_is_bounded_however_large_the_profile(store: TheStore) {
     const LIMIT: usize = 5;
     for answers in [Answers::Keep, Answers::Delete] {
         let shop = Shop::open(&store).await;
@@ -155,8 +155,8 @@ pub(super) async fn a_part_of_an_erasure_is_bounded_however_full_the_profile(sto
             let now = left(&store, &shop, respondent).await;
             let rows = (before.1 - now.1) + usize::try_from(before.2 - now.2).unwrap();
             assert!(before.0 - now.0 <= LIMIT && rows <= LIMIT, "{before:?} to {now:?}");
-            assert!(before != now, "every part removes something");
-            assert!(now.0 == 0 || now.1 == 41, "what the person is found by goes first");
+            assert!(before != now, "a batch removed nothing");
+            assert!(now.0 == 0 || now.1 == 41, "consents were removed before the identities");
             removed.responses += one.responses;
             removed.invitations += one.invitations;
             removed.respondents += one.respondents;
@@ -166,13 +166,11 @@ pub(super) async fn a_part_of_an_erasure_is_bounded_however_full_the_profile(sto
         }
         let expected = Removed { responses: 41, respondents: 1, invitations: 20, done: true };
         assert_eq!((removed, before), (expected, (0, 0, 0)));
-        assert!(parts < 41, "the number of parts grows with the rows alone: {parts}");
+        assert!(parts < 41, "too many batches: {parts}");
     }
 }
 
-pub(super) async fn an_erasure_that_was_cut_short_is_listed_and_links_nothing_more(
-    store: TheStore,
-) {
+pub(super) async fn an_interrupted_erasure_is_listed_and_links_nothing_more(store: TheStore) {
     for answers in [Answers::Keep, Answers::Delete] {
         let shop = Shop::open(&store).await;
         for millis in 1..=5 {
@@ -192,8 +190,8 @@ pub(super) async fn an_erasure_that_was_cut_short_is_listed_and_links_nothing_mo
         let profile = store.find_respondent(respondent).await.unwrap().unwrap();
         assert_eq!((profile.row, profile.identities), (row, Vec::new()));
         let again = linked(&shop, &store, &["user=7", "mail=7@x.org"], 6).await;
-        assert_ne!(again, respondent, "who answers from now on is somebody new");
-        // Another process continues, with an entry for the audit log that is not needed.
+        assert_ne!(again, respondent, "a later response found the erased profile");
+        // Another process continues with another audit entry, which is not needed.
         let rest = Erasure { audit: audit_row(Some(shop.app())), ..part.clone() };
         let removed = store.erase(rest).await.unwrap();
         assert_eq!((removed.responses, removed.respondents, removed.done), (2, 1, true));
@@ -205,7 +203,7 @@ pub(super) async fn an_erasure_that_was_cut_short_is_listed_and_links_nothing_mo
     }
 }
 
-pub(super) async fn of_two_erasures_of_one_respondent_the_one_that_deletes_wins(store: TheStore) {
+pub(super) async fn deleting_wins_over_keeping_in_two_erasures_of_one_respondent(store: TheStore) {
     let shop = Shop::open(&store).await;
     for millis in 1..=5 {
         linked(&shop, &store, &["user=7"], millis).await;
@@ -217,13 +215,17 @@ pub(super) async fn of_two_erasures_of_one_respondent_the_one_that_deletes_wins(
     for part in [&keep, &delete, &keep] {
         store.erase(part.clone()).await.unwrap();
     }
-    assert_eq!(listed(&store, &shop.query()).await.len(), 2, "what was kept before stays");
+    assert_eq!(
+        listed(&store, &shop.query()).await.len(),
+        2,
+        "an erasure removed answers that were kept earlier"
+    );
     let query = AuditQuery { app_id: Some(shop.app()), after: None, limit: 10 };
     let entries = store.list_audit(&query).await.unwrap();
-    assert_eq!(entries.len(), 2, "both are on record: {entries:?}");
+    assert_eq!(entries.len(), 2, "not both erasures were recorded: {entries:?}");
 }
 
-pub(super) async fn an_erasure_leaves_everybody_else(store: TheStore) {
+pub(super) async fn an_erasure_does_not_affect_other_respondents(store: TheStore) {
     let (shop, other) = (Shop::open(&store).await, Shop::open(&store).await);
     let mut left = Vec::new();
     let erased = linked(&shop, &store, &["user=7"], 1).await;
@@ -244,7 +246,7 @@ pub(super) async fn an_erasure_leaves_everybody_else(store: TheStore) {
     assert!(store.find_response(unclaimed).await.unwrap().is_some());
 }
 
-pub(super) async fn an_erased_key_stays_taken_and_a_late_retry_stores_nothing(store: TheStore) {
+pub(super) async fn an_erased_key_stays_used_and_a_late_retry_stores_nothing(store: TheStore) {
     for answers in [Answers::Keep, Answers::Delete] {
         let shop = Shop::open(&store).await;
         let mut first = telling(&shop, &store, "user=7", 1).await;
@@ -268,7 +270,7 @@ pub(super) async fn an_erased_key_stays_taken_and_a_late_retry_stores_nothing(st
     }
 }
 
-pub(super) async fn an_unknown_respondent_is_nothing_to_erase(store: TheStore) {
+pub(super) async fn erasing_an_unknown_respondent_does_nothing(store: TheStore) {
     let (shop, other) = (Shop::open(&store).await, Shop::open(&store).await);
     let theirs = linked(&other, &store, &["user=7"], 1).await;
     for unknown in [respondent_id(1), theirs] {
@@ -280,7 +282,7 @@ pub(super) async fn an_unknown_respondent_is_nothing_to_erase(store: TheStore) {
     assert!(store.find_respondent(theirs).await.unwrap().is_some());
 }
 
-/// An invitation of the shop's flow to somebody, put into the store.
+/// Stores an invitation of the shop's flow to this person.
 pub(super) async fn invitation(
     shop: &Shop,
     store: &TheStore,
@@ -294,13 +296,13 @@ pub(super) async fn invitation(
     row
 }
 
-pub(super) async fn an_erasure_forgets_the_invitations_of_the_person(store: TheStore) {
+pub(super) async fn an_erasure_anonymises_the_invitations_of_the_person(store: TheStore) {
     for answers in [Answers::Keep, Answers::Delete] {
         let (shop, other) = (Shop::open(&store).await, Shop::open(&store).await);
         let theirs = [
             invitation(&shop, &store, "7", "").await,
             invitation(&shop, &store, "", "7@X.org").await,
-            // The address is nobody's, but the response that it led to is the person's.
+            // The address belongs to no profile, but its response belongs to the person.
             invitation(&shop, &store, "", "else@x.org").await,
         ];
         let left = [
@@ -324,15 +326,19 @@ pub(super) async fn an_erasure_forgets_the_invitations_of_the_person(store: TheS
         }
         for row in left {
             let now = store.find_invitation(row.assignment_id).await.unwrap();
-            assert_eq!(now, Some(row), "nobody else is touched");
+            assert_eq!(now, Some(row), "another person was affected");
         }
         if let Some(after) = store.find_response(row.response_id).await.unwrap() {
-            assert_eq!(after.digest, after.digest_of_content(), "a row is still known to be whole");
+            assert_eq!(
+                after.digest,
+                after.digest_of_content(),
+                "the digest does not match the row"
+            );
         }
     }
 }
 
-/// A response through an invitation, admitted and without identities: nobody is linked to it.
+/// An admitted response through an invitation, without identities: it is linked to no respondent.
 async fn through(shop: &Shop, store: &TheStore, row: &InvitationRow, millis: i64) -> NewResponse {
     let mut response = shop.response(store, millis).await;
     response.row.admission = Admission::Admitted;
@@ -342,7 +348,7 @@ async fn through(shop: &Shop, store: &TheStore, row: &InvitationRow, millis: i64
     response
 }
 
-pub(super) async fn what_came_through_an_invitation_is_the_persons(store: TheStore) {
+pub(super) async fn unlinked_responses_through_an_invitation_belong_to_its_person(store: TheStore) {
     for answers in [Answers::Keep, Answers::Delete] {
         let shop = Shop::open(&store).await;
         let respondent = linked(&shop, &store, &["user=7"], 1).await;
@@ -363,7 +369,7 @@ pub(super) async fn what_came_through_an_invitation_is_the_persons(store: TheSto
     }
 }
 
-pub(super) async fn what_somebody_else_sent_through_an_invitation_stays_theirs(store: TheStore) {
+pub(super) async fn another_respondents_response_through_an_invitation_is_kept(store: TheStore) {
     let shop = Shop::open(&store).await;
     let respondent = linked(&shop, &store, &["user=7"], 1).await;
     let mine = invitation(&shop, &store, "7", "").await;
@@ -375,13 +381,13 @@ pub(super) async fn what_somebody_else_sent_through_an_invitation_stays_theirs(s
     assert_eq!((removed.responses, removed.invitations), (1, 1));
     let after = store.find_response(before.response_id).await.unwrap().unwrap();
     assert_eq!(after, before.clone().unassigned());
-    assert_eq!(after.digest, after.digest_of_content(), "a row is still known to be whole");
+    assert_eq!(after.digest, after.digest_of_content(), "the digest does not match the row");
     assert_eq!(after.respondent_id, before.respondent_id);
     let retry = store.commit(vec![response]).await.unwrap();
     assert_eq!(retry, [Outcome::Replayed(before.response_id)]);
 }
 
-pub(super) async fn somebody_who_was_only_invited_is_erased(store: TheStore) {
+pub(super) async fn a_person_who_was_only_invited_is_erased(store: TheStore) {
     for answers in [Answers::Keep, Answers::Delete] {
         let shop = Shop::open(&store).await;
         let mut rows = Vec::new();
@@ -393,7 +399,7 @@ pub(super) async fn somebody_who_was_only_invited_is_erased(store: TheStore) {
         let person = Person::Invitee(known("mail=ada@x.org"));
         let part = Erasure { app_id: shop.app(), person, answers, audit, limit: 2 };
         let first = store.erase(part.clone()).await.unwrap();
-        assert_eq!((first.invitations, first.done), (2, false), "in parts");
+        assert_eq!((first.invitations, first.done), (2, false), "not in batches");
         let query = AuditQuery { app_id: Some(shop.app()), after: None, limit: 10 };
         let entries = store.list_audit(&query).await.unwrap();
         assert_eq!(entries, std::slice::from_ref(&part.audit));
@@ -402,7 +408,7 @@ pub(super) async fn somebody_who_was_only_invited_is_erased(store: TheStore) {
         assert_eq!(first.responses + second.responses, 1);
         let nothing = Removed { done: true, ..Removed::default() };
         let another = Erasure { audit: audit_row(Some(shop.app())), ..part };
-        assert_eq!(store.erase(another).await.unwrap(), nothing, "and nothing is written");
+        assert_eq!(store.erase(another).await.unwrap(), nothing, "something was erased again");
         assert_eq!(store.list_audit(&query).await.unwrap().len(), 1);
         for row in &rows[..3] {
             let now = store.find_invitation(row.assignment_id).await.unwrap().unwrap();
@@ -411,19 +417,19 @@ pub(super) async fn somebody_who_was_only_invited_is_erased(store: TheStore) {
             assert_eq!(now.times.state(at(9)).as_str(), state);
         }
         let bob = store.find_invitation(rows[3].assignment_id).await.unwrap();
-        assert_eq!(bob.as_ref(), Some(&rows[3]), "nobody else is touched");
+        assert_eq!(bob.as_ref(), Some(&rows[3]), "another person was affected");
         let after = store.find_response(before.response_id).await.unwrap();
         let kept = (answers == Answers::Keep).then(|| before.unlinked(&[]));
         assert_eq!(after, kept);
     }
 }
 
-pub(super) async fn an_invitation_does_not_name_a_response_that_was_deleted(store: TheStore) {
+pub(super) async fn an_invitation_does_not_reference_a_deleted_response(store: TheStore) {
     let shop = Shop::open(&store).await;
     let row = invitation(&shop, &store, "7", "").await;
     let response = stored(&store, through(&shop, &store, &row, 5).await).await;
     apply(&store, shop.app(), vec![Write::DeleteResponse(response.response_id)]).await;
     let now = store.find_invitation(row.assignment_id).await.unwrap().unwrap();
     assert_eq!((now.invitee, now.response_id), (row.invitee, None));
-    assert_eq!(now.times.state(at(9)).as_str(), "completed", "a used link stays used");
+    assert_eq!(now.times.state(at(9)).as_str(), "completed", "a used link can be used again");
 }

@@ -1,4 +1,4 @@
-//! Respondents: how a stored response finds its profile, and what is kept of it.
+//! Respondents: how a response is linked to its profile, and what is stored.
 
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ pub(super) async fn whose(store: &TheStore, response: &NewResponse) -> Option<Re
     row.respondent_id
 }
 
-/// Stores a response with a claim and says whose it became.
+/// Stores a response with a claim and returns the respondent it was linked to.
 pub(super) async fn linked(
     shop: &Shop,
     store: &TheStore,
@@ -72,7 +72,7 @@ pub(super) async fn consents(
     store.list_consents(shop.app(), respondent, page).await.unwrap()
 }
 
-/// The table of rules is held by the pure crate; this is that a backend carries them out.
+/// The pure crate tests the table of rules; this tests that a backend applies them.
 pub(super) async fn a_claim_is_linked_by_the_rules(store: TheStore) {
     let shop = Shop::open(&store).await;
     let anna = linked(&shop, &store, &["user=a", "mail=a@x.org"], 1).await;
@@ -104,7 +104,7 @@ pub(super) async fn a_claim_is_linked_by_the_rules(store: TheStore) {
     assert_eq!(all_of(&store, &shop).await.len(), 4);
 }
 
-pub(super) async fn a_stored_claim_makes_a_profile_with_its_consent(store: TheStore) {
+pub(super) async fn a_stored_claim_creates_a_profile_with_its_consent(store: TheStore) {
     let shop = Shop::open(&store).await;
     let response = claiming(&shop, &store, &["user=7"], 5).await;
     let new_id = response.claim.as_ref().unwrap().new_id;
@@ -131,7 +131,7 @@ pub(super) async fn a_stored_claim_makes_a_profile_with_its_consent(store: TheSt
     assert_eq!((profile.seen, profile.flows[0].1), (Some((at(5), at(9))), 2));
 }
 
-pub(super) async fn without_a_claim_nobody_is_made_known(store: TheStore) {
+pub(super) async fn without_a_claim_no_profile_is_created(store: TheStore) {
     let shop = Shop::open(&store).await;
     shop.store(&store, 1, "").await;
     assert_eq!(all_of(&store, &shop).await, []);
@@ -140,7 +140,7 @@ pub(super) async fn without_a_claim_nobody_is_made_known(store: TheStore) {
     assert_eq!(nobody, None);
 }
 
-pub(super) async fn claims_of_one_call_see_one_another(store: TheStore) {
+pub(super) async fn claims_of_one_call_see_each_other(store: TheStore) {
     let shop = Shop::open(&store).await;
     let mut batch = Vec::new();
     let sent: [&[&str]; 5] = [
@@ -165,7 +165,7 @@ pub(super) async fn claims_of_one_call_see_one_another(store: TheStore) {
     assert_eq!(all_of(&store, &shop).await.len(), 2);
 }
 
-pub(super) async fn a_row_that_is_not_stored_makes_nobody_known(store: TheStore) {
+pub(super) async fn a_row_that_is_not_stored_creates_no_profile(store: TheStore) {
     let shop = Shop::open(&store).await;
     let mut first = shop.response(&store, 1).await;
     first.idempotency_key = Some([4; 32]);
@@ -182,7 +182,7 @@ pub(super) async fn a_row_that_is_not_stored_makes_nobody_known(store: TheStore)
     assert_eq!(all_of(&store, &shop).await, []);
 }
 
-pub(super) async fn respondents_are_of_their_app_only(store: TheStore) {
+pub(super) async fn respondents_belong_to_one_app(store: TheStore) {
     let (shop, other) = (Shop::open(&store).await, Shop::open(&store).await);
     let mine = linked(&shop, &store, &["user=7"], 1).await;
     let theirs = linked(&other, &store, &["user=7"], 2).await;
@@ -196,7 +196,7 @@ pub(super) async fn respondents_are_of_their_app_only(store: TheStore) {
     }
 }
 
-pub(super) async fn many_commits_at_once_for_one_new_identity_make_one_profile(store: TheStore) {
+pub(super) async fn concurrent_commits_for_one_new_identity_create_one_profile(store: TheStore) {
     let shop = Shop::open(&store).await;
     let mut callers = Vec::new();
     for millis in 0..40 {
@@ -215,11 +215,13 @@ pub(super) async fn many_commits_at_once_for_one_new_identity_make_one_profile(s
     found.dedup();
     let all = all_of(&store, &shop).await;
     assert_eq!(all.iter().map(|it| it.row.respondent_id).collect::<Vec<_>>(), found);
-    assert_eq!(found.len(), 1, "one profile");
+    assert_eq!(found.len(), 1, "more than one profile");
     assert_eq!(consents(&store, &shop, found[0]).await.len(), 40);
 }
 
-pub(super) async fn batches_that_claim_the_same_in_other_orders_all_end(store: TheStore) {
+pub(super) async fn batches_that_claim_the_same_in_different_orders_do_not_deadlock(
+    store: TheStore,
+) {
     const PEOPLE: i64 = 12;
     let shop = Shop::open(&store).await;
     let mut callers = Vec::new();
@@ -241,7 +243,7 @@ pub(super) async fn batches_that_claim_the_same_in_other_orders_all_end(store: T
     assert_eq!(all_of(&store, &shop).await.len(), 12);
 }
 
-pub(super) async fn respondents_are_listed_in_the_order_of_their_ids(store: TheStore) {
+pub(super) async fn respondents_are_listed_in_id_order(store: TheStore) {
     let shop = Shop::open(&store).await;
     let mut expected = Vec::new();
     for (millis, user) in [(3, "user=c"), (1, "user=a"), (2, "user=b")] {
@@ -266,7 +268,7 @@ pub(super) async fn respondents_are_listed_in_the_order_of_their_ids(store: TheS
     }
 }
 
-pub(super) async fn consents_outlive_a_response_that_is_deleted(store: TheStore) {
+pub(super) async fn consents_outlive_a_deleted_response(store: TheStore) {
     let shop = Shop::open(&store).await;
     let first = linked(&shop, &store, &["user=7"], 1).await;
     let response = consents(&store, &shop, first).await[0].response_id;
@@ -277,7 +279,9 @@ pub(super) async fn consents_outlive_a_response_that_is_deleted(store: TheStore)
     assert_eq!(store.find_respondent(first).await.unwrap().unwrap().flows, []);
 }
 
-pub(super) async fn responses_of_a_respondent_are_listed_over_flows_page_by_page(store: TheStore) {
+pub(super) async fn responses_of_a_respondent_are_listed_across_flows_page_by_page(
+    store: TheStore,
+) {
     let shop = Shop::open(&store).await;
     let other = flow_row(shop.app());
     apply(&store, shop.app(), vec![Write::Flow(other.clone())]).await;
@@ -312,7 +316,7 @@ async fn addresses_of(store: &TheStore, respondent: RespondentId) -> usize {
     profile.identities.len()
 }
 
-pub(super) async fn a_full_profile_takes_no_further_address_and_every_response(store: TheStore) {
+pub(super) async fn a_full_profile_accepts_every_response_but_no_further_address(store: TheStore) {
     let shop = Shop::open(&store).await;
     let respondent = linked(&shop, &store, &["user=a"], 1).await;
     for millis in 2..=40 {
@@ -321,7 +325,10 @@ pub(super) async fn a_full_profile_takes_no_further_address_and_every_response(s
         assert_eq!(store.commit(vec![response.clone()]).await.unwrap(), [Outcome::Stored]);
         let row = store.find_response(response.row.response_id).await.unwrap().unwrap();
         assert_eq!(row.respondent_id, Some(respondent), "{address}");
-        assert_eq!(row.identities, response.row.identities, "the response says what was sent");
+        assert_eq!(
+            row.identities, response.row.identities,
+            "the response does not keep what was sent"
+        );
     }
     assert_eq!(addresses_of(&store, respondent).await, IDENTITIES_PER_RESPONDENT_MAX);
     assert_eq!(consents(&store, &shop, respondent).await.len(), 40);
@@ -329,7 +336,7 @@ pub(super) async fn a_full_profile_takes_no_further_address_and_every_response(s
     assert_ne!(stranger, respondent, "an address that was not added does not find the profile");
 }
 
-pub(super) async fn many_commits_at_once_do_not_overfill_a_profile(store: TheStore) {
+pub(super) async fn concurrent_commits_do_not_overfill_a_profile(store: TheStore) {
     let shop = Shop::open(&store).await;
     let respondent = linked(&shop, &store, &["user=a"], 1).await;
     let mut commits = Vec::new();

@@ -8,7 +8,7 @@ use sluice_flow::submission::Admission;
 pub(super) async fn responses_are_listed_in_both_orders_page_by_page(store: TheStore) {
     let shop = Shop::open(&store).await;
     let mut ids = Vec::new();
-    // Stored out of order: it is the id that gives the order.
+    // Stored out of order: lists are ordered by id.
     for millis in [5, 1, 3, 2, 4] {
         ids.push(shop.store(&store, millis, "").await);
     }
@@ -22,8 +22,7 @@ pub(super) async fn responses_are_listed_in_both_orders_page_by_page(store: TheS
     }
 }
 
-/// The pages put together; no page is longer than its limit, and each ends at or behind its last
-/// row.
+/// All pages concatenated; no page exceeds its limit, and each ends at or after its last row.
 pub(super) async fn all_pages(store: &TheStore, mut query: ResponseQuery) -> Vec<ResponseId> {
     let mut all = Vec::new();
     loop {
@@ -56,7 +55,7 @@ pub(super) async fn responses_of_other_flows_and_apps_are_not_listed(store: TheS
     assert_eq!(listed(&store, &crossed).await, []);
 }
 
-pub(super) async fn the_newest_response_of_several_flows_is_found_at_once(store: TheStore) {
+pub(super) async fn the_newest_response_of_several_flows_is_found_in_one_call(store: TheStore) {
     let (shop, other) = (Shop::open(&store).await, Shop::open(&store).await);
     let (busy, silent) = (flow_row(shop.app()), flow_row(shop.app()));
     let flows = vec![Write::Flow(busy.clone()), Write::Flow(silent.clone())];
@@ -264,7 +263,7 @@ pub(super) async fn an_answer_filters_by_text_or_by_membership(store: TheStore) 
     }
 }
 
-pub(super) async fn a_search_finds_every_word_in_texts_whatever_their_case(store: TheStore) {
+pub(super) async fn a_search_finds_every_word_in_texts_ignoring_case(store: TheStore) {
     let shop = Shop::open(&store).await;
     let answers = [
         r#"{"why":"The Quick brown fox","use":"api"}"#,
@@ -303,7 +302,7 @@ pub(super) async fn a_search_finds_every_word_in_texts_whatever_their_case(store
     }
 }
 
-pub(super) async fn a_page_looks_at_no_more_rows_than_it_may_and_goes_on(store: TheStore) {
+pub(super) async fn a_page_reads_a_limited_number_of_rows_and_has_a_next_page(store: TheStore) {
     let shop = Shop::open(&store).await;
     let mut ids = Vec::new();
     for millis in 0..10 {
@@ -335,8 +334,8 @@ pub(super) async fn a_page_looks_at_no_more_rows_than_it_may_and_goes_on(store: 
     }
 }
 
-/// More rows than a backend would look at in one go.
-pub(super) async fn a_filter_finds_the_one_row_behind_many_others(store: TheStore) {
+/// More rows than a backend reads in one call.
+pub(super) async fn a_filter_finds_one_row_after_many_others(store: TheStore) {
     const ROWS: i64 = 12_000;
     let shop = Shop::open(&store).await;
     let model = shop.response(&store, 0).await;
@@ -361,7 +360,7 @@ pub(super) async fn a_filter_finds_the_one_row_behind_many_others(store: TheStor
     }
 }
 
-pub(super) async fn a_page_of_long_texts_is_short_and_goes_on(store: TheStore) {
+pub(super) async fn a_page_of_long_texts_is_short_and_has_a_next_page(store: TheStore) {
     let shop = Shop::open(&store).await;
     let long = format!(r#"{{"why":"{}"}}"#, "x".repeat(1024 * 1024));
     let ids = answered(&store, &shop, &[long.as_str(); 12]).await;
@@ -399,7 +398,7 @@ pub(super) async fn responses_are_counted_with_the_names_of_their_tags(store: Th
                 }
             }
             let expected = ResponseCount { responses, tag_names, next: None };
-            assert_eq!(counted, expected, "looking at {look}: {query:?}");
+            assert_eq!(counted, expected, "limit {look}: {query:?}");
         }
     }
 }

@@ -1,4 +1,5 @@
-//! What lists pass over: the same responses with it and without, and nothing kept of what went.
+//! The skip index: lists return the same responses with and without it, and it keeps nothing of
+//! removed responses.
 
 use sluice_flow::id::ResponseId;
 use sluice_flow::submission::Admission;
@@ -15,10 +16,10 @@ use crate::{
 
 /// More than four blocks.
 const ROWS: usize = 4_500;
-/// The only one with its tag and its answer. No filter of another block takes its answer for one of
-/// its own by chance, as one in two thousand does.
+/// The only row with its tag and its answer. The filter of no other block reports its answer by
+/// chance, as one in two thousand does.
 const RARE: usize = 2_300;
-/// When all of them are old enough, and when what was laid out then may be filled.
+/// When all rows are old enough for a block, and when a new block may be filled.
 const OLD_MILLIS: i64 = 3_600_000;
 const SETTLED_MILLIS: i64 = OLD_MILLIS + 3_600_000;
 
@@ -40,7 +41,7 @@ async fn filled(store: &TheStore, shop: &Shop) -> Vec<ResponseId> {
     ids
 }
 
-/// Looks at every flow until there is nothing more to do; says how much was done.
+/// Runs the background work on every flow until nothing is left; returns how much was done.
 async fn look(store: &TheStore, millis: i64) -> u64 {
     let (mut place, mut made): (SkipIndexCursor, u64) = (None, 0);
     loop {
@@ -51,7 +52,7 @@ async fn look(store: &TheStore, millis: i64) -> u64 {
     }
 }
 
-/// Lays out blocks and fills them.
+/// Creates blocks and fills them.
 async fn block(store: &TheStore) -> u64 {
     look(store, OLD_MILLIS).await + look(store, SETTLED_MILLIS).await
 }
@@ -64,13 +65,13 @@ fn answered(shop: &Shop, question: &str, value: &str) -> ResponseQuery {
     ResponseQuery { answers: vec![(question.to_owned(), value.to_owned())], ..shop.query() }
 }
 
-/// Whether it can be said at once that nothing passes.
+/// Whether one call can rule out any match.
 async fn is_ruled_out(store: &TheStore, query: &ResponseQuery) -> bool {
     let short = ResponseQuery { look: 1, to: Some(at(4_000)), ..query.clone() };
     store.list_responses(&short).await.unwrap() == ResponsePage::default()
 }
 
-pub(super) async fn blocks_change_nothing_that_is_listed(store: TheStore) {
+pub(super) async fn the_skip_index_does_not_change_lists(store: TheStore) {
     let shop = Shop::open(&store).await;
     let ids = filled(&store, &shop).await;
     let mut queries = vec![
@@ -101,7 +102,7 @@ pub(super) async fn blocks_change_nothing_that_is_listed(store: TheStore) {
     for (expected, query) in &wanted {
         assert_eq!(all_pages(&store, query.clone()).await, *expected, "{query:?}");
     }
-    // A place may lie within a block.
+    // A cursor may lie within a block.
     for order in [Order::Asc, Order::Desc] {
         let after = Some(ids[RARE]);
         let query = ResponseQuery { order, after, limit: 3, ..tagged(&shop, "plan", "a") };
@@ -121,7 +122,7 @@ pub(super) async fn a_rare_value_is_found_within_few_rows(store: TheStore) {
     let ids = filled(&store, &shop).await;
     for order in [Order::Asc, Order::Desc] {
         for query in [tagged(&shop, "rare", "yes"), answered(&shop, "n", &RARE.to_string())] {
-            // As much as what is too young for a block may count for, and one block.
+            // The limit covers the rows that are too young for a block, and one block.
             let query = ResponseQuery { order, look: 2_100, ..query };
             assert_eq!(store.list_responses(&query).await.unwrap().rows, []);
         }
@@ -139,18 +140,18 @@ pub(super) async fn a_rare_value_is_found_within_few_rows(store: TheStore) {
     assert!(!is_ruled_out(&store, &tagged(&shop, "rare", "yes")).await);
 }
 
-pub(super) async fn what_is_young_is_in_no_block(store: TheStore) {
+pub(super) async fn young_responses_are_in_no_block(store: TheStore) {
     let shop = Shop::open(&store).await;
     filled(&store, &shop).await;
     assert_eq!(look(&store, 500_000).await, 0);
-    // Laid out, and not filled at once.
+    // Blocks are created first and filled later.
     let laid = look(&store, OLD_MILLIS).await;
     assert_eq!((laid, look(&store, OLD_MILLIS).await), (4, 0));
     assert_eq!(look(&store, SETTLED_MILLIS).await, 4);
     assert_eq!(look(&store, SETTLED_MILLIS).await, 0);
 }
 
-pub(super) async fn of_a_response_that_was_deleted_no_block_keeps_anything(store: TheStore) {
+pub(super) async fn no_block_keeps_anything_of_a_deleted_response(store: TheStore) {
     let shop = Shop::open(&store).await;
     let ids = filled(&store, &shop).await;
     block(&store).await;
@@ -166,7 +167,7 @@ pub(super) async fn of_a_response_that_was_deleted_no_block_keeps_anything(store
     assert!(!is_ruled_out(&store, &answered(&shop, "n", &(RARE + 1).to_string())).await);
 }
 
-pub(super) async fn what_expires_leaves_no_block_behind(store: TheStore) {
+pub(super) async fn expired_responses_leave_no_block(store: TheStore) {
     let shop = Shop::open(&store).await;
     let ids = filled(&store, &shop).await;
     block(&store).await;
@@ -185,18 +186,18 @@ pub(super) async fn what_expires_leaves_no_block_behind(store: TheStore) {
         }
     }
     assert_eq!(all_pages(&store, answered(&shop, "use", "other:2")).await.len(), 214);
-    // Two are empty; the third has lost some.
+    // Two blocks are empty; the third has lost some rows.
     assert_eq!(look(&store, SETTLED_MILLIS).await, 3);
     assert!(is_ruled_out(&store, &tagged(&shop, "rare", "yes")).await);
     assert_eq!(all_pages(&store, answered(&shop, "n", "4444")).await, [ids[4_444]]);
     assert_eq!(all_pages(&store, shop.query()).await, ids[3_000..]);
 }
 
-pub(super) async fn what_is_stored_with_an_older_id_is_listed(store: TheStore) {
+pub(super) async fn a_response_stored_with_an_older_id_is_listed(store: TheStore) {
     let shop = Shop::open(&store).await;
     let ids = filled(&store, &shop).await;
     block(&store).await;
-    // Within a block, just before and just behind one, and before all of them.
+    // Within a block, just before and just after one, and before all of them.
     let mut late = Vec::new();
     for millis in [-5, 500, 1_023, 1_024, 3_999] {
         let row = response_row(&shop.flow, &shop.version, millis);
@@ -214,11 +215,11 @@ pub(super) async fn what_is_stored_with_an_older_id_is_listed(store: TheStore) {
     look(&store, SETTLED_MILLIS).await;
     assert_eq!(all_pages(&store, tagged(&shop, "rare", "late")).await, late);
     assert_eq!(all_pages(&store, tagged(&shop, "rare", "yes")).await, [ids[RARE]]);
-    // One at the end may be of a clock that was ahead.
+    // A row at the end may come from a clock that was ahead.
     assert!(is_ruled_out(&store, &tagged(&shop, "rare", "no")).await);
 }
 
-pub(super) async fn of_a_person_who_was_erased_no_block_keeps_anything(store: TheStore) {
+pub(super) async fn no_block_keeps_anything_of_an_erased_person(store: TheStore) {
     for answers in [Answers::Delete, Answers::Keep] {
         let shop = Shop::open(&store).await;
         filled(&store, &shop).await;
@@ -253,7 +254,7 @@ pub(super) async fn of_a_person_who_was_erased_no_block_keeps_anything(store: Th
     }
 }
 
-pub(super) async fn what_is_put_in_between_is_listed(store: TheStore) {
+pub(super) async fn responses_imported_within_a_block_are_listed(store: TheStore) {
     let shop = Shop::open(&store).await;
     filled(&store, &shop).await;
     block(&store).await;

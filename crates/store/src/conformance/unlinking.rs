@@ -1,4 +1,4 @@
-//! Answers that an erasure keeps: what is cut out of their tags and context.
+//! Answers kept by an erasure: what is cut out of their tags and context.
 
 use sluice_flow::submission::Admission;
 
@@ -7,7 +7,7 @@ use super::respondents::{claiming, linked};
 use super::world::{Shop, TheStore};
 use crate::{Answers, Erasure, Invited, NewResponse, ResponseRow};
 
-/// A response with these identities that names somebody in a tag and in the search of its page.
+/// A response with these identities that names the person in a tag and in its page's query string.
 async fn naming(
     shop: &Shop,
     store: &TheStore,
@@ -27,7 +27,7 @@ async fn naming(
     response
 }
 
-/// What is to be left of such a response.
+/// Checks what is left of such a response.
 async fn is_unlinked(store: &TheStore, before: &ResponseRow) {
     let after = store.find_response(before.response_id).await.unwrap().unwrap();
     let expected = ResponseRow {
@@ -52,7 +52,7 @@ pub(super) async fn an_erasure_that_keeps_answers_cuts_every_identity_of_the_pro
 ) {
     const USER: &str = "user=u-4711";
     const MAIL: &str = "mail=ada@example.com";
-    // In one part, and in parts between which the identities are gone from the profile.
+    // In one batch, and in several, between which the identities are removed from the profile.
     for limit in [100, 1] {
         let shop = Shop::open(&store).await;
         let respondent = linked(&shop, &store, &[USER, MAIL], 1).await;
@@ -67,7 +67,7 @@ pub(super) async fn an_erasure_that_keeps_answers_cuts_every_identity_of_the_pro
             rows.push(stored(&store, response).await);
             assert_eq!(rows.last().unwrap().respondent_id, Some(respondent));
         }
-        // One that is linked to nobody, through an invitation of the person.
+        // A response linked to no respondent, through an invitation of the person.
         let invitation = invitation(&shop, &store, "u-4711", "").await;
         let assignment_id = invitation.assignment_id;
         let mut response = naming(&shop, &store, &[], "ada@example.com", 6).await;
@@ -83,20 +83,18 @@ pub(super) async fn an_erasure_that_keeps_answers_cuts_every_identity_of_the_pro
             is_unlinked(&store, row).await;
         }
         let after = store.find_response(other.response_id).await.unwrap();
-        assert_eq!(after, Some(other), "nobody else's response is changed");
+        assert_eq!(after, Some(other), "another person's response was changed");
     }
 }
 
-pub(super) async fn an_identity_that_joins_a_profile_while_it_is_erased_is_cut_as_well(
-    store: TheStore,
-) {
+pub(super) async fn an_identity_added_during_an_erasure_is_cut_as_well(store: TheStore) {
     let shop = Shop::open(&store).await;
     let response = naming(&shop, &store, &["user=u-4711"], "new@example.com", 1).await;
     let before = stored(&store, response).await;
     let respondent = before.respondent_id.unwrap();
     invitation(&shop, &store, "u-4711", "").await;
     let part = Erasure { limit: 1, ..erasure(&shop, respondent, Answers::Keep) };
-    // The first part has room for the invitation alone, so the profile is still found.
+    // The first batch only has room for the invitation, so the profile is still found.
     assert!(!store.erase(part.clone()).await.unwrap().done);
     let again = linked(&shop, &store, &["user=u-4711", "mail=new@example.com"], 2).await;
     assert_eq!(again, respondent);

@@ -1,4 +1,4 @@
-//! The rows that cases are made of: small, valid, all different.
+//! The rows used in the cases: small, valid, all different.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -34,7 +34,7 @@ fn next() -> u32 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// An id that sorts after all that were made before it for the same time.
+/// An id that sorts after all earlier ones made for the same time.
 macro_rules! new_id {
     ($kind:ident, $millis:expr) => {
         $kind::from_uuid(v7(at($millis), next(), 0))
@@ -131,7 +131,7 @@ pub(super) fn audit_row(app_id: Option<AppId>) -> AuditRow {
     }
 }
 
-/// A user who has nothing but a name.
+/// A user with only a name.
 pub(super) fn user_row() -> UserRow {
     UserRow {
         user_id: new_id!(UserId, 0),
@@ -150,7 +150,7 @@ pub(super) fn grant_row(user: &UserRow, app_id: Option<AppId>, role: Role) -> Gr
     GrantRow { user_id: user.user_id, app_id, role }
 }
 
-/// An open invitation to a flow, of somebody who is invited nowhere else.
+/// An open invitation to a flow, for a person with no other invitation.
 pub(super) fn invitation_row(flow: &FlowRow) -> InvitationRow {
     let number = next();
     InvitationRow {
@@ -167,12 +167,12 @@ pub(super) fn invitation_row(flow: &FlowRow) -> InvitationRow {
     }
 }
 
-/// The id of a response received so many milliseconds after the start.
+/// The id of a response received this many milliseconds after the start.
 pub(super) fn response_id(millis: i64) -> ResponseId {
     new_id!(ResponseId, millis)
 }
 
-/// A bare response to a version, received so many milliseconds after the start.
+/// A minimal response to a version, received this many milliseconds after the start.
 pub(super) fn response_row(flow: &FlowRow, version: &VersionRow, millis: i64) -> ResponseRow {
     let response_id = response_id(millis);
     let mut digest = [3; 32];
@@ -194,8 +194,8 @@ pub(super) fn response_row(flow: &FlowRow, version: &VersionRow, millis: i64) ->
     }
 }
 
-/// A response as it comes in, counted by its row and without a definition: that of these cases has
-/// no questions.
+/// A response to be stored. It is counted without a definition: the one in these cases has no
+/// questions.
 pub(super) fn new_response(row: ResponseRow, public_revision: u64) -> NewResponse {
     let contribution =
         Contribution::of_stored(None, &row.answers, row.tags.as_deref(), row.admission);
@@ -209,7 +209,7 @@ pub(super) fn new_response(row: ResponseRow, public_revision: u64) -> NewRespons
     }
 }
 
-/// The id of a respondent first seen so many milliseconds after the start.
+/// The id of a respondent first seen this many milliseconds after the start.
 pub(super) fn respondent_id(millis: i64) -> RespondentId {
     new_id!(RespondentId, millis)
 }
@@ -241,7 +241,7 @@ impl Shop {
         self.flow.app_id
     }
 
-    /// A response of this shop, received so many milliseconds after the start, judged at the
+    /// A response of this shop, received this many milliseconds after the start, judged at the
     /// app's newest public revision.
     pub(super) async fn response(&self, store: &TheStore, millis: i64) -> NewResponse {
         let row = response_row(&self.flow, &self.version, millis);
@@ -249,7 +249,7 @@ impl Shop {
         new_response(row, public_revision)
     }
 
-    /// Stores a response with these tags and gives its id.
+    /// Stores a response with these tags and returns its id.
     pub(super) async fn store(&self, store: &TheStore, millis: i64, tags: &str) -> ResponseId {
         let mut response = self.response(store, millis).await;
         response.row.tags = (!tags.is_empty()).then(|| tags.to_owned());
@@ -302,7 +302,7 @@ pub(super) async fn apply(store: &TheStore, app: AppId, rows: Vec<Write>) {
     try_apply(store, app, rows).await.unwrap();
 }
 
-/// What the query finds on one page.
+/// The ids that the query finds on one page.
 pub(super) async fn listed(store: &TheStore, query: &ResponseQuery) -> Vec<ResponseId> {
     let page = store.list_responses(query).await.unwrap();
     page.rows.iter().map(|row| row.response_id).collect()

@@ -1,4 +1,4 @@
-//! What is known of many responses without keeping any: how many, and how their tags are called.
+//! Totals over many responses without keeping any: their number, and the names of their tags.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use sluice_flow::submission::each_entry;
 pub(crate) struct MatchCount {
     pub(crate) responses: u64,
     pub(crate) tag_names: BTreeSet<String>,
-    /// The tags that came last: those of the next row are often the same.
+    /// The tags of the previous row: the next row often has the same.
     last: String,
 }
 
@@ -19,7 +19,7 @@ impl MatchCount {
         self.last.clear();
         self.last.push_str(tags);
         let names = &mut self.tag_names;
-        // What cannot be read has no names; the page that shows the row says so.
+        // Unreadable tags have no names; the page that shows the row reports them.
         let _unreadable = each_entry(tags, |name, _| {
             if !names.contains(&*name) {
                 names.insert(name.into_owned());

@@ -1,10 +1,9 @@
-//! Lists of responses: what is asked for, what comes back, and the parts of the walk that backends
-//! share.
+//! Lists of responses: the query, the result, and the parts of the scan that backends share.
 //!
-//! When a response was received is in its id, so a list is a walk along ids ([`Span`]) that stops
-//! when its page is full, or when it has looked at enough rows ([`Walk`]). Whether a row passes the
-//! filter is judged here ([`RowFilter`]), on its JSON as it is stored, so that all backends judge
-//! alike; a backend may leave out beforehand what cannot pass.
+//! A response's id contains the time it was received, so a list is a scan over ids ([`Span`]) that
+//! stops when its page is full or when it has read enough rows ([`Walk`]). Whether a row passes the
+//! filter is decided here ([`RowFilter`]), on its stored JSON, so that all backends agree; a
+//! backend may skip rows that cannot pass.
 
 mod match_count;
 mod row_filter;
@@ -36,17 +35,17 @@ pub struct ResponseQuery {
     pub from: Option<Timestamp>,
     pub to: Option<Timestamp>,
     pub admission: Option<Admission>,
-    /// Each tag must have this value, or hold it where it is a list.
+    /// Each tag must have this value; if the tag is a list, it must contain the value.
     pub tags: Vec<(String, String)>,
-    /// Each question must be answered with this value, or with a list that holds it. The value
-    /// `other` also stands for every text that begins with `other:`.
+    /// Each question must be answered with this value, or with a list that contains it. The value
+    /// `other` also matches every text that begins with `other:`.
     pub answers: Vec<(String, String)>,
     pub search: Option<Search>,
-    /// Those beyond this id, in the order asked for.
+    /// Continues after this id, in the requested order.
     pub after: Option<ResponseId>,
     pub order: Order,
     pub limit: usize,
-    /// How many rows to look at, at the most; at least one.
+    /// The most rows to read; at least one.
     pub look: usize,
 }
 
@@ -55,19 +54,19 @@ pub struct ResponseQuery {
 pub struct Search {
     /// As [`folded`] gives them.
     pub words: Vec<String>,
-    /// The questions whose answers are texts. Of all others, what stands behind `other:` is one.
+    /// The questions with text answers. For all other questions, the text after `other:` counts.
     pub questions: Vec<String>,
 }
 
-/// A part of a list of responses.
+/// One page of a list of responses.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ResponsePage {
     pub rows: Vec<ResponseRow>,
-    /// The `after` of the next page: the last row that was looked at. Absent where nothing follows.
+    /// The `after` of the next page: the last row that was read. Absent if nothing follows.
     pub next: Option<ResponseId>,
 }
 
-/// How many responses pass a filter, as far as one call looked.
+/// How many responses pass a filter, of the rows read in one call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ResponseCount {
     pub responses: u64,

@@ -1,8 +1,8 @@
-//! Which responses pass a filter, judged on their JSON as it is stored.
+//! Which responses pass a filter, decided on their stored JSON.
 //!
-//! A walk may look at very many rows of which few pass, so the cheap comes first: a text that is in
-//! the JSON stands there between its quotes, unless there is an escape somewhere. What fails that
-//! test cannot pass; what does not is read, without building anything.
+//! A scan may read very many rows of which few pass, so a cheap test comes first: a text in the
+//! JSON appears between quotes, unless the JSON contains an escape. A row that fails this test
+//! cannot pass. All others are parsed, without building anything.
 
 use std::borrow::Cow;
 
@@ -11,12 +11,12 @@ use sluice_flow::submission::{Admission, Texts, each_entry};
 
 use super::{ResponseQuery, Search};
 
-/// What a chosen "other" starts with, before its text.
+/// The prefix of a chosen "other", before its text.
 const OTHER: &str = "other:";
-/// The value that stands for all of them.
+/// The value that matches all of them.
 const ANY_OTHER: &str = "other";
 
-/// What of a row decides whether it passes.
+/// The parts of a row that decide whether it passes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Candidate<'r> {
     pub(crate) version: FlowVersionId,
@@ -25,7 +25,7 @@ pub(crate) struct Candidate<'r> {
     pub(crate) tags: Option<&'r str>,
 }
 
-/// A filter, made ready for many rows.
+/// A filter, prepared for many rows.
 #[derive(Debug)]
 pub(crate) struct RowFilter {
     version: Option<FlowVersionId>,
@@ -52,7 +52,7 @@ impl RowFilter {
         }
     }
 
-    /// Whether everything passes.
+    /// Whether every row passes.
     pub(crate) fn is_open(&self) -> bool {
         self.version.is_none()
             && self.admission.is_none()
@@ -72,7 +72,7 @@ impl RowFilter {
             }
     }
 
-    /// For each tag a text that its JSON must contain, where it has no escape.
+    /// For each tag, a text that its JSON must contain unless it has an escape.
     pub(crate) fn tag_needles(&self) -> impl Iterator<Item = &str> {
         self.tags.iter().map(|wanted| wanted.needle.as_str())
     }
@@ -87,20 +87,20 @@ impl RowFilter {
     }
 }
 
-/// A name and one text that it must have.
+/// A name and a text that must be among its values.
 #[derive(Debug)]
 struct Wanted {
     name: String,
     value: String,
     any_other: bool,
-    /// What JSON without escapes must contain.
+    /// The text that JSON without escapes must contain.
     needle: String,
 }
 
 impl Wanted {
     fn new(name: &str, value: &str, others: bool) -> Self {
         let any_other = others && value == ANY_OTHER;
-        // Both the option "other" and whatever stands behind it begin like this.
+        // Both the option "other" and any text after it begin like this.
         let needle = if any_other { format!("\"{value}") } else { format!("\"{value}\"") };
         Self { name: name.to_owned(), value: value.to_owned(), any_other, needle }
     }
@@ -139,7 +139,7 @@ fn has_escape(json: &str) -> bool {
     json.contains('\\')
 }
 
-/// Whether every word is in one of the texts.
+/// Whether every word occurs in one of the texts.
 fn are_in(search: &Search, answers: &str, room: &mut String) -> bool {
     fold_into(room, answers);
     let possible = |word: &String| room.contains(word.as_str());
@@ -161,14 +161,15 @@ fn are_in(search: &Search, answers: &str, room: &mut String) -> bool {
     read.is_ok() && found.into_iter().all(|found| found)
 }
 
-/// A text as it is compared in searches: the case of letters does not matter, in any script.
+/// The form of a text used in searches: case is ignored, in any script.
 pub fn folded(text: &str) -> String {
     let mut folded = String::new();
     fold_into(&mut folded, text);
     folded
 }
 
-/// Upper case first, so that what has several small forms (ß and ss, ς and σ) becomes the same.
+/// Upper case first, so that letters with several lower-case forms (ß and ss, ς and σ) become
+/// equal.
 fn fold_into(room: &mut String, text: &str) {
     room.clear();
     if text.is_ascii() {
@@ -213,7 +214,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn letters_are_the_same_whatever_their_case() {
+    fn folding_ignores_case() {
         for (one, other) in [
             ("Grün", "GRÜN"),
             ("Straße", "STRASSE"),
@@ -228,7 +229,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn an_escape_hides_nothing() {
+    fn an_escape_does_not_hide_a_match() {
         let search = |words: &[&str]| Search {
             words: words.iter().map(|word| folded(word)).collect(),
             questions: vec!["why".to_owned()],

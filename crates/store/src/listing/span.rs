@@ -6,7 +6,7 @@ use sluice_flow::time::Timestamp;
 use super::ResponseQuery;
 use crate::Order;
 
-/// Ids from the first to the last, both within. Never the wrong way round.
+/// Ids from the first to the last, both inclusive. Never reversed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Span {
     pub(crate) first: u128,
@@ -14,7 +14,7 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    /// What the query's times and place leave over, if anything.
+    /// The span that the query's times and cursor allow, if any.
     pub(crate) fn of(query: &ResponseQuery) -> Option<Self> {
         // The first id of a millisecond sorts before every id that was made in it.
         let opens = |time: Timestamp| v7(time, 0, 0).as_u128() >> 80 << 80;
@@ -30,7 +30,7 @@ impl Span {
         }
     }
 
-    /// What of the span comes after `id` in this order; `id` may lie outside of it.
+    /// The part of the span after `id` in this order; `id` may lie outside of it.
     pub(crate) fn beyond(self, id: u128, order: Order) -> Option<Self> {
         let span = match order {
             Order::Asc => Self { first: self.first.max(id.checked_add(1)?), ..self },
@@ -39,12 +39,12 @@ impl Span {
         (span.first <= span.last).then_some(span)
     }
 
-    /// Both, and what lies between them.
+    /// The smallest span that contains both.
     pub(crate) fn joined_with(self, other: Self) -> Self {
         Self { first: self.first.min(other.first), last: self.last.max(other.last) }
     }
 
-    /// What of the span comes up to and with `id`, which is in it.
+    /// The part of the span up to and including `id`, which is in it.
     pub(crate) fn up_to(self, id: u128, order: Order) -> Self {
         match order {
             Order::Asc => Self { last: id, ..self },
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_span_of_time_is_a_span_of_ids() {
+    fn a_time_range_is_an_id_range() {
         let start = |millis: u128| millis << 80;
         let of = |millis: i64| v7(Timestamp::from_millis(millis), 0, 0).as_u128();
         let time = |millis: Option<i64>| millis.map(Timestamp::from_millis);

@@ -1,4 +1,4 @@
-//! A walk under way: what was found, and what is still to be looked at.
+//! A scan in progress: what it has found, and what is left to read.
 
 use std::time::{Duration, Instant};
 
@@ -9,24 +9,24 @@ use super::{MatchCount, ResponseCount, ResponsePage, ResponseQuery, RowFilter, S
 use crate::skip_index::Narrowed;
 use crate::{Order, ResponseRow};
 
-/// How long one call may look; at least one slice is always looked at.
+/// How long one call may scan; at least one slice is always read.
 const LOOK_TIME: Duration = Duration::from_millis(100);
-/// What the texts of one page may weigh; the row that passes it is the last.
+/// The most bytes of texts on one page; the row that exceeds it is the last.
 const PAGE_BYTES: usize = 8 * 1024 * 1024;
 
 #[derive(Debug)]
 pub(crate) struct Walk {
     pub(crate) query: ResponseQuery,
     pub(crate) filter: RowFilter,
-    /// For those who only count.
+    /// For callers that only count.
     pub(crate) matches: MatchCount,
     found: Vec<ResponseRow>,
     rest: Option<Span>,
-    /// The last id that was looked at.
+    /// The last id that was read.
     seen: Option<u128>,
     looked: usize,
     bytes: usize,
-    /// Whether a row beyond the limit was found: the page is full, and goes on.
+    /// Whether a row beyond the limit was found: the page is full, and more follow.
     goes_on: bool,
     until: Instant,
 }
@@ -47,7 +47,7 @@ impl Walk {
         }
     }
 
-    /// The ids to look at next, and how many rows of them; nothing where the walk is over.
+    /// The ids to read next, and how many of their rows; `None` if the scan has ended.
     pub(crate) fn slice(&self, rows_max: usize) -> Option<(Span, usize)> {
         let span = self.rest.filter(|_| !self.is_full())?;
         let left = self.query.look.saturating_sub(self.looked);
@@ -58,7 +58,7 @@ impl Walk {
         Some((span, left.clamp(1, rows_max)))
     }
 
-    /// Takes the next row that passed the filter; says whether there is room for more.
+    /// Takes the next row that passed the filter; returns whether there is room for more.
     pub(crate) fn take(&mut self, row: ResponseRow) -> bool {
         if self.found.len() >= self.query.limit {
             self.goes_on = true;
@@ -70,10 +70,11 @@ impl Walk {
         self.bytes < PAGE_BYTES
     }
 
-    /// So many rows of the rest were looked at, up to and with this id; without one, all of it.
+    /// Records that this many rows were read, up to and including this id; without an id, all the
+    /// rest.
     pub(crate) fn looked(&mut self, rows: usize, up_to: Option<u128>) {
         self.looked += rows.max(1);
-        // A page that is full, or heavy, ends at its last row, however far it was looked.
+        // A full or heavy page ends at its last row, even if more was read.
         let up_to = if self.is_full() { self.seen } else { up_to };
         self.seen = up_to;
         self.rest =
@@ -90,7 +91,7 @@ impl Walk {
         None
     }
 
-    /// Where a part of the rest ends, if the walk goes on behind it.
+    /// Where a part of the rest ends, if the scan continues after it.
     pub(crate) fn end_of(&self, part: Span) -> Option<u128> {
         let rest = self.rest?;
         match self.query.order {

@@ -1,9 +1,8 @@
-//! One change: its rows, and the numbers that tell everyone else about it.
+//! One change: its rows, and the revisions and feed position that announce it.
 //!
-//! The revisions and the feed are moved here and nowhere else. An app's public revision *is* the
-//! place in the feed of its last public change. The feed is one row, which its writer holds until
-//! the commit: so places are seen in their order, and public changes, not submissions, go one by
-//! one.
+//! The revisions and the feed are updated only here. An app's public revision *is* the feed
+//! position of its last public change. The feed is one row, locked by its writer until the commit.
+//! So positions become visible in order, and public changes (but not submissions) are serialised.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,11 +23,11 @@ use super::transaction::{Transaction, end};
 use crate::{At, Change, PeopleWrite, StoreError, StoreResult, Write};
 
 pub(super) const QUEUE: &str = "SELECT pg_advisory_xact_lock($1)";
-/// The queue of those who would write the first app or token; it is no app's.
+/// The queue for writing the first app or token; it belongs to no app.
 const FIRST_QUEUE: i64 = i64::from_be_bytes(*b"sluice 1");
 pub(super) const LOCK: &str = "SELECT revision FROM apps WHERE app_id = $1 FOR UPDATE";
 
-/// Writes the rows that `change` makes, provided that the app still is as it was.
+/// Writes the rows that `change` makes, provided that the app has not changed.
 pub(super) async fn change(pool: &Arc<Pool>, at: At, change: Change) -> StoreResult<()> {
     pool.may_commit()?;
     let transaction = Transaction::begun(pool).await.map_err(Stop::of_statement)?;
@@ -49,7 +48,7 @@ pub(super) async fn change(pool: &Arc<Pool>, at: At, change: Change) -> StoreRes
 }
 
 enum Then {
-    /// With the app that a response was removed from, if one was.
+    /// With the app from which a response was removed, if any.
     Commit(Option<AppId>),
     /// There were no rows.
     Forget,
@@ -72,8 +71,8 @@ async fn write(transaction: &Transaction, at: At, change: Change) -> Result<Then
     if !as_expected {
         return Err(StoreError::Conflict.into());
     }
-    // The change is the caller's code: it may block a little, and where it panics the store lives
-    // on.
+    // The change is the caller's code: it may block for a short time, and a panic in it must not
+    // stop the store.
     let mut writes = tokio::task::spawn_blocking(|| change.rows())
         .await
         .map_err(|_| StoreError::Failed("the change panicked".into()))?;
@@ -92,8 +91,8 @@ async fn write(transaction: &Transaction, at: At, change: Change) -> Result<Then
     Ok(Then::Commit(removed))
 }
 
-/// Whether a table has no row. Those who would write its first one look one after another, and each
-/// sees what the one before it has committed.
+/// Whether a table has no row. Callers that would write its first row check one after another, and
+/// each sees what the one before it has committed.
 async fn is_empty(transaction: &Transaction, sql: &str) -> Result<bool, Stop> {
     transaction.query(QUEUE, &[&FIRST_QUEUE]).await?;
     let rows = transaction.query(sql, &[]).await?;
@@ -101,7 +100,7 @@ async fn is_empty(transaction: &Transaction, sql: &str) -> Result<bool, Stop> {
     Ok(empty.unwrap_or(false))
 }
 
-/// What others name comes first.
+/// Referenced rows come first.
 fn rank(write: &Write) -> u8 {
     match write {
         Write::App(_) | Write::People(PeopleWrite::User(_)) => 0,
@@ -116,7 +115,7 @@ fn rank(write: &Write) -> u8 {
     }
 }
 
-/// Writes one row; gives the app whose state it is part of, if it is part of any.
+/// Writes one row; returns the app whose state it belongs to, if any.
 async fn put_one(transaction: &Transaction, write: &Write) -> Result<Option<AppId>, Stop> {
     match write {
         Write::App(row) => put::app(transaction, row).await.map(|()| Some(row.app_id)),
@@ -139,7 +138,7 @@ async fn put_one(transaction: &Transaction, write: &Write) -> Result<Option<AppI
     }
 }
 
-/// The apps that a change touches, and whether the public can see it.
+/// The apps that a change touches, and whether the public API can see it.
 #[derive(Debug, Default)]
 struct Touched(BTreeMap<AppId, bool>);
 
@@ -163,7 +162,7 @@ impl Touched {
     }
 }
 
-/// Takes the next place in the feed, and announces it when the transaction is committed.
+/// Takes the next feed position, and announces it when the transaction commits.
 async fn next_position(transaction: &Transaction) -> Result<Option<i64>, Stop> {
     let next = "UPDATE feed SET position = position + 1 RETURNING position";
     let rows = transaction.query(next, &[]).await?;

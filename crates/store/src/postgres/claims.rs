@@ -1,12 +1,11 @@
-//! Linking responses to their respondents, in the transaction that stores them.
+//! Links responses to their respondents, in the transaction that stores them.
 //!
-//! Only a batch with claims comes here, and pays for it: one exchange that reads what is known, one
-//! for the consents, and, for a new respondent, one for the profile and one for its identities. A
-//! batch that adds to a profile locks it first and reads again, so that profiles stay within their
-//! size. Two batches may claim the same new identity at once: the unique keys make the later one
-//! wait for the earlier, and find then that it lost; it begins again and finds the profile that was
-//! made. Identities are written in one order everywhere, so that no two batches wait for each
-//! other.
+//! Only a batch with claims comes here, and pays for it: one exchange that reads known identities,
+//! one for the consents, and, for a new respondent, one for the profile and one for its identities.
+//! A batch that adds to a profile locks it first and reads again, so that profiles stay within
+//! their size limit. Two batches may claim the same new identity concurrently: the unique keys make
+//! the later one wait for the earlier and then fail; it starts again and finds the new profile.
+//! Identities are written in the same order everywhere, so no two batches wait for each other.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -32,8 +31,8 @@ const HOLDERS: &str = "SELECT identities.type, identities.value, identities.resp
      FROM identities JOIN unnest($2::text[], $3::text[]) AS given (type, value) \
      ON identities.type = given.type AND identities.value = given.value \
      WHERE identities.app_id = $1";
-/// Two batches may add to one profile at once: the later one waits, and then counts what the other
-/// has added.
+/// Two batches may add to one profile concurrently: the later one waits, and then counts what the
+/// other has added.
 const LOCK: &str = "SELECT FROM respondents WHERE app_id = $1 AND respondent_id = ANY($2) \
      ORDER BY respondent_id FOR NO KEY UPDATE";
 /// `apps` is joined for its one row, so that a distributed database knows the app of the rows.
@@ -49,10 +48,10 @@ const CONSENT: &str = "INSERT INTO consents \
      FROM apps, unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[]) AS given \
      WHERE apps.app_id = $1";
 
-/// By a response's place in the call, the respondent that it is linked to.
+/// The respondents that responses are linked to, by the index of the response in the call.
 pub(super) type Links = HashMap<usize, RespondentId>;
 
-/// Finds or makes the respondents of those rows of an app that claim one, in their order.
+/// Finds or creates the respondents for the rows of an app that claim one, in order.
 pub(super) async fn settle(
     transaction: &Transaction,
     app: AppId,
@@ -89,18 +88,18 @@ pub(super) async fn settle(
     let written = transaction.execute(ADD, &[&app.uuid(), &types, &values, &whose]).await?;
     match written == added.len() as u64 {
         true => Ok(()),
-        // Somebody else has made one of these known a moment ago.
+        // Another transaction has just stored one of these identities.
         false => Err(Stop::Race),
     }
 }
 
-/// What comes of the claims of a batch.
+/// The result of the claims of a batch.
 #[derive(Default)]
 struct Decided {
     links: Links,
     made: Vec<Uuid>,
     added: BTreeMap<Known, Uuid>,
-    /// Profiles that are there already and get to be known by more.
+    /// Existing profiles that get more identities.
     grown: BTreeSet<Uuid>,
 }
 
@@ -146,7 +145,7 @@ pub(super) fn columns<'a>(
     known.map(|it| (IdentityType::as_str(it.of), it.value.as_str())).unzip()
 }
 
-/// Keeps the consents that come with an app's responses.
+/// Stores the consents that come with an app's responses.
 async fn consent(
     transaction: &Transaction,
     app: AppId,
@@ -169,7 +168,7 @@ async fn consent(
     transaction.execute(CONSENT, params).await.map(|_| ())
 }
 
-/// The responses, each with the respondent that it is linked to. Copied only where there is a link.
+/// The responses, each with the respondent it is linked to. Copied only if there is a link.
 pub(super) fn linked(responses: &Arc<Vec<NewResponse>>, links: &Links) -> Arc<Vec<NewResponse>> {
     if links.is_empty() {
         return Arc::clone(responses);
@@ -210,7 +209,7 @@ pub(super) async fn put_consent(t: &Transaction, row: &ConsentRow) -> Result<(),
     t.execute(sql, &[&ids[0], &ids[1], &ids[2], &ids[3], &ids[4]]).await.map(|_| ())
 }
 
-/// For lists of what is known.
+/// Reads an identity, for lists.
 pub(super) fn known(cells: &mut Cells) -> StoreResult<Known> {
     Ok(Known { of: cells.word()?, value: cells.take()? })
 }

@@ -1,6 +1,6 @@
-//! Cells of PostgreSQL, and the shared readers for them.
+//! PostgreSQL cells, and the shared readers for them.
 //!
-//! What cannot be read back is [`StoreError::Corrupt`].
+//! A value that cannot be decoded is [`StoreError::Corrupt`].
 
 use std::fmt;
 
@@ -127,7 +127,7 @@ readers! {
     session -> SessionRow,
 }
 
-/// What the flow's app decides with it: both revisions, and the app's grace window.
+/// The app's columns that decide about a flow: both revisions, and the grace window.
 pub(super) const FLOW_APP: &str = "apps.revision, apps.public_revision, apps.grace_window_seconds";
 
 pub(super) fn flow_app(cells: &mut Cells) -> StoreResult<(u64, u64, Option<u32>)> {
@@ -136,7 +136,7 @@ pub(super) fn flow_app(cells: &mut Cells) -> StoreResult<(u64, u64, Option<u32>)
 
 const VERSION_COLUMNS: usize = 11;
 
-/// A version out of an outer join.
+/// A version from an outer join.
 pub(super) fn optional_version(cells: &mut Cells) -> StoreResult<Option<VersionRow>> {
     let first = cells.next;
     if cells.optional_uuid()?.is_none() {
@@ -147,7 +147,7 @@ pub(super) fn optional_version(cells: &mut Cells) -> StoreResult<Option<VersionR
     version(cells).map(Some)
 }
 
-/// A response with the column `idempotency_key` after it.
+/// A response followed by the column `idempotency_key`.
 pub(super) fn keyed_response(
     cells: &mut Cells,
 ) -> StoreResult<(ResponseRow, Option<IdempotencyKey>)> {

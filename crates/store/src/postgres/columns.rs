@@ -1,4 +1,4 @@
-//! Many responses as columns: one array each, so that any number of rows is one statement.
+//! Many responses as columns: one array each, so that one statement takes any number of rows.
 
 use sluice_flow::id::AppId;
 use tokio_postgres::types::ToSql;
@@ -10,12 +10,12 @@ use crate::{IdempotencyKey, ResponseRow};
 /// A column as a parameter: an array of its values.
 type Array<'a> = Box<dyn ToSql + Sync + Send + 'a>;
 
-/// The columns beside `app_id`, which is the same for all rows of a statement.
+/// The columns except `app_id`, which is the same for all rows of a statement.
 fn columns() -> impl Iterator<Item = &'static Column> {
     COLUMNS.iter().filter(|column| column.name != "app_id")
 }
 
-/// The names of the columns beside `app_id` and `counted`, in the order of [`Columns::params`].
+/// The names of the columns except `app_id` and `counted`, in the order of [`Columns::params`].
 pub(super) fn names() -> Vec<&'static str> {
     columns().map(|column| column.name).chain(["idempotency_key"]).collect()
 }

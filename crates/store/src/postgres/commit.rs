@@ -1,27 +1,27 @@
-//! Many responses in one transaction: the main road's only write.
+//! Stores many responses in one transaction: the only write on the hot path.
 //!
-//! Each app is first locked against changes, for share, so that commits do not wait for one another
-//! but a publish waits for them, and they for it. Then one statement takes the idempotency keys
-//! that are free, and a second stores the responses whose key was taken by it, or that have none.
-//! Both are by app and name it, so that on a distributed database each is one worker's business; as
-//! one statement with a CTE that writes, Citus refuses it.
+//! Each app is first locked in shared mode against changes, so commits do not wait for each other,
+//! but a publish waits for them, and they for it. Then one statement takes the free idempotency
+//! keys, and a second stores the responses that got their key or have none. Both statements are per
+//! app and name it, so that on a distributed database each runs on one worker; Citus refuses them
+//! as one statement with a writing CTE.
 //!
-//! Where responses bear invitations, these are locked before any key is taken, and completed once
-//! it is known who is stored; nobody else pays for that.
+//! Invitations of the responses are locked before any key is taken, and completed once it is known
+//! which responses are stored. Batches without invitations skip both steps.
 //!
-//! Every exchange with the server costs a turn of two processes, so there are as few as can be: one
-//! that begins and locks, one for keys where there are any, and one that stores and commits. The
-//! COMMIT is sent without waiting for what stores: had that failed, the server would take the
-//! COMMIT as a rollback.
+//! Every exchange with the server costs a turn of two processes, so there are as few as possible:
+//! one that begins and locks, one for keys if there are any, and one that stores and commits. The
+//! COMMIT is sent without waiting for the insert: if that fails, the server treats the COMMIT as a
+//! rollback.
 //!
-//! The lock is an advisory one. It costs no write, where a share lock on the app's row writes to
-//! that row with every commit, and it is fair, where a stream of share locks starves a transaction
-//! that waits to change the row. It is one server's own, so on a distributed database the row is
+//! The lock is an advisory lock. It costs no write, while a share lock on the app's row writes to
+//! that row with every commit. It is also fair, while a stream of share locks starves a transaction
+//! that waits to change the row. It is local to one server, so on a distributed database the row is
 //! locked as well.
 //!
-//! A transaction that stored nothing is committed all the same when it found a response that a
-//! retry asks about: its COMMIT is confirmed only when that response is on the standby too. A
-//! COMMIT waits only where its transaction wrote, so such a one locks the app's row, which is a
+//! A transaction that stored nothing is still committed if it found a response that a retry asks
+//! about: its COMMIT is confirmed only when that response is on the standby too. A COMMIT waits
+//! only if its transaction wrote something, so such a transaction locks the app's row, which is a
 //! write.
 
 use std::collections::hash_map::Entry;
@@ -46,14 +46,14 @@ use super::skip_index;
 use super::transaction::{BEGIN, NotCommitted, SET_AND_QUEUE, Transaction};
 use crate::{Digest, IdempotencyKey, NewResponse, Outcome, StoreError, StoreResult};
 
-/// How often a transaction that lost against another one is tried.
+/// How often a transaction that lost a race is tried.
 const TRIES: u32 = 5;
 
 /// Columns of [`SET_AND_QUEUE`] before the time.
 const SET_COLUMNS: usize = 3;
 /// For the apps after the first; see [`SET_AND_QUEUE`].
 const QUEUE: &str = "SELECT pg_advisory_xact_lock_shared($1)";
-/// A statement of its own after the lock, so that it sees what was committed while waiting for it.
+/// A separate statement after the lock, so that it sees what was committed while waiting for it.
 const READ: &str = "SELECT public_revision FROM apps WHERE app_id = $1";
 const READ_AND_LOCK: &str = "SELECT public_revision FROM apps WHERE app_id = $1 FOR SHARE";
 const UNDER_KEYS: &str =
@@ -64,13 +64,13 @@ const TAKE_KEYS: &str = "INSERT INTO idempotency (app_id, key, response_id, dige
      SELECT apps.app_id, given.* FROM apps, unnest($2::bytea[], $3::uuid[], $4::bytea[]) AS given \
      WHERE apps.app_id = $1 ON CONFLICT (app_id, key) DO NOTHING RETURNING key";
 
-/// The number of an app's queue.
+/// The advisory lock number of an app's queue.
 pub(super) fn queue_of(app: AppId) -> i64 {
     let bits = app.uuid().as_u128();
     ((bits >> 64) as u64 ^ bits as u64).cast_signed()
 }
 
-/// Writes what can be written and says, in order, what became of each.
+/// Stores the responses that can be stored and returns the outcome of each, in order.
 pub(super) async fn responses(
     pool: &Arc<Pool>,
     responses: Vec<NewResponse>,
@@ -86,7 +86,7 @@ pub(super) async fn responses(
         match attempt(pool, &responses).await {
             Err(Lost::Race) if tries < TRIES => {}
             Err(Lost::Race) => {
-                let why = "lost against other transactions, again and again";
+                let why = "lost the race against other transactions too often";
                 return Err(StoreError::Failed(why.into()));
             }
             Err(Lost::Error(error)) => return Err(error),
@@ -97,7 +97,7 @@ pub(super) async fn responses(
 
 /// Why an attempt did not succeed.
 enum Lost {
-    /// It was taken back, and may succeed the next time.
+    /// It was rolled back, and may succeed the next time.
     Race,
     Error(StoreError),
 }
@@ -148,17 +148,18 @@ async fn attempt(
     Ok(outcomes)
 }
 
-/// What will become of each response, provided that those to be stored can be.
+/// The outcome of each response, provided that the insert succeeds.
 struct Decided {
     outcomes: Vec<Outcome>,
-    /// By app, the places of its rows in the call.
+    /// By app, the indexes of its rows in the call.
     to_store: Vec<(AppId, Vec<usize>)>,
     links: Links,
-    /// How they go in; absent where there is nothing to commit.
+    /// How the rows are inserted; absent if there is nothing to commit.
     way: Option<InsertMethod>,
-    /// What counts them.
+    /// The statement that counts them.
     count: Statement,
-    /// What takes the filter from blocks that they fall into, where an id is not beyond this one.
+    /// The statement that clears the filters of blocks that they fall into, if an id is not beyond
+    /// this one.
     unfill: Statement,
     old: u128,
 }
@@ -175,12 +176,12 @@ async fn decide(transaction: &Transaction, responses: &[NewResponse]) -> Result<
     let plain = responses.iter().all(is_plain);
     let with = match transaction.is_spread() {
         true => With::RowLock,
-        // Where no key or invitation must be taken and nobody be found first, the copy is begun in
-        // the first exchange.
+        // If no key, invitation or respondent must be taken or found first, the copy starts in the
+        // first exchange.
         false if plain && apps.len() == 1 => With::Copy,
         false => With::Nothing,
     };
-    // Before a copy is begun, which nothing else may be sent during.
+    // Prepared before a copy starts: during it nothing else may be sent.
     let count = transaction.prepare(counts::ADD).await?;
     let unfill = transaction.prepare(skip_index::UNFILL).await?;
     let Begun { newest, copy, now } = begin_and_lock(transaction, &apps, with).await?;
@@ -207,8 +208,7 @@ async fn decide(transaction: &Transaction, responses: &[NewResponse]) -> Result<
     }
     let says_stored = |outcome: &Outcome| matches!(outcome, Outcome::Stored | Outcome::Replayed(_));
     let way = match (outcomes.iter().any(says_stored), copy) {
-        // A copy that was begun in vain ends with an error of the server's; the rollback takes it
-        // back.
+        // A copy that was started in vain ends with a server error; the rollback reverts it.
         (false, _) => None,
         (true, Some(copy)) => Some(InsertMethod::Copy(copy)),
         (true, None) if transaction.is_spread() => {
@@ -220,13 +220,13 @@ async fn decide(transaction: &Transaction, responses: &[NewResponse]) -> Result<
     Ok(Decided { outcomes, to_store, links, way, count, unfill, old })
 }
 
-/// What goes with the first exchange.
+/// What to send with the first exchange.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum With {
     Nothing,
     /// A lock on the app's row.
     RowLock,
-    /// The beginning of a copy.
+    /// The start of a copy.
     Copy,
 }
 
@@ -235,11 +235,11 @@ struct Begun {
     /// The public revision of each app.
     newest: Vec<Option<u64>>,
     copy: Option<Copying>,
-    /// What time it is for the server.
+    /// The server's current time.
     now: Timestamp,
 }
 
-/// Begins, and locks the apps in the order given; everything for the first goes in one exchange.
+/// Begins, and locks the apps in the given order; everything for the first app is one exchange.
 async fn begin_and_lock(
     transaction: &Transaction,
     apps: &[AppId],
@@ -249,7 +249,7 @@ async fn begin_and_lock(
     let read = if with == With::RowLock { READ_AND_LOCK } else { READ };
     let read = transaction.prepare(read).await?;
     if with == With::Copy {
-        // Prepared now, so that it is sent at once below.
+        // Prepared now, so that it is sent without delay below.
         transaction.prepare(&COPY).await?;
     }
     let mut newest = Vec::with_capacity(apps.len());
@@ -266,7 +266,7 @@ async fn begin_and_lock(
                 _ => Ok(()),
             }
         };
-        // Each is sent when it is first polled, and they are polled from left to right.
+        // Each future sends its message when first polled, and they are polled from left to right.
         let (begun, queued, read, copying) = tokio::join!(
             biased;
             begin,
@@ -281,7 +281,7 @@ async fn begin_and_lock(
         );
         let refused = copying.is_err();
         let locked = begun.and(queued).and_then(|row| Ok((row, read?, copying?)));
-        // Whatever was refused first: where the copy was, too, the connection is out of step.
+        // The first refusal wins; if the copy was refused too, the connection is out of step.
         let (queued, row, copying) =
             locked.map_err(|stop| if refused { stop.out_of_step() } else { stop })?;
         newest.push(row.first().map(|row| Cells::of(row).revision()).transpose()?);
@@ -293,22 +293,22 @@ async fn begin_and_lock(
     Ok(Begun { newest, copy, now })
 }
 
-/// The rows of one app, and what is known of them so far.
+/// The rows of one app, and what is known about them.
 #[derive(Default)]
 struct Batch<'a> {
-    /// With their places in the call.
+    /// With their indexes in the call.
     rows: Vec<(usize, &'a NewResponse)>,
-    /// Judged at the newest public revision, the first of the call under their key, and that key
+    /// Judged at the newest public revision, the first of the call with their key, and the key is
     /// free.
     to_store: Vec<(usize, &'a NewResponse)>,
-    /// Without a digest where only the use of the key is known.
+    /// Without a digest if only the use of the key is known.
     taken: HashMap<IdempotencyKey, (ResponseId, Option<Digest>)>,
-    /// Their invitation takes no response, or not theirs: it is claimed by the row with this place.
+    /// Their invitation accepts no response, or was claimed by the row with this index.
     uninvited: HashMap<usize, Option<usize>>,
 }
 
 impl<'a> Batch<'a> {
-    /// The invitations that these rows bear, locked; mostly there are none, and nothing is asked.
+    /// Locks the invitations of these rows; without any, which is usual, no query is sent.
     async fn lock_invitations(
         &self,
         transaction: &Transaction,
@@ -348,11 +348,11 @@ impl<'a> Batch<'a> {
             it.idempotency_key.is_none_or(|key| keys.insert(key))
         };
         self.to_store = fresh.filter(invited).filter(first).copied().collect();
-        // In one order everywhere, so that two batches never wait for each other's keys.
+        // Same order everywhere, so that two batches never wait for each other's keys.
         self.to_store.sort_by_key(|(_, response)| response.idempotency_key);
     }
 
-    /// Takes the keys that are free; rows whose key was not are left out of what is to be stored.
+    /// Takes the free keys; drops rows whose key was taken already from `to_store`.
     async fn take_keys(&mut self, transaction: &Transaction, app: AppId) -> Result<(), Stop> {
         let keyed = self.to_store.iter().map(|(_, it)| it);
         let keyed = keyed.filter_map(|it| Some((it.idempotency_key.as_ref()?, &it.row)));
@@ -370,7 +370,7 @@ impl<'a> Batch<'a> {
         Ok(())
     }
 
-    /// Finds out who has the keys that were not free.
+    /// Looks up the responses that own the keys that were not free.
     async fn look_up_keys(&mut self, transaction: &Transaction, app: AppId) -> Result<(), Stop> {
         let key = |(_, response): &(usize, &'a NewResponse)| response.idempotency_key;
         let own: HashSet<_> = self.to_store.iter().filter_map(key).collect();
@@ -385,7 +385,7 @@ impl<'a> Batch<'a> {
         Ok(())
     }
 
-    /// Reported row by row, as if they had come one after another.
+    /// The outcome row by row, as if the rows had arrived one after another.
     fn outcomes(mut self) -> Vec<(usize, Outcome)> {
         let stored: HashSet<usize> = self.to_store.iter().map(|(index, _)| *index).collect();
         let mut outcomes = Vec::with_capacity(self.rows.len());
@@ -393,7 +393,7 @@ impl<'a> Batch<'a> {
             let (id, digest) = (response.row.response_id, response.row.digest);
             let taken = response.idempotency_key.and_then(|key| self.taken.get(&key));
             let outcome = match taken {
-                // Without a digest, a retry cannot be distinguished from another submission.
+                // Without a digest, a retry cannot be distinguished from a different submission.
                 Some((by, None)) => Outcome::Replayed(*by),
                 Some((by, Some(theirs))) if *theirs == digest => Outcome::Replayed(*by),
                 Some(_) => Outcome::KeyReused,
@@ -405,7 +405,7 @@ impl<'a> Batch<'a> {
                 None => match self.uninvited.get(&index) {
                     Some(None) => Outcome::Uninvited,
                     Some(Some(by)) if stored.contains(by) => Outcome::Uninvited,
-                    // Whoever claimed the invitation was not stored, so it may be free after all.
+                    // The row that claimed the invitation was not stored, so it may still be free.
                     Some(Some(_)) | None => Outcome::Stale,
                 },
             };
@@ -415,7 +415,7 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// Whether the invitation takes this response, at the time at which it was received.
+/// Whether the invitation accepts this response, at the time it was received.
 fn is_open(locked: &Locked, response: &NewResponse, id: AssignmentId) -> bool {
     let row = &response.row;
     locked.get(&id).is_some_and(|(flow, times)| {

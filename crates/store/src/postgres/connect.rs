@@ -1,8 +1,8 @@
-//! Connecting: every way in which it can fail, reported so that an operator can act.
+//! Connecting: every failure is reported so that an operator can act on it.
 //!
-//! The first connection is opened and looked at by hand, so that the error has the reason and not
-//! only that the pool has no connection. Once started, nothing here is needed again: connections
-//! that are lost later are reopened by the pool, for as long as it takes.
+//! The first connection is opened and checked outside the pool, so that the error has the actual
+//! reason and not only that the pool has no connection. After the start, nothing here is needed
+//! again: the pool reopens lost connections, however long it takes.
 
 use std::time::Duration;
 
@@ -14,29 +14,29 @@ use tokio_postgres::error::{Error, SqlState};
 use super::failure::RedactedError;
 use super::link::{Cause, Connector, NotOpened};
 
-/// The oldest PostgreSQL that is tested, as it numbers itself.
+/// The oldest PostgreSQL that is tested, in the server's numbering.
 const SERVER_MIN: i32 = 150_000;
 
-/// How to use a database. The deadlines are our own, whatever the server's settings are.
+/// How to use a database. The deadlines are ours, independent of the server's settings.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The most connections at once, for reading and writing; one more listens for announcements.
+    /// The most concurrent connections for reading and writing; one more listens for announcements.
     pub connections_max: usize,
-    /// Commits that may be under way at once.
+    /// The most concurrent commits.
     pub lanes: usize,
-    /// Whether to listen for announcements (LISTEN). Where it cannot, as behind some connection
-    /// poolers, changes are found by looking from time to time.
+    /// Whether to listen for announcements (LISTEN). If that is impossible, as behind some
+    /// connection poolers, changes are found by polling.
     pub listen: bool,
-    /// Whether to use only what works where tables are spread over several servers. It is so by
-    /// itself where Citus is found.
+    /// Whether to use only features that work when tables are distributed over several servers.
+    /// Enabled automatically if Citus is found.
     pub distributed: bool,
-    /// For one host, until the session can be used.
+    /// For one host, until the session is ready.
     pub connect_deadline: Duration,
     /// For a free connection of the pool.
     pub checkout_deadline: Duration,
     /// For one statement.
     pub statement_deadline: Duration,
-    /// For a COMMIT, the synchronous standby included; beyond it the outcome is in doubt.
+    /// For a COMMIT, including the synchronous standby; after it the outcome is in doubt.
     pub commit_deadline: Duration,
 }
 
@@ -55,7 +55,7 @@ impl Default for Options {
     }
 }
 
-/// Why a database is not used.
+/// Why a database cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
     #[error("the connection URL cannot be used: {reason}")]
@@ -65,18 +65,18 @@ pub enum ConnectError {
     )]
     Unreachable { place: String, reason: String },
     #[error(
-        "PostgreSQL at {place} does not let us in: {reason}; check user and password in the URL, and pg_hba.conf"
+        "PostgreSQL at {place} refused the connection: {reason}; check user and password in the URL, and pg_hba.conf"
     )]
     NotAllowed { place: String, reason: String },
     #[error(
-        "TLS with PostgreSQL at {place} failed: {reason}; name the issuer's certificate with sslrootcert=FILE, or use sslmode=disable on a wire that you trust"
+        "TLS with PostgreSQL at {place} failed: {reason}; name the issuer's certificate with sslrootcert=FILE, or use sslmode=disable on a network that you trust"
     )]
     Tls { place: String, reason: String },
     #[error(
         "PostgreSQL at {place} offers no TLS, but the URL requires it: switch it on there, or use sslmode=prefer"
     )]
     NoTls { place: String },
-    #[error("PostgreSQL at {place} does not have the database: {reason}; make it with createdb")]
+    #[error("PostgreSQL at {place} does not have the database: {reason}; create it with createdb")]
     NoDatabase { place: String, reason: String },
     #[error(
         "PostgreSQL at {place} is read-only (a standby?): name the primary in the URL, or all hosts of the cluster, separated by commas"
@@ -85,17 +85,17 @@ pub enum ConnectError {
     #[error("PostgreSQL {found} is too old; 15 or newer is needed")]
     OldServer { found: String },
     #[error(
-        "PostgreSQL does not keep {setting}={expected} in our sessions (it says {found}), so acknowledged rows could be lost: connect to it directly, or through a pooler that keeps the settings of a session"
+        "PostgreSQL does not keep {setting}={expected} in our sessions (found {found}), so acknowledged rows could be lost: connect to it directly, or through a pooler that keeps the settings of a session"
     )]
     NotDurable { setting: &'static str, expected: &'static str, found: String },
     #[error(
-        "PostgreSQL let us in, and then did not answer within {} s; look at its load, its locks and its log", deadline.as_secs_f32()
+        "PostgreSQL accepted the connection but did not answer within {} s; check its load, its locks and its log", deadline.as_secs_f32()
     )]
     Silent { deadline: Duration },
-    #[error("there is no database of Sluice at {place}: name one that a server has stored in")]
+    #[error("there is no database of Sluice at {place}: name the database of a server")]
     NoSchema { place: String },
     #[error(
-        "the database at {place} has an older schema ({found}; this binary knows {known}): start a server of this binary on it once"
+        "the database at {place} has an older schema ({found}; this binary knows {known}): start a server with this binary on it once"
     )]
     OlderSchema { place: String, found: i64, known: i64 },
     #[error(
@@ -107,7 +107,7 @@ pub enum ConnectError {
     )]
     UnreleasedSchema,
     #[error(
-        "the schema of the database is not the one that this binary made ({detail}): use the binary that wrote it, or a copy from a backup"
+        "the schema of the database is not the one that this binary created ({detail}): use the binary that wrote it, or a copy from a backup"
     )]
     OtherSchema { detail: String },
     #[error(
@@ -116,7 +116,7 @@ pub enum ConnectError {
     Migration { reason: String },
 }
 
-/// Opens one connection and looks whether the server will do.
+/// Opens one connection and checks whether the server is suitable.
 pub(super) async fn first(
     connector: &Connector,
     deadline: Duration,
@@ -136,7 +136,7 @@ pub(super) async fn first(
     Ok((client, driver))
 }
 
-/// Whether tables may be spread over several servers: whether Citus is in this database.
+/// Whether tables may be distributed over several servers: whether this database has Citus.
 pub(super) async fn is_spread(client: &Client, deadline: Duration) -> Result<bool, ConnectError> {
     let asked = "SELECT count(*) FROM pg_extension WHERE extname = 'citus'";
     let failed =
@@ -145,8 +145,8 @@ pub(super) async fn is_spread(client: &Client, deadline: Duration) -> Result<boo
     Ok(row.get::<_, i64>(0) > 0)
 }
 
-/// Whether the settings that the durability rests on are in force: that a COMMIT waits for its sync
-/// and standby, and that a warning about one that did not wait is sent to us.
+/// Checks the settings that durability depends on: a COMMIT waits for its sync and standby, and the
+/// server sends a warning about one that did not wait.
 fn kept(synchronous_commit: &str, client_min_messages: &str) -> Result<(), ConnectError> {
     let found = |found: &str| found.to_owned();
     match (synchronous_commit, client_min_messages) {
@@ -164,8 +164,7 @@ fn kept(synchronous_commit: &str, client_min_messages: &str) -> Result<(), Conne
     }
 }
 
-/// Waits for an answer during the start; the pool, which has deadlines of its own, is not there
-/// yet.
+/// Waits for an answer during startup, when there is no pool with its own deadlines yet.
 pub(super) async fn answered<T>(
     deadline: Duration,
     answer: impl Future<Output = T>,
@@ -173,7 +172,7 @@ pub(super) async fn answered<T>(
     timeout(deadline, answer).await.map_err(|_| ConnectError::Silent { deadline })
 }
 
-/// The most useful reason: what one server answered takes precedence over the silence of others.
+/// The most useful reason: an answer from one server takes precedence over silence from others.
 fn why(NotOpened(causes): NotOpened) -> ConnectError {
     let mut silent = Vec::new();
     let mut reported = None;
@@ -215,7 +214,7 @@ fn of_error(place: String, error: &Error) -> ConnectError {
         return ConnectError::Tls { place, reason };
     }
     match (io, source.map(ToString::to_string)) {
-        // The driver's own words; it has no kinds to match on.
+        // The driver's own texts; it has no error kinds to match on.
         (Some(io), _) if io.to_string() == "database does not allow writes" => {
             ConnectError::ReadOnly { place }
         }
@@ -238,9 +237,9 @@ mod tests {
     fn each_setting_that_is_not_kept_is_named() {
         assert!(kept("on", "warning").is_ok() && kept("remote_apply", "warning").is_ok());
         for (settings, named) in [
-            (("off", "warning"), "synchronous_commit=on in our sessions (it says off)"),
-            (("local", "error"), "synchronous_commit=on in our sessions (it says local)"),
-            (("on", "error"), "client_min_messages=warning in our sessions (it says error)"),
+            (("off", "warning"), "synchronous_commit=on in our sessions (found off)"),
+            (("local", "error"), "synchronous_commit=on in our sessions (found local)"),
+            (("on", "error"), "client_min_messages=warning in our sessions (found error)"),
         ] {
             let told = kept(settings.0, settings.1).unwrap_err().to_string();
             assert!(told.contains(named), "{told}");

@@ -1,9 +1,9 @@
-//! Responses in the binary form of COPY: the quickest way into a table.
+//! Responses in the binary format of COPY: the fastest way into a table.
 //!
-//! The server reads it without parsing, planning or an array for every column, and puts many rows
-//! on a page at once. It cannot handle a conflict, which is no loss: keys are taken in a table of
-//! their own, before. On a distributed database COPY opens a connection for every shard, so there
-//! rows go in by a statement ([`super::columns`]).
+//! The server reads it without parsing, planning or an array per column, and puts many rows on a
+//! page at once. It cannot handle a conflict, which is no loss: keys are taken before, in a
+//! separate table. On a distributed database COPY opens a connection for every shard, so rows are
+//! inserted by a statement there ([`super::columns`]).
 
 use bytes::{BufMut, Bytes, BytesMut};
 
@@ -13,20 +13,20 @@ use crate::codec::{COLUMNS, Get, RESPONSE};
 const SIGNATURE: &[u8] = b"PGCOPY\n\xff\r\n\0";
 /// The columns of a row, its idempotency key, and `counted`.
 const FIELDS: i16 = COLUMNS.len() as i16 + 2;
-/// What a row takes beside its texts.
+/// Approximate size of a row without its texts.
 const ROW_BYTES: usize = 256;
 
-/// The statement that the bytes are for.
+/// The COPY statement for these bytes.
 pub(super) fn statement() -> String {
     format!("COPY responses ({RESPONSE}, idempotency_key, counted) FROM STDIN (FORMAT binary)")
 }
 
-/// These responses, whole, with the beginning and the end of the form.
+/// All responses, with the header and trailer of the format.
 pub(super) fn of<'a>(responses: impl Iterator<Item = &'a NewResponse> + Clone) -> Bytes {
     let size: usize = responses.clone().map(|response| ROW_BYTES + response.row.texts_len()).sum();
     let mut out = Form(BytesMut::with_capacity(64 + size));
     out.0.put_slice(SIGNATURE);
-    // No flags, no extension.
+    // No flags, no header extension.
     out.0.put_i64(0);
     for response in responses {
         let row = &response.row;
@@ -52,7 +52,7 @@ impl Form {
     fn field(&mut self, bytes: Option<&[u8]>) {
         match bytes {
             Some(bytes) => {
-                // A text is bounded far below this by what a submission may be.
+                // The size limit of a submission keeps texts far below this.
                 self.0.put_i32(i32::try_from(bytes.len()).unwrap_or(i32::MAX));
                 self.0.put_slice(bytes);
             }

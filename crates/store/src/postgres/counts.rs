@@ -1,10 +1,11 @@
-//! Counts: what removals take away from them, and what is done in the background.
+//! Counts: what removals subtract, and the background work.
 //!
 //! A commit only ever appends ([`super::final_exchange`]), and so does a removal, so neither waits
-//! for the other or for the process that folds. Folding and walking go by flow, under a lock on the
-//! flow's own row of `count_walks`; a node that finds it taken leaves the flow to the other. Where
-//! a walk is under way, a removal takes a lock on that row, too, since it must know whether the
-//! walk has passed what it removes: it waits for a part of the scan, and never for a fold.
+//! for the other or for the process that folds. Folding and scanning work flow by flow, under a
+//! lock on the flow's row of `count_walks`; a node that finds it locked leaves the flow to the
+//! other node. While a scan is in progress, a removal locks that row too, since it must know
+//! whether the scan has already counted what it removes: it waits for one batch of the scan, and
+//! never for a fold.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -23,7 +24,7 @@ use super::{recount, skip_index};
 use crate::counting::{self, DamagedDay, Definitions, FOLD_BYTES_MAX, NewDelta, Removed, SheetKey};
 use crate::{Compacted, ResponseRow, StoreError, StoreResult};
 
-/// Deltas that are read at a time; see also [`FOLD_BYTES_MAX`].
+/// Deltas read at a time; see also [`FOLD_BYTES_MAX`].
 const FOLD_ROWS_MAX: i64 = 1_000;
 
 /// `apps` is joined for its one row, so that a distributed database knows the app of the rows.
@@ -96,7 +97,7 @@ impl Columns {
 
 type Param<'p> = &'p (dyn tokio_postgres::types::ToSql + Sync);
 
-/// A response that goes, or stays and says less.
+/// A response that is removed, or stays with less content.
 pub(super) struct Gone {
     pub(super) row: ResponseRow,
     /// Whether it was counted when it was stored.
@@ -104,7 +105,7 @@ pub(super) struct Gone {
     pub(super) stays: Option<ResponseRow>,
 }
 
-/// Appends what this transaction removes, if it was counted, and clears its filters in the skip
+/// Appends what this transaction subtracts from the counts, and clears its filters in the skip
 /// index.
 pub(super) async fn take_away(
     transaction: &Transaction,
@@ -167,24 +168,24 @@ pub(super) async fn definitions<'r>(
     Ok(definitions)
 }
 
-/// Flows that one pass of the background work visits; the next one starts from the beginning.
+/// Flows that one pass of the background work visits; the next pass starts from the beginning.
 const FLOWS_A_PASS: usize = 1_000;
 
-/// One pass of the work in the background: some deltas of each flow, and some responses that a walk
-/// has not passed.
+/// One pass of the background work: folds some deltas of each flow, and counts some responses that
+/// the scan has not reached.
 pub(super) async fn tend(pool: &Arc<Pool>, rows_max: usize) -> StoreResult<Compacted> {
     let of_flow =
         |cells: &mut Cells| Ok((cells.id(AppId::from_uuid)?, cells.id(FlowId::from_uuid)?));
     let deltas = "SELECT DISTINCT app_id, flow_id FROM count_deltas LIMIT $1";
     let mut tended = Compacted { is_done: true, ..Compacted::default() };
     for (app, flow) in pool.many(deltas, &[&limit(FLOWS_A_PASS)], of_flow).await? {
-        // Where another node is at it, there is nothing to do here.
+        // If another node holds the lock, there is nothing to do here.
         match fold(pool, app, flow).await {
             Ok((folded, is_all)) => {
                 tended.folded += folded;
                 tended.is_done &= is_all;
             }
-            // One that cannot be counted keeps no other from it.
+            // A flow that cannot be counted must not block the others.
             Err(StoreError::Corrupt(why)) => tracing::warn!(%flow, why, "not counted"),
             Err(error) => return Err(error),
         }
@@ -199,10 +200,10 @@ pub(super) async fn tend(pool: &Arc<Pool>, rows_max: usize) -> StoreResult<Compa
     Ok(tended)
 }
 
-/// How often it is tried to fold what was removed, while others may be adding to it.
+/// How often to try folding removals while other processes may be adding more.
 const REMOVAL_ROUNDS: usize = 20;
 
-/// Folds what was removed of an app, so that no text of its tags outlives it. What cannot be folded
+/// Folds the removals of an app, so that no tag text outlives its response. What cannot be folded
 /// now is folded in the background.
 pub(super) async fn fold_removals(pool: &Arc<Pool>, app: AppId) {
     let sql = "SELECT DISTINCT flow_id FROM count_deltas WHERE app_id = $1 AND removal";
@@ -220,12 +221,12 @@ pub(super) async fn fold_removals(pool: &Arc<Pool>, app: AppId) {
         Ok::<(), StoreError>(())
     };
     if let Err(error) = folding.await {
-        tracing::warn!(%error, "counts of what was removed are folded later");
+        tracing::warn!(%error, "counts of removed responses will be folded later");
     }
 }
 
-/// Folds some deltas of a flow and says how many, and whether that was all; none where another node
-/// is at it.
+/// Folds some deltas of a flow; returns how many, and whether that was all. Returns none if another
+/// node holds the lock.
 async fn fold(pool: &Arc<Pool>, app: AppId, flow: FlowId) -> StoreResult<(u64, bool)> {
     pool.may_commit()?;
     let transaction = Transaction::begun(pool).await.map_err(Stop::of_statement)?;
@@ -252,11 +253,11 @@ async fn fold(pool: &Arc<Pool>, app: AppId, flow: FlowId) -> StoreResult<(u64, b
     }
 }
 
-/// What the lock of a flow is taken for. Each keeps the other away and its like.
+/// What the lock of a flow is for. Both kinds exclude each other and themselves.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Lock {
     ToFold,
-    /// The place of the walk is going to move, so removals are kept away as well.
+    /// The cursor of the scan will move, so removals are excluded as well.
     ToWalk,
 }
 
@@ -269,7 +270,7 @@ impl Lock {
     }
 }
 
-/// Takes the lock of a flow and says where its walk stands; nothing where another has the lock.
+/// Takes the lock of a flow and returns the scan's cursor; `None` if another process has the lock.
 pub(super) async fn lock(
     transaction: &Transaction,
     app: AppId,
@@ -292,7 +293,7 @@ pub(super) async fn lock(
     Ok(rows.first().map(|row| Cells::of(row).take()).transpose()?)
 }
 
-/// What [`fold`] says, and the days that are due to be counted again for their tags.
+/// The result of [`fold`], and the days that must be recounted for their tags.
 type Folded = ((u64, bool), BTreeSet<Day>);
 
 async fn fold_some(
@@ -334,7 +335,7 @@ async fn fold_some(
     Ok(Ok(((ids.len() as u64, is_all), due)))
 }
 
-/// Puts deltas onto one sheet; says whether its day is due to be counted again for its tags.
+/// Folds deltas into one sheet; returns whether its day must be recounted for its tags.
 async fn put(
     transaction: &Transaction,
     key: &SheetKey,
@@ -362,7 +363,7 @@ async fn put(
     Ok(Ok(is_due))
 }
 
-/// Writes the parts of a sheet that have changed.
+/// Writes the changed parts of a sheet.
 pub(super) async fn write(
     transaction: &Transaction,
     key: &SheetKey,
@@ -393,8 +394,8 @@ pub(super) async fn write(
     Ok(())
 }
 
-/// Counts the next responses of a flow that were not counted at once; ends the walk where there are
-/// no more. Gives nothing where another node is at it.
+/// Counts the next responses of a flow that were not counted when stored; ends the scan if there
+/// are no more. Returns nothing if another node holds the lock.
 async fn walk(
     pool: &Arc<Pool>,
     app: AppId,
@@ -426,7 +427,7 @@ async fn walk_on(
         "SELECT counted, {RESPONSE} FROM responses WHERE app_id = $1 AND flow_id = $2 \
          AND response_id > $3 ORDER BY response_id LIMIT $4"
     );
-    // A table whose statistics are not made yet is not to be read whole.
+    // A table without statistics yet must not be read in full.
     transaction.query("SELECT set_config('enable_seqscan', 'off', true)", &[]).await?;
     let params: Params = &[&app.uuid(), &flow.uuid(), &passed, &limit(rows_max)];
     let mut found = Vec::new();
@@ -451,13 +452,13 @@ async fn walk_on(
     Ok(found.len() as u64)
 }
 
-/// Has a flow walked over from its beginning, since responses are put in that nobody counted; what
-/// was counted of it is forgotten.
+/// Starts a scan of a flow from its beginning, because uncounted responses are imported; discards
+/// the existing counts of the flow.
 ///
-/// Every response of the flow is written to. That is for the records of a move alone: the first of
-/// them find a store without responses, or with those of a server that ran before, and any further
-/// ones find that nothing is counted. Nobody stores to it meanwhile; if another process may, the
-/// day is recounted instead ([`super::recount`]).
+/// Writes to every response of the flow. Used only for imported records: the first of them find a
+/// store without responses, or with those of a server that ran before, and later ones find that
+/// nothing is counted. Nothing else stores to the flow meanwhile; if another process may, the day
+/// is recounted instead ([`super::recount`]).
 pub(super) async fn begin_walk(
     transaction: &Transaction,
     app: AppId,
@@ -486,9 +487,9 @@ pub(super) async fn begin_walk(
     Ok(())
 }
 
-/// Forgets the counts of these days, over all apps: their responses go as a whole.
+/// Deletes the counts of these days for all apps: their responses are removed as a whole.
 pub(super) async fn forget_days(transaction: &Transaction, from: i32, to: i32) -> Result<(), Stop> {
-    // First what is not folded: a fold in progress is waited for, and its result goes next.
+    // Unfolded deltas first: this waits for a fold in progress, and its result is deleted next.
     for table in ["count_deltas", "counts"] {
         let sql = format!("DELETE FROM {table} WHERE day >= $1 AND day < $2");
         transaction.execute(&sql, &[&from, &to]).await?;

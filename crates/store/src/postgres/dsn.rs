@@ -1,12 +1,12 @@
-//! The connection URL: what of it is ours, and one configuration for each host.
+//! The connection URL: our own parameters, and one configuration for each host.
 //!
 //! `postgres://user:password@host1:5432,host2:5432/database?sslmode=require&sslrootcert=/path/ca.pem`
 //!
-//! Ours on top of what the driver knows: `sslrootcert` (a PEM file, or `system`), and the words
-//! `verify-ca` and `verify-full` for `sslmode`, which mean `require` here, since a certificate is
-//! always verified, name included. Hosts are tried one by one, each with a deadline of its own, so
-//! that one that hangs does not hide the next; the one that served last is tried first. A session
-//! that cannot write is never of use, so `target_session_attrs` is always `read-write`.
+//! In addition to what the driver knows: `sslrootcert` (a PEM file, or `system`), and the values
+//! `verify-ca` and `verify-full` for `sslmode`, which mean `require` here, since certificates are
+//! always verified, including the name. Hosts are tried one by one, each with a separate deadline,
+//! so that a hanging host does not hide the next; the host that served last is tried first. A
+//! read-only session is never useful, so `target_session_attrs` is always `read-write`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,14 +14,14 @@ use std::time::Duration;
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, TargetSessionAttrs};
 
-/// Silence on a connection after which the system asks whether the other side is still there.
+/// Idle time on a connection after which TCP probes whether the peer is still there.
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(10);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
 const KEEPALIVE_RETRIES: u32 = 3;
-/// How long sent bytes may stay unacknowledged by the other side's system.
+/// How long sent bytes may stay unacknowledged by the peer.
 const TCP_USER_TIMEOUT: Duration = Duration::from_secs(15);
 
-const LOOSE_AT: &str = "a host has no @ in its name: write @ in the password as %40";
+const LOOSE_AT: &str = "a host name cannot contain @: write @ in the password as %40";
 
 /// Where and how to connect. Its `Debug` shows no password.
 #[derive(Debug, Clone)]
@@ -36,7 +36,7 @@ impl Dsn {
         if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
             return Err("it must start with postgres://".to_owned());
         }
-        // The driver ends the password at the first @; what follows would be shown as a host.
+        // The driver ends the password at the first @; the rest would be shown as a host.
         if more_than_one_at(url.split('?').next().unwrap_or(url)) {
             return Err(LOOSE_AT.to_owned());
         }
@@ -55,7 +55,7 @@ impl Dsn {
         }
     }
 
-    /// Host, port and database, for messages: never the password.
+    /// Host, port and database for messages; never the password.
     pub(super) fn place(config: &Config) -> String {
         let port = config.get_ports().first().copied().unwrap_or(5432);
         let host = match config.get_hosts().first() {
@@ -75,7 +75,7 @@ fn more_than_one_at(text: &str) -> bool {
     text.matches('@').nth(1).is_some()
 }
 
-/// Takes the parameters out of the URL that the driver does not know.
+/// Removes the parameters from the URL that the driver does not know.
 fn take_ours(url: &str) -> (String, Option<PathBuf>) {
     let Some((base, query)) = url.split_once('?') else { return (url.to_owned(), None) };
     let mut file = None;
@@ -116,7 +116,7 @@ fn percent_decoded(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// One configuration for each host of the URL, with the settings that all connections share.
+/// One configuration for each host of the URL, with the settings shared by all connections.
 fn by_host(config: &Config) -> Result<Vec<Config>, String> {
     let (hosts, addresses) = (config.get_hosts(), config.get_hostaddrs());
     let count = hosts.len().max(addresses.len());
@@ -127,7 +127,7 @@ fn by_host(config: &Config) -> Result<Vec<Config>, String> {
     if (ports.len() > 1 && ports.len() != count)
         || (!hosts.is_empty() && !addresses.is_empty() && hosts.len() != addresses.len())
     {
-        return Err("it has not as many ports or addresses as hosts".to_owned());
+        return Err("the numbers of hosts and of ports or addresses differ".to_owned());
     }
     let one = |index: usize| {
         let mut one = shared(config);
@@ -148,7 +148,7 @@ fn by_host(config: &Config) -> Result<Vec<Config>, String> {
     Ok((0..count).map(one).collect())
 }
 
-/// All of a configuration but its hosts.
+/// A configuration without its hosts.
 fn shared(config: &Config) -> Config {
     let mut shared = Config::new();
     if let Some(user) = config.get_user() {
@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_host_is_a_place_of_its_own() {
+    fn every_host_has_a_separate_configuration() {
         let url = "postgres://me:secret@one:1,two:2/db?target_session_attrs=any&sslmode=disable";
         let dsn = Dsn::parse(url).unwrap();
         let places: Vec<_> = dsn.hosts.iter().map(Dsn::place).collect();
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn certificates_are_ours_and_verified_in_every_mode_with_tls() {
+    fn sslmode_and_sslrootcert_are_parsed() {
         for (query, mode, file) in [
             ("", SslMode::Prefer, None),
             ("?sslmode=disable", SslMode::Disable, None),

@@ -1,10 +1,9 @@
-//! What an app has kept long enough goes, part by part.
+//! Removes expired data of an app in batches.
 //!
-//! Rows are found along an index, from the place where the last part stopped, and without holding
-//! the app: only who is to lose a profile makes submissions wait, for as long as it takes to delete
-//! that number of rows by their keys. Of several nodes one is at an app at a time. That spares work
-//! and no more: what is left is decided by what was found, not by what this node deleted, so that
-//! two at once do no harm.
+//! Rows are found through an index, from where the last batch stopped, without locking the app:
+//! only the removal of a profile makes submissions wait, for as long as it takes to delete that
+//! number of rows by key. Only one node at a time works on an app. That merely saves work: the next
+//! step depends on what was found, not on what this node deleted, so two at once do no harm.
 
 use std::sync::Arc;
 
@@ -21,15 +20,15 @@ use super::transaction::{Transaction, end};
 use super::{invitations, put};
 use crate::{Expired, Expiry, ExpiryPlace, Next, Page, StoreResult};
 
-/// Takes the app's turn, which is let go with the transaction, and bounds what others could come to
-/// wait for. A table whose statistics are not made yet is not to be read whole.
+/// Takes the app's turn, released with the transaction, and limits how long others may have to
+/// wait. A table without statistics yet must not be read in full.
 const TURN: &str = "SELECT pg_try_advisory_xact_lock($1, $2), \
      set_config('lock_timeout', '2s', true), set_config('statement_timeout', '5s', true), \
      set_config('enable_seqscan', 'off', true)";
-/// The first half of the number of a turn; the queues of apps have numbers of another kind.
+/// The first half of the lock number of a turn; the queues of apps use the single-number kind.
 const TURNS: i32 = i32::from_be_bytes(*b"reta");
 
-/// One part of an expiry.
+/// One batch of an expiry.
 pub(super) async fn part(pool: &Arc<Pool>, expiry: &Expiry) -> StoreResult<Expired> {
     pool.may_commit()?;
     let transaction = Transaction::begun(pool).await.map_err(Stop::of_statement)?;
@@ -63,19 +62,18 @@ async fn taken(transaction: &Transaction, expiry: &Expiry) -> Result<Expired, St
     Ok(expired)
 }
 
-/// The second half: apps that share it take turns, which is no harm.
+/// The second half: apps with the same number take turns, which does no harm.
 fn turn_of(app: AppId) -> i32 {
     let bits = app.uuid().as_u128();
     (0..4).map(|part| (bits >> (part * 32)) as u32).fold(0, |all, part| all ^ part).cast_signed()
 }
 
-/// The least id of a response that was received at this time.
+/// The smallest id of a response received at this time.
 fn first_at(time: Timestamp) -> Uuid {
     Uuid::from_u128(v7(time, 0, 0).as_u128() >> 80 << 80)
 }
 
-/// The rows of a part, of a statement that takes the app, the ids between which to look, and how
-/// many.
+/// The rows of a batch, from a statement that takes the app, the bounds of the ids, and a limit.
 async fn found(
     transaction: &Transaction,
     expiry: &Expiry,
@@ -88,7 +86,7 @@ async fn found(
     transaction.query(sql, params).await
 }
 
-/// Where to go on: after the last of what was found, or with what comes next where that was all.
+/// Where to continue: after the last row found, or with the next step if that was all.
 fn next(
     expiry: &Expiry,
     ids: &[Uuid],
@@ -108,7 +106,7 @@ async fn responses(
     expiry: &Expiry,
     after: Option<ResponseId>,
 ) -> Result<Expired, Stop> {
-    // Locked in their order, as by an erasure, so that neither waits for the other's.
+    // Locked in order, as in an erasure, so that neither waits for the other's rows.
     let sql = "SELECT response_id FROM responses WHERE app_id = $1 AND response_id > $2 \
          AND response_id < $3 ORDER BY response_id LIMIT $4 FOR UPDATE";
     let old = found(transaction, expiry, after, sql).await?;
@@ -121,8 +119,8 @@ async fn responses(
     Ok(Expired { responses: gone, rows: gone, ..Expired::nothing(next) })
 }
 
-/// Removes consents, except those of a person who is still invited, and the respondents that have
-/// none left.
+/// Removes consents, except those of people who are still invited, and the respondents without any
+/// consent left.
 async fn consents(
     transaction: &Transaction,
     expiry: &Expiry,
@@ -144,7 +142,7 @@ async fn consents(
         return Ok(expired);
     }
     hold(transaction, expiry.app_id).await?;
-    // Somebody may have been invited before the app was ours.
+    // A person may have been invited before the app was locked.
     uninvited(transaction, expiry, &mut old).await?;
     let (ids, mut whose): (Vec<Uuid>, Vec<Uuid>) = old.into_iter().unzip();
     let app = expiry.app_id.uuid();
@@ -157,7 +155,7 @@ async fn consents(
     Ok(expired)
 }
 
-/// Leaves of these consents those of people who are not invited.
+/// Keeps only the consents of people who are not invited.
 async fn uninvited(
     transaction: &Transaction,
     expiry: &Expiry,
@@ -174,7 +172,7 @@ async fn uninvited(
     Ok(())
 }
 
-/// Those of these profiles for which nothing is left that they are kept for.
+/// The profiles among these that nothing requires any more.
 async fn unwanted(
     transaction: &Transaction,
     app: AppId,

@@ -1,10 +1,10 @@
-//! What an error of PostgreSQL means: nothing happened, or nobody can say; and whether the
-//! connection can be used again.
+//! What a PostgreSQL error means: nothing happened, or the outcome is unknown; and whether the
+//! connection can be reused.
 //!
-//! Before COMMIT is sent nothing is in doubt, whatever goes wrong: the server takes back what was
-//! not committed. After it, only a plain refusal by the server is certain; silence, a lost
-//! connection or an unusual error are [`StoreError::InDoubt`]. That is said of the one write:
-//! others are on connections of their own, so the process goes on.
+//! Before COMMIT is sent nothing is in doubt, whatever goes wrong: the server rolls back. After it,
+//! only an explicit refusal by the server is certain; silence, a lost connection or an unusual
+//! error are [`StoreError::InDoubt`]. That applies to this write only: others use other
+//! connections, so the process continues.
 
 use std::fmt;
 
@@ -12,13 +12,13 @@ use tokio_postgres::error::{Error, Severity, SqlState};
 
 use crate::StoreError;
 
-/// Why a piece of work with the database stopped.
+/// Why work with the database stopped.
 #[derive(Debug)]
 pub(super) enum Stop {
     Pg(Error),
     /// Our own deadline passed while waiting for this.
     Deadline(&'static str),
-    /// Another transaction was quicker; all of it can be tried again.
+    /// Another transaction was faster; the whole transaction can be retried.
     Race,
     Answer(StoreError),
     /// Any of these, on a connection that must not be used again: its answers are out of step.
@@ -38,7 +38,7 @@ impl From<StoreError> for Stop {
 }
 
 impl Stop {
-    /// The transaction lost against another one, and all of it can be tried again.
+    /// Lost a race against another transaction; the whole transaction can be retried.
     pub(super) fn lost_a_race(&self) -> bool {
         match self {
             Self::Race => true,
@@ -51,12 +51,12 @@ impl Stop {
         }
     }
 
-    /// The same, where the connection is out of step.
+    /// Marks the connection as out of step.
     pub(super) fn out_of_step(self) -> Self {
         Self::OutOfStep(Box::new(self))
     }
 
-    /// Whether the connection must not be used again: it is broken, ending, or to a server that has
+    /// Whether the connection must not be used again: it is broken, closing, or the server has
     /// become read-only.
     pub(super) fn ends_connection(&self) -> bool {
         match self {
@@ -70,7 +70,7 @@ impl Stop {
         }
     }
 
-    /// Before COMMIT was sent, and while reading.
+    /// The error before COMMIT was sent, and while reading.
     pub(super) fn of_statement(self) -> StoreError {
         match self {
             Self::Answer(answer) => answer,
@@ -79,7 +79,7 @@ impl Stop {
         }
     }
 
-    /// Once COMMIT was sent.
+    /// The error after COMMIT was sent.
     pub(super) fn of_commit(self) -> StoreError {
         match self {
             Self::Answer(answer) => answer,
@@ -95,14 +95,14 @@ impl Stop {
         match self {
             Self::Pg(error) => RedactedError::new(&error),
             Self::Deadline(what) => RedactedError(format!("no {what} within the deadline")),
-            Self::Race => RedactedError("another transaction was quicker".to_owned()),
+            Self::Race => RedactedError("another transaction was faster".to_owned()),
             Self::Answer(answer) => RedactedError(answer.to_string()),
             Self::OutOfStep(stop) => stop.redacted(),
         }
     }
 }
 
-/// The server said that it did not commit.
+/// Whether the server reported that it did not commit.
 fn is_refusal(error: &Error) -> bool {
     let Some(reported) = error.as_db_error() else { return false };
     let code = reported.code().code();

@@ -1,8 +1,7 @@
-//! The last exchange of a commit: the rows go in and COMMIT goes with them.
+//! The final exchange of a commit: sends the rows together with COMMIT.
 //!
-//! COMMIT is not held back until the rows are taken. Had they been refused, the server would take
-//! it as a rollback; so a refusal of the rows is certain, and everything else that goes wrong is in
-//! doubt.
+//! COMMIT does not wait until the rows are accepted. If they are refused, the server treats it as a
+//! rollback. So a refusal of the rows is certain, and any other failure is in doubt.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -35,21 +34,21 @@ pub(super) static STORE: LazyLock<String> = LazyLock::new(|| {
 });
 pub(super) static COPY: LazyLock<String> = LazyLock::new(copy::statement);
 
-/// A COPY that waits for its rows.
+/// A COPY that is waiting for its rows.
 pub(super) type Copying = Pin<Box<CopyInSink<Bytes>>>;
 
 /// The last exchange: stores the rows and commits.
 pub(super) struct FinalExchange {
     pub(super) responses: Arc<Vec<NewResponse>>,
     pub(super) to_store: Vec<(AppId, Vec<usize>)>,
-    /// [`counts::ADD`]: what is stored is counted in the same transaction.
+    /// [`counts::ADD`]: stored rows are counted in the same transaction.
     pub(super) count: Statement,
-    /// [`skip_index::UNFILL`], for responses with ids that are not beyond `old`.
+    /// [`skip_index::UNFILL`], for responses with ids not beyond `old`.
     pub(super) unfill: Statement,
     pub(super) old: u128,
 }
 
-/// How the rows go in. It is begun before, since until COMMIT is sent a failure leaves no doubt.
+/// How rows are inserted. Prepared earlier, since a failure before COMMIT is sent leaves no doubt.
 pub(super) enum InsertMethod {
     Copy(Copying),
     Insert(Statement),
@@ -65,7 +64,7 @@ impl FinalExchange {
         copy.feed(rows).await.map_err(|error| NotCommitted::Before(error.into()))?;
         let counted = self.counted();
         let late = self.late();
-        // Each is sent when it is first polled, and they are polled from left to right.
+        // Each future sends its message when first polled, and they are polled from left to right.
         let (copied, (counts, committed)) = tokio::join!(
             biased;
             copy.as_mut().finish(),
@@ -87,7 +86,7 @@ impl FinalExchange {
         self.to_store.iter().filter(|(_, places)| !places.is_empty()).map(of_app).collect()
     }
 
-    /// By app, the flows and ids of what is stored so late that it may fall into a block.
+    /// By app, the flows and ids of rows stored so late that they may fall into a block.
     fn late(&self) -> Vec<(Uuid, Vec<Uuid>, Vec<Uuid>)> {
         let of_app = |(app, places): &(AppId, Vec<usize>)| {
             let rows = places.iter().map(|&place| &self.responses[place].row);
@@ -111,7 +110,7 @@ impl FinalExchange {
         let stores = params.iter().map(|params| lease.execute(&store, params).boxed());
         let counted = self.counted();
         let late = self.late();
-        // Each is sent when it is first polled, and they are polled from left to right.
+        // Each future sends its message when first polled, and they are polled from left to right.
         let (stored, (counts, committed)) = tokio::join!(
             biased;
             in_order(stores.collect()),
@@ -126,8 +125,8 @@ impl FinalExchange {
         committed.map_err(|error| NotCommitted::At(error.into()))
     }
 
-    /// Sends what the rows of each app add to the counts, what is to be said of those that are
-    /// late, and COMMIT after it.
+    /// Sends what the rows of each app add to the counts, clears the filters that late rows fall
+    /// into, and sends COMMIT after it.
     async fn count_and_commit(
         &self,
         counted: &[(Uuid, counts::Columns)],
@@ -145,15 +144,15 @@ impl FinalExchange {
             in_order(late.collect()),
             lease.batch_execute("COMMIT")
         );
-        // Where it was refused, so was the COMMIT.
+        // If it was refused, so was the COMMIT.
         let refused = late.into_iter().find_map(Result::err);
         (counts, refused.map_or(committed, Err))
     }
 }
 
-/// Whether all rows were taken. COMMIT is on its way already: it may have been carried out wherever
-/// the server did not say, in a plain error, that it refused something before it. What ends the
-/// session may come from a pooler that knows nothing of what its server did.
+/// Whether all rows were accepted. COMMIT is already sent: unless the server refused something
+/// before it with a plain error, it may have been carried out. An error that ends the session may
+/// come from a pooler that does not know what its server did.
 fn settled(stored: Result<u64, Error>, sent: usize) -> Ended {
     let stored = stored.map_err(|error| {
         let severity = error.as_db_error().and_then(DbError::parsed_severity);
@@ -169,9 +168,9 @@ fn settled(stored: Result<u64, Error>, sent: usize) -> Ended {
     Ok(())
 }
 
-/// Sends all of these at once, in their order, and waits for the answers.
+/// Sends all of these without waiting in between, in order, and waits for the answers.
 async fn in_order<T>(mut sent: Vec<BoxFuture<'_, T>>) -> Vec<T> {
-    // Each is sent when it is first polled.
+    // Each future sends its message when first polled.
     let mut ended: Vec<Option<T>> = Vec::with_capacity(sent.len());
     poll_fn(|context| {
         ended.extend(sent.iter_mut().map(|one| match one.as_mut().poll(context) {

@@ -1,7 +1,7 @@
-//! Records of another database, put in as they were there.
+//! Imports records of another database unchanged.
 //!
-//! The revisions are those of the record, not incremented: a response that was judged at the other
-//! database can be stored here. The feed follows, so that the next public change gets a new
+//! Revisions are taken from the record, not incremented: a response judged against the other
+//! database can be stored here. The feed is advanced, so that the next public change gets a new
 //! position.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,7 +24,7 @@ use super::transaction::{Transaction, end};
 use crate::{App, IdempotencyKey, Record, ResponseRow, StoreResult};
 
 pub(super) async fn records(pool: &Arc<Pool>, records: Vec<Record>) -> StoreResult<()> {
-    // Each once, and in the order in which tables name one another.
+    // Each record once, in the order in which tables reference each other.
     let records: BTreeMap<_, _> = records.into_iter().map(|it| (it.cursor(), it)).collect();
     let times = records.values().filter_map(|record| match record {
         Record::Response { row, .. } => Some(row.response_id.made_at()),
@@ -75,7 +75,7 @@ async fn put_all(
         }
         put_responses(transaction, app, &rows).await?;
     }
-    // After the responses, which may have let go of a key that is only marked from now on.
+    // After the responses, which may have released a key that is only marked as used from now on.
     for row in used {
         put_used_key(transaction, row).await?;
     }
@@ -109,7 +109,7 @@ static PUT_RESPONSES: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// A response that is there already may have another key now, or none.
+/// A response that already exists may now have another key, or none.
 const FREE_KEYS: &str = "DELETE FROM idempotency USING responses AS old WHERE old.app_id = $1 \
      AND old.response_id = ANY($2) AND idempotency.app_id = $1 \
      AND idempotency.key = old.idempotency_key AND idempotency.response_id = old.response_id";

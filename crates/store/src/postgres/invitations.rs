@@ -1,7 +1,7 @@
-//! Invitations: made, moved forward, completed by responses, read.
+//! Invitations: created, moved forward, completed by responses, read.
 //!
-//! Code that completes invitations locks their rows first, app by app and in the order of their
-//! ids, and before it takes any idempotency key: so two batches never wait for each other.
+//! Code that completes invitations locks their rows first, app by app and in id order, before it
+//! takes any idempotency key. So two batches never wait for each other.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
@@ -22,11 +22,11 @@ use crate::{
     ResponseRow, StoreError, StoreResult, state_in_sql,
 };
 
-/// What makes a row one that takes a response at `$1`.
+/// The condition for a row to accept a response at `$1`.
 const OPEN: &str = "completed_at IS NULL AND revoked_at IS NULL \
      AND (expires_at IS NULL OR expires_at > $1)";
 
-/// The address as it is compared.
+/// The address in the form used for comparison.
 const EMAIL_KEY: &str = "lower(email COLLATE \"C\")";
 
 /// The rows of one app as a table named `given`; `$1` is the app.
@@ -43,12 +43,12 @@ static REPLACE: LazyLock<String> = LazyLock::new(|| {
     format!("INSERT INTO invitations ({INVITATION}) {GIVEN} UPDATE SET {columns}")
 });
 
-/// Puts the invitations of one app in where there are none with their ids.
+/// Inserts the invitations of one app; existing ids are left unchanged.
 pub(super) async fn add(transaction: &Transaction, rows: &[InvitationRow]) -> Result<(), Stop> {
     put(transaction, &ADD, &rows.iter().collect::<Vec<_>>()).await
 }
 
-/// Puts the invitations of one app in, or in the place of those with their ids.
+/// Inserts the invitations of one app, replacing existing ones with the same ids.
 pub(super) async fn replace(
     transaction: &Transaction,
     rows: &[&InvitationRow],
@@ -86,7 +86,7 @@ async fn put(transaction: &Transaction, sql: &str, rows: &[&InvitationRow]) -> R
 const FORGET: &str = "user_id = NULL, email = NULL, response_id = NULL, \
      completed_at = completed_at - completed_at % 86400000";
 
-/// Moves invitations forward; gives the app whose state this changes, if it changes any.
+/// Moves invitations forward; returns the app whose state this changes, if any.
 pub(super) async fn step(
     transaction: &Transaction,
     step: &InvitationStep,
@@ -98,7 +98,7 @@ pub(super) async fn step(
                  AND opened_at IS NULL AND completed_at IS NULL";
             let params: Params = &[&app.uuid(), &assignment.uuid(), &at.as_millis()];
             transaction.execute(sql, params).await?;
-            // Seen by nobody who decides about the app.
+            // Opening is not part of the app's state.
             return Ok(None);
         }
         InvitationStep::Revoke { app, assignment, at } => {
@@ -112,7 +112,7 @@ pub(super) async fn step(
     Ok(Some(step.app()))
 }
 
-/// Forgets whom invitations were for, and withdraws those that are open.
+/// Removes the invitee from invitations, and revokes the open ones.
 pub(super) async fn forget(
     transaction: &Transaction,
     app: AppId,
@@ -139,7 +139,7 @@ fn borne(rows: &[ResponseRow]) -> (Vec<Uuid>, Vec<Uuid>) {
     rows.iter().filter_map(bears).unzip()
 }
 
-/// Forgets whom the invitations were for that these responses completed; says how many that were.
+/// Removes the invitee from the invitations completed by these responses; returns their number.
 pub(super) async fn forget_completed(
     transaction: &Transaction,
     app: AppId,
@@ -156,7 +156,7 @@ pub(super) async fn forget_completed(
     transaction.execute(&sql, &[&app.uuid(), &assignments, &responses]).await
 }
 
-/// Takes a response that is gone out of the invitation that it completed.
+/// Removes the reference to a deleted response from the invitation that it completed.
 pub(super) async fn unname(
     transaction: &Transaction,
     app: AppId,
@@ -169,11 +169,11 @@ pub(super) async fn unname(
     transaction.execute(sql, &[&app.uuid(), &id.uuid(), &response.uuid()]).await.map(|_| ())
 }
 
-/// When an invitation was over, or is going to be.
+/// When an invitation ended, or will end.
 const ENDED: &str = "coalesce(completed_at, revoked_at, expires_at)";
 
-/// Forgets whom those invitations were for that were over before a time, from a place on: how many,
-/// and the place of the last. It waits for nobody: a row that is in use now is left out.
+/// Removes the invitee from invitations that ended before a time, starting after a cursor; returns
+/// their number and the last position. Never waits: locked rows are skipped.
 pub(super) async fn forget_ended(
     transaction: &Transaction,
     app: AppId,
@@ -201,9 +201,8 @@ pub(super) async fn forget_ended(
     Ok((found.len(), Some(last)))
 }
 
-/// Those of these respondents who have an invitation that was not over before a time. Each is
-/// looked up by what is known of them: the questions are so put that the server cannot join whole
-/// tables instead.
+/// The respondents among these with an invitation that had not ended before a time. Each is looked
+/// up by identity: the queries are written so that the server cannot join whole tables instead.
 pub(super) async fn invited(
     transaction: &Transaction,
     app: AppId,
@@ -229,8 +228,8 @@ pub(super) async fn invited(
     Ok(invited?)
 }
 
-/// The invitations with one of these identities, in the order of their ids; `$2` are user ids, and
-/// `$3` addresses in lower case.
+/// The invitations with one of these identities, in id order; `$2` are user ids, and `$3` addresses
+/// in lower case.
 static OF_PERSON: LazyLock<String> = LazyLock::new(|| {
     format!(
         "SELECT {INVITATION} FROM invitations WHERE app_id = $1 AND assignment_id IN \
@@ -260,7 +259,7 @@ pub(super) async fn of_person(
     pool.many(&OF_PERSON, params, codec::invitation).await
 }
 
-/// The first of a person's invitations, as they are in a transaction.
+/// The first invitations of a person, as seen in a transaction.
 pub(super) async fn first_of_person(
     transaction: &Transaction,
     app: AppId,
@@ -275,10 +274,10 @@ pub(super) async fn first_of_person(
     Ok(rows?)
 }
 
-/// The flow and the times of invitations that were locked, by their ids.
+/// The flow and the times of locked invitations, by id.
 pub(super) type Locked = HashMap<AssignmentId, (FlowId, InvitationTimes)>;
 
-/// Locks the invitations of an app in one order; those that are not there are left out.
+/// Locks the invitations of an app in id order; missing ones are left out.
 pub(super) async fn lock(
     transaction: &Transaction,
     app: AppId,
@@ -301,7 +300,7 @@ const COMPLETE: &str = "UPDATE invitations SET completed_at = given.completed_at
      AS given (assignment_id, completed_at, response_id) \
      WHERE invitations.app_id = $1 AND invitations.assignment_id = given.assignment_id";
 
-/// Completes the invitations of these responses, which are locked and open; mostly there are none.
+/// Completes the invitations of these responses, which are locked and open; usually there are none.
 pub(super) async fn complete<'a>(
     transaction: &Transaction,
     app: AppId,
@@ -321,7 +320,7 @@ pub(super) async fn complete<'a>(
     let params: Params = &[&app.uuid(), &assignments, &times, &named];
     match transaction.execute(COMPLETE, params).await? == assignments.len() as u64 {
         true => Ok(()),
-        false => Err(StoreError::Failed("a locked invitation is not there".into()).into()),
+        false => Err(StoreError::Failed("a locked invitation is missing".into()).into()),
     }
 }
 
@@ -374,7 +373,7 @@ pub(super) async fn count(
     Ok(counts)
 }
 
-/// The two questions are asked apart, so that each is a look into its own index.
+/// Two separate queries, so that each uses its own index.
 pub(super) async fn are_invited(
     pool: &Pool,
     app: AppId,

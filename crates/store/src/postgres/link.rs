@@ -1,10 +1,10 @@
-//! One connection: opened to the first host that serves, set up, and driven by a task of its own.
+//! One connection: opened to the first host that serves, set up, and driven by a separate task.
 //!
-//! The task reads everything that the server says out of turn. One such notice is dangerous: when a
+//! The task reads everything that the server sends unprompted. One such notice is dangerous: when a
 //! COMMIT that waits for its synchronous standby is cancelled, the server answers *success* and
 //! adds a warning that the row may not be on the standby. The warning comes first, so the task ends
 //! the connection on it, and the success is never seen: the waiter for that COMMIT sees a lost
-//! connection, which is what it amounts to.
+//! connection, so the outcome is in doubt.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -24,10 +24,10 @@ use super::connect::ConnectError;
 use super::dsn::Dsn;
 use super::tls;
 
-/// What every session has in force. A weaker `synchronous_commit`, set for the role or the
-/// database, would lose acknowledged rows; a stricter one is left alone. A `client_min_messages`
-/// above `warning` would hide that a COMMIT was not replicated. The server's own timeouts stand
-/// behind ours, for what is left when this process is gone; they do not interrupt a COMMIT.
+/// Settings of every session. A weaker `synchronous_commit`, set for the role or the database,
+/// would lose acknowledged rows; a stricter one is left alone. A `client_min_messages` above
+/// `warning` would hide that a COMMIT was not replicated. The server's own timeouts are a fallback
+/// for sessions that outlive this process; they do not interrupt a COMMIT.
 const SET_UP: &str = "SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit') \
      WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false), \
      set_config('client_min_messages', 'warning', false), \
@@ -35,12 +35,12 @@ const SET_UP: &str = "SELECT set_config('synchronous_commit', CASE current_setti
      set_config('lock_timeout', '15s', false), \
      set_config('idle_in_transaction_session_timeout', '30s', false)";
 
-/// On top of it, where nothing may be written: the server itself sees to that.
+/// Additionally, for sessions that must not write: the server itself enforces it.
 const READ_ONLY: &str = "SET default_transaction_read_only = on";
 
 type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// What is done when a notification arrives; nothing on most connections.
+/// Called when a notification arrives; does nothing on most connections.
 pub(super) type Heard = Arc<dyn Fn() + Send + Sync>;
 
 /// Why no connection could be opened, for each host that was tried.
@@ -61,8 +61,8 @@ pub(super) struct Connector {
     /// For one host, from the first packet to the session's settings.
     deadline: Duration,
     reads_only: bool,
-    /// The host that served last, by its place in the URL. It is asked first, so that one before it
-    /// that is silent costs its deadline once, and not with every connection.
+    /// Index in the URL of the host that served last. It is tried first, so that a silent host
+    /// before it costs its deadline once, and not with every connection.
     served_last: Arc<AtomicUsize>,
 }
 
@@ -75,13 +75,13 @@ impl Connector {
         Ok(Self { dsn, tls, deadline, reads_only: false, served_last })
     }
 
-    /// Where the database is that served last, for messages.
+    /// The address of the host that served last, for messages.
     pub(super) fn place(&self) -> String {
         let last = self.dsn.hosts.get(self.served_last.load(Ordering::Relaxed));
         last.map(Dsn::place).unwrap_or_default()
     }
 
-    /// The same, for sessions that cannot write.
+    /// The same, for read-only sessions.
     pub(super) fn for_reading(self) -> Self {
         Self { reads_only: true, ..self }
     }
@@ -125,7 +125,7 @@ impl Connector {
     }
 }
 
-/// For the pool, which knows only errors of the driver.
+/// For the pool, which only accepts errors of the driver.
 impl Connect for Connector {
     fn connect(&self, _: &Config) -> BoxFuture<'_, Result<(Client, JoinHandle<()>), Error>> {
         Box::pin(async {
@@ -158,7 +158,7 @@ async fn drive<S: TlsStream + Unpin>(mut connection: Connection<Socket, S>, hear
                 return;
             }
             Ok(AsyncMessage::Notice(notice)) => {
-                tracing::debug!(notice = notice.message(), "PostgreSQL says");
+                tracing::debug!(notice = notice.message(), "notice from PostgreSQL");
             }
             Ok(AsyncMessage::Notification(_)) => heard(),
             Ok(_) => {}
@@ -171,8 +171,8 @@ async fn drive<S: TlsStream + Unpin>(mut connection: Connection<Socket, S>, hear
     }
 }
 
-/// Whether the notice says that a COMMIT did not wait for its standby. The text may be in any
-/// language; the place in the server's source is not.
+/// Whether the notice reports that a COMMIT did not wait for its standby. The text may be in any
+/// language; the location in the server's source is not.
 fn was_not_replicated(notice: &DbError) -> bool {
     let from = |part: Option<&str>, name: &str| part.is_some_and(|part| part.contains(name));
     notice.parsed_severity() == Some(Severity::Warning)

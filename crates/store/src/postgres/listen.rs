@@ -1,7 +1,7 @@
-//! Announcements of changes: one connection that listens, opened again whenever it is lost.
+//! Announcements of changes: one listening connection, reopened whenever it is lost.
 //!
-//! A hint only. While there is no connection nothing is lost, since every waiter also polls the
-//! feed from time to time; and once there is one again, that is worth a look as well.
+//! Only a hint. While there is no connection nothing is lost, since every waiter also polls the
+//! feed; and a new connection counts as an announcement as well.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,10 +10,10 @@ use tokio::sync::Notify;
 
 use super::link::Connector;
 
-/// The channel that a public change is announced on, within its transaction.
+/// The channel on which a public change is announced, within its transaction.
 pub(super) const CHANNEL: &str = "sluice_changes";
 
-/// Between two tries to connect: it doubles from the first to the last.
+/// The pause between two connection attempts, doubling from the minimum to the maximum.
 const PAUSE_MIN: Duration = Duration::from_millis(100);
 const PAUSE_MAX: Duration = Duration::from_secs(5);
 
@@ -29,7 +29,7 @@ pub(super) async fn listen(connector: Connector, changed: Arc<Notify>) {
     }
 }
 
-/// Whether it listened at all before it ended.
+/// Returns whether it listened at all before the connection ended.
 async fn listen_once(connector: &Connector, changed: &Arc<Notify>) -> bool {
     let heard = Arc::clone(changed);
     let opened = connector.open(Arc::new(move || heard.notify_one())).await;
@@ -38,7 +38,7 @@ async fn listen_once(connector: &Connector, changed: &Arc<Notify>) -> bool {
         return false;
     }
     changed.notify_one();
-    // The client is kept until the connection has ended by itself.
+    // Keeps the client until the connection has ended.
     let _ended = driver.await;
     drop(client);
     true

@@ -1,14 +1,14 @@
 //! PostgreSQL: any number of nodes over one database, or over a cluster that looks like one.
 //!
-//! Reading order: [`ConnectError`] (what can go wrong at the start), `dsn`, `tls` and `link` (one
-//! connection, and the settings that the durability rests on), `migrations/` (the tables), `pool`
-//! and `transaction` (deadlines, and what is in doubt), `stall`, `commit` and `apply` (what is
-//! written), `read/`.
+//! Reading order: [`ConnectError`] (what can go wrong at startup), `dsn`, `tls` and `link` (one
+//! connection, and the settings that durability depends on), `migrations/` (the tables), `pool` and
+//! `transaction` (deadlines, and outcomes in doubt), `stall`, `commit` and `apply` (writes),
+//! `read/`.
 //!
-//! Writes run on tasks of their own, so that a caller who goes away interrupts nothing. After an
-//! outcome in doubt the store goes on: the next write is on another connection, and the database
-//! itself decided about the last. Deliberately absent: anything that asks for a superuser, an
-//! extension, a sequence or a trigger.
+//! Writes run in separate tasks, so a caller that goes away interrupts nothing. After an outcome in
+//! doubt the store continues: the next write uses another connection, and the database itself has
+//! decided about the last one. Deliberately absent: anything that needs a superuser, an extension,
+//! a sequence or a trigger.
 
 mod apply;
 mod claims;
@@ -55,7 +55,7 @@ use transaction::Transaction;
 
 pub use connect::{ConnectError, Options};
 
-/// How long readiness may take.
+/// Deadline of the readiness check.
 const CHECK_DEADLINE: Duration = Duration::from_secs(2);
 
 /// A store in a PostgreSQL database.
@@ -64,19 +64,19 @@ pub struct PgStore {
     pool: Arc<Pool>,
     changed: Arc<Notify>,
     listens: bool,
-    /// What runs beside the work: listening, and making partitions.
+    /// Background tasks: listening, and creating partitions.
     tasks: Vec<AbortHandle>,
 }
 
 impl PgStore {
-    /// Connects to the database of `postgres://user:password@host/database`, and brings its schema
-    /// up to date where needed. Several hosts, separated by commas, are tried in turn. TLS is used
-    /// where the server offers it and demanded with `sslmode=require`; the certificate is always
-    /// verified, against the system's roots or those of `sslrootcert=FILE`.
+    /// Connects to the database of `postgres://user:password@host/database`, and migrates its
+    /// schema if needed. Several hosts, separated by commas, are tried in turn. TLS is used if the
+    /// server offers it and required with `sslmode=require`; the certificate is always verified,
+    /// against the system's roots or those of `sslrootcert=FILE`.
     ///
-    /// A server that lets us in and then hangs is given up after `statement_deadline`, a migration
-    /// and the wait for another node's excepted: these last as long as the server answers beside
-    /// them.
+    /// A server that accepts the connection and then hangs is given up after `statement_deadline`.
+    /// A migration and the wait for another node's migration may take longer: they last as long as
+    /// the server still answers on a second connection.
     pub async fn connect(url: &str, options: Options) -> Result<Self, ConnectError> {
         let connector = link::Connector::to(url, options.connect_deadline)?;
         let deadline = options.statement_deadline;
@@ -86,7 +86,7 @@ impl PgStore {
         drop(client);
         let listens = options.listen;
         let pool = Arc::new(Pool::new(connector.clone(), options, spread)?);
-        // Best effort, as on every day that follows: a start does not wait longer for it.
+        // Best effort, as on every following day: startup waits no longer for it.
         let _late = tokio::time::timeout(deadline, partitions::make_ahead(&pool)).await;
         let changed = Arc::new(Notify::new());
         let mut tasks =
@@ -98,9 +98,9 @@ impl PgStore {
         Ok(Self { pool, changed, listens, tasks })
     }
 
-    /// Connects for reading alone. Nothing is made and no schema is brought up to date: a database
-    /// that has none, or an older one, is refused. The sessions are read-only, so that the server
-    /// refuses whatever would write.
+    /// Connects for reading only. Creates nothing and migrates nothing: a database without a
+    /// schema, or with an older one, is refused. The sessions are read-only, so the server refuses
+    /// any write.
     pub async fn connect_to_read(url: &str, options: Options) -> Result<Self, ConnectError> {
         let connector = link::Connector::to(url, options.connect_deadline)?.for_reading();
         let (client, _driver) = connect::first(&connector, options.statement_deadline).await?;
@@ -110,13 +110,13 @@ impl PgStore {
         Ok(Self { pool, changed: Arc::new(Notify::new()), listens: false, tasks: Vec::new() })
     }
 
-    /// Drops the partitions of months that ended before `time`: their responses are gone at once,
-    /// with their idempotency keys. Says how many partitions there were.
+    /// Drops the partitions of months that ended before `time`, with all their responses and
+    /// idempotency keys. Returns the number of partitions.
     pub async fn drop_partitions_before(&self, time: Timestamp) -> StoreResult<usize> {
         partitions::drop_before(&self.pool, time).await
     }
 
-    /// Writes and takes back: a server that is away, full or read-only shows here.
+    /// Writes and rolls back, which detects a server that is unreachable, full or read-only.
     async fn probe(&self) -> Result<(), Stop> {
         let transaction = Transaction::begun(&self.pool).await?;
         match transaction.execute("INSERT INTO probe (filler) VALUES ('')", &[]).await {

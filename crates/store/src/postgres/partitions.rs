@@ -1,11 +1,10 @@
-//! The partitions of responses: one a month, made ahead of time.
+//! The monthly partitions of responses, created ahead of time.
 //!
-//! An id begins with its time, so a month is a range of ids, and the primary key needs no time
-//! beside it. Making a partition is best effort: where it fails, rows go into the default
-//! partition, and the next day tries again. A month of which the default partition holds rows
-//! already stays there. Retention does not drop them: apps share a month and keep for different
-//! times, so it deletes row by row. [`drop_before`] drops whole months, for all apps at once; no
-//! command of the service asks for it.
+//! An id begins with its time, so a month is a range of ids, and the primary key needs no separate
+//! time. Creating a partition is best effort: if it fails, rows go into the default partition, and
+//! the next day tries again. A month with rows in the default partition stays there. Retention does
+//! not drop partitions: apps share a month but keep data for different times, so it deletes row by
+//! row. [`drop_before`] drops whole months for all apps; no command of the service calls it.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -24,12 +23,11 @@ use crate::StoreResult;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
-/// So many months always have a partition: this one and the two after it.
+/// This many months always have a partition: the current one and the two after it.
 const MONTHS_AHEAD: usize = 3;
-/// Keys that are freed in one transaction.
+/// Keys freed in one transaction.
 const SLICE: i64 = 5_000;
-/// The months of records that are put in get partitions from here on; what is older is no real
-/// time.
+/// Imported records get partitions for months from here on; anything older is not a real time.
 const EARLIEST_MILLIS: i64 = 946_684_800_000;
 
 struct Month {
@@ -60,7 +58,7 @@ pub(super) async fn make_ahead(pool: &Arc<Pool>) {
     make_for(pool, &months).await;
 }
 
-/// Makes the partitions for times at which records that are put in were received.
+/// Creates the partitions for the times at which imported records were received.
 pub(super) async fn make_for_records(pool: &Arc<Pool>, times: impl Iterator<Item = Timestamp>) {
     let latest = from_now(DAY * 31);
     let mut millis: Vec<_> = times.map(Timestamp::as_millis).collect();
@@ -72,13 +70,13 @@ async fn make_for(pool: &Arc<Pool>, millis: &[i64]) {
     let months = match pool.many(ABSENT, &[&millis], month).await {
         Ok(months) => months,
         Err(error) => {
-            tracing::warn!(%error, "cannot look for missing partitions");
+            tracing::warn!(%error, "cannot check for missing partitions");
             return;
         }
     };
     for month in months {
         match make(pool, &month).await {
-            Ok(true) => tracing::info!(partition = month.name, "partition made"),
+            Ok(true) => tracing::info!(partition = month.name, "partition created"),
             Ok(false) => {
                 let partition = month.name;
                 tracing::warn!(partition, "no partition: the default one holds rows of this month");
@@ -96,8 +94,8 @@ fn month(cells: &mut Cells) -> StoreResult<Month> {
     Ok(Month { name: cells.take()?, from: cells.take()?, to: cells.take()? })
 }
 
-/// Makes a partition, unless rows of its month lie in the default one: then the server would
-/// refuse, but only after it has searched all of that partition with everybody locked out.
+/// Creates a partition, unless the default partition has rows of its month: then the server would
+/// refuse, but only after scanning all of that partition with every writer locked out.
 async fn make(pool: &Arc<Pool>, month: &Month) -> StoreResult<bool> {
     let (from, to) = (first_id(month.from), first_id(month.to));
     let begun = "SELECT EXISTS (SELECT FROM ONLY responses_default \
@@ -107,7 +105,7 @@ async fn make(pool: &Arc<Pool>, month: &Month) -> StoreResult<bool> {
     }
     let transaction = Transaction::begun(pool).await.map_err(Stop::of_statement)?;
     let body = async {
-        // Inserts wait behind this lock, so it may neither wait long itself nor be held for long.
+        // Inserts queue behind this lock, so it must neither wait long itself nor be held for long.
         transaction.execute("SET LOCAL lock_timeout = '2s'", &[]).await?;
         transaction.execute("SET LOCAL statement_timeout = '3s'", &[]).await?;
         let sql = format!(
@@ -125,13 +123,13 @@ async fn make(pool: &Arc<Pool>, month: &Month) -> StoreResult<bool> {
     }
 }
 
-/// Another node made the same partition a moment ago.
+/// Another node has just created the same partition.
 fn overlaps(error: &tokio_postgres::Error) -> bool {
     error.code() == Some(&SqlState::INVALID_OBJECT_DEFINITION)
 }
 
-/// Drops every partition whose month ended before `time`, with the idempotency keys of its
-/// responses, and says how many. Responses of the month that `time` lies in stay.
+/// Drops every partition with a month that ended before `time`, with the idempotency keys of its
+/// responses; returns the number. Responses of the month that contains `time` stay.
 pub(super) async fn drop_before(pool: &Arc<Pool>, time: Timestamp) -> StoreResult<usize> {
     let ended = "SELECT child.relname::text, month - date '1970-01-01', \
          (month + interval '1 month')::date - date '1970-01-01' FROM pg_inherits \
@@ -157,9 +155,9 @@ pub(super) async fn drop_before(pool: &Arc<Pool>, time: Timestamp) -> StoreResul
     Ok(ended.len())
 }
 
-/// Frees the keys that the responses of a partition hold, slice by slice, so that no transaction is
-/// long. A key that has come to stand for another response is left alone. Should it be interrupted,
-/// the partition is still there, and the next call goes over it again.
+/// Frees the keys of the responses in a partition, slice by slice, so that no transaction is long.
+/// A key that now belongs to another response is left alone. If it is interrupted, the partition
+/// still exists, and the next call repeats it.
 async fn free_keys(pool: &Arc<Pool>, partition: &str) -> StoreResult<()> {
     let slice = format!(
         "SELECT app_id, response_id, idempotency_key FROM {partition} \
@@ -198,8 +196,8 @@ fn holder(cells: &mut Cells) -> StoreResult<Holder> {
     Ok(Holder { app: cells.take()?, response: cells.take()?, key: cells.take()? })
 }
 
-/// When the month of this time and those after it begin, in milliseconds and UTC, without an end.
-/// They are counted off from the epoch: months have no length to calculate with.
+/// The starts of the month that contains this time and of all later ones, in milliseconds UTC,
+/// without an end. They are counted from the epoch, since months differ in length.
 fn months_from(millis: i64) -> impl Iterator<Item = i64> {
     let lengths = (1970..).flat_map(|year| (1..=12).map(move |month| days_of(year, month)));
     let mut next = 0;
@@ -221,7 +219,7 @@ fn days_of(year: i64, month: u8) -> i64 {
     }
 }
 
-/// The id that sorts before every one made in this millisecond.
+/// The id that sorts before every id made in this millisecond.
 fn first_id(millis: i64) -> Uuid {
     Uuid::from_u128(u128::from(millis.max(0).unsigned_abs()) << 80)
 }
@@ -238,19 +236,19 @@ mod tests {
     #[test]
     fn no_month_is_skipped_on_its_last_days() {
         for (now, expected) in [
-            // 2025-01-31, 23 o'clock.
+            // 2025-01-31 23:00 UTC.
             (1_738_364_400_000, [1_735_689_600_000, 1_738_368_000_000, 1_740_787_200_000]),
-            // 2025-08-31, 0 o'clock.
+            // 2025-08-31 00:00 UTC.
             (1_756_598_400_000, [1_754_006_400_000, 1_756_684_800_000, 1_759_276_800_000]),
-            // 2024-01-31, 12 o'clock.
+            // 2024-01-31 12:00 UTC.
             (1_706_702_400_000, [1_704_067_200_000, 1_706_745_600_000, 1_709_251_200_000]),
-            // 2026-12-31, 23 o'clock.
+            // 2026-12-31 23:00 UTC.
             (1_798_758_000_000, [1_796_083_200_000, 1_798_761_600_000, 1_801_440_000_000]),
-            // 2024-02-29, 12 o'clock.
+            // 2024-02-29 12:00 UTC.
             (1_709_208_000_000, [1_706_745_600_000, 1_709_251_200_000, 1_711_929_600_000]),
-            // 2026-03-01, 0 o'clock.
+            // 2026-03-01 00:00 UTC.
             (1_772_323_200_000, [1_772_323_200_000, 1_775_001_600_000, 1_777_593_600_000]),
-            // 2100-02-28, 23 o'clock.
+            // 2100-02-28 23:00 UTC.
             (4_107_538_800_000, [4_105_123_200_000, 4_107_542_400_000, 4_110_220_800_000]),
         ] {
             let months: Vec<_> = months_from(now).take(MONTHS_AHEAD).collect();

@@ -1,4 +1,4 @@
-//! Users, grants, links and sessions: how they are written and found.
+//! Users, grants, links and sessions: writes and lookups.
 
 use sluice_flow::id::{AppId, UserId};
 use sluice_flow::time::Timestamp;
@@ -26,7 +26,7 @@ pub(super) async fn revision(pool: &Pool) -> StoreResult<u64> {
     Ok(found.unwrap_or_default())
 }
 
-/// Moves the revision on, if it is still the expected one; waits for a concurrent change.
+/// Increments the revision if it is still the expected one; waits for a concurrent change.
 pub(super) async fn advance(transaction: &Transaction, expected: u64) -> Result<bool, Stop> {
     let sql = "UPDATE people SET revision = revision + 1 WHERE revision = $1";
     Ok(transaction.execute(sql, &[&expected.cast_signed()]).await? == 1)
@@ -56,7 +56,7 @@ pub(super) async fn find(pool: &Pool, key: &UserKey) -> StoreResult<Option<User>
     Ok(joined(rows).pop())
 }
 
-/// All users, or those with a grant of the app or of all apps.
+/// All users, or those with a grant for the app or for all apps.
 pub(super) async fn list(
     pool: &Pool,
     app: Option<AppId>,
@@ -179,7 +179,7 @@ pub(super) async fn put_user(transaction: &Transaction, row: &UserRow) -> Result
     done(transaction, sql, params).await
 }
 
-/// A grant names an app by hand and not by a foreign key, since the nil id means all.
+/// The app is checked explicitly and not by a foreign key, since the nil id means all apps.
 pub(super) async fn put_grant(transaction: &Transaction, row: &GrantRow) -> Result<(), Stop> {
     let sql = "INSERT INTO grants (app_id, user_id, role) SELECT $1::uuid, $2::uuid, $3::text \
          WHERE $1 = $4 OR EXISTS (SELECT 1 FROM apps WHERE apps.app_id = $1) \
@@ -187,7 +187,7 @@ pub(super) async fn put_grant(transaction: &Transaction, row: &GrantRow) -> Resu
     let (app, role) = (or_nil(row.app_id), codec::word(&row.role)?);
     let params: Params = &[&app, &row.user_id.uuid(), &role, &Uuid::nil()];
     match transaction.execute(sql, params).await? {
-        0 => Err(StoreError::Failed("a grant names an app that is not there".into()).into()),
+        0 => Err(StoreError::Failed("a grant names an app that does not exist".into()).into()),
         _ => Ok(()),
     }
 }

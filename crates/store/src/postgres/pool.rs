@@ -1,8 +1,7 @@
-//! The connections, handed out one piece of work at a time, each with deadlines of our own.
+//! The connections, lent for one unit of work at a time, with our own deadlines.
 //!
-//! A connection goes back into the pool only when the work on it ended cleanly. In every other
-//! case, a dropped future and a panic among them, it is closed, and the server takes back what was
-//! begun.
+//! A connection returns to the pool only if its work ended cleanly. In every other case, including
+//! a dropped future and a panic, it is closed, and the server rolls back.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -24,11 +23,11 @@ use super::link::Connector;
 use super::stall::Stall;
 use crate::{StoreError, StoreResult};
 
-/// A connection that lay idle this long is asked for a sign of life before it is used.
+/// A connection that was idle for this long is tested before it is used.
 const IDLE_TRUSTED: Duration = Duration::from_secs(10);
-/// How long that sign of life may take.
+/// Deadline of that test.
 const RECYCLE_DEADLINE: Duration = Duration::from_secs(1);
-/// More pieces of work at once than there will ever be.
+/// More concurrent units of work than there will ever be.
 const WORK_MAX: u32 = 1 << 20;
 
 pub(super) type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
@@ -37,9 +36,10 @@ pub(super) type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
 pub(super) struct Pool {
     inner: Inner,
     options: Options,
-    /// Whether the tables may be spread over several servers, where one server's locks do not do.
+    /// Whether tables may be distributed over several servers, where locks of one server are not
+    /// enough.
     spread: bool,
-    /// One for each piece of work under way; closing takes them all.
+    /// One permit for each unit of work in progress; closing takes them all.
     gate: Arc<Semaphore>,
     stall: Stall,
 }
@@ -86,7 +86,7 @@ impl Pool {
         &self.stall
     }
 
-    /// Refuses what would end in a COMMIT while commits are not confirmed, see [`super::stall`].
+    /// Refuses work that ends in a COMMIT while commits are not confirmed, see [`super::stall`].
     pub(super) fn may_commit(&self) -> StoreResult<()> {
         match self.stall.lets_through() {
             true => Ok(()),
@@ -94,7 +94,7 @@ impl Pool {
         }
     }
 
-    /// Holds the store open for one piece of work.
+    /// Keeps the store open for one unit of work.
     pub(super) async fn enter(&self) -> StoreResult<OwnedSemaphorePermit> {
         Arc::clone(&self.gate).acquire_owned().await.map_err(|_| StoreError::Closed)
     }
@@ -125,7 +125,7 @@ impl Pool {
         rows.map_err(Stop::of_statement)?.iter().map(|row| read(&mut Cells::of(row))).collect()
     }
 
-    /// The first row of a statement that gives one at the most, or several where any will do.
+    /// The first row of a statement that returns at most one, or several of which any will do.
     pub(super) async fn one<T>(
         &self,
         sql: &str,
@@ -135,7 +135,7 @@ impl Pool {
         Ok(self.many(sql, params, read).await?.into_iter().next())
     }
 
-    /// Waits for the work under way, then closes every connection.
+    /// Waits for the work in progress, then closes every connection.
     pub(super) async fn close(&self) {
         if let Ok(_all) = self.gate.acquire_many(WORK_MAX).await {
             self.gate.close();
@@ -144,12 +144,12 @@ impl Pool {
     }
 }
 
-/// A connection out of the pool, for one piece of work.
+/// A connection from the pool, for one unit of work.
 #[derive(Debug)]
 pub(super) struct Lease {
     /// Absent only while it is dropped.
     object: Option<Object>,
-    /// Whether it may go back.
+    /// Whether it may return to the pool.
     clean: bool,
     /// Absent once the work is given up; then closing does not wait for it.
     permit: Option<OwnedSemaphorePermit>,
@@ -169,13 +169,13 @@ impl Lease {
         tokio_postgres::Client::query(self, statement, params).await
     }
 
-    /// Hands out what closing waits for, so that it need not wait for the connection.
+    /// Hands over the permit that closing waits for, so that it does not wait for the connection.
     pub(super) fn take_permit(&mut self) -> Option<OwnedSemaphorePermit> {
         self.permit.take()
     }
 
-    /// Says that the work has ended, and by what if not well: whether the connection may be used
-    /// again.
+    /// Records that the work has ended, and with which error if any: this decides whether the
+    /// connection may be used again.
     pub(super) fn settle(&mut self, stop: Option<&Stop>) {
         self.clean = !stop.is_some_and(Stop::ends_connection);
     }
@@ -200,7 +200,7 @@ impl Drop for Lease {
     }
 }
 
-/// Waits for some work no longer than a deadline.
+/// Waits for a future no longer than a deadline.
 pub(super) async fn within<T>(
     deadline: Duration,
     what: &'static str,

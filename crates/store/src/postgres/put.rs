@@ -1,7 +1,7 @@
-//! One row into its table: inserted, or put in the place of the row with the same id.
+//! Writes one row to its table: inserted, or replacing the row with the same id.
 //!
-//! What replaces a row uses only the new row's values, as a distributed database demands. The
-//! revisions of an app are no part of its row here: they move in [`super::apply`].
+//! A replacement uses only values of the new row, as a distributed database requires. The revisions
+//! of an app are not part of its row here: [`super::apply`] updates them.
 
 use sluice_flow::id::AppId;
 use sluice_flow::time::Timestamp;
@@ -128,7 +128,7 @@ pub(super) async fn version(transaction: &Transaction, row: &VersionRow) -> Done
     transaction.execute(sql, params).await.map(|_| ())
 }
 
-/// An update of the flow's versions, and not a row of its own.
+/// An update of the flow's versions; a cap has no row.
 pub(super) async fn grace_cap(transaction: &Transaction, cap: &GraceCap) -> Done {
     let sql = "UPDATE versions SET grace_ends_at = $3 \
          WHERE app_id = $1 AND flow_id = $2 AND number > 0 AND grace_ends_at > $3";
@@ -136,7 +136,7 @@ pub(super) async fn grace_cap(transaction: &Transaction, cap: &GraceCap) -> Done
     transaction.execute(sql, &[&app, &flow, &cap.ends_at.as_millis()]).await.map(|_| ())
 }
 
-/// A token names an app by hand and not by a foreign key, since the nil id means none.
+/// The app is checked explicitly and not by a foreign key, since the nil id means no app.
 pub(super) async fn token(transaction: &Transaction, row: &TokenRow) -> Done {
     let moved = "DELETE FROM tokens WHERE token_id = $1 AND app_id <> $2";
     let sql = "INSERT INTO tokens (app_id, token_id, name, hash, scopes, created_at, expires_at, \
@@ -153,7 +153,7 @@ pub(super) async fn token(transaction: &Transaction, row: &TokenRow) -> Done {
     let params: Params =
         &[&app, &token, &row.name, &hash, &scopes, &times[0], &times[1], &times[2], &nil];
     match transaction.execute(sql, params).await? {
-        0 => Err(StoreError::Failed("a token names an app that is not there".into()).into()),
+        0 => Err(StoreError::Failed("a token names an app that does not exist".into()).into()),
         _ => Ok(()),
     }
 }

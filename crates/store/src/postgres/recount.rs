@@ -1,11 +1,10 @@
-//! Counts a day of a flow again from its responses: if its counts cannot be read, if an operator
-//! asks for it, and if other tags may be the most frequent now.
+//! Recounts a day of a flow from its responses: if its counts cannot be read, if an operator
+//! requests it, or if other tags may now be the most frequent.
 //!
-//! Everything is read at one instant. What was not committed at that instant has its delta beside
-//! it or will have, be it a commit or a removal, and neither the row nor the delta is seen here; so
-//! nobody has to wait. Only those who fold or walk are kept away, by the lock of the flow: had one
-//! of them ended since that instant, it would have written what is deleted here, and the race is
-//! lost and run again.
+//! Everything is read at one instant. A commit or removal that was not committed at that instant
+//! appends its own delta, and neither its rows nor the delta are seen here, so no writer has to
+//! wait. Only folds and scans are excluded, by the lock of the flow: one that ended after that
+//! instant wrote what is deleted here, so this transaction fails and is retried.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -25,11 +24,11 @@ use super::transaction::{Transaction, end};
 use crate::counting::{DamagedDay, RECOUNT_ROWS, Recount, ids_of};
 use crate::{StoreError, StoreResult};
 
-/// How often a race is run, and the pause after one that was lost.
+/// How often to retry after a lost race, and the pause before each retry.
 const RACES_MAX: u32 = 50;
 const RACE_PAUSE: Duration = Duration::from_millis(50);
 
-/// Recounts a day whose counts cannot be read.
+/// Recounts a day with unreadable counts.
 pub(super) async fn damaged_day(
     pool: &Arc<Pool>,
     app: AppId,
@@ -40,8 +39,8 @@ pub(super) async fn damaged_day(
     count(pool, app, flow, day).await.map(|_| ())
 }
 
-/// Counts a day again to find its most frequent tags. A day with too many responses stays as it is,
-/// and so does one whose responses are not all counted yet.
+/// Recounts a day to find its most frequent tags. A day with too many responses stays as it is, and
+/// so does one with responses that are not counted yet.
 pub(super) async fn tags_of_day(
     pool: &Arc<Pool>,
     app: AppId,
@@ -61,7 +60,7 @@ pub(super) async fn tags_of_day(
     Ok(())
 }
 
-/// Recounts all days of a flow and returns how many responses are counted.
+/// Recounts all days of a flow and returns the number of counted responses.
 pub(super) async fn flow(pool: &Arc<Pool>, app: AppId, flow: FlowId) -> StoreResult<u64> {
     let mut responses = 0;
     for day in days(pool, app, flow).await? {
@@ -103,7 +102,7 @@ async fn count_in(
         "SELECT counted, {RESPONSE} FROM responses WHERE app_id = $1 AND flow_id = $2 \
          AND response_id > $3 AND response_id < $4 ORDER BY response_id LIMIT $5"
     );
-    // A table whose statistics are not made yet is not to be read whole.
+    // A table without statistics yet must not be read in full.
     transaction.query("SELECT set_config('enable_seqscan', 'off', true)", &[]).await?;
     let (start, before) = ids_of(day);
     let mut after = start;
@@ -132,7 +131,7 @@ async fn count_in(
     Ok(responses)
 }
 
-/// The days on which a flow has responses, or counts.
+/// The days on which a flow has responses or counts.
 async fn days(pool: &Arc<Pool>, app: AppId, flow: FlowId) -> StoreResult<BTreeSet<Day>> {
     let (app, flow) = (app.uuid(), flow.uuid());
     let counted = "SELECT day FROM counts WHERE app_id = $1 AND flow_id = $2 \

@@ -1,12 +1,12 @@
-//! What goes when it is asked for: a response by itself, and a person who is erased.
+//! Removal on request: a single response, and a person who is erased.
 //!
-//! The idempotency key of a response that goes before its time stays taken, without digest or
-//! content. An erasure holds the app like a change does, so that nobody is linked to a respondent
-//! who goes.
+//! The idempotency key of a response that is removed this way stays used, without digest or
+//! content. An erasure locks the app like a change does, so that no response is linked to a
+//! respondent who is being removed.
 //!
-//! The rows are gone with the COMMIT. Their bytes stay in the database's files until it has reused
-//! or rewritten the pages (`VACUUM FULL`), and in its log until that is recycled: that is the
-//! operator's to decide, since it locks the table.
+//! The rows are gone with the COMMIT. Their bytes stay in the database files until the pages are
+//! reused or rewritten (`VACUUM FULL`), and in the write-ahead log until that is recycled.
+//! Rewriting locks the table, so it is left to the operator.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -35,8 +35,8 @@ const MARK_KEYS: &str = "UPDATE idempotency SET digest = NULL WHERE app_id = $1 
 pub(super) const FREE_KEYS: &str = "DELETE FROM idempotency WHERE app_id = $1 \
      AND (key, response_id) IN (SELECT * FROM unnest($2::bytea[], $3::uuid[]))";
 
-/// Deletes a response, keeps its key taken, and takes it out of its invitation; gives the app that
-/// it was of, if it was there.
+/// Deletes a response, keeps its key used, and removes it from its invitation; returns its app if
+/// the response existed.
 pub(super) async fn response(
     transaction: &Transaction,
     response: ResponseId,
@@ -51,8 +51,8 @@ pub(super) async fn response(
     Ok(Some(app))
 }
 
-/// Deletes responses of an app, releases or keeps their keys as requested, and returns how many
-/// there were.
+/// Deletes responses of an app, releases or keeps their keys as requested, and returns the number
+/// of responses.
 pub(super) async fn delete(
     transaction: &Transaction,
     app: AppId,
@@ -107,7 +107,7 @@ pub(super) async fn put_used_key(t: &Transaction, row: &UsedKeyRow) -> Result<()
     t.execute(sql, &[&app, &row.key.as_slice(), &response]).await.map(|_| ())
 }
 
-/// One part of an erasure.
+/// One batch of an erasure.
 pub(super) async fn erase(pool: &Arc<Pool>, erasure: &Erasure) -> StoreResult<Removed> {
     pool.may_commit()?;
     let transaction = Transaction::begun(pool).await.map_err(Stop::of_statement)?;
@@ -137,7 +137,7 @@ async fn erase_part(transaction: &Transaction, erasure: &Erasure) -> Result<Remo
     }
 }
 
-/// First what the respondent is found by, then the responses, then the profile.
+/// First the identities of the respondent, then the responses, then the profile.
 async fn erase_respondent(
     transaction: &Transaction,
     erasure: &Erasure,
@@ -186,7 +186,7 @@ async fn identities(
     Ok(known?)
 }
 
-/// What one part may still take.
+/// What one batch may still take.
 struct Part<'e> {
     erasure: &'e Erasure,
     mark: &'e ErasureMark,
@@ -194,8 +194,8 @@ struct Part<'e> {
 }
 
 impl Part<'_> {
-    /// Removes the first of these identities, and takes the respondent out of the invitations with
-    /// them; reports whether none is left.
+    /// Removes the first of these identities, and the respondent from the invitations with them;
+    /// returns whether none is left.
     async fn forget_identities(
         &mut self,
         transaction: &Transaction,
@@ -218,7 +218,7 @@ impl Part<'_> {
         Ok(found.len() < most)
     }
 
-    /// Takes a person out of the invitations that have one of these; reports whether none is left.
+    /// Removes a person from the invitations with one of these; returns whether none is left.
     async fn forget_invitations(
         &mut self,
         transaction: &Transaction,
@@ -234,8 +234,8 @@ impl Part<'_> {
         Ok(self.room > 0)
     }
 
-    /// Takes the person out of the oldest responses that are linked to them, and removes the
-    /// consents; reports whether none is left.
+    /// Unlinks the oldest responses from the person, and removes the consents; returns whether none
+    /// is left.
     async fn forget_responses(
         &self,
         transaction: &Transaction,
@@ -250,7 +250,7 @@ impl Part<'_> {
         let ids: StoreResult<Vec<Uuid>> =
             consents.iter().map(|row| Cells::of(row).take()).collect();
         let ids = ids?;
-        // Some may have been deleted by themselves.
+        // Some may have been deleted individually.
         let rows = stored(transaction, app, &ids).await?;
         removed.responses += rows.len() as u64;
         removed.invitations += invitations::forget_completed(transaction, app, &rows).await?;
@@ -259,8 +259,8 @@ impl Part<'_> {
         Ok(ids.len() < self.room)
     }
 
-    /// Takes a person out of what was given through their invitations; returns how many responses
-    /// of theirs that were. Those of another respondent only lose the assignment.
+    /// Unlinks what was sent through a person's invitations; returns how many of the responses were
+    /// theirs. Those of another respondent only lose the assignment.
     async fn forget_given(
         &self,
         transaction: &Transaction,
@@ -286,7 +286,7 @@ impl Part<'_> {
     }
 }
 
-/// Those of these responses that are stored.
+/// The responses among these that are stored.
 async fn stored(
     transaction: &Transaction,
     app: AppId,
@@ -329,14 +329,14 @@ async fn forget_answers(
     Ok(())
 }
 
-/// Waits until nothing else is written to the app, and keeps it so.
+/// Waits until nothing else writes to the app, and keeps it locked.
 pub(super) async fn hold(transaction: &Transaction, app: AppId) -> Result<(), Stop> {
     transaction.query(QUEUE, &[&queue_of(app)]).await?;
     transaction.query(LOCK, &[&app.uuid()]).await.map(|_| ())
 }
 
-/// Puts rows in that say less of whom they are of than those before them. Their keys stay taken
-/// without them: the digest under which a key was used is of what was sent.
+/// Replaces rows with versions that identify the sender less. Their keys stay used, but without a
+/// digest: a row no longer has the content that was sent with its key.
 async fn rewrite(
     transaction: &Transaction,
     app: AppId,
@@ -381,8 +381,8 @@ async fn rewrite(
     transaction.execute(sql, params).await.map(|_| ())
 }
 
-/// Counts rows again that lost some content; `held` are those that are still there, with whether
-/// they were counted when they were stored after the first two columns.
+/// Recounts rows that lost some content. `held` are the rows that still exist; after the first two
+/// columns, each has whether it was counted when it was stored.
 async fn recount(
     transaction: &Transaction,
     app: AppId,
@@ -401,7 +401,7 @@ async fn recount(
     counts::take_away(transaction, app, &changed.collect::<Vec<_>>()).await
 }
 
-/// Removes profiles and what is known of them; says how many there were.
+/// Removes profiles with their identities; returns the number of profiles.
 pub(super) async fn profiles(
     transaction: &Transaction,
     app: AppId,

@@ -1,4 +1,4 @@
-//! The roles of the store, each method handed to the module that has its SQL.
+//! The roles of the store; each method delegates to the module with its SQL.
 
 use std::sync::Arc;
 
@@ -340,7 +340,7 @@ impl UpkeepStore for PgStore {
         probed.map_err(Stop::of_statement)?;
         match self.pool.stall().lasts() {
             true => Err(StoreError::Failed(
-                "a commit was not confirmed in time; is a synchronous standby away?".into(),
+                "a commit was not confirmed in time; is a synchronous standby down?".into(),
             )),
             false => Ok(()),
         }

@@ -1,13 +1,12 @@
 //! The schema of the database: which migrations it needs, and how they are applied.
 //!
-//! Of several nodes that start at once, one migrates; the others wait and find nothing left to do.
-//! The lock is a plain lock on a table, held by a second connection: it goes with its connection,
-//! so a node that is killed blocks no other. Each migration and its row in the history are one
-//! transaction, so a node that is killed leaves the schema as it was before that migration, and the
-//! next node continues.
+//! If several nodes start at once, one migrates; the others wait and find nothing left to do. The
+//! lock is a plain table lock, held by a second connection: it is released with its connection, so
+//! a killed node blocks no other. Each migration and its row in the history are one transaction, so
+//! a killed node leaves the schema as it was before that migration, and the next node continues.
 //!
-//! A migration may take long, and so may another node's. A server that hangs must not: a wait
-//! without a deadline lasts only while the server answers on the other connection.
+//! A migration may take long, on this node or on another. A hanging server must not block startup:
+//! a wait without a deadline lasts only while the server answers on the other connection.
 
 use std::time::Duration;
 
@@ -22,9 +21,9 @@ use crate::schema::{self, Applied, Migration, Mismatch, POSTGRES, UNRELEASED_HIS
 
 /// How long to wait for another node that migrates.
 const LOCK_DEADLINE: Duration = Duration::from_secs(120);
-/// How often the other connection is asked for a sign of life meanwhile.
+/// How often the other connection is tested meanwhile.
 const BEAT: Duration = Duration::from_secs(1);
-/// How often to try to create the table that is locked, while another node creates it too.
+/// How often to try to create the lock table while another node creates it too.
 const LOCK_TRIES: u32 = 5;
 
 const MAKE_HISTORY: &str = "CREATE TABLE IF NOT EXISTS schema_history (
@@ -88,7 +87,7 @@ async fn apply(client: &mut Client, migration: &Migration) -> Result<(), Error> 
     transaction.commit().await
 }
 
-/// Waits for something that may take long, for as long as another connection is answered.
+/// Waits for something slow, as long as the server answers on another connection.
 async fn attended<T>(
     other: &Client,
     deadline: Duration,
@@ -111,7 +110,7 @@ async fn attended<T>(
     }
 }
 
-/// Holds the lock until the connection is closed.
+/// Takes the lock and holds it until the connection is closed.
 async fn take_lock(client: &Client, deadline: Duration) -> Result<(), ConnectError> {
     let mut tries = 0;
     loop {
@@ -129,13 +128,13 @@ async fn take_lock(client: &Client, deadline: Duration) -> Result<(), ConnectErr
     match timeout(LOCK_DEADLINE, client.batch_execute(lock)).await {
         Ok(result) => result.map_err(|error| cannot(&error)),
         Err(_) => {
-            let reason = "another node has been at it for two minutes".to_owned();
+            let reason = "another node has been migrating for two minutes".to_owned();
             Err(ConnectError::Migration { reason })
         }
     }
 }
 
-/// `IF NOT EXISTS` does not keep two sessions apart that make a table at the same moment.
+/// `IF NOT EXISTS` does not prevent a conflict between two sessions that create a table at once.
 pub(super) fn made_by_another(error: &Error) -> bool {
     matches!(
         error.code(),

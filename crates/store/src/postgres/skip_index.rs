@@ -1,7 +1,7 @@
-//! Blocks of responses: laid out, filled, emptied, and used by a walk. See [`crate::skip_index`].
+//! The skip index: creates, fills, clears and uses blocks. See [`crate::skip_index`].
 //!
-//! The server itself asks the filters, so that they need not be sent; the bits of a term are where
-//! [`crate::skip_index::Term`] has them, and a test holds both ways against one another.
+//! The server evaluates the filters, so that they need not be transferred. It computes the bits of
+//! a term as [`crate::skip_index::Term`] does; a test compares the two.
 
 use std::sync::Arc;
 
@@ -28,14 +28,14 @@ const OLD_MILLIS: i64 = 60_000;
 
 type Param = Box<dyn ToSql + Sync + Send>;
 
-/// A block that was made of its responses.
+/// A block with a filter built from its responses.
 struct Filled {
     last: Uuid,
     generation: i64,
     filter: Vec<u8>,
 }
 
-/// Looks at the flow after this one, if there is any.
+/// Works on the flow after this one, if there is any.
 pub(super) async fn make(
     pool: &Arc<Pool>,
     place: SkipIndexCursor,
@@ -67,7 +67,7 @@ async fn next_flow(pool: &Pool, place: SkipIndexCursor) -> StoreResult<Option<(A
     .await
 }
 
-/// The blocks that are to be filled, with what they are to be filled with.
+/// The blocks that need a filter, with the filters built for them.
 async fn filled(
     pool: &Pool,
     app: AppId,
@@ -104,7 +104,7 @@ fn looked(cells: &mut Cells) -> StoreResult<(FlowVersionId, Admission, String, O
     Ok((version, Admission::of_admitted(cells.take()?), cells.take()?, cells.take()?))
 }
 
-/// Whole blocks of the responses beyond the last one.
+/// Whole blocks of the responses after the last block.
 async fn unblocked(
     pool: &Pool,
     app: AppId,
@@ -123,8 +123,8 @@ async fn unblocked(
     Ok(laid_out(blocked_to, &ids))
 }
 
-/// Some time before the oldest transaction began that may still write: a commit that waits for a
-/// standby can become visible hours later. Without one there is no such time.
+/// A time before the oldest transaction began that may still write: a commit that waits for a
+/// standby can become visible hours later. `None` if there is no such transaction.
 async fn open_since(pool: &Pool) -> StoreResult<Option<Timestamp>> {
     let sql = "SELECT (extract(epoch FROM min(xact_start)) * 1000)::bigint - 60000 \
          FROM pg_stat_activity WHERE datname = current_database() AND backend_xid IS NOT NULL";
@@ -143,7 +143,7 @@ async fn blocked_to(pool: &Pool, app: AppId, flow: FlowId) -> StoreResult<Option
     pool.one(sql, &[&app.uuid(), &flow.uuid()], id).await
 }
 
-/// A filter that was made of what has changed since is left out.
+/// Skips a filter whose rows have changed since it was built.
 async fn write(
     transaction: &Transaction,
     (app, flow): (AppId, FlowId),
@@ -152,7 +152,7 @@ async fn write(
     now: Timestamp,
 ) -> Result<(), Stop> {
     let (app, flow) = (app.uuid(), flow.uuid());
-    // A block that a removal is at is left to the next look: nothing here waits for anything.
+    // A block that a removal has locked is left for the next call: nothing here waits.
     let free = "app_id = $1 AND flow_id = $2 AND last_id IN (SELECT last_id FROM response_blocks \
          WHERE app_id = $1 AND flow_id = $2 AND last_id = $3 AND generation = $4 \
          FOR UPDATE SKIP LOCKED)";
@@ -168,14 +168,14 @@ async fn write(
     transaction.execute(lay, &[&app, &flow, &first, &last, &now.as_millis()]).await.map(|_| ())
 }
 
-/// A response that is stored with an id that is no older than this, by the server's clock, falls
-/// into no block.
+/// A response stored with an id that is no older than this, by the server's clock, falls into no
+/// block.
 pub(super) fn old_at(now: Timestamp) -> Timestamp {
     Timestamp::from_millis(now.as_millis().saturating_sub(OLD_MILLIS).max(0))
 }
 
-/// Blocks hardly ever overlap: a few beyond each response are looked at, not all. They are locked
-/// in one order, so that two who take filters away do not wait for one another.
+/// Blocks hardly ever overlap, so only a few after each response are read. They are locked in one
+/// order, so that two transactions that clear filters do not wait for each other.
 pub(super) const UNFILL: &str = "WITH held AS (SELECT flow_id, last_id FROM response_blocks \
      WHERE app_id = $1 AND (flow_id, last_id) IN (SELECT near.flow_id, near.last_id \
      FROM unnest($2::uuid[], $3::uuid[]) AS given (flow_id, response_id), \
@@ -186,7 +186,7 @@ pub(super) const UNFILL: &str = "WITH held AS (SELECT flow_id, last_id FROM resp
      UPDATE response_blocks AS block SET filter = NULL, generation = generation + 1 FROM held \
      WHERE block.app_id = $1 AND block.flow_id = held.flow_id AND block.last_id = held.last_id";
 
-/// Takes their filters from the blocks of these responses, which go or change.
+/// Clears the filters of the blocks with these responses, which are removed or changed.
 pub(super) async fn unfill(
     transaction: &Transaction,
     app: AppId,
@@ -196,7 +196,7 @@ pub(super) async fn unfill(
     transaction.execute(UNFILL, &[&app.uuid(), &flows, &ids]).await.map(|_| ())
 }
 
-/// Takes all blocks of a flow away: something is put in that may lie within them.
+/// Deletes all blocks of a flow: imported responses may lie within them.
 pub(super) async fn forget(
     transaction: &Transaction,
     app: AppId,
@@ -206,7 +206,7 @@ pub(super) async fn forget(
     transaction.execute(sql, &[&app.uuid(), &flow.uuid()]).await.map(|_| ())
 }
 
-/// What of a span is to be walked next.
+/// The part of a span to scan next.
 pub(super) async fn narrowed(pool: &Pool, walk: &Walk, span: Span) -> StoreResult<Narrowed> {
     let wanted = Wanted::of(&walk.query);
     if wanted.is_empty() {
@@ -217,7 +217,7 @@ pub(super) async fn narrowed(pool: &Pool, walk: &Walk, span: Span) -> StoreResul
         return Ok(Narrowed::To(span));
     };
     match (span.beyond(blocked_to, Order::Asc), order) {
-        // What is in no block yet comes first, or is all that is left.
+        // Responses in no block yet come first, or are all that is left.
         (Some(young), Order::Desc) => return Ok(Narrowed::To(young)),
         (Some(young), Order::Asc) if young == span => return Ok(Narrowed::To(span)),
         _ => {}
@@ -239,7 +239,7 @@ pub(super) async fn narrowed(pool: &Pool, walk: &Walk, span: Span) -> StoreResul
     })
 }
 
-/// The first of them and its neighbours.
+/// The first block, joined with those adjacent to it.
 fn joined(blocks: &[Span]) -> Option<Span> {
     let mut blocks = blocks.iter().copied();
     let mut joined = blocks.next()?;
@@ -258,7 +258,7 @@ fn block(cells: &mut Cells) -> StoreResult<Span> {
     Ok(Span { first: id(cells)?, last: id(cells)? })
 }
 
-/// Where the last of the blocks ends that one step looks at; none where there are no more.
+/// Where the last of the blocks ends that one step reads; `None` if there are no more.
 async fn edge(
     pool: &Pool,
     app: AppId,
@@ -285,7 +285,7 @@ async fn edge(
     pool.one(&sql, &[&app.uuid(), &flow.uuid(), &Uuid::from_u128(at)], id).await
 }
 
-/// The first blocks of the span and before the edge, in this order, that may have what is wanted.
+/// The first blocks of the span before the edge, in this order, that may match.
 fn next_blocks(
     wanted: &Wanted,
     app: AppId,

@@ -1,20 +1,21 @@
-//! While commits are not confirmed, new ones are refused at once: they store nothing, and say so.
+//! While commits are not confirmed, new ones fail immediately, storing nothing.
 //!
-//! A COMMIT that passed its deadline, mostly because the synchronous standby is away, cannot be
+//! A COMMIT that passed its deadline, usually because the synchronous standby is down, cannot be
 //! cancelled: its session waits on the server until it is confirmed. More commits would only wait
-//! beside it, each a session of the server and an outcome in doubt. So they are refused before they
-//! begin, readiness is red, and one is let through from time to time, in case that another server
-//! has taken over. It is over when any COMMIT is confirmed, or when the one that hung has ended.
+//! beside it, each with a server session and an outcome in doubt. So they are refused before they
+//! begin, the readiness check fails, and one is let through from time to time, in case another
+//! server has taken over. The stall ends when any COMMIT is confirmed, or when the one that hung
+//! has ended.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Between two commits that are let through.
+/// Time between two commits that are let through.
 const PROBE_INTERVAL: Duration = Duration::from_secs(20);
 
 #[derive(Debug, Default)]
 pub(super) struct Stall {
-    /// When a commit was last tried in vain, while it lasts.
+    /// When a commit was last tried without success; absent unless stalled.
     tried: Mutex<Option<Instant>>,
 }
 

@@ -1,8 +1,8 @@
 //! TLS to the database: rustls, and the certificates that it trusts.
 //!
-//! A certificate is always verified, its name included: against the system's roots, or against the
-//! file that `sslrootcert` names. There is deliberately no way to accept any certificate; a server
-//! on this machine or a trusted wire can be used with `sslmode=disable`.
+//! A certificate is always verified, including its name: against the system's roots, or against the
+//! file in `sslrootcert`. There is deliberately no way to accept any certificate; for a local
+//! server or a trusted network there is `sslmode=disable`.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ pub(super) fn connector(dsn: &Dsn) -> Result<MakeRustlsConnect, String> {
     Ok(MakeRustlsConnect::new(config))
 }
 
-/// Reading the system's roots takes a while, and a socket on this machine has no use for them.
+/// Reading the system's roots takes a while, and a local socket does not need them.
 fn may_use_tls(dsn: &Dsn) -> bool {
     dsn.hosts.iter().any(|config| {
         let local = config.get_hosts().iter().all(|host| !matches!(host, Host::Tcp(_)))
@@ -50,12 +50,12 @@ fn from_file(file: &Path) -> Result<RootCertStore, String> {
         roots.add(certificate).map_err(|error| failed(error.to_string()))?;
     }
     match roots.is_empty() {
-        true => Err(failed("there is none in it".to_owned())),
+        true => Err(failed("it contains none".to_owned())),
         false => Ok(roots),
     }
 }
 
-/// What can be read is used; a server whose issuer is not among it is refused at the handshake.
+/// Unreadable roots are skipped; a server with an unknown issuer fails the handshake.
 fn from_system() -> RootCertStore {
     let found = rustls_native_certs::load_native_certs();
     for error in &found.errors {

@@ -99,8 +99,8 @@ const WITH_RSA: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 1];
 /// `ecdsa-with-SHA256`, `384` and `512`, all under this prefix.
 const ECDSA_WITH: &[u8] = &[0x2a, 0x86, 0x48, 0xce, 0x3d, 4, 3];
 
-/// The hash of a certificate by the hash function of its signature, SHA-256 in place of SHA-1. None
-/// if the signature has no such function, as Ed25519, or one that is not known here: the binding is
+/// The hash of a certificate by the hash function of its signature, with SHA-256 in place of SHA-1.
+/// `None` if the signature has no such function, as with Ed25519, or an unknown one: the binding is
 /// then undefined.
 fn end_point(certificate: &[u8]) -> Option<Vec<u8>> {
     let mut content = element(&mut &*certificate, SEQUENCE)?;
@@ -116,7 +116,7 @@ fn end_point(certificate: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-/// The content of the DER element that the input begins with, which the input is moved past.
+/// The content of the DER element at the start of the input; advances the input past it.
 fn element<'a>(input: &mut &'a [u8], tag: u8) -> Option<&'a [u8]> {
     let (first, rest) = input.strip_prefix(&[tag])?.split_first()?;
     let (length, rest) = match usize::from(*first) {
@@ -136,7 +136,7 @@ fn element<'a>(input: &mut &'a [u8], tag: u8) -> Option<&'a [u8]> {
 mod tests {
     use super::*;
 
-    /// As much of a certificate as the binding reads.
+    /// The part of a certificate that the binding reads.
     fn certificate(algorithm: &[u8]) -> Vec<u8> {
         let length = |content: &[u8]| u8::try_from(content.len()).unwrap();
         let identifier = [&[OBJECT_IDENTIFIER, length(algorithm)], algorithm].concat();
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_certificate_has_no_binding() {
+    fn a_truncated_certificate_has_no_binding() {
         let whole = certificate(&[WITH_RSA, &[11]].concat());
         for end in 0..whole.len() {
             assert_eq!(end_point(&whole[..end]), None, "{end}");

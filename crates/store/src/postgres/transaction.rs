@@ -1,9 +1,9 @@
-//! One write transaction: on a connection of its own, and either committed, taken back or in doubt.
+//! One write transaction: on a separate connection, and either committed, rolled back or in doubt.
 //!
-//! Nothing is acknowledged before COMMIT came back clean. A COMMIT is never cancelled: at its
+//! Nothing is acknowledged before COMMIT has succeeded. A COMMIT is never cancelled: at its
 //! deadline the outcome is in doubt and the connection is given up, while the server may still
-//! finish it; what then happens to other commits is the business of [`super::stall`]. Dropping the
-//! value, wherever that happens, ends the connection and with it the transaction.
+//! finish it; [`super::stall`] decides about other commits meanwhile. Dropping the value at any
+//! point ends the connection and with it the transaction.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,10 +19,10 @@ use super::failure::Stop;
 use super::pool::{Lease, Params, Pool, within};
 use crate::{StoreError, StoreResult};
 
-/// Whatever the role's defaults are: a row that was locked is read as it is then, not as it was
-/// when the transaction began. What a COMMIT rests on is set for the transaction itself, in the
-/// same exchange: behind a pooler that hands out sessions by the transaction, this may be another
-/// session than the one that was set up.
+/// Overrides the role's defaults: a locked row is read in its current state, not as it was when the
+/// transaction began. The settings that a COMMIT depends on are set for the transaction itself, in
+/// the same exchange: behind a pooler that assigns sessions per transaction, this may not be the
+/// session that was set up.
 macro_rules! begin {
     () => {
         "BEGIN ISOLATION LEVEL READ COMMITTED"
@@ -36,21 +36,21 @@ macro_rules! set {
     };
 }
 const BEGIN_AND_SET: &str = concat!(begin!(), "; ", set!());
-/// All that such a transaction reads is of one instant; what another has written since is a race
-/// that is lost.
+/// Everything that such a transaction reads is of one instant; a write by another transaction since
+/// then is a lost race.
 const BEGIN_AT_ONE_INSTANT: &str = concat!("BEGIN ISOLATION LEVEL REPEATABLE READ; ", set!());
 
-/// The same in two statements, for those that prepare them: there the server need not parse them
+/// The same as two statements for callers that prepare them, so that the server need not parse them
 /// again.
 pub(super) const BEGIN: &str = begin!();
-/// Fair against changes, see [`super::commit`]; `$1` is the number of the app's queue.
-/// The last column is what time it is for the server.
+/// Fair against changes, see [`super::commit`]; `$1` is the number of the app's queue. The last
+/// column is the server's current time.
 pub(super) const SET_AND_QUEUE: &str = concat!(
     set!(),
     ", pg_advisory_xact_lock_shared($1), (extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 );
 
-/// How long a connection is kept on which a COMMIT hangs.
+/// How long a connection with a hanging COMMIT is kept.
 const HANGING_MAX: Duration = Duration::from_secs(120);
 
 #[derive(Debug)]
@@ -81,12 +81,12 @@ impl Transaction {
         Ok(transaction)
     }
 
-    /// Whether the tables may be spread over several servers.
+    /// Whether tables may be distributed over several servers.
     pub(super) fn is_spread(&self) -> bool {
         self.pool.is_spread()
     }
 
-    /// Known to the server after one exchange for each connection; free afterwards.
+    /// Costs one exchange per connection the first time; free afterwards.
     pub(super) async fn prepare(&self, sql: &str) -> Result<Statement, Stop> {
         self.within(async { Ok(self.lease.prepare_cached(sql).await?) }).await
     }
@@ -100,10 +100,10 @@ impl Transaction {
         self.within(async { Ok(self.lease.send(statement, params).await?) }).await
     }
 
-    /// Begins to copy into a table; sent as soon as it is polled, if it was prepared before.
+    /// Starts to copy into a table; sent as soon as it is polled, if it was prepared before.
     ///
-    /// Where it is refused, the driver goes on to end a copy that was never begun, and the server
-    /// answers that, too: then the connection has one answer more than questions.
+    /// If it is refused, the driver still sends the end of a copy that never started, and the
+    /// server answers that too: then the connection has one answer too many.
     pub(super) async fn copy(&self, sql: &str) -> Result<CopyInSink<Bytes>, Stop> {
         let statement = self.prepare(sql).await?;
         let begun = self.within(async { Ok(self.lease.copy_in(&statement).await?) }).await;
@@ -114,13 +114,13 @@ impl Transaction {
         self.within(self.lease.query(sql, params)).await
     }
 
-    /// Runs a statement and says how many rows it touched.
+    /// Runs a statement and returns how many rows it affected.
     pub(super) async fn execute(&self, sql: &str, params: Params<'_>) -> Result<u64, Stop> {
         let statement = self.prepare(sql).await?;
         self.within(async { Ok(self.lease.execute(&statement, params).await?) }).await
     }
 
-    /// After `Ok` all of it is on stable storage, and on the synchronous standby if there is one.
+    /// After `Ok`, everything is on stable storage, and on the synchronous standby if there is one.
     pub(super) async fn commit(self) -> Result<(), NotCommitted> {
         self.end_with(|lease| {
             let committed = lease.batch_execute("COMMIT");
@@ -129,13 +129,13 @@ impl Transaction {
         .await
     }
 
-    /// Runs what ends the transaction with a COMMIT, to its end even if nobody waits for it.
+    /// Runs what ends the transaction with a COMMIT, to its end even if the caller stops waiting.
     pub(super) async fn end_with(
         self,
         last: impl FnOnce(&Lease) -> BoxFuture<'_, Result<(), NotCommitted>> + Send + 'static,
     ) -> Result<(), NotCommitted> {
         let Self { pool, mut lease } = self;
-        // Held until this returns; a COMMIT that is given up is nothing to wait for when closing.
+        // Held until this returns; closing does not wait for a COMMIT that was given up.
         let _permit = lease.take_permit();
         let mut committing = tokio::spawn(async move {
             let result = last(&lease).await;
@@ -159,13 +159,13 @@ impl Transaction {
         }
     }
 
-    /// Takes everything back. A connection on which that fails is closed, which does the same.
+    /// Rolls back. A connection on which that fails is closed, which has the same effect.
     pub(super) async fn roll_back(mut self) {
         let result = self.within(async { Ok(self.lease.batch_execute("ROLLBACK").await?) }).await;
         self.lease.settle(result.as_ref().err());
     }
 
-    /// Takes back what came before `stop`, where the connection still can.
+    /// Rolls back after `stop`, if the connection still can.
     pub(super) async fn stop(self, stop: Stop) -> Stop {
         if !stop.ends_connection() {
             self.roll_back().await;
@@ -178,26 +178,26 @@ impl Transaction {
     }
 }
 
-/// Waits for a COMMIT that was given up, only to learn when that is over.
+/// Waits for a COMMIT that was given up, only to detect when the stall is over.
 async fn await_the_end(pool: Arc<Pool>, mut committing: JoinHandle<Result<(), NotCommitted>>) {
     if timeout(HANGING_MAX, &mut committing).await.is_err() {
-        // The connection goes with the task.
+        // Aborting the task drops the connection.
         committing.abort();
     }
     pool.stall().end();
 }
 
-/// A transaction whose COMMIT did not come back clean.
+/// A transaction whose COMMIT did not succeed.
 #[derive(Debug)]
 pub(super) enum NotCommitted {
     /// Something before COMMIT was refused, so nothing is stored.
     Before(Stop),
-    /// COMMIT was sent, and this is what came of it.
+    /// COMMIT was sent, and failed with this.
     At(Stop),
 }
 
 impl NotCommitted {
-    /// The transaction was taken back because of another one, and can be tried again.
+    /// The transaction was rolled back because of another one, and can be retried.
     pub(super) fn lost_a_race(&self) -> bool {
         self.stop().lost_a_race()
     }
@@ -225,7 +225,7 @@ impl From<NotCommitted> for StoreError {
     }
 }
 
-/// Commits where the body went well, and takes it back where it did not.
+/// Commits if the body succeeded, and rolls back otherwise.
 pub(super) async fn end<T>(transaction: Transaction, body: Result<T, Stop>) -> StoreResult<T> {
     match body {
         Ok(value) => {

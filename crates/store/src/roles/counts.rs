@@ -8,7 +8,7 @@ use crate::{CountsQuery, DayTotal, FlowCounts, StoreResult};
 #[cfg(doc)]
 use crate::{MovingStore, UpkeepStore};
 
-/// Counts of responses, which results are made of.
+/// Counts of responses, from which results are computed.
 #[async_trait]
 pub trait CountStore: Send + Sync + 'static {
     /// The counts of a flow for the days of the query, read at one instant; also those of one
@@ -20,7 +20,7 @@ pub trait CountStore: Send + Sync + 'static {
     ///   subtracted.
     /// - Responses that are not stored (replayed, stale, …) are not counted.
     /// - Responses written by [`MovingStore::import_records`] are counted in the background
-    ///   ([`UpkeepStore::compact_counts`]). Until then `walk` says how far the scan is; exactly the
+    ///   ([`UpkeepStore::compact_counts`]). Until then `walk` is the scan's cursor; exactly the
     ///   responses up to there are counted.
     /// - The counts contain no text of a tag that no response has.
     /// - If the counts of a day cannot be read, the first reader that notices rebuilds them from
@@ -47,6 +47,6 @@ pub trait CountStore: Send + Sync + 'static {
 
     /// Rebuilds the counts of a flow from its responses, day by day, and returns the number of
     /// responses. Each day is exact before and after, while others store and remove. A scan in
-    /// progress keeps its position.
+    /// progress keeps its cursor.
     async fn recount(&self, app: AppId, flow: FlowId) -> StoreResult<u64>;
 }

@@ -45,7 +45,7 @@ pub trait RespondentStore: Send + Sync + 'static {
         page: Page<ResponseId>,
     ) -> StoreResult<Vec<ConsentRow>>;
 
-    /// Erases a part of a person's data durably. Call it until it reports that it is done.
+    /// Erases a batch of a person's data durably. Call it until it reports that it is done.
     ///
     /// - Identities are removed first, with the invitations of each; then the responses. Once the
     ///   identities are gone, nothing more can be linked to the respondent.
@@ -56,15 +56,15 @@ pub trait RespondentStore: Send + Sync + 'static {
     ///   identities, respondent and assignment, with the digest of the remaining content. Their
     ///   idempotency keys stay in use.
     /// - The identities of each response that is kept, and those of the profile up to
-    ///   [`ERASURE_IDENTITIES_MAX`], are removed from its tags and context, whichever part it is
+    ///   [`ERASURE_IDENTITIES_MAX`], are removed from its tags and context, whichever batch it is
     ///   in.
     /// - The person's invitations are those with one of their user ids or addresses, ignoring the
     ///   case of ASCII letters in addresses. They are kept without both, without their response,
-    ///   and with only the day of its time; open ones are withdrawn. The same happens to an
-    ///   invitation that a response of the person completed, whoever it was for. A response that is
-    ///   linked to another respondent is kept without the assignment, with its key in use and with
-    ///   the digest of the remaining content.
-    /// - The profile is removed with the last part. Until then its row has an [`ErasureMark`], so
+    ///   and with only the day of its time; open ones are revoked. The same happens to an
+    ///   invitation that a response of the person completed, even if it was for someone else. A
+    ///   response that is linked to another respondent is kept without the assignment, with its key
+    ///   in use and with the digest of the remaining content.
+    /// - The profile is removed with the last batch. Until then its row has an [`ErasureMark`], so
     ///   that another process can continue the erasure ([`UpkeepStore::list_erasing`]). If one call
     ///   asks to keep the answers and a later one to delete them, what is left at that time is
     ///   deleted.

@@ -13,12 +13,12 @@ pub trait ResponseStore: Send + Sync + 'static {
     /// - A call reads at most the number of rows in the query, for a limited time, and returns a
     ///   limited length of text. If few rows match, a page may be short or even empty although more
     ///   pages follow.
-    /// - A page says where the next one starts. `next` is `None` only if no matching row follows.
-    ///   All pages together contain every matching row once.
+    /// - `next` is where the next page starts. It is `None` only if no matching row follows. All
+    ///   pages together contain every matching row once.
     async fn list_responses(&self, query: &ResponseQuery) -> StoreResult<ResponsePage>;
 
     /// The number of the flow's responses that match the query, and the names of all their tags.
-    /// The limit is ignored. A call reads no more rows than [`Self::list_responses`], and says
+    /// The limit is ignored. A call reads no more rows than [`Self::list_responses`], and returns
     /// where the next call continues.
     async fn count_responses(&self, query: &ResponseQuery) -> StoreResult<ResponseCount>;
 

@@ -9,14 +9,14 @@ use crate::{
     Compacted, Expired, Expiry, RespondentRow, SkipIndexCursor, SkipIndexPart, StoreResult,
 };
 
-/// Background work in bounded parts, the readiness check, and shutdown.
+/// Background work in bounded batches, the readiness check, and shutdown.
 #[async_trait]
 pub trait UpkeepStore: Send + Sync + 'static {
     /// Up to `limit` respondents whose erasure has started and is not done, in the order of their
     /// apps and ids.
     async fn list_erasing(&self, limit: usize) -> StoreResult<Vec<RespondentRow>>;
 
-    /// Removes a part of the data that an app has kept since before a given time, durably. Call it
+    /// Removes a batch of the data that an app has kept since before a given time, durably. Call it
     /// with the cursor that it returns, until it returns none.
     ///
     /// - Removed in this order: responses received before that time, with their idempotency keys;
@@ -29,8 +29,8 @@ pub trait UpkeepStore: Send + Sync + 'static {
     /// - A call reads at most `limit` rows: skipping costs no more than removing, and nothing else
     ///   waits longer than that takes.
     /// - A call that removes anything writes the audit entry in the same transaction.
-    /// - If another process is working on the same app, a call may do nothing and say so. A row
-    ///   that is being written may be left for the next run.
+    /// - If another process is working on the same app, a call may do nothing and report that. A
+    ///   row that is being written may be left for the next run.
     async fn expire(&self, expiry: Expiry) -> StoreResult<Expired>;
 
     /// Builds the next part of the skip index, for the flow after this cursor, durably: filters
@@ -53,9 +53,9 @@ pub trait UpkeepStore: Send + Sync + 'static {
     ///
     /// A call folds a limited number of changes of each flow, and reads at most `limit` responses
     /// that were never counted. No flow waits for another, and nothing else waits longer than one
-    /// such part takes. It is done if nothing was left over, whatever arrived meanwhile. Any number
-    /// of processes may run this concurrently. The result of [`CountStore::read_counts`] does not
-    /// change, except that a scan advances.
+    /// such batch takes. It is done if nothing was left over, whatever arrived meanwhile. Any
+    /// number of processes may run this concurrently. The result of [`CountStore::read_counts`]
+    /// does not change, except that a scan advances.
     async fn compact_counts(&self, limit: usize) -> StoreResult<Compacted>;
 
     /// Whether a write would succeed now, for the readiness check. Leaves no trace.

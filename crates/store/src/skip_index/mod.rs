@@ -1,19 +1,20 @@
-//! Blocks: what the responses of a stretch of a flow can be found by, so that a walk for a rare
-//! value passes over nearly all of them.
+//! The skip index: filters over blocks of responses, so that a scan for a rare value skips nearly
+//! all of them.
 //!
-//! A thousand responses that follow one another make a block, which keeps the id of its last and a
-//! filter of the tags, answers, versions and admissions in it: two bytes a term. A block begins
-//! where the one before it ends, so that every id up to the last block's end is in one. Blocks are
-//! made in the background, of responses that are some minutes old, so that a submission pays
-//! nothing. They may be lacking, behind, or overlap; then more is walked, and the answer is the
-//! same. Deliberately absent: words of texts. A search is for any part of a word, which no filter
-//! can rule out.
+//! A thousand consecutive responses of a flow form a block. It stores its last id and a filter over
+//! its tags, answers, versions and admissions: two bytes per term. A block begins where the
+//! previous one ends, so every id up to the end of the last block is in one. Blocks are built in
+//! the background from responses that are some minutes old, so a submission pays nothing. Blocks
+//! may be missing, lag behind or overlap; then more rows are scanned, with the same result.
+//! Deliberately absent: words of texts. A search matches any part of a word, which no filter can
+//! exclude.
 //!
-//! Two things take a block's filter away, in their own transaction, and it gets another later from
-//! what is there then. A response that goes or loses a tag: the filter reveals something about the
-//! answers. And one that is stored with an id within the block, since a clock was set back or is
-//! slow: it would not be found. A block is laid out first and filled a while later: a removal that
-//! was under way when it was laid out, and did not see it, is over by then.
+//! Two events clear the filter of a block, in their own transaction, and a new filter is built
+//! later from the rows left. First, a response is removed or loses a tag: the filter reveals
+//! something about the answers. Second, a response is stored with an id within the block, because a
+//! clock was set back or is slow: it would not be found. A block is created first and filled some
+//! time later: a removal that was in progress when it was created, and did not see it, has ended by
+//! then.
 
 mod filter;
 mod terms;
@@ -31,34 +32,34 @@ pub(crate) use terms::{Looked, Terms, Wanted};
 
 /// Responses in a block.
 pub(crate) const BLOCK_ROWS: usize = 1_024;
-/// Blocks that one call fills, and lays out, at the most.
+/// The most blocks that one call fills, and the most it creates.
 pub(crate) const FILLED_A_CALL: usize = 16;
 pub(crate) const LAID_OUT_A_CALL: usize = 64;
-/// How old a response must be to be in a block: its id was given before its write, which has a
-/// deadline far below this.
+/// The minimum age of a response in a block. Its id was assigned before its write, whose deadline
+/// is far shorter than this.
 const AGE: Duration = Duration::from_secs(600);
-/// How long a block waits between being laid out and being filled: longer than any transaction
+/// How long a block waits between being created and being filled: longer than any transaction
 /// lasts, and than clocks of nodes differ.
 const SETTLES: Duration = Duration::from_secs(600);
-/// Blocks that are looked at in one step of a walk.
+/// Blocks read in one step of a scan.
 pub(crate) const BLOCKS_A_STEP: usize = 2_000;
 /// The most adjacent blocks that are scanned at once if all of them may match.
 pub(crate) const BLOCKS_WALKED: usize = 8;
 
-/// Where the making of blocks stands: the flow that was looked at last. None is the beginning.
+/// The cursor of building the index: the last flow visited. `None` is the beginning.
 pub type SkipIndexCursor = Option<(AppId, FlowId)>;
 
-/// What one call made.
+/// What one call did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SkipIndexPart {
-    /// Blocks that were laid out, filled or taken away.
+    /// Blocks that were created, filled or deleted.
     pub made: u64,
-    /// Where to go on; none where every flow has been looked at.
+    /// Where to continue; `None` if every flow has been visited.
     pub next: Option<SkipIndexCursor>,
 }
 
 impl SkipIndexPart {
-    /// After a look at this flow: at it again where there was as much to do as one call does.
+    /// The result for this flow; visits it again if the call reached its limit.
     pub(crate) fn at(
         place: SkipIndexCursor,
         flow: (AppId, FlowId),
@@ -71,12 +72,12 @@ impl SkipIndexPart {
     }
 }
 
-/// What was received from here on is too young to be in a block.
+/// Responses received from this time on are too young to be in a block.
 pub(crate) fn young_from(now: Timestamp) -> Timestamp {
     back(now, AGE)
 }
 
-/// What was laid out after this is not filled yet.
+/// Blocks created after this time are not filled yet.
 pub(crate) fn settled_by(now: Timestamp) -> Timestamp {
     back(now, SETTLES)
 }
@@ -86,8 +87,8 @@ fn back(now: Timestamp, by: Duration) -> Timestamp {
     Timestamp::from_millis(now.as_millis().saturating_sub(millis).max(0))
 }
 
-/// Cuts ids that follow one another into whole blocks; the first begins behind `blocked_to`. What
-/// is left over is for later.
+/// Cuts consecutive ids into whole blocks; the first begins after `blocked_to`. The remainder is
+/// left for later.
 pub(crate) fn laid_out(blocked_to: Option<u128>, ids: &[u128]) -> Vec<Span> {
     let mut first = blocked_to.map_or(0, |last| last.saturating_add(1));
     let mut blocks = Vec::new();
@@ -98,24 +99,23 @@ pub(crate) fn laid_out(blocked_to: Option<u128>, ids: &[u128]) -> Vec<Span> {
     blocks
 }
 
-/// What of a span is to be walked next, where blocks lie in it.
+/// The part of a span to scan next, according to its blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Narrowed {
     To(Span),
-    /// Up to here there is nothing; what comes after it has not been looked at.
+    /// No match up to this id; the rest has not been checked.
     PassedTo(u128),
-    /// No block in it can have what is wanted, and nothing lies outside of them.
+    /// No block of the span can match, and nothing lies outside of them.
     Nothing,
 }
 
-/// Finds what to walk next. Blocks come in the order of the walk, and none is left out between two
-/// of them.
+/// Finds what to scan next. Blocks come in scan order, and none in between is left out.
 #[derive(Debug)]
 pub(crate) struct Narrowing {
-    /// What is left to look at.
+    /// What is left to check.
     rest: Option<Span>,
     order: Order,
-    /// Blocks that may have it, joined.
+    /// Adjacent blocks that may match, joined.
     found: Option<Span>,
     joined: usize,
     met: usize,
@@ -126,17 +126,17 @@ impl Narrowing {
         Self { rest: Some(span), order, found: None, joined: 0, met: 0 }
     }
 
-    /// Takes the next block; says what comes of it, as soon as that is known.
+    /// Takes the next block; returns the result as soon as it is known.
     pub(crate) fn meets(&mut self, block: Span, may_have: bool) -> Option<Narrowed> {
         let rest = self.rest?;
         let (first, last) = (block.first.max(rest.first), block.last.min(rest.last));
         if first > last {
-            // Beyond the rest, or passed already with one that it overlaps.
+            // Beyond the rest, or already skipped with a block that it overlaps.
             return self.is_beyond(block, rest).then(|| self.ends());
         }
         let part = Span { first, last };
         if let Some(before) = self.before(part, rest) {
-            // Where a block is lacking, everything is walked.
+            // If a block is missing, everything there is scanned.
             return Some(self.found.map_or(Narrowed::To(before), Narrowed::To));
         }
         self.met += 1;
@@ -160,7 +160,7 @@ impl Narrowing {
         }
     }
 
-    /// What comes of it where no block follows.
+    /// The result if no block follows.
     pub(crate) fn ends(&self) -> Narrowed {
         match (self.found, self.rest) {
             (Some(found), _) => Narrowed::To(found),
@@ -176,7 +176,7 @@ impl Narrowing {
         }
     }
 
-    /// What of the rest lies before a part of it.
+    /// The part of the rest before a part of it.
     fn before(&self, part: Span, rest: Span) -> Option<Span> {
         match self.order {
             Order::Asc if part.first > rest.first => {
@@ -209,7 +209,7 @@ mod tests {
     const C: Span = span(30, 39);
 
     #[test]
-    fn a_walk_goes_on_at_the_next_block_that_may_have_what_is_wanted() {
+    fn a_scan_continues_at_the_next_block_that_may_match() {
         let asc = |of, blocks: &[(Span, bool)]| narrowed(Order::Asc, of, blocks);
         assert_eq!(asc(span(0, 99), &[]), Narrowed::To(span(0, 99)));
         assert_eq!(asc(span(15, 99), &[(A, true), (B, false)]), Narrowed::To(span(15, 19)));
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn backwards_it_is_the_same_from_the_other_end() {
+    fn a_reverse_scan_works_the_same_way() {
         let desc = |of, blocks: &[(Span, bool)]| narrowed(Order::Desc, of, blocks);
         assert_eq!(desc(span(0, 39), &[(C, false), (B, true), (A, false)]), Narrowed::To(B));
         assert_eq!(desc(span(0, 35), &[(C, true), (B, false)]), Narrowed::To(span(30, 35)));
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_that_may_have_it_are_walked_at_once() {
+    fn adjacent_blocks_that_may_match_are_scanned_together() {
         for (order, blocks) in [(Order::Asc, [A, B, C]), (Order::Desc, [C, B, A])] {
             let met = blocks.map(|block| (block, block != C));
             assert_eq!(narrowed(order, span(5, 39), &met), Narrowed::To(span(5, 29)), "{order:?}");
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn where_a_block_is_lacking_everything_is_walked() {
+    fn a_gap_between_blocks_is_scanned() {
         let (asc, desc) = (Order::Asc, Order::Desc);
         assert_eq!(
             narrowed(asc, span(0, 99), &[(A, false), (C, false)]),
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn overlapping_blocks_are_passed_once() {
+    fn overlapping_blocks_are_skipped_once() {
         let (a, b) = (span(0, 19), span(0, 21));
         let met = [(a, false), (b, false)];
         assert_eq!(narrowed(Order::Asc, span(0, 99), &met), Narrowed::To(span(22, 99)));
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_looks_at_so_many_blocks_and_says_how_far_it_came() {
+    fn a_step_reads_a_limited_number_of_blocks_and_returns_its_position() {
         let blocks: Vec<(Span, bool)> =
             (0..BLOCKS_A_STEP as u128 + 10).map(|n| (span(n * 10, n * 10 + 9), false)).collect();
         let passed = Narrowed::PassedTo(BLOCKS_A_STEP as u128 * 10 - 1);
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn only_whole_blocks_are_laid_out_and_each_begins_where_the_last_one_ended() {
+    fn only_whole_blocks_are_created_without_gaps() {
         let ids: Vec<u128> = (1..=BLOCK_ROWS as u128 * 2 + 5).map(|n| n * 3).collect();
         let ends = [BLOCK_ROWS as u128 * 3, BLOCK_ROWS as u128 * 6];
         assert_eq!(laid_out(None, &ids), [span(0, ends[0]), span(ends[0] + 1, ends[1])]);

@@ -1,4 +1,4 @@
-//! What a response can be found by, and what a filter asks for.
+//! The terms of a response, and the terms of a query.
 
 use sluice_flow::id::FlowVersionId;
 use sluice_flow::submission::{Admission, Texts, each_entry};
@@ -6,9 +6,9 @@ use sluice_flow::submission::{Admission, Texts, each_entry};
 use super::filter::{Term, filter_of, may_hold};
 use crate::ResponseQuery;
 
-/// An answer that is longer is a text of its own; nobody looks for all of it.
+/// A longer answer is free text; nobody filters by all of it.
 const ANSWER_BYTES_MAX: usize = 64;
-/// What a chosen "other" starts with, before its text; and the value that stands for all of them.
+/// The prefix of a chosen "other", before its text; and the value that matches all of them.
 const OTHER: &str = "other:";
 const ANY_OTHER: &str = "other";
 
@@ -32,7 +32,7 @@ fn of_other(question: &str) -> Term {
     Term::of(["other", question, ""])
 }
 
-/// What is looked at of a response, as its columns are stored.
+/// The columns of a response that become terms, as stored.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Looked<'r> {
     pub(crate) version: FlowVersionId,
@@ -45,13 +45,13 @@ pub(crate) struct Looked<'r> {
 #[derive(Debug, Default)]
 pub(crate) struct Terms {
     all: Vec<Term>,
-    /// Of the response before: nearly always the next one is of the same.
+    /// Of the previous response: the next one nearly always has the same.
     version: Option<FlowVersionId>,
     is_unreadable: bool,
 }
 
 impl Terms {
-    /// Adds those of a response.
+    /// Adds the terms of a response.
     pub(crate) fn add(&mut self, response: Looked<'_>) {
         let Looked { version, admission, answers, tags } = response;
         let all = &mut self.all;
@@ -75,7 +75,8 @@ impl Terms {
         self.is_unreadable |= answered.is_err() || tagged.is_err();
     }
 
-    /// The filter of them all. What cannot be read cannot be ruled out either.
+    /// The filter over all terms. Unreadable content cannot be excluded, so it gives an empty
+    /// filter.
     pub(crate) fn filter(mut self) -> Vec<u8> {
         if self.is_unreadable {
             return Vec::new();
@@ -94,8 +95,7 @@ fn each<'t>(texts: &'t Texts<'_>) -> impl Iterator<Item = &'t str> {
     texts.iter().map(|text| &**text)
 }
 
-/// The terms that every response has that passes a query. Where there is none, no block can be
-/// ruled out.
+/// The terms that every response matching a query has. Without any, no block can be excluded.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Wanted(Vec<Term>);
 
@@ -116,12 +116,12 @@ impl Wanted {
         self.0.is_empty()
     }
 
-    /// The terms themselves, for a backend that asks its database.
+    /// The terms, for a backend that evaluates filters in its database.
     pub(crate) fn terms(&self) -> &[Term] {
         &self.0
     }
 
-    /// Whether a block with this filter may have a response that passes.
+    /// Whether a block with this filter may have a matching response.
     pub(crate) fn may_be_in(&self, filter: &[u8]) -> bool {
         self.0.iter().all(|&term| may_hold(filter, term))
     }
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_is_ruled_out_by_versions_and_admissions_that_none_of_its_responses_has() {
+    fn a_block_is_excluded_by_a_version_or_admission_that_no_response_has() {
         let block = filter("{}", None);
         for (version, admission, expected) in [
             (Some(version(1)), None, true),
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_is_ruled_out_only_if_no_response_in_it_can_pass() {
+    fn a_block_is_excluded_only_if_no_response_in_it_can_match() {
         let long = "x".repeat(ANSWER_BYTES_MAX + 1);
         let answers = format!(
             r#"{{"nps":"9","use":["api","other:my own way"],"caf\u00e9":"cr\u00e8me","why":"{long}"}}"#
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_not_ruled_out() {
+    fn unreadable_content_is_not_excluded() {
         let query = ResponseQuery { tags: vec![("a".into(), "b".into())], ..query_of_all() };
         assert!(Wanted::of(&query).may_be_in(&filter("{", None)));
         assert!(!Wanted::of(&query).may_be_in(&filter("{}", None)));

@@ -1,8 +1,7 @@
-//! One change: its rows, and the numbers that tell everyone else about it.
+//! One change: its rows, and the revisions and feed position that announce it.
 //!
-//! The revisions and the feed are moved here and nowhere else. An app's public revision *is* the
-//! place in the feed of its last public change, so that "what changed after" is one range of an
-//! index.
+//! The revisions and the feed are updated only here. An app's public revision *is* the feed
+//! position of its last public change, so "what changed after" is one index range.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -22,8 +21,8 @@ use crate::{
     VersionRow, Write,
 };
 
-/// Writes the rows that `change` makes, provided that the app still is as it was; says whether
-/// anything was removed by them.
+/// Writes the rows that `change` makes, provided that the app has not changed; returns whether they
+/// removed anything.
 pub(super) fn change(
     connection: &Connection,
     at: At,
@@ -43,7 +42,7 @@ pub(super) fn change(
     if !as_expected {
         return Err(Stop::Answer(StoreError::Conflict));
     }
-    // The change is the caller's code; if it panics, this thread and the database live on.
+    // The change is the caller's code; a panic in it must not stop this thread.
     let writes = catch_unwind(AssertUnwindSafe(|| change.rows()))
         .map_err(|_| Stop::Answer(StoreError::Failed("the change panicked".into())))?;
     if writes.is_empty() {
@@ -72,7 +71,7 @@ fn revision(connection: &Connection, app: AppId) -> Result<Option<u64>> {
         .optional()
 }
 
-/// The apps that a change touches, and whether the public can see it.
+/// The apps that a change touches, and whether the public API can see it.
 #[derive(Debug, Default)]
 struct Touched(BTreeMap<AppId, bool>);
 
@@ -103,7 +102,7 @@ fn next_position(connection: &Connection) -> Result<i64> {
         .query_row([], |row| row.get(0))
 }
 
-/// Writes one row; gives the app whose state it is part of, if it is part of any.
+/// Writes one row; returns the app whose state it belongs to, if any.
 fn put(connection: &Connection, write: &Write, going: &mut Going) -> Result<Option<AppId>, Stop> {
     let app = match write {
         Write::App(row) => put_app(connection, row).map(|()| Some(row.app_id)),

@@ -1,6 +1,6 @@
-//! Linking a response to its respondent, in the transaction that stores it.
+//! Links a response to its respondent, in the transaction that stores it.
 //!
-//! There is one writer, so what is read here is still so when it is written.
+//! There is one writer, so what is read here does not change before it is written.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,7 @@ const HOLDER: &str = "SELECT respondent_id, EXISTS (SELECT 1 FROM identities AS 
      WHERE all_of.app_id = identities.app_id AND all_of.respondent_id = identities.respondent_id \
      LIMIT ?4)) FROM identities WHERE app_id = ?1 AND type = ?2 AND value = ?3";
 
-/// Finds or makes the respondent of a claim, and keeps what is new of them.
+/// Finds or creates the respondent of a claim, and stores new identities.
 pub(super) fn settle(connection: &Connection, app: AppId, claim: &Claim) -> Result<RespondentId> {
     let mut holders = HashMap::new();
     for known in claim.identities() {
@@ -51,7 +51,7 @@ pub(super) fn holder(connection: &Connection, app: AppId, known: &Known) -> Resu
         .optional()
 }
 
-/// What is remembered of the consent that came with a response.
+/// The record of the consent that came with a response.
 pub(super) fn consent_of(row: &ResponseRow, respondent_id: RespondentId) -> ConsentRow {
     ConsentRow {
         app_id: row.app_id,

@@ -1,6 +1,6 @@
-//! Cells of SQLite, and the shared readers for them.
+//! SQLite cells, and the shared readers for them.
 //!
-//! What cannot be read back is an error of the conversion, which the caller sees as
+//! A value that cannot be decoded is a conversion error, which the caller sees as
 //! [`crate::StoreError::Corrupt`].
 
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Many responses in one transaction: the main road's only write.
+//! Stores many responses in one transaction: the only write on the hot path.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -17,16 +17,15 @@ use crate::{Digest, IdempotencyKey, NewResponse, Outcome, ResponseRow};
 /// The columns of a row and its idempotency key.
 const PARAMETERS: usize = COLUMNS.len() + 1;
 
-/// How many rows go into one statement: as many as there are, in the largest pieces.
+/// How many rows one statement inserts: rows are split into the largest of these sizes.
 ///
-/// A statement opens its tables and seeks in them again each time it is run, which costs as
-/// much as a row; and rows that come one after another in one statement go to the end of each index
-/// without a search.
+/// Every run of a statement opens its tables and seeks in them, which costs as much as a row;
+/// consecutive rows of one statement are appended to each index without a search.
 const PIECES: [usize; 3] = [32, 8, 1];
 
 static STORE_PIECES: LazyLock<[String; PIECES.len()]> = LazyLock::new(|| {
     PIECES.map(|rows| {
-        // What is stored here is counted in the same transaction.
+        // Rows stored here are counted in the same transaction.
         let row = format!("({}, 1)", ["?"; PARAMETERS].join(", "));
         let rows = vec![row; rows].join(", ");
         format!("INSERT INTO responses ({RESPONSE}, idempotency_key, counted) VALUES {rows}")
@@ -45,7 +44,7 @@ const UNDER_KEY: &str = "SELECT response_id, digest FROM responses \
      UNION ALL SELECT response_id, NULL FROM used_keys WHERE app_id = ?1 AND key = ?2";
 const IS_USED: &str = "SELECT 1 FROM used_keys WHERE app_id = ?1 AND key = ?2";
 
-/// Writes what can be written and says, in order, what became of each.
+/// Stores the responses that can be stored and returns the outcome of each, in order.
 pub(super) fn responses(
     connection: &Connection,
     responses: &[NewResponse],
@@ -79,7 +78,7 @@ pub(super) fn responses(
     Ok((outcomes, then))
 }
 
-/// Stores rows that have no key to conflict with.
+/// Stores rows without a key to conflict with.
 fn store(connection: &Connection, mut rows: &[&ResponseRow]) -> Result<()> {
     for (count, sql) in PIECES.into_iter().zip(STORE_PIECES.iter()) {
         if rows.len() < count {
@@ -97,7 +96,7 @@ fn store(connection: &Connection, mut rows: &[&ResponseRow]) -> Result<()> {
     Ok(())
 }
 
-/// The key comes first: a retry finds its own invitation used.
+/// The key is checked first: a retry finds its own invitation used.
 fn invited(connection: &Connection, response: &NewResponse) -> Result<Outcome> {
     if let Some(answered) = answered(connection, response)? {
         return Ok(answered);
@@ -138,7 +137,7 @@ fn answered(connection: &Connection, response: &NewResponse) -> Result<Option<Ou
     let Some(key) = &response.idempotency_key else { return Ok(None) };
     let taken = find_by_idempotency_key(connection, response.row.app_id, key)?;
     Ok(taken.map(|(id, digest)| match digest {
-        // Only the use of the key is known: a retry cannot be distinguished from another
+        // Only the use of the key is known: a retry cannot be distinguished from a different
         // submission.
         None => Outcome::Replayed(id),
         Some(digest) if digest == response.row.digest => Outcome::Replayed(id),
@@ -146,13 +145,13 @@ fn answered(connection: &Connection, response: &NewResponse) -> Result<Option<Ou
     }))
 }
 
-/// Whether the key is of a response that was deleted or erased.
+/// Whether the key belongs to a response that was deleted or erased.
 fn is_used(connection: &Connection, app: AppId, key: Option<&IdempotencyKey>) -> Result<bool> {
     let Some(key) = key else { return Ok(false) };
     connection.prepare_cached(IS_USED)?.exists(params![bytes!(app), key])
 }
 
-/// Stores a row whose key is free, and what it says of its respondent.
+/// Stores a row with a free key, and links it to its respondent.
 fn store_linked(connection: &Connection, response: &NewResponse) -> Result<()> {
     let mut row = response.row.clone();
     if let Some(claim) = &response.claim {

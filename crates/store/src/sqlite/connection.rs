@@ -1,19 +1,17 @@
-//! Opening a connection: the settings that the promises rest on, set and then read back.
+//! Opens a connection: sets the settings that durability depends on, and reads them back.
 //!
 //! - `journal_mode=WAL`: readers never wait for the writer, and several processes may share the
 //!   file.
-//! - `synchronous=FULL`: a commit returns after the log is synced. With NORMAL, which WAL is often
-//!   run with, an acknowledged response could be lost with the power; it is per connection, so
-//!   every connection gets it.
-//! - `wal_autocheckpoint=0`: the writer checkpoints by itself, after it has answered, so that no
-//!   submission waits for it and its errors are not swallowed.
-//! - `mmap_size=0`: with mapped files a failing disk is a signal that kills, not an error to
-//!   answer.
-//! - `secure_delete=ON`: a deleted response is overwritten, not just forgotten.
-//! - `trusted_schema=OFF`, `cell_size_check=ON`: a file that was tampered with or damaged fails
-//!   early.
+//! - `synchronous=FULL`: a commit returns after the log is synced. With NORMAL, often used with
+//!   WAL, an acknowledged response could be lost in a power failure. The setting is per connection,
+//!   so every connection gets it.
+//! - `wal_autocheckpoint=0`: the writer runs checkpoints itself, after it has answered, so that no
+//!   submission waits for one and its errors are not swallowed.
+//! - `mmap_size=0`: with mapped files, a failing disk raises a fatal signal instead of an error.
+//! - `secure_delete=ON`: a deleted response is overwritten, not just unlinked.
+//! - `trusted_schema=OFF`, `cell_size_check=ON`: a tampered or damaged file fails early.
 //!
-//! SQLite ignores a setting that it does not like without a word, hence the reading back.
+//! SQLite silently ignores a setting that it cannot apply, so each one is read back.
 
 use std::path::Path;
 use std::time::Duration;
@@ -30,18 +28,18 @@ pub(super) enum Role {
     Reader,
 }
 
-/// Page size of a new database. Idempotency keys are random, so each of them dirties a page of its
-/// own: in keyed batches of 64, half as many bytes again were written with twice this size.
+/// Page size of a new database. Idempotency keys are random, so each of them dirties a separate
+/// page: with twice this size, keyed batches of 64 wrote half as many bytes again.
 const PAGE_BYTES: u32 = 4 * 1024;
-/// Cache of the writer; the pages that one batch touches should be found in it.
+/// Cache of the writer; should hold the pages that one batch touches.
 const WRITER_CACHE_KIBIBYTES: i64 = 64 * 1024;
 const READER_CACHE_KIBIBYTES: i64 = 8 * 1024;
-/// What is left of the log file once it was reset.
+/// Size of the log file after a reset.
 const LOG_KEPT_BYTES: i64 = 64 * 1024 * 1024;
-/// Statements kept prepared by one connection; more than this crate has.
+/// Prepared statements cached per connection; more than this crate has.
 const STATEMENTS_MAX: usize = 64;
 
-/// The settings of a connection: name, what is written, and what is then read.
+/// The settings of a connection: name, and the value written and then read back.
 fn settings(role: Role) -> [(&'static str, i64); 11] {
     let (cache, query_only) = match role {
         Role::Writer => (WRITER_CACHE_KIBIBYTES, 0),
@@ -64,9 +62,9 @@ fn settings(role: Role) -> [(&'static str, i64); 11] {
     ]
 }
 
-/// Opens the database with every setting in place. Only here is a connection made.
+/// Opens the database with every setting in place. The only place that opens a connection.
 pub(super) fn connect(path: &Path, role: Role, options: &Options) -> Result<Connection, OpenError> {
-    // Each connection stays on one thread at a time, so SQLite's own mutexes have nothing to do.
+    // A connection is used by one thread at a time, so SQLite needs no mutexes.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -84,12 +82,12 @@ fn set_up(connection: &Connection, role: Role, options: &Options) -> rusqlite::R
     connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
     let mode: String = connection.pragma_query_value(None, "journal_mode", |row| row.get(0))?;
     if mode != "wal" {
-        // The page size takes effect on an empty file only, and before the first write to it.
+        // The page size only takes effect on an empty file, before the first write.
         connection.pragma_update(None, "page_size", PAGE_BYTES)?;
         connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))?;
     }
     for (name, value) in settings(role) {
-        // Some of these answer with a row and some do not; both are fine here.
+        // Some of these return a row and some do not; both are fine.
         connection.pragma_update_and_check(None, name, value, |_| Ok(())).or_else(|error| {
             match error {
                 rusqlite::Error::QueryReturnedNoRows => Ok(()),
@@ -142,7 +140,7 @@ fn text(value: rusqlite::types::Value) -> String {
     }
 }
 
-/// How long a connection waits for another process before it says that the database is locked.
+/// How long a connection waits for another process before it reports a locked database.
 pub(super) const BUSY_TIMEOUT_DEFAULT: Duration = Duration::from_secs(5);
 
 #[cfg(test)]

@@ -1,9 +1,8 @@
-//! Counts: what commits add to them, what removals take away, and what is done about both in the
-//! background.
+//! Counts: what commits add, what removals subtract, and the background work.
 //!
-//! There is one writer, so a removal needs no delta: it folds what there is of its flow, and takes
-//! itself away from the sheets in the same transaction. So nothing of the tags of a response that
-//! went is left behind.
+//! There is one writer, so a removal needs no delta: it folds the pending deltas of its flow, and
+//! subtracts itself from the sheets in the same transaction. So nothing is left of the tags of a
+//! removed response.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -48,7 +47,7 @@ const BY_VERSION: &str = "SELECT flow_version_id, sum(responses) AS all_of_it FR
      UNION ALL SELECT flow_version_id, responses FROM count_deltas \
      WHERE app_id = ?1 AND flow_id = ?2) GROUP BY flow_version_id HAVING all_of_it <> 0";
 
-/// Appends what the responses of a commit that were stored add.
+/// Appends what the stored responses of a commit add.
 pub(super) fn add(
     connection: &Connection,
     responses: &[NewResponse],
@@ -78,15 +77,15 @@ pub(super) fn add(
 #[derive(Debug, Default)]
 pub(super) struct Going {
     definitions: Definitions,
-    /// Where the walk of a flow stands.
+    /// The cursor of the scan of each flow.
     walks: BTreeMap<(AppId, FlowId), Option<Uuid>>,
     removed: Removed,
     ids: BTreeMap<(AppId, FlowId), Vec<ResponseId>>,
 }
 
 impl Going {
-    /// Notes a response that goes, or stays and says less. `at_once` is whether it was counted when
-    /// it was stored.
+    /// Notes a response that is removed, or stays with less content. `at_once` is whether it was
+    /// counted when it was stored.
     pub(super) fn note(
         &mut self,
         connection: &Connection,
@@ -107,7 +106,7 @@ impl Going {
         Ok(())
     }
 
-    /// Takes it all away.
+    /// Subtracts everything noted.
     pub(super) fn settle(self, connection: &Connection) -> Result<(), Stop> {
         let mut by_flow: BTreeMap<_, Removed> = BTreeMap::new();
         for (key, delta) in self.removed {
@@ -123,7 +122,7 @@ impl Going {
     }
 }
 
-/// Where the walk of a flow stands; nothing where there is none.
+/// The cursor of the scan of a flow; `None` if there is no scan.
 pub(super) fn walk_of(
     connection: &Connection,
     (app, flow): (AppId, FlowId),
@@ -134,7 +133,7 @@ pub(super) fn walk_of(
         .optional()
 }
 
-/// Reads the definition of a response's version, if it is not known yet.
+/// Reads the definition of a response's version, if it is not loaded yet.
 pub(super) fn know(
     connection: &Connection,
     definitions: &mut Definitions,
@@ -189,16 +188,16 @@ fn fold(
         by_sheet.entry(*key).or_default().push(delta.as_bytes().to_vec());
     }
     put_all(connection, by_sheet.iter().map(|(key, deltas)| (*key, deltas.as_slice())))?;
-    // They were taken in the order of their ids, and nobody else writes meanwhile.
+    // They were read in id order, and nothing else writes meanwhile.
     if let Some(last) = last {
         connection.prepare_cached(FORGET)?.execute(params![ids.0, ids.1, last])?;
     }
     Ok((folded, is_all))
 }
 
-/// Folds deltas into their sheets. A day that cannot be read is recounted from its responses, so
-/// that nothing waits for it, least of all a removal. So is a day where other tags may be the most
-/// frequent now.
+/// Folds deltas into their sheets. An unreadable day is recounted from its responses, so that
+/// nothing is blocked by it, least of all a removal. So is a day on which other tags may now be the
+/// most frequent.
 fn put_all<'d, D: AsRef<[u8]> + 'd>(
     connection: &Connection,
     by_sheet: impl Iterator<Item = (SheetKey, &'d [D])>,
@@ -225,7 +224,7 @@ fn put_all<'d, D: AsRef<[u8]> + 'd>(
     Ok(())
 }
 
-/// Puts deltas onto one sheet; says whether its day is due to be counted again for its tags.
+/// Folds deltas into one sheet; returns whether its day must be recounted for its tags.
 fn put(
     connection: &Connection,
     key: SheetKey,
@@ -256,7 +255,7 @@ fn put(
     Ok(Ok(is_due))
 }
 
-/// Writes the parts of a sheet that have changed.
+/// Writes the changed parts of a sheet.
 pub(super) fn write(connection: &Connection, key: SheetKey, sheet: Sheet) -> Result<()> {
     let (app, flow, version) =
         (bytes!(key.app_id), bytes!(key.flow_id), bytes!(key.flow_version_id));
@@ -281,10 +280,10 @@ pub(super) fn write(connection: &Connection, key: SheetKey, sheet: Sheet) -> Res
     Ok(())
 }
 
-/// Flows that one pass of the background work visits; the next one starts from the beginning.
+/// Flows that one pass of the background work visits; the next pass starts from the beginning.
 const FLOWS_A_PASS: usize = 1_000;
 
-/// The flows of which something is to be folded, and whether there is anything to walk.
+/// The flows with deltas to fold, and whether there is anything to scan.
 pub(super) fn to_tend(connection: &Connection) -> Result<(Vec<(AppId, FlowId)>, bool)> {
     let sql = "SELECT DISTINCT app_id, flow_id FROM count_deltas LIMIT ?1";
     let flows = many(connection, sql, [limit(FLOWS_A_PASS)], |cells: &mut Cells| {
@@ -294,7 +293,7 @@ pub(super) fn to_tend(connection: &Connection) -> Result<(Vec<(AppId, FlowId)>, 
     Ok((flows, walks))
 }
 
-/// Folds some of a flow's deltas; says how many, and whether that was all.
+/// Folds some of a flow's deltas; returns how many, and whether that was all.
 pub(super) fn fold_part(
     connection: &Connection,
     (app, flow): (AppId, FlowId),
@@ -303,7 +302,7 @@ pub(super) fn fold_part(
     Ok((folded, Then::Commit))
 }
 
-/// Takes the first walk some responses further; says how many it looked at.
+/// Advances the first scan by some responses; returns how many it read.
 pub(super) fn walk_part(connection: &Connection, rows_max: usize) -> Result<(u64, Then), Stop> {
     let sql = "SELECT app_id, flow_id FROM count_walks LIMIT 1";
     let first = many(connection, sql, [], |cells: &mut Cells| {
@@ -315,8 +314,8 @@ pub(super) fn walk_part(connection: &Connection, rows_max: usize) -> Result<(u64
     }
 }
 
-/// Counts the next responses of a flow that were not counted at once; ends the walk where there are
-/// no more.
+/// Counts the next responses of a flow that were not counted when stored; ends the scan if there
+/// are no more.
 fn walk(connection: &Connection, app: AppId, flow: FlowId, rows_max: usize) -> Result<u64, Stop> {
     let ids = (bytes!(app), bytes!(flow));
     let passed = walk_of(connection, (app, flow))?.unwrap_or_default().into_bytes();
@@ -342,17 +341,17 @@ fn walk(connection: &Connection, app: AppId, flow: FlowId, rows_max: usize) -> R
             .prepare_cached("DELETE FROM count_walks WHERE app_id = ?1 AND flow_id = ?2")?
             .execute(params![ids.0, ids.1])?,
     };
-    // After the place was moved: a day that is recounted is counted up to there.
+    // After the cursor has moved: a recounted day is counted up to the new cursor.
     put_all(connection, deltas.iter().map(|it| (it.key, std::slice::from_ref(&it.delta))))?;
     Ok(found.len() as u64)
 }
 
-/// Has a flow walked over from its beginning, since responses are put in that nobody counted; what
-/// was counted of it is forgotten.
+/// Starts a scan of a flow from its beginning, because uncounted responses are imported; discards
+/// the existing counts of the flow.
 ///
-/// Every response of the flow is written to. That is for the records of a move alone: the first of
-/// them find a store without responses, or with those of a server that ran before, and any further
-/// ones find that nothing is counted.
+/// Writes to every response of the flow. Used only for imported records: the first of them find a
+/// store without responses, or with those of a server that ran before, and later ones find that
+/// nothing is counted.
 pub(super) fn begin_walk(connection: &Connection, app: AppId, flow: FlowId) -> Result<()> {
     let ids = params![bytes!(app), bytes!(flow)];
     let begun = "SELECT 1 FROM count_walks WHERE app_id = ?1 AND flow_id = ?2 \
@@ -374,7 +373,7 @@ pub(super) fn begin_walk(connection: &Connection, app: AppId, flow: FlowId) -> R
     Ok(())
 }
 
-/// One statement, hence one instant.
+/// One statement, so read at one instant.
 pub(super) fn read(
     connection: &Connection,
     app: AppId,
@@ -408,7 +407,7 @@ pub(super) fn read(
     Ok(Ok(reading.done()))
 }
 
-/// How many responses each flow of an app has on each day.
+/// The number of responses of each flow of an app on each day.
 pub(super) fn totals(
     connection: &Connection,
     app: AppId,
@@ -424,7 +423,7 @@ pub(super) fn totals(
     })
 }
 
-/// How many responses each version of a flow has.
+/// The number of responses of each version of a flow.
 pub(super) fn by_version(
     connection: &Connection,
     app: AppId,

@@ -1,10 +1,10 @@
-//! The part of the disk that submissions leave free, so that administration, deletion and sign-in
-//! go on when it is nearly full.
+//! The disk space that submissions leave free, so that administration, deletion and sign-in still
+//! work when the disk is nearly full.
 //!
-//! Pages that are free inside the database file count as room, since SQLite fills them before the
-//! file grows: otherwise deleting responses would never let submissions in again. But a write goes
-//! to the log first, and that needs space outside the file, so half of the reserve must be free on
-//! the disk itself.
+//! Free pages inside the database file count as free space, since SQLite fills them before the file
+//! grows: otherwise deleting responses would never make room for submissions. But a write goes to
+//! the log first, which needs space outside the file, so half of the reserve must be free on the
+//! disk itself.
 
 use std::path::{Path, PathBuf};
 
@@ -12,9 +12,9 @@ use rusqlite::Connection;
 
 use crate::DiskSpace;
 
-/// The reserve unless the operator sets another: this many bytes, 256 MiB, ...
+/// The default reserve, if the operator sets no other: this many bytes, 256 MiB, ...
 const RESERVE_BYTES_DEFAULT: u64 = 256 * 1024 * 1024;
-/// ... or one part in this many of the filesystem, whichever is smaller: 5 %.
+/// ... or this fraction of the filesystem, whichever is smaller: 5 %.
 const RESERVE_PARTS: u64 = 20;
 
 /// The reserve of one database.
@@ -25,8 +25,7 @@ pub(super) struct Reserve {
 }
 
 impl Reserve {
-    /// The reserve of the disk that holds this file; `bytes` is what the operator set, 0 means
-    /// none.
+    /// The reserve of the disk with this file; `bytes` is the operator's setting, 0 means none.
     pub(super) fn new(database: &Path, bytes: Option<u64>) -> Self {
         let folder = match database.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
@@ -56,18 +55,18 @@ impl Reserve {
     }
 }
 
-/// Whether free pages of the database make up for what is missing on the disk.
+/// Whether free pages of the database make up for the space missing on the disk.
 fn is_enough(free: u64, reusable: u64, reserve: u64) -> bool {
     free >= reserve / 2 && free.saturating_add(reusable) >= reserve
 }
 
-/// Bytes of the database file that nothing uses.
+/// Unused bytes of the database file.
 fn reusable_bytes(connection: &Connection) -> rusqlite::Result<u64> {
     let number = |pragma| connection.pragma_query_value(None, pragma, |row| row.get::<_, u32>(0));
     Ok(u64::from(number("freelist_count")?) * u64::from(number("page_size")?))
 }
 
-/// Free and total bytes of the filesystem that holds a folder, as this user may use them.
+/// Free and total bytes of the filesystem with this folder, as available to this user.
 #[cfg(unix)]
 fn space(folder: &Path) -> Option<(u64, u64)> {
     let found = rustix::fs::statvfs(folder).ok()?;

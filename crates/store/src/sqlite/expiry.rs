@@ -1,7 +1,7 @@
-//! What an app has kept long enough goes, part by part.
+//! Removes expired data of an app in batches.
 //!
-//! There is one writer, so a part is what submissions wait for: it reads a limited number of rows,
-//! from the place where the last one stopped.
+//! There is one writer, so submissions wait for a batch: it reads a limited number of rows, from
+//! where the last one stopped.
 
 use rusqlite::{Connection, Result, params};
 use sluice_flow::id::{AppId, RespondentId, ResponseId, v7};
@@ -15,7 +15,7 @@ use super::transaction::{Stop, Then};
 use super::{invitations, removal};
 use crate::{Expired, Expiry, ExpiryPlace, Next, Page};
 
-/// One part of an expiry.
+/// One batch of an expiry.
 pub(super) fn part(connection: &Connection, expiry: &Expiry) -> Result<(Expired, Then), Stop> {
     let expired = match expiry.place {
         ExpiryPlace::Responses(_) => responses(connection, expiry)?,
@@ -38,13 +38,13 @@ pub(super) fn part(connection: &Connection, expiry: &Expiry) -> Result<(Expired,
     Ok((expired, Then::Commit))
 }
 
-/// The least id of a response that was received at this time.
+/// The smallest id of a response received at this time.
 fn first_at(time: Timestamp) -> [u8; 16] {
     (v7(time, 0, 0).as_u128() >> 80 << 80).to_be_bytes()
 }
 
-/// Deleted rows need not be skipped again, so there is no cursor. The flows come first, so
-/// that the index by flow is walked; there is none by app alone.
+/// Deleted rows need not be skipped again, so there is no cursor. Iterates over the flows first, to
+/// use the index by flow; there is none by app alone.
 fn responses(connection: &Connection, expiry: &Expiry) -> Result<Expired, Stop> {
     let sql = format!(
         "DELETE FROM responses WHERE rowid IN (SELECT responses.rowid \
@@ -70,8 +70,8 @@ fn responses(connection: &Connection, expiry: &Expiry) -> Result<Expired, Stop> 
     Ok(Expired { responses: gone, rows: gone, ..Expired::nothing(Next::At(next)) })
 }
 
-/// Removes consents, except those of a person who is still invited, and the respondents that have
-/// none left.
+/// Removes consents, except those of people who are still invited, and the respondents without any
+/// consent left.
 fn consents(
     connection: &Connection,
     expiry: &Expiry,
@@ -114,7 +114,7 @@ fn consents(
     Ok(expired)
 }
 
-/// Whether anything is left for which a profile is kept.
+/// Whether anything still requires the profile.
 fn is_wanted(connection: &Connection, app: AppId, respondent: RespondentId) -> Result<bool> {
     let sql = "SELECT 1 FROM consents WHERE app_id = ?1 AND respondent_id = ?2";
     connection.prepare_cached(sql)?.exists(params![bytes!(app), bytes!(respondent)])

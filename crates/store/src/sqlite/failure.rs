@@ -1,14 +1,14 @@
-//! What an error of SQLite means for the caller: nothing happened, or nobody can say.
+//! What a SQLite error means for the caller: nothing happened, or the outcome is unknown.
 //!
-//! The line is drawn on the side of doubt. After an I/O error in a write, SQLite has been seen to
-//! hide rows until the next start and to show them then; so every such error is
-//! [`StoreError::Unknown`], and the writer stops for good. A sync is never tried again.
+//! When unsure, the outcome is unknown. After an I/O error in a write, SQLite has been seen to hide
+//! rows until the next start and to show them then; so every such error is [`StoreError::Unknown`],
+//! and the writer stops for good. A sync is never retried.
 
 use rusqlite::{Error, ErrorCode};
 
 use crate::StoreError;
 
-/// An error while reading: it is never in doubt what was written.
+/// An error while reading: no write is in doubt.
 pub(super) fn of_read(error: Error) -> StoreError {
     if is_corruption(&error) {
         StoreError::Corrupt(error.to_string())
@@ -17,7 +17,7 @@ pub(super) fn of_read(error: Error) -> StoreError {
     }
 }
 
-/// An error between BEGIN and COMMIT, where a rollback undoes everything.
+/// An error between BEGIN and COMMIT: a rollback undoes everything.
 pub(super) fn of_write(error: Error) -> StoreError {
     match error.sqlite_error_code() {
         Some(ErrorCode::SystemIoFailure) => StoreError::Unknown(Box::new(error)),
@@ -25,7 +25,7 @@ pub(super) fn of_write(error: Error) -> StoreError {
     }
 }
 
-/// An error out of COMMIT itself: only what is plainly a refusal to commit is not in doubt.
+/// An error from COMMIT itself: only an explicit refusal to commit is not in doubt.
 pub(super) fn of_commit(error: Error) -> StoreError {
     match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull | ErrorCode::DatabaseBusy | ErrorCode::ConstraintViolation) => {
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_is_unknown_wherever_a_write_may_have_survived_it() {
+    fn an_error_is_unknown_if_a_write_may_have_survived_it() {
         let io_sync = ffi::SQLITE_IOERR_FSYNC;
         for (code, read, write, commit) in [
             (ffi::SQLITE_FULL, "failed", "failed", "failed"),

@@ -1,7 +1,7 @@
-//! Records of another database, put in as they were there.
+//! Imports records of another database unchanged.
 //!
-//! The revisions are those of the record, not incremented: a response that was judged at the other
-//! database can be stored here. The feed follows, so that the next public change gets a new
+//! Revisions are taken from the record, not incremented: a response judged against the other
+//! database can be stored here. The feed is advanced, so that the next public change gets a new
 //! position.
 
 use std::collections::BTreeSet;

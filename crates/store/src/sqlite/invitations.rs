@@ -1,4 +1,4 @@
-//! Invitations: made, moved forward, completed by a response, read.
+//! Invitations: created, moved forward, completed by a response, read.
 
 use rusqlite::{Connection, OptionalExtension, Result, params};
 use sluice_flow::id::{AppId, AssignmentId, FlowId, RespondentId, ResponseId};
@@ -13,12 +13,12 @@ use crate::{
     ResponseRow, state_in_sql,
 };
 
-/// What makes a row one that takes a response at `?1`.
+/// The condition for a row to accept a response at `?1`.
 const OPEN: &str = "completed_at IS NULL AND revoked_at IS NULL \
      AND (expires_at IS NULL OR expires_at > ?1)";
 
-/// What makes a row one of the person with this user id, `?3`, or this address, `?4`, in the app
-/// `?2`: two looks, each into an index of its own.
+/// The condition for a row to belong to the person with the user id `?3` or the address `?4`, in
+/// the app `?2`: two lookups, each in a separate index.
 const OF_PERSON: &str = "app_id = ?2 AND assignment_id IN \
      (SELECT assignment_id FROM invitations WHERE app_id = ?2 AND user_id = ?3 UNION ALL \
      SELECT assignment_id FROM invitations WHERE app_id = ?2 AND email = ?4 COLLATE NOCASE)";
@@ -28,12 +28,12 @@ const OF_PERSON: &str = "app_id = ?2 AND assignment_id IN \
 const FORGET: &str = "user_id = NULL, email = NULL, response_id = NULL, \
      completed_at = completed_at - completed_at % 86400000";
 
-/// Puts an invitation in where there is none with its id.
+/// Inserts an invitation; an existing id is left unchanged.
 pub(super) fn add(connection: &Connection, row: &InvitationRow) -> Result<()> {
     put(connection, row, "NOTHING")
 }
 
-/// Puts an invitation in, or in the place of the one with its id.
+/// Inserts an invitation, replacing an existing one with the same id.
 pub(super) fn replace(connection: &Connection, row: &InvitationRow) -> Result<()> {
     let columns = INVITATION.split(", ").map(str::trim);
     let columns: Vec<_> = columns.map(|name| format!("{name} = excluded.{name}")).collect();
@@ -64,7 +64,7 @@ fn put(connection: &Connection, row: &InvitationRow, otherwise: &str) -> Result<
         .map(|_| ())
 }
 
-/// Moves invitations forward; gives the app whose state this changes, if it changes any.
+/// Moves invitations forward; returns the app whose state this changes, if any.
 pub(super) fn step(connection: &Connection, step: &InvitationStep) -> Result<Option<AppId>> {
     match step {
         InvitationStep::Open { app, assignment, at } => {
@@ -73,7 +73,7 @@ pub(super) fn step(connection: &Connection, step: &InvitationStep) -> Result<Opt
                  AND opened_at IS NULL AND completed_at IS NULL";
             let params = params![bytes!(app), bytes!(assignment), at.as_millis()];
             connection.prepare_cached(sql)?.execute(params)?;
-            // Seen by nobody who decides about the app.
+            // Opening is not part of the app's state.
             return Ok(None);
         }
         InvitationStep::Revoke { app, assignment, at } => {
@@ -87,7 +87,7 @@ pub(super) fn step(connection: &Connection, step: &InvitationStep) -> Result<Opt
     Ok(Some(step.app()))
 }
 
-/// Forgets whom the invitation was for that this response completed; says how many that were.
+/// Removes the invitee from the invitation completed by this response; returns the number of rows.
 pub(super) fn forget_completed(connection: &Connection, row: &ResponseRow) -> Result<usize> {
     let id = row.flow_assignment_id.as_deref().map(str::parse::<AssignmentId>);
     let Some(Ok(assignment)) = id else { return Ok(0) };
@@ -99,7 +99,7 @@ pub(super) fn forget_completed(connection: &Connection, row: &ResponseRow) -> Re
     connection.prepare_cached(&sql)?.execute(params)
 }
 
-/// Takes a response that is gone out of the invitation that it completed.
+/// Removes the reference to a deleted response from the invitation that it completed.
 pub(super) fn unname(
     connection: &Connection,
     app: AppId,
@@ -113,7 +113,7 @@ pub(super) fn unname(
     connection.prepare_cached(sql)?.execute(params).map(|_| ())
 }
 
-/// Forgets whom an invitation was for, and withdraws it where it is open.
+/// Removes the invitee from an invitation, and revokes it if it is open.
 pub(super) fn forget(connection: &Connection, row: &InvitationRow, at: Timestamp) -> Result<()> {
     let sql = format!(
         "UPDATE invitations SET {FORGET}, revoked_at = CASE WHEN {OPEN} THEN ?1 ELSE revoked_at END \
@@ -123,8 +123,8 @@ pub(super) fn forget(connection: &Connection, row: &InvitationRow, at: Timestamp
     connection.prepare_cached(&sql)?.execute(params).map(|_| ())
 }
 
-/// Forgets whom those invitations were for that were over before a time, from a place on: how many,
-/// and the place of the last.
+/// Removes the invitee from invitations that ended before a time, starting after a cursor; returns
+/// their number and the last position.
 pub(super) fn forget_ended(
     connection: &Connection,
     app: AppId,
@@ -145,10 +145,10 @@ pub(super) fn forget_ended(
     Ok((found.len(), found.last().copied()))
 }
 
-/// When an invitation was over, or is going to be.
+/// When an invitation ended, or will end.
 const ENDED: &str = "coalesce(completed_at, revoked_at, expires_at)";
-/// Those of the app `?1` that ended before `?2` and name a person, after the cursor `?3` and `?4`:
-/// a range of an index that has no others.
+/// Invitations of the app `?1` that ended before `?2` and name a person, after the cursor `?3` and
+/// `?4`: a range of an index over only such rows.
 const ENDED_BEFORE: &str = "FROM invitations WHERE app_id = ?1 \
      AND coalesce(completed_at, revoked_at, expires_at) < ?2 \
      AND (user_id IS NOT NULL OR email IS NOT NULL) \
@@ -177,7 +177,7 @@ pub(super) fn is_invited(
         || connection.prepare_cached(&by_email)?.exists(params)?)
 }
 
-/// The invitations with this identity, in the order of their ids.
+/// The invitations with this identity, in id order.
 pub(super) fn of_person(
     connection: &Connection,
     app: AppId,
@@ -204,7 +204,7 @@ pub(super) fn of_person(
     Ok(all)
 }
 
-/// Completes the invitation that a response came with; says whether it was open.
+/// Completes the invitation that a response came with; returns whether it was open.
 pub(super) fn complete(connection: &Connection, response: &NewResponse) -> Result<bool> {
     let Some(invited) = response.invitation else { return Ok(false) };
     let response = &response.row;
@@ -298,7 +298,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn invitations_are_found_and_listed_along_an_index() {
+    fn invitation_queries_use_an_index() {
         let connection = Connection::open_in_memory().unwrap();
         for migration in crate::schema::SQLITE {
             connection.execute_batch(migration.sql).unwrap();

@@ -1,12 +1,13 @@
 //! SQLite: one file, one thread that writes, a few connections that read.
 //!
-//! Reading order: [`open`] (what can go wrong at the start), `connection` (the settings that the
-//! durability rests on), `migrations/` (the tables), `writer` (the thread), `commit` and `apply`
-//! (what it writes), `import_records` (what another database had), `read/`. Several processes may
-//! have the same file open: SQLite's locks keep them apart, and each sees the changes of the others
+//! Reading order: [`open`] (what can go wrong at startup), `connection` (the settings that
+//! durability depends on), `migrations/` (the tables), `writer` (the thread), `commit` and `apply`
+//! (its writes), `import_records` (records of another database), `read/`. Several processes may
+//! have the same file open: SQLite's locks serialise them, and each sees the changes of the others
 //! in the change feed.
 //!
-//! Deliberately absent: any retry of a failed write. What failed is said; what is unknown stops us.
+//! Deliberately absent: any retry of a failed write. A failure is reported; an unknown outcome
+//! stops the writer.
 
 mod apply;
 mod claims;
@@ -45,8 +46,8 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
-    /// Opens the database, made and migrated where needed. Blocks, for a moment or, where another
-    /// process holds the lock, for as long as `busy_timeout` says.
+    /// Opens the database, creating and migrating it if needed. Blocks briefly, or up to
+    /// `busy_timeout` if another process holds the lock.
     pub fn open(path: &Path, options: Options) -> Result<Self, OpenError> {
         let connection = open::open(path, &options)?;
         let reserve = Arc::new(disk::Reserve::new(path, options.disk_reserve_bytes));
@@ -55,8 +56,8 @@ impl SqliteStore {
         Ok(Self { writer, readers, reserve })
     }
 
-    /// Opens a database that is there already and whose schema is this binary's; any other is
-    /// refused, and left as it is.
+    /// Opens an existing database with the schema of this binary; any other is refused and left
+    /// unchanged.
     pub fn open_to_read(path: &Path, options: Options) -> Result<Self, OpenError> {
         open::must_be_current(path, &options)?;
         Self::open(path, options)

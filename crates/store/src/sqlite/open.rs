@@ -1,7 +1,7 @@
-//! Opening the database: every way in which it can fail, reported so that an operator can act.
+//! Opens the database: every failure is reported so that an operator can act on it.
 //!
-//! A start must not depend on how many rows there are, so nothing here reads them: the header, the
-//! settings, the schema and its history are looked at, and no `integrity_check` is run.
+//! Startup time must not depend on the number of rows, so no rows are read here: only the header,
+//! the settings, the schema and its history are checked, and `integrity_check` is not run.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use super::schema;
 
 /// The oldest SQLite without the bug that can corrupt a log shared by several connections: 3.51.3.
 const SQLITE_MIN: i32 = 3_051_003;
-/// Between two tries while another process is making or migrating the same database.
+/// Pause between two attempts while another process creates or migrates the same database.
 const RETRY_PAUSE: Duration = Duration::from_millis(10);
 
 /// How to open a database.
@@ -21,11 +21,11 @@ const RETRY_PAUSE: Duration = Duration::from_millis(10);
 pub struct Options {
     /// How long to wait for a lock that another process holds.
     pub busy_timeout: Duration,
-    /// Reads that can be under way at once.
+    /// The most concurrent reads.
     pub readers: usize,
-    /// The size that the database file may not pass; beyond it, writes fail as on a full disk.
+    /// The maximum size of the database file; beyond it, writes fail as on a full disk.
     pub size_max_bytes: Option<u64>,
-    /// Free disk space that submissions leave alone, in bytes: 0 means none, absent means the
+    /// Free disk space that submissions must not use, in bytes: 0 means none, absent means the
     /// default.
     pub disk_reserve_bytes: Option<u64>,
 }
@@ -56,19 +56,19 @@ pub enum OpenError {
     Locked { path: PathBuf },
     #[error("the database {} was written by a newer Sluice (schema {found}; this binary knows {known}): upgrade the binary", path.display())]
     NewerSchema { path: PathBuf, found: i64, known: i64 },
-    #[error("there is no database of Sluice in {}: name the file that a server has stored in", path.display())]
+    #[error("there is no database of Sluice in {}: name the file of an existing database", path.display())]
     NoSchema { path: PathBuf },
-    #[error("the database {} has an older schema ({found}; this binary knows {known}): start a server of this binary on it once", path.display())]
+    #[error("the database {} has an older schema ({found}; this binary knows {known}): start a server with this binary on it once", path.display())]
     OlderSchema { path: PathBuf, found: i64, known: i64 },
     #[error("the database {} was created by a build of Sluice from before 0.1.0, whose schema cannot be upgraded: use a new folder or file; export responses that you need with the build that wrote them", path.display())]
     UnreleasedSchema { path: PathBuf },
-    #[error("the schema of {} is not the one that this binary made ({detail}): use the binary that wrote it, or a copy from a backup", path.display())]
+    #[error("the schema of {} is not the one that this binary created ({detail}): use the binary that wrote it, or a copy from a backup", path.display())]
     OtherSchema { path: PathBuf, detail: String },
     #[error("the file {} is not a database of Sluice, or its first page is damaged: choose another path, or restore it from a backup", path.display())]
     NotOurs { path: PathBuf },
     #[error("the database {} is damaged ({reason}): restore it from a backup", path.display())]
     Damaged { path: PathBuf, reason: String },
-    #[error("the database {} does not take the setting {setting}={expected} (it says {found}): it must be on a local disk that supports it", path.display())]
+    #[error("the database {} refuses the setting {setting}={expected} (found {found}): it must be on a local disk that supports it", path.display())]
     Setting { path: PathBuf, setting: &'static str, expected: String, found: String },
     #[error("cannot start the thread that writes to the database: {0}")]
     Thread(#[source] std::io::Error),
@@ -87,14 +87,14 @@ impl OpenError {
     }
 }
 
-/// Makes the file and its schema where they are not there yet, and gives the writer's connection.
+/// Creates the file and its schema if needed, and returns the writer's connection.
 pub(super) fn open(path: &Path, options: &Options) -> Result<Connection, OpenError> {
     if rusqlite::version_number() < SQLITE_MIN {
         return Err(OpenError::OldSqlite { found: rusqlite::version() });
     }
     make_file(path)?;
-    // Two processes that start at once both find the file new. SQLite reports to the later one that
-    // it is locked without waiting, so the waiting is done here.
+    // If two processes start at once, both find the file new. SQLite reports a lock to the later
+    // one without waiting, so the wait is done here.
     let deadline = Instant::now() + options.busy_timeout;
     loop {
         match connect_and_migrate(path, options) {
@@ -106,7 +106,7 @@ pub(super) fn open(path: &Path, options: &Options) -> Result<Connection, OpenErr
     }
 }
 
-/// Looks at the schema over a connection that cannot write.
+/// Checks the schema with a read-only connection.
 pub(super) fn must_be_current(path: &Path, options: &Options) -> Result<(), OpenError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let opened = Connection::open_with_flags(path, flags);
@@ -123,7 +123,7 @@ fn connect_and_migrate(path: &Path, options: &Options) -> Result<Connection, Ope
     Ok(connection)
 }
 
-/// Makes the folder and an empty file that only its owner can read: it will hold personal data.
+/// Creates the folder and an empty file that only its owner can read: it will hold personal data.
 ///
 /// An existing file is deliberately not opened here: closing it again would drop the locks that
 /// other connections of this process have on it.

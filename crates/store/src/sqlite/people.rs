@@ -1,4 +1,4 @@
-//! Users, grants, links and sessions: how they are written and found.
+//! Users, grants, links and sessions: writes and lookups.
 
 use rusqlite::{Connection, Result, params};
 use sluice_flow::id::{AppId, UserId};
@@ -12,7 +12,7 @@ use crate::{
     User, UserKey, UserRow, joined,
 };
 
-/// The app of a grant that is of all.
+/// The app id of a grant for all apps.
 const NO_APP: [u8; 16] = [0; 16];
 
 fn user_and_grant(cells: &mut Cells) -> Result<(UserRow, Option<GrantRow>)> {
@@ -26,7 +26,7 @@ pub(super) fn revision(connection: &Connection) -> Result<u64> {
     Ok(found.unwrap_or_default())
 }
 
-/// Moves the revision on, if it is still the expected one.
+/// Increments the revision if it is still the expected one.
 pub(super) fn advance(connection: &Connection, expected: u64) -> Result<bool> {
     connection
         .prepare_cached("UPDATE people SET revision = revision + 1 WHERE revision = ?1")?
@@ -59,7 +59,7 @@ pub(super) fn find(connection: &Connection, key: &UserKey) -> Result<Option<User
     Ok(joined(rows).pop())
 }
 
-/// All users, or those with a grant of the app or of all apps.
+/// All users, or those with a grant for the app or for all apps.
 pub(super) fn list(
     connection: &Connection,
     app: Option<AppId>,
@@ -195,7 +195,7 @@ pub(super) fn put_user(connection: &Connection, row: &UserRow) -> Result<()> {
         .map(|_| ())
 }
 
-/// A grant names an app by hand and not by a foreign key, since the nil id means all.
+/// The app is checked explicitly and not by a foreign key, since the nil id means all apps.
 pub(super) fn put_grant(connection: &Connection, row: &GrantRow) -> Result<(), Stop> {
     let written = connection
         .prepare_cached(
@@ -205,7 +205,9 @@ pub(super) fn put_grant(connection: &Connection, row: &GrantRow) -> Result<(), S
         )?
         .execute(params![or_none(row.app_id), bytes!(row.user_id), codec::word(&row.role)?])?;
     match written {
-        0 => Err(Stop::Answer(StoreError::Failed("a grant names an app that is not there".into()))),
+        0 => {
+            Err(Stop::Answer(StoreError::Failed("a grant names an app that does not exist".into())))
+        }
         _ => Ok(()),
     }
 }

@@ -1,7 +1,7 @@
-//! A few connections for reading, handed out one read at a time.
+//! A few connections for reading, lent for one read at a time.
 //!
-//! Reads run on the runtime's blocking threads. Each is over soon (long searches are cut in slices
-//! by [`super::read`]), since the log cannot be reset while an old read still uses it.
+//! Reads run on the runtime's blocking threads. Each one is short ([`super::read`] cuts long
+//! searches into slices), since the log cannot be reset while an old read still uses it.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,9 +18,9 @@ use crate::{StoreError, StoreResult};
 pub(super) struct Readers {
     path: PathBuf,
     options: Options,
-    /// One for each read that may be under way.
+    /// One permit for each concurrent read.
     permits: Arc<Semaphore>,
-    /// Connections that are open and not in use. They are opened when first needed.
+    /// Open connections that are not in use. Opened when first needed.
     idle: Arc<Mutex<Vec<Connection>>>,
 }
 
@@ -40,7 +40,7 @@ impl Readers {
         let idle = Arc::clone(&self.idle);
         let (path, options) = (self.path.clone(), self.options.clone());
         let task = tokio::task::spawn_blocking(move || {
-            // Given back when the read ends, not when its caller stops waiting for it.
+            // Released when the read ends, not when its caller stops waiting.
             let _permit = permit;
             let taken = lock(&idle).pop();
             let connection = match taken {
@@ -55,7 +55,7 @@ impl Readers {
         task.await.unwrap_or_else(|error| Err(StoreError::Failed(Box::new(error))))
     }
 
-    /// Waits for the reads under way, then closes every connection.
+    /// Waits for the reads in progress, then closes every connection.
     pub(super) async fn close(&self) {
         let all = u32::try_from(self.options.readers.max(1)).unwrap_or(u32::MAX);
         if let Ok(_permits) = self.permits.acquire_many(all).await {
@@ -65,7 +65,7 @@ impl Readers {
     }
 }
 
-/// A read that panicked has not harmed the list: it had taken its connection out.
+/// A read that panicked has not corrupted the list: it had taken its connection out.
 fn lock(idle: &Mutex<Vec<Connection>>) -> MutexGuard<'_, Vec<Connection>> {
     idle.lock().unwrap_or_else(PoisonError::into_inner)
 }

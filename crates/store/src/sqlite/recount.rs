@@ -1,8 +1,8 @@
-//! Counts a day of a flow again from its responses: if its counts cannot be read, if an operator
-//! asks for it, and if other tags may be the most frequent now.
+//! Recounts a day of a flow from its responses: if its counts cannot be read, if an operator
+//! requests it, or if other tags may now be the most frequent.
 //!
-//! All in one transaction of the one writer, so nothing is stored or removed meanwhile, and bounded
-//! by the responses of a day.
+//! All in one transaction of the single writer, so nothing is stored or removed meanwhile, and
+//! bounded by the responses of a day.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ use super::transaction::{Stop, Then};
 use crate::StoreError;
 use crate::counting::{Definitions, RECOUNT_ROWS, Recount, ids_of};
 
-/// Recounts a day whose counts cannot be read.
+/// Recounts a day with unreadable counts.
 pub(super) fn damaged_day(
     connection: &Connection,
     flow: (AppId, FlowId),
@@ -29,8 +29,8 @@ pub(super) fn damaged_day(
     count(connection, flow, day).map(|_| ())
 }
 
-/// Counts a day again to find its most frequent tags. A day with too many responses stays as it is,
-/// and so does one whose responses are not all counted yet.
+/// Recounts a day to find its most frequent tags. A day with too many responses stays as it is, and
+/// so does one with responses that are not counted yet.
 pub(super) fn tags_of_day(
     connection: &Connection,
     flow: (AppId, FlowId),
@@ -49,7 +49,7 @@ pub(super) fn tags_of_day(
     Ok(())
 }
 
-/// Recounts a day and returns how many responses are counted.
+/// Recounts a day and returns the number of counted responses.
 pub(super) fn day(
     connection: &Connection,
     flow: (AppId, FlowId),
@@ -98,7 +98,7 @@ fn count(connection: &Connection, (app, flow): (AppId, FlowId), day: Day) -> Res
     Ok(responses)
 }
 
-/// The days on which a flow has responses, or counts.
+/// The days on which a flow has responses or counts.
 pub(super) fn days(connection: &Connection, app: AppId, flow: FlowId) -> Result<Vec<Day>> {
     let counted = "SELECT day FROM counts WHERE app_id = ?1 AND flow_id = ?2 \
          UNION SELECT day FROM count_deltas WHERE app_id = ?1 AND flow_id = ?2";

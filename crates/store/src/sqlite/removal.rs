@@ -1,6 +1,6 @@
-//! What goes when it is asked for: a response by itself, and a person who is erased.
+//! Removal on request: a single response, and a person who is erased.
 //!
-//! The idempotency key of a response that goes before its time stays taken, without digest or
+//! The idempotency key of a response that is removed this way stays used, without digest or
 //! content. Every connection overwrites what it deletes (`secure_delete`), and after a removal the
 //! writer empties the log, so that nothing of it is left in the files.
 
@@ -20,8 +20,8 @@ use crate::{
     ResponseRow, UsedKeyRow,
 };
 
-/// Deletes a response, keeps its key taken, and takes it out of its invitation; gives the app that
-/// it was of, if it was there.
+/// Deletes a response, keeps its key used, and removes it from its invitation; returns its app if
+/// the response existed.
 pub(super) fn response(
     connection: &Connection,
     response: ResponseId,
@@ -55,7 +55,7 @@ pub(super) fn put_used_key(connection: &Connection, row: &UsedKeyRow) -> Result<
     connection.prepare_cached(sql)?.execute(params).map(|_| ())
 }
 
-/// One part of an erasure.
+/// One batch of an erasure.
 pub(super) fn erase(connection: &Connection, erasure: &Erasure) -> Result<(Removed, Then), Stop> {
     match erasure.person {
         Person::Respondent(id) => erase_respondent(connection, erasure, id),
@@ -75,7 +75,7 @@ pub(super) fn erase(connection: &Connection, erasure: &Erasure) -> Result<(Remov
     }
 }
 
-/// First what the respondent is found by, then the responses, then the profile.
+/// First the identities of the respondent, then the responses, then the profile.
 fn erase_respondent(
     connection: &Connection,
     erasure: &Erasure,
@@ -119,7 +119,7 @@ fn identities(connection: &Connection, erasure: &Erasure, id: RespondentId) -> R
     Ok(rows.into_iter().map(|row| row.known).collect())
 }
 
-/// What one part may still take.
+/// What one batch may still take.
 struct Part<'e> {
     erasure: &'e Erasure,
     mark: &'e ErasureMark,
@@ -127,8 +127,8 @@ struct Part<'e> {
 }
 
 impl Part<'_> {
-    /// Removes the first of these identities, and takes the respondent out of the invitations with
-    /// them; reports whether none is left.
+    /// Removes the first of these identities, and the respondent from the invitations with them;
+    /// returns whether none is left.
     fn forget_identities(
         &mut self,
         connection: &Connection,
@@ -148,7 +148,7 @@ impl Part<'_> {
         Ok(found.len() < self.erasure.limit)
     }
 
-    /// Takes a person out of the invitations that have this; reports whether none is left.
+    /// Removes a person from the invitations with this identity; returns whether none is left.
     fn forget_invitations(
         &mut self,
         connection: &Connection,
@@ -167,8 +167,8 @@ impl Part<'_> {
         Ok(self.room > 0)
     }
 
-    /// Takes the person out of the oldest responses that are linked to them, and removes the
-    /// consents; reports whether none is left.
+    /// Unlinks the oldest responses from the person, and removes the consents; returns whether none
+    /// is left.
     fn forget_responses(
         &self,
         connection: &Connection,
@@ -180,7 +180,7 @@ impl Part<'_> {
         let page = Page { after: None, limit: self.room };
         let consents = respondents::consents(connection, app, id, page)?;
         for consent in &consents {
-            // It may have been deleted by itself.
+            // It may have been deleted individually.
             if let Some(row) = responses::by_id(connection, consent.response_id)? {
                 removed.responses += 1;
                 removed.invitations += invitations::forget_completed(connection, &row)? as u64;
@@ -191,8 +191,8 @@ impl Part<'_> {
         Ok(consents.len() < self.room)
     }
 
-    /// Takes a person out of an invitation of theirs and out of what came through it; returns how
-    /// many responses of theirs that were. One of another respondent only loses the assignment.
+    /// Removes a person from one of their invitations and unlinks what was sent through it; returns
+    /// how many of the responses were theirs. One of another respondent only loses the assignment.
     fn forget_invitation(
         &self,
         connection: &Connection,
@@ -237,8 +237,9 @@ fn forget_answers(
     Ok(())
 }
 
-/// Puts a row in that says less of who it is of. Its key stays taken without it: the digest under
-/// which the key was used is of what was sent. Says whether the row was counted when it was stored.
+/// Replaces a row with a version that identifies the sender less. Its key stays used, but without a
+/// digest: the row no longer has the content that was sent with the key. Returns whether the row
+/// was counted when it was stored.
 fn rewrite(connection: &Connection, row: &ResponseRow) -> Result<bool> {
     let (app_id, response_id) = (row.app_id, row.response_id);
     let (key, at_once): (Option<[u8; 32]>, bool) = connection
@@ -270,7 +271,7 @@ fn forget_consent(connection: &Connection, app: AppId, response: ResponseId) -> 
         .map(|_| ())
 }
 
-/// Removes a profile and what is known of it; says whether it was there.
+/// Removes a profile with its identities; returns whether it existed.
 pub(super) fn profile(
     connection: &Connection,
     app: AppId,

@@ -1,4 +1,4 @@
-//! The roles of the store, each method handed to the module that has its SQL.
+//! The roles of the store; each method delegates to the module with its SQL.
 
 use async_trait::async_trait;
 use sluice_flow::id::{
@@ -356,7 +356,7 @@ impl UpkeepStore for SqliteStore {
                     tended.folded += folded;
                     tended.is_done &= is_all;
                 }
-                // One that cannot be counted keeps no other from it.
+                // A flow that cannot be counted must not block the others.
                 Err(StoreError::Corrupt(why)) => tracing::warn!(flow = %flow.1, why, "not counted"),
                 Err(error) => return Err(error),
             }
@@ -372,7 +372,7 @@ impl UpkeepStore for SqliteStore {
     }
 
     async fn close(&self) {
-        // The last connection to go writes the log back: that is the writer's.
+        // The last connection to close writes the log back, so the writer's must be last.
         self.readers.close().await;
         self.writer.close().await;
     }

@@ -1,9 +1,8 @@
 //! The schema of the file: which migrations it needs, and how they are applied.
 //!
-//! Each migration and its row in the history are one transaction, so a process that is killed
-//! leaves the schema as it was before that migration, and the next start continues. The transaction
-//! takes the write lock first: of several processes that start at once, one migrates while the
-//! others wait.
+//! Each migration and its row in the history are one transaction, so a killed process leaves the
+//! schema as it was before that migration, and the next start continues. The transaction takes the
+//! write lock first: if several processes start at once, one migrates while the others wait.
 
 use std::path::Path;
 
@@ -22,7 +21,7 @@ const MAKE_HISTORY: &str = "CREATE TABLE IF NOT EXISTS schema_history (
     applied_at INTEGER NOT NULL
 ) STRICT";
 
-/// Refuses a file that this binary must not write to: one of another program, or of a schema from
+/// Refuses a file that this binary must not write to: one of another program, or with a schema from
 /// before 0.1.0. Nothing is written before this check, not even a setting.
 pub(super) fn refuse_foreign(connection: &Connection, path: &Path) -> Result<(), OpenError> {
     let is_ours = || -> rusqlite::Result<bool> {

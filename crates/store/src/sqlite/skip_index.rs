@@ -1,4 +1,4 @@
-//! Blocks of responses: laid out, filled, emptied, and used by a walk. See [`crate::skip_index`].
+//! The skip index: creates, fills, clears and uses blocks. See [`crate::skip_index`].
 
 use rusqlite::{Connection, OptionalExtension, Result, params};
 use sluice_flow::id::{AppId, FlowId, FlowVersionId, ResponseId, v7};
@@ -15,7 +15,7 @@ use crate::skip_index::{
 };
 use crate::{NewResponse, Order, Outcome, ResponseQuery};
 
-/// What is to be written about the blocks of one flow.
+/// The pending writes to the blocks of one flow.
 #[derive(Debug, Default)]
 pub(super) struct Work {
     pub(super) flow: Option<(AppId, FlowId)>,
@@ -24,7 +24,7 @@ pub(super) struct Work {
     since: i64,
 }
 
-/// A block that was made of its responses.
+/// A block with a filter built from its responses.
 #[derive(Debug)]
 pub(super) struct Filled {
     last: u128,
@@ -32,7 +32,7 @@ pub(super) struct Filled {
     filter: Vec<u8>,
 }
 
-/// What is to be done about the flow after this one, if there is any.
+/// The work for the flow after this one, if there is any.
 pub(super) fn work(
     connection: &Connection,
     place: SkipIndexCursor,
@@ -90,7 +90,7 @@ fn filter_of(connection: &Connection, app: AppId, flow: FlowId, block: Span) -> 
     Ok(terms.filter())
 }
 
-/// Whole blocks of the responses beyond the last one.
+/// Whole blocks of the responses after the last block.
 fn unblocked(
     connection: &Connection,
     app: AppId,
@@ -126,7 +126,7 @@ fn blocked_to(connection: &Connection, app: AppId, flow: FlowId) -> Result<Optio
         .optional()
 }
 
-/// Writes what is to be done. A filter that was made of what has changed since is left out.
+/// Writes the work. Skips a filter whose rows have changed since it was built.
 pub(super) fn write(connection: &Connection, work: &Work) -> Result<((), Then), Stop> {
     let Some((app, flow)) = work.flow else { return Ok(((), Then::Forget)) };
     if work.filled.is_empty() && work.laid.is_empty() {
@@ -148,14 +148,14 @@ pub(super) fn write(connection: &Connection, work: &Work) -> Result<((), Then), 
     Ok(((), Then::Commit))
 }
 
-/// Takes their filters from the blocks of these responses, which go or change.
+/// Clears the filters of the blocks with these responses, which are removed or changed.
 pub(super) fn unfill(
     connection: &Connection,
     app: AppId,
     flow: FlowId,
     mut ids: Vec<ResponseId>,
 ) -> Result<()> {
-    // Blocks hardly ever overlap: a few beyond the response are looked at, not all.
+    // Blocks hardly ever overlap, so only a few after the response are read.
     let sql = "UPDATE response_blocks SET filter = NULL, generation = generation + 1 \
          WHERE app_id = ?1 AND flow_id = ?2 AND last_id IN (SELECT last_id FROM response_blocks \
          WHERE app_id = ?1 AND flow_id = ?2 AND last_id >= ?3 ORDER BY last_id LIMIT 4) \
@@ -173,24 +173,23 @@ pub(super) fn unfill(
     Ok(())
 }
 
-/// Whether responses are stored with ids within blocks: never, unless a clock was set back.
+/// Detects responses stored with ids within blocks: never, unless a clock was set back.
 #[derive(Debug, Default)]
 pub(super) struct Late {
-    /// The last id that is in a block of any flow, as far as it is known; none where that is to be
-    /// asked.
+    /// The last known id in a block of any flow; `None` if it must be queried.
     blocked_to: Option<u128>,
     /// The last id that was stored.
     stored_to: u128,
 }
 
 impl Late {
-    /// Blocks were laid out.
+    /// Notes that blocks were created.
     pub(super) fn laid_out(&mut self, work: &Work) {
         let last = work.laid.last().map(|block| block.last);
         self.blocked_to = self.blocked_to.map(|known| known.max(last.unwrap_or_default()));
     }
 
-    /// Takes their filters from blocks that these responses fall into.
+    /// Clears the filters of blocks that these responses fall into.
     pub(super) fn settle(
         &mut self,
         connection: &Connection,
@@ -200,7 +199,7 @@ impl Late {
         let id = |response: &NewResponse| response.row.response_id.uuid().as_u128();
         let Some(first) = responses.iter().map(id).min() else { return Ok(()) };
         let blocked_to = match self.blocked_to {
-            // A step back in time may be after blocks that another process has made.
+            // After a step back in time there may be blocks that another process has created.
             Some(known) if first > self.stored_to => known,
             _ => last_blocked(connection)?,
         };
@@ -224,7 +223,7 @@ fn last_blocked(connection: &Connection) -> Result<u128> {
     connection.prepare_cached(sql)?.query_row([], |row| id(&mut Cells::of(row)))
 }
 
-/// Takes all blocks of a flow away: something is put in that may lie within them.
+/// Deletes all blocks of a flow: imported responses may lie within them.
 pub(super) fn forget(connection: &Connection, app: AppId, flow: FlowId) -> Result<()> {
     connection
         .prepare_cached("DELETE FROM response_blocks WHERE app_id = ?1 AND flow_id = ?2")?
@@ -232,7 +231,7 @@ pub(super) fn forget(connection: &Connection, app: AppId, flow: FlowId) -> Resul
         .map(|_| ())
 }
 
-/// What of a span is to be walked next.
+/// The part of a span to scan next.
 pub(super) fn narrowed(connection: &Connection, walk: &Walk, span: Span) -> Result<Narrowed> {
     let wanted = Wanted::of(&walk.query);
     if wanted.is_empty() {
@@ -258,7 +257,7 @@ pub(super) fn narrowed(connection: &Connection, walk: &Walk, span: Span) -> Resu
     Ok(narrowing.ends())
 }
 
-/// All blocks from this id on, the one that holds it among them.
+/// All blocks from this id on, including the one that contains it.
 fn in_the_order_of(order: Order) -> &'static str {
     match order {
         Order::Asc => {

@@ -1,11 +1,11 @@
-//! One write transaction: begun with the lock in hand, and either committed or gone.
+//! One write transaction: begins with the write lock, and is either committed or rolled back.
 
 use rusqlite::Connection;
 
 use super::failure;
 use crate::{StoreError, StoreResult};
 
-/// Why the body of a transaction stopped: its own answer, or an error of SQLite.
+/// Why the body of a transaction stopped: with its own error, or an error of SQLite.
 #[derive(Debug)]
 pub(super) enum Stop {
     Answer(StoreError),
@@ -18,16 +18,16 @@ impl From<rusqlite::Error> for Stop {
     }
 }
 
-/// Whether a transaction that did not fail has anything to commit.
+/// Whether a successful transaction has anything to commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Then {
     Commit,
-    /// Nothing was written: there is nothing to sync either.
+    /// Nothing was written, so there is nothing to sync.
     Forget,
 }
 
-/// Runs `body` between BEGIN IMMEDIATE and COMMIT. After `Ok` with [`Then::Commit`] all of it is on
-/// stable storage; after any error but [`StoreError::Unknown`] none of it is.
+/// Runs `body` between BEGIN IMMEDIATE and COMMIT. After `Ok` with [`Then::Commit`], everything is
+/// on stable storage; after any error except [`StoreError::Unknown`], nothing is.
 pub(super) fn run<T>(
     connection: &Connection,
     body: impl FnOnce(&Connection) -> Result<(T, Then), Stop>,
@@ -43,7 +43,7 @@ pub(super) fn run<T>(
     };
     match result {
         Ok(done) => Ok(done),
-        // SQLite takes some transactions back by itself; the others are ended here.
+        // SQLite rolls some transactions back itself; the others are rolled back here.
         Err(error) => roll_back(connection).and(Err(error)),
     }
 }

@@ -1,10 +1,9 @@
-//! The one thread that writes.
+//! The only thread that writes.
 //!
-//! SQLite has one writer at a time whatever one does; a thread of our own makes waiting for it a
-//! bounded queue instead of a fight over locks. Jobs are answered in the order they came, each
-//! after its own sync. When an outcome is unknown the thread writes nothing more, ever: later jobs
-//! get the error that the store is closed, and a restart (which recovers the log) is the only way
-//! back.
+//! SQLite allows one writer at a time anyway; a dedicated thread turns waiting for it into a
+//! bounded queue instead of lock contention. Jobs are answered in order of arrival, each after its
+//! own sync. After an unknown outcome the thread never writes again: later jobs fail because the
+//! store is closed, and only a restart, which recovers the log, helps.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -28,15 +27,15 @@ use crate::{
     StoreError, StoreResult,
 };
 
-/// Jobs that wait for the writer; a caller beyond them waits for room.
+/// Jobs that may wait for the writer; further callers wait for room in the queue.
 const QUEUE_MAX: usize = 64;
-/// Pages in the log at which it is written back into the database: 16 MiB.
+/// Pages in the log at which a checkpoint writes it back into the database: 16 MiB.
 const CHECKPOINT_PAGES: i32 = 4_000;
-/// How long readers are waited for when the log is to be emptied; the next write tries again.
+/// How long to wait for readers when the log must be emptied; the next write tries again.
 const EMPTY_WAIT: Duration = Duration::from_millis(250);
-/// A check that comes this soon after a successful write believes that write.
+/// A check this soon after a successful write relies on that write.
 const CHECK_FRESH: Duration = Duration::from_secs(1);
-/// What a check writes and takes back: about as much as a small batch of responses needs.
+/// What a check writes and rolls back: about as much as a small batch of responses.
 const PROBE_BYTES: u32 = 64 * 1024;
 
 type Reply<T> = oneshot::Sender<StoreResult<T>>;
@@ -56,7 +55,7 @@ enum Job {
     Close(Reply<()>),
 }
 
-/// The way to the writer's thread.
+/// The handle to the writer thread.
 #[derive(Debug)]
 pub(super) struct Writer {
     jobs: mpsc::Sender<Job>,
@@ -116,7 +115,7 @@ impl Writer {
         self.ask(|reply| Job::Recount(flow, day, reply)).await
     }
 
-    /// The same, since it cannot be read.
+    /// The same, because its counts are unreadable.
     pub(super) async fn mend_counts(
         &self,
         flow: (AppId, FlowId),
@@ -130,9 +129,9 @@ impl Writer {
         self.ask(Job::Check).await
     }
 
-    /// Returns when all jobs before it are done and the connection is closed.
+    /// Returns when all earlier jobs are done and the connection is closed.
     pub(super) async fn close(&self) {
-        // A writer that is closed already has nothing left to finish.
+        // A writer that is already closed has nothing left to finish.
         let _closed = self.ask(Job::Close).await;
     }
 
@@ -140,7 +139,7 @@ impl Writer {
         let (reply, answer) = oneshot::channel();
         self.jobs.send(job(reply)).await.map_err(|_| StoreError::Closed)?;
         answer.await.unwrap_or_else(|_| {
-            Err(StoreError::Unknown("the thread that writes ended without an answer".into()))
+            Err(StoreError::Unknown("the writer thread ended without an answer".into()))
         })
     }
 }
@@ -149,11 +148,11 @@ struct Thread {
     connection: Connection,
     /// Pages in the log after the last commit.
     log_pages: Arc<AtomicI32>,
-    /// Set by an unknown outcome, and never taken back.
+    /// Set by an unknown outcome, and never reset.
     stopped: bool,
     /// When a transaction was last committed, if none has failed since.
     written_at: Option<Instant>,
-    /// The log may hold what was removed from the database: it is to be emptied, not only reset.
+    /// The log may contain data removed from the database: it must be emptied, not only reset.
     must_empty_log: bool,
     late: skip_index::Late,
     reserve: Arc<Reserve>,
@@ -184,8 +183,8 @@ impl Thread {
 
     /// Makes one durable write before anything is answered.
     ///
-    /// A process that was killed may have left a batch in the log that was written but not yet
-    /// synced. It is visible now, so a retry would be answered as stored; this sync makes it so.
+    /// A killed process may have left a batch in the log that was written but not yet synced. It is
+    /// visible now, so a retry would be answered as stored; this sync makes that true.
     fn begin(&mut self, path: &Path) -> Result<(), OpenError> {
         let path = || path.to_owned();
         let source = match self.check() {
@@ -202,7 +201,7 @@ impl Thread {
             }
         };
         match source.downcast::<rusqlite::Error>() {
-            // Reads can go on, and writes when there is room again.
+            // Reads still work, and writes will when there is space again.
             Ok(error) if error.sqlite_error_code() == Some(ErrorCode::DiskFull) => {
                 tracing::warn!(%error, "the disk is full: nothing can be stored");
                 Ok(())
@@ -232,14 +231,14 @@ impl Thread {
             tracing::warn!(%error, "the database did not close cleanly; the next start recovers it");
         }
         if let Some(reply) = closing {
-            // Whoever asked may have gone.
+            // The caller may have gone away.
             let _gone = reply.send(Ok(()));
         }
     }
 
-    /// Does one job and answers it; the housekeeping comes after the answer.
+    /// Runs one job and answers it; housekeeping comes after the answer.
     fn answer(&mut self, job: Job) {
-        // A caller who has gone away does not undo what was written, so a failed send is no error.
+        // What was written stays even if the caller has gone away, so a failed send is no error.
         let _gone = match job {
             Job::Commit(responses, reply) => reply.send(self.commit(&responses)).is_err(),
             Job::Apply(at, change, reply) => {
@@ -250,7 +249,7 @@ impl Thread {
             Job::Erase(erasure, reply) => {
                 let removed = self.write(|connection| removal::erase(connection, &erasure));
                 self.must_empty_log |= matches!(removed, Ok(Removed { done: true, .. }));
-                // A caller that learns that it is done may read the files.
+                // Once the caller gets the answer, it may read the files.
                 self.checkpoint();
                 reply.send(removed).is_err()
             }
@@ -306,15 +305,15 @@ impl Thread {
             late.settle(connection, responses, &outcomes)?;
             Ok((outcomes, then))
         });
-        // A failed read is tried again the next time.
+        // A failed read is retried the next time.
         if committed.is_ok() {
             self.late = late;
         }
         committed
     }
 
-    /// Refuses submissions while the disk has less free space than the reserve. One system call for
-    /// each batch.
+    /// Refuses submissions while free disk space is below the reserve. Costs one system call per
+    /// batch.
     fn must_have_room(&mut self) -> StoreResult<()> {
         let is_low = !self.stopped && !self.reserve.has_room(&self.connection);
         if is_low != self.is_low {
@@ -328,7 +327,7 @@ impl Thread {
                     reserve_bytes,
                     "the disk is nearly full: submissions are refused until there is room"
                 );
-                // The log is part of what fills the disk.
+                // The log takes up disk space too.
                 self.must_empty_log = true;
             } else {
                 tracing::info!(
@@ -362,7 +361,7 @@ impl Thread {
         result.map(|(value, _)| value)
     }
 
-    /// Writes and takes back, with a real sync: a full or failing disk shows here.
+    /// Writes and rolls back, with a real sync, which detects a full or failing disk.
     fn check(&mut self) -> StoreResult<()> {
         if !self.stopped && self.written_at.is_some_and(|at| at.elapsed() < CHECK_FRESH) {
             return Ok(());
@@ -376,8 +375,8 @@ impl Thread {
         })
     }
 
-    /// Writes the log back into the database once it is long, so that it can be reset; and empties
-    /// it where something was removed that it still holds.
+    /// Writes a long log back into the database, so that it can be reset; empties it if it still
+    /// contains removed data.
     fn checkpoint(&mut self) {
         let is_long = self.log_pages.load(Ordering::Relaxed) >= CHECKPOINT_PAGES;
         if self.stopped || !(is_long || self.must_empty_log) {
@@ -398,14 +397,13 @@ impl Thread {
                 tracing::error!(%error, "the log cannot be written back; nothing more is written");
                 self.stopped = true;
             }
-            // Full or busy: the log goes on growing, nothing is lost, and the next commit tries
+            // Full or busy: the log keeps growing, nothing is lost, and the next commit tries
             // again.
             Err(error) => tracing::warn!(%error, "the log cannot be written back now"),
         }
     }
 
-    /// Reads that still look at the log are waited for a moment only, since submissions wait
-    /// behind.
+    /// Waits only briefly for reads that still use the log, since submissions wait behind this.
     fn empty_log(&self) -> rusqlite::Result<()> {
         let connection = &self.connection;
         let usual: i64 = connection.pragma_query_value(None, "busy_timeout", |row| row.get(0))?;
@@ -429,7 +427,7 @@ mod tests {
         Stop::Sqlite(rusqlite::Error::SqliteFailure(ffi::Error::new(code), None))
     }
 
-    /// One write that fails with this error, and the one after it.
+    /// One write that fails with this error, and the next one.
     fn check(code: i32, stops: bool) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("sluice.db");
@@ -452,14 +450,14 @@ mod tests {
     }
 
     #[test]
-    fn after_an_io_error_nothing_is_ever_written_again() {
+    fn nothing_is_written_after_an_io_error() {
         for code in [ffi::SQLITE_IOERR, ffi::SQLITE_IOERR_FSYNC, ffi::SQLITE_IOERR_WRITE] {
             check(code, true);
         }
     }
 
     #[test]
-    fn after_a_full_disk_or_a_lock_writing_goes_on() {
+    fn writing_continues_after_a_full_disk_or_a_lock() {
         for code in [ffi::SQLITE_FULL, ffi::SQLITE_BUSY] {
             check(code, false);
         }

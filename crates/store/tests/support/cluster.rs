@@ -1,12 +1,13 @@
-//! A PostgreSQL of the test's own: made in a temporary folder, on loopback, stopped when dropped.
+//! A PostgreSQL server for one test: created in a temporary folder, on loopback, stopped when
+//! dropped.
 //!
-//! It is the server of the distribution's package, run as another user where the tests run as root,
-//! since PostgreSQL refuses to run as root. Where there is none the test fails and says what to
-//! install. It syncs nothing: what tests kill is processes, never the machine, and hundreds of
-//! databases are made. Tests of other crates take this file by its path; it needs no database
+//! It is the server from the distribution's package. PostgreSQL refuses to run as root, so if the
+//! tests run as root, the server runs as another user. If no server is installed the test fails
+//! with what to install. It syncs nothing: tests kill processes, never the machine, and create
+//! hundreds of databases. Tests of other crates include this file by its path; it needs no database
 //! driver.
 
-#![expect(dead_code, reason = "each test binary uses its own part of this")]
+#![expect(dead_code, reason = "each test binary uses a different part of this")]
 
 use std::path::PathBuf;
 use std::process::{Command, Output};
@@ -33,7 +34,7 @@ impl Cluster {
         cluster
     }
 
-    /// One that is made, and not running.
+    /// A server that is created but not running.
     pub(crate) fn new(settings: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -69,7 +70,7 @@ impl Cluster {
         run(&mut command)
     }
 
-    /// All that the server writes: its data, and its log beside them.
+    /// Everything that the server writes: its data and its log.
     pub(crate) fn folder(&self) -> &std::path::Path {
         self.folder.path()
     }
@@ -78,7 +79,7 @@ impl Cluster {
         self.folder.path().join("data")
     }
 
-    /// Puts a file where the server can read it, and only it.
+    /// Writes a file that only the server can read.
     pub(crate) fn put(&self, name: &str, content: &str) -> PathBuf {
         let path = self.data().join(name);
         std::fs::write(&path, content).unwrap();
@@ -94,7 +95,7 @@ impl Cluster {
         format!("postgres://{USER}@127.0.0.1:{}/{database}?sslmode=disable", self.port)
     }
 
-    /// The URL over TCP, with parameters of its own.
+    /// The URL over TCP, with this user and these parameters.
     pub(crate) fn url_with(&self, user: &str, database: &str, parameters: &str) -> String {
         format!("postgres://{user}@127.0.0.1:{}/{database}?{parameters}", self.port)
     }
@@ -105,7 +106,7 @@ impl Cluster {
         format!("postgres://{USER}@{folder}:{}/{database}", self.port)
     }
 
-    /// Makes an empty database, by the server's own program, and gives its name.
+    /// Creates an empty database with the server's own program, and returns its name.
     pub(crate) fn create_database(&self) -> String {
         let name = self.next_name();
         let (folder, port) = (self.folder.path().display().to_string(), self.port.to_string());
@@ -113,12 +114,12 @@ impl Cluster {
         name
     }
 
-    /// The name of a database that is not there yet.
+    /// The name of a database that does not exist yet.
     pub(crate) fn next_name(&self) -> String {
         format!("case_{}", self.made.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Runs statements with the package's own client, and gives the first column of every row.
+    /// Runs statements with psql, and returns the first column of every row.
     pub(crate) fn psql(&self, database: &str, sql: &str) -> Vec<String> {
         let mut command = self.program("psql");
         command.args(["-X", "-q", "-t", "-A", "-v", "ON_ERROR_STOP=1"]);
@@ -149,7 +150,7 @@ impl Drop for Cluster {
     }
 }
 
-/// Where the server's programs are: the newest of the package, or those on the path.
+/// The folder of the server's programs: the newest of the package, or those on the path.
 fn programs() -> PathBuf {
     let mut found: Vec<(u32, PathBuf)> = Vec::new();
     for entry in std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten() {
@@ -165,7 +166,7 @@ fn programs() -> PathBuf {
         .expect("no initdb and pg_ctl here: install PostgreSQL 15 or newer (apt-get install postgresql)")
 }
 
-/// Whom to run the server as, where the tests run as root.
+/// The user to run the server as, if the tests run as root.
 fn other_user() -> Option<&'static str> {
     let root = run(Command::new("id").arg("-u")).stdout.starts_with(b"0\n");
     let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();

@@ -1,8 +1,8 @@
-//! A store for one test, on the backend that the run is about.
+//! A store for one test, on the backend of this test run.
 //!
-//! SQLite in the test's folder; or, where `SLUICE_TEST_STORE=postgres://…` names a server, a
-//! database of the folder's own there, so that several stores on one folder share it, as several
-//! processes do. The databases are left behind: whoever started the server throws it away
+//! SQLite in the test's folder; or, if `SLUICE_TEST_STORE=postgres://…` names a server, a database
+//! there that belongs to the folder, so that several stores on one folder share it, as several
+//! processes do. The databases are not dropped: the script that started the server deletes it
 //! (`scripts/postgres`).
 
 use std::path::Path;
@@ -28,7 +28,7 @@ pub(crate) async fn open(folder: &Path) -> Arc<dyn Store> {
     Arc::new(PgStore::connect(&url, postgres::Options::default()).await.unwrap())
 }
 
-/// Makes a database that no other test has, and gives its URL.
+/// Creates a database for this test alone, and returns its URL.
 fn new_database(server: &str) -> String {
     static MADE: AtomicU32 = AtomicU32::new(0);
     let time = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_nanos();

@@ -1,4 +1,4 @@
-//! What the tests of backends share: a server, a way to look into it, rows, certificates.
+//! Shared by the tests of the backends: a server, direct SQL access to it, rows, certificates.
 
 mod cluster;
 pub(crate) mod rows;
@@ -12,7 +12,7 @@ use cluster::run;
 pub(crate) use cluster::{Cluster, USER};
 
 impl Cluster {
-    /// Makes an empty database and gives its name.
+    /// Creates an empty database and returns its name.
     pub(crate) async fn database(&self) -> String {
         let name = self.next_name();
         self.sql("postgres", &format!("CREATE DATABASE {name}")).await;
@@ -26,7 +26,7 @@ impl Cluster {
         client
     }
 
-    /// Runs statements and gives the first column of every row.
+    /// Runs statements and returns the first column of every row.
     pub(crate) async fn sql(&self, database: &str, sql: &str) -> Vec<String> {
         let rows = self.client(database).await.simple_query(sql).await.unwrap();
         let first = |message: &SimpleQueryMessage| match message {

@@ -1,4 +1,4 @@
-//! The rows that the tests of a backend store: one app, and responses that differ by number.
+//! The rows used by backend tests: one app, and responses that differ by number.
 
 use sluice_flow::counts::Contribution;
 use sluice_flow::definition::Kind;

@@ -1,11 +1,11 @@
-//! What changed between two definitions, in the words of their author.
+//! The changes between two definitions, described for their author.
 //!
-//! Shown before a publish and between the versions of a flow. Questions are the same where their
-//! ids are; one that was taken away while another with the same text and type came has another id
-//! now, and is told so. Some changes part the results: answers from before and after are not
-//! counted together any more, or mean something else. These say why ([`Change::breaks`]); nothing
-//! is forbidden because of it. Types are not listed here: what a question has besides its texts is
-//! compared field by field.
+//! Shown before publishing and between the versions of a flow. Questions are matched by id; a
+//! removed question and a new one with the same text and type are reported as one question with a
+//! new id. Some changes break the results: answers from before and after are no longer counted
+//! together, or mean something else. These state why ([`Change::breaks`]); none is forbidden
+//! because of it. Types are not listed here: everything besides the texts of a question is compared
+//! field by field.
 
 mod order;
 mod question;
@@ -19,45 +19,45 @@ use super::{Definition, RespondentAnalytics};
 use crate::logic::words::quoted;
 use crate::question::Question;
 
-/// What kind of change it is.
+/// The kind of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ChangeKind {
     Added,
     Removed,
     Moved,
-    /// The question has another id.
+    /// The question has a new id.
     Renamed,
     Retyped,
     Reworded,
-    /// An option, row or column came, went or changed.
+    /// An option, row or column was added, removed or changed.
     Choices,
     Required,
     Logic,
-    /// Any other rule of its answers, or label of it.
+    /// Any other rule for its answers, or one of its labels.
     Rule,
-    /// The title, the description, the language, the consent.
+    /// The title, the description, the language or the consent.
     Flow,
     Ending,
     Translation,
 }
 
-/// One thing that changed.
+/// One change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Change {
-    /// The question that it is about: the id it has now, or had.
+    /// The question concerned: its new id, or its old one if it was removed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub question: Option<String>,
     pub kind: ChangeKind,
     pub text: String,
-    /// Why results from before and after it do not compare, where they do not.
+    /// Why results from before and after are not comparable, if they are not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub breaks: Option<&'static str>,
 }
 
-/// Everything that changed from one definition to another: first of the flow, then of its questions
-/// in their new order, then of those that went, of the ending, and of each language.
+/// Every change from one definition to another: of the flow, of its questions in their new order,
+/// of removed questions, of the ending, and of each language.
 pub fn difference(before: &Definition, after: &Definition) -> Vec<Change> {
     let mut changes = Changes(Vec::new());
     changes.of_flow(before, after);
@@ -87,7 +87,8 @@ pub fn difference(before: &Definition, after: &Definition) -> Vec<Change> {
     changes.0
 }
 
-/// Each question of the newer definition with the place of what it was before, if it was.
+/// Each question of the newer definition with the index of its counterpart in the older one, if
+/// any.
 fn paired<'d>(before: &'d Definition, after: &'d Definition) -> Vec<(Option<usize>, &'d Question)> {
     let mut gone: Vec<usize> = (0..before.questions.len())
         .filter(|&at| after.question(&before.questions[at].id).is_none())
@@ -174,7 +175,7 @@ impl Changes {
         }
     }
 
-    /// A text of the flow that may be absent.
+    /// An optional text of the flow.
     fn text(&mut self, kind: ChangeKind, what: &str, was: Option<&str>, now: Option<&str>) {
         let text = match (was, now) {
             (was, now) if was == now => return,
@@ -212,7 +213,7 @@ fn counted(texts: usize) -> String {
     if texts == 1 { "1 text".to_owned() } else { format!("{texts} texts") }
 }
 
-/// The texts of a translation by where they stand.
+/// The texts of a translation by their path.
 fn texts_of(translation: &impl Serialize) -> BTreeMap<String, String> {
     let mut texts = BTreeMap::new();
     let value = serde_json::to_value(translation).unwrap_or_default();

@@ -1,12 +1,12 @@
-//! Which of several things moved, where as few as possible did.
+//! Finds the smallest set of items that moved.
 
 use std::collections::BTreeSet;
 
-/// The members that are out of order: without them the rest rises. Of all ways to see it, one with
-/// the fewest moves, so that taking one question from the end to the beginning is one move, not
-/// many.
+/// The items that are out of order: without them the rest is increasing. The smallest such set, so
+/// that moving one question from the end to the beginning is one move, not many.
 pub(super) fn moved(places: &[usize]) -> BTreeSet<usize> {
-    // The longest rising row that ends at each place, and what comes before it there.
+    // For each index, the length of the longest increasing subsequence ending there, and its
+    // predecessor.
     let mut rows: Vec<(usize, Option<usize>)> = Vec::with_capacity(places.len());
     for (at, &place) in places.iter().enumerate() {
         let before = (0..at).filter(|&one| places[one] < place).max_by_key(|&one| rows[one].0);
@@ -26,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_few_as_possible_have_moved() {
+    fn the_fewest_moves_are_reported() {
         for (places, expected) in [
             (vec![], vec![]),
             (vec![0, 1, 2], vec![]),

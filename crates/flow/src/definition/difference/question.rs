@@ -1,4 +1,4 @@
-//! What changed of one question.
+//! The changes of one question.
 
 use serde_json::{Map, Value};
 
@@ -14,7 +14,7 @@ const NEW_CHOICE_ID: &str = "Earlier answers are counted under the old ID.";
 const CHOICE_GONE: &str = "Answers that chose it stay in the results; it can no longer be chosen.";
 const OTHER_SCALE: &str = "Ratings on another scale are not comparable with earlier ones.";
 
-/// Notes everything that changed of a question.
+/// Records every change of a question.
 pub(super) fn compare(
     changes: &mut Changes,
     (before, was): (&Definition, &Question),
@@ -63,7 +63,7 @@ fn compare_logic(
     let text = match (&was.visible_if, &now.visible_if) {
         (Some(old), Some(new)) => {
             let (old, new) = (old.in_words(before.questions()), new.in_words(after.questions()));
-            // A question that it names may only have another id.
+            // Equal texts: the condition only refers to a question that now has another id.
             if old == new {
                 return;
             }
@@ -77,7 +77,7 @@ fn compare_logic(
     changes.of(now, ChangeKind::Logic, text, None);
 }
 
-/// The fields of the type itself: its lists of choices one by one, and any other as a whole.
+/// The fields of the type itself: lists of choices item by item, and any other field as a whole.
 fn compare_own(changes: &mut Changes, was: &Question, now: &Question) {
     let lists = |question: &'_ Question| -> Vec<(&'static str, Vec<Choice>)> {
         let labels = question.labels().into_iter();
@@ -161,7 +161,7 @@ fn compare_choices(
     }
 }
 
-/// A field of a type, as authors call it.
+/// The author-facing name of a field.
 fn in_words(field: &str) -> &str {
     match field {
         "minLength" => "minimum length",

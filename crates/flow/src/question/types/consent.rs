@@ -1,4 +1,4 @@
-//! `consent`: a box to tick. The only answer is `accepted`; not ticking it is no answer.
+//! `consent`: a checkbox. The only answer is `accepted`; leaving it unticked is no answer.
 
 use serde::Serialize;
 

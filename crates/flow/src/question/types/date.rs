@@ -1,6 +1,6 @@
 //! `date`: a day of the Gregorian calendar, `YYYY-MM-DD`.
 //!
-//! Dates of this form sort as texts do, so they are compared as texts. There is no time of day and
+//! Dates in this format sort as texts, so they are compared as texts. There is no time of day and
 //! no time zone: a birthday is the same day everywhere.
 
 use serde::Serialize;

@@ -1,5 +1,5 @@
-//! `dropdown`: one of several options in a list that opens. It differs from `singleChoice` only in
-//! how it is asked.
+//! `dropdown`: one of several options in a drop-down list. It differs from `singleChoice` only in
+//! its control.
 
 use serde::Serialize;
 

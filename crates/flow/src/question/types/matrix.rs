@@ -1,7 +1,7 @@
 //! `matrix`: one column for each row, as `<rowId>:<columnId>`.
 //!
-//! Rows may be left out, unless the question is required: then every row needs its column, because
-//! an author who requires a matrix means all of it.
+//! Rows may be left out unless the question is required; then every row needs a column, because an
+//! author who requires a matrix means all of it.
 
 use std::borrow::Cow;
 
@@ -49,7 +49,7 @@ impl Rules for Matrix {
         let repeats = |(at, cell): (usize, &Cow<'_, str>)| {
             cells[..at].iter().any(|before| row(before) == row(cell))
         };
-        // More than there are must repeat one; counting first keeps a hostile answer cheap.
+        // More cells than rows must repeat one; counting first makes a hostile answer cheap.
         if cells.len() > self.rows.len() || cells.iter().enumerate().any(repeats) {
             problems.add(Code::InvalidSelection, "takes one column for each row");
         }
@@ -84,7 +84,7 @@ impl Rules for Matrix {
     }
 }
 
-/// Whether a text names a row and a column of these.
+/// Whether a text names one of these rows and one of these columns.
 pub(crate) fn is_cell(rows: &[Choice], columns: &[Choice], text: &str) -> bool {
     text.split_once(':').is_some_and(|(row, column)| has(rows, row) && has(columns, column))
 }

@@ -1,7 +1,7 @@
-//! The one table of question types.
+//! The table of question types.
 //!
-//! A type is one file in this folder that says everything about it, and one line in the table below
-//! (with its `mod`). Nothing else in the project lists the types.
+//! A type is one file in this folder that defines everything about it, and one line in the table
+//! below (with its `mod`). Nothing else in the project lists the types.
 
 mod consent;
 mod date;
@@ -43,22 +43,22 @@ macro_rules! types {
         pub enum QuestionType { $($variant($variant),)* }
 
         impl QuestionType {
-            /// The name of every type there is, in the order of the table.
+            /// The name of every type, in the order of the table.
             pub const NAMES: &[&str] = &[$($name),*];
 
-            /// What authors choose from: each type's name, what they call it, and what it is for.
+            /// The types for authors to choose from: name, label, and purpose.
             pub const OFFERED: &[(&str, &str, &str)] = &[$(($name, $label, $purpose)),*];
 
             pub fn name(&self) -> &'static str {
                 match self { $(Self::$variant(_) => $name,)* }
             }
 
-            /// What authors call the type.
+            /// The author-facing name of the type.
             pub fn label(&self) -> &'static str {
                 match self { $(Self::$variant(_) => $label,)* }
             }
 
-            /// Whether there is anything to answer.
+            /// Whether the question takes an answer.
             pub fn is_answerable(&self) -> bool {
                 match self { $(Self::$variant(_) => $variant::ANSWERABLE,)* }
             }
@@ -78,7 +78,7 @@ macro_rules! types {
                 match self { $(Self::$variant(rules) => rules.is_whole(answer),)* }
             }
 
-            /// The control that it is answered with.
+            /// The control with which it is answered.
             pub fn input(&self) -> Input<'_> {
                 match self { $(Self::$variant(rules) => rules.input(),)* }
             }
@@ -88,7 +88,7 @@ macro_rules! types {
                 match self { $(Self::$variant(_) => $variant::fields(),)* }
             }
 
-            /// How the answers to it are counted.
+            /// How its answers are counted.
             pub fn counted(&self) -> Counted<'_> {
                 match self { $(Self::$variant(rules) => rules.counted(),)* }
             }
@@ -106,7 +106,7 @@ macro_rules! types {
             }
         }
 
-        /// Each type's name, needed fields and schema of its own fields.
+        /// Each type's name, required fields and schema of its own fields.
         pub(crate) fn schemas() -> Vec<(&'static str, &'static [&'static str], Map<String, Value>)> {
             vec![$(($name, $variant::NEEDED, field::schemas(&$variant::fields()))),*]
         }
@@ -134,8 +134,7 @@ types! {
 }
 
 impl QuestionType {
-    /// A question of this type of which nothing is set yet, for what is the same for all questions
-    /// of a type.
+    /// A question of this type with nothing set, for properties that all questions of a type share.
     pub fn blank(name: &str) -> Option<Self> {
         let (nothing, faults) = (Value::Object(Map::new()), Faults::default());
         let mut reader = Reader::open(&nothing, String::new(), &faults)?;
@@ -151,12 +150,12 @@ impl QuestionType {
             .collect()
     }
 
-    /// What conditions may ask of an answer, as the editor's script calls it.
+    /// The tests that conditions may apply to an answer, by their name in the editor's script.
     pub fn comparison(&self) -> &'static str {
         self.comparable().as_str()
     }
 
-    /// The only answers that there are, where those are the same for all questions of the type.
+    /// The only possible answers, if they are the same for all questions of the type.
     pub fn words(&self) -> &'static [&'static str] {
         match self.comparable() {
             Comparable::Words(words) => words,

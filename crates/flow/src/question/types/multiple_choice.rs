@@ -16,7 +16,7 @@ use crate::question::choice::{OTHER_PREFIX, Options};
 use crate::question::rules::{Comparable, Label, Rules};
 use crate::text_map::Texts;
 
-/// Every option and one other.
+/// Every option, and one free-text answer.
 const SELECTED_MAX: u32 = OPTIONS_MAX as u32 + 1;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -25,7 +25,7 @@ const SELECTED_MAX: u32 = OPTIONS_MAX as u32 + 1;
 pub struct MultipleChoice {
     #[serde(flatten)]
     pub choice: Options,
-    /// The fewest that an answer, if there is one, may choose.
+    /// The minimum number of choices, if there is an answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_selected: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -53,9 +53,9 @@ impl Rules for MultipleChoice {
 
     fn judge(&self, answer: &Texts<'_>, problems: &mut Problems<'_>) {
         let chosen = answer.as_slice();
-        // One unknown option says it all; more of them would only repeat the message.
+        // Stops at the first unknown option; more would only repeat the message.
         let _ = chosen.iter().all(|chosen| self.choice.judge(chosen, problems));
-        // More than there are must repeat one; counting first keeps a hostile answer cheap.
+        // More choices than options must repeat one; counting first makes a hostile answer cheap.
         if chosen.len() > self.choice.options.len() + 1 || repeats(chosen) {
             problems.add(Code::InvalidSelection, "takes each option at most once");
         }
@@ -92,7 +92,7 @@ impl Rules for MultipleChoice {
     }
 }
 
-/// Whether an option, or an answer of the respondent's own, comes twice.
+/// Whether an option, or a free-text answer, occurs twice.
 fn repeats(chosen: &[Cow<'_, str>]) -> bool {
     let other = |text: &str| text.starts_with(OTHER_PREFIX);
     chosen.iter().enumerate().any(|(at, text)| {

@@ -1,4 +1,4 @@
-//! `nps`: how likely one is to recommend, from 0 to 10.
+//! `nps`: how likely the respondent is to recommend, from 0 to 10.
 
 use serde::Serialize;
 

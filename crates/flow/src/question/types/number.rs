@@ -1,4 +1,4 @@
-//! `number`: a decimal number, written plainly (`-12.5`; no exponent, no thousands mark).
+//! `number`: a decimal number in plain notation (`-12.5`; no exponent, no thousands separator).
 
 use std::cmp::Ordering;
 

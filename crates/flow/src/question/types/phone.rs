@@ -1,7 +1,6 @@
 //! `phone`: a telephone number as people write it.
 //!
-//! Only the characters and the number of digits are checked: what numbers exist is not ours to
-//! know.
+//! Only the characters and the number of digits are checked, not whether the number exists.
 
 use serde::Serialize;
 

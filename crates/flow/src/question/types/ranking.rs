@@ -1,4 +1,4 @@
-//! `ranking`: all options, brought into an order. The answer names every option once, best first.
+//! `ranking`: all options, put in order. The answer names every option once, best first.
 
 use serde::Serialize;
 

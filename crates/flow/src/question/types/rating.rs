@@ -1,4 +1,4 @@
-//! `rating`: a mark from 1 to `max`.
+//! `rating`: a value from 1 to `max`.
 
 use serde::Serialize;
 
@@ -29,7 +29,7 @@ pub struct Rating {
     pub high_label: Option<String>,
 }
 
-/// What authors call each look of the marks.
+/// The author-facing names of the shapes of the steps.
 const SHAPES: &[(&str, &str)] = &[("star", "Stars"), ("number", "Numbers"), ("emoji", "Faces")];
 
 impl Rules for Rating {
@@ -105,7 +105,7 @@ pub(super) fn end_fields() -> [Field; 2] {
     ]
 }
 
-/// The labels of a scale's ends, where it has them.
+/// The labels of a scale's ends, if set.
 pub(super) fn end_labels(
     low: Option<&String>,
     high: Option<&String>,

@@ -1,4 +1,4 @@
-//! `singleChoice`: one of several options, all in view.
+//! `singleChoice`: one of several options, all visible.
 
 use serde::Serialize;
 

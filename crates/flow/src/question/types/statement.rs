@@ -1,4 +1,4 @@
-//! `statement`: something to read. It takes no answer.
+//! `statement`: a text to read. It takes no answer.
 
 use serde::Serialize;
 

@@ -60,10 +60,10 @@ impl Rules for Url {
 
 /// Whether a text is an absolute http or https address with a host.
 pub(crate) fn is_url(text: &str) -> bool {
-    // The parser drops white space and control characters; an address that has them is none.
+    // The parser drops white space and control characters; an address with any is invalid.
     let plain = !text.chars().any(|letter| letter.is_whitespace() || letter.is_control());
-    // The parser also reads `https:example.com`, which a browser resolves against the page it is
-    // on.
+    // The parser also accepts `https:example.com`, which a browser resolves against the current
+    // page.
     let is_absolute = text.split_once("://").is_some_and(|(scheme, _)| {
         scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https")
     });

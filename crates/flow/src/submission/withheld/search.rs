@@ -1,7 +1,6 @@
-//! Finds the values that name a respondent in a text, and cuts them out, whatever their letter
-//! case.
+//! Finds the identifying values of a respondent in a text and cuts them out, ignoring letter case.
 //!
-//! The values come from the client, so the work must not depend on how they repeat themselves or
+//! The values come from the client, so the cost must not depend on how they repeat themselves or
 //! each other. One automaton finds all of them in one pass; there are at most [`ROUNDS_MAX`] passes
 //! over a text.
 
@@ -12,11 +11,10 @@ use aho_corasick::automaton::Automaton;
 use aho_corasick::nfa::noncontiguous::NFA;
 use aho_corasick::{Anchored, PatternID};
 
-/// A shorter name is cut only if it stands alone, in bytes: `7` is also a part of `2027`.
+/// A name shorter than this, in bytes, is cut only as a whole word: `7` is also a part of `2027`.
 const NAME_BYTES_MIN: usize = 4;
-/// After a cut the parts left and right of it may form a name, so the text is searched again, at
-/// most this often in all. A text that still has a name in the last round was made on purpose, and
-/// is dropped.
+/// After a cut the text on both sides may form a name, so the text is searched again, at most this
+/// many times in total. A text that still has a name in the last round was crafted, and is dropped.
 const ROUNDS_MAX: usize = 3;
 
 /// A search for all names of one respondent.
@@ -24,7 +22,7 @@ const ROUNDS_MAX: usize = 3;
 pub(super) struct Search {
     /// Absent if it could not be built; then no text is safe to keep.
     automaton: Option<NFA>,
-    /// For each pattern of the automaton, whether it is cut only if it stands alone.
+    /// For each pattern of the automaton, whether it is cut only as a whole word.
     is_short: Vec<bool>,
 }
 
@@ -50,8 +48,7 @@ impl Search {
         Cow::Borrowed("")
     }
 
-    /// Where names stand in a folded text, in order and apart from each other: names that overlap
-    /// are one span.
+    /// The spans of names in a folded text, in order and disjoint: overlapping names form one span.
     fn spans(&self, folded: &str) -> Option<Vec<Range<usize>>> {
         let automaton = self.automaton.as_ref()?;
         let mut state = automaton.start_state(Anchored::No).ok()?;
@@ -61,8 +58,8 @@ impl Search {
             if !automaton.is_match(state) {
                 continue;
             }
-            // Names that end here, the longest first. It covers the others, so few are looked at:
-            // the short ones that are part of a word.
+            // Names that end here, the longest first. It covers the others, so few are checked:
+            // only short ones that are part of a word.
             let mut ending = (0..automaton.match_len(state)).map(|index| {
                 let pattern = automaton.match_pattern(state, index);
                 (pattern, at + 1 - automaton.pattern_len(pattern)..at + 1)
@@ -86,7 +83,7 @@ impl Search {
     }
 }
 
-/// The text without every character of which a part lies in one of the spans of its folded form.
+/// The text without every character that lies even partly in one of the spans of its folded form.
 fn without_spans(text: &str, spans: &[Range<usize>]) -> String {
     let mut spans = spans.iter().peekable();
     let mut end = 0;
@@ -99,9 +96,8 @@ fn without_spans(text: &str, spans: &[Range<usize>]) -> String {
     text.chars().filter(is_outside).collect()
 }
 
-/// Whether an ASCII text may contain an ASCII name that is to be cut, without preparing a search:
-/// nearly always the answer is no. After as many comparisons as `budget` allows it is yes, so the
-/// time is linear.
+/// Whether an ASCII text may contain an ASCII name to cut, without preparing a search: nearly
+/// always false. After `budget` comparisons the result is true, so the time is linear.
 pub(super) fn may_contain(text: &str, name: &str, mut budget: usize) -> bool {
     let (bytes, wanted) = (text.as_bytes(), name.as_bytes());
     let Some(first) = wanted.first() else { return false };
@@ -130,7 +126,7 @@ fn stands_alone(text: &str, part: &Range<usize>) -> bool {
         && !is_in_word(text[..part.start].chars().next_back())
 }
 
-/// Letters that differ in case alone are the same: `ß` and `SS`, `ς` and `Σ`, too.
+/// Letters that differ only in case are equal, including `ß` and `SS`, `ς` and `Σ`.
 fn fold(letter: char) -> impl Iterator<Item = char> {
     letter.to_uppercase().flat_map(char::to_lowercase)
 }
@@ -168,16 +164,16 @@ mod tests {
     #[test]
     fn a_name_that_nearly_repeats_in_a_text_costs_no_more_than_the_budget() {
         let (text, name) = ("a".repeat(500), format!("{}b", "a".repeat(250)));
-        // Not in the text: the answer of an unlimited comparison, and of the search.
+        // Not in the text, by an unlimited comparison and by the search.
         assert!(!may_contain(&text, &name, usize::MAX));
         assert_eq!(cut(&[&name], &text), text);
-        // There are 250 places that have 250 letters in common with the name.
+        // 250 positions have 250 letters in common with the name.
         assert!(!may_contain(&text, &name, 250 * 250));
         assert!(may_contain(&text, &name, 250 * 250 - 1));
         assert!(!may_contain("an ordinary text about bananas", "banana split", 30));
     }
 
-    /// The same rules in the plainest way: compares every name with every part of the text.
+    /// The same rules in the simplest way: compares every name with every part of the text.
     fn cut_naively(names: &[String], text: &str) -> String {
         let mut kept: Vec<char> = text.chars().collect();
         for _ in 0..ROUNDS_MAX {

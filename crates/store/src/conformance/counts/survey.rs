@@ -1,4 +1,4 @@
-//! A flow whose responses are counted, and the counting of them from scratch.
+//! A flow with counted responses, and their counts computed from scratch.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +21,7 @@ use crate::{
 
 pub(super) const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
 
-/// An app with a flow of two versions that ask different things.
+/// An app with a flow of two versions with different questions.
 pub(super) struct Survey {
     pub(super) flow: FlowRow,
     versions: [VersionRow; 2],
@@ -33,7 +33,7 @@ impl Survey {
         Self::made(store, Definition::to_json).await
     }
 
-    /// The same with versions whose definitions cannot be read.
+    /// The same, with versions that have unreadable definitions.
     pub(super) async fn open_unreadable(store: &TheStore) -> Self {
         Self::made(store, |_| json!({"questions": "none"})).await
     }
@@ -70,7 +70,7 @@ impl Survey {
         Contribution::of_stored(Some(definition), &row.answers, row.tags.as_deref(), row.admission)
     }
 
-    /// The so-manieth response: its version, day, answers and tags follow from the number.
+    /// The response with this number, which determines its version, day, answers and tags.
     pub(super) async fn response(&self, store: &TheStore, number: u32) -> NewResponse {
         let version = &self.versions[number as usize % 2];
         let millis = i64::from(number % 3) * DAY_MILLIS + i64::from(number);
@@ -94,7 +94,7 @@ impl Survey {
         }
     }
 
-    /// The same, of somebody who is known by this name, which is in a tag, too.
+    /// The same, from a person known by this name, which is also in a tag.
     pub(super) async fn response_of(
         &self,
         store: &TheStore,
@@ -128,7 +128,7 @@ impl Survey {
         ids
     }
 
-    /// Responses to one version on one day that bear these tags.
+    /// Stores responses to one version on one day with these tags.
     pub(super) async fn store_tagged(
         &self,
         store: &TheStore,
@@ -154,8 +154,8 @@ impl Survey {
         store.list_responses(&ResponseQuery { limit: 100_000, ..query }).await.unwrap().rows
     }
 
-    /// Holds the counts against all that is stored. Of `moved` only what the walk has passed is
-    /// counted.
+    /// Compares the counts with all stored responses. Of `moved`, only those up to the scan's
+    /// cursor are counted.
     pub(super) async fn assert_exact(&self, store: &TheStore, moved: &BTreeSet<ResponseId>) {
         let (app, flow) = (self.flow.app_id, self.flow.flow_id);
         let told = store.read_counts(app, flow, &CountsQuery::default()).await.unwrap();
@@ -260,7 +260,7 @@ impl Survey {
         apply(store, self.flow.app_id, vec![Write::DeleteResponse(id)]).await;
     }
 
-    /// Puts responses in as a move does; gives their ids.
+    /// Imports responses as records; returns their ids.
     pub(super) async fn move_in(
         &self,
         store: &TheStore,
@@ -273,7 +273,7 @@ impl Survey {
         }
         let ids = records.iter().map(|record| match record {
             Record::Response { row, .. } => row.response_id,
-            _ => unreachable!("only responses are put in"),
+            _ => unreachable!("only responses are imported"),
         });
         let ids = ids.collect();
         store.import_records(records).await.unwrap();

@@ -1,5 +1,5 @@
-//! Which tags of a day are counted separately when there are too many of them, and that their
-//! counts are exact.
+//! Which tags of a day are counted separately if there are too many, and that their counts are
+//! exact.
 
 use serde_json::{Value, json};
 use sluice_flow::counts::segment;
@@ -9,7 +9,7 @@ use super::survey::{Survey, has_tag};
 use super::tend;
 use crate::{CountsQuery, Write};
 
-/// One sender makes up 10,000 tags before anybody else sends one.
+/// One client makes up 10,000 tags before any real tag arrives.
 pub(in super::super) async fn junk_tags_that_come_first_do_not_displace_real_ones(store: TheStore) {
     const JUNK: u32 = 500;
     const REAL: u32 = 300;
@@ -35,7 +35,8 @@ pub(in super::super) async fn junk_tags_that_come_first_do_not_displace_real_one
     assert_real(&store, &survey, i64::from(REAL) - 1, values - 20).await;
 }
 
-/// So many responses with real tags are counted separately, and so many values of "plan" are junk.
+/// Checks that this many responses with real tags are counted separately, and this many values of
+/// "plan" are junk.
 async fn assert_real(store: &TheStore, survey: &Survey, real: i64, junk: i64) {
     let (app, flow) = (survey.flow.app_id, survey.flow.flow_id);
     for (name, value, rest) in [("plan", "pro", junk), ("source", "mail", real)] {
@@ -50,8 +51,7 @@ async fn assert_real(store: &TheStore, survey: &Survey, real: i64, junk: i64) {
     }
 }
 
-/// A tag that is rare when the room is used up is hidden; it comes back when it has become
-/// frequent.
+/// A tag that is rare when the limit is reached is hidden; it returns once it is frequent.
 pub(in super::super) async fn a_tag_that_becomes_frequent_is_counted_separately_again(
     store: TheStore,
 ) {
@@ -68,7 +68,7 @@ pub(in super::super) async fn a_tag_that_becomes_frequent_is_counted_separately_
     tend(&store).await;
     survey.store_tagged(&store, [names("new", 0..10)].into_iter()).await;
     tend(&store).await;
-    assert_eq!(responses_with_pro(&store, &survey).await, None, "it is hidden now");
+    assert_eq!(responses_with_pro(&store, &survey).await, None, "it is not hidden");
     real.extend(survey.store_tagged(&store, pro(200)).await);
     tend(&store).await;
     assert_eq!(responses_with_pro(&store, &survey).await, Some(205));
@@ -83,7 +83,7 @@ pub(in super::super) async fn a_tag_that_becomes_frequent_is_counted_separately_
     assert_shown_is_exact(&store, &survey).await;
 }
 
-pub(in super::super) async fn counts_by_tag_are_exact_though_days_are_recounted_while_others_write(
+pub(in super::super) async fn counts_by_tag_are_exact_under_concurrent_recounts_and_writes(
     store: TheStore,
 ) {
     let survey = std::sync::Arc::new(Survey::open(&store).await);
@@ -95,7 +95,7 @@ pub(in super::super) async fn counts_by_tag_are_exact_though_days_are_recounted_
                 let own = |number: u32| format!("junk {}", (task * 8 + round) * 20 + number);
                 let tags = (0..20).map(|number| json!({own(number): "x", "plan": "pro"}));
                 let ids = survey.store_tagged(&store, tags).await;
-                // Others change the app as well.
+                // Other writers change the app as well.
                 while try_apply(&store, survey.flow.app_id, vec![Write::DeleteResponse(ids[0])])
                     .await
                     .is_err()
@@ -113,7 +113,7 @@ pub(in super::super) async fn counts_by_tag_are_exact_though_days_are_recounted_
     assert_eq!(responses_with_pro(&store, &survey).await, Some(3 * 8 * 19));
 }
 
-/// How many responses have "pro" as their plan; nothing if that is not counted separately.
+/// How many responses have the plan "pro"; `None` if it is not counted separately.
 async fn responses_with_pro(store: &TheStore, survey: &Survey) -> Option<i64> {
     let segment = segment("plan", "pro");
     let query = CountsQuery { segment: Some(segment.clone()), ..CountsQuery::default() };
@@ -127,7 +127,7 @@ async fn responses_with_pro(store: &TheStore, survey: &Survey) -> Option<i64> {
     Some(shown)
 }
 
-/// Every value that is counted separately has the count that the stored responses give.
+/// Checks every value that is counted separately against the stored responses.
 async fn assert_shown_is_exact(store: &TheStore, survey: &Survey) {
     let (app, flow) = (survey.flow.app_id, survey.flow.flow_id);
     let counts = store.read_counts(app, flow, &CountsQuery::default()).await.unwrap();

@@ -1,4 +1,4 @@
-//! What was counted, put together.
+//! Reads and assembles counts.
 
 use sluice_flow::id::{AppId, FlowId, FlowVersionId};
 use sluice_flow::time::Day;
@@ -24,7 +24,7 @@ const TOTALS: &str = "SELECT flow_id, day, sum(responses)::bigint FROM ( \
      WHERE app_id = $1 AND day >= $2) AS days \
      GROUP BY flow_id, day ORDER BY flow_id, day";
 
-/// One statement, hence one instant.
+/// One statement, so read at one instant.
 pub(in super::super) async fn of_flow(
     pool: &Pool,
     app: AppId,
@@ -42,7 +42,7 @@ pub(in super::super) async fn of_flow(
     put_together.await.map_err(|panicked| StoreError::Failed(Box::new(panicked)))
 }
 
-/// More than this is put together by a thread of its own, so that nothing else waits for it.
+/// More bytes than this are assembled on a blocking thread, so that nothing else waits.
 const AT_ONCE_BYTES_MAX: usize = 64 * 1024;
 
 type ReadRow = (i32, Uuid, i32, Vec<u8>, Vec<u8>);
@@ -64,7 +64,7 @@ fn put_together(rows: &[ReadRow], segment: Option<Vec<u8>>) -> Result<FlowCounts
     Ok(reading.done())
 }
 
-/// How many responses each flow of an app has on each day.
+/// The number of responses of each flow of an app on each day.
 pub(in super::super) async fn totals(
     pool: &Pool,
     app: AppId,
@@ -81,7 +81,7 @@ pub(in super::super) async fn totals(
     pool.many(TOTALS, &[&app.uuid(), &from], read).await
 }
 
-/// How many responses each version of a flow has.
+/// The number of responses of each version of a flow.
 pub(in super::super) async fn by_version(
     pool: &Pool,
     app: AppId,

@@ -1,12 +1,12 @@
-//! Everything, table by table, in the order of [`RecordCursor`].
+//! Exports everything, table by table, in the order of [`RecordCursor`].
 //!
-//! Each table is walked along an index from where the last page ended. A page ends at its limit, or
-//! when it is heavy: any text can be long, and a page is held in memory as a whole. The weighing is
-//! done in the database, by the lengths that it knows without reading the texts.
+//! Each table is scanned along an index from where the last page ended. A page ends at its limit,
+//! or at a number of bytes: any text can be long, and a page is held in memory. The database adds
+//! up the lengths, which it knows without reading the texts.
 //!
-//! The planner is made to use the index: it guesses how many rows stand behind a place from the app
-//! alone, finds "hardly any" at the last app, and would then read and sort the rest of the table
-//! for every page.
+//! The planner is forced to use the index: it estimates the number of rows after a cursor from the
+//! app alone, expects "hardly any" at the last app, and would then read and sort the rest of the
+//! table for every page.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use super::super::transaction::Transaction;
 use super::limit;
 use crate::{Record, RecordCursor, StoreResult, Table};
 
-/// What the texts of one page may weigh; the record that passes it is the last.
+/// The most bytes of texts on one page; the record that exceeds it is the last.
 const PAGE_BYTES: i64 = 8 * 1024 * 1024;
 
 /// In force until the transaction ends.
@@ -69,7 +69,7 @@ async fn fill(
     Ok(found)
 }
 
-/// What a table has beyond the place.
+/// The records of a table after the cursor.
 async fn walk(
     transaction: &Transaction,
     after: &RecordCursor,
@@ -139,10 +139,10 @@ fn select(table: Table) -> (String, Read) {
         Table::Responses => ", idempotency_key",
         _ => "",
     };
-    // Of the keys, those whose response is stored go with it.
+    // Keys of stored responses are exported with the response.
     let only = match table {
         Table::UsedKeys => "digest IS NULL AND ",
-        // Users are of no app, so that beyond any app there are none.
+        // Users belong to no app, so there are none after any app.
         Table::Users => "$3 = '00000000-0000-0000-0000-000000000000'::uuid AND ",
         _ => "",
     };
@@ -165,7 +165,7 @@ fn select(table: Table) -> (String, Read) {
     (sql, read)
 }
 
-/// The columns without a fixed length, as [`Record::weight_bytes`] weighs them.
+/// The columns without a fixed length, as in [`Record::weight_bytes`].
 fn texts(table: Table) -> Vec<&'static str> {
     let columns: &[_] = match table {
         Table::Apps => &["name", "allowed_origins"],
@@ -189,7 +189,7 @@ fn response(cells: &mut Cells) -> StoreResult<Record> {
     Ok(Record::Response { row, idempotency_key })
 }
 
-/// The ids in a key; where it is short, the first there could be.
+/// The ids in a key; if it is short, padded with zeros to the lowest possible ids.
 fn ids(key: &[u8]) -> [Uuid; 2] {
     let mut bytes = [0; 32];
     for (byte, given) in bytes.iter_mut().zip(key) {

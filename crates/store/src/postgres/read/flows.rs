@@ -1,8 +1,8 @@
-//! Flows and their versions, with what is derived of them.
+//! Flows and their versions, with data derived from them.
 //!
-//! A flow or version that is named by its id alone is looked up in two steps: first its app, which
-//! never changes, then everything else with the app in hand, so that on a distributed database the
-//! second statement, which joins, is one worker's business.
+//! A flow or version given by its id alone is looked up in two steps: first its app, which never
+//! changes, then everything else by app, so that on a distributed database the second statement,
+//! which joins, runs on one worker.
 
 use sluice_flow::id::{AppId, FlowId, FlowVersionId};
 use uuid::Uuid;

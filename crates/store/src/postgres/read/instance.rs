@@ -1,4 +1,4 @@
-//! What belongs to the whole instance: tokens, the audit log, the change feed.
+//! Data of the whole instance: tokens, the audit log, the change feed.
 
 use sluice_flow::id::AppId;
 use uuid::Uuid;

@@ -1,4 +1,4 @@
-//! What is read, by kind: each function is one statement, and so one read at one instant.
+//! Reads, by kind: each function is one statement, so it reads at one instant.
 
 pub(super) mod apps;
 pub(super) mod counts;
@@ -8,7 +8,7 @@ pub(super) mod instance;
 pub(super) mod respondents;
 pub(super) mod responses;
 
-/// A limit as PostgreSQL takes it.
+/// A limit in the type that PostgreSQL expects.
 pub(super) fn limit(rows: usize) -> i64 {
     i64::try_from(rows).unwrap_or(i64::MAX)
 }

@@ -1,7 +1,7 @@
-//! Respondents, what is known of them, their consents and their responses.
+//! Respondents, their identities, consents and responses.
 //!
-//! A respondent who is named by id alone is looked up in two steps, like a flow: first the app,
-//! which never changes, then the rest with the app in hand.
+//! A respondent given by id alone is looked up in two steps, like a flow: first the app, which
+//! never changes, then the rest by app.
 
 use sluice_flow::id::{AppId, FlowId, RespondentId, ResponseId};
 use sluice_flow::respondent::Known;
@@ -81,7 +81,7 @@ pub(in super::super) async fn erasing(pool: &Pool, rows: usize) -> StoreResult<V
     pool.many(&sql, &[&limit(rows)], codec::respondent).await
 }
 
-/// Profiles, in their order, with what is known of each and when it was seen.
+/// Profiles, in the given order, with their identities and the times they were seen.
 async fn around(pool: &Pool, app: AppId, rows: Vec<RespondentRow>) -> StoreResult<Vec<Respondent>> {
     let ids: Vec<Uuid> = rows.iter().map(|row| row.respondent_id.uuid()).collect();
     let identities = "SELECT respondent_id, type, value FROM identities \

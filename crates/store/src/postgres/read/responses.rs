@@ -1,9 +1,9 @@
 //! Responses: by id, and by flow with a filter.
 //!
-//! A list walks the index `(app, flow, id)` of the partitions in its span of ids, and stops at its
-//! limit. A filter can walk past many rows before it finds one; that walk is cut in slices, each a
-//! statement of its own and well within its deadline. The server leaves out what cannot pass, by
-//! tests that are cheap; what it gives is judged here.
+//! A list scans the index `(app, flow, id)` of the partitions in its range of ids, and stops at its
+//! limit. A filter can skip many rows before it finds a match; that scan is cut into slices, each a
+//! separate statement well within its deadline. The server drops rows that cannot pass, by cheap
+//! tests; the remaining rows are judged here.
 
 use sluice_flow::id::{AppId, FlowId, ResponseId};
 use tokio_postgres::types::ToSql;
@@ -17,9 +17,9 @@ use crate::listing::{Candidate, Span, Walk};
 use crate::skip_index::{BLOCK_ROWS, BLOCKS_WALKED};
 use crate::{Order, ResponseCount, ResponsePage, ResponseQuery, ResponseRow, StoreResult};
 
-/// How far one slice of a filtered walk goes, in rows.
+/// The size of one slice of a filtered scan, in rows.
 const SLICE_ROWS: usize = 10_000;
-/// Rows that one statement gives to be judged; a slice with more of them ends at the last.
+/// The most rows that one statement returns to be judged; a slice with more ends at the last one.
 const CANDIDATES_MAX: usize = 1_000;
 
 pub(in super::super) async fn by_id(
@@ -36,7 +36,7 @@ pub(in super::super) async fn newest(
     flows: &[FlowId],
 ) -> StoreResult<Vec<(FlowId, ResponseId)>> {
     let flows: Vec<Uuid> = flows.iter().map(|flow| flow.uuid()).collect();
-    // For each flow one look at the end of the index `(app, flow, id)`.
+    // For each flow, one lookup at the end of the index `(app, flow, id)`.
     let sql = "SELECT wanted.flow_id, newest.response_id \
          FROM unnest($2::uuid[]) AS wanted (flow_id) CROSS JOIN LATERAL \
          (SELECT response_id FROM responses WHERE app_id = $1 \
@@ -56,10 +56,10 @@ pub(in super::super) async fn list(
         let narrowed = skip_index::narrowed(pool, &walk, span).await?;
         let Some(span) = walk.narrowed(narrowed) else { continue };
         let end = walk.end_of(span);
-        // Few blocks at the most, unless it is all that is left.
+        // A few blocks at the most, unless this is all that is left.
         let look = if end.is_some() { look.min(BLOCK_ROWS * BLOCKS_WALKED) } else { look };
         let (slice_end, rows_max) = match is_open {
-            // One more than asked for says whether the list goes on.
+            // One more than requested shows whether the list continues.
             true => (None, look.min(query.limit.saturating_add(1))),
             false => (slice_end(pool, query, span, look).await?, CANDIDATES_MAX),
         };
@@ -69,7 +69,7 @@ pub(in super::super) async fn list(
         let cut = (candidates.len() >= rows_max).then(|| candidates.last()).flatten();
         let (looked, up_to) = match cut {
             Some(last) => (candidates.len(), Some(last.response_id.uuid().as_u128())),
-            // How many it were is not known; within blocks it is mostly one of them.
+            // The exact number is unknown; within blocks it is usually one block.
             None if slice_end.is_none() && end.is_some() => (look.min(BLOCK_ROWS), end),
             None => (look, slice_end.or(end)),
         };
@@ -83,7 +83,7 @@ pub(in super::super) async fn list(
     Ok(walk.page())
 }
 
-/// As [`list`], but nothing is kept; of an open list the server itself counts.
+/// As [`list`], but keeps no rows; without a filter, the server counts.
 pub(in super::super) async fn count(
     pool: &Pool,
     query: &ResponseQuery,
@@ -136,7 +136,7 @@ fn candidate(row: &ResponseRow) -> Candidate<'_> {
     }
 }
 
-/// The id at which a slice ends; none where the rest of the span is shorter than a slice.
+/// The id at which a slice ends; `None` if the rest of the span is shorter than a slice.
 async fn slice_end(
     pool: &Pool,
     query: &ResponseQuery,
@@ -200,13 +200,13 @@ fn walking(walk: &Walk, span: Span, rows: usize) -> (String, Vec<Param>) {
     (format!("SELECT {RESPONSE} FROM responses WHERE {walk} LIMIT $5"), params)
 }
 
-/// JSON without an escape has its texts as they are.
+/// JSON without escapes contains its texts verbatim.
 fn may_contain(column: &str, needle: usize) -> String {
     format!(r" AND (strpos({column}, ${needle}::text) > 0 OR strpos({column}, '\') > 0)")
 }
 
-/// What a database takes for the lower case of a letter depends on its locale; of ASCII there is no
-/// doubt. So all that is not plain ASCII is judged here, and only the rest by the server.
+/// How a database lower-cases a letter depends on its locale, except for ASCII. So the server only
+/// judges plain ASCII, and everything else is judged here.
 fn may_have_word(word: &str, params: &mut Vec<Param>) -> String {
     let unsure = r"strpos(answers, '\') > 0 OR octet_length(answers) <> char_length(answers)";
     if !word.is_ascii() {

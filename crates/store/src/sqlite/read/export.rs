@@ -1,8 +1,8 @@
-//! Everything, table by table, in the order of [`RecordCursor`].
+//! Exports everything, table by table, in the order of [`RecordCursor`].
 //!
-//! Each table is walked along an index from where the last page ended; tokens alone are sorted, as
-//! there are few of them. A page ends at its limit, or when it is heavy: definitions and answers
-//! can be long, and a page is held in memory as a whole.
+//! Each table is scanned along an index from where the last page ended; only the few tokens are
+//! sorted. A page ends at its limit, or at a number of bytes: definitions and answers can be long,
+//! and a page is held in memory.
 
 use rusqlite::{Connection, Params, Result, params};
 
@@ -13,9 +13,9 @@ use super::super::codec::{
 use super::limit;
 use crate::{Record, RecordCursor, Table};
 
-/// What the records of one page may weigh; the one that passes it is the last.
+/// The most bytes of records on one page; the record that exceeds it is the last.
 const PAGE_BYTES: usize = 8 * 1024 * 1024;
-/// The app of what belongs to none.
+/// The app id of rows that belong to no app.
 const NO_APP: [u8; 16] = [0; 16];
 
 pub(in super::super) fn page(
@@ -48,7 +48,7 @@ impl Page {
         self.records.len() >= self.rows || self.bytes_left == 0
     }
 
-    /// Adds what the table has beyond the place, until the page is full.
+    /// Adds the records of the table after the cursor, until the page is full.
     fn walk(&mut self, connection: &Connection, table: Table, after: &RecordCursor) -> Result<()> {
         if self.is_full() {
             return Ok(());
@@ -108,7 +108,7 @@ impl Page {
             Table::Invitations => self.add(connection, &sql, params![app, key, rows], |cells| {
                 codec::invitation(cells).map(Record::Invitation)
             }),
-            // Users are of no app, so that beyond any app there are none.
+            // Users belong to no app, so there are none after any app.
             Table::Users if *app != NO_APP => Ok(()),
             Table::Users => self.add(connection, &sql, params![key, rows], |cells| {
                 codec::user(cells).map(Record::User)
@@ -119,7 +119,7 @@ impl Page {
         }
     }
 
-    /// The entries of no app come first. They have NULL there, which no comparison finds.
+    /// Entries without an app come first. Their app is NULL, which no comparison matches.
     fn walk_audit(&mut self, connection: &Connection, after: &RecordCursor) -> Result<()> {
         let entry = |cells: &mut Cells| codec::audit(cells).map(Record::Audit);
         let RecordCursor { app, key, .. } = after;
@@ -157,7 +157,7 @@ impl Page {
     }
 }
 
-/// The walk along one table: the last parameter is the limit, those before it the place.
+/// The scan of one table: the last parameter is the limit, those before it the cursor.
 fn select(table: Table) -> String {
     match table {
         Table::Apps => format!("SELECT {APP} FROM apps WHERE app_id > ?1 ORDER BY app_id LIMIT ?2"),
@@ -226,7 +226,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_table_but_tokens_is_walked_along_an_index() {
+    fn every_table_except_tokens_is_scanned_by_index() {
         let mut connection = Connection::open_in_memory().unwrap();
         let path = std::path::Path::new("memory");
         super::super::super::schema::bring_up_to_date(&mut connection, path).unwrap();

@@ -1,5 +1,5 @@
-//! Flows and their versions, with what is derived of them. Each function that asks more than once
-//! does so in one read transaction, and so sees one instant.
+//! Flows and their versions, with data derived from them. A function with several statements runs
+//! them in one read transaction, so it reads at one instant.
 
 use rusqlite::{Connection, Result, params};
 use sluice_flow::id::{AppId, FlowId, FlowVersionId};
@@ -8,7 +8,7 @@ use super::super::codec::{self, Cells, FLOW, ReadCells as _, VERSION, bytes};
 use super::{limit, many, one};
 use crate::{FlowQuery, FlowRow, FlowState, Order, VersionRow, VersionState};
 
-/// Published, and neither superseded nor retired: word for word the condition of an index.
+/// Published, and neither superseded nor retired: the exact condition of an index.
 const IS_CURRENT: &str =
     "published_at IS NOT NULL AND superseded_at IS NULL AND retired_at IS NULL";
 
@@ -109,7 +109,7 @@ fn flow_and_app(cells: &mut Cells) -> Result<FlowAndApp> {
     })
 }
 
-/// What stands around a flow; the connection is in a read transaction.
+/// A flow with data derived from its versions; the connection is in a read transaction.
 fn state(instant: &Connection, found: FlowAndApp) -> Result<FlowState> {
     let FlowAndApp { flow, revision, public_revision, app_grace_window_seconds } = found;
     let of_flow = params![bytes!(flow.app_id), bytes!(flow.flow_id)];

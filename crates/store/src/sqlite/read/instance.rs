@@ -1,4 +1,4 @@
-//! What belongs to the whole instance: tokens, the audit log, the change feed.
+//! Data of the whole instance: tokens, the audit log, the change feed.
 
 use rusqlite::{Connection, Result, params};
 use sluice_flow::id::AppId;
@@ -7,7 +7,7 @@ use super::super::codec::{self, AUDIT, ReadCells as _, TOKEN, bytes};
 use super::{limit, many, one};
 use crate::{AuditQuery, AuditRow, Changes, FeedPosition, TokenHash, TokenRow};
 
-/// Above every id.
+/// Sorts after every id.
 const BEYOND: [u8; 16] = [0xFF; 16];
 
 pub(in super::super) fn token(

@@ -1,4 +1,4 @@
-//! What is read, by kind: each function is one read at one instant on one connection.
+//! Reads, by kind: each function is one read at one instant on one connection.
 
 pub(super) mod apps;
 pub(super) mod export;
@@ -29,7 +29,7 @@ pub(super) fn many<T>(
     connection.prepare_cached(sql)?.query_map(params, |row| read(&mut Cells::of(row)))?.collect()
 }
 
-/// A limit as SQLite takes it.
+/// A limit in the type that SQLite expects.
 pub(super) fn limit(rows: usize) -> i64 {
     i64::try_from(rows).unwrap_or(i64::MAX)
 }

@@ -1,4 +1,4 @@
-//! Respondents, what is known of them, their consents and their responses.
+//! Respondents, their identities, consents and responses.
 
 use rusqlite::{Connection, Result, params};
 use sluice_flow::id::{AppId, FlowId, RespondentId, ResponseId};
@@ -77,7 +77,7 @@ pub(in super::super) fn erasing(
     many(connection, &sql, [limit(rows)], codec::respondent)
 }
 
-/// A profile with what is known of it and when it was seen.
+/// A profile with its identities and the times it was seen.
 fn around(connection: &Connection, row: RespondentRow) -> Result<Respondent> {
     let ids = params![bytes!(row.app_id), bytes!(row.respondent_id)];
     let sql = format!("SELECT {IDENTITY} FROM identities WHERE app_id = ?1 AND respondent_id = ?2");

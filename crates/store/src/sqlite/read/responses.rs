@@ -1,8 +1,7 @@
 //! Responses: by id, and by flow with a filter.
 //!
-//! A list is a walk along the index `(app, flow, id)`. A filter can walk past many rows before it
-//! finds one; so the walk is cut in slices, each a read of its own, and the log can be reset in
-//! between.
+//! A list scans the index `(app, flow, id)`. A filter can skip many rows before it finds a match,
+//! so the scan is cut into slices, each a separate read, and the log can be reset in between.
 
 use rusqlite::types::FromSqlError;
 use rusqlite::{Connection, Params, Result, Row};
@@ -17,10 +16,10 @@ use crate::codec::ReadCells as _;
 use crate::listing::{Candidate, Span, Walk};
 use crate::{Order, ResponseRow};
 
-/// Rows that one slice of a walk looks at.
+/// Rows that one slice of a scan reads.
 pub(in super::super) const SLICE_ROWS: usize = 5_000;
 
-/// Where in [`RESPONSE`] stands what decides whether a row passes.
+/// Positions in [`RESPONSE`] of the columns that decide whether a row passes.
 const VERSION_AT: usize = 2;
 const ID_AT: usize = 3;
 const ADMITTED_AT: usize = 4;
@@ -52,11 +51,11 @@ pub(in super::super) fn newest(
     Ok(newest)
 }
 
-/// Walks one slice: a short read of its own. Between two slices others get their turn, and a caller
-/// who has gone away is not searched for any more.
+/// Scans one slice: a separate short read. Between two slices other reads get their turn, and the
+/// scan stops if the caller has gone away.
 pub(in super::super) fn step(connection: &Connection, mut walk: Walk) -> Result<Walk> {
     let Some((span, rows_max)) = walk.slice(SLICE_ROWS) else { return Ok(walk) };
-    // One instant for both: a filter may be taken away in between, and its block be rebuilt.
+    // One instant for both: in between, a filter may be cleared and its block rebuilt.
     let instant = connection.unchecked_transaction()?;
     let narrowed = skip_index::narrowed(&instant, &walk, span)?;
     let Some(span) = walk.narrowed(narrowed) else { return Ok(walk) };
@@ -73,12 +72,12 @@ pub(in super::super) fn step(connection: &Connection, mut walk: Walk) -> Result<
             break;
         }
     }
-    // A slice that came to its own end leaves nothing; one that was cut leaves what is beyond.
+    // A complete slice leaves nothing; one that was cut leaves what is after its last row.
     walk.looked(looked, last.filter(|_| looked >= rows_max).or(end));
     Ok(walk)
 }
 
-/// The same for those who only count: of an open list nothing is read but ids and tags.
+/// For callers that only count: without a filter, only ids and tags are read.
 pub(in super::super) fn step_counting(connection: &Connection, mut walk: Walk) -> Result<Walk> {
     let Some((span, rows_max)) = walk.slice(SLICE_ROWS) else { return Ok(walk) };
     let instant = connection.unchecked_transaction()?;
@@ -140,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_list_walks_the_index_of_its_flow_and_sorts_nothing() {
+    fn every_list_uses_the_flow_index_without_sorting() {
         let connection = Connection::open_in_memory().unwrap();
         for migration in crate::schema::SQLITE {
             connection.execute_batch(migration.sql).unwrap();
@@ -158,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn the_columns_that_decide_stand_where_they_are_looked_for() {
+    fn filter_columns_are_at_their_positions() {
         let names: Vec<&str> = RESPONSE.split(',').map(str::trim).collect();
         for (at, name) in [
             (VERSION_AT, "flow_version_id"),
