@@ -27,7 +27,6 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
-use tower::Service;
 
 use crate::Limits;
 use crate::Network;
@@ -43,26 +42,20 @@ const STREAMS_MAX: u32 = 100;
 /// How often a silent HTTP/2 peer is pinged.
 const PING_INTERVAL: Duration = Duration::from_secs(20);
 
-/// What the accept loop serves: one handle for each connection.
-pub trait Site:
-    Service<
-        Request<Incoming>,
-        Response = Response,
-        Error = Infallible,
-        Future = BoxFuture<'static, Result<Response, Infallible>>,
-    > + Clone
-    + Send
-    + Sync
-    + 'static
-{
-    /// A handle for a connection from this address.
-    fn for_peer(&self, peer: IpAddr) -> Self;
+/// What the accept loop serves. Used as a trait object, so that the code of connections is compiled
+/// once, in this crate.
+pub trait Site: Send + Sync + 'static {
+    /// Answers a request from this address.
+    fn answer(
+        &self,
+        request: Request<Incoming>,
+        peer: IpAddr,
+    ) -> BoxFuture<'static, Result<Response, Infallible>>;
 
     /// A connection was refused because its address has too many.
     fn connection_refused(&self);
 
-    /// The server stops: end replies that would otherwise last as long as their client stays
-    /// connected.
+    /// The server stops: ends replies that would otherwise last as long as their client stays.
     fn stop(&self);
 }
 
@@ -72,7 +65,7 @@ pub trait Site:
 /// Never fails because of a client or for lack of file descriptors.
 pub async fn serve(
     listener: TcpListener,
-    site: impl Site,
+    site: Arc<dyn Site>,
     limits: &Limits,
     exempt: &[Network],
     shutdown: impl Future<Output = ()>,
@@ -93,7 +86,7 @@ pub async fn serve(
                 if let Err(error) = stream.set_nodelay(true) {
                     tracing::debug!(%error, "cannot set TCP_NODELAY");
                 }
-                let connection = server.connection(stream, peer);
+                let connection = server.tcp_connection(stream, peer);
                 connections.spawn(async move {
                     connection.await;
                     drop((place, admitted));
@@ -144,26 +137,31 @@ fn is_of_client(error: &io::Error) -> bool {
     )
 }
 
-struct Server<S> {
+struct Server {
     builder: Builder<TokioExecutor>,
-    site: S,
+    site: Arc<dyn Site>,
     limits: Limits,
     stop: watch::Sender<()>,
 }
 
-impl<S: Site> Server<S> {
+impl Server {
+    /// Not generic, unlike what it calls, so that it is compiled in this crate.
+    fn tcp_connection(&self, stream: TcpStream, peer: IpAddr) -> BoxFuture<'static, ()> {
+        self.connection(stream, peer)
+    }
+
     /// Serves one connection until it ends.
-    fn connection<T>(&self, io: T, peer: IpAddr) -> impl Future<Output = ()> + Send + use<S, T>
+    fn connection<T>(&self, io: T, peer: IpAddr) -> BoxFuture<'static, ()>
     where
         T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let activity = Arc::new(Activity::new());
         let io = TokioIo::new(Guarded::new(io, Arc::clone(&activity), &self.limits));
-        let service = Tracked::new(self.site.for_peer(peer), Arc::clone(&activity));
+        let service = Tracked::new(Arc::clone(&self.site), peer, Arc::clone(&activity));
         let connection = self.builder.serve_connection(io, service).into_owned();
         let mut stop = self.stop.subscribe();
         let limits = self.limits;
-        async move {
+        Box::pin(async move {
             let mut connection = pin!(connection);
             let mut is_ending = false;
             loop {
@@ -187,7 +185,7 @@ impl<S: Site> Server<S> {
                 is_ending = true;
                 connection.as_mut().graceful_shutdown();
             }
-        }
+        })
     }
 }
 

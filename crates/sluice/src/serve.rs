@@ -80,7 +80,7 @@ pub(crate) async fn run(settings: Settings) -> Outcome {
     let exempt = exempt(&settings.hosted.trusted_proxies);
     let metrics_site = MetricsSite::new(Arc::clone(&engine), token, limits);
     tokio::select! {
-        served = sluice_web::serve(listener, app, &limits, &exempt, stop) => served.map_err(broken)?,
+        served = sluice_web::serve(listener, Arc::new(app), &limits, &exempt, stop) => served.map_err(broken)?,
         served = serve_metrics(metrics, metrics_site, &limits) => served.map_err(broken)?,
         () = lost_for_long(&engine) => {}
     }
@@ -105,7 +105,7 @@ async fn serve_metrics(
     limits: &Limits,
 ) -> std::io::Result<()> {
     let Some((listener, _)) = metrics else { return std::future::pending().await };
-    sluice_web::serve(listener, site, limits, &exempt(&[]), std::future::pending()).await
+    sluice_web::serve(listener, Arc::new(site), limits, &exempt(&[]), std::future::pending()).await
 }
 
 async fn bind(listen: &str) -> Result<(TcpListener, SocketAddr), Failure> {

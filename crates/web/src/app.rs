@@ -17,6 +17,7 @@ use axum::body::{Body, Bytes, HttpBody};
 use axum::response::Response;
 use futures_util::future::BoxFuture;
 use http::{Method, Request};
+use hyper::body::Incoming;
 use sluice_admin::openapi;
 use sluice_api::public::Reads;
 use sluice_api::trpc::Transport;
@@ -141,8 +142,12 @@ impl App {
 }
 
 impl Site for App {
-    fn for_peer(&self, peer: IpAddr) -> Self {
-        Self::for_peer(self, peer)
+    fn answer(
+        &self,
+        request: Request<Incoming>,
+        peer: IpAddr,
+    ) -> BoxFuture<'static, Result<Response, Infallible>> {
+        self.for_peer(peer).call(request)
     }
 
     fn connection_refused(&self) {

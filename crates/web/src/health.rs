@@ -7,7 +7,6 @@
 use std::convert::Infallible;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
 use axum::Router;
 use axum::extract::State;
@@ -87,23 +86,13 @@ impl MetricsSite {
     }
 }
 
-impl Service<Request<Incoming>> for MetricsSite {
-    type Response = Response;
-    type Error = Infallible;
-    type Future = BoxFuture<'static, Result<Response, Infallible>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request<Incoming>) -> Self::Future {
-        Box::pin(self.0.call(request))
-    }
-}
-
 impl Site for MetricsSite {
-    fn for_peer(&self, _: IpAddr) -> Self {
-        self.clone()
+    fn answer(
+        &self,
+        request: Request<Incoming>,
+        _: IpAddr,
+    ) -> BoxFuture<'static, Result<Response, Infallible>> {
+        Box::pin(self.0.clone().call(request))
     }
 
     fn connection_refused(&self) {}

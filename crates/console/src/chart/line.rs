@@ -47,7 +47,7 @@ pub(crate) struct Line<'c> {
 impl Line<'_> {
     pub(crate) fn chart(&self) -> Chart {
         let values = self.points.iter().filter_map(|point| point.value);
-        let scale = Scale::sidebar(values, self.limits);
+        let scale = Scale::containing(values, self.limits);
         let bottom = TOP + PLOT;
         let content = html! {
             @for tick in &scale.ticks { (level(bottom - PLOT * scale.at(*tick), *tick == 0.0, true)) }

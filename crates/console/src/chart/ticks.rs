@@ -16,7 +16,10 @@ impl Scale {
     }
 
     /// A scale that contains all `values`, within `limits` if there are any.
-    pub(super) fn sidebar(values: impl Iterator<Item = f64>, limits: Option<(f64, f64)>) -> Self {
+    pub(super) fn containing(
+        values: impl Iterator<Item = f64>,
+        limits: Option<(f64, f64)>,
+    ) -> Self {
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
         for value in values.filter(|value| value.is_finite()) {
             (low, high) = (low.min(value), high.max(value));
@@ -107,7 +110,7 @@ mod tests {
             (&[1e-6, 2e-6], None),
             (&[f64::NAN, 2.0], None),
         ] {
-            let scale = Scale::sidebar(values.iter().copied(), limits);
+            let scale = Scale::containing(values.iter().copied(), limits);
             assert!(scale.from < scale.to, "{values:?}: {scale:?}");
             assert!((2..=8).contains(&scale.ticks.len()), "{values:?}: {scale:?}");
             for value in values.iter().filter(|value| value.is_finite()) {
@@ -121,7 +124,7 @@ mod tests {
 
     #[test]
     fn small_differences_do_not_look_large() {
-        let scale = Scale::sidebar([4.21, 4.22].into_iter(), Some((1.0, 5.0)));
+        let scale = Scale::containing([4.21, 4.22].into_iter(), Some((1.0, 5.0)));
         assert!((scale.at(4.22) - scale.at(4.21)).abs() < 0.05, "{scale:?}");
     }
 

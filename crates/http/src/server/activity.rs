@@ -13,6 +13,7 @@
 
 use std::convert::Infallible;
 use std::future::{Future, poll_fn};
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -190,19 +191,19 @@ impl Drop for Stream {
 }
 
 /// The service of one connection: the site's replies, tracked on HTTP/2.
-#[derive(Debug)]
-pub(super) struct Tracked<S> {
-    site: S,
+pub(super) struct Tracked {
+    site: Arc<dyn Site>,
+    peer: IpAddr,
     activity: Arc<Activity>,
 }
 
-impl<S: Site> Tracked<S> {
-    pub(super) fn new(site: S, activity: Arc<Activity>) -> Self {
-        Self { site, activity }
+impl Tracked {
+    pub(super) fn new(site: Arc<dyn Site>, peer: IpAddr, activity: Arc<Activity>) -> Self {
+        Self { site, peer, activity }
     }
 }
 
-impl<S: Site> hyper::service::Service<Request<Incoming>> for Tracked<S> {
+impl hyper::service::Service<Request<Incoming>> for Tracked {
     type Response = http::Response<TrackedBody>;
     type Error = Infallible;
     type Future = TrackedReply;
@@ -210,7 +211,7 @@ impl<S: Site> hyper::service::Service<Request<Incoming>> for Tracked<S> {
     fn call(&self, request: Request<Incoming>) -> TrackedReply {
         let is_http2 = request.version() == Version::HTTP_2;
         let stream = is_http2.then(|| self.activity.open_stream());
-        TrackedReply { reply: self.site.clone().call(request), stream }
+        TrackedReply { reply: self.site.answer(request, self.peer), stream }
     }
 }
 

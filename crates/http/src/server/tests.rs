@@ -10,6 +10,7 @@ use futures_util::{StreamExt, stream};
 use h2::client::{Builder as Client, SendRequest};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
+use tower::Service;
 
 use super::activity::STREAM_BYTES_MIN;
 use super::*;
@@ -18,29 +19,15 @@ use super::*;
 const LONG: Duration = Duration::from_secs(3600);
 const BODY: &str = "a reply of some forty bytes, or about so";
 
-#[derive(Clone)]
 struct Fixed(Router);
 
-impl Service<Request<Incoming>> for Fixed {
-    type Response = Response;
-    type Error = Infallible;
-    type Future = BoxFuture<'static, Result<Response, Infallible>>;
-
-    fn poll_ready(
-        &mut self,
-        _: &mut std::task::Context<'_>,
-    ) -> std::task::Poll<Result<(), Infallible>> {
-        std::task::Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request<Incoming>) -> Self::Future {
-        Box::pin(self.0.call(request))
-    }
-}
-
 impl Site for Fixed {
-    fn for_peer(&self, _: IpAddr) -> Self {
-        self.clone()
+    fn answer(
+        &self,
+        request: Request<Incoming>,
+        _: IpAddr,
+    ) -> BoxFuture<'static, Result<Response, Infallible>> {
+        Box::pin(self.0.clone().call(request))
     }
 
     fn connection_refused(&self) {}
@@ -81,7 +68,7 @@ async fn connect(window: u32) -> Connected {
     let limits = Limits::default();
     let server = Server {
         builder: builder(&limits),
-        site: Fixed(router),
+        site: Arc::new(Fixed(router)),
         limits,
         stop: watch::Sender::new(()),
     };

@@ -54,7 +54,7 @@ async fn a_separate_metrics_listener_serves_only_metrics_and_is_the_only_one() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base = format!("http://{}", listener.local_addr().unwrap());
     let server = tokio::spawn(async move {
-        sluice_web::serve(listener, metrics, &limits, &[], std::future::pending()).await
+        sluice_web::serve(listener, Arc::new(metrics), &limits, &[], std::future::pending()).await
     });
     let client = sluice_web::client_builder().build().unwrap();
     for (path, token, status) in [

@@ -1,6 +1,7 @@
 //! The real accept loop on a loopback socket: how it handles slow, greedy and silent clients, and
 //! how it stops.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use sluice_web::Limits;
@@ -40,7 +41,7 @@ impl Running {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel::<()>();
-        let router = site.router.clone();
+        let router = Arc::new(site.router.clone());
         let server = tokio::spawn(async move {
             sluice_web::serve(listener, router, &limits, &[], async { drop(stopped.await) }).await
         });
