@@ -33,14 +33,20 @@ pub fn announced(headers: &HeaderMap) -> Option<u64> {
     headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
-pub async fn read(
+pub async fn read(headers: &HeaderMap, body: Body, limits: &Limits) -> Result<Bytes, BodyError> {
+    read_counted(headers, body, limits, |_| Ok(())).await
+}
+
+/// The same; `admit` gets the size of each piece as it arrives, and may refuse to read on.
+pub async fn read_counted<E: From<BodyError>>(
     headers: &HeaderMap,
     mut body: Body,
     limits: &Limits,
-) -> Result<Bytes, BodyError> {
+    mut admit: impl FnMut(u64) -> Result<(), E>,
+) -> Result<Bytes, E> {
     if announced(headers).is_some_and(|bytes| bytes > limits.body_bytes_max as u64) {
         tokio::spawn(linger(body));
-        return Err(BodyError::TooLarge);
+        return Err(BodyError::TooLarge.into());
     }
     // No timer runs until there is something to wait for: most bodies arrive with their headers.
     let mut deadline = None;
@@ -53,18 +59,22 @@ pub async fn read(
                 let now = Instant::now();
                 let deadline = *deadline.get_or_insert(now + limits.body_read_timeout);
                 let stall = (now + limits.body_stall_timeout).min(deadline);
-                timeout_at(stall, body.frame()).await.map_err(|_| BodyError::TooSlow)?
+                timeout_at(stall, body.frame()).await.map_err(|_| E::from(BodyError::TooSlow))?
             }
         };
         let data = match frame {
             None => break,
-            Some(Err(_)) => return Err(BodyError::Broken),
+            Some(Err(_)) => return Err(BodyError::Broken.into()),
             // Trailers are ignored.
             Some(Ok(frame)) => frame.into_data().unwrap_or_default(),
         };
-        if first.len() + rest.len() + data.len() > limits.body_bytes_max {
+        let admitted = match first.len() + rest.len() + data.len() > limits.body_bytes_max {
+            true => Err(BodyError::TooLarge.into()),
+            false => admit(data.len() as u64),
+        };
+        if let Err(error) = admitted {
             tokio::spawn(linger(body));
-            return Err(BodyError::TooLarge);
+            return Err(error);
         }
         // Most bodies arrive in one piece, which is then not copied.
         if first.is_empty() {

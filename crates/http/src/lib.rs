@@ -1,9 +1,10 @@
-//! What all transports share, and nothing specific to one of them.
+//! What transports share. Also the interface between two of them: the console shows a hosted page
+//! through [`preview`] without importing the other.
 //!
 //! The accept loop is [`server`]; what every exchange gets, on every route, is in [`exchange`].
 //! Also: which app a key belongs to ([`access`]), reading a body ([`body`]), where a request comes
 //! from ([`client`]), CORS ([`cors`]), sending a file ([`download`]). All outbound requests go
-//! through [`outbound`]. Deliberately absent: routes, TLS (a proxy terminates it), and any state.
+//! through [`outbound`]. Deliberately absent: routes, and TLS (a proxy terminates it).
 
 pub mod access;
 pub mod body;

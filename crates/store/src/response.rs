@@ -1,7 +1,8 @@
 //! A stored response: its fields, its columns in both databases, and the digest of its content.
 //!
 //! A new field needs one line each in [`ResponseRow`], in [`COLUMNS`] and in [`response`], and a
-//! migration for each backend. Select lists, inserts and COPY are built from [`COLUMNS`].
+//! migration for each backend. Select lists, inserts, updates and COPY are built
+//! from [`COLUMNS`]. The compiler asks in [`ResponseRow::unlinked`] whether an erasure keeps it.
 
 use sluice_flow::id::{AppId, FlowId, FlowVersionId, RespondentId, ResponseId};
 use sluice_flow::respondent::Known;
@@ -99,6 +100,13 @@ pub(crate) fn response<C: ReadCells>(cells: &mut C) -> Result<ResponseRow, C::Er
     })
 }
 
+/// The columns that a rewrite replaces: all except the ids that place a response.
+pub(crate) fn rewritten_columns() -> impl Iterator<Item = (usize, &'static str)> {
+    let fixed = ["app_id", "flow_id", "flow_version_id", "response_id"];
+    let names = COLUMNS.iter().map(|column| column.name).enumerate();
+    names.filter(move |(_, name)| !fixed.contains(name))
+}
+
 /// The names of the columns that hold text of any length.
 pub(crate) fn text_columns() -> impl Iterator<Item = &'static str> {
     COLUMNS.iter().filter(|column| matches!(column.get, Get::Text(_))).map(|column| column.name)
@@ -150,14 +158,21 @@ impl ResponseRow {
             let (response, columns) = (self.response_id, kept.unreadable);
             tracing::error!(%response, ?columns, "stored JSON cannot be read and was erased");
         }
+        // Every field is named, so that a new one is not kept by accident.
         let mut row = Self {
-            tags: kept.tags,
-            context: kept.context,
+            app_id: self.app_id,
+            flow_id: self.flow_id,
+            flow_version_id: self.flow_version_id,
+            response_id: self.response_id,
+            admission: self.admission,
+            answers: self.answers,
             identities: None,
             identity_verified: false,
             respondent_id: None,
+            tags: kept.tags,
+            context: kept.context,
             flow_assignment_id: None,
-            ..self
+            digest: self.digest,
         };
         row.digest = row.digest_of_content();
         row

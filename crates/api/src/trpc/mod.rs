@@ -89,13 +89,15 @@ impl Transport {
         self.addresses.admit_bytes(&self.engine, sender, bytes)
     }
 
-    /// Reads the body. If its size was not announced, it is counted for the sender now.
+    /// Reads the body. If its size was not announced, each piece is counted for the sender as it
+    /// arrives, so that a body that never ends counts as well.
     async fn read(&self, sender: Sender, head: &Parts, body: Body) -> Result<Bytes, Fault> {
-        let bytes = body::read(&head.headers, body, &self.limits).await?;
-        if body::announced(&head.headers).is_none() {
-            self.addresses.admit_bytes(&self.engine, sender, bytes.len() as u64)?;
-        }
-        Ok(bytes)
+        let is_announced = body::announced(&head.headers).is_some();
+        let admit = |bytes| match is_announced {
+            true => Ok(()),
+            false => Ok(self.addresses.admit_bytes(&self.engine, sender, bytes)?),
+        };
+        body::read_counted(&head.headers, body, &self.limits, admit).await
     }
 }
 

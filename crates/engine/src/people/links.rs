@@ -5,6 +5,7 @@
 
 use serde_json::json;
 use sluice_flow::id::UserId;
+use sluice_flow::time::Timestamp;
 use sluice_store::{PeopleWrite, StoreError, StoreResult, User, UserKey, UserRow};
 
 use super::accounts::Accounts;
@@ -60,7 +61,9 @@ impl Accounts<'_> {
         Err(StoreError::Conflict.into())
     }
 
-    /// Changes the password of the signed-in user, ends all their sessions, and starts one.
+    /// Changes the password of the signed-in user, ends all their sessions, and starts one. If the
+    /// user has a second factor, the new session is only as fresh as the one it replaces: a
+    /// password alone does not confirm their identity.
     pub async fn change_password(
         &self,
         id: UserId,
@@ -77,6 +80,10 @@ impl Accounts<'_> {
             return Err(Refusal::Invalid(vec![fault("/old", "is not your password")]));
         }
         let hash = self.core.passwords.hash(new, &user.row).await?;
+        let confirmed_at = match user.row.second_factor {
+            Some(_) => self.confirmed_at(replaces).await?,
+            None => self.core.now(),
+        };
         for _ in 0..CONFLICT_RETRIES {
             let revision = self.core.store.people_revision().await?;
             let now = find().await?;
@@ -86,10 +93,20 @@ impl Accounts<'_> {
                 return Err(Refusal::Wrong(Some(id)));
             }
             if let Some(user) = self.set_password(revision, now, hash.clone()).await? {
-                return Ok(self.begin_user_session(&user, "password", replaces).await?);
+                let begun =
+                    self.begin_session_confirmed(&user, "password", replaces, confirmed_at).await;
+                return Ok(begun?);
             }
         }
         Err(StoreError::Conflict.into())
+    }
+
+    /// When the holder of this session last confirmed their identity.
+    async fn confirmed_at(&self, secret: Option<&str>) -> StoreResult<Timestamp> {
+        let never = Timestamp::from_millis(0);
+        let Some(secret) = secret else { return Ok(never) };
+        let session = self.core.store.find_session(&hash_of(secret)).await?;
+        Ok(session.map_or(never, |row| row.confirmed_at))
     }
 
     async fn set_password(

@@ -14,7 +14,6 @@ type Row = (&'static str, &'static [&'static str], &'static [&'static [&'static 
 /// A transport imports what all transports share, but no other transport.
 const TRANSPORT: &[&str] = &["sluice-flow", "sluice-engine", "sluice-http"];
 const WEB: &[&str] = &[
-    "sluice-flow",
     "sluice-engine",
     "sluice-http",
     "sluice-api",

@@ -16,7 +16,9 @@ use sluice_flow::id::AppId;
 use sluice_flow::time::Timestamp;
 use uuid::Uuid;
 
-pub(crate) use crate::response::{COLUMNS, Column, Get, RESPONSE, response, text_columns};
+pub(crate) use crate::response::{
+    COLUMNS, Column, Get, RESPONSE, response, rewritten_columns, text_columns,
+};
 pub(crate) use rows::*;
 
 /// The cells of one row, read from left to right.

@@ -17,6 +17,7 @@ use uuid::Uuid;
 
 use super::apply::{LOCK, QUEUE};
 use super::codec::{self, Cells, RESPONDENT, RESPONSE, ReadCells as _};
+use super::columns::{Columns, given};
 use super::commit::queue_of;
 use super::counts::{self, Gone};
 use super::failure::Stop;
@@ -25,6 +26,7 @@ use super::put;
 use super::read::limit;
 use super::transaction::{Transaction, end};
 use super::{claims, invitations};
+use crate::codec::rewritten_columns;
 use crate::{
     Answers, Erasure, ErasureMark, InvitationRow, Person, Removed, RespondentRow, ResponseRow,
     StoreResult, UsedKeyRow,
@@ -352,33 +354,17 @@ async fn rewrite(
     let held = transaction.query(held, &[&app.uuid(), &ids]).await?;
     settle_keys(transaction, app, &held, MARK_KEYS).await?;
     recount(transaction, app, &held, before, &rows).await?;
-    let identities: Vec<_> = rows.iter().map(|row| row.identities.as_deref()).collect();
-    let verified: Vec<_> = rows.iter().map(|row| row.identity_verified).collect();
-    let whose: Vec<_> = rows.iter().map(|row| row.respondent_id.map(RespondentId::uuid)).collect();
-    let assignments: Vec<_> = rows.iter().map(|row| row.flow_assignment_id.as_deref()).collect();
-    let digests: Vec<&[u8]> = rows.iter().map(|row| row.digest.as_slice()).collect();
-    let sql = "UPDATE responses SET identities = given.identities, \
-         identity_verified = given.verified, respondent_id = given.whose, \
-         flow_assignment_id = given.assignment, digest = given.digest, tags = given.tags, \
-         context = given.context, idempotency_key = NULL \
-         FROM unnest($2::uuid[], $3::text[], $4::bool[], $5::uuid[], $6::text[], $7::bytea[], \
-         $8::text[], $9::text[]) \
-         AS given (id, identities, verified, whose, assignment, digest, tags, context) \
-         WHERE app_id = $1 AND response_id = given.id";
-    let tags: Vec<_> = rows.iter().map(|row| row.tags.as_deref()).collect();
-    let contexts: Vec<_> = rows.iter().map(|row| row.context.as_deref()).collect();
-    let params: Params = &[
-        &app.uuid(),
-        &ids,
-        &identities,
-        &verified,
-        &whose,
-        &assignments,
-        &digests,
-        &tags,
-        &contexts,
-    ];
-    transaction.execute(sql, params).await.map(|_| ())
+    let set: Vec<_> =
+        rewritten_columns().map(|(_, name)| format!("{name} = given.{name}")).collect();
+    let sql = format!(
+        "UPDATE responses SET {}, idempotency_key = given.idempotency_key FROM {} \
+         WHERE responses.app_id = $1 AND responses.response_id = given.response_id",
+        set.join(", "),
+        given()
+    );
+    let rows: Vec<_> = rows.iter().map(|row| (row, None)).collect();
+    let columns = Columns::of(app, &rows);
+    transaction.execute(&sql, &columns.params()).await.map(|_| ())
 }
 
 /// Recounts rows that lost some content. `held` are the rows that still exist; after the first two

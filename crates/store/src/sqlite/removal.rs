@@ -4,6 +4,8 @@
 //! content. Every connection overwrites what it deletes (`secure_delete`), and after a removal the
 //! writer empties the log, so that nothing of it is left in the files.
 
+use std::sync::LazyLock;
+
 use rusqlite::{Connection, OptionalExtension, Result, params};
 use sluice_flow::id::{AppId, RespondentId, ResponseId};
 use sluice_flow::respondent::Known;
@@ -12,13 +14,27 @@ use super::apply::put_audit;
 use super::claims::put_respondent;
 use super::codec::{self, Cells, IDENTITY, RESPONDENT, RESPONSE, bytes};
 use super::counts::Going;
-use super::invitations;
 use super::read::{limit, many, one, respondents, responses};
 use super::transaction::{Stop, Then};
+use super::{commit, invitations};
+use crate::codec::{COLUMNS, rewritten_columns};
 use crate::{
     Answers, Erasure, ErasureMark, InvitationRow, Page, Person, Removed, RespondentRow,
     ResponseRow, UsedKeyRow,
 };
+
+/// Replaces a response; with the parameters of [`commit::put`].
+static REWRITE: LazyLock<String> = LazyLock::new(|| {
+    let set: Vec<_> =
+        rewritten_columns().map(|(index, name)| format!("{name} = ?{}", index + 1)).collect();
+    let key = COLUMNS.len() + 1;
+    let id = COLUMNS.iter().position(|column| column.name == "response_id").map(|index| index + 1);
+    format!(
+        "UPDATE responses SET {}, idempotency_key = ?{key} WHERE response_id = ?{}",
+        set.join(", "),
+        id.unwrap_or_default()
+    )
+});
 
 /// Deletes a response, keeps its key used, and removes it from its invitation; returns its app if
 /// the response existed.
@@ -245,19 +261,7 @@ fn rewrite(connection: &Connection, row: &ResponseRow) -> Result<bool> {
     let (key, at_once): (Option<[u8; 32]>, bool) = connection
         .prepare_cached("SELECT idempotency_key, counted FROM responses WHERE response_id = ?1")?
         .query_row([bytes!(response_id)], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    let sql = "UPDATE responses SET identities = ?2, identity_verified = ?3, respondent_id = ?4, \
-         flow_assignment_id = ?5, digest = ?6, tags = ?7, context = ?8, idempotency_key = NULL \
-         WHERE response_id = ?1";
-    connection.prepare_cached(sql)?.execute(params![
-        bytes!(response_id),
-        row.identities,
-        row.identity_verified,
-        row.respondent_id.map(|id| bytes!(id)),
-        row.flow_assignment_id,
-        row.digest,
-        row.tags,
-        row.context,
-    ])?;
+    commit::put(&mut connection.prepare_cached(&REWRITE)?, row, None)?;
     if let Some(key) = key {
         put_used_key(connection, &UsedKeyRow { app_id, response_id, key })?;
     }

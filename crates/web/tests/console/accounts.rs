@@ -229,6 +229,28 @@ async fn a_second_factor_is_asked_for_after_the_password_and_each_code_works_onc
 }
 
 #[tokio::test]
+async fn changing_the_password_does_not_replace_the_second_factor() {
+    let site = Site::start().await;
+    site.user("ann@mail.example", None, Role::Owner).await;
+    let browser = sign_in(&site, "ann@mail.example").await;
+    let secret = value(&browser.get(FACTOR).await.ok(), "secret").to_owned();
+    let now = || site.engine.now().as_millis();
+    browser.post(FACTOR, &[("secret", &secret), ("code", &code(&secret, now()))]).await.ok();
+    site.clock.advance_millis(11 * MINUTE);
+    let off = format!("{FACTOR}/off");
+    assert!(browser.post(&off, &[]).await.to().starts_with("/console/confirm"));
+
+    let new = [("old", PASSWORD), ("password", "quite another horse")];
+    assert_eq!(browser.post(ACCOUNT, &new).await.to(), format!("{ACCOUNT}?done=password"));
+    assert!(browser.post(&off, &[]).await.to().starts_with("/console/confirm"));
+
+    let code = code(&secret, now());
+    let confirm = [("to", ACCOUNT), ("password", "quite another horse"), ("code", &code)];
+    assert_eq!(browser.post("/console/confirm", &confirm).await.to(), ACCOUNT);
+    assert!(browser.post(&off, &[]).await.to().starts_with(ACCOUNT), "confirmed with a code");
+}
+
+#[tokio::test]
 async fn the_limit_on_codes_spans_all_addresses() {
     let site = Site::start().await;
     site.user("ann@mail.example", None, Role::Owner).await;

@@ -331,6 +331,19 @@ async fn an_unknown_key_and_a_body_that_is_too_large_use_the_bytes_of_their_addr
 }
 
 #[tokio::test]
+async fn a_body_without_a_length_that_breaks_off_uses_the_bytes_of_its_address() {
+    let site = limited_by_address_bytes(1_000, "203.0.113.7").await;
+    let (_, version) = site.published().await;
+    let pieces = [Ok(vec![b' '; 900]), Err(std::io::Error::other("the client is gone"))];
+    let body = axum::body::Body::from_stream(futures_util::stream::iter(pieces));
+    let json = [("content-type", "application/json")];
+    let path = site.path("trpc/response.submit");
+    assert_eq!(site.send(request(Method::POST, &path, &json, body)).await.status, 400);
+    let refused = send(&site, SINGLE, &submission(version)).await;
+    assert_limited(&refused, "address-bytes", 1_000, "rate_limited");
+}
+
+#[tokio::test]
 async fn a_loopback_peer_is_not_limited_by_bytes() {
     let site = limited_by_address_bytes(1, "127.0.0.1").await;
     let (_, version) = site.published().await;
