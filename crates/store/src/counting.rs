@@ -46,12 +46,12 @@ pub struct FlowCounts {
     pub sheets: Vec<(FlowVersionId, Day, Sheet)>,
     /// Cursor of the scan over responses that were not counted when stored; absent if nothing is
     /// left to scan.
-    pub walk: Option<Walk>,
+    pub scan: Option<CountScan>,
 }
 
 /// The cursor of a scan: the last response that it has read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Walk {
+pub struct CountScan {
     pub passed: Option<ResponseId>,
 }
 
@@ -61,7 +61,7 @@ pub struct Compacted {
     /// Deltas that were folded into their sheets.
     pub folded: u64,
     /// Responses that the scan has read.
-    pub walked: u64,
+    pub scanned: u64,
     /// Nothing is left to do now.
     pub is_done: bool,
 }
@@ -125,7 +125,7 @@ pub(crate) fn add(deltas: &mut Vec<NewDelta>, row: &ResponseRow, contribution: &
 }
 
 /// What to subtract, by sheet: the number of responses, and the delta.
-pub(crate) type Removed = BTreeMap<SheetKey, (i64, Delta)>;
+pub(crate) type Subtractions = BTreeMap<SheetKey, (i64, Delta)>;
 
 /// The definitions of versions, for counting. A definition that cannot be read is `None`, and
 /// answers to it are not counted.
@@ -143,7 +143,7 @@ pub(crate) fn contribution_of(definitions: &Definitions, row: &ResponseRow) -> C
 
 /// Subtracts a counted response; if it stays with less content, only the difference.
 pub(crate) fn take_away(
-    removed: &mut Removed,
+    removed: &mut Subtractions,
     definitions: &Definitions,
     row: &ResponseRow,
     stays: Option<&ResponseRow>,
@@ -263,7 +263,7 @@ pub(crate) enum Counted<'r> {
         day: Day,
         body: &'r [u8],
     },
-    Walk {
+    Scan {
         passed: Uuid,
     },
 }
@@ -273,12 +273,12 @@ pub(crate) enum Counted<'r> {
 pub(crate) struct Reading {
     segment: Option<Vec<u8>>,
     sheets: BTreeMap<(Day, FlowVersionId), Sheet>,
-    walk: Option<Walk>,
+    scan: Option<CountScan>,
 }
 
 impl Reading {
     pub(crate) fn new(segment: Option<Vec<u8>>) -> Self {
-        Self { segment, sheets: BTreeMap::new(), walk: None }
+        Self { segment, sheets: BTreeMap::new(), scan: None }
     }
 
     pub(crate) fn take(&mut self, row: Counted<'_>) -> Result<(), DamagedDay> {
@@ -291,9 +291,9 @@ impl Reading {
                 self.sheet(version, day).put(&gathered);
                 Ok(())
             }
-            Counted::Walk { passed } => {
+            Counted::Scan { passed } => {
                 let passed = (!passed.is_nil()).then(|| ResponseId::from_uuid(passed));
-                self.walk = Some(Walk { passed });
+                self.scan = Some(CountScan { passed });
                 Ok(())
             }
         }
@@ -309,6 +309,6 @@ impl Reading {
             sheet.tidy();
             (version, day, sheet)
         });
-        FlowCounts { sheets: sheets.filter(|it| !it.2.is_zero()).collect(), walk: self.walk }
+        FlowCounts { sheets: sheets.filter(|it| !it.2.is_zero()).collect(), scan: self.scan }
     }
 }

@@ -141,7 +141,7 @@ async fn a_list_scans_only_the_index_of_its_months() {
             after: None,
             order,
             limit: 10,
-            look: 1_000,
+            scan_limit: 1_000,
         };
         assert_eq!(store.list_responses(&query).await.unwrap().rows.len(), 10);
     }

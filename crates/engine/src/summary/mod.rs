@@ -54,7 +54,7 @@ pub struct Summary {
     pub partial: bool,
     /// Present while responses are still being counted that were stored before there were counts,
     /// or imported.
-    pub counting: Option<Counting>,
+    pub counting: Option<CountingProgress>,
 }
 
 /// More than 200 days are summarised by week.
@@ -91,7 +91,7 @@ pub struct TagCount {
 
 /// The progress of counting responses that were not counted when they were stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Counting {
+pub struct CountingProgress {
     /// Responses received up to this time are counted; `None` if none are yet.
     pub counted_until: Option<Timestamp>,
 }

@@ -8,7 +8,7 @@ use sluice_flow::id::{AppId, FlowId, FlowVersionId};
 use sluice_flow::time::{Day, Timestamp};
 use sluice_store::{CountsQuery, FlowCounts, Scope, StoreError};
 
-use super::{Counting, Spark, Summary, SummaryFilter, Version, add_up, count, sparks};
+use super::{CountingProgress, Spark, Summary, SummaryFilter, Version, add_up, count, sparks};
 use crate::admin::AdminResult;
 use crate::core::Core;
 use crate::handle::{AppHandle, FlowHandle};
@@ -89,9 +89,9 @@ impl std::fmt::Debug for Summing {
 impl Summing {
     pub async fn summary(&self, filter: &SummaryFilter) -> AdminResult<Summary> {
         let counts = self.counts(query_of(filter)).await?;
-        let counting = counts
-            .walk
-            .map(|walk| Counting { counted_until: walk.passed.map(|passed| passed.made_at()) });
+        let counting = counts.scan.map(|scan| CountingProgress {
+            counted_until: scan.passed.map(|passed| passed.made_at()),
+        });
         let summary = match counts.sheets.len() <= AT_ONCE_SHEETS_MAX {
             true => add_up(&self.versions, &counts.sheets, filter),
             false => {

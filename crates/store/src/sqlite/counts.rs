@@ -14,10 +14,11 @@ use uuid::Uuid;
 
 use super::codec::{self, Cells, RESPONSE, ReadCells as _, bytes};
 use super::read::{limit, many};
-use super::transaction::{Stop, Then};
+use super::transaction::{Finish, TransactionError};
 use super::{recount, skip_index};
 use crate::counting::{
-    self, Counted, DamagedDay, Definitions, FOLD_BYTES_MAX, NewDelta, Reading, Removed, SheetKey,
+    self, Counted, DamagedDay, Definitions, FOLD_BYTES_MAX, NewDelta, Reading, SheetKey,
+    Subtractions,
 };
 use crate::{CountsQuery, DayTotal, FlowCounts, NewResponse, Outcome, ResponseRow};
 
@@ -33,7 +34,7 @@ const READ: &str = "SELECT 0, flow_version_id, day, segment, body FROM counts \
      WHERE app_id = ?1 AND flow_id = ?2 AND segment IN (x'', ?3) AND day BETWEEN ?4 AND ?5 \
      UNION ALL SELECT 1, flow_version_id, day, x'', body FROM count_deltas \
      WHERE app_id = ?1 AND flow_id = ?2 AND day BETWEEN ?4 AND ?5 \
-     UNION ALL SELECT 2, x'', 0, x'', passed FROM count_walks WHERE app_id = ?1 AND flow_id = ?2";
+     UNION ALL SELECT 2, x'', 0, x'', passed FROM count_scans WHERE app_id = ?1 AND flow_id = ?2";
 const TOTALS: &str = "SELECT flow_id, day, sum(responses) FROM ( \
      SELECT counts.flow_id, day, responses FROM flows CROSS JOIN counts \
      ON counts.app_id = flows.app_id AND counts.flow_id = flows.flow_id AND segment = x'' \
@@ -78,8 +79,8 @@ pub(super) fn add(
 pub(super) struct Going {
     definitions: Definitions,
     /// The cursor of the scan of each flow.
-    walks: BTreeMap<(AppId, FlowId), Option<Uuid>>,
-    removed: Removed,
+    scans: BTreeMap<(AppId, FlowId), Option<Uuid>>,
+    removed: Subtractions,
     ids: BTreeMap<(AppId, FlowId), Vec<ResponseId>>,
 }
 
@@ -95,9 +96,9 @@ impl Going {
     ) -> Result<()> {
         let flow = (row.app_id, row.flow_id);
         self.ids.entry(flow).or_default().push(row.response_id);
-        let passed = match self.walks.get(&flow) {
+        let passed = match self.scans.get(&flow) {
             Some(passed) => *passed,
-            None => *self.walks.entry(flow).or_insert(walk_of(connection, flow)?),
+            None => *self.scans.entry(flow).or_insert(scan_cursor(connection, flow)?),
         };
         if counting::is_counted(at_once, row, passed) {
             know(connection, &mut self.definitions, row)?;
@@ -107,8 +108,8 @@ impl Going {
     }
 
     /// Subtracts everything noted.
-    pub(super) fn settle(self, connection: &Connection) -> Result<(), Stop> {
-        let mut by_flow: BTreeMap<_, Removed> = BTreeMap::new();
+    pub(super) fn settle(self, connection: &Connection) -> Result<(), TransactionError> {
+        let mut by_flow: BTreeMap<_, Subtractions> = BTreeMap::new();
         for (key, delta) in self.removed {
             by_flow.entry((key.app_id, key.flow_id)).or_default().insert(key, delta);
         }
@@ -123,12 +124,12 @@ impl Going {
 }
 
 /// The cursor of the scan of a flow; `None` if there is no scan.
-pub(super) fn walk_of(
+pub(super) fn scan_cursor(
     connection: &Connection,
     (app, flow): (AppId, FlowId),
 ) -> Result<Option<Uuid>> {
     connection
-        .prepare_cached("SELECT passed FROM count_walks WHERE app_id = ?1 AND flow_id = ?2")?
+        .prepare_cached("SELECT passed FROM count_scans WHERE app_id = ?1 AND flow_id = ?2")?
         .query_row(params![bytes!(app), bytes!(flow)], |row| row.get(0).map(Uuid::from_bytes))
         .optional()
 }
@@ -159,8 +160,8 @@ fn fold(
     app: AppId,
     flow: FlowId,
     bytes_max: usize,
-    more: &Removed,
-) -> Result<(u64, bool), Stop> {
+    more: &Subtractions,
+) -> Result<(u64, bool), TransactionError> {
     let ids = (bytes!(app), bytes!(flow));
     let mut by_sheet: BTreeMap<SheetKey, Vec<Vec<u8>>> = BTreeMap::new();
     let (mut folded, mut last, mut size, mut is_all) = (0, None, 0, true);
@@ -201,7 +202,7 @@ fn fold(
 fn put_all<'d, D: AsRef<[u8]> + 'd>(
     connection: &Connection,
     by_sheet: impl Iterator<Item = (SheetKey, &'d [D])>,
-) -> Result<(), Stop> {
+) -> Result<(), TransactionError> {
     let (mut rebuilt, mut due) = (BTreeSet::new(), BTreeSet::new());
     for (key, deltas) in by_sheet {
         let day = (key.app_id, key.flow_id, key.day);
@@ -281,44 +282,52 @@ pub(super) fn write(connection: &Connection, key: SheetKey, sheet: Sheet) -> Res
 }
 
 /// Flows that one pass of the background work visits; the next pass starts from the beginning.
-const FLOWS_A_PASS: usize = 1_000;
+const FLOWS_PER_PASS: usize = 1_000;
 
 /// The flows with deltas to fold, and whether there is anything to scan.
-pub(super) fn to_tend(connection: &Connection) -> Result<(Vec<(AppId, FlowId)>, bool)> {
+pub(super) fn to_compact(connection: &Connection) -> Result<(Vec<(AppId, FlowId)>, bool)> {
     let sql = "SELECT DISTINCT app_id, flow_id FROM count_deltas LIMIT ?1";
-    let flows = many(connection, sql, [limit(FLOWS_A_PASS)], |cells: &mut Cells| {
+    let flows = many(connection, sql, [limit(FLOWS_PER_PASS)], |cells: &mut Cells| {
         Ok((cells.id(AppId::from_uuid)?, cells.id(FlowId::from_uuid)?))
     })?;
-    let walks = connection.prepare_cached("SELECT 1 FROM count_walks LIMIT 1")?.exists([])?;
-    Ok((flows, walks))
+    let scans = connection.prepare_cached("SELECT 1 FROM count_scans LIMIT 1")?.exists([])?;
+    Ok((flows, scans))
 }
 
 /// Folds some of a flow's deltas; returns how many, and whether that was all.
 pub(super) fn fold_part(
     connection: &Connection,
     (app, flow): (AppId, FlowId),
-) -> Result<((u64, bool), Then), Stop> {
-    let folded = fold(connection, app, flow, FOLD_BYTES_MAX, &Removed::new())?;
-    Ok((folded, Then::Commit))
+) -> Result<((u64, bool), Finish), TransactionError> {
+    let folded = fold(connection, app, flow, FOLD_BYTES_MAX, &Subtractions::new())?;
+    Ok((folded, Finish::Commit))
 }
 
 /// Advances the first scan by some responses; returns how many it read.
-pub(super) fn walk_part(connection: &Connection, rows_max: usize) -> Result<(u64, Then), Stop> {
-    let sql = "SELECT app_id, flow_id FROM count_walks LIMIT 1";
+pub(super) fn scan_part(
+    connection: &Connection,
+    rows_max: usize,
+) -> Result<(u64, Finish), TransactionError> {
+    let sql = "SELECT app_id, flow_id FROM count_scans LIMIT 1";
     let first = many(connection, sql, [], |cells: &mut Cells| {
         Ok((cells.id(AppId::from_uuid)?, cells.id(FlowId::from_uuid)?))
     })?;
     match first.first() {
-        Some((app, flow)) => Ok((walk(connection, *app, *flow, rows_max)?, Then::Commit)),
-        None => Ok((0, Then::Forget)),
+        Some((app, flow)) => Ok((scan(connection, *app, *flow, rows_max)?, Finish::Commit)),
+        None => Ok((0, Finish::RollBack)),
     }
 }
 
 /// Counts the next responses of a flow that were not counted when stored; ends the scan if there
 /// are no more.
-fn walk(connection: &Connection, app: AppId, flow: FlowId, rows_max: usize) -> Result<u64, Stop> {
+fn scan(
+    connection: &Connection,
+    app: AppId,
+    flow: FlowId,
+    rows_max: usize,
+) -> Result<u64, TransactionError> {
     let ids = (bytes!(app), bytes!(flow));
-    let passed = walk_of(connection, (app, flow))?.unwrap_or_default().into_bytes();
+    let passed = scan_cursor(connection, (app, flow))?.unwrap_or_default().into_bytes();
     let sql = format!(
         "SELECT {RESPONSE}, counted FROM responses WHERE app_id = ?1 AND flow_id = ?2 \
          AND response_id > ?3 ORDER BY response_id LIMIT ?4"
@@ -334,11 +343,11 @@ fn walk(connection: &Connection, app: AppId, flow: FlowId, rows_max: usize) -> R
     match found.last() {
         Some((last, _)) if found.len() >= rows_max => connection
             .prepare_cached(
-                "UPDATE count_walks SET passed = ?3 WHERE app_id = ?1 AND flow_id = ?2",
+                "UPDATE count_scans SET passed = ?3 WHERE app_id = ?1 AND flow_id = ?2",
             )?
             .execute(params![ids.0, ids.1, bytes!(last.response_id)])?,
         _ => connection
-            .prepare_cached("DELETE FROM count_walks WHERE app_id = ?1 AND flow_id = ?2")?
+            .prepare_cached("DELETE FROM count_scans WHERE app_id = ?1 AND flow_id = ?2")?
             .execute(params![ids.0, ids.1])?,
     };
     // After the cursor has moved: a recounted day is counted up to the new cursor.
@@ -352,9 +361,9 @@ fn walk(connection: &Connection, app: AppId, flow: FlowId, rows_max: usize) -> R
 /// Writes to every response of the flow. Used only for imported records: the first of them find a
 /// store without responses, or with those of a server that ran before, and later ones find that
 /// nothing is counted.
-pub(super) fn begin_walk(connection: &Connection, app: AppId, flow: FlowId) -> Result<()> {
+pub(super) fn begin_scan(connection: &Connection, app: AppId, flow: FlowId) -> Result<()> {
     let ids = params![bytes!(app), bytes!(flow)];
-    let begun = "SELECT 1 FROM count_walks WHERE app_id = ?1 AND flow_id = ?2 \
+    let begun = "SELECT 1 FROM count_scans WHERE app_id = ?1 AND flow_id = ?2 \
          AND passed = zeroblob(16) \
          AND NOT EXISTS (SELECT 1 FROM counts WHERE app_id = ?1 AND flow_id = ?2) \
          AND NOT EXISTS (SELECT 1 FROM count_deltas WHERE app_id = ?1 AND flow_id = ?2)";
@@ -365,7 +374,7 @@ pub(super) fn begin_walk(connection: &Connection, app: AppId, flow: FlowId) -> R
         "DELETE FROM counts WHERE app_id = ?1 AND flow_id = ?2",
         "DELETE FROM count_deltas WHERE app_id = ?1 AND flow_id = ?2",
         "UPDATE responses SET counted = 0 WHERE app_id = ?1 AND flow_id = ?2 AND counted <> 0",
-        "INSERT INTO count_walks (app_id, flow_id, passed) VALUES (?1, ?2, zeroblob(16)) \
+        "INSERT INTO count_scans (app_id, flow_id, passed) VALUES (?1, ?2, zeroblob(16)) \
          ON CONFLICT (app_id, flow_id) DO UPDATE SET passed = excluded.passed",
     ] {
         connection.prepare_cached(sql)?.execute(ids)?;
@@ -389,7 +398,7 @@ pub(super) fn read(
         let body = row.get_ref(4)?.as_blob()?;
         let taken = if kind == 2 {
             let passed = Uuid::from_slice(body).unwrap_or_default();
-            reading.take(Counted::Walk { passed })
+            reading.take(Counted::Scan { passed })
         } else {
             let version = Uuid::from_slice(row.get_ref(1)?.as_blob()?).unwrap_or_default();
             let version = FlowVersionId::from_uuid(version);

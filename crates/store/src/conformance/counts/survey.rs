@@ -15,7 +15,7 @@ use super::super::world::{
     respondent_id, response_row,
 };
 use crate::{
-    Answers, At, Change, CountsQuery, Erasure, Expiry, ExpiryPlace, FlowRow, NewResponse, Next,
+    Answers, At, Change, CountsQuery, Erasure, Expiry, ExpiryCursor, FlowRow, NewResponse, Next,
     Outcome, Person, Record, ResponseQuery, ResponseRow, VersionRow, Write,
 };
 
@@ -159,9 +159,9 @@ impl Survey {
     pub(super) async fn assert_exact(&self, store: &TheStore, moved: &BTreeSet<ResponseId>) {
         let (app, flow) = (self.flow.app_id, self.flow.flow_id);
         let told = store.read_counts(app, flow, &CountsQuery::default()).await.unwrap();
-        let is_passed = |row: &ResponseRow| match told.walk {
-            Some(walk) if moved.contains(&row.response_id) => {
-                walk.passed.is_some_and(|passed| row.response_id <= passed)
+        let is_passed = |row: &ResponseRow| match told.scan {
+            Some(scan) if moved.contains(&row.response_id) => {
+                scan.passed.is_some_and(|passed| row.response_id <= passed)
             }
             _ => true,
         };
@@ -234,13 +234,13 @@ impl Survey {
     }
 
     pub(super) async fn expire(&self, store: &TheStore, before: i64, limit: usize) {
-        let mut place = ExpiryPlace::default();
+        let mut cursor = ExpiryCursor::default();
         loop {
             let app_id = self.flow.app_id;
             let audit = audit_row(Some(app_id));
-            let expiry = Expiry { app_id, before: at(before), place, audit, limit };
+            let expiry = Expiry { app_id, before: at(before), cursor, audit, limit };
             match store.expire(expiry).await.unwrap().next {
-                Next::At(next) => place = next,
+                Next::At(next) => cursor = next,
                 Next::Done | Next::LeftToAnother => return,
             }
         }
