@@ -14,7 +14,7 @@ use serde_json::json;
 use sluice_flow::definition::Fault;
 use sluice_flow::id::{AppId, AssignmentId, FlowId};
 use sluice_flow::invitation::{
-    EMAIL, InvitationState, InvitationTimes, Invitee, Part, USER_ID, day_of,
+    EMAIL, InvitationState, InvitationTimes, Invitee, InviteeField, USER_ID, day_of,
 };
 use sluice_flow::time::Timestamp;
 use sluice_store::{
@@ -78,11 +78,11 @@ impl NewInvitation {
             .faults()
             .into_iter()
             .map(|(part, what)| match (part, self.line) {
-                (Part::Whole, _) => self.fault("", what),
-                (Part::UserId, Some(_)) => self.fault("/userId", what),
-                (Part::Email, Some(_)) => self.fault("/email", what),
-                (Part::UserId, None) => self.fault("", format!("the userId {what}")),
-                (Part::Email, None) => self.fault("", format!("the {EMAIL} {what}")),
+                (InviteeField::Whole, _) => self.fault("", what),
+                (InviteeField::UserId, Some(_)) => self.fault("/userId", what),
+                (InviteeField::Email, Some(_)) => self.fault("/email", what),
+                (InviteeField::UserId, None) => self.fault("", format!("the userId {what}")),
+                (InviteeField::Email, None) => self.fault("", format!("the {EMAIL} {what}")),
             })
             .collect();
         if self.expires_at.is_some_and(|end| end <= now) {

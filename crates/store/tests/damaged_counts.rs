@@ -74,11 +74,11 @@ async fn counted(store: &dyn Store, flow: &FlowRow) -> (i64, i64) {
     let pro = segment("plan", "pro");
     let query = CountsQuery { segment: Some(pro.clone()), ..CountsQuery::default() };
     let told = store.read_counts(flow.app_id, flow.flow_id, &query).await.unwrap();
-    let all = told.sheets.iter().map(|(_, _, sheet)| sheet.all().responses).sum();
-    let of_tag = |(_, _, sheet): &(_, _, sluice_flow::counts::Sheet)| {
-        sheet.of_segment(&pro).map_or(0, |counts| counts.responses)
+    let all = told.daily.iter().map(|(_, _, daily)| daily.all().responses).sum();
+    let of_tag = |(_, _, daily): &(_, _, sluice_flow::counts::DailyCounts)| {
+        daily.of_segment(&pro).map_or(0, |counts| counts.responses)
     };
-    (all, told.sheets.iter().map(of_tag).sum())
+    (all, told.daily.iter().map(of_tag).sum())
 }
 
 async fn remove(store: &dyn Store, id: ResponseId) {

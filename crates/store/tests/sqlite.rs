@@ -279,7 +279,7 @@ async fn responses_stored_without_counts_are_counted_by_a_scan() {
     let counted = async || {
         let counts =
             store.read_counts(app.app_id, flow.flow_id, &CountsQuery::default()).await.unwrap();
-        let responses: i64 = counts.sheets.iter().map(|(_, _, sheet)| sheet.all().responses).sum();
+        let responses: i64 = counts.daily.iter().map(|(_, _, daily)| daily.all().responses).sum();
         (responses, counts.scan.is_some())
     };
     assert_eq!(counted().await, (0, true));

@@ -86,7 +86,7 @@ pub(super) async fn counts_are_read_for_the_requested_days(store: TheStore) {
     survey.store(&store, 12..24).await;
     let read = async |from, to| {
         let query = CountsQuery { from, to, segment: None };
-        store.read_counts(app, flow, &query).await.unwrap().sheets
+        store.read_counts(app, flow, &query).await.unwrap().daily
     };
     let all = read(None, None).await;
     let days: BTreeSet<_> = all.iter().map(|(_, day, _)| *day).collect();
@@ -142,7 +142,7 @@ pub(super) async fn deleted_responses_are_subtracted(store: TheStore) {
     survey.delete(&store, ResponseId::from_uuid(uuid::Uuid::nil())).await;
     compact(&store).await;
     let (app, flow) = (survey.flow.app_id, survey.flow.flow_id);
-    assert_eq!(store.read_counts(app, flow, &CountsQuery::default()).await.unwrap().sheets, []);
+    assert_eq!(store.read_counts(app, flow, &CountsQuery::default()).await.unwrap().daily, []);
 }
 
 pub(super) async fn erased_responses_are_subtracted_with_their_tags(store: TheStore) {
@@ -305,14 +305,14 @@ pub(super) async fn an_unreadable_version_is_counted_and_subtracted_without_its_
     let ids = survey.move_in(&store, 0..10).await;
     compact(&store).await;
     let told = store.read_counts(app, flow, &CountsQuery::default()).await.unwrap();
-    let counts = || told.sheets.iter().map(|(_, _, sheet)| sheet.all());
+    let counts = || told.daily.iter().map(|(_, _, daily)| daily.all());
     assert_eq!(counts().map(|it| it.responses).sum::<i64>(), 10);
     assert!(counts().all(|it| it.questions.is_empty()), "{told:?}");
     for id in ids {
         survey.delete(&store, id).await;
     }
     compact(&store).await;
-    assert_eq!(store.read_counts(app, flow, &CountsQuery::default()).await.unwrap().sheets, []);
+    assert_eq!(store.read_counts(app, flow, &CountsQuery::default()).await.unwrap().daily, []);
 }
 
 pub(super) async fn counts_are_exact_under_concurrent_scans_erasures_expiries_and_recounts(

@@ -10,7 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use sluice_flow::counts::{Damaged, Gathered, Part, Sheet};
+use sluice_flow::counts::{DailyCounts, Damaged, Gathered, StoredPart};
 use sluice_flow::id::{AppId, FlowId, FlowVersionId};
 use sluice_flow::time::Day;
 use uuid::Uuid;
@@ -22,7 +22,7 @@ use super::read::limit;
 use super::transaction::{Transaction, end};
 use super::{recount, skip_index};
 use crate::counting::{
-    self, DamagedDay, Definitions, FOLD_BYTES_MAX, NewDelta, SheetKey, Subtractions,
+    self, DailyCountsKey, DamagedDay, Definitions, FOLD_BYTES_MAX, NewDelta, Subtractions,
 };
 use crate::{Compacted, ResponseRow, StoreError, StoreResult};
 
@@ -70,7 +70,7 @@ impl DeltaColumns {
         columns
     }
 
-    fn push(&mut self, key: &SheetKey, delta_id: Uuid, responses: i64, body: &[u8]) {
+    fn push(&mut self, key: &DailyCountsKey, delta_id: Uuid, responses: i64, body: &[u8]) {
         self.flow_id.push(key.flow_id.uuid());
         self.delta_id.push(delta_id);
         self.flow_version_id.push(key.flow_version_id.uuid());
@@ -304,7 +304,7 @@ async fn fold_some(
     flow: FlowId,
 ) -> Result<Result<Folded, DamagedDay>, TransactionError> {
     let (app_id, flow_id) = (app.uuid(), flow.uuid());
-    let mut by_sheet: BTreeMap<SheetKey, Vec<&[u8]>> = BTreeMap::new();
+    let mut by_day: BTreeMap<DailyCountsKey, Vec<&[u8]>> = BTreeMap::new();
     let (mut removals, mut ids, mut size) = (Vec::new(), Vec::new(), 0);
     let rows = transaction.query(DELTAS, &[&app_id, &flow_id, &FOLD_ROWS_MAX]).await?;
     let mut is_all = (rows.len() as i64) < FOLD_ROWS_MAX;
@@ -319,13 +319,13 @@ async fn fold_some(
             is_all = false;
             break;
         }
-        let key = SheetKey { app_id: app, flow_id: flow, flow_version_id, day };
-        by_sheet.entry(key).or_default().push(body);
+        let key = DailyCountsKey { app_id: app, flow_id: flow, flow_version_id, day };
+        by_day.entry(key).or_default().push(body);
         removals.push(removal);
         ids.push(delta_id);
     }
     let mut due = BTreeSet::new();
-    for (key, deltas) in &by_sheet {
+    for (key, deltas) in &by_day {
         match put(transaction, key, deltas).await? {
             Ok(is_due) => due.extend(is_due.then_some(key.day)),
             Err(why) => return Ok(Err(DamagedDay { day: key.day, why })),
@@ -337,10 +337,11 @@ async fn fold_some(
     Ok(Ok(((ids.len() as u64, is_all), due)))
 }
 
-/// Folds deltas into one sheet; returns whether its day must be recounted for its tags.
+/// Folds deltas into the counts of one version and day; returns whether the day must be recounted
+/// for its tags.
 async fn put(
     transaction: &Transaction,
-    key: &SheetKey,
+    key: &DailyCountsKey,
     deltas: &[&[u8]],
 ) -> Result<Result<bool, Damaged>, TransactionError> {
     let gathered = match Gathered::of_all(deltas.iter().copied()) {
@@ -352,30 +353,30 @@ async fn put(
     let segments: Vec<Vec<u8>> = segments.into_iter().collect();
     let (app, flow, version) = (key.app_id.uuid(), key.flow_id.uuid(), key.flow_version_id.uuid());
     let day = key.day.number();
-    let mut sheet = Sheet::default();
+    let mut daily = DailyCounts::default();
     for row in transaction.query(PARTS, &[&app, &flow, &segments, &day, &version]).await? {
         let mut cells = Cells::of(&row);
-        if let Err(damaged) = sheet.load(cells.take()?, cells.take()?) {
+        if let Err(damaged) = daily.load(cells.take()?, cells.take()?) {
             return Ok(Err(damaged));
         }
     }
-    sheet.put(&gathered);
-    let is_due = sheet.is_due_for_recount();
-    write(transaction, key, sheet).await?;
+    daily.put(&gathered);
+    let is_due = daily.is_due_for_recount();
+    write(transaction, key, daily).await?;
     Ok(Ok(is_due))
 }
 
-/// Writes the changed parts of a sheet.
+/// Writes the changed parts of daily counts.
 pub(super) async fn write(
     transaction: &Transaction,
-    key: &SheetKey,
-    sheet: Sheet,
+    key: &DailyCountsKey,
+    daily: DailyCounts,
 ) -> Result<(), TransactionError> {
     let (app, flow, version) = (key.app_id.uuid(), key.flow_id.uuid(), key.flow_version_id.uuid());
     let day = key.day.number();
     let (mut kept, mut responses, mut admitted) = (Vec::new(), Vec::new(), Vec::new());
     let (mut bodies, mut dropped) = (Vec::new(), Vec::new());
-    for Part { segment, responses: all, admitted: known, body } in sheet.into_parts() {
+    for StoredPart { segment, responses: all, admitted: known, body } in daily.into_parts() {
         match body {
             Some(body) => {
                 kept.push(segment);

@@ -126,8 +126,8 @@ async fn count_in(
         }
     }
     let responses = recount.responses;
-    for (key, sheet) in recount.into_sheets() {
-        counts::write(transaction, &key, sheet).await?;
+    for (key, daily) in recount.into_daily_counts() {
+        counts::write(transaction, &key, daily).await?;
     }
     Ok(responses)
 }

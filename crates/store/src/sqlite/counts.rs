@@ -1,13 +1,13 @@
 //! Counts: what commits add, what removals subtract, and the background work.
 //!
 //! There is one writer, so a removal needs no delta: it folds the pending deltas of its flow, and
-//! subtracts itself from the sheets in the same transaction. So nothing is left of the tags of a
-//! removed response.
+//! subtracts itself from the daily counts in the same transaction. So nothing is left of the tags
+//! of a removed response.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{Connection, OptionalExtension, Result, params};
-use sluice_flow::counts::{Damaged, Gathered, Part, Sheet};
+use sluice_flow::counts::{DailyCounts, Damaged, Gathered, StoredPart};
 use sluice_flow::id::{AppId, FlowId, FlowVersionId, ResponseId};
 use sluice_flow::time::Day;
 use uuid::Uuid;
@@ -17,7 +17,7 @@ use super::read::{limit, many};
 use super::transaction::{Finish, TransactionError};
 use super::{recount, skip_index};
 use crate::counting::{
-    self, Counted, DamagedDay, Definitions, FOLD_BYTES_MAX, NewDelta, Reading, SheetKey,
+    self, Counted, DailyCountsKey, DamagedDay, Definitions, FOLD_BYTES_MAX, NewDelta, Reading,
     Subtractions,
 };
 use crate::{CountsQuery, DayTotal, FlowCounts, NewResponse, Outcome, ResponseRow};
@@ -153,8 +153,8 @@ pub(super) fn know(
     Ok(())
 }
 
-/// Folds a limited number of bytes of a flow's deltas into their sheets, and `more` after them;
-/// returns how many, and whether that was all.
+/// Folds a limited number of bytes of a flow's deltas into their daily counts, and `more` after
+/// them; returns how many, and whether that was all.
 fn fold(
     connection: &Connection,
     app: AppId,
@@ -163,7 +163,7 @@ fn fold(
     more: &Subtractions,
 ) -> Result<(u64, bool), TransactionError> {
     let ids = (bytes!(app), bytes!(flow));
-    let mut by_sheet: BTreeMap<SheetKey, Vec<Vec<u8>>> = BTreeMap::new();
+    let mut by_day: BTreeMap<DailyCountsKey, Vec<Vec<u8>>> = BTreeMap::new();
     let (mut folded, mut last, mut size, mut is_all) = (0, None, 0, true);
     {
         let mut select = connection.prepare_cached(DELTAS)?;
@@ -179,16 +179,16 @@ fn fold(
                 is_all = false;
                 break;
             }
-            let key = SheetKey { app_id: app, flow_id: flow, flow_version_id, day };
-            by_sheet.entry(key).or_default().push(body);
+            let key = DailyCountsKey { app_id: app, flow_id: flow, flow_version_id, day };
+            by_day.entry(key).or_default().push(body);
             folded += 1;
             last = Some(delta_id);
         }
     }
     for (key, (_, delta)) in more {
-        by_sheet.entry(*key).or_default().push(delta.as_bytes().to_vec());
+        by_day.entry(*key).or_default().push(delta.as_bytes().to_vec());
     }
-    put_all(connection, by_sheet.iter().map(|(key, deltas)| (*key, deltas.as_slice())))?;
+    put_all(connection, by_day.iter().map(|(key, deltas)| (*key, deltas.as_slice())))?;
     // They were read in id order, and nothing else writes meanwhile.
     if let Some(last) = last {
         connection.prepare_cached(FORGET)?.execute(params![ids.0, ids.1, last])?;
@@ -196,15 +196,15 @@ fn fold(
     Ok((folded, is_all))
 }
 
-/// Folds deltas into their sheets. An unreadable day is recounted from its responses, so that
+/// Folds deltas into their daily counts. An unreadable day is recounted from its responses, so that
 /// nothing is blocked by it, least of all a removal. So is a day on which other tags may now be the
 /// most frequent.
 fn put_all<'d, D: AsRef<[u8]> + 'd>(
     connection: &Connection,
-    by_sheet: impl Iterator<Item = (SheetKey, &'d [D])>,
+    by_day: impl Iterator<Item = (DailyCountsKey, &'d [D])>,
 ) -> Result<(), TransactionError> {
     let (mut rebuilt, mut due) = (BTreeSet::new(), BTreeSet::new());
-    for (key, deltas) in by_sheet {
+    for (key, deltas) in by_day {
         let day = (key.app_id, key.flow_id, key.day);
         if rebuilt.contains(&day) {
             continue;
@@ -225,13 +225,14 @@ fn put_all<'d, D: AsRef<[u8]> + 'd>(
     Ok(())
 }
 
-/// Folds deltas into one sheet; returns whether its day must be recounted for its tags.
+/// Folds deltas into the counts of one version and day; returns whether the day must be recounted
+/// for its tags.
 fn put(
     connection: &Connection,
-    key: SheetKey,
+    key: DailyCountsKey,
     deltas: &[impl AsRef<[u8]>],
 ) -> Result<Result<bool, Damaged>> {
-    let mut sheet = Sheet::default();
+    let mut daily = DailyCounts::default();
     let gathered = match Gathered::of_all(deltas.iter().map(AsRef::as_ref)) {
         Ok(gathered) => gathered,
         Err(damaged) => return Ok(Err(damaged)),
@@ -245,19 +246,23 @@ fn put(
         let params = params![app, flow, segment, key.day.number(), version];
         let body: Option<Vec<u8>> = select.query_row(params, |row| row.get(0)).optional()?;
         if let Some(body) = body
-            && let Err(damaged) = sheet.load(segment, &body)
+            && let Err(damaged) = daily.load(segment, &body)
         {
             return Ok(Err(damaged));
         }
     }
-    sheet.put(&gathered);
-    let is_due = sheet.is_due_for_recount();
-    write(connection, key, sheet)?;
+    daily.put(&gathered);
+    let is_due = daily.is_due_for_recount();
+    write(connection, key, daily)?;
     Ok(Ok(is_due))
 }
 
-/// Writes the changed parts of a sheet.
-pub(super) fn write(connection: &Connection, key: SheetKey, sheet: Sheet) -> Result<()> {
+/// Writes the changed parts of daily counts.
+pub(super) fn write(
+    connection: &Connection,
+    key: DailyCountsKey,
+    daily: DailyCounts,
+) -> Result<()> {
     let (app, flow, version) =
         (bytes!(key.app_id), bytes!(key.flow_id), bytes!(key.flow_version_id));
     let mut replace = connection.prepare_cached(
@@ -270,7 +275,7 @@ pub(super) fn write(connection: &Connection, key: SheetKey, sheet: Sheet) -> Res
         "DELETE FROM counts WHERE app_id = ?1 AND flow_id = ?2 AND segment = ?3 AND day = ?4 \
          AND flow_version_id = ?5",
     )?;
-    for Part { segment, responses, admitted, body } in sheet.into_parts() {
+    for StoredPart { segment, responses, admitted, body } in daily.into_parts() {
         let day = key.day.number();
         match body {
             Some(body) => replace

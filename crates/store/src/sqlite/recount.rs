@@ -96,8 +96,8 @@ fn count(
         }
     }
     let responses = recount.responses;
-    for (key, sheet) in recount.into_sheets() {
-        counts::write(connection, key, sheet)?;
+    for (key, daily) in recount.into_daily_counts() {
+        counts::write(connection, key, daily)?;
     }
     Ok(responses)
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
-use sluice_flow::counts::{Contribution, Counts, Gathered, Sheet, segment};
+use sluice_flow::counts::{Contribution, Counts, DailyCounts, Gathered, segment};
 use sluice_flow::definition::{self, Definition};
 use sluice_flow::id::{FlowVersionId, ResponseId};
 use sluice_flow::respondent::{Claim, IdentityType, Known};
@@ -171,18 +171,18 @@ impl Survey {
             let day = row.response_id.made_at().day();
             expected.entry((day, row.flow_version_id)).or_default().push(row);
         }
-        let keys: Vec<_> = told.sheets.iter().map(|(version, day, _)| (*day, *version)).collect();
+        let keys: Vec<_> = told.daily.iter().map(|(version, day, _)| (*day, *version)).collect();
         assert_eq!(keys, expected.keys().copied().collect::<Vec<_>>());
-        for (version, day, sheet) in &told.sheets {
+        for (version, day, daily) in &told.daily {
             let rows = &expected[&(*day, *version)];
-            assert_eq!(sheet.all(), &self.counted(rows, |_| true));
+            assert_eq!(daily.all(), &self.counted(rows, |_| true));
             let names: BTreeSet<String> = rows.iter().flat_map(|row| names_of(row)).collect();
             assert_eq!(
-                sheet.tags().map(|(name, _)| name.to_owned()).collect::<BTreeSet<_>>(),
+                daily.tags().map(|(name, _)| name.to_owned()).collect::<BTreeSet<_>>(),
                 names
             );
-            for (name, tally) in sheet.tags() {
-                for (value, count) in &tally.values {
+            for (name, tag) in daily.tags() {
+                for (value, count) in &tag.values {
                     let has = |row: &ResponseRow| has_tag(row, name, Some(value));
                     let counts = self.counted(rows, has);
                     assert_eq!(counts.responses, *count, "{name}={value}");
@@ -190,7 +190,7 @@ impl Survey {
                 }
                 let all = rows.iter().filter(|row| has_tag(row, name, None));
                 let values = all.map(|row| values_of(row, name).len() as i64).sum::<i64>();
-                let told = tally.values.values().sum::<i64>() + tally.others.unwrap_or(0);
+                let told = tag.values.values().sum::<i64>() + tag.others.unwrap_or(0);
                 assert_eq!(told, values, "{name}");
             }
         }
@@ -220,17 +220,17 @@ impl Survey {
         let (app, flow) = (self.flow.app_id, self.flow.flow_id);
         let query = CountsQuery { segment: Some(segment.clone()), ..CountsQuery::default() };
         let told = store.read_counts(app, flow, &query).await.unwrap();
-        let mut sheets = told.sheets.iter().filter(|it| (it.0, it.1) == (version, day));
-        let sheet = &sheets.next().unwrap().2;
-        assert_eq!(sheet.of_segment(&segment), Some(expected), "{name}={value}");
+        let mut daily = told.daily.iter().filter(|it| (it.0, it.1) == (version, day));
+        let daily = &daily.next().unwrap().2;
+        assert_eq!(daily.of_segment(&segment), Some(expected), "{name}={value}");
     }
 
     fn counted(&self, rows: &[&ResponseRow], which: impl Fn(&ResponseRow) -> bool) -> Counts {
-        let mut sheet = Sheet::default();
+        let mut daily = DailyCounts::default();
         for row in rows.iter().filter(|row| which(row)) {
-            sheet.put(&Gathered::of(self.contribution(row).as_bytes()).unwrap());
+            daily.put(&Gathered::of(self.contribution(row).as_bytes()).unwrap());
         }
-        sheet.all().clone()
+        daily.all().clone()
     }
 
     pub(super) async fn expire(&self, store: &TheStore, before: i64, limit: usize) {

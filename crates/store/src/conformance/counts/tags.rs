@@ -43,11 +43,11 @@ async fn assert_real(store: &TheStore, survey: &Survey, real: i64, junk: i64) {
         let segment = segment(name, value);
         let query = CountsQuery { segment: Some(segment.clone()), ..CountsQuery::default() };
         let counts = store.read_counts(app, flow, &query).await.unwrap();
-        let [(_, _, sheet)] = counts.sheets.as_slice() else { panic!("one version and day") };
-        let tally = sheet.tags().find(|(its, _)| *its == name).unwrap().1;
-        assert_eq!((tally.values[value], tally.all()), (real, real + rest), "{name}");
-        assert_eq!(sheet.of_segment(&segment).unwrap().responses, real, "{name}");
-        assert!(!sheet.may_hide(name, value));
+        let [(_, _, daily)] = counts.daily.as_slice() else { panic!("one version and day") };
+        let tag = daily.tags().find(|(its, _)| *its == name).unwrap().1;
+        assert_eq!((tag.values[value], tag.all()), (real, real + rest), "{name}");
+        assert_eq!(daily.of_segment(&segment).unwrap().responses, real, "{name}");
+        assert!(!daily.may_hide(name, value));
     }
 }
 
@@ -119,11 +119,11 @@ async fn responses_with_pro(store: &TheStore, survey: &Survey) -> Option<i64> {
     let query = CountsQuery { segment: Some(segment.clone()), ..CountsQuery::default() };
     let (app, flow) = (survey.flow.app_id, survey.flow.flow_id);
     let counts = store.read_counts(app, flow, &query).await.unwrap();
-    let [(_, _, sheet)] = counts.sheets.as_slice() else { panic!("one version and day") };
-    let tally = sheet.tags().find(|(name, _)| *name == "plan")?.1;
-    let shown = *tally.values.get("pro")?;
-    assert_eq!(sheet.of_segment(&segment).unwrap().responses, shown);
-    assert_eq!((tally.all(), sheet.may_hide("plan", "pro")), (shown, false));
+    let [(_, _, daily)] = counts.daily.as_slice() else { panic!("one version and day") };
+    let tag = daily.tags().find(|(name, _)| *name == "plan")?.1;
+    let shown = *tag.values.get("pro")?;
+    assert_eq!(daily.of_segment(&segment).unwrap().responses, shown);
+    assert_eq!((tag.all(), daily.may_hide("plan", "pro")), (shown, false));
     Some(shown)
 }
 
@@ -131,11 +131,11 @@ async fn responses_with_pro(store: &TheStore, survey: &Survey) -> Option<i64> {
 async fn assert_shown_is_exact(store: &TheStore, survey: &Survey) {
     let (app, flow) = (survey.flow.app_id, survey.flow.flow_id);
     let counts = store.read_counts(app, flow, &CountsQuery::default()).await.unwrap();
-    let [(_, _, sheet)] = counts.sheets.as_slice() else { panic!("one version and day") };
+    let [(_, _, daily)] = counts.daily.as_slice() else { panic!("one version and day") };
     let rows = survey.rows(store).await;
-    assert_eq!(sheet.all().responses, rows.len() as i64);
-    for (name, tally) in sheet.tags() {
-        for (value, count) in &tally.values {
+    assert_eq!(daily.all().responses, rows.len() as i64);
+    for (name, tag) in daily.tags() {
+        for (value, count) in &tag.values {
             let expected = rows.iter().filter(|row| has_tag(row, name, Some(value))).count();
             assert_eq!(*count, expected as i64, "{name}={value}");
         }
