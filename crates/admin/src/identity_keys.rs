@@ -130,7 +130,7 @@ impl From<VerificationReport> for VerificationCounts {
         let counts = &report.counts;
         let invalid = Checked::ALL.into_iter().filter(|checked| checked.is_invalid());
         let invalid_by: BTreeMap<_, _> = invalid
-            .map(|checked| (checked.word(), counts.of(checked)))
+            .map(|checked| (checked.as_str(), counts.of(checked)))
             .filter(|(_, count)| *count > 0)
             .collect();
         Self {

@@ -154,7 +154,9 @@ whole_number! {
 whole_number! {
     /// How long responses are kept.
     RetentionDays,
-    format_args!("a whole number from 1 to {RETENTION_DAYS_MAX}, or null for ever")
+    format_args!(
+        "a whole number from 1 to {RETENTION_DAYS_MAX}, or null to keep responses permanently"
+    )
 }
 
 struct NumberVisitor<'a>(&'a dyn fmt::Display);

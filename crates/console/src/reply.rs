@@ -373,7 +373,7 @@ fn message(error: &AdminError) -> (Kind, &'static str, String) {
         AdminError::NotFound(what) => (
             Kind::Missing,
             "Not found",
-            format!("This {} does not exist, or you do not have access to it.", what.word()),
+            format!("This {} does not exist, or you do not have access to it.", what.as_str()),
         ),
         AdminError::NotFresh => {
             (Kind::Forbidden, "Confirm it’s you", "Confirm your identity and try again.".into())

@@ -25,7 +25,7 @@ pub enum Missing {
 
 impl Missing {
     /// The name of the kind, as in "there is no such …".
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::App => "app",
             Self::ApiKey => "API key",
@@ -61,7 +61,7 @@ impl Missing {
 /// Why an administrator's request failed.
 #[derive(Debug, thiserror::Error)]
 pub enum AdminError {
-    #[error("there is no such {}", .0.word())]
+    #[error("there is no such {}", .0.as_str())]
     NotFound(Missing),
     /// The token lacks a scope.
     #[error("this token lacks the scope \"{}\"", scope_name(*.scope))]

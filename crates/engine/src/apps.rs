@@ -341,7 +341,9 @@ fn patch_faults(patch: &AppPatch) -> Vec<Fault> {
     faults.extend(grace_faults("/graceWindowSeconds", patch.grace_window_seconds.flatten()));
     let days = patch.retention_days.flatten();
     if days.is_some_and(|days| !(1..=RETENTION_DAYS_MAX).contains(&days)) {
-        let range = format!("must be 1 to {RETENTION_DAYS_MAX} days, or null for ever");
+        let range = format!(
+            "must be 1 to {RETENTION_DAYS_MAX} days, or null to keep responses permanently"
+        );
         faults.push(fault("/retentionDays", range));
     }
     faults.extend(patch.hosted.iter().flatten().flat_map(HostedPatch::faults));

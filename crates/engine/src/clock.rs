@@ -12,7 +12,7 @@ pub trait Clock: Send + Sync + 'static {
 
 /// How long a change waits for the clock's next millisecond, and how often it checks.
 const TICK_WAIT: Duration = Duration::from_millis(3);
-const TICK_LOOK: Duration = Duration::from_micros(100);
+const TICK_POLL: Duration = Duration::from_micros(100);
 
 /// An instant later than any that was read before this call, for a change that must be
 /// distinguishable from what was stored just before it: waits until the clock's millisecond has
@@ -25,7 +25,7 @@ pub(crate) fn next_instant(clock: &dyn Clock) -> Timestamp {
         if now > before || started.elapsed() > TICK_WAIT {
             return now;
         }
-        std::thread::sleep(TICK_LOOK);
+        std::thread::sleep(TICK_POLL);
     }
 }
 

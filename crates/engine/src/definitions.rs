@@ -21,12 +21,12 @@ const ENTRY_BYTES: u64 = 256;
 type Read = Result<Arc<Definition>, Arc<str>>;
 
 #[derive(Clone)]
-pub(crate) struct Definitions(Arc<Cache<FlowVersionId, (Read, u64), Weigh>>);
+pub(crate) struct Definitions(Arc<Cache<FlowVersionId, (Read, u64), DefinitionWeighter>>);
 
 #[derive(Clone)]
-struct Weigh;
+struct DefinitionWeighter;
 
-impl Weighter<FlowVersionId, (Read, u64)> for Weigh {
+impl Weighter<FlowVersionId, (Read, u64)> for DefinitionWeighter {
     fn weight(&self, _: &FlowVersionId, (_, bytes): &(Read, u64)) -> u64 {
         // A parsed definition takes about as much memory as its JSON.
         ENTRY_BYTES + 2 * bytes
@@ -35,7 +35,7 @@ impl Weighter<FlowVersionId, (Read, u64)> for Weigh {
 
 impl Definitions {
     pub(crate) fn new() -> Self {
-        Self(Arc::new(Cache::with_weighter(EXPECTED, BYTES_MAX, Weigh)))
+        Self(Arc::new(Cache::with_weighter(EXPECTED, BYTES_MAX, DefinitionWeighter)))
     }
 
     /// The definition of a version. It was checked when it was published, so if a published one

@@ -24,7 +24,7 @@ const TAG_DIGITS: usize = 24;
 /// An editor saves every few seconds; saves within this time share one entry in the audit log.
 const ONE_ENTRY_MILLIS: i64 = 10 * 60 * 1000;
 /// The number of the app's latest audit entries that are searched for the flow's last one.
-const ENTRIES_LOOKED_AT: usize = 20;
+const AUDIT_ENTRIES_SEARCHED: usize = 20;
 
 /// A draft, and the faults that prevent publishing it.
 #[derive(Debug, Clone, PartialEq)]
@@ -116,7 +116,7 @@ impl FlowHandle {
     async fn last_save(&self) -> AdminResult<Option<FlowVersionId>> {
         let core = self.permit.core(Scope::Write)?;
         let app_id = Some(self.app_id());
-        let query = AuditQuery { app_id, after: None, limit: ENTRIES_LOOKED_AT };
+        let query = AuditQuery { app_id, after: None, limit: AUDIT_ENTRIES_SEARCHED };
         let entries = core.store.list_audit(&query).await?;
         let draft = self.draft.as_ref().map(|draft| draft.flow_version_id);
         let (flow, subject) = (self.flow_id().to_string(), draft.map(|draft| draft.to_string()));

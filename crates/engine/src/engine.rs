@@ -24,11 +24,10 @@ use crate::actor::Actor;
 use crate::admin::AdminResult;
 use crate::apps::{self, AppDetail};
 use crate::audit::{self, AuditEntry};
-use crate::blocks::Blocks;
 use crate::clock::Clock;
 use crate::commit::Committer;
 use crate::core::Core;
-use crate::counting::Counting;
+use crate::count_compaction::CountCompaction;
 use crate::definitions::Definitions;
 use crate::encoded_body::EncodedBody;
 use crate::erasure::Erasures;
@@ -49,6 +48,7 @@ use crate::registry::{AppView, NoFlow, Registry, Resolved};
 use crate::respondents::RespondentHandle;
 use crate::responses::ResponseHandle;
 use crate::retention::Retention;
+use crate::skip_index::SkipIndexBuilder;
 use crate::tokens::hash_of;
 use crate::upkeep::Upkeep;
 use crate::verify::{KeySource, MasterKeySource, NotOpened, Presented, TokenRefused, Verifying};
@@ -216,12 +216,12 @@ fn upkeep_of(core: &Arc<Core>, stored: Arc<AtomicBool>) -> Upkeep {
             metrics: Arc::clone(&core.metrics),
             lost: core.lost.clone(),
         }),
-        blocks: Arc::new(Blocks {
+        skip_index: Arc::new(SkipIndexBuilder {
             store: Arc::clone(&core.store),
             clock: Arc::clone(&core.clock),
             lost: core.lost.clone(),
         }),
-        counting: Arc::new(Counting {
+        count_compaction: Arc::new(CountCompaction {
             store: Arc::clone(&core.store),
             lost: core.lost.clone(),
             stored,

@@ -10,14 +10,14 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use sluice_flow::id::AuditId;
 use sluice_store::{
-    Answers, AuditRow, Erasure, Person, Removed, RespondentRow, Store, StoreResult,
+    Answers, AuditRow, ErasedPart, Erasure, Person, RespondentRow, Store, StoreResult,
 };
 use tokio::sync::{Mutex, Notify, watch};
 
 use crate::audit_action::AuditAction;
 use crate::clock::Clock;
 use crate::ids::Ids;
-use crate::upkeep::{goes_on_after, is_the_end};
+use crate::upkeep::{is_final, keep_running_after};
 
 /// The number of identities, and of responses, consents and invitations together, in one
 /// transaction. Submissions wait for it.
@@ -30,7 +30,7 @@ const PAUSE_TIMES: u32 = 2;
 /// The interval between two checks for interrupted erasures.
 const INTERVAL: Duration = Duration::from_secs(30);
 /// The number of erasures that one check continues.
-const ERASURES_A_LOOK: usize = 100;
+const ERASURES_PER_RUN: usize = 100;
 /// The actor in audit entries of the background task; the call that began already wrote its entry.
 const ACTOR: &str = "erasure";
 
@@ -49,7 +49,7 @@ impl Erasures {
     pub(crate) async fn run(self: Arc<Self>) {
         loop {
             if let Err(error) = self.finish().await
-                && !goes_on_after(&error, "an erasure was not finished", &self.lost)
+                && !keep_running_after(&error, "an erasure was not finished", &self.lost)
             {
                 return;
             }
@@ -59,7 +59,7 @@ impl Erasures {
     }
 
     /// Carries out one part, then pauses so that other work can use the store.
-    pub(crate) async fn part(&self, erasure: &Erasure) -> StoreResult<Removed> {
+    pub(crate) async fn part(&self, erasure: &Erasure) -> StoreResult<ErasedPart> {
         let _turn = self.turn.lock().await;
         let begun = Instant::now();
         let removed = self.store.erase(erasure.clone()).await?;
@@ -72,14 +72,14 @@ impl Erasures {
     /// An erasure that fails does not prevent the others; the last failure is returned.
     pub(crate) async fn finish(&self) -> StoreResult<()> {
         let mut failed = Ok(());
-        for row in self.store.list_erasing(ERASURES_A_LOOK).await? {
+        for row in self.store.list_erasing(ERASURES_PER_RUN).await? {
             let Some(answers) = row.erasing.as_ref().map(|it| it.answers) else { continue };
             let erasure = self.continued(&row, answers);
             loop {
                 match self.part(&erasure).await {
-                    Ok(Removed { done: false, .. }) => {}
+                    Ok(ErasedPart { done: false, .. }) => {}
                     Ok(_) => break,
-                    Err(error) if is_the_end(&error) => return Err(error),
+                    Err(error) if is_final(&error) => return Err(error),
                     Err(error) => {
                         failed = Err(error);
                         break;

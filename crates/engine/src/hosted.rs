@@ -41,8 +41,8 @@ impl HostedFlow {
         &self.app.view
     }
 
-    pub fn look(&self) -> &Branding {
-        &self.app.look
+    pub fn branding(&self) -> &Branding {
+        &self.app.branding
     }
 }
 

@@ -20,7 +20,7 @@ use crate::ids::random_bits;
 use crate::instance::InstanceHandle;
 use crate::people::closed_second_factors;
 use crate::tokens::TokenSecret;
-use crate::verify::{Counts, NotOpened, Place as Sealed, PublicKey};
+use crate::verify::{CheckCounts, NotOpened, PublicKey, SecretPurpose};
 
 /// The maximum number of active keys of one app.
 const KEYS_MAX: usize = 20;
@@ -53,7 +53,7 @@ pub struct NewIdentityKey {
 #[derive(Debug)]
 pub struct VerificationReport {
     pub mode: IdentityVerification,
-    pub counts: std::sync::Arc<Counts>,
+    pub counts: std::sync::Arc<CheckCounts>,
 }
 
 /// The numbers of secrets that were resealed and revoked.
@@ -138,8 +138,8 @@ impl AppHandle {
 pub(crate) async fn closed_secrets(core: &Core) -> StoreResult<Vec<(String, NotOpened)>> {
     let mut closed = Vec::new();
     for row in active_secrets(core).await? {
-        let place = Sealed::IdentityKey(row.app_id, &row.kid);
-        if let Err(why) = core.verifying.vault.open(place, &row.material) {
+        let purpose = SecretPurpose::IdentityKey(row.app_id, &row.kid);
+        if let Err(why) = core.verifying.vault.open(purpose, &row.material) {
             closed.push((format!("{} of {}", row.kid, row.app_id), why));
         }
     }
@@ -160,7 +160,7 @@ impl InstanceHandle {
             if vault.is_current(&row.material) {
                 continue;
             }
-            match vault.open(Sealed::IdentityKey(row.app_id, &row.kid), &row.material) {
+            match vault.open(SecretPurpose::IdentityKey(row.app_id, &row.kid), &row.material) {
                 Err(_) if revoke => {
                     let app = AppHandle::open(core, self.actor(), Scope::Admin, row.app_id).await?;
                     app.revoke_identity_key(&row.kid).await?;
@@ -174,7 +174,7 @@ impl InstanceHandle {
                 Ok(secret) => {
                     let failed = |why: String| StoreError::Failed(why.into());
                     let material = vault
-                        .seal(Sealed::IdentityKey(row.app_id, &row.kid), &secret)
+                        .seal(SecretPurpose::IdentityKey(row.app_id, &row.kid), &secret)
                         .map_err(failed)?;
                     self.put_resealed(row, material).await?;
                     done.resealed += 1;
@@ -266,7 +266,7 @@ fn identity_key_of(
         return Ok((row, None));
     }
     let secret = format!("{SECRET_PREFIX}{}{}", base62(random_bits()), base62(random_bits()));
-    let sealed = core.verifying.vault.seal(Sealed::IdentityKey(app_id, &row.kid), &secret);
+    let sealed = core.verifying.vault.seal(SecretPurpose::IdentityKey(app_id, &row.kid), &secret);
     row.material = sealed.map_err(|why| AdminError::conflict("master_key_missing", why))?;
     Ok((row, Some(TokenSecret(secret))))
 }

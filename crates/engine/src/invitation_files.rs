@@ -11,7 +11,7 @@ use sluice_flow::time::Timestamp;
 
 use crate::export::without_formulas;
 use crate::fault::fault;
-use crate::invitations::{Invitation, NewInvitation, no_more_than_can_be_read};
+use crate::invitations::{Invitation, NewInvitation, truncated};
 
 /// The maximum size of a file in bytes, and in lines of people.
 pub const FILE_BYTES_MAX: usize = 16 * 1024 * 1024;
@@ -51,7 +51,7 @@ fn read_up_to(lines_max: usize, file: &[u8]) -> Result<Vec<NewInvitation>, Vec<F
         }
     };
     let (mut people, mut faults) = (Vec::new(), Vec::new());
-    let mut lines = Lines { file, counted: 0, line: 1 };
+    let mut lines = LineNumbers { file, counted: 0, line: 1 };
     for record in records {
         // Reading from memory does not fail, and records may have any number of fields.
         let Ok(record) = record else { break };
@@ -68,17 +68,17 @@ fn read_up_to(lines_max: usize, file: &[u8]) -> Result<Vec<NewInvitation>, Vec<F
     if people.is_empty() && faults.is_empty() {
         faults.push(fault("", "must have a line for each person after the first"));
     }
-    if faults.is_empty() { Ok(people) } else { Err(no_more_than_can_be_read(faults)) }
+    if faults.is_empty() { Ok(people) } else { Err(truncated(faults)) }
 }
 
 /// Computes the line at which a record starts. The reader only counts the end of the line before.
-struct Lines<'f> {
+struct LineNumbers<'f> {
     file: &'f [u8],
     counted: usize,
     line: u64,
 }
 
-impl Lines<'_> {
+impl LineNumbers<'_> {
     /// Must be called for the records in order.
     fn of(&mut self, record: &csv::ByteRecord) -> u64 {
         let start = record.position().and_then(|place| usize::try_from(place.byte()).ok());

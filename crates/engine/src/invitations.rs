@@ -14,12 +14,12 @@ use serde_json::json;
 use sluice_flow::definition::Fault;
 use sluice_flow::id::{AppId, AssignmentId, FlowId};
 use sluice_flow::invitation::{
-    EMAIL, InvitationState, InvitationTimes, Invitee, Part, USER_ID, day_of,
+    EMAIL, InvitationState, InvitationTimes, Invitee, InviteeField, USER_ID, day_of,
 };
 use sluice_flow::time::Timestamp;
 use sluice_store::{
-    At, Change, InvitationCounts, InvitationPlace, InvitationQuery, InvitationRow, InvitationStep,
-    Scope, StoreError, Write,
+    At, Change, InvitationCounts, InvitationPosition, InvitationQuery, InvitationRow,
+    InvitationStep, Scope, StoreError, Write,
 };
 
 use crate::actor::Actor;
@@ -78,11 +78,11 @@ impl NewInvitation {
             .faults()
             .into_iter()
             .map(|(part, what)| match (part, self.line) {
-                (Part::Whole, _) => self.fault("", what),
-                (Part::UserId, Some(_)) => self.fault("/userId", what),
-                (Part::Email, Some(_)) => self.fault("/email", what),
-                (Part::UserId, None) => self.fault("", format!("the userId {what}")),
-                (Part::Email, None) => self.fault("", format!("the {EMAIL} {what}")),
+                (InviteeField::Whole, _) => self.fault("", what),
+                (InviteeField::UserId, Some(_)) => self.fault("/userId", what),
+                (InviteeField::Email, Some(_)) => self.fault("/email", what),
+                (InviteeField::UserId, None) => self.fault("", format!("the userId {what}")),
+                (InviteeField::Email, None) => self.fault("", format!("the {EMAIL} {what}")),
             })
             .collect();
         if self.expires_at.is_some_and(|end| end <= now) {
@@ -145,13 +145,13 @@ impl Invitation {
 /// The end of a page of a list, as an opaque text. It has half of the bits of the last id: enough
 /// to continue after it, but useless for answering.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct InvitationCursor(InvitationPlace);
+pub struct InvitationCursor(InvitationPosition);
 
 impl InvitationCursor {
     pub fn at(invitation: &Invitation) -> Self {
         let InvitationRow { created_at, assignment_id, .. } = invitation.row;
         let bits = assignment_id.uuid().as_u128() | u128::from(u64::MAX);
-        Self(InvitationPlace { created_at, assignment_id: AssignmentId::from_random(bits) })
+        Self(InvitationPosition { created_at, assignment_id: AssignmentId::from_random(bits) })
     }
 }
 
@@ -170,7 +170,7 @@ impl FromStr for InvitationCursor {
         let created_at = Timestamp::from_millis(millis.parse().map_err(|_| ())?);
         let half = u64::from_str_radix(half, 16).map_err(|_| ())?;
         let bits = u128::from(half) << u64::BITS | u128::from(u64::MAX);
-        Ok(Self(InvitationPlace { created_at, assignment_id: AssignmentId::from_random(bits) }))
+        Ok(Self(InvitationPosition { created_at, assignment_id: AssignmentId::from_random(bits) }))
     }
 }
 
@@ -366,7 +366,7 @@ async fn chosen<'n>(
         chosen = left.map(|(new, _)| new).collect();
     }
     faults.sort_by_key(line_of);
-    faultless(no_more_than_can_be_read(faults))?;
+    faultless(truncated(faults))?;
     Ok(chosen)
 }
 
@@ -415,7 +415,7 @@ fn line_of(fault: &Fault) -> u64 {
 }
 
 /// The first faults, and the number of the rest.
-pub(crate) fn no_more_than_can_be_read(mut faults: Vec<Fault>) -> Vec<Fault> {
+pub(crate) fn truncated(mut faults: Vec<Fault>) -> Vec<Fault> {
     let more = faults.len().saturating_sub(FAULTS_MAX);
     faults.truncate(FAULTS_MAX);
     if more > 0 {

@@ -19,13 +19,13 @@ use crate::clock::Clock;
 use crate::handle::FlowHandle;
 use crate::metrics::Metrics;
 use crate::responses::{Paging, ResponseFilter, response_query};
-use crate::watches::Place;
+use crate::watches::WatchSlot;
 pub use crate::watches::{TOO_MANY_OF_ONE, WATCHES_OF_ONE_MAX};
 
 /// How often to check whether this process has stored anything.
 const TICK: Duration = Duration::from_millis(300);
 /// How often to poll for responses that other nodes stored.
-const LOOK_EVERY: Duration = Duration::from_secs(3);
+const POLL_INTERVAL: Duration = Duration::from_secs(3);
 /// How far back a poll reads.
 const OVERLAP_SECONDS: i64 = 10;
 /// The maximum number of responses that one poll returns; if more arrive, the newest.
@@ -45,8 +45,8 @@ pub struct Watch {
     found: Vec<ResponseRow>,
     is_behind: bool,
     stored: u64,
-    looked_at: Instant,
-    _place: Place,
+    polled_at: Instant,
+    _slot: WatchSlot,
 }
 
 impl std::fmt::Debug for Watch {
@@ -64,7 +64,7 @@ impl FlowHandle {
         since: Option<ResponseId>,
     ) -> AdminResult<Watch> {
         let core = self.permit.core(Scope::Read)?;
-        let place = core.watches.take(&self.permit.actor().name)?;
+        let slot = core.watches.take(&self.permit.actor().name)?;
         let paging = Paging { after: None, order: Order::Desc, limit: ROWS_MAX };
         let query = response_query(core, self, filter, paging, None).await?;
         let begun = since.map_or(core.now(), ResponseId::made_at).plus_seconds(-OVERLAP_SECONDS);
@@ -79,10 +79,10 @@ impl FlowHandle {
             is_behind: false,
             // Read before the poll, so that responses stored during it cause another poll.
             stored: core.metrics.stored(),
-            looked_at: Instant::now(),
-            _place: place,
+            polled_at: Instant::now(),
+            _slot: slot,
         };
-        let (found, next) = watch.look(watch.begun).await?;
+        let (found, next) = watch.poll(watch.begun).await?;
         watch.found = found;
         watch.is_behind = since.zip(next).is_some_and(|(since, next)| next > since);
         Ok(watch)
@@ -104,12 +104,12 @@ impl Watch {
         loop {
             tokio::time::sleep(TICK).await;
             let stored = self.metrics.stored();
-            if stored == self.stored && self.looked_at.elapsed() < LOOK_EVERY {
+            if stored == self.stored && self.polled_at.elapsed() < POLL_INTERVAL {
                 continue;
             }
             self.stored = stored;
             let back = self.clock.now().plus_seconds(-OVERLAP_SECONDS);
-            let (fresh, next) = self.look(self.begun.max(back)).await?;
+            let (fresh, next) = self.poll(self.begun.max(back)).await?;
             self.is_behind |= next.is_some();
             if !fresh.is_empty() {
                 return Ok(fresh);
@@ -120,11 +120,11 @@ impl Watch {
     /// The responses received at or after `from` that were not sent yet; and, if there are more,
     /// where to continue. A poll that ended early because few responses pass the filter does not
     /// count as having more.
-    async fn look(
+    async fn poll(
         &mut self,
         from: Timestamp,
     ) -> AdminResult<(Vec<ResponseRow>, Option<ResponseId>)> {
-        self.looked_at = Instant::now();
+        self.polled_at = Instant::now();
         self.query.from = Some(from);
         let page = self.store.list_responses(&self.query).await?;
         let oldest_is_new =

@@ -55,7 +55,7 @@ pub enum SubmissionOutcome {
 }
 
 impl SubmissionOutcome {
-    fn word(self) -> &'static str {
+    fn as_str(self) -> &'static str {
         match self {
             Self::Stored => "stored",
             Self::Replayed => "replayed",
@@ -125,7 +125,7 @@ impl Metrics {
         };
         // The counters of submissions are resolved once, not for each submission.
         let counter = |outcome: SubmissionOutcome| {
-            submissions.get_or_create(&OutcomeLabel { outcome: outcome.word() }).clone()
+            submissions.get_or_create(&OutcomeLabel { outcome: outcome.as_str() }).clone()
         };
         use SubmissionOutcome::{Failed, Malformed, Refused, Replayed, Shed, Stored};
         let submissions = [Stored, Replayed, Refused, Malformed, Shed, Failed].map(counter);
@@ -171,8 +171,8 @@ impl Metrics {
             IdentityVerification::Enforce => "enforce",
         };
         let label = match checked.is_invalid() {
-            true => TokenLabel { mode, outcome: "invalid", reason: checked.word() },
-            false => TokenLabel { mode, outcome: checked.word(), reason: "" },
+            true => TokenLabel { mode, outcome: "invalid", reason: checked.as_str() },
+            false => TokenLabel { mode, outcome: checked.as_str(), reason: "" },
         };
         self.token_checks.get_or_create(&label).inc();
     }

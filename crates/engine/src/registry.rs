@@ -66,7 +66,7 @@ pub struct AppView {
 
 impl AppView {
     /// Whether a request's token is checked.
-    pub fn looks_at_tokens(&self) -> bool {
+    pub fn verifies_tokens(&self) -> bool {
         self.verification.is_some()
     }
 }
@@ -75,7 +75,7 @@ impl AppView {
 #[derive(Debug)]
 pub(crate) struct HostedApp {
     pub(crate) view: Arc<AppView>,
-    pub(crate) look: Branding,
+    pub(crate) branding: Branding,
 }
 
 /// A flow as it is resolved: its body for each status that it can have in its live window.
@@ -152,25 +152,25 @@ pub(crate) struct Registry {
 struct Caches {
     keys: SingleFlightCache<ApiKey, AppView, UnitWeighter>,
     flows: SingleFlightCache<FlowId, FlowView, UnitWeighter>,
-    versions: SingleFlightCache<FlowVersionId, VersionView, Weigh>,
-    hosted: SingleFlightCache<AppId, HostedApp, Weigh>,
+    versions: SingleFlightCache<FlowVersionId, VersionView, RegistryWeighter>,
+    hosted: SingleFlightCache<AppId, HostedApp, RegistryWeighter>,
     /// Incremented with every change; a load during which it changes is not cached.
     changes: AtomicU64,
 }
 
 #[derive(Clone)]
-struct Weigh;
+struct RegistryWeighter;
 
-impl Weighter<FlowVersionId, Option<Arc<VersionView>>> for Weigh {
+impl Weighter<FlowVersionId, Option<Arc<VersionView>>> for RegistryWeighter {
     fn weight(&self, _: &FlowVersionId, view: &Option<Arc<VersionView>>) -> u64 {
         let published = view.as_ref().and_then(|view| view.published.as_ref());
         ENTRY_BYTES + published.map_or(0, PublishedView::weight)
     }
 }
 
-impl Weighter<AppId, Option<Arc<HostedApp>>> for Weigh {
+impl Weighter<AppId, Option<Arc<HostedApp>>> for RegistryWeighter {
     fn weight(&self, _: &AppId, app: &Option<Arc<HostedApp>>) -> u64 {
-        ENTRY_BYTES + app.as_ref().map_or(0, |app| app.look.weight() as u64)
+        ENTRY_BYTES + app.as_ref().map_or(0, |app| app.branding.weight() as u64)
     }
 }
 
@@ -182,8 +182,9 @@ impl Registry {
         usages: Usages,
         definitions: Definitions,
     ) -> Self {
-        let versions = Cache::with_weighter(VERSIONS_EXPECTED, VERSIONS_BYTES_MAX, Weigh);
-        let hosted = Cache::with_weighter(APPS_MAX, HOSTED_BYTES_MAX, Weigh);
+        let versions =
+            Cache::with_weighter(VERSIONS_EXPECTED, VERSIONS_BYTES_MAX, RegistryWeighter);
+        let hosted = Cache::with_weighter(APPS_MAX, HOSTED_BYTES_MAX, RegistryWeighter);
         let caches = Caches {
             keys: SingleFlightCache::new(Cache::new(APPS_MAX)),
             flows: SingleFlightCache::new(Cache::new(FLOWS_MAX)),
@@ -208,9 +209,9 @@ impl Registry {
     pub(crate) async fn hosted_app(&self, id: AppId) -> StoreResult<Option<Arc<HostedApp>>> {
         self.cached(&self.caches.hosted, &id, async {
             let Some(app) = self.store.find_app(id).await? else { return Ok(None) };
-            let look = Branding::of(&app.row);
+            let branding = Branding::of(&app.row);
             let view = Arc::new(self.app_view(app).await?);
-            Ok(Some(Arc::new(HostedApp { view, look })))
+            Ok(Some(Arc::new(HostedApp { view, branding })))
         })
         .await
     }
@@ -489,7 +490,7 @@ mod tests {
     /// Anyone with a publishable key can request any number of versions.
     #[test]
     fn missing_versions_cannot_fill_the_memory() {
-        let weight = Weigh.weight(&FlowVersionId::from_uuid(uuid::Uuid::nil()), &None);
+        let weight = RegistryWeighter.weight(&FlowVersionId::from_uuid(uuid::Uuid::nil()), &None);
         let entries_max = VERSIONS_BYTES_MAX / weight;
         // An entry is its key, its value and the cache's own bookkeeping.
         let entry_bytes = size_of::<(FlowVersionId, Option<Arc<VersionView>>)>() as u64 * 4;

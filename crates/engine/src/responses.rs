@@ -23,7 +23,7 @@ use crate::handle::{FlowHandle, Permit};
 use crate::question_history::{self, QuestionHistory};
 
 /// The maximum number of rows to scan for one page.
-const LOOK_ROWS_MAX: usize = 200_000;
+const SCAN_ROWS_MAX: usize = 200_000;
 /// The maximum number of filters by tag, and by answer, in one request.
 const VALUES_MAX: usize = 20;
 /// The maximum length of a search text, in characters.
@@ -140,7 +140,7 @@ pub(crate) async fn response_query(
         after: paging.after,
         order: paging.order,
         limit: paging.limit,
-        look: LOOK_ROWS_MAX,
+        scan_limit: SCAN_ROWS_MAX,
     })
 }
 

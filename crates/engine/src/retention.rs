@@ -11,7 +11,7 @@ use serde_json::json;
 use sluice_flow::id::{AppId, AuditId};
 use sluice_flow::time::Timestamp;
 use sluice_store::{
-    App, At, AuditRow, Change, Expiry, ExpiryPlace, Next, Page, PeopleWrite, Store, StoreResult,
+    App, At, AuditRow, Change, Expiry, ExpiryCursor, Next, Page, PeopleWrite, Store, StoreResult,
     Write,
 };
 use tokio::sync::watch;
@@ -20,13 +20,13 @@ use crate::audit_action::AuditAction;
 use crate::clock::Clock;
 use crate::ids::Ids;
 use crate::metrics::Metrics;
-use crate::upkeep::{goes_on_after, is_the_end};
+use crate::upkeep::{is_final, keep_running_after};
 
 /// The maximum retention that an app can set, in days: a hundred years.
 pub const RETENTION_DAYS_MAX: u32 = 36_525;
 const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
 /// The delay from the start of the process to the first run, and between two runs.
-const FIRST_LOOK: Duration = Duration::from_secs(60);
+const FIRST_RUN_DELAY: Duration = Duration::from_secs(60);
 const INTERVAL: Duration = Duration::from_secs(60 * 60);
 /// The actor in the audit log.
 const ACTOR: &str = "retention";
@@ -38,7 +38,7 @@ const SESSIONS_SWEPT: usize = 1_000;
 /// The number of apps to read at a time.
 const APPS_PAGE: usize = 100;
 /// The number of parts after which progress is logged.
-const TELL_PARTS: u64 = 100;
+const PROGRESS_PARTS: u64 = 100;
 
 /// The result of one run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -61,10 +61,10 @@ pub(crate) struct Retention {
 
 impl Retention {
     pub(crate) async fn run(self: Arc<Self>) {
-        tokio::time::sleep(FIRST_LOOK).await;
+        tokio::time::sleep(FIRST_RUN_DELAY).await;
         loop {
-            if let Err(error) = self.look().await
-                && !goes_on_after(&error, "retention was not enforced", &self.lost)
+            if let Err(error) = self.enforce().await
+                && !keep_running_after(&error, "retention was not enforced", &self.lost)
             {
                 return;
             }
@@ -73,7 +73,7 @@ impl Retention {
     }
 
     /// A failure in one app does not stop the others.
-    pub(crate) async fn look(&self) -> StoreResult<Expired> {
+    pub(crate) async fn enforce(&self) -> StoreResult<Expired> {
         self.sweep_sessions().await?;
         let mut all = Expired::default();
         let mut after = None;
@@ -86,7 +86,7 @@ impl Retention {
                 let id = app.row.app_id;
                 match self.expire(id, before, &mut all).await {
                     Ok(()) => {}
-                    Err(error) if is_the_end(&error) => return Err(error),
+                    Err(error) if is_final(&error) => return Err(error),
                     Err(error) => {
                         let source = std::error::Error::source(&error).map(ToString::to_string);
                         tracing::warn!(app = %id, %error, source, "retention failed for an app; the next run retries it");
@@ -115,19 +115,19 @@ impl Retention {
     async fn expire(&self, app: AppId, before: Timestamp, all: &mut Expired) -> StoreResult<()> {
         let (mut gone, mut rows) = (Expired::default(), 0);
         let audit = self.audit(app, before, None);
-        let mut place = ExpiryPlace::default();
+        let mut cursor = ExpiryCursor::default();
         let mut failed = None;
         for part in 1_u64.. {
             let audit = audit.clone();
-            let expiry = Expiry { app_id: app, before, place, audit, limit: PART_ROWS };
+            let expiry = Expiry { app_id: app, before, cursor, audit, limit: PART_ROWS };
             let part_gone = match self.store.expire(expiry).await {
                 Ok(gone) => gone,
-                Err(error) if is_the_end(&error) => return Err(error),
+                Err(error) if is_final(&error) => return Err(error),
                 // A failure here does not stop the parts that follow.
                 Err(error) => {
                     failed = Some(error);
-                    match place.following() {
-                        Some(next) => place = next,
+                    match cursor.following() {
+                        Some(next) => cursor = next,
                         None => break,
                     }
                     continue;
@@ -142,11 +142,11 @@ impl Retention {
             self.metrics.expired_responses.inc_by(part_gone.responses);
             self.metrics.expired_respondents.inc_by(part_gone.respondents);
             match part_gone.next {
-                Next::At(next) => place = next,
+                Next::At(next) => cursor = next,
                 // What this node did is recorded; another node does the rest.
                 Next::Done | Next::LeftToAnother => break,
             }
-            if part.is_multiple_of(TELL_PARTS) {
+            if part.is_multiple_of(PROGRESS_PARTS) {
                 let Expired { responses, respondents, invitations, .. } = gone;
                 tracing::info!(%app, responses, respondents, invitations, "deleting expired data");
             }

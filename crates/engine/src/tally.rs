@@ -76,7 +76,7 @@ impl Bytes {
             Record::Audit(row) => self.audit(row),
             Record::Respondent(row) => {
                 self.ids(&[row.app_id.uuid(), row.respondent_id.uuid()]);
-                self.optional(row.erasing.as_ref(), |it, mark| it.word(mark));
+                self.optional(row.erasing.as_ref(), |it, mark| it.variant(mark));
             }
             Record::Identity(row) => {
                 self.ids(&[row.app_id.uuid(), row.respondent_id.uuid()]);
@@ -103,7 +103,7 @@ impl Bytes {
             Record::Grant(row) => {
                 self.put(row.user_id.uuid().as_bytes());
                 self.optional_app(row.app_id);
-                self.word(&row.role);
+                self.variant(&row.role);
             }
         }
     }
@@ -112,7 +112,7 @@ impl Bytes {
         let App { row, revision, public_revision } = app;
         self.put(row.app_id.uuid().as_bytes());
         self.text(&row.name);
-        self.word(&row.identity_verification);
+        self.variant(&row.identity_verification);
         self.number(row.allowed_origins.len() as u64);
         for origin in &row.allowed_origins {
             self.text(origin);
@@ -138,7 +138,7 @@ impl Bytes {
     fn identity_key(&mut self, row: &IdentityKeyRow) {
         self.put(row.app_id.uuid().as_bytes());
         self.text(&row.kid);
-        self.word(&row.kind);
+        self.variant(&row.kind);
         self.text(&row.material);
         self.optional_text(row.issuer.as_deref());
         self.time(row.created_at);
@@ -148,7 +148,7 @@ impl Bytes {
     fn flow(&mut self, row: &FlowRow) {
         self.put(row.app_id.uuid().as_bytes());
         self.put(row.flow_id.uuid().as_bytes());
-        self.word(&row.kind);
+        self.variant(&row.kind);
         self.text(&row.name);
         self.optional_time(row.live.starts_at);
         self.optional_time(row.live.ends_at);
@@ -177,7 +177,7 @@ impl Bytes {
         self.put(&row.hash);
         self.number(row.scopes.len() as u64);
         for scope in &row.scopes {
-            self.word(scope);
+            self.variant(scope);
         }
         self.optional_app(row.app_id);
         self.time(row.created_at);
@@ -246,7 +246,7 @@ impl Bytes {
 
     /// A value as serde writes it. For an enum that is a name, which does not depend on the order
     /// of the variants.
-    fn word(&mut self, value: &impl serde::Serialize) {
+    fn variant(&mut self, value: &impl serde::Serialize) {
         self.text(&serde_json::to_string(value).unwrap_or_default());
     }
 

@@ -6,15 +6,15 @@ use sluice_store::{StoreError, StoreResult};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::blocks::Blocks;
-use crate::counting::Counting;
+use crate::count_compaction::CountCompaction;
 use crate::erasure::Erasures;
 use crate::retention::{Expired, Retention};
+use crate::skip_index::SkipIndexBuilder;
 
 pub struct Upkeep {
     pub(crate) retention: Arc<Retention>,
-    pub(crate) blocks: Arc<Blocks>,
-    pub(crate) counting: Arc<Counting>,
+    pub(crate) skip_index: Arc<SkipIndexBuilder>,
+    pub(crate) count_compaction: Arc<CountCompaction>,
     pub(crate) erasures: Arc<Erasures>,
 }
 
@@ -28,26 +28,26 @@ impl Upkeep {
     pub(crate) fn start(&self) -> Vec<JoinHandle<()>> {
         vec![
             tokio::spawn(Arc::clone(&self.retention).run()),
-            tokio::spawn(Arc::clone(&self.blocks).run()),
-            tokio::spawn(Arc::clone(&self.counting).run()),
+            tokio::spawn(Arc::clone(&self.skip_index).run()),
+            tokio::spawn(Arc::clone(&self.count_compaction).run()),
             tokio::spawn(Arc::clone(&self.erasures).run()),
         ]
     }
 
     /// Deletes now the data that apps have kept for too long; the server does this every hour.
     pub async fn enforce_retention(&self) -> Result<Expired, StoreError> {
-        self.retention.look().await
+        self.retention.enforce().await
     }
 
     /// Builds the next chunks of the skip index; the server does this every minute. Returns how
     /// many were built.
     pub async fn build_skip_index(&self) -> StoreResult<u64> {
-        self.blocks.look().await
+        self.skip_index.build().await
     }
 
     /// Folds small count rows into daily ones; the server also does this in the background.
     pub async fn compact_counts(&self) -> Result<(), StoreError> {
-        self.counting.compact().await
+        self.count_compaction.compact().await
     }
 
     /// Finishes interrupted erasures now.
@@ -57,18 +57,22 @@ impl Upkeep {
 }
 
 /// Whether nothing more can be written after this error.
-pub(crate) fn is_the_end(error: &StoreError) -> bool {
+pub(crate) fn is_final(error: &StoreError) -> bool {
     matches!(error, StoreError::Unknown(_) | StoreError::Closed)
 }
 
 /// Whether a task should try again after this error. A closed store is not a fault: the process is
 /// stopping, and the next start continues the work.
-pub(crate) fn goes_on_after(error: &StoreError, what: &str, lost: &watch::Sender<bool>) -> bool {
+pub(crate) fn keep_running_after(
+    error: &StoreError,
+    what: &str,
+    lost: &watch::Sender<bool>,
+) -> bool {
     if !matches!(error, StoreError::Closed) {
         let source = std::error::Error::source(error).map(ToString::to_string);
         tracing::warn!(%error, source, "{what}");
     }
-    if is_the_end(error) {
+    if is_final(error) {
         lost.send_replace(true);
         return false;
     }
@@ -83,9 +87,9 @@ mod tests {
     use super::*;
 
     #[derive(Clone, Default)]
-    struct Lines(Arc<Mutex<Vec<u8>>>);
+    struct LogBuffer(Arc<Mutex<Vec<u8>>>);
 
-    impl Write for Lines {
+    impl Write for LogBuffer {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
             self.0.lock().unwrap().write(bytes)
         }
@@ -102,18 +106,18 @@ mod tests {
             (StoreError::Unknown("lost".into()), false, true),
             (StoreError::Failed("away".into()), true, true),
         ];
-        for (error, goes_on, is_reported) in cases {
-            let lines = Lines::default();
-            let writer = lines.clone();
+        for (error, expected, is_reported) in cases {
+            let log = LogBuffer::default();
+            let writer = log.clone();
             let subscriber = tracing_subscriber::fmt().with_writer(move || writer.clone()).finish();
             let lost = watch::Sender::new(false);
-            let went_on = tracing::subscriber::with_default(subscriber, || {
-                goes_on_after(&error, "it was not finished", &lost)
+            let keeps_running = tracing::subscriber::with_default(subscriber, || {
+                keep_running_after(&error, "it was not finished", &lost)
             });
-            assert_eq!(went_on, goes_on, "{error}");
-            assert_eq!(*lost.borrow(), !goes_on, "{error}");
-            let said = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
-            assert_eq!(said.contains("it was not finished"), is_reported, "{said}");
+            assert_eq!(keeps_running, expected, "{error}");
+            assert_eq!(*lost.borrow(), !expected, "{error}");
+            let logged = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+            assert_eq!(logged.contains("it was not finished"), is_reported, "{logged}");
         }
     }
 }

@@ -17,19 +17,19 @@ pub const TOO_MANY_OF_ONE: &str = "too_many_own_watches";
 /// The slots for all watches of a process.
 #[derive(Debug)]
 pub(crate) struct Watches {
-    places: Arc<Semaphore>,
+    slots: Arc<Semaphore>,
     /// The number of slots that each actor holds.
     held: Arc<Mutex<HashMap<String, usize>>>,
 }
 
 impl Default for Watches {
     fn default() -> Self {
-        Self { places: Arc::new(Semaphore::new(WATCHES_MAX)), held: Arc::default() }
+        Self { slots: Arc::new(Semaphore::new(WATCHES_MAX)), held: Arc::default() }
     }
 }
 
 impl Watches {
-    pub(crate) fn take(&self, who: &str) -> AdminResult<Place> {
+    pub(crate) fn take(&self, who: &str) -> AdminResult<WatchSlot> {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         if held.get(who).is_some_and(|count| *count >= WATCHES_OF_ONE_MAX) {
             let detail = format!(
@@ -37,22 +37,22 @@ impl Watches {
             );
             return Err(AdminError::conflict(TOO_MANY_OF_ONE, detail));
         }
-        let permit = Arc::clone(&self.places).try_acquire_owned().map_err(|_| {
+        let permit = Arc::clone(&self.slots).try_acquire_owned().map_err(|_| {
             AdminError::conflict("too_many_watches", "too many pages watch for responses at once")
         })?;
         *held.entry(who.to_owned()).or_default() += 1;
-        Ok(Place { who: who.to_owned(), held: Arc::clone(&self.held), _permit: permit })
+        Ok(WatchSlot { who: who.to_owned(), held: Arc::clone(&self.held), _permit: permit })
     }
 }
 
 /// One slot; dropping it frees the slot.
-pub(crate) struct Place {
+pub(crate) struct WatchSlot {
     who: String,
     held: Arc<Mutex<HashMap<String, usize>>>,
     _permit: OwnedSemaphorePermit,
 }
 
-impl Drop for Place {
+impl Drop for WatchSlot {
     fn drop(&mut self) {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(count) = held.get_mut(&self.who) {
@@ -81,6 +81,6 @@ mod tests {
         assert!(watches.take("us_1").is_err());
         drop((own, other));
         assert!(watches.held.lock().unwrap().is_empty(), "no actor is remembered");
-        assert_eq!(watches.places.available_permits(), WATCHES_MAX);
+        assert_eq!(watches.slots.available_permits(), WATCHES_MAX);
     }
 }

@@ -259,7 +259,7 @@ async fn a_cached_page_needs_no_database_read_and_changes_take_effect_at_once() 
     };
     let patch = AppPatch { hosted: Some(Some(hosted)), ..AppPatch::default() };
     world.engine.update_app(&world.actor, app.row.app_id, &patch).await.unwrap();
-    assert!(!world.engine.hosted(&text).await.unwrap().unwrap().look().spam_protection);
+    assert!(!world.engine.hosted(&text).await.unwrap().unwrap().branding().spam_protection);
     world.engine.archive_flow(&world.actor, flow).await.unwrap();
     assert_eq!(world.engine.hosted(&text).await.unwrap().unwrap_err(), NoFlow::NotFound);
 }

@@ -22,9 +22,9 @@ pub struct Invitee {
     pub email: Option<String>,
 }
 
-/// Which part of an [`Invitee`] is invalid.
+/// Which field of an [`Invitee`] is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum InviteeField {
     /// Both are absent.
     Whole,
     UserId,
@@ -33,26 +33,31 @@ pub enum Part {
 
 impl Invitee {
     /// Every fault, by the rules for identities of a submission.
-    pub fn faults(&self) -> Vec<(Part, String)> {
+    pub fn faults(&self) -> Vec<(InviteeField, String)> {
         let mut faults = Vec::new();
         if self.user_id.is_none() && self.email.is_none() {
-            faults.push((Part::Whole, "must have a userId, an e-mail address, or both".to_owned()));
+            faults.push((
+                InviteeField::Whole,
+                "must have a userId, an e-mail address, or both".to_owned(),
+            ));
         }
         if let Some(user) = &self.user_id
             && !(1..=USER_ID_CHARS_MAX).contains(&user.chars().count())
         {
             let what = format!("must have 1 to {USER_ID_CHARS_MAX} characters");
-            faults.push((Part::UserId, what));
+            faults.push((InviteeField::UserId, what));
         }
         if let Some(email) = &self.email
             && (email.chars().count() > EMAIL_CHARS_MAX || !is_email(email))
         {
             let what = "must be an e-mail address such as name@example.com".to_owned();
-            faults.push((Part::Email, what));
+            faults.push((InviteeField::Email, what));
         }
-        for (part, text) in [(Part::UserId, &self.user_id), (Part::Email, &self.email)] {
+        for (field, text) in
+            [(InviteeField::UserId, &self.user_id), (InviteeField::Email, &self.email)]
+        {
             if text.as_ref().is_some_and(|text| text.contains('\0')) {
-                faults.push((part, "must not hold a NUL character".to_owned()));
+                faults.push((field, "must not hold a NUL character".to_owned()));
             }
         }
         faults
@@ -185,14 +190,14 @@ mod tests {
             (of(Some("7"), None), vec![]),
             (of(None, Some("ada@example.com")), vec![]),
             (of(Some("7"), Some("ada@example.com")), vec![]),
-            (of(None, None), vec![Part::Whole]),
-            (of(Some(""), Some("nobody")), vec![Part::UserId, Part::Email]),
-            (of(Some(&long), None), vec![Part::UserId]),
-            (of(None, Some(&local)), vec![Part::Email]),
-            (of(Some("a\0b"), None), vec![Part::UserId]),
+            (of(None, None), vec![InviteeField::Whole]),
+            (of(Some(""), Some("nobody")), vec![InviteeField::UserId, InviteeField::Email]),
+            (of(Some(&long), None), vec![InviteeField::UserId]),
+            (of(None, Some(&local)), vec![InviteeField::Email]),
+            (of(Some("a\0b"), None), vec![InviteeField::UserId]),
         ] {
             let faults = invitee.faults();
-            let found: Vec<Part> = faults.iter().map(|(part, _)| *part).collect();
+            let found: Vec<InviteeField> = faults.iter().map(|(field, _)| *field).collect();
             assert_eq!(found, parts, "{invitee:?}");
             let private = invitee.email.as_deref().unwrap_or("@");
             assert!(faults.iter().all(|(_, what)| !what.contains(private)), "{faults:?}");

@@ -32,11 +32,11 @@ const ORIGIN_BYTES_MAX: usize = 300;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AllowedOrigin {
     text: String,
-    kind: Kind,
+    kind: OriginKind,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum OriginKind {
     Web,
     /// Every host below the named one.
     Subdomains,
@@ -78,7 +78,7 @@ impl AllowedOrigin {
 
     fn web(scheme: &str, host: &str) -> Result<Self, &'static str> {
         let url = parsed(scheme, host)?;
-        Ok(Self { text: url.origin().ascii_serialization(), kind: Kind::Web })
+        Ok(Self { text: url.origin().ascii_serialization(), kind: OriginKind::Web })
     }
 
     fn subdomains(scheme: &str, parent: &str) -> Result<Self, &'static str> {
@@ -93,7 +93,7 @@ impl AllowedOrigin {
         }
         let parent = url.origin().ascii_serialization();
         let text = parent.replacen("://", "://*.", 1);
-        Ok(Self { text, kind: Kind::Subdomains })
+        Ok(Self { text, kind: OriginKind::Subdomains })
     }
 
     fn native(scheme: &str, host: &str) -> Result<Self, &'static str> {
@@ -105,15 +105,15 @@ impl AllowedOrigin {
             return Err(HOST);
         }
         let text = format!("{scheme}://{}", host.to_ascii_lowercase());
-        Ok(Self { text, kind: Kind::Native })
+        Ok(Self { text, kind: OriginKind::Native })
     }
 
     /// Whether this entry matches the origin of a page, as its browser sends it.
     pub fn allows(&self, origin: &str) -> bool {
         match self.kind {
-            Kind::Web => self.text == origin,
-            Kind::Native => self.text.eq_ignore_ascii_case(origin),
-            Kind::Subdomains => {
+            OriginKind::Web => self.text == origin,
+            OriginKind::Native => self.text.eq_ignore_ascii_case(origin),
+            OriginKind::Subdomains => {
                 let Some((scheme, parent)) = self.text.split_once('*') else { return false };
                 let below = origin.strip_prefix(scheme).and_then(|it| it.strip_suffix(parent));
                 below.is_some_and(|labels| labels.split('.').all(is_label))

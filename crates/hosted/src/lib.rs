@@ -255,7 +255,7 @@ async fn logo(State(hosted): State<Arc<Hosted>>, request: Request) -> Response {
             return sluice_http::reply::Refusal::StoreDown.reply();
         }
     };
-    let logo = flow.and_then(|flow| flow.look().logo.as_ref());
+    let logo = flow.and_then(|flow| flow.branding().logo.as_ref());
     match logo.filter(|logo| file.strip_prefix("logo-") == Some(&logo.name)) {
         Some(logo) => reply::file(logo.media_type, &logo.served, &head.headers),
         None => sluice_http::reply::Refusal::RouteNotFound.reply(),

@@ -124,13 +124,13 @@ impl Frame<'_> {
     /// permanently.
     fn logo(&self) -> Option<String> {
         let flow = self.flow?;
-        let logo = flow.look().logo.as_ref()?;
+        let logo = flow.branding().logo.as_ref()?;
         Some(format!("/f/{}/logo-{}", flow.flow_id, logo.name))
     }
 
     /// The accent colour of the app, as the second style of the page.
     fn accent(&self) -> Option<String> {
-        let Accent { color, on } = self.flow?.look().accent.as_ref()?;
+        let Accent { color, on } = self.flow?.branding().accent.as_ref()?;
         Some(format!(":root{{--accent:{color};--on-accent:{on}}}"))
     }
 

@@ -235,7 +235,7 @@ impl Sent<'_> {
     fn is_robot(&self) -> bool {
         let is_quick = |made: i64| self.hosted.engine.now().as_millis() - made < READ_MILLIS_MIN;
         let made = self.form.key().map(|key| key.made_at().as_millis());
-        self.visit.flow.look().spam_protection
+        self.visit.flow.branding().spam_protection
             && (self.form.get("website").is_some() || made.is_some_and(is_quick))
     }
 

@@ -253,7 +253,7 @@ impl View<'_> {
 
     /// A honeypot field: people do not see it, and bots fill it in.
     fn trap(&self) -> Markup {
-        let is_set = self.frame.flow.is_some_and(|flow| flow.look().spam_protection);
+        let is_set = self.frame.flow.is_some_and(|flow| flow.branding().spam_protection);
         html! {
             @if is_set {
                 div.trap aria-hidden="true" {

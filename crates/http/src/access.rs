@@ -44,7 +44,7 @@ impl Entry {
     }
 
     async fn identified(mut self, engine: &Engine, headers: &HeaderMap) -> Self {
-        if let Some(app) = self.app.as_ref().filter(|app| app.looks_at_tokens()) {
+        if let Some(app) = self.app.as_ref().filter(|app| app.verifies_tokens()) {
             match engine.identify(app, presented(headers)).await {
                 Ok(claims) => self.claims = claims.map(Arc::new),
                 Err(refused) => self.denied = Some(Denied::Token(refused)),

@@ -1,8 +1,8 @@
 //! Counts maintained with every write: the part that both backends share.
 //!
 //! A commit appends one delta for each flow version and day that it stores to, so no two commits
-//! write the same row. A background task folds deltas into the sheet of their version and day
-//! ([`sluice_flow::counts::Sheet`]). A read adds the deltas that are not folded yet, so it is
+//! write the same row. A background task folds deltas into the counts of their version and day
+//! ([`sluice_flow::counts::DailyCounts`]). A read adds the deltas that are not folded yet, so it is
 //! always exact.
 //!
 //! A response that was not counted when it was stored (it is older than the counts, or was imported
@@ -12,7 +12,7 @@
 
 use std::collections::BTreeMap;
 
-use sluice_flow::counts::{Contribution, Damaged, Delta, Gathered, Sheet, TagCensus};
+use sluice_flow::counts::{Contribution, DailyCounts, Damaged, Delta, Gathered, TagCensus};
 use sluice_flow::definition::{self, Definition};
 use sluice_flow::id::{AppId, FlowId, FlowVersionId, ResponseId, v7};
 use sluice_flow::time::Day;
@@ -43,25 +43,25 @@ impl CountsQuery {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FlowCounts {
     /// By version and day, in day order.
-    pub sheets: Vec<(FlowVersionId, Day, Sheet)>,
+    pub daily: Vec<(FlowVersionId, Day, DailyCounts)>,
     /// Cursor of the scan over responses that were not counted when stored; absent if nothing is
     /// left to scan.
-    pub walk: Option<Walk>,
+    pub scan: Option<CountScan>,
 }
 
 /// The cursor of a scan: the last response that it has read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Walk {
+pub struct CountScan {
     pub passed: Option<ResponseId>,
 }
 
 /// What one batch of work on the counts did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Compacted {
-    /// Deltas that were folded into their sheets.
+    /// Deltas that were folded into their daily counts.
     pub folded: u64,
     /// Responses that the scan has read.
-    pub walked: u64,
+    pub scanned: u64,
     /// Nothing is left to do now.
     pub is_done: bool,
 }
@@ -74,16 +74,16 @@ pub struct DayTotal {
     pub responses: i64,
 }
 
-/// Identifies a sheet: a version and a day.
+/// Identifies daily counts: a version and a day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct SheetKey {
+pub(crate) struct DailyCountsKey {
     pub(crate) app_id: AppId,
     pub(crate) flow_id: FlowId,
     pub(crate) flow_version_id: FlowVersionId,
     pub(crate) day: Day,
 }
 
-impl SheetKey {
+impl DailyCountsKey {
     pub(crate) fn of(row: &ResponseRow) -> Self {
         Self {
             app_id: row.app_id,
@@ -94,17 +94,17 @@ impl SheetKey {
     }
 }
 
-/// What one write adds to one sheet.
+/// What one write adds to the counts of one version and day.
 #[derive(Debug)]
 pub(crate) struct NewDelta {
-    pub(crate) key: SheetKey,
+    pub(crate) key: DailyCountsKey,
     /// The id of the first response counted in this delta.
     pub(crate) delta_id: Uuid,
     pub(crate) responses: i64,
     pub(crate) delta: Delta,
 }
 
-/// What these responses add, by sheet; nearly always a single sheet.
+/// What these responses add, by version and day; nearly always a single one.
 pub(crate) fn deltas_of<'r>(stored: impl Iterator<Item = &'r NewResponse>) -> Vec<NewDelta> {
     let mut deltas = Vec::with_capacity(1);
     for response in stored {
@@ -114,7 +114,7 @@ pub(crate) fn deltas_of<'r>(stored: impl Iterator<Item = &'r NewResponse>) -> Ve
 }
 
 pub(crate) fn add(deltas: &mut Vec<NewDelta>, row: &ResponseRow, contribution: &Contribution) {
-    let key = SheetKey::of(row);
+    let key = DailyCountsKey::of(row);
     let at = deltas.iter().position(|it| it.key == key).unwrap_or_else(|| {
         let delta_id = row.response_id.uuid();
         deltas.push(NewDelta { key, delta_id, responses: 0, delta: Delta::default() });
@@ -124,8 +124,8 @@ pub(crate) fn add(deltas: &mut Vec<NewDelta>, row: &ResponseRow, contribution: &
     deltas[at].delta.add(contribution);
 }
 
-/// What to subtract, by sheet: the number of responses, and the delta.
-pub(crate) type Removed = BTreeMap<SheetKey, (i64, Delta)>;
+/// What to subtract, by version and day: the number of responses, and the delta.
+pub(crate) type Subtractions = BTreeMap<DailyCountsKey, (i64, Delta)>;
 
 /// The definitions of versions, for counting. A definition that cannot be read is `None`, and
 /// answers to it are not counted.
@@ -143,7 +143,7 @@ pub(crate) fn contribution_of(definitions: &Definitions, row: &ResponseRow) -> C
 
 /// Subtracts a counted response; if it stays with less content, only the difference.
 pub(crate) fn take_away(
-    removed: &mut Removed,
+    removed: &mut Subtractions,
     definitions: &Definitions,
     row: &ResponseRow,
     stays: Option<&ResponseRow>,
@@ -153,7 +153,7 @@ pub(crate) fn take_away(
     if after.as_ref() == Some(&before) {
         return;
     }
-    let (responses, delta) = removed.entry(SheetKey::of(row)).or_default();
+    let (responses, delta) = removed.entry(DailyCountsKey::of(row)).or_default();
     // Add first, so that a value that stays does not drop to zero in between.
     if let Some(after) = &after {
         delta.add(after);
@@ -163,7 +163,7 @@ pub(crate) fn take_away(
     *responses -= 1;
 }
 
-/// A day of a flow with unreadable counts: a damaged sheet or a damaged delta.
+/// A day of a flow with unreadable counts: damaged daily counts or a damaged delta.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct DamagedDay {
     pub(crate) day: Day,
@@ -186,8 +186,8 @@ pub(crate) fn ids_of(day: Day) -> (Uuid, Uuid) {
 /// tags: the most frequent tags are known only after the last response.
 #[derive(Debug, Default)]
 pub(crate) struct Recount {
-    sheets: BTreeMap<SheetKey, Sheet>,
-    censuses: BTreeMap<SheetKey, TagCensus>,
+    daily: BTreeMap<DailyCountsKey, DailyCounts>,
+    censuses: BTreeMap<DailyCountsKey, TagCensus>,
     is_second_pass: bool,
     pub(crate) responses: u64,
 }
@@ -199,7 +199,7 @@ impl Recount {
             return false;
         }
         self.is_second_pass = true;
-        self.sheets = self.censuses.iter().map(|(key, it)| (*key, it.sheet())).collect();
+        self.daily = self.censuses.iter().map(|(key, it)| (*key, it.empty_counts())).collect();
         self.responses = 0;
         true
     }
@@ -226,13 +226,13 @@ impl Recount {
                     continue;
                 }
             }
-            self.sheets.entry(*key).or_default().put(&Gathered::of(delta.as_bytes())?);
+            self.daily.entry(*key).or_default().put(&Gathered::of(delta.as_bytes())?);
         }
         Ok(())
     }
 
-    pub(crate) fn into_sheets(self) -> impl Iterator<Item = (SheetKey, Sheet)> {
-        self.sheets.into_iter()
+    pub(crate) fn into_daily_counts(self) -> impl Iterator<Item = (DailyCountsKey, DailyCounts)> {
+        self.daily.into_iter()
     }
 }
 
@@ -250,7 +250,7 @@ impl From<Damaged> for StoreError {
 /// A row of a read of counts, in reading order.
 #[derive(Debug)]
 pub(crate) enum Counted<'r> {
-    /// A part of a sheet.
+    /// A part of daily counts.
     Part {
         version: FlowVersionId,
         day: Day,
@@ -263,7 +263,7 @@ pub(crate) enum Counted<'r> {
         day: Day,
         body: &'r [u8],
     },
-    Walk {
+    Scan {
         passed: Uuid,
     },
 }
@@ -272,43 +272,44 @@ pub(crate) enum Counted<'r> {
 #[derive(Debug)]
 pub(crate) struct Reading {
     segment: Option<Vec<u8>>,
-    sheets: BTreeMap<(Day, FlowVersionId), Sheet>,
-    walk: Option<Walk>,
+    daily: BTreeMap<(Day, FlowVersionId), DailyCounts>,
+    scan: Option<CountScan>,
 }
 
 impl Reading {
     pub(crate) fn new(segment: Option<Vec<u8>>) -> Self {
-        Self { segment, sheets: BTreeMap::new(), walk: None }
+        Self { segment, daily: BTreeMap::new(), scan: None }
     }
 
     pub(crate) fn take(&mut self, row: Counted<'_>) -> Result<(), DamagedDay> {
         match row {
-            Counted::Part { version, day, segment, body } => {
-                self.sheet(version, day).load(segment, body).map_err(|why| DamagedDay { day, why })
-            }
+            Counted::Part { version, day, segment, body } => self
+                .counts_of(version, day)
+                .load(segment, body)
+                .map_err(|why| DamagedDay { day, why }),
             Counted::Delta { version, day, body } => {
                 let gathered = Gathered::of(body).map_err(|why| DamagedDay { day, why })?;
-                self.sheet(version, day).put(&gathered);
+                self.counts_of(version, day).put(&gathered);
                 Ok(())
             }
-            Counted::Walk { passed } => {
+            Counted::Scan { passed } => {
                 let passed = (!passed.is_nil()).then(|| ResponseId::from_uuid(passed));
-                self.walk = Some(Walk { passed });
+                self.scan = Some(CountScan { passed });
                 Ok(())
             }
         }
     }
 
-    fn sheet(&mut self, version: FlowVersionId, day: Day) -> &mut Sheet {
+    fn counts_of(&mut self, version: FlowVersionId, day: Day) -> &mut DailyCounts {
         let segment = &self.segment;
-        self.sheets.entry((day, version)).or_insert_with(|| Sheet::to_read(segment.clone()))
+        self.daily.entry((day, version)).or_insert_with(|| DailyCounts::to_read(segment.clone()))
     }
 
     pub(crate) fn done(self) -> FlowCounts {
-        let sheets = self.sheets.into_iter().map(|((day, version), mut sheet)| {
-            sheet.tidy();
-            (version, day, sheet)
+        let daily = self.daily.into_iter().map(|((day, version), mut daily)| {
+            daily.tidy();
+            (version, day, daily)
         });
-        FlowCounts { sheets: sheets.filter(|it| !it.2.is_zero()).collect(), walk: self.walk }
+        FlowCounts { daily: daily.filter(|it| !it.2.is_zero()).collect(), scan: self.scan }
     }
 }

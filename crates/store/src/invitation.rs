@@ -48,7 +48,7 @@ impl InvitationStep {
 
 /// The position of an invitation in the list of its flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct InvitationPlace {
+pub struct InvitationPosition {
     pub created_at: Timestamp,
     pub assignment_id: AssignmentId,
 }
@@ -61,7 +61,7 @@ pub struct InvitationQuery {
     /// Only invitations that have this state at `now`.
     pub state: Option<InvitationState>,
     pub now: Timestamp,
-    pub after: Option<InvitationPlace>,
+    pub after: Option<InvitationPosition>,
     pub limit: usize,
 }
 

@@ -130,7 +130,7 @@ pub struct LinkRow {
 
 /// Who signed in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Holder {
+pub enum SessionHolder {
     User {
         user_id: UserId,
         epoch: u32,
@@ -142,7 +142,7 @@ pub enum Holder {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionRow {
     pub hash: SecretHash,
-    pub holder: Holder,
+    pub holder: SessionHolder,
     pub created_at: Timestamp,
     pub used_at: Timestamp,
     pub expires_at: Timestamp,

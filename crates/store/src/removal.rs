@@ -57,7 +57,7 @@ pub struct Erasure {
 
 /// What one batch of an erasure did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Removed {
+pub struct ErasedPart {
     /// Responses of the person that were deleted or unlinked.
     pub responses: u64,
     /// Profiles that were removed.
@@ -74,7 +74,7 @@ pub struct Expiry {
     pub app_id: AppId,
     /// Data that was received, or ended, before this time.
     pub before: Timestamp,
-    pub place: ExpiryPlace,
+    pub cursor: ExpiryCursor,
     /// Written with every batch that removes something.
     pub audit: AuditRow,
     /// The most rows to read.
@@ -84,7 +84,7 @@ pub struct Expiry {
 /// The cursor of an expiry: what to remove next, and after which row. Starts at the default; the
 /// caller passes back what the previous batch returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ExpiryPlace {
+pub enum ExpiryCursor {
     Responses(Option<ResponseId>),
     Consents(Option<ResponseId>),
     /// Marks of used keys; their responses were removed earlier.
@@ -93,7 +93,7 @@ pub enum ExpiryPlace {
     Invitations(Option<(Timestamp, AssignmentId)>),
 }
 
-impl ExpiryPlace {
+impl ExpiryCursor {
     /// The step after this one.
     pub fn following(self) -> Option<Self> {
         match self {
@@ -128,7 +128,7 @@ impl Erasure {
     }
 }
 
-impl Default for ExpiryPlace {
+impl Default for ExpiryCursor {
     fn default() -> Self {
         Self::Responses(None)
     }
@@ -158,7 +158,7 @@ impl Expired {
 /// Where an expiry continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
-    At(ExpiryPlace),
+    At(ExpiryCursor),
     Done,
     /// Another process is working on this app and continues it.
     LeftToAnother,

@@ -74,11 +74,11 @@ async fn counted(store: &dyn Store, flow: &FlowRow) -> (i64, i64) {
     let pro = segment("plan", "pro");
     let query = CountsQuery { segment: Some(pro.clone()), ..CountsQuery::default() };
     let told = store.read_counts(flow.app_id, flow.flow_id, &query).await.unwrap();
-    let all = told.sheets.iter().map(|(_, _, sheet)| sheet.all().responses).sum();
-    let of_tag = |(_, _, sheet): &(_, _, sluice_flow::counts::Sheet)| {
-        sheet.of_segment(&pro).map_or(0, |counts| counts.responses)
+    let all = told.daily.iter().map(|(_, _, daily)| daily.all().responses).sum();
+    let of_tag = |(_, _, daily): &(_, _, sluice_flow::counts::DailyCounts)| {
+        daily.of_segment(&pro).map_or(0, |counts| counts.responses)
     };
-    (all, told.sheets.iter().map(of_tag).sum())
+    (all, told.daily.iter().map(of_tag).sum())
 }
 
 async fn remove(store: &dyn Store, id: ResponseId) {
@@ -92,7 +92,7 @@ enum Met {
     Folding,
     Removal,
     Reading,
-    Walking,
+    Scanning,
 }
 
 /// Damages bytes of the first flow, in each form in which they are stored, and triggers the finder.
@@ -100,7 +100,7 @@ async fn check(met: Met, store: &dyn Store, damage: impl AsyncFn(&str)) {
     let [first, other] = flows();
     let mut ids = fill(store).await;
     for (table, which) in [("count_deltas", ""), ("counts", ""), ("counts", "AND segment <> ''")] {
-        if matches!(met, Met::Walking) {
+        if matches!(met, Met::Scanning) {
             let row = sent(&first, 7 * ids.len() as u32).row;
             ids.push(row.response_id);
             store
@@ -110,7 +110,7 @@ async fn check(met: Met, store: &dyn Store, damage: impl AsyncFn(&str)) {
             // Half of it is scanned.
             store.compact_counts(ids.len() / 2).await.unwrap();
         }
-        if table == "counts" && !matches!(met, Met::Walking) {
+        if table == "counts" && !matches!(met, Met::Scanning) {
             fold(store).await;
         }
         damage(&format!("{table} WHERE flow_id = FLOW {which}")).await;
@@ -124,7 +124,7 @@ async fn check(met: Met, store: &dyn Store, damage: impl AsyncFn(&str)) {
             }
             Met::Removal => remove(store, ids.remove(5)).await,
             Met::Reading => {}
-            Met::Walking => fold(store).await,
+            Met::Scanning => fold(store).await,
         }
         let all = ids.len() as i64;
         let (told, pro) = counted(store, &first).await;
@@ -141,7 +141,7 @@ async fn check(met: Met, store: &dyn Store, damage: impl AsyncFn(&str)) {
     assert_eq!(counted(store, &first).await, (0, 0), "{met:?}");
 }
 
-const ALL: [Met; 4] = [Met::Folding, Met::Removal, Met::Reading, Met::Walking];
+const ALL: [Met; 4] = [Met::Folding, Met::Removal, Met::Reading, Met::Scanning];
 
 #[tokio::test]
 async fn damaged_counts_in_sqlite_are_rebuilt_and_block_nothing() {

@@ -38,10 +38,10 @@ fn start() -> Cluster {
 }
 
 /// Polls until there is a result, up to a deadline.
-async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
+async fn until<T>(what: &str, mut check: impl AsyncFnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + PATIENCE;
     loop {
-        if let Some(found) = look().await {
+        if let Some(found) = check().await {
             return found;
         }
         assert!(Instant::now() < deadline, "timed out waiting until {what}");

@@ -15,7 +15,7 @@ use sluice_flow::submission::{Admission, Identity};
 use sluice_flow::time::Timestamp;
 use sluice_store::postgres::{Options, PgStore};
 use sluice_store::roles::*;
-use sluice_store::{At, AuditRow, Change, Expiry, ExpiryPlace, Next, Outcome, Page, Write};
+use sluice_store::{At, AuditRow, Change, Expiry, ExpiryCursor, Next, Outcome, Page, Write};
 use support::Cluster;
 use support::rows::{app_row, flow_row, now, response};
 
@@ -42,7 +42,7 @@ async fn filled(cluster: &Cluster, database: &str) -> Arc<PgStore> {
     store
 }
 
-fn expiry(place: ExpiryPlace) -> Expiry {
+fn expiry(cursor: ExpiryCursor) -> Expiry {
     let app_id = app_row().app_id;
     let audit = AuditRow {
         audit_id: AuditId::from_uuid(v7(Timestamp::from_millis(now()), 1, 1)),
@@ -52,7 +52,7 @@ fn expiry(place: ExpiryPlace) -> Expiry {
         subject: app_id.to_string(),
         detail: "{}".to_owned(),
     };
-    Expiry { app_id, before: Timestamp::from_millis(now()), place, audit, limit: 2 }
+    Expiry { app_id, before: Timestamp::from_millis(now()), cursor, audit, limit: 2 }
 }
 
 /// Waits until a session waits for a lock.
@@ -77,16 +77,18 @@ async fn a_batch_taken_by_another_node_is_not_the_end_of_the_responses() {
     other.batch_execute(take).await.unwrap();
     let expiring = Arc::clone(&store);
     let part =
-        tokio::spawn(async move { expiring.expire(expiry(ExpiryPlace::default())).await.unwrap() });
+        tokio::spawn(
+            async move { expiring.expire(expiry(ExpiryCursor::default())).await.unwrap() },
+        );
     until_it_waits(&cluster, &database).await;
     other.batch_execute("COMMIT").await.unwrap();
     let part = part.await.unwrap();
     assert_eq!(part.responses, 2, "the next two were not taken instead");
-    let Next::At(place @ ExpiryPlace::Responses(Some(_))) = part.next else {
+    let Next::At(cursor @ ExpiryCursor::Responses(Some(_))) = part.next else {
         panic!("a full batch ended the expiry: {part:?}");
     };
-    let part = store.expire(expiry(place)).await.unwrap();
-    assert_eq!((part.responses, part.next), (0, Next::At(ExpiryPlace::Consents(None))));
+    let part = store.expire(expiry(cursor)).await.unwrap();
+    assert_eq!((part.responses, part.next), (0, Next::At(ExpiryCursor::Consents(None))));
     let page = Page { after: None, limit: 10 };
     let left = store.list_respondents(app_row().app_id, page).await.unwrap();
     assert_eq!(left.len(), 4, "profiles were removed before the last response");
@@ -102,9 +104,11 @@ async fn an_app_locked_by_another_node_is_left_to_it() {
     other.batch_execute("BEGIN; SELECT FROM responses FOR UPDATE").await.unwrap();
     let expiring = Arc::clone(&store);
     let first =
-        tokio::spawn(async move { expiring.expire(expiry(ExpiryPlace::default())).await.unwrap() });
+        tokio::spawn(
+            async move { expiring.expire(expiry(ExpiryCursor::default())).await.unwrap() },
+        );
     until_it_waits(&cluster, &database).await;
-    let second = store.expire(expiry(ExpiryPlace::default())).await.unwrap();
+    let second = store.expire(expiry(ExpiryCursor::default())).await.unwrap();
     assert_eq!((second.rows, second.next), (0, Next::LeftToAnother));
     other.batch_execute("COMMIT").await.unwrap();
     assert_eq!(first.await.unwrap().responses, 2);
@@ -126,11 +130,11 @@ async fn submissions_are_not_blocked_by_the_expiry_of_invitations_or_kept_consen
     let other = cluster.client(&database).await;
     let submitting = format!("BEGIN; SELECT pg_advisory_xact_lock_shared({})", queue_of_app());
     other.batch_execute(&submitting).await.unwrap();
-    for place in [ExpiryPlace::Consents(None), ExpiryPlace::Keys(None)] {
-        let part = store.expire(expiry(place)).await.unwrap();
-        assert_eq!(part.rows, 0, "{place:?}: all are still invited");
+    for cursor in [ExpiryCursor::Consents(None), ExpiryCursor::Keys(None)] {
+        let part = store.expire(expiry(cursor)).await.unwrap();
+        assert_eq!(part.rows, 0, "{cursor:?}: all are still invited");
     }
-    let part = store.expire(expiry(ExpiryPlace::Invitations(None))).await.unwrap();
+    let part = store.expire(expiry(ExpiryCursor::Invitations(None))).await.unwrap();
     assert_eq!(part.invitations, 2, "not two at a time");
     other.batch_execute("COMMIT").await.unwrap();
 }
@@ -165,14 +169,14 @@ fn told(what: &str, took: &[Duration]) {
 
 /// Runs an expiry to its end as the engine does, and prints how long its batches took.
 async fn expire_all(store: &PgStore, what: &str) {
-    let (mut place, mut took) = (ExpiryPlace::default(), Vec::new());
+    let (mut cursor, mut took) = (ExpiryCursor::default(), Vec::new());
     loop {
         let began = Instant::now();
         let before = Timestamp::from_millis(now() - 3_600_000);
-        let part = store.expire(Expiry { before, limit: 500, ..expiry(place) }).await.unwrap();
-        took.push((place, began.elapsed(), part.rows));
+        let part = store.expire(Expiry { before, limit: 500, ..expiry(cursor) }).await.unwrap();
+        took.push((cursor, began.elapsed(), part.rows));
         match part.next {
-            Next::At(next) => place = next,
+            Next::At(next) => cursor = next,
             Next::Done => break,
             Next::LeftToAnother => panic!("there is no other node"),
         }

@@ -87,7 +87,7 @@ async fn old_months_are_dropped_with_their_keys_and_counts() {
             .read_counts(app, FlowId::from_uuid(app.uuid()), &CountsQuery::default())
             .await
             .unwrap();
-        counts.sheets.iter().map(|(_, day, _)| *day).collect::<Vec<_>>()
+        counts.daily.iter().map(|(_, day, _)| *day).collect::<Vec<_>>()
     };
     assert_eq!(days().await, [0, 1].map(|at: usize| old[at].response_id.made_at().day()));
     let before = Timestamp::from_millis(MARCH_2025 + month);
@@ -141,7 +141,7 @@ async fn a_list_scans_only_the_index_of_its_months() {
             after: None,
             order,
             limit: 10,
-            look: 1_000,
+            scan_limit: 1_000,
         };
         assert_eq!(store.list_responses(&query).await.unwrap().rows.len(), 10);
     }

@@ -271,7 +271,7 @@ async fn responses_stored_without_counts_are_counted_by_a_scan() {
     let file = Connection::open(folder.path().join("sluice.db")).unwrap();
     file.execute_batch(
         "UPDATE responses SET counted = 0; DELETE FROM counts; DELETE FROM count_deltas; \
-         INSERT INTO count_walks SELECT app_id, flow_id, zeroblob(16) FROM flows",
+         INSERT INTO count_scans SELECT app_id, flow_id, zeroblob(16) FROM flows",
     )
     .unwrap();
     drop(file);
@@ -279,8 +279,8 @@ async fn responses_stored_without_counts_are_counted_by_a_scan() {
     let counted = async || {
         let counts =
             store.read_counts(app.app_id, flow.flow_id, &CountsQuery::default()).await.unwrap();
-        let responses: i64 = counts.sheets.iter().map(|(_, _, sheet)| sheet.all().responses).sum();
-        (responses, counts.walk.is_some())
+        let responses: i64 = counts.daily.iter().map(|(_, _, daily)| daily.all().responses).sum();
+        (responses, counts.scan.is_some())
     };
     assert_eq!(counted().await, (0, true));
     store.commit(vec![response(&app, 10, revision, "{}")]).await.unwrap();

@@ -241,7 +241,7 @@ impl Provider {
             .map_err(|_| away("the reply has no ID token".to_owned()))?;
         let checked = self.id_tokens.check(&answer.id_token, &found.jwks_uri, nonce, now).await;
         let mut claims = checked.map_err(|why| {
-            tracing::warn!(why = why.word(), "an ID token is not valid");
+            tracing::warn!(why = why.as_str(), "an ID token is not valid");
             NotSignedIn::NotProven
         })?;
         if claims.verified_email.is_none() {

@@ -247,7 +247,7 @@ fn counts(report: &VerificationReport) -> Markup {
                                 tr { th scope="row" { (word) } td.number { (number(count)) } td { (meaning) } }
                             }
                             @for checked in Checked::ALL.into_iter().filter(|it| it.is_invalid() && count(*it) > 0) {
-                                tr { td { code { (checked.word()) } } td.number { (number(count(checked))) } td.muted { "A kind of “invalid”" } }
+                                tr { td { code { (checked.as_str()) } } td.number { (number(count(checked))) } td.muted { "A kind of “invalid”" } }
                             }
                         }
                     }

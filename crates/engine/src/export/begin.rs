@@ -29,7 +29,7 @@ impl FlowHandle {
         if headings == Headings::Texts && !format.has_headings {
             return Err(no_headings(format));
         }
-        let place = core.exports.place(self.app_id())?;
+        let slot = core.exports.take_slot(self.app_id())?;
         let paging = Paging { after: None, order: Order::Asc, limit: PAGE_ROWS };
         let now = core.now();
         // Excludes responses that arrive from now on; otherwise the export might never end.
@@ -51,7 +51,7 @@ impl FlowHandle {
             headings,
             now,
         };
-        let chunks = pipe::start(source, format, Arc::clone(&progress), place);
+        let chunks = pipe::start(source, format, Arc::clone(&progress), slot);
         let file_name = file_name(&self.flow.name, now, format);
         Ok(Export { format, file_name, progress, chunks })
     }
@@ -102,7 +102,7 @@ async fn counted(core: &Core, query: &ResponseQuery) -> AdminResult<Option<u64>>
     }
     let today = Some(core.now().day());
     let day = CountsQuery { from: today, to: today, segment: None };
-    if core.store.read_counts(app_id, flow_id, &day).await?.walk.is_some() {
+    if core.store.read_counts(app_id, flow_id, &day).await?.scan.is_some() {
         return Ok(None);
     }
     let by_version = core.store.count_by_version(app_id, flow_id).await?;

@@ -20,7 +20,7 @@ use crate::question_history::{HistoricQuestion, QuestionHistory};
 
 /// The type of the values in a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ColumnKind {
     Text,
     Whole,
     Number,
@@ -35,7 +35,7 @@ pub(super) struct Column {
     pub(super) name: String,
     /// The heading for people.
     pub(super) heading: String,
-    pub(super) kind: Kind,
+    pub(super) kind: ColumnKind,
 }
 
 /// Receives the cells of one row after the other, from left to right.
@@ -44,7 +44,7 @@ pub(super) trait Cells {
     /// A text from a respondent or an author.
     fn text(&mut self, text: &str);
     /// A text that Sluice made, such as an id: it needs no escaping.
-    fn word(&mut self, word: &str);
+    fn plain(&mut self, text: &str);
     fn whole(&mut self, number: u32);
     /// A decimal number as it was written.
     fn number(&mut self, number: &str);
@@ -58,7 +58,7 @@ pub(super) trait Cells {
 /// A column that every export has.
 struct FixedColumn {
     name: &'static str,
-    kind: Kind,
+    kind: ColumnKind,
     write: fn(&Response<'_>, &mut dyn Cells),
 }
 
@@ -71,7 +71,7 @@ struct Response<'a> {
 
 const fn fixed(
     name: &'static str,
-    kind: Kind,
+    kind: ColumnKind,
     write: fn(&Response<'_>, &mut dyn Cells),
 ) -> FixedColumn {
     FixedColumn { name, kind, write }
@@ -79,47 +79,47 @@ const fn fixed(
 
 /// The columns before the questions.
 static FIRST: [FixedColumn; 11] = [
-    fixed("responseId", Kind::Text, |it, cells| cells.word(&it.row.response_id.to_string())),
-    fixed("receivedAt", Kind::Time, |it, cells| cells.time(it.row.response_id.made_at())),
-    fixed("flowVersionId", Kind::Text, |it, cells| match it.version() {
-        Some((id, _)) => cells.word(id),
-        None => cells.word(&it.row.flow_version_id.to_string()),
+    fixed("responseId", ColumnKind::Text, |it, cells| cells.plain(&it.row.response_id.to_string())),
+    fixed("receivedAt", ColumnKind::Time, |it, cells| cells.time(it.row.response_id.made_at())),
+    fixed("flowVersionId", ColumnKind::Text, |it, cells| match it.version() {
+        Some((id, _)) => cells.plain(id),
+        None => cells.plain(&it.row.flow_version_id.to_string()),
     }),
-    fixed("version", Kind::Whole, |it, cells| match it.version() {
+    fixed("version", ColumnKind::Whole, |it, cells| match it.version() {
         Some((_, number)) => cells.whole(*number),
         None => cells.empty(),
     }),
-    fixed("respondentAnalyticsAdmission", Kind::Text, |it, cells| {
-        cells.word(it.row.admission.as_str());
+    fixed("respondentAnalyticsAdmission", ColumnKind::Text, |it, cells| {
+        cells.plain(it.row.admission.as_str());
     }),
-    fixed("respondentId", Kind::Text, |it, cells| match it.row.respondent_id {
-        Some(id) => cells.word(&id.to_string()),
+    fixed("respondentId", ColumnKind::Text, |it, cells| match it.row.respondent_id {
+        Some(id) => cells.plain(&id.to_string()),
         None => cells.empty(),
     }),
-    fixed("identityVerified", Kind::Flag, |it, cells| cells.flag(it.row.identity_verified)),
-    fixed("identities.userId", Kind::Text, |it, cells| {
+    fixed("identityVerified", ColumnKind::Flag, |it, cells| cells.flag(it.row.identity_verified)),
+    fixed("identities.userId", ColumnKind::Text, |it, cells| {
         optional(cells, it.flat.user_id.as_deref());
     }),
-    fixed("identities.traits.email", Kind::Text, |it, cells| {
+    fixed("identities.traits.email", ColumnKind::Text, |it, cells| {
         optional(cells, it.flat.email.as_deref());
     }),
-    fixed("identities.other", Kind::Text, |it, cells| {
+    fixed("identities.other", ColumnKind::Text, |it, cells| {
         optional(cells, it.flat.other_identities().as_deref());
     }),
-    fixed("flowAssignmentId", Kind::Text, |it, cells| {
+    fixed("flowAssignmentId", ColumnKind::Text, |it, cells| {
         optional(cells, it.row.flow_assignment_id.as_deref());
     }),
 ];
 /// The columns after the questions and the tags.
 static LAST: [FixedColumn; 6] = [
-    fixed("tags.other", Kind::Text, |it, cells| {
+    fixed("tags.other", ColumnKind::Text, |it, cells| {
         optional(cells, it.flat.other_tags().as_deref());
     }),
-    fixed("context.locale", Kind::Text, |it, cells| it.context(0, cells)),
-    fixed("context.page.path", Kind::Text, |it, cells| it.context(1, cells)),
-    fixed("context.page.referrer", Kind::Text, |it, cells| it.context(2, cells)),
-    fixed("context.page.search", Kind::Text, |it, cells| it.context(3, cells)),
-    fixed("context.userAgent", Kind::Text, |it, cells| it.context(4, cells)),
+    fixed("context.locale", ColumnKind::Text, |it, cells| it.context(0, cells)),
+    fixed("context.page.path", ColumnKind::Text, |it, cells| it.context(1, cells)),
+    fixed("context.page.referrer", ColumnKind::Text, |it, cells| it.context(2, cells)),
+    fixed("context.page.search", ColumnKind::Text, |it, cells| it.context(3, cells)),
+    fixed("context.userAgent", ColumnKind::Text, |it, cells| it.context(4, cells)),
 ];
 
 impl Response<'_> {
@@ -163,13 +163,13 @@ impl Columns {
             name: self.name_of(question),
             heading: self.heading_of(question),
             kind: match question.shape {
-                Shape::Number => Kind::Number,
-                Shape::Date => Kind::Date,
-                Shape::List => Kind::List,
-                Shape::Text | Shape::Word | Shape::Nothing => Kind::Text,
+                Shape::Number => ColumnKind::Number,
+                Shape::Date => ColumnKind::Date,
+                Shape::List => ColumnKind::List,
+                Shape::Text | Shape::Word | Shape::Nothing => ColumnKind::Text,
             },
         });
-        let tags = self.tags.iter().map(|name| named(format!("tag.{name}"), Kind::List));
+        let tags = self.tags.iter().map(|name| named(format!("tag.{name}"), ColumnKind::List));
         let first = FIRST.iter().map(fixed);
         first.chain(questions).chain(tags).chain(LAST.iter().map(fixed)).collect()
     }

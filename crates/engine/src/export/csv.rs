@@ -17,7 +17,7 @@ use sluice_store::ResponseRow;
 use super::ExportFailed;
 use super::columns::{Cells, Columns};
 use super::flat_row::FlatRow;
-use super::format::{ExportFormat, FormatWriter, Lines};
+use super::format::{ExportFormat, FormatWriter, LineFormat};
 use super::pipe::Outlet;
 
 pub(super) static FORMAT: ExportFormat = ExportFormat {
@@ -30,7 +30,7 @@ pub(super) static FORMAT: ExportFormat = ExportFormat {
     rows_max: None,
     has_columns: true,
     has_headings: true,
-    lines: Some(Lines { has_header: true, has_quotes: true }),
+    lines: Some(LineFormat { has_header: true, has_quotes: true }),
     new_writer: |columns| Ok(Box::new(Csv { columns, room: String::new() })),
 };
 
@@ -42,7 +42,7 @@ struct Csv {
 
 impl FormatWriter for Csv {
     fn begin(&mut self, out: &mut Vec<u8>) -> Result<(), ExportFailed> {
-        let mut line = Line { out, room: &mut self.room, is_first: true };
+        let mut line = CsvRow { out, room: &mut self.room, is_first: true };
         for column in self.columns.all() {
             line.text(&column.heading);
         }
@@ -54,7 +54,7 @@ impl FormatWriter for Csv {
         let mut flat = FlatRow::new(&self.columns);
         for row in rows {
             flat.fill(row, &self.columns)?;
-            let mut line = Line { out, room: &mut self.room, is_first: true };
+            let mut line = CsvRow { out, room: &mut self.room, is_first: true };
             self.columns.write_cells(row, &flat, &mut line);
             line.end();
         }
@@ -66,13 +66,13 @@ impl FormatWriter for Csv {
     }
 }
 
-struct Line<'o> {
+struct CsvRow<'o> {
     out: &'o mut Vec<u8>,
     room: &'o mut String,
     is_first: bool,
 }
 
-impl Line<'_> {
+impl CsvRow<'_> {
     fn next(&mut self) {
         if !std::mem::take(&mut self.is_first) {
             self.out.push(b',');
@@ -84,7 +84,7 @@ impl Line<'_> {
     }
 }
 
-impl Cells for Line<'_> {
+impl Cells for CsvRow<'_> {
     fn empty(&mut self) {
         self.next();
     }
@@ -105,9 +105,9 @@ impl Cells for Line<'_> {
         }
     }
 
-    fn word(&mut self, word: &str) {
+    fn plain(&mut self, text: &str) {
         self.next();
-        self.out.extend_from_slice(word.as_bytes());
+        self.out.extend_from_slice(text.as_bytes());
     }
 
     fn whole(&mut self, number: u32) {
@@ -117,7 +117,7 @@ impl Cells for Line<'_> {
 
     fn number(&mut self, number: &str) {
         match number.parse::<f64>() {
-            Ok(_) => self.word(number),
+            Ok(_) => self.plain(number),
             Err(_) => self.text(number),
         }
     }
@@ -135,7 +135,7 @@ impl Cells for Line<'_> {
     }
 
     fn flag(&mut self, flag: bool) {
-        self.word(if flag { "true" } else { "false" });
+        self.plain(if flag { "true" } else { "false" });
     }
 
     fn list(&mut self, texts: &[Cow<'_, str>]) {
@@ -215,9 +215,9 @@ fn looks_like_a_formula(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn written(write: impl FnOnce(&mut Line<'_>)) -> String {
+    fn written(write: impl FnOnce(&mut CsvRow<'_>)) -> String {
         let (mut out, mut room) = (Vec::new(), String::new());
-        write(&mut Line { out: &mut out, room: &mut room, is_first: true });
+        write(&mut CsvRow { out: &mut out, room: &mut room, is_first: true });
         String::from_utf8(out).unwrap()
     }
 

@@ -153,13 +153,13 @@ struct Context<'r> {
     #[serde(borrow)]
     locale: Option<Text<'r>>,
     #[serde(borrow)]
-    page: Option<Page<'r>>,
+    page: Option<PageContext<'r>>,
     #[serde(borrow)]
     user_agent: Option<Text<'r>>,
 }
 
 #[derive(Debug, Default, serde::Deserialize)]
-struct Page<'r> {
+struct PageContext<'r> {
     #[serde(borrow)]
     path: Option<Text<'r>>,
     #[serde(borrow)]

@@ -32,13 +32,13 @@ pub struct ExportFormat {
     /// Whether its first row names the columns for people.
     pub has_headings: bool,
     /// How a client can count the responses in it while it arrives.
-    pub lines: Option<Lines>,
+    pub lines: Option<LineFormat>,
     pub(super) new_writer: fn(Columns) -> Result<Box<dyn FormatWriter>, ExportFailed>,
 }
 
 /// A format in which every response is a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Lines {
+pub struct LineFormat {
     /// Whether the first line is a header.
     pub has_header: bool,
     /// Whether a line break between double quotes does not end a line.

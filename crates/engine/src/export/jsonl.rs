@@ -3,7 +3,7 @@
 use sluice_store::ResponseRow;
 
 use super::ExportFailed;
-use super::format::{ExportFormat, FormatWriter, Lines};
+use super::format::{ExportFormat, FormatWriter, LineFormat};
 use super::pipe::Outlet;
 use crate::stored_response;
 
@@ -17,7 +17,7 @@ pub(super) static FORMAT: ExportFormat = ExportFormat {
     rows_max: None,
     has_columns: false,
     has_headings: false,
-    lines: Some(Lines { has_header: false, has_quotes: false }),
+    lines: Some(LineFormat { has_header: false, has_quotes: false }),
     new_writer: |_| Ok(Box::new(Jsonl)),
 };
 

@@ -21,7 +21,7 @@ mod tags;
 mod xlsx;
 
 pub(crate) use self::csv::without_formulas;
-pub use self::format::{ExportFormat, Headings, Lines};
+pub use self::format::{ExportFormat, Headings, LineFormat};
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -22,7 +22,7 @@ use sluice_flow::time::{Day, Timestamp};
 use sluice_store::ResponseRow;
 
 use super::ExportFailed;
-use super::columns::{Cells, Column, Columns, Kind};
+use super::columns::{Cells, Column, ColumnKind, Columns};
 use super::flat_row::FlatRow;
 use super::format::{ExportFormat, FormatWriter};
 use super::pipe::Outlet;
@@ -160,22 +160,22 @@ fn questions(columns: &Columns) -> KeyValue {
 fn field(column: &Column) -> Result<Type> {
     let utc = LogicalType::timestamp(true, TimeUnit::MILLIS);
     let (physical, logical) = match column.kind {
-        Kind::Text | Kind::List => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
-        Kind::Whole => (Physical::INT32, None),
-        Kind::Number => (Physical::DOUBLE, None),
-        Kind::Date => (Physical::INT32, Some(LogicalType::Date)),
-        Kind::Time => (Physical::INT64, Some(utc)),
-        Kind::Flag => (Physical::BOOLEAN, None),
+        ColumnKind::Text | ColumnKind::List => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+        ColumnKind::Whole => (Physical::INT32, None),
+        ColumnKind::Number => (Physical::DOUBLE, None),
+        ColumnKind::Date => (Physical::INT32, Some(LogicalType::Date)),
+        ColumnKind::Time => (Physical::INT64, Some(utc)),
+        ColumnKind::Flag => (Physical::BOOLEAN, None),
     };
     let (name, repetition) = match column.kind {
-        Kind::List => ("element", Repetition::REQUIRED),
+        ColumnKind::List => ("element", Repetition::REQUIRED),
         _ => (column.name.as_str(), Repetition::OPTIONAL),
     };
     let value = Type::primitive_type_builder(name, physical)
         .with_logical_type(logical)
         .with_repetition(repetition)
         .build()?;
-    if column.kind != Kind::List {
+    if column.kind != ColumnKind::List {
         return Ok(value);
     }
     let list = Type::group_type_builder("list")
@@ -191,7 +191,7 @@ fn field(column: &Column) -> Result<Type> {
 
 /// The cells of the waiting rows, column by column.
 struct Group {
-    cells: Vec<Waiting>,
+    cells: Vec<ColumnBuffer>,
     rows: usize,
     bytes: usize,
     /// The column of the next cell.
@@ -200,7 +200,7 @@ struct Group {
 
 /// Values with the definition level of each: 0 is null, the highest is a value. A list also stores
 /// where it begins.
-enum Waiting {
+enum ColumnBuffer {
     Text(Vec<ByteArray>, Vec<i16>),
     Whole(Vec<i32>, Vec<i16>),
     Number(Vec<f64>, Vec<i16>),
@@ -209,15 +209,15 @@ enum Waiting {
     List(Vec<ByteArray>, Vec<i16>, Vec<i16>),
 }
 
-impl Waiting {
-    fn of(kind: Kind) -> Self {
+impl ColumnBuffer {
+    fn of(kind: ColumnKind) -> Self {
         match kind {
-            Kind::Text => Self::Text(Vec::new(), Vec::new()),
-            Kind::Whole | Kind::Date => Self::Whole(Vec::new(), Vec::new()),
-            Kind::Number => Self::Number(Vec::new(), Vec::new()),
-            Kind::Time => Self::Time(Vec::new(), Vec::new()),
-            Kind::Flag => Self::Flag(Vec::new(), Vec::new()),
-            Kind::List => Self::List(Vec::new(), Vec::new(), Vec::new()),
+            ColumnKind::Text => Self::Text(Vec::new(), Vec::new()),
+            ColumnKind::Whole | ColumnKind::Date => Self::Whole(Vec::new(), Vec::new()),
+            ColumnKind::Number => Self::Number(Vec::new(), Vec::new()),
+            ColumnKind::Time => Self::Time(Vec::new(), Vec::new()),
+            ColumnKind::Flag => Self::Flag(Vec::new(), Vec::new()),
+            ColumnKind::List => Self::List(Vec::new(), Vec::new(), Vec::new()),
         }
     }
 
@@ -268,7 +268,7 @@ fn put<T: DataType>(
 
 impl Group {
     fn of(columns: &[Column]) -> Self {
-        let cells = columns.iter().map(|column| Waiting::of(column.kind)).collect();
+        let cells = columns.iter().map(|column| ColumnBuffer::of(column.kind)).collect();
         Self { cells, rows: 0, bytes: 0, next: 0 }
     }
 
@@ -276,7 +276,7 @@ impl Group {
         self.rows >= GROUP_ROWS_MAX || self.bytes >= GROUP_BYTES_MAX
     }
 
-    fn cell(&mut self) -> &mut Waiting {
+    fn cell(&mut self) -> &mut ColumnBuffer {
         self.next += 1;
         &mut self.cells[self.next - 1]
     }
@@ -284,7 +284,7 @@ impl Group {
     fn put(&mut self, text: &str) {
         self.bytes += text.len();
         match self.cell() {
-            Waiting::Text(values, levels) => {
+            ColumnBuffer::Text(values, levels) => {
                 values.push(ByteArray::from(text.as_bytes().to_vec()));
                 levels.push(1);
             }
@@ -302,13 +302,13 @@ impl Cells for Group {
         self.put(text);
     }
 
-    fn word(&mut self, word: &str) {
-        self.put(word);
+    fn plain(&mut self, text: &str) {
+        self.put(text);
     }
 
     fn whole(&mut self, number: u32) {
         match (self.cell(), i32::try_from(number)) {
-            (Waiting::Whole(values, levels), Ok(number)) => {
+            (ColumnBuffer::Whole(values, levels), Ok(number)) => {
                 values.push(number);
                 levels.push(1);
             }
@@ -318,7 +318,7 @@ impl Cells for Group {
 
     fn number(&mut self, number: &str) {
         match (self.cell(), number.parse()) {
-            (Waiting::Number(values, levels), Ok(number)) => {
+            (ColumnBuffer::Number(values, levels), Ok(number)) => {
                 values.push(number);
                 levels.push(1);
             }
@@ -328,7 +328,7 @@ impl Cells for Group {
 
     fn date(&mut self, date: &str) {
         match (self.cell(), date.parse::<Day>()) {
-            (Waiting::Whole(values, levels), Ok(day)) => {
+            (ColumnBuffer::Whole(values, levels), Ok(day)) => {
                 values.push(day.number());
                 levels.push(1);
             }
@@ -338,7 +338,7 @@ impl Cells for Group {
 
     fn time(&mut self, time: Timestamp) {
         match self.cell() {
-            Waiting::Time(values, levels) => {
+            ColumnBuffer::Time(values, levels) => {
                 values.push(time.as_millis());
                 levels.push(1);
             }
@@ -348,7 +348,7 @@ impl Cells for Group {
 
     fn flag(&mut self, flag: bool) {
         match self.cell() {
-            Waiting::Flag(values, levels) => {
+            ColumnBuffer::Flag(values, levels) => {
                 values.push(flag);
                 levels.push(1);
             }
@@ -359,11 +359,11 @@ impl Cells for Group {
     fn list(&mut self, texts: &[Cow<'_, str>]) {
         self.bytes += texts.iter().map(|text| text.len()).sum::<usize>();
         match self.cell() {
-            Waiting::List(_, levels, begins) if texts.is_empty() => {
+            ColumnBuffer::List(_, levels, begins) if texts.is_empty() => {
                 levels.push(1);
                 begins.push(0);
             }
-            Waiting::List(values, levels, begins) => {
+            ColumnBuffer::List(values, levels, begins) => {
                 for (index, text) in texts.iter().enumerate() {
                     values.push(ByteArray::from(text.as_bytes().to_vec()));
                     levels.push(2);

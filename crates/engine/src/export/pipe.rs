@@ -37,7 +37,7 @@ pub(crate) struct Exports {
 
 impl Exports {
     /// Takes a slot for one more export of the app, if one is free.
-    pub(super) fn place(self: &Arc<Self>, app: AppId) -> AdminResult<Place> {
+    pub(super) fn take_slot(self: &Arc<Self>, app: AppId) -> AdminResult<ExportSlot> {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let of_app = running.get(&app).copied().unwrap_or(0);
         let detail = if of_app >= EXPORTS_PER_APP_MAX {
@@ -46,7 +46,7 @@ impl Exports {
             "several exports are running; start this one when another has ended"
         } else {
             running.insert(app, of_app + 1);
-            return Ok(Place { app, exports: Arc::clone(self) });
+            return Ok(ExportSlot { app, exports: Arc::clone(self) });
         };
         Err(AdminError::conflict("too_many_exports", detail))
     }
@@ -54,12 +54,12 @@ impl Exports {
 
 /// The right to run one export; dropping it frees the slot.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct ExportSlot {
     app: AppId,
     exports: Arc<Exports>,
 }
 
-impl Drop for Place {
+impl Drop for ExportSlot {
     fn drop(&mut self) {
         let mut running = self.exports.running.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(count) = running.get_mut(&self.app) {
@@ -94,7 +94,7 @@ impl Source {
     }
 }
 
-type Page = Result<Vec<ResponseRow>, ExportFailed>;
+type ReadPage = Result<Vec<ResponseRow>, ExportFailed>;
 type Piece = Result<Bytes, ExportFailed>;
 
 /// Starts the pipe. It ends when the receiver of its bytes is dropped.
@@ -102,7 +102,7 @@ pub(super) fn start(
     source: Source,
     format: &'static ExportFormat,
     progress: Arc<Progress>,
-    place: Place,
+    slot: ExportSlot,
 ) -> mpsc::Receiver<Piece> {
     let (columns, columns_out) = oneshot::channel();
     let (pages, pages_out) = mpsc::channel(WAITING_MAX);
@@ -117,7 +117,7 @@ pub(super) fn start(
         }
     });
     tokio::task::spawn_blocking(move || {
-        let _place = place;
+        let _slot = slot;
         // Without columns the reader has failed; it sends the reason instead of the first page.
         let columns = columns_out.blocking_recv().unwrap_or_default();
         let writer = (format.new_writer)(columns);
@@ -136,7 +136,7 @@ async fn read(
     mut source: Source,
     format: &'static ExportFormat,
     columns: oneshot::Sender<Columns>,
-    pages: mpsc::Sender<Page>,
+    pages: mpsc::Sender<ReadPage>,
 ) {
     match source.columns(format).await {
         Ok(found) => drop(columns.send(found)),
@@ -163,7 +163,7 @@ fn unread(error: &dyn std::error::Error) -> ExportFailed {
 
 fn write(
     mut writer: Box<dyn FormatWriter>,
-    mut pages: mpsc::Receiver<Page>,
+    mut pages: mpsc::Receiver<ReadPage>,
     pieces: &mpsc::Sender<Piece>,
     progress: &Progress,
 ) -> Result<(), ExportFailed> {

@@ -23,10 +23,10 @@ const FLOWS_MAX: usize = 256;
 const SETTLES_SECONDS: i64 = 60;
 
 #[derive(Debug, Default)]
-pub(super) struct TagNames(Mutex<HashMap<FlowId, Known>>);
+pub(super) struct TagNames(Mutex<HashMap<FlowId, FlowTagNames>>);
 
 #[derive(Debug, Clone, Default)]
-struct Known {
+struct FlowTagNames {
     /// The first names in order, at most as many as there are columns.
     names: BTreeSet<String>,
     /// All responses up to this one were scanned.
@@ -65,12 +65,12 @@ impl TagNames {
         Ok(names)
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<FlowId, Known>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<FlowId, FlowTagNames>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Known {
+impl FlowTagNames {
     fn add(&mut self, names: BTreeSet<String>) {
         self.names.extend(names.into_iter().take(TAG_COLUMNS_MAX));
         while self.names.len() > TAG_COLUMNS_MAX {
@@ -93,7 +93,7 @@ fn everything(app_id: AppId, flow_id: FlowId) -> ResponseQuery {
         after: None,
         order: Order::Asc,
         limit: 1,
-        look: usize::MAX,
+        scan_limit: usize::MAX,
     }
 }
 
@@ -114,7 +114,7 @@ mod tests {
             &[(300, 500), (0, 300)],
             &[(250, 500), (150, 250), (50, 150), (0, 50)],
         ] {
-            let mut known = Known::default();
+            let mut known = FlowTagNames::default();
             for part in parts {
                 known.add(names(*part));
             }

@@ -109,7 +109,7 @@ impl FormatWriter for Xlsx {
         let mut flat = FlatRow::new(&self.columns);
         for row in rows {
             flat.fill(row, &self.columns)?;
-            let mut line = Line {
+            let mut line = SheetRow {
                 sheet: &mut self.sheet,
                 formats: &self.formats,
                 row: self.row,
@@ -133,7 +133,7 @@ impl FormatWriter for Xlsx {
     }
 }
 
-struct Line<'s> {
+struct SheetRow<'s> {
     sheet: &'s mut Worksheet,
     formats: &'s Formats,
     row: u32,
@@ -141,7 +141,7 @@ struct Line<'s> {
     failed: Option<XlsxError>,
 }
 
-impl Line<'_> {
+impl SheetRow<'_> {
     /// Writes the next cell; the first error is kept.
     fn cell(
         &mut self,
@@ -162,7 +162,7 @@ impl Line<'_> {
     }
 }
 
-impl Cells for Line<'_> {
+impl Cells for SheetRow<'_> {
     fn empty(&mut self) {
         self.column += 1;
     }
@@ -171,8 +171,8 @@ impl Cells for Line<'_> {
         self.cell(|sheet, _, row, column| sheet.write_string(row, column, fitting(text)).map(drop));
     }
 
-    fn word(&mut self, word: &str) {
-        self.text(word);
+    fn plain(&mut self, text: &str) {
+        self.text(text);
     }
 
     fn whole(&mut self, number: u32) {

@@ -8,7 +8,7 @@ use serde_json::json;
 use sluice_flow::id::UserId;
 use sluice_flow::time::Timestamp;
 use sluice_store::{
-    At, Change, Holder, PeopleWrite, SecretHash, SessionRow, StoreResult, UserKey, Write,
+    At, Change, PeopleWrite, SecretHash, SessionHolder, SessionRow, StoreResult, UserKey, Write,
 };
 
 use super::accounts::Accounts;
@@ -64,7 +64,7 @@ impl Accounts<'_> {
         let Some(hash) = hash_in(id) else { return Ok(()) };
         let found = self.core.store.find_session(&hash).await?;
         let is_own = found.is_some_and(
-            |row| matches!(row.holder, Holder::User { user_id: it, .. } if it == user_id),
+            |row| matches!(row.holder, SessionHolder::User { user_id: it, .. } if it == user_id),
         );
         if !is_own {
             return Ok(());
@@ -112,7 +112,7 @@ impl Accounts<'_> {
     pub async fn confirm_with_token(&self, secret: &str, token: &str) -> Result<(), Refusal> {
         let row = self.core.store.find_session(&hash_of(secret)).await?.ok_or(Refusal::LinkOver)?;
         match row.holder {
-            Holder::Token(held) if self.token_of(held, secret) == hash_of(token) => {
+            SessionHolder::Token(held) if self.token_of(held, secret) == hash_of(token) => {
                 Ok(self.confirm(row).await?)
             }
             _ => Err(Refusal::Wrong(None)),
@@ -129,8 +129,8 @@ impl Accounts<'_> {
     async fn user_session(&self, secret: &str) -> StoreResult<Option<(SessionRow, UserId, u32)>> {
         let found = self.session_row(secret).await?;
         Ok(found.and_then(|(row, _)| match row.holder {
-            Holder::User { user_id, epoch } => Some((row, user_id, epoch)),
-            Holder::Token(_) => None,
+            SessionHolder::User { user_id, epoch } => Some((row, user_id, epoch)),
+            SessionHolder::Token(_) => None,
         }))
     }
 }

@@ -24,7 +24,7 @@ use crate::fault::fault;
 use crate::ids::fill_random;
 use crate::instance::InstanceHandle;
 use crate::tokens::hash_of;
-use crate::verify::{NotOpened, Place};
+use crate::verify::{NotOpened, SecretPurpose};
 
 /// The number of recovery codes of a user.
 pub const RECOVERY_CODES: usize = 10;
@@ -87,8 +87,12 @@ impl Accounts<'_> {
         let used_step = step_of(&bytes, code, self.core.now(), -1).ok_or_else(|| {
             wrong("is not the current code; check that the clock of your phone is right, and type the code that is shown now")
         })?;
-        let sealed =
-            self.core.verifying.vault.seal(Place::SecondFactor(id), secret).map_err(|why| {
+        let sealed = self
+            .core
+            .verifying
+            .vault
+            .seal(SecretPurpose::SecondFactor(id), secret)
+            .map_err(|why| {
                 AdminError::conflict("no_master_key", format!("the secret cannot be sealed: {why}"))
             })?;
         let codes: Vec<String> = (0..RECOVERY_CODES).map(|_| recovery_code()).collect();
@@ -121,7 +125,7 @@ impl Accounts<'_> {
     pub(super) fn ticket(&self, user: &User) -> Result<Secret, Refusal> {
         let until = self.core.now().as_millis() + TICKET_MILLIS;
         let text = format!("{} {} {until}", user.row.user_id, user.row.epoch);
-        let sealed = self.core.verifying.vault.seal(Place::SignIn, &text);
+        let sealed = self.core.verifying.vault.seal(SecretPurpose::SignIn, &text);
         sealed.map(Secret).map_err(|why| StoreError::Failed(why.into()).into())
     }
 
@@ -131,7 +135,7 @@ impl Accounts<'_> {
     }
 
     fn ticket_parts(&self, ticket: &str) -> Option<(UserId, u32)> {
-        let text = self.core.verifying.vault.open(Place::SignIn, ticket).ok()?;
+        let text = self.core.verifying.vault.open(SecretPurpose::SignIn, ticket).ok()?;
         let mut parts = text.split(' ');
         let (user, epoch) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
         let until = Timestamp::from_millis(parts.next()?.parse().ok()?);
@@ -197,7 +201,8 @@ impl Accounts<'_> {
             let recovery = factor.recovery.into_iter().filter(|it| *it != hash).collect();
             return Ok(Some((SecondFactor { recovery, ..factor }, "recovery code")));
         }
-        let opened = self.core.verifying.vault.open(Place::SecondFactor(id), &factor.sealed);
+        let opened =
+            self.core.verifying.vault.open(SecretPurpose::SecondFactor(id), &factor.sealed);
         let secret = opened.map_err(|why| StoreError::Failed(why.to_string().into()))?;
         let bytes = secret_from_base32(&secret).unwrap_or_default();
         let step = step_of(&bytes, code, self.core.now(), factor.used_step);
@@ -223,10 +228,11 @@ impl InstanceHandle {
             if vault.is_current(&factor.sealed) {
                 continue;
             }
-            match vault.open(Place::SecondFactor(id), &factor.sealed) {
+            match vault.open(SecretPurpose::SecondFactor(id), &factor.sealed) {
                 Ok(secret) => {
                     let failed = |why: String| StoreError::Failed(why.into());
-                    let sealed = vault.seal(Place::SecondFactor(id), &secret).map_err(failed)?;
+                    let sealed =
+                        vault.seal(SecretPurpose::SecondFactor(id), &secret).map_err(failed)?;
                     // A factor that was changed in the meantime is already sealed with the current
                     // key.
                     let change = |user: &User| {
@@ -283,7 +289,7 @@ async fn change_factor(
 pub(crate) async fn closed_second_factors(core: &Core) -> StoreResult<Vec<(UserId, NotOpened)>> {
     let mut closed = Vec::new();
     for (id, factor) in second_factors(core).await? {
-        let opened = core.verifying.vault.open(Place::SecondFactor(id), &factor.sealed);
+        let opened = core.verifying.vault.open(SecretPurpose::SecondFactor(id), &factor.sealed);
         closed.extend(opened.err().map(|why| (id, why)));
     }
     Ok(closed)

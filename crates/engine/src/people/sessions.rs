@@ -10,7 +10,8 @@ use sluice_flow::email::is_email;
 use sluice_flow::id::UserId;
 use sluice_flow::time::Timestamp;
 use sluice_store::{
-    At, Change, Holder, PeopleWrite, SessionRow, StoreResult, TokenHash, User, UserKey, Write,
+    At, Change, PeopleWrite, SessionHolder, SessionRow, StoreResult, TokenHash, User, UserKey,
+    Write,
 };
 
 use super::accounts::Accounts;
@@ -72,7 +73,7 @@ impl Accounts<'_> {
             return Ok(None);
         }
         let session = match row.holder {
-            Holder::User { user_id, epoch } => {
+            SessionHolder::User { user_id, epoch } => {
                 let user = self.core.store.find_user(&UserKey::Id(user_id)).await?;
                 let user = user.filter(|it| it.row.disabled_at.is_none() && it.row.epoch == epoch);
                 user.map(|user| Session {
@@ -86,7 +87,7 @@ impl Accounts<'_> {
                     expires_at: row.expires_at,
                 })
             }
-            Holder::Token(hash) => {
+            SessionHolder::Token(hash) => {
                 self.core.holder_of(&self.token_of(hash, secret)).await?.map(|(actor, who)| {
                     Session {
                         actor: Actor { is_fresh: is_fresh(row.confirmed_at, now), ..actor },
@@ -113,7 +114,7 @@ impl Accounts<'_> {
         // A person may have chosen the environment's token, so its hash could be brute-forced.
         let is_chosen = self.core.environment_token == Some(hash);
         let held = if is_chosen { fingerprint(&hash, &secret.0) } else { hash };
-        let row = new_row(&secret, Holder::Token(held), self.core.now());
+        let row = new_row(&secret, SessionHolder::Token(held), self.core.now());
         Ok(self.begin(secret, row, &actor, "token", replaces).await?)
     }
 
@@ -177,7 +178,7 @@ impl Accounts<'_> {
         replaces: Option<&str>,
         confirmed_at: Timestamp,
     ) -> StoreResult<Secret> {
-        let holder = Holder::User { user_id: user.row.user_id, epoch: user.row.epoch };
+        let holder = SessionHolder::User { user_id: user.row.user_id, epoch: user.row.epoch };
         let (secret, now) = (Secret::random(), self.core.now());
         let row = SessionRow { confirmed_at, ..new_row(&secret, holder, now) };
         self.begin(secret, row, &Actor::of_user(user), by, replaces).await
@@ -216,7 +217,7 @@ impl Accounts<'_> {
 }
 
 /// A session that starts now, of a holder who has just proved their identity.
-fn new_row(secret: &Secret, holder: Holder, now: Timestamp) -> SessionRow {
+fn new_row(secret: &Secret, holder: SessionHolder, now: Timestamp) -> SessionRow {
     SessionRow {
         hash: hash_of(&secret.0),
         holder,

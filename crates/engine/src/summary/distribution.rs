@@ -11,7 +11,7 @@ use super::{DayValues, Distribution, OptionCount, RankCount, count};
 const ROOM: u32 = 1 << 16;
 
 /// How the answers to a question are numbered over all its versions, with their labels.
-pub(super) enum Kind {
+pub(super) enum AnswerKind {
     Nps,
     Scale { max: u32 },
     Words(&'static [&'static str]),
@@ -25,9 +25,9 @@ pub(super) enum Kind {
 
 /// The options of all versions, those of the newest first.
 #[derive(Default)]
-pub(super) struct Choices(Vec<Known>);
+pub(super) struct Choices(Vec<KnownChoice>);
 
-struct Known {
+struct KnownChoice {
     id: String,
     label: String,
     still_offered: bool,
@@ -42,16 +42,16 @@ impl Choices {
 
     pub(super) fn add(&mut self, choice: &Choice, still_offered: bool) {
         let (id, label) = (choice.id.clone(), choice.label.clone());
-        self.0.push(Known { id, label, still_offered });
+        self.0.push(KnownChoice { id, label, still_offered });
     }
 
-    pub(super) fn place(&self, id: &str) -> Option<u32> {
-        self.0.iter().position(|it| it.id == id).and_then(|place| u32::try_from(place).ok())
+    pub(super) fn index_of(&self, id: &str) -> Option<u32> {
+        self.0.iter().position(|it| it.id == id).and_then(|index| u32::try_from(index).ok())
     }
 
-    /// The position of the option that has the position `place` in one version.
-    fn place_of(&self, theirs: &[Choice], place: u32) -> Option<u32> {
-        self.place(&theirs.get(place as usize)?.id)
+    /// The index of the option that has this index in one version.
+    fn index_in(&self, theirs: &[Choice], index: u32) -> Option<u32> {
+        self.index_of(&theirs.get(index as usize)?.id)
     }
 
     fn len(&self) -> u32 {
@@ -63,7 +63,7 @@ impl Choices {
     }
 }
 
-impl Kind {
+impl AnswerKind {
     /// `None` for a question without answers, such as a statement.
     pub(super) fn of(counted: Counted<'_>) -> Option<Self> {
         Some(match counted {
@@ -102,18 +102,18 @@ impl Kind {
             (Self::Options { choices, .. }, Counted::Options { options, .. }) => {
                 match key as usize == options.len() {
                     true => Some(choices.len()),
-                    false => choices.place_of(options, key),
+                    false => choices.index_in(options, key),
                 }
             }
             (Self::Ranking(choices), Counted::Ranking(options)) => {
                 let count = u32::try_from(options.len()).ok()?;
-                let place = choices.place_of(options, key.checked_div(count)?)?;
-                Some(place * ROOM + key % count)
+                let index = choices.index_in(options, key.checked_div(count)?)?;
+                Some(index * ROOM + key % count)
             }
             (Self::Matrix { rows, columns }, Counted::Matrix { rows: theirs, columns: across }) => {
                 let count = u32::try_from(across.len()).ok()?;
-                let row = rows.place_of(theirs, key.checked_div(count)?)?;
-                Some(row * ROOM + columns.place_of(across, key % count)?)
+                let row = rows.index_in(theirs, key.checked_div(count)?)?;
+                Some(row * ROOM + columns.index_in(across, key % count)?)
             }
             _ => Some(key),
         }
@@ -140,7 +140,7 @@ impl Kind {
                 Distribution::Options { options, other: 0, several: false }
             }
             Self::Options { choices, several } => {
-                let option = |(key, it): (u32, &Known)| OptionCount {
+                let option = |(key, it): (u32, &KnownChoice)| OptionCount {
                     id: it.id.clone(),
                     label: it.label.clone(),
                     count: times(key),
@@ -221,8 +221,8 @@ fn mean_mark(counts: &QuestionCounts) -> Option<f64> {
 fn ranking(choices: &Choices, counts: &QuestionCounts) -> Distribution {
     let ranked = counts.keys.keys().map(|key| key % ROOM + 1).max().unwrap_or(0);
     let ranks = ranked.max(choices.0.iter().filter(|it| it.still_offered).count() as u32);
-    let option = |(place, it): (u32, &Known)| {
-        let places: Vec<u64> = (0..ranks).map(|rank| times(counts, place * ROOM + rank)).collect();
+    let option = |(index, it): (u32, &KnownChoice)| {
+        let places: Vec<u64> = (0..ranks).map(|rank| times(counts, index * ROOM + rank)).collect();
         let sum: u64 = (1..).zip(&places).map(|(rank, times): (u64, _)| rank * times).sum();
         let mean_place = ratio(sum as f64, places.iter().sum());
         RankCount { id: it.id.clone(), label: it.label.clone(), places, mean_place }

@@ -15,7 +15,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use sluice_flow::counts::{self, Counts, Sheet};
+use sluice_flow::counts::{self, Counts, DailyCounts};
 use sluice_flow::definition::Definition;
 use sluice_flow::id::{FlowId, FlowVersionId};
 use sluice_flow::question::Question;
@@ -54,7 +54,7 @@ pub struct Summary {
     pub partial: bool,
     /// Present while responses are still being counted that were stored before there were counts,
     /// or imported.
-    pub counting: Option<Counting>,
+    pub counting: Option<CountingProgress>,
 }
 
 /// More than 200 days are summarised by week.
@@ -91,7 +91,7 @@ pub struct TagCount {
 
 /// The progress of counting responses that were not counted when they were stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Counting {
+pub struct CountingProgress {
     /// Responses received up to this time are counted; `None` if none are yet.
     pub counted_until: Option<Timestamp>,
 }
@@ -242,10 +242,10 @@ impl Version {
     }
 }
 
-type Sheets = [(FlowVersionId, Day, Sheet)];
+type AllDailyCounts = [(FlowVersionId, Day, DailyCounts)];
 
 /// Adds up the counts of the filter's versions and days.
-fn add_up(versions: &[Version], sheets: &Sheets, filter: &SummaryFilter) -> Summary {
+fn add_up(versions: &[Version], daily: &AllDailyCounts, filter: &SummaryFilter) -> Summary {
     let segment = filter.tag.as_ref().map(|(name, value)| counts::segment(name, value));
     let is_within = |day: Day| {
         filter.from.is_none_or(|from| day >= from) && filter.to.is_none_or(|to| day <= to)
@@ -254,14 +254,14 @@ fn add_up(versions: &[Version], sheets: &Sheets, filter: &SummaryFilter) -> Summ
     let (mut of_version, mut of_day) = (BTreeMap::new(), BTreeMap::new());
     let (mut all, mut tags, mut day_counts) = (Counts::default(), TagSums::default(), Vec::new());
     let mut partial = false;
-    for (version, day, sheet) in sheets.iter().filter(|(_, day, _)| is_within(*day)) {
+    for (version, day, daily) in daily.iter().filter(|(_, day, _)| is_within(*day)) {
         if is_chosen(version) {
-            tags.add(sheet);
-            partial |= filter.tag.as_ref().is_some_and(|(name, value)| sheet.may_hide(name, value));
+            tags.add(daily);
+            partial |= filter.tag.as_ref().is_some_and(|(name, value)| daily.may_hide(name, value));
         }
         let counts = match &segment {
-            None => sheet.all(),
-            Some(segment) => match sheet.of_segment(segment) {
+            None => daily.all(),
+            Some(segment) => match daily.of_segment(segment) {
                 Some(counts) => counts,
                 None => continue,
             },
@@ -371,13 +371,13 @@ const TAG_VALUES_MAX: usize = 100;
 struct TagSums(BTreeMap<String, (BTreeMap<String, i64>, i64)>);
 
 impl TagSums {
-    fn add(&mut self, sheet: &Sheet) {
-        for (name, tally) in sheet.tags() {
+    fn add(&mut self, daily: &DailyCounts) {
+        for (name, tag) in daily.tags() {
             let (values, others) = self.0.entry(name.to_owned()).or_default();
-            for (value, count) in &tally.values {
+            for (value, count) in &tag.values {
                 *values.entry(value.clone()).or_default() += count;
             }
-            *others += tally.others.unwrap_or(0);
+            *others += tag.others.unwrap_or(0);
         }
     }
 

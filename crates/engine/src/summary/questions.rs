@@ -12,7 +12,7 @@ use sluice_flow::question::Question;
 use sluice_flow::question::choice::Choice;
 use sluice_flow::time::Day;
 
-use super::distribution::{Choices, Kind};
+use super::distribution::{AnswerKind, Choices};
 use super::{Asked, QuestionSummary, Step, Version, count};
 
 /// The counts of each version and day.
@@ -26,22 +26,22 @@ pub(super) fn summed(
     step: Step,
 ) -> Vec<QuestionSummary> {
     let mut threads = threads(versions);
-    let mut asked: BTreeMap<FlowVersionId, Vec<Place<'_>>> = BTreeMap::new();
+    let mut asked: BTreeMap<FlowVersionId, Vec<VersionQuestion<'_>>> = BTreeMap::new();
     for version in chosen {
         let questions = (0..).zip(version.questions());
-        let places = questions.filter_map(|(place, question)| {
+        let questions = questions.filter_map(|(index, question)| {
             let thread = threads.iter().position(|thread| thread.is_about(question))?;
-            Some(Place { place, thread, counted: question.question_type.counted() })
+            Some(VersionQuestion { index, thread, counted: question.question_type.counted() })
         });
-        let places: Vec<_> = places.collect();
-        places.iter().for_each(|it| threads[it.thread].is_chosen = true);
-        asked.insert(version.flow_version_id, places);
+        let questions: Vec<_> = questions.collect();
+        questions.iter().for_each(|it| threads[it.thread].is_chosen = true);
+        asked.insert(version.flow_version_id, questions);
     }
     for (version, day, counts) in day_counts {
-        for Place { place, thread, counted } in asked.get(version).into_iter().flatten() {
+        for VersionQuestion { index, thread, counted } in asked.get(version).into_iter().flatten() {
             let thread = &mut threads[*thread];
             thread.of += counts.responses;
-            if let Some(answers) = counts.questions.get(place) {
+            if let Some(answers) = counts.questions.get(index) {
                 thread.add(*counted, step.of(*day), answers);
             }
         }
@@ -50,8 +50,8 @@ pub(super) fn summed(
 }
 
 /// A question of one version.
-struct Place<'v> {
-    place: u16,
+struct VersionQuestion<'v> {
+    index: u16,
     thread: usize,
     counted: Counted<'v>,
 }
@@ -63,7 +63,7 @@ struct Thread {
     prompt: String,
     asked: Asked,
     worded_before: Vec<(u32, String)>,
-    kind: Kind,
+    kind: AnswerKind,
     /// Whether a version in the filter asks it.
     is_chosen: bool,
     of: i64,
@@ -76,9 +76,9 @@ fn threads(versions: &[Version]) -> Vec<Thread> {
     let mut threads: Vec<Thread> = Vec::new();
     for (age, version) in versions.iter().enumerate() {
         for question in version.questions() {
-            let Some(kind) = Kind::of(question.question_type.counted()) else { continue };
+            let Some(kind) = AnswerKind::of(question.question_type.counted()) else { continue };
             match threads.iter_mut().find(|thread| thread.is_about(question)) {
-                Some(thread) => thread.meet(version.number, question),
+                Some(thread) => thread.add_older(version.number, question),
                 None => threads.push(Thread {
                     id: question.id.clone(),
                     question_type: question.question_type.name(),
@@ -108,20 +108,22 @@ impl Thread {
     }
 
     /// Adds the text and options of an older version.
-    fn meet(&mut self, number: u32, question: &Question) {
+    fn add_older(&mut self, number: u32, question: &Question) {
         let prompt = &question.prompt;
         if *prompt != self.prompt && !self.worded_before.iter().any(|(_, it)| it == prompt) {
             self.worded_before.push((number, prompt.clone()));
         }
         match (&mut self.kind, question.question_type.counted()) {
-            (Kind::Options { choices, .. }, Counted::Options { options, .. })
-            | (Kind::Ranking(choices), Counted::Ranking(options)) => choices.meet(options),
+            (AnswerKind::Options { choices, .. }, Counted::Options { options, .. })
+            | (AnswerKind::Ranking(choices), Counted::Ranking(options)) => {
+                choices.add_older(options)
+            }
             (
-                Kind::Matrix { rows, columns },
+                AnswerKind::Matrix { rows, columns },
                 Counted::Matrix { rows: theirs, columns: their_columns },
             ) => {
-                rows.meet(theirs);
-                columns.meet(their_columns);
+                rows.add_older(theirs);
+                columns.add_older(their_columns);
             }
             _ => {}
         }
@@ -161,9 +163,9 @@ impl Thread {
 
 impl Choices {
     /// Adds the choices of an older version that newer ones do not have.
-    fn meet(&mut self, older: &[Choice]) {
+    fn add_older(&mut self, older: &[Choice]) {
         for choice in older {
-            if self.place(&choice.id).is_none() {
+            if self.index_of(&choice.id).is_none() {
                 self.add(choice, false);
             }
         }

@@ -8,7 +8,7 @@ use sluice_flow::id::{AppId, FlowId, FlowVersionId};
 use sluice_flow::time::{Day, Timestamp};
 use sluice_store::{CountsQuery, FlowCounts, Scope, StoreError};
 
-use super::{Counting, Spark, Summary, SummaryFilter, Version, add_up, count, sparks};
+use super::{CountingProgress, Spark, Summary, SummaryFilter, Version, add_up, count, sparks};
 use crate::admin::AdminResult;
 use crate::core::Core;
 use crate::handle::{AppHandle, FlowHandle};
@@ -16,7 +16,7 @@ use crate::handle::{AppHandle, FlowHandle};
 /// The number of versions to read at a time.
 const VERSIONS_PAGE: usize = 100;
 /// The number of count rows above which they are added up on a blocking thread.
-const AT_ONCE_SHEETS_MAX: usize = 100;
+const AT_ONCE_DAYS_MAX: usize = 100;
 
 impl FlowHandle {
     pub async fn summary(&self, filter: &SummaryFilter) -> AdminResult<Summary> {
@@ -89,14 +89,14 @@ impl std::fmt::Debug for Summing {
 impl Summing {
     pub async fn summary(&self, filter: &SummaryFilter) -> AdminResult<Summary> {
         let counts = self.counts(query_of(filter)).await?;
-        let counting = counts
-            .walk
-            .map(|walk| Counting { counted_until: walk.passed.map(|passed| passed.made_at()) });
-        let summary = match counts.sheets.len() <= AT_ONCE_SHEETS_MAX {
-            true => add_up(&self.versions, &counts.sheets, filter),
+        let counting = counts.scan.map(|scan| CountingProgress {
+            counted_until: scan.passed.map(|passed| passed.made_at()),
+        });
+        let summary = match counts.daily.len() <= AT_ONCE_DAYS_MAX {
+            true => add_up(&self.versions, &counts.daily, filter),
             false => {
                 let (versions, filter) = (Arc::clone(&self.versions), filter.clone());
-                let added_up = move || add_up(&versions, &counts.sheets, &filter);
+                let added_up = move || add_up(&versions, &counts.daily, &filter);
                 let added_up = tokio::task::spawn_blocking(added_up).await;
                 added_up.map_err(|panicked| StoreError::Failed(Box::new(panicked)))?
             }

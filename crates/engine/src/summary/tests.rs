@@ -19,7 +19,7 @@ fn id(number: u32) -> FlowVersionId {
 #[derive(Default)]
 struct Flow {
     versions: Vec<Version>,
-    sheets: BTreeMap<(Day, FlowVersionId), Sheet>,
+    daily: BTreeMap<(Day, FlowVersionId), DailyCounts>,
 }
 
 impl Flow {
@@ -53,14 +53,14 @@ impl Flow {
             admission,
         );
         let gathered = Gathered::of(added.as_bytes()).unwrap();
-        self.sheets.entry((day(on), id(number))).or_default().put(&gathered);
+        self.daily.entry((day(on), id(number))).or_default().put(&gathered);
         self
     }
 
     fn summary(&self, filter: &SummaryFilter) -> Summary {
-        let sheets: Vec<_> =
-            self.sheets.iter().map(|((day, id), sheet)| (*id, *day, sheet.clone())).collect();
-        add_up(&self.versions, &sheets, filter)
+        let daily: Vec<_> =
+            self.daily.iter().map(|((day, id), daily)| (*id, *day, daily.clone())).collect();
+        add_up(&self.versions, &daily, filter)
     }
 
     fn question(&self, question: &str) -> QuestionSummary {

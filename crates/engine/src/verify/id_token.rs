@@ -45,9 +45,9 @@ pub enum NotProven {
 
 impl NotProven {
     /// The name in the log.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
-            Self::Token(checked) => checked.word(),
+            Self::Token(checked) => checked.as_str(),
             Self::NonceWrong => "nonce_wrong",
             Self::PartyWrong => "party_wrong",
         }

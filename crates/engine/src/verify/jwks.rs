@@ -65,13 +65,13 @@ pub(crate) struct KeySets {
 
 #[derive(Default)]
 struct Set {
-    known: Mutex<Known>,
+    state: Mutex<KeySetState>,
     /// Held during a fetch.
     fetching: tokio::sync::Mutex<()>,
 }
 
 #[derive(Default, Clone)]
-struct Known {
+struct KeySetState {
     keys: Vec<Arc<SetKey>>,
     fetched: Option<Instant>,
     tried: Option<Instant>,
@@ -94,10 +94,10 @@ impl KeySets {
     /// The keys of the set that may have signed a token with this `kid`.
     pub(crate) async fn find(&self, url: &str, kid: Option<&str>) -> Found {
         let Some(set) = self.set(url) else { return Found::Unavailable };
-        let known = set.known().clone();
-        let age = known.fetched.map_or(Duration::MAX, |at| at.elapsed());
-        let keys = known.named(kid);
-        if !keys.is_empty() && (age < FRESH || known.is_away() && age < STALE) {
+        let state = set.state().clone();
+        let age = state.fetched.map_or(Duration::MAX, |at| at.elapsed());
+        let keys = state.named(kid);
+        if !keys.is_empty() && (age < FRESH || state.is_away() && age < STALE) {
             if age >= REFRESH && set.may_fetch() {
                 tokio::spawn(self.clone().fetch(set, url.to_owned()));
             }
@@ -108,11 +108,11 @@ impl KeySets {
         if tokio::spawn(fetch).await.is_err() {
             return Found::Unavailable;
         }
-        let known = set.known().clone();
-        if known.fetched.is_none_or(|at| at.elapsed() >= STALE) {
+        let state = set.state().clone();
+        if state.fetched.is_none_or(|at| at.elapsed() >= STALE) {
             return Found::Unavailable;
         }
-        let keys = known.named(kid);
+        let keys = state.named(kid);
         if keys.is_empty() { Found::Unknown } else { Found::Keys(keys) }
     }
 
@@ -136,16 +136,16 @@ impl KeySets {
         if !set.may_fetch() {
             return;
         }
-        set.known().tried = Some(Instant::now());
+        set.state().tried = Some(Instant::now());
         let Some(source) = &self.source else { return };
         let host = host_of(&url).to_owned();
         match source.fetch(url).await.and_then(|bytes| keys_of(&bytes)) {
             Ok(keys) => {
                 let now = Some(Instant::now());
-                *set.known() = Known { keys, fetched: now, tried: now, failed: false };
+                *set.state() = KeySetState { keys, fetched: now, tried: now, failed: false };
             }
             Err(reason) => {
-                set.known().failed = true;
+                set.state().failed = true;
                 tracing::warn!(host, reason, "a set of identity keys could not be fetched");
             }
         }
@@ -160,16 +160,16 @@ fn host_of(url: &str) -> &str {
 }
 
 impl Set {
-    fn known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, KeySetState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn may_fetch(&self) -> bool {
-        self.known().tried.is_none_or(|at| at.elapsed() >= BETWEEN_FETCHES)
+        self.state().tried.is_none_or(|at| at.elapsed() >= BETWEEN_FETCHES)
     }
 }
 
-impl Known {
+impl KeySetState {
     /// Whether the last fetch failed a short while ago.
     fn is_away(&self) -> bool {
         self.failed && self.tried.is_some_and(|at| at.elapsed() < AWAY)

@@ -32,9 +32,9 @@ pub use claims::{LIFETIME_DEFAULT_SECONDS, LIFETIME_MAX_SECONDS};
 pub use id_token::{IdClaims, IdTokens, NotProven};
 pub use jwks::KeySource;
 pub(crate) use keys::PublicKey;
-pub use outcome::{Checked, Counts, Invalid};
+pub use outcome::{CheckCounts, Checked, Invalid};
 pub use sealed::{MasterKey, MasterKeySource, NotOpened};
-pub(crate) use sealed::{Place, Vault};
+pub(crate) use sealed::{SecretPurpose, Vault};
 pub use token::TOKEN_BYTES_MAX;
 
 /// The number of apps with separate counts of checks; further apps are counted only in the totals.
@@ -72,7 +72,7 @@ pub(crate) struct Verification {
     audience: String,
     lifetime_seconds: u32,
     keys: Vec<AppKey>,
-    pub(crate) counts: Arc<Counts>,
+    pub(crate) counts: Arc<CheckCounts>,
 }
 
 impl std::fmt::Debug for Verification {
@@ -101,7 +101,7 @@ enum Material {
 pub(crate) struct Verifying {
     pub(crate) vault: Vault,
     pub(crate) sets: KeySets,
-    counts: Arc<Mutex<HashMap<AppId, Arc<Counts>>>>,
+    counts: Arc<Mutex<HashMap<AppId, Arc<CheckCounts>>>>,
 }
 
 impl Verifying {
@@ -117,9 +117,9 @@ impl Verifying {
     }
 
     /// The counts of an app, which outlive its entry in the registry.
-    pub(crate) fn counts_of(&self, app: AppId, now: Timestamp) -> Arc<Counts> {
+    pub(crate) fn counts_of(&self, app: AppId, now: Timestamp) -> Arc<CheckCounts> {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        let fresh = || Arc::new(Counts::new(now));
+        let fresh = || Arc::new(CheckCounts::new(now));
         if counts.len() >= COUNTED_APPS_MAX && !counts.contains_key(&app) {
             return fresh();
         }
@@ -150,7 +150,10 @@ impl Verifying {
                 return AppKey { kid: row.kid, issuer: row.issuer, material };
             }
             IdentityKeyKind::Hs256 => {
-                match self.vault.open(Place::IdentityKey(row.app_id, &row.kid), &row.material) {
+                match self
+                    .vault
+                    .open(SecretPurpose::IdentityKey(row.app_id, &row.kid), &row.material)
+                {
                     Ok(secret) => Some(Verifier::of_secret(&secret)),
                     Err(error) => {
                         let (app, kid) = (row.app_id, &row.kid);

@@ -63,7 +63,7 @@ impl Checked {
     ];
 
     /// The name in metrics: an outcome, or the rule that an invalid token broke.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Verified => "verified",
             Self::Missing => "missing",
@@ -91,28 +91,28 @@ impl Checked {
         matches!(self, Self::Invalid(_))
     }
 
-    fn place(self) -> usize {
+    fn index(self) -> usize {
         Self::ALL.iter().position(|one| *one == self).unwrap_or_default()
     }
 }
 
 /// The outcomes for one app, counted since this process first checked a token for it.
 #[derive(Debug)]
-pub struct Counts {
+pub struct CheckCounts {
     pub since: Timestamp,
     counts: [AtomicU64; Checked::ALL.len()],
 }
 
-impl Counts {
+impl CheckCounts {
     pub(crate) fn new(since: Timestamp) -> Self {
         Self { since, counts: Default::default() }
     }
 
     pub(crate) fn count(&self, checked: Checked) {
-        self.counts[checked.place()].fetch_add(1, Ordering::Relaxed);
+        self.counts[checked.index()].fetch_add(1, Ordering::Relaxed);
     }
 
     pub fn of(&self, checked: Checked) -> u64 {
-        self.counts[checked.place()].load(Ordering::Relaxed)
+        self.counts[checked.index()].load(Ordering::Relaxed)
     }
 }

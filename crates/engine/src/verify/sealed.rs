@@ -1,8 +1,8 @@
 //! Secrets at rest: sealed with a master key that is not in the database.
 //!
 //! A sealed secret is `v1.<id of the master key>.<nonce and AES-256-GCM in base64url>`, bound to
-//! its [`Place`], so that it cannot be moved to another. Several master keys may be configured at
-//! once, for rotation: the first seals, all of them open.
+//! its [`SecretPurpose`], so that it cannot be used for another. Several master keys may be
+//! configured at once, for rotation: the first seals, all of them open.
 
 use std::fmt;
 use std::sync::Arc;
@@ -94,7 +94,7 @@ impl Vault {
         if keys.is_empty() { Err(none()) } else { Ok(keys) }
     }
 
-    pub(crate) fn seal(&self, place: Place<'_>, secret: &str) -> Result<String, String> {
+    pub(crate) fn seal(&self, purpose: SecretPurpose<'_>, secret: &str) -> Result<String, String> {
         let failed = || "the secret could not be sealed".to_owned();
         let keys = self.keys()?;
         let key = keys.first().ok_or_else(failed)?;
@@ -105,14 +105,18 @@ impl Vault {
         let unique = Nonce::assume_unique_for_key(nonce);
         key.cipher()
             .and_then(|it| {
-                it.seal_in_place_append_tag(unique, Aad::from(place.bytes()), &mut sealed).ok()
+                it.seal_in_place_append_tag(unique, Aad::from(purpose.bytes()), &mut sealed).ok()
             })
             .ok_or_else(failed)?;
         let bytes = [nonce.as_slice(), &sealed].concat();
         Ok(format!("{FORM}.{}.{}", key.id(), URL_SAFE_NO_PAD.encode(bytes)))
     }
 
-    pub(crate) fn open(&self, place: Place<'_>, sealed: &str) -> Result<String, NotOpened> {
+    pub(crate) fn open(
+        &self,
+        purpose: SecretPurpose<'_>,
+        sealed: &str,
+    ) -> Result<String, NotOpened> {
         let id = key_id(sealed).ok_or(NotOpened::Damaged)?;
         let body = sealed.rsplit('.').next().unwrap_or_default();
         let keys = self.keys().map_err(NotOpened::NoKey)?;
@@ -122,7 +126,7 @@ impl Vault {
         let (nonce, sealed) = bytes.split_at_mut_checked(NONCE_LEN).ok_or(NotOpened::Damaged)?;
         let nonce = Nonce::try_assume_unique_for_key(nonce).map_err(|_| NotOpened::Damaged)?;
         let cipher = key.cipher().ok_or(NotOpened::Damaged)?;
-        let opened = cipher.open_in_place(nonce, Aad::from(place.bytes()), sealed);
+        let opened = cipher.open_in_place(nonce, Aad::from(purpose.bytes()), sealed);
         let opened = opened.map_err(|_| NotOpened::Damaged)?.to_vec();
         String::from_utf8(opened).map_err(|_| NotOpened::Damaged)
     }
@@ -144,14 +148,14 @@ fn key_id(sealed: &str) -> Option<&str> {
 
 /// What a sealed secret is bound to.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Place<'p> {
+pub(crate) enum SecretPurpose<'p> {
     IdentityKey(AppId, &'p str),
     SecondFactor(UserId),
     /// Proof that a password was correct, while the code is requested.
     SignIn,
 }
 
-impl Place<'_> {
+impl SecretPurpose<'_> {
     fn bytes(self) -> Vec<u8> {
         match self {
             Self::IdentityKey(app, kid) => {
@@ -178,28 +182,33 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_opens_only_with_its_key_and_at_its_place() {
+    fn a_secret_opens_only_with_its_key_and_for_its_purpose() {
         let (old, new) = (MasterKey::random(), MasterKey::random());
-        let sealed = vault(&[&old]).seal(Place::IdentityKey(app(1), "kid"), "a secret").unwrap();
+        let sealed =
+            vault(&[&old]).seal(SecretPurpose::IdentityKey(app(1), "kid"), "a secret").unwrap();
         assert!(!sealed.contains("a secret"));
         assert_eq!(
-            vault(&[&old]).open(Place::IdentityKey(app(1), "kid"), &sealed).unwrap(),
+            vault(&[&old]).open(SecretPurpose::IdentityKey(app(1), "kid"), &sealed).unwrap(),
             "a secret"
         );
         assert_eq!(
-            vault(&[&new, &old]).open(Place::IdentityKey(app(1), "kid"), &sealed).unwrap(),
+            vault(&[&new, &old]).open(SecretPurpose::IdentityKey(app(1), "kid"), &sealed).unwrap(),
             "a secret"
         );
-        let wrong = vault(&[&new]).open(Place::IdentityKey(app(1), "kid"), &sealed);
+        let wrong = vault(&[&new]).open(SecretPurpose::IdentityKey(app(1), "kid"), &sealed);
         assert_eq!(wrong, Err(NotOpened::OtherKey(old.id())));
         let user = UserId::from_uuid(app(1).uuid());
-        for place in [
-            Place::IdentityKey(app(2), "kid"),
-            Place::IdentityKey(app(1), "kid2"),
-            Place::SecondFactor(user),
-            Place::SignIn,
+        for purpose in [
+            SecretPurpose::IdentityKey(app(2), "kid"),
+            SecretPurpose::IdentityKey(app(1), "kid2"),
+            SecretPurpose::SecondFactor(user),
+            SecretPurpose::SignIn,
         ] {
-            assert_eq!(vault(&[&old]).open(place, &sealed), Err(NotOpened::Damaged), "{place:?}");
+            assert_eq!(
+                vault(&[&old]).open(purpose, &sealed),
+                Err(NotOpened::Damaged),
+                "{purpose:?}"
+            );
         }
         assert!(vault(&[&old, &new]).is_current(&sealed));
         assert!(!vault(&[&new, &old]).is_current(&sealed));
@@ -208,20 +217,21 @@ mod tests {
     #[test]
     fn a_changed_secret_does_not_open() {
         let key = MasterKey::random();
-        let sealed = vault(&[&key]).seal(Place::IdentityKey(app(1), "kid"), "a secret").unwrap();
+        let sealed =
+            vault(&[&key]).seal(SecretPurpose::IdentityKey(app(1), "kid"), "a secret").unwrap();
         let body = sealed.rfind('.').unwrap() + 1;
         for at in body..sealed.len() {
             let mut changed = sealed.clone().into_bytes();
             changed[at] = if changed[at] == b'A' { b'B' } else { b'A' };
             let changed = String::from_utf8(changed).unwrap();
             assert!(
-                vault(&[&key]).open(Place::IdentityKey(app(1), "kid"), &changed).is_err(),
+                vault(&[&key]).open(SecretPurpose::IdentityKey(app(1), "kid"), &changed).is_err(),
                 "{at}"
             );
         }
         for broken in ["", "v1", "v1..", "v2.a.b", &sealed[..body]] {
             assert!(
-                vault(&[&key]).open(Place::IdentityKey(app(1), "kid"), broken).is_err(),
+                vault(&[&key]).open(SecretPurpose::IdentityKey(app(1), "kid"), broken).is_err(),
                 "{broken}"
             );
         }
@@ -230,7 +240,8 @@ mod tests {
     #[test]
     fn sealing_the_same_secret_twice_gives_different_results() {
         let key = MasterKey::random();
-        let seal = || vault(&[&key]).seal(Place::IdentityKey(app(1), "kid"), "a secret").unwrap();
+        let seal =
+            || vault(&[&key]).seal(SecretPurpose::IdentityKey(app(1), "kid"), "a secret").unwrap();
         assert_ne!(seal(), seal());
     }
 

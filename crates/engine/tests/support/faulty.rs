@@ -250,7 +250,7 @@ impl RespondentStore for FaultyStore {
     ) -> StoreResult<Vec<ConsentRow>> {
         self.read().list_consents(app, respondent, page).await
     }
-    async fn erase(&self, erasure: Erasure) -> StoreResult<Removed> {
+    async fn erase(&self, erasure: Erasure) -> StoreResult<ErasedPart> {
         self.inner.erase(erasure).await
     }
     async fn find_invitation(&self, id: AssignmentId) -> StoreResult<Option<InvitationRow>> {
@@ -346,10 +346,10 @@ impl UpkeepStore for FaultyStore {
     }
     async fn build_skip_index(
         &self,
-        place: SkipIndexCursor,
+        cursor: SkipIndexCursor,
         now: Timestamp,
     ) -> StoreResult<SkipIndexPart> {
-        self.inner.build_skip_index(place, now).await
+        self.inner.build_skip_index(cursor, now).await
     }
     async fn compact_counts(&self, limit: usize) -> StoreResult<Compacted> {
         self.inner.compact_counts(limit).await

@@ -31,9 +31,9 @@ pub(super) fn put_text(out: &mut Vec<u8>, text: &str) {
 
 /// Reads values in the order they were written.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Reader<'b>(pub(super) &'b [u8]);
+pub(super) struct ByteReader<'b>(pub(super) &'b [u8]);
 
-impl<'b> Reader<'b> {
+impl<'b> ByteReader<'b> {
     pub(super) fn is_at_end(&self) -> bool {
         self.0.is_empty()
     }
@@ -108,26 +108,26 @@ mod tests {
         for number in [0, 1, 127, 128, 16_383, 16_384, u64::from(u32::MAX), u64::MAX] {
             let mut out = Vec::new();
             put(&mut out, number);
-            assert_eq!(Reader(&out).number(), Ok(number));
+            assert_eq!(ByteReader(&out).number(), Ok(number));
         }
         for number in [0, -1, 1, 63, -64, 64, i128::from(i64::MIN), i128::MAX, i128::MIN] {
             let mut out = Vec::new();
             put_signed(&mut out, number);
-            assert_eq!(Reader(&out).signed(), Ok(number));
+            assert_eq!(ByteReader(&out).signed(), Ok(number));
         }
         let mut out = Vec::new();
         put_text(&mut out, "grün");
-        let mut reader = Reader(&out);
+        let mut reader = ByteReader(&out);
         assert_eq!((reader.text(), reader.is_at_end()), (Ok("grün"), true));
     }
 
     #[test]
     fn truncated_or_overlong_bytes_are_damaged() {
-        assert_eq!(Reader(&[]).byte(), Err(Damaged("cut short")));
-        assert_eq!(Reader(&[0x80]).number(), Err(Damaged("cut short")));
-        assert_eq!(Reader(&[0xff; 20]).number(), Err(Damaged("a number is too long")));
-        assert_eq!(Reader(&[0xff; 20]).signed(), Err(Damaged("a number is too long")));
-        assert_eq!(Reader(&[3, b'a']).text(), Err(Damaged("cut short")));
-        assert_eq!(Reader(&[1, 0xff]).text(), Err(Damaged("a text is not UTF-8")));
+        assert_eq!(ByteReader(&[]).byte(), Err(Damaged("cut short")));
+        assert_eq!(ByteReader(&[0x80]).number(), Err(Damaged("cut short")));
+        assert_eq!(ByteReader(&[0xff; 20]).number(), Err(Damaged("a number is too long")));
+        assert_eq!(ByteReader(&[0xff; 20]).signed(), Err(Damaged("a number is too long")));
+        assert_eq!(ByteReader(&[3, b'a']).text(), Err(Damaged("cut short")));
+        assert_eq!(ByteReader(&[1, 0xff]).text(), Err(Damaged("a text is not UTF-8")));
     }
 }

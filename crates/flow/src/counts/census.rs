@@ -9,16 +9,18 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
 use super::bytes::Damaged;
-use super::contribution::{Delta, Head, entries};
-use super::sheet::Sheet;
-use super::tags::{TAG_NAMES_MAX, TAG_NAMES_ROOM, TAG_VALUES_MAX, TAG_VALUES_ROOM, TagTally, Tags};
+use super::contribution::{Delta, Head, contributions};
+use super::daily::DailyCounts;
+use super::tags::{
+    TAG_NAMES_MAX, TAG_NAMES_ROOM, TAG_VALUES_MAX, TAG_VALUES_ROOM, TagCounts, Tags,
+};
 
 /// The most counters for names and for values. If there are more, at most half of them are kept.
 const NAME_COUNTERS_MAX: usize = 16 * TAG_NAMES_ROOM;
 const VALUE_COUNTERS_MAX: usize = 16 * TAG_VALUES_ROOM;
 
-/// Counts the tags of the responses of one version and day, to choose those that a [`Sheet`] counts
-/// separately.
+/// Counts the tags of the responses of one version and day, to choose those that
+/// [`DailyCounts`] counts separately.
 #[derive(Debug, Default)]
 pub struct TagCensus {
     names: Counters,
@@ -29,7 +31,7 @@ pub struct TagCensus {
 impl TagCensus {
     /// Counts the tags of the responses that a delta adds.
     pub fn add(&mut self, delta: &Delta) -> Result<(), Damaged> {
-        let mut reader = entries(delta.as_bytes());
+        let mut reader = contributions(delta.as_bytes());
         while let Some(head) = reader.next_head()? {
             let mut before = None;
             for (name, value) in Head::read(head)?.tags {
@@ -48,28 +50,28 @@ impl TagCensus {
         Ok(())
     }
 
-    /// Whether a sheet has no room for all of these tags.
+    /// Whether daily counts have no room for all of these tags.
     pub fn is_over(&self) -> bool {
         self.names.is_over(TAG_NAMES_ROOM) || self.values.is_over(TAG_VALUES_ROOM)
     }
 
-    /// An empty sheet for the same responses. If it has no room for all of their tags, it counts
-    /// the most frequent separately.
-    pub fn sheet(&self) -> Sheet {
+    /// Empty daily counts for the same responses. If they have no room for all of their tags,
+    /// they count the most frequent separately.
+    pub fn empty_counts(&self) -> DailyCounts {
         if !self.is_over() {
-            return Sheet::default();
+            return DailyCounts::default();
         }
         let names = self.names.by_frequency().take(TAG_NAMES_MAX);
-        let mut chosen: BTreeMap<String, TagTally> =
-            names.map(|name| (name.to_owned(), TagTally::default())).collect();
+        let mut chosen: BTreeMap<String, TagCounts> =
+            names.map(|name| (name.to_owned(), TagCounts::default())).collect();
         for (name, value) in self.values.by_frequency().filter_map(|it| it.split_once('\0')) {
-            if let Some(tally) = chosen.get_mut(name)
-                && tally.values.len() < TAG_VALUES_MAX
+            if let Some(tag) = chosen.get_mut(name)
+                && tag.values.len() < TAG_VALUES_MAX
             {
-                tally.values.insert(value.to_owned(), 0);
+                tag.values.insert(value.to_owned(), 0);
             }
         }
-        Sheet::of_tags(Tags::only(chosen))
+        DailyCounts::of_tags(Tags::only(chosen))
     }
 }
 
@@ -122,14 +124,14 @@ mod tests {
     }
 
     /// The tags of these responses as counted by a recount.
-    fn recounted(all: &[Delta]) -> Sheet {
+    fn recounted(all: &[Delta]) -> DailyCounts {
         let mut census = TagCensus::default();
         all.iter().for_each(|delta| census.add(delta).unwrap());
-        let mut sheet = census.sheet();
+        let mut daily = census.empty_counts();
         for delta in all {
-            sheet.put(&Gathered::of(delta.as_bytes()).unwrap());
+            daily.put(&Gathered::of(delta.as_bytes()).unwrap());
         }
-        sheet
+        daily
     }
 
     #[test]
@@ -141,12 +143,12 @@ mod tests {
         }
         all.extend((0..40_000).map(|n| delta(&format!(r#"{{"plan":"junk {n}"}}"#))));
         all.extend((0..100).map(|_| delta(r#"{"plan":"pro","source":"mail"}"#)));
-        let sheet = recounted(&all);
-        let tally = |name: &str| sheet.tags().find(|(its, _)| *its == name).unwrap().1;
-        assert_eq!((tally("plan").values["pro"], tally("plan").all()), (100, 40_100));
-        assert_eq!(tally("source").values["mail"], 100);
-        assert_eq!(sheet.tags().count(), TAG_NAMES_MAX);
-        assert!(sheet.may_hide("junk 1", "x") && sheet.may_hide("plan", "junk 1"));
+        let daily = recounted(&all);
+        let tag = |name: &str| daily.tags().find(|(its, _)| *its == name).unwrap().1;
+        assert_eq!((tag("plan").values["pro"], tag("plan").all()), (100, 40_100));
+        assert_eq!(tag("source").values["mail"], 100);
+        assert_eq!(daily.tags().count(), TAG_NAMES_MAX);
+        assert!(daily.may_hide("junk 1", "x") && daily.may_hide("plan", "junk 1"));
     }
 
     #[test]
@@ -156,6 +158,6 @@ mod tests {
         census.add(&delta(r#"{"b":"1"}"#)).unwrap();
         assert_eq!(census.names.by_frequency().collect::<Vec<_>>(), ["b", "a"]);
         assert!(!census.is_over());
-        assert_eq!(census.sheet(), Sheet::default());
+        assert_eq!(census.empty_counts(), DailyCounts::default());
     }
 }

@@ -5,7 +5,7 @@
 //! Then come the tags, each as its name and value, terminated by a zero; then the answered
 //! questions, each as its index in the definition and its keys, all terminated by a zero.
 
-use super::bytes::{Damaged, Reader, put, put_text};
+use super::bytes::{ByteReader, Damaged, put, put_text};
 use crate::definition::Definition;
 use crate::submission::{Admission, stored_texts};
 use crate::text_map::TextMap;
@@ -142,7 +142,7 @@ pub(super) struct Head<'b> {
 
 impl<'b> Head<'b> {
     pub(super) fn read(bytes: &'b [u8]) -> Result<Self, Damaged> {
-        let mut reader = Reader(bytes);
+        let mut reader = ByteReader(bytes);
         let head = reader.byte()?;
         if head & !(ADMITTED | TAKEN_AWAY) != 0 {
             return Err(Damaged("of an unknown form"));
@@ -163,13 +163,13 @@ impl<'b> Head<'b> {
 }
 
 /// The contributions in the bytes of a delta: for each, read its head and then all its answers.
-pub(super) struct Entries<'b>(Reader<'b>);
+pub(super) struct ContributionReader<'b>(ByteReader<'b>);
 
-pub(super) fn entries(bytes: &[u8]) -> Entries<'_> {
-    Entries(Reader(bytes))
+pub(super) fn contributions(bytes: &[u8]) -> ContributionReader<'_> {
+    ContributionReader(ByteReader(bytes))
 }
 
-impl<'b> Entries<'b> {
+impl<'b> ContributionReader<'b> {
     /// The bytes of the next head; `None` at the end.
     pub(super) fn next_head(&mut self) -> Result<Option<&'b [u8]>, Damaged> {
         if self.0.is_at_end() {
@@ -194,7 +194,7 @@ impl<'b> Entries<'b> {
 }
 
 /// The answers of one contribution, to be read once.
-pub(super) struct Answers<'r, 'b>(&'r mut Reader<'b>);
+pub(super) struct Answers<'r, 'b>(&'r mut ByteReader<'b>);
 
 impl Answers<'_, '_> {
     /// The next answered question: its index in the definition, and its sum. Read all its keys

@@ -6,9 +6,9 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::bytes::Damaged;
-use super::contribution::{Head, entries};
+use super::contribution::{Head, contributions};
 use super::segment::segment;
-use super::tally::Counts;
+use super::totals::Counts;
 
 /// What the bytes of a [`super::Delta`] add and subtract.
 #[derive(Debug, Default)]
@@ -29,7 +29,7 @@ impl<'b> Gathered<'b> {
         let mut known: HashMap<&'b [u8], usize> = HashMap::new();
         let mut last: Option<(&'b [u8], usize)> = None;
         for delta in deltas {
-            let mut reader = entries(delta);
+            let mut reader = contributions(delta);
             while let Some(bytes) = reader.next_head()? {
                 let at = match last {
                     Some((same, at)) if same == bytes => at,
@@ -50,7 +50,7 @@ impl<'b> Gathered<'b> {
         Ok(Self { sums })
     }
 
-    /// The segments in it: load these before adding it to a sheet.
+    /// The segments in it: load these before adding it to daily counts.
     pub fn segments(&self) -> BTreeSet<Vec<u8>> {
         let tags = self.sums.iter().flat_map(|(head, _)| &head.tags);
         tags.filter_map(|(name, value)| value.map(|value| segment(name, value))).collect()

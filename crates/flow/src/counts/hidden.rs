@@ -4,7 +4,7 @@
 //! It never misses an added entry. It may report an entry that was not added: that one is then also
 //! counted under "others", from its first response on, so counts stay exact.
 
-use super::bytes::{Damaged, Reader};
+use super::bytes::{ByteReader, Damaged};
 
 /// A power of two: 32 KiB. With 10,000 entries, the false positive rate is one in 2,500; with
 /// 100,000, one in three.
@@ -50,7 +50,7 @@ impl Hidden {
         out.extend_from_slice(self.filter.as_deref().unwrap_or_default());
     }
 
-    pub(super) fn read(reader: &mut Reader<'_>) -> Result<Self, Damaged> {
+    pub(super) fn read(reader: &mut ByteReader<'_>) -> Result<Self, Damaged> {
         let filter = match reader.byte()? {
             0 => None,
             1 => {
@@ -100,9 +100,9 @@ mod tests {
         assert!(wrongly < 20, "{wrongly} of 10,000");
         let mut out = Vec::new();
         hidden.write(&mut out);
-        assert_eq!(Hidden::read(&mut Reader(&out)), Ok(hidden));
-        assert!(Hidden::read(&mut Reader(&out[..BYTES])).is_err());
-        assert!(Hidden::read(&mut Reader(&[2])).is_err());
+        assert_eq!(Hidden::read(&mut ByteReader(&out)), Ok(hidden));
+        assert!(Hidden::read(&mut ByteReader(&out[..BYTES])).is_err());
+        assert!(Hidden::read(&mut ByteReader(&[2])).is_err());
     }
 
     #[test]

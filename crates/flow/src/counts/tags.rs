@@ -13,7 +13,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::bytes::{Damaged, Reader, put, put_signed, put_text};
+use super::bytes::{ByteReader, Damaged, put, put_signed, put_text};
 use super::hidden::Hidden;
 use super::segment::segment;
 
@@ -33,13 +33,13 @@ pub const TAGS_RECOUNT_RESPONSES_MAX: i64 = 20_000;
 
 /// The values of one tag.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct TagTally {
+pub struct TagCounts {
     pub values: BTreeMap<String, i64>,
     /// Responses with values that are not counted separately; absent if all values are.
     pub others: Option<i64>,
 }
 
-impl TagTally {
+impl TagCounts {
     /// How often the tag occurs, with any value.
     pub fn all(&self) -> i64 {
         self.values.values().sum::<i64>() + self.others.unwrap_or(0)
@@ -49,7 +49,7 @@ impl TagTally {
 /// The tags of a version and day.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Tags {
-    pub(super) names: BTreeMap<String, TagTally>,
+    pub(super) names: BTreeMap<String, TagCounts>,
     /// There were names without room. They are not counted at all.
     pub(super) is_full: bool,
     /// Names, and values of names, that are not counted separately.
@@ -60,7 +60,7 @@ pub(super) struct Tags {
 
 impl Tags {
     /// Counts these names and values separately, and hides all others.
-    pub(super) fn only(names: BTreeMap<String, TagTally>) -> Self {
+    pub(super) fn only(names: BTreeMap<String, TagCounts>) -> Self {
         Self { names, hidden: Hidden::closed(), ..Self::default() }
     }
 
@@ -78,42 +78,42 @@ impl Tags {
                 self.is_full = true;
                 return false;
             }
-            self.names.insert(name.to_owned(), TagTally::default());
+            self.names.insert(name.to_owned(), TagCounts::default());
         }
-        let Some(tally) = self.names.get_mut(name) else { return false };
+        let Some(tag) = self.names.get_mut(name) else { return false };
         if let Some(value) = value {
-            if let Some(count) = tally.values.get_mut(value) {
+            if let Some(count) = tag.values.get_mut(value) {
                 *count += times;
                 return true;
             }
             if self.hidden.is_nothing() || !self.hidden.hides(&segment(name, value)) {
-                tally.values.insert(value.to_owned(), times);
+                tag.values.insert(value.to_owned(), times);
                 return true;
             }
         }
-        *tally.others.get_or_insert(0) += times;
+        *tag.others.get_or_insert(0) += times;
         false
     }
 
     /// Hides all but the most frequent tags if there are too many; returns the removed segments.
     pub(super) fn make_room(&mut self) -> Vec<Vec<u8>> {
-        let values: usize = self.names.values().map(|tally| tally.values.len()).sum();
+        let values: usize = self.names.values().map(|tag| tag.values.len()).sum();
         if self.names.len() <= TAG_NAMES_ROOM && values <= TAG_VALUES_ROOM {
             return Vec::new();
         }
         let mut gone = Vec::new();
-        let names = self.names.iter().map(|(name, tally)| (name, tally.all()));
+        let names = self.names.iter().map(|(name, tag)| (name, tag.all()));
         for name in rare(names, TAG_NAMES_MAX) {
-            let Some(tally) = self.names.remove(&name) else { continue };
-            gone.extend(tally.values.keys().map(|value| segment(&name, value)));
+            let Some(tag) = self.names.remove(&name) else { continue };
+            gone.extend(tag.values.keys().map(|value| segment(&name, value)));
             self.hidden.add(name.as_bytes());
             self.is_full = true;
         }
-        for (name, tally) in &mut self.names {
-            let values = tally.values.iter().map(|(value, count)| (value, *count));
+        for (name, tag) in &mut self.names {
+            let values = tag.values.iter().map(|(value, count)| (value, *count));
             for value in rare(values, TAG_VALUES_MAX) {
-                let count = tally.values.remove(&value).unwrap_or(0);
-                *tally.others.get_or_insert(0) += count;
+                let count = tag.values.remove(&value).unwrap_or(0);
+                *tag.others.get_or_insert(0) += count;
                 let segment = segment(name, &value);
                 self.hidden.add(&segment);
                 gone.push(segment);
@@ -124,31 +124,31 @@ impl Tags {
 
     /// Drops values that no response has any more: they may be personal data.
     pub(super) fn tidy(&mut self) {
-        for tally in self.names.values_mut() {
-            tally.values.retain(|_, count| *count != 0);
+        for tag in self.names.values_mut() {
+            tag.values.retain(|_, count| *count != 0);
         }
-        self.names.retain(|_, tally| !tally.values.is_empty() || tally.others.unwrap_or(0) != 0);
+        self.names.retain(|_, tag| !tag.values.is_empty() || tag.others.unwrap_or(0) != 0);
     }
 
     pub(super) fn is_zero(&self) -> bool {
-        self.names.values().all(|tally| {
-            tally.others.unwrap_or(0) == 0 && tally.values.values().all(|count| *count == 0)
-        })
+        self.names
+            .values()
+            .all(|tag| tag.others.unwrap_or(0) == 0 && tag.values.values().all(|count| *count == 0))
     }
 
-    /// Writes the tags of a sheet with this number of responses.
+    /// Writes the tags of daily counts with this number of responses.
     pub(super) fn write(&self, responses: i64, out: &mut Vec<u8>) {
         out.push(u8::from(self.is_full));
         put(out, self.names.len() as u64);
-        for (name, tally) in &self.names {
+        for (name, tag) in &self.names {
             put_text(out, name);
-            put(out, tally.values.len() as u64);
-            for (value, count) in &tally.values {
+            put(out, tag.values.len() as u64);
+            for (value, count) in &tag.values {
                 put_text(out, value);
                 put_signed(out, i128::from(*count));
             }
-            out.push(u8::from(tally.others.is_some()));
-            put_signed(out, i128::from(tally.others.unwrap_or(0)));
+            out.push(u8::from(tag.others.is_some()));
+            put_signed(out, i128::from(tag.others.unwrap_or(0)));
         }
         self.hidden.write(out);
         if !self.hidden.is_nothing() {
@@ -156,20 +156,20 @@ impl Tags {
         }
     }
 
-    pub(super) fn read(reader: &mut Reader<'_>) -> Result<Self, Damaged> {
+    pub(super) fn read(reader: &mut ByteReader<'_>) -> Result<Self, Damaged> {
         let is_full = reader.byte()? != 0;
         let mut names = BTreeMap::new();
         for _ in 0..reader.number()? {
             let name = reader.text()?.to_owned();
-            let mut tally = TagTally::default();
+            let mut tag = TagCounts::default();
             for _ in 0..reader.number()? {
                 let value = reader.text()?.to_owned();
-                tally.values.insert(value, reader.count()?);
+                tag.values.insert(value, reader.count()?);
             }
             let has_others = reader.byte()? != 0;
             let others = reader.count()?;
-            tally.others = has_others.then_some(others);
-            names.insert(name, tally);
+            tag.others = has_others.then_some(others);
+            names.insert(name, tag);
         }
         let hidden = Hidden::read(reader)?;
         let hidden_at = if hidden.is_nothing() { None } else { Some(reader.count()?) };

@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use self::limits::{DESCRIPTION_CHARS_MAX, ENDING_BODY_CHARS_MAX, TITLE_CHARS_MAX, URL_CHARS_MAX};
-use self::reader::{Faults, Reader};
+use self::reader::{Faults, ObjectReader};
 use crate::locale;
 use crate::origin;
 use crate::question::types::url::is_url;
@@ -202,12 +202,12 @@ pub fn check_new(draft: &Value) -> Result<Definition, Vec<Fault>> {
 
 /// The definition, if it can be read at all; it is valid only if there are no faults.
 fn read(draft: &Value, faults: &Faults) -> Option<Definition> {
-    let mut reader = Reader::open(draft, String::new(), faults)?;
+    let mut reader = ObjectReader::open(draft, String::new(), faults)?;
     let title = reader.needed_text("title", TITLE_CHARS_MAX);
     let description = reader.text("description", DESCRIPTION_CHARS_MAX);
     let default_locale = read_default_locale(&mut reader);
     let respondent_analytics =
-        reader.word("respondentAnalytics", RespondentAnalytics::WORDS).unwrap_or_default();
+        reader.choice("respondentAnalytics", RespondentAnalytics::WORDS).unwrap_or_default();
     let questions = question::read_all(&mut reader);
     let ending = read_ending(&mut reader);
     let translations = translation::read_all(
@@ -234,7 +234,7 @@ fn read(draft: &Value, faults: &Faults) -> Option<Definition> {
     })
 }
 
-fn read_default_locale(reader: &mut Reader<'_>) -> String {
+fn read_default_locale(reader: &mut ObjectReader<'_>) -> String {
     let Some(value) = reader.field("defaultLocale") else { return DEFAULT_LOCALE.to_owned() };
     value.as_str().and_then(locale::canonical).unwrap_or_else(|| {
         reader.fault("defaultLocale", "must be a BCP 47 language tag such as en or pt-BR");
@@ -245,10 +245,10 @@ fn read_default_locale(reader: &mut Reader<'_>) -> String {
 const REDIRECT: &str =
     "must be an http or https address such as https://www.example.com/thanks, without spaces";
 
-fn read_ending(reader: &mut Reader<'_>) -> Ending {
+fn read_ending(reader: &mut ObjectReader<'_>) -> Ending {
     let Some(value) = reader.field("ending") else { return Ending::default() };
     let pointer = reader.at("ending");
-    let Some(mut reader) = Reader::open(value, pointer, reader.faults) else {
+    let Some(mut reader) = ObjectReader::open(value, pointer, reader.faults) else {
         return Ending::default();
     };
     let ending = read_ending_fields(&mut reader);
@@ -256,7 +256,7 @@ fn read_ending(reader: &mut Reader<'_>) -> Ending {
     ending
 }
 
-fn read_ending_fields(reader: &mut Reader<'_>) -> Ending {
+fn read_ending_fields(reader: &mut ObjectReader<'_>) -> Ending {
     let title = reader.text("title", TITLE_CHARS_MAX);
     let body = reader.text("body", ENDING_BODY_CHARS_MAX);
     let redirect_url = reader.text("redirectUrl", URL_CHARS_MAX);
@@ -267,7 +267,7 @@ fn read_ending_fields(reader: &mut Reader<'_>) -> Ending {
 }
 
 /// Reports fields that only the server sets, then all unknown fields.
-fn close(mut reader: Reader<'_>, draft: &Value) {
+fn close(mut reader: ObjectReader<'_>, draft: &Value) {
     let allowed = reader.asked().join(", ");
     for &name in SERVER_SET {
         if draft.get(name).is_some_and(|value| !value.is_null()) {

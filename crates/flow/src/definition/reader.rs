@@ -85,7 +85,7 @@ pub(crate) fn text_schema(chars_max: usize) -> Value {
 
 /// An object being read.
 #[derive(Debug)]
-pub(crate) struct Reader<'a> {
+pub(crate) struct ObjectReader<'a> {
     map: &'a Map<String, Value>,
     pub(crate) pointer: String,
     pub(crate) faults: &'a Faults,
@@ -94,7 +94,7 @@ pub(crate) struct Reader<'a> {
     ignored: &'static [&'static str],
 }
 
-impl<'a> Reader<'a> {
+impl<'a> ObjectReader<'a> {
     pub(crate) fn open(value: &'a Value, pointer: String, faults: &'a Faults) -> Option<Self> {
         let map = object(value, &pointer, faults)?;
         Some(Self { map, pointer, faults, asked: Vec::new(), ignored: &[] })
@@ -172,16 +172,16 @@ impl<'a> Reader<'a> {
     }
 
     /// An optional field with one of these values.
-    pub(crate) fn word<T: Copy>(
+    pub(crate) fn choice<T: Copy>(
         &mut self,
         name: &'static str,
-        words: &[(&'static str, T)],
+        choices: &[(&'static str, T)],
     ) -> Option<T> {
         let value = self.field(name)?;
-        let found = words.iter().find(|(word, _)| value.as_str() == Some(word));
+        let found = choices.iter().find(|(name, _)| value.as_str() == Some(name));
         if found.is_none() {
-            let words: Vec<_> = words.iter().map(|(word, _)| *word).collect();
-            self.fault(name, format!("must be one of {}", words.join(", ")));
+            let choices: Vec<_> = choices.iter().map(|(name, _)| *name).collect();
+            self.fault(name, format!("must be one of {}", choices.join(", ")));
         }
         found.map(|(_, meaning)| *meaning)
     }

@@ -14,7 +14,7 @@ use super::limits::{
     DESCRIPTION_CHARS_MAX, ENDING_BODY_CHARS_MAX, HELP_CHARS_MAX, LABEL_CHARS_MAX,
     PROMPT_CHARS_MAX, TITLE_CHARS_MAX, TRANSLATIONS_MAX,
 };
-use super::reader::{Faults, Reader, child, object, text};
+use super::reader::{Faults, ObjectReader, child, object, text};
 use crate::locale;
 use crate::question::{Label, Question};
 
@@ -59,7 +59,7 @@ pub(super) struct Original<'d> {
 }
 
 pub(super) fn read_all(
-    reader: &mut Reader<'_>,
+    reader: &mut ObjectReader<'_>,
     original: &Original<'_>,
 ) -> BTreeMap<String, Translation> {
     let mut translations = BTreeMap::new();
@@ -90,7 +90,7 @@ pub(super) fn read_all(
 }
 
 fn read_one(value: &Value, pointer: &str, original: &Original<'_>, faults: &Faults) -> Translation {
-    let Some(mut reader) = Reader::open(value, pointer.to_owned(), faults) else {
+    let Some(mut reader) = ObjectReader::open(value, pointer.to_owned(), faults) else {
         return Translation::default();
     };
     let title = reader.text("title", TITLE_CHARS_MAX);
@@ -104,9 +104,9 @@ fn read_one(value: &Value, pointer: &str, original: &Original<'_>, faults: &Faul
     Translation { title, description, questions, ending }
 }
 
-fn read_ending(reader: &mut Reader<'_>, original: &Ending) -> Option<TranslatedEnding> {
+fn read_ending(reader: &mut ObjectReader<'_>, original: &Ending) -> Option<TranslatedEnding> {
     let value = reader.field("ending")?;
-    let mut reader = Reader::open(value, reader.at("ending"), reader.faults)?;
+    let mut reader = ObjectReader::open(value, reader.at("ending"), reader.faults)?;
     let title = reader.text("title", TITLE_CHARS_MAX);
     let body = reader.text("body", ENDING_BODY_CHARS_MAX);
     if title.is_some() && original.title.is_none() {
@@ -121,7 +121,7 @@ fn read_ending(reader: &mut Reader<'_>, original: &Ending) -> Option<TranslatedE
 }
 
 fn read_questions(
-    reader: &mut Reader<'_>,
+    reader: &mut ObjectReader<'_>,
     questions: &[Question],
 ) -> BTreeMap<String, BTreeMap<String, TranslatedText>> {
     let mut translated = BTreeMap::new();
@@ -149,7 +149,9 @@ fn read_question(
     faults: &Faults,
 ) -> BTreeMap<String, TranslatedText> {
     let mut texts = BTreeMap::new();
-    let Some(mut reader) = Reader::open(value, pointer.to_owned(), faults) else { return texts };
+    let Some(mut reader) = ObjectReader::open(value, pointer.to_owned(), faults) else {
+        return texts;
+    };
     for (name, label) in question.labels() {
         let chars_max = match name {
             "prompt" => PROMPT_CHARS_MAX,
@@ -172,7 +174,7 @@ fn read_question(
 }
 
 fn read_each(
-    reader: &mut Reader<'_>,
+    reader: &mut ObjectReader<'_>,
     name: &'static str,
     ids: &[&str],
 ) -> Option<BTreeMap<String, String>> {

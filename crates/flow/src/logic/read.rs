@@ -9,7 +9,7 @@ use crate::date::is_date;
 use crate::definition::limits::{
     CONDITION_DEPTH_MAX, CONDITION_ITEMS_MAX, CONDITION_TEXT_CHARS_MAX,
 };
-use crate::definition::reader::{Faults, Reader};
+use crate::definition::reader::{Faults, ObjectReader};
 use crate::question::choice::{Choice, OTHER, has, listed};
 use crate::question::decimal::Decimal;
 use crate::question::rules::Comparable;
@@ -66,7 +66,7 @@ impl Scope<'_> {
             self.faults.add(pointer, message);
             return None;
         }
-        let mut reader = Reader::open(value, pointer, self.faults)?;
+        let mut reader = ObjectReader::open(value, pointer, self.faults)?;
         let given = |names: &[&'static str]| -> Vec<&'static str> {
             names.iter().copied().filter(|name| value.get(name).is_some()).collect()
         };
@@ -92,7 +92,7 @@ impl Scope<'_> {
 
     fn combination(
         &self,
-        reader: &mut Reader<'_>,
+        reader: &mut ObjectReader<'_>,
         name: &'static str,
         depth: usize,
     ) -> Option<Condition> {
@@ -109,7 +109,7 @@ impl Scope<'_> {
         Some(if name == "all" { Condition::All(conditions) } else { Condition::Any(conditions) })
     }
 
-    fn answer(&self, reader: &mut Reader<'_>, test: &'static str) -> Option<Condition> {
+    fn answer(&self, reader: &mut ObjectReader<'_>, test: &'static str) -> Option<Condition> {
         let id = reader.needed("question")?.as_str().unwrap_or_default();
         // Read even if the question is unknown, so that the field itself is not reported as
         // unknown.
@@ -134,7 +134,7 @@ impl Scope<'_> {
 }
 
 fn read_test(
-    reader: &mut Reader<'_>,
+    reader: &mut ObjectReader<'_>,
     name: &'static str,
     value: &Value,
     question_type: &QuestionType,

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::answer::Problems;
 use crate::definition::limits::{ID_CHARS_MAX, LABEL_CHARS_MAX, OTHER_CHARS_MAX};
-use crate::definition::reader::{Reader, text_schema};
+use crate::definition::reader::{ObjectReader, text_schema};
 use crate::issue::Code;
 
 /// The prefix of a free-text answer.
@@ -41,7 +41,7 @@ pub struct Options {
 }
 
 impl Options {
-    pub(super) fn read(reader: &mut Reader<'_>, allowed: RangeInclusive<usize>) -> Self {
+    pub(super) fn read(reader: &mut ObjectReader<'_>, allowed: RangeInclusive<usize>) -> Self {
         let options = read_choices(reader, "options", allowed);
         let allow_other = reader.flag("allowOther");
         if allow_other && has(&options, OTHER) {
@@ -97,14 +97,14 @@ pub(super) fn is_choice_id(id: &str) -> bool {
 
 /// Reads a list of options, rows or columns.
 pub(super) fn read_choices(
-    reader: &mut Reader<'_>,
+    reader: &mut ObjectReader<'_>,
     name: &'static str,
     allowed: RangeInclusive<usize>,
 ) -> Vec<Choice> {
     let mut ids = HashSet::new();
     let mut choices = Vec::new();
     for (pointer, item) in reader.list(name, allowed) {
-        let Some(mut reader) = Reader::open(item, pointer, reader.faults) else { continue };
+        let Some(mut reader) = ObjectReader::open(item, pointer, reader.faults) else { continue };
         let id = reader.needed("id").map(|id| id.as_str().filter(|id| is_choice_id(id)));
         let label = reader.needed_text("label", LABEL_CHARS_MAX).unwrap_or_default();
         match id {

@@ -33,7 +33,7 @@ pub use self::shape::Shape;
 pub use self::text::Length;
 pub use self::types::*;
 use crate::definition::limits::{HELP_CHARS_MAX, PROMPT_CHARS_MAX, QUESTIONS_MAX};
-use crate::definition::reader::{Reader, nearest};
+use crate::definition::reader::{ObjectReader, nearest};
 use crate::logic::{self, Condition, Earlier};
 use crate::text_map::TextMap;
 
@@ -98,14 +98,14 @@ impl Serialize for Question {
 }
 
 /// Reads the list of questions.
-pub(crate) fn read_all(reader: &mut Reader<'_>) -> Vec<Question> {
+pub(crate) fn read_all(reader: &mut ObjectReader<'_>) -> Vec<Question> {
     let items = reader.list("questions", 0..=QUESTIONS_MAX);
     let all_ids: HashSet<&str> =
         items.iter().filter_map(|(_, item)| item.get("id")?.as_str()).collect();
     let mut earlier = Earlier::new(&all_ids);
     let mut questions = Vec::with_capacity(items.len());
     for (pointer, item) in items {
-        let Some(mut reader) = Reader::open(item, pointer, reader.faults) else { continue };
+        let Some(mut reader) = ObjectReader::open(item, pointer, reader.faults) else { continue };
         let id = read_id(&mut reader, &earlier);
         let question = read_one(&mut reader, id, &earlier);
         if let Some(id) = id {
@@ -119,7 +119,7 @@ pub(crate) fn read_all(reader: &mut Reader<'_>) -> Vec<Question> {
     questions
 }
 
-fn read_id<'a>(reader: &mut Reader<'a>, earlier: &Earlier<'_>) -> Option<&'a str> {
+fn read_id<'a>(reader: &mut ObjectReader<'a>, earlier: &Earlier<'_>) -> Option<&'a str> {
     let id = reader.needed("id")?.as_str().filter(|id| is_question_id(id));
     match id {
         None => {
@@ -131,7 +131,11 @@ fn read_id<'a>(reader: &mut Reader<'a>, earlier: &Earlier<'_>) -> Option<&'a str
     id
 }
 
-fn read_one(reader: &mut Reader<'_>, id: Option<&str>, earlier: &Earlier<'_>) -> Option<Question> {
+fn read_one(
+    reader: &mut ObjectReader<'_>,
+    id: Option<&str>,
+    earlier: &Earlier<'_>,
+) -> Option<Question> {
     let prompt = reader.needed_text("prompt", PROMPT_CHARS_MAX);
     let help = reader.text("help", HELP_CHARS_MAX);
     let required = reader.flag("required");
@@ -154,7 +158,7 @@ fn read_one(reader: &mut Reader<'_>, id: Option<&str>, earlier: &Earlier<'_>) ->
 }
 
 /// The type and its own fields. An unknown type has no fields to check.
-fn read_type(reader: &mut Reader<'_>) -> Option<QuestionType> {
+fn read_type(reader: &mut ObjectReader<'_>) -> Option<QuestionType> {
     let name = reader.needed("type")?.as_str().unwrap_or_default();
     let question_type = QuestionType::read(name, reader);
     if question_type.is_none() {

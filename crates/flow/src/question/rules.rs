@@ -6,7 +6,7 @@ use super::field::Field;
 use super::input::Input;
 use crate::counts::counted::Counted;
 use crate::definition::limits::ANSWER_CHARS_MAX;
-use crate::definition::reader::Reader;
+use crate::definition::reader::ObjectReader;
 use crate::text_map::Texts;
 
 /// Implemented by each question type.
@@ -17,7 +17,7 @@ pub(crate) trait Rules: Sized {
     const NEEDED: &[&str] = &[];
 
     /// Reads its own fields; faults go to the reader.
-    fn read(reader: &mut Reader<'_>) -> Self;
+    fn read(reader: &mut ObjectReader<'_>) -> Self;
 
     /// Reports everything wrong with an answer that is not absent.
     fn judge(&self, answer: &Texts<'_>, problems: &mut Problems<'_>);

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::answer::{Problems, within};
 use super::field::{Field, FieldKind};
 use crate::definition::limits::ANSWER_CHARS_MAX;
-use crate::definition::reader::Reader;
+use crate::definition::reader::ObjectReader;
 use crate::issue::Code;
 
 /// How many characters a text may have.
@@ -20,7 +20,7 @@ pub struct Length {
 }
 
 impl Length {
-    pub(super) fn read(reader: &mut Reader<'_>) -> Self {
+    pub(super) fn read(reader: &mut ObjectReader<'_>) -> Self {
         let min_length = reader.count("minLength", 0..=ANSWER_CHARS_MAX);
         let max_length = reader.count("maxLength", 1..=ANSWER_CHARS_MAX);
         if min_length.zip(max_length).is_some_and(|(min, max)| min > max) {

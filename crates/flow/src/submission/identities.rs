@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 
 use super::parts::{EMAIL, Identity, USER_ID};
-use super::report::{At, Part, Report};
+use super::report::{At, Quoted, Report};
 use super::text_rules::{has_no_nul, is_within, text};
 use super::tree::{ITEMS_KEPT_MAX, Node};
 use crate::email::is_email;
@@ -122,7 +122,7 @@ fn kind_is_allowed(kind: &str, at: At<'_>, report: &mut Report) -> bool {
         let what = format_args!(
             "is \"{}\"; it must have 1 to {TYPE_CHARS_MAX} letters (a-z, A-Z), digits, \"_\", \".\" \
              and \"-\", such as \"{USER_ID}\" or \"{EMAIL}\".",
-            Part(kind)
+            Quoted(kind)
         );
         report.add(Code::InvalidValue, at, what);
     }

@@ -17,12 +17,12 @@ pub fn each_entry<'j>(
     each: impl FnMut(Cow<'j, str>, Texts<'j>),
 ) -> Result<(), serde_json::Error> {
     let mut reader = serde_json::Deserializer::from_str(json);
-    reader.deserialize_map(Entries(each))
+    reader.deserialize_map(EntryVisitor(each))
 }
 
-struct Entries<F>(F);
+struct EntryVisitor<F>(F);
 
-impl<'j, F: FnMut(Cow<'j, str>, Texts<'j>)> Visitor<'j> for Entries<F> {
+impl<'j, F: FnMut(Cow<'j, str>, Texts<'j>)> Visitor<'j> for EntryVisitor<F> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -59,7 +59,7 @@ pub enum ParseError {
 
 /// Parses one submission, plain or in a superjson envelope. A leading byte-order mark is allowed.
 pub fn parse(input: &[u8]) -> Result<Submission<'_>, ParseError> {
-    let tree::Input { mut submission, meta } =
+    let tree::ParsedInput { mut submission, meta } =
         tree::read(input, rules::FIELDS).map_err(ParseError::Malformed)?;
     let mut report = report::Report::default();
     if let Some(meta) = &meta {

@@ -44,17 +44,17 @@ impl fmt::Display for At<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             At::Whole => Ok(()),
-            At::Field(At::Whole, name) => write!(f, "{}", Part(name)),
-            At::Field(parent, name) => write!(f, "{parent}.{}", Part(name)),
+            At::Field(At::Whole, name) => write!(f, "{}", Quoted(name)),
+            At::Field(parent, name) => write!(f, "{parent}.{}", Quoted(name)),
             At::Item(parent, index) => write!(f, "{parent}[{index}]"),
         }
     }
 }
 
 /// The beginning of a text that a client sent, without control characters.
-pub(super) struct Part<'a>(pub(super) &'a str);
+pub(super) struct Quoted<'a>(pub(super) &'a str);
 
-impl fmt::Display for Part<'_> {
+impl fmt::Display for Quoted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut rest = self.0.chars();
         for char in rest.by_ref().take(QUOTED_CHARS_MAX) {

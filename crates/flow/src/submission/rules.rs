@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 
 use super::parts::{Admission, Submission};
-use super::report::{At, Part, Report};
+use super::report::{At, Quoted, Report};
 use super::text_rules::{has_no_nul, is_within, text};
 use super::tree::{Node, Object};
 use super::{context, identities, texts};
@@ -107,7 +107,7 @@ fn generation(fields: &mut Object<'_>, report: &mut Report) {
             format_args!(
                 "is \"{}\"; it must be the generation in which the version was fetched, and \
                  versions are served in {}.",
-                Part(&name),
+                Quoted(&name),
                 served()
             ),
         ),
@@ -125,7 +125,7 @@ fn admission(fields: &mut Object<'_>, report: &mut Report) -> Option<Admission> 
             None => report.add(
                 Code::InvalidValue,
                 at,
-                format_args!("is \"{}\"; it must be {}.", Part(&name), allowed()),
+                format_args!("is \"{}\"; it must be {}.", Quoted(&name), allowed()),
             ),
         },
         Some(other) => report.wrong_type(at, &other, &format!("the string {}", allowed())),

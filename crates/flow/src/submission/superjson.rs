@@ -10,7 +10,7 @@
 //! `dedupe` sends null in all of them but the first, so these are filled in here; the number of
 //! bytes copied is limited. Deliberately absent: an object that contains itself. It stays null.
 
-use super::report::{Part, Report};
+use super::report::{Quoted, Report};
 use super::rules::FIELDS;
 use super::tree::{DEPTH_MAX, Node, Object};
 use crate::issue::{Code, Issue, Step};
@@ -99,14 +99,14 @@ fn wrong_type(kind: &str, path: &[String], submission: &mut Node<'_>) -> Issue {
     let message = format!(
         "{} is a superjson \"{}\"; a submission is plain JSON, so convert it to a string or an \
          array of strings first.",
-        Part(&place),
-        Part(kind),
+        Quoted(&place),
+        Quoted(kind),
     );
     let mut at = Some(submission);
     let path = path.iter().map(|step| {
         let index = step.parse::<usize>().ok().filter(|_| matches!(at, Some(Node::List(_))));
         at = at.take().and_then(|node| node.child_mut(step));
-        index.map_or_else(|| Step::from(Part(step).to_string()), Step::from)
+        index.map_or_else(|| Step::from(Quoted(step).to_string()), Step::from)
     });
     Issue::new(Code::InvalidType, path.collect(), message)
 }
@@ -149,7 +149,7 @@ fn unknown_reference(path: &[String]) -> Issue {
     let message = format!(
         "{} refers to an object that was not sent. Send the submission without superjson's dedupe \
          option.",
-        Part(&place)
+        Quoted(&place)
     );
     Issue::new(Code::InvalidValue, path.iter().cloned().map(Step::from).collect(), message)
 }

@@ -26,7 +26,7 @@ const _: () = assert!(ANSWER_ITEMS_MAX < ITEMS_KEPT_MAX && TAG_ITEMS_MAX < ITEMS
 const TEXTS: &str = "a string or an array of strings";
 
 /// A value that should be a text or a list of texts.
-pub(super) trait Value<'a> {
+pub(super) trait SentValue<'a> {
     /// The texts; otherwise reports the first problem with them, using `nested` for a list in a
     /// list.
     fn texts(
@@ -39,14 +39,14 @@ pub(super) trait Value<'a> {
 }
 
 /// A map with entries to check.
-pub(super) trait Entries<'a> {
-    type Value: Value<'a>;
+pub(super) trait SentMap<'a> {
+    type Value: SentValue<'a>;
 
     /// The entries sorted by name, without duplicates; empty if this is not a map.
     fn entries(self, at: At<'_>, report: &mut Report) -> Vec<(Cow<'a, str>, Self::Value)>;
 }
 
-pub(super) fn answers<'a>(sent: impl Entries<'a>, report: &mut Report) -> TextMap<'a> {
+pub(super) fn answers<'a>(sent: impl SentMap<'a>, report: &mut Report) -> TextMap<'a> {
     let at = At::Whole.field("answers");
     let entries = few_enough(sent, ANSWERS_MAX, at, report);
     let mut answers = Vec::with_capacity(entries.len());
@@ -80,7 +80,7 @@ fn answer_is_within(answer: &Texts<'_>, at: At<'_>, report: &mut Report) -> bool
 }
 
 pub(super) fn tags<'a>(
-    sent: impl Entries<'a>,
+    sent: impl SentMap<'a>,
     metadata: At<'_>,
     report: &mut Report,
 ) -> TextMap<'a> {
@@ -130,7 +130,7 @@ fn tag_is_within(value: &Texts<'_>, at: At<'_>, report: &mut Report) -> bool {
 }
 
 /// The entries of a map, if there are not too many; otherwise empty.
-fn few_enough<'a, E: Entries<'a>>(
+fn few_enough<'a, E: SentMap<'a>>(
     sent: E,
     entries_max: usize,
     at: At<'_>,
@@ -146,7 +146,7 @@ fn few_enough<'a, E: Entries<'a>>(
     Vec::new()
 }
 
-impl<'a> Entries<'a> for TextMap<'a> {
+impl<'a> SentMap<'a> for TextMap<'a> {
     type Value = Texts<'a>;
 
     fn entries(self, _at: At<'_>, _report: &mut Report) -> Vec<(Cow<'a, str>, Texts<'a>)> {
@@ -154,7 +154,7 @@ impl<'a> Entries<'a> for TextMap<'a> {
     }
 }
 
-impl<'a> Entries<'a> for Option<Node<'a>> {
+impl<'a> SentMap<'a> for Option<Node<'a>> {
     type Value = Node<'a>;
 
     fn entries(self, at: At<'_>, report: &mut Report) -> Vec<(Cow<'a, str>, Node<'a>)> {
@@ -177,7 +177,7 @@ fn has_few_items(count: usize, items_max: usize, at: At<'_>, report: &mut Report
     count <= items_max
 }
 
-impl<'a> Value<'a> for Texts<'a> {
+impl<'a> SentValue<'a> for Texts<'a> {
     fn texts(
         self,
         items_max: usize,
@@ -197,7 +197,7 @@ impl<'a> Value<'a> for Texts<'a> {
     }
 }
 
-impl<'a> Value<'a> for Node<'a> {
+impl<'a> SentValue<'a> for Node<'a> {
     fn texts(
         self,
         items_max: usize,

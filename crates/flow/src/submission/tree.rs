@@ -27,7 +27,7 @@ const META: &str = "meta";
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// One parsed input.
-pub(super) struct Input<'a> {
+pub(super) struct ParsedInput<'a> {
     /// The submission itself.
     pub(super) submission: Node<'a>,
     /// The `meta` of a superjson envelope, null if it has none; `None` for a plain input.
@@ -118,7 +118,7 @@ impl<'a> Object<'a> {
 
 /// Parses one input, plain or in a superjson envelope; of a submission that is an object, only the
 /// fields with these names are kept.
-pub(super) fn read<'a>(input: &'a [u8], fields: &[&str]) -> Result<Input<'a>, String> {
+pub(super) fn read<'a>(input: &'a [u8], fields: &[&str]) -> Result<ParsedInput<'a>, String> {
     let input = input.strip_prefix(BYTE_ORDER_MARK).unwrap_or(input);
     if input.trim_ascii().is_empty() {
         return Err("Unexpected end of JSON input".to_owned());
@@ -136,17 +136,19 @@ pub(super) fn read<'a>(input: &'a [u8], fields: &[&str]) -> Result<Input<'a>, St
         },
     };
     Ok(match node {
-        Node::Object(mut envelope) if envelope.0.iter().any(|(key, _)| key == JSON) => Input {
-            submission: envelope.take(JSON).unwrap_or(Node::Null),
-            meta: Some(envelope.take(META).unwrap_or(Node::Null)),
-        },
-        submission => Input { submission, meta: None },
+        Node::Object(mut envelope) if envelope.0.iter().any(|(key, _)| key == JSON) => {
+            ParsedInput {
+                submission: envelope.take(JSON).unwrap_or(Node::Null),
+                meta: Some(envelope.take(META).unwrap_or(Node::Null)),
+            }
+        }
+        submission => ParsedInput { submission, meta: None },
     })
 }
 
 fn read_text<'a>(text: &'a str, fields: &[&str]) -> serde_json::Result<Node<'a>> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let node = Reader { depth: 0, keep: Keep::Input(fields) }.deserialize(&mut deserializer)?;
+    let node = NodeReader { depth: 0, keep: Keep::Input(fields) }.deserialize(&mut deserializer)?;
     deserializer.end()?;
     Ok(node)
 }
@@ -165,12 +167,12 @@ pub(super) fn may_be_envelope(input: &[u8]) -> bool {
 /// Parses stored JSON, and keeps all of it.
 pub(super) fn read_all(text: &str) -> Option<Node<'_>> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    Reader { depth: 0, keep: Keep::All }.deserialize(&mut deserializer).ok()
+    NodeReader { depth: 0, keep: Keep::All }.deserialize(&mut deserializer).ok()
 }
 
 /// Reads a value nested inside `depth` arrays and objects.
 #[derive(Clone, Copy)]
-struct Reader<'f> {
+struct NodeReader<'f> {
     depth: usize,
     keep: Keep<'f>,
 }
@@ -188,7 +190,7 @@ enum Keep<'f> {
 #[derive(Deserialize)]
 struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
 
-impl Reader<'_> {
+impl NodeReader<'_> {
     fn enter<E: Error>(self) -> Result<Self, E> {
         if self.depth == DEPTH_MAX {
             return Err(E::custom(format_args!("nested deeper than {DEPTH_MAX} levels")));
@@ -201,7 +203,7 @@ impl Reader<'_> {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Reader<'_> {
+impl<'de> DeserializeSeed<'de> for NodeReader<'_> {
     type Value = Node<'de>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Node<'de>, D::Error> {
@@ -209,7 +211,7 @@ impl<'de> DeserializeSeed<'de> for Reader<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Reader<'_> {
+impl<'de> Visitor<'de> for NodeReader<'_> {
     type Value = Node<'de>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -254,7 +256,7 @@ impl<'de> Visitor<'de> for Reader<'_> {
                 keep if kept => keep,
                 _ => Keep::Nothing,
             };
-            match list.next_element_seed(Reader { keep, ..inside })? {
+            match list.next_element_seed(NodeReader { keep, ..inside })? {
                 Some(item) if kept => items.push(item),
                 Some(_) => {}
                 None => return Ok(Node::List(items)),
@@ -276,12 +278,12 @@ impl<'de> Visitor<'de> for Reader<'_> {
             let value = match inside.keep {
                 // A submission may be nested as deeply in an envelope as without one. All of it is
                 // kept, since `meta` may refer to an unknown field.
-                Keep::Input(_) if key == JSON => Reader { keep: Keep::All, ..self },
-                Keep::Input(_) => Reader { keep: Keep::All, ..inside },
+                Keep::Input(_) if key == JSON => NodeReader { keep: Keep::All, ..self },
+                Keep::Input(_) => NodeReader { keep: Keep::All, ..inside },
                 Keep::Fields(names) if names.contains(&key.as_ref()) => {
-                    Reader { keep: Keep::All, ..inside }
+                    NodeReader { keep: Keep::All, ..inside }
                 }
-                Keep::Fields(_) => Reader { keep: Keep::Nothing, ..inside },
+                Keep::Fields(_) => NodeReader { keep: Keep::Nothing, ..inside },
                 Keep::All | Keep::Nothing => inside,
             };
             let node = object.next_value_seed(value)?;

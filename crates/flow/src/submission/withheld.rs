@@ -179,18 +179,18 @@ impl<'n> Names<'n> {
             let mark = &piece[word.len()..];
             let ends_value = matches!(mark, "&" | "#");
             if !is_value_of_name {
-                out.push_str(&self.word(word, escapes));
+                out.push_str(&self.clean_word(word, escapes));
             }
             if !is_value_of_name || ends_value {
                 out.push_str(mark);
             }
-            let begins_value = mark == "=" && names_somebody(word);
+            let begins_value = mark == "=" && names_identity(word);
             is_value_of_name = begins_value || is_value_of_name && !ends_value;
         }
         out
     }
 
-    fn word(&self, word: &str, escapes: usize) -> String {
+    fn clean_word(&self, word: &str, escapes: usize) -> String {
         let plain = unescaped(word);
         let holds_a_name =
             plain != word && escapes > 0 && self.without(&plain, escapes - 1) != plain;
@@ -223,7 +223,7 @@ const TELLING: [u8; 256] = {
 };
 
 /// Whether a parameter with this name identifies a person.
-fn names_somebody(name: &str) -> bool {
+fn names_identity(name: &str) -> bool {
     let name = unescaped(name);
     name == ASSIGNMENT || name.starts_with(IDENTITIES)
 }

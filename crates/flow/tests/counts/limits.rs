@@ -1,4 +1,4 @@
-//! More keys than a sheet has room for.
+//! More keys than daily counts have room for.
 
 use std::collections::BTreeMap;
 
@@ -40,16 +40,16 @@ fn keys_beyond_the_limit_are_counted_and_subtracted_as_others() {
     assert!(added.len() * ids.len() > KEYS_MAX, "not more than fit");
     let mut shelf = Shelf::default();
     for part in added.chunks(1_000) {
-        let mut sheet = shelf.load();
+        let mut daily = shelf.load();
         let mut delta = Delta::default();
         part.iter().for_each(|one| delta.add(one));
-        sheet.put(&Gathered::of(delta.as_bytes()).unwrap());
-        shelf.keep(sheet);
+        daily.put(&Gathered::of(delta.as_bytes()).unwrap());
+        shelf.keep(daily);
     }
-    let sheet = shelf.load();
+    let daily = shelf.load();
     let plan = segment("plan", "pro");
     for (counts, keys_max) in
-        [(sheet.all(), KEYS_MAX), (sheet.of_segment(&plan).unwrap(), SEGMENT_KEYS_MAX)]
+        [(daily.all(), KEYS_MAX), (daily.of_segment(&plan).unwrap(), SEGMENT_KEYS_MAX)]
     {
         let keys = counts.questions.values().map(|it| it.keys.len()).sum::<usize>();
         assert!((keys_max..=keys_max + ids.len()).contains(&keys), "{keys}");
@@ -63,11 +63,11 @@ fn keys_beyond_the_limit_are_counted_and_subtracted_as_others() {
     assert!(shelf.0[&Vec::new()].len() < 600_000 && shelf.0[&plan].len() < 120_000);
     // The last ones, which had no room, are removed first.
     for part in added.rchunks(700) {
-        let mut sheet = shelf.load();
+        let mut daily = shelf.load();
         let mut delta = Delta::default();
         part.iter().for_each(|one| delta.take_away(one));
-        sheet.put(&Gathered::of(delta.as_bytes()).unwrap());
-        shelf.keep(sheet);
+        daily.put(&Gathered::of(delta.as_bytes()).unwrap());
+        shelf.keep(daily);
     }
     assert_eq!(shelf.0, BTreeMap::new());
 }

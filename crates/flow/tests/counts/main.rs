@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
 use sluice_flow::counts::{
-    Contribution, Counts, Delta, Gathered, Sheet, TAG_NAMES_MAX, TAG_NAMES_ROOM,
+    Contribution, Counts, DailyCounts, Delta, Gathered, TAG_NAMES_MAX, TAG_NAMES_ROOM,
     TAG_VALUE_BYTES_MAX, TAG_VALUES_MAX, TAG_VALUES_ROOM, TAGS_RECOUNT_RESPONSES_MAX, segment,
 };
 use sluice_flow::definition::{Definition, check};
@@ -74,18 +74,18 @@ fn contribution(answers: &Value, tags: &Value, admission: Admission) -> Contribu
     )
 }
 
-fn sheet_of<'c>(added: impl IntoIterator<Item = &'c Contribution>) -> Sheet {
+fn counted<'c>(added: impl IntoIterator<Item = &'c Contribution>) -> DailyCounts {
     let mut delta = Delta::default();
     added.into_iter().for_each(|one| delta.add(one));
-    let mut sheet = Sheet::default();
-    sheet.put(&Gathered::of(delta.as_bytes()).unwrap());
-    sheet
+    let mut daily = DailyCounts::default();
+    daily.put(&Gathered::of(delta.as_bytes()).unwrap());
+    daily
 }
 
-/// The same sheet after storing and loading it.
-fn stored(sheet: Sheet) -> Sheet {
-    let mut loaded = Sheet::default();
-    for part in sheet.into_parts() {
+/// The same counts after storing and loading them.
+fn stored(daily: DailyCounts) -> DailyCounts {
+    let mut loaded = DailyCounts::default();
+    for part in daily.into_parts() {
         if let Some(body) = part.body {
             loaded.load(&part.segment, &body).unwrap();
         }
@@ -98,8 +98,8 @@ fn check_keys(question: &str, answer: Value, sum: i128, keys: &[u32]) {
     let definition = definition();
     let place = definition.questions().iter().position(|it| it.id == question).unwrap();
     let one = contribution(&json!({question: answer}), &json!({}), Admission::CollectionOnly);
-    let sheet = sheet_of([&one]);
-    let counts = &sheet.all().questions[&(place as u16)];
+    let daily = counted([&one]);
+    let counts = &daily.all().questions[&(place as u16)];
     let expected: BTreeMap<u32, i64> = keys.iter().map(|key| (*key, 1)).collect();
     assert_eq!((counts.answered, counts.sum, &counts.keys), (1, sum, &expected), "{question}");
 }
@@ -129,9 +129,9 @@ fn an_answer_is_counted_by_its_type() {
 fn absent_answers_are_not_counted() {
     let nothing = json!({"nps": "", "multipleChoice": [], "unknown": "x", "statement": "x"});
     let one = contribution(&nothing, &json!({}), Admission::Admitted);
-    let sheet = sheet_of([&one]);
+    let daily = counted([&one]);
     let expected = Counts { responses: 1, admitted: 1, ..Counts::default() };
-    assert_eq!(sheet.all(), &expected);
+    assert_eq!(daily.all(), &expected);
 }
 
 /// The bytes must never change accidentally: see the module documentation.
@@ -184,9 +184,9 @@ fn put_all(shelf: &mut Shelf, added: &[Contribution], taken: &[Contribution]) {
     let mut delta = Delta::default();
     added.iter().for_each(|one| delta.add(one));
     taken.iter().for_each(|one| delta.take_away(one));
-    let mut sheet = shelf.load();
-    sheet.put(&Gathered::of(delta.as_bytes()).unwrap());
-    shelf.keep(sheet);
+    let mut daily = shelf.load();
+    daily.put(&Gathered::of(delta.as_bytes()).unwrap());
+    shelf.keep(daily);
 }
 
 #[test]
@@ -195,24 +195,24 @@ fn with_too_many_values_the_most_frequent_stay_and_the_rest_are_others() {
     let value = |number: usize| tagged(&json!({"n": format!("v{number:05}")}));
     let fitting: Vec<_> = (0..TAG_VALUES_ROOM).map(value).collect();
     put_all(&mut shelf, &fitting, &[]);
-    let sheet = shelf.load();
-    let (_, tally) = sheet.tags().next().unwrap();
-    assert_eq!((tally.values.len(), tally.others), (TAG_VALUES_ROOM, None));
+    let daily = shelf.load();
+    let (_, tag) = daily.tags().next().unwrap();
+    assert_eq!((tag.values.len(), tag.others), (TAG_VALUES_ROOM, None));
     // One more than fits, and one that occurs twice.
     put_all(&mut shelf, &[value(TAG_VALUES_ROOM), value(1_000)], &[]);
-    let sheet = shelf.load();
-    let (_, tally) = sheet.tags().next().unwrap();
+    let daily = shelf.load();
+    let (_, tag) = daily.tags().next().unwrap();
     let others = (TAG_VALUES_ROOM + 2 - TAG_VALUES_MAX - 1) as i64;
-    assert_eq!((tally.values.len(), tally.others), (TAG_VALUES_MAX, Some(others)));
-    assert_eq!(tally.values["v01000"], 2);
+    assert_eq!((tag.values.len(), tag.others), (TAG_VALUES_MAX, Some(others)));
+    assert_eq!(tag.values["v01000"], 2);
     assert_eq!(shelf.0.len(), 1 + TAG_VALUES_MAX, "removed segments are still stored");
     // Hidden values stay hidden, whether added or subtracted; new ones are counted.
     put_all(&mut shelf, &[value(500), value(9_000)], &[value(501), value(1_000)]);
-    let sheet = shelf.load();
-    let (_, tally) = sheet.tags().next().unwrap();
-    assert_eq!((tally.values.len(), tally.others), (TAG_VALUES_MAX + 1, Some(others)));
-    assert_eq!((tally.values["v01000"], tally.values["v09000"]), (1, 1));
-    assert!(sheet.may_hide("n", "v00500") && !sheet.may_hide("n", "v09000"));
+    let daily = shelf.load();
+    let (_, tag) = daily.tags().next().unwrap();
+    assert_eq!((tag.values.len(), tag.others), (TAG_VALUES_MAX + 1, Some(others)));
+    assert_eq!((tag.values["v01000"], tag.values["v09000"]), (1, 1));
+    assert!(daily.may_hide("n", "v00500") && !daily.may_hide("n", "v09000"));
 }
 
 #[test]
@@ -224,10 +224,10 @@ fn with_too_many_names_the_most_frequent_stay() {
     assert_eq!(shelf.load().tags().count(), TAG_NAMES_ROOM);
     let last = &junk[TAG_NAMES_ROOM..];
     put_all(&mut shelf, &[last, last].concat(), &[]);
-    let sheet = shelf.load();
-    assert_eq!(sheet.tags().count(), TAG_NAMES_MAX);
-    assert!(sheet.tags().any(|(name, tally)| name == "t00064" && tally.values["x"] == 2));
-    assert!(sheet.may_hide("t00063", "x") && !sheet.may_hide("t00001", "x"));
+    let daily = shelf.load();
+    assert_eq!(daily.tags().count(), TAG_NAMES_MAX);
+    assert!(daily.tags().any(|(name, tag)| name == "t00064" && tag.values["x"] == 2));
+    assert!(daily.may_hide("t00063", "x") && !daily.may_hide("t00001", "x"));
     put_all(&mut shelf, &[name(63)], &[name(62)]);
     assert_eq!(shelf.load().tags().count(), TAG_NAMES_MAX, "hidden names came back");
 }
@@ -244,12 +244,12 @@ fn junk_tags_that_come_first_do_not_displace_real_ones() {
         // More junk arrives meanwhile.
         put_all(&mut shelf, &[more, &vec![real.clone(); 10]].concat(), &[]);
     }
-    let sheet = shelf.load();
-    let (_, plan) = sheet.tags().find(|(name, _)| *name == "plan").unwrap();
+    let daily = shelf.load();
+    let (_, plan) = daily.tags().find(|(name, _)| *name == "plan").unwrap();
     assert_eq!((plan.values["pro"], plan.all()), (300, 13_300));
-    let (_, source) = sheet.tags().find(|(name, _)| *name == "source").unwrap();
+    let (_, source) = daily.tags().find(|(name, _)| *name == "source").unwrap();
     assert_eq!(source.values["mail"], 300);
-    assert_eq!(sheet.of_segment(&segment("source", "mail")).unwrap().responses, 300);
+    assert_eq!(daily.of_segment(&segment("source", "mail")).unwrap().responses, 300);
     // All of it can be subtracted.
     for some in junk.chunks(100).take(30).chain(junk.chunks(100)) {
         put_all(&mut shelf, &[], some);
@@ -288,11 +288,11 @@ fn a_day_that_hides_tags_is_due_for_a_recount_when_its_responses_have_doubled() 
 fn a_value_that_no_response_has_any_more_is_dropped() {
     let one = contribution(&json!({}), &json!({"mail": "eve@example.org"}), Admission::Admitted);
     let two = contribution(&json!({}), &json!({"plan": "pro"}), Admission::Admitted);
-    let mut sheet = stored(sheet_of([&one, &two]));
+    let mut daily = stored(counted([&one, &two]));
     let mut delta = Delta::default();
     delta.take_away(&one);
-    sheet.put(&Gathered::of(delta.as_bytes()).unwrap());
-    for part in sheet.into_parts() {
+    daily.put(&Gathered::of(delta.as_bytes()).unwrap());
+    for part in daily.into_parts() {
         let gone = part.segment == segment("mail", "eve@example.org");
         assert_eq!(part.body.is_none(), gone, "{:?}", part.segment);
         let body = String::from_utf8_lossy(part.body.as_deref().unwrap_or_default()).into_owned();
@@ -304,10 +304,10 @@ fn a_value_that_no_response_has_any_more_is_dropped() {
 fn damaged_bytes_are_an_error_and_never_a_panic() {
     let one =
         contribution(&json!({"nps": "3", "number": "7"}), &json!({"a": "b"}), Admission::Admitted);
-    let parts = sheet_of([&one]).into_parts();
+    let parts = counted([&one]).into_parts();
     let body = parts[0].body.clone().unwrap();
     for length in 0..body.len() {
-        assert!(Sheet::default().load(&[], &body[..length]).is_err(), "{length}");
+        assert!(DailyCounts::default().load(&[], &body[..length]).is_err(), "{length}");
     }
     for length in 1..one.as_bytes().len() {
         assert!(Gathered::of(&one.as_bytes()[..length]).is_err(), "{length}");
@@ -343,33 +343,33 @@ fn any_contribution() -> impl Strategy<Value = Contribution> {
 }
 
 /// Checks each value that is counted separately, and the total of each name that has room.
-fn assert_exact(sheet: &Sheet, left: &[&Contribution]) {
-    assert_eq!(sheet.all(), sheet_of(left.iter().copied()).all());
-    for (name, tally) in sheet.tags() {
+fn assert_exact(daily: &DailyCounts, left: &[&Contribution]) {
+    assert_eq!(daily.all(), counted(left.iter().copied()).all());
+    for (name, tag) in daily.tags() {
         let of_name = |name: &str, value: Option<&str>| {
             let needle = |one: &Contribution| {
-                let alone = sheet_of([one]);
-                alone.tags().any(|(its, tally)| {
-                    its == name && value.is_none_or(|value| tally.values.contains_key(value))
+                let alone = counted([one]);
+                alone.tags().any(|(its, tag)| {
+                    its == name && value.is_none_or(|value| tag.values.contains_key(value))
                 })
             };
             left.iter().filter(|one| needle(one)).count() as i64
         };
-        for (value, count) in &tally.values {
+        for (value, count) in &tag.values {
             assert_eq!(*count, of_name(name, Some(value)), "{name}={value}");
             let own: Vec<_> = left
                 .iter()
-                .filter(|one| sheet_of([**one]).of_segment(&segment(name, value)).is_some())
+                .filter(|one| counted([**one]).of_segment(&segment(name, value)).is_some())
                 .copied()
                 .collect();
-            let expected = sheet_of(own.iter().copied());
+            let expected = counted(own.iter().copied());
             assert_eq!(
-                sheet.of_segment(&segment(name, value)).cloned().unwrap_or_default(),
+                daily.of_segment(&segment(name, value)).cloned().unwrap_or_default(),
                 *expected.all()
             );
         }
-        let told: i64 = tally.values.values().sum();
-        assert_eq!(told + tally.others.unwrap_or(0), of_name(name, None), "{name}");
+        let told: i64 = tag.values.values().sum();
+        assert_eq!(told + tag.others.unwrap_or(0), of_name(name, None), "{name}");
     }
 }
 
@@ -379,37 +379,37 @@ proptest! {
     #[test]
     fn parts_sum_up_to_the_whole(all in vec(any_contribution(), 0..60), cut in 0..60_usize) {
         let cut = cut.min(all.len());
-        let mut merged = sheet_of(&all[..cut]).all().clone();
-        merged.merge(sheet_of(&all[cut..]).all());
-        let whole = sheet_of(&all);
+        let mut merged = counted(&all[..cut]).all().clone();
+        merged.merge(counted(&all[cut..]).all());
+        let whole = counted(&all);
         prop_assert_eq!(&merged, whole.all());
-        let one_by_one = all.iter().fold(Sheet::default(), |sheet, one| {
-            let mut sheet = stored(sheet);
-            sheet.put(&Gathered::of(one.as_bytes()).unwrap());
-            sheet
+        let one_by_one = all.iter().fold(DailyCounts::default(), |daily, one| {
+            let mut daily = stored(daily);
+            daily.put(&Gathered::of(one.as_bytes()).unwrap());
+            daily
         });
         prop_assert_eq!(one_by_one.all(), whole.all());
     }
 
     #[test]
     fn adding_and_subtracting_leaves_nothing(all in vec(any_contribution(), 1..60)) {
-        let mut sheet = stored(sheet_of(&all));
+        let mut daily = stored(counted(&all));
         let mut delta = Delta::default();
         all.iter().for_each(|one| delta.take_away(one));
-        sheet.put(&Gathered::of(delta.as_bytes()).unwrap());
-        sheet.tidy();
-        prop_assert!(sheet.is_zero());
-        for part in sheet.into_parts() {
+        daily.put(&Gathered::of(delta.as_bytes()).unwrap());
+        daily.tidy();
+        prop_assert!(daily.is_zero());
+        for part in daily.into_parts() {
             prop_assert_eq!((part.responses, part.body), (0, None));
         }
     }
 
     #[test]
-    fn a_sheet_reads_back_as_it_was_stored(all in vec(any_contribution(), 0..60)) {
-        let sheet = sheet_of(&all);
-        let loaded = stored(sheet.clone());
-        prop_assert_eq!(loaded.all(), sheet.all());
-        prop_assert_eq!(loaded.tags().collect::<Vec<_>>(), sheet.tags().collect::<Vec<_>>());
+    fn daily_counts_read_back_as_they_were_stored(all in vec(any_contribution(), 0..60)) {
+        let daily = counted(&all);
+        let loaded = stored(daily.clone());
+        prop_assert_eq!(loaded.all(), daily.all());
+        prop_assert_eq!(loaded.tags().collect::<Vec<_>>(), daily.tags().collect::<Vec<_>>());
     }
 
     #[test]
@@ -432,29 +432,29 @@ proptest! {
                     delta.take_away(left.remove(at));
                 }
             }
-            let mut sheet = shelf.load();
-            sheet.put(&Gathered::of(delta.as_bytes()).unwrap());
-            shelf.keep(sheet);
+            let mut daily = shelf.load();
+            daily.put(&Gathered::of(delta.as_bytes()).unwrap());
+            shelf.keep(daily);
             assert_exact(&shelf.load(), &left);
         }
     }
 }
 
-/// A store for sheets: only changed parts are written.
+/// A store for daily counts: only changed parts are written.
 #[derive(Default)]
 struct Shelf(BTreeMap<Vec<u8>, Vec<u8>>);
 
 impl Shelf {
-    fn load(&self) -> Sheet {
-        let mut sheet = Sheet::default();
+    fn load(&self) -> DailyCounts {
+        let mut daily = DailyCounts::default();
         for (segment, body) in &self.0 {
-            sheet.load(segment, body).unwrap();
+            daily.load(segment, body).unwrap();
         }
-        sheet
+        daily
     }
 
-    fn keep(&mut self, sheet: Sheet) {
-        for part in sheet.into_parts() {
+    fn keep(&mut self, daily: DailyCounts) {
+        for part in daily.into_parts() {
             match part.body {
                 Some(body) => self.0.insert(part.segment, body),
                 None => self.0.remove(&part.segment),

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use sluice_engine::export::{ExportFormat, Lines};
+use sluice_engine::export::{ExportFormat, LineFormat};
 
 use crate::args::ExportArgs;
 use crate::client::{CallError, Server};
@@ -155,7 +155,7 @@ fn cannot_write(path: &Path, error: &io::Error) -> Failure {
 
 /// Counts the responses in a file as it arrives, if the format has one per line.
 struct LineCounter {
-    lines: Lines,
+    lines: LineFormat,
     ends: u64,
     in_quotes: bool,
 }

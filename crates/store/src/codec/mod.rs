@@ -86,9 +86,9 @@ pub(crate) trait ReadCells {
     }
 
     /// A variant of an enum, stored under its serde name.
-    fn word<T: DeserializeOwned>(&mut self) -> Result<T, Self::Error> {
-        let word = self.text()?;
-        serde_json::from_value(serde_json::Value::String(word))
+    fn variant<T: DeserializeOwned>(&mut self) -> Result<T, Self::Error> {
+        let name = self.text()?;
+        serde_json::from_value(serde_json::Value::String(name))
             .map_err(|error| self.unreadable(error))
     }
 
@@ -99,9 +99,9 @@ pub(crate) trait ReadCells {
 }
 
 /// The serde name of an enum variant.
-pub(crate) fn word<T: Serialize>(value: &T) -> Result<String, serde_json::Error> {
+pub(crate) fn variant_name<T: Serialize>(value: &T) -> Result<String, serde_json::Error> {
     match serde_json::to_value(value)? {
-        serde_json::Value::String(word) => Ok(word),
+        serde_json::Value::String(name) => Ok(name),
         other => Err(serde::ser::Error::custom(format!("{other} is not a string"))),
     }
 }

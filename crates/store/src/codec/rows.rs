@@ -10,9 +10,9 @@ use sluice_flow::time::Window;
 
 use super::ReadCells;
 use crate::{
-    App, AppLimits, AppRow, AuditRow, ConsentRow, FlowRow, GrantRow, Holder, IdentityKeyRow,
-    IdentityRow, InvitationRow, KeyRow, LinkRow, RespondentRow, SecondFactor, SessionRow, Subject,
-    TokenRow, UsedKeyRow, UserRow, VersionRow,
+    App, AppLimits, AppRow, AuditRow, ConsentRow, FlowRow, GrantRow, IdentityKeyRow, IdentityRow,
+    InvitationRow, KeyRow, LinkRow, RespondentRow, SecondFactor, SessionHolder, SessionRow,
+    Subject, TokenRow, UsedKeyRow, UserRow, VersionRow,
 };
 
 pub(crate) const APP: &str = "apps.app_id, apps.name, apps.identity_verification, \
@@ -24,7 +24,7 @@ pub(crate) fn app<C: ReadCells>(cells: &mut C) -> Result<App, C::Error> {
     let row = AppRow {
         app_id: cells.id(AppId::from_uuid)?,
         name: cells.text()?,
-        identity_verification: cells.word()?,
+        identity_verification: cells.variant()?,
         allowed_origins: cells.json()?,
         grace_window_seconds: cells.optional_number()?,
         retention_days: cells.optional_number()?,
@@ -56,7 +56,7 @@ pub(crate) fn identity_key<C: ReadCells>(cells: &mut C) -> Result<IdentityKeyRow
     Ok(IdentityKeyRow {
         app_id: cells.id(AppId::from_uuid)?,
         kid: cells.text()?,
-        kind: cells.word()?,
+        kind: cells.variant()?,
         material: cells.text()?,
         issuer: cells.optional_text()?,
         created_at: cells.time()?,
@@ -72,7 +72,7 @@ pub(crate) fn flow<C: ReadCells>(cells: &mut C) -> Result<FlowRow, C::Error> {
     Ok(FlowRow {
         app_id: cells.id(AppId::from_uuid)?,
         flow_id: cells.id(FlowId::from_uuid)?,
-        kind: cells.word()?,
+        kind: cells.variant()?,
         name: cells.text()?,
         live: Window { starts_at: cells.optional_time()?, ends_at: cells.optional_time()? },
         grace_window_seconds: cells.optional_number()?,
@@ -119,7 +119,7 @@ pub(crate) const IDENTITY: &str = "app_id, type, value, respondent_id";
 pub(crate) fn identity<C: ReadCells>(cells: &mut C) -> Result<IdentityRow, C::Error> {
     Ok(IdentityRow {
         app_id: cells.id(AppId::from_uuid)?,
-        known: Known { of: cells.word()?, value: cells.text()? },
+        known: Known { of: cells.variant()?, value: cells.text()? },
         respondent_id: cells.id(RespondentId::from_uuid)?,
     })
 }
@@ -225,7 +225,7 @@ pub(crate) const GRANT: &str = "grants.app_id, grants.user_id, grants.role";
 
 pub(crate) fn grant<C: ReadCells>(cells: &mut C) -> Result<GrantRow, C::Error> {
     let app_id = cells.optional_app()?;
-    Ok(GrantRow { app_id, user_id: cells.id(UserId::from_uuid)?, role: cells.word()? })
+    Ok(GrantRow { app_id, user_id: cells.id(UserId::from_uuid)?, role: cells.variant()? })
 }
 
 pub(crate) const LINK: &str = "user_id, hash, expires_at";
@@ -246,8 +246,8 @@ pub(crate) fn session<C: ReadCells>(cells: &mut C) -> Result<SessionRow, C::Erro
     let user = cells.optional_id(UserId::from_uuid)?;
     let (epoch, token) = (cells.optional_number()?, cells.optional_hash()?);
     let holder = match (user, epoch, token) {
-        (Some(user_id), Some(epoch), None) => Holder::User { user_id, epoch },
-        (None, None, Some(token)) => Holder::Token(token),
+        (Some(user_id), Some(epoch), None) => SessionHolder::User { user_id, epoch },
+        (None, None, Some(token)) => SessionHolder::Token(token),
         _ => return Err(cells.unreadable("a session has no holder")),
     };
     Ok(SessionRow {

@@ -20,7 +20,7 @@ use super::world::{TheStore, revision, try_apply};
 use crate::{Answers, CountsQuery, Outcome, RecordCursor, Write};
 
 /// Runs the background work until nothing is left.
-async fn tend(store: &TheStore) {
+async fn compact(store: &TheStore) {
     for _ in 0..10_000 {
         if store.compact_counts(7).await.unwrap().is_done {
             return;
@@ -70,11 +70,11 @@ pub(super) async fn folding_does_not_change_what_is_read(store: TheStore) {
     survey.store(&store, 0..30).await;
     let (app, flow) = (survey.flow.app_id, survey.flow.flow_id);
     let before = store.read_counts(app, flow, &CountsQuery::default()).await.unwrap();
-    tend(&store).await;
+    compact(&store).await;
     assert_eq!(store.read_counts(app, flow, &CountsQuery::default()).await.unwrap(), before);
     survey.store(&store, 30..40).await;
     survey.assert_exact(&store, &nobody()).await;
-    tend(&store).await;
+    compact(&store).await;
     survey.assert_exact(&store, &nobody()).await;
 }
 
@@ -82,11 +82,11 @@ pub(super) async fn counts_are_read_for_the_requested_days(store: TheStore) {
     let survey = Survey::open(&store).await;
     let (app, flow) = (survey.flow.app_id, survey.flow.flow_id);
     survey.store(&store, 0..12).await;
-    tend(&store).await;
+    compact(&store).await;
     survey.store(&store, 12..24).await;
     let read = async |from, to| {
         let query = CountsQuery { from, to, segment: None };
-        store.read_counts(app, flow, &query).await.unwrap().sheets
+        store.read_counts(app, flow, &query).await.unwrap().daily
     };
     let all = read(None, None).await;
     let days: BTreeSet<_> = all.iter().map(|(_, day, _)| *day).collect();
@@ -112,8 +112,8 @@ pub(super) async fn folding_one_flow_does_not_delay_other_flows_or_scans(store: 
     busy.store(&store, 0..20).await;
     quiet.store(&store, 0..3).await;
     moved.move_in(&store, 0..5).await;
-    let tended = store.compact_counts(2).await.unwrap();
-    assert!(tended.folded >= 23 && tended.walked > 0 && !tended.is_done, "{tended:?}");
+    let compacted = store.compact_counts(2).await.unwrap();
+    assert!(compacted.folded >= 23 && compacted.scanned > 0 && !compacted.is_done, "{compacted:?}");
     // More responses arrive meanwhile; it still finishes.
     for number in 20..40 {
         busy.store(&store, [number]).await;
@@ -121,8 +121,8 @@ pub(super) async fn folding_one_flow_does_not_delay_other_flows_or_scans(store: 
             break;
         }
     }
-    let tended = store.compact_counts(2).await.unwrap();
-    assert!(tended.is_done, "{tended:?}");
+    let compacted = store.compact_counts(2).await.unwrap();
+    assert!(compacted.is_done, "{compacted:?}");
     for survey in [busy, quiet, moved] {
         survey.assert_exact(&store, &nobody()).await;
     }
@@ -133,16 +133,16 @@ pub(super) async fn deleted_responses_are_subtracted(store: TheStore) {
     let ids = survey.store(&store, 0..10).await;
     survey.delete(&store, ids[3]).await;
     survey.assert_exact(&store, &nobody()).await;
-    tend(&store).await;
+    compact(&store).await;
     for id in ids {
         survey.delete(&store, id).await;
         survey.assert_exact(&store, &nobody()).await;
     }
     // Deleting it twice has no further effect.
     survey.delete(&store, ResponseId::from_uuid(uuid::Uuid::nil())).await;
-    tend(&store).await;
+    compact(&store).await;
     let (app, flow) = (survey.flow.app_id, survey.flow.flow_id);
-    assert_eq!(store.read_counts(app, flow, &CountsQuery::default()).await.unwrap().sheets, []);
+    assert_eq!(store.read_counts(app, flow, &CountsQuery::default()).await.unwrap().daily, []);
 }
 
 pub(super) async fn erased_responses_are_subtracted_with_their_tags(store: TheStore) {
@@ -154,7 +154,7 @@ pub(super) async fn erased_responses_are_subtracted_with_their_tags(store: TheSt
             assert_eq!(store.commit(vec![response]).await.unwrap(), [Outcome::Stored]);
         }
         if user == "user-keep" {
-            tend(&store).await;
+            compact(&store).await;
         }
         survey.assert_exact(&store, &nobody()).await;
         let (app, flow) = (survey.flow.app_id, survey.flow.flow_id);
@@ -167,7 +167,7 @@ pub(super) async fn erased_responses_are_subtracted_with_their_tags(store: TheSt
             format!("{:?}", store.read_counts(app, flow, &CountsQuery::default()).await.unwrap());
         assert!(!told.contains(user), "{told}");
     }
-    tend(&store).await;
+    compact(&store).await;
     survey.assert_exact(&store, &nobody()).await;
     assert_eq!(survey.rows(&store).await.len(), 11);
 }
@@ -175,11 +175,11 @@ pub(super) async fn erased_responses_are_subtracted_with_their_tags(store: TheSt
 pub(super) async fn expired_responses_are_subtracted(store: TheStore) {
     let survey = Survey::open(&store).await;
     survey.store(&store, 0..20).await;
-    tend(&store).await;
+    compact(&store).await;
     survey.store(&store, 20..30).await;
     survey.expire(&store, DAY_MILLIS, 4).await;
     survey.assert_exact(&store, &nobody()).await;
-    tend(&store).await;
+    compact(&store).await;
     survey.assert_exact(&store, &nobody()).await;
     assert_eq!(survey.rows(&store).await.len(), 20);
 }
@@ -189,11 +189,11 @@ pub(super) async fn imported_responses_are_counted_by_a_scan(store: TheStore) {
     let moved: BTreeSet<_> = survey.move_in(&store, 0..30).await.into_iter().collect();
     survey.assert_exact(&store, &moved).await;
     let (app, flow) = (survey.flow.app_id, survey.flow.flow_id);
-    let walk = store.read_counts(app, flow, &CountsQuery::default()).await.unwrap().walk;
-    assert_eq!(walk.map(|walk| walk.passed), Some(None));
+    let scan = store.read_counts(app, flow, &CountsQuery::default()).await.unwrap().scan;
+    assert_eq!(scan.map(|scan| scan.passed), Some(None));
     assert_eq!(survey.rows(&store).await.len(), 30);
-    tend(&store).await;
-    assert_eq!(store.read_counts(app, flow, &CountsQuery::default()).await.unwrap().walk, None);
+    compact(&store).await;
+    assert_eq!(store.read_counts(app, flow, &CountsQuery::default()).await.unwrap().scan, None);
     survey.assert_exact(&store, &nobody()).await;
 }
 
@@ -215,14 +215,14 @@ pub(super) async fn a_scan_is_exact_under_concurrent_writes(store: TheStore) {
         }
         survey.assert_exact(&store, &moved).await;
     }
-    tend(&store).await;
+    compact(&store).await;
     survey.assert_exact(&store, &nobody()).await;
 }
 
 pub(super) async fn responses_imported_twice_are_counted_once(store: TheStore) {
     let survey = Survey::open(&store).await;
     survey.store(&store, 50..60).await;
-    tend(&store).await;
+    compact(&store).await;
     let mut records = Vec::new();
     let mut after: Option<RecordCursor> = None;
     loop {
@@ -232,12 +232,12 @@ pub(super) async fn responses_imported_twice_are_counted_once(store: TheStore) {
         records.extend(page);
     }
     store.import_records(records.clone()).await.unwrap();
-    tend(&store).await;
+    compact(&store).await;
     survey.assert_exact(&store, &nobody()).await;
     store.import_records(records).await.unwrap();
     store.compact_counts(3).await.unwrap();
     survey.store(&store, 60..62).await;
-    tend(&store).await;
+    compact(&store).await;
     survey.assert_exact(&store, &nobody()).await;
     assert_eq!(survey.rows(&store).await.len(), 12);
 }
@@ -271,7 +271,7 @@ pub(super) async fn counts_are_exact_under_concurrent_writes_and_folds(store: Th
         ended.unwrap();
     }
     survey.assert_exact(&store, &nobody()).await;
-    tend(&store).await;
+    compact(&store).await;
     survey.assert_exact(&store, &nobody()).await;
     assert_eq!(survey.rows(&store).await.len(), 60);
 }
@@ -292,7 +292,7 @@ pub(super) async fn a_recount_is_exact_at_every_cursor_of_a_scan(store: TheStore
     }
     assert_eq!(store.recount(app, flow).await.unwrap(), 36);
     survey.assert_exact(&store, &nobody()).await;
-    tend(&store).await;
+    compact(&store).await;
     survey.assert_exact(&store, &nobody()).await;
 }
 
@@ -303,16 +303,16 @@ pub(super) async fn an_unreadable_version_is_counted_and_subtracted_without_its_
     let survey = Survey::open_unreadable(&store).await;
     let (app, flow) = (survey.flow.app_id, survey.flow.flow_id);
     let ids = survey.move_in(&store, 0..10).await;
-    tend(&store).await;
+    compact(&store).await;
     let told = store.read_counts(app, flow, &CountsQuery::default()).await.unwrap();
-    let counts = || told.sheets.iter().map(|(_, _, sheet)| sheet.all());
+    let counts = || told.daily.iter().map(|(_, _, daily)| daily.all());
     assert_eq!(counts().map(|it| it.responses).sum::<i64>(), 10);
     assert!(counts().all(|it| it.questions.is_empty()), "{told:?}");
     for id in ids {
         survey.delete(&store, id).await;
     }
-    tend(&store).await;
-    assert_eq!(store.read_counts(app, flow, &CountsQuery::default()).await.unwrap().sheets, []);
+    compact(&store).await;
+    assert_eq!(store.read_counts(app, flow, &CountsQuery::default()).await.unwrap().daily, []);
 }
 
 pub(super) async fn counts_are_exact_under_concurrent_scans_erasures_expiries_and_recounts(
@@ -359,7 +359,7 @@ pub(super) async fn counts_are_exact_under_concurrent_scans_erasures_expiries_an
     while let Some(ended) = tasks.join_next().await {
         ended.unwrap();
     }
-    tend(&store).await;
+    compact(&store).await;
     survey.assert_exact(&store, &nobody()).await;
     let left = survey.rows(&store).await.len();
     assert!((60..112).contains(&left), "{left} are left; some should be removed, most kept");
@@ -422,7 +422,7 @@ pub(super) async fn counts_are_exact_after_random_operations(store: TheStore) {
                 survey.move_in(&store, [step * 10, step * 10 + 1]).await;
                 moved = survey.rows(&store).await.iter().map(|row| row.response_id).collect();
             }
-            9 => tend(&store).await,
+            9 => compact(&store).await,
             _ => {
                 store.compact_counts(5).await.unwrap();
             }
@@ -431,7 +431,7 @@ pub(super) async fn counts_are_exact_after_random_operations(store: TheStore) {
             survey.assert_exact(&store, &moved).await;
         }
     }
-    tend(&store).await;
+    compact(&store).await;
     survey.assert_exact(&store, &nobody()).await;
     assert!(revision(&store, survey.flow.app_id).await > 10, "too few responses were deleted");
 }

@@ -9,7 +9,7 @@ use super::removal::{KEY, erasure, invitation, stored, telling};
 use super::respondents::{all_of, consents, known, linked};
 use super::world::{Shop, TheStore, apply, at, audit_row, invitation_row, listed};
 use crate::{
-    Answers, AuditQuery, AuditRow, Expired, Expiry, ExpiryPlace, InvitationRow, InvitationStep,
+    Answers, AuditQuery, AuditRow, Expired, Expiry, ExpiryCursor, InvitationRow, InvitationStep,
     Next, Outcome, Write,
 };
 
@@ -21,16 +21,16 @@ async fn parts(
     limit: usize,
     audit: AuditRow,
 ) -> Vec<Expired> {
-    let mut place = ExpiryPlace::default();
+    let mut cursor = ExpiryCursor::default();
     let mut parts = Vec::new();
     for _ in 0..100 {
         let audit = audit.clone();
-        let expiry = Expiry { app_id, before: at(before), place, audit, limit };
+        let expiry = Expiry { app_id, before: at(before), cursor, audit, limit };
         let part = store.expire(expiry).await.unwrap();
         assert!(part.responses <= limit as u64 && part.invitations <= limit as u64);
         parts.push(part);
         match part.next {
-            Next::At(next) => place = next,
+            Next::At(next) => cursor = next,
             Next::Done | Next::LeftToAnother => return parts,
         }
     }
@@ -195,8 +195,8 @@ pub(super) async fn an_expiry_is_recorded_if_it_removed_anything(store: TheStore
         "an entry although nothing was that old"
     );
     let audit = audit_row(Some(app));
-    let place = ExpiryPlace::default();
-    let first = Expiry { app_id: app, before: at(10), place, audit: audit.clone(), limit: 2 };
+    let cursor = ExpiryCursor::default();
+    let first = Expiry { app_id: app, before: at(10), cursor, audit: audit.clone(), limit: 2 };
     assert_eq!(store.expire(first).await.unwrap().responses, 2);
     let entries = store.list_audit(&query).await.unwrap();
     assert_eq!(entries, std::slice::from_ref(&audit), "an interrupted expiry was not recorded");
@@ -216,10 +216,10 @@ pub(super) async fn consents_outlive_the_responses_under_concurrent_expiry(store
     for _ in 0..4 {
         let (store, query) = (Arc::clone(&store), query.clone());
         nodes.push(tokio::spawn(async move {
-            let mut place = ExpiryPlace::default();
+            let mut cursor = ExpiryCursor::default();
             loop {
                 let audit = audit_row(Some(app));
-                let expiry = Expiry { app_id: app, before: at(1_000), place, audit, limit: 3 };
+                let expiry = Expiry { app_id: app, before: at(1_000), cursor, audit, limit: 3 };
                 let part = store.expire(expiry).await.unwrap();
                 let page = crate::Page { after: None, limit: PEOPLE };
                 let profiles = store.list_respondents(app, page).await.unwrap().len();
@@ -228,7 +228,7 @@ pub(super) async fn consents_outlive_the_responses_under_concurrent_expiry(store
                     assert_eq!(listed(&store, &query).await, [], "responses without a profile");
                 }
                 match part.next {
-                    Next::At(next) => place = next,
+                    Next::At(next) => cursor = next,
                     Next::Done | Next::LeftToAnother => return part.next,
                 }
             }

@@ -10,7 +10,7 @@ use sluice_flow::time::Timestamp;
 
 use super::world::{Shop, TheStore, apply, at, flow_row, invitation_row, listed, revision};
 use crate::{
-    At, Change, FlowRow, InvitationCounts, InvitationPlace, InvitationQuery, InvitationRow,
+    At, Change, FlowRow, InvitationCounts, InvitationPosition, InvitationQuery, InvitationRow,
     InvitationStep, Invited, NewResponse, Outcome, Page, Write,
 };
 
@@ -49,11 +49,11 @@ pub(super) async fn invitations_are_listed_in_creation_order_page_by_page(store:
         .to_vec();
     add(&store, &shop, &rows).await;
     add(&store, &other, &[invitation_row(&other.flow)]).await;
-    rows.sort_by_key(place);
+    rows.sort_by_key(position);
     for limit in [1, 3, 7, 100] {
         let mut seen: Vec<InvitationRow> = Vec::new();
         loop {
-            let after = seen.last().map(place);
+            let after = seen.last().map(position);
             let page = list(&store, InvitationQuery { after, limit, ..query(&shop) }).await;
             assert!(page.len() <= limit);
             if page.is_empty() {
@@ -88,7 +88,7 @@ pub(super) async fn a_state_filters_and_is_counted(store: TheStore) {
         for state in InvitationState::ALL {
             let mut expected: Vec<_> =
                 rows.iter().filter(|row| row.times.state(now) == state).cloned().collect();
-            expected.sort_by_key(place);
+            expected.sort_by_key(position);
             *counts.of_state(state) = expected.len() as u64;
             let query = InvitationQuery { state: Some(state), now, ..query(&shop) };
             assert_eq!(list(&store, query).await, expected, "{state:?} at {now}");
@@ -425,8 +425,8 @@ fn query(shop: &Shop) -> InvitationQuery {
     InvitationQuery { app_id, flow_id, state: None, now, after: None, limit: 100 }
 }
 
-fn place(row: &InvitationRow) -> InvitationPlace {
-    InvitationPlace { created_at: row.created_at, assignment_id: row.assignment_id }
+fn position(row: &InvitationRow) -> InvitationPosition {
+    InvitationPosition { created_at: row.created_at, assignment_id: row.assignment_id }
 }
 
 /// A response with an invitation that may reference it.

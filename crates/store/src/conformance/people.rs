@@ -4,8 +4,8 @@ use sluice_flow::time::Timestamp;
 
 use super::world::{Shop, TheStore, app_row, at, grant_row, user_row};
 use crate::{
-    At, Change, GrantRow, Holder, LinkRow, Page, PeopleWrite, Role, SecondFactor, SessionRow,
-    StoreError, StoreResult, Subject, User, UserKey, UserRow, Write,
+    At, Change, GrantRow, LinkRow, Page, PeopleWrite, Role, SecondFactor, SessionHolder,
+    SessionRow, StoreError, StoreResult, Subject, User, UserKey, UserRow, Write,
 };
 
 async fn write(store: &TheStore, writes: Vec<PeopleWrite>) -> StoreResult<()> {
@@ -198,7 +198,7 @@ pub(super) async fn a_user_has_at_most_one_link(store: TheStore) {
     assert_eq!(store.find_link(&[3; 32]).await.unwrap(), Some(third));
 }
 
-fn session(byte: u8, holder: Holder, expires_at: Timestamp) -> SessionRow {
+fn session(byte: u8, holder: SessionHolder, expires_at: Timestamp) -> SessionRow {
     let (created_at, used_at, confirmed_at) = (at(0), at(1), at(2));
     SessionRow { hash: [byte; 32], holder, created_at, used_at, expires_at, confirmed_at }
 }
@@ -209,8 +209,8 @@ async fn put_sessions(store: &TheStore, writes: Vec<PeopleWrite>) {
 }
 
 pub(super) async fn a_session_reads_back_is_touched_and_ends(store: TheStore) {
-    let of_user = Holder::User { user_id: user_row().user_id, epoch: 4 };
-    let sessions = [session(1, of_user, at(9)), session(2, Holder::Token([7; 32]), at(9))];
+    let of_user = SessionHolder::User { user_id: user_row().user_id, epoch: 4 };
+    let sessions = [session(1, of_user, at(9)), session(2, SessionHolder::Token([7; 32]), at(9))];
     put_sessions(&store, sessions.map(PeopleWrite::Session).into()).await;
     for session in sessions {
         assert_eq!(store.find_session(&session.hash).await.unwrap(), Some(session));
@@ -234,10 +234,10 @@ pub(super) async fn sessions_of_a_user_are_listed_by_epoch_and_all_but_one_end(s
     let (user, other) = (user_row().user_id, user_row().user_id);
     let of = |byte: u8, user_id, epoch| SessionRow {
         used_at: at(i64::from(byte)),
-        ..session(byte, Holder::User { user_id, epoch }, at(99))
+        ..session(byte, SessionHolder::User { user_id, epoch }, at(99))
     };
     let all = [of(1, user, 4), of(2, user, 4), of(3, user, 5), of(4, user, 5), of(5, other, 5)];
-    let token = session(6, Holder::Token([7; 32]), at(99));
+    let token = session(6, SessionHolder::Token([7; 32]), at(99));
     let writes = all.into_iter().chain([token]).map(PeopleWrite::Session);
     put_sessions(&store, writes.collect()).await;
     let listed = async |user, epoch, limit| store.list_sessions(user, epoch, limit).await.unwrap();
@@ -253,7 +253,7 @@ pub(super) async fn sessions_of_a_user_are_listed_by_epoch_and_all_but_one_end(s
 }
 
 pub(super) async fn ended_sessions_are_removed_in_batches(store: TheStore) {
-    let holder = Holder::Token([7; 32]);
+    let holder = SessionHolder::Token([7; 32]);
     let all: Vec<_> = (1..=6).map(|byte| session(byte, holder, at(i64::from(byte)))).collect();
     put_sessions(&store, all.iter().copied().map(PeopleWrite::Session).collect()).await;
     for (limit, left) in [(2, &[3, 4, 5, 6][..]), (10, &[5, 6]), (10, &[5, 6])] {

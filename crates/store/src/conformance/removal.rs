@@ -7,8 +7,8 @@ use sluice_flow::submission::Admission;
 use super::respondents::{all_of, claiming, consents, known, linked};
 use super::world::{Shop, TheStore, apply, at, audit_row, invitation_row, listed, respondent_id};
 use crate::{
-    Answers, AuditQuery, Erasure, ErasureMark, IdentityRow, InvitationRow, Invited, NewResponse,
-    Outcome, Page, Person, Record, Removed, RespondentRow, ResponseRow, Write,
+    Answers, AuditQuery, ErasedPart, Erasure, ErasureMark, IdentityRow, InvitationRow, Invited,
+    NewResponse, Outcome, Page, Person, Record, RespondentRow, ResponseRow, Write,
 };
 
 pub(super) const KEY: [u8; 32] = [6; 32];
@@ -53,7 +53,7 @@ pub(super) async fn an_erasure_keeps_answers_without_the_person(store: TheStore)
     let before = stored(&store, telling(&shop, &store, "user=7", 1).await).await;
     let respondent = before.respondent_id.unwrap();
     let removed = store.erase(erasure(&shop, respondent, Answers::Keep)).await.unwrap();
-    assert_eq!(removed, Removed { responses: 1, respondents: 1, invitations: 0, done: true });
+    assert_eq!(removed, ErasedPart { responses: 1, respondents: 1, invitations: 0, done: true });
     assert!(is_gone(&store, &shop, respondent).await);
     let after = store.find_response(before.response_id).await.unwrap().unwrap();
     assert_eq!(after.digest, after.digest_of_content(), "the digest does not match the row");
@@ -77,7 +77,7 @@ pub(super) async fn an_erasure_deletes_answers(store: TheStore) {
     let respondent = row.respondent_id.unwrap();
     let erasure = erasure(&shop, respondent, Answers::Delete);
     let removed = store.erase(erasure.clone()).await.unwrap();
-    assert_eq!(removed, Removed { responses: 1, respondents: 1, invitations: 0, done: true });
+    assert_eq!(removed, ErasedPart { responses: 1, respondents: 1, invitations: 0, done: true });
     assert!(is_gone(&store, &shop, respondent).await);
     assert_eq!(store.find_response(row.response_id).await.unwrap(), None);
     let query = AuditQuery { app_id: Some(shop.app()), after: None, limit: 10 };
@@ -98,7 +98,7 @@ pub(super) async fn an_erasure_in_batches_removes_the_profile_last(store: TheSto
         let query = AuditQuery { app_id: Some(shop.app()), after: None, limit: 10 };
         for left in [3, 1] {
             let removed = store.erase(part.clone()).await.unwrap();
-            assert_eq!(removed, Removed { responses: 2, done: false, ..Removed::default() });
+            assert_eq!(removed, ErasedPart { responses: 2, done: false, ..ErasedPart::default() });
             assert_eq!(consents(&store, &shop, respondent).await.len(), left);
             let entries = store.list_audit(&query).await.unwrap();
             assert_eq!(
@@ -108,7 +108,10 @@ pub(super) async fn an_erasure_in_batches_removes_the_profile_last(store: TheSto
             );
         }
         let removed = store.erase(part.clone()).await.unwrap();
-        assert_eq!(removed, Removed { responses: 1, respondents: 1, invitations: 0, done: true });
+        assert_eq!(
+            removed,
+            ErasedPart { responses: 1, respondents: 1, invitations: 0, done: true }
+        );
         assert!(is_gone(&store, &shop, respondent).await);
         assert_eq!(store.list_audit(&query).await.unwrap().len(), 1);
         let kept = if answers == Answers::Keep { 5 } else { 0 };
@@ -148,7 +151,7 @@ pub(super) async fn a_batch_of_an_erasure_is_bounded_however_large_the_profile(s
         let respondent = overfull(&shop, &store, 40).await;
         let part = Erasure { limit: LIMIT, ..erasure(&shop, respondent, answers) };
         let (mut before, mut removed, mut parts) =
-            (left(&store, &shop, respondent).await, Removed::default(), 0);
+            (left(&store, &shop, respondent).await, ErasedPart::default(), 0);
         assert_eq!(before, (41, 41, 20));
         while !removed.done {
             let one = store.erase(part.clone()).await.unwrap();
@@ -164,7 +167,7 @@ pub(super) async fn a_batch_of_an_erasure_is_bounded_however_large_the_profile(s
             before = now;
             parts += 1;
         }
-        let expected = Removed { responses: 41, respondents: 1, invitations: 20, done: true };
+        let expected = ErasedPart { responses: 41, respondents: 1, invitations: 20, done: true };
         assert_eq!((removed, before), (expected, (0, 0, 0)));
         assert!(parts < 41, "too many batches: {parts}");
     }
@@ -275,7 +278,7 @@ pub(super) async fn erasing_an_unknown_respondent_does_nothing(store: TheStore) 
     let theirs = linked(&other, &store, &["user=7"], 1).await;
     for unknown in [respondent_id(1), theirs] {
         let removed = store.erase(erasure(&shop, unknown, Answers::Delete)).await.unwrap();
-        assert_eq!(removed, Removed { done: true, ..Removed::default() });
+        assert_eq!(removed, ErasedPart { done: true, ..ErasedPart::default() });
     }
     let query = AuditQuery { app_id: None, after: None, limit: 10 };
     assert_eq!(store.list_audit(&query).await.unwrap(), []);
@@ -357,7 +360,7 @@ pub(super) async fn unlinked_responses_through_an_invitation_belong_to_its_perso
         response.idempotency_key = Some(KEY);
         let before = stored(&store, response.clone()).await;
         let removed = store.erase(erasure(&shop, respondent, answers)).await.unwrap();
-        let expected = Removed { responses: 2, respondents: 1, invitations: 1, done: true };
+        let expected = ErasedPart { responses: 2, respondents: 1, invitations: 1, done: true };
         assert_eq!(removed, expected, "{answers:?}");
         let after = store.find_response(before.response_id).await.unwrap();
         match answers {
@@ -406,7 +409,7 @@ pub(super) async fn a_person_who_was_only_invited_is_erased(store: TheStore) {
         let second = store.erase(part.clone()).await.unwrap();
         assert_eq!((second.invitations, second.done), (1, true));
         assert_eq!(first.responses + second.responses, 1);
-        let nothing = Removed { done: true, ..Removed::default() };
+        let nothing = ErasedPart { done: true, ..ErasedPart::default() };
         let another = Erasure { audit: audit_row(Some(shop.app())), ..part };
         assert_eq!(store.erase(another).await.unwrap(), nothing, "something was erased again");
         assert_eq!(store.list_audit(&query).await.unwrap().len(), 1);

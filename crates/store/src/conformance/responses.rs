@@ -311,7 +311,7 @@ pub(super) async fn a_page_reads_a_limited_number_of_rows_and_has_a_next_page(st
     }
     for order in [Order::Asc, Order::Desc] {
         let tags = vec![("rare".to_owned(), "yes".to_owned())];
-        let mut query = ResponseQuery { tags, order, look: 3, ..shop.query() };
+        let mut query = ResponseQuery { tags, order, scan_limit: 3, ..shop.query() };
         let mut pages = Vec::new();
         loop {
             let page = store.list_responses(&query).await.unwrap();
@@ -327,7 +327,7 @@ pub(super) async fn a_page_reads_a_limited_number_of_rows_and_has_a_next_page(st
             Order::Desc => vec![vec![last], vec![rare], vec![], vec![]],
         };
         assert_eq!(pages, expected, "{order:?}");
-        let unfiltered = ResponseQuery { order, look: 3, ..shop.query() };
+        let unfiltered = ResponseQuery { order, scan_limit: 3, ..shop.query() };
         let page = store.list_responses(&unfiltered).await.unwrap();
         assert_eq!(page.rows.len(), 3, "{order:?}");
         assert_eq!(page.next, page.rows.last().map(|row| row.response_id), "{order:?}");
@@ -382,11 +382,11 @@ pub(super) async fn responses_are_counted_with_the_names_of_their_tags(store: Th
     }
     let free = vec![("plan".to_owned(), "free".to_owned())];
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-    for look in [1, 2, 1_000] {
+    for scan_limit in [1, 2, 1_000] {
         for (tags, responses, tag_names) in
             [(vec![], 5, names(&["plan", "été"])), (free.clone(), 2, names(&["plan", "été"]))]
         {
-            let mut query = ResponseQuery { tags, look, limit: 1, ..shop.query() };
+            let mut query = ResponseQuery { tags, scan_limit, limit: 1, ..shop.query() };
             let mut counted = ResponseCount::default();
             loop {
                 let part = store.count_responses(&query).await.unwrap();
@@ -398,7 +398,7 @@ pub(super) async fn responses_are_counted_with_the_names_of_their_tags(store: Th
                 }
             }
             let expected = ResponseCount { responses, tag_names, next: None };
-            assert_eq!(counted, expected, "limit {look}: {query:?}");
+            assert_eq!(counted, expected, "limit {scan_limit}: {query:?}");
         }
     }
 }

@@ -10,7 +10,7 @@ use super::world::{
     Shop, TheStore, apply, at, audit_row, new_response, public_revision, response_row,
 };
 use crate::{
-    Answers, Erasure, Expiry, ExpiryPlace, NewResponse, Next, Order, Outcome, Person, Record,
+    Answers, Erasure, Expiry, ExpiryCursor, NewResponse, Next, Order, Outcome, Person, Record,
     ResponsePage, ResponseQuery, ResponseRow, SkipIndexCursor, Write,
 };
 
@@ -42,19 +42,19 @@ async fn filled(store: &TheStore, shop: &Shop) -> Vec<ResponseId> {
 }
 
 /// Runs the background work on every flow until nothing is left; returns how much was done.
-async fn look(store: &TheStore, millis: i64) -> u64 {
-    let (mut place, mut made): (SkipIndexCursor, u64) = (None, 0);
+async fn build(store: &TheStore, millis: i64) -> u64 {
+    let (mut cursor, mut made): (SkipIndexCursor, u64) = (None, 0);
     loop {
-        let blocked = store.build_skip_index(place, at(millis)).await.unwrap();
+        let blocked = store.build_skip_index(cursor, at(millis)).await.unwrap();
         made += blocked.made;
         let Some(next) = blocked.next else { return made };
-        place = next;
+        cursor = next;
     }
 }
 
 /// Creates blocks and fills them.
 async fn block(store: &TheStore) -> u64 {
-    look(store, OLD_MILLIS).await + look(store, SETTLED_MILLIS).await
+    build(store, OLD_MILLIS).await + build(store, SETTLED_MILLIS).await
 }
 
 fn tagged(shop: &Shop, name: &str, value: &str) -> ResponseQuery {
@@ -67,7 +67,7 @@ fn answered(shop: &Shop, question: &str, value: &str) -> ResponseQuery {
 
 /// Whether one call can rule out any match.
 async fn is_ruled_out(store: &TheStore, query: &ResponseQuery) -> bool {
-    let short = ResponseQuery { look: 1, to: Some(at(4_000)), ..query.clone() };
+    let short = ResponseQuery { scan_limit: 1, to: Some(at(4_000)), ..query.clone() };
     store.list_responses(&short).await.unwrap() == ResponsePage::default()
 }
 
@@ -89,11 +89,12 @@ pub(super) async fn the_skip_index_does_not_change_lists(store: TheStore) {
     let mut wanted = Vec::new();
     for query in queries {
         for (from, to) in [(None, None), (Some(1_500), Some(3_001)), (Some(4_400), None)] {
-            for (order, look) in
+            for (order, scan_limit) in
                 [(Order::Asc, 1_000_000), (Order::Desc, 1_000_000), (Order::Desc, 700)]
             {
                 let (from, to) = (from.map(at), to.map(at));
-                let query = ResponseQuery { order, look, limit: 400, from, to, ..query.clone() };
+                let query =
+                    ResponseQuery { order, scan_limit, limit: 400, from, to, ..query.clone() };
                 wanted.push((all_pages(&store, query.clone()).await, query));
             }
         }
@@ -123,14 +124,14 @@ pub(super) async fn a_rare_value_is_found_within_few_rows(store: TheStore) {
     for order in [Order::Asc, Order::Desc] {
         for query in [tagged(&shop, "rare", "yes"), answered(&shop, "n", &RARE.to_string())] {
             // The limit covers the rows that are too young for a block, and one block.
-            let query = ResponseQuery { order, look: 2_100, ..query };
+            let query = ResponseQuery { order, scan_limit: 2_100, ..query };
             assert_eq!(store.list_responses(&query).await.unwrap().rows, []);
         }
     }
     block(&store).await;
     for order in [Order::Asc, Order::Desc] {
         for query in [tagged(&shop, "rare", "yes"), answered(&shop, "n", &RARE.to_string())] {
-            let query = ResponseQuery { order, look: 2_100, ..query };
+            let query = ResponseQuery { order, scan_limit: 2_100, ..query };
             let page = store.list_responses(&query).await.unwrap();
             assert_eq!(page.rows.len(), 1, "{query:?}");
             assert_eq!(page.rows[0].response_id, ids[RARE]);
@@ -143,12 +144,12 @@ pub(super) async fn a_rare_value_is_found_within_few_rows(store: TheStore) {
 pub(super) async fn young_responses_are_in_no_block(store: TheStore) {
     let shop = Shop::open(&store).await;
     filled(&store, &shop).await;
-    assert_eq!(look(&store, 500_000).await, 0);
+    assert_eq!(build(&store, 500_000).await, 0);
     // Blocks are created first and filled later.
-    let laid = look(&store, OLD_MILLIS).await;
-    assert_eq!((laid, look(&store, OLD_MILLIS).await), (4, 0));
-    assert_eq!(look(&store, SETTLED_MILLIS).await, 4);
-    assert_eq!(look(&store, SETTLED_MILLIS).await, 0);
+    let created = build(&store, OLD_MILLIS).await;
+    assert_eq!((created, build(&store, OLD_MILLIS).await), (4, 0));
+    assert_eq!(build(&store, SETTLED_MILLIS).await, 4);
+    assert_eq!(build(&store, SETTLED_MILLIS).await, 0);
 }
 
 pub(super) async fn no_block_keeps_anything_of_a_deleted_response(store: TheStore) {
@@ -160,7 +161,7 @@ pub(super) async fn no_block_keeps_anything_of_a_deleted_response(store: TheStor
     for query in &rare {
         assert_eq!(all_pages(&store, query.clone()).await, []);
     }
-    assert_eq!(look(&store, SETTLED_MILLIS).await, 1);
+    assert_eq!(build(&store, SETTLED_MILLIS).await, 1);
     for query in &rare {
         assert!(is_ruled_out(&store, query).await, "{query:?}");
     }
@@ -171,23 +172,23 @@ pub(super) async fn expired_responses_leave_no_block(store: TheStore) {
     let shop = Shop::open(&store).await;
     let ids = filled(&store, &shop).await;
     block(&store).await;
-    let mut place = ExpiryPlace::default();
+    let mut cursor = ExpiryCursor::default();
     loop {
         let expiry = Expiry {
             app_id: shop.app(),
             before: at(3_000),
-            place,
+            cursor,
             limit: 500,
             audit: audit_row(Some(shop.app())),
         };
         match store.expire(expiry).await.unwrap().next {
-            Next::At(next) => place = next,
+            Next::At(next) => cursor = next,
             Next::Done | Next::LeftToAnother => break,
         }
     }
     assert_eq!(all_pages(&store, answered(&shop, "use", "other:2")).await.len(), 214);
     // Two blocks are empty; the third has lost some rows.
-    assert_eq!(look(&store, SETTLED_MILLIS).await, 3);
+    assert_eq!(build(&store, SETTLED_MILLIS).await, 3);
     assert!(is_ruled_out(&store, &tagged(&shop, "rare", "yes")).await);
     assert_eq!(all_pages(&store, answered(&shop, "n", "4444")).await, [ids[4_444]]);
     assert_eq!(all_pages(&store, shop.query()).await, ids[3_000..]);
@@ -212,7 +213,7 @@ pub(super) async fn a_response_stored_with_an_older_id_is_listed(store: TheStore
             assert_eq!(listed, late, "{millis}");
         }
     }
-    look(&store, SETTLED_MILLIS).await;
+    build(&store, SETTLED_MILLIS).await;
     assert_eq!(all_pages(&store, tagged(&shop, "rare", "late")).await, late);
     assert_eq!(all_pages(&store, tagged(&shop, "rare", "yes")).await, [ids[RARE]]);
     // A row at the end may come from a clock that was ahead.
@@ -247,7 +248,7 @@ pub(super) async fn no_block_keeps_anything_of_an_erased_person(store: TheStore)
         };
         assert!(store.erase(erasure).await.unwrap().done);
         assert_eq!(all_pages(&store, theirs.clone()).await, []);
-        look(&store, SETTLED_MILLIS).await;
+        build(&store, SETTLED_MILLIS).await;
         assert!(is_ruled_out(&store, &theirs).await, "{answers:?}");
         let kept = all_pages(&store, tagged(&shop, "plan", "z")).await.len();
         assert_eq!(kept, usize::from(answers == Answers::Keep));

@@ -280,7 +280,7 @@ pub(super) fn all_of(flow: &FlowRow) -> ResponseQuery {
         after: None,
         order: Order::Asc,
         limit: 100,
-        look: 1_000_000,
+        scan_limit: 1_000_000,
     }
 }
 

@@ -1,14 +1,14 @@
 //! Lists of responses: the query, the result, and the parts of the scan that backends share.
 //!
 //! A response's id contains the time it was received, so a list is a scan over ids ([`Span`]) that
-//! stops when its page is full or when it has read enough rows ([`Walk`]). Whether a row passes the
+//! stops when its page is full or when it has read enough rows ([`Scan`]). Whether a row passes the
 //! filter is decided here ([`RowFilter`]), on its stored JSON, so that all backends agree; a
 //! backend may skip rows that cannot pass.
 
 mod match_count;
 mod row_filter;
+mod scan;
 mod span;
-mod walk;
 
 use std::collections::BTreeSet;
 
@@ -21,8 +21,8 @@ pub use row_filter::folded;
 #[cfg(test)]
 pub(crate) use row_filter::tests::query_of_all;
 pub(crate) use row_filter::{Candidate, RowFilter};
+pub(crate) use scan::Scan;
 pub(crate) use span::Span;
-pub(crate) use walk::Walk;
 
 use crate::{Order, ResponseRow};
 
@@ -46,7 +46,7 @@ pub struct ResponseQuery {
     pub order: Order,
     pub limit: usize,
     /// The most rows to read; at least one.
-    pub look: usize,
+    pub scan_limit: usize,
 }
 
 /// Words that must all occur in the texts of a response.

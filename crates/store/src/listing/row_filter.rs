@@ -30,8 +30,8 @@ pub(crate) struct Candidate<'r> {
 pub(crate) struct RowFilter {
     version: Option<FlowVersionId>,
     admission: Option<Admission>,
-    tags: Vec<Wanted>,
-    answers: Vec<Wanted>,
+    tags: Vec<ValueFilter>,
+    answers: Vec<ValueFilter>,
     search: Option<Search>,
     /// A buffer for folded text, reused for every row.
     room: String,
@@ -39,14 +39,14 @@ pub(crate) struct RowFilter {
 
 impl RowFilter {
     pub(crate) fn new(query: &ResponseQuery) -> Self {
-        let wanted = |all: &[(String, String)], others| {
-            all.iter().map(|(name, value)| Wanted::new(name, value, others)).collect()
+        let filter = |all: &[(String, String)], others| {
+            all.iter().map(|(name, value)| ValueFilter::new(name, value, others)).collect()
         };
         Self {
             version: query.version,
             admission: query.admission,
-            tags: wanted(&query.tags, false),
-            answers: wanted(&query.answers, true),
+            tags: filter(&query.tags, false),
+            answers: filter(&query.answers, true),
             search: query.search.clone(),
             room: String::new(),
         }
@@ -74,12 +74,12 @@ impl RowFilter {
 
     /// For each tag, a text that its JSON must contain unless it has an escape.
     pub(crate) fn tag_needles(&self) -> impl Iterator<Item = &str> {
-        self.tags.iter().map(|wanted| wanted.needle.as_str())
+        self.tags.iter().map(|filter| filter.needle.as_str())
     }
 
     /// The same for answers.
     pub(crate) fn answer_needles(&self) -> impl Iterator<Item = &str> {
-        self.answers.iter().map(|wanted| wanted.needle.as_str())
+        self.answers.iter().map(|filter| filter.needle.as_str())
     }
 
     pub(crate) fn words(&self) -> &[String] {
@@ -89,7 +89,7 @@ impl RowFilter {
 
 /// A name and a text that must be among its values.
 #[derive(Debug)]
-struct Wanted {
+struct ValueFilter {
     name: String,
     value: String,
     any_other: bool,
@@ -97,7 +97,7 @@ struct Wanted {
     needle: String,
 }
 
-impl Wanted {
+impl ValueFilter {
     fn new(name: &str, value: &str, others: bool) -> Self {
         let any_other = others && value == ANY_OTHER;
         // Both the option "other" and any text after it begin like this.
@@ -111,8 +111,8 @@ impl Wanted {
 }
 
 /// Whether each name has its text in a stored map of texts.
-fn hold(all: &[Wanted], json: &str) -> bool {
-    let possible = |wanted: &Wanted| json.contains(&wanted.needle) || has_escape(json);
+fn hold(all: &[ValueFilter], json: &str) -> bool {
+    let possible = |filter: &ValueFilter| json.contains(&filter.needle) || has_escape(json);
     if all.is_empty() {
         return true;
     }
@@ -121,8 +121,8 @@ fn hold(all: &[Wanted], json: &str) -> bool {
     }
     let mut held = vec![false; all.len()];
     let read = each_entry(json, |name, texts| {
-        for (wanted, held) in all.iter().zip(&mut held) {
-            *held |= wanted.name == name && each(&texts).iter().any(|text| wanted.is(text));
+        for (filter, held) in all.iter().zip(&mut held) {
+            *held |= filter.name == name && each(&texts).iter().any(|text| filter.is(text));
         }
     });
     read.is_ok() && held.into_iter().all(|held| held)
@@ -209,7 +209,7 @@ pub(crate) mod tests {
             after: None,
             order: Order::Asc,
             limit: 10,
-            look: 1_000,
+            scan_limit: 1_000,
         }
     }
 

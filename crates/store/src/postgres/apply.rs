@@ -12,7 +12,7 @@ use sluice_flow::id::AppId;
 use super::codec::{Cells, ReadCells as _};
 use super::commit::queue_of;
 use super::counts;
-use super::failure::Stop;
+use super::failure::TransactionError;
 use super::invitations;
 use super::listen::CHANNEL;
 use super::people;
@@ -30,32 +30,36 @@ pub(super) const LOCK: &str = "SELECT revision FROM apps WHERE app_id = $1 FOR U
 /// Writes the rows that `change` makes, provided that the app has not changed.
 pub(super) async fn change(pool: &Arc<Pool>, at: At, change: Change) -> StoreResult<()> {
     pool.may_commit()?;
-    let transaction = Transaction::begun(pool).await.map_err(Stop::of_statement)?;
+    let transaction = Transaction::begun(pool).await.map_err(TransactionError::of_statement)?;
     match write(&transaction, at, change).await {
-        Ok(Then::Forget) => {
+        Ok(Written::Nothing) => {
             transaction.roll_back().await;
             Ok(())
         }
-        Ok(Then::Commit(removed)) => {
+        Ok(Written::Rows(removed)) => {
             end(transaction, Ok(())).await?;
             if let Some(app) = removed {
                 counts::fold_removals(pool, app).await;
             }
             Ok(())
         }
-        Err(stop) => end(transaction, Err(stop)).await,
+        Err(error) => end(transaction, Err(error)).await,
     }
 }
 
-enum Then {
+enum Written {
     /// With the app from which a response was removed, if any.
-    Commit(Option<AppId>),
+    Rows(Option<AppId>),
     /// There were no rows.
-    Forget,
+    Nothing,
 }
 
-async fn write(transaction: &Transaction, at: At, change: Change) -> Result<Then, Stop> {
-    let mut touched = Touched::default();
+async fn write(
+    transaction: &Transaction,
+    at: At,
+    change: Change,
+) -> Result<Written, TransactionError> {
+    let mut touched = TouchedApps::default();
     let as_expected = match at {
         At::App { app, expected } => {
             transaction.query(QUEUE, &[&queue_of(app)]).await?;
@@ -77,7 +81,7 @@ async fn write(transaction: &Transaction, at: At, change: Change) -> Result<Then
         .await
         .map_err(|_| StoreError::Failed("the change panicked".into()))?;
     if writes.is_empty() {
-        return Ok(Then::Forget);
+        return Ok(Written::Nothing);
     }
     writes.sort_by_key(rank);
     let mut removed = None;
@@ -88,12 +92,12 @@ async fn write(transaction: &Transaction, at: At, change: Change) -> Result<Then
         }
     }
     touched.advance(transaction).await?;
-    Ok(Then::Commit(removed))
+    Ok(Written::Rows(removed))
 }
 
 /// Whether a table has no row. Callers that would write its first row check one after another, and
 /// each sees what the one before it has committed.
-async fn is_empty(transaction: &Transaction, sql: &str) -> Result<bool, Stop> {
+async fn is_empty(transaction: &Transaction, sql: &str) -> Result<bool, TransactionError> {
     transaction.query(QUEUE, &[&FIRST_QUEUE]).await?;
     let rows = transaction.query(sql, &[]).await?;
     let empty = rows.first().map(|row| Cells::of(row).take()).transpose()?;
@@ -116,7 +120,10 @@ fn rank(write: &Write) -> u8 {
 }
 
 /// Writes one row; returns the app whose state it belongs to, if any.
-async fn put_one(transaction: &Transaction, write: &Write) -> Result<Option<AppId>, Stop> {
+async fn put_one(
+    transaction: &Transaction,
+    write: &Write,
+) -> Result<Option<AppId>, TransactionError> {
     match write {
         Write::App(row) => put::app(transaction, row).await.map(|()| Some(row.app_id)),
         Write::Key(row) => put::key(transaction, row).await.map(|()| Some(row.app_id)),
@@ -140,14 +147,14 @@ async fn put_one(transaction: &Transaction, write: &Write) -> Result<Option<AppI
 
 /// The apps that a change touches, and whether the public API can see it.
 #[derive(Debug, Default)]
-struct Touched(BTreeMap<AppId, bool>);
+struct TouchedApps(BTreeMap<AppId, bool>);
 
-impl Touched {
+impl TouchedApps {
     fn note(&mut self, app: AppId, public: bool) {
         *self.0.entry(app).or_default() |= public;
     }
 
-    async fn advance(self, transaction: &Transaction) -> Result<(), Stop> {
+    async fn advance(self, transaction: &Transaction) -> Result<(), TransactionError> {
         let position = match self.0.values().any(|public| *public) {
             true => next_position(transaction).await?,
             false => None,
@@ -163,7 +170,7 @@ impl Touched {
 }
 
 /// Takes the next feed position, and announces it when the transaction commits.
-async fn next_position(transaction: &Transaction) -> Result<Option<i64>, Stop> {
+async fn next_position(transaction: &Transaction) -> Result<Option<i64>, TransactionError> {
     let next = "UPDATE feed SET position = position + 1 RETURNING position";
     let rows = transaction.query(next, &[]).await?;
     transaction.query("SELECT pg_notify($1, '')", &[&CHANNEL]).await?;

@@ -17,7 +17,7 @@ use sluice_flow::respondent::{
 use uuid::Uuid;
 
 use super::codec::{self, Cells, ReadCells as _};
-use super::failure::Stop;
+use super::failure::TransactionError;
 use super::pool::Params;
 use super::read::limit;
 use super::transaction::Transaction;
@@ -57,24 +57,24 @@ pub(super) async fn settle(
     app: AppId,
     rows: &[(usize, &NewResponse)],
     links: &mut Links,
-) -> Result<(), Stop> {
-    let claims = rows.iter().filter_map(|(place, it)| Some((*place, it.claim.as_deref()?)));
+) -> Result<(), TransactionError> {
+    let claims = rows.iter().filter_map(|(index, it)| Some((*index, it.claim.as_deref()?)));
     let claims: BTreeMap<usize, _> = claims.collect();
     if claims.is_empty() {
         return Ok(());
     }
     let wanted: BTreeSet<&Known> = claims.values().flat_map(|it| it.identities()).collect();
-    let mut decided = decide(&claims, read_holders(transaction, app, &wanted).await?);
-    if !decided.grown.is_empty() {
-        let locked: Vec<Uuid> = decided.grown.iter().copied().collect();
+    let mut results = decide(&claims, read_holders(transaction, app, &wanted).await?);
+    if !results.grown.is_empty() {
+        let locked: Vec<Uuid> = results.grown.iter().copied().collect();
         transaction.query(LOCK, &[&app.uuid(), &locked]).await?;
-        let before = std::mem::take(&mut decided.grown);
-        decided = decide(&claims, read_holders(transaction, app, &wanted).await?);
-        if !decided.grown.is_subset(&before) {
-            return Err(Stop::Race);
+        let before = std::mem::take(&mut results.grown);
+        results = decide(&claims, read_holders(transaction, app, &wanted).await?);
+        if !results.grown.is_subset(&before) {
+            return Err(TransactionError::Race);
         }
     }
-    let Decided { links: found, made, added, .. } = decided;
+    let ClaimResults { links: found, made, added, .. } = results;
     links.extend(found);
     if !made.is_empty() {
         transaction.execute(MAKE, &[&app.uuid(), &made]).await?;
@@ -89,13 +89,13 @@ pub(super) async fn settle(
     match written == added.len() as u64 {
         true => Ok(()),
         // Another transaction has just stored one of these identities.
-        false => Err(Stop::Race),
+        false => Err(TransactionError::Race),
     }
 }
 
 /// The result of the claims of a batch.
 #[derive(Default)]
-struct Decided {
+struct ClaimResults {
     links: Links,
     made: Vec<Uuid>,
     added: BTreeMap<Known, Uuid>,
@@ -103,34 +103,34 @@ struct Decided {
     grown: BTreeSet<Uuid>,
 }
 
-fn decide(claims: &BTreeMap<usize, &Claim>, mut holders: HashMap<Known, Holder>) -> Decided {
-    let mut decided = Decided::default();
-    for (place, claim) in claims {
+fn decide(claims: &BTreeMap<usize, &Claim>, mut holders: HashMap<Known, Holder>) -> ClaimResults {
+    let mut results = ClaimResults::default();
+    for (index, claim) in claims {
         let link = link(claim, &holders);
         remember(&mut holders, &link);
         let respondent = link.respondent.uuid();
-        decided.links.insert(*place, link.respondent);
+        results.links.insert(*index, link.respondent);
         if link.is_new {
-            decided.made.push(respondent);
-        } else if !link.added.is_empty() && !decided.made.contains(&respondent) {
-            decided.grown.insert(respondent);
+            results.made.push(respondent);
+        } else if !link.added.is_empty() && !results.made.contains(&respondent) {
+            results.grown.insert(respondent);
         }
-        decided.added.extend(link.added.into_iter().map(|known| (known, respondent)));
+        results.added.extend(link.added.into_iter().map(|known| (known, respondent)));
     }
-    decided
+    results
 }
 
 async fn read_holders(
     transaction: &Transaction,
     app: AppId,
     wanted: &BTreeSet<&Known>,
-) -> Result<HashMap<Known, Holder>, Stop> {
+) -> Result<HashMap<Known, Holder>, TransactionError> {
     let (types, values) = columns(wanted.iter().copied());
     let mut holders = HashMap::new();
     let most = limit(IDENTITIES_PER_RESPONDENT_MAX);
     for row in transaction.query(HOLDERS, &[&app.uuid(), &types, &values, &most]).await? {
         let mut cells = Cells::of(&row);
-        let known = Known { of: cells.word()?, value: cells.take()? };
+        let known = Known { of: cells.variant()?, value: cells.take()? };
         let respondent = cells.id(RespondentId::from_uuid)?;
         let (has_user_id, all) = (cells.take()?, cells.revision()? as usize);
         let addresses = all.saturating_sub(usize::from(has_user_id));
@@ -151,7 +151,7 @@ async fn consent(
     app: AppId,
     rows: &[(usize, &NewResponse)],
     links: &Links,
-) -> Result<(), Stop> {
+) -> Result<(), TransactionError> {
     let mut ids: [Vec<Uuid>; 4] = Default::default();
     for (row, respondent) in rows.iter().filter_map(|(it, r)| Some((&r.row, links.get(it)?))) {
         let of_row = [
@@ -174,27 +174,33 @@ pub(super) fn linked(responses: &Arc<Vec<NewResponse>>, links: &Links) -> Arc<Ve
         return Arc::clone(responses);
     }
     let mut responses = responses.as_ref().clone();
-    for (place, respondent) in links {
-        responses[*place].row.respondent_id = Some(*respondent);
+    for (index, respondent) in links {
+        responses[*index].row.respondent_id = Some(*respondent);
     }
     Arc::new(responses)
 }
 
-pub(super) async fn put_respondent(t: &Transaction, row: &RespondentRow) -> Result<(), Stop> {
+pub(super) async fn put_respondent(
+    t: &Transaction,
+    row: &RespondentRow,
+) -> Result<(), TransactionError> {
     let sql = "INSERT INTO respondents (app_id, respondent_id, erasing) VALUES ($1, $2, $3) \
          ON CONFLICT (app_id, respondent_id) DO UPDATE SET erasing = excluded.erasing";
     let erasing = row.erasing.as_ref().map(codec::json).transpose()?;
     t.execute(sql, &[&row.app_id.uuid(), &row.respondent_id.uuid(), &erasing]).await.map(|_| ())
 }
 
-pub(super) async fn put_identity(t: &Transaction, row: &IdentityRow) -> Result<(), Stop> {
+pub(super) async fn put_identity(
+    t: &Transaction,
+    row: &IdentityRow,
+) -> Result<(), TransactionError> {
     let sql = "INSERT INTO identities (app_id, type, value, respondent_id) VALUES ($1, $2, $3, $4) \
          ON CONFLICT (app_id, type, value) DO UPDATE SET respondent_id = excluded.respondent_id";
     let (app, whose, of) = (row.app_id.uuid(), row.respondent_id.uuid(), row.known.of.as_str());
     t.execute(sql, &[&app, &of, &row.known.value, &whose]).await.map(|_| ())
 }
 
-pub(super) async fn put_consent(t: &Transaction, row: &ConsentRow) -> Result<(), Stop> {
+pub(super) async fn put_consent(t: &Transaction, row: &ConsentRow) -> Result<(), TransactionError> {
     let sql = "INSERT INTO consents (app_id, response_id, respondent_id, flow_id, flow_version_id) \
          VALUES ($1, $2, $3, $4, $5) ON CONFLICT (app_id, response_id) DO UPDATE SET \
          respondent_id = excluded.respondent_id, flow_id = excluded.flow_id, \
@@ -211,5 +217,5 @@ pub(super) async fn put_consent(t: &Transaction, row: &ConsentRow) -> Result<(),
 
 /// Reads an identity, for lists.
 pub(super) fn known(cells: &mut Cells) -> StoreResult<Known> {
-    Ok(Known { of: cells.word()?, value: cells.take()? })
+    Ok(Known { of: cells.variant()?, value: cells.take()? })
 }

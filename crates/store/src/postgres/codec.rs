@@ -98,8 +98,8 @@ impl ReadCells for Cells<'_> {
     }
 }
 
-pub(super) fn word<T: Serialize>(value: &T) -> StoreResult<String> {
-    codec::word(value).map_err(|error| StoreError::Failed(Box::new(error)))
+pub(super) fn variant_name<T: Serialize>(value: &T) -> StoreResult<String> {
+    codec::variant_name(value).map_err(|error| StoreError::Failed(Box::new(error)))
 }
 
 pub(super) fn json<T: Serialize>(value: &T) -> StoreResult<String> {

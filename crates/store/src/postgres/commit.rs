@@ -38,7 +38,7 @@ use uuid::Uuid;
 use super::claims::{self, Links};
 use super::codec::{Cells, ReadCells as _};
 use super::counts;
-use super::failure::Stop;
+use super::failure::TransactionError;
 use super::final_exchange::{COPY, Copying, FinalExchange, InsertMethod, STORE};
 use super::invitations::{self, Locked};
 use super::pool::Pool;
@@ -102,11 +102,11 @@ enum Lost {
     Error(StoreError),
 }
 
-impl From<Stop> for Lost {
-    fn from(stop: Stop) -> Self {
-        match stop.lost_a_race() {
+impl From<TransactionError> for Lost {
+    fn from(error: TransactionError) -> Self {
+        match error.lost_a_race() {
             true => Self::Race,
-            false => Self::Error(stop.of_statement()),
+            false => Self::Error(error.of_statement()),
         }
     }
 }
@@ -125,10 +125,10 @@ async fn attempt(
     responses: &Arc<Vec<NewResponse>>,
 ) -> Result<Vec<Outcome>, Lost> {
     let transaction = Transaction::on(pool).await?;
-    let Decided { outcomes, to_store, links, way, count, unfill, old } =
-        match decide(&transaction, responses).await {
-            Ok(decided) => decided,
-            Err(stop) => return Err(transaction.stop(stop).await.into()),
+    let CommitPlan { outcomes, to_store, links, way, count, unfill, old } =
+        match plan(&transaction, responses).await {
+            Ok(plan) => plan,
+            Err(error) => return Err(transaction.abort(error).await.into()),
         };
     let responses = claims::linked(responses, &links);
     let last = FinalExchange { responses, to_store, count, unfill, old };
@@ -149,7 +149,7 @@ async fn attempt(
 }
 
 /// The outcome of each response, provided that the insert succeeds.
-struct Decided {
+struct CommitPlan {
     outcomes: Vec<Outcome>,
     /// By app, the indexes of its rows in the call.
     to_store: Vec<(AppId, Vec<usize>)>,
@@ -164,7 +164,10 @@ struct Decided {
     old: u128,
 }
 
-async fn decide(transaction: &Transaction, responses: &[NewResponse]) -> Result<Decided, Stop> {
+async fn plan(
+    transaction: &Transaction,
+    responses: &[NewResponse],
+) -> Result<CommitPlan, TransactionError> {
     let mut by_app: BTreeMap<AppId, Batch> = BTreeMap::new();
     for (index, response) in responses.iter().enumerate() {
         by_app.entry(response.row.app_id).or_default().rows.push((index, response));
@@ -217,7 +220,7 @@ async fn decide(transaction: &Transaction, responses: &[NewResponse]) -> Result<
         (true, None) => Some(InsertMethod::Copy(Box::pin(transaction.copy(&COPY).await?))),
     };
     let old = v7(skip_index::old_at(now), 0, 0).as_u128();
-    Ok(Decided { outcomes, to_store, links, way, count, unfill, old })
+    Ok(CommitPlan { outcomes, to_store, links, way, count, unfill, old })
 }
 
 /// What to send with the first exchange.
@@ -244,7 +247,7 @@ async fn begin_and_lock(
     transaction: &Transaction,
     apps: &[AppId],
     with: With,
-) -> Result<Begun, Stop> {
+) -> Result<Begun, TransactionError> {
     let begin = transaction.prepare(BEGIN).await?;
     let read = if with == With::RowLock { READ_AND_LOCK } else { READ };
     let read = transaction.prepare(read).await?;
@@ -283,7 +286,7 @@ async fn begin_and_lock(
         let locked = begun.and(queued).and_then(|row| Ok((row, read?, copying?)));
         // The first refusal wins; if the copy was refused too, the connection is out of step.
         let (queued, row, copying) =
-            locked.map_err(|stop| if refused { stop.out_of_step() } else { stop })?;
+            locked.map_err(|error| if refused { error.out_of_step() } else { error })?;
         newest.push(row.first().map(|row| Cells::of(row).revision()).transpose()?);
         copy = copying.map(Box::pin);
         if let (0, Some(row)) = (index, queued.first()) {
@@ -313,7 +316,7 @@ impl<'a> Batch<'a> {
         &self,
         transaction: &Transaction,
         app: AppId,
-    ) -> Result<Locked, Stop> {
+    ) -> Result<Locked, TransactionError> {
         let invited = self.rows.iter().filter_map(|(_, response)| response.invitation);
         let ids: Vec<Uuid> = invited.map(|invited| invited.assignment_id.uuid()).collect();
         match ids.is_empty() {
@@ -353,7 +356,11 @@ impl<'a> Batch<'a> {
     }
 
     /// Takes the free keys; drops rows whose key was taken already from `to_store`.
-    async fn take_keys(&mut self, transaction: &Transaction, app: AppId) -> Result<(), Stop> {
+    async fn take_keys(
+        &mut self,
+        transaction: &Transaction,
+        app: AppId,
+    ) -> Result<(), TransactionError> {
         let keyed = self.to_store.iter().map(|(_, it)| it);
         let keyed = keyed.filter_map(|it| Some((it.idempotency_key.as_ref()?, &it.row)));
         let (keys, rows): (Vec<&[u8]>, Vec<_>) = keyed.map(|(key, row)| (&key[..], row)).unzip();
@@ -371,7 +378,11 @@ impl<'a> Batch<'a> {
     }
 
     /// Looks up the responses that own the keys that were not free.
-    async fn look_up_keys(&mut self, transaction: &Transaction, app: AppId) -> Result<(), Stop> {
+    async fn look_up_keys(
+        &mut self,
+        transaction: &Transaction,
+        app: AppId,
+    ) -> Result<(), TransactionError> {
         let key = |(_, response): &(usize, &'a NewResponse)| response.idempotency_key;
         let own: HashSet<_> = self.to_store.iter().filter_map(key).collect();
         let keys = self.rows.iter().filter_map(|(_, response)| response.idempotency_key.as_ref());
@@ -444,10 +455,10 @@ pub(super) async fn find_by_idempotency_key(
         return Ok(None);
     };
     pool.may_commit()?;
-    let transaction = Transaction::on(pool).await.map_err(Stop::of_statement)?;
+    let transaction = Transaction::on(pool).await.map_err(TransactionError::of_statement)?;
     match begin_and_lock(&transaction, &[app], With::RowLock).await {
         Ok(_) => transaction.commit().await.map_err(NotCommitted::nothing_written)?,
-        Err(stop) => return Err(transaction.stop(stop).await.of_statement()),
+        Err(error) => return Err(transaction.abort(error).await.of_statement()),
     }
     Ok(Some(found))
 }

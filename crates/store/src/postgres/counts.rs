@@ -2,7 +2,7 @@
 //!
 //! A commit only ever appends ([`super::final_exchange`]), and so does a removal, so neither waits
 //! for the other or for the process that folds. Folding and scanning work flow by flow, under a
-//! lock on the flow's row of `count_walks`; a node that finds it locked leaves the flow to the
+//! lock on the flow's row of `count_scans`; a node that finds it locked leaves the flow to the
 //! other node. While a scan is in progress, a removal locks that row too, since it must know
 //! whether the scan has already counted what it removes: it waits for one batch of the scan, and
 //! never for a fold.
@@ -10,18 +10,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use sluice_flow::counts::{Damaged, Gathered, Part, Sheet};
+use sluice_flow::counts::{DailyCounts, Damaged, Gathered, StoredPart};
 use sluice_flow::id::{AppId, FlowId, FlowVersionId};
 use sluice_flow::time::Day;
 use uuid::Uuid;
 
 use super::codec::{self, Cells, RESPONSE, ReadCells as _};
-use super::failure::Stop;
+use super::failure::TransactionError;
 use super::pool::{Params, Pool};
 use super::read::limit;
 use super::transaction::{Transaction, end};
 use super::{recount, skip_index};
-use crate::counting::{self, DamagedDay, Definitions, FOLD_BYTES_MAX, NewDelta, Removed, SheetKey};
+use crate::counting::{
+    self, DailyCountsKey, DamagedDay, Definitions, FOLD_BYTES_MAX, NewDelta, Subtractions,
+};
 use crate::{Compacted, ResponseRow, StoreError, StoreResult};
 
 /// Deltas read at a time; see also [`FOLD_BYTES_MAX`].
@@ -50,7 +52,7 @@ const DROP_PARTS: &str = "DELETE FROM counts WHERE app_id = $1 AND flow_id = $2 
 
 /// The columns of [`ADD`] after the first two.
 #[derive(Debug, Default)]
-pub(super) struct Columns {
+pub(super) struct DeltaColumns {
     flow_id: Vec<Uuid>,
     delta_id: Vec<Uuid>,
     flow_version_id: Vec<Uuid>,
@@ -59,7 +61,7 @@ pub(super) struct Columns {
     body: Vec<Vec<u8>>,
 }
 
-impl Columns {
+impl DeltaColumns {
     pub(super) fn of(deltas: &[NewDelta]) -> Self {
         let mut columns = Self::default();
         for NewDelta { key, delta_id, responses, delta } in deltas {
@@ -68,7 +70,7 @@ impl Columns {
         columns
     }
 
-    fn push(&mut self, key: &SheetKey, delta_id: Uuid, responses: i64, body: &[u8]) {
+    fn push(&mut self, key: &DailyCountsKey, delta_id: Uuid, responses: i64, body: &[u8]) {
         self.flow_id.push(key.flow_id.uuid());
         self.delta_id.push(delta_id);
         self.flow_version_id.push(key.flow_version_id.uuid());
@@ -81,7 +83,7 @@ impl Columns {
         self.delta_id.len()
     }
 
-    pub(super) fn params<'p>(&'p self, app: &'p Uuid, removal: &'p bool) -> [Param<'p>; 8] {
+    pub(super) fn params<'p>(&'p self, app: &'p Uuid, removal: &'p bool) -> [ParamRef<'p>; 8] {
         [
             app,
             removal,
@@ -95,7 +97,7 @@ impl Columns {
     }
 }
 
-type Param<'p> = &'p (dyn tokio_postgres::types::ToSql + Sync);
+type ParamRef<'p> = &'p (dyn tokio_postgres::types::ToSql + Sync);
 
 /// A response that is removed, or stays with less content.
 pub(super) struct Gone {
@@ -111,7 +113,7 @@ pub(super) async fn take_away(
     transaction: &Transaction,
     app: AppId,
     gone: &[Gone],
-) -> Result<(), Stop> {
+) -> Result<(), TransactionError> {
     if gone.is_empty() {
         return Ok(());
     }
@@ -120,10 +122,10 @@ pub(super) async fn take_away(
     let mut flows: Vec<Uuid> = gone.iter().map(|it| it.row.flow_id.uuid()).collect();
     flows.sort();
     flows.dedup();
-    let walks = "SELECT flow_id, passed FROM count_walks WHERE app_id = $1 AND flow_id = ANY($2) \
+    let scans = "SELECT flow_id, passed FROM count_scans WHERE app_id = $1 AND flow_id = ANY($2) \
          AND passed IS NOT NULL ORDER BY flow_id FOR KEY SHARE";
     let mut passed: BTreeMap<FlowId, Uuid> = BTreeMap::new();
-    for row in transaction.query(walks, &[&app.uuid(), &flows]).await? {
+    for row in transaction.query(scans, &[&app.uuid(), &flows]).await? {
         let mut cells = Cells::of(&row);
         passed.insert(cells.id(FlowId::from_uuid)?, cells.take()?);
     }
@@ -132,7 +134,7 @@ pub(super) async fn take_away(
     };
     let counted: Vec<&Gone> = gone.iter().filter(is_counted).collect();
     let definitions = definitions(transaction, app, counted.iter().map(|it| &it.row)).await?;
-    let mut removed = Removed::new();
+    let mut removed = Subtractions::new();
     for Gone { row, stays, .. } in counted {
         counting::take_away(&mut removed, &definitions, row, stays.as_ref());
     }
@@ -141,7 +143,7 @@ pub(super) async fn take_away(
     }
     let new_ids = "SELECT gen_random_uuid() FROM generate_series(1, $1::bigint)";
     let rows = transaction.query(new_ids, &[&limit(removed.len())]).await?;
-    let mut columns = Columns::default();
+    let mut columns = DeltaColumns::default();
     for ((key, (responses, delta)), row) in removed.iter().zip(&rows) {
         columns.push(key, Cells::of(row).take()?, *responses, delta.as_bytes());
     }
@@ -153,7 +155,7 @@ pub(super) async fn definitions<'r>(
     transaction: &Transaction,
     app: AppId,
     rows: impl Iterator<Item = &'r ResponseRow>,
-) -> Result<Definitions, Stop> {
+) -> Result<Definitions, TransactionError> {
     let mut versions: Vec<Uuid> = rows.map(|row| row.flow_version_id.uuid()).collect();
     versions.sort();
     versions.dedup();
@@ -169,35 +171,35 @@ pub(super) async fn definitions<'r>(
 }
 
 /// Flows that one pass of the background work visits; the next pass starts from the beginning.
-const FLOWS_A_PASS: usize = 1_000;
+const FLOWS_PER_PASS: usize = 1_000;
 
 /// One pass of the background work: folds some deltas of each flow, and counts some responses that
 /// the scan has not reached.
-pub(super) async fn tend(pool: &Arc<Pool>, rows_max: usize) -> StoreResult<Compacted> {
+pub(super) async fn compact(pool: &Arc<Pool>, rows_max: usize) -> StoreResult<Compacted> {
     let of_flow =
         |cells: &mut Cells| Ok((cells.id(AppId::from_uuid)?, cells.id(FlowId::from_uuid)?));
     let deltas = "SELECT DISTINCT app_id, flow_id FROM count_deltas LIMIT $1";
-    let mut tended = Compacted { is_done: true, ..Compacted::default() };
-    for (app, flow) in pool.many(deltas, &[&limit(FLOWS_A_PASS)], of_flow).await? {
+    let mut compacted = Compacted { is_done: true, ..Compacted::default() };
+    for (app, flow) in pool.many(deltas, &[&limit(FLOWS_PER_PASS)], of_flow).await? {
         // If another node holds the lock, there is nothing to do here.
         match fold(pool, app, flow).await {
             Ok((folded, is_all)) => {
-                tended.folded += folded;
-                tended.is_done &= is_all;
+                compacted.folded += folded;
+                compacted.is_done &= is_all;
             }
             // A flow that cannot be counted must not block the others.
             Err(StoreError::Corrupt(why)) => tracing::warn!(%flow, why, "not counted"),
             Err(error) => return Err(error),
         }
     }
-    let walks = "SELECT app_id, flow_id FROM count_walks WHERE passed IS NOT NULL LIMIT 1";
-    if let Some((app, flow)) = pool.one(walks, &[], of_flow).await?
-        && let Some(walked) = walk(pool, app, flow, rows_max).await?
+    let scans = "SELECT app_id, flow_id FROM count_scans WHERE passed IS NOT NULL LIMIT 1";
+    if let Some((app, flow)) = pool.one(scans, &[], of_flow).await?
+        && let Some(scanned) = scan(pool, app, flow, rows_max).await?
     {
-        tended.walked = walked;
-        tended.is_done = false;
+        compacted.scanned = scanned;
+        compacted.is_done = false;
     }
-    Ok(tended)
+    Ok(compacted)
 }
 
 /// How often to try folding removals while other processes may be adding more.
@@ -229,7 +231,7 @@ pub(super) async fn fold_removals(pool: &Arc<Pool>, app: AppId) {
 /// node holds the lock.
 async fn fold(pool: &Arc<Pool>, app: AppId, flow: FlowId) -> StoreResult<(u64, bool)> {
     pool.may_commit()?;
-    let transaction = Transaction::begun(pool).await.map_err(Stop::of_statement)?;
+    let transaction = Transaction::begun(pool).await.map_err(TransactionError::of_statement)?;
     let body = async {
         match lock(&transaction, app, flow, Lock::ToFold).await? {
             Some(_) => fold_some(&transaction, app, flow).await,
@@ -249,7 +251,7 @@ async fn fold(pool: &Arc<Pool>, app: AppId, flow: FlowId) -> StoreResult<(u64, b
             // The other days are folded next.
             recount::damaged_day(pool, app, flow, damaged).await.map(|()| (0, false))
         }
-        Err(stop) => end(transaction, Err(stop)).await,
+        Err(error) => end(transaction, Err(error)).await,
     }
 }
 
@@ -258,14 +260,14 @@ async fn fold(pool: &Arc<Pool>, app: AppId, flow: FlowId) -> StoreResult<(u64, b
 pub(super) enum Lock {
     ToFold,
     /// The cursor of the scan will move, so removals are excluded as well.
-    ToWalk,
+    ToScan,
 }
 
 impl Lock {
     fn strength(self) -> &'static str {
         match self {
             Self::ToFold => "NO KEY UPDATE",
-            Self::ToWalk => "UPDATE",
+            Self::ToScan => "UPDATE",
         }
     }
 }
@@ -276,16 +278,16 @@ pub(super) async fn lock(
     app: AppId,
     flow: FlowId,
     lock: Lock,
-) -> Result<Option<Option<Uuid>>, Stop> {
+) -> Result<Option<Option<Uuid>>, TransactionError> {
     let sql = format!(
-        "SELECT passed FROM count_walks WHERE app_id = $1 AND flow_id = $2 \
+        "SELECT passed FROM count_scans WHERE app_id = $1 AND flow_id = $2 \
          FOR {} SKIP LOCKED",
         lock.strength()
     );
     let params: Params = &[&app.uuid(), &flow.uuid()];
     let mut rows = transaction.query(&sql, params).await?;
     if rows.is_empty() {
-        let made = "INSERT INTO count_walks (app_id, flow_id) VALUES ($1, $2) \
+        let made = "INSERT INTO count_scans (app_id, flow_id) VALUES ($1, $2) \
              ON CONFLICT (app_id, flow_id) DO NOTHING";
         transaction.execute(made, params).await?;
         rows = transaction.query(&sql, params).await?;
@@ -300,9 +302,9 @@ async fn fold_some(
     transaction: &Transaction,
     app: AppId,
     flow: FlowId,
-) -> Result<Result<Folded, DamagedDay>, Stop> {
+) -> Result<Result<Folded, DamagedDay>, TransactionError> {
     let (app_id, flow_id) = (app.uuid(), flow.uuid());
-    let mut by_sheet: BTreeMap<SheetKey, Vec<&[u8]>> = BTreeMap::new();
+    let mut by_day: BTreeMap<DailyCountsKey, Vec<&[u8]>> = BTreeMap::new();
     let (mut removals, mut ids, mut size) = (Vec::new(), Vec::new(), 0);
     let rows = transaction.query(DELTAS, &[&app_id, &flow_id, &FOLD_ROWS_MAX]).await?;
     let mut is_all = (rows.len() as i64) < FOLD_ROWS_MAX;
@@ -317,13 +319,13 @@ async fn fold_some(
             is_all = false;
             break;
         }
-        let key = SheetKey { app_id: app, flow_id: flow, flow_version_id, day };
-        by_sheet.entry(key).or_default().push(body);
+        let key = DailyCountsKey { app_id: app, flow_id: flow, flow_version_id, day };
+        by_day.entry(key).or_default().push(body);
         removals.push(removal);
         ids.push(delta_id);
     }
     let mut due = BTreeSet::new();
-    for (key, deltas) in &by_sheet {
+    for (key, deltas) in &by_day {
         match put(transaction, key, deltas).await? {
             Ok(is_due) => due.extend(is_due.then_some(key.day)),
             Err(why) => return Ok(Err(DamagedDay { day: key.day, why })),
@@ -335,12 +337,13 @@ async fn fold_some(
     Ok(Ok(((ids.len() as u64, is_all), due)))
 }
 
-/// Folds deltas into one sheet; returns whether its day must be recounted for its tags.
+/// Folds deltas into the counts of one version and day; returns whether the day must be recounted
+/// for its tags.
 async fn put(
     transaction: &Transaction,
-    key: &SheetKey,
+    key: &DailyCountsKey,
     deltas: &[&[u8]],
-) -> Result<Result<bool, Damaged>, Stop> {
+) -> Result<Result<bool, Damaged>, TransactionError> {
     let gathered = match Gathered::of_all(deltas.iter().copied()) {
         Ok(gathered) => gathered,
         Err(damaged) => return Ok(Err(damaged)),
@@ -350,30 +353,30 @@ async fn put(
     let segments: Vec<Vec<u8>> = segments.into_iter().collect();
     let (app, flow, version) = (key.app_id.uuid(), key.flow_id.uuid(), key.flow_version_id.uuid());
     let day = key.day.number();
-    let mut sheet = Sheet::default();
+    let mut daily = DailyCounts::default();
     for row in transaction.query(PARTS, &[&app, &flow, &segments, &day, &version]).await? {
         let mut cells = Cells::of(&row);
-        if let Err(damaged) = sheet.load(cells.take()?, cells.take()?) {
+        if let Err(damaged) = daily.load(cells.take()?, cells.take()?) {
             return Ok(Err(damaged));
         }
     }
-    sheet.put(&gathered);
-    let is_due = sheet.is_due_for_recount();
-    write(transaction, key, sheet).await?;
+    daily.put(&gathered);
+    let is_due = daily.is_due_for_recount();
+    write(transaction, key, daily).await?;
     Ok(Ok(is_due))
 }
 
-/// Writes the changed parts of a sheet.
+/// Writes the changed parts of daily counts.
 pub(super) async fn write(
     transaction: &Transaction,
-    key: &SheetKey,
-    sheet: Sheet,
-) -> Result<(), Stop> {
+    key: &DailyCountsKey,
+    daily: DailyCounts,
+) -> Result<(), TransactionError> {
     let (app, flow, version) = (key.app_id.uuid(), key.flow_id.uuid(), key.flow_version_id.uuid());
     let day = key.day.number();
     let (mut kept, mut responses, mut admitted) = (Vec::new(), Vec::new(), Vec::new());
     let (mut bodies, mut dropped) = (Vec::new(), Vec::new());
-    for Part { segment, responses: all, admitted: known, body } in sheet.into_parts() {
+    for StoredPart { segment, responses: all, admitted: known, body } in daily.into_parts() {
         match body {
             Some(body) => {
                 kept.push(segment);
@@ -396,18 +399,18 @@ pub(super) async fn write(
 
 /// Counts the next responses of a flow that were not counted when stored; ends the scan if there
 /// are no more. Returns nothing if another node holds the lock.
-async fn walk(
+async fn scan(
     pool: &Arc<Pool>,
     app: AppId,
     flow: FlowId,
     rows_max: usize,
 ) -> StoreResult<Option<u64>> {
     pool.may_commit()?;
-    let transaction = Transaction::begun(pool).await.map_err(Stop::of_statement)?;
+    let transaction = Transaction::begun(pool).await.map_err(TransactionError::of_statement)?;
     let body = async {
-        match lock(&transaction, app, flow, Lock::ToWalk).await? {
+        match lock(&transaction, app, flow, Lock::ToScan).await? {
             Some(Some(passed)) => {
-                walk_on(&transaction, app, flow, passed, rows_max).await.map(Some)
+                scan_next(&transaction, app, flow, passed, rows_max).await.map(Some)
             }
             Some(None) | None => Ok(None),
         }
@@ -416,13 +419,13 @@ async fn walk(
     end(transaction, body).await
 }
 
-async fn walk_on(
+async fn scan_next(
     transaction: &Transaction,
     app: AppId,
     flow: FlowId,
     passed: Uuid,
     rows_max: usize,
-) -> Result<u64, Stop> {
+) -> Result<u64, TransactionError> {
     let sql = format!(
         "SELECT counted, {RESPONSE} FROM responses WHERE app_id = $1 AND flow_id = $2 \
          AND response_id > $3 ORDER BY response_id LIMIT $4"
@@ -443,12 +446,12 @@ async fn walk_on(
         counting::add(&mut deltas, row, &counting::contribution_of(&definitions, row));
     }
     if !deltas.is_empty() {
-        transaction.execute(ADD, &Columns::of(&deltas).params(&app.uuid(), &false)).await?;
+        transaction.execute(ADD, &DeltaColumns::of(&deltas).params(&app.uuid(), &false)).await?;
     }
     let last = found.last().filter(|_| found.len() >= rows_max);
     let passed = last.map(|(_, row)| row.response_id.uuid());
-    let place = "UPDATE count_walks SET passed = $3 WHERE app_id = $1 AND flow_id = $2";
-    transaction.execute(place, &[&app.uuid(), &flow.uuid(), &passed]).await?;
+    let advance = "UPDATE count_scans SET passed = $3 WHERE app_id = $1 AND flow_id = $2";
+    transaction.execute(advance, &[&app.uuid(), &flow.uuid(), &passed]).await?;
     Ok(found.len() as u64)
 }
 
@@ -459,15 +462,15 @@ async fn walk_on(
 /// store without responses, or with those of a server that ran before, and later ones find that
 /// nothing is counted. Nothing else stores to the flow meanwhile; if another process may, the day
 /// is recounted instead ([`super::recount`]).
-pub(super) async fn begin_walk(
+pub(super) async fn begin_scan(
     transaction: &Transaction,
     app: AppId,
     flow: FlowId,
-) -> Result<(), Stop> {
+) -> Result<(), TransactionError> {
     let ids: Params = &[&app.uuid(), &flow.uuid()];
-    let alone = "SELECT FROM count_walks WHERE app_id = $1 AND flow_id = $2 FOR UPDATE";
+    let alone = "SELECT FROM count_scans WHERE app_id = $1 AND flow_id = $2 FOR UPDATE";
     transaction.query(alone, ids).await?;
-    let begun = "SELECT FROM count_walks WHERE app_id = $1 AND flow_id = $2 \
+    let begun = "SELECT FROM count_scans WHERE app_id = $1 AND flow_id = $2 \
          AND passed = '00000000-0000-0000-0000-000000000000' \
          AND NOT EXISTS (SELECT FROM counts WHERE app_id = $1 AND flow_id = $2) \
          AND NOT EXISTS (SELECT FROM count_deltas WHERE app_id = $1 AND flow_id = $2)";
@@ -478,7 +481,7 @@ pub(super) async fn begin_walk(
         "DELETE FROM counts WHERE app_id = $1 AND flow_id = $2",
         "DELETE FROM count_deltas WHERE app_id = $1 AND flow_id = $2",
         "UPDATE responses SET counted = false WHERE app_id = $1 AND flow_id = $2 AND counted",
-        "INSERT INTO count_walks (app_id, flow_id, passed) \
+        "INSERT INTO count_scans (app_id, flow_id, passed) \
          VALUES ($1, $2, '00000000-0000-0000-0000-000000000000') \
          ON CONFLICT (app_id, flow_id) DO UPDATE SET passed = excluded.passed",
     ] {
@@ -488,7 +491,11 @@ pub(super) async fn begin_walk(
 }
 
 /// Deletes the counts of these days for all apps: their responses are removed as a whole.
-pub(super) async fn forget_days(transaction: &Transaction, from: i32, to: i32) -> Result<(), Stop> {
+pub(super) async fn forget_days(
+    transaction: &Transaction,
+    from: i32,
+    to: i32,
+) -> Result<(), TransactionError> {
     // Unfolded deltas first: this waits for a fold in progress, and its result is deleted next.
     for table in ["count_deltas", "counts"] {
         let sql = format!("DELETE FROM {table} WHERE day >= $1 AND day < $2");

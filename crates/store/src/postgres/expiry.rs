@@ -12,13 +12,13 @@ use sluice_flow::time::Timestamp;
 use uuid::Uuid;
 
 use super::codec::{Cells, ReadCells as _};
-use super::failure::Stop;
+use super::failure::TransactionError;
 use super::pool::{Params, Pool};
 use super::read::limit;
 use super::removal::{FREE_KEYS, delete, hold, profiles};
 use super::transaction::{Transaction, end};
 use super::{invitations, put};
-use crate::{Expired, Expiry, ExpiryPlace, Next, Page, StoreResult};
+use crate::{Expired, Expiry, ExpiryCursor, Next, Page, StoreResult};
 
 /// Takes the app's turn, released with the transaction, and limits how long others may have to
 /// wait. A table without statistics yet must not be read in full.
@@ -31,27 +31,27 @@ const TURNS: i32 = i32::from_be_bytes(*b"reta");
 /// One batch of an expiry.
 pub(super) async fn part(pool: &Arc<Pool>, expiry: &Expiry) -> StoreResult<Expired> {
     pool.may_commit()?;
-    let transaction = Transaction::begun(pool).await.map_err(Stop::of_statement)?;
+    let transaction = Transaction::begun(pool).await.map_err(TransactionError::of_statement)?;
     let body = taken(&transaction, expiry).await;
     end(transaction, body).await
 }
 
-async fn taken(transaction: &Transaction, expiry: &Expiry) -> Result<Expired, Stop> {
+async fn taken(transaction: &Transaction, expiry: &Expiry) -> Result<Expired, TransactionError> {
     let turn = transaction.query(TURN, &[&TURNS, &turn_of(expiry.app_id)]).await?;
     let is_ours = turn.first().map(|row| Cells::of(row).take()).transpose()?;
     if is_ours != Some(true) {
         return Ok(Expired::nothing(Next::LeftToAnother));
     }
-    let expired = match expiry.place {
-        ExpiryPlace::Responses(after) => responses(transaction, expiry, after).await?,
-        ExpiryPlace::Consents(after) => consents(transaction, expiry, after).await?,
-        ExpiryPlace::Keys(after) => keys(transaction, expiry, after).await?,
-        ExpiryPlace::Invitations(after) => {
+    let expired = match expiry.cursor {
+        ExpiryCursor::Responses(after) => responses(transaction, expiry, after).await?,
+        ExpiryCursor::Consents(after) => consents(transaction, expiry, after).await?,
+        ExpiryCursor::Keys(after) => keys(transaction, expiry, after).await?,
+        ExpiryCursor::Invitations(after) => {
             let page = Page { after, limit: expiry.limit };
             let (app, before) = (expiry.app_id, expiry.before);
             let (rows, last) = invitations::forget_ended(transaction, app, before, page).await?;
             let is_last = rows < expiry.limit;
-            let next = if is_last { Next::Done } else { Next::At(ExpiryPlace::Invitations(last)) };
+            let next = if is_last { Next::Done } else { Next::At(ExpiryCursor::Invitations(last)) };
             let rows = rows as u64;
             Expired { invitations: rows, rows, ..Expired::nothing(next) }
         }
@@ -79,7 +79,7 @@ async fn found(
     expiry: &Expiry,
     after: Option<ResponseId>,
     sql: &str,
-) -> Result<Vec<tokio_postgres::Row>, Stop> {
+) -> Result<Vec<tokio_postgres::Row>, TransactionError> {
     let after = after.map_or(Uuid::nil(), ResponseId::uuid);
     let (app, first) = (expiry.app_id.uuid(), first_at(expiry.before));
     let params: Params = &[&app, &after, &first, &limit(expiry.limit)];
@@ -90,8 +90,8 @@ async fn found(
 fn next(
     expiry: &Expiry,
     ids: &[Uuid],
-    again: fn(Option<ResponseId>) -> ExpiryPlace,
-    then: ExpiryPlace,
+    again: fn(Option<ResponseId>) -> ExpiryCursor,
+    then: ExpiryCursor,
 ) -> Next {
     match ids.last() {
         Some(last) if ids.len() >= expiry.limit => {
@@ -105,7 +105,7 @@ async fn responses(
     transaction: &Transaction,
     expiry: &Expiry,
     after: Option<ResponseId>,
-) -> Result<Expired, Stop> {
+) -> Result<Expired, TransactionError> {
     // Locked in order, as in an erasure, so that neither waits for the other's rows.
     let sql = "SELECT response_id FROM responses WHERE app_id = $1 AND response_id > $2 \
          AND response_id < $3 ORDER BY response_id LIMIT $4 FOR UPDATE";
@@ -115,7 +115,7 @@ async fn responses(
         true => 0,
         false => delete(transaction, expiry.app_id, &old, FREE_KEYS).await?,
     };
-    let next = next(expiry, &old, ExpiryPlace::Responses, ExpiryPlace::Consents(None));
+    let next = next(expiry, &old, ExpiryCursor::Responses, ExpiryCursor::Consents(None));
     Ok(Expired { responses: gone, rows: gone, ..Expired::nothing(next) })
 }
 
@@ -125,7 +125,7 @@ async fn consents(
     transaction: &Transaction,
     expiry: &Expiry,
     after: Option<ResponseId>,
-) -> Result<Expired, Stop> {
+) -> Result<Expired, TransactionError> {
     let sql = "SELECT response_id, respondent_id FROM consents WHERE app_id = $1 \
          AND response_id > $2 AND response_id < $3 ORDER BY response_id LIMIT $4";
     let mut old = Vec::new();
@@ -135,7 +135,7 @@ async fn consents(
         old.push((response, cells.id(RespondentId::from_uuid)?.uuid()));
     }
     let ids: Vec<Uuid> = old.iter().map(|(response, _)| *response).collect();
-    let next = next(expiry, &ids, ExpiryPlace::Consents, ExpiryPlace::Keys(None));
+    let next = next(expiry, &ids, ExpiryCursor::Consents, ExpiryCursor::Keys(None));
     let mut expired = Expired::nothing(next);
     uninvited(transaction, expiry, &mut old).await?;
     if old.is_empty() {
@@ -160,7 +160,7 @@ async fn uninvited(
     transaction: &Transaction,
     expiry: &Expiry,
     consents: &mut Vec<(Uuid, Uuid)>,
-) -> Result<(), Stop> {
+) -> Result<(), TransactionError> {
     let mut whose: Vec<Uuid> = consents.iter().map(|(_, whose)| *whose).collect();
     whose.sort();
     whose.dedup();
@@ -177,7 +177,7 @@ async fn unwanted(
     transaction: &Transaction,
     app: AppId,
     whose: &[Uuid],
-) -> Result<Vec<Uuid>, Stop> {
+) -> Result<Vec<Uuid>, TransactionError> {
     let sql = "SELECT given.id FROM unnest($2::uuid[]) AS given (id) WHERE NOT EXISTS \
          (SELECT FROM consents WHERE app_id = $1 AND respondent_id = given.id)";
     let rows = transaction.query(sql, &[&app.uuid(), &whose]).await?;
@@ -188,7 +188,7 @@ async fn keys(
     transaction: &Transaction,
     expiry: &Expiry,
     after: Option<ResponseId>,
-) -> Result<Expired, Stop> {
+) -> Result<Expired, TransactionError> {
     let sql = "SELECT response_id FROM idempotency WHERE app_id = $1 AND digest IS NULL \
          AND response_id > $2 AND response_id < $3 ORDER BY response_id LIMIT $4";
     let old = found(transaction, expiry, after, sql).await?;
@@ -199,6 +199,6 @@ async fn keys(
         true => 0,
         false => transaction.execute(sql, &[&expiry.app_id.uuid(), &old]).await?,
     };
-    let next = next(expiry, &old, ExpiryPlace::Keys, ExpiryPlace::Invitations(None));
+    let next = next(expiry, &old, ExpiryCursor::Keys, ExpiryCursor::Invitations(None));
     Ok(Expired { rows, ..Expired::nothing(next) })
 }

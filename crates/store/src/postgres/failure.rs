@@ -14,7 +14,7 @@ use crate::StoreError;
 
 /// Why work with the database stopped.
 #[derive(Debug)]
-pub(super) enum Stop {
+pub(super) enum TransactionError {
     Pg(Error),
     /// Our own deadline passed while waiting for this.
     Deadline(&'static str),
@@ -25,19 +25,19 @@ pub(super) enum Stop {
     OutOfStep(Box<Self>),
 }
 
-impl From<Error> for Stop {
+impl From<Error> for TransactionError {
     fn from(error: Error) -> Self {
         Self::Pg(error)
     }
 }
 
-impl From<StoreError> for Stop {
+impl From<StoreError> for TransactionError {
     fn from(error: StoreError) -> Self {
         Self::Answer(error)
     }
 }
 
-impl Stop {
+impl TransactionError {
     /// Lost a race against another transaction; the whole transaction can be retried.
     pub(super) fn lost_a_race(&self) -> bool {
         match self {
@@ -46,7 +46,7 @@ impl Stop {
                 error.code(),
                 Some(&SqlState::T_R_SERIALIZATION_FAILURE | &SqlState::T_R_DEADLOCK_DETECTED)
             ),
-            Self::OutOfStep(stop) => stop.lost_a_race(),
+            Self::OutOfStep(error) => error.lost_a_race(),
             Self::Deadline(_) | Self::Answer(_) => false,
         }
     }
@@ -74,7 +74,7 @@ impl Stop {
     pub(super) fn of_statement(self) -> StoreError {
         match self {
             Self::Answer(answer) => answer,
-            Self::OutOfStep(stop) => stop.of_statement(),
+            Self::OutOfStep(error) => error.of_statement(),
             other => StoreError::Failed(Box::new(other.redacted())),
         }
     }
@@ -83,7 +83,7 @@ impl Stop {
     pub(super) fn of_commit(self) -> StoreError {
         match self {
             Self::Answer(answer) => answer,
-            Self::OutOfStep(stop) => stop.of_commit(),
+            Self::OutOfStep(error) => error.of_commit(),
             Self::Pg(error) if is_refusal(&error) => {
                 StoreError::Failed(Box::new(RedactedError::new(&error)))
             }
@@ -97,7 +97,7 @@ impl Stop {
             Self::Deadline(what) => RedactedError(format!("no {what} within the deadline")),
             Self::Race => RedactedError("another transaction was faster".to_owned()),
             Self::Answer(answer) => RedactedError(answer.to_string()),
-            Self::OutOfStep(stop) => stop.redacted(),
+            Self::OutOfStep(error) => error.redacted(),
         }
     }
 }

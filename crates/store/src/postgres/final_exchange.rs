@@ -58,9 +58,9 @@ type Ended = Result<(), NotCommitted>;
 
 impl FinalExchange {
     pub(super) async fn copy_and_commit(self, mut copy: Copying, lease: &Lease) -> Ended {
-        let places = self.to_store.iter().flat_map(|(_, places)| places);
-        let sent = places.clone().count();
-        let rows = copy::of(places.map(|&place| &self.responses[place]));
+        let indexes = self.to_store.iter().flat_map(|(_, indexes)| indexes);
+        let sent = indexes.clone().count();
+        let rows = copy::of(indexes.map(|&index| &self.responses[index]));
         copy.feed(rows).await.map_err(|error| NotCommitted::Before(error.into()))?;
         let counted = self.counted();
         let late = self.late();
@@ -78,18 +78,18 @@ impl FinalExchange {
     }
 
     /// What the rows of each app add to the counts.
-    fn counted(&self) -> Vec<(Uuid, counts::Columns)> {
-        let of_app = |(app, places): &(AppId, Vec<usize>)| {
-            let rows = places.iter().map(|&place| &self.responses[place]);
-            (app.uuid(), counts::Columns::of(&deltas_of(rows)))
+    fn counted(&self) -> Vec<(Uuid, counts::DeltaColumns)> {
+        let of_app = |(app, indexes): &(AppId, Vec<usize>)| {
+            let rows = indexes.iter().map(|&index| &self.responses[index]);
+            (app.uuid(), counts::DeltaColumns::of(&deltas_of(rows)))
         };
-        self.to_store.iter().filter(|(_, places)| !places.is_empty()).map(of_app).collect()
+        self.to_store.iter().filter(|(_, indexes)| !indexes.is_empty()).map(of_app).collect()
     }
 
     /// By app, the flows and ids of rows stored so late that they may fall into a block.
     fn late(&self) -> Vec<(Uuid, Vec<Uuid>, Vec<Uuid>)> {
-        let of_app = |(app, places): &(AppId, Vec<usize>)| {
-            let rows = places.iter().map(|&place| &self.responses[place].row);
+        let of_app = |(app, indexes): &(AppId, Vec<usize>)| {
+            let rows = indexes.iter().map(|&index| &self.responses[index].row);
             let late = rows.filter(|row| row.response_id.uuid().as_u128() <= self.old);
             let (flows, ids): (Vec<Uuid>, Vec<Uuid>) =
                 late.map(|row| (row.flow_id.uuid(), row.response_id.uuid())).unzip();
@@ -99,13 +99,13 @@ impl FinalExchange {
     }
 
     pub(super) async fn insert_and_commit(self, store: Statement, lease: &Lease) -> Ended {
-        let of_app = |(app, places): &(AppId, Vec<usize>)| {
-            let rows = places.iter().map(|&place| &self.responses[place]);
+        let of_app = |(app, indexes): &(AppId, Vec<usize>)| {
+            let rows = indexes.iter().map(|&index| &self.responses[index]);
             let rows: Vec<_> = rows.map(|it| (&it.row, it.idempotency_key.as_ref())).collect();
             Columns::of(*app, &rows)
         };
         let columns: Vec<_> =
-            self.to_store.iter().filter(|(_, places)| !places.is_empty()).map(of_app).collect();
+            self.to_store.iter().filter(|(_, indexes)| !indexes.is_empty()).map(of_app).collect();
         let params: Vec<_> = columns.iter().map(Columns::params).collect();
         let stores = params.iter().map(|params| lease.execute(&store, params).boxed());
         let counted = self.counted();
@@ -129,7 +129,7 @@ impl FinalExchange {
     /// into, and sends COMMIT after it.
     async fn count_and_commit(
         &self,
-        counted: &[(Uuid, counts::Columns)],
+        counted: &[(Uuid, counts::DeltaColumns)],
         late: &[(Uuid, Vec<Uuid>, Vec<Uuid>)],
         lease: &Lease,
     ) -> (Vec<Result<u64, Error>>, Result<(), Error>) {

@@ -12,7 +12,7 @@ use sluice_flow::id::AppId;
 use super::claims::{put_consent, put_identity, put_respondent};
 use super::columns::{Columns, given, names};
 use super::counts;
-use super::failure::Stop;
+use super::failure::TransactionError;
 use super::invitations;
 use super::partitions;
 use super::people;
@@ -31,7 +31,7 @@ pub(super) async fn records(pool: &Arc<Pool>, records: Vec<Record>) -> StoreResu
         _ => None,
     });
     partitions::make_for_records(pool, times).await;
-    let transaction = Transaction::begun(pool).await.map_err(Stop::of_statement)?;
+    let transaction = Transaction::begun(pool).await.map_err(TransactionError::of_statement)?;
     let body = put_all(&transaction, records.values()).await;
     end(transaction, body).await
 }
@@ -39,7 +39,7 @@ pub(super) async fn records(pool: &Arc<Pool>, records: Vec<Record>) -> StoreResu
 async fn put_all(
     transaction: &Transaction,
     records: impl Iterator<Item = &Record>,
-) -> Result<(), Stop> {
+) -> Result<(), TransactionError> {
     let (mut newest, mut used) = (None, Vec::new());
     let mut responses: BTreeMap<AppId, Vec<_>> = BTreeMap::new();
     let mut invited: BTreeMap<AppId, Vec<_>> = BTreeMap::new();
@@ -70,7 +70,7 @@ async fn put_all(
     for (app, rows) in responses {
         let flows: BTreeSet<_> = rows.iter().map(|(row, _)| row.flow_id).collect();
         for flow in flows {
-            counts::begin_walk(transaction, app, flow).await?;
+            counts::begin_scan(transaction, app, flow).await?;
             skip_index::forget(transaction, app, flow).await?;
         }
         put_responses(transaction, app, &rows).await?;
@@ -89,7 +89,7 @@ async fn put_all(
     Ok(())
 }
 
-async fn put_app(transaction: &Transaction, app: &App) -> Result<(), Stop> {
+async fn put_app(transaction: &Transaction, app: &App) -> Result<(), TransactionError> {
     put::app(transaction, &app.row).await?;
     let revisions = "UPDATE apps SET revision = $2, public_revision = $3 WHERE app_id = $1";
     let numbers = (app.revision.cast_signed(), app.public_revision.cast_signed());
@@ -120,7 +120,7 @@ async fn put_responses(
     transaction: &Transaction,
     app: AppId,
     rows: &[(&ResponseRow, Option<&IdempotencyKey>)],
-) -> Result<(), Stop> {
+) -> Result<(), TransactionError> {
     let all: Vec<_> = rows.iter().map(|(row, _)| row.response_id.uuid()).collect();
     transaction.execute(FREE_KEYS, &[&app.uuid(), &all]).await?;
     transaction.execute(&PUT_RESPONSES, &Columns::of(app, rows).params()).await?;

@@ -13,7 +13,7 @@ use sluice_flow::time::Timestamp;
 use uuid::Uuid;
 
 use super::codec::{self, Cells, INVITATION, ReadCells as _};
-use super::failure::Stop;
+use super::failure::TransactionError;
 use super::pool::{Params, Pool};
 use super::read::limit;
 use super::transaction::Transaction;
@@ -44,7 +44,10 @@ static REPLACE: LazyLock<String> = LazyLock::new(|| {
 });
 
 /// Inserts the invitations of one app; existing ids are left unchanged.
-pub(super) async fn add(transaction: &Transaction, rows: &[InvitationRow]) -> Result<(), Stop> {
+pub(super) async fn add(
+    transaction: &Transaction,
+    rows: &[InvitationRow],
+) -> Result<(), TransactionError> {
     put(transaction, &ADD, &rows.iter().collect::<Vec<_>>()).await
 }
 
@@ -52,11 +55,15 @@ pub(super) async fn add(transaction: &Transaction, rows: &[InvitationRow]) -> Re
 pub(super) async fn replace(
     transaction: &Transaction,
     rows: &[&InvitationRow],
-) -> Result<(), Stop> {
+) -> Result<(), TransactionError> {
     put(transaction, &REPLACE, rows).await
 }
 
-async fn put(transaction: &Transaction, sql: &str, rows: &[&InvitationRow]) -> Result<(), Stop> {
+async fn put(
+    transaction: &Transaction,
+    sql: &str,
+    rows: &[&InvitationRow],
+) -> Result<(), TransactionError> {
     let Some(first) = rows.first() else { return Ok(()) };
     macro_rules! column {
         ($row:ident => $value:expr) => {
@@ -90,7 +97,7 @@ const FORGET: &str = "user_id = NULL, email = NULL, response_id = NULL, \
 pub(super) async fn step(
     transaction: &Transaction,
     step: &InvitationStep,
-) -> Result<Option<AppId>, Stop> {
+) -> Result<Option<AppId>, TransactionError> {
     match step {
         InvitationStep::Open { app, assignment, at } => {
             let sql = "UPDATE invitations SET opened_at = $3 \
@@ -118,7 +125,7 @@ pub(super) async fn forget(
     app: AppId,
     rows: &[InvitationRow],
     at: Timestamp,
-) -> Result<u64, Stop> {
+) -> Result<u64, TransactionError> {
     let sql = format!(
         "UPDATE invitations SET {FORGET}, revoked_at = CASE WHEN {OPEN} THEN $1 ELSE revoked_at END \
          WHERE app_id = $2 AND assignment_id = ANY($3)"
@@ -144,7 +151,7 @@ pub(super) async fn forget_completed(
     transaction: &Transaction,
     app: AppId,
     rows: &[ResponseRow],
-) -> Result<u64, Stop> {
+) -> Result<u64, TransactionError> {
     let (assignments, responses) = borne(rows);
     if assignments.is_empty() {
         return Ok(0);
@@ -162,7 +169,7 @@ pub(super) async fn unname(
     app: AppId,
     assignment: Option<&str>,
     response: ResponseId,
-) -> Result<(), Stop> {
+) -> Result<(), TransactionError> {
     let Some(Ok(id)) = assignment.map(str::parse::<AssignmentId>) else { return Ok(()) };
     let sql = "UPDATE invitations SET response_id = NULL \
          WHERE app_id = $1 AND assignment_id = $2 AND response_id = $3";
@@ -179,7 +186,7 @@ pub(super) async fn forget_ended(
     app: AppId,
     before: Timestamp,
     page: Page<(Timestamp, AssignmentId)>,
-) -> Result<(usize, Option<(Timestamp, AssignmentId)>), Stop> {
+) -> Result<(usize, Option<(Timestamp, AssignmentId)>), TransactionError> {
     let find = format!(
         "SELECT {ENDED}, assignment_id FROM invitations WHERE app_id = $1 AND {ENDED} < $2 \
          AND (user_id IS NOT NULL OR email IS NOT NULL) AND ({ENDED}, assignment_id) > ($3, $4) \
@@ -208,7 +215,7 @@ pub(super) async fn invited(
     app: AppId,
     respondents: &[Uuid],
     before: Timestamp,
-) -> Result<HashSet<Uuid>, Stop> {
+) -> Result<HashSet<Uuid>, TransactionError> {
     let with = |same: &str| {
         format!(
             "(SELECT bool_or(coalesce({ENDED} >= $3, true)) FROM invitations \
@@ -265,7 +272,7 @@ pub(super) async fn first_of_person(
     app: AppId,
     known: &[Known],
     rows: usize,
-) -> Result<Vec<InvitationRow>, Stop> {
+) -> Result<Vec<InvitationRow>, TransactionError> {
     let (users, emails) = keys(known);
     let params: Params = &[&app.uuid(), &users, &emails, &Uuid::nil(), &limit(rows)];
     let found = transaction.query(&OF_PERSON, params).await?;
@@ -282,7 +289,7 @@ pub(super) async fn lock(
     transaction: &Transaction,
     app: AppId,
     ids: &[Uuid],
-) -> Result<Locked, Stop> {
+) -> Result<Locked, TransactionError> {
     let sql = format!(
         "SELECT {INVITATION} FROM invitations WHERE app_id = $1 AND assignment_id = ANY($2) \
          ORDER BY assignment_id FOR UPDATE"
@@ -305,7 +312,7 @@ pub(super) async fn complete<'a>(
     transaction: &Transaction,
     app: AppId,
     responses: impl Iterator<Item = &'a NewResponse>,
-) -> Result<(), Stop> {
+) -> Result<(), TransactionError> {
     let (mut assignments, mut times, mut named) = (Vec::new(), Vec::new(), Vec::new());
     for response in responses {
         let Some(invited) = response.invitation else { continue };
@@ -331,22 +338,22 @@ pub(super) async fn by_id(pool: &Pool, id: AssignmentId) -> StoreResult<Option<I
 
 pub(super) async fn list(pool: &Pool, query: InvitationQuery) -> StoreResult<Vec<InvitationRow>> {
     let (created_at, id) = match query.after {
-        Some(place) => (place.created_at.as_millis(), place.assignment_id.uuid()),
+        Some(after) => (after.created_at.as_millis(), after.assignment_id.uuid()),
         None => (i64::MIN, Uuid::nil()),
     };
     let ids = (query.app_id.uuid(), query.flow_id.uuid());
     let (now, rows) = (query.now.as_millis(), limit(query.limit));
-    let walk = "app_id = $1 AND flow_id = $2 AND (created_at, assignment_id) > ($3, $4)";
+    let scan = "app_id = $1 AND flow_id = $2 AND (created_at, assignment_id) > ($3, $4)";
     let order = "ORDER BY created_at, assignment_id LIMIT $5";
     match query.state {
         None => {
-            let sql = format!("SELECT {INVITATION} FROM invitations WHERE {walk} {order}");
+            let sql = format!("SELECT {INVITATION} FROM invitations WHERE {scan} {order}");
             pool.many(&sql, &[&ids.0, &ids.1, &created_at, &id, &rows], codec::invitation).await
         }
         Some(state) => {
             let filter = state_in_sql("$6");
             let sql = format!(
-                "SELECT {INVITATION} FROM invitations WHERE {walk} AND {filter} = $7 {order}"
+                "SELECT {INVITATION} FROM invitations WHERE {scan} AND {filter} = $7 {order}"
             );
             let params: Params = &[&ids.0, &ids.1, &created_at, &id, &rows, &now, &state.as_str()];
             pool.many(&sql, params, codec::invitation).await
@@ -365,7 +372,7 @@ pub(super) async fn count(
         state_in_sql("$3")
     );
     let params: Params = &[&app.uuid(), &flow.uuid(), &now.as_millis()];
-    let found = pool.many(&sql, params, |cells| Ok((cells.word()?, cells.revision()?))).await?;
+    let found = pool.many(&sql, params, |cells| Ok((cells.variant()?, cells.revision()?))).await?;
     let mut counts = InvitationCounts::default();
     for (state, number) in found {
         *counts.of_state(state) = number;
@@ -399,9 +406,9 @@ pub(super) async fn are_invited(
     let found = pool.many(&sql, params, |cells| cells.take::<i64>()).await?;
     let mut invited = vec![false; invitees.len()];
     for number in found {
-        let place = usize::try_from(number - 1).ok().and_then(|index| invited.get_mut(index));
-        if let Some(place) = place {
-            *place = true;
+        let invitee = usize::try_from(number - 1).ok().and_then(|index| invited.get_mut(index));
+        if let Some(invitee) = invitee {
+            *invitee = true;
         }
     }
     Ok(invited)

@@ -49,7 +49,7 @@ use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
 use crate::{StoreError, StoreResult};
-use failure::Stop;
+use failure::TransactionError;
 use pool::Pool;
 use transaction::Transaction;
 
@@ -117,14 +117,14 @@ impl PgStore {
     }
 
     /// Writes and rolls back, which detects a server that is unreachable, full or read-only.
-    async fn probe(&self) -> Result<(), Stop> {
+    async fn probe(&self) -> Result<(), TransactionError> {
         let transaction = Transaction::begun(&self.pool).await?;
         match transaction.execute("INSERT INTO probe (filler) VALUES ('')", &[]).await {
             Ok(_) => {
                 transaction.roll_back().await;
                 Ok(())
             }
-            Err(stop) => Err(transaction.stop(stop).await),
+            Err(error) => Err(transaction.abort(error).await),
         }
     }
 }

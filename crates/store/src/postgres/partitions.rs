@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use super::codec::Cells;
 use super::counts;
-use super::failure::Stop;
+use super::failure::TransactionError;
 use super::pool::Pool;
 use super::schema::made_by_another;
 use super::transaction::{Transaction, end};
@@ -103,7 +103,7 @@ async fn make(pool: &Arc<Pool>, month: &Month) -> StoreResult<bool> {
     if pool.one(begun, &[&from, &to], |cells| cells.take()).await? == Some(true) {
         return Ok(false);
     }
-    let transaction = Transaction::begun(pool).await.map_err(Stop::of_statement)?;
+    let transaction = Transaction::begun(pool).await.map_err(TransactionError::of_statement)?;
     let body = async {
         // Inserts queue behind this lock, so it must neither wait long itself nor be held for long.
         transaction.execute("SET LOCAL lock_timeout = '2s'", &[]).await?;
@@ -115,7 +115,7 @@ async fn make(pool: &Arc<Pool>, month: &Month) -> StoreResult<bool> {
         transaction.execute(&sql, &[]).await
     };
     match body.await {
-        Err(Stop::Pg(error)) if made_by_another(&error) || overlaps(&error) => {
+        Err(TransactionError::Pg(error)) if made_by_another(&error) || overlaps(&error) => {
             transaction.roll_back().await;
             Ok(true)
         }
@@ -143,7 +143,7 @@ pub(super) async fn drop_before(pool: &Arc<Pool>, time: Timestamp) -> StoreResul
     let ended: Vec<(String, i32, i32)> = pool.many(ended, &[&time.as_millis()], read).await?;
     for (name, first, end_day) in &ended {
         free_keys(pool, name).await?;
-        let transaction = Transaction::begun(pool).await.map_err(Stop::of_statement)?;
+        let transaction = Transaction::begun(pool).await.map_err(TransactionError::of_statement)?;
         let body = async {
             transaction.execute(&format!("DROP TABLE {name}"), &[]).await?;
             // A month has no responses outside of its partition.
@@ -168,10 +168,10 @@ async fn free_keys(pool: &Arc<Pool>, partition: &str) -> StoreResult<()> {
          AND idempotency.key = gone.key AND idempotency.response_id = gone.response_id";
     let mut after = (Uuid::nil(), Uuid::nil());
     loop {
-        let rows = pool.many(&slice, &[&after.0, &after.1, &SLICE], holder).await?;
+        let rows = pool.many(&slice, &[&after.0, &after.1, &SLICE], key_holder).await?;
         let Some(last) = rows.last() else { return Ok(()) };
         after = (last.app, last.response);
-        let transaction = Transaction::begun(pool).await.map_err(Stop::of_statement)?;
+        let transaction = Transaction::begun(pool).await.map_err(TransactionError::of_statement)?;
         let body = async {
             for of_app in rows.chunk_by(|one, next| one.app == next.app) {
                 let held = of_app.iter().filter_map(|it| Some((it.key.as_deref()?, it.response)));
@@ -186,14 +186,14 @@ async fn free_keys(pool: &Arc<Pool>, partition: &str) -> StoreResult<()> {
 }
 
 /// A response and the key that it may hold.
-struct Holder {
+struct KeyHolder {
     app: Uuid,
     response: Uuid,
     key: Option<Vec<u8>>,
 }
 
-fn holder(cells: &mut Cells) -> StoreResult<Holder> {
-    Ok(Holder { app: cells.take()?, response: cells.take()?, key: cells.take()? })
+fn key_holder(cells: &mut Cells) -> StoreResult<KeyHolder> {
+    Ok(KeyHolder { app: cells.take()?, response: cells.take()?, key: cells.take()? })
 }
 
 /// The starts of the month that contains this time and of all later ones, in milliseconds UTC,

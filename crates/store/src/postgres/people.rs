@@ -5,14 +5,14 @@ use sluice_flow::time::Timestamp;
 use uuid::Uuid;
 
 use super::codec::{self, Cells, GRANT, LINK, ReadCells as _, SESSION, USER};
-use super::failure::Stop;
+use super::failure::TransactionError;
 use super::pool::{Params, Pool};
 use super::put::or_nil;
 use super::read::limit;
 use super::transaction::Transaction;
 use crate::{
-    GrantRow, Holder, LinkRow, Page, PeopleWrite, SecondFactor, SecretHash, SessionRow, StoreError,
-    StoreResult, User, UserKey, UserRow, joined,
+    GrantRow, LinkRow, Page, PeopleWrite, SecondFactor, SecretHash, SessionHolder, SessionRow,
+    StoreError, StoreResult, User, UserKey, UserRow, joined,
 };
 
 fn user_and_grant(cells: &mut Cells) -> StoreResult<(UserRow, Option<GrantRow>)> {
@@ -27,7 +27,10 @@ pub(super) async fn revision(pool: &Pool) -> StoreResult<u64> {
 }
 
 /// Increments the revision if it is still the expected one; waits for a concurrent change.
-pub(super) async fn advance(transaction: &Transaction, expected: u64) -> Result<bool, Stop> {
+pub(super) async fn advance(
+    transaction: &Transaction,
+    expected: u64,
+) -> Result<bool, TransactionError> {
     let sql = "UPDATE people SET revision = revision + 1 WHERE revision = $1";
     Ok(transaction.execute(sql, &[&expected.cast_signed()]).await? == 1)
 }
@@ -101,7 +104,10 @@ pub(super) async fn sessions(
     pool.many(&sql, &[&user.uuid(), &i64::from(epoch), &limit(rows)], codec::session).await
 }
 
-pub(super) async fn put(transaction: &Transaction, write: &PeopleWrite) -> Result<(), Stop> {
+pub(super) async fn put(
+    transaction: &Transaction,
+    write: &PeopleWrite,
+) -> Result<(), TransactionError> {
     match write {
         PeopleWrite::User(row) => put_user(transaction, row).await,
         PeopleWrite::Grant(row) => put_grant(transaction, row).await,
@@ -144,11 +150,18 @@ pub(super) async fn put(transaction: &Transaction, write: &PeopleWrite) -> Resul
     }
 }
 
-async fn done(transaction: &Transaction, sql: &str, params: Params<'_>) -> Result<(), Stop> {
+async fn done(
+    transaction: &Transaction,
+    sql: &str,
+    params: Params<'_>,
+) -> Result<(), TransactionError> {
     transaction.execute(sql, params).await.map(|_| ())
 }
 
-pub(super) async fn put_user(transaction: &Transaction, row: &UserRow) -> Result<(), Stop> {
+pub(super) async fn put_user(
+    transaction: &Transaction,
+    row: &UserRow,
+) -> Result<(), TransactionError> {
     let sql = "INSERT INTO users (user_id, email, name, password, issuer, subject, epoch, \
          created_at, disabled_at, totp_secret, totp_step, recovery_codes) \
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) \
@@ -180,11 +193,14 @@ pub(super) async fn put_user(transaction: &Transaction, row: &UserRow) -> Result
 }
 
 /// The app is checked explicitly and not by a foreign key, since the nil id means all apps.
-pub(super) async fn put_grant(transaction: &Transaction, row: &GrantRow) -> Result<(), Stop> {
+pub(super) async fn put_grant(
+    transaction: &Transaction,
+    row: &GrantRow,
+) -> Result<(), TransactionError> {
     let sql = "INSERT INTO grants (app_id, user_id, role) SELECT $1::uuid, $2::uuid, $3::text \
          WHERE $1 = $4 OR EXISTS (SELECT 1 FROM apps WHERE apps.app_id = $1) \
          ON CONFLICT (app_id, user_id) DO UPDATE SET role = excluded.role";
-    let (app, role) = (or_nil(row.app_id), codec::word(&row.role)?);
+    let (app, role) = (or_nil(row.app_id), codec::variant_name(&row.role)?);
     let params: Params = &[&app, &row.user_id.uuid(), &role, &Uuid::nil()];
     match transaction.execute(sql, params).await? {
         0 => Err(StoreError::Failed("a grant names an app that does not exist".into()).into()),
@@ -192,12 +208,14 @@ pub(super) async fn put_grant(transaction: &Transaction, row: &GrantRow) -> Resu
     }
 }
 
-async fn put_session(transaction: &Transaction, row: &SessionRow) -> Result<(), Stop> {
+async fn put_session(transaction: &Transaction, row: &SessionRow) -> Result<(), TransactionError> {
     let sql = "INSERT INTO sessions (hash, user_id, epoch, token_hash, created_at, used_at, \
          expires_at, confirmed_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
     let (user, epoch, token) = match &row.holder {
-        Holder::User { user_id, epoch } => (Some(user_id.uuid()), Some(i64::from(*epoch)), None),
-        Holder::Token(hash) => (None, None, Some(hash.as_slice())),
+        SessionHolder::User { user_id, epoch } => {
+            (Some(user_id.uuid()), Some(i64::from(*epoch)), None)
+        }
+        SessionHolder::Token(hash) => (None, None, Some(hash.as_slice())),
     };
     let times = [row.created_at, row.used_at, row.expires_at, row.confirmed_at];
     let times = times.map(Timestamp::as_millis);

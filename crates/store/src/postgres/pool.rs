@@ -18,7 +18,7 @@ use tokio_postgres::{Config, Row, Statement};
 
 use super::codec::Cells;
 use super::connect::{ConnectError, Options};
-use super::failure::{RedactedError, Stop};
+use super::failure::{RedactedError, TransactionError};
 use super::link::Connector;
 use super::stall::Stall;
 use crate::{StoreError, StoreResult};
@@ -31,6 +31,12 @@ const RECYCLE_DEADLINE: Duration = Duration::from_secs(1);
 const WORK_MAX: u32 = 1 << 20;
 
 pub(super) type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
+/// A parameter of a statement that is assembled at run time.
+pub(super) type BoxedParam = Box<dyn ToSql + Sync + Send>;
+
+pub(super) fn param_refs(params: &[BoxedParam]) -> Vec<&(dyn ToSql + Sync)> {
+    params.iter().map(|param| &**param as _).collect()
+}
 
 #[derive(Debug)]
 pub(super) struct Pool {
@@ -122,7 +128,10 @@ impl Pool {
         let rows =
             within(self.options.statement_deadline, "answer", lease.query(sql, params)).await;
         lease.settle(rows.as_ref().err());
-        rows.map_err(Stop::of_statement)?.iter().map(|row| read(&mut Cells::of(row))).collect()
+        rows.map_err(TransactionError::of_statement)?
+            .iter()
+            .map(|row| read(&mut Cells::of(row)))
+            .collect()
     }
 
     /// The first row of a statement that returns at most one, or several of which any will do.
@@ -156,7 +165,11 @@ pub(super) struct Lease {
 }
 
 impl Lease {
-    pub(super) async fn query(&self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, Stop> {
+    pub(super) async fn query(
+        &self,
+        sql: &str,
+        params: Params<'_>,
+    ) -> Result<Vec<Row>, TransactionError> {
         let statement = self.prepare_cached(sql).await?;
         Ok(self.send(&statement, params).await?)
     }
@@ -176,8 +189,8 @@ impl Lease {
 
     /// Records that the work has ended, and with which error if any: this decides whether the
     /// connection may be used again.
-    pub(super) fn settle(&mut self, stop: Option<&Stop>) {
-        self.clean = !stop.is_some_and(Stop::ends_connection);
+    pub(super) fn settle(&mut self, error: Option<&TransactionError>) {
+        self.clean = !error.is_some_and(TransactionError::ends_connection);
     }
 }
 
@@ -204,7 +217,7 @@ impl Drop for Lease {
 pub(super) async fn within<T>(
     deadline: Duration,
     what: &'static str,
-    work: impl Future<Output = Result<T, Stop>>,
-) -> Result<T, Stop> {
-    timeout(deadline, work).await.unwrap_or(Err(Stop::Deadline(what)))
+    work: impl Future<Output = Result<T, TransactionError>>,
+) -> Result<T, TransactionError> {
+    timeout(deadline, work).await.unwrap_or(Err(TransactionError::Deadline(what)))
 }

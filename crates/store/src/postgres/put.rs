@@ -8,14 +8,14 @@ use sluice_flow::time::Timestamp;
 use uuid::Uuid;
 
 use super::codec;
-use super::failure::Stop;
+use super::failure::TransactionError;
 use super::pool::Params;
 use super::transaction::Transaction;
 use crate::{
     AppRow, AuditRow, FlowRow, GraceCap, IdentityKeyRow, KeyRow, StoreError, TokenRow, VersionRow,
 };
 
-type Done<T = ()> = Result<T, Stop>;
+type Done<T = ()> = Result<T, TransactionError>;
 
 pub(super) async fn app(transaction: &Transaction, row: &AppRow) -> Done {
     let sql = "INSERT INTO apps (app_id, name, identity_verification, allowed_origins, \
@@ -30,7 +30,7 @@ pub(super) async fn app(transaction: &Transaction, row: &AppRow) -> Done {
          created_at = excluded.created_at, retention_days = excluded.retention_days, \
          hosted = excluded.hosted, calls_per_second = excluded.calls_per_second, \
          bytes_per_day = excluded.bytes_per_day";
-    let verification = codec::word(&row.identity_verification)?;
+    let verification = codec::variant_name(&row.identity_verification)?;
     let origins = codec::json(&row.allowed_origins)?;
     let grace = row.grace_window_seconds.map(i64::from);
     let lifetime = row.token_lifetime_seconds.map(i64::from);
@@ -70,7 +70,7 @@ pub(super) async fn identity_key(transaction: &Transaction, row: &IdentityKeyRow
          revoked_at) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (app_id, kid) DO UPDATE SET \
          kind = excluded.kind, material = excluded.material, issuer = excluded.issuer, \
          created_at = excluded.created_at, revoked_at = excluded.revoked_at";
-    let (app, kind) = (row.app_id.uuid(), codec::word(&row.kind)?);
+    let (app, kind) = (row.app_id.uuid(), codec::variant_name(&row.kind)?);
     let times = (row.created_at.as_millis(), millis(row.revoked_at));
     let params: Params = &[&app, &row.kid, &kind, &row.material, &row.issuer, &times.0, &times.1];
     transaction.execute(sql, params).await.map(|_| ())
@@ -83,7 +83,8 @@ pub(super) async fn flow(transaction: &Transaction, row: &FlowRow) -> Done {
          live_starts_at = excluded.live_starts_at, live_ends_at = excluded.live_ends_at, \
          grace_window_seconds = excluded.grace_window_seconds, created_at = excluded.created_at, \
          archived_at = excluded.archived_at";
-    let (app, flow, kind) = (row.app_id.uuid(), row.flow_id.uuid(), codec::word(&row.kind)?);
+    let (app, flow, kind) =
+        (row.app_id.uuid(), row.flow_id.uuid(), codec::variant_name(&row.kind)?);
     let live = (millis(row.live.starts_at), millis(row.live.ends_at));
     let grace = row.grace_window_seconds.map(i64::from);
     let times = (row.created_at.as_millis(), millis(row.archived_at));

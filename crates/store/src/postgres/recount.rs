@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use super::codec::{self, Cells, RESPONSE, ReadCells as _};
 use super::counts::{self, Lock};
-use super::failure::Stop;
+use super::failure::TransactionError;
 use super::pool::{Params, Pool};
 use super::read::limit;
 use super::transaction::{Transaction, end};
@@ -48,7 +48,7 @@ pub(super) async fn tags_of_day(
     day: Day,
 ) -> StoreResult<()> {
     let sql = "SELECT coalesce(sum(responses), 0)::bigint <= $4 AND NOT EXISTS ( \
-         SELECT FROM count_walks WHERE app_id = $1 AND flow_id = $2 AND passed IS NOT NULL) FROM ( \
+         SELECT FROM count_scans WHERE app_id = $1 AND flow_id = $2 AND passed IS NOT NULL) FROM ( \
          SELECT responses FROM counts \
          WHERE app_id = $1 AND flow_id = $2 AND segment = '' AND day = $3 \
          UNION ALL SELECT responses FROM count_deltas \
@@ -72,11 +72,12 @@ pub(super) async fn flow(pool: &Arc<Pool>, app: AppId, flow: FlowId) -> StoreRes
 async fn count(pool: &Arc<Pool>, app: AppId, flow: FlowId, day: Day) -> StoreResult<u64> {
     for _ in 1..RACES_MAX {
         pool.may_commit()?;
-        let transaction =
-            Transaction::begun_at_one_instant(pool).await.map_err(Stop::of_statement)?;
+        let transaction = Transaction::begun_at_one_instant(pool)
+            .await
+            .map_err(TransactionError::of_statement)?;
         match count_in(&transaction, app, flow, day).await {
-            Err(stop) if stop.lost_a_race() => {
-                transaction.stop(stop).await;
+            Err(error) if error.lost_a_race() => {
+                transaction.abort(error).await;
                 tokio::time::sleep(RACE_PAUSE).await;
             }
             body => return end(transaction, body).await,
@@ -90,9 +91,9 @@ async fn count_in(
     app: AppId,
     flow: FlowId,
     day: Day,
-) -> Result<u64, Stop> {
+) -> Result<u64, TransactionError> {
     let locked = counts::lock(transaction, app, flow, Lock::ToFold).await?;
-    let Some(passed) = locked else { return Err(Stop::Race) };
+    let Some(passed) = locked else { return Err(TransactionError::Race) };
     let (app_id, flow_id) = (app.uuid(), flow.uuid());
     for table in ["count_deltas", "counts"] {
         let sql = format!("DELETE FROM {table} WHERE app_id = $1 AND flow_id = $2 AND day = $3");
@@ -125,8 +126,8 @@ async fn count_in(
         }
     }
     let responses = recount.responses;
-    for (key, sheet) in recount.into_sheets() {
-        counts::write(transaction, &key, sheet).await?;
+    for (key, daily) in recount.into_daily_counts() {
+        counts::write(transaction, &key, daily).await?;
     }
     Ok(responses)
 }

@@ -20,7 +20,7 @@ use super::codec::{self, Cells, RESPONDENT, RESPONSE, ReadCells as _};
 use super::columns::{Columns, given};
 use super::commit::queue_of;
 use super::counts::{self, Gone};
-use super::failure::Stop;
+use super::failure::TransactionError;
 use super::pool::{Params, Pool};
 use super::put;
 use super::read::limit;
@@ -28,7 +28,7 @@ use super::transaction::{Transaction, end};
 use super::{claims, invitations};
 use crate::codec::rewritten_columns;
 use crate::{
-    Answers, Erasure, ErasureMark, InvitationRow, Person, Removed, RespondentRow, ResponseRow,
+    Answers, ErasedPart, Erasure, ErasureMark, InvitationRow, Person, RespondentRow, ResponseRow,
     StoreResult, UsedKeyRow,
 };
 
@@ -42,7 +42,7 @@ pub(super) const FREE_KEYS: &str = "DELETE FROM idempotency WHERE app_id = $1 \
 pub(super) async fn response(
     transaction: &Transaction,
     response: ResponseId,
-) -> Result<Option<AppId>, Stop> {
+) -> Result<Option<AppId>, TransactionError> {
     let of_app = "SELECT app_id, flow_assignment_id FROM responses WHERE response_id = $1";
     let rows = transaction.query(of_app, &[&response.uuid()]).await?;
     let Some(row) = rows.first() else { return Ok(None) };
@@ -60,7 +60,7 @@ pub(super) async fn delete(
     app: AppId,
     responses: &[Uuid],
     keys: &str,
-) -> Result<u64, Stop> {
+) -> Result<u64, TransactionError> {
     let sql = format!(
         "DELETE FROM responses WHERE app_id = $1 AND response_id = ANY($2) \
          RETURNING response_id, idempotency_key, counted, {RESPONSE}"
@@ -83,7 +83,7 @@ async fn settle_keys(
     app: AppId,
     rows: &[tokio_postgres::Row],
     sql: &str,
-) -> Result<(), Stop> {
+) -> Result<(), TransactionError> {
     let (mut held, mut by): (Vec<&[u8]>, Vec<Uuid>) = (Vec::new(), Vec::new());
     for row in rows {
         let mut cells = Cells::of(row);
@@ -99,7 +99,10 @@ async fn settle_keys(
     Ok(())
 }
 
-pub(super) async fn put_used_key(t: &Transaction, row: &UsedKeyRow) -> Result<(), Stop> {
+pub(super) async fn put_used_key(
+    t: &Transaction,
+    row: &UsedKeyRow,
+) -> Result<(), TransactionError> {
     let (app, response) = (row.app_id.uuid(), row.response_id.uuid());
     let old = "DELETE FROM idempotency WHERE app_id = $1 AND response_id = $2 AND digest IS NULL";
     t.execute(old, &[&app, &response]).await?;
@@ -110,9 +113,9 @@ pub(super) async fn put_used_key(t: &Transaction, row: &UsedKeyRow) -> Result<()
 }
 
 /// One batch of an erasure.
-pub(super) async fn erase(pool: &Arc<Pool>, erasure: &Erasure) -> StoreResult<Removed> {
+pub(super) async fn erase(pool: &Arc<Pool>, erasure: &Erasure) -> StoreResult<ErasedPart> {
     pool.may_commit()?;
-    let transaction = Transaction::begun(pool).await.map_err(Stop::of_statement)?;
+    let transaction = Transaction::begun(pool).await.map_err(TransactionError::of_statement)?;
     let body = erase_part(&transaction, erasure).await;
     let removed = end(transaction, body).await?;
     if removed.done {
@@ -121,17 +124,20 @@ pub(super) async fn erase(pool: &Arc<Pool>, erasure: &Erasure) -> StoreResult<Re
     Ok(removed)
 }
 
-async fn erase_part(transaction: &Transaction, erasure: &Erasure) -> Result<Removed, Stop> {
+async fn erase_part(
+    transaction: &Transaction,
+    erasure: &Erasure,
+) -> Result<ErasedPart, TransactionError> {
     hold(transaction, erasure.app_id).await?;
-    let mut removed = Removed::default();
+    let mut removed = ErasedPart::default();
     match erasure.person {
         Person::Respondent(id) => erase_respondent(transaction, erasure, id).await,
         Person::Invitee(ref known) => {
             let mark = erasure.mark(None, &[]);
-            let mut part = Part { erasure, mark: &mark, room: erasure.limit };
+            let mut part = ErasureBatch { erasure, mark: &mark, room: erasure.limit };
             let known = std::slice::from_ref(known);
             removed.done = part.forget_invitations(transaction, known, &mut removed).await?;
-            if removed != (Removed { done: true, ..Removed::default() }) {
+            if removed != (ErasedPart { done: true, ..ErasedPart::default() }) {
                 put::audit(transaction, &erasure.audit).await?;
             }
             Ok(removed)
@@ -144,19 +150,19 @@ async fn erase_respondent(
     transaction: &Transaction,
     erasure: &Erasure,
     id: RespondentId,
-) -> Result<Removed, Stop> {
+) -> Result<ErasedPart, TransactionError> {
     let app = erasure.app_id;
     let sql =
         format!("SELECT {RESPONDENT} FROM respondents WHERE app_id = $1 AND respondent_id = $2");
     let found = transaction.query(&sql, &[&app.uuid(), &id.uuid()]).await?;
     let Some(row) = found.first() else {
-        return Ok(Removed { done: true, ..Removed::default() });
+        return Ok(ErasedPart { done: true, ..ErasedPart::default() });
     };
     let row = codec::respondent(&mut Cells::of(row))?;
     let found = identities(transaction, erasure, id).await?;
     let mark = erasure.mark(row.erasing.as_ref(), &found);
-    let mut removed = Removed::default();
-    let mut part = Part { erasure, mark: &mark, room: erasure.limit };
+    let mut removed = ErasedPart::default();
+    let mut part = ErasureBatch { erasure, mark: &mark, room: erasure.limit };
     removed.done = part.forget_identities(transaction, &found, &mut removed).await?
         && part.forget_responses(transaction, id, &mut removed).await?;
     if row.erasing.as_ref().map(|it| it.answers) != Some(mark.answers) {
@@ -176,7 +182,7 @@ async fn identities(
     transaction: &Transaction,
     erasure: &Erasure,
     id: RespondentId,
-) -> Result<Vec<Known>, Stop> {
+) -> Result<Vec<Known>, TransactionError> {
     let sql = "SELECT type, value FROM identities \
          WHERE app_id = $1 AND respondent_id = $2 AND type = 'userId' UNION ALL \
          SELECT type, value FROM identities \
@@ -189,21 +195,21 @@ async fn identities(
 }
 
 /// What one batch may still take.
-struct Part<'e> {
+struct ErasureBatch<'e> {
     erasure: &'e Erasure,
     mark: &'e ErasureMark,
     room: usize,
 }
 
-impl Part<'_> {
+impl ErasureBatch<'_> {
     /// Removes the first of these identities, and the respondent from the invitations with them;
     /// returns whether none is left.
     async fn forget_identities(
         &mut self,
         transaction: &Transaction,
         found: &[Known],
-        removed: &mut Removed,
-    ) -> Result<bool, Stop> {
+        removed: &mut ErasedPart,
+    ) -> Result<bool, TransactionError> {
         let (app, most) = (self.erasure.app_id.uuid(), self.erasure.limit);
         let known = &found[..found.len().min(most)];
         if known.is_empty() {
@@ -225,8 +231,8 @@ impl Part<'_> {
         &mut self,
         transaction: &Transaction,
         known: &[Known],
-        removed: &mut Removed,
-    ) -> Result<bool, Stop> {
+        removed: &mut ErasedPart,
+    ) -> Result<bool, TransactionError> {
         let app = self.erasure.app_id;
         let theirs = invitations::first_of_person(transaction, app, known, self.room).await?;
         removed.responses += self.forget_given(transaction, &theirs).await?;
@@ -242,8 +248,8 @@ impl Part<'_> {
         &self,
         transaction: &Transaction,
         id: RespondentId,
-        removed: &mut Removed,
-    ) -> Result<bool, Stop> {
+        removed: &mut ErasedPart,
+    ) -> Result<bool, TransactionError> {
         let app = self.erasure.app_id;
         let sql = "SELECT response_id FROM consents WHERE app_id = $1 AND respondent_id = $2 \
              ORDER BY response_id LIMIT $3";
@@ -267,7 +273,7 @@ impl Part<'_> {
         &self,
         transaction: &Transaction,
         theirs: &[InvitationRow],
-    ) -> Result<u64, Stop> {
+    ) -> Result<u64, TransactionError> {
         let ids: Vec<Uuid> = theirs.iter().filter_map(|it| Some(it.response_id?.uuid())).collect();
         if ids.is_empty() {
             return Ok(0);
@@ -293,7 +299,7 @@ async fn stored(
     transaction: &Transaction,
     app: AppId,
     ids: &[Uuid],
-) -> Result<Vec<ResponseRow>, Stop> {
+) -> Result<Vec<ResponseRow>, TransactionError> {
     let sql =
         format!("SELECT {RESPONSE} FROM responses WHERE app_id = $1 AND response_id = ANY($2)");
     let found = transaction.query(&sql, &[&app.uuid(), &ids]).await?;
@@ -302,7 +308,11 @@ async fn stored(
     Ok(rows?)
 }
 
-async fn forget_consents(transaction: &Transaction, app: AppId, ids: &[Uuid]) -> Result<(), Stop> {
+async fn forget_consents(
+    transaction: &Transaction,
+    app: AppId,
+    ids: &[Uuid],
+) -> Result<(), TransactionError> {
     let sql = "DELETE FROM consents WHERE app_id = $1 AND response_id = ANY($2)";
     transaction.execute(sql, &[&app.uuid(), &ids]).await.map(|_| ())
 }
@@ -313,7 +323,7 @@ async fn forget_answers(
     app: AppId,
     rows: Vec<ResponseRow>,
     mark: &ErasureMark,
-) -> Result<(), Stop> {
+) -> Result<(), TransactionError> {
     if rows.is_empty() {
         return Ok(());
     }
@@ -332,7 +342,7 @@ async fn forget_answers(
 }
 
 /// Waits until nothing else writes to the app, and keeps it locked.
-pub(super) async fn hold(transaction: &Transaction, app: AppId) -> Result<(), Stop> {
+pub(super) async fn hold(transaction: &Transaction, app: AppId) -> Result<(), TransactionError> {
     transaction.query(QUEUE, &[&queue_of(app)]).await?;
     transaction.query(LOCK, &[&app.uuid()]).await.map(|_| ())
 }
@@ -343,7 +353,7 @@ async fn rewrite(
     transaction: &Transaction,
     app: AppId,
     rows: Vec<(ResponseRow, ResponseRow)>,
-) -> Result<(), Stop> {
+) -> Result<(), TransactionError> {
     if rows.is_empty() {
         return Ok(());
     }
@@ -375,7 +385,7 @@ async fn recount(
     held: &[tokio_postgres::Row],
     before: Vec<ResponseRow>,
     after: &[ResponseRow],
-) -> Result<(), Stop> {
+) -> Result<(), TransactionError> {
     let mut at_once: HashMap<Uuid, bool> = HashMap::new();
     for row in held {
         at_once.insert(Cells::of(row).take()?, Cells::after(row, 2).take()?);
@@ -392,7 +402,7 @@ pub(super) async fn profiles(
     transaction: &Transaction,
     app: AppId,
     whose: &[Uuid],
-) -> Result<u64, Stop> {
+) -> Result<u64, TransactionError> {
     let known = "DELETE FROM identities WHERE app_id = $1 AND respondent_id = ANY($2)";
     transaction.execute(known, &[&app.uuid(), &whose]).await?;
     let sql = "DELETE FROM respondents WHERE app_id = $1 AND respondent_id = ANY($2)";

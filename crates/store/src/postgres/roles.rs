@@ -10,7 +10,7 @@ use sluice_flow::invitation::Invitee;
 use sluice_flow::respondent::Known;
 use sluice_flow::time::{Day, Timestamp};
 
-use super::failure::Stop;
+use super::failure::TransactionError;
 use super::read::{self, apps, flows, instance, respondents, responses};
 use super::{
     CHECK_DEADLINE, PgStore, apply, commit, counts, expiry, import_records, invitations, people,
@@ -19,10 +19,10 @@ use super::{
 use crate::counting::DAMAGED_DAYS_MAX;
 use crate::{
     AdminStore, App, At, AuditQuery, AuditRow, Change, Changes, Compacted, ConsentRow, CountStore,
-    CountsQuery, DayTotal, Digest, DiskSpace, Erasure, Expired, Expiry, FeedPosition, FlowCounts,
-    FlowQuery, FlowState, IdempotencyKey, IdentityKeyRow, IntakeStore, InvitationCounts,
-    InvitationQuery, InvitationRow, KeyRow, LinkRow, MovingStore, NewResponse, Outcome, Page,
-    Record, RecordCursor, Removed, Respondent, RespondentRow, RespondentStore, ResponseCount,
+    CountsQuery, DayTotal, Digest, DiskSpace, ErasedPart, Erasure, Expired, Expiry, FeedPosition,
+    FlowCounts, FlowQuery, FlowState, IdempotencyKey, IdentityKeyRow, IntakeStore,
+    InvitationCounts, InvitationQuery, InvitationRow, KeyRow, LinkRow, MovingStore, NewResponse,
+    Outcome, Page, Record, RecordCursor, Respondent, RespondentRow, RespondentStore, ResponseCount,
     ResponsePage, ResponseQuery, ResponseRow, ResponseStore, SecretHash, SessionRow,
     SkipIndexCursor, SkipIndexPart, StoreError, StoreResult, TokenHash, TokenRow, UpkeepStore,
     User, UserKey, UserStore, VersionRow, VersionState,
@@ -206,7 +206,7 @@ impl RespondentStore for PgStore {
         respondents::consents(&self.pool, app, respondent, page).await
     }
 
-    async fn erase(&self, erasure: Erasure) -> StoreResult<Removed> {
+    async fn erase(&self, erasure: Erasure) -> StoreResult<ErasedPart> {
         let pool = Arc::clone(&self.pool);
         to_the_end(async move { removal::erase(&pool, &erasure).await }).await
     }
@@ -324,20 +324,20 @@ impl UpkeepStore for PgStore {
 
     async fn build_skip_index(
         &self,
-        place: SkipIndexCursor,
+        cursor: SkipIndexCursor,
         now: Timestamp,
     ) -> StoreResult<SkipIndexPart> {
-        skip_index::make(&self.pool, place, now).await
+        skip_index::make(&self.pool, cursor, now).await
     }
 
     async fn compact_counts(&self, limit: usize) -> StoreResult<Compacted> {
         let pool = Arc::clone(&self.pool);
-        to_the_end(async move { counts::tend(&pool, limit).await }).await
+        to_the_end(async move { counts::compact(&pool, limit).await }).await
     }
 
     async fn check(&self) -> StoreResult<()> {
         let probed = pool::within(CHECK_DEADLINE, "answer", self.probe()).await;
-        probed.map_err(Stop::of_statement)?;
+        probed.map_err(TransactionError::of_statement)?;
         match self.pool.stall().lasts() {
             true => Err(StoreError::Failed(
                 "a commit was not confirmed in time; is a synchronous standby down?".into(),

@@ -12,24 +12,23 @@ use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
 use super::codec::{Cells, ReadCells as _};
-use super::failure::Stop;
-use super::pool::Pool;
+use super::failure::TransactionError;
+use super::pool::{BoxedParam, Pool, param_refs};
 use super::read::limit;
 use super::transaction::{Transaction, end};
-use crate::listing::{Span, Walk};
+use crate::listing::{Scan, Span};
 use crate::skip_index::{
-    BLOCK_ROWS, BLOCKS_A_STEP, BLOCKS_WALKED, FILLED_A_CALL, LAID_OUT_A_CALL, Looked, Narrowed,
-    PROBES, SkipIndexCursor, SkipIndexPart, Terms, Wanted, laid_out, settled_by, young_from,
+    BLOCK_ROWS, BLOCKS_PER_STEP, BLOCKS_SCANNED_MAX, CREATED_PER_CALL, FILLED_PER_CALL,
+    IndexedColumns, Narrowed, PROBES, QueryTerms, SkipIndexCursor, SkipIndexPart, Terms,
+    settled_by, whole_blocks, young_from,
 };
 use crate::{Order, ResponseQuery, StoreResult};
 
 /// Far below the age at which responses are put in blocks, so that the clocks of nodes may differ.
 const OLD_MILLIS: i64 = 60_000;
 
-type Param = Box<dyn ToSql + Sync + Send>;
-
 /// A block with a filter built from its responses.
-struct Filled {
+struct FilledBlock {
     last: Uuid,
     generation: i64,
     filter: Vec<u8>,
@@ -38,27 +37,27 @@ struct Filled {
 /// Works on the flow after this one, if there is any.
 pub(super) async fn make(
     pool: &Arc<Pool>,
-    place: SkipIndexCursor,
+    cursor: SkipIndexCursor,
     now: Timestamp,
 ) -> StoreResult<SkipIndexPart> {
-    let Some((app, flow)) = next_flow(pool, place).await? else {
+    let Some((app, flow)) = next_flow(pool, cursor).await? else {
         return Ok(SkipIndexPart { made: 0, next: None });
     };
     let filled = filled(pool, app, flow, settled_by(now)).await?;
-    let laid = unblocked(pool, app, flow, young_from(now)).await?;
-    let made = SkipIndexPart::at(place, (app, flow), filled.len(), laid.len());
+    let created = unblocked(pool, app, flow, young_from(now)).await?;
+    let made = SkipIndexPart::at(cursor, (app, flow), filled.len(), created.len());
     if made.made > 0 {
         pool.may_commit()?;
-        let transaction = Transaction::begun(pool).await.map_err(Stop::of_statement)?;
-        let written = write(&transaction, (app, flow), &filled, &laid, now).await;
+        let transaction = Transaction::begun(pool).await.map_err(TransactionError::of_statement)?;
+        let written = write(&transaction, (app, flow), &filled, &created, now).await;
         end(transaction, written).await?;
     }
     Ok(made)
 }
 
-async fn next_flow(pool: &Pool, place: SkipIndexCursor) -> StoreResult<Option<(AppId, FlowId)>> {
+async fn next_flow(pool: &Pool, cursor: SkipIndexCursor) -> StoreResult<Option<(AppId, FlowId)>> {
     let (app, flow) =
-        place.map_or((Uuid::nil(), Uuid::nil()), |(app, flow)| (app.uuid(), flow.uuid()));
+        cursor.map_or((Uuid::nil(), Uuid::nil()), |(app, flow)| (app.uuid(), flow.uuid()));
     let sql = "SELECT app_id, flow_id FROM flows WHERE (app_id, flow_id) > ($1, $2) \
          ORDER BY app_id, flow_id LIMIT 1";
     pool.one(sql, &[&app, &flow], |cells| {
@@ -73,12 +72,12 @@ async fn filled(
     app: AppId,
     flow: FlowId,
     settled: Timestamp,
-) -> StoreResult<Vec<Filled>> {
+) -> StoreResult<Vec<FilledBlock>> {
     let sql = "SELECT first_id, last_id, generation FROM response_blocks WHERE app_id = $1 \
          AND flow_id = $2 AND filter IS NULL AND since <= $3 LIMIT $4";
     let (app, flow) = (app.uuid(), flow.uuid());
     let params: [&(dyn ToSql + Sync); 4] =
-        [&app, &flow, &settled.as_millis(), &limit(FILLED_A_CALL)];
+        [&app, &flow, &settled.as_millis(), &limit(FILLED_PER_CALL)];
     let empty = pool
         .many(sql, &params, |cells| {
             Ok((cells.take::<Uuid>()?, cells.take::<Uuid>()?, cells.take::<i64>()?))
@@ -88,18 +87,20 @@ async fn filled(
     for (first, last, generation) in empty {
         let sql = "SELECT flow_version_id, admitted, answers, tags FROM responses \
              WHERE app_id = $1 AND flow_id = $2 AND response_id BETWEEN $3 AND $4";
-        let rows = pool.many(sql, &[&app, &flow, &first, &last], looked).await?;
+        let rows = pool.many(sql, &[&app, &flow, &first, &last], indexed_columns).await?;
         let mut terms = Terms::default();
         for (version, admission, answers, tags) in &rows {
             let (version, admission, tags) = (*version, *admission, tags.as_deref());
-            terms.add(Looked { version, admission, answers, tags });
+            terms.add(IndexedColumns { version, admission, answers, tags });
         }
-        filled.push(Filled { last, generation, filter: terms.filter() });
+        filled.push(FilledBlock { last, generation, filter: terms.filter() });
     }
     Ok(filled)
 }
 
-fn looked(cells: &mut Cells) -> StoreResult<(FlowVersionId, Admission, String, Option<String>)> {
+fn indexed_columns(
+    cells: &mut Cells,
+) -> StoreResult<(FlowVersionId, Admission, String, Option<String>)> {
     let version = cells.id(FlowVersionId::from_uuid)?;
     Ok((version, Admission::of_admitted(cells.take()?), cells.take()?, cells.take()?))
 }
@@ -117,10 +118,10 @@ async fn unblocked(
     let young = Uuid::from_u128(v7(before, 0, 0).as_u128() >> 80 << 80);
     let sql = "SELECT response_id FROM responses WHERE app_id = $1 AND flow_id = $2 \
          AND response_id > $3 AND response_id < $4 ORDER BY response_id LIMIT $5";
-    let most = limit(BLOCK_ROWS * LAID_OUT_A_CALL);
+    let most = limit(BLOCK_ROWS * CREATED_PER_CALL);
     let params: [&(dyn ToSql + Sync); 5] = [&app.uuid(), &flow.uuid(), &after, &young, &most];
     let ids = pool.many(sql, &params, id).await?;
-    Ok(laid_out(blocked_to, &ids))
+    Ok(whole_blocks(blocked_to, &ids))
 }
 
 /// A time before the oldest transaction began that may still write: a commit that waits for a
@@ -147,25 +148,25 @@ async fn blocked_to(pool: &Pool, app: AppId, flow: FlowId) -> StoreResult<Option
 async fn write(
     transaction: &Transaction,
     (app, flow): (AppId, FlowId),
-    filled: &[Filled],
-    laid: &[Span],
+    filled: &[FilledBlock],
+    created: &[Span],
     now: Timestamp,
-) -> Result<(), Stop> {
+) -> Result<(), TransactionError> {
     let (app, flow) = (app.uuid(), flow.uuid());
     // A block that a removal has locked is left for the next call: nothing here waits.
     let free = "app_id = $1 AND flow_id = $2 AND last_id IN (SELECT last_id FROM response_blocks \
          WHERE app_id = $1 AND flow_id = $2 AND last_id = $3 AND generation = $4 \
          FOR UPDATE SKIP LOCKED)";
     let fill = &format!("UPDATE response_blocks SET filter = $5 WHERE {free}");
-    for Filled { last, generation, filter } in filled {
+    for FilledBlock { last, generation, filter } in filled {
         transaction.execute(fill, &[&app, &flow, last, generation, filter]).await?;
     }
-    let lay = "INSERT INTO response_blocks (app_id, flow_id, first_id, last_id, since) \
+    let create = "INSERT INTO response_blocks (app_id, flow_id, first_id, last_id, since) \
          SELECT $1, $2, given.*, $5 FROM unnest($3::uuid[], $4::uuid[]) AS given \
          ON CONFLICT DO NOTHING";
-    let first: Vec<Uuid> = laid.iter().map(|block| Uuid::from_u128(block.first)).collect();
-    let last: Vec<Uuid> = laid.iter().map(|block| Uuid::from_u128(block.last)).collect();
-    transaction.execute(lay, &[&app, &flow, &first, &last, &now.as_millis()]).await.map(|_| ())
+    let first: Vec<Uuid> = created.iter().map(|block| Uuid::from_u128(block.first)).collect();
+    let last: Vec<Uuid> = created.iter().map(|block| Uuid::from_u128(block.last)).collect();
+    transaction.execute(create, &[&app, &flow, &first, &last, &now.as_millis()]).await.map(|_| ())
 }
 
 /// A response stored with an id that is no older than this, by the server's clock, falls into no
@@ -191,7 +192,7 @@ pub(super) async fn unfill(
     transaction: &Transaction,
     app: AppId,
     responses: &[(Uuid, Uuid)],
-) -> Result<(), Stop> {
+) -> Result<(), TransactionError> {
     let (flows, ids): (Vec<Uuid>, Vec<Uuid>) = responses.iter().copied().unzip();
     transaction.execute(UNFILL, &[&app.uuid(), &flows, &ids]).await.map(|_| ())
 }
@@ -201,18 +202,18 @@ pub(super) async fn forget(
     transaction: &Transaction,
     app: AppId,
     flow: FlowId,
-) -> Result<(), Stop> {
+) -> Result<(), TransactionError> {
     let sql = "DELETE FROM response_blocks WHERE app_id = $1 AND flow_id = $2";
     transaction.execute(sql, &[&app.uuid(), &flow.uuid()]).await.map(|_| ())
 }
 
 /// The part of a span to scan next.
-pub(super) async fn narrowed(pool: &Pool, walk: &Walk, span: Span) -> StoreResult<Narrowed> {
-    let wanted = Wanted::of(&walk.query);
-    if wanted.is_empty() {
+pub(super) async fn narrowed(pool: &Pool, scan: &Scan, span: Span) -> StoreResult<Narrowed> {
+    let query_terms = QueryTerms::of(&scan.query);
+    if query_terms.is_empty() {
         return Ok(Narrowed::To(span));
     }
-    let ResponseQuery { app_id, flow_id, order, .. } = walk.query;
+    let ResponseQuery { app_id, flow_id, order, .. } = scan.query;
     let Some(blocked_to) = blocked_to(pool, app_id, flow_id).await? else {
         return Ok(Narrowed::To(span));
     };
@@ -223,9 +224,8 @@ pub(super) async fn narrowed(pool: &Pool, walk: &Walk, span: Span) -> StoreResul
         _ => {}
     }
     let edge = edge(pool, app_id, flow_id, span, order).await?;
-    let (sql, params) = next_blocks(&wanted, app_id, flow_id, (span, edge), order);
-    let refs: Vec<&(dyn ToSql + Sync)> = params.iter().map(|param| &**param as _).collect();
-    let found = pool.many(&sql, &refs, block).await?;
+    let (sql, params) = next_blocks(&query_terms, app_id, flow_id, (span, edge), order);
+    let found = pool.many(&sql, &param_refs(&params), block).await?;
     if let Some(found) = joined(&found) {
         let (first, last) = (found.first.max(span.first), found.last.min(span.last));
         return Ok(Narrowed::To(Span { first, last }));
@@ -270,12 +270,12 @@ async fn edge(
         Order::Asc => format!(
             "SELECT last_id FROM response_blocks WHERE app_id = $1 AND flow_id = $2 \
              AND last_id >= $3 ORDER BY last_id LIMIT 1 OFFSET {}",
-            BLOCKS_A_STEP - 1
+            BLOCKS_PER_STEP - 1
         ),
         Order::Desc => format!(
             "SELECT first_id FROM response_blocks WHERE app_id = $1 AND flow_id = $2 \
              AND first_id <= $3 ORDER BY last_id DESC LIMIT 1 OFFSET {}",
-            BLOCKS_A_STEP - 1
+            BLOCKS_PER_STEP - 1
         ),
     };
     let at = match order {
@@ -287,25 +287,25 @@ async fn edge(
 
 /// The first blocks of the span before the edge, in this order, that may match.
 fn next_blocks(
-    wanted: &Wanted,
+    query_terms: &QueryTerms,
     app: AppId,
     flow: FlowId,
     (span, edge): (Span, Option<u128>),
     order: Order,
-) -> (String, Vec<Param>) {
+) -> (String, Vec<BoxedParam>) {
     let span = match (edge, order) {
         (Some(edge), Order::Asc) => Span { last: span.last.min(edge), ..span },
         (Some(edge), Order::Desc) => Span { first: span.first.max(edge), ..span },
         (None, _) => span,
     };
-    let mut params: Vec<Param> = vec![
+    let mut params: Vec<BoxedParam> = vec![
         Box::new(app.uuid()),
         Box::new(flow.uuid()),
         Box::new(Uuid::from_u128(span.first)),
         Box::new(Uuid::from_u128(span.last)),
     ];
     let mut holds = String::new();
-    for term in wanted.terms() {
+    for term in query_terms.terms() {
         let (start, step) = term.bits();
         params.push(Box::new(start));
         params.push(Box::new(step));
@@ -317,7 +317,7 @@ fn next_blocks(
             ));
         }
     }
-    let walked = match order {
+    let scanned = match order {
         Order::Asc => "ORDER BY last_id",
         Order::Desc => {
             "AND last_id <= coalesce((SELECT last_id FROM response_blocks WHERE app_id = $1 \
@@ -328,7 +328,7 @@ fn next_blocks(
     let sql = format!(
         "SELECT first_id, last_id FROM response_blocks WHERE app_id = $1 AND flow_id = $2 \
          AND last_id >= $3 AND first_id <= $4 AND (filter IS NULL OR octet_length(filter) = 0 \
-         OR (true{holds})) {walked} LIMIT {BLOCKS_WALKED}"
+         OR (true{holds})) {scanned} LIMIT {BLOCKS_SCANNED_MAX}"
     );
     (sql, params)
 }

@@ -15,7 +15,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_postgres::{CopyInSink, Row, Statement};
 
-use super::failure::Stop;
+use super::failure::TransactionError;
 use super::pool::{Lease, Params, Pool, within};
 use crate::{StoreError, StoreResult};
 
@@ -61,21 +61,21 @@ pub(super) struct Transaction {
 
 impl Transaction {
     /// A connection for a transaction that has not begun.
-    pub(super) async fn on(pool: &Arc<Pool>) -> Result<Self, Stop> {
+    pub(super) async fn on(pool: &Arc<Pool>) -> Result<Self, TransactionError> {
         Ok(Self { pool: Arc::clone(pool), lease: pool.lease().await? })
     }
 
-    async fn begin(&self, sql: &str) -> Result<(), Stop> {
+    async fn begin(&self, sql: &str) -> Result<(), TransactionError> {
         self.within(async { Ok(self.lease.batch_execute(sql).await?) }).await
     }
 
-    pub(super) async fn begun(pool: &Arc<Pool>) -> Result<Self, Stop> {
+    pub(super) async fn begun(pool: &Arc<Pool>) -> Result<Self, TransactionError> {
         let transaction = Self::on(pool).await?;
         transaction.begin(BEGIN_AND_SET).await?;
         Ok(transaction)
     }
 
-    pub(super) async fn begun_at_one_instant(pool: &Arc<Pool>) -> Result<Self, Stop> {
+    pub(super) async fn begun_at_one_instant(pool: &Arc<Pool>) -> Result<Self, TransactionError> {
         let transaction = Self::on(pool).await?;
         transaction.begin(BEGIN_AT_ONE_INSTANT).await?;
         Ok(transaction)
@@ -87,7 +87,7 @@ impl Transaction {
     }
 
     /// Costs one exchange per connection the first time; free afterwards.
-    pub(super) async fn prepare(&self, sql: &str) -> Result<Statement, Stop> {
+    pub(super) async fn prepare(&self, sql: &str) -> Result<Statement, TransactionError> {
         self.within(async { Ok(self.lease.prepare_cached(sql).await?) }).await
     }
 
@@ -96,7 +96,7 @@ impl Transaction {
         &self,
         statement: &Statement,
         params: Params<'_>,
-    ) -> Result<Vec<Row>, Stop> {
+    ) -> Result<Vec<Row>, TransactionError> {
         self.within(async { Ok(self.lease.send(statement, params).await?) }).await
     }
 
@@ -104,18 +104,26 @@ impl Transaction {
     ///
     /// If it is refused, the driver still sends the end of a copy that never started, and the
     /// server answers that too: then the connection has one answer too many.
-    pub(super) async fn copy(&self, sql: &str) -> Result<CopyInSink<Bytes>, Stop> {
+    pub(super) async fn copy(&self, sql: &str) -> Result<CopyInSink<Bytes>, TransactionError> {
         let statement = self.prepare(sql).await?;
         let begun = self.within(async { Ok(self.lease.copy_in(&statement).await?) }).await;
-        begun.map_err(Stop::out_of_step)
+        begun.map_err(TransactionError::out_of_step)
     }
 
-    pub(super) async fn query(&self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, Stop> {
+    pub(super) async fn query(
+        &self,
+        sql: &str,
+        params: Params<'_>,
+    ) -> Result<Vec<Row>, TransactionError> {
         self.within(self.lease.query(sql, params)).await
     }
 
     /// Runs a statement and returns how many rows it affected.
-    pub(super) async fn execute(&self, sql: &str, params: Params<'_>) -> Result<u64, Stop> {
+    pub(super) async fn execute(
+        &self,
+        sql: &str,
+        params: Params<'_>,
+    ) -> Result<u64, TransactionError> {
         let statement = self.prepare(sql).await?;
         self.within(async { Ok(self.lease.execute(&statement, params).await?) }).await
     }
@@ -139,7 +147,7 @@ impl Transaction {
         let _permit = lease.take_permit();
         let mut committing = tokio::spawn(async move {
             let result = last(&lease).await;
-            lease.settle(result.as_ref().err().map(NotCommitted::stop));
+            lease.settle(result.as_ref().err().map(NotCommitted::error));
             result
         });
         match timeout(pool.options().commit_deadline, &mut committing).await {
@@ -148,13 +156,13 @@ impl Transaction {
                 Ok(())
             }
             Ok(Ok(Err(failure))) => Err(failure),
-            Ok(Err(panicked)) => {
-                Err(NotCommitted::At(Stop::Answer(StoreError::InDoubt(Box::new(panicked)))))
-            }
+            Ok(Err(panicked)) => Err(NotCommitted::At(TransactionError::Answer(
+                StoreError::InDoubt(Box::new(panicked)),
+            ))),
             Err(_) => {
                 pool.stall().begin();
-                tokio::spawn(await_the_end(pool, committing));
-                Err(NotCommitted::At(Stop::Deadline("confirmation of a commit")))
+                tokio::spawn(watch_stalled_commit(pool, committing));
+                Err(NotCommitted::At(TransactionError::Deadline("confirmation of a commit")))
             }
         }
     }
@@ -165,21 +173,27 @@ impl Transaction {
         self.lease.settle(result.as_ref().err());
     }
 
-    /// Rolls back after `stop`, if the connection still can.
-    pub(super) async fn stop(self, stop: Stop) -> Stop {
-        if !stop.ends_connection() {
+    /// Rolls back after `error`, if the connection still can.
+    pub(super) async fn abort(self, error: TransactionError) -> TransactionError {
+        if !error.ends_connection() {
             self.roll_back().await;
         }
-        stop
+        error
     }
 
-    async fn within<T>(&self, work: impl Future<Output = Result<T, Stop>>) -> Result<T, Stop> {
+    async fn within<T>(
+        &self,
+        work: impl Future<Output = Result<T, TransactionError>>,
+    ) -> Result<T, TransactionError> {
         within(self.pool.options().statement_deadline, "answer", work).await
     }
 }
 
 /// Waits for a COMMIT that was given up, only to detect when the stall is over.
-async fn await_the_end(pool: Arc<Pool>, mut committing: JoinHandle<Result<(), NotCommitted>>) {
+async fn watch_stalled_commit(
+    pool: Arc<Pool>,
+    mut committing: JoinHandle<Result<(), NotCommitted>>,
+) {
     if timeout(HANGING_MAX, &mut committing).await.is_err() {
         // Aborting the task drops the connection.
         committing.abort();
@@ -191,27 +205,27 @@ async fn await_the_end(pool: Arc<Pool>, mut committing: JoinHandle<Result<(), No
 #[derive(Debug)]
 pub(super) enum NotCommitted {
     /// Something before COMMIT was refused, so nothing is stored.
-    Before(Stop),
+    Before(TransactionError),
     /// COMMIT was sent, and failed with this.
-    At(Stop),
+    At(TransactionError),
 }
 
 impl NotCommitted {
     /// The transaction was rolled back because of another one, and can be retried.
     pub(super) fn lost_a_race(&self) -> bool {
-        self.stop().lost_a_race()
+        self.error().lost_a_race()
     }
 
     /// For a transaction that has only read.
     pub(super) fn nothing_written(self) -> StoreError {
         match self {
-            Self::Before(stop) | Self::At(stop) => stop.of_statement(),
+            Self::Before(error) | Self::At(error) => error.of_statement(),
         }
     }
 
-    fn stop(&self) -> &Stop {
+    fn error(&self) -> &TransactionError {
         match self {
-            Self::Before(stop) | Self::At(stop) => stop,
+            Self::Before(error) | Self::At(error) => error,
         }
     }
 }
@@ -219,19 +233,22 @@ impl NotCommitted {
 impl From<NotCommitted> for StoreError {
     fn from(failure: NotCommitted) -> Self {
         match failure {
-            NotCommitted::Before(stop) => stop.of_statement(),
-            NotCommitted::At(stop) => stop.of_commit(),
+            NotCommitted::Before(error) => error.of_statement(),
+            NotCommitted::At(error) => error.of_commit(),
         }
     }
 }
 
 /// Commits if the body succeeded, and rolls back otherwise.
-pub(super) async fn end<T>(transaction: Transaction, body: Result<T, Stop>) -> StoreResult<T> {
+pub(super) async fn end<T>(
+    transaction: Transaction,
+    body: Result<T, TransactionError>,
+) -> StoreResult<T> {
     match body {
         Ok(value) => {
             transaction.commit().await?;
             Ok(value)
         }
-        Err(stop) => Err(transaction.stop(stop).await.of_statement()),
+        Err(error) => Err(transaction.abort(error).await.of_statement()),
     }
 }

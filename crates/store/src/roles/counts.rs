@@ -20,7 +20,7 @@ pub trait CountStore: Send + Sync + 'static {
     ///   subtracted.
     /// - Responses that are not stored (replayed, stale, …) are not counted.
     /// - Responses written by [`MovingStore::import_records`] are counted in the background
-    ///   ([`UpkeepStore::compact_counts`]). Until then `walk` is the scan's cursor; exactly the
+    ///   ([`UpkeepStore::compact_counts`]). Until then `scan` is the scan's cursor; exactly the
     ///   responses up to there are counted.
     /// - The counts contain no text of a tag that no response has.
     /// - If the counts of a day cannot be read, the first reader that notices rebuilds them from

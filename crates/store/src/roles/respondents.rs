@@ -6,7 +6,7 @@ use sluice_flow::respondent::Known;
 use sluice_flow::time::Timestamp;
 
 use crate::{
-    ConsentRow, Erasure, InvitationCounts, InvitationQuery, InvitationRow, Page, Removed,
+    ConsentRow, ErasedPart, Erasure, InvitationCounts, InvitationQuery, InvitationRow, Page,
     Respondent, StoreResult,
 };
 #[cfg(doc)]
@@ -76,7 +76,7 @@ pub trait RespondentStore: Send + Sync + 'static {
     ///
     /// Removed data can no longer be read; the documentation of the backend says what remains of it
     /// in its files.
-    async fn erase(&self, erasure: Erasure) -> StoreResult<Removed>;
+    async fn erase(&self, erasure: Erasure) -> StoreResult<ErasedPart>;
 
     async fn find_invitation(&self, id: AssignmentId) -> StoreResult<Option<InvitationRow>>;
 

@@ -4,7 +4,7 @@
 //! both.
 
 /// Bits per term. With [`PROBES`], one block in two thousand is read in vain.
-const BITS_A_TERM: usize = 16;
+const BITS_PER_TERM: usize = 16;
 pub(crate) const PROBES: u32 = 11;
 /// The bounds of a filter's size. The minimum lets an empty set be queried too; the maximum keeps a
 /// filter on one database page with its row, though with very many terms it excludes less.
@@ -54,7 +54,7 @@ pub(super) fn filter_of(terms: &[Term]) -> Vec<u8> {
     if terms.len() > TERMS_MAX {
         return Vec::new();
     }
-    let bytes = (terms.len() * BITS_A_TERM / 8).clamp(BYTES_MIN, BYTES_MAX);
+    let bytes = (terms.len() * BITS_PER_TERM / 8).clamp(BYTES_MIN, BYTES_MAX);
     let mut filter = vec![0; bytes];
     for &term in terms {
         for bit in bits(term, filter.len()) {

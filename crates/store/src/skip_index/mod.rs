@@ -28,13 +28,13 @@ use crate::Order;
 use crate::listing::Span;
 
 pub(crate) use filter::PROBES;
-pub(crate) use terms::{Looked, Terms, Wanted};
+pub(crate) use terms::{IndexedColumns, QueryTerms, Terms};
 
 /// Responses in a block.
 pub(crate) const BLOCK_ROWS: usize = 1_024;
 /// The most blocks that one call fills, and the most it creates.
-pub(crate) const FILLED_A_CALL: usize = 16;
-pub(crate) const LAID_OUT_A_CALL: usize = 64;
+pub(crate) const FILLED_PER_CALL: usize = 16;
+pub(crate) const CREATED_PER_CALL: usize = 64;
 /// The minimum age of a response in a block. Its id was assigned before its write, whose deadline
 /// is far shorter than this.
 const AGE: Duration = Duration::from_secs(600);
@@ -42,9 +42,9 @@ const AGE: Duration = Duration::from_secs(600);
 /// lasts, and than clocks of nodes differ.
 const SETTLES: Duration = Duration::from_secs(600);
 /// Blocks read in one step of a scan.
-pub(crate) const BLOCKS_A_STEP: usize = 2_000;
+pub(crate) const BLOCKS_PER_STEP: usize = 2_000;
 /// The most adjacent blocks that are scanned at once if all of them may match.
-pub(crate) const BLOCKS_WALKED: usize = 8;
+pub(crate) const BLOCKS_SCANNED_MAX: usize = 8;
 
 /// The cursor of building the index: the last flow visited. `None` is the beginning.
 pub type SkipIndexCursor = Option<(AppId, FlowId)>;
@@ -61,14 +61,14 @@ pub struct SkipIndexPart {
 impl SkipIndexPart {
     /// The result for this flow; visits it again if the call reached its limit.
     pub(crate) fn at(
-        place: SkipIndexCursor,
+        cursor: SkipIndexCursor,
         flow: (AppId, FlowId),
         filled: usize,
-        laid: usize,
+        created: usize,
     ) -> Self {
-        let is_more = filled >= FILLED_A_CALL || laid >= LAID_OUT_A_CALL;
-        let next = if is_more { place } else { Some(flow) };
-        Self { made: (filled + laid) as u64, next: Some(next) }
+        let is_more = filled >= FILLED_PER_CALL || created >= CREATED_PER_CALL;
+        let next = if is_more { cursor } else { Some(flow) };
+        Self { made: (filled + created) as u64, next: Some(next) }
     }
 }
 
@@ -89,7 +89,7 @@ fn back(now: Timestamp, by: Duration) -> Timestamp {
 
 /// Cuts consecutive ids into whole blocks; the first begins after `blocked_to`. The remainder is
 /// left for later.
-pub(crate) fn laid_out(blocked_to: Option<u128>, ids: &[u128]) -> Vec<Span> {
+pub(crate) fn whole_blocks(blocked_to: Option<u128>, ids: &[u128]) -> Vec<Span> {
     let mut first = blocked_to.map_or(0, |last| last.saturating_add(1));
     let mut blocks = Vec::new();
     for last in ids.chunks_exact(BLOCK_ROWS).filter_map(|block| block.last().copied()) {
@@ -118,16 +118,16 @@ pub(crate) struct Narrowing {
     /// Adjacent blocks that may match, joined.
     found: Option<Span>,
     joined: usize,
-    met: usize,
+    checked: usize,
 }
 
 impl Narrowing {
     pub(crate) fn of(span: Span, order: Order) -> Self {
-        Self { rest: Some(span), order, found: None, joined: 0, met: 0 }
+        Self { rest: Some(span), order, found: None, joined: 0, checked: 0 }
     }
 
     /// Takes the next block; returns the result as soon as it is known.
-    pub(crate) fn meets(&mut self, block: Span, may_have: bool) -> Option<Narrowed> {
+    pub(crate) fn take(&mut self, block: Span, may_have: bool) -> Option<Narrowed> {
         let rest = self.rest?;
         let (first, last) = (block.first.max(rest.first), block.last.min(rest.last));
         if first > last {
@@ -139,7 +139,7 @@ impl Narrowing {
             // If a block is missing, everything there is scanned.
             return Some(self.found.map_or(Narrowed::To(before), Narrowed::To));
         }
-        self.met += 1;
+        self.checked += 1;
         if may_have {
             self.found = Some(self.found.map_or(part, |found| found.joined_with(part)));
             self.joined += 1;
@@ -152,8 +152,8 @@ impl Narrowing {
         };
         self.rest = rest.beyond(end, self.order);
         match self.found {
-            Some(found) if self.joined >= BLOCKS_WALKED => Some(Narrowed::To(found)),
-            None if self.met >= BLOCKS_A_STEP && self.rest.is_some() => {
+            Some(found) if self.joined >= BLOCKS_SCANNED_MAX => Some(Narrowed::To(found)),
+            None if self.checked >= BLOCKS_PER_STEP && self.rest.is_some() => {
                 Some(Narrowed::PassedTo(end))
             }
             _ => None,
@@ -200,8 +200,8 @@ mod tests {
 
     fn narrowed(order: Order, of: Span, blocks: &[(Span, bool)]) -> Narrowed {
         let mut narrowing = Narrowing::of(of, order);
-        let met = blocks.iter().find_map(|&(block, may)| narrowing.meets(block, may));
-        met.unwrap_or_else(|| narrowing.ends())
+        let result = blocks.iter().find_map(|&(block, may)| narrowing.take(block, may));
+        result.unwrap_or_else(|| narrowing.ends())
     }
 
     const A: Span = span(0, 19);
@@ -238,13 +238,17 @@ mod tests {
     #[test]
     fn adjacent_blocks_that_may_match_are_scanned_together() {
         for (order, blocks) in [(Order::Asc, [A, B, C]), (Order::Desc, [C, B, A])] {
-            let met = blocks.map(|block| (block, block != C));
-            assert_eq!(narrowed(order, span(5, 39), &met), Narrowed::To(span(5, 29)), "{order:?}");
+            let given = blocks.map(|block| (block, block != C));
+            assert_eq!(
+                narrowed(order, span(5, 39), &given),
+                Narrowed::To(span(5, 29)),
+                "{order:?}"
+            );
         }
         let many: Vec<(Span, bool)> =
             (0..20_u128).map(|n| (span(n * 10, n * 10 + 9), true)).collect();
-        let walked = span(0, BLOCKS_WALKED as u128 * 10 - 1);
-        assert_eq!(narrowed(Order::Asc, span(0, 999), &many), Narrowed::To(walked));
+        let scanned = span(0, BLOCKS_SCANNED_MAX as u128 * 10 - 1);
+        assert_eq!(narrowed(Order::Asc, span(0, 999), &many), Narrowed::To(scanned));
     }
 
     #[test]
@@ -266,17 +270,17 @@ mod tests {
     #[test]
     fn overlapping_blocks_are_skipped_once() {
         let (a, b) = (span(0, 19), span(0, 21));
-        let met = [(a, false), (b, false)];
-        assert_eq!(narrowed(Order::Asc, span(0, 99), &met), Narrowed::To(span(22, 99)));
-        let met = [(b, false), (a, false)];
-        assert_eq!(narrowed(Order::Desc, span(0, 21), &met), Narrowed::Nothing);
+        let given = [(a, false), (b, false)];
+        assert_eq!(narrowed(Order::Asc, span(0, 99), &given), Narrowed::To(span(22, 99)));
+        let given = [(b, false), (a, false)];
+        assert_eq!(narrowed(Order::Desc, span(0, 21), &given), Narrowed::Nothing);
     }
 
     #[test]
     fn a_step_reads_a_limited_number_of_blocks_and_returns_its_position() {
         let blocks: Vec<(Span, bool)> =
-            (0..BLOCKS_A_STEP as u128 + 10).map(|n| (span(n * 10, n * 10 + 9), false)).collect();
-        let passed = Narrowed::PassedTo(BLOCKS_A_STEP as u128 * 10 - 1);
+            (0..BLOCKS_PER_STEP as u128 + 10).map(|n| (span(n * 10, n * 10 + 9), false)).collect();
+        let passed = Narrowed::PassedTo(BLOCKS_PER_STEP as u128 * 10 - 1);
         assert_eq!(narrowed(Order::Asc, span(0, u128::MAX), &blocks), passed);
     }
 
@@ -284,7 +288,7 @@ mod tests {
     fn only_whole_blocks_are_created_without_gaps() {
         let ids: Vec<u128> = (1..=BLOCK_ROWS as u128 * 2 + 5).map(|n| n * 3).collect();
         let ends = [BLOCK_ROWS as u128 * 3, BLOCK_ROWS as u128 * 6];
-        assert_eq!(laid_out(None, &ids), [span(0, ends[0]), span(ends[0] + 1, ends[1])]);
-        assert_eq!(laid_out(Some(1), &ids)[0], span(2, ends[0]));
+        assert_eq!(whole_blocks(None, &ids), [span(0, ends[0]), span(ends[0] + 1, ends[1])]);
+        assert_eq!(whole_blocks(Some(1), &ids)[0], span(2, ends[0]));
     }
 }

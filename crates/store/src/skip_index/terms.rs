@@ -34,7 +34,7 @@ fn of_other(question: &str) -> Term {
 
 /// The columns of a response that become terms, as stored.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Looked<'r> {
+pub(crate) struct IndexedColumns<'r> {
     pub(crate) version: FlowVersionId,
     pub(crate) admission: Admission,
     pub(crate) answers: &'r str,
@@ -52,8 +52,8 @@ pub(crate) struct Terms {
 
 impl Terms {
     /// Adds the terms of a response.
-    pub(crate) fn add(&mut self, response: Looked<'_>) {
-        let Looked { version, admission, answers, tags } = response;
+    pub(crate) fn add(&mut self, response: IndexedColumns<'_>) {
+        let IndexedColumns { version, admission, answers, tags } = response;
         let all = &mut self.all;
         if self.version.replace(version) != Some(version) {
             all.push(of_version(version));
@@ -97,9 +97,9 @@ fn each<'t>(texts: &'t Texts<'_>) -> impl Iterator<Item = &'t str> {
 
 /// The terms that every response matching a query has. Without any, no block can be excluded.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Wanted(Vec<Term>);
+pub(crate) struct QueryTerms(Vec<Term>);
 
-impl Wanted {
+impl QueryTerms {
     pub(crate) fn of(query: &ResponseQuery) -> Self {
         let tags = query.tags.iter().map(|(name, value)| of_tag(name, value));
         let short = query.answers.iter().filter(|(_, value)| value.len() <= ANSWER_BYTES_MAX);
@@ -139,7 +139,7 @@ mod tests {
     fn filter(answers: &str, tags: Option<&str>) -> Vec<u8> {
         let mut terms = Terms::default();
         let admission = Admission::CollectionOnly;
-        terms.add(Looked { version: version(1), admission, answers, tags });
+        terms.add(IndexedColumns { version: version(1), admission, answers, tags });
         terms.filter()
     }
 
@@ -154,7 +154,11 @@ mod tests {
             (Some(version(1)), Some(Admission::Admitted), false),
         ] {
             let query = ResponseQuery { version, admission, ..query_of_all() };
-            assert_eq!(Wanted::of(&query).may_be_in(&block), expected, "{version:?} {admission:?}");
+            assert_eq!(
+                QueryTerms::of(&query).may_be_in(&block),
+                expected,
+                "{version:?} {admission:?}"
+            );
         }
     }
 
@@ -185,14 +189,14 @@ mod tests {
         ] {
             let query =
                 ResponseQuery { answers: pairs(answers), tags: pairs(tags), ..query_of_all() };
-            assert_eq!(Wanted::of(&query).may_be_in(&block), expected, "{answers:?} {tags:?}");
+            assert_eq!(QueryTerms::of(&query).may_be_in(&block), expected, "{answers:?} {tags:?}");
         }
     }
 
     #[test]
     fn unreadable_content_is_not_excluded() {
         let query = ResponseQuery { tags: vec![("a".into(), "b".into())], ..query_of_all() };
-        assert!(Wanted::of(&query).may_be_in(&filter("{", None)));
-        assert!(!Wanted::of(&query).may_be_in(&filter("{}", None)));
+        assert!(QueryTerms::of(&query).may_be_in(&filter("{", None)));
+        assert!(!QueryTerms::of(&query).may_be_in(&filter("{}", None)));
     }
 }

@@ -15,7 +15,7 @@ use super::counts::Going;
 use super::invitations;
 use super::people;
 use super::removal;
-use super::transaction::{Stop, Then};
+use super::transaction::{Finish, TransactionError};
 use crate::{
     AppRow, At, AuditRow, Change, FlowRow, GraceCap, IdentityKeyRow, KeyRow, StoreError, TokenRow,
     VersionRow, Write,
@@ -27,8 +27,8 @@ pub(super) fn change(
     connection: &Connection,
     at: At,
     change: Change,
-) -> Result<(bool, Then), Stop> {
-    let mut touched = Touched::default();
+) -> Result<(bool, Finish), TransactionError> {
+    let mut touched = TouchedApps::default();
     let as_expected = match at {
         At::App { app, expected } => {
             touched.note(app, false);
@@ -40,13 +40,13 @@ pub(super) fn change(
         At::People { expected } => people::advance(connection, expected)?,
     };
     if !as_expected {
-        return Err(Stop::Answer(StoreError::Conflict));
+        return Err(TransactionError::Answer(StoreError::Conflict));
     }
     // The change is the caller's code; a panic in it must not stop this thread.
     let writes = catch_unwind(AssertUnwindSafe(|| change.rows()))
-        .map_err(|_| Stop::Answer(StoreError::Failed("the change panicked".into())))?;
+        .map_err(|_| TransactionError::Answer(StoreError::Failed("the change panicked".into())))?;
     if writes.is_empty() {
-        return Ok((false, Then::Forget));
+        return Ok((false, Finish::RollBack));
     }
     let mut going = Going::default();
     for write in &writes {
@@ -57,7 +57,7 @@ pub(super) fn change(
     going.settle(connection)?;
     touched.advance(connection)?;
     let removes = writes.iter().any(|write| matches!(write, Write::DeleteResponse(_)));
-    Ok((removes, Then::Commit))
+    Ok((removes, Finish::Commit))
 }
 
 fn is_empty(connection: &Connection, sql: &str) -> Result<bool> {
@@ -73,9 +73,9 @@ fn revision(connection: &Connection, app: AppId) -> Result<Option<u64>> {
 
 /// The apps that a change touches, and whether the public API can see it.
 #[derive(Debug, Default)]
-struct Touched(BTreeMap<AppId, bool>);
+struct TouchedApps(BTreeMap<AppId, bool>);
 
-impl Touched {
+impl TouchedApps {
     fn note(&mut self, app: AppId, public: bool) {
         *self.0.entry(app).or_default() |= public;
     }
@@ -103,7 +103,11 @@ fn next_position(connection: &Connection) -> Result<i64> {
 }
 
 /// Writes one row; returns the app whose state it belongs to, if any.
-fn put(connection: &Connection, write: &Write, going: &mut Going) -> Result<Option<AppId>, Stop> {
+fn put(
+    connection: &Connection,
+    write: &Write,
+    going: &mut Going,
+) -> Result<Option<AppId>, TransactionError> {
     let app = match write {
         Write::App(row) => put_app(connection, row).map(|()| Some(row.app_id)),
         Write::Key(row) => put_key(connection, row).map(|()| Some(row.app_id)),
@@ -143,7 +147,7 @@ pub(super) fn put_app(connection: &Connection, row: &AppRow) -> Result<()> {
         .execute(params![
             bytes!(row.app_id),
             row.name,
-            codec::word(&row.identity_verification)?,
+            codec::variant_name(&row.identity_verification)?,
             codec::json(&row.allowed_origins)?,
             row.grace_window_seconds,
             row.token_lifetime_seconds,
@@ -184,7 +188,7 @@ pub(super) fn put_identity_key(connection: &Connection, row: &IdentityKeyRow) ->
         .execute(params![
             bytes!(row.app_id),
             row.kid,
-            codec::word(&row.kind)?,
+            codec::variant_name(&row.kind)?,
             row.material,
             row.issuer,
             row.created_at.as_millis(),
@@ -208,7 +212,7 @@ pub(super) fn put_flow(connection: &Connection, row: &FlowRow) -> Result<()> {
         .execute(params![
             bytes!(row.app_id),
             bytes!(row.flow_id),
-            codec::word(&row.kind)?,
+            codec::variant_name(&row.kind)?,
             row.name,
             millis(row.live.starts_at),
             millis(row.live.ends_at),

@@ -108,8 +108,8 @@ impl ReadCells for Cells<'_, '_> {
     }
 }
 
-pub(super) fn word<T: Serialize>(value: &T) -> Result<String> {
-    codec::word(value).map_err(unwritable)
+pub(super) fn variant_name<T: Serialize>(value: &T) -> Result<String> {
+    codec::variant_name(value).map_err(unwritable)
 }
 
 pub(super) fn json<T: Serialize>(value: &T) -> Result<String> {

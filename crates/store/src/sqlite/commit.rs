@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::claims;
 use super::codec::{Cells, ReadCells as _, bytes};
-use super::transaction::{Stop, Then};
+use super::transaction::{Finish, TransactionError};
 use super::{counts, invitations};
 use crate::codec::{COLUMNS, Get, RESPONSE};
 use crate::{Digest, IdempotencyKey, NewResponse, Outcome, ResponseRow};
@@ -48,7 +48,7 @@ const IS_USED: &str = "SELECT 1 FROM used_keys WHERE app_id = ?1 AND key = ?2";
 pub(super) fn responses(
     connection: &Connection,
     responses: &[NewResponse],
-) -> Result<(Vec<Outcome>, Then), Stop> {
+) -> Result<(Vec<Outcome>, Finish), TransactionError> {
     let mut revisions = HashMap::new();
     let mut plain = Vec::with_capacity(responses.len());
     let mut outcomes = Vec::with_capacity(responses.len());
@@ -72,8 +72,8 @@ pub(super) fn responses(
     store(connection, &plain)?;
     counts::add(connection, responses, &outcomes)?;
     let then = match outcomes.contains(&Outcome::Stored) {
-        true => Then::Commit,
-        false => Then::Forget,
+        true => Finish::Commit,
+        false => Finish::RollBack,
     };
     Ok((outcomes, then))
 }

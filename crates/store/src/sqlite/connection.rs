@@ -23,7 +23,7 @@ use super::schema;
 
 /// What a connection is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
+pub(super) enum ConnectionRole {
     Writer,
     Reader,
 }
@@ -40,10 +40,10 @@ const LOG_KEPT_BYTES: i64 = 64 * 1024 * 1024;
 const STATEMENTS_MAX: usize = 64;
 
 /// The settings of a connection: name, and the value written and then read back.
-fn settings(role: Role) -> [(&'static str, i64); 11] {
+fn settings(role: ConnectionRole) -> [(&'static str, i64); 11] {
     let (cache, query_only) = match role {
-        Role::Writer => (WRITER_CACHE_KIBIBYTES, 0),
-        Role::Reader => (READER_CACHE_KIBIBYTES, 1),
+        ConnectionRole::Writer => (WRITER_CACHE_KIBIBYTES, 0),
+        ConnectionRole::Reader => (READER_CACHE_KIBIBYTES, 1),
     };
     const FULL: i64 = 2;
     const IN_MEMORY: i64 = 2;
@@ -63,7 +63,11 @@ fn settings(role: Role) -> [(&'static str, i64); 11] {
 }
 
 /// Opens the database with every setting in place. The only place that opens a connection.
-pub(super) fn connect(path: &Path, role: Role, options: &Options) -> Result<Connection, OpenError> {
+pub(super) fn connect(
+    path: &Path,
+    role: ConnectionRole,
+    options: &Options,
+) -> Result<Connection, OpenError> {
     // A connection is used by one thread at a time, so SQLite needs no mutexes.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
@@ -78,7 +82,11 @@ pub(super) fn connect(path: &Path, role: Role, options: &Options) -> Result<Conn
     Ok(connection)
 }
 
-fn set_up(connection: &Connection, role: Role, options: &Options) -> rusqlite::Result<()> {
+fn set_up(
+    connection: &Connection,
+    role: ConnectionRole,
+    options: &Options,
+) -> rusqlite::Result<()> {
     connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
     let mode: String = connection.pragma_query_value(None, "journal_mode", |row| row.get(0))?;
     if mode != "wal" {
@@ -107,7 +115,7 @@ fn set_up(connection: &Connection, role: Role, options: &Options) -> rusqlite::R
 
 fn verify(
     connection: &Connection,
-    role: Role,
+    role: ConnectionRole,
     options: &Options,
     path: &Path,
 ) -> Result<(), OpenError> {
@@ -151,7 +159,12 @@ mod tests {
     fn every_connection_is_durable_and_set_up_as_documented() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("sluice.db");
-        for role in [Role::Writer, Role::Reader, Role::Writer, Role::Reader] {
+        for role in [
+            ConnectionRole::Writer,
+            ConnectionRole::Reader,
+            ConnectionRole::Writer,
+            ConnectionRole::Reader,
+        ] {
             let connection = connect(&path, role, &Options::default()).unwrap();
             let read = |name: &str| {
                 text(connection.pragma_query_value(None, name, |row| row.get(0)).unwrap())
@@ -163,7 +176,7 @@ mod tests {
             assert_eq!(read("mmap_size"), "0");
             assert_eq!(read("busy_timeout"), "5000");
             assert_eq!(read("page_size"), PAGE_BYTES.to_string());
-            assert_eq!(read("query_only"), if role == Role::Reader { "1" } else { "0" });
+            assert_eq!(read("query_only"), if role == ConnectionRole::Reader { "1" } else { "0" });
         }
     }
 
@@ -171,7 +184,7 @@ mod tests {
     fn a_reader_cannot_write() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("sluice.db");
-        let reader = connect(&path, Role::Reader, &Options::default()).unwrap();
+        let reader = connect(&path, ConnectionRole::Reader, &Options::default()).unwrap();
         assert!(reader.execute_batch("CREATE TABLE t (x)").is_err());
     }
 }

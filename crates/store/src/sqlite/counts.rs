@@ -1,23 +1,24 @@
 //! Counts: what commits add, what removals subtract, and the background work.
 //!
 //! There is one writer, so a removal needs no delta: it folds the pending deltas of its flow, and
-//! subtracts itself from the sheets in the same transaction. So nothing is left of the tags of a
-//! removed response.
+//! subtracts itself from the daily counts in the same transaction. So nothing is left of the tags
+//! of a removed response.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{Connection, OptionalExtension, Result, params};
-use sluice_flow::counts::{Damaged, Gathered, Part, Sheet};
+use sluice_flow::counts::{DailyCounts, Damaged, Gathered, StoredPart};
 use sluice_flow::id::{AppId, FlowId, FlowVersionId, ResponseId};
 use sluice_flow::time::Day;
 use uuid::Uuid;
 
 use super::codec::{self, Cells, RESPONSE, ReadCells as _, bytes};
 use super::read::{limit, many};
-use super::transaction::{Stop, Then};
+use super::transaction::{Finish, TransactionError};
 use super::{recount, skip_index};
 use crate::counting::{
-    self, Counted, DamagedDay, Definitions, FOLD_BYTES_MAX, NewDelta, Reading, Removed, SheetKey,
+    self, Counted, DailyCountsKey, DamagedDay, Definitions, FOLD_BYTES_MAX, NewDelta, Reading,
+    Subtractions,
 };
 use crate::{CountsQuery, DayTotal, FlowCounts, NewResponse, Outcome, ResponseRow};
 
@@ -33,7 +34,7 @@ const READ: &str = "SELECT 0, flow_version_id, day, segment, body FROM counts \
      WHERE app_id = ?1 AND flow_id = ?2 AND segment IN (x'', ?3) AND day BETWEEN ?4 AND ?5 \
      UNION ALL SELECT 1, flow_version_id, day, x'', body FROM count_deltas \
      WHERE app_id = ?1 AND flow_id = ?2 AND day BETWEEN ?4 AND ?5 \
-     UNION ALL SELECT 2, x'', 0, x'', passed FROM count_walks WHERE app_id = ?1 AND flow_id = ?2";
+     UNION ALL SELECT 2, x'', 0, x'', passed FROM count_scans WHERE app_id = ?1 AND flow_id = ?2";
 const TOTALS: &str = "SELECT flow_id, day, sum(responses) FROM ( \
      SELECT counts.flow_id, day, responses FROM flows CROSS JOIN counts \
      ON counts.app_id = flows.app_id AND counts.flow_id = flows.flow_id AND segment = x'' \
@@ -78,8 +79,8 @@ pub(super) fn add(
 pub(super) struct Going {
     definitions: Definitions,
     /// The cursor of the scan of each flow.
-    walks: BTreeMap<(AppId, FlowId), Option<Uuid>>,
-    removed: Removed,
+    scans: BTreeMap<(AppId, FlowId), Option<Uuid>>,
+    removed: Subtractions,
     ids: BTreeMap<(AppId, FlowId), Vec<ResponseId>>,
 }
 
@@ -95,9 +96,9 @@ impl Going {
     ) -> Result<()> {
         let flow = (row.app_id, row.flow_id);
         self.ids.entry(flow).or_default().push(row.response_id);
-        let passed = match self.walks.get(&flow) {
+        let passed = match self.scans.get(&flow) {
             Some(passed) => *passed,
-            None => *self.walks.entry(flow).or_insert(walk_of(connection, flow)?),
+            None => *self.scans.entry(flow).or_insert(scan_cursor(connection, flow)?),
         };
         if counting::is_counted(at_once, row, passed) {
             know(connection, &mut self.definitions, row)?;
@@ -107,8 +108,8 @@ impl Going {
     }
 
     /// Subtracts everything noted.
-    pub(super) fn settle(self, connection: &Connection) -> Result<(), Stop> {
-        let mut by_flow: BTreeMap<_, Removed> = BTreeMap::new();
+    pub(super) fn settle(self, connection: &Connection) -> Result<(), TransactionError> {
+        let mut by_flow: BTreeMap<_, Subtractions> = BTreeMap::new();
         for (key, delta) in self.removed {
             by_flow.entry((key.app_id, key.flow_id)).or_default().insert(key, delta);
         }
@@ -123,12 +124,12 @@ impl Going {
 }
 
 /// The cursor of the scan of a flow; `None` if there is no scan.
-pub(super) fn walk_of(
+pub(super) fn scan_cursor(
     connection: &Connection,
     (app, flow): (AppId, FlowId),
 ) -> Result<Option<Uuid>> {
     connection
-        .prepare_cached("SELECT passed FROM count_walks WHERE app_id = ?1 AND flow_id = ?2")?
+        .prepare_cached("SELECT passed FROM count_scans WHERE app_id = ?1 AND flow_id = ?2")?
         .query_row(params![bytes!(app), bytes!(flow)], |row| row.get(0).map(Uuid::from_bytes))
         .optional()
 }
@@ -152,17 +153,17 @@ pub(super) fn know(
     Ok(())
 }
 
-/// Folds a limited number of bytes of a flow's deltas into their sheets, and `more` after them;
-/// returns how many, and whether that was all.
+/// Folds a limited number of bytes of a flow's deltas into their daily counts, and `more` after
+/// them; returns how many, and whether that was all.
 fn fold(
     connection: &Connection,
     app: AppId,
     flow: FlowId,
     bytes_max: usize,
-    more: &Removed,
-) -> Result<(u64, bool), Stop> {
+    more: &Subtractions,
+) -> Result<(u64, bool), TransactionError> {
     let ids = (bytes!(app), bytes!(flow));
-    let mut by_sheet: BTreeMap<SheetKey, Vec<Vec<u8>>> = BTreeMap::new();
+    let mut by_day: BTreeMap<DailyCountsKey, Vec<Vec<u8>>> = BTreeMap::new();
     let (mut folded, mut last, mut size, mut is_all) = (0, None, 0, true);
     {
         let mut select = connection.prepare_cached(DELTAS)?;
@@ -178,16 +179,16 @@ fn fold(
                 is_all = false;
                 break;
             }
-            let key = SheetKey { app_id: app, flow_id: flow, flow_version_id, day };
-            by_sheet.entry(key).or_default().push(body);
+            let key = DailyCountsKey { app_id: app, flow_id: flow, flow_version_id, day };
+            by_day.entry(key).or_default().push(body);
             folded += 1;
             last = Some(delta_id);
         }
     }
     for (key, (_, delta)) in more {
-        by_sheet.entry(*key).or_default().push(delta.as_bytes().to_vec());
+        by_day.entry(*key).or_default().push(delta.as_bytes().to_vec());
     }
-    put_all(connection, by_sheet.iter().map(|(key, deltas)| (*key, deltas.as_slice())))?;
+    put_all(connection, by_day.iter().map(|(key, deltas)| (*key, deltas.as_slice())))?;
     // They were read in id order, and nothing else writes meanwhile.
     if let Some(last) = last {
         connection.prepare_cached(FORGET)?.execute(params![ids.0, ids.1, last])?;
@@ -195,15 +196,15 @@ fn fold(
     Ok((folded, is_all))
 }
 
-/// Folds deltas into their sheets. An unreadable day is recounted from its responses, so that
+/// Folds deltas into their daily counts. An unreadable day is recounted from its responses, so that
 /// nothing is blocked by it, least of all a removal. So is a day on which other tags may now be the
 /// most frequent.
 fn put_all<'d, D: AsRef<[u8]> + 'd>(
     connection: &Connection,
-    by_sheet: impl Iterator<Item = (SheetKey, &'d [D])>,
-) -> Result<(), Stop> {
+    by_day: impl Iterator<Item = (DailyCountsKey, &'d [D])>,
+) -> Result<(), TransactionError> {
     let (mut rebuilt, mut due) = (BTreeSet::new(), BTreeSet::new());
-    for (key, deltas) in by_sheet {
+    for (key, deltas) in by_day {
         let day = (key.app_id, key.flow_id, key.day);
         if rebuilt.contains(&day) {
             continue;
@@ -224,13 +225,14 @@ fn put_all<'d, D: AsRef<[u8]> + 'd>(
     Ok(())
 }
 
-/// Folds deltas into one sheet; returns whether its day must be recounted for its tags.
+/// Folds deltas into the counts of one version and day; returns whether the day must be recounted
+/// for its tags.
 fn put(
     connection: &Connection,
-    key: SheetKey,
+    key: DailyCountsKey,
     deltas: &[impl AsRef<[u8]>],
 ) -> Result<Result<bool, Damaged>> {
-    let mut sheet = Sheet::default();
+    let mut daily = DailyCounts::default();
     let gathered = match Gathered::of_all(deltas.iter().map(AsRef::as_ref)) {
         Ok(gathered) => gathered,
         Err(damaged) => return Ok(Err(damaged)),
@@ -244,19 +246,23 @@ fn put(
         let params = params![app, flow, segment, key.day.number(), version];
         let body: Option<Vec<u8>> = select.query_row(params, |row| row.get(0)).optional()?;
         if let Some(body) = body
-            && let Err(damaged) = sheet.load(segment, &body)
+            && let Err(damaged) = daily.load(segment, &body)
         {
             return Ok(Err(damaged));
         }
     }
-    sheet.put(&gathered);
-    let is_due = sheet.is_due_for_recount();
-    write(connection, key, sheet)?;
+    daily.put(&gathered);
+    let is_due = daily.is_due_for_recount();
+    write(connection, key, daily)?;
     Ok(Ok(is_due))
 }
 
-/// Writes the changed parts of a sheet.
-pub(super) fn write(connection: &Connection, key: SheetKey, sheet: Sheet) -> Result<()> {
+/// Writes the changed parts of daily counts.
+pub(super) fn write(
+    connection: &Connection,
+    key: DailyCountsKey,
+    daily: DailyCounts,
+) -> Result<()> {
     let (app, flow, version) =
         (bytes!(key.app_id), bytes!(key.flow_id), bytes!(key.flow_version_id));
     let mut replace = connection.prepare_cached(
@@ -269,7 +275,7 @@ pub(super) fn write(connection: &Connection, key: SheetKey, sheet: Sheet) -> Res
         "DELETE FROM counts WHERE app_id = ?1 AND flow_id = ?2 AND segment = ?3 AND day = ?4 \
          AND flow_version_id = ?5",
     )?;
-    for Part { segment, responses, admitted, body } in sheet.into_parts() {
+    for StoredPart { segment, responses, admitted, body } in daily.into_parts() {
         let day = key.day.number();
         match body {
             Some(body) => replace
@@ -281,44 +287,52 @@ pub(super) fn write(connection: &Connection, key: SheetKey, sheet: Sheet) -> Res
 }
 
 /// Flows that one pass of the background work visits; the next pass starts from the beginning.
-const FLOWS_A_PASS: usize = 1_000;
+const FLOWS_PER_PASS: usize = 1_000;
 
 /// The flows with deltas to fold, and whether there is anything to scan.
-pub(super) fn to_tend(connection: &Connection) -> Result<(Vec<(AppId, FlowId)>, bool)> {
+pub(super) fn to_compact(connection: &Connection) -> Result<(Vec<(AppId, FlowId)>, bool)> {
     let sql = "SELECT DISTINCT app_id, flow_id FROM count_deltas LIMIT ?1";
-    let flows = many(connection, sql, [limit(FLOWS_A_PASS)], |cells: &mut Cells| {
+    let flows = many(connection, sql, [limit(FLOWS_PER_PASS)], |cells: &mut Cells| {
         Ok((cells.id(AppId::from_uuid)?, cells.id(FlowId::from_uuid)?))
     })?;
-    let walks = connection.prepare_cached("SELECT 1 FROM count_walks LIMIT 1")?.exists([])?;
-    Ok((flows, walks))
+    let scans = connection.prepare_cached("SELECT 1 FROM count_scans LIMIT 1")?.exists([])?;
+    Ok((flows, scans))
 }
 
 /// Folds some of a flow's deltas; returns how many, and whether that was all.
 pub(super) fn fold_part(
     connection: &Connection,
     (app, flow): (AppId, FlowId),
-) -> Result<((u64, bool), Then), Stop> {
-    let folded = fold(connection, app, flow, FOLD_BYTES_MAX, &Removed::new())?;
-    Ok((folded, Then::Commit))
+) -> Result<((u64, bool), Finish), TransactionError> {
+    let folded = fold(connection, app, flow, FOLD_BYTES_MAX, &Subtractions::new())?;
+    Ok((folded, Finish::Commit))
 }
 
 /// Advances the first scan by some responses; returns how many it read.
-pub(super) fn walk_part(connection: &Connection, rows_max: usize) -> Result<(u64, Then), Stop> {
-    let sql = "SELECT app_id, flow_id FROM count_walks LIMIT 1";
+pub(super) fn scan_part(
+    connection: &Connection,
+    rows_max: usize,
+) -> Result<(u64, Finish), TransactionError> {
+    let sql = "SELECT app_id, flow_id FROM count_scans LIMIT 1";
     let first = many(connection, sql, [], |cells: &mut Cells| {
         Ok((cells.id(AppId::from_uuid)?, cells.id(FlowId::from_uuid)?))
     })?;
     match first.first() {
-        Some((app, flow)) => Ok((walk(connection, *app, *flow, rows_max)?, Then::Commit)),
-        None => Ok((0, Then::Forget)),
+        Some((app, flow)) => Ok((scan(connection, *app, *flow, rows_max)?, Finish::Commit)),
+        None => Ok((0, Finish::RollBack)),
     }
 }
 
 /// Counts the next responses of a flow that were not counted when stored; ends the scan if there
 /// are no more.
-fn walk(connection: &Connection, app: AppId, flow: FlowId, rows_max: usize) -> Result<u64, Stop> {
+fn scan(
+    connection: &Connection,
+    app: AppId,
+    flow: FlowId,
+    rows_max: usize,
+) -> Result<u64, TransactionError> {
     let ids = (bytes!(app), bytes!(flow));
-    let passed = walk_of(connection, (app, flow))?.unwrap_or_default().into_bytes();
+    let passed = scan_cursor(connection, (app, flow))?.unwrap_or_default().into_bytes();
     let sql = format!(
         "SELECT {RESPONSE}, counted FROM responses WHERE app_id = ?1 AND flow_id = ?2 \
          AND response_id > ?3 ORDER BY response_id LIMIT ?4"
@@ -334,11 +348,11 @@ fn walk(connection: &Connection, app: AppId, flow: FlowId, rows_max: usize) -> R
     match found.last() {
         Some((last, _)) if found.len() >= rows_max => connection
             .prepare_cached(
-                "UPDATE count_walks SET passed = ?3 WHERE app_id = ?1 AND flow_id = ?2",
+                "UPDATE count_scans SET passed = ?3 WHERE app_id = ?1 AND flow_id = ?2",
             )?
             .execute(params![ids.0, ids.1, bytes!(last.response_id)])?,
         _ => connection
-            .prepare_cached("DELETE FROM count_walks WHERE app_id = ?1 AND flow_id = ?2")?
+            .prepare_cached("DELETE FROM count_scans WHERE app_id = ?1 AND flow_id = ?2")?
             .execute(params![ids.0, ids.1])?,
     };
     // After the cursor has moved: a recounted day is counted up to the new cursor.
@@ -352,9 +366,9 @@ fn walk(connection: &Connection, app: AppId, flow: FlowId, rows_max: usize) -> R
 /// Writes to every response of the flow. Used only for imported records: the first of them find a
 /// store without responses, or with those of a server that ran before, and later ones find that
 /// nothing is counted.
-pub(super) fn begin_walk(connection: &Connection, app: AppId, flow: FlowId) -> Result<()> {
+pub(super) fn begin_scan(connection: &Connection, app: AppId, flow: FlowId) -> Result<()> {
     let ids = params![bytes!(app), bytes!(flow)];
-    let begun = "SELECT 1 FROM count_walks WHERE app_id = ?1 AND flow_id = ?2 \
+    let begun = "SELECT 1 FROM count_scans WHERE app_id = ?1 AND flow_id = ?2 \
          AND passed = zeroblob(16) \
          AND NOT EXISTS (SELECT 1 FROM counts WHERE app_id = ?1 AND flow_id = ?2) \
          AND NOT EXISTS (SELECT 1 FROM count_deltas WHERE app_id = ?1 AND flow_id = ?2)";
@@ -365,7 +379,7 @@ pub(super) fn begin_walk(connection: &Connection, app: AppId, flow: FlowId) -> R
         "DELETE FROM counts WHERE app_id = ?1 AND flow_id = ?2",
         "DELETE FROM count_deltas WHERE app_id = ?1 AND flow_id = ?2",
         "UPDATE responses SET counted = 0 WHERE app_id = ?1 AND flow_id = ?2 AND counted <> 0",
-        "INSERT INTO count_walks (app_id, flow_id, passed) VALUES (?1, ?2, zeroblob(16)) \
+        "INSERT INTO count_scans (app_id, flow_id, passed) VALUES (?1, ?2, zeroblob(16)) \
          ON CONFLICT (app_id, flow_id) DO UPDATE SET passed = excluded.passed",
     ] {
         connection.prepare_cached(sql)?.execute(ids)?;
@@ -389,7 +403,7 @@ pub(super) fn read(
         let body = row.get_ref(4)?.as_blob()?;
         let taken = if kind == 2 {
             let passed = Uuid::from_slice(body).unwrap_or_default();
-            reading.take(Counted::Walk { passed })
+            reading.take(Counted::Scan { passed })
         } else {
             let version = Uuid::from_slice(row.get_ref(1)?.as_blob()?).unwrap_or_default();
             let version = FlowVersionId::from_uuid(version);

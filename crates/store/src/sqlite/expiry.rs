@@ -11,31 +11,34 @@ use super::apply::put_audit;
 use super::codec::{self, Cells, RESPONSE, ReadCells as _, bytes};
 use super::counts::Going;
 use super::read::{limit, many};
-use super::transaction::{Stop, Then};
+use super::transaction::{Finish, TransactionError};
 use super::{invitations, removal};
-use crate::{Expired, Expiry, ExpiryPlace, Next, Page};
+use crate::{Expired, Expiry, ExpiryCursor, Next, Page};
 
 /// One batch of an expiry.
-pub(super) fn part(connection: &Connection, expiry: &Expiry) -> Result<(Expired, Then), Stop> {
-    let expired = match expiry.place {
-        ExpiryPlace::Responses(_) => responses(connection, expiry)?,
-        ExpiryPlace::Consents(after) => consents(connection, expiry, after)?,
-        ExpiryPlace::Keys(_) => keys(connection, expiry)?,
-        ExpiryPlace::Invitations(after) => {
+pub(super) fn part(
+    connection: &Connection,
+    expiry: &Expiry,
+) -> Result<(Expired, Finish), TransactionError> {
+    let expired = match expiry.cursor {
+        ExpiryCursor::Responses(_) => responses(connection, expiry)?,
+        ExpiryCursor::Consents(after) => consents(connection, expiry, after)?,
+        ExpiryCursor::Keys(_) => keys(connection, expiry)?,
+        ExpiryCursor::Invitations(after) => {
             let page = Page { after, limit: expiry.limit };
             let (rows, last) =
                 invitations::forget_ended(connection, expiry.app_id, expiry.before, page)?;
             let is_last = rows < expiry.limit;
-            let next = if is_last { Next::Done } else { Next::At(ExpiryPlace::Invitations(last)) };
+            let next = if is_last { Next::Done } else { Next::At(ExpiryCursor::Invitations(last)) };
             let rows = rows as u64;
             Expired { invitations: rows, rows, ..Expired::nothing(next) }
         }
     };
     if expired.rows == 0 {
-        return Ok((expired, Then::Forget));
+        return Ok((expired, Finish::RollBack));
     }
     put_audit(connection, &expiry.audit)?;
-    Ok((expired, Then::Commit))
+    Ok((expired, Finish::Commit))
 }
 
 /// The smallest id of a response received at this time.
@@ -45,7 +48,7 @@ fn first_at(time: Timestamp) -> [u8; 16] {
 
 /// Deleted rows need not be skipped again, so there is no cursor. Iterates over the flows first, to
 /// use the index by flow; there is none by app alone.
-fn responses(connection: &Connection, expiry: &Expiry) -> Result<Expired, Stop> {
+fn responses(connection: &Connection, expiry: &Expiry) -> Result<Expired, TransactionError> {
     let sql = format!(
         "DELETE FROM responses WHERE rowid IN (SELECT responses.rowid \
          FROM flows CROSS JOIN responses ON responses.app_id = flows.app_id \
@@ -63,8 +66,8 @@ fn responses(connection: &Connection, expiry: &Expiry) -> Result<Expired, Stop> 
     }
     going.settle(connection)?;
     let next = match gone.len() < expiry.limit {
-        true => ExpiryPlace::Consents(None),
-        false => ExpiryPlace::Responses(None),
+        true => ExpiryCursor::Consents(None),
+        false => ExpiryCursor::Responses(None),
     };
     let gone = gone.len() as u64;
     Ok(Expired { responses: gone, rows: gone, ..Expired::nothing(Next::At(next)) })
@@ -95,8 +98,8 @@ fn consents(
         }
     }
     let next = match found.last() {
-        Some((last, _)) if found.len() >= expiry.limit => ExpiryPlace::Consents(Some(*last)),
-        _ => ExpiryPlace::Keys(None),
+        Some((last, _)) if found.len() >= expiry.limit => ExpiryCursor::Consents(Some(*last)),
+        _ => ExpiryCursor::Keys(None),
     };
     let mut expired = Expired::nothing(Next::At(next));
     let mut forget =
@@ -126,8 +129,8 @@ fn keys(connection: &Connection, expiry: &Expiry) -> Result<Expired> {
     let params = params![bytes!(expiry.app_id), first_at(expiry.before), limit(expiry.limit)];
     let rows = connection.prepare_cached(sql)?.execute(params)?;
     let next = match rows < expiry.limit {
-        true => ExpiryPlace::Invitations(None),
-        false => ExpiryPlace::Keys(None),
+        true => ExpiryCursor::Invitations(None),
+        false => ExpiryCursor::Keys(None),
     };
     Ok(Expired { rows: rows as u64, ..Expired::nothing(Next::At(next)) })
 }

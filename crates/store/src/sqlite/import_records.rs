@@ -15,7 +15,7 @@ use super::apply::{
 use super::claims::{put_consent, put_identity, put_respondent};
 use super::codec::bytes;
 use super::removal::put_used_key;
-use super::transaction::{Stop, Then};
+use super::transaction::{Finish, TransactionError};
 use super::{commit, counts, invitations, people, skip_index};
 use crate::codec::{COLUMNS, RESPONSE};
 use crate::{App, Record};
@@ -33,30 +33,33 @@ static PUT_RESPONSE: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-pub(super) fn records(connection: &Connection, records: &[Record]) -> Result<((), Then), Stop> {
+pub(super) fn records(
+    connection: &Connection,
+    records: &[Record],
+) -> Result<((), Finish), TransactionError> {
     if records.is_empty() {
-        return Ok(((), Then::Forget));
+        return Ok(((), Finish::RollBack));
     }
     let flows = records.iter().filter_map(|record| match record {
         Record::Response { row, .. } => Some((row.app_id, row.flow_id)),
         _ => None,
     });
     for (app, flow) in flows.collect::<BTreeSet<_>>() {
-        counts::begin_walk(connection, app, flow)?;
+        counts::begin_scan(connection, app, flow)?;
         skip_index::forget(connection, app, flow)?;
     }
     let mut put_response = connection.prepare_cached(&PUT_RESPONSE)?;
     for record in records {
         put(connection, &mut put_response, record)?;
     }
-    Ok(((), Then::Commit))
+    Ok(((), Finish::Commit))
 }
 
 fn put(
     connection: &Connection,
     put_response: &mut CachedStatement,
     record: &Record,
-) -> Result<(), Stop> {
+) -> Result<(), TransactionError> {
     let put = match record {
         Record::App(app) => put_app_at_its_revisions(connection, app),
         Record::Key(row) => put_key(connection, row),

@@ -235,7 +235,7 @@ pub(super) fn by_id(connection: &Connection, id: AssignmentId) -> Result<Option<
 
 pub(super) fn list(connection: &Connection, query: InvitationQuery) -> Result<Vec<InvitationRow>> {
     let (created_at, id) = match query.after {
-        Some(place) => (place.created_at.as_millis(), place.assignment_id.uuid().into_bytes()),
+        Some(after) => (after.created_at.as_millis(), after.assignment_id.uuid().into_bytes()),
         None => (i64::MIN, [0; 16]),
     };
     let state = state_in_sql("?5");
@@ -269,7 +269,7 @@ pub(super) fn count(
     let params = params![bytes!(app), bytes!(flow), now.as_millis()];
     let mut counts = InvitationCounts::default();
     for (state, number) in
-        many(connection, &sql, params, |cells| Ok((cells.word()?, cells.revision()?)))?
+        many(connection, &sql, params, |cells| Ok((cells.variant()?, cells.revision()?)))?
     {
         *counts.of_state(state) = number;
     }

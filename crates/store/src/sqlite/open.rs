@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use super::connection::{self, Role};
+use super::connection::{self, ConnectionRole};
 use super::schema;
 
 /// The oldest SQLite without the bug that can corrupt a log shared by several connections: 3.51.3.
@@ -118,7 +118,7 @@ pub(super) fn must_be_current(path: &Path, options: &Options) -> Result<(), Open
 }
 
 fn connect_and_migrate(path: &Path, options: &Options) -> Result<Connection, OpenError> {
-    let mut connection = connection::connect(path, Role::Writer, options)?;
+    let mut connection = connection::connect(path, ConnectionRole::Writer, options)?;
     schema::bring_up_to_date(&mut connection, path)?;
     Ok(connection)
 }

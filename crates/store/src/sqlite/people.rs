@@ -6,10 +6,10 @@ use sluice_flow::time::Timestamp;
 
 use super::codec::{self, Cells, GRANT, LINK, ReadCells as _, SESSION, USER, bytes};
 use super::read::{limit, many, one};
-use super::transaction::Stop;
+use super::transaction::TransactionError;
 use crate::{
-    GrantRow, Holder, LinkRow, Page, PeopleWrite, SecondFactor, SecretHash, SessionRow, StoreError,
-    User, UserKey, UserRow, joined,
+    GrantRow, LinkRow, Page, PeopleWrite, SecondFactor, SecretHash, SessionHolder, SessionRow,
+    StoreError, User, UserKey, UserRow, joined,
 };
 
 /// The app id of a grant for all apps.
@@ -108,7 +108,7 @@ pub(super) fn sessions(
     many(connection, &sql, params![bytes!(user), epoch, limit(rows)], codec::session)
 }
 
-pub(super) fn put(connection: &Connection, write: &PeopleWrite) -> Result<(), Stop> {
+pub(super) fn put(connection: &Connection, write: &PeopleWrite) -> Result<(), TransactionError> {
     match write {
         PeopleWrite::User(row) => put_user(connection, row)?,
         PeopleWrite::Grant(row) => put_grant(connection, row)?,
@@ -196,26 +196,30 @@ pub(super) fn put_user(connection: &Connection, row: &UserRow) -> Result<()> {
 }
 
 /// The app is checked explicitly and not by a foreign key, since the nil id means all apps.
-pub(super) fn put_grant(connection: &Connection, row: &GrantRow) -> Result<(), Stop> {
+pub(super) fn put_grant(connection: &Connection, row: &GrantRow) -> Result<(), TransactionError> {
     let written = connection
         .prepare_cached(
             "INSERT INTO grants (app_id, user_id, role) SELECT ?1, ?2, ?3 \
              WHERE ?1 = zeroblob(16) OR EXISTS (SELECT 1 FROM apps WHERE app_id = ?1) \
              ON CONFLICT (app_id, user_id) DO UPDATE SET role = excluded.role",
         )?
-        .execute(params![or_none(row.app_id), bytes!(row.user_id), codec::word(&row.role)?])?;
+        .execute(params![
+            or_none(row.app_id),
+            bytes!(row.user_id),
+            codec::variant_name(&row.role)?
+        ])?;
     match written {
-        0 => {
-            Err(Stop::Answer(StoreError::Failed("a grant names an app that does not exist".into())))
-        }
+        0 => Err(TransactionError::Answer(StoreError::Failed(
+            "a grant names an app that does not exist".into(),
+        ))),
         _ => Ok(()),
     }
 }
 
 fn put_session(connection: &Connection, row: &SessionRow) -> Result<()> {
     let (user, epoch, token) = match row.holder {
-        Holder::User { user_id, epoch } => (Some(bytes!(user_id)), Some(epoch), None),
-        Holder::Token(hash) => (None, None, Some(hash)),
+        SessionHolder::User { user_id, epoch } => (Some(bytes!(user_id)), Some(epoch), None),
+        SessionHolder::Token(hash) => (None, None, Some(hash)),
     };
     connection
         .prepare_cached(

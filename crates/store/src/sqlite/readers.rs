@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rusqlite::Connection;
 use tokio::sync::Semaphore;
 
-use super::connection::{self, Role};
+use super::connection::{self, ConnectionRole};
 use super::failure;
 use super::open::Options;
 use crate::{StoreError, StoreResult};
@@ -45,7 +45,7 @@ impl Readers {
             let taken = lock(&idle).pop();
             let connection = match taken {
                 Some(connection) => connection,
-                None => connection::connect(&path, Role::Reader, &options)
+                None => connection::connect(&path, ConnectionRole::Reader, &options)
                     .map_err(|error| StoreError::Failed(Box::new(error)))?,
             };
             let result = read(&connection).map_err(failure::of_read);

@@ -14,7 +14,7 @@ use sluice_flow::time::Day;
 use super::codec::{self, Cells, RESPONSE, ReadCells as _, bytes};
 use super::counts;
 use super::read::{limit, many, one};
-use super::transaction::{Stop, Then};
+use super::transaction::{Finish, TransactionError};
 use crate::StoreError;
 use crate::counting::{Definitions, RECOUNT_ROWS, Recount, ids_of};
 
@@ -24,7 +24,7 @@ pub(super) fn damaged_day(
     flow: (AppId, FlowId),
     day: Day,
     why: Damaged,
-) -> Result<(), Stop> {
+) -> Result<(), TransactionError> {
     tracing::warn!(flow = %flow.1, %day, %why, "rebuilding the counts of a day");
     count(connection, flow, day).map(|_| ())
 }
@@ -35,9 +35,9 @@ pub(super) fn tags_of_day(
     connection: &Connection,
     flow: (AppId, FlowId),
     day: Day,
-) -> Result<(), Stop> {
+) -> Result<(), TransactionError> {
     let sql = "SELECT coalesce(sum(responses), 0) <= ?4 \
-         AND NOT EXISTS (SELECT 1 FROM count_walks WHERE app_id = ?1 AND flow_id = ?2) FROM ( \
+         AND NOT EXISTS (SELECT 1 FROM count_scans WHERE app_id = ?1 AND flow_id = ?2) FROM ( \
          SELECT responses FROM counts \
          WHERE app_id = ?1 AND flow_id = ?2 AND segment = x'' AND day = ?3 \
          UNION ALL SELECT responses FROM count_deltas \
@@ -54,11 +54,15 @@ pub(super) fn day(
     connection: &Connection,
     flow: (AppId, FlowId),
     day: Day,
-) -> Result<(u64, Then), Stop> {
-    Ok((count(connection, flow, day)?, Then::Commit))
+) -> Result<(u64, Finish), TransactionError> {
+    Ok((count(connection, flow, day)?, Finish::Commit))
 }
 
-fn count(connection: &Connection, (app, flow): (AppId, FlowId), day: Day) -> Result<u64, Stop> {
+fn count(
+    connection: &Connection,
+    (app, flow): (AppId, FlowId),
+    day: Day,
+) -> Result<u64, TransactionError> {
     let ids = (bytes!(app), bytes!(flow));
     for sql in [
         "DELETE FROM counts WHERE app_id = ?1 AND flow_id = ?2 AND day = ?3",
@@ -66,7 +70,7 @@ fn count(connection: &Connection, (app, flow): (AppId, FlowId), day: Day) -> Res
     ] {
         connection.prepare_cached(sql)?.execute(params![ids.0, ids.1, day.number()])?;
     }
-    let passed = counts::walk_of(connection, (app, flow))?;
+    let passed = counts::scan_cursor(connection, (app, flow))?;
     let sql = format!(
         "SELECT counted, {RESPONSE} FROM responses WHERE app_id = ?1 AND flow_id = ?2 \
          AND response_id > ?3 AND response_id < ?4 ORDER BY response_id LIMIT ?5"
@@ -84,7 +88,7 @@ fn count(connection: &Connection, (app, flow): (AppId, FlowId), day: Day) -> Res
         }
         recount
             .add(&definitions, &rows, passed)
-            .map_err(|damaged| Stop::Answer(StoreError::from(damaged)))?;
+            .map_err(|damaged| TransactionError::Answer(StoreError::from(damaged)))?;
         match rows.last() {
             Some((_, last)) if rows.len() >= RECOUNT_ROWS => after = last.response_id.uuid(),
             _ if recount.begins_second_pass() => after = start,
@@ -92,8 +96,8 @@ fn count(connection: &Connection, (app, flow): (AppId, FlowId), day: Day) -> Res
         }
     }
     let responses = recount.responses;
-    for (key, sheet) in recount.into_sheets() {
-        counts::write(connection, key, sheet)?;
+    for (key, daily) in recount.into_daily_counts() {
+        counts::write(connection, key, daily)?;
     }
     Ok(responses)
 }

@@ -15,11 +15,11 @@ use super::claims::put_respondent;
 use super::codec::{self, Cells, IDENTITY, RESPONDENT, RESPONSE, bytes};
 use super::counts::Going;
 use super::read::{limit, many, one, respondents, responses};
-use super::transaction::{Stop, Then};
+use super::transaction::{Finish, TransactionError};
 use super::{commit, invitations};
 use crate::codec::{COLUMNS, rewritten_columns};
 use crate::{
-    Answers, Erasure, ErasureMark, InvitationRow, Page, Person, Removed, RespondentRow,
+    Answers, ErasedPart, Erasure, ErasureMark, InvitationRow, Page, Person, RespondentRow,
     ResponseRow, UsedKeyRow,
 };
 
@@ -72,21 +72,24 @@ pub(super) fn put_used_key(connection: &Connection, row: &UsedKeyRow) -> Result<
 }
 
 /// One batch of an erasure.
-pub(super) fn erase(connection: &Connection, erasure: &Erasure) -> Result<(Removed, Then), Stop> {
+pub(super) fn erase(
+    connection: &Connection,
+    erasure: &Erasure,
+) -> Result<(ErasedPart, Finish), TransactionError> {
     match erasure.person {
         Person::Respondent(id) => erase_respondent(connection, erasure, id),
         Person::Invitee(ref known) => {
-            let (mut removed, mut going) = (Removed::default(), Going::default());
+            let (mut removed, mut going) = (ErasedPart::default(), Going::default());
             let mark = erasure.mark(None, &[]);
-            let mut part = Part { erasure, mark: &mark, room: erasure.limit };
+            let mut part = ErasureBatch { erasure, mark: &mark, room: erasure.limit };
             let is_done = part.forget_invitations(connection, known, &mut removed, &mut going)?;
             going.settle(connection)?;
             removed.done = is_done;
-            if removed == (Removed { done: true, ..Removed::default() }) {
-                return Ok((removed, Then::Forget));
+            if removed == (ErasedPart { done: true, ..ErasedPart::default() }) {
+                return Ok((removed, Finish::RollBack));
             }
             put_audit(connection, &erasure.audit)?;
-            Ok((removed, Then::Commit))
+            Ok((removed, Finish::Commit))
         }
     }
 }
@@ -96,18 +99,18 @@ fn erase_respondent(
     connection: &Connection,
     erasure: &Erasure,
     id: RespondentId,
-) -> Result<(Removed, Then), Stop> {
+) -> Result<(ErasedPart, Finish), TransactionError> {
     let app = erasure.app_id;
     let sql =
         format!("SELECT {RESPONDENT} FROM respondents WHERE app_id = ?1 AND respondent_id = ?2");
     let found = one(connection, &sql, params![bytes!(app), bytes!(id)], codec::respondent)?;
     let Some(row) = found else {
-        return Ok((Removed { done: true, ..Removed::default() }, Then::Forget));
+        return Ok((ErasedPart { done: true, ..ErasedPart::default() }, Finish::RollBack));
     };
     let found = identities(connection, erasure, id)?;
     let mark = erasure.mark(row.erasing.as_ref(), &found);
-    let (mut removed, mut going) = (Removed::default(), Going::default());
-    let mut part = Part { erasure, mark: &mark, room: erasure.limit };
+    let (mut removed, mut going) = (ErasedPart::default(), Going::default());
+    let mut part = ErasureBatch { erasure, mark: &mark, room: erasure.limit };
     removed.done = part.forget_identities(connection, &found, &mut removed, &mut going)?
         && part.forget_responses(connection, id, &mut removed, &mut going)?;
     going.settle(connection)?;
@@ -119,7 +122,7 @@ fn erase_respondent(
     } else if row.erasing.as_ref() != Some(&mark) {
         put_respondent(connection, &RespondentRow { erasing: Some(mark), ..row })?;
     }
-    Ok((removed, Then::Commit))
+    Ok((removed, Finish::Commit))
 }
 
 /// The first identities of a respondent, the user id before the addresses.
@@ -136,20 +139,20 @@ fn identities(connection: &Connection, erasure: &Erasure, id: RespondentId) -> R
 }
 
 /// What one batch may still take.
-struct Part<'e> {
+struct ErasureBatch<'e> {
     erasure: &'e Erasure,
     mark: &'e ErasureMark,
     room: usize,
 }
 
-impl Part<'_> {
+impl ErasureBatch<'_> {
     /// Removes the first of these identities, and the respondent from the invitations with them;
     /// returns whether none is left.
     fn forget_identities(
         &mut self,
         connection: &Connection,
         found: &[Known],
-        removed: &mut Removed,
+        removed: &mut ErasedPart,
         going: &mut Going,
     ) -> Result<bool> {
         let app = bytes!(self.erasure.app_id);
@@ -169,7 +172,7 @@ impl Part<'_> {
         &mut self,
         connection: &Connection,
         known: &Known,
-        removed: &mut Removed,
+        removed: &mut ErasedPart,
         going: &mut Going,
     ) -> Result<bool> {
         let page = Page { after: None, limit: self.room };
@@ -189,7 +192,7 @@ impl Part<'_> {
         &self,
         connection: &Connection,
         id: RespondentId,
-        removed: &mut Removed,
+        removed: &mut ErasedPart,
         going: &mut Going,
     ) -> Result<bool> {
         let app = self.erasure.app_id;

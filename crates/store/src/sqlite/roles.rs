@@ -11,13 +11,13 @@ use sluice_flow::time::{Day, Timestamp};
 use super::read::{apps, export, flows, instance, respondents, responses};
 use super::{SqliteStore, commit, counts, invitations, people, recount, skip_index};
 use crate::counting::DAMAGED_DAYS_MAX;
-use crate::listing::Walk;
+use crate::listing::Scan;
 use crate::{
     AdminStore, App, At, AuditQuery, AuditRow, Change, Changes, Compacted, ConsentRow, CountStore,
-    CountsQuery, DayTotal, Digest, DiskSpace, Erasure, Expired, Expiry, FeedPosition, FlowCounts,
-    FlowQuery, FlowState, IdempotencyKey, IdentityKeyRow, IntakeStore, InvitationCounts,
-    InvitationQuery, InvitationRow, KeyRow, LinkRow, MovingStore, NewResponse, Outcome, Page,
-    Record, RecordCursor, Removed, Respondent, RespondentRow, RespondentStore, ResponseCount,
+    CountsQuery, DayTotal, Digest, DiskSpace, ErasedPart, Erasure, Expired, Expiry, FeedPosition,
+    FlowCounts, FlowQuery, FlowState, IdempotencyKey, IdentityKeyRow, IntakeStore,
+    InvitationCounts, InvitationQuery, InvitationRow, KeyRow, LinkRow, MovingStore, NewResponse,
+    Outcome, Page, Record, RecordCursor, Respondent, RespondentRow, RespondentStore, ResponseCount,
     ResponsePage, ResponseQuery, ResponseRow, ResponseStore, SecretHash, SessionRow,
     SkipIndexCursor, SkipIndexPart, StoreError, StoreResult, TokenHash, TokenRow, UpkeepStore,
     User, UserKey, UserStore, VersionRow, VersionState,
@@ -139,19 +139,19 @@ impl AdminStore for SqliteStore {
 #[async_trait]
 impl ResponseStore for SqliteStore {
     async fn list_responses(&self, query: &ResponseQuery) -> StoreResult<ResponsePage> {
-        let mut walk = Walk::of(query);
-        while walk.slice(responses::SLICE_ROWS).is_some() {
-            walk = self.readers.read(move |it| responses::step(it, walk)).await?;
+        let mut scan = Scan::of(query);
+        while scan.slice(responses::SLICE_ROWS).is_some() {
+            scan = self.readers.read(move |it| responses::step(it, scan)).await?;
         }
-        Ok(walk.page())
+        Ok(scan.page())
     }
 
     async fn count_responses(&self, query: &ResponseQuery) -> StoreResult<ResponseCount> {
-        let mut walk = Walk::of(query);
-        while walk.slice(responses::SLICE_ROWS).is_some() {
-            walk = self.readers.read(move |it| responses::step_counting(it, walk)).await?;
+        let mut scan = Scan::of(query);
+        while scan.slice(responses::SLICE_ROWS).is_some() {
+            scan = self.readers.read(move |it| responses::step_counting(it, scan)).await?;
         }
-        Ok(walk.count())
+        Ok(scan.count())
     }
 
     async fn find_response(&self, response: ResponseId) -> StoreResult<Option<ResponseRow>> {
@@ -213,7 +213,7 @@ impl RespondentStore for SqliteStore {
         self.readers.read(move |it| respondents::consents(it, app, respondent, page)).await
     }
 
-    async fn erase(&self, erasure: Erasure) -> StoreResult<Removed> {
+    async fn erase(&self, erasure: Erasure) -> StoreResult<ErasedPart> {
         self.writer.erase(erasure).await
     }
 
@@ -295,7 +295,7 @@ impl CountStore for SqliteStore {
             match read {
                 Ok(counts) => return Ok(counts),
                 Err(damaged) => {
-                    self.writer.mend_counts((app, flow), damaged, query.clone()).await?;
+                    self.writer.rebuild_damaged_day((app, flow), damaged, query.clone()).await?;
                 }
             }
         }
@@ -335,36 +335,36 @@ impl UpkeepStore for SqliteStore {
 
     async fn build_skip_index(
         &self,
-        place: SkipIndexCursor,
+        cursor: SkipIndexCursor,
         now: Timestamp,
     ) -> StoreResult<SkipIndexPart> {
-        let work = self.readers.read(move |it| skip_index::work(it, place, now)).await?;
+        let work = self.readers.read(move |it| skip_index::work(it, cursor, now)).await?;
         let Some(flow) = work.flow else { return Ok(SkipIndexPart { made: 0, next: None }) };
-        let made = SkipIndexPart::at(place, flow, work.filled.len(), work.laid.len());
+        let made = SkipIndexPart::at(cursor, flow, work.filled.len(), work.created.len());
         if made.made > 0 {
-            self.writer.put_blocks(work).await?;
+            self.writer.write_skip_index(work).await?;
         }
         Ok(made)
     }
 
     async fn compact_counts(&self, limit: usize) -> StoreResult<Compacted> {
-        let (flows, walks) = self.readers.read(counts::to_tend).await?;
-        let mut tended = Compacted { is_done: !walks, ..Compacted::default() };
+        let (flows, scans) = self.readers.read(counts::to_compact).await?;
+        let mut compacted = Compacted { is_done: !scans, ..Compacted::default() };
         for flow in flows {
             match self.writer.fold_counts(flow).await {
                 Ok((folded, is_all)) => {
-                    tended.folded += folded;
-                    tended.is_done &= is_all;
+                    compacted.folded += folded;
+                    compacted.is_done &= is_all;
                 }
                 // A flow that cannot be counted must not block the others.
                 Err(StoreError::Corrupt(why)) => tracing::warn!(flow = %flow.1, why, "not counted"),
                 Err(error) => return Err(error),
             }
         }
-        if walks {
-            tended.walked = self.writer.walk_counts(limit).await?;
+        if scans {
+            compacted.scanned = self.writer.scan_counts(limit).await?;
         }
-        Ok(tended)
+        Ok(compacted)
     }
 
     async fn check(&self) -> StoreResult<()> {

@@ -7,11 +7,11 @@ use sluice_flow::time::Timestamp;
 
 use super::codec::{Cells, ReadCells as _, bytes};
 use super::read::{limit, many};
-use super::transaction::{Stop, Then};
-use crate::listing::{Span, Walk};
+use super::transaction::{Finish, TransactionError};
+use crate::listing::{Scan, Span};
 use crate::skip_index::{
-    BLOCK_ROWS, FILLED_A_CALL, LAID_OUT_A_CALL, Looked, Narrowed, Narrowing, SkipIndexCursor,
-    Terms, Wanted, laid_out, settled_by, young_from,
+    BLOCK_ROWS, CREATED_PER_CALL, FILLED_PER_CALL, IndexedColumns, Narrowed, Narrowing, QueryTerms,
+    SkipIndexCursor, Terms, settled_by, whole_blocks, young_from,
 };
 use crate::{NewResponse, Order, Outcome, ResponseQuery};
 
@@ -19,14 +19,14 @@ use crate::{NewResponse, Order, Outcome, ResponseQuery};
 #[derive(Debug, Default)]
 pub(super) struct Work {
     pub(super) flow: Option<(AppId, FlowId)>,
-    pub(super) filled: Vec<Filled>,
-    pub(super) laid: Vec<Span>,
+    pub(super) filled: Vec<FilledBlock>,
+    pub(super) created: Vec<Span>,
     since: i64,
 }
 
 /// A block with a filter built from its responses.
 #[derive(Debug)]
-pub(super) struct Filled {
+pub(super) struct FilledBlock {
     last: u128,
     generation: i64,
     filter: Vec<u8>,
@@ -35,23 +35,23 @@ pub(super) struct Filled {
 /// The work for the flow after this one, if there is any.
 pub(super) fn work(
     connection: &Connection,
-    place: SkipIndexCursor,
+    cursor: SkipIndexCursor,
     now: Timestamp,
 ) -> Result<Work> {
-    let Some((app, flow)) = next_flow(connection, place)? else { return Ok(Work::default()) };
+    let Some((app, flow)) = next_flow(connection, cursor)? else { return Ok(Work::default()) };
     let instant = connection.unchecked_transaction()?;
     let mut work = Work { flow: Some((app, flow)), since: now.as_millis(), ..Work::default() };
     let sql = "SELECT first_id, last_id, generation FROM response_blocks \
          WHERE app_id = ?1 AND flow_id = ?2 AND filter IS NULL AND since <= ?3 LIMIT ?4";
     let params =
-        params![bytes!(app), bytes!(flow), settled_by(now).as_millis(), limit(FILLED_A_CALL)];
+        params![bytes!(app), bytes!(flow), settled_by(now).as_millis(), limit(FILLED_PER_CALL)];
     let empty =
         many(&instant, sql, params, |cells| Ok((id(cells)?, id(cells)?, cells.take::<i64>()?)))?;
     for (first, last, generation) in empty {
         let filter = filter_of(&instant, app, flow, Span { first, last })?;
-        work.filled.push(Filled { last, generation, filter });
+        work.filled.push(FilledBlock { last, generation, filter });
     }
-    work.laid = unblocked(&instant, app, flow, young_from(now))?;
+    work.created = unblocked(&instant, app, flow, young_from(now))?;
     Ok(work)
 }
 
@@ -59,8 +59,8 @@ fn id(cells: &mut Cells) -> Result<u128> {
     cells.take().map(u128::from_be_bytes)
 }
 
-fn next_flow(connection: &Connection, place: SkipIndexCursor) -> Result<Option<(AppId, FlowId)>> {
-    let (app, flow) = place.map_or(([0; 16], [0; 16]), |(app, flow)| (bytes!(app), bytes!(flow)));
+fn next_flow(connection: &Connection, cursor: SkipIndexCursor) -> Result<Option<(AppId, FlowId)>> {
+    let (app, flow) = cursor.map_or(([0; 16], [0; 16]), |(app, flow)| (bytes!(app), bytes!(flow)));
     connection
         .prepare_cached(
             "SELECT app_id, flow_id FROM flows WHERE (app_id, flow_id) > (?1, ?2) \
@@ -85,7 +85,7 @@ fn filter_of(connection: &Connection, app: AppId, flow: FlowId, block: Span) -> 
         let version = cells.id(FlowVersionId::from_uuid)?;
         let admission = Admission::of_admitted(cells.take()?);
         let (answers, tags) = (row.get_ref(2)?.as_str()?, row.get_ref(3)?.as_str_or_null()?);
-        terms.add(Looked { version, admission, answers, tags });
+        terms.add(IndexedColumns { version, admission, answers, tags });
     }
     Ok(terms.filter())
 }
@@ -109,11 +109,11 @@ fn unblocked(
             bytes!(flow),
             blocked_to.unwrap_or_default().to_be_bytes(),
             young,
-            limit(BLOCK_ROWS * LAID_OUT_A_CALL)
+            limit(BLOCK_ROWS * CREATED_PER_CALL)
         ],
         id,
     )?;
-    Ok(laid_out(blocked_to, &ids))
+    Ok(whole_blocks(blocked_to, &ids))
 }
 
 /// The last id that is in a block.
@@ -127,25 +127,28 @@ fn blocked_to(connection: &Connection, app: AppId, flow: FlowId) -> Result<Optio
 }
 
 /// Writes the work. Skips a filter whose rows have changed since it was built.
-pub(super) fn write(connection: &Connection, work: &Work) -> Result<((), Then), Stop> {
-    let Some((app, flow)) = work.flow else { return Ok(((), Then::Forget)) };
-    if work.filled.is_empty() && work.laid.is_empty() {
-        return Ok(((), Then::Forget));
+pub(super) fn write(
+    connection: &Connection,
+    work: &Work,
+) -> Result<((), Finish), TransactionError> {
+    let Some((app, flow)) = work.flow else { return Ok(((), Finish::RollBack)) };
+    if work.filled.is_empty() && work.created.is_empty() {
+        return Ok(((), Finish::RollBack));
     }
     let (app, flow) = (bytes!(app), bytes!(flow));
     let fill = "UPDATE response_blocks SET filter = ?5 WHERE app_id = ?1 AND flow_id = ?2 \
          AND last_id = ?3 AND generation = ?4";
-    for Filled { last, generation, filter } in &work.filled {
+    for FilledBlock { last, generation, filter } in &work.filled {
         let params = params![app, flow, last.to_be_bytes(), generation, filter];
         connection.prepare_cached(fill)?.execute(params)?;
     }
-    let lay = "INSERT INTO response_blocks (app_id, flow_id, first_id, last_id, since) \
+    let create = "INSERT INTO response_blocks (app_id, flow_id, first_id, last_id, since) \
          VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING";
-    for Span { first, last } in &work.laid {
+    for Span { first, last } in &work.created {
         let params = params![app, flow, first.to_be_bytes(), last.to_be_bytes(), work.since];
-        connection.prepare_cached(lay)?.execute(params)?;
+        connection.prepare_cached(create)?.execute(params)?;
     }
-    Ok(((), Then::Commit))
+    Ok(((), Finish::Commit))
 }
 
 /// Clears the filters of the blocks with these responses, which are removed or changed.
@@ -175,17 +178,17 @@ pub(super) fn unfill(
 
 /// Detects responses stored with ids within blocks: never, unless a clock was set back.
 #[derive(Debug, Default)]
-pub(super) struct Late {
+pub(super) struct OutOfOrderIds {
     /// The last known id in a block of any flow; `None` if it must be queried.
     blocked_to: Option<u128>,
     /// The last id that was stored.
     stored_to: u128,
 }
 
-impl Late {
+impl OutOfOrderIds {
     /// Notes that blocks were created.
-    pub(super) fn laid_out(&mut self, work: &Work) {
-        let last = work.laid.last().map(|block| block.last);
+    pub(super) fn note_created(&mut self, work: &Work) {
+        let last = work.created.last().map(|block| block.last);
         self.blocked_to = self.blocked_to.map(|known| known.max(last.unwrap_or_default()));
     }
 
@@ -232,12 +235,12 @@ pub(super) fn forget(connection: &Connection, app: AppId, flow: FlowId) -> Resul
 }
 
 /// The part of a span to scan next.
-pub(super) fn narrowed(connection: &Connection, walk: &Walk, span: Span) -> Result<Narrowed> {
-    let wanted = Wanted::of(&walk.query);
-    if wanted.is_empty() {
+pub(super) fn narrowed(connection: &Connection, scan: &Scan, span: Span) -> Result<Narrowed> {
+    let query_terms = QueryTerms::of(&scan.query);
+    if query_terms.is_empty() {
         return Ok(Narrowed::To(span));
     }
-    let ResponseQuery { app_id, flow_id, order, .. } = walk.query;
+    let ResponseQuery { app_id, flow_id, order, .. } = scan.query;
     let mut narrowing = Narrowing::of(span, order);
     let mut statement = connection.prepare_cached(in_the_order_of(order))?;
     let at = match order {
@@ -249,8 +252,8 @@ pub(super) fn narrowed(connection: &Connection, walk: &Walk, span: Span) -> Resu
         let mut cells = Cells::of(row);
         let block = Span { first: id(&mut cells)?, last: id(&mut cells)? };
         let filter = row.get_ref(2)?.as_blob_or_null()?;
-        let may_have = filter.is_none_or(|filter| wanted.may_be_in(filter));
-        if let Some(narrowed) = narrowing.meets(block, may_have) {
+        let may_have = filter.is_none_or(|filter| query_terms.may_be_in(filter));
+        if let Some(narrowed) = narrowing.take(block, may_have) {
             return Ok(narrowed);
         }
     }

@@ -7,12 +7,12 @@ use crate::{StoreError, StoreResult};
 
 /// Why the body of a transaction stopped: with its own error, or an error of SQLite.
 #[derive(Debug)]
-pub(super) enum Stop {
+pub(super) enum TransactionError {
     Answer(StoreError),
     Sqlite(rusqlite::Error),
 }
 
-impl From<rusqlite::Error> for Stop {
+impl From<rusqlite::Error> for TransactionError {
     fn from(error: rusqlite::Error) -> Self {
         Self::Sqlite(error)
     }
@@ -20,26 +20,26 @@ impl From<rusqlite::Error> for Stop {
 
 /// Whether a successful transaction has anything to commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Then {
+pub(super) enum Finish {
     Commit,
     /// Nothing was written, so there is nothing to sync.
-    Forget,
+    RollBack,
 }
 
-/// Runs `body` between BEGIN IMMEDIATE and COMMIT. After `Ok` with [`Then::Commit`], everything is
-/// on stable storage; after any error except [`StoreError::Unknown`], nothing is.
+/// Runs `body` between BEGIN IMMEDIATE and COMMIT. After `Ok` with [`Finish::Commit`], everything
+/// is on stable storage; after any error except [`StoreError::Unknown`], nothing is.
 pub(super) fn run<T>(
     connection: &Connection,
-    body: impl FnOnce(&Connection) -> Result<(T, Then), Stop>,
-) -> StoreResult<(T, Then)> {
+    body: impl FnOnce(&Connection) -> Result<(T, Finish), TransactionError>,
+) -> StoreResult<(T, Finish)> {
     step(connection, "BEGIN IMMEDIATE").map_err(failure::of_write)?;
     let result = match body(connection) {
-        Ok((value, Then::Commit)) => {
-            step(connection, "COMMIT").map(|()| (value, Then::Commit)).map_err(failure::of_commit)
+        Ok((value, Finish::Commit)) => {
+            step(connection, "COMMIT").map(|()| (value, Finish::Commit)).map_err(failure::of_commit)
         }
-        Ok((value, Then::Forget)) => roll_back(connection).map(|()| (value, Then::Forget)),
-        Err(Stop::Answer(answer)) => Err(answer),
-        Err(Stop::Sqlite(error)) => Err(failure::of_write(error)),
+        Ok((value, Finish::RollBack)) => roll_back(connection).map(|()| (value, Finish::RollBack)),
+        Err(TransactionError::Answer(answer)) => Err(answer),
+        Err(TransactionError::Sqlite(error)) => Err(failure::of_write(error)),
     };
     match result {
         Ok(done) => Ok(done),

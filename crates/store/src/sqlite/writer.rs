@@ -19,12 +19,12 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::disk::Reserve;
 use super::open::OpenError;
-use super::transaction::{self, Then};
+use super::transaction::{self, Finish};
 use super::{apply, commit, counts, expiry, import_records, recount, removal, skip_index};
 use crate::counting::DamagedDay;
 use crate::{
-    At, Change, CountsQuery, Erasure, Expired, Expiry, NewResponse, Next, Outcome, Record, Removed,
-    StoreError, StoreResult,
+    At, Change, CountsQuery, ErasedPart, Erasure, Expired, Expiry, NewResponse, Next, Outcome,
+    Record, StoreError, StoreResult,
 };
 
 /// Jobs that may wait for the writer; further callers wait for room in the queue.
@@ -43,14 +43,14 @@ type Reply<T> = oneshot::Sender<StoreResult<T>>;
 enum Job {
     Commit(Vec<NewResponse>, Reply<Vec<Outcome>>),
     Apply(At, Change, Reply<()>),
-    WriteIn(Vec<Record>, Reply<()>),
-    Erase(Erasure, Reply<Removed>),
+    Import(Vec<Record>, Reply<()>),
+    Erase(Erasure, Reply<ErasedPart>),
     Expire(Expiry, Reply<Expired>),
-    Blocks(skip_index::Work, Reply<()>),
+    SkipIndex(skip_index::Work, Reply<()>),
     Fold((AppId, FlowId), Reply<(u64, bool)>),
-    Walk(usize, Reply<u64>),
+    Scan(usize, Reply<u64>),
     Recount((AppId, FlowId), Day, Reply<u64>),
-    Mend((AppId, FlowId), DamagedDay, CountsQuery, Reply<()>),
+    Rebuild((AppId, FlowId), DamagedDay, CountsQuery, Reply<()>),
     Check(Reply<()>),
     Close(Reply<()>),
 }
@@ -87,10 +87,10 @@ impl Writer {
     }
 
     pub(super) async fn import_records(&self, records: Vec<Record>) -> StoreResult<()> {
-        self.ask(|reply| Job::WriteIn(records, reply)).await
+        self.ask(|reply| Job::Import(records, reply)).await
     }
 
-    pub(super) async fn erase(&self, erasure: Erasure) -> StoreResult<Removed> {
+    pub(super) async fn erase(&self, erasure: Erasure) -> StoreResult<ErasedPart> {
         self.ask(|reply| Job::Erase(erasure, reply)).await
     }
 
@@ -98,16 +98,16 @@ impl Writer {
         self.ask(|reply| Job::Expire(expiry, reply)).await
     }
 
-    pub(super) async fn put_blocks(&self, work: skip_index::Work) -> StoreResult<()> {
-        self.ask(|reply| Job::Blocks(work, reply)).await
+    pub(super) async fn write_skip_index(&self, work: skip_index::Work) -> StoreResult<()> {
+        self.ask(|reply| Job::SkipIndex(work, reply)).await
     }
 
     pub(super) async fn fold_counts(&self, flow: (AppId, FlowId)) -> StoreResult<(u64, bool)> {
         self.ask(|reply| Job::Fold(flow, reply)).await
     }
 
-    pub(super) async fn walk_counts(&self, limit: usize) -> StoreResult<u64> {
-        self.ask(|reply| Job::Walk(limit, reply)).await
+    pub(super) async fn scan_counts(&self, limit: usize) -> StoreResult<u64> {
+        self.ask(|reply| Job::Scan(limit, reply)).await
     }
 
     /// Recounts a day of a flow.
@@ -116,13 +116,13 @@ impl Writer {
     }
 
     /// The same, because its counts are unreadable.
-    pub(super) async fn mend_counts(
+    pub(super) async fn rebuild_damaged_day(
         &self,
         flow: (AppId, FlowId),
         damaged: DamagedDay,
         query: CountsQuery,
     ) -> StoreResult<()> {
-        self.ask(|reply| Job::Mend(flow, damaged, query, reply)).await
+        self.ask(|reply| Job::Rebuild(flow, damaged, query, reply)).await
     }
 
     pub(super) async fn check(&self) -> StoreResult<()> {
@@ -154,7 +154,7 @@ struct Thread {
     written_at: Option<Instant>,
     /// The log may contain data removed from the database: it must be emptied, not only reset.
     must_empty_log: bool,
-    late: skip_index::Late,
+    out_of_order: skip_index::OutOfOrderIds,
     reserve: Arc<Reserve>,
     /// Submissions are refused because the disk is nearly full.
     is_low: bool,
@@ -175,7 +175,7 @@ impl Thread {
             stopped: false,
             written_at: None,
             must_empty_log: false,
-            late: skip_index::Late::default(),
+            out_of_order: skip_index::OutOfOrderIds::default(),
             reserve,
             is_low: false,
         })
@@ -248,7 +248,7 @@ impl Thread {
             }
             Job::Erase(erasure, reply) => {
                 let removed = self.write(|connection| removal::erase(connection, &erasure));
-                self.must_empty_log |= matches!(removed, Ok(Removed { done: true, .. }));
+                self.must_empty_log |= matches!(removed, Ok(ErasedPart { done: true, .. }));
                 // Once the caller gets the answer, it may read the files.
                 self.checkpoint();
                 reply.send(removed).is_err()
@@ -261,30 +261,30 @@ impl Thread {
             Job::Fold(flow, reply) => {
                 reply.send(self.write(|connection| counts::fold_part(connection, flow))).is_err()
             }
-            Job::Walk(limit, reply) => {
-                reply.send(self.write(|connection| counts::walk_part(connection, limit))).is_err()
+            Job::Scan(limit, reply) => {
+                reply.send(self.write(|connection| counts::scan_part(connection, limit))).is_err()
             }
             Job::Recount(flow, day, reply) => {
                 reply.send(self.write(|connection| recount::day(connection, flow, day))).is_err()
             }
-            Job::Mend(flow, DamagedDay { day, why }, query, reply) => {
+            Job::Rebuild(flow, DamagedDay { day, why }, query, reply) => {
                 let rebuild = |connection: &Connection| {
                     // Another reader may have rebuilt it in the meantime.
                     let query = CountsQuery { from: Some(day), to: Some(day), ..query };
                     if counts::read(connection, flow.0, flow.1, &query)?.is_ok() {
-                        return Ok(((), Then::Forget));
+                        return Ok(((), Finish::RollBack));
                     }
-                    recount::damaged_day(connection, flow, day, why).map(|()| ((), Then::Commit))
+                    recount::damaged_day(connection, flow, day, why).map(|()| ((), Finish::Commit))
                 };
                 reply.send(self.write(rebuild)).is_err()
             }
-            Job::WriteIn(records, reply) => reply
+            Job::Import(records, reply) => reply
                 .send(self.write(|connection| import_records::records(connection, &records)))
                 .is_err(),
-            Job::Blocks(work, reply) => {
+            Job::SkipIndex(work, reply) => {
                 let written = self.write(|connection| skip_index::write(connection, &work));
                 if written.is_ok() {
-                    self.late.laid_out(&work);
+                    self.out_of_order.note_created(&work);
                 }
                 reply.send(written).is_err()
             }
@@ -299,15 +299,15 @@ impl Thread {
 
     fn commit(&mut self, responses: &[NewResponse]) -> StoreResult<Vec<Outcome>> {
         self.must_have_room()?;
-        let mut late = std::mem::take(&mut self.late);
+        let mut out_of_order = std::mem::take(&mut self.out_of_order);
         let committed = self.write(|connection| {
             let (outcomes, then) = commit::responses(connection, responses)?;
-            late.settle(connection, responses, &outcomes)?;
+            out_of_order.settle(connection, responses, &outcomes)?;
             Ok((outcomes, then))
         });
         // A failed read is retried the next time.
         if committed.is_ok() {
-            self.late = late;
+            self.out_of_order = out_of_order;
         }
         committed
     }
@@ -342,15 +342,15 @@ impl Thread {
 
     fn write<T>(
         &mut self,
-        body: impl FnOnce(&Connection) -> Result<(T, Then), transaction::Stop>,
+        body: impl FnOnce(&Connection) -> Result<(T, Finish), transaction::TransactionError>,
     ) -> StoreResult<T> {
         if self.stopped {
             return Err(StoreError::Closed);
         }
         let result = transaction::run(&self.connection, body);
         match &result {
-            Ok((_, Then::Commit)) => self.written_at = Some(Instant::now()),
-            Ok((_, Then::Forget)) => {}
+            Ok((_, Finish::Commit)) => self.written_at = Some(Instant::now()),
+            Ok((_, Finish::RollBack)) => {}
             Err(StoreError::Conflict) => {}
             Err(StoreError::Unknown(error)) => {
                 tracing::error!(%error, "a write has an unknown outcome; nothing more is written");
@@ -371,7 +371,7 @@ impl Thread {
                 .prepare_cached("INSERT INTO probe (filler) VALUES (zeroblob(?1))")?
                 .execute([PROBE_BYTES])?;
             connection.prepare_cached("DELETE FROM probe")?.execute([])?;
-            Ok(((), Then::Commit))
+            Ok(((), Finish::Commit))
         })
     }
 
@@ -418,26 +418,26 @@ impl Thread {
 mod tests {
     use rusqlite::ffi;
 
-    use super::super::connection::{Role, connect};
+    use super::super::connection::{ConnectionRole, connect};
     use super::super::open::Options;
-    use super::transaction::Stop;
+    use super::transaction::TransactionError;
     use super::*;
 
-    fn sqlite(code: i32) -> Stop {
-        Stop::Sqlite(rusqlite::Error::SqliteFailure(ffi::Error::new(code), None))
+    fn sqlite(code: i32) -> TransactionError {
+        TransactionError::Sqlite(rusqlite::Error::SqliteFailure(ffi::Error::new(code), None))
     }
 
     /// One write that fails with this error, and the next one.
     fn check(code: i32, stops: bool) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("sluice.db");
-        let connection = connect(&path, Role::Writer, &Options::default()).unwrap();
+        let connection = connect(&path, ConnectionRole::Writer, &Options::default()).unwrap();
         connection.execute_batch("CREATE TABLE probe (filler BLOB NOT NULL)").unwrap();
         let reserve = Arc::new(Reserve::new(&path, Some(0)));
         let mut thread = Thread::new(connection, reserve).unwrap();
         thread.check().unwrap();
         let failed = thread.write::<()>(|_| Err(sqlite(code)));
-        let next = thread.write(|_| Ok(((), Then::Commit)));
+        let next = thread.write(|_| Ok(((), Finish::Commit)));
         let ready = thread.check();
         if stops {
             assert!(matches!(failed, Err(StoreError::Unknown(_))), "{code}: {failed:?}");

@@ -159,7 +159,8 @@ async fn retention_is_a_setting_of_the_app() {
     assert_eq!(changed["retentionDays"], 30);
     assert_eq!(site.patch(&path, json!({"name": "x"})).await.ok(200)["retentionDays"], 30);
     for days in [json!(0), json!(36_526)] {
-        let fault = [("/retentionDays", "must be 1 to 36525 days, or null for ever")];
+        let fault =
+            [("/retentionDays", "must be 1 to 36525 days, or null to keep responses permanently")];
         site.patch(&path, json!({"retentionDays": days})).await.faults(&fault);
     }
     assert_eq!(site.patch(&path, json!({"retentionDays": "x"})).await.status, 422);

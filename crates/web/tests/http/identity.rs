@@ -280,7 +280,7 @@ async fn observing_counts_a_mismatch_and_stores_the_response_as_unverified() {
     let report = it.site.engine.verification_report(&actor(), it.site.app).await.unwrap();
     let of = |word: &str| {
         let all = sluice_engine::verify::Checked::ALL;
-        report.counts.of(all.into_iter().find(|checked| checked.word() == word).unwrap())
+        report.counts.of(all.into_iter().find(|checked| checked.as_str() == word).unwrap())
     };
     let words = ["verified", "missing", "mismatch", "malformed", "expired"];
     assert_eq!(words.map(of), [2, 1, 1, 1, 0]);

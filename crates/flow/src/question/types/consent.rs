@@ -6,7 +6,7 @@ use crate::question::field::Field;
 use crate::question::input::Input;
 
 use crate::counts::counted::Counted;
-use crate::definition::reader::Reader;
+use crate::definition::reader::ObjectReader;
 use crate::issue::Code;
 use crate::question::answer::{Problems, one};
 use crate::question::rules::{Comparable, Rules};
@@ -20,7 +20,7 @@ const WORDS: &[&str] = &[ACCEPTED];
 pub struct Consent {}
 
 impl Rules for Consent {
-    fn read(_reader: &mut Reader<'_>) -> Self {
+    fn read(_reader: &mut ObjectReader<'_>) -> Self {
         Self {}
     }
 

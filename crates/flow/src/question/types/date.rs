@@ -10,7 +10,7 @@ use crate::question::input::Input;
 
 use crate::counts::counted::Counted;
 use crate::date::is_date;
-use crate::definition::reader::Reader;
+use crate::definition::reader::ObjectReader;
 use crate::issue::Code;
 use crate::question::answer::{Problems, one, within};
 use crate::question::rules::{Comparable, Rules};
@@ -26,7 +26,7 @@ pub struct Date {
 }
 
 impl Rules for Date {
-    fn read(reader: &mut Reader<'_>) -> Self {
+    fn read(reader: &mut ObjectReader<'_>) -> Self {
         let min = read_bound(reader, "min");
         let max = read_bound(reader, "max");
         if min.as_ref().zip(max.as_ref()).is_some_and(|(min, max)| min > max) {
@@ -68,7 +68,7 @@ impl Rules for Date {
     }
 }
 
-fn read_bound(reader: &mut Reader<'_>, name: &'static str) -> Option<String> {
+fn read_bound(reader: &mut ObjectReader<'_>, name: &'static str) -> Option<String> {
     let value = reader.field(name)?;
     let bound = value.as_str().filter(|text| is_date(text));
     if bound.is_none() {

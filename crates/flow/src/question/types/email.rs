@@ -6,7 +6,7 @@ use crate::question::field::Field;
 use crate::question::input::{Format, Input};
 
 use crate::counts::counted::Counted;
-use crate::definition::reader::Reader;
+use crate::definition::reader::ObjectReader;
 use crate::email::{EMAIL_BYTES_MAX, is_email};
 use crate::issue::Code;
 use crate::question::answer::{Problems, one};
@@ -22,7 +22,7 @@ pub struct Email {
 }
 
 impl Rules for Email {
-    fn read(reader: &mut Reader<'_>) -> Self {
+    fn read(reader: &mut ObjectReader<'_>) -> Self {
         Self { length: Length::read(reader) }
     }
 

@@ -7,7 +7,7 @@ use crate::question::input::Input;
 
 use crate::counts::counted::Counted;
 use crate::definition::limits::LONG_TEXT_CHARS_DEFAULT;
-use crate::definition::reader::Reader;
+use crate::definition::reader::ObjectReader;
 use crate::question::answer::{Problems, one};
 use crate::question::rules::{Comparable, Rules};
 use crate::question::text::Length;
@@ -28,7 +28,7 @@ impl LongText {
 }
 
 impl Rules for LongText {
-    fn read(reader: &mut Reader<'_>) -> Self {
+    fn read(reader: &mut ObjectReader<'_>) -> Self {
         Self { length: Length::read(reader) }
     }
 

@@ -12,7 +12,7 @@ use crate::question::input::Input;
 
 use crate::counts::counted::Counted;
 use crate::definition::limits::{MATRIX_ROWS_MAX, OPTIONS_MAX};
-use crate::definition::reader::Reader;
+use crate::definition::reader::ObjectReader;
 use crate::issue::Code;
 use crate::question::answer::Problems;
 use crate::question::choice::{Choice, has, listed, read_choices};
@@ -29,7 +29,7 @@ pub struct Matrix {
 impl Rules for Matrix {
     const NEEDED: &[&str] = &["rows", "columns"];
 
-    fn read(reader: &mut Reader<'_>) -> Self {
+    fn read(reader: &mut ObjectReader<'_>) -> Self {
         Self {
             rows: read_choices(reader, "rows", 1..=MATRIX_ROWS_MAX),
             columns: read_choices(reader, "columns", 1..=OPTIONS_MAX),

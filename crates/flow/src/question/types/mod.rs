@@ -25,7 +25,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::counts::counted::Counted;
-use crate::definition::reader::{Faults, Reader};
+use crate::definition::reader::{Faults, ObjectReader};
 use crate::question::answer::Problems;
 use crate::question::field::{self, Field, FieldKind};
 use crate::question::input::Input;
@@ -63,7 +63,10 @@ macro_rules! types {
                 match self { $(Self::$variant(_) => $variant::ANSWERABLE,)* }
             }
 
-            pub(in crate::question) fn read(name: &str, reader: &mut Reader<'_>) -> Option<Self> {
+            pub(in crate::question) fn read(
+                name: &str,
+                reader: &mut ObjectReader<'_>,
+            ) -> Option<Self> {
                 match name {
                     $($name => Some(Self::$variant($variant::read(reader))),)*
                     _ => None,
@@ -137,7 +140,7 @@ impl QuestionType {
     /// A question of this type with nothing set, for properties that all questions of a type share.
     pub fn blank(name: &str) -> Option<Self> {
         let (nothing, faults) = (Value::Object(Map::new()), Faults::default());
-        let mut reader = Reader::open(&nothing, String::new(), &faults)?;
+        let mut reader = ObjectReader::open(&nothing, String::new(), &faults)?;
         Self::read(name, &mut reader)
     }
 
@@ -175,7 +178,7 @@ mod tests {
         for (name, needed, schema) in schemas() {
             let faults = Faults::default();
             let empty = json!({});
-            let mut reader = Reader::open(&empty, String::new(), &faults).unwrap();
+            let mut reader = ObjectReader::open(&empty, String::new(), &faults).unwrap();
             QuestionType::read(name, &mut reader).unwrap();
             let mut read: Vec<_> = reader.asked().to_vec();
             let mut described: Vec<_> = schema.keys().map(String::as_str).collect();

@@ -9,7 +9,7 @@ use crate::question::input::Input;
 
 use crate::counts::counted::Counted;
 use crate::definition::limits::OPTIONS_MAX;
-use crate::definition::reader::Reader;
+use crate::definition::reader::ObjectReader;
 use crate::issue::Code;
 use crate::question::answer::{Problems, within};
 use crate::question::choice::{OTHER_PREFIX, Options};
@@ -35,7 +35,7 @@ pub struct MultipleChoice {
 impl Rules for MultipleChoice {
     const NEEDED: &[&str] = &["options"];
 
-    fn read(reader: &mut Reader<'_>) -> Self {
+    fn read(reader: &mut ObjectReader<'_>) -> Self {
         let choice = Options::read(reader, 1..=OPTIONS_MAX);
         let min_selected = reader.count("minSelected", 0..=SELECTED_MAX);
         let max_selected = reader.count("maxSelected", 1..=SELECTED_MAX);

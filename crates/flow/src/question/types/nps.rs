@@ -8,7 +8,7 @@ use crate::question::input::{Input, Marks};
 use super::rating::{end_fields, end_labels, judge_mark};
 use crate::counts::counted::Counted;
 use crate::definition::limits::LABEL_CHARS_MAX;
-use crate::definition::reader::Reader;
+use crate::definition::reader::ObjectReader;
 use crate::question::answer::{Problems, one};
 use crate::question::rules::{Comparable, Label, Rules};
 use crate::text_map::Texts;
@@ -24,7 +24,7 @@ pub struct Nps {
 }
 
 impl Rules for Nps {
-    fn read(reader: &mut Reader<'_>) -> Self {
+    fn read(reader: &mut ObjectReader<'_>) -> Self {
         Self {
             low_label: reader.text("lowLabel", LABEL_CHARS_MAX),
             high_label: reader.text("highLabel", LABEL_CHARS_MAX),

@@ -9,7 +9,7 @@ use crate::question::input::Input;
 
 use crate::counts::counted::Counted;
 use crate::definition::limits::NUMBER_BOUND_MAX;
-use crate::definition::reader::Reader;
+use crate::definition::reader::ObjectReader;
 use crate::issue::Code;
 use crate::question::answer::{Problems, one, within};
 use crate::question::decimal::{Decimal, compare, is_decimal};
@@ -29,7 +29,7 @@ pub struct Number {
 }
 
 impl Rules for Number {
-    fn read(reader: &mut Reader<'_>) -> Self {
+    fn read(reader: &mut ObjectReader<'_>) -> Self {
         let min = read_bound(reader, "min");
         let max = read_bound(reader, "max");
         if let (Some(min), Some(max)) = (&min, &max)
@@ -78,7 +78,7 @@ impl Rules for Number {
     }
 }
 
-fn read_bound(reader: &mut Reader<'_>, name: &'static str) -> Option<Decimal> {
+fn read_bound(reader: &mut ObjectReader<'_>, name: &'static str) -> Option<Decimal> {
     let bound = Decimal::from_json(reader.field(name)?);
     if bound.is_none() {
         reader.fault(name, "must be a number from -1e15 to 1e15");

@@ -8,7 +8,7 @@ use crate::question::field::Field;
 use crate::question::input::{Format, Input};
 
 use crate::counts::counted::Counted;
-use crate::definition::reader::Reader;
+use crate::definition::reader::ObjectReader;
 use crate::issue::Code;
 use crate::question::answer::{Problems, one};
 use crate::question::rules::{Comparable, Rules};
@@ -26,7 +26,7 @@ pub struct Phone {
 }
 
 impl Rules for Phone {
-    fn read(reader: &mut Reader<'_>) -> Self {
+    fn read(reader: &mut ObjectReader<'_>) -> Self {
         Self { length: Length::read(reader) }
     }
 

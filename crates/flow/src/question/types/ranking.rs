@@ -7,7 +7,7 @@ use crate::question::input::Input;
 
 use crate::counts::counted::Counted;
 use crate::definition::limits::OPTIONS_MAX;
-use crate::definition::reader::Reader;
+use crate::definition::reader::ObjectReader;
 use crate::issue::Code;
 use crate::question::answer::Problems;
 use crate::question::choice::{Choice, has, listed, read_choices};
@@ -23,7 +23,7 @@ pub struct Ranking {
 impl Rules for Ranking {
     const NEEDED: &[&str] = &["options"];
 
-    fn read(reader: &mut Reader<'_>) -> Self {
+    fn read(reader: &mut ObjectReader<'_>) -> Self {
         Self { options: read_choices(reader, "options", 2..=OPTIONS_MAX) }
     }
 

@@ -7,7 +7,7 @@ use crate::question::input::{Input, Marks};
 
 use crate::counts::counted::Counted;
 use crate::definition::limits::LABEL_CHARS_MAX;
-use crate::definition::reader::Reader;
+use crate::definition::reader::ObjectReader;
 use crate::issue::Code;
 use crate::question::answer::{Problems, one};
 use crate::question::rules::{Comparable, Label, Rules};
@@ -33,10 +33,10 @@ pub struct Rating {
 const SHAPES: &[(&str, &str)] = &[("star", "Stars"), ("number", "Numbers"), ("emoji", "Faces")];
 
 impl Rules for Rating {
-    fn read(reader: &mut Reader<'_>) -> Self {
+    fn read(reader: &mut ObjectReader<'_>) -> Self {
         Self {
             max: reader.count("max", 3..=10).unwrap_or(RATING_MAX_DEFAULT),
-            shape: reader.word("shape", &WORDS).unwrap_or_default(),
+            shape: reader.choice("shape", &WORDS).unwrap_or_default(),
             low_label: reader.text("lowLabel", LABEL_CHARS_MAX),
             high_label: reader.text("highLabel", LABEL_CHARS_MAX),
         }

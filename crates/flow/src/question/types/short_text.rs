@@ -7,7 +7,7 @@ use crate::question::input::{Format, Input};
 
 use crate::counts::counted::Counted;
 use crate::definition::limits::ANSWER_CHARS_MAX;
-use crate::definition::reader::Reader;
+use crate::definition::reader::ObjectReader;
 use crate::question::answer::{Problems, one};
 use crate::question::rules::{Comparable, Rules};
 use crate::question::text::Length;
@@ -21,7 +21,7 @@ pub struct ShortText {
 }
 
 impl Rules for ShortText {
-    fn read(reader: &mut Reader<'_>) -> Self {
+    fn read(reader: &mut ObjectReader<'_>) -> Self {
         Self { length: Length::read(reader) }
     }
 

@@ -7,7 +7,7 @@ use crate::question::input::Input;
 
 use crate::counts::counted::Counted;
 use crate::definition::limits::OPTIONS_MAX;
-use crate::definition::reader::Reader;
+use crate::definition::reader::ObjectReader;
 use crate::question::answer::{Problems, one};
 use crate::question::choice::Options;
 use crate::question::rules::{Comparable, Label, Rules};
@@ -23,7 +23,7 @@ pub struct SingleChoice {
 impl Rules for SingleChoice {
     const NEEDED: &[&str] = &["options"];
 
-    fn read(reader: &mut Reader<'_>) -> Self {
+    fn read(reader: &mut ObjectReader<'_>) -> Self {
         Self { choice: Options::read(reader, 1..=OPTIONS_MAX) }
     }
 

@@ -6,7 +6,7 @@ use crate::question::field::Field;
 use crate::question::input::Input;
 
 use crate::counts::counted::Counted;
-use crate::definition::reader::Reader;
+use crate::definition::reader::ObjectReader;
 use crate::issue::Code;
 use crate::question::answer::Problems;
 use crate::question::rules::{Comparable, Rules};
@@ -19,7 +19,7 @@ pub struct Statement {}
 impl Rules for Statement {
     const ANSWERABLE: bool = false;
 
-    fn read(_reader: &mut Reader<'_>) -> Self {
+    fn read(_reader: &mut ObjectReader<'_>) -> Self {
         Self {}
     }
 

@@ -7,7 +7,7 @@ use crate::question::input::{Format, Input};
 
 use crate::counts::counted::Counted;
 use crate::definition::limits::URL_CHARS_MAX;
-use crate::definition::reader::Reader;
+use crate::definition::reader::ObjectReader;
 use crate::issue::Code;
 use crate::question::answer::{Problems, one};
 use crate::question::rules::{Comparable, Rules};
@@ -22,7 +22,7 @@ pub struct Url {
 }
 
 impl Rules for Url {
-    fn read(reader: &mut Reader<'_>) -> Self {
+    fn read(reader: &mut ObjectReader<'_>) -> Self {
         Self { length: Length::read(reader) }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
-use sluice_flow::counts::{Contribution, Counts, Gathered, Sheet, segment};
+use sluice_flow::counts::{Contribution, Counts, DailyCounts, Gathered, segment};
 use sluice_flow::definition::{self, Definition};
 use sluice_flow::id::{FlowVersionId, ResponseId};
 use sluice_flow::respondent::{Claim, IdentityType, Known};
@@ -15,7 +15,7 @@ use super::super::world::{
     respondent_id, response_row,
 };
 use crate::{
-    Answers, At, Change, CountsQuery, Erasure, Expiry, ExpiryPlace, FlowRow, NewResponse, Next,
+    Answers, At, Change, CountsQuery, Erasure, Expiry, ExpiryCursor, FlowRow, NewResponse, Next,
     Outcome, Person, Record, ResponseQuery, ResponseRow, VersionRow, Write,
 };
 
@@ -159,9 +159,9 @@ impl Survey {
     pub(super) async fn assert_exact(&self, store: &TheStore, moved: &BTreeSet<ResponseId>) {
         let (app, flow) = (self.flow.app_id, self.flow.flow_id);
         let told = store.read_counts(app, flow, &CountsQuery::default()).await.unwrap();
-        let is_passed = |row: &ResponseRow| match told.walk {
-            Some(walk) if moved.contains(&row.response_id) => {
-                walk.passed.is_some_and(|passed| row.response_id <= passed)
+        let is_passed = |row: &ResponseRow| match told.scan {
+            Some(scan) if moved.contains(&row.response_id) => {
+                scan.passed.is_some_and(|passed| row.response_id <= passed)
             }
             _ => true,
         };
@@ -171,18 +171,18 @@ impl Survey {
             let day = row.response_id.made_at().day();
             expected.entry((day, row.flow_version_id)).or_default().push(row);
         }
-        let keys: Vec<_> = told.sheets.iter().map(|(version, day, _)| (*day, *version)).collect();
+        let keys: Vec<_> = told.daily.iter().map(|(version, day, _)| (*day, *version)).collect();
         assert_eq!(keys, expected.keys().copied().collect::<Vec<_>>());
-        for (version, day, sheet) in &told.sheets {
+        for (version, day, daily) in &told.daily {
             let rows = &expected[&(*day, *version)];
-            assert_eq!(sheet.all(), &self.counted(rows, |_| true));
+            assert_eq!(daily.all(), &self.counted(rows, |_| true));
             let names: BTreeSet<String> = rows.iter().flat_map(|row| names_of(row)).collect();
             assert_eq!(
-                sheet.tags().map(|(name, _)| name.to_owned()).collect::<BTreeSet<_>>(),
+                daily.tags().map(|(name, _)| name.to_owned()).collect::<BTreeSet<_>>(),
                 names
             );
-            for (name, tally) in sheet.tags() {
-                for (value, count) in &tally.values {
+            for (name, tag) in daily.tags() {
+                for (value, count) in &tag.values {
                     let has = |row: &ResponseRow| has_tag(row, name, Some(value));
                     let counts = self.counted(rows, has);
                     assert_eq!(counts.responses, *count, "{name}={value}");
@@ -190,7 +190,7 @@ impl Survey {
                 }
                 let all = rows.iter().filter(|row| has_tag(row, name, None));
                 let values = all.map(|row| values_of(row, name).len() as i64).sum::<i64>();
-                let told = tally.values.values().sum::<i64>() + tally.others.unwrap_or(0);
+                let told = tag.values.values().sum::<i64>() + tag.others.unwrap_or(0);
                 assert_eq!(told, values, "{name}");
             }
         }
@@ -220,27 +220,27 @@ impl Survey {
         let (app, flow) = (self.flow.app_id, self.flow.flow_id);
         let query = CountsQuery { segment: Some(segment.clone()), ..CountsQuery::default() };
         let told = store.read_counts(app, flow, &query).await.unwrap();
-        let mut sheets = told.sheets.iter().filter(|it| (it.0, it.1) == (version, day));
-        let sheet = &sheets.next().unwrap().2;
-        assert_eq!(sheet.of_segment(&segment), Some(expected), "{name}={value}");
+        let mut daily = told.daily.iter().filter(|it| (it.0, it.1) == (version, day));
+        let daily = &daily.next().unwrap().2;
+        assert_eq!(daily.of_segment(&segment), Some(expected), "{name}={value}");
     }
 
     fn counted(&self, rows: &[&ResponseRow], which: impl Fn(&ResponseRow) -> bool) -> Counts {
-        let mut sheet = Sheet::default();
+        let mut daily = DailyCounts::default();
         for row in rows.iter().filter(|row| which(row)) {
-            sheet.put(&Gathered::of(self.contribution(row).as_bytes()).unwrap());
+            daily.put(&Gathered::of(self.contribution(row).as_bytes()).unwrap());
         }
-        sheet.all().clone()
+        daily.all().clone()
     }
 
     pub(super) async fn expire(&self, store: &TheStore, before: i64, limit: usize) {
-        let mut place = ExpiryPlace::default();
+        let mut cursor = ExpiryCursor::default();
         loop {
             let app_id = self.flow.app_id;
             let audit = audit_row(Some(app_id));
-            let expiry = Expiry { app_id, before: at(before), place, audit, limit };
+            let expiry = Expiry { app_id, before: at(before), cursor, audit, limit };
             match store.expire(expiry).await.unwrap().next {
-                Next::At(next) => place = next,
+                Next::At(next) => cursor = next,
                 Next::Done | Next::LeftToAnother => return,
             }
         }

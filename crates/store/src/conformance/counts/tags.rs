@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use sluice_flow::counts::segment;
 
 use super::super::world::{TheStore, try_apply};
+use super::compact;
 use super::survey::{Survey, has_tag};
-use super::tend;
 use crate::{CountsQuery, Write};
 
 /// One client makes up 10,000 tags before any real tag arrives.
@@ -25,13 +25,13 @@ pub(in super::super) async fn junk_tags_that_come_first_do_not_displace_real_one
     let real = survey.store_tagged(&store, (0..REAL).map(tags)).await;
     let values = i64::from(JUNK) * 10;
     assert_real(&store, &survey, i64::from(REAL), values).await;
-    tend(&store).await;
+    compact(&store).await;
     assert_real(&store, &survey, i64::from(REAL), values).await;
     for id in [junk[0], junk[1], real[0]] {
         survey.delete(&store, id).await;
     }
     assert_real(&store, &survey, i64::from(REAL) - 1, values - 20).await;
-    tend(&store).await;
+    compact(&store).await;
     assert_real(&store, &survey, i64::from(REAL) - 1, values - 20).await;
 }
 
@@ -43,11 +43,11 @@ async fn assert_real(store: &TheStore, survey: &Survey, real: i64, junk: i64) {
         let segment = segment(name, value);
         let query = CountsQuery { segment: Some(segment.clone()), ..CountsQuery::default() };
         let counts = store.read_counts(app, flow, &query).await.unwrap();
-        let [(_, _, sheet)] = counts.sheets.as_slice() else { panic!("one version and day") };
-        let tally = sheet.tags().find(|(its, _)| *its == name).unwrap().1;
-        assert_eq!((tally.values[value], tally.all()), (real, real + rest), "{name}");
-        assert_eq!(sheet.of_segment(&segment).unwrap().responses, real, "{name}");
-        assert!(!sheet.may_hide(name, value));
+        let [(_, _, daily)] = counts.daily.as_slice() else { panic!("one version and day") };
+        let tag = daily.tags().find(|(its, _)| *its == name).unwrap().1;
+        assert_eq!((tag.values[value], tag.all()), (real, real + rest), "{name}");
+        assert_eq!(daily.of_segment(&segment).unwrap().responses, real, "{name}");
+        assert!(!daily.may_hide(name, value));
     }
 }
 
@@ -62,15 +62,15 @@ pub(in super::super) async fn a_tag_that_becomes_frequent_is_counted_separately_
         names.collect::<serde_json::Map<_, _>>().into()
     };
     let mut real = survey.store_tagged(&store, pro(5)).await;
-    tend(&store).await;
+    compact(&store).await;
     let junk = (0..8).flat_map(|_| [names("junk", 0..50), names("junk", 50..60)]);
     let junk = survey.store_tagged(&store, junk).await;
-    tend(&store).await;
+    compact(&store).await;
     survey.store_tagged(&store, [names("new", 0..10)].into_iter()).await;
-    tend(&store).await;
+    compact(&store).await;
     assert_eq!(responses_with_pro(&store, &survey).await, None, "it is not hidden");
     real.extend(survey.store_tagged(&store, pro(200)).await);
-    tend(&store).await;
+    compact(&store).await;
     assert_eq!(responses_with_pro(&store, &survey).await, Some(205));
     assert_shown_is_exact(&store, &survey).await;
     for id in [real[0], real[1], real[204], junk[0], junk[1], junk[15]] {
@@ -78,7 +78,7 @@ pub(in super::super) async fn a_tag_that_becomes_frequent_is_counted_separately_
     }
     assert_eq!(responses_with_pro(&store, &survey).await, Some(202));
     assert_shown_is_exact(&store, &survey).await;
-    tend(&store).await;
+    compact(&store).await;
     assert_eq!(responses_with_pro(&store, &survey).await, Some(202));
     assert_shown_is_exact(&store, &survey).await;
 }
@@ -108,7 +108,7 @@ pub(in super::super) async fn counts_by_tag_are_exact_under_concurrent_recounts_
         ended.unwrap();
     }
     assert_shown_is_exact(&store, &survey).await;
-    tend(&store).await;
+    compact(&store).await;
     assert_shown_is_exact(&store, &survey).await;
     assert_eq!(responses_with_pro(&store, &survey).await, Some(3 * 8 * 19));
 }
@@ -119,11 +119,11 @@ async fn responses_with_pro(store: &TheStore, survey: &Survey) -> Option<i64> {
     let query = CountsQuery { segment: Some(segment.clone()), ..CountsQuery::default() };
     let (app, flow) = (survey.flow.app_id, survey.flow.flow_id);
     let counts = store.read_counts(app, flow, &query).await.unwrap();
-    let [(_, _, sheet)] = counts.sheets.as_slice() else { panic!("one version and day") };
-    let tally = sheet.tags().find(|(name, _)| *name == "plan")?.1;
-    let shown = *tally.values.get("pro")?;
-    assert_eq!(sheet.of_segment(&segment).unwrap().responses, shown);
-    assert_eq!((tally.all(), sheet.may_hide("plan", "pro")), (shown, false));
+    let [(_, _, daily)] = counts.daily.as_slice() else { panic!("one version and day") };
+    let tag = daily.tags().find(|(name, _)| *name == "plan")?.1;
+    let shown = *tag.values.get("pro")?;
+    assert_eq!(daily.of_segment(&segment).unwrap().responses, shown);
+    assert_eq!((tag.all(), daily.may_hide("plan", "pro")), (shown, false));
     Some(shown)
 }
 
@@ -131,11 +131,11 @@ async fn responses_with_pro(store: &TheStore, survey: &Survey) -> Option<i64> {
 async fn assert_shown_is_exact(store: &TheStore, survey: &Survey) {
     let (app, flow) = (survey.flow.app_id, survey.flow.flow_id);
     let counts = store.read_counts(app, flow, &CountsQuery::default()).await.unwrap();
-    let [(_, _, sheet)] = counts.sheets.as_slice() else { panic!("one version and day") };
+    let [(_, _, daily)] = counts.daily.as_slice() else { panic!("one version and day") };
     let rows = survey.rows(store).await;
-    assert_eq!(sheet.all().responses, rows.len() as i64);
-    for (name, tally) in sheet.tags() {
-        for (value, count) in &tally.values {
+    assert_eq!(daily.all().responses, rows.len() as i64);
+    for (name, tag) in daily.tags() {
+        for (value, count) in &tag.values {
             let expected = rows.iter().filter(|row| has_tag(row, name, Some(value))).count();
             assert_eq!(*count, expected as i64, "{name}={value}");
         }

@@ -94,7 +94,7 @@ CREATE INDEX versions_draft ON versions (app_id, flow_id) WHERE published_at IS 
 -- month ahead of time; an id outside of them goes into the default partition, so that no insert fails because
 -- a partition is missing. The time of receipt is the time in response_id.
 -- counted: whether the commit that stored the row also counted it. Other rows are counted by the scan of
--- their flow (count_walks).
+-- their flow (count_scans).
 CREATE TABLE responses (
     app_id             uuid NOT NULL,
     flow_id            uuid NOT NULL,
@@ -178,13 +178,13 @@ CREATE TABLE count_deltas (
 -- One row for each flow; a node locks it while it folds the flow's deltas or scans its responses. passed is
 -- the last response that was scanned, if the flow has responses that were stored without being counted, such
 -- as imported ones; NULL means that there is nothing to scan.
-CREATE TABLE count_walks (
+CREATE TABLE count_scans (
     app_id  uuid NOT NULL,
     flow_id uuid NOT NULL,
     passed  uuid,
     PRIMARY KEY (app_id, flow_id)
 );
-CREATE INDEX count_walks_under_way ON count_walks (app_id, flow_id) WHERE passed IS NOT NULL;
+CREATE INDEX count_scans_in_progress ON count_scans (app_id, flow_id) WHERE passed IS NOT NULL;
 
 -- Respondents: profiles that responses are linked to. First and last seen are not stored; they are the times
 -- in respondent_id and in the newest consent, so that a returning respondent updates no row.

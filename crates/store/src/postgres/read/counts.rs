@@ -14,7 +14,7 @@ const READ: &str = "SELECT 0, flow_version_id, day, segment, body FROM counts \
      AND day BETWEEN $4 AND $5 \
      UNION ALL SELECT CASE WHEN removal THEN 2 ELSE 1 END, flow_version_id, day, '', body \
      FROM count_deltas WHERE app_id = $1 AND flow_id = $2 AND day BETWEEN $4 AND $5 \
-     UNION ALL SELECT 3, passed, 0, '', '' FROM count_walks \
+     UNION ALL SELECT 3, passed, 0, '', '' FROM count_scans \
      WHERE app_id = $1 AND flow_id = $2 AND passed IS NOT NULL ORDER BY 1";
 const TOTALS: &str = "SELECT flow_id, day, sum(responses)::bigint FROM ( \
      SELECT counts.flow_id, day, responses FROM flows JOIN counts \
@@ -36,10 +36,10 @@ pub(in super::super) async fn of_flow(
     let params: Params = &[&app.uuid(), &flow.uuid(), &wanted, &from, &to];
     let rows = pool.many(READ, params, row).await?;
     if rows.iter().map(|row| row.4.len()).sum::<usize>() <= AT_ONCE_BYTES_MAX {
-        return Ok(put_together(&rows, segment));
+        return Ok(assemble(&rows, segment));
     }
-    let put_together = tokio::task::spawn_blocking(move || put_together(&rows, segment));
-    put_together.await.map_err(|panicked| StoreError::Failed(Box::new(panicked)))
+    let assembled = tokio::task::spawn_blocking(move || assemble(&rows, segment));
+    assembled.await.map_err(|panicked| StoreError::Failed(Box::new(panicked)))
 }
 
 /// More bytes than this are assembled on a blocking thread, so that nothing else waits.
@@ -51,13 +51,13 @@ fn row(cells: &mut Cells) -> StoreResult<ReadRow> {
     Ok((cells.take()?, cells.take()?, cells.take()?, cells.take()?, cells.take()?))
 }
 
-fn put_together(rows: &[ReadRow], segment: Option<Vec<u8>>) -> Result<FlowCounts, DamagedDay> {
+fn assemble(rows: &[ReadRow], segment: Option<Vec<u8>>) -> Result<FlowCounts, DamagedDay> {
     let mut reading = Reading::new(segment);
     for (kind, id, day, segment, body) in rows {
         let (version, day) = (FlowVersionId::from_uuid(*id), Day::from_number(*day));
         reading.take(match kind {
             0 => Counted::Part { version, day, segment, body },
-            3 => Counted::Walk { passed: *id },
+            3 => Counted::Scan { passed: *id },
             _ => Counted::Delta { version, day, body },
         })?;
     }

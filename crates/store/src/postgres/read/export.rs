@@ -16,7 +16,7 @@ use super::super::codec::{
     self, APP, AUDIT, CONSENT, Cells, FLOW, GRANT, IDENTITY, IDENTITY_KEY, INVITATION, KEY,
     RESPONDENT, RESPONSE, TOKEN, USED_KEY, USER, VERSION,
 };
-use super::super::failure::Stop;
+use super::super::failure::TransactionError;
 use super::super::pool::{Params, Pool};
 use super::super::transaction::Transaction;
 use super::limit;
@@ -26,7 +26,7 @@ use crate::{Record, RecordCursor, StoreResult, Table};
 const PAGE_BYTES: i64 = 8 * 1024 * 1024;
 
 /// In force until the transaction ends.
-const WALK: &str = "SELECT set_config(name, 'off', true) FROM unnest(ARRAY['enable_sort', \
+const INDEX_SCAN: &str = "SELECT set_config(name, 'off', true) FROM unnest(ARRAY['enable_sort', \
      'enable_incremental_sort', 'enable_seqscan', 'enable_bitmapscan']) AS name";
 
 pub(in super::super) async fn page(
@@ -34,13 +34,13 @@ pub(in super::super) async fn page(
     after: Option<&RecordCursor>,
     rows: usize,
 ) -> StoreResult<Vec<Record>> {
-    let transaction = Transaction::begun(pool).await.map_err(Stop::of_statement)?;
+    let transaction = Transaction::begun(pool).await.map_err(TransactionError::of_statement)?;
     match fill(&transaction, after, rows).await {
         Ok(records) => {
             transaction.roll_back().await;
             Ok(records)
         }
-        Err(stop) => Err(transaction.stop(stop).await.of_statement()),
+        Err(error) => Err(transaction.abort(error).await.of_statement()),
     }
 }
 
@@ -48,17 +48,17 @@ async fn fill(
     transaction: &Transaction,
     after: Option<&RecordCursor>,
     rows: usize,
-) -> Result<Vec<Record>, Stop> {
-    transaction.query(WALK, &[]).await?;
+) -> Result<Vec<Record>, TransactionError> {
+    transaction.query(INDEX_SCAN, &[]).await?;
     let mut found = Vec::new();
     let mut bytes_left = PAGE_BYTES;
     for table in Table::ALL {
         let after = match after {
-            Some(place) if place.table > table => continue,
-            Some(place) if place.table == table => place.clone(),
+            Some(cursor) if cursor.table > table => continue,
+            Some(cursor) if cursor.table == table => cursor.clone(),
             _ => RecordCursor { table, app: [0; 16], key: Vec::new() },
         };
-        let records = walk(transaction, &after, rows - found.len(), bytes_left).await?;
+        let records = scan(transaction, &after, rows - found.len(), bytes_left).await?;
         let weighs: usize = records.iter().map(Record::weight_bytes).sum();
         bytes_left -= limit(weighs);
         found.extend(records);
@@ -70,12 +70,12 @@ async fn fill(
 }
 
 /// The records of a table after the cursor.
-async fn walk(
+async fn scan(
     transaction: &Transaction,
     after: &RecordCursor,
     rows: usize,
     bytes: i64,
-) -> Result<Vec<Record>, Stop> {
+) -> Result<Vec<Record>, TransactionError> {
     let (sql, read) = select(after.table);
     let (rows, app) = (limit(rows), Uuid::from_bytes(after.app));
     let (text, ids) = (String::from_utf8_lossy(&after.key), ids(&after.key));

@@ -6,15 +6,14 @@
 //! tests; the remaining rows are judged here.
 
 use sluice_flow::id::{AppId, FlowId, ResponseId};
-use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
 use super::super::codec::{self, Cells, RESPONSE, ReadCells as _};
-use super::super::pool::Pool;
+use super::super::pool::{BoxedParam, Pool, param_refs};
 use super::super::skip_index;
 use super::limit;
-use crate::listing::{Candidate, Span, Walk};
-use crate::skip_index::{BLOCK_ROWS, BLOCKS_WALKED};
+use crate::listing::{Candidate, Scan, Span};
+use crate::skip_index::{BLOCK_ROWS, BLOCKS_SCANNED_MAX};
 use crate::{Order, ResponseCount, ResponsePage, ResponseQuery, ResponseRow, StoreResult};
 
 /// The size of one slice of a filtered scan, in rows.
@@ -50,37 +49,38 @@ pub(in super::super) async fn list(
     pool: &Pool,
     query: &ResponseQuery,
 ) -> StoreResult<ResponsePage> {
-    let mut walk = Walk::of(query);
-    let is_open = walk.filter.is_open();
-    while let Some((span, look)) = walk.slice(SLICE_ROWS) {
-        let narrowed = skip_index::narrowed(pool, &walk, span).await?;
-        let Some(span) = walk.narrowed(narrowed) else { continue };
-        let end = walk.end_of(span);
+    let mut scan = Scan::of(query);
+    let is_open = scan.filter.is_open();
+    while let Some((span, scan_rows)) = scan.slice(SLICE_ROWS) {
+        let narrowed = skip_index::narrowed(pool, &scan, span).await?;
+        let Some(span) = scan.narrowed(narrowed) else { continue };
+        let end = scan.end_of(span);
         // A few blocks at the most, unless this is all that is left.
-        let look = if end.is_some() { look.min(BLOCK_ROWS * BLOCKS_WALKED) } else { look };
+        let scan_rows =
+            if end.is_some() { scan_rows.min(BLOCK_ROWS * BLOCKS_SCANNED_MAX) } else { scan_rows };
         let (slice_end, rows_max) = match is_open {
             // One more than requested shows whether the list continues.
-            true => (None, look.min(query.limit.saturating_add(1))),
-            false => (slice_end(pool, query, span, look).await?, CANDIDATES_MAX),
+            true => (None, scan_rows.min(query.limit.saturating_add(1))),
+            false => (slice_end(pool, query, span, scan_rows).await?, CANDIDATES_MAX),
         };
         let slice = slice_end.map_or(span, |end| span.up_to(end, query.order));
-        let (sql, params) = walking(&walk, slice, rows_max);
-        let candidates = pool.many(&sql, &refs(&params), codec::response).await?;
+        let (sql, params) = scan_sql(&scan, slice, rows_max);
+        let candidates = pool.many(&sql, &param_refs(&params), codec::response).await?;
         let cut = (candidates.len() >= rows_max).then(|| candidates.last()).flatten();
-        let (looked, up_to) = match cut {
+        let (rows_read, up_to) = match cut {
             Some(last) => (candidates.len(), Some(last.response_id.uuid().as_u128())),
             // The exact number is unknown; within blocks it is usually one block.
-            None if slice_end.is_none() && end.is_some() => (look.min(BLOCK_ROWS), end),
-            None => (look, slice_end.or(end)),
+            None if slice_end.is_none() && end.is_some() => (scan_rows.min(BLOCK_ROWS), end),
+            None => (scan_rows, slice_end.or(end)),
         };
         for row in candidates {
-            if (is_open || walk.filter.passes(&candidate(&row))) && !walk.take(row) {
+            if (is_open || scan.filter.passes(&candidate(&row))) && !scan.take(row) {
                 break;
             }
         }
-        walk.looked(looked, up_to);
+        scan.advance(rows_read, up_to);
     }
-    Ok(walk.page())
+    Ok(scan.page())
 }
 
 /// As [`list`], but keeps no rows; without a filter, the server counts.
@@ -88,34 +88,35 @@ pub(in super::super) async fn count(
     pool: &Pool,
     query: &ResponseQuery,
 ) -> StoreResult<ResponseCount> {
-    let mut walk = Walk::of(query);
-    let is_open = walk.filter.is_open();
-    while let Some((span, look)) = walk.slice(SLICE_ROWS) {
-        let narrowed = skip_index::narrowed(pool, &walk, span).await?;
-        let Some(span) = walk.narrowed(narrowed) else { continue };
-        let slice_end = slice_end(pool, query, span, look).await?;
+    let mut scan = Scan::of(query);
+    let is_open = scan.filter.is_open();
+    while let Some((span, scan_rows)) = scan.slice(SLICE_ROWS) {
+        let narrowed = skip_index::narrowed(pool, &scan, span).await?;
+        let Some(span) = scan.narrowed(narrowed) else { continue };
+        let slice_end = slice_end(pool, query, span, scan_rows).await?;
         let slice = slice_end.map_or(span, |end| span.up_to(end, query.order));
-        let slice_end = slice_end.or(walk.end_of(span));
+        let slice_end = slice_end.or(scan.end_of(span));
         if is_open {
-            let found = pool.one(COUNTING, &refs(&place(query, slice)), counted).await?;
+            let found =
+                pool.one(COUNTING, &param_refs(&scan_params(query, slice)), counted).await?;
             let (responses, names) = found.unwrap_or_default();
-            walk.matches.responses += responses;
-            walk.matches.tag_names.extend(names);
-            walk.looked(look, slice_end);
+            scan.matches.responses += responses;
+            scan.matches.tag_names.extend(names);
+            scan.advance(scan_rows, slice_end);
             continue;
         }
-        let (sql, params) = walking(&walk, slice, CANDIDATES_MAX);
-        let candidates = pool.many(&sql, &refs(&params), codec::response).await?;
-        for row in candidates.iter().filter(|row| walk.filter.passes(&candidate(row))) {
-            walk.matches.add(row.tags.as_deref());
+        let (sql, params) = scan_sql(&scan, slice, CANDIDATES_MAX);
+        let candidates = pool.many(&sql, &param_refs(&params), codec::response).await?;
+        for row in candidates.iter().filter(|row| scan.filter.passes(&candidate(row))) {
+            scan.matches.add(row.tags.as_deref());
         }
         let cut = (candidates.len() >= CANDIDATES_MAX).then(|| candidates.last()).flatten();
         match cut {
-            Some(last) => walk.looked(look, Some(last.response_id.uuid().as_u128())),
-            None => walk.looked(look, slice_end),
+            Some(last) => scan.advance(scan_rows, Some(last.response_id.uuid().as_u128())),
+            None => scan.advance(scan_rows, slice_end),
         }
     }
-    Ok(walk.count())
+    Ok(scan.count())
 }
 
 const COUNTING: &str = "WITH slice AS MATERIALIZED (SELECT tags FROM responses \
@@ -143,24 +144,18 @@ async fn slice_end(
     span: Span,
     rows: usize,
 ) -> StoreResult<Option<u128>> {
-    let walk = in_span(query.order, "");
-    let mut params = place(query, span);
+    let scan = in_span(query.order, "");
+    let mut params = scan_params(query, span);
     params.push(Box::new(limit(rows.saturating_sub(1))));
-    let sql = format!("SELECT response_id FROM responses WHERE {walk} LIMIT 1 OFFSET $5");
-    let end: Option<Uuid> = pool.one(&sql, &refs(&params), |cells| cells.take()).await?;
+    let sql = format!("SELECT response_id FROM responses WHERE {scan} LIMIT 1 OFFSET $5");
+    let end: Option<Uuid> = pool.one(&sql, &param_refs(&params), |cells| cells.take()).await?;
     Ok(end.map(|id| id.as_u128()))
 }
 
-type Param = Box<dyn ToSql + Sync + Send>;
-
-fn refs(params: &[Param]) -> Vec<&(dyn ToSql + Sync)> {
-    params.iter().map(|param| param.as_ref() as &(dyn ToSql + Sync)).collect()
-}
-
-fn place(query: &ResponseQuery, span: Span) -> Vec<Param> {
+fn scan_params(query: &ResponseQuery, span: Span) -> Vec<BoxedParam> {
     let ids = [span.first, span.last].map(Uuid::from_u128);
     let ids = [query.app_id.uuid(), query.flow_id.uuid()].into_iter().chain(ids);
-    ids.map(|id| Box::new(id) as Param).collect()
+    ids.map(|id| Box::new(id) as BoxedParam).collect()
 }
 
 fn in_span(order: Order, filter: &str) -> String {
@@ -175,10 +170,10 @@ fn in_span(order: Order, filter: &str) -> String {
 }
 
 /// The rows of a span without those that cannot pass.
-fn walking(walk: &Walk, span: Span, rows: usize) -> (String, Vec<Param>) {
-    let query = &walk.query;
+fn scan_sql(scan: &Scan, span: Span, rows: usize) -> (String, Vec<BoxedParam>) {
+    let query = &scan.query;
     let mut filter = String::new();
-    let mut params = place(query, span);
+    let mut params = scan_params(query, span);
     params.push(Box::new(limit(rows)));
     if let Some(version) = query.version {
         params.push(Box::new(version.uuid()));
@@ -188,16 +183,16 @@ fn walking(walk: &Walk, span: Span, rows: usize) -> (String, Vec<Param>) {
         params.push(Box::new(admission == sluice_flow::submission::Admission::Admitted));
         filter.push_str(&format!(" AND admitted = ${}", params.len()));
     }
-    let tags = walk.filter.tag_needles().map(|needle| ("tags", needle));
-    for (column, needle) in tags.chain(walk.filter.answer_needles().map(|it| ("answers", it))) {
+    let tags = scan.filter.tag_needles().map(|needle| ("tags", needle));
+    for (column, needle) in tags.chain(scan.filter.answer_needles().map(|it| ("answers", it))) {
         params.push(Box::new(needle.to_owned()));
         filter.push_str(&may_contain(column, params.len()));
     }
-    for word in walk.filter.words() {
+    for word in scan.filter.words() {
         filter.push_str(&may_have_word(word, &mut params));
     }
-    let walk = in_span(query.order, &filter);
-    (format!("SELECT {RESPONSE} FROM responses WHERE {walk} LIMIT $5"), params)
+    let scan = in_span(query.order, &filter);
+    (format!("SELECT {RESPONSE} FROM responses WHERE {scan} LIMIT $5"), params)
 }
 
 /// JSON without escapes contains its texts verbatim.
@@ -207,7 +202,7 @@ fn may_contain(column: &str, needle: usize) -> String {
 
 /// How a database lower-cases a letter depends on its locale, except for ASCII. So the server only
 /// judges plain ASCII, and everything else is judged here.
-fn may_have_word(word: &str, params: &mut Vec<Param>) -> String {
+fn may_have_word(word: &str, params: &mut Vec<BoxedParam>) -> String {
     let unsure = r"strpos(answers, '\') > 0 OR octet_length(answers) <> char_length(answers)";
     if !word.is_ascii() {
         return format!(" AND ({unsure})");

@@ -98,7 +98,7 @@ CREATE INDEX versions_draft ON versions (app_id, flow_id) WHERE published_at IS 
 -- existed at that revision. The idempotency key is part of the row and is removed with it.
 -- The time of receipt is the time in response_id.
 -- counted: whether the commit that stored the row also counted it. Other rows are counted by the scan of
--- their flow (count_walks).
+-- their flow (count_scans).
 CREATE TABLE responses (
     app_id             BLOB NOT NULL,
     flow_id            BLOB NOT NULL,
@@ -175,7 +175,7 @@ CREATE TABLE count_deltas (
 
 -- Scans that count responses stored without being counted, such as imported ones. passed is the last
 -- response that was scanned; the row is deleted when the scan ends.
-CREATE TABLE count_walks (
+CREATE TABLE count_scans (
     app_id  BLOB NOT NULL,
     flow_id BLOB NOT NULL,
     passed  BLOB NOT NULL CHECK (length(passed) = 16),

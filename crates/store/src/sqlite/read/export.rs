@@ -24,32 +24,32 @@ pub(in super::super) fn page(
     rows: usize,
 ) -> Result<Vec<Record>> {
     let instant = connection.unchecked_transaction()?;
-    let mut page = Page { records: Vec::new(), rows, bytes_left: PAGE_BYTES };
+    let mut page = RecordPage { records: Vec::new(), rows, bytes_left: PAGE_BYTES };
     for table in Table::ALL {
         match after {
-            Some(place) if place.table > table => {}
-            Some(place) if place.table == table => page.walk(&instant, table, place)?,
+            Some(cursor) if cursor.table > table => {}
+            Some(cursor) if cursor.table == table => page.scan(&instant, table, cursor)?,
             _ => {
-                page.walk(&instant, table, &RecordCursor { table, app: NO_APP, key: Vec::new() })?
+                page.scan(&instant, table, &RecordCursor { table, app: NO_APP, key: Vec::new() })?
             }
         }
     }
     Ok(page.records)
 }
 
-struct Page {
+struct RecordPage {
     records: Vec<Record>,
     rows: usize,
     bytes_left: usize,
 }
 
-impl Page {
+impl RecordPage {
     fn is_full(&self) -> bool {
         self.records.len() >= self.rows || self.bytes_left == 0
     }
 
     /// Adds the records of the table after the cursor, until the page is full.
-    fn walk(&mut self, connection: &Connection, table: Table, after: &RecordCursor) -> Result<()> {
+    fn scan(&mut self, connection: &Connection, table: Table, after: &RecordCursor) -> Result<()> {
         if self.is_full() {
             return Ok(());
         }
@@ -81,7 +81,7 @@ impl Page {
             Table::Tokens => self.add(connection, &sql, params![app, key, rows], |cells| {
                 codec::token(cells).map(Record::Token)
             }),
-            Table::Audit => self.walk_audit(connection, after),
+            Table::Audit => self.scan_audit(connection, after),
             Table::Respondents => self.add(connection, &sql, params![app, key, rows], |cells| {
                 codec::respondent(cells).map(Record::Respondent)
             }),
@@ -120,7 +120,7 @@ impl Page {
     }
 
     /// Entries without an app come first. Their app is NULL, which no comparison matches.
-    fn walk_audit(&mut self, connection: &Connection, after: &RecordCursor) -> Result<()> {
+    fn scan_audit(&mut self, connection: &Connection, after: &RecordCursor) -> Result<()> {
         let entry = |cells: &mut Cells| codec::audit(cells).map(Record::Audit);
         let RecordCursor { app, key, .. } = after;
         if *app == NO_APP {
@@ -230,7 +230,7 @@ mod tests {
         let mut connection = Connection::open_in_memory().unwrap();
         let path = std::path::Path::new("memory");
         super::super::super::schema::bring_up_to_date(&mut connection, path).unwrap();
-        for (table, walk) in [
+        for (table, scan) in [
             (Table::Apps, "SEARCH apps USING PRIMARY KEY (app_id>?)"),
             (Table::Keys, "SEARCH api_keys USING PRIMARY KEY ((app_id,api_key)>(?,?))"),
             (Table::IdentityKeys, "SEARCH identity_keys USING PRIMARY KEY ((app_id,kid)>(?,?))"),
@@ -267,7 +267,7 @@ mod tests {
             let mut explain = connection.prepare(&sql).unwrap();
             let steps: Vec<String> =
                 explain.raw_query().mapped(|row| row.get("detail")).map(Result::unwrap).collect();
-            assert_eq!(steps, [walk], "{table:?}");
+            assert_eq!(steps, [scan], "{table:?}");
         }
     }
 }

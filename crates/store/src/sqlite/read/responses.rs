@@ -13,7 +13,7 @@ use super::super::codec::{self, Cells, RESPONSE, bytes};
 use super::super::skip_index;
 use super::{limit, one};
 use crate::codec::ReadCells as _;
-use crate::listing::{Candidate, Span, Walk};
+use crate::listing::{Candidate, Scan, Span};
 use crate::{Order, ResponseRow};
 
 /// Rows that one slice of a scan reads.
@@ -53,58 +53,58 @@ pub(in super::super) fn newest(
 
 /// Scans one slice: a separate short read. Between two slices other reads get their turn, and the
 /// scan stops if the caller has gone away.
-pub(in super::super) fn step(connection: &Connection, mut walk: Walk) -> Result<Walk> {
-    let Some((span, rows_max)) = walk.slice(SLICE_ROWS) else { return Ok(walk) };
+pub(in super::super) fn step(connection: &Connection, mut scan: Scan) -> Result<Scan> {
+    let Some((span, rows_max)) = scan.slice(SLICE_ROWS) else { return Ok(scan) };
     // One instant for both: in between, a filter may be cleared and its block rebuilt.
     let instant = connection.unchecked_transaction()?;
-    let narrowed = skip_index::narrowed(&instant, &walk, span)?;
-    let Some(span) = walk.narrowed(narrowed) else { return Ok(walk) };
-    let end = walk.end_of(span);
-    let mut statement = instant.prepare_cached(&walking(RESPONSE, walk.query.order))?;
-    let mut rows = statement.query(place(&walk, span, rows_max))?;
-    let is_open = walk.filter.is_open();
-    let (mut looked, mut last) = (0, None);
+    let narrowed = skip_index::narrowed(&instant, &scan, span)?;
+    let Some(span) = scan.narrowed(narrowed) else { return Ok(scan) };
+    let end = scan.end_of(span);
+    let mut statement = instant.prepare_cached(&scan_sql(RESPONSE, scan.query.order))?;
+    let mut rows = statement.query(scan_params(&scan, span, rows_max))?;
+    let is_open = scan.filter.is_open();
+    let (mut rows_read, mut last) = (0, None);
     while let Some(row) = rows.next()? {
-        looked += 1;
+        rows_read += 1;
         last = Some(u128::from_be_bytes(row.get(ID_AT)?));
-        let passes = is_open || walk.filter.passes(&candidate(row)?);
-        if passes && !walk.take(codec::response(&mut Cells::of(row))?) {
+        let passes = is_open || scan.filter.passes(&candidate(row)?);
+        if passes && !scan.take(codec::response(&mut Cells::of(row))?) {
             break;
         }
     }
     // A complete slice leaves nothing; one that was cut leaves what is after its last row.
-    walk.looked(looked, last.filter(|_| looked >= rows_max).or(end));
-    Ok(walk)
+    scan.advance(rows_read, last.filter(|_| rows_read >= rows_max).or(end));
+    Ok(scan)
 }
 
 /// For callers that only count: without a filter, only ids and tags are read.
-pub(in super::super) fn step_counting(connection: &Connection, mut walk: Walk) -> Result<Walk> {
-    let Some((span, rows_max)) = walk.slice(SLICE_ROWS) else { return Ok(walk) };
+pub(in super::super) fn step_counting(connection: &Connection, mut scan: Scan) -> Result<Scan> {
+    let Some((span, rows_max)) = scan.slice(SLICE_ROWS) else { return Ok(scan) };
     let instant = connection.unchecked_transaction()?;
-    let narrowed = skip_index::narrowed(&instant, &walk, span)?;
-    let Some(span) = walk.narrowed(narrowed) else { return Ok(walk) };
-    let end = walk.end_of(span);
-    let is_open = walk.filter.is_open();
+    let narrowed = skip_index::narrowed(&instant, &scan, span)?;
+    let Some(span) = scan.narrowed(narrowed) else { return Ok(scan) };
+    let end = scan.end_of(span);
+    let is_open = scan.filter.is_open();
     let (columns, id_at, tags_at) = match is_open {
         true => ("response_id, tags", 0, 1),
         false => (RESPONSE, ID_AT, TAGS_AT),
     };
-    let mut statement = instant.prepare_cached(&walking(columns, walk.query.order))?;
-    let mut rows = statement.query(place(&walk, span, rows_max))?;
-    let (mut looked, mut last) = (0, None);
+    let mut statement = instant.prepare_cached(&scan_sql(columns, scan.query.order))?;
+    let mut rows = statement.query(scan_params(&scan, span, rows_max))?;
+    let (mut rows_read, mut last) = (0, None);
     while let Some(row) = rows.next()? {
-        looked += 1;
+        rows_read += 1;
         last = Some(u128::from_be_bytes(row.get(id_at)?));
-        if is_open || walk.filter.passes(&candidate(row)?) {
-            walk.matches.add(row.get_ref(tags_at)?.as_str_or_null()?);
+        if is_open || scan.filter.passes(&candidate(row)?) {
+            scan.matches.add(row.get_ref(tags_at)?.as_str_or_null()?);
         }
     }
-    walk.looked(looked, last.filter(|_| looked >= rows_max).or(end));
-    Ok(walk)
+    scan.advance(rows_read, last.filter(|_| rows_read >= rows_max).or(end));
+    Ok(scan)
 }
 
-fn place(walk: &Walk, span: Span, rows: usize) -> impl Params {
-    let Walk { query, .. } = walk;
+fn scan_params(scan: &Scan, span: Span, rows: usize) -> impl Params {
+    let Scan { query, .. } = scan;
     let ids = (span.first.to_be_bytes(), span.last.to_be_bytes());
     (bytes!(query.app_id), bytes!(query.flow_id), ids.0, ids.1, limit(rows))
 }
@@ -121,7 +121,7 @@ fn candidate<'r>(row: &'r Row<'_>) -> Result<Candidate<'r>> {
     })
 }
 
-fn walking(columns: &str, order: Order) -> String {
+fn scan_sql(columns: &str, order: Order) -> String {
     let direction = match order {
         Order::Asc => "ASC",
         Order::Desc => "DESC",
@@ -145,14 +145,14 @@ mod tests {
             connection.execute_batch(migration.sql).unwrap();
         }
         for order in [Order::Asc, Order::Desc] {
-            let sql = format!("EXPLAIN QUERY PLAN {}", walking(RESPONSE, order));
+            let sql = format!("EXPLAIN QUERY PLAN {}", scan_sql(RESPONSE, order));
             let mut explain = connection.prepare(&sql).unwrap();
             let id = [0_u8; 16];
             let steps = explain.query_map(params![id, id, id, id, 10], |row| row.get("detail"));
             let plan: Vec<String> = steps.unwrap().map(Result::unwrap).collect();
-            let walk = "SEARCH responses USING INDEX responses_by_flow \
+            let scan = "SEARCH responses USING INDEX responses_by_flow \
                  (app_id=? AND flow_id=? AND response_id>? AND response_id<?)";
-            assert_eq!(plan, [walk], "{order:?}");
+            assert_eq!(plan, [scan], "{order:?}");
         }
     }
 

@@ -7,18 +7,18 @@
 
 use std::collections::BTreeMap;
 
-use super::bytes::{Damaged, Reader};
+use super::bytes::{ByteReader, Damaged};
 use super::gathered::Gathered;
 use super::segment::segment;
-use super::tags::{TagTally, Tags};
-use super::tally::{Counts, KEYS_MAX, SEGMENT_KEYS_MAX};
+use super::tags::{TagCounts, Tags};
+use super::totals::{Counts, KEYS_MAX, SEGMENT_KEYS_MAX};
 
 /// The first byte of every part: its format.
 const FORM: u8 = 1;
 
 /// The counts of one version and day.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Sheet {
+pub struct DailyCounts {
     all: Counts,
     tags: Tags,
     segments: BTreeMap<Vec<u8>, Segment>,
@@ -34,7 +34,7 @@ struct Segment {
     touched: bool,
 }
 
-/// Which segments a sheet keeps.
+/// Which segments are kept.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 enum Kept {
     #[default]
@@ -43,24 +43,24 @@ enum Kept {
     One(Vec<u8>),
 }
 
-/// A part of a sheet to be stored: the most used counts as fields, and everything as bytes. Without
-/// bytes, nothing is left of it.
+/// A part to be stored: the most used counts as fields, and everything as bytes. Without bytes,
+/// nothing is left of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Part {
+pub struct StoredPart {
     pub segment: Vec<u8>,
     pub responses: i64,
     pub admitted: i64,
     pub body: Option<Vec<u8>>,
 }
 
-impl Sheet {
-    /// An empty sheet for reading: all responses and, if given, one segment.
+impl DailyCounts {
+    /// Empty counts for reading: all responses and, if given, one segment.
     pub fn to_read(segment: Option<Vec<u8>>) -> Self {
         let kept = segment.map_or(Kept::None, Kept::One);
         Self { kept, ..Self::default() }
     }
 
-    /// An empty sheet with these tags.
+    /// Empty counts with these tags.
     pub(super) fn of_tags(tags: Tags) -> Self {
         Self { tags, ..Self::default() }
     }
@@ -73,7 +73,7 @@ impl Sheet {
 
     /// Loads a stored part. Load every part that a delta needs before adding the delta.
     pub fn load(&mut self, segment: &[u8], body: &[u8]) -> Result<(), Damaged> {
-        let mut reader = Reader(body);
+        let mut reader = ByteReader(body);
         if reader.byte()? != FORM {
             return Err(Damaged("of an unknown form"));
         }
@@ -127,15 +127,15 @@ impl Sheet {
     }
 
     /// The tags by name.
-    pub fn tags(&self) -> impl Iterator<Item = (&str, &TagTally)> {
-        self.tags.names.iter().map(|(name, tally)| (name.as_str(), tally))
+    pub fn tags(&self) -> impl Iterator<Item = (&str, &TagCounts)> {
+        self.tags.names.iter().map(|(name, tag)| (name.as_str(), tag))
     }
 
     /// Whether there may be responses with this tag value that are not counted separately, and so
     /// are not in its segment.
     pub fn may_hide(&self, name: &str, value: &str) -> bool {
         match self.tags.names.get(name) {
-            Some(tally) => !tally.values.contains_key(value) && tally.others.unwrap_or(0) > 0,
+            Some(tag) => !tag.values.contains_key(value) && tag.others.unwrap_or(0) > 0,
             None => self.tags.is_full,
         }
     }
@@ -156,7 +156,7 @@ impl Sheet {
 
     /// The parts that must be stored again. Empty ones are deleted, together with the texts of
     /// their tags.
-    pub fn into_parts(mut self) -> Vec<Part> {
+    pub fn into_parts(mut self) -> Vec<StoredPart> {
         self.tidy();
         let mut parts = Vec::with_capacity(1 + self.segments.len());
         let body = (!self.is_zero()).then(|| {
@@ -184,6 +184,6 @@ fn body_of(counts: &Counts) -> Vec<u8> {
     body
 }
 
-fn part(segment: Vec<u8>, counts: &Counts, body: Option<Vec<u8>>) -> Part {
-    Part { segment, responses: counts.responses, admitted: counts.admitted, body }
+fn part(segment: Vec<u8>, counts: &Counts, body: Option<Vec<u8>>) -> StoredPart {
+    StoredPart { segment, responses: counts.responses, admitted: counts.admitted, body }
 }

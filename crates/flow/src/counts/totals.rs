@@ -4,12 +4,12 @@
 
 use std::collections::BTreeMap;
 
-use super::bytes::{Damaged, Reader, put, put_signed};
+use super::bytes::{ByteReader, Damaged, put, put_signed};
 use super::contribution::Answers;
 
 /// The most keys of all questions together that are counted separately: for all responses of a
 /// version and day, and for those with one tag value. A key and its count take a few bytes, so a
-/// part of a sheet stays below 600 KB and a segment below 120 KB.
+/// part of daily counts stays below 600 KB and a segment below 120 KB.
 pub const KEYS_MAX: usize = 50_000;
 pub const SEGMENT_KEYS_MAX: usize = 10_000;
 /// Keys without room are counted under this key; once a question has it, no new key of that
@@ -115,7 +115,7 @@ impl Counts {
         out.push(0);
     }
 
-    pub(super) fn read(reader: &mut Reader<'_>) -> Result<Self, Damaged> {
+    pub(super) fn read(reader: &mut ByteReader<'_>) -> Result<Self, Damaged> {
         let (responses, admitted) = (reader.count()?, reader.count()?);
         let mut questions = BTreeMap::new();
         while let Some(place) = reader.small::<u32>()?.checked_sub(1) {

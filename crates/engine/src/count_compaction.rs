@@ -12,36 +12,36 @@ use std::time::Duration;
 use sluice_store::{Store, StoreResult};
 use tokio::sync::watch;
 
-use crate::upkeep::goes_on_after;
+use crate::upkeep::keep_running_after;
 
 /// The interval between two checks for stored responses.
 const INTERVAL: Duration = Duration::from_secs(2);
-/// The number of checks without stored responses after which to look for other nodes' work.
-const IDLE_LOOKS: u32 = 30;
+/// The number of checks without stored responses after which to check for other nodes' work.
+const IDLE_POLLS_MAX: u32 = 30;
 /// The number of responses that a scan takes in one transaction, and the pause after any part.
 const PART_ROWS: usize = 500;
 const PART_PAUSE: Duration = Duration::from_millis(20);
 
-pub(crate) struct Counting {
+pub(crate) struct CountCompaction {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) lost: watch::Sender<bool>,
     /// Whether anything was stored since the last check.
     pub(crate) stored: Arc<AtomicBool>,
 }
 
-impl Counting {
+impl CountCompaction {
     pub(crate) async fn run(self: Arc<Self>) {
         // Work may be left from before the start.
-        let mut idle_looks = IDLE_LOOKS;
+        let mut idle_polls = IDLE_POLLS_MAX;
         loop {
             tokio::time::sleep(INTERVAL).await;
-            idle_looks += 1;
-            if !self.stored.swap(false, Ordering::Relaxed) && idle_looks < IDLE_LOOKS {
+            idle_polls += 1;
+            if !self.stored.swap(false, Ordering::Relaxed) && idle_polls < IDLE_POLLS_MAX {
                 continue;
             }
-            idle_looks = 0;
+            idle_polls = 0;
             if let Err(error) = self.compact().await
-                && !goes_on_after(&error, "counts were not compacted", &self.lost)
+                && !keep_running_after(&error, "counts were not compacted", &self.lost)
             {
                 return;
             }

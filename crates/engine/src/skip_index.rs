@@ -11,28 +11,28 @@ use sluice_store::{Store, StoreResult};
 use tokio::sync::watch;
 
 use crate::clock::Clock;
-use crate::upkeep::goes_on_after;
+use crate::upkeep::keep_running_after;
 
 /// The delay from the start of the process to the first run, and between two runs.
-const FIRST_LOOK: Duration = Duration::from_secs(20);
+const FIRST_RUN_DELAY: Duration = Duration::from_secs(20);
 const INTERVAL: Duration = Duration::from_secs(60);
 /// The pause after a call that wrote something, so that submissions can proceed; and after a call
 /// that did not.
 const PAUSE: Duration = Duration::from_millis(20);
 const STEP_PAUSE: Duration = Duration::from_millis(1);
 
-pub(crate) struct Blocks {
+pub(crate) struct SkipIndexBuilder {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) lost: watch::Sender<bool>,
 }
 
-impl Blocks {
+impl SkipIndexBuilder {
     pub(crate) async fn run(self: Arc<Self>) {
-        tokio::time::sleep(FIRST_LOOK).await;
+        tokio::time::sleep(FIRST_RUN_DELAY).await;
         loop {
-            if let Err(error) = self.look().await
-                && !goes_on_after(&error, "the skip index was not built", &self.lost)
+            if let Err(error) = self.build().await
+                && !keep_running_after(&error, "the skip index was not built", &self.lost)
             {
                 return;
             }
@@ -40,14 +40,14 @@ impl Blocks {
         }
     }
 
-    pub(crate) async fn look(&self) -> StoreResult<u64> {
-        let (mut place, mut made) = (None, 0);
+    pub(crate) async fn build(&self) -> StoreResult<u64> {
+        let (mut cursor, mut made) = (None, 0);
         loop {
-            let blocked = self.store.build_skip_index(place, self.clock.now()).await?;
-            made += blocked.made;
-            let Some(next) = blocked.next else { return Ok(made) };
-            place = next;
-            tokio::time::sleep(if blocked.made > 0 { PAUSE } else { STEP_PAUSE }).await;
+            let part = self.store.build_skip_index(cursor, self.clock.now()).await?;
+            made += part.made;
+            let Some(next) = part.next else { return Ok(made) };
+            cursor = next;
+            tokio::time::sleep(if part.made > 0 { PAUSE } else { STEP_PAUSE }).await;
         }
     }
 }

@@ -10,12 +10,12 @@ use crate::skip_index::Narrowed;
 use crate::{Order, ResponseRow};
 
 /// How long one call may scan; at least one slice is always read.
-const LOOK_TIME: Duration = Duration::from_millis(100);
+const SCAN_TIME_MAX: Duration = Duration::from_millis(100);
 /// The most bytes of texts on one page; the row that exceeds it is the last.
 const PAGE_BYTES: usize = 8 * 1024 * 1024;
 
 #[derive(Debug)]
-pub(crate) struct Walk {
+pub(crate) struct Scan {
     pub(crate) query: ResponseQuery,
     pub(crate) filter: RowFilter,
     /// For callers that only count.
@@ -23,15 +23,15 @@ pub(crate) struct Walk {
     found: Vec<ResponseRow>,
     rest: Option<Span>,
     /// The last id that was read.
-    seen: Option<u128>,
-    looked: usize,
+    last_read: Option<u128>,
+    rows_read: usize,
     bytes: usize,
     /// Whether a row beyond the limit was found: the page is full, and more follow.
     goes_on: bool,
     until: Instant,
 }
 
-impl Walk {
+impl Scan {
     pub(crate) fn of(query: &ResponseQuery) -> Self {
         Self {
             query: query.clone(),
@@ -39,19 +39,19 @@ impl Walk {
             matches: MatchCount::default(),
             found: Vec::new(),
             rest: Span::of(query),
-            seen: None,
-            looked: 0,
+            last_read: None,
+            rows_read: 0,
             bytes: 0,
             goes_on: false,
-            until: Instant::now() + LOOK_TIME,
+            until: Instant::now() + SCAN_TIME_MAX,
         }
     }
 
     /// The ids to read next, and how many of their rows; `None` if the scan has ended.
     pub(crate) fn slice(&self, rows_max: usize) -> Option<(Span, usize)> {
         let span = self.rest.filter(|_| !self.is_full())?;
-        let left = self.query.look.saturating_sub(self.looked);
-        let begun = self.looked > 0;
+        let left = self.query.scan_limit.saturating_sub(self.rows_read);
+        let begun = self.rows_read > 0;
         if begun && (left == 0 || Instant::now() >= self.until) {
             return None;
         }
@@ -64,7 +64,7 @@ impl Walk {
             self.goes_on = true;
             return false;
         }
-        self.seen = Some(row.response_id.uuid().as_u128());
+        self.last_read = Some(row.response_id.uuid().as_u128());
         self.bytes += row.texts_len();
         self.found.push(row);
         self.bytes < PAGE_BYTES
@@ -72,11 +72,11 @@ impl Walk {
 
     /// Records that this many rows were read, up to and including this id; without an id, all the
     /// rest.
-    pub(crate) fn looked(&mut self, rows: usize, up_to: Option<u128>) {
-        self.looked += rows.max(1);
+    pub(crate) fn advance(&mut self, rows: usize, up_to: Option<u128>) {
+        self.rows_read += rows.max(1);
         // A full or heavy page ends at its last row, even if more was read.
-        let up_to = if self.is_full() { self.seen } else { up_to };
-        self.seen = up_to;
+        let up_to = if self.is_full() { self.last_read } else { up_to };
+        self.last_read = up_to;
         self.rest =
             self.rest.and_then(|span| up_to.and_then(|id| span.beyond(id, self.query.order)));
     }
@@ -85,8 +85,8 @@ impl Walk {
     pub(crate) fn narrowed(&mut self, narrowed: Narrowed) -> Option<Span> {
         match narrowed {
             Narrowed::To(part) => return Some(part),
-            Narrowed::PassedTo(id) => self.looked(0, Some(id)),
-            Narrowed::Nothing => self.looked(0, None),
+            Narrowed::PassedTo(id) => self.advance(0, Some(id)),
+            Narrowed::Nothing => self.advance(0, None),
         }
         None
     }
@@ -106,8 +106,8 @@ impl Walk {
 
     /// The `after` of the next page.
     fn next(&self) -> Option<ResponseId> {
-        let seen = self.seen.filter(|_| self.goes_on || self.rest.is_some());
-        seen.map(|id| ResponseId::from_uuid(Uuid::from_u128(id)))
+        let last_read = self.last_read.filter(|_| self.goes_on || self.rest.is_some());
+        last_read.map(|id| ResponseId::from_uuid(Uuid::from_u128(id)))
     }
 
     pub(crate) fn page(self) -> ResponsePage {
