@@ -281,7 +281,7 @@ pub(super) enum Refused {
     Provider(NotSignedIn),
 }
 
-pub(super) type Answer = Result<Response, Refused>;
+pub(super) type Reply = Result<Response, Refused>;
 
 impl From<AdminError> for Refused {
     fn from(error: AdminError) -> Self {
