@@ -130,7 +130,7 @@ impl<'f> Frame<'f> {
                     }
                 }
             }
-            p.unseen id="said" role="status" aria-live="polite" {}
+            p.unseen id="announcer" role="status" aria-live="polite" {}
         };
         let whole = document(self.title, self.visitor.theme, &self.scripts, "", body);
         reply::page(kind, whole, self.visitor.gzip)
@@ -272,7 +272,7 @@ pub(super) fn bare(
     scripts: &[&'static str],
     content: Markup,
 ) -> Markup {
-    let body = html! { main { div.card { (content) } } p.unseen id="said" role="status" aria-live="polite" {} };
+    let body = html! { main { div.card { (content) } } p.unseen id="announcer" role="status" aria-live="polite" {} };
     document(title, theme, scripts, "bare", body)
 }
 

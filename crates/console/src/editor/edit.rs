@@ -157,7 +157,7 @@ fn switches() -> Markup {
             }
             div.chips.narrowly role="group" aria-label="View" {
                 button.chip type="button" data-shows-pane="write" aria-pressed="true" { "Edit" }
-                button.chip type="button" data-shows-pane="look" aria-pressed="false" { "Preview" }
+                button.chip type="button" data-shows-pane="preview" aria-pressed="false" { "Preview" }
             }
         }
     }
@@ -181,10 +181,10 @@ fn json_form(base: &str, shown: &EditorContent<'_>) -> Markup {
 
 fn preview_pane(base: &str) -> Markup {
     html! {
-        section.look id="look" aria-label="Preview" {
+        section.preview-pane id="preview-pane" aria-label="Preview" {
             div.toolbar {
                 h2 { "Preview" }
-                div.field.short hidden { label.unseen for="look-language" { "Language" } select.input id="look-language" {} }
+                div.field.short hidden { label.unseen for="preview-language" { "Language" } select.input id="preview-language" {} }
                 div.chips role="group" aria-label="Width" {
                     button.chip type="button" data-width="desktop" aria-pressed="true" { "Desktop" }
                     button.chip type="button" data-width="phone" aria-pressed="false" { "Phone" }

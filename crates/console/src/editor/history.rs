@@ -170,7 +170,7 @@ pub(super) async fn version(
                         (questions::list(&definition))
                     }
                 }
-                section.look aria-label="Preview" {
+                section.preview-pane aria-label="Preview" {
                     div.stage data-width="desktop" { iframe title={ "Version " (row.number) } src={ (base) "/preview?version=" (version) } {} }
                     p.hint { "Preview: answers are not saved." }
                 }
