@@ -17,7 +17,9 @@ use http::HeaderMap;
 use sha2::{Digest as _, Sha256};
 use sluice_engine::bucket::Quota;
 use sluice_flow::id::UserId;
-use sluice_http::client::{KeyedLimiter, Peer, Proxies, Senders, neighbourhood, organisation};
+use sluice_http::client::{
+    KeyedLimiter, Peer, Proxies, SendLimiter, organisation, rate_limit_address,
+};
 
 use super::reply::Refused;
 
@@ -86,14 +88,14 @@ impl Attempts {
         headers: &HeaderMap,
     ) -> Option<u64> {
         let account = Sha256::digest(email.trim().to_ascii_lowercase().as_bytes()).into();
-        let address = self.proxies.client(from.0, headers).map(neighbourhood);
+        let address = self.proxies.client(from.0, headers).map(rate_limit_address);
         self.by_account.wait(&(account, address)).or_else(|| self.everywhere.wait(&account))
     }
 }
 
 /// Limits attempts by address and by organisation.
 struct AddressLimits {
-    by_address: Senders,
+    by_address: SendLimiter,
     /// None if there is no limit.
     by_organisation: Option<KeyedLimiter<Ipv6Addr>>,
 }
@@ -102,7 +104,7 @@ impl AddressLimits {
     fn new(per_minute: u32) -> Self {
         let most = NonZeroU32::new(per_minute.saturating_mul(ORGANISATION_FACTOR));
         let by_organisation = most.map(|most| KeyedLimiter::new(Quota::per_minute(most)));
-        Self { by_address: Senders::new(per_minute), by_organisation }
+        Self { by_address: SendLimiter::new(per_minute), by_organisation }
     }
 
     /// Counts one more. Returns how many seconds to wait if there were too many.

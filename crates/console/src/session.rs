@@ -54,7 +54,7 @@ impl Visitor {
             user_id: session.user_id,
             email: session.email.unwrap_or_default(),
             theme: theme_of(headers),
-            gzip: negotiate::takes_gzip(headers),
+            gzip: negotiate::accepts_gzip(headers),
         }
     }
 }

@@ -194,7 +194,7 @@ pub(super) fn code_page(
     };
     let theme = session::theme_of(headers);
     let markup = frame::bare("Second factor", theme, &["base.js"], content);
-    reply::page(kind, markup, negotiate::takes_gzip(headers))
+    reply::page(kind, markup, negotiate::accepts_gzip(headers))
 }
 
 pub(super) fn code_field() -> Field<'static> {
@@ -266,7 +266,7 @@ fn page(kind: Kind, typed: SignInForm, headers: &HeaderMap) -> Response {
     };
     let theme = session::theme_of(headers);
     let markup = frame::bare("Sign in", theme, &["base.js"], content);
-    reply::page(kind, markup, negotiate::takes_gzip(headers))
+    reply::page(kind, markup, negotiate::accepts_gzip(headers))
 }
 
 fn password_form(typed: SignInForm) -> Markup {

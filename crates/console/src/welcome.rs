@@ -113,7 +113,7 @@ fn page(kind: Kind, code: &str, faults: &[Fault], headers: &HeaderMap) -> Respon
     };
     let theme = session::theme_of(headers);
     let markup = frame::bare("Set your password", theme, &["base.js", "welcome.js"], content);
-    reply::page(kind, markup, negotiate::takes_gzip(headers))
+    reply::page(kind, markup, negotiate::accepts_gzip(headers))
 }
 
 #[cfg(test)]

@@ -49,7 +49,7 @@ impl Progress {
     }
 
     /// Starts a phase that is counted in bytes.
-    pub(crate) fn of_bytes(what: &'static str) -> Self {
+    pub(crate) fn in_bytes(what: &'static str) -> Self {
         let mut progress = Self::start(what, 0, None);
         progress.unit = Unit::Bytes;
         progress

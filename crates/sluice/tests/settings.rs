@@ -36,13 +36,13 @@ async fn settings_of_an_app_are_shown_and_changed() {
     let all = ["--name", "Shop", "--retention-days", "365", "--grace-window-seconds", "0"];
     let (code, shown, said) = set(&[&all[..], &["--allowed-origin", "https://a.example"]].concat());
     assert_eq!(code, 0, "{said}");
-    let told = [
+    let expected = [
         "Shop",
         "\n  retentionDays  365",
         "\n  graceWindowSeconds  0",
         "\n  allowedOrigins  [\"https://a.example\"]",
     ];
-    assert!(told.iter().all(|part| shown.contains(part)), "{shown}");
+    assert!(expected.iter().all(|part| shown.contains(part)), "{shown}");
     let (_, shown, _) = set(&["--retention-days", "default", "--allowed-origin", "any"]);
     assert!(shown.contains("\n  retentionDays  default"), "{shown}");
     assert!(shown.contains("\n  allowedOrigins  []"), "{shown}");

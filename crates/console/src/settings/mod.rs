@@ -151,8 +151,7 @@ fn instance_page(
         ("audit", "Audit log", is_owner),
         ("account", "Your account", true),
     ];
-    let content =
-        html! { (tabs("Instance", "/console/settings", &all_tabs, tab)) div.settings { (content) } };
+    let content = html! { (tabs("Instance", "/console/settings", &all_tabs, tab)) div.settings { (content) } };
     let frame = Frame::new(visitor, sidebar, NavItem::Instance, "Instance");
     frame.done(done).width(Width::Usual).script("settings.js").page(kind, content)
 }
