@@ -37,13 +37,13 @@ impl Frame<'_> {
     /// The caller must prove who they are; the script handles that.
     pub(super) fn token(&self, refused: TokenRefused) -> Response {
         let state = &self.words.state;
-        let said = match refused {
+        let titled = match refused {
             TokenRefused::Missing => state.token_missing,
             TokenRefused::Invalid | TokenRefused::Expired => state.token_refused,
             TokenRefused::Unavailable => return self.failed(),
         };
         let without_script = html! { noscript { p.detail { (state.token_needs_script) } } };
-        self.message_page(Kind::Unproven, "token", said, without_script)
+        self.message_page(Kind::Unproven, "token", titled, without_script)
     }
 
     pub(super) fn scheduled(&self, title: &str, starts: Option<Timestamp>) -> Response {
@@ -63,24 +63,24 @@ impl Frame<'_> {
     /// The page for an invitation that no longer accepts an answer; none if it does.
     pub(super) fn invitation(&self, invitation: InvitationState) -> Option<Response> {
         let state = &self.words.state;
-        let (name, said) = match invitation {
+        let (name, titled) = match invitation {
             InvitationState::Sent | InvitationState::Opened => return None,
             InvitationState::Completed => ("invitation-used", state.invitation_used),
             InvitationState::Expired => ("invitation-expired", state.invitation_expired),
             InvitationState::Revoked => ("invitation-revoked", state.invitation_revoked),
         };
-        Some(self.message_page(Kind::Over, name, said, html! {}))
+        Some(self.message_page(Kind::Over, name, titled, html! {}))
     }
 
     fn message_page(
         &self,
         kind: Kind,
         state: &'static str,
-        said: TitledText,
+        titled: TitledText,
         more: Markup,
     ) -> Response {
-        let content = html! { h1 { (said.title) } p.lead { (said.text) } (more) };
-        self.page(kind, said.title, &PageData { state, ..PageData::default() }, content)
+        let content = html! { h1 { (titled.title) } p.lead { (titled.text) } (more) };
+        self.page(kind, titled.title, &PageData { state, ..PageData::default() }, content)
     }
 
     /// A state with the name of the flow and the time at which it changed, or will change.
@@ -88,16 +88,16 @@ impl Frame<'_> {
         &self,
         state: &'static str,
         title: &str,
-        said: TitledText,
+        titled: TitledText,
         at: Option<Timestamp>,
     ) -> Response {
-        let (before, after) = said.text.split_once("{time}").unwrap_or((said.text, ""));
+        let (before, after) = titled.text.split_once("{time}").unwrap_or((titled.text, ""));
         let content = html! {
-            h1 { (said.title) }
+            h1 { (titled.title) }
             @if let Some(at) = at { p.lead { (before) (time(at)) (after) } }
             p.detail { (title) }
         };
-        self.page(Kind::Shown, said.title, &PageData { state, ..PageData::default() }, content)
+        self.page(Kind::Shown, titled.title, &PageData { state, ..PageData::default() }, content)
     }
 }
 

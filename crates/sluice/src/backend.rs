@@ -348,10 +348,10 @@ mod tests {
             (OpenError::NotOurs { path: path() }, "backup"),
             (OpenError::Damaged { path: path(), reason: "odd".into() }, "backup"),
         ] {
-            let said = open_error(error).to_string();
-            let lines: Vec<&str> = said.lines().collect();
-            assert!(lines[0].contains("folder/sluice.db"), "{said}");
-            assert!(lines.len() == 2 && lines[1].contains(remedy), "{said}");
+            let message = open_error(error).to_string();
+            let lines: Vec<&str> = message.lines().collect();
+            assert!(lines[0].contains("folder/sluice.db"), "{message}");
+            assert!(lines.len() == 2 && lines[1].contains(remedy), "{message}");
         }
     }
 
@@ -388,10 +388,10 @@ mod tests {
                 "sluice serve",
             ),
         ] {
-            let said = connect_error(error).to_string();
-            let lines: Vec<&str> = said.lines().collect();
-            assert!(lines.len() == 2 && lines[0].contains(what), "{said}");
-            assert!(lines[1].contains(remedy), "{said}");
+            let message = connect_error(error).to_string();
+            let lines: Vec<&str> = message.lines().collect();
+            assert!(lines.len() == 2 && lines[0].contains(what), "{message}");
+            assert!(lines[1].contains(remedy), "{message}");
         }
     }
 
@@ -402,9 +402,9 @@ mod tests {
             ("postgres://u:secret@127.0.0.1:none/d", "cannot be used"),
         ] {
             let address = StoreAddress::parse("store", url).unwrap();
-            let said = open(&address, &Tuning::default(), None).await.err().unwrap().to_string();
-            assert!(said.contains(what) && !said.contains("secret"), "{said}");
-            assert_eq!(said.lines().count(), 2, "{said}");
+            let message = open(&address, &Tuning::default(), None).await.err().unwrap().to_string();
+            assert!(message.contains(what) && !message.contains("secret"), "{message}");
+            assert_eq!(message.lines().count(), 2, "{message}");
         }
     }
 }

@@ -136,9 +136,9 @@ mod tests {
         ] {
             let mut progress = Progress::start("copying", before, total);
             progress.on_terminal = on_terminal;
-            let said = progress.line(done, Duration::from_secs(2));
+            let message = progress.line(done, Duration::from_secs(2));
             progress.on_terminal = false;
-            assert_eq!(said.replace(", 1/s", ", 0/s"), line);
+            assert_eq!(message.replace(", 1/s", ", 0/s"), line);
         }
     }
 }

@@ -30,8 +30,8 @@ async fn people_are_invited_from_a_file_and_answer_once() {
 
     let one = run(&["add", &flow, "--email", "ada@mail.example"]);
     assert_eq!(one.status.code(), Some(0), "{}", text(&one.stderr));
-    let said = text(&one.stdout);
-    let (id, link) = said.trim().split_once("  ").unwrap();
+    let output_text = text(&one.stdout);
+    let (id, link) = output_text.trim().split_once("  ").unwrap();
     assert_eq!(link, format!("https://ask.example/f/{flow}?flowAssignmentId={id}"));
 
     let people = folder.path().join("people.csv");
