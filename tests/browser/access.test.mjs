@@ -5,21 +5,21 @@ import { after, test } from "node:test";
 
 import { checkAccess } from "./support/console.mjs";
 import { ASKING, EVERY_TYPE, logo, SHORT } from "./support/flows.mjs";
-import { fill, goOn, walk } from "./support/walk.mjs";
+import { fill, goOn, answerAll } from "./support/answering.mjs";
 import { becomes } from "./support/until.mjs";
 import { openWorld } from "./support/world.mjs";
 
 const world = await openWorld({ args: ["--hosted-sends-per-minute", "1"] });
 after(() => world.close());
 
-const asLook = ([theme, size]) => ({ theme, size, toString: () => `${theme}, ${size}` });
-const LOOKS = [["light", "desktop"], ["dark", "phone"]].map(asLook);
-const OTHER_LOOKS = [["dark", "desktop"], ["light", "phone"]].map(asLook);
+const asAppearance = ([theme, size]) => ({ theme, size, toString: () => `${theme}, ${size}` });
+const APPEARANCES = [["light", "desktop"], ["dark", "phone"]].map(asAppearance);
+const OTHER_APPEARANCES = [["dark", "desktop"], ["light", "phone"]].map(asAppearance);
 
-for (const look of LOOKS) {
-  test(`every question type, with and without an error (${look})`, async () => {
+for (const appearance of APPEARANCES) {
+  test(`every question type, with and without an error (${appearance})`, async () => {
     const flow = await world.flow({ questions: EVERY_TYPE.map(([question]) => question), description: "Words at the start." });
-    const page = await world.visit(flow.path, look);
+    const page = await world.visit(flow.path, appearance);
     for (const [at, [question, answer]] of EVERY_TYPE.entries()) {
       await page.locator(`#q-${question.id}`).waitFor();
       if (question.required) {
@@ -33,9 +33,9 @@ for (const look of LOOKS) {
     }
   });
 
-  test(`the server-rendered form, without JavaScript (${look})`, async () => {
+  test(`the server-rendered form, without JavaScript (${appearance})`, async () => {
     const flow = await world.flow({ questions: EVERY_TYPE.map(([question]) => question) });
-    const page = await world.visit("/healthz", look);
+    const page = await world.visit("/healthz", appearance);
     await page.route("**/f/assets/*", (route) => route.abort());
     await page.goto(world.address(flow.path));
     for (const [at, [question, answer]] of EVERY_TYPE.entries()) {
@@ -46,24 +46,24 @@ for (const look of LOOKS) {
     }
   });
 
-  test(`right to left, with a logo and an accent colour (${look})`, async () => {
+  test(`right to left, with a logo and an accent colour (${appearance})`, async () => {
     const hosted = { accentColor: "#ffd400", logo: logo() };
     const flow = await world.flow({ ...SHORT, defaultLocale: "ar", title: "رأيك" }, { app: { hosted } });
-    const page = await world.visit(flow.path, look);
+    const page = await world.visit(flow.path, appearance);
     await becomes(() => page.evaluate(() => document.documentElement.dir), "rtl");
     await checkAccess(page, "right to left");
-    await walk(page, [["nps", "3"], ["why", "لأن"], ["name", "Ada"]], { send: false });
+    await answerAll(page, [["nps", "3"], ["why", "لأن"], ["name", "Ada"]], { send: false });
     await checkAccess(page, "right to left, last step");
   });
 }
 
-for (const look of [...LOOKS, ...OTHER_LOOKS]) {
-  test(`every state (${look})`, async () => {
+for (const appearance of [...APPEARANCES, ...OTHER_APPEARANCES]) {
+  test(`every state (${appearance})`, async () => {
     const flow = await world.flow(ASKING);
     const day = 86_400_000;
     const window = (liveWindow) => world.server.admin("PATCH", `/flows/${flow.flowId}`, { liveWindow });
     const visit = async (path, state) => {
-      const page = await world.visit(path, look);
+      const page = await world.visit(path, appearance);
       await page.locator(`main[data-state=${state}]`).waitFor();
       await checkAccess(page, state);
       return page;
@@ -100,24 +100,24 @@ test("a form that was already answered, and one whose version has changed", asyn
   const answers = [["nps", "9"], ["name", "Ada"]];
   const send = (page) => page.locator(".actions [value=send]").click();
   try {
-    for (const look of [...LOOKS, ...OTHER_LOOKS]) {
+    for (const appearance of [...APPEARANCES, ...OTHER_APPEARANCES]) {
       const flow = await other.flow(SHORT);
       await other.server.admin("PATCH", `/flows/${flow.flowId}`, { graceWindowSeconds: 0 });
-      const page = await other.visit(flow.path, look);
+      const page = await other.visit(flow.path, appearance);
       const key = await page.locator("[name=key]").inputValue();
-      await walk(page, answers);
-      const again = await other.visit(flow.path, look);
+      await answerAll(page, answers);
+      const again = await other.visit(flow.path, appearance);
       await again.locator("[name=key]").evaluate((field, value) => (field.value = value), key);
-      await walk(again, [["nps", "10"], ["name", "Bob"]], { send: false });
+      await answerAll(again, [["nps", "10"], ["name", "Bob"]], { send: false });
       await send(again);
       await again.locator("main[data-state=answered]").waitFor();
-      await checkAccess(again, `answered (${look})`);
-      const late = await other.visit(flow.path, look);
-      await walk(late, answers, { send: false });
+      await checkAccess(again, `answered (${appearance})`);
+      const late = await other.visit(flow.path, appearance);
+      await answerAll(late, answers, { send: false });
       await other.publish(flow, { ...SHORT, title: "Another" });
       await send(late);
       await late.locator(".notice").waitFor();
-      await checkAccess(late, `another version (${look})`);
+      await checkAccess(late, `another version (${appearance})`);
     }
   } finally {
     await other.close();
@@ -128,7 +128,7 @@ test("too many sends from one address: the form keeps its answers and shows when
   const flow = await world.flow(SHORT);
   for (const script of [true, false]) {
     const page = await world.visit(flow.path, { script });
-    await walk(page, [["nps", "9"], ["name", "Ada"]], { send: false });
+    await answerAll(page, [["nps", "9"], ["name", "Ada"]], { send: false });
     await page.locator(".actions [value=send]").click();
     const notice = page.locator(".notice");
     await page.locator(".notice, main[data-state=stored]").first().waitFor();

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 
 import { EVERY_TYPE, SHORT } from "./support/flows.mjs";
-import { fill, goBack, goOn, press, sendAll, shownId, walk } from "./support/walk.mjs";
+import { fill, goBack, goOn, press, sendAll, shownId, answerAll } from "./support/answering.mjs";
 import { becomes } from "./support/until.mjs";
 import { openWorld, WAYS } from "./support/world.mjs";
 
@@ -15,7 +15,7 @@ for (const way of WAYS) {
   test(`every question type is stored as answered (${way})`, async () => {
     const flow = await world.flow({ questions: EVERY_TYPE.map(([question]) => question), respondentAnalytics: "never" });
     const page = await world.visit(flow.path, way);
-    await walk(page, EVERY_TYPE.map(([{ id }, answer]) => [id, answer]));
+    await answerAll(page, EVERY_TYPE.map(([{ id }, answer]) => [id, answer]));
     const expected = EVERY_TYPE.filter(([, answer]) => answer !== null).map(([{ id }, answer]) => [id, answer]);
     const [response, ...others] = await world.responses(flow);
     assert.deepEqual(response.answers, Object.fromEntries(expected));
@@ -27,13 +27,13 @@ for (const way of WAYS) {
   test(`logic hides a question and shows it again (${way})`, async () => {
     const flow = await world.flow(SHORT);
     const page = await world.visit(flow.path, way);
-    await walk(page, [["nps", "3"], ["why", "Too slow"], ["name", "Ada"]], { send: false });
+    await answerAll(page, [["nps", "3"], ["why", "Too slow"], ["name", "Ada"]], { send: false });
     // The respondent changes an answer: the question disappears, and so does its answer.
     for (const id of ["why", "nps"]) {
       await goBack(page);
       await page.locator(`#q-${id}`).waitFor();
     }
-    await walk(page, [["nps", "9"], ["name", null]], { send: false });
+    await answerAll(page, [["nps", "9"], ["name", null]], { send: false });
     await becomes(() => page.locator("#q-name .text").inputValue(), "Ada");
     await sendAll(page);
     const [{ answers }] = await world.responses(flow);
@@ -80,10 +80,10 @@ test("a problem that only the server finds is shown at its question", async () =
   const flow = await world.flow({ questions, respondentAnalytics: "never" });
   const page = await world.visit(flow.path);
   // Valid for the script, but not for the server.
-  await walk(page, [["mail", "ada@-example-.com"], ["name", "Ada"]], { send: false });
+  await answerAll(page, [["mail", "ada@-example-.com"], ["name", "Ada"]], { send: false });
   await press(page, "send");
   await page.locator("#q-mail .error").waitFor();
   await becomes(() => page.evaluate(() => document.activeElement.id), "errors");
-  await walk(page, [["mail", "ada@example.com"], ["name", null]]);
+  await answerAll(page, [["mail", "ada@example.com"], ["name", null]]);
   assert.deepEqual((await world.responses(flow))[0].answers, { mail: "ada@example.com", name: "Ada" });
 });

@@ -27,10 +27,10 @@ const SURVEY = {
 };
 
 /** An app with a draft flow, and its editor. */
-async function edit(definition = SURVEY, look = {}) {
+async function edit(definition = SURVEY, appearance = {}) {
   const { appId } = await world.server.createApp("Shop");
   const { flowId } = await world.server.createFlow(appId, "Lunch", definition, { publish: false });
-  const page = await openConsole(world, `/console/flows/${flowId}/edit`, look);
+  const page = await openConsole(world, `/console/flows/${flowId}/edit`, appearance);
   await ready(page);
   return { page, flowId, appId };
 }
@@ -50,7 +50,7 @@ const item = (page, at) => page.locator(".item").nth(at);
 const open = (page, at) => item(page, at).locator(".open").click();
 const at = (page, pointer) => page.locator(`[data-pointer="${pointer}"]`);
 const show = (page, name) => page.locator(`[data-shows-section=${name}]`).click();
-const look = (page) => page.frameLocator("#look iframe");
+const preview = (page) => page.frameLocator("#preview-pane iframe");
 
 test("conditions are described as in the shared table", async () => {
   const { page } = await edit();
@@ -126,10 +126,10 @@ test("a question of every type is added, edited and stored", async () => {
 
 test("questions are moved by keyboard, buttons and dragging, and the move is announced", async () => {
   const { page, flowId } = await edit();
-  const said = page.locator("#said");
+  const announcer = page.locator("#announcer");
   await changing(page, () => item(page, 0).locator(".open").press("Alt+ArrowDown"));
   await becomes(() => prompts(flowId), ["Which plan?", "How was it?", "Why?"]);
-  await becomes(() => said.textContent(), "“How was it?” is now question 2 of 3.");
+  await becomes(() => announcer.textContent(), "“How was it?” is now question 2 of 3.");
   // The focus moves along.
   await changing(page, () => page.keyboard.press("Alt+ArrowDown"));
   await becomes(() => prompts(flowId), ["Which plan?", "Why?", "How was it?"]);
@@ -209,7 +209,7 @@ test("texts are translated side by side, and missing texts are counted", async (
   await becomes(async () => (await draftOf(flowId)).translations, { de: { title: "Mittag", questions: { plan: { options: { pro: "Profi" } } } } });
   // The preview offers the language.
   await page.getByLabel("Language", { exact: true }).selectOption("de");
-  await look(page).getByRole("heading", { name: "Mittag" }).waitFor();
+  await preview(page).getByRole("heading", { name: "Mittag" }).waitFor();
   page.once("dialog", (dialog) => dialog.accept());
   await changing(page, () => page.getByRole("button", { name: "Remove German" }).click());
   await becomes(async () => (await draftOf(flowId)).translations, undefined);
@@ -257,7 +257,7 @@ test("changes survive a reload and a server outage", async () => {
   await page.context().setOffline(true);
   await at(page, "/questions/0/prompt").fill("Written on the train");
   await page.locator("#saving[data-state=offline]").waitFor();
-  await matches(() => page.locator("#said").textContent(), /saved when it is back/);
+  await matches(() => page.locator("#announcer").textContent(), /saved when it is back/);
   await checkAccess(page, "offline");
   await page.context().setOffline(false);
   await saved(page);
@@ -374,27 +374,27 @@ test("the preview follows the draft, keeps its position and its answers, and sto
   definition.respondentAnalytics = "never";
   definition.questions[2].visibleIf = { question: "taste", lessThan: 3 };
   const { page, flowId } = await edit(definition);
-  await look(page).getByRole("heading", { name: "How was it?" }).waitFor();
-  await look(page).locator("label:has(input[value='5'])").first().click();
-  await look(page).getByRole("button", { name: "Next" }).click();
-  await look(page).getByRole("heading", { name: "Which plan?" }).waitFor();
-  await look(page).getByText("Pro", { exact: true }).click();
+  await preview(page).getByRole("heading", { name: "How was it?" }).waitFor();
+  await preview(page).locator("label:has(input[value='5'])").first().click();
+  await preview(page).getByRole("button", { name: "Next" }).click();
+  await preview(page).getByRole("heading", { name: "Which plan?" }).waitFor();
+  await preview(page).getByText("Pro", { exact: true }).click();
   // A change elsewhere: the preview keeps its position and its selection.
   await changing(page, () => at(page, "/questions/0/prompt").fill("How did it taste?"));
-  await look(page).getByRole("heading", { name: "Which plan?" }).waitFor();
-  await becomes(() => look(page).locator("input[value=pro]").isChecked(), true);
-  await look(page).getByRole("button", { name: "Back" }).click();
-  await look(page).getByRole("heading", { name: "How did it taste?" }).waitFor();
+  await preview(page).getByRole("heading", { name: "Which plan?" }).waitFor();
+  await becomes(() => preview(page).locator("input[value=pro]").isChecked(), true);
+  await preview(page).getByRole("button", { name: "Back" }).click();
+  await preview(page).getByRole("heading", { name: "How did it taste?" }).waitFor();
   // A selected question is shown even if no answer leads to it.
   await open(page, 2);
-  await look(page).getByRole("heading", { name: "Why?" }).waitFor();
+  await preview(page).getByRole("heading", { name: "Why?" }).waitFor();
   await becomes(() => page.evaluate(() => document.activeElement.className), "open", "the focus stays in the editor");
-  await look(page).getByRole("button", { name: "Send" }).click();
-  await look(page).getByText("Preview: answers are not saved.").waitFor();
+  await preview(page).getByRole("button", { name: "Send" }).click();
+  await preview(page).getByText("Preview: answers are not saved.").waitFor();
   assert.deepEqual(await world.responses({ flowId }), []);
   await page.getByRole("button", { name: "Phone" }).click();
   await until(async () => {
-    const width = await page.locator("#look iframe").evaluate((frame) => frame.clientWidth);
+    const width = await page.locator("#preview-pane iframe").evaluate((frame) => frame.clientWidth);
     assert.ok(width <= 392, `${width} px`);
   });
 });

@@ -165,10 +165,10 @@ test("the first response replaces the empty state with a table", async () => {
 });
 
 /** Makes a page believe that it is hidden or visible. */
-const look = (page, isSeen) => page.evaluate((hidden) => {
+const setVisible = (page, isVisible) => page.evaluate((hidden) => {
   Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
   document.dispatchEvent(new Event("visibilitychange"));
-}, !isSeen);
+}, !isVisible);
 const watching = (page) => page.locator("[data-live-state]", { hasText: "appear" }).waitFor();
 const idsOf = (page) => rows(page).evaluateAll((all) => all.map((row) => row.dataset.id));
 
@@ -177,11 +177,11 @@ test("responses that arrived while the page was hidden appear when it is visible
   const first = await respond(110, tagged);
   const page = await signedIn(`${list}?tag.plan=unseen`);
   await watching(page);
-  await look(page, false);
+  await setVisible(page, false);
   const second = await respond(111, tagged);
   // Longer than the page looks back.
   await page.waitForTimeout(10_500);
-  await look(page, true);
+  await setVisible(page, true);
   await page.locator(`tr[data-id="${second}"]`).waitFor();
   await becomes(() => idsOf(page), [second, first]);
 });
@@ -204,10 +204,10 @@ test("a page that missed more than the stream sends is reloaded", async () => {
   await respond(120, tagged);
   const page = await signedIn(`${list}?tag.plan=many`);
   await watching(page);
-  await look(page, false);
+  await setVisible(page, false);
   const ids = [];
   for (let number = 0; number < 110; number += 1) ids.push(await respond(number, tagged));
-  await Promise.all([page.waitForEvent("load"), look(page, true)]);
+  await Promise.all([page.waitForEvent("load"), setVisible(page, true)]);
   await becomes(() => idsOf(page), ids.reverse().slice(0, 50));
 });
 

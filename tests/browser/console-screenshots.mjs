@@ -65,8 +65,8 @@ async function readme({ flowId }) {
   await shoot(`/console/flows/${flowId}/responses`, { size: "phone", theme: "dark", deviceScaleFactor: 2 }, "console-phone.png");
 }
 
-async function shoot(path, look, name, folder = IMAGES, from = 0) {
-  const page = await openConsole(world, path, look);
+async function shoot(path, appearance, name, folder = IMAGES, from = 0) {
+  const page = await openConsole(world, path, appearance);
   await page.waitForLoadState("networkidle").catch(() => {});
   await page.evaluate((top) => scrollTo(0, top), from);
   await page.waitForTimeout(800);

@@ -5,9 +5,9 @@ import { execFile } from "node:child_process";
 import { after, before, test } from "node:test";
 import { promisify } from "node:util";
 
-import { atDesk, checkAccess, checkFits, LOOKS } from "./support/console.mjs";
+import { atDesk, checkAccess, checkFits, APPEARANCES } from "./support/console.mjs";
 import { EVERY_TYPE } from "./support/flows.mjs";
-import { fill } from "./support/walk.mjs";
+import { fill } from "./support/answering.mjs";
 import { becomes, matches, until } from "./support/until.mjs";
 import { openWorld } from "./support/world.mjs";
 
@@ -120,13 +120,13 @@ test("problems with the list are shown at the top, and the input is kept", async
   await checkAccess(page, "with an error");
 });
 
-for (const look of LOOKS) {
-  test(`axe reports no violations, and everything fits (${look.theme}, ${look.width} px)`, async () => {
+for (const appearance of APPEARANCES) {
+  test(`axe reports no violations, and everything fits (${appearance.theme}, ${appearance.width} px)`, async () => {
     const flow = await world.flow(SHORT);
     await world.server.admin("POST", `/flows/${flow.flowId}/invitations`, { identities: [{ type: "userId", value: "a-rather-long-user-id-of-somebody-0123456789" }] });
     const draft = await world.server.createFlow(flow.appId, "Draft", SHORT, { publish: false });
     for (const [path, what] of [[share(flow), "published"], [share(flow, "?name1=a&value1=b"), "built"], [share(draft), "a draft"]]) {
-      const page = await desk.open(path, look);
+      const page = await desk.open(path, appearance);
       await page.evaluate(() => document.querySelectorAll("main details").forEach((details) => (details.open = true)));
       await checkAccess(page, what);
       await checkFits(page, what);

@@ -5,7 +5,7 @@ import { after, test } from "node:test";
 
 import { SHORT } from "./support/flows.mjs";
 import { snippet, startHost } from "./support/host.mjs";
-import { goOn, walk } from "./support/walk.mjs";
+import { goOn, answerAll } from "./support/answering.mjs";
 import { becomes, matches } from "./support/until.mjs";
 import { openWorld } from "./support/world.mjs";
 
@@ -42,7 +42,7 @@ for (const size of ["phone", "desktop"]) {
       return inner.clientHeight === messages.filter(({ data }) => data.type === "sluice:resize").at(-1).data.height;
     });
     await becomes(() => frame.locator("html").evaluate((html) => html.scrollHeight > innerHeight), false, "the frame is as high as its page");
-    await walk(frame, [["why", "Slow"], ["name", "Ada"]]);
+    await answerAll(frame, [["why", "Slow"], ["name", "Ada"]]);
     const [{ responseId }] = await world.responses(flow);
     const submitted = { type: "sluice:submitted", flowId, flowVersionId, responseId, redirectUrl: null };
     await becomes(() => messages(page, "sluice:submitted"), [{ origin: own, data: submitted }]);
@@ -52,7 +52,7 @@ for (const size of ["phone", "desktop"]) {
 
 test("an embedded flow works without script", async () => {
   const { flow, frame } = await embed(SHORT, { allowedOrigins: [host.origin], script: false });
-  await walk(frame, [["nps", "9"], ["name", "Ada"]]);
+  await answerAll(frame, [["nps", "9"], ["name", "Ada"]]);
   assert.equal((await world.responses(flow)).length, 1);
 });
 
@@ -95,7 +95,7 @@ test("without embed=1 no page may embed a flow", async () => {
 test("the host gets the redirect URL of an ending in a message, and does not navigate", async () => {
   const redirectUrl = `${host.origin}/elsewhere`;
   const { page, frame } = await embed({ ...SHORT, ending: { title: "Thanks", redirectUrl } }, { allowedOrigins: [host.origin] });
-  await walk(frame, [["nps", "9"], ["name", "Ada"]]);
+  await answerAll(frame, [["nps", "9"], ["name", "Ada"]]);
   await becomes(async () => (await messages(page, "sluice:submitted")).map(({ data }) => data.redirectUrl), [redirectUrl]);
   assert.ok(page.url().startsWith(host.origin) && !page.url().includes("elsewhere"));
   await becomes(() => frame.locator("main a").getAttribute("href"), redirectUrl);
@@ -106,7 +106,7 @@ for (const script of [true, false]) {
     host.put("/elsewhere", "<p>Elsewhere</p>");
     const flow = await world.flow({ ...SHORT, ending: { title: "Thanks", redirectUrl: `${host.origin}/elsewhere` } });
     const page = await world.visit(flow.path, { script });
-    await walk(page, [["nps", "9"], ["name", "Ada"]], { send: false });
+    await answerAll(page, [["nps", "9"], ["name", "Ada"]], { send: false });
     await page.locator(".actions [value=send]").click();
     await page.waitForURL(`${host.origin}/elsewhere`);
     assert.equal((await world.responses(flow)).length, 1);

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 
 import { SHORT } from "./support/flows.mjs";
-import { walk } from "./support/walk.mjs";
+import { answerAll } from "./support/answering.mjs";
 import { becomes } from "./support/until.mjs";
 import { openWorld } from "./support/world.mjs";
 
@@ -26,7 +26,7 @@ for (const script of [true, false]) {
     assert.equal(await state(), "sent", "fetching the page must not change the state");
     const page = await world.visit(path, { script });
     if (script) await page.waitForLoadState("networkidle");
-    await walk(page, [["nps", "9"], ["name", "Ada"]], { send: false });
+    await answerAll(page, [["nps", "9"], ["name", "Ada"]], { send: false });
     await becomes(() => state(), "opened");
     await page.locator(".actions [value=send]").click();
     await page.locator("main[data-state=stored]").waitFor();

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 
 import { EVERY_TYPE } from "./support/flows.mjs";
-import { shownId } from "./support/walk.mjs";
+import { shownId } from "./support/answering.mjs";
 import { becomes, until } from "./support/until.mjs";
 import { openWorld, WAYS } from "./support/world.mjs";
 

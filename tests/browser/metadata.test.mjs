@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 
 import { ASKING, SHORT } from "./support/flows.mjs";
-import { walk } from "./support/walk.mjs";
+import { answerAll } from "./support/answering.mjs";
 import { becomes, matches } from "./support/until.mjs";
 import { openWorld, WAYS } from "./support/world.mjs";
 
@@ -16,7 +16,7 @@ for (const way of WAYS) {
     const flow = await world.flow(SHORT);
     const query = "metadata.tags.plan=pro&tags.team=a&tags.team=b&context.locale=de_at";
     const page = await world.visit(`${flow.path}?${query}`, way);
-    await walk(page, [["nps", "9"], ["name", "Ada"]]);
+    await answerAll(page, [["nps", "9"], ["name", "Ada"]]);
     const [{ metadata, context }] = await world.responses(flow);
     assert.deepEqual(metadata.tags, { plan: "pro", team: ["a", "b"] });
     assert.equal(context.locale, "de-AT");
@@ -28,7 +28,7 @@ for (const way of WAYS) {
     const flow = await world.flow(SHORT);
     const page = await world.visit(`${flow.path}?tags.plan=${"x".repeat(600)}&tags.team=a`, way);
     await matches(() => page.locator(".notice").innerText(), /plan/);
-    await walk(page, [["nps", "9"], ["name", "Ada"]]);
+    await answerAll(page, [["nps", "9"], ["name", "Ada"]]);
     const [{ answers, metadata }] = await world.responses(flow);
     assert.deepEqual(answers, { nps: "9", name: "Ada" });
     assert.deepEqual(metadata.tags, { team: "a" });
@@ -41,7 +41,7 @@ for (const way of WAYS) {
       const box = page.locator("[name=analytics]");
       await becomes(() => box.isChecked(), false);
       if (ticked) await page.locator(".consent label").click();
-      await walk(page, [["nps", "9"]]);
+      await answerAll(page, [["nps", "9"]]);
       const [{ respondentAnalyticsAdmission, identities }] = await world.responses(flow);
       assert.equal(respondentAnalyticsAdmission, expected);
       assert.deepEqual(identities, ticked ? [{ type: "userId", value: "ada", verified: false }] : []);

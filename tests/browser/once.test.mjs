@@ -5,7 +5,7 @@ import { after, test } from "node:test";
 
 import { startServer } from "../clients/server.mjs";
 import { SHORT } from "./support/flows.mjs";
-import { sendAll, shownId, walk } from "./support/walk.mjs";
+import { sendAll, shownId, answerAll } from "./support/answering.mjs";
 import { becomes } from "./support/until.mjs";
 import { openWorld, WAYS } from "./support/world.mjs";
 
@@ -29,7 +29,7 @@ for (const way of WAYS) {
   test(`a double click stores one response (${way})`, async () => {
     const flow = await world.flow(SHORT);
     const page = await world.visit(flow.path, way);
-    await walk(page, ANSWERS, { send: false });
+    await answerAll(page, ANSWERS, { send: false });
     await sendButton(page).dblclick();
     await stored(page);
     await checkOne(flow);
@@ -38,7 +38,7 @@ for (const way of WAYS) {
   test(`a reload of the ending stores nothing more (${way})`, async () => {
     const flow = await world.flow(SHORT);
     const page = await world.visit(flow.path, way);
-    await walk(page, ANSWERS);
+    await answerAll(page, ANSWERS);
     await stored(page);
     await page.reload();
     await stored(page);
@@ -49,7 +49,7 @@ for (const way of WAYS) {
     const flow = await world.flow(SHORT);
     const page = await world.visit("/healthz", way);
     await page.goto(world.address(flow.path));
-    await walk(page, ANSWERS);
+    await answerAll(page, ANSWERS);
     await stored(page);
     await page.goBack();
     if (way.script) {
@@ -67,7 +67,7 @@ for (const way of WAYS) {
 test("the browser's Back and Forward go from question to question", async () => {
   const flow = await world.flow(SHORT);
   const page = await world.visit(flow.path);
-  await walk(page, ANSWERS, { send: false });
+  await answerAll(page, ANSWERS, { send: false });
   await page.goBack();
   await page.locator("#q-nps").waitFor();
   await page.goForward();
@@ -80,7 +80,7 @@ test("the browser's Back and Forward go from question to question", async () => 
 test("a draft survives a reload and a closed tab, and is removed when it is stored", async () => {
   const flow = await world.flow(SHORT);
   const page = await world.visit(flow.path);
-  await walk(page, ANSWERS, { send: false });
+  await answerAll(page, ANSWERS, { send: false });
   await page.reload();
   await becomes(() => shownId(page), "name");
   await becomes(() => page.locator("#q-name .text").inputValue(), "Ada");
@@ -99,7 +99,7 @@ test("a draft survives a reload and a closed tab, and is removed when it is stor
 test("starting over discards the draft", async () => {
   const flow = await world.flow(SHORT);
   const page = await world.visit(flow.path);
-  await walk(page, ANSWERS, { send: false });
+  await answerAll(page, ANSWERS, { send: false });
   await page.reload();
   await page.locator(".notice.live button").click();
   await page.locator("#q-nps").waitFor();
@@ -110,7 +110,7 @@ test("starting over discards the draft", async () => {
 test("a draft of one address is not shown at another", async () => {
   const flow = await world.flow(SHORT);
   const page = await world.visit(`${flow.path}?flowAssignmentId=one`);
-  await walk(page, ANSWERS, { send: false });
+  await answerAll(page, ANSWERS, { send: false });
   await page.goto(world.address(`${flow.path}?flowAssignmentId=two`));
   await becomes(() => shownId(page), "nps");
   await becomes(() => page.locator("input:checked").count(), 0);
@@ -119,7 +119,7 @@ test("a draft of one address is not shown at another", async () => {
 test("offline, the answers are kept, and sent when the connection is back", async () => {
   const flow = await world.flow(SHORT);
   const page = await world.visit(flow.path);
-  await walk(page, ANSWERS, { send: false });
+  await answerAll(page, ANSWERS, { send: false });
   await page.context().setOffline(true);
   await sendButton(page).click();
   await page.locator(".notice.live").waitFor();
@@ -132,7 +132,7 @@ test("offline, the answers are kept, and sent when the connection is back", asyn
 test("a submission whose reply is lost is retried, and one response is stored", async () => {
   const flow = await world.flow(SHORT);
   const page = await world.visit(flow.path);
-  await walk(page, ANSWERS, { send: false });
+  await answerAll(page, ANSWERS, { send: false });
   let lost = 0;
   await page.route(`**${flow.path}*`, async (route) => {
     if (route.request().method() !== "POST" || lost++ > 0) return route.continue();
@@ -150,7 +150,7 @@ test("a submission whose reply is lost is retried, and one response is stored", 
 test("a reload while the reply is outstanding, and sending again, stores one response", async () => {
   const flow = await world.flow(SHORT);
   const page = await world.visit(flow.path);
-  await walk(page, ANSWERS, { send: false });
+  await answerAll(page, ANSWERS, { send: false });
   let posts = 0;
   const arrived = new Promise((done) => page.route(`**${flow.path}*`, async (route) => {
     if (route.request().method() !== "POST" || posts++ > 0) return route.continue();
@@ -168,7 +168,7 @@ test("a reload while the reply is outstanding, and sending again, stores one res
 test("a server that is killed and restarted during a submission stores one response", async () => {
   const flow = await world.flow(SHORT);
   const page = await world.visit(flow.path);
-  await walk(page, ANSWERS, { send: false });
+  await answerAll(page, ANSWERS, { send: false });
   const settings = await world.server.kill();
   await sendButton(page).click();
   await page.locator(".notice.live").waitFor();
@@ -183,15 +183,15 @@ test("the same key with other answers is reported as already answered", async ()
   const copy = await page.context().newPage();
   await copy.goto(world.address(flow.path));
   const key = await page.locator("[name=key]").inputValue();
-  await walk(page, ANSWERS);
+  await answerAll(page, ANSWERS);
   await copy.locator("[name=key]").evaluate((field, value) => (field.value = value), key);
-  await walk(copy, [["nps", "10"], ["name", "Bob"]], { send: false });
+  await answerAll(copy, [["nps", "10"], ["name", "Bob"]], { send: false });
   await sendButton(copy).click();
   await copy.locator("main[data-state=answered]").waitFor();
   await checkOne(flow);
   // Answering again works: neither the used key nor the draft prevents it.
   await copy.locator("main[data-state=answered] a").click();
-  await walk(copy, [["nps", "10"], ["name", "Bob"]]);
+  await answerAll(copy, [["nps", "10"], ["name", "Bob"]]);
   await stored(copy);
   assert.equal((await world.responses(flow)).length, 2);
 });
@@ -200,7 +200,7 @@ test("a form that is sent too quickly must be sent again, and no answers are los
   const flow = await world.flow(SHORT, { app: { hosted: { spamProtection: true } } });
   for (const script of [true, false]) {
     const page = await world.visit(flow.path, { script });
-    await walk(page, ANSWERS, { send: false });
+    await answerAll(page, ANSWERS, { send: false });
     await page.locator("[name=website]").evaluate((field) => (field.value = "https://spam.example"));
     await sendButton(page).click();
     await page.locator(".notice").waitFor();

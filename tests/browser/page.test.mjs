@@ -6,7 +6,7 @@ import { resolve } from "node:path";
 import { after, test } from "node:test";
 
 import { logo, SHORT } from "./support/flows.mjs";
-import { press, sendAll, walk } from "./support/walk.mjs";
+import { press, sendAll, answerAll } from "./support/answering.mjs";
 import { becomes } from "./support/until.mjs";
 import { openWorld, SIZES } from "./support/world.mjs";
 
@@ -60,7 +60,7 @@ for (const script of [true, false]) {
     const flow = await world.flow({ ...texts, questions, respondentAnalytics: "never" });
     const query = new URLSearchParams({ "tags.a": HOSTILE, [`tags.${HOSTILE}`]: "x".repeat(600), "context.locale": HOSTILE });
     const page = await world.visit(`${flow.path}?${query}`, { script });
-    await walk(page, [["name", HOSTILE], ["pick", `other:${HOSTILE}`], ["mail", "no"]], { send: false });
+    await answerAll(page, [["name", HOSTILE], ["pick", `other:${HOSTILE}`], ["mail", "no"]], { send: false });
     await press(page, "send");
     await page.locator("#errors").waitFor();
     await press(page, "back");

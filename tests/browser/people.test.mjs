@@ -8,7 +8,7 @@ import { becomes, matches } from "./support/until.mjs";
 import { openWorld } from "./support/world.mjs";
 
 const PASSWORD = "correct horse battery";
-const LOOKS = [{ theme: "light", width: 1440 }, { theme: "dark", width: 768 }, { theme: "dark", width: 390 }];
+const APPEARANCES = [{ theme: "light", width: 1440 }, { theme: "dark", width: 768 }, { theme: "dark", width: 390 }];
 
 const world = await openWorld({ args: ["--sign-ins-per-minute", "0"] });
 after(() => world.close());
@@ -71,15 +71,15 @@ test("signing in returns to the requested page, and signing out ends the session
   world.takeFaults();
 });
 
-for (const look of LOOKS) {
-  test(`every sign-in and settings page is accessible and fits (${look.theme}, ${look.width} px)`, async () => {
+for (const appearance of APPEARANCES) {
+  test(`every sign-in and settings page is accessible and fits (${appearance.theme}, ${appearance.width} px)`, async () => {
     if (!respondentId) await fillUp();
     for (const path of ["/console/sign-in", "/console/sign-in?with=token", "/console/welcome"]) {
-      const page = await visit(path, look);
+      const page = await visit(path, appearance);
       await assertGood(page, path);
       await page.context().close();
     }
-    const page = await visit("/console/settings/apps", { ...look, storageState });
+    const page = await visit("/console/settings/apps", { ...appearance, storageState });
     const users = (await world.server.admin("GET", "/users")).items;
     const paths = ["", "/keys", "/identity", "/respondents", `/respondents/${respondentId}`, "/people", "/audit"]
       .map((part) => `/console/apps/${appId}/settings${part}`)

@@ -5,7 +5,7 @@ import { mkdir } from "node:fs/promises";
 import { resolve } from "node:path";
 
 import { EVERY_TYPE } from "./support/flows.mjs";
-import { fill, goOn } from "./support/walk.mjs";
+import { fill, goOn } from "./support/answering.mjs";
 import { openWorld } from "./support/world.mjs";
 
 const IMAGES = resolve(import.meta.dirname, "../../docs/images");
@@ -61,16 +61,16 @@ async function takeForReadme() {
 async function takeAll(folder) {
   await mkdir(folder, { recursive: true });
   for (const [theme, size] of [["light", "desktop"], ["light", "phone"], ["dark", "desktop"], ["dark", "phone"]]) {
-    const look = { theme, size };
+    const appearance = { theme, size };
     const name = (what) => `${folder}/${what}-${size}-${theme}.png`;
-    await takeQuestions(look, name);
-    await takeStates(look, name);
+    await takeQuestions(appearance, name);
+    await takeStates(appearance, name);
   }
 }
 
-async function takeQuestions(look, name) {
+async function takeQuestions(appearance, name) {
   const flow = await world.flow({ ...FEEDBACK, questions: EVERY_TYPE.map(([question]) => question) });
-  const page = await world.visit(flow.path, look);
+  const page = await world.visit(flow.path, appearance);
   for (const [at, [question, answer]] of EVERY_TYPE.entries()) {
     if (question.required) {
       await page.locator(".primary").click();
@@ -82,17 +82,17 @@ async function takeQuestions(look, name) {
   }
   await page.reload();
   await take(page, name("draft"));
-  const plain = await world.visit(flow.path, { ...look, script: false });
+  const plain = await world.visit(flow.path, { ...appearance, script: false });
   await take(plain, name("without-script"));
 }
 
-async function takeStates(look, name) {
+async function takeStates(appearance, name) {
   const flow = await world.flow(FEEDBACK, { name: "Product feedback" });
   const window = (liveWindow) => world.server.admin("PATCH", `/flows/${flow.flowId}`, { liveWindow });
-  const at = async (path, what) => take(await world.visit(path, look), name(what));
+  const at = async (path, what) => take(await world.visit(path, appearance), name(what));
   await at(`${flow.path}?tags.plan=${"x".repeat(600)}`, "notice");
   await at(`${flow.path}?embed=1`, "embed");
-  const page = await world.visit(flow.path, look);
+  const page = await world.visit(flow.path, appearance);
   await fill(page.locator("#q-nps"), "9");
   for (const id of ["use", "docs", "order"]) {
     await goOn(page);

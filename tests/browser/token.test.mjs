@@ -6,7 +6,7 @@ import { after, test } from "node:test";
 
 import { ASKING } from "./support/flows.mjs";
 import { snippet, startHost } from "./support/host.mjs";
-import { fill, sendAll } from "./support/walk.mjs";
+import { fill, sendAll } from "./support/answering.mjs";
 import { openWorld } from "./support/world.mjs";
 
 const world = await openWorld();

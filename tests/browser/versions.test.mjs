@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 
 import { SHORT } from "./support/flows.mjs";
-import { goOn, press, sendAll, shown, walk } from "./support/walk.mjs";
+import { goOn, press, sendAll, shown, answerAll } from "./support/answering.mjs";
 import { becomes, matches } from "./support/until.mjs";
 import { openWorld, WAYS } from "./support/world.mjs";
 
@@ -21,7 +21,7 @@ for (const way of WAYS) {
   test(`a version published meanwhile, with a grace window: the response is stored for the old one (${way})`, async () => {
     const flow = await world.flow(SHORT);
     const page = await world.visit(flow.path, way);
-    await walk(page, [["nps", "9"], ["name", "Ada"]], { send: false });
+    await answerAll(page, [["nps", "9"], ["name", "Ada"]], { send: false });
     await world.publish(flow, NEWER);
     await sendAll(page);
     const [{ answers, flowVersionId }] = await world.responses(flow);
@@ -33,7 +33,7 @@ for (const way of WAYS) {
     const flow = await world.flow(SHORT);
     await world.server.admin("PATCH", `/flows/${flow.flowId}`, { graceWindowSeconds: 0 });
     const page = await world.visit(flow.path, way);
-    await walk(page, [["nps", "9"], ["name", "Ada"]], { send: false });
+    await answerAll(page, [["nps", "9"], ["name", "Ada"]], { send: false });
     const newer = await world.publish(flow, NEWER);
     await press(page, "send");
     await page.locator(".notice").waitFor();
@@ -80,7 +80,7 @@ for (const [title, state, arrange] of [
 test("a survey that closes while it is answered shows that it is closed", async () => {
   const flow = await world.flow(SHORT);
   const page = await world.visit(flow.path);
-  await walk(page, [["nps", "9"], ["name", "Ada"]], { send: false });
+  await answerAll(page, [["nps", "9"], ["name", "Ada"]], { send: false });
   await world.server.admin("PATCH", `/flows/${flow.flowId}`, { liveWindow: { startsAt: null, endsAt: before.toISOString() } });
   await page.locator(".actions [value=send]").click();
   await page.locator("main[data-state=closed]").waitFor();

@@ -15,8 +15,8 @@ use utoipa_axum::routes;
 
 use super::auth::Caller;
 use super::page::{List, PageQuery};
-use super::reply::{self, BadBody, BadQuery, Guarded, Problem, Reply};
-use super::request::{AtId, Body, Query};
+use super::reply::{self, BodyErrors, CommonErrors, Problem, QueryErrors, Reply};
+use super::request::{Body, PathParam, Query};
 use super::schema::{self, GraceSeconds, RetentionDays, given};
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
@@ -199,7 +199,7 @@ impl From<AppDetail> for App {
     post, path = "/apps", operation_id = "createApp", tag = "Apps",
     security(("adminToken" = ["admin"])),
     request_body = NewApp,
-    responses((status = 201, description = "The app", body = App), Guarded, BadBody),
+    responses((status = 201, description = "The app", body = App), CommonErrors, BodyErrors),
 )]
 async fn create(
     State(engine): State<Arc<Engine>>,
@@ -216,7 +216,7 @@ async fn create(
     get, path = "/apps", operation_id = "listApps", tag = "Apps",
     security(("adminToken" = ["read"])),
     params(PageQuery<AppId>),
-    responses((status = 200, description = "A page of apps", body = List<App>), Guarded, BadQuery),
+    responses((status = 200, description = "A page of apps", body = List<App>), CommonErrors, QueryErrors),
 )]
 async fn list(
     State(engine): State<Arc<Engine>>,
@@ -225,7 +225,7 @@ async fn list(
 ) -> Reply {
     let page = Page { after: query.after, limit: query.limit.and_one() };
     let apps = engine.list_apps_with_keys(&actor, page).await?.into_iter().map(App::from).collect();
-    reply::ok(List::of(apps, query.limit, |app: &App| app.app_id.to_string()))
+    reply::ok(List::new(apps, query.limit, |app: &App| app.app_id.to_string()))
 }
 
 /// Read an app
@@ -236,13 +236,13 @@ async fn list(
     responses(
         (status = 200, description = "The app", body = App),
         (status = 404, description = "`app_not_found`", body = Problem, content_type = "application/problem+json"),
-        Guarded,
+        CommonErrors,
     ),
 )]
 async fn get(
     State(engine): State<Arc<Engine>>,
     Caller(actor): Caller,
-    AtId(app): AtId<AppId>,
+    PathParam(app): PathParam<AppId>,
 ) -> Reply {
     reply::ok(App::from(engine.app(&actor, Scope::Read, app).await?.detail().await?))
 }
@@ -260,13 +260,13 @@ async fn get(
     responses(
         (status = 200, description = "The app as it is now", body = App),
         (status = 404, description = "`app_not_found`", body = Problem, content_type = "application/problem+json"),
-        Guarded, BadBody,
+        CommonErrors, BodyErrors,
     ),
 )]
 async fn update(
     State(engine): State<Arc<Engine>>,
     Caller(actor): Caller,
-    AtId(app): AtId<AppId>,
+    PathParam(app): PathParam<AppId>,
     Body(patch): Body<AppPatch>,
 ) -> Reply {
     let patch = sluice_engine::AppPatch {

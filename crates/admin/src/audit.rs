@@ -15,7 +15,7 @@ use utoipa_axum::routes;
 
 use super::auth::Caller;
 use super::page::{Limit, List, cursor, limit_schema};
-use super::reply::{self, BadQuery, Guarded, Problem, Reply};
+use super::reply::{self, CommonErrors, Problem, QueryErrors, Reply};
 use super::request::Query;
 use super::schema::stored;
 
@@ -69,7 +69,7 @@ struct AuditEntry {
 }
 
 impl AuditEntry {
-    fn of(row: AuditRow) -> AdminResult<Self> {
+    fn from_row(row: AuditRow) -> AdminResult<Self> {
         Ok(Self {
             audit_id: row.audit_id,
             at: row.audit_id.made_at(),
@@ -92,7 +92,7 @@ impl AuditEntry {
     responses(
         (status = 200, description = "A page of entries", body = List<AuditEntry>),
         (status = 404, description = "`app_not_found`: the token is bound to another app", body = Problem, content_type = "application/problem+json"),
-        Guarded, BadQuery,
+        CommonErrors, QueryErrors,
     ),
 )]
 async fn list(
@@ -101,6 +101,6 @@ async fn list(
     Query(query): Query<AuditQuery>,
 ) -> Reply {
     let rows = engine.list_audit(&actor, query.app_id, query.after, query.limit.and_one()).await?;
-    let entries = rows.into_iter().map(AuditEntry::of).collect::<AdminResult<Vec<_>>>()?;
-    reply::ok(List::of(entries, query.limit, |entry: &AuditEntry| entry.audit_id.to_string()))
+    let entries = rows.into_iter().map(AuditEntry::from_row).collect::<AdminResult<Vec<_>>>()?;
+    reply::ok(List::new(entries, query.limit, |entry: &AuditEntry| entry.audit_id.to_string()))
 }

@@ -14,7 +14,7 @@ use axum::http::{HeaderMap, HeaderValue, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use sluice_engine::{Actor, AdminError, Engine};
-use sluice_http::client::{Peer, Proxies, Senders};
+use sluice_http::client::{Peer, Proxies, SendLimiter};
 
 use super::reply::{self, Refused};
 
@@ -29,12 +29,12 @@ pub(super) struct Caller(pub(super) Actor);
 pub(super) struct Gate {
     engine: Arc<Engine>,
     proxies: Proxies,
-    failures: Senders,
+    failures: SendLimiter,
 }
 
 impl Gate {
     pub(super) fn new(engine: Arc<Engine>, proxies: Proxies) -> Self {
-        Self { engine, proxies, failures: Senders::new(FAILURES_PER_MINUTE) }
+        Self { engine, proxies, failures: SendLimiter::new(FAILURES_PER_MINUTE) }
     }
 
     async fn caller(&self, headers: &HeaderMap, from: Option<IpAddr>) -> Result<Caller, Refused> {

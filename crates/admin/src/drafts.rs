@@ -13,8 +13,8 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::auth::Caller;
-use super::reply::{self, BadBody, FaultOut, Guarded, Problem, Reply};
-use super::request::{AtId, Body};
+use super::reply::{self, BodyErrors, CommonErrors, FaultOut, Problem, Reply};
+use super::request::{Body, PathParam};
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
     OpenApiRouter::default().routes(routes!(get, put))
@@ -58,13 +58,13 @@ impl From<sluice_engine::Draft> for Draft {
     responses(
         (status = 200, description = "The draft", body = Draft),
         (status = 404, description = "`flow_not_found`, `draft_not_found`", body = Problem, content_type = "application/problem+json"),
-        Guarded,
+        CommonErrors,
     ),
 )]
 async fn get(
     State(engine): State<Arc<Engine>>,
     Caller(actor): Caller,
-    AtId(flow): AtId<FlowId>,
+    PathParam(flow): PathParam<FlowId>,
 ) -> Reply {
     reply::ok(Draft::from(engine.flow(&actor, Scope::Read, flow).await?.draft()?))
 }
@@ -89,13 +89,13 @@ async fn get(
         (status = 200, description = "The draft", body = Draft),
         (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "`flow_archived`", body = Problem, content_type = "application/problem+json"),
-        Guarded, BadBody,
+        CommonErrors, BodyErrors,
     ),
 )]
 async fn put(
     State(engine): State<Arc<Engine>>,
     Caller(actor): Caller,
-    AtId(flow): AtId<FlowId>,
+    PathParam(flow): PathParam<FlowId>,
     Body(definition): Body<Value>,
 ) -> Reply {
     reply::ok(Draft::from(

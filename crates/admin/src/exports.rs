@@ -15,8 +15,8 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::auth::Caller;
-use super::reply::{self, BadQuery, Guarded, Problem, Reply};
-use super::request::{AtId, FilteredQuery};
+use super::reply::{self, CommonErrors, Problem, QueryErrors, Reply};
+use super::request::{FilteredQuery, PathParam};
 use super::schema;
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
@@ -81,13 +81,13 @@ fn headings<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Headings, D::E
         (status = 200, description = "The file", content_type = "application/octet-stream", body = Vec<u8>),
         (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "`too_many_exports`: several are under way", body = Problem, content_type = "application/problem+json"),
-        Guarded, BadQuery,
+        CommonErrors, QueryErrors,
     ),
 )]
 async fn export(
     State(engine): State<Arc<Engine>>,
     Caller(actor): Caller,
-    AtId(flow): AtId<FlowId>,
+    PathParam(flow): PathParam<FlowId>,
     FilteredQuery { query, tags, answers }: FilteredQuery<ExportQuery>,
 ) -> Reply {
     let exported_as = ExportAs { format: query.format, headings: query.headings };

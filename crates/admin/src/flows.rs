@@ -17,8 +17,8 @@ use utoipa_axum::routes;
 use super::auth::Caller;
 use super::page::{List, PageQuery};
 use super::pointer;
-use super::reply::{self, BadBody, BadQuery, Guarded, Problem, Reply};
-use super::request::{AtId, Body, Query};
+use super::reply::{self, BodyErrors, CommonErrors, Problem, QueryErrors, Reply};
+use super::request::{Body, PathParam, Query};
 use super::schema::{self, GraceSeconds, given};
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
@@ -180,13 +180,13 @@ impl From<FlowState> for Flow {
     responses(
         (status = 201, description = "The flow", body = Flow),
         (status = 404, description = "`app_not_found`", body = Problem, content_type = "application/problem+json"),
-        Guarded, BadBody,
+        CommonErrors, BodyErrors,
     ),
 )]
 async fn create(
     State(engine): State<Arc<Engine>>,
     Caller(actor): Caller,
-    AtId(app): AtId<AppId>,
+    PathParam(app): PathParam<AppId>,
     Body(new): Body<Value>,
 ) -> Reply {
     let new = NewFlow::read(new)?;
@@ -206,19 +206,19 @@ async fn create(
     responses(
         (status = 200, description = "A page of flows", body = List<Flow>),
         (status = 404, description = "`app_not_found`", body = Problem, content_type = "application/problem+json"),
-        Guarded, BadQuery,
+        CommonErrors, QueryErrors,
     ),
 )]
 async fn list(
     State(engine): State<Arc<Engine>>,
     Caller(actor): Caller,
-    AtId(app): AtId<AppId>,
+    PathParam(app): PathParam<AppId>,
     Query(query): Query<PageQuery<FlowId>>,
 ) -> Reply {
     let page = Page { after: query.after, limit: query.limit.and_one() };
     let found = engine.app(&actor, Scope::Read, app).await?.list_flows(page).await?;
     let flows = found.into_iter().map(Flow::from).collect();
-    reply::ok(List::of(flows, query.limit, |flow: &Flow| flow.flow_id.to_string()))
+    reply::ok(List::new(flows, query.limit, |flow: &Flow| flow.flow_id.to_string()))
 }
 
 /// Read a flow
@@ -229,13 +229,13 @@ async fn list(
     responses(
         (status = 200, description = "The flow", body = Flow),
         (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),
-        Guarded,
+        CommonErrors,
     ),
 )]
 async fn get(
     State(engine): State<Arc<Engine>>,
     Caller(actor): Caller,
-    AtId(flow): AtId<FlowId>,
+    PathParam(flow): PathParam<FlowId>,
 ) -> Reply {
     reply::ok(Flow::from(engine.flow(&actor, Scope::Read, flow).await?.into_state()))
 }
@@ -253,13 +253,13 @@ async fn get(
         (status = 200, description = "The flow as it is now", body = Flow),
         (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "`flow_archived`", body = Problem, content_type = "application/problem+json"),
-        Guarded, BadBody,
+        CommonErrors, BodyErrors,
     ),
 )]
 async fn update(
     State(engine): State<Arc<Engine>>,
     Caller(actor): Caller,
-    AtId(flow): AtId<FlowId>,
+    PathParam(flow): PathParam<FlowId>,
     Body(patch): Body<FlowPatch>,
 ) -> Reply {
     let patch = sluice_engine::FlowPatch {
@@ -281,13 +281,13 @@ async fn update(
     responses(
         (status = 204, description = "Archived"),
         (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),
-        Guarded,
+        CommonErrors,
     ),
 )]
 async fn archive(
     State(engine): State<Arc<Engine>>,
     Caller(actor): Caller,
-    AtId(flow): AtId<FlowId>,
+    PathParam(flow): PathParam<FlowId>,
 ) -> Reply {
     engine.flow(&actor, Scope::Write, flow).await?.archive().await?;
     reply::done()

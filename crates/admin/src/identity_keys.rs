@@ -15,8 +15,8 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::auth::Caller;
-use super::reply::{self, BadBody, Guarded, Problem, Reply};
-use super::request::{AtId, Body, Kid};
+use super::reply::{self, BodyErrors, CommonErrors, Problem, Reply};
+use super::request::{Body, Kid, PathParam};
 use super::schema;
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
@@ -30,8 +30,8 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
 /// address of a set of keys (`jwks` with `url`).
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, expecting = "an object")]
-#[schema(example = json!({"type": "hs256"}))]
-struct NewKey {
+#[schema(as = NewKey, example = json!({"type": "hs256"}))]
+struct IdentityKeyBody {
     #[schema(schema_with = schema::identity_key_kind)]
     r#type: IdentityKeyKind,
     /// RSA with at least 2048 bits, P-256 or Ed25519: `-----BEGIN PUBLIC KEY-----`.
@@ -50,11 +50,11 @@ struct NewKey {
 /// A key; its secret is returned only once, when the key is made.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-#[schema(as = IdentityKey, example = json!({
+#[schema(example = json!({
     "kid": "ik_7n42DGM5Tflk9n8mt7Fhc7", "type": "hs256", "algorithm": "HS256", "url": null,
     "issuer": null, "createdAt": "2026-11-15T02:00:00.000Z", "revokedAt": null
 }))]
-struct Key {
+struct IdentityKey {
     kid: String,
     #[schema(schema_with = schema::identity_key_kind)]
     r#type: IdentityKeyKind,
@@ -74,7 +74,7 @@ struct Key {
     revoked_at: Option<Timestamp>,
 }
 
-impl Key {
+impl IdentityKey {
     fn new(row: IdentityKeyRow, secret: Option<String>) -> Self {
         let algorithm = sluice_engine::verify::algorithm_of(&row);
         let url = (row.kind == IdentityKeyKind::Jwks).then_some(row.material);
@@ -93,9 +93,8 @@ impl Key {
 
 /// All keys of an app.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(as = IdentityKeyList)]
-struct Keys {
-    items: Vec<Key>,
+struct IdentityKeyList {
+    items: Vec<IdentityKey>,
 }
 
 /// The results of checking an app's tokens, counted in the process that answers since its first
@@ -155,25 +154,25 @@ impl From<VerificationReport> for VerificationCounts {
     post, path = "/apps/{appId}/identity-keys", operation_id = "createIdentityKey", tag = "Identity",
     security(("adminToken" = ["admin"])),
     params(("appId" = String, Path)),
-    request_body = NewKey,
+    request_body = IdentityKeyBody,
     responses(
-        (status = 201, description = "The key, with its secret if it has one", body = Key),
+        (status = 201, description = "The key, with its secret if it has one", body = IdentityKey),
         (status = 404, description = "`app_not_found`", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "`kid_taken`, `identity_keys_mixed`, `too_many_identity_keys`, `master_key_missing`", body = Problem, content_type = "application/problem+json"),
-        Guarded, BadBody,
+        CommonErrors, BodyErrors,
     ),
 )]
 async fn create(
     State(engine): State<Arc<Engine>>,
     Caller(actor): Caller,
-    AtId(app): AtId<AppId>,
-    Body(new): Body<NewKey>,
+    PathParam(app): PathParam<AppId>,
+    Body(new): Body<IdentityKeyBody>,
 ) -> Reply {
-    let NewKey { r#type, pem, jwk, url, kid, issuer } = new;
+    let IdentityKeyBody { r#type, pem, jwk, url, kid, issuer } = new;
     let new = NewIdentityKey { kind: r#type, pem, jwk, url, kid, issuer };
     let (row, secret) =
         engine.app(&actor, Scope::Admin, app).await?.create_identity_key(&new).await?;
-    reply::created(Key::new(row, secret.map(|secret| secret.0)))
+    reply::created(IdentityKey::new(row, secret.map(|secret| secret.0)))
 }
 
 /// List identity keys
@@ -184,18 +183,20 @@ async fn create(
     security(("adminToken" = ["read"])),
     params(("appId" = String, Path)),
     responses(
-        (status = 200, description = "The keys", body = Keys),
+        (status = 200, description = "The keys", body = IdentityKeyList),
         (status = 404, description = "`app_not_found`", body = Problem, content_type = "application/problem+json"),
-        Guarded,
+        CommonErrors,
     ),
 )]
 async fn list(
     State(engine): State<Arc<Engine>>,
     Caller(actor): Caller,
-    AtId(app): AtId<AppId>,
+    PathParam(app): PathParam<AppId>,
 ) -> Reply {
     let keys = engine.app(&actor, Scope::Read, app).await?.list_identity_keys().await?;
-    reply::ok(Keys { items: keys.into_iter().map(|row| Key::new(row, None)).collect() })
+    reply::ok(IdentityKeyList {
+        items: keys.into_iter().map(|row| IdentityKey::new(row, None)).collect(),
+    })
 }
 
 /// Revoke an identity key
@@ -209,14 +210,14 @@ async fn list(
     responses(
         (status = 204, description = "Revoked"),
         (status = 404, description = "`app_not_found`, `identity_key_not_found`", body = Problem, content_type = "application/problem+json"),
-        Guarded,
+        CommonErrors,
     ),
 )]
 async fn revoke(
     State(engine): State<Arc<Engine>>,
     Caller(actor): Caller,
-    AtId(app): AtId<AppId>,
-    AtId(Kid(kid)): AtId<Kid>,
+    PathParam(app): PathParam<AppId>,
+    PathParam(Kid(kid)): PathParam<Kid>,
 ) -> Reply {
     engine.app(&actor, Scope::Admin, app).await?.revoke_identity_key(&kid).await?;
     reply::done()
@@ -233,13 +234,13 @@ async fn revoke(
     responses(
         (status = 200, description = "The mode and the counts", body = VerificationCounts),
         (status = 404, description = "`app_not_found`", body = Problem, content_type = "application/problem+json"),
-        Guarded,
+        CommonErrors,
     ),
 )]
 async fn report(
     State(engine): State<Arc<Engine>>,
     Caller(actor): Caller,
-    AtId(app): AtId<AppId>,
+    PathParam(app): PathParam<AppId>,
 ) -> Reply {
     reply::ok(VerificationCounts::from(
         engine.app(&actor, Scope::Read, app).await?.verification_report()?,

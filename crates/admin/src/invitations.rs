@@ -16,8 +16,8 @@ use utoipa_axum::routes;
 
 use super::auth::Caller;
 use super::page::{Limit, List, cursor, limit_schema};
-use super::reply::{self, BadBody, BadQuery, Guarded, Problem, Reply};
-use super::request::{AtId, JsonOrCsv, Query};
+use super::reply::{self, BodyErrors, CommonErrors, Problem, QueryErrors, Reply};
+use super::request::{JsonOrCsv, PathParam, Query};
 use super::schema;
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
@@ -31,9 +31,9 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
     "identities": [{"type": "traits.email", "value": "ada@example.com"}],
     "expiresAt": "2027-01-01T00:00:00.000Z"
 }))]
-struct Invite {
+struct InvitationBody {
     /// A `userId`, a `traits.email`, or one of each.
-    identities: Vec<Identity>,
+    identities: Vec<InvitedIdentity>,
     /// When the link ends; without it, or null, never.
     #[serde(default)]
     #[schema(value_type = Option<String>, format = DateTime, required = false)]
@@ -43,8 +43,7 @@ struct Invite {
 /// An identity of a person.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, expecting = "an object with type and value")]
-#[schema(as = InvitedIdentity)]
-struct Identity {
+struct InvitedIdentity {
     #[serde(rename = "type")]
     kind: String,
     value: String,
@@ -54,7 +53,7 @@ struct Identity {
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-struct How {
+struct ImportOptions {
     #[serde(default)]
     #[param(schema_with = schema::duplicates, required = false)]
     duplicates: Duplicates,
@@ -109,7 +108,7 @@ pub(super) struct Invitation {
     #[schema(value_type = String)]
     flow_id: FlowId,
     /// Empty if the person was erased.
-    identities: Vec<Identity>,
+    identities: Vec<InvitedIdentity>,
     #[schema(schema_with = schema::invitation_state)]
     state: InvitationState,
     /// The personal link; anyone who has it can answer as the person. Null if `flowAssignmentId` is
@@ -140,7 +139,7 @@ impl From<sluice_engine::Invitation> for Invitation {
         let cursor = InvitationCursor::at(&invitation).to_string();
         let flow_assignment_id = invitation.id();
         let sluice_engine::Invitation { row, state, link } = invitation;
-        let identity = |kind: &str, value| Identity { kind: kind.to_owned(), value };
+        let identity = |kind: &str, value| InvitedIdentity { kind: kind.to_owned(), value };
         let user = row.invitee.user_id.map(|value| identity(USER_ID, value));
         let email = row.invitee.email.map(|value| identity(EMAIL, value));
         Self {
@@ -179,8 +178,8 @@ struct Imported {
 #[utoipa::path(
     post, path = "/flows/{flowId}/invitations", operation_id = "createInvitations", tag = "Invitations",
     security(("adminToken" = ["write"])),
-    params(("flowId" = String, Path), How),
-    request_body(content((Invite = "application/json"), (String = "text/csv"))),
+    params(("flowId" = String, Path), ImportOptions),
+    request_body(content((InvitationBody = "application/json"), (String = "text/csv"))),
     responses(
         (status = 200, description = "With `checkOnly`: how many would be invited", body = Imported),
         (status = 201, description = "The invitation; of a file, how many there are, or all of them as CSV", content(
@@ -188,19 +187,19 @@ struct Imported {
         )),
         (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "`flow_archived`", body = Problem, content_type = "application/problem+json"),
-        Guarded, BadBody,
+        CommonErrors, BodyErrors,
     ),
 )]
 async fn create(
     State(engine): State<Arc<Engine>>,
     Caller(actor): Caller,
-    AtId(flow): AtId<FlowId>,
-    Query(how): Query<How>,
+    PathParam(flow): PathParam<FlowId>,
+    Query(how): Query<ImportOptions>,
     headers: HeaderMap,
-    body: JsonOrCsv<Invite>,
+    body: JsonOrCsv<InvitationBody>,
 ) -> Reply {
     let (new, is_file) = match body {
-        JsonOrCsv::Json(Invite { identities, expires_at }) => {
+        JsonOrCsv::Json(InvitationBody { identities, expires_at }) => {
             let identities = identities.into_iter().map(|it| (it.kind, it.value)).collect();
             (vec![NewInvitation::of_identities(identities, expires_at)?], false)
         }
@@ -281,13 +280,13 @@ impl From<InvitationCounts> for Counts {
     responses(
         (status = 200, description = "A page of invitations", body = Invitations),
         (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),
-        Guarded, BadQuery,
+        CommonErrors, QueryErrors,
     ),
 )]
 async fn list(
     State(engine): State<Arc<Engine>>,
     Caller(actor): Caller,
-    AtId(flow): AtId<FlowId>,
+    PathParam(flow): PathParam<FlowId>,
     Query(query): Query<InvitationQuery>,
 ) -> Reply {
     let InvitationQuery { limit, after, state } = query;
@@ -298,7 +297,7 @@ async fn list(
         Some(_) => None,
     };
     let found = found.into_iter().map(Invitation::from).collect();
-    let List { items, next } = List::of(found, limit, |it: &Invitation| it.cursor.clone());
+    let List { items, next } = List::new(found, limit, |it: &Invitation| it.cursor.clone());
     reply::ok(Invitations { items, next, counts })
 }
 
@@ -310,13 +309,13 @@ async fn list(
     responses(
         (status = 200, description = "The invitation", body = Invitation),
         (status = 404, description = "`invitation_not_found`", body = Problem, content_type = "application/problem+json"),
-        Guarded,
+        CommonErrors,
     ),
 )]
 async fn get(
     State(engine): State<Arc<Engine>>,
     Caller(actor): Caller,
-    AtId(invitation): AtId<AssignmentId>,
+    PathParam(invitation): PathParam<AssignmentId>,
 ) -> Reply {
     reply::ok(Invitation::from(engine.invitation(&actor, Scope::Read, invitation).await?.shown()?))
 }
@@ -332,13 +331,13 @@ async fn get(
         (status = 204, description = "Withdrawn"),
         (status = 404, description = "`invitation_not_found`", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "`invitation_used`: it has its response", body = Problem, content_type = "application/problem+json"),
-        Guarded,
+        CommonErrors,
     ),
 )]
 async fn revoke(
     State(engine): State<Arc<Engine>>,
     Caller(actor): Caller,
-    AtId(invitation): AtId<AssignmentId>,
+    PathParam(invitation): PathParam<AssignmentId>,
 ) -> Reply {
     engine.invitation(&actor, Scope::Write, invitation).await?.revoke().await?;
     reply::done()

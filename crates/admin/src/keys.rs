@@ -12,8 +12,8 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::auth::Caller;
-use super::reply::{self, BadBody, Guarded, Problem, Reply};
-use super::request::{AtId, NoBody};
+use super::reply::{self, BodyErrors, CommonErrors, Problem, Reply};
+use super::request::{NoBody, PathParam};
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
     OpenApiRouter::default().routes(routes!(create)).routes(routes!(revoke))
@@ -22,8 +22,8 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
 /// A publishable key.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-#[schema(example = json!({"apiKey": "pk_7n42DGM5Tflk9n8mt7Fhc7"}))]
-struct NewKey {
+#[schema(as = NewKey, example = json!({"apiKey": "pk_7n42DGM5Tflk9n8mt7Fhc7"}))]
+struct CreatedApiKey {
     #[schema(value_type = String)]
     api_key: ApiKey,
 }
@@ -36,18 +36,18 @@ struct NewKey {
     security(("adminToken" = ["admin"])),
     params(("appId" = String, Path)),
     responses(
-        (status = 201, description = "The key", body = NewKey),
+        (status = 201, description = "The key", body = CreatedApiKey),
         (status = 404, description = "`app_not_found`", body = Problem, content_type = "application/problem+json"),
-        Guarded, BadBody,
+        CommonErrors, BodyErrors,
     ),
 )]
 async fn create(
     State(engine): State<Arc<Engine>>,
     Caller(actor): Caller,
-    AtId(app): AtId<AppId>,
+    PathParam(app): PathParam<AppId>,
     _: NoBody,
 ) -> Reply {
-    reply::created(NewKey {
+    reply::created(CreatedApiKey {
         api_key: engine.app(&actor, Scope::Admin, app).await?.create_key().await?,
     })
 }
@@ -62,14 +62,14 @@ async fn create(
     responses(
         (status = 204, description = "Revoked"),
         (status = 404, description = "`app_not_found`, `api_key_not_found`", body = Problem, content_type = "application/problem+json"),
-        Guarded,
+        CommonErrors,
     ),
 )]
 async fn revoke(
     State(engine): State<Arc<Engine>>,
     Caller(actor): Caller,
-    AtId(app): AtId<AppId>,
-    AtId(key): AtId<ApiKey>,
+    PathParam(app): PathParam<AppId>,
+    PathParam(key): PathParam<ApiKey>,
 ) -> Reply {
     engine.app(&actor, Scope::Admin, app).await?.revoke_key(&key).await?;
     reply::done()

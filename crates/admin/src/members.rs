@@ -14,8 +14,8 @@ use utoipa_axum::routes;
 
 use super::auth::Caller;
 use super::page::{List, PageQuery};
-use super::reply::{self, BadQuery, Guarded, Problem, Reply};
-use super::request::{AtId, Query};
+use super::reply::{self, CommonErrors, Problem, QueryErrors, Reply};
+use super::request::{PathParam, Query};
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
     OpenApiRouter::default().routes(routes!(list))
@@ -66,18 +66,18 @@ impl From<sluice_engine::people::Member> for Member {
     responses(
         (status = 200, description = "A page of people", body = List<Member>),
         (status = 404, description = "`app_not_found`", body = Problem, content_type = "application/problem+json"),
-        Guarded, BadQuery,
+        CommonErrors, QueryErrors,
     ),
 )]
 async fn list(
     State(engine): State<Arc<Engine>>,
     Caller(actor): Caller,
-    AtId(app): AtId<AppId>,
+    PathParam(app): PathParam<AppId>,
     Query(query): Query<PageQuery<UserId>>,
 ) -> Reply {
     let page = Page { after: query.after, limit: query.limit.and_one() };
     let members =
         engine.app(&actor, Scope::Admin, app).await?.list_members(page).await?.into_iter();
     let members = members.map(Member::from).collect();
-    reply::ok(List::of(members, query.limit, |member: &Member| member.user_id.to_string()))
+    reply::ok(List::new(members, query.limit, |member: &Member| member.user_id.to_string()))
 }

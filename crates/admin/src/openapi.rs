@@ -33,7 +33,7 @@ pub fn router() -> Router {
 /// The document as a value, for the router and for tests.
 pub fn document() -> OpenApi {
     let (_, routes) = crate::documented().split_for_parts();
-    let mut document = Described::openapi().nest(crate::BASE, routes);
+    let mut document = ApiDocument::openapi().nest(crate::BASE, routes);
     let token = HttpBuilder::new()
         .scheme(HttpAuthScheme::Bearer)
         .description(Some(
@@ -73,7 +73,7 @@ pub fn document() -> OpenApi {
         (name = "Audit", description = "Who changed what."),
     ),
 )]
-struct Described;
+struct ApiDocument;
 
 fn pretty(value: &impl Serialize) -> Bytes {
     // Both documents always serialise as JSON.

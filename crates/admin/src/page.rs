@@ -112,7 +112,7 @@ pub(super) struct List<T> {
 
 impl<T> List<T> {
     /// A page of items that were read with [`Limit::and_one`].
-    pub(super) fn of(mut items: Vec<T>, limit: Limit, cursor: impl Fn(&T) -> String) -> Self {
+    pub(super) fn new(mut items: Vec<T>, limit: Limit, cursor: impl Fn(&T) -> String) -> Self {
         let goes_on = items.len() > limit.0;
         items.truncate(limit.0);
         let next = items.last().filter(|_| goes_on).map(cursor);

@@ -52,34 +52,34 @@ pub(super) fn to_member(name: &str) -> String {
 
 /// A fault while it propagates upwards: each level appends to the path.
 #[derive(Debug)]
-struct Misread {
+struct ReadError {
     path: Vec<String>,
     message: String,
 }
 
-impl Misread {
+impl ReadError {
     fn beneath(mut self, segment: impl ToString) -> Self {
         self.path.push(segment.to_string());
         self
     }
 }
 
-impl From<Misread> for Fault {
-    fn from(error: Misread) -> Self {
+impl From<ReadError> for Fault {
+    fn from(error: ReadError) -> Self {
         let pointer = error.path.iter().rev().map(|segment| to_member(segment)).collect();
         Self { pointer, message: error.message }
     }
 }
 
-impl fmt::Display for Misread {
+impl fmt::Display for ReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
     }
 }
 
-impl std::error::Error for Misread {}
+impl std::error::Error for ReadError {}
 
-impl serde::de::Error for Misread {
+impl serde::de::Error for ReadError {
     fn custom<T: fmt::Display>(message: T) -> Self {
         Self { path: Vec::new(), message: message.to_string() }
     }
@@ -134,9 +134,9 @@ fn kind(found: &Unexpected<'_>) -> &'static str {
 struct Reader<'de>(&'de Value);
 
 impl<'de> Deserializer<'de> for Reader<'de> {
-    type Error = Misread;
+    type Error = ReadError;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Misread> {
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         match self.0 {
             Value::Null => visitor.visit_unit(),
             Value::Bool(truth) => visitor.visit_bool(*truth),
@@ -155,7 +155,7 @@ impl<'de> Deserializer<'de> for Reader<'de> {
         }
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Misread> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         if self.0.is_null() { visitor.visit_none() } else { visitor.visit_some(self) }
     }
 
@@ -163,7 +163,7 @@ impl<'de> Deserializer<'de> for Reader<'de> {
         self,
         _: &'static str,
         visitor: V,
-    ) -> Result<V::Value, Misread> {
+    ) -> Result<V::Value, ReadError> {
         visitor.visit_newtype_struct(self)
     }
 
@@ -173,9 +173,9 @@ impl<'de> Deserializer<'de> for Reader<'de> {
         _: &'static str,
         _: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Misread> {
+    ) -> Result<V::Value, ReadError> {
         match self.0 {
-            Value::Array(_) => Err(Misread::invalid_type(Unexpected::Seq, &visitor)),
+            Value::Array(_) => Err(ReadError::invalid_type(Unexpected::Seq, &visitor)),
             _ => self.deserialize_any(visitor),
         }
     }
@@ -185,13 +185,13 @@ impl<'de> Deserializer<'de> for Reader<'de> {
         _: &'static str,
         variants: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Misread> {
+    ) -> Result<V::Value, ReadError> {
         match self.0 {
             Value::String(text) => {
-                let word: StrDeserializer<'_, Misread> = text.as_str().into_deserializer();
+                let word: StrDeserializer<'_, ReadError> = text.as_str().into_deserializer();
                 visitor.visit_enum(word)
             }
-            _ => Err(Misread::unknown_variant("", variants)),
+            _ => Err(ReadError::unknown_variant("", variants)),
         }
     }
 
@@ -206,12 +206,12 @@ struct Elements<'de> {
 }
 
 impl<'de> SeqAccess<'de> for Elements<'de> {
-    type Error = Misread;
+    type Error = ReadError;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(
         &mut self,
         seed: T,
-    ) -> Result<Option<T::Value>, Misread> {
+    ) -> Result<Option<T::Value>, ReadError> {
         let Some((index, value)) = self.rest.next() else { return Ok(None) };
         seed.deserialize(Reader(value)).map(Some).map_err(|error| error.beneath(index))
     }
@@ -223,21 +223,21 @@ struct Members<'de> {
 }
 
 impl<'de> MapAccess<'de> for Members<'de> {
-    type Error = Misread;
+    type Error = ReadError;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(
         &mut self,
         seed: K,
-    ) -> Result<Option<K::Value>, Misread> {
+    ) -> Result<Option<K::Value>, ReadError> {
         self.current = self.rest.next();
         let Some((name, _)) = self.current else { return Ok(None) };
-        let name: StrDeserializer<'_, Misread> = name.as_str().into_deserializer();
+        let name: StrDeserializer<'_, ReadError> = name.as_str().into_deserializer();
         seed.deserialize(name).map(Some)
     }
 
-    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Misread> {
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, ReadError> {
         let Some((name, value)) = self.current.take() else {
-            return Err(Misread::custom("must have a value"));
+            return Err(ReadError::custom("must have a value"));
         };
         seed.deserialize(Reader(value)).map_err(|error| error.beneath(name))
     }
@@ -276,9 +276,9 @@ mod tests {
     #[track_caller]
     fn check(value: Value, expected: &[(&str, &str)]) {
         let faults = read::<Outer>(value).expect_err("at fault");
-        let told: Vec<_> =
+        let found: Vec<_> =
             faults.iter().map(|fault| (fault.pointer.as_str(), fault.message.as_str())).collect();
-        assert_eq!(told, expected);
+        assert_eq!(found, expected);
     }
 
     #[test]

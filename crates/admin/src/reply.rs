@@ -92,7 +92,7 @@ pub(super) fn created_csv(file: Vec<u8>) -> Reply {
 
 /// A file that is streamed while it is generated.
 pub(super) fn file(export: Export) -> Reply {
-    Ok(download::of(export).into_response())
+    Ok(download::response_parts(export).into_response())
 }
 
 pub(super) fn done() -> Reply {
@@ -287,9 +287,9 @@ fn extra_header(refused: &Refused) -> Option<(HeaderName, HeaderValue)> {
 }
 
 /// The replies of every operation, for the OpenAPI document.
-pub(super) struct Guarded;
+pub(super) struct CommonErrors;
 
-impl IntoResponses for Guarded {
+impl IntoResponses for CommonErrors {
     fn responses() -> BTreeMap<String, RefOr<utoipa::openapi::Response>> {
         problems(&[
             ("401", "`token_missing`, `token_invalid`: no valid admin token"),
@@ -312,9 +312,9 @@ impl IntoResponses for Guarded {
 }
 
 /// Further replies of an operation with a JSON body.
-pub(super) struct BadBody;
+pub(super) struct BodyErrors;
 
-impl IntoResponses for BadBody {
+impl IntoResponses for BodyErrors {
     fn responses() -> BTreeMap<String, RefOr<utoipa::openapi::Response>> {
         problems(&[
             ("400", "`malformed_json`: the body is not JSON"),
@@ -327,9 +327,9 @@ impl IntoResponses for BadBody {
 }
 
 /// Further replies of an operation with query parameters.
-pub(super) struct BadQuery;
+pub(super) struct QueryErrors;
 
-impl IntoResponses for BadQuery {
+impl IntoResponses for QueryErrors {
     fn responses() -> BTreeMap<String, RefOr<utoipa::openapi::Response>> {
         problems(&[("422", "`invalid`: unknown or wrong parameters, each in `errors`")])
     }

@@ -69,9 +69,9 @@ impl FromStr for Kid {
 }
 
 /// The id in the path, under the name of its kind.
-pub(super) struct AtId<T>(pub(super) T);
+pub(super) struct PathParam<T>(pub(super) T);
 
-impl<T: PathId, S: Send + Sync> FromRequestParts<S> for AtId<T> {
+impl<T: PathId, S: Send + Sync> FromRequestParts<S> for PathParam<T> {
     type Rejection = Refused;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refused> {

@@ -17,8 +17,8 @@ use utoipa_axum::routes;
 use super::auth::Caller;
 use super::invitations::Invitation;
 use super::page::{Limit, List, PageQuery, cursor, limit_schema};
-use super::reply::{self, BadQuery, Guarded, Problem, Reply};
-use super::request::{AtId, Query};
+use super::reply::{self, CommonErrors, Problem, QueryErrors, Reply};
+use super::request::{PathParam, Query};
 use super::responses::Response;
 use super::schema;
 
@@ -108,7 +108,7 @@ struct Respondent {
     #[schema(value_type = String)]
     app_id: AppId,
     /// The userId first; addresses in lower case.
-    identities: Vec<Identity>,
+    identities: Vec<RespondentIdentity>,
     #[schema(value_type = String, format = DateTime)]
     first_seen_at: Timestamp,
     #[schema(value_type = Option<String>, format = DateTime, required = true)]
@@ -119,8 +119,7 @@ struct Respondent {
 }
 
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(as = RespondentIdentity)]
-struct Identity {
+struct RespondentIdentity {
     #[schema(schema_with = schema::identity_type)]
     r#type: IdentityType,
     value: String,
@@ -189,7 +188,7 @@ struct Erased {
     remaining: Option<u64>,
 }
 
-impl From<Known> for Identity {
+impl From<Known> for RespondentIdentity {
     fn from(known: Known) -> Self {
         Self { r#type: known.of, value: known.value }
     }
@@ -200,7 +199,7 @@ impl From<Row> for Respondent {
         Self {
             respondent_id: row.row.respondent_id,
             app_id: row.row.app_id,
-            identities: row.identities.into_iter().map(Identity::from).collect(),
+            identities: row.identities.into_iter().map(RespondentIdentity::from).collect(),
             first_seen_at: row.seen.map_or(row.row.respondent_id.made_at(), |(first, _)| first),
             last_seen_at: row.seen.map(|(_, last)| last),
             erasing: row.row.erasing.is_some(),
@@ -234,7 +233,7 @@ fn consents(rows: Vec<ConsentRow>) -> Vec<Consent> {
     responses(
         (status = 200, description = "A page of respondents", body = List<Respondent>),
         (status = 404, description = "`app_not_found`", body = Problem, content_type = "application/problem+json"),
-        Guarded, BadQuery,
+        CommonErrors, QueryErrors,
     ),
 )]
 async fn list(
@@ -260,7 +259,7 @@ async fn list(
         }
     };
     let respondents = rows.into_iter().map(Respondent::from).collect();
-    reply::ok(List::of(respondents, query.limit, |it: &Respondent| it.respondent_id.to_string()))
+    reply::ok(List::new(respondents, query.limit, |it: &Respondent| it.respondent_id.to_string()))
 }
 
 /// Read a respondent
@@ -271,13 +270,13 @@ async fn list(
     responses(
         (status = 200, description = "The profile", body = Profile),
         (status = 404, description = "`respondent_not_found`", body = Problem, content_type = "application/problem+json"),
-        Guarded,
+        CommonErrors,
     ),
 )]
 async fn get(
     State(engine): State<Arc<Engine>>,
     Caller(actor): Caller,
-    AtId(respondent): AtId<RespondentId>,
+    PathParam(respondent): PathParam<RespondentId>,
 ) -> Reply {
     let (row, given) = engine.respondent(&actor, Scope::Read, respondent).await?.profile().await?;
     let flow = |(flow_id, responses): &(FlowId, u64)| FlowCount {
@@ -299,20 +298,20 @@ async fn get(
     responses(
         (status = 200, description = "A page of responses", body = List<Response>),
         (status = 404, description = "`respondent_not_found`", body = Problem, content_type = "application/problem+json"),
-        Guarded, BadQuery,
+        CommonErrors, QueryErrors,
     ),
 )]
 async fn responses(
     State(engine): State<Arc<Engine>>,
     Caller(actor): Caller,
-    AtId(respondent): AtId<RespondentId>,
+    PathParam(respondent): PathParam<RespondentId>,
     Query(query): Query<PageQuery<ResponseId>>,
 ) -> Reply {
     let page = Page { after: query.after, limit: query.limit.and_one() };
     let rows =
         engine.respondent(&actor, Scope::Read, respondent).await?.list_responses(page).await?;
     let responses = rows.iter().map(Response::new).collect::<AdminResult<Vec<_>>>()?;
-    reply::ok(List::of(responses, query.limit, Response::cursor))
+    reply::ok(List::new(responses, query.limit, Response::cursor))
 }
 
 /// Export a respondent
@@ -326,13 +325,13 @@ async fn responses(
     responses(
         (status = 200, description = "Profile, consents, responses and invitations", body = Export),
         (status = 404, description = "`respondent_not_found`", body = Problem, content_type = "application/problem+json"),
-        Guarded,
+        CommonErrors,
     ),
 )]
 async fn export(
     State(engine): State<Arc<Engine>>,
     Caller(actor): Caller,
-    AtId(respondent): AtId<RespondentId>,
+    PathParam(respondent): PathParam<RespondentId>,
 ) -> Reply {
     exported(engine.respondent(&actor, Scope::Export, respondent).await?.export().await?)
 }
@@ -348,7 +347,7 @@ async fn export(
     responses(
         (status = 200, description = "Profile, consents, responses and invitations", body = Export),
         (status = 404, description = "`app_not_found`, or `respondent_not_found`: no respondent or invitation has this identity", body = Problem, content_type = "application/problem+json"),
-        Guarded, BadQuery,
+        CommonErrors, QueryErrors,
     ),
 )]
 async fn export_known(
@@ -384,13 +383,13 @@ fn exported(export: RespondentExport) -> Reply {
         (status = 200, description = "What was erased", body = Erased),
         (status = 202, description = "What was erased so far: the erasure takes long and continues in the background. Repeat the call to see its progress", body = Erased),
         (status = 404, description = "`respondent_not_found`", body = Problem, content_type = "application/problem+json"),
-        Guarded, BadQuery,
+        CommonErrors, QueryErrors,
     ),
 )]
 async fn erase(
     State(engine): State<Arc<Engine>>,
     Caller(actor): Caller,
-    AtId(respondent): AtId<RespondentId>,
+    PathParam(respondent): PathParam<RespondentId>,
     Query(query): Query<EraseQuery>,
 ) -> Reply {
     let answers = answers(query.answers.as_deref())?;
@@ -410,7 +409,7 @@ async fn erase(
         (status = 200, description = "What was erased", body = Erased),
         (status = 202, description = "What was erased so far: the erasure takes long and continues in the background. Repeat the call to see its progress", body = Erased),
         (status = 404, description = "`app_not_found`, or `respondent_not_found`: no respondent or invitation has this identity", body = Problem, content_type = "application/problem+json"),
-        Guarded, BadQuery,
+        CommonErrors, QueryErrors,
     ),
 )]
 async fn erase_known(

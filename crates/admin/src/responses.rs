@@ -20,8 +20,8 @@ use utoipa_axum::routes;
 
 use super::auth::Caller;
 use super::page::{Limit, List, cursor, limit_schema};
-use super::reply::{self, BadQuery, Guarded, Problem, Reply};
-use super::request::{AtId, FilteredQuery};
+use super::reply::{self, CommonErrors, Problem, QueryErrors, Reply};
+use super::request::{FilteredQuery, PathParam};
 use super::schema;
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
@@ -115,13 +115,13 @@ impl ToSchema for Response {
     responses(
         (status = 200, description = "A page of responses", body = List<Response>),
         (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),
-        Guarded, BadQuery,
+        CommonErrors, QueryErrors,
     ),
 )]
 async fn list(
     State(engine): State<Arc<Engine>>,
     Caller(actor): Caller,
-    AtId(flow): AtId<FlowId>,
+    PathParam(flow): PathParam<FlowId>,
     FilteredQuery { query, tags, answers }: FilteredQuery<ResponseQuery>,
 ) -> Reply {
     let filter = ResponseFilter {
@@ -148,13 +148,13 @@ async fn list(
     responses(
         (status = 200, description = "The response", body = Response),
         (status = 404, description = "`response_not_found`", body = Problem, content_type = "application/problem+json"),
-        Guarded,
+        CommonErrors,
     ),
 )]
 async fn get(
     State(engine): State<Arc<Engine>>,
     Caller(actor): Caller,
-    AtId(response): AtId<ResponseId>,
+    PathParam(response): PathParam<ResponseId>,
 ) -> Reply {
     let found = engine.response(&actor, Scope::Read, response).await?;
     reply::ok(Response::new(&found.into_row())?)
@@ -171,13 +171,13 @@ async fn get(
     responses(
         (status = 204, description = "Deleted"),
         (status = 404, description = "`response_not_found`", body = Problem, content_type = "application/problem+json"),
-        Guarded,
+        CommonErrors,
     ),
 )]
 async fn delete(
     State(engine): State<Arc<Engine>>,
     Caller(actor): Caller,
-    AtId(response): AtId<ResponseId>,
+    PathParam(response): PathParam<ResponseId>,
 ) -> Reply {
     engine.response(&actor, Scope::Erase, response).await?.delete().await?;
     reply::done()

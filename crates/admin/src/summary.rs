@@ -14,8 +14,8 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::auth::Caller;
-use super::reply::{self, BadQuery, Guarded, Problem, Reply};
-use super::request::{AtId, TagQuery};
+use super::reply::{self, CommonErrors, Problem, QueryErrors, Reply};
+use super::request::{PathParam, TagQuery};
 use super::schema;
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
@@ -258,7 +258,7 @@ struct MonthCount {
 }
 
 impl Summary {
-    fn of(summary: summary::Summary) -> Self {
+    fn from_summary(summary: summary::Summary) -> Self {
         let tag = |tag: summary::TagCount| {
             let value = |(value, responses)| ValueCount { value, responses };
             let values = tag.values.into_iter().map(value).collect();
@@ -281,7 +281,7 @@ impl Summary {
             days: summary.days.into_iter().map(day).collect(),
             versions: summary.versions.into_iter().map(version).collect(),
             tags: summary.tags.into_iter().map(tag).collect(),
-            questions: summary.questions.into_iter().map(QuestionSummary::of).collect(),
+            questions: summary.questions.into_iter().map(QuestionSummary::from_summary).collect(),
             partial: summary.partial,
             counting: summary.counting.map(|it| Counting { counted_until: it.counted_until }),
         }
@@ -289,7 +289,7 @@ impl Summary {
 }
 
 impl QuestionSummary {
-    fn of(question: summary::QuestionSummary) -> Self {
+    fn from_summary(question: summary::QuestionSummary) -> Self {
         let wording = |(version, prompt)| Wording { version, prompt };
         let day = |it: summary::DayValues| DayPicture {
             day: it.day,
@@ -309,14 +309,14 @@ impl QuestionSummary {
             worded_before: question.worded_before.into_iter().map(wording).collect(),
             answered: question.answered,
             of: question.of,
-            distribution: Distribution::of(question.distribution),
+            distribution: Distribution::from_summary(question.distribution),
             over_time: question.over_time.into_iter().map(day).collect(),
         }
     }
 }
 
 impl Distribution {
-    fn of(distribution: summary::Distribution) -> Self {
+    fn from_summary(distribution: summary::Distribution) -> Self {
         let labelled = |labels: Vec<(String, String)>| {
             labels.into_iter().map(|(id, label)| Labelled { id, label }).collect()
         };
@@ -377,16 +377,18 @@ fn rank(rank: summary::RankCount) -> RankCount {
     responses(
         (status = 200, description = "The summary", body = Summary),
         (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),
-        Guarded, BadQuery,
+        CommonErrors, QueryErrors,
     ),
 )]
 async fn get(
     State(engine): State<Arc<Engine>>,
     Caller(actor): Caller,
-    AtId(flow): AtId<FlowId>,
+    PathParam(flow): PathParam<FlowId>,
     TagQuery { query, tag }: TagQuery<SummaryQuery>,
 ) -> Reply {
     let SummaryQuery { from, to, version } = query;
     let filter = SummaryFilter { from, to, versions: version.into_iter().collect(), tag };
-    reply::ok(Summary::of(engine.flow(&actor, Scope::Read, flow).await?.summary(&filter).await?))
+    reply::ok(Summary::from_summary(
+        engine.flow(&actor, Scope::Read, flow).await?.summary(&filter).await?,
+    ))
 }

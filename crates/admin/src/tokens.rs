@@ -14,8 +14,8 @@ use utoipa_axum::routes;
 
 use super::auth::Caller;
 use super::page::{List, PageQuery};
-use super::reply::{self, BadBody, BadQuery, Guarded, Problem, Reply};
-use super::request::{AtId, Body, Query};
+use super::reply::{self, BodyErrors, CommonErrors, Problem, QueryErrors, Reply};
+use super::request::{Body, PathParam, Query};
 use super::schema;
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
@@ -102,7 +102,7 @@ impl From<TokenRow> for Token {
     responses(
         (status = 201, description = "The token with its secret", body = TokenWithSecret),
         (status = 404, description = "`app_not_found`: there is no app `appId`", body = Problem, content_type = "application/problem+json"),
-        Guarded, BadBody,
+        CommonErrors, BodyErrors,
     ),
 )]
 async fn create(
@@ -127,7 +127,7 @@ async fn create(
     get, path = "/tokens", operation_id = "listTokens", tag = "Tokens",
     security(("adminToken" = ["admin"])),
     params(PageQuery<TokenId>),
-    responses((status = 200, description = "A page of tokens", body = List<Token>), Guarded, BadQuery),
+    responses((status = 200, description = "A page of tokens", body = List<Token>), CommonErrors, QueryErrors),
 )]
 async fn list(
     State(engine): State<Arc<Engine>>,
@@ -137,7 +137,7 @@ async fn list(
     let rows = engine.instance(&actor)?.list_tokens().await?.into_iter();
     let beyond = rows.filter(|row| query.after.is_none_or(|after| row.token_id > after));
     let tokens = beyond.take(query.limit.and_one()).map(Token::from).collect();
-    reply::ok(List::of(tokens, query.limit, |token: &Token| token.token_id.to_string()))
+    reply::ok(List::new(tokens, query.limit, |token: &Token| token.token_id.to_string()))
 }
 
 /// Revoke a token
@@ -150,13 +150,13 @@ async fn list(
     responses(
         (status = 204, description = "Revoked"),
         (status = 404, description = "`token_not_found`", body = Problem, content_type = "application/problem+json"),
-        Guarded,
+        CommonErrors,
     ),
 )]
 async fn revoke(
     State(engine): State<Arc<Engine>>,
     Caller(actor): Caller,
-    AtId(token): AtId<TokenId>,
+    PathParam(token): PathParam<TokenId>,
 ) -> Reply {
     engine.instance(&actor)?.revoke_token(token).await?;
     reply::done()

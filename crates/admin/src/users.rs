@@ -16,8 +16,8 @@ use utoipa_axum::routes;
 
 use super::auth::Caller;
 use super::page::{List, PageQuery};
-use super::reply::{self, BadBody, BadQuery, Guarded, Problem, Reply};
-use super::request::{AtId, Body, Query};
+use super::reply::{self, BodyErrors, CommonErrors, Problem, QueryErrors, Reply};
+use super::request::{Body, PathParam, Query};
 use super::schema;
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
@@ -54,7 +54,7 @@ struct NewUser {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "an object")]
 #[schema(as = UserPatch, example = json!({"disabled": true}))]
-struct Patch {
+struct UserPatchBody {
     name: Option<String>,
     /// A disabled user is signed out everywhere and cannot sign in.
     disabled: Option<bool>,
@@ -63,8 +63,8 @@ struct Patch {
 /// A role in an app, or in all.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-#[schema(as = UserGrant, example = json!({"appId": null, "role": "viewer"}))]
-struct Grant {
+#[schema(example = json!({"appId": null, "role": "viewer"}))]
+struct UserGrant {
     /// Null for all apps and the instance.
     #[schema(value_type = Option<String>, required = true)]
     app_id: Option<AppId>,
@@ -121,7 +121,7 @@ struct User {
     user_id: UserId,
     email: String,
     name: String,
-    grants: Vec<Grant>,
+    grants: Vec<UserGrant>,
     has_password: bool,
     /// Whether they have signed in by the OpenID provider.
     has_open_id: bool,
@@ -140,7 +140,7 @@ impl From<UserDetail> for User {
             user_id: user.user_id,
             email: user.email,
             name: user.name,
-            grants: grants.map(|it| Grant { app_id: it.app_id, role: it.role }).collect(),
+            grants: grants.map(|it| UserGrant { app_id: it.app_id, role: it.role }).collect(),
             has_password: user.has_password,
             has_open_id: user.has_subject,
             has_second_factor: user.has_second_factor,
@@ -182,7 +182,7 @@ struct Link {
         (status = 201, description = "The user, and the link", body = UserWithLink),
         (status = 404, description = "`app_not_found`: there is no app `appId`", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "`email_taken`", body = Problem, content_type = "application/problem+json"),
-        Guarded, BadBody,
+        CommonErrors, BodyErrors,
     ),
 )]
 async fn create(
@@ -204,7 +204,7 @@ async fn create(
     get, path = "/users", operation_id = "listUsers", tag = "Users",
     security(("adminToken" = ["admin"])),
     params(PageQuery<UserId>),
-    responses((status = 200, description = "A page of users", body = List<User>), Guarded, BadQuery),
+    responses((status = 200, description = "A page of users", body = List<User>), CommonErrors, QueryErrors),
 )]
 async fn list(
     State(engine): State<Arc<Engine>>,
@@ -214,7 +214,7 @@ async fn list(
     let page = Page { after: query.after, limit: query.limit.and_one() };
     let users =
         engine.instance(&actor)?.list_users(page).await?.into_iter().map(User::from).collect();
-    reply::ok(List::of(users, query.limit, |user: &User| user.user_id.to_string()))
+    reply::ok(List::new(users, query.limit, |user: &User| user.user_id.to_string()))
 }
 
 /// A user
@@ -225,13 +225,13 @@ async fn list(
     responses(
         (status = 200, description = "The user", body = User),
         (status = 404, description = "`user_not_found`", body = Problem, content_type = "application/problem+json"),
-        Guarded,
+        CommonErrors,
     ),
 )]
 async fn get(
     State(engine): State<Arc<Engine>>,
     Caller(actor): Caller,
-    AtId(user): AtId<UserId>,
+    PathParam(user): PathParam<UserId>,
 ) -> Reply {
     reply::ok(User::from(engine.instance(&actor)?.get_user(user).await?))
 }
@@ -243,19 +243,19 @@ async fn get(
     patch, path = "/users/{userId}", operation_id = "updateUser", tag = "Users",
     security(("adminToken" = ["admin"])),
     params(("userId" = String, Path)),
-    request_body = Patch,
+    request_body = UserPatchBody,
     responses(
         (status = 200, description = "The user as it is now", body = User),
         (status = 404, description = "`user_not_found`", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "`last_owner`", body = Problem, content_type = "application/problem+json"),
-        Guarded, BadBody,
+        CommonErrors, BodyErrors,
     ),
 )]
 async fn update(
     State(engine): State<Arc<Engine>>,
     Caller(actor): Caller,
-    AtId(user): AtId<UserId>,
-    Body(patch): Body<Patch>,
+    PathParam(user): PathParam<UserId>,
+    Body(patch): Body<UserPatchBody>,
 ) -> Reply {
     let patch = UserPatch { name: patch.name, disabled: patch.disabled };
     reply::ok(User::from(engine.instance(&actor)?.update_user(user, &patch).await?))
@@ -275,13 +275,13 @@ async fn update(
         (status = 204, description = "Done"),
         (status = 404, description = "`user_not_found`, `app_not_found`", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "`last_owner`", body = Problem, content_type = "application/problem+json"),
-        Guarded, BadBody,
+        CommonErrors, BodyErrors,
     ),
 )]
 async fn set_role(
     State(engine): State<Arc<Engine>>,
     Caller(actor): Caller,
-    AtId(user): AtId<UserId>,
+    PathParam(user): PathParam<UserId>,
     Body(change): Body<RoleChange>,
 ) -> Reply {
     match scope(change.app_id, change.instance)? {
@@ -305,13 +305,13 @@ async fn set_role(
         (status = 200, description = "The link", body = Link),
         (status = 404, description = "`user_not_found`", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "`user_disabled`", body = Problem, content_type = "application/problem+json"),
-        Guarded,
+        CommonErrors,
     ),
 )]
 async fn reset(
     State(engine): State<Arc<Engine>>,
     Caller(actor): Caller,
-    AtId(user): AtId<UserId>,
+    PathParam(user): PathParam<UserId>,
 ) -> Reply {
     let secret = engine.instance(&actor)?.reset_user(user).await?;
     reply::ok(Link { link: engine.accounts().welcome_url(&secret) })
@@ -328,13 +328,13 @@ async fn reset(
     responses(
         (status = 204, description = "The user has no second factor"),
         (status = 404, description = "`user_not_found`", body = Problem, content_type = "application/problem+json"),
-        Guarded,
+        CommonErrors,
     ),
 )]
 async fn reset_second_factor(
     State(engine): State<Arc<Engine>>,
     Caller(actor): Caller,
-    AtId(user): AtId<UserId>,
+    PathParam(user): PathParam<UserId>,
 ) -> Reply {
     engine.instance(&actor)?.reset_second_factor(user).await?;
     reply::done()

@@ -16,8 +16,8 @@ use utoipa_axum::routes;
 
 use super::auth::Caller;
 use super::page::{List, PageQuery};
-use super::reply::{self, BadBody, BadQuery, FaultOut, Guarded, Problem, Reply};
-use super::request::{AtId, NoBody, Query};
+use super::reply::{self, BodyErrors, CommonErrors, FaultOut, Problem, QueryErrors, Reply};
+use super::request::{NoBody, PathParam, Query};
 use super::schema::stored;
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
@@ -132,7 +132,7 @@ impl From<Accepting> for Status {
 }
 
 impl VersionSummary {
-    fn of(row: &VersionRow, flow: &FlowTimes, now: Timestamp) -> Self {
+    fn from_row(row: &VersionRow, flow: &FlowTimes, now: Timestamp) -> Self {
         let status = match row.times.published_at {
             None => Status::Draft,
             Some(_) => accepting(&row.times, flow, now).into(),
@@ -151,8 +151,8 @@ impl VersionSummary {
 }
 
 impl Version {
-    fn of(row: VersionRow, flow: &FlowTimes, now: Timestamp) -> AdminResult<Self> {
-        let summary = VersionSummary::of(&row, flow, now);
+    fn from_row(row: VersionRow, flow: &FlowTimes, now: Timestamp) -> AdminResult<Self> {
+        let summary = VersionSummary::from_row(&row, flow, now);
         Ok(Self { summary, definition: stored(row.definition)? })
     }
 }
@@ -170,14 +170,14 @@ impl Version {
         (status = 200, description = "The new version", body = Published),
         (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "`nothing_to_publish`, `flow_archived`", body = Problem, content_type = "application/problem+json"),
-        Guarded, BadBody,
+        CommonErrors, BodyErrors,
         (status = 422, description = "`invalid`: the draft's faults, each in `errors`; or a body that is not empty", body = Problem, content_type = "application/problem+json"),
     ),
 )]
 async fn publish(
     State(engine): State<Arc<Engine>>,
     Caller(actor): Caller,
-    AtId(flow): AtId<FlowId>,
+    PathParam(flow): PathParam<FlowId>,
     _: NoBody,
 ) -> Reply {
     reply::ok(Published::from(engine.flow(&actor, Scope::Write, flow).await?.publish().await?))
@@ -193,22 +193,22 @@ async fn publish(
     responses(
         (status = 200, description = "A page of versions", body = List<VersionSummary>),
         (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),
-        Guarded, BadQuery,
+        CommonErrors, QueryErrors,
     ),
 )]
 async fn list(
     State(engine): State<Arc<Engine>>,
     Caller(actor): Caller,
-    AtId(flow): AtId<FlowId>,
+    PathParam(flow): PathParam<FlowId>,
     Query(query): Query<PageQuery<u32>>,
 ) -> Reply {
     let flow = engine.flow(&actor, Scope::Read, flow).await?;
     let rows = flow.list_versions(query.after, query.limit.and_one()).await?;
     let times = flow.flow.times();
     let now = engine.now();
-    let versions = rows.iter().map(|row| VersionSummary::of(row, &times, now)).collect();
+    let versions = rows.iter().map(|row| VersionSummary::from_row(row, &times, now)).collect();
     let cursor = |version: &VersionSummary| version.number.to_string();
-    reply::ok(List::of(versions, query.limit, cursor))
+    reply::ok(List::new(versions, query.limit, cursor))
 }
 
 /// Read a version
@@ -221,16 +221,16 @@ async fn list(
     responses(
         (status = 200, description = "The version", body = Version),
         (status = 404, description = "`flow_version_not_found`", body = Problem, content_type = "application/problem+json"),
-        Guarded,
+        CommonErrors,
     ),
 )]
 async fn get(
     State(engine): State<Arc<Engine>>,
     Caller(actor): Caller,
-    AtId(version): AtId<FlowVersionId>,
+    PathParam(version): PathParam<FlowVersionId>,
 ) -> Reply {
     let found = engine.version(&actor, Scope::Read, version).await?;
-    reply::ok(Version::of(found.version.clone(), &found.flow.times(), engine.now())?)
+    reply::ok(Version::from_row(found.version.clone(), &found.flow.times(), engine.now())?)
 }
 
 /// Retire a version
@@ -246,18 +246,18 @@ async fn get(
         (status = 200, description = "The version", body = Version),
         (status = 404, description = "`flow_version_not_found`", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "`flow_version_not_published`, `flow_archived`", body = Problem, content_type = "application/problem+json"),
-        Guarded, BadBody,
+        CommonErrors, BodyErrors,
     ),
 )]
 async fn retire(
     State(engine): State<Arc<Engine>>,
     Caller(actor): Caller,
-    AtId(version): AtId<FlowVersionId>,
+    PathParam(version): PathParam<FlowVersionId>,
     _: NoBody,
 ) -> Reply {
     let row = engine.version(&actor, Scope::Write, version).await?.retire().await?;
     // A retired version stays retired whatever the flow's times are.
-    reply::ok(Version::of(row, &FlowTimes::default(), engine.now())?)
+    reply::ok(Version::from_row(row, &FlowTimes::default(), engine.now())?)
 }
 
 /// Publish a version again
@@ -272,13 +272,13 @@ async fn retire(
         (status = 200, description = "The new version", body = Published),
         (status = 404, description = "`flow_version_not_found`", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "`flow_version_not_published`, `flow_archived`", body = Problem, content_type = "application/problem+json"),
-        Guarded, BadBody,
+        CommonErrors, BodyErrors,
     ),
 )]
 async fn republish(
     State(engine): State<Arc<Engine>>,
     Caller(actor): Caller,
-    AtId(version): AtId<FlowVersionId>,
+    PathParam(version): PathParam<FlowVersionId>,
     _: NoBody,
 ) -> Reply {
     reply::ok(Published::from(

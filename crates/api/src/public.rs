@@ -17,7 +17,7 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderValue};
 use sluice_engine::{AppView, EncodedBody, Engine, Limited, NoFlow, Resolved, StoreError};
 use sluice_flow::payload::Generation;
-use sluice_http::access::{Entry, key_and_rest, needs_token};
+use sluice_http::access::{AccessCheck, key_and_rest, needs_token};
 use sluice_http::client::Peer;
 use sluice_http::rate::AddressLimit;
 use sluice_http::reply::{self, Refusal};
@@ -34,45 +34,53 @@ pub const FLOW: &str = "/api/v1/{apiKey}/flows/{flowId}";
 pub const VERSION: &str = "/api/v1/{apiKey}/flow_versions/{flowVersionId}";
 
 /// The state of the reads: the engine, and the limits by address.
-pub struct Reads {
+pub struct PublicReads {
     pub engine: Arc<Engine>,
     addresses: Arc<AddressLimit>,
 }
 
-impl std::fmt::Debug for Reads {
+impl std::fmt::Debug for PublicReads {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Reads").finish_non_exhaustive()
+        f.debug_struct("PublicReads").finish_non_exhaustive()
     }
 }
 
-impl Reads {
+impl PublicReads {
     pub fn new(engine: Arc<Engine>, addresses: Arc<AddressLimit>) -> Self {
         Self { engine, addresses }
     }
 }
 
 /// The peer, if the accept loop set it.
-type From = Option<Extension<Peer>>;
+type PeerExtension = Option<Extension<Peer>>;
 
-fn address(from: &From) -> Option<IpAddr> {
+fn address(from: &PeerExtension) -> Option<IpAddr> {
     from.as_ref().map(|Extension(Peer(address))| *address)
 }
 
-pub fn router(reads: Arc<Reads>) -> Router {
+pub fn router(reads: Arc<PublicReads>) -> Router {
     let flow = get(resolve).options(preflight).fallback(method_not_allowed);
     let version = get(snapshot).options(preflight).fallback(method_not_allowed);
     Router::new().route(FLOW, flow).route(VERSION, version).fallback(no_route).with_state(reads)
 }
 
-async fn resolve(State(reads): State<Arc<Reads>>, from: From, request: Request) -> Response {
+async fn resolve(
+    State(reads): State<Arc<PublicReads>>,
+    from: PeerExtension,
+    request: Request,
+) -> Response {
     resolved(&reads, address(&from), request).await
 }
 
-async fn snapshot(State(reads): State<Arc<Reads>>, from: From, request: Request) -> Response {
+async fn snapshot(
+    State(reads): State<Arc<PublicReads>>,
+    from: PeerExtension,
+    request: Request,
+) -> Response {
     snapshot_of(&reads, address(&from), request).await
 }
 
-pub async fn resolved(reads: &Reads, peer: Option<IpAddr>, request: Request) -> Response {
+pub async fn resolved(reads: &PublicReads, peer: Option<IpAddr>, request: Request) -> Response {
     answer(reads, peer, &request_head(request), async |app, head| {
         let id = last_segment(head);
         let resolved = reads.engine.resolve(app, id).await.map_err(store_down)?;
@@ -80,7 +88,7 @@ pub async fn resolved(reads: &Reads, peer: Option<IpAddr>, request: Request) -> 
             NoFlow::NotFound => Refusal::FlowNotFound,
             NoFlow::NotPublished => Refusal::FlowNotPublished,
         })?;
-        let freshness = match seconds_fresh(&resolved) {
+        let freshness = match max_age_seconds(&resolved) {
             0 => "no-cache".to_owned(),
             seconds => format!("{}, max-age={seconds}", audience(app)),
         };
@@ -89,7 +97,7 @@ pub async fn resolved(reads: &Reads, peer: Option<IpAddr>, request: Request) -> 
     .await
 }
 
-pub async fn snapshot_of(reads: &Reads, peer: Option<IpAddr>, request: Request) -> Response {
+pub async fn snapshot_of(reads: &PublicReads, peer: Option<IpAddr>, request: Request) -> Response {
     answer(reads, peer, &request_head(request), async |app, head| {
         let name = query::first(head.uri.query(), "payload").ok_or(Refusal::GenerationRequired)?;
         let generation = Generation::named(&name).ok_or(Refusal::GenerationUnsupported)?;
@@ -101,19 +109,23 @@ pub async fn snapshot_of(reads: &Reads, peer: Option<IpAddr>, request: Request) 
     .await
 }
 
-async fn preflight(State(reads): State<Arc<Reads>>, from: From, request: Request) -> Response {
+async fn preflight(
+    State(reads): State<Arc<PublicReads>>,
+    from: PeerExtension,
+    request: Request,
+) -> Response {
     let head = request_head(request);
     if let Err(limited) = reads.addresses.admit_read(&reads.engine, address(&from), &head.headers) {
         return refused_by_address(limited, &head.headers);
     }
     let (key, _) = key_and_rest(head.uri.path());
-    let entry = Entry::of_key(&reads.engine, key).await;
+    let entry = AccessCheck::run_for_key(&reads.engine, key).await;
     cors::preflight(entry.known_app(), &head.headers)
 }
 
 async fn method_not_allowed(
-    State(reads): State<Arc<Reads>>,
-    from: From,
+    State(reads): State<Arc<PublicReads>>,
+    from: PeerExtension,
     request: Request,
 ) -> Response {
     let head = request_head(request);
@@ -121,7 +133,11 @@ async fn method_not_allowed(
 }
 
 /// Requests that match no route. Below a key, the CORS headers are those of the app.
-async fn no_route(State(reads): State<Arc<Reads>>, from: From, request: Request) -> Response {
+async fn no_route(
+    State(reads): State<Arc<PublicReads>>,
+    from: PeerExtension,
+    request: Request,
+) -> Response {
     let head = request_head(request);
     let engine = &reads.engine;
     let (key, _) = key_and_rest(head.uri.path());
@@ -132,10 +148,10 @@ async fn no_route(State(reads): State<Arc<Reads>>, from: From, request: Request)
         return refused_by_address(limited, &head.headers);
     }
     if cors::is_preflight(&head.method, &head.headers) {
-        let entry = Entry::of_key(engine, key).await;
+        let entry = AccessCheck::run_for_key(engine, key).await;
         return cors::preflight(entry.known_app(), &head.headers);
     }
-    let entry = Entry::of(engine, key, &head.headers).await;
+    let entry = AccessCheck::run(engine, key, &head.headers).await;
     let refusal = entry.denied_by_token().map_or(Refusal::RouteNotFound, Refusal::from);
     let mut response = refusal.reply();
     cors::mark(&mut response, entry.known_app(), &head.headers);
@@ -144,7 +160,7 @@ async fn no_route(State(reads): State<Arc<Reads>>, from: From, request: Request)
 
 /// Checks access, runs the handler and sets the CORS headers.
 async fn answer(
-    reads: &Reads,
+    reads: &PublicReads,
     peer: Option<IpAddr>,
     head: &Parts,
     handler: impl AsyncFnOnce(&AppView, &Parts) -> Result<Response, Refusal>,
@@ -154,7 +170,7 @@ async fn answer(
         return refused_by_address(limited, &head.headers);
     }
     let (key, _) = key_and_rest(head.uri.path());
-    let entry = Entry::of(engine, key, &head.headers).await;
+    let entry = AccessCheck::run(engine, key, &head.headers).await;
     let result = match entry.app() {
         Ok(app) => match engine.admit_calls(app, 1) {
             Ok(()) => handler(app, head).await,
@@ -176,9 +192,9 @@ fn refused_by_address(limited: Limited, request: &HeaderMap) -> Response {
 
 /// The body in an encoding that the client accepts, or 304 if the client has it already.
 fn document(served: &EncodedBody, freshness: &str, request: &HeaderMap) -> Response {
-    let gzip = served.gzip.as_ref().filter(|_| negotiate::takes_gzip(request));
+    let gzip = served.gzip.as_ref().filter(|_| negotiate::accepts_gzip(request));
     let etag = if gzip.is_some() { &served.gzip_etag } else { &served.etag };
-    let mut response = if negotiate::has_already(request, etag) {
+    let mut response = if negotiate::matches_etag(request, etag) {
         reply::not_modified()
     } else {
         let body = gzip.unwrap_or(&served.body).clone();
@@ -206,7 +222,7 @@ fn audience(app: &AppView) -> &'static str {
 
 /// For how many whole seconds a resolved flow stays valid, so that no cache outlives the edge of a
 /// window.
-fn seconds_fresh(resolved: &Resolved) -> i64 {
+fn max_age_seconds(resolved: &Resolved) -> i64 {
     let to_edge = |edge: sluice_flow::time::Timestamp| {
         (edge.as_millis() - resolved.now.as_millis()).div_euclid(1000).max(0)
     };

@@ -39,7 +39,7 @@ const SCRIPTS: &[(&str, &str)] = &[
     ("editor/languages.js", include_str!("assets/script/editor/languages.js")),
     ("editor/list.js", include_str!("assets/script/editor/list.js")),
     ("editor/logic.js", include_str!("assets/script/editor/logic.js")),
-    ("editor/look.js", include_str!("assets/script/editor/look.js")),
+    ("editor/preview.js", include_str!("assets/script/editor/preview.js")),
     ("editor/own.js", include_str!("assets/script/editor/own.js")),
     ("editor/palette.js", include_str!("assets/script/editor/palette.js")),
     ("editor/pruning.js", include_str!("assets/script/editor/pruning.js")),

@@ -13,10 +13,10 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use sluice_engine::Refusal;
 use sluice_engine::people::FRESH_MINUTES;
 
-use super::attempts::From;
+use super::attempts::PeerAddress;
 use super::oidc::{self, Provider};
 use super::parts::field::Field;
-use super::reply::{self, Answer, Kind, Refused};
+use super::reply::{self, Kind, Refused, Reply};
 use super::request::{Query, SmallForm};
 use super::session::{self, Visitor};
 use super::sign_in::{self, local};
@@ -33,7 +33,7 @@ async fn show(
     visitor: Visitor,
     headers: HeaderMap,
     Query(query): Query,
-) -> Answer {
+) -> Reply {
     let back = query.get("to").map_or_else(|| referring_page(&headers), str::to_owned);
     page(&console, &visitor, Kind::Shown, &back, None).await
 }
@@ -41,17 +41,17 @@ async fn show(
 async fn confirm(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
-    from: From,
+    from: PeerAddress,
     headers: HeaderMap,
     SmallForm(form): SmallForm,
-) -> Answer {
+) -> Reply {
     let back = form.get("to").unwrap_or_default();
     let secret = session::secret(&headers).unwrap_or_default();
     let account = visitor.user_id.map_or_else(|| visitor.actor.name.clone(), |id| id.to_string());
-    let wait = console.attempts.of_address(&from, &headers);
+    let wait = console.attempts.count_address(&from, &headers);
     let wait = wait.or_else(|| match visitor.user_id {
-        Some(user) => console.attempts.of_code(user),
-        None => console.attempts.of_account(&account, &from, &headers),
+        Some(user) => console.attempts.count_code(user),
+        None => console.attempts.count_account(&account, &from, &headers),
     });
     if let Some(seconds) = wait {
         return Err(Refused::Limited(seconds));
@@ -96,7 +96,7 @@ async fn page(
     kind: Kind,
     back: &str,
     error: Option<&str>,
-) -> Answer {
+) -> Reply {
     let needs_code = match visitor.user_id {
         Some(id) => console.engine.accounts().recovery_codes_left(id).await?.is_some(),
         None => false,

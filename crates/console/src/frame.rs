@@ -16,7 +16,7 @@ use super::chart;
 use super::parts::icon;
 use super::reply::{self, Kind};
 use super::session::Visitor;
-use super::sidebar::{Sidebar, Status};
+use super::sidebar::{FlowStage, Sidebar};
 
 /// The position of a page in the navigation.
 #[derive(Debug, Clone, Copy)]
@@ -130,7 +130,7 @@ impl<'f> Frame<'f> {
                     }
                 }
             }
-            p.unseen id="said" role="status" aria-live="polite" {}
+            p.unseen id="announcer" role="status" aria-live="polite" {}
         };
         let whole = document(self.title, self.visitor.theme, &self.scripts, "", body);
         reply::page(kind, whole, self.visitor.gzip)
@@ -146,7 +146,7 @@ impl<'f> Frame<'f> {
                     }
                     @if let NavItem::Flow(state, _) = self.place {
                         h1 { (state.flow.name) }
-                        (state_of(Status::of(state, self.sidebar.now)))
+                        (state_of(FlowStage::new(state, self.sidebar.now)))
                     } @else {
                         h1 { (self.title) }
                     }
@@ -222,7 +222,7 @@ impl<'f> Frame<'f> {
                             a href={ "/console/flows/" (flow.flow_id) "/results" } aria-current=[is(current == Some(flow.flow_id))] {
                                 span class={ "dot " (flow.status.class()) } {}
                                 span.name { (flow.name) }
-                                span.unseen { (flow.status.word()) }
+                                span.unseen { (flow.status.label()) }
                                 @if flow.days.iter().any(|&count| count > 0) { (chart::spark(&flow.days)) }
                             }
                         }
@@ -261,8 +261,8 @@ impl<'f> Frame<'f> {
 }
 
 /// A state as a dot and a word.
-pub(super) fn state_of(status: Status) -> Markup {
-    html! { span.state { span class={ "dot " (status.class()) } {} (status.word()) } }
+pub(super) fn state_of(status: FlowStage) -> Markup {
+    html! { span.state { span class={ "dot " (status.class()) } {} (status.label()) } }
 }
 
 /// A page without the frame: sign-in and errors.
@@ -272,7 +272,7 @@ pub(super) fn bare(
     scripts: &[&'static str],
     content: Markup,
 ) -> Markup {
-    let body = html! { main { div.card { (content) } } p.unseen id="said" role="status" aria-live="polite" {} };
+    let body = html! { main { div.card { (content) } } p.unseen id="announcer" role="status" aria-live="polite" {} };
     document(title, theme, scripts, "bare", body)
 }
 

@@ -46,7 +46,7 @@ use tokio::sync::watch;
 
 use self::attempts::Attempts;
 use self::oidc::Provider;
-use self::reply::{Answer, Refused};
+use self::reply::{Refused, Reply};
 use self::request::Query;
 use self::session::Visitor;
 
@@ -132,11 +132,7 @@ pub fn router(console: Arc<Console>) -> Router {
 }
 
 /// Redirects to the first app that the visitor may see.
-async fn home(
-    State(console): State<Arc<Console>>,
-    visitor: Visitor,
-    Query(query): Query,
-) -> Answer {
+async fn home(State(console): State<Arc<Console>>, visitor: Visitor, Query(query): Query) -> Reply {
     let page = Page { after: None, limit: 1 };
     let apps = console.engine.list_apps(&visitor.actor, page).await?;
     let place = match apps.first() {
@@ -148,7 +144,7 @@ async fn home(
     Ok(reply::see_other(&done.map_or(place.clone(), |word| format!("{place}?done={word}"))))
 }
 
-async fn asset(Path((version, name)): Path<(String, String)>, request: HeaderMap) -> Answer {
+async fn asset(Path((version, name)): Path<(String, String)>, request: HeaderMap) -> Reply {
     // Files are served only under the current version: otherwise a client that asks for another
     // node's version would cache the wrong file permanently.
     let found = assets::file(&name).filter(|_| version == assets::version());
@@ -158,7 +154,7 @@ async fn asset(Path((version, name)): Path<(String, String)>, request: HeaderMap
 
 /// Redirects a GET for an address that only accepts forms to the start page. Browsers send one if a
 /// form came back with faults and the user then confirmed their identity, or reloads the address.
-async fn wrong_method(method: Method) -> Answer {
+async fn wrong_method(method: Method) -> Reply {
     match method {
         Method::GET | Method::HEAD => Ok(reply::see_other("/console")),
         _ => Err(Refused::WrongMethod),

@@ -21,8 +21,8 @@ use sha2::{Digest as _, Sha256};
 use sluice_engine::Refusal;
 use sluice_engine::people::FRESH_MINUTES;
 
-use super::attempts::From;
-use super::reply::{self, Answer, Refused};
+use super::attempts::PeerAddress;
+use super::reply::{self, Refused, Reply};
 use super::request::{Fields, Query};
 use super::sign_in::local;
 use super::{Console, session};
@@ -30,8 +30,8 @@ use super::{Console, session};
 pub use self::provider::OidcOptions;
 pub(super) use self::provider::Provider;
 
-const BEGIN: &str = "/console/oidc";
-const BACK: &str = "/console/oidc/callback";
+const START: &str = "/console/oidc";
+const CALLBACK: &str = "/console/oidc/callback";
 const COOKIE: &str = "__Host-sluice-oidc";
 /// How long a user may take at the provider, in seconds.
 const COOKIE_SECONDS: u32 = 600;
@@ -40,14 +40,14 @@ const SIGN_IN: &str = "sign-in";
 const CONFIRM: &str = "confirm";
 
 pub(super) fn routes() -> Router<Arc<Console>> {
-    Router::new().route(BEGIN, get(begin)).route(BACK, get(come_back))
+    Router::new().route(START, get(begin)).route(CALLBACK, get(callback))
 }
 
 /// The address that starts a sign-in and returns to a page of the console.
 pub(super) fn address(back: &str) -> String {
     match local(back) {
-        Some(back) => format!("{BEGIN}?to={}", utf8_percent_encode(back, NON_ALPHANUMERIC)),
-        None => BEGIN.to_owned(),
+        Some(back) => format!("{START}?to={}", utf8_percent_encode(back, NON_ALPHANUMERIC)),
+        None => START.to_owned(),
     }
 }
 
@@ -125,7 +125,7 @@ impl PendingLogin {
         )
     }
 
-    fn of(headers: &HeaderMap) -> Option<Self> {
+    fn from_cookie(headers: &HeaderMap) -> Option<Self> {
         let parts: Vec<&str> = session::cookie(headers, COOKIE)?.split('.').collect();
         let [state, nonce, verifier, back, purpose] = parts.as_slice() else { return None };
         let back = String::from_utf8(URL_SAFE_NO_PAD.decode(back).ok()?).ok()?;
@@ -141,28 +141,28 @@ fn random() -> Result<String, Refused> {
 }
 
 /// Removes the cookie of a pending sign-in.
-fn forgotten() -> String {
+fn cleared_cookie() -> String {
     format!("{COOKIE}=; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=0")
 }
 
 async fn begin(
     State(console): State<Arc<Console>>,
-    from: From,
+    from: PeerAddress,
     headers: HeaderMap,
     Query(query): Query,
-) -> Answer {
+) -> Reply {
     let provider = console.provider.as_ref().ok_or(Refused::NoSuchPage)?;
-    if let Some(seconds) = console.attempts.of_beginning(&from, &headers) {
+    if let Some(seconds) = console.attempts.count_start(&from, &headers) {
         return Err(Refused::Limited(seconds));
     }
-    let found = provider.found().await.map_err(|reason| {
+    let found = provider.metadata().await.map_err(|reason| {
         tracing::warn!(reason, "cannot reach the OpenID provider");
         Refused::Provider(NotSignedIn::Away)
     })?;
     let confirms = query.get("again").is_some();
     let asked = PendingLogin::new(query.get("to").unwrap_or_default(), confirms)?;
     let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(asked.verifier.as_bytes()));
-    let redirect = format!("{}{BACK}", console.engine.public_url());
+    let redirect = format!("{}{CALLBACK}", console.engine.public_url());
     let mut parameters = vec![
         ("response_type", "code"),
         ("client_id", provider.client_id()),
@@ -182,9 +182,9 @@ async fn begin(
 }
 
 /// The callback of the provider. It ends the pending sign-in, whatever the outcome.
-async fn come_back(
+async fn callback(
     State(console): State<Arc<Console>>,
-    from: From,
+    from: PeerAddress,
     headers: HeaderMap,
     Query(query): Query,
 ) -> Response {
@@ -192,25 +192,30 @@ async fn come_back(
         Ok(response) => response,
         Err(refused) => refused.into_response(),
     };
-    reply::set_cookie(&mut response, &forgotten());
+    reply::set_cookie(&mut response, &cleared_cookie());
     response
 }
 
-async fn signed_in(console: &Console, from: &From, headers: &HeaderMap, query: &Fields) -> Answer {
+async fn signed_in(
+    console: &Console,
+    from: &PeerAddress,
+    headers: &HeaderMap,
+    query: &Fields,
+) -> Reply {
     let provider = console.provider.as_ref().ok_or(Refused::NoSuchPage)?;
     let no = |why: NotSignedIn| Err(Refused::Provider(why));
-    if let Some(seconds) = console.attempts.of_address(from, headers) {
+    if let Some(seconds) = console.attempts.count_address(from, headers) {
         return Err(Refused::Limited(seconds));
     }
-    let Some(asked) = PendingLogin::of(headers) else { return no(NotSignedIn::Stale) };
+    let Some(asked) = PendingLogin::from_cookie(headers) else { return no(NotSignedIn::Stale) };
     if query.get("state") != Some(&asked.state) {
         return no(NotSignedIn::Stale);
     }
-    if !provider.is_said_by(query.get("iss")).await {
+    if !provider.is_issued_by(query.get("iss")).await {
         return no(NotSignedIn::NotProven);
     }
     let Some(code) = query.get("code") else { return no(NotSignedIn::Refused) };
-    let redirect = format!("{}{BACK}", console.engine.public_url());
+    let redirect = format!("{}{CALLBACK}", console.engine.public_url());
     let now = console.engine.now();
     let claims = provider.claims(code, &redirect, &asked.verifier, &asked.nonce, now).await;
     let claims = match claims {
@@ -249,9 +254,9 @@ mod tests {
         let mut headers = HeaderMap::new();
         let sent = cookie.split(';').next().unwrap();
         headers.insert(COOKIES, HeaderValue::from_str(sent).unwrap());
-        assert_eq!(PendingLogin::of(&headers), Some(asked.clone()));
+        assert_eq!(PendingLogin::from_cookie(&headers), Some(asked.clone()));
         assert!(asked.verifier.len() >= 43, "PKCE requires at least 43 characters");
         assert_eq!(PendingLogin::new("https://evil.example", false).unwrap().back, "/console");
-        assert_eq!(PendingLogin::of(&HeaderMap::new()), None);
+        assert_eq!(PendingLogin::from_cookie(&HeaderMap::new()), None);
     }
 }

@@ -186,9 +186,9 @@ pub(super) fn file(
     served: &EncodedBody,
     request: &HeaderMap,
 ) -> Response {
-    let gzip = served.gzip.as_ref().filter(|_| negotiate::takes_gzip(request));
+    let gzip = served.gzip.as_ref().filter(|_| negotiate::accepts_gzip(request));
     let etag = if gzip.is_some() { &served.gzip_etag } else { &served.etag };
-    let is_there = negotiate::has_already(request, etag);
+    let is_there = negotiate::matches_etag(request, etag);
     let body =
         if is_there { Body::empty() } else { Body::from(gzip.unwrap_or(&served.body).clone()) };
     let mut response = Response::new(body);
@@ -281,7 +281,7 @@ pub(super) enum Refused {
     Provider(NotSignedIn),
 }
 
-pub(super) type Answer = Result<Response, Refused>;
+pub(super) type Reply = Result<Response, Refused>;
 
 impl From<AdminError> for Refused {
     fn from(error: AdminError) -> Self {

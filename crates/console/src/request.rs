@@ -48,9 +48,9 @@ path_ids! {
 }
 
 /// The id in the path, under the name of its kind.
-pub(super) struct At<T>(pub(super) T);
+pub(super) struct PathParam<T>(pub(super) T);
 
-impl<T: PathId, S: Send + Sync> FromRequestParts<S> for At<T> {
+impl<T: PathId, S: Send + Sync> FromRequestParts<S> for PathParam<T> {
     type Rejection = Refused;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refused> {
@@ -68,7 +68,7 @@ impl<T: PathId, S: Send + Sync> FromRequestParts<S> for At<T> {
 pub(super) struct Fields(pub(super) Vec<(String, String)>);
 
 impl Fields {
-    pub(super) fn of(text: &str) -> Self {
+    pub(super) fn parse(text: &str) -> Self {
         let pairs = query::pairs(text);
         Self(pairs.map(|(name, value)| (name.into_owned(), value.into_owned())).collect())
     }
@@ -102,7 +102,7 @@ impl<S: Sync> FromRequestParts<S> for Query {
     type Rejection = Refused;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refused> {
-        Ok(Self(Fields::of(parts.uri.query().unwrap_or_default())))
+        Ok(Self(Fields::parse(parts.uri.query().unwrap_or_default())))
     }
 }
 
@@ -135,7 +135,7 @@ fn fields(bytes: &[u8]) -> Result<Fields, Refused> {
     if text.bytes().filter(|&byte| byte == b'&').count() >= FIELDS_MAX {
         return Err(Refused::TooLarge);
     }
-    Ok(Fields::of(text))
+    Ok(Fields::parse(text))
 }
 
 /// The whole body of a request, within the limit of a form.
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn fields_are_found_by_name_trimmed_or_as_typed() {
-        let fields = Fields::of("a=+x+&a=y&b=&c=1");
+        let fields = Fields::parse("a=+x+&a=y&b=&c=1");
         assert_eq!(fields.get("a"), Some("x"));
         assert_eq!(fields.raw("a"), " x ");
         assert_eq!(fields.all("a").collect::<Vec<_>>(), [" x ", "y"]);

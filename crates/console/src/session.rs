@@ -42,28 +42,28 @@ impl FromRequestParts<Arc<Console>> for Visitor {
         let signed_out = || Refused::SignedOut { back: back_to(parts) };
         let secret = secret(&parts.headers).ok_or_else(signed_out)?;
         let session = console.engine.accounts().session(secret).await?.ok_or_else(signed_out)?;
-        Ok(Self::of(session, &parts.headers))
+        Ok(Self::from_session(session, &parts.headers))
     }
 }
 
 impl Visitor {
-    fn of(session: Session, headers: &HeaderMap) -> Self {
+    fn from_session(session: Session, headers: &HeaderMap) -> Self {
         Self {
             actor: session.actor,
             who: session.who,
             user_id: session.user_id,
             email: session.email.unwrap_or_default(),
             theme: theme_of(headers),
-            gzip: negotiate::takes_gzip(headers),
+            gzip: negotiate::accepts_gzip(headers),
         }
     }
 }
 
 /// A visitor whose page polls automatically; such requests do not extend the session.
 #[derive(Debug, Clone)]
-pub(super) struct Unattended(pub(super) Visitor);
+pub(super) struct BackgroundVisitor(pub(super) Visitor);
 
-impl FromRequestParts<Arc<Console>> for Unattended {
+impl FromRequestParts<Arc<Console>> for BackgroundVisitor {
     type Rejection = Refused;
 
     async fn from_request_parts(
@@ -74,7 +74,7 @@ impl FromRequestParts<Arc<Console>> for Unattended {
         let secret = secret(&parts.headers).ok_or_else(signed_out)?;
         let session =
             console.engine.accounts().session_unused(secret).await?.ok_or_else(signed_out)?;
-        Ok(Self(Visitor::of(session, &parts.headers)))
+        Ok(Self(Visitor::from_session(session, &parts.headers)))
     }
 }
 

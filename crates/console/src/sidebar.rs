@@ -35,7 +35,7 @@ pub(super) struct Sidebar {
 pub(super) struct SidebarFlow {
     pub(super) flow_id: FlowId,
     pub(super) name: String,
-    pub(super) status: Status,
+    pub(super) status: FlowStage,
     /// Responses of the last days, newest last.
     pub(super) days: Vec<u64>,
 }
@@ -53,7 +53,7 @@ impl Sidebar {
         let mut days: HashMap<FlowId, Vec<u64>> =
             sparks.into_iter().map(|spark| (spark.flow_id, spark.days)).collect();
         let mut of = |flow| days.remove(&flow).unwrap_or_default();
-        let shown = flows.iter().map(|state| sidebar.neighbour(state, of(state.flow.flow_id)));
+        let shown = flows.iter().map(|state| sidebar.sidebar_flow(state, of(state.flow.flow_id)));
         sidebar.flows = shown.collect();
         sidebar.own = Some(own);
         Ok(sidebar)
@@ -96,16 +96,16 @@ impl Sidebar {
         self.own.as_ref().ok_or(AdminError::NotFound(Missing::App))
     }
 
-    fn neighbour(&self, state: &FlowState, days: Vec<u64>) -> SidebarFlow {
+    fn sidebar_flow(&self, state: &FlowState, days: Vec<u64>) -> SidebarFlow {
         let flow = &state.flow;
-        let status = Status::of(state, self.now);
+        let status = FlowStage::new(state, self.now);
         SidebarFlow { flow_id: flow.flow_id, name: flow.name.clone(), status, days }
     }
 }
 
 /// The state of a flow, in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Status {
+pub(super) enum FlowStage {
     Draft,
     Scheduled,
     Open,
@@ -113,8 +113,8 @@ pub(super) enum Status {
     Archived,
 }
 
-impl Status {
-    pub(super) fn of(state: &FlowState, now: Timestamp) -> Self {
+impl FlowStage {
+    pub(super) fn new(state: &FlowState, now: Timestamp) -> Self {
         if state.flow.archived_at.is_some() {
             return Self::Archived;
         }
@@ -128,7 +128,7 @@ impl Status {
         }
     }
 
-    pub(super) fn word(self) -> &'static str {
+    pub(super) fn label(self) -> &'static str {
         match self {
             Self::Draft => "Draft",
             Self::Scheduled => "Scheduled",

@@ -17,10 +17,10 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use sluice_engine::Refusal;
 use sluice_http::negotiate;
 
-use super::attempts::From;
+use super::attempts::PeerAddress;
 use super::oidc::{self, Provider};
 use super::parts::field::Field;
-use super::reply::{self, Answer, Kind, Refused};
+use super::reply::{self, Kind, Refused, Reply};
 use super::request::{Fields, Query, SmallForm};
 use super::{Console, frame, session};
 
@@ -58,7 +58,7 @@ pub(super) fn local(back: &str) -> Option<&str> {
 
 /// The values that the form shows.
 #[derive(Debug, Clone, Copy, Default)]
-struct Typed<'t> {
+struct SignInForm<'t> {
     back: &'t str,
     email: &'t str,
     with_token: bool,
@@ -71,22 +71,22 @@ async fn show(
     State(console): State<Arc<Console>>,
     Query(query): Query,
     headers: HeaderMap,
-) -> Answer {
+) -> Reply {
     let back = query.get("to").unwrap_or_default();
     let with_token =
         query.get("with") == Some("token") || !console.engine.accounts().has_users().await?;
     let provider = console.provider.as_ref().map(Provider::button);
-    let typed = Typed { back, with_token, provider, ..Typed::default() };
+    let typed = SignInForm { back, with_token, provider, ..SignInForm::default() };
     Ok(page(Kind::Shown, typed, &headers))
 }
 
 async fn sign_in(
     State(console): State<Arc<Console>>,
-    from: From,
+    from: PeerAddress,
     headers: HeaderMap,
     SmallForm(form): SmallForm,
-) -> Answer {
-    let typed = Typed {
+) -> Reply {
+    let typed = SignInForm {
         back: form.get("to").unwrap_or_default(),
         email: form.get("email").unwrap_or_default(),
         with_token: form.has("token"),
@@ -94,14 +94,18 @@ async fn sign_in(
         provider: console.provider.as_ref().map(Provider::button),
     };
     if is_plain_http(&headers) {
-        return Ok(page(Kind::Unfinished, Typed { error: Some(NEEDS_HTTPS), ..typed }, &headers));
+        return Ok(page(
+            Kind::Unfinished,
+            SignInForm { error: Some(NEEDS_HTTPS), ..typed },
+            &headers,
+        ));
     }
     if let Some(seconds) = wait(&console, &from, &headers, typed) {
         let text = format!("Too many attempts. Try again in {seconds} seconds.");
-        let typed = Typed { error: Some(&text), ..typed };
+        let typed = SignInForm { error: Some(&text), ..typed };
         return Ok(page(Kind::Limited(seconds), typed, &headers));
     }
-    match let_in(&console, &form, typed, session::secret(&headers)).await {
+    match authenticate(&console, &form, typed, session::secret(&headers)).await {
         Ok(secret) => {
             let to = local(typed.back).unwrap_or("/console");
             Ok(reply::see_other_with(to, &session::kept(&secret)))
@@ -119,7 +123,7 @@ async fn sign_in(
                 _ => "unknown account".to_owned(),
             };
             log_failure(&console, &from, &headers, &account);
-            Ok(page(Kind::Unfinished, Typed { error: Some(text), ..typed }, &headers))
+            Ok(page(Kind::Unfinished, SignInForm { error: Some(text), ..typed }, &headers))
         }
     }
 }
@@ -127,15 +131,15 @@ async fn sign_in(
 /// Signs in with the code of the second factor, after the password.
 async fn sign_in_with_code(
     State(console): State<Arc<Console>>,
-    from: From,
+    from: PeerAddress,
     headers: HeaderMap,
     SmallForm(form): SmallForm,
-) -> Answer {
+) -> Reply {
     let (ticket, back) = (form.get("ticket").unwrap_or_default(), form.raw("to"));
     let over = || Err(Refused::SignedOut { back: back.to_owned() });
     let Some(user) = console.engine.accounts().ticket_holder(ticket) else { return over() };
-    let wait = console.attempts.of_address(&from, &headers);
-    if let Some(seconds) = wait.or_else(|| console.attempts.of_code(user)) {
+    let wait = console.attempts.count_address(&from, &headers);
+    if let Some(seconds) = wait.or_else(|| console.attempts.count_code(user)) {
         let text = format!("Too many attempts. Try again in {seconds} seconds.");
         return Ok(code_page(Kind::Limited(seconds), ticket, back, Some(&text), &headers));
     }
@@ -158,7 +162,12 @@ async fn sign_in_with_code(
 
 /// Logs a failed sign-in with the account (a user's id, never what was typed) and the client
 /// address.
-pub(super) fn log_failure(console: &Console, from: &From, headers: &HeaderMap, account: &str) {
+pub(super) fn log_failure(
+    console: &Console,
+    from: &PeerAddress,
+    headers: &HeaderMap,
+    account: &str,
+) {
     let address = console.attempts.address(from, headers);
     tracing::warn!(%account, %address, "console: sign-in failed");
 }
@@ -185,7 +194,7 @@ pub(super) fn code_page(
     };
     let theme = session::theme_of(headers);
     let markup = frame::bare("Second factor", theme, &["base.js"], content);
-    reply::page(kind, markup, negotiate::takes_gzip(headers))
+    reply::page(kind, markup, negotiate::accepts_gzip(headers))
 }
 
 pub(super) fn code_field() -> Field<'static> {
@@ -200,17 +209,22 @@ pub(super) fn code_field() -> Field<'static> {
     }
 }
 
-fn wait(console: &Console, from: &From, headers: &HeaderMap, typed: Typed) -> Option<u64> {
-    console.attempts.of_address(from, headers).or_else(|| match typed.with_token {
+fn wait(
+    console: &Console,
+    from: &PeerAddress,
+    headers: &HeaderMap,
+    typed: SignInForm,
+) -> Option<u64> {
+    console.attempts.count_address(from, headers).or_else(|| match typed.with_token {
         true => None,
-        false => console.attempts.of_account(typed.email, from, headers),
+        false => console.attempts.count_account(typed.email, from, headers),
     })
 }
 
-async fn let_in(
+async fn authenticate(
     console: &Console,
     form: &Fields,
-    typed: Typed<'_>,
+    typed: SignInForm<'_>,
     before: Option<&str>,
 ) -> Result<sluice_engine::Secret, Refusal> {
     let engine = &console.engine;
@@ -229,19 +243,19 @@ async fn let_in(
 }
 
 /// Succeeds even if the session has already ended.
-async fn sign_out(State(console): State<Arc<Console>>, headers: HeaderMap) -> Answer {
+async fn sign_out(State(console): State<Arc<Console>>, headers: HeaderMap) -> Reply {
     if let Some(secret) = session::secret(&headers) {
         console.engine.accounts().sign_out(secret).await?;
     }
     Ok(reply::see_other_with(PAGE, &session::dropped()))
 }
 
-fn page(kind: Kind, typed: Typed, headers: &HeaderMap) -> Response {
+fn page(kind: Kind, typed: SignInForm, headers: &HeaderMap) -> Response {
     let content = html! {
         h1 { "Sign in to Sluice" }
         @if let Some(error) = typed.error {
             div.errors role="alert" tabindex="-1" { p { (error) } }
-        } @else if may_be_plain_http(headers) {
+        } @else if allows_plain_http(headers) {
             p.note.warn { (NEEDS_HTTPS) }
         }
         @if let Some(button) = typed.provider {
@@ -252,10 +266,10 @@ fn page(kind: Kind, typed: Typed, headers: &HeaderMap) -> Response {
     };
     let theme = session::theme_of(headers);
     let markup = frame::bare("Sign in", theme, &["base.js"], content);
-    reply::page(kind, markup, negotiate::takes_gzip(headers))
+    reply::page(kind, markup, negotiate::accepts_gzip(headers))
 }
 
-fn password_form(typed: Typed) -> Markup {
+fn password_form(typed: SignInForm) -> Markup {
     let email = Field {
         id: "email",
         label: "E-mail address",
@@ -266,7 +280,7 @@ fn password_form(typed: Typed) -> Markup {
         ..Field::default()
     };
     // If there is an OpenID provider, its button is the primary one.
-    let look = if typed.provider.is_some() { "button" } else { "button primary" };
+    let class = if typed.provider.is_some() { "button" } else { "button primary" };
     let password = Field {
         id: "password",
         label: "Password",
@@ -280,14 +294,14 @@ fn password_form(typed: Typed) -> Markup {
             input type="hidden" name="to" value=(typed.back);
             (email.draw())
             (password.draw())
-            button class=(look) type="submit" { "Sign in" }
+            button class=(class) type="submit" { "Sign in" }
         }
         p.muted { "Forgot your password? Ask an owner for a new link." }
         p.muted { a href=(other(typed.back, "token")) { "Use an admin token" } }
     }
 }
 
-fn token_form(typed: Typed) -> Markup {
+fn token_form(typed: SignInForm) -> Markup {
     let token = Field {
         id: "token",
         label: "Admin token",
@@ -314,7 +328,7 @@ fn other(back: &str, with: &str) -> String {
 }
 
 /// Browsers send `Sec-Fetch-Site` with every request to a secure origin, and with no other.
-fn may_be_plain_http(headers: &HeaderMap) -> bool {
+fn allows_plain_http(headers: &HeaderMap) -> bool {
     let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     !headers.contains_key(SEC_FETCH_SITE) && !is_loopback(host)
 }

@@ -3,14 +3,14 @@
 use maud::{Markup, html};
 use sluice_engine::rows::FlowState;
 
-use super::sidebar::{Sidebar, Status};
+use super::sidebar::{FlowStage, Sidebar};
 
 /// The steps, with the next one highlighted. `why` explains why the page is empty.
 pub(super) fn first_run(sidebar: &Sidebar, state: &FlowState, why: &str) -> Markup {
     let flow = state.flow.flow_id;
-    let status = Status::of(state, sidebar.now);
+    let status = FlowStage::new(state, sidebar.now);
     let next = match status {
-        Status::Draft => 1,
+        FlowStage::Draft => 1,
         _ => 2,
     };
     let edit = format!("/console/flows/{flow}/edit");
@@ -38,12 +38,12 @@ pub(super) fn first_run(sidebar: &Sidebar, state: &FlowState, why: &str) -> Mark
 }
 
 /// Why a test response may not be possible now.
-fn closed(status: Status) -> &'static str {
+fn closed(status: FlowStage) -> &'static str {
     match status {
-        Status::Scheduled => "It is published but not open yet.",
-        Status::Closed => "It is closed. Change its schedule to accept responses.",
-        Status::Archived => "It is archived and accepts no responses.",
-        Status::Draft | Status::Open => "It takes a minute and shows what respondents see.",
+        FlowStage::Scheduled => "It is published but not open yet.",
+        FlowStage::Closed => "It is closed. Change its schedule to accept responses.",
+        FlowStage::Archived => "It is archived and accepts no responses.",
+        FlowStage::Draft | FlowStage::Open => "It takes a minute and shows what respondents see.",
     }
 }
 

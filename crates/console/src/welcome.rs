@@ -16,9 +16,9 @@ use sluice_engine::people::LINK_HOURS;
 use sluice_flow::definition::Fault;
 use sluice_http::negotiate;
 
-use super::attempts::From;
+use super::attempts::PeerAddress;
 use super::parts::field::Field;
-use super::reply::{self, Answer, Kind, Refused};
+use super::reply::{self, Kind, Refused, Reply};
 use super::request::SmallForm;
 use super::{Console, frame, parts, session, sign_in};
 
@@ -35,16 +35,16 @@ async fn show(headers: HeaderMap) -> Response {
 
 async fn set(
     State(console): State<Arc<Console>>,
-    from: From,
+    from: PeerAddress,
     headers: HeaderMap,
     SmallForm(form): SmallForm,
-) -> Answer {
+) -> Reply {
     let code = form.get("code").map(code_in).unwrap_or_default();
     if sign_in::is_plain_http(&headers) {
         let faults = [fault("code", sign_in::NEEDS_HTTPS)];
         return Ok(page(Kind::Unfinished, code, &faults, &headers));
     }
-    if let Some(seconds) = console.attempts.of_address(&from, &headers) {
+    if let Some(seconds) = console.attempts.count_address(&from, &headers) {
         let text = format!("too many attempts; try again in {seconds} seconds");
         return Ok(page(Kind::Limited(seconds), code, &[fault("code", text)], &headers));
     }
@@ -113,7 +113,7 @@ fn page(kind: Kind, code: &str, faults: &[Fault], headers: &HeaderMap) -> Respon
     };
     let theme = session::theme_of(headers);
     let markup = frame::bare("Set your password", theme, &["base.js", "welcome.js"], content);
-    reply::page(kind, markup, negotiate::takes_gzip(headers))
+    reply::page(kind, markup, negotiate::accepts_gzip(headers))
 }
 
 #[cfg(test)]

@@ -33,14 +33,14 @@ pub(super) static STYLE: LazyLock<String> =
 /// The hash of [`STYLE`], in the form that a content security policy uses.
 pub(super) static STYLE_HASH: LazyLock<String> = LazyLock::new(|| policy_hash(&STYLE));
 
-pub(super) static SCRIPT: LazyLock<Script> = LazyLock::new(|| {
+pub(super) static SCRIPT: LazyLock<ScriptFile> = LazyLock::new(|| {
     let text: String = SCRIPT_PARTS.map(small_script).concat();
     let name = format!("page-{}.js", name_of(text.as_bytes()));
-    Script { name, served: EncodedBody::new(text.into_bytes()) }
+    ScriptFile { name, served: EncodedBody::new(text.into_bytes()) }
 });
 
 /// The script, ready to send.
-pub(super) struct Script {
+pub(super) struct ScriptFile {
     pub(super) name: String,
     pub(super) served: EncodedBody,
 }

@@ -25,7 +25,7 @@ const DECIMAL_COMMA: [&str; 16] = [
 
 /// What a button does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Go {
+pub(super) enum FormAction {
     Next,
     Back,
     Send,
@@ -50,10 +50,10 @@ impl Form {
         let owned = |(name, value): (Cow<'_, str>, Cow<'_, str>)| {
             (name.into_owned(), value.replace("\r\n", "\n").replace('\0', ""))
         };
-        Self::of(named.take(FIELDS_MAX).map(owned).collect())
+        Self::from_fields(named.take(FIELDS_MAX).map(owned).collect())
     }
 
-    fn of(fields: Vec<(String, String)>) -> Self {
+    fn from_fields(fields: Vec<(String, String)>) -> Self {
         let (mut by_name, mut by_question) = (HashMap::new(), HashMap::new());
         for (at, (name, _)) in fields.iter().enumerate() {
             by_name.entry(name.clone()).or_insert_with(Vec::new).push(at);
@@ -80,11 +80,11 @@ impl Form {
         self.all(name).any(|sent| sent == value)
     }
 
-    pub(super) fn go(&self) -> Go {
+    pub(super) fn action(&self) -> FormAction {
         match self.get("go") {
-            Some("send") => Go::Send,
-            Some("back") => Go::Back,
-            _ => Go::Next,
+            Some("send") => FormAction::Send,
+            Some("back") => FormAction::Back,
+            _ => FormAction::Next,
         }
     }
 
@@ -106,7 +106,7 @@ impl Form {
     #[must_use]
     pub(super) fn keeping(&self, passes: impl Fn(&str) -> bool) -> Self {
         let is_kept = |(name, _): &&(String, String)| question_of(name).is_none_or(&passes);
-        Self::of(self.fields.iter().filter(is_kept).cloned().collect())
+        Self::from_fields(self.fields.iter().filter(is_kept).cloned().collect())
     }
 
     /// The answers made from the fields, for the questions of a definition.

@@ -35,7 +35,7 @@ use http::request::Parts;
 use sluice_engine::{Engine, HostedVersion};
 use sluice_flow::id::FlowVersionId;
 use sluice_flow::submission::TextMap;
-use sluice_http::client::{Peer, Proxies, Senders};
+use sluice_http::client::{Peer, Proxies, SendLimiter};
 use sluice_http::exchange::Failure;
 use sluice_http::rate::AddressLimit;
 use sluice_http::{Limits, Network, body, query};
@@ -45,10 +45,10 @@ use self::form::Form;
 use self::page::Frame;
 use self::parameters::Parameters;
 use self::reply::Kind;
-use self::states::Done;
+use self::states::StoredConfirmation;
 use self::steps::Step;
-use self::view::{Extent, View};
-use self::visit::{Barred, Visit, store_down};
+use self::view::{Extent, FormView};
+use self::visit::{Visit, VisitRefused, store_down};
 use self::words::Words;
 
 /// The route templates.
@@ -80,7 +80,7 @@ const FORM_BYTES_PER_BYTE: usize = 3;
 pub struct Hosted {
     engine: Arc<Engine>,
     limits: Limits,
-    senders: Senders,
+    senders: SendLimiter,
     proxies: Proxies,
     addresses: Arc<AddressLimit>,
 }
@@ -98,7 +98,7 @@ impl Hosted {
         options: HostedOptions,
         addresses: Arc<AddressLimit>,
     ) -> Self {
-        let senders = Senders::new(options.sends_per_minute);
+        let senders = SendLimiter::new(options.sends_per_minute);
         Self { engine, limits, senders, proxies: Proxies(options.trusted_proxies), addresses }
     }
 
@@ -124,7 +124,8 @@ pub fn router(hosted: Arc<Hosted>) -> Router {
 
 /// The page for a server error, on any route.
 pub fn failed(_: Failure) -> Response {
-    let (words, parameters, request) = (Words::of("en"), Parameters::default(), HeaderMap::new());
+    let (words, parameters, request) =
+        (Words::for_language("en"), Parameters::default(), HeaderMap::new());
     let language = words.language;
     Frame { words, language, parameters: &parameters, request: &request, flow: None, preview: None }
         .failed()
@@ -137,11 +138,11 @@ fn head_of(request: Request) -> Parts {
 /// The form.
 async fn show(State(hosted): State<Arc<Hosted>>, request: Request) -> Response {
     let engine = &hosted.engine;
-    let visit = match Visit::of(engine, head_of(request)).await {
+    let visit = match Visit::resolve(engine, head_of(request)).await {
         Ok(visit) => visit,
         Err(barred) => return barred.page(),
     };
-    if let Some(response) = visit.unopened() {
+    if let Some(response) = visit.closed_page() {
         return response;
     }
     let Some(definition) = Visit::definition(&visit.flow.current) else {
@@ -164,7 +165,7 @@ async fn show(State(hosted): State<Arc<Hosted>>, request: Request) -> Response {
         }
     }
     let (form, answers) = (Form::default(), TextMap::default());
-    let view = View {
+    let view = FormView {
         frame,
         version: &visit.flow.current,
         wording,
@@ -192,12 +193,14 @@ async fn done(State(hosted): State<Arc<Hosted>>, request: Request) -> Response {
     let head = head_of(request);
     let query = head.uri.query().unwrap_or_default().to_owned();
     let linked = query::first(Some(&query), "linked").as_deref() == Some("1");
-    let visit = match Visit::of(&hosted.engine, head).await {
+    let visit = match Visit::resolve(&hosted.engine, head).await {
         Ok(visit) => visit,
-        Err(Barred::Page(response)) => return response,
+        Err(VisitRefused::Page(response)) => return response,
         // The message is true in any case, and reveals nothing of the flow.
-        Err(Barred::Token(visit, _)) => {
-            return visit.bare_frame().stored(None, Done { linked, ..Done::default() });
+        Err(VisitRefused::Token(visit, _)) => {
+            return visit
+                .bare_frame()
+                .stored(None, StoredConfirmation { linked, ..StoredConfirmation::default() });
         }
     };
     let version = query::first(Some(&query), "version").unwrap_or_default();
@@ -211,14 +214,17 @@ async fn done(State(hosted): State<Arc<Hosted>>, request: Request) -> Response {
     let wording = version.as_ref().and_then(Visit::definition).map(|it| visit.wording(it));
     let frame = wording.as_ref().map_or_else(|| visit.bare_frame(), |wording| visit.frame(wording));
     let version = version.as_ref().map(HostedVersion::id);
-    frame.stored(wording.as_ref(), Done { version, linked, ..Done::default() })
+    frame.stored(
+        wording.as_ref(),
+        StoredConfirmation { version, linked, ..StoredConfirmation::default() },
+    )
 }
 
 /// Records that an invitation was opened, as reported by the script. The reply does not reveal
 /// whether the invitation exists.
 async fn opened(State(hosted): State<Arc<Hosted>>, request: Request) -> Response {
     let (head, body) = request.into_parts();
-    let visit = match Visit::of(&hosted.engine, head).await {
+    let visit = match Visit::resolve(&hosted.engine, head).await {
         Ok(visit) => visit,
         Err(barred) => return barred.page(),
     };
@@ -230,7 +236,7 @@ async fn opened(State(hosted): State<Arc<Hosted>>, request: Request) -> Response
     {
         store_down(&error);
     }
-    reply::noted()
+    reply::no_content()
 }
 
 async fn script(request: Request) -> Response {

@@ -30,12 +30,12 @@ pub(super) struct Frame<'f> {
     pub(super) request: &'f HeaderMap,
     pub(super) flow: Option<&'f HostedFlow>,
     /// Set if the page is an author's preview.
-    pub(super) preview: Option<&'f Previewed>,
+    pub(super) preview: Option<&'f PreviewContext>,
 }
 
 /// A preview for an author: shown in the console, and nothing is stored.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Previewed {
+pub(super) struct PreviewContext {
     /// Where the form is sent instead of the public address.
     pub(super) address: String,
     /// The question that is shown first, even if the answers do not lead to it.
@@ -44,7 +44,7 @@ pub(super) struct Previewed {
 
 /// The data attributes of `<main>`, which the script reads.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Facts<'f> {
+pub(super) struct PageData<'f> {
     pub(super) state: &'static str,
     pub(super) version: Option<FlowVersionId>,
     /// A step after the first.
@@ -63,7 +63,7 @@ impl Frame<'_> {
         &self,
         kind: Kind,
         title: &str,
-        facts: &Facts<'_>,
+        data: &PageData<'_>,
         content: Markup,
     ) -> Response {
         let accent = self.accent();
@@ -82,29 +82,29 @@ impl Frame<'_> {
                     @if let Some(accent) = &accent { style { (PreEscaped(accent)) } }
                     script type="module" src={ "/f/assets/" (SCRIPT.name) } {}
                 }
-                body.hosted data-embed=[self.embedded()] { (self.main(facts, content)) }
+                body.hosted data-embed=[self.embedded()] { (self.main(data, content)) }
             }
         };
-        let policy = self.policy(accent.as_deref(), facts.leads_to);
+        let policy = self.policy(accent.as_deref(), data.leads_to);
         reply::page(kind, markup, &policy, self.request)
     }
 
-    fn main(&self, facts: &Facts<'_>, content: Markup) -> Markup {
+    fn main(&self, data: &PageData<'_>, content: Markup) -> Markup {
         // Only our own pages may frame a preview; the policy enforces it.
         let origins = self.flow.filter(|_| self.preview.is_none());
         let origins = origins.map(|flow| origins_json(&flow.app().allowed_origins));
         html! {
             main #page
-                data-state=(facts.state)
+                data-state=(data.state)
                 data-flow=[self.flow.map(|flow| flow.flow_id)]
-                data-version=[facts.version]
+                data-version=[data.version]
                 data-origins=[origins]
                 data-embed=[self.embedded()]
-                data-later[facts.later]
-                data-response=[facts.response]
-                data-redirect=[facts.redirect]
-                data-done=[facts.done]
-                data-opened=[facts.opened]
+                data-later[data.later]
+                data-response=[data.response]
+                data-redirect=[data.redirect]
+                data-done=[data.done]
+                data-opened=[data.opened]
                 data-preview=[self.preview.map(|it| &it.question)] {
                 (self.brand())
                 (content)

@@ -110,7 +110,7 @@ impl Parameters {
     }
 
     /// Whether they identify the respondent: by an identity, or by a personal link.
-    pub(super) fn names_somebody(&self) -> bool {
+    pub(super) fn identifies_respondent(&self) -> bool {
         !self.identities.is_empty() || self.assignment.is_some()
     }
 
@@ -312,7 +312,7 @@ mod tests {
     #[test]
     fn identities_are_used_only_if_the_app_does_not_verify_them() {
         let parameters = Parameters::read(Some("identities.userId=7"), false);
-        assert!(!parameters.names_somebody() && parameters.refused.is_empty());
+        assert!(!parameters.identifies_respondent() && parameters.refused.is_empty());
     }
 
     #[test]

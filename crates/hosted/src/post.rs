@@ -22,11 +22,11 @@ use sluice_flow::submission::{Admission, Context, Page, Submission, TextMap};
 use sluice_http::body::{self, BodyError};
 use sluice_http::rate::Sender;
 
-use super::form::{Form, Go};
+use super::form::{Form, FormAction};
 use super::reply::{self, Kind};
-use super::states::Done;
+use super::states::StoredConfirmation;
 use super::steps::Step;
-use super::view::{Extent, View};
+use super::view::{Extent, FormView};
 use super::visit::{Visit, store_down, text};
 use super::{Hosted, rules};
 
@@ -40,7 +40,7 @@ pub(super) async fn answer(
     body: Body,
     peer: Option<IpAddr>,
 ) -> Response {
-    let visit = match Visit::of(&hosted.engine, head).await {
+    let visit = match Visit::resolve(&hosted.engine, head).await {
         Ok(visit) => visit,
         Err(barred) => return barred.page(),
     };
@@ -61,13 +61,13 @@ pub(super) async fn answer(
     let address = hosted.proxies.client(peer, &visit.headers);
     let sender = hosted.addresses.sender(peer, &visit.headers);
     let bytes = body.len() as u64;
-    let sent = Sent { hosted, visit: &visit, form: &form, bytes, address, sender };
-    match (version, form.go()) {
-        (Some(version), Go::Send) => sent.send(&version).await,
-        (Some(version), go) if hosted.engine.is_accepting(&version) => {
-            sent.step(&version, go).await
+    let sent = SentForm { hosted, visit: &visit, form: &form, bytes, address, sender };
+    match (version, form.action()) {
+        (Some(version), FormAction::Send) => sent.send(&version).await,
+        (Some(version), action) if hosted.engine.is_accepting(&version) => {
+            sent.step(&version, action).await
         }
-        (version, _) => sent.moved_on(version.as_ref()),
+        (version, _) => sent.show_current_version(version.as_ref()),
     }
 }
 
@@ -79,16 +79,16 @@ pub(super) async fn preview(hosted: &Hosted, visit: &Visit, body: Body) -> Respo
         Err(BodyError::TooSlow | BodyError::Broken) => return visit.bare_frame().failed(),
     };
     let sender = Sender::UNLIMITED;
-    let sent = Sent { hosted, visit, form: &form, bytes: 0, address: None, sender };
+    let sent = SentForm { hosted, visit, form: &form, bytes: 0, address: None, sender };
     let version = &visit.flow.current;
-    match form.go() {
-        Go::Send => sent.judge(version),
-        go => sent.step(version, go).await,
+    match form.action() {
+        FormAction::Send => sent.validate(version),
+        action => sent.step(version, action).await,
     }
 }
 
 /// A form that was sent, and what is needed to answer it.
-struct Sent<'s> {
+struct SentForm<'s> {
     hosted: &'s Hosted,
     visit: &'s Visit,
     form: &'s Form,
@@ -99,15 +99,15 @@ struct Sent<'s> {
 }
 
 /// A form interpreted with the questions of a version.
-struct Reading<'r> {
+struct ParsedForm<'r> {
     version: &'r HostedVersion,
     wording: Wording<'r>,
     form: &'r Form,
     answers: TextMap<'r>,
 }
 
-impl<'r> Reading<'r> {
-    fn of(visit: &Visit, version: &'r HostedVersion, form: &'r Form) -> Option<Self> {
+impl<'r> ParsedForm<'r> {
+    fn new(visit: &Visit, version: &'r HostedVersion, form: &'r Form) -> Option<Self> {
         let definition = Visit::definition(version)?;
         let wording = visit.wording(definition);
         let answers = definition.reached(form.answers(definition, wording.locale()));
@@ -124,13 +124,13 @@ impl<'r> Reading<'r> {
 
     /// The error messages, by question.
     fn errors(&self, issues: &[Issue]) -> BTreeMap<&'r str, String> {
-        let words = super::words::Words::of(self.wording.locale());
+        let words = super::words::Words::for_language(self.wording.locale());
         let mut errors = BTreeMap::new();
         for issue in issues {
             let question = rules::question_of(issue).and_then(|id| self.definition().question(id));
             if let Some(question) = question {
                 let has_answer = self.answers.get(&question.id).is_some();
-                let text = rules::complaint(words, question, issue, has_answer);
+                let text = rules::error_message(words, question, issue, has_answer);
                 errors.entry(question.id.as_str()).or_insert(text);
             }
         }
@@ -138,18 +138,18 @@ impl<'r> Reading<'r> {
     }
 }
 
-impl Sent<'_> {
+impl SentForm<'_> {
     /// Next or previous step.
-    async fn step(&self, version: &HostedVersion, go: Go) -> Response {
-        let Some(reading) = Reading::of(self.visit, version, self.form) else {
+    async fn step(&self, version: &HostedVersion, action: FormAction) -> Response {
+        let Some(reading) = ParsedForm::new(self.visit, version, self.form) else {
             return self.visit.bare_frame().missing();
         };
         let (definition, step) = (reading.definition(), reading.step());
-        if go == Go::Back {
+        if action == FormAction::Back {
             let step = step.back(definition, &reading.answers);
             return self.shown(&reading, step, Kind::Shown, None, BTreeMap::new());
         }
-        self.note_opened().await;
+        self.record_opened().await;
         let question = step.question(definition);
         let issues = question.map(|question| judge_question(question, &reading.answers));
         let errors = reading.errors(&issues.unwrap_or_default());
@@ -162,7 +162,7 @@ impl Sent<'_> {
 
     /// A respondent who continues has opened the invitation; fetching the page alone does not
     /// count.
-    async fn note_opened(&self) {
+    async fn record_opened(&self) {
         if let Some(assignment) = &self.visit.parameters.assignment
             && self.visit.preview.is_none()
             && let Err(error) =
@@ -174,10 +174,10 @@ impl Sent<'_> {
 
     /// Submits the form.
     async fn send(&self, version: &HostedVersion) -> Response {
-        let Some(reading) = Reading::of(self.visit, version, self.form) else {
+        let Some(reading) = ParsedForm::new(self.visit, version, self.form) else {
             return self.visit.bare_frame().missing();
         };
-        let notice = &super::words::Words::of(reading.wording.locale()).notice;
+        let notice = &super::words::Words::for_language(reading.wording.locale()).notice;
         let again = |kind, notice| {
             self.shown(&reading, reading.step(), kind, Some(notice), BTreeMap::new())
         };
@@ -191,7 +191,7 @@ impl Sent<'_> {
         if let Err(limited) = engine.admit_calls(app, 1) {
             return again(Kind::Limited(limited.retry_after_seconds), notice.unavailable);
         }
-        let Some(key) = self.form.key().filter(|_| !self.is_robot()) else {
+        let Some(key) = self.form.key().filter(|_| !self.is_bot()) else {
             return again(Kind::Unfinished, notice.robot);
         };
         let key =
@@ -217,9 +217,9 @@ impl Sent<'_> {
 
     /// Judges the whole form for an author: the same result as for a respondent, but nothing is
     /// stored.
-    fn judge(&self, version: &HostedVersion) -> Response {
+    fn validate(&self, version: &HostedVersion) -> Response {
         let (Some(snapshot), Some(reading)) =
-            (version.snapshot(), Reading::of(self.visit, version, self.form))
+            (version.snapshot(), ParsedForm::new(self.visit, version, self.form))
         else {
             return self.visit.bare_frame().missing();
         };
@@ -228,18 +228,18 @@ impl Sent<'_> {
             return self.refused(&reading, &issues);
         }
         let address = self.visit.address();
-        let done = Done { address: Some(&address), ..Done::default() };
+        let done = StoredConfirmation { address: Some(&address), ..StoredConfirmation::default() };
         self.visit.frame(&reading.wording).stored(Some(&reading.wording), done)
     }
 
-    fn is_robot(&self) -> bool {
+    fn is_bot(&self) -> bool {
         let is_quick = |made: i64| self.hosted.engine.now().as_millis() - made < READ_MILLIS_MIN;
         let made = self.form.key().map(|key| key.made_at().as_millis());
         self.visit.flow.branding().spam_protection
             && (self.form.get("website").is_some() || made.is_some_and(is_quick))
     }
 
-    fn submission<'r>(&'r self, reading: &Reading<'r>) -> Submission<'r> {
+    fn submission<'r>(&'r self, reading: &ParsedForm<'r>) -> Submission<'r> {
         let page = Page {
             path: Some(format!("/f/{}", self.visit.flow.flow_id).into()),
             referrer: self.form.get("referrer").map(Cow::from),
@@ -263,7 +263,7 @@ impl Sent<'_> {
         submission
     }
 
-    fn admission(&self, reading: &Reading<'_>) -> Admission {
+    fn admission(&self, reading: &ParsedForm<'_>) -> Admission {
         let asked = reading.definition().respondent_analytics() == RespondentAnalytics::Ask;
         if asked && self.form.is_admitted() {
             Admission::Admitted
@@ -272,13 +272,13 @@ impl Sent<'_> {
         }
     }
 
-    fn stored(&self, reading: &Reading<'_>, accepted: Accepted) -> Response {
+    fn stored(&self, reading: &ParsedForm<'_>, accepted: Accepted) -> Response {
         let visit = self.visit;
         let linked = self.admission(reading) == Admission::Admitted
-            && (visit.claims.is_some() || visit.parameters.names_somebody());
+            && (visit.claims.is_some() || visit.parameters.identifies_respondent());
         let address = super::done_address(visit, reading.version.id(), linked);
         if visit.is_scripted {
-            let done = Done {
+            let done = StoredConfirmation {
                 version: Some(reading.version.id()),
                 response: Some(accepted.response_id),
                 linked,
@@ -291,7 +291,7 @@ impl Sent<'_> {
         reply::see_other(redirect.filter(|_| !visit.parameters.embed).unwrap_or(&address))
     }
 
-    fn refused(&self, reading: &Reading<'_>, issues: &[Issue]) -> Response {
+    fn refused(&self, reading: &ParsedForm<'_>, issues: &[Issue]) -> Response {
         let errors = reading.errors(issues);
         if !errors.is_empty() {
             let questions = reading.definition().questions();
@@ -308,7 +308,7 @@ impl Sent<'_> {
             Some(Code::InvitationExpired) => invitation(InvitationState::Expired),
             Some(Code::InvitationRevoked) => invitation(InvitationState::Revoked),
             Some(Code::NotOpenYet | Code::NoLongerAccepting | Code::FlowVersionNotFound) => {
-                self.moved_on(Some(reading.version))
+                self.show_current_version(Some(reading.version))
             }
             code => {
                 tracing::error!(
@@ -322,13 +322,13 @@ impl Sent<'_> {
 
     /// The version no longer accepts answers. If another one does, its form is shown with every
     /// answer that still fits: the same question, the same type, and valid for the new question.
-    fn moved_on(&self, before: Option<&HostedVersion>) -> Response {
-        if let Some(response) = self.visit.unopened() {
+    fn show_current_version(&self, before: Option<&HostedVersion>) -> Response {
+        if let Some(response) = self.visit.closed_page() {
             return response;
         }
         let current = &self.visit.flow.current;
         let is_other = before.is_none_or(|before| before.id() != current.id());
-        let kept = Reading::of(self.visit, current, self.form).map(|reading| {
+        let kept = ParsedForm::new(self.visit, current, self.form).map(|reading| {
             let before = before.and_then(Visit::definition);
             let fits = |id: &str| {
                 let (now, was) =
@@ -340,11 +340,12 @@ impl Sent<'_> {
             };
             self.form.keeping(fits)
         });
-        let reading = kept.as_ref().and_then(|form| Reading::of(self.visit, current, form));
+        let reading = kept.as_ref().and_then(|form| ParsedForm::new(self.visit, current, form));
         match reading.filter(|_| is_other && self.hosted.engine.is_accepting(current)) {
             Some(reading) => {
                 let step = Step::first_open(reading.definition(), &reading.answers);
-                let notice = super::words::Words::of(reading.wording.locale()).notice.changed;
+                let notice =
+                    super::words::Words::for_language(reading.wording.locale()).notice.changed;
                 self.shown(&reading, step, Kind::Unfinished, Some(notice), BTreeMap::new())
             }
             None => self.visit.bare_frame().missing(),
@@ -354,14 +355,14 @@ impl Sent<'_> {
     /// The form again, as it was filled in.
     fn shown<'v>(
         &'v self,
-        reading: &'v Reading<'v>,
+        reading: &'v ParsedForm<'v>,
         step: Step,
         kind: Kind,
         notice: Option<&'static str>,
         errors: BTreeMap<&'v str, String>,
     ) -> Response {
         let engine = &self.hosted.engine;
-        let view = View {
+        let view = FormView {
             frame: self.visit.frame(&reading.wording),
             version: reading.version,
             wording: reading.wording,

@@ -20,7 +20,7 @@ use super::form::Form;
 use super::post;
 use super::reply::Kind;
 use super::steps::Step;
-use super::view::{Extent, View};
+use super::view::{Extent, FormView};
 use super::visit::Visit;
 
 /// Renders the pages of unpublished flows.
@@ -60,7 +60,7 @@ fn shown(hosted: &Hosted, visit: &Visit) -> Response {
     let first = Step::first(definition, &answers);
     let step = at.map_or(first, Step::Question);
     let wording = visit.wording(definition);
-    let view = View {
+    let view = FormView {
         frame: visit.frame(&wording),
         version: &visit.flow.current,
         wording,

@@ -65,7 +65,7 @@ impl Kind {
 /// A page for the browser that sent this request.
 pub(super) fn page(kind: Kind, markup: Markup, policy: &str, request: &HeaderMap) -> Response {
     let text = markup.into_string().into_bytes();
-    let compressed = if negotiate::takes_gzip(request) { gzip(&text) } else { None };
+    let compressed = if negotiate::accepts_gzip(request) { gzip(&text) } else { None };
     let is_compressed = compressed.is_some();
     let mut response = Response::new(Body::from(compressed.unwrap_or(text)));
     *response.status_mut() = kind.status();
@@ -113,9 +113,9 @@ pub(super) fn file(
     served: &EncodedBody,
     request: &HeaderMap,
 ) -> Response {
-    let gzip = served.gzip.as_ref().filter(|_| negotiate::takes_gzip(request));
+    let gzip = served.gzip.as_ref().filter(|_| negotiate::accepts_gzip(request));
     let etag = if gzip.is_some() { &served.gzip_etag } else { &served.etag };
-    let is_there = negotiate::has_already(request, etag);
+    let is_there = negotiate::matches_etag(request, etag);
     let body =
         if is_there { Body::empty() } else { Body::from(gzip.unwrap_or(&served.body).clone()) };
     let mut response = Response::new(body);
@@ -142,7 +142,7 @@ pub(super) fn file(
 }
 
 /// Done, without a body.
-pub(super) fn noted() -> Response {
+pub(super) fn no_content() -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::NO_CONTENT;
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));

@@ -94,7 +94,7 @@ pub(super) fn rule(words: &Words, input: Input<'_>) -> Option<String> {
 }
 
 /// The message for an issue with the answer to this question.
-pub(super) fn complaint(
+pub(super) fn error_message(
     words: &Words,
     question: &Question,
     issue: &Issue,

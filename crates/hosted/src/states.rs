@@ -11,9 +11,9 @@ use sluice_flow::id::{FlowVersionId, ResponseId};
 use sluice_flow::invitation::InvitationState;
 use sluice_flow::time::Timestamp;
 
-use super::page::{Facts, Frame, time};
+use super::page::{Frame, PageData, time};
 use super::reply::Kind;
-use super::words::Said;
+use super::words::TitledText;
 
 /// Seconds after which a failed page may be retried.
 const AGAIN_SECONDS: u32 = 2;
@@ -21,29 +21,29 @@ const AGAIN_SECONDS: u32 = 2;
 impl Frame<'_> {
     /// Nothing is published here, or no longer.
     pub(super) fn missing(&self) -> Response {
-        self.said(Kind::Missing, "missing", self.words.state.missing, html! {})
+        self.message_page(Kind::Missing, "missing", self.words.state.missing, html! {})
     }
 
     /// The service is unavailable.
     pub(super) fn failed(&self) -> Response {
         let again = html! { a.button.primary href="" { (self.words.state.try_again) } };
-        self.said(Kind::Away(AGAIN_SECONDS), "failed", self.words.state.failed, again)
+        self.message_page(Kind::Away(AGAIN_SECONDS), "failed", self.words.state.failed, again)
     }
 
     pub(super) fn too_large(&self) -> Response {
-        self.said(Kind::TooLarge, "failed", self.words.state.too_large, html! {})
+        self.message_page(Kind::TooLarge, "failed", self.words.state.too_large, html! {})
     }
 
     /// The caller must prove who they are; the script handles that.
     pub(super) fn token(&self, refused: TokenRefused) -> Response {
         let state = &self.words.state;
-        let said = match refused {
+        let titled = match refused {
             TokenRefused::Missing => state.token_missing,
             TokenRefused::Invalid | TokenRefused::Expired => state.token_refused,
             TokenRefused::Unavailable => return self.failed(),
         };
         let without_script = html! { noscript { p.detail { (state.token_needs_script) } } };
-        self.said(Kind::Unproven, "token", said, without_script)
+        self.message_page(Kind::Unproven, "token", titled, without_script)
     }
 
     pub(super) fn scheduled(&self, title: &str, starts: Option<Timestamp>) -> Response {
@@ -56,25 +56,31 @@ impl Frame<'_> {
 
     /// The form was sent before, with different answers.
     pub(super) fn answered(&self, address: &str) -> Response {
-        let anew = html! { a.button.primary href=(address) { (self.words.state.new_form) } };
-        self.said(Kind::Answered, "answered", self.words.state.answered, anew)
+        let new_form = html! { a.button.primary href=(address) { (self.words.state.new_form) } };
+        self.message_page(Kind::Answered, "answered", self.words.state.answered, new_form)
     }
 
     /// The page for an invitation that no longer accepts an answer; none if it does.
     pub(super) fn invitation(&self, invitation: InvitationState) -> Option<Response> {
         let state = &self.words.state;
-        let (name, said) = match invitation {
+        let (name, titled) = match invitation {
             InvitationState::Sent | InvitationState::Opened => return None,
             InvitationState::Completed => ("invitation-used", state.invitation_used),
             InvitationState::Expired => ("invitation-expired", state.invitation_expired),
             InvitationState::Revoked => ("invitation-revoked", state.invitation_revoked),
         };
-        Some(self.said(Kind::Over, name, said, html! {}))
+        Some(self.message_page(Kind::Over, name, titled, html! {}))
     }
 
-    fn said(&self, kind: Kind, state: &'static str, said: Said, more: Markup) -> Response {
-        let content = html! { h1 { (said.title) } p.lead { (said.text) } (more) };
-        self.page(kind, said.title, &Facts { state, ..Facts::default() }, content)
+    fn message_page(
+        &self,
+        kind: Kind,
+        state: &'static str,
+        titled: TitledText,
+        more: Markup,
+    ) -> Response {
+        let content = html! { h1 { (titled.title) } p.lead { (titled.text) } (more) };
+        self.page(kind, titled.title, &PageData { state, ..PageData::default() }, content)
     }
 
     /// A state with the name of the flow and the time at which it changed, or will change.
@@ -82,22 +88,22 @@ impl Frame<'_> {
         &self,
         state: &'static str,
         title: &str,
-        said: Said,
+        titled: TitledText,
         at: Option<Timestamp>,
     ) -> Response {
-        let (before, after) = said.text.split_once("{time}").unwrap_or((said.text, ""));
+        let (before, after) = titled.text.split_once("{time}").unwrap_or((titled.text, ""));
         let content = html! {
-            h1 { (said.title) }
+            h1 { (titled.title) }
             @if let Some(at) = at { p.lead { (before) (time(at)) (after) } }
             p.detail { (title) }
         };
-        self.page(Kind::Shown, said.title, &Facts { state, ..Facts::default() }, content)
+        self.page(Kind::Shown, titled.title, &PageData { state, ..PageData::default() }, content)
     }
 }
 
 /// What was stored, for the page that confirms it.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Done<'d> {
+pub(super) struct StoredConfirmation<'d> {
     pub(super) version: Option<FlowVersionId>,
     pub(super) response: Option<ResponseId>,
     pub(super) linked: bool,
@@ -106,7 +112,11 @@ pub(super) struct Done<'d> {
 
 impl Frame<'_> {
     /// The ending: the author's, or the default one.
-    pub(super) fn stored(&self, wording: Option<&Wording<'_>>, done: Done<'_>) -> Response {
+    pub(super) fn stored(
+        &self,
+        wording: Option<&Wording<'_>>,
+        done: StoredConfirmation<'_>,
+    ) -> Response {
         let state = &self.words.state;
         let title = wording.and_then(Wording::ending_title).unwrap_or(state.stored.title);
         let body = wording.and_then(Wording::ending_body);
@@ -124,14 +134,14 @@ impl Frame<'_> {
             }
             @if let Some(url) = redirect { a.button.primary href=(url) { (state.go_on) } }
         };
-        let facts = Facts {
+        let data = PageData {
             state: "stored",
             version: done.version,
             response: done.response,
             redirect,
             done: done.address,
-            ..Facts::default()
+            ..PageData::default()
         };
-        self.page(Kind::Shown, title, &facts, content)
+        self.page(Kind::Shown, title, &data, content)
     }
 }

@@ -15,8 +15,8 @@ use sluice_flow::question::Question;
 use sluice_flow::submission::TextMap;
 
 use super::form::Form;
-use super::page::{Facts, Frame};
-use super::question::Asking;
+use super::page::{Frame, PageData};
+use super::question::QuestionView;
 use super::reply::Kind;
 use super::steps::Step;
 use super::words::fill;
@@ -38,7 +38,7 @@ pub(super) enum Extent {
 }
 
 /// Everything needed to render the form.
-pub(super) struct View<'v> {
+pub(super) struct FormView<'v> {
     pub(super) frame: Frame<'v>,
     pub(super) version: &'v HostedVersion,
     pub(super) wording: Wording<'v>,
@@ -55,23 +55,23 @@ pub(super) struct View<'v> {
     pub(super) opened: Option<String>,
 }
 
-impl View<'_> {
+impl FormView<'_> {
     pub(super) fn page(&self, kind: Kind) -> Response {
         let definition = self.wording.definition();
-        let facts = Facts {
+        let data = PageData {
             state: "asking",
             version: Some(self.version.id()),
             later: !self.is_first(),
             leads_to: definition.ending().redirect_url.as_deref(),
             opened: self.opened.as_deref(),
-            ..Facts::default()
+            ..PageData::default()
         };
         let content = html! {
             (self.notices())
             (self.summary())
             (self.whole_form())
         };
-        self.frame.page(kind, self.wording.title(), &facts, content)
+        self.frame.page(kind, self.wording.title(), &data, content)
     }
 
     fn is_first(&self) -> bool {
@@ -132,7 +132,7 @@ impl View<'_> {
                 (self.intro())
                 (self.progress())
                 (self.questions())
-                (self.trap())
+                (self.honeypot())
                 (self.actions())
             }
         }
@@ -214,7 +214,7 @@ impl View<'_> {
     fn section(&self, question: &Question) -> Markup {
         let error = self.errors.get(question.id.as_str()).map(String::as_str);
         let (wording, words, form) = (&self.wording, self.frame.words, self.form);
-        Asking { question, wording, words, form, error }.section()
+        QuestionView { question, wording, words, form, error }.section()
     }
 
     /// Shown after the last question, if it was not known to be the last.
@@ -252,12 +252,12 @@ impl View<'_> {
     }
 
     /// A honeypot field: people do not see it, and bots fill it in.
-    fn trap(&self) -> Markup {
+    fn honeypot(&self) -> Markup {
         let is_set = self.frame.flow.is_some_and(|flow| flow.branding().spam_protection);
         html! {
             @if is_set {
                 div.trap aria-hidden="true" {
-                    label { (self.frame.words.form.trap) " "
+                    label { (self.frame.words.form.honeypot) " "
                         input type="text" name="website" tabindex="-1" autocomplete="off";
                     }
                 }

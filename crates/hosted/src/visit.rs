@@ -12,10 +12,10 @@ use sluice_engine::{Engine, HostedFlow, HostedVersion, StoreError};
 use sluice_flow::definition::{Definition, Wording};
 use sluice_flow::identity::Claims;
 use sluice_flow::lifecycle::FlowStatus;
-use sluice_http::access::{Denied, Entry};
+use sluice_http::access::{AccessCheck, AccessDenied};
 use sluice_http::query;
 
-use super::page::{Frame, Previewed};
+use super::page::{Frame, PreviewContext};
 use super::parameters::Parameters;
 use super::words::Words;
 
@@ -32,18 +32,18 @@ pub(super) struct Visit {
     /// that navigates.
     pub(super) is_scripted: bool,
     pub(super) headers: HeaderMap,
-    pub(super) preview: Option<Previewed>,
+    pub(super) preview: Option<PreviewContext>,
 }
 
 /// Why a visit was refused.
-pub(super) enum Barred {
+pub(super) enum VisitRefused {
     /// Nothing to show, or not now.
     Page(Response),
     /// The caller has not proven who they are; the flow is known, but nothing of it may be shown.
     Token(Box<Visit>, Response),
 }
 
-impl Barred {
+impl VisitRefused {
     pub(super) fn page(self) -> Response {
         match self {
             Self::Page(response) | Self::Token(_, response) => response,
@@ -52,7 +52,7 @@ impl Barred {
 }
 
 impl Visit {
-    pub(super) async fn of(engine: &Engine, head: Parts) -> Result<Self, Barred> {
+    pub(super) async fn resolve(engine: &Engine, head: Parts) -> Result<Self, VisitRefused> {
         let query = head.uri.query();
         let accepted = text(&head.headers, ACCEPT_LANGUAGE).map(str::to_owned);
         let flow_id = head.uri.path().split('/').nth(2).unwrap_or_default();
@@ -71,7 +71,7 @@ impl Visit {
                     flow: None,
                     preview: None,
                 };
-                return Err(Barred::Page(match outcome {
+                return Err(VisitRefused::Page(match outcome {
                     Err(error) => {
                         store_down(&error);
                         frame.failed()
@@ -83,7 +83,7 @@ impl Visit {
         let takes_identities = flow.app().identity_verification == IdentityVerification::Off;
         let parameters = Parameters::read(query, takes_identities);
         let languages = parameters.languages(accepted.as_deref());
-        let entry = Entry::of_app(engine, Arc::clone(flow.app()), &head.headers).await;
+        let entry = AccessCheck::run_for_app(engine, Arc::clone(flow.app()), &head.headers).await;
         let claims = entry.claims().cloned();
         let is_scripted = head.headers.contains_key(SLUICE_SCRIPT);
         let headers = head.headers;
@@ -93,7 +93,7 @@ impl Visit {
             Ok(_) => Ok(visit),
             Err(denied) => {
                 let response = visit.denied(denied);
-                Err(Barred::Token(Box::new(visit), response))
+                Err(VisitRefused::Token(Box::new(visit), response))
             }
         }
     }
@@ -107,17 +107,17 @@ impl Visit {
         let mark = if parameters.query.is_empty() { "" } else { "?" };
         let address = format!("{address}{mark}{}", parameters.query);
         let question = query::first(query, "question").unwrap_or_default().into_owned();
-        let preview = Some(Previewed { address, question });
+        let preview = Some(PreviewContext { address, question });
         let is_scripted = head.headers.contains_key(SLUICE_SCRIPT);
         let headers = head.headers;
         Self { flow, parameters, languages, claims: None, is_scripted, headers, preview }
     }
 
-    fn denied(&self, denied: Denied) -> Response {
+    fn denied(&self, denied: AccessDenied) -> Response {
         let frame = self.bare_frame();
         match denied {
-            Denied::Token(refused) => frame.token(refused),
-            Denied::UnknownKey | Denied::StoreDown => frame.failed(),
+            AccessDenied::Token(refused) => frame.token(refused),
+            AccessDenied::UnknownKey | AccessDenied::StoreDown => frame.failed(),
         }
     }
 
@@ -128,7 +128,7 @@ impl Visit {
     }
 
     pub(super) fn frame<'f>(&'f self, wording: &Wording<'f>) -> Frame<'f> {
-        self.frame_in(Words::of(wording.locale()), wording.locale())
+        self.frame_in(Words::for_language(wording.locale()), wording.locale())
     }
 
     fn frame_in<'f>(&'f self, words: &'static Words, language: &'f str) -> Frame<'f> {
@@ -152,7 +152,7 @@ impl Visit {
     }
 
     /// The page of a flow that does not accept answers now; none if it does.
-    pub(super) fn unopened(&self) -> Option<Response> {
+    pub(super) fn closed_page(&self) -> Option<Response> {
         let definition = Self::definition(&self.flow.current)?;
         let wording = self.wording(definition);
         let (frame, live) = (self.frame(&wording), self.flow.live);

@@ -18,7 +18,7 @@ const BASE: &str = "/api/v1/";
 
 /// Why a caller is denied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Denied {
+pub enum AccessDenied {
     UnknownKey,
     StoreDown,
     Token(TokenRefused),
@@ -26,20 +26,20 @@ pub enum Denied {
 
 /// The result of checking a key and a token.
 #[derive(Debug)]
-pub struct Entry {
+pub struct AccessCheck {
     app: Option<Arc<AppView>>,
     claims: Option<Arc<Claims>>,
-    denied: Option<Denied>,
+    denied: Option<AccessDenied>,
 }
 
-impl Entry {
+impl AccessCheck {
     /// Checks the request's key, and its token if the app verifies tokens.
-    pub async fn of(engine: &Engine, api_key: &str, headers: &HeaderMap) -> Self {
-        Self::of_key(engine, api_key).await.identified(engine, headers).await
+    pub async fn run(engine: &Engine, api_key: &str, headers: &HeaderMap) -> Self {
+        Self::run_for_key(engine, api_key).await.identified(engine, headers).await
     }
 
     /// Checks the token for an app that was found without a key.
-    pub async fn of_app(engine: &Engine, app: Arc<AppView>, headers: &HeaderMap) -> Self {
+    pub async fn run_for_app(engine: &Engine, app: Arc<AppView>, headers: &HeaderMap) -> Self {
         Self { app: Some(app), claims: None, denied: None }.identified(engine, headers).await
     }
 
@@ -47,31 +47,31 @@ impl Entry {
         if let Some(app) = self.app.as_ref().filter(|app| app.verifies_tokens()) {
             match engine.identify(app, presented(headers)).await {
                 Ok(claims) => self.claims = claims.map(Arc::new),
-                Err(refused) => self.denied = Some(Denied::Token(refused)),
+                Err(refused) => self.denied = Some(AccessDenied::Token(refused)),
             }
         }
         self
     }
 
     /// Checks the key only: for a preflight, which cannot carry a token.
-    pub async fn of_key(engine: &Engine, api_key: &str) -> Self {
+    pub async fn run_for_key(engine: &Engine, api_key: &str) -> Self {
         let (app, denied) = match engine.app_by_key(api_key).await {
             Ok(Some(app)) => (Some(app), None),
-            Ok(None) => (None, Some(Denied::UnknownKey)),
+            Ok(None) => (None, Some(AccessDenied::UnknownKey)),
             Err(error) => {
                 let source = std::error::Error::source(&error).map(ToString::to_string);
                 tracing::error!(%error, source, "cannot look up an API key");
-                (None, Some(Denied::StoreDown))
+                (None, Some(AccessDenied::StoreDown))
             }
         };
         Self { app, claims: None, denied }
     }
 
     /// The app, if the caller may use it.
-    pub fn app(&self) -> Result<&Arc<AppView>, Denied> {
+    pub fn app(&self) -> Result<&Arc<AppView>, AccessDenied> {
         match (&self.app, self.denied) {
             (Some(app), None) => Ok(app),
-            (_, denied) => Err(denied.unwrap_or(Denied::UnknownKey)),
+            (_, denied) => Err(denied.unwrap_or(AccessDenied::UnknownKey)),
         }
     }
 
@@ -93,8 +93,8 @@ impl Entry {
 
     /// The denial, if it is because of the token: then every path gets this reply, even one that
     /// does not exist.
-    pub fn denied_by_token(&self) -> Option<Denied> {
-        self.denied.filter(|denied| matches!(denied, Denied::Token(_)))
+    pub fn denied_by_token(&self) -> Option<AccessDenied> {
+        self.denied.filter(|denied| matches!(denied, AccessDenied::Token(_)))
     }
 }
 

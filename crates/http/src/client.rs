@@ -26,7 +26,7 @@ pub struct Proxies(pub Vec<Network>);
 impl Proxies {
     /// The address that a request came from, if it can be determined.
     pub fn client(&self, peer: Option<IpAddr>, headers: &HeaderMap) -> Option<IpAddr> {
-        let is_proxy = |address: IpAddr| self.0.iter().any(|network| network.holds(address));
+        let is_proxy = |address: IpAddr| self.0.iter().any(|network| network.contains(address));
         let mut address = peer?.to_canonical();
         if !is_proxy(address) {
             return Some(address);
@@ -46,7 +46,7 @@ impl Proxies {
         let peer = peer.to_canonical();
         let is_named = || {
             headers.contains_key(X_FORWARDED_FOR)
-                && self.0.iter().any(|network| network.holds(peer))
+                && self.0.iter().any(|network| network.contains(peer))
         };
         if peer.is_loopback() && !is_named() {
             return None;
@@ -57,7 +57,7 @@ impl Proxies {
 
 /// Limits how often each address may send.
 #[derive(Debug)]
-pub struct Senders(Option<KeyedLimiter<IpAddr>>);
+pub struct SendLimiter(Option<KeyedLimiter<IpAddr>>);
 
 /// A rate limiter by key.
 #[derive(Debug)]
@@ -80,14 +80,14 @@ impl<K: Hash + Eq + Clone> KeyedLimiter<K> {
     }
 }
 
-impl Senders {
+impl SendLimiter {
     pub fn new(per_minute: u32) -> Self {
         Self(NonZeroU32::new(per_minute).map(|most| KeyedLimiter::new(Quota::per_minute(most))))
     }
 
     /// Counts a send from this address. Returns how many seconds to wait if the limit is exceeded.
     pub fn wait(&self, address: Option<IpAddr>) -> Option<u64> {
-        self.0.as_ref()?.wait(&neighbourhood(address?))
+        self.0.as_ref()?.wait(&rate_limit_address(address?))
     }
 }
 
@@ -98,7 +98,7 @@ fn hop_address(hop: &str) -> Option<IpAddr> {
 }
 
 /// The address that limits count by: for IPv6 its /64, since one household has a whole /64.
-pub fn neighbourhood(address: IpAddr) -> IpAddr {
+pub fn rate_limit_address(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V4(_) => address,
         IpAddr::V6(own) => IpAddr::V6(network(own, 64)),
@@ -181,15 +181,15 @@ mod tests {
     #[test]
     fn ipv6_addresses_are_grouped_by_household_and_by_organisation() {
         let one = address("2001:db8:1:2:3:4:5:6");
-        assert_eq!(neighbourhood(one), address("2001:db8:1:2::"));
+        assert_eq!(rate_limit_address(one), address("2001:db8:1:2::"));
         assert_eq!(organisation(one).map(IpAddr::V6), Some(address("2001:db8:1::")));
         let old = address("203.0.113.7");
-        assert_eq!((neighbourhood(old), organisation(old)), (old, None));
+        assert_eq!((rate_limit_address(old), organisation(old)), (old, None));
     }
 
     #[test]
     fn an_address_is_limited_together_with_its_64() {
-        let senders = Senders::new(2);
+        let senders = SendLimiter::new(2);
         let (one, same, other) = ("2001:db8::1", "2001:db8::2", "2001:db8:0:1::1");
         assert_eq!(senders.wait(Some(address(one))), None);
         assert_eq!(senders.wait(Some(address(same))), None);
@@ -197,7 +197,7 @@ mod tests {
         assert!((1..=31).contains(&wait), "{wait}");
         assert_eq!(senders.wait(Some(address(other))), None);
         assert_eq!(senders.wait(None), None);
-        let unlimited = Senders::new(0);
+        let unlimited = SendLimiter::new(0);
         assert!((0..100).all(|_| unlimited.wait(Some(address(one))).is_none()));
     }
 }

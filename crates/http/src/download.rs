@@ -11,7 +11,7 @@ pub const X_TOTAL_COUNT: HeaderName = HeaderName::from_static("x-total-count");
 
 /// The headers and the body of an export. If reading fails, the body is cut off, so that no client
 /// takes a partial file for a complete one.
-pub fn of(export: Export) -> (HeaderMap, Body) {
+pub fn response_parts(export: Export) -> (HeaderMap, Body) {
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(export.format.media_type));
     let disposition = format!("attachment; filename=\"{}\"", export.file_name);

@@ -59,21 +59,21 @@ impl Exchange {
     }
 
     /// The handler's reply, or why there is none. The handler is large, so it is not moved.
-    pub async fn ended(
+    pub async fn run(
         &self,
         handler: Pin<&mut impl Future<Output = Response>>,
     ) -> Result<Response, Failure> {
-        ended(handler, self.timeout).await
+        run(handler, self.timeout).await
     }
 
     /// Logs and counts the exchange and sets the common headers; `route` is a template.
     pub fn finish(
         &self,
-        begun: Begun,
+        begun: StartedExchange,
         route: impl Into<Cow<'static, str>>,
         reply: Result<Response, Failure>,
     ) -> Response {
-        let Begun { started, id, method } = begun;
+        let StartedExchange { started, id, method } = begun;
         let mut response = reply.unwrap_or_else(self.on_failure);
         let status = response.status().as_u16();
         let route = route.into();
@@ -95,7 +95,7 @@ impl Exchange {
     }
 }
 
-async fn ended(
+async fn run(
     handler: impl Future<Output = Response>,
     timeout: Option<Duration>,
 ) -> Result<Response, Failure> {
@@ -113,15 +113,15 @@ async fn ended(
 
 /// What is recorded about a request before its handler takes it.
 #[derive(Debug)]
-pub struct Begun {
+pub struct StartedExchange {
     started: Instant,
     id: HeaderValue,
     method: Method,
 }
 
-impl Begun {
-    pub fn with(request: &Request) -> Self {
-        let id = request_id::of(request.headers());
+impl StartedExchange {
+    pub fn from_request(request: &Request) -> Self {
+        let id = request_id::from_headers(request.headers());
         Self { started: Instant::now(), id, method: request.method().clone() }
     }
 }
@@ -154,7 +154,7 @@ where
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
-        let begun = Begun::with(&request);
+        let begun = StartedExchange::from_request(&request);
         let matched = request.extensions().get::<MatchedPath>().cloned();
         let exchange = self.exchange.clone();
         let handler = self.inner.call(request).map(|reply| match reply {
@@ -162,7 +162,7 @@ where
             Err(never) => match never {},
         });
         Box::pin(async move {
-            let reply = exchange.ended(pin!(handler)).await;
+            let reply = exchange.run(pin!(handler)).await;
             let route = match matched {
                 Some(matched) => Cow::Owned(matched.as_str().to_owned()),
                 None => Cow::Borrowed(NO_ROUTE),
@@ -189,10 +189,10 @@ mod tests {
     async fn a_handler_that_panics_or_hangs_is_a_failure_not_a_lost_connection() {
         let timeout = Some(Duration::from_millis(20));
         let panics = async { panic!("on purpose") };
-        assert_eq!(ended(panics, None).await.unwrap_err(), Failure::Panicked);
+        assert_eq!(run(panics, None).await.unwrap_err(), Failure::Panicked);
         let hangs = std::future::pending();
-        assert_eq!(ended(hangs, timeout).await.unwrap_err(), Failure::TimedOut);
+        assert_eq!(run(hangs, timeout).await.unwrap_err(), Failure::TimedOut);
         let answers = async { Response::new(Body::empty()) };
-        assert!(ended(answers, timeout).await.is_ok());
+        assert!(run(answers, timeout).await.is_ok());
     }
 }

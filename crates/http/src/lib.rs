@@ -23,4 +23,4 @@ pub mod request_id;
 pub mod server;
 
 pub use limits::Limits;
-pub use outbound::{Allowed, KeyFetcher, Network, client_builder};
+pub use outbound::{KeyFetcher, Network, OutboundPolicy, client_builder};

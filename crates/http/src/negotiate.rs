@@ -4,7 +4,7 @@ use http::HeaderMap;
 use http::header::{ACCEPT_ENCODING, IF_NONE_MATCH};
 
 /// Whether the client accepts gzip, and prefers it at least as much as the plain form.
-pub fn takes_gzip(headers: &HeaderMap) -> bool {
+pub fn accepts_gzip(headers: &HeaderMap) -> bool {
     let mut gzip = None;
     let mut any = None;
     let mut identity = None;
@@ -39,7 +39,7 @@ fn thousandths(weight: &str) -> u16 {
 }
 
 /// Whether `If-None-Match` has this entity tag or `*`. Uses weak comparison, as GET requires.
-pub fn has_already(headers: &HeaderMap, etag: &str) -> bool {
+pub fn matches_etag(headers: &HeaderMap, etag: &str) -> bool {
     headers
         .get_all(IF_NONE_MATCH)
         .iter()
@@ -73,9 +73,9 @@ mod tests {
         ] {
             let mut headers = HeaderMap::new();
             headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(header));
-            assert_eq!(takes_gzip(&headers), takes, "{header}");
+            assert_eq!(accepts_gzip(&headers), takes, "{header}");
         }
-        assert!(!takes_gzip(&HeaderMap::new()));
+        assert!(!accepts_gzip(&HeaderMap::new()));
     }
 
     #[test]
@@ -91,7 +91,7 @@ mod tests {
         ] {
             let mut headers = HeaderMap::new();
             headers.insert(IF_NONE_MATCH, HeaderValue::from_static(header));
-            assert_eq!(has_already(&headers, r#""a""#), found, "{header}");
+            assert_eq!(matches_etag(&headers, r#""a""#), found, "{header}");
         }
     }
 }

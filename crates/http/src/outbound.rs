@@ -38,22 +38,22 @@ impl std::str::FromStr for Network {
 }
 
 impl Network {
-    pub fn holds(self, address: IpAddr) -> bool {
+    pub fn contains(self, address: IpAddr) -> bool {
         self.0.contains(&address)
     }
 }
 
 /// Which addresses fetches may reach besides public ones over https.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Allowed {
+pub struct OutboundPolicy {
     pub networks: Vec<Network>,
     pub plain_http: bool,
 }
 
-impl Allowed {
+impl OutboundPolicy {
     fn permits(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
-        is_public(address) || self.networks.iter().any(|network| network.holds(address))
+        is_public(address) || self.networks.iter().any(|network| network.contains(address))
     }
 }
 
@@ -91,9 +91,9 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
 
 /// Resolves names, and keeps only permitted addresses.
 #[derive(Debug, Clone)]
-struct Guard(Arc<Allowed>);
+struct PolicyResolver(Arc<OutboundPolicy>);
 
-impl Resolve for Guard {
+impl Resolve for PolicyResolver {
     fn resolve(&self, name: Name) -> Resolving {
         let allowed = Arc::clone(&self.0);
         Box::pin(async move {
@@ -118,13 +118,13 @@ pub fn client_builder() -> ClientBuilder {
 /// Fetches key sets over HTTP.
 #[derive(Debug)]
 pub struct KeyFetcher {
-    allowed: Arc<Allowed>,
+    allowed: Arc<OutboundPolicy>,
     /// Created on first use: most servers never fetch.
     client: OnceLock<Option<Client>>,
 }
 
 impl KeyFetcher {
-    pub fn new(allowed: Allowed) -> Self {
+    pub fn new(allowed: OutboundPolicy) -> Self {
         Self { allowed: Arc::new(allowed), client: OnceLock::new() }
     }
 
@@ -135,7 +135,7 @@ impl KeyFetcher {
                 .no_proxy()
                 .timeout(FETCH_MAX)
                 .https_only(!self.allowed.plain_http)
-                .dns_resolver(Guard(Arc::clone(&self.allowed)))
+                .dns_resolver(PolicyResolver(Arc::clone(&self.allowed)))
                 .pool_max_idle_per_host(0)
                 .build();
             client.ok()
@@ -251,14 +251,18 @@ mod tests {
             ("fec0::1", false),
             ("ff02::1", false),
         ] {
-            assert_eq!(Allowed::default().permits(address.parse().unwrap()), public, "{address}");
+            assert_eq!(
+                OutboundPolicy::default().permits(address.parse().unwrap()),
+                public,
+                "{address}"
+            );
         }
     }
 
     #[test]
     fn an_operator_can_allow_a_network() {
         let networks = ["10.0.0.0/8", "fd00::/8", "127.0.0.1"].map(|text| text.parse().unwrap());
-        let allowed = Allowed { networks: networks.to_vec(), plain_http: false };
+        let allowed = OutboundPolicy { networks: networks.to_vec(), plain_http: false };
         for (address, permitted) in [
             ("10.255.0.1", true),
             ("::ffff:10.0.0.1", true),
@@ -274,12 +278,12 @@ mod tests {
             assert!(text.parse::<Network>().is_err(), "{text}");
         }
         let all: Network = "0.0.0.0/0".parse().unwrap();
-        assert!(all.holds("127.0.0.1".parse().unwrap()));
+        assert!(all.contains("127.0.0.1".parse().unwrap()));
     }
 
     #[test]
     fn a_url_must_be_https_without_credentials_or_a_private_host() {
-        let fetcher = KeyFetcher::new(Allowed::default());
+        let fetcher = KeyFetcher::new(OutboundPolicy::default());
         for (url, permitted) in [
             ("https://id.example/.well-known/jwks.json", true),
             ("https://1.1.1.1/keys", true),
@@ -303,7 +307,7 @@ mod tests {
     async fn a_name_that_resolves_to_this_machine_is_not_connected_to() {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
-        let fetcher = KeyFetcher::new(Allowed { networks: Vec::new(), plain_http: true });
+        let fetcher = KeyFetcher::new(OutboundPolicy { networks: Vec::new(), plain_http: true });
         let failed = fetcher.get(format!("http://localhost:{port}/keys")).await.unwrap_err();
         assert!(failed.contains("no public address"), "{failed}");
         let accepted = tokio::time::timeout(Duration::from_millis(50), listener.accept()).await;

@@ -13,7 +13,7 @@ use sluice_engine::rate::{BURST_CALLS_MIN, bucket};
 use sluice_engine::{Engine, Limited, LimitedBy};
 use sluice_flow::submission::BODY_BYTES_DEFAULT;
 
-use crate::client::{KeyedLimiter, Proxies, neighbourhood};
+use crate::client::{KeyedLimiter, Proxies, rate_limit_address};
 
 /// Calls per second from one address, unless the operator sets another number.
 pub const ADDRESS_CALLS_PER_SECOND: u32 = 500;
@@ -96,7 +96,7 @@ impl AddressLimit {
     /// The sender of a request, for the limits.
     pub fn sender(&self, peer: Option<IpAddr>, headers: &HeaderMap) -> Sender {
         let address = peer.and_then(|peer| self.proxies.limited(peer, headers));
-        Sender(address.map(neighbourhood))
+        Sender(address.map(rate_limit_address))
     }
 
     /// Whether the sender may make these calls now: all or none.

@@ -14,7 +14,7 @@ use sluice_engine::Limited;
 use sluice_engine::verify::TokenRefused;
 use sluice_flow::payload::Generation;
 
-use crate::access::Denied;
+use crate::access::AccessDenied;
 use crate::exchange::Failure;
 use crate::rate;
 
@@ -173,15 +173,15 @@ fn generations() -> String {
     Generation::ALL.iter().map(|generation| generation.as_str()).collect::<Vec<_>>().join(" or ")
 }
 
-impl From<Denied> for Refusal {
-    fn from(denied: Denied) -> Self {
+impl From<AccessDenied> for Refusal {
+    fn from(denied: AccessDenied) -> Self {
         match denied {
-            Denied::UnknownKey => Self::ApiKeyInvalid,
-            Denied::Token(TokenRefused::Missing) => Self::TokenMissing,
-            Denied::Token(TokenRefused::Invalid) => Self::TokenInvalid,
-            Denied::Token(TokenRefused::Expired) => Self::TokenExpired,
-            Denied::Token(TokenRefused::Unavailable) => Self::KeysUnavailable,
-            Denied::StoreDown => Self::StoreDown,
+            AccessDenied::UnknownKey => Self::ApiKeyInvalid,
+            AccessDenied::Token(TokenRefused::Missing) => Self::TokenMissing,
+            AccessDenied::Token(TokenRefused::Invalid) => Self::TokenInvalid,
+            AccessDenied::Token(TokenRefused::Expired) => Self::TokenExpired,
+            AccessDenied::Token(TokenRefused::Unavailable) => Self::KeysUnavailable,
+            AccessDenied::StoreDown => Self::StoreDown,
         }
     }
 }

@@ -22,19 +22,19 @@ static STARTED_AS: LazyLock<String> = LazyLock::new(|| {
 static COUNT: AtomicU64 = AtomicU64::new(0);
 
 /// The request's id if it is valid, otherwise a new one.
-pub fn of(headers: &HeaderMap) -> HeaderValue {
+pub fn from_headers(headers: &HeaderMap) -> HeaderValue {
     match headers.get(&X_REQUEST_ID) {
-        Some(id) if is_sane(id.as_bytes()) => id.clone(),
-        _ => made(),
+        Some(id) if is_valid(id.as_bytes()) => id.clone(),
+        _ => generate(),
     }
 }
 
-fn is_sane(id: &[u8]) -> bool {
+fn is_valid(id: &[u8]) -> bool {
     let allowed = |byte: &u8| byte.is_ascii_alphanumeric() || b"._-".contains(byte);
     (1..=CHARS_MAX).contains(&id.len()) && id.iter().all(allowed)
 }
 
-fn made() -> HeaderValue {
+fn generate() -> HeaderValue {
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     let mut id = String::with_capacity(2 * STARTED_AS.len());
     id.push_str(&STARTED_AS);
@@ -56,7 +56,7 @@ mod tests {
         let with = |id: &[u8]| {
             let mut headers = HeaderMap::new();
             headers.insert(X_REQUEST_ID, HeaderValue::from_bytes(id).unwrap());
-            of(&headers)
+            from_headers(&headers)
         };
         for id in ["a", "trace.1_2-3", &"x".repeat(64)] {
             assert_eq!(with(id.as_bytes()), id);
@@ -68,8 +68,8 @@ mod tests {
 
     #[test]
     fn generated_ids_differ_and_are_valid() {
-        let (one, other) = (of(&HeaderMap::new()), of(&HeaderMap::new()));
+        let (one, other) = (from_headers(&HeaderMap::new()), from_headers(&HeaderMap::new()));
         assert_ne!(one, other);
-        assert!(is_sane(one.as_bytes()));
+        assert!(is_valid(one.as_bytes()));
     }
 }

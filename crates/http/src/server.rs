@@ -1,9 +1,9 @@
 //! The accept loop: accepts connections, limits each in time and bytes, and shuts down cleanly.
 //!
 //! `axum::serve` sets no timers, so a client that never finishes its headers would hold its
-//! connection indefinitely. Here every phase has a timeout: the first bytes ([`Guarded`]), the
+//! connection indefinitely. Here every phase has a timeout: the first bytes ([`GuardedIo`]), the
 //! headers (hyper's timer), the body (read by the handler), and a reply that the client does not
-//! read ([`Guarded`] for the socket, [`Activity`] for HTTP/2 streams, which also closes idle
+//! read ([`GuardedIo`] for the socket, [`Activity`] for HTTP/2 streams, which also closes idle
 //! connections). The number of connections per address is limited ([`Addresses`]).
 
 mod activity;
@@ -30,9 +30,9 @@ use tokio::task::JoinSet;
 
 use crate::Limits;
 use crate::Network;
-use activity::{Activity, Overdue, Tracked};
+use activity::{Activity, CloseReason, TrackedService};
 use addresses::Addresses;
-use guarded::Guarded;
+use guarded::GuardedIo;
 
 /// The pause after a failed accept, for example when no file descriptors are left: others may close
 /// meanwhile.
@@ -156,8 +156,8 @@ impl Server {
         T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let activity = Arc::new(Activity::new());
-        let io = TokioIo::new(Guarded::new(io, Arc::clone(&activity), &self.limits));
-        let service = Tracked::new(Arc::clone(&self.site), peer, Arc::clone(&activity));
+        let io = TokioIo::new(GuardedIo::new(io, Arc::clone(&activity), &self.limits));
+        let service = TrackedService::new(Arc::clone(&self.site), peer, Arc::clone(&activity));
         let connection = self.builder.serve_connection(io, service).into_owned();
         let mut stop = self.stop.subscribe();
         let limits = self.limits;
@@ -176,7 +176,7 @@ impl Server {
                     }
                     _ = stop.changed(), if !is_ending => {}
                     overdue = activity.overdue(&limits) => {
-                        if is_ending || overdue == Overdue::Stalled {
+                        if is_ending || overdue == CloseReason::Stalled {
                             tracing::debug!(?overdue, "connection cut");
                             return;
                         }

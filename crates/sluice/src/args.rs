@@ -20,18 +20,18 @@ use clap::builder::BoolishValueParser;
 use clap::{Args, Parser, Subcommand};
 use serde::Deserialize;
 
-pub(crate) use app::{AppCommand, AppSetArgs, IdentityAddArgs, IdentityCommand, Setting};
+pub(crate) use app::{AppCommand, AppSetArgs, IdentityAddArgs, IdentityCommand, NumberOrDefault};
 pub(crate) use client::{
     CheckArgs, ExportArgs, FlowCommand, ListArgs, PublishArgs, PushArgs, ResponsesCommand,
     SERVER_DEFAULT, ServerArgs, Since, TailArgs, TailFormat, TokenArgs, TokenCommand,
 };
 
-pub(crate) use invite::{AddArgs, ImportArgs, InviteCommand, InvitedArgs};
+pub(crate) use invite::{InviteAddArgs, InviteCommand, InviteImportArgs, InviteListArgs};
 pub(crate) use key::{KeyCommand, RotateArgs};
 pub(crate) use moving::MoveArgs;
 pub(crate) use recount::RecountArgs;
-pub(crate) use respondent::{RespondentCommand, WhoArgs};
-pub(crate) use user::{AddArgs as UserAddArgs, SetArgs as UserSetArgs, UserCommand};
+pub(crate) use respondent::{RespondentArgs, RespondentCommand};
+pub(crate) use user::{UserAddArgs, UserCommand, UserSetArgs};
 
 use crate::config::LogFormat;
 

@@ -112,7 +112,7 @@ pub(crate) async fn open(
         }
         StoreAddress::Postgres(url) => {
             let connected = PgStore::connect(url, options(tuning)).await;
-            connected.map(|store| Arc::new(store) as _).map_err(unconnected)
+            connected.map(|store| Arc::new(store) as _).map_err(connect_error)
         }
     }
 }
@@ -130,7 +130,7 @@ fn options(tuning: &Tuning) -> postgres::Options {
 }
 
 /// For commands that must not create a database: fails if the file does not exist.
-pub(crate) fn must_be_there(address: &StoreAddress) -> Result<(), Failure> {
+pub(crate) fn require_existing(address: &StoreAddress) -> Result<(), Failure> {
     match address {
         StoreAddress::Sqlite(path) if !path.exists() => Err(Failure::new(
             format!("there is no database {}", path.display()),
@@ -142,14 +142,14 @@ pub(crate) fn must_be_there(address: &StoreAddress) -> Result<(), Failure> {
 
 /// Opens a store for reading. It must exist; nothing in it is created or upgraded.
 pub(crate) async fn open_to_read(address: &StoreAddress) -> Result<Arc<dyn Store>, Failure> {
-    must_be_there(address)?;
+    require_existing(address)?;
     match address {
         StoreAddress::Sqlite(path) => {
             open_sqlite(path.clone(), sqlite::Options::default(), SqliteStore::open_to_read).await
         }
         StoreAddress::Postgres(url) => {
             let connected = PgStore::connect_to_read(url, postgres::Options::default()).await;
-            connected.map(|store| Arc::new(store) as _).map_err(unconnected)
+            connected.map(|store| Arc::new(store) as _).map_err(connect_error)
         }
     }
 }
@@ -163,12 +163,12 @@ async fn open_sqlite(
     let opened = tokio::task::spawn_blocking(move || open(&path, options));
     match opened.await {
         Ok(Ok(store)) => Ok(Arc::new(store)),
-        Ok(Err(error)) => Err(unopened(error)),
+        Ok(Err(error)) => Err(open_error(error)),
         Err(error) => Err(Failure::new(format!("cannot open {shown}: {error}"), "")),
     }
 }
 
-fn unopened(error: OpenError) -> Failure {
+fn open_error(error: OpenError) -> Failure {
     let named = |path: &Path| path.display().to_string();
     match error {
         OpenError::OldSqlite { found } => Failure::new(
@@ -235,7 +235,7 @@ fn unopened(error: OpenError) -> Failure {
     }
 }
 
-fn unconnected(error: ConnectError) -> Failure {
+fn connect_error(error: ConnectError) -> Failure {
     match error {
         ConnectError::Url { reason } => Failure::usage(
             format!("the URL of the database cannot be used: {reason}"),
@@ -348,10 +348,10 @@ mod tests {
             (OpenError::NotOurs { path: path() }, "backup"),
             (OpenError::Damaged { path: path(), reason: "odd".into() }, "backup"),
         ] {
-            let said = unopened(error).to_string();
-            let lines: Vec<&str> = said.lines().collect();
-            assert!(lines[0].contains("folder/sluice.db"), "{said}");
-            assert!(lines.len() == 2 && lines[1].contains(remedy), "{said}");
+            let message = open_error(error).to_string();
+            let lines: Vec<&str> = message.lines().collect();
+            assert!(lines[0].contains("folder/sluice.db"), "{message}");
+            assert!(lines.len() == 2 && lines[1].contains(remedy), "{message}");
         }
     }
 
@@ -388,10 +388,10 @@ mod tests {
                 "sluice serve",
             ),
         ] {
-            let said = unconnected(error).to_string();
-            let lines: Vec<&str> = said.lines().collect();
-            assert!(lines.len() == 2 && lines[0].contains(what), "{said}");
-            assert!(lines[1].contains(remedy), "{said}");
+            let message = connect_error(error).to_string();
+            let lines: Vec<&str> = message.lines().collect();
+            assert!(lines.len() == 2 && lines[0].contains(what), "{message}");
+            assert!(lines[1].contains(remedy), "{message}");
         }
     }
 
@@ -402,9 +402,9 @@ mod tests {
             ("postgres://u:secret@127.0.0.1:none/d", "cannot be used"),
         ] {
             let address = StoreAddress::parse("store", url).unwrap();
-            let said = open(&address, &Tuning::default(), None).await.err().unwrap().to_string();
-            assert!(said.contains(what) && !said.contains("secret"), "{said}");
-            assert_eq!(said.lines().count(), 2, "{said}");
+            let message = open(&address, &Tuning::default(), None).await.err().unwrap().to_string();
+            assert!(message.contains(what) && !message.contains("secret"), "{message}");
+            assert_eq!(message.lines().count(), 2, "{message}");
         }
     }
 }

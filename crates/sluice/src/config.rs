@@ -15,7 +15,7 @@ use sluice_engine::rate::{
     APP_BYTES_PER_DAY, APP_CALLS_PER_SECOND, BYTES_PER_DAY_MAX, CALLS_PER_SECOND_MAX,
 };
 use sluice_flow::submission::BODY_BYTES_DEFAULT;
-use sluice_web::{Allowed, ConsoleOptions, HostedOptions, Network};
+use sluice_web::{ConsoleOptions, HostedOptions, Network, OutboundPolicy};
 
 use crate::args::ServeArgs;
 use crate::backend::StoreAddress;
@@ -30,47 +30,51 @@ const DATABASE_FILE: &str = "sluice.db";
 /// Sluice at info; dependencies at warn.
 const LOG_DEFAULT: &str = "warn,sluice=info";
 /// Below this not even a small submission fits; above it a few requests could exhaust memory.
-const BODY_LIMIT: Bounded = Bounded {
+const BODY_LIMIT: NumberSetting = NumberSetting {
     flag: "body-limit",
     unit: "bytes",
     default: BODY_BYTES_DEFAULT as u64,
     allowed: 1024..=64 * 1024 * 1024,
 };
-const MAX_CONNECTIONS: Bounded = Bounded {
+const MAX_CONNECTIONS: NumberSetting = NumberSetting {
     flag: "max-connections",
     unit: "connections",
     default: 20_000,
     allowed: 1..=1_000_000,
 };
-const MAX_CONNECTIONS_PER_ADDRESS: Bounded = Bounded {
+const MAX_CONNECTIONS_PER_ADDRESS: NumberSetting = NumberSetting {
     flag: "max-connections-per-address",
     unit: "connections",
     default: 1_000,
     allowed: 0..=1_000_000,
 };
-const DRAIN_TIMEOUT: Bounded =
-    Bounded { flag: "drain-timeout", unit: "seconds", default: 30, allowed: 0..=3600 };
-const HOSTED_SENDS: Bounded =
-    Bounded { flag: "hosted-sends-per-minute", unit: "forms", default: 60, allowed: 0..=1_000_000 };
-const RATE_PER_APP: Bounded = Bounded {
+const DRAIN_TIMEOUT: NumberSetting =
+    NumberSetting { flag: "drain-timeout", unit: "seconds", default: 30, allowed: 0..=3600 };
+const HOSTED_SENDS: NumberSetting = NumberSetting {
+    flag: "hosted-sends-per-minute",
+    unit: "forms",
+    default: 60,
+    allowed: 0..=1_000_000,
+};
+const RATE_PER_APP: NumberSetting = NumberSetting {
     flag: "rate-per-app",
     unit: "calls a second",
     default: APP_CALLS_PER_SECOND as u64,
     allowed: 0..=CALLS_PER_SECOND_MAX as u64,
 };
-const RATE_PER_ADDRESS: Bounded = Bounded {
+const RATE_PER_ADDRESS: NumberSetting = NumberSetting {
     flag: "rate-per-address",
     unit: "calls a second",
     default: sluice_web::ADDRESS_CALLS_PER_SECOND as u64,
     allowed: 0..=CALLS_PER_SECOND_MAX as u64,
 };
-const BYTES_PER_ADDRESS: Bounded = Bounded {
+const BYTES_PER_ADDRESS: NumberSetting = NumberSetting {
     flag: "bytes-per-address",
     unit: "bytes a second",
     default: sluice_web::ADDRESS_BYTES_PER_SECOND as u64,
     allowed: 0..=BYTES_PER_SECOND_MAX,
 };
-const DAILY_BYTES_PER_APP: Bounded = Bounded {
+const DAILY_BYTES_PER_APP: NumberSetting = NumberSetting {
     flag: "daily-bytes-per-app",
     unit: "bytes a day",
     default: APP_BYTES_PER_DAY,
@@ -135,21 +139,21 @@ pub(crate) struct Settings {
     pub(crate) log_format: LogFormat,
     pub(crate) admin_token: Option<Secret>,
     pub(crate) master_keys: MasterKeys,
-    pub(crate) jwks: Allowed,
+    pub(crate) jwks: OutboundPolicy,
     pub(crate) hosted: HostedOptions,
     pub(crate) console: ConsoleOptions,
 }
 
 /// A number with a default and a range.
-pub(crate) struct Bounded {
+pub(crate) struct NumberSetting {
     pub(crate) flag: &'static str,
     pub(crate) unit: &'static str,
     pub(crate) default: u64,
     pub(crate) allowed: std::ops::RangeInclusive<u64>,
 }
 
-impl Bounded {
-    pub(crate) fn of(&self, given: Option<u64>) -> Result<usize, Failure> {
+impl NumberSetting {
+    pub(crate) fn resolve(&self, given: Option<u64>) -> Result<usize, Failure> {
         let Self { flag, unit, default, allowed } = self;
         let number = given.unwrap_or(*default);
         let fits = usize::try_from(number).ok().filter(|_| allowed.contains(&number));
@@ -211,17 +215,18 @@ impl Settings {
         let listen = given.listen.or(file.listen).unwrap_or_else(|| LISTEN_DEFAULT.into());
         let metrics_listen = given.metrics_listen.or(file.metrics_listen);
         let sends = given.hosted_sends_per_minute.or(file.hosted_sends_per_minute);
-        let drain_seconds = DRAIN_TIMEOUT.of(given.drain_timeout.or(file.drain_timeout))?;
+        let drain_seconds = DRAIN_TIMEOUT.resolve(given.drain_timeout.or(file.drain_timeout))?;
         Ok(Self {
             listen: listen_address(listen)?,
             public_url,
             store,
             tuning,
             demo: !given.no_demo.or(file.no_demo).unwrap_or(false),
-            body_bytes_max: BODY_LIMIT.of(given.body_limit.or(file.body_limit))?,
-            connections_max: MAX_CONNECTIONS.of(given.max_connections.or(file.max_connections))?,
+            body_bytes_max: BODY_LIMIT.resolve(given.body_limit.or(file.body_limit))?,
+            connections_max: MAX_CONNECTIONS
+                .resolve(given.max_connections.or(file.max_connections))?,
             connections_per_address_max: MAX_CONNECTIONS_PER_ADDRESS
-                .of(given.max_connections_per_address.or(file.max_connections_per_address))?,
+                .resolve(given.max_connections_per_address.or(file.max_connections_per_address))?,
             metrics_listen: metrics_listen.map(listen_address).transpose()?,
             metrics_token: None,
             drain_timeout: Duration::from_secs(drain_seconds as u64),
@@ -232,8 +237,8 @@ impl Settings {
             log: given.log.or(file.log).unwrap_or_else(|| LOG_DEFAULT.into()),
             log_format: given.log_format.or(file.log_format).unwrap_or_default(),
             admin_token: token.map(admin_token).transpose()?,
-            master_keys: MasterKeys::of(master_key, &folder)?,
-            jwks: Allowed {
+            master_keys: MasterKeys::from_variable(master_key, &folder)?,
+            jwks: OutboundPolicy {
                 networks: networks("jwks-allow", given.jwks_allow.or(file.jwks_allow))?,
                 plain_http: given.jwks_allow_http.or(file.jwks_allow_http).unwrap_or(false),
             },
@@ -249,13 +254,13 @@ impl Settings {
     }
 }
 
-fn count(bounded: &Bounded, given: Option<u64>) -> Result<u32, Failure> {
-    Ok(u32::try_from(bounded.of(given)?).unwrap_or(u32::MAX))
+fn count(setting: &NumberSetting, given: Option<u64>) -> Result<u32, Failure> {
+    Ok(u32::try_from(setting.resolve(given)?).unwrap_or(u32::MAX))
 }
 
 /// The limits per app; 0 means no limit.
 fn rates(calls: Option<u64>, bytes: Option<u64>) -> Result<Rates, Failure> {
-    let bytes = DAILY_BYTES_PER_APP.of(bytes)? as u64;
+    let bytes = DAILY_BYTES_PER_APP.resolve(bytes)? as u64;
     Ok(Rates {
         calls: sluice_engine::rate::per_second(count(&RATE_PER_APP, calls)?),
         bytes_per_day: Some(bytes).filter(|&bytes| bytes > 0),

@@ -57,7 +57,7 @@ async fn prepare(
     let mut made = FirstStart::default();
     let no_apps = engine.list_apps(&actor, Page { after: None, limit: 1 }).await?.is_empty();
     if with_demo && no_apps {
-        made.demo = make_demo(engine, &actor).await?;
+        made.demo = create_demo(engine, &actor).await?;
     }
     let instance = engine.instance(&actor)?;
     if !has_environment_token && instance.list_tokens().await?.is_empty() {
@@ -73,7 +73,7 @@ async fn prepare(
     Ok(made)
 }
 
-async fn make_demo(engine: &Engine, actor: &Actor) -> Result<Option<Demo>, AdminError> {
+async fn create_demo(engine: &Engine, actor: &Actor) -> Result<Option<Demo>, AdminError> {
     let Some(app) = engine.instance(actor)?.create_first_app(APP_NAME).await? else {
         return Ok(None);
     };

@@ -42,7 +42,7 @@ const LEFTOVERS_MAX: Duration = Duration::from_millis(500);
 fn main() -> ExitCode {
     let command = args::parse();
     let exit = run(command).unwrap_or_else(|failure| {
-        output::complain(&failure);
+        output::print_failure(&failure);
         failure.exit
     });
     ExitCode::from(exit.code())
@@ -70,9 +70,10 @@ fn run(command: Command) -> Outcome {
 /// One worker per core except one, which is left to the writer thread or the database server that
 /// everything else waits for. `TOKIO_WORKER_THREADS` overrides it.
 fn workers() -> usize {
-    let told = std::env::var("TOKIO_WORKER_THREADS").ok().and_then(|told| told.parse().ok());
+    let configured =
+        std::env::var("TOKIO_WORKER_THREADS").ok().and_then(|configured| configured.parse().ok());
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-    told.unwrap_or_else(|| cores() - 1).max(1)
+    configured.unwrap_or_else(|| cores() - 1).max(1)
 }
 
 async fn dispatch(command: Command) -> Outcome {

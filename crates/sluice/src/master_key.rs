@@ -27,7 +27,7 @@ pub(crate) enum MasterKeys {
 
 impl MasterKeys {
     /// Parses the variable's value, or uses the file in this folder.
-    pub(crate) fn of(variable: Option<String>, folder: &Path) -> Result<Self, Failure> {
+    pub(crate) fn from_variable(variable: Option<String>, folder: &Path) -> Result<Self, Failure> {
         let Some(text) = variable else { return Ok(Self::File(folder.join(FILE))) };
         parse(&text).map(Self::Given).ok_or_else(|| {
             Failure::usage(
@@ -41,14 +41,14 @@ impl MasterKeys {
     pub(crate) fn source(&self) -> Arc<dyn MasterKeySource> {
         match self {
             Self::Given(keys) => Arc::new(keys.clone()),
-            Self::File(path) => Arc::new(File(path.clone())),
+            Self::File(path) => Arc::new(KeyFile(path.clone())),
         }
     }
 
     /// Checks that a key can be read; creates the file if there is none.
     pub(crate) fn prepare(&self) -> Result<(), Failure> {
         let Self::File(path) = self else { return Ok(()) };
-        read_or_make(path).map(|_| ()).map_err(|why| {
+        read_or_create(path).map(|_| ()).map_err(|why| {
             let remedy = format!("fix the file, or give the key in {VARIABLE}");
             Failure::new(format!("the master key: {why}"), remedy)
         })
@@ -56,11 +56,11 @@ impl MasterKeys {
 }
 
 #[derive(Debug)]
-struct File(PathBuf);
+struct KeyFile(PathBuf);
 
-impl MasterKeySource for File {
+impl MasterKeySource for KeyFile {
     fn keys(&self) -> Result<Vec<MasterKey>, String> {
-        read_or_make(&self.0)
+        read_or_create(&self.0)
     }
 }
 
@@ -70,7 +70,7 @@ fn parse(text: &str) -> Option<Vec<MasterKey>> {
     keys.filter(|keys| !keys.is_empty())
 }
 
-fn read_or_make(path: &Path) -> Result<Vec<MasterKey>, String> {
+fn read_or_create(path: &Path) -> Result<Vec<MasterKey>, String> {
     match read(path)? {
         Some(keys) => Ok(keys),
         None => {
@@ -112,14 +112,14 @@ fn write_first(path: &Path, key: &MasterKey) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
-    let beside = beside(path);
-    write_private(&beside, std::slice::from_ref(key))?;
+    let temporary = temporary_path(path);
+    write_private(&temporary, std::slice::from_ref(key))?;
     // A link, unlike a rename, does not replace an existing file.
-    let linked = match fs::hard_link(&beside, path) {
+    let linked = match fs::hard_link(&temporary, path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         linked => linked,
     };
-    match fs::remove_file(&beside) {
+    match fs::remove_file(&temporary) {
         // A rotation has removed it: see `Rotating`.
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         removed => removed?,
@@ -131,30 +131,33 @@ fn write_first(path: &Path, key: &MasterKey) -> io::Result<()> {
 /// The lock for rotating the keys of a file. Two concurrent rotations would each create a key, seal
 /// with it, and drop the other's. The system releases the lock if the process is killed.
 #[derive(Debug)]
-pub(crate) struct Rotating(#[expect(dead_code, reason = "dropping it releases the lock")] fs::File);
+pub(crate) struct RotationLock(
+    #[expect(dead_code, reason = "dropping it releases the lock")] fs::File,
+);
 
-impl Rotating {
+impl RotationLock {
     pub(crate) fn begin(path: &Path) -> Result<Self, String> {
-        let beside = path.with_extension("key.lock");
+        let lock_path = path.with_extension("key.lock");
         // The file may exist already and belong to another user.
-        let lock = OpenOptions::new().append(true).create(true).open(&beside);
-        let lock = lock.or_else(|_| fs::File::open(&beside));
-        let lock = lock.map_err(|error| format!("cannot open {}: {error}", beside.display()))?;
+        let lock = OpenOptions::new().append(true).create(true).open(&lock_path);
+        let lock = lock.or_else(|_| fs::File::open(&lock_path));
+        let lock = lock.map_err(|error| format!("cannot open {}: {error}", lock_path.display()))?;
         match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err("is being rotated already".to_owned()),
             Err(TryLockError::Error(error)) => {
-                return Err(format!("cannot lock {}: {error}", beside.display()));
+                return Err(format!("cannot lock {}: {error}", lock_path.display()));
             }
         }
-        clear_beside(path).map_err(|error| format!("cannot remove old copies: {error}"))?;
+        remove_temporary_files(path)
+            .map_err(|error| format!("cannot remove old copies: {error}"))?;
         Ok(Self(lock))
     }
 }
 
 /// Removes temporary files of a process that was killed while writing: they contain keys, old ones
 /// included.
-fn clear_beside(path: &Path) -> io::Result<()> {
+fn remove_temporary_files(path: &Path) -> io::Result<()> {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return Ok(()) };
     let start = format!("{}.", name.to_string_lossy());
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
@@ -171,10 +174,10 @@ fn clear_beside(path: &Path) -> io::Result<()> {
 
 /// Replaces the keys in the file atomically.
 pub(crate) fn replace(path: &Path, keys: &[MasterKey]) -> io::Result<()> {
-    let beside = beside(path);
-    write_private(&beside, keys)?;
-    keep_owner(path, &beside)?;
-    fs::rename(&beside, path)?;
+    let temporary = temporary_path(path);
+    write_private(&temporary, keys)?;
+    keep_owner(path, &temporary)?;
+    fs::rename(&temporary, path)?;
     sync_folder(path)
 }
 
@@ -195,7 +198,7 @@ fn keep_owner(_: &Path, _: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn beside(path: &Path) -> PathBuf {
+fn temporary_path(path: &Path) -> PathBuf {
     path.with_extension(format!("key.{}", std::process::id()))
 }
 
@@ -223,7 +226,7 @@ fn sync_folder(path: &Path) -> io::Result<()> {
 
 /// The keys in a file, for its rotation.
 pub(crate) fn keys_in(path: &Path) -> Result<Vec<MasterKey>, String> {
-    read_or_make(path)
+    read_or_create(path)
 }
 
 #[cfg(test)]
@@ -234,9 +237,9 @@ mod tests {
     fn a_file_is_created_once_and_only_for_its_owner() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("data").join(FILE);
-        let made = read_or_make(&path).unwrap();
+        let made = read_or_create(&path).unwrap();
         assert_eq!(made.len(), 1);
-        assert_eq!(read_or_make(&path).unwrap(), made);
+        assert_eq!(read_or_create(&path).unwrap(), made);
         assert!(!is_open_to_others(&path));
         let only = fs::read_dir(path.parent().unwrap()).unwrap().count();
         assert_eq!(only, 1, "no temporary file is left");
@@ -248,9 +251,9 @@ mod tests {
         use std::os::unix::fs::PermissionsExt as _;
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(FILE);
-        read_or_make(&path).unwrap();
+        read_or_create(&path).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
-        let failed = read_or_make(&path).unwrap_err();
+        let failed = read_or_create(&path).unwrap_err();
         assert!(failed.contains("chmod 600"), "{failed}");
     }
 
@@ -261,7 +264,7 @@ mod tests {
         use std::os::unix::fs::{MetadataExt as _, chown};
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(FILE);
-        read_or_make(&path).unwrap();
+        read_or_create(&path).unwrap();
         let other = chown(&path, Some(65_534), Some(65_534)).is_ok();
         let before = fs::metadata(&path).unwrap().uid();
         replace(&path, &[MasterKey::random()]).unwrap();
@@ -273,7 +276,7 @@ mod tests {
     #[test]
     fn a_variable_holds_one_key_or_several() {
         let (one, two) = (MasterKey::random(), MasterKey::random());
-        let given = |text: String| MasterKeys::of(Some(text), Path::new("x"));
+        let given = |text: String| MasterKeys::from_variable(Some(text), Path::new("x"));
         let both = format!("{}, {}", one.to_base64(), two.to_base64());
         assert_eq!(given(one.to_base64()), Ok(MasterKeys::Given(vec![one.clone()])));
         assert_eq!(given(both), Ok(MasterKeys::Given(vec![one, two])));
@@ -281,7 +284,7 @@ mod tests {
             assert!(given(text.to_owned()).is_err(), "{text}");
         }
         assert_eq!(
-            MasterKeys::of(None, Path::new("x")),
+            MasterKeys::from_variable(None, Path::new("x")),
             Ok(MasterKeys::File("x/master.key".into()))
         );
     }
@@ -290,24 +293,24 @@ mod tests {
     fn rotations_are_exclusive_and_remove_leftover_files() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(FILE);
-        read_or_make(&path).unwrap();
+        read_or_create(&path).unwrap();
         for (name, is_ours) in [("master.key.123", true), ("master.key.old", false)] {
             fs::write(folder.path().join(name), "x").unwrap();
-            let first = Rotating::begin(&path).unwrap();
-            assert!(Rotating::begin(&path).unwrap_err().contains("rotated already"));
+            let first = RotationLock::begin(&path).unwrap();
+            assert!(RotationLock::begin(&path).unwrap_err().contains("rotated already"));
             drop(first);
             assert_eq!(folder.path().join(name).exists(), !is_ours, "{name}");
         }
-        Rotating::begin(&path).unwrap();
+        RotationLock::begin(&path).unwrap();
     }
 
     #[test]
     fn keys_are_replaced_atomically() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(FILE);
-        let old = read_or_make(&path).unwrap();
+        let old = read_or_create(&path).unwrap();
         let both = vec![MasterKey::random(), old[0].clone()];
         replace(&path, &both).unwrap();
-        assert_eq!(read_or_make(&path).unwrap(), both);
+        assert_eq!(read_or_create(&path).unwrap(), both);
     }
 }

@@ -24,7 +24,7 @@ pub(crate) fn note(text: impl std::fmt::Display) {
     let _gone = writeln!(io::stderr().lock(), "{text}");
 }
 
-pub(crate) fn complain(failure: &Failure) {
+pub(crate) fn print_failure(failure: &Failure) {
     note(format_args!("sluice: {failure}"));
 }
 

@@ -49,7 +49,7 @@ impl Progress {
     }
 
     /// Starts a phase that is counted in bytes.
-    pub(crate) fn of_bytes(what: &'static str) -> Self {
+    pub(crate) fn in_bytes(what: &'static str) -> Self {
         let mut progress = Self::start(what, 0, None);
         progress.unit = Unit::Bytes;
         progress
@@ -136,9 +136,9 @@ mod tests {
         ] {
             let mut progress = Progress::start("copying", before, total);
             progress.on_terminal = on_terminal;
-            let said = progress.line(done, Duration::from_secs(2));
+            let message = progress.line(done, Duration::from_secs(2));
             progress.on_terminal = false;
-            assert_eq!(said.replace(", 1/s", ", 0/s"), line);
+            assert_eq!(message.replace(", 1/s", ", 0/s"), line);
         }
     }
 }

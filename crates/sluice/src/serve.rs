@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use sluice_engine::clock::SystemClock;
 use sluice_engine::{Engine, Options, Store, StoreError};
-use sluice_web::{App, KeyFetcher, Limits, MetricsAccess, MetricsSite, MetricsToken, Network};
+use sluice_web::{
+    App, AppOptions, KeyFetcher, Limits, MetricsAccess, MetricsSite, MetricsToken, Network,
+};
 use tokio::net::TcpListener;
 
 use crate::backend::StoreAddress;
@@ -66,28 +68,28 @@ pub(crate) async fn run(settings: Settings) -> Outcome {
     };
     let token = settings.metrics_token.as_ref().map(|token| MetricsToken::new(&token.0));
     let access = match (&metrics, &token) {
-        (Some(_), _) => MetricsAccess::Nobody,
+        (Some(_), _) => MetricsAccess::Disabled,
         (None, Some(token)) => MetricsAccess::Token(token.clone()),
-        (None, None) => MetricsAccess::Everybody,
+        (None, None) => MetricsAccess::Public,
     };
-    let app = App::with_metrics(
-        Arc::clone(&engine),
+    let options = AppOptions {
         limits,
-        settings.hosted.clone(),
-        settings.console.clone(),
-        &access,
-    );
+        hosted: settings.hosted.clone(),
+        console: settings.console.clone(),
+        metrics: access,
+    };
+    let app = App::new(Arc::clone(&engine), options);
     let exempt = exempt(&settings.hosted.trusted_proxies);
     let metrics_site = MetricsSite::new(Arc::clone(&engine), token, limits);
     tokio::select! {
-        served = sluice_web::serve(listener, Arc::new(app), &limits, &exempt, stop) => served.map_err(broken)?,
-        served = serve_metrics(metrics, metrics_site, &limits) => served.map_err(broken)?,
+        served = sluice_web::serve(listener, Arc::new(app), &limits, &exempt, stop) => served.map_err(server_error)?,
+        served = serve_metrics(metrics, metrics_site, &limits) => served.map_err(server_error)?,
         () = lost_for_long(&engine) => {}
     }
     close(&engine).await
 }
 
-fn broken(error: std::io::Error) -> Failure {
+fn server_error(error: std::io::Error) -> Failure {
     Failure::new(format!("the server failed: {error}"), "")
 }
 
@@ -114,10 +116,10 @@ async fn bind(listen: &str) -> Result<(TcpListener, SocketAddr), Failure> {
         let address = listener.local_addr()?;
         Ok((listener, address))
     };
-    bound.await.map_err(|error| unbound(listen, &error))
+    bound.await.map_err(|error| bind_error(listen, &error))
 }
 
-fn unbound(listen: &str, error: &std::io::Error) -> Failure {
+fn bind_error(listen: &str, error: &std::io::Error) -> Failure {
     use std::io::ErrorKind;
     match error.kind() {
         ErrorKind::AddrInUse => Failure::new(

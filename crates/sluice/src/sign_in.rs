@@ -3,21 +3,25 @@
 use sluice_web::{ConsoleOptions, OidcOptions};
 
 use crate::args::ServeArgs;
-use crate::config::Bounded;
+use crate::config::NumberSetting;
 use crate::failure::Failure;
 
 /// The client secret has no flag, so that it does not show in the process list.
 pub(crate) const OIDC_SECRET_VARIABLE: &str = "SLUICE_OIDC_CLIENT_SECRET";
 const BUTTON_DEFAULT: &str = "Sign in with your organisation";
-const SIGN_INS: Bounded =
-    Bounded { flag: "sign-ins-per-minute", unit: "attempts", default: 30, allowed: 0..=1_000_000 };
+const SIGN_INS: NumberSetting = NumberSetting {
+    flag: "sign-ins-per-minute",
+    unit: "attempts",
+    default: 30,
+    allowed: 0..=1_000_000,
+};
 
 pub(crate) fn resolve(
     given: &ServeArgs,
     file: &ServeArgs,
     public_url: Option<String>,
 ) -> Result<ConsoleOptions, Failure> {
-    let sign_ins = SIGN_INS.of(given.sign_ins_per_minute.or(file.sign_ins_per_minute))?;
+    let sign_ins = SIGN_INS.resolve(given.sign_ins_per_minute.or(file.sign_ins_per_minute))?;
     let text = |own: &Option<String>, other: &Option<String>| own.clone().or(other.clone());
     let issuer = text(&given.oidc_issuer, &file.oidc_issuer);
     let client_id = text(&given.oidc_client_id, &file.oidc_client_id);

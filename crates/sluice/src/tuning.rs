@@ -6,22 +6,22 @@
 use std::time::Duration;
 
 use crate::args::ServeArgs;
-use crate::config::Bounded;
+use crate::config::NumberSetting;
 use crate::failure::Failure;
 
 /// At least one connection for commits of responses and one for reads.
-const CONNECTIONS: Bounded =
-    Bounded { flag: "pg-connections", unit: "connections", default: 16, allowed: 2..=1000 };
-const WRITE_LANES: Bounded =
-    Bounded { flag: "pg-write-lanes", unit: "lanes", default: 4, allowed: 1..=64 };
-const CONNECT_TIMEOUT: Bounded =
-    Bounded { flag: "pg-connect-timeout", unit: "seconds", default: 5, allowed: 1..=20 };
+const CONNECTIONS: NumberSetting =
+    NumberSetting { flag: "pg-connections", unit: "connections", default: 16, allowed: 2..=1000 };
+const WRITE_LANES: NumberSetting =
+    NumberSetting { flag: "pg-write-lanes", unit: "lanes", default: 4, allowed: 1..=64 };
+const CONNECT_TIMEOUT: NumberSetting =
+    NumberSetting { flag: "pg-connect-timeout", unit: "seconds", default: 5, allowed: 1..=20 };
 /// Below the server's time limit of 30 s for a request.
-const STATEMENT_TIMEOUT: Bounded =
-    Bounded { flag: "pg-statement-timeout", unit: "seconds", default: 10, allowed: 1..=20 };
+const STATEMENT_TIMEOUT: NumberSetting =
+    NumberSetting { flag: "pg-statement-timeout", unit: "seconds", default: 10, allowed: 1..=20 };
 /// `responses tail` rereads the last ten seconds, and relies on no commit taking longer.
-const COMMIT_TIMEOUT: Bounded =
-    Bounded { flag: "pg-commit-timeout", unit: "seconds", default: 10, allowed: 1..=10 };
+const COMMIT_TIMEOUT: NumberSetting =
+    NumberSetting { flag: "pg-commit-timeout", unit: "seconds", default: 10, allowed: 1..=10 };
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Tuning {
@@ -37,8 +37,8 @@ pub(crate) struct Tuning {
 
 impl Default for Tuning {
     fn default() -> Self {
-        let seconds = |bounded: &Bounded| Duration::from_secs(bounded.default);
-        let count = |bounded: &Bounded| usize::try_from(bounded.default).unwrap_or(1);
+        let seconds = |setting: &NumberSetting| Duration::from_secs(setting.default);
+        let count = |setting: &NumberSetting| usize::try_from(setting.default).unwrap_or(1);
         Self {
             connections: count(&CONNECTIONS),
             write_lanes: count(&WRITE_LANES),
@@ -53,13 +53,13 @@ impl Default for Tuning {
 impl Tuning {
     /// From the flags and environment, else from the file.
     pub(crate) fn resolve(given: &ServeArgs, file: &ServeArgs) -> Result<Self, Failure> {
-        let seconds = |bounded: &Bounded, given: Option<u64>| {
-            bounded.of(given).map(|seconds| Duration::from_secs(seconds as u64))
+        let seconds = |setting: &NumberSetting, given: Option<u64>| {
+            setting.resolve(given).map(|seconds| Duration::from_secs(seconds as u64))
         };
-        let connections = CONNECTIONS.of(given.pg_connections.or(file.pg_connections))?;
+        let connections = CONNECTIONS.resolve(given.pg_connections.or(file.pg_connections))?;
         let write_lanes = match given.pg_write_lanes.or(file.pg_write_lanes) {
-            None => WRITE_LANES.of(None)?.min(connections - 1),
-            lanes => WRITE_LANES.of(lanes)?,
+            None => WRITE_LANES.resolve(None)?.min(connections - 1),
+            lanes => WRITE_LANES.resolve(lanes)?,
         };
         if write_lanes >= connections {
             return Err(Failure::usage(

@@ -20,7 +20,7 @@ const MERGE: &str = "<<";
 
 /// Reads a document. The error is a sentence that ends with the position.
 pub(crate) fn parse(text: &str) -> Result<Value, String> {
-    let mut reader = Reader {
+    let mut reader = YamlReader {
         parser: Parser::new_from_str(text),
         anchors: HashMap::new(),
         path: Vec::new(),
@@ -44,7 +44,7 @@ fn place(marker: &Marker) -> String {
     format!("at line {} column {}", marker.line(), marker.col() + 1)
 }
 
-struct Reader<'t> {
+struct YamlReader<'t> {
     parser: Parser<'t, StrInput<'t>>,
     /// Anchored values, by anchor number.
     anchors: HashMap<usize, Value>,
@@ -54,7 +54,7 @@ struct Reader<'t> {
     copied: usize,
 }
 
-impl<'t> Reader<'t> {
+impl<'t> YamlReader<'t> {
     fn document(&mut self) -> Result<Value, YamlFault> {
         let mut document = None;
         loop {

@@ -174,7 +174,7 @@ impl Caller<'_> {
             json!({"flowVersionId": version, "identities": [{"type": USER, "value": EMAIL}]});
         let mut contrary = body("contrary");
         contrary["identities"][0]["value"] = json!(OTHER);
-        for (token, body, told) in [
+        for (token, body, message) in [
             (tokens.good.as_str(), &misshapen, "\"success\":false"),
             (&tokens.good, &contrary, "identity_mismatch"),
             (&tokens.expired, &nameless, "token_expired"),
@@ -182,7 +182,7 @@ impl Caller<'_> {
             (BEARER, &nameless, "token_invalid"),
         ] {
             let reply = self.submit(token, body, "key-refused").await.to_string();
-            assert!(reply.contains(told), "{told}: {reply}");
+            assert!(reply.contains(message), "{message}: {reply}");
         }
         let (key, flow) = (self.server.id("pk_"), self.server.id("fl_"));
         for path in [format!("flows/{flow}"), format!("flow_versions/{version}?payload=4")] {

@@ -179,8 +179,8 @@ async fn below_the_disk_reserve_submissions_are_refused_and_everything_else_work
     let refused = fill(&server, &key, &version).await;
     assert_eq!(refused["error"]["data"]["code"], "SERVICE_UNAVAILABLE", "{refused}");
     assert!(refused["error"]["message"].as_str().unwrap().contains("disk space"), "{refused}");
-    let (status, told) = ready().await;
-    assert!(status == 503 && told.contains("disk_reserve"), "{told}");
+    let (status, reply) = ready().await;
+    assert!(status == 503 && reply.contains("disk_reserve"), "{reply}");
     let metrics = server.http.get(format!("{}/metrics", server.base)).send().await.unwrap();
     let metrics = metrics.text().await.unwrap();
     assert!(metrics.contains("sluice_limited_requests_total{reason=\"disk\"}"), "{metrics}");

@@ -53,10 +53,10 @@ fn the_guide_to_citus_names_every_table_and_no_other() {
     // A partition belongs to its table, and the probe stays on the coordinator.
     tables.retain(|table| table != "responses_default" && table != "probe");
     tables.sort();
-    let mut told = words(&guide, "\nSELECT create_distributed_table('");
-    told.extend(words(&guide, "\nSELECT create_reference_table('"));
-    told.sort();
-    assert_eq!(told, tables);
+    let mut documented = words(&guide, "\nSELECT create_distributed_table('");
+    documented.extend(words(&guide, "\nSELECT create_reference_table('"));
+    documented.sort();
+    assert_eq!(documented, tables);
 }
 
 #[test]

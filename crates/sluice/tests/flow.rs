@@ -19,10 +19,10 @@ fn write(folder: &Path, name: &str, content: &str) {
 
 fn check(folder: &Path, files: &[&str], code: i32, lines: &[&str]) {
     let output = run(folder, &[&["flow", "check"], files].concat());
-    let said = text(&output.stdout);
-    assert_eq!(output.status.code(), Some(code), "{said}");
-    assert_eq!(said.lines().count(), lines.len(), "{said}");
-    for (line, expected) in said.lines().zip(lines) {
+    let output_text = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(code), "{output_text}");
+    assert_eq!(output_text.lines().count(), lines.len(), "{output_text}");
+    for (line, expected) in output_text.lines().zip(lines) {
         assert!(line.starts_with(expected), "{line:?} does not start with {expected:?}");
     }
 }
@@ -125,9 +125,9 @@ async fn an_author_pushes_publishes_and_pushes_again() {
     assert!(text(&nothing.stderr).contains("no draft"), "{nothing:?}");
     let faulty = author.run(&["flow", "push", "faulty.yaml", "--flow", &flow, "--publish"]);
     assert_eq!(faulty.status.code(), Some(3));
-    let said = text(&faulty.stdout);
-    assert!(said.contains("faulty.yaml: /questions/0/type: "), "{said}");
-    assert!(said.contains("in quotes, \"2026\""), "{said}");
+    let output_text = text(&faulty.stdout);
+    assert!(output_text.contains("faulty.yaml: /questions/0/type: "), "{output_text}");
+    assert!(output_text.contains("in quotes, \"2026\""), "{output_text}");
     let refused = author.run(&["flow", "publish", &flow]);
     assert_eq!(refused.status.code(), Some(3), "{refused:?}");
     assert!(author.done(&["flow", "list"]).contains("version 2   Lunch"));
@@ -203,9 +203,12 @@ async fn a_tail_prints_each_response_once_and_survives_a_restart() {
     assert!(lines.next().is_none(), "it should stop after four");
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0));
-    let said = text(&output.stderr);
-    assert!(said.contains("reconnecting") && said.contains("connected again"), "{said}");
-    assert_eq!(said.matches("waiting for responses").count(), 1, "{said}");
+    let output_text = text(&output.stderr);
+    assert!(
+        output_text.contains("reconnecting") && output_text.contains("connected again"),
+        "{output_text}"
+    );
+    assert_eq!(output_text.matches("waiting for responses").count(), 1, "{output_text}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

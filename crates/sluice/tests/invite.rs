@@ -30,8 +30,8 @@ async fn people_are_invited_from_a_file_and_answer_once() {
 
     let one = run(&["add", &flow, "--email", "ada@mail.example"]);
     assert_eq!(one.status.code(), Some(0), "{}", text(&one.stderr));
-    let said = text(&one.stdout);
-    let (id, link) = said.trim().split_once("  ").unwrap();
+    let output_text = text(&one.stdout);
+    let (id, link) = output_text.trim().split_once("  ").unwrap();
     assert_eq!(link, format!("https://ask.example/f/{flow}?flowAssignmentId={id}"));
 
     let people = folder.path().join("people.csv");
@@ -47,10 +47,13 @@ async fn people_are_invited_from_a_file_and_answer_once() {
     std::fs::write(&people, format!("{file},nobody\n9999,ada@mail.example\n")).unwrap();
     let faulty = import(&["links.csv"]);
     assert_eq!(faulty.status.code(), Some(3), "{}", text(&faulty.stderr));
-    let told: Vec<String> = text(&faulty.stdout).lines().map(str::to_owned).collect();
-    assert_eq!(told.len(), 2, "{told:?}");
-    assert!(told[0].starts_with("people.csv:2502: email must be an e-mail address"), "{told:?}");
-    assert!(told[1].starts_with("people.csv:2503: has an open invitation"), "{told:?}");
+    let printed: Vec<String> = text(&faulty.stdout).lines().map(str::to_owned).collect();
+    assert_eq!(printed.len(), 2, "{printed:?}");
+    assert!(
+        printed[0].starts_with("people.csv:2502: email must be an e-mail address"),
+        "{printed:?}"
+    );
+    assert!(printed[1].starts_with("people.csv:2503: has an open invitation"), "{printed:?}");
     assert!(!folder.path().join("links.csv").exists(), "no one must be invited");
 
     std::fs::write(&people, &file).unwrap();

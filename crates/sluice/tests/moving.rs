@@ -51,19 +51,23 @@ async fn everything_is_moved_compared_and_shown_by_table() {
     put(&from, filling::records(3_000)).await;
     let output = run(folder.path(), &MOVE);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    let said = text(&output.stdout);
+    let output_text = text(&output.stdout);
     let tallies = tables(&from).await;
     assert_eq!(tables(&to).await, tallies);
     let rows: Vec<Vec<&str>> =
-        said.lines().skip(1).map(|line| line.split_whitespace().collect()).collect();
+        output_text.lines().skip(1).map(|line| line.split_whitespace().collect()).collect();
     for (row, tally) in rows.iter().zip(&tallies) {
         let records = tally.records.to_string();
-        assert_eq!(row[..3], [tally.table.name(), &records, &records], "{said}");
-        assert_eq!(row[3], row[4], "{said}");
-        assert_eq!(row[5], "equal", "{said}");
+        assert_eq!(row[..3], [tally.table.name(), &records, &records], "{output_text}");
+        assert_eq!(row[3], row[4], "{output_text}");
+        assert_eq!(row[5], "equal", "{output_text}");
     }
-    assert_eq!(rows.len(), Table::ALL.len() + 1, "a row for each table, and one line: {said}");
-    assert!(said.lines().last().unwrap().ends_with("equal"), "{said}");
+    assert_eq!(
+        rows.len(),
+        Table::ALL.len() + 1,
+        "a row for each table, and one line: {output_text}"
+    );
+    assert!(output_text.lines().last().unwrap().ends_with("equal"), "{output_text}");
     assert_eq!(text(&output.stderr), "", "nothing on stderr");
     // A completed move may be run again: nothing is left to copy, and the result is verified again.
     let again = run(folder.path(), &MOVE);
@@ -87,13 +91,13 @@ fn kill_until_done(folder: &Path, arguments: &[&str]) {
     loop {
         let mut command = sluice();
         command.current_dir(folder).args(arguments);
-        let (ended, said) = run_for(&mut command, STEP * (kills + 1));
-        gone_on += u32::from(said.contains("resuming a move"));
+        let (ended, output_text) = run_for(&mut command, STEP * (kills + 1));
+        gone_on += u32::from(output_text.contains("resuming a move"));
         if ended {
             break;
         }
         kills += 1;
-        assert!(kills < 200, "it never finishes: {said}");
+        assert!(kills < 200, "it never finishes: {output_text}");
     }
     assert!(
         kills >= 2 && gone_on >= 1,
@@ -116,9 +120,9 @@ fn run_for(command: &mut Command, time: Duration) -> (bool, String) {
         child.kill().unwrap();
     }
     let output = child.wait_with_output().unwrap();
-    let said = text(&output.stderr);
-    assert!(ended.is_none_or(|status| status.success()), "{said}");
-    (ended.is_some(), said)
+    let output_text = text(&output.stderr);
+    assert!(ended.is_none_or(|status| status.success()), "{output_text}");
+    (ended.is_some(), output_text)
 }
 
 #[tokio::test]

@@ -65,10 +65,10 @@ async fn check(store: Option<&str>, meddle: impl FnOnce(&str) -> usize) {
         rounds += 1;
         let arguments = [of_store.as_slice(), &["--flow", &flow]].concat();
         let (folder, arguments) = (folder.path().to_owned(), arguments.join(" "));
-        let told = tokio::task::spawn_blocking(move || {
+        let printed = tokio::task::spawn_blocking(move || {
             recount(&folder, &arguments.split(' ').collect::<Vec<_>>())
         });
-        assert!(told.await.unwrap().ends_with(" responses of 1 flows counted\n"));
+        assert!(printed.await.unwrap().ends_with(" responses of 1 flows counted\n"));
     }
     ended.store(true, Ordering::Relaxed);
     let mut sent = 0;

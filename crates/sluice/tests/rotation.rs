@@ -100,10 +100,10 @@ async fn a_rotation_on_postgresql_may_be_killed_at_any_moment_and_is_run_again()
     let apps = guarded(&server).await;
     assert_eq!(server.stop(), Some(0));
     // With one key nothing is changed; the command prints a new key and the next steps.
-    let told = rotate(old).output().unwrap();
-    assert_eq!(told.status.code(), Some(0), "{}", text(&told.stderr));
-    let new = text(&told.stdout).trim().to_owned();
-    assert!(text(&told.stderr).contains("NEW,OLD"), "{}", text(&told.stderr));
+    let output = rotate(old).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let new = text(&output.stdout).trim().to_owned();
+    assert!(text(&output.stderr).contains("NEW,OLD"), "{}", text(&output.stderr));
     let both = format!("{new},{old}");
     let server = serve(&both);
 

@@ -34,21 +34,23 @@ async fn settings_of_an_app_are_shown_and_changed() {
 
     let set = |more: &[&str]| run(&server, &[&["app", "set", &app], more].concat());
     let all = ["--name", "Shop", "--retention-days", "365", "--grace-window-seconds", "0"];
-    let (code, shown, said) = set(&[&all[..], &["--allowed-origin", "https://a.example"]].concat());
-    assert_eq!(code, 0, "{said}");
-    let told = [
+    let (code, shown, output_text) =
+        set(&[&all[..], &["--allowed-origin", "https://a.example"]].concat());
+    assert_eq!(code, 0, "{output_text}");
+    let expected = [
         "Shop",
         "\n  retentionDays  365",
         "\n  graceWindowSeconds  0",
         "\n  allowedOrigins  [\"https://a.example\"]",
     ];
-    assert!(told.iter().all(|part| shown.contains(part)), "{shown}");
+    assert!(expected.iter().all(|part| shown.contains(part)), "{shown}");
     let (_, shown, _) = set(&["--retention-days", "default", "--allowed-origin", "any"]);
     assert!(shown.contains("\n  retentionDays  default"), "{shown}");
     assert!(shown.contains("\n  allowedOrigins  []"), "{shown}");
 
-    let (code, shown, said) = set(&["--calls-per-second", "100", "--bytes-per-day", "5000000000"]);
-    assert_eq!(code, 0, "{said}");
+    let (code, shown, output_text) =
+        set(&["--calls-per-second", "100", "--bytes-per-day", "5000000000"]);
+    assert_eq!(code, 0, "{output_text}");
     let limits = "\n  limits  {\"bytesPerDay\":5000000000,\"callsPerSecond\":100}";
     assert!(shown.contains(limits), "{shown}");
     let (_, shown, _) = set(&["--calls-per-second", "default"]);
@@ -56,8 +58,9 @@ async fn settings_of_an_app_are_shown_and_changed() {
 
     let logo = folder.path().join("logo.svg");
     std::fs::write(&logo, "<svg/>").unwrap();
-    let (code, shown, said) = set(&["--accent-color", "#fc0", "--logo", logo.to_str().unwrap()]);
-    assert_eq!(code, 0, "{said}");
+    let (code, shown, output_text) =
+        set(&["--accent-color", "#fc0", "--logo", logo.to_str().unwrap()]);
+    assert_eq!(code, 0, "{output_text}");
     assert!(
         shown.contains("#ffcc00") && shown.contains("data:image/svg+xml;base64, about"),
         "{shown}"
@@ -70,9 +73,9 @@ async fn settings_of_an_app_are_shown_and_changed() {
 
     assert_eq!(set(&[]).0, 2, "a call without settings must be refused");
     assert_eq!(set(&["--retention-days", "soon"]).0, 2);
-    let (code, _, said) = set(&["--identity-verification", "enforce"]);
+    let (code, _, output_text) = set(&["--identity-verification", "enforce"]);
     assert_eq!(code, 1);
-    assert!(said.contains("no active identity key"), "{said}");
+    assert!(output_text.contains("no active identity key"), "{output_text}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -80,8 +83,8 @@ async fn identity_keys_are_created_listed_and_revoked() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(folder.path());
     let app = app_of(&server);
-    let (code, made, said) = run(&server, &["identity", "add", &app]);
-    assert_eq!(code, 0, "{said}");
+    let (code, made, output_text) = run(&server, &["identity", "add", &app]);
+    assert_eq!(code, 0, "{output_text}");
     let lines: Vec<&str> = made.lines().collect();
     let kid = lines[0].split("  ").next().unwrap();
     assert!(lines[0].ends_with("  hs256  active  HS256"), "{made}");
@@ -99,7 +102,7 @@ async fn identity_keys_are_created_listed_and_revoked() {
 
     let missing = folder.path().join("none.pem");
     let wrong = ["identity", "add", &app, "--pem", missing.to_str().unwrap()];
-    let (code, _, said) = run(&server, &wrong);
+    let (code, _, output_text) = run(&server, &wrong);
     assert_eq!(code, 1);
-    assert!(said.contains("cannot read"), "{said}");
+    assert!(output_text.contains("cannot read"), "{output_text}");
 }

@@ -30,8 +30,8 @@ async fn a_user_is_added_changed_and_disabled() {
     };
     let refused = |arguments: &[&str], why: &str| {
         let output = run(arguments);
-        let said = text(&output.stderr);
-        assert!(output.status.code() == Some(1) && said.contains(why), "{said}");
+        let output_text = text(&output.stderr);
+        assert!(output.status.code() == Some(1) && output_text.contains(why), "{output_text}");
     };
     assert_eq!(printed(&["list"]), "");
     let added =

@@ -19,7 +19,7 @@ use futures_util::future::BoxFuture;
 use http::{Method, Request};
 use hyper::body::Incoming;
 use sluice_admin::openapi;
-use sluice_api::public::Reads;
+use sluice_api::public::PublicReads;
 use sluice_api::trpc::Transport;
 use sluice_api::{public, trpc};
 use sluice_console::{Console, ConsoleOptions};
@@ -27,7 +27,7 @@ use sluice_engine::Engine;
 use sluice_hosted::{Hosted, HostedOptions, Previews};
 use sluice_http::access::key_and_rest;
 use sluice_http::client::{Peer, Proxies};
-use sluice_http::exchange::{Begun, Exchange};
+use sluice_http::exchange::{Exchange, StartedExchange};
 use sluice_http::rate::AddressLimit;
 use sluice_http::server::Site;
 use sluice_http::{Limits, reply};
@@ -35,6 +35,15 @@ use tower::{BoxError, Service};
 
 use crate::health;
 use crate::health::MetricsAccess;
+
+/// The settings of an [`App`].
+#[derive(Debug, Default)]
+pub struct AppOptions {
+    pub limits: Limits,
+    pub hosted: HostedOptions,
+    pub console: ConsoleOptions,
+    pub metrics: MetricsAccess,
+}
 
 /// The whole service on one engine. Cloning returns another handle to the same service.
 #[derive(Clone)]
@@ -45,11 +54,11 @@ pub struct App {
 }
 
 struct Inner {
-    reads: Arc<Reads>,
+    reads: Arc<PublicReads>,
     transport: Arc<Transport>,
     /// For the two reads, and for tRPC: they differ in how a failure is reported.
-    of_reads: Exchange,
-    of_trpc: Exchange,
+    reads_exchange: Exchange,
+    trpc_exchange: Exchange,
     console: Arc<Console>,
     router: Router,
 }
@@ -61,57 +70,32 @@ impl std::fmt::Debug for App {
 }
 
 impl App {
-    pub fn new(engine: Arc<Engine>, limits: Limits) -> Self {
-        Self::with(engine, limits, HostedOptions::default())
-    }
-
-    /// Like [`Self::new`], with settings for hosted pages.
-    pub fn with(engine: Arc<Engine>, limits: Limits, options: HostedOptions) -> Self {
-        Self::with_console(engine, limits, options, ConsoleOptions::default())
-    }
-
-    /// Like [`Self::with`], with settings for the console.
-    pub fn with_console(
-        engine: Arc<Engine>,
-        limits: Limits,
-        options: HostedOptions,
-        console: ConsoleOptions,
-    ) -> Self {
-        Self::with_metrics(engine, limits, options, console, &MetricsAccess::default())
-    }
-
-    /// Like [`Self::with_console`], with access rules for `/metrics`.
-    pub fn with_metrics(
-        engine: Arc<Engine>,
-        limits: Limits,
-        options: HostedOptions,
-        console: ConsoleOptions,
-        metrics: &MetricsAccess,
-    ) -> Self {
-        let proxies = options.trusted_proxies.clone();
-        let of_reads =
+    pub fn new(engine: Arc<Engine>, options: AppOptions) -> Self {
+        let AppOptions { limits, hosted, console, metrics } = options;
+        let proxies = hosted.trusted_proxies.clone();
+        let reads_exchange =
             Exchange::new(Arc::clone(&engine), reply::failed).with_timeout(limits.request_timeout);
-        let of_trpc = Exchange::new(Arc::clone(&engine), trpc::failed);
+        let trpc_exchange = Exchange::new(Arc::clone(&engine), trpc::failed);
         let addresses = Arc::new(AddressLimit::new(
             limits.calls_per_address,
             limits.bytes_per_address,
             Proxies(proxies.clone()),
         ));
-        let reads = Arc::new(Reads::new(Arc::clone(&engine), Arc::clone(&addresses)));
+        let reads = Arc::new(PublicReads::new(Arc::clone(&engine), Arc::clone(&addresses)));
         let transport = Transport::new(Arc::clone(&engine), limits, Arc::clone(&addresses));
         let transport = Arc::new(transport);
         let documents = Router::new()
             .merge(public::router(Arc::clone(&reads)))
-            .merge(health::router(Arc::clone(&engine), metrics))
+            .merge(health::router(Arc::clone(&engine), &metrics))
             .merge(openapi::router())
             .nest(
                 sluice_admin::BASE,
                 sluice_admin::router(Arc::clone(&engine), Proxies(proxies.clone())),
             )
             .method_not_allowed_fallback(async || reply::Refusal::MethodNotAllowed.reply())
-            .layer(of_reads.clone());
-        let calls = trpc::router(Arc::clone(&transport)).layer(of_trpc.clone());
-        let pages = Arc::new(Hosted::new(Arc::clone(&engine), limits, options, addresses));
+            .layer(reads_exchange.clone());
+        let calls = trpc::router(Arc::clone(&transport)).layer(trpc_exchange.clone());
+        let pages = Arc::new(Hosted::new(Arc::clone(&engine), limits, hosted, addresses));
         let previews = Arc::new(Previews(Arc::clone(&pages)));
         let pages = sluice_hosted::router(pages)
             .method_not_allowed_fallback(async || reply::Refusal::MethodNotAllowed.reply())
@@ -121,12 +105,12 @@ impl App {
             );
         let console = Console::new(Arc::clone(&engine), console, proxies, previews);
         let console = Arc::new(console);
-        let desk = sluice_console::router(Arc::clone(&console)).layer(
+        let console_routes = sluice_console::router(Arc::clone(&console)).layer(
             Exchange::new(Arc::clone(&engine), sluice_console::failed)
                 .with_timeout(limits.request_timeout),
         );
-        let router = documents.merge(calls).merge(pages).merge(desk);
-        let inner = Inner { reads, transport, of_reads, of_trpc, console, router };
+        let router = documents.merge(calls).merge(pages).merge(console_routes);
+        let inner = Inner { reads, transport, reads_exchange, trpc_exchange, console, router };
         Self { inner: Arc::new(inner), peer: None }
     }
 
@@ -168,7 +152,7 @@ enum FastRoute {
 }
 
 impl FastRoute {
-    fn of(method: &Method, path: &str) -> Option<Self> {
+    fn recognise(method: &Method, path: &str) -> Option<Self> {
         let (key, rest) = key_and_rest(path);
         let (kind, id) = rest.split_once('/')?;
         if key.is_empty() || id.is_empty() {
@@ -199,30 +183,31 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let mut request = request.map(Body::new);
-        let Some(way) = FastRoute::of(request.method(), request.uri().path()) else {
+        let Some(way) = FastRoute::recognise(request.method(), request.uri().path()) else {
             if let Some(peer) = self.peer {
                 request.extensions_mut().insert(Peer(peer));
             }
             return Box::pin(self.inner.router.clone().call(request));
         };
-        let begun = Begun::with(&request);
+        let begun = StartedExchange::from_request(&request);
         let (inner, peer) = (Arc::clone(&self.inner), self.peer);
         Box::pin(async move {
-            let Inner { reads, transport, of_reads, of_trpc, .. } = &*inner;
+            let Inner { reads, transport, reads_exchange, trpc_exchange, .. } = &*inner;
             Ok(match way {
                 FastRoute::Trpc => {
                     let reply =
-                        of_trpc.ended(pin!(trpc::answer_to(transport, peer, request))).await;
-                    of_trpc.finish(begun, trpc::CALL, reply)
+                        trpc_exchange.run(pin!(trpc::answer_to(transport, peer, request))).await;
+                    trpc_exchange.finish(begun, trpc::CALL, reply)
                 }
                 FastRoute::Resolve => {
-                    let reply = of_reads.ended(pin!(public::resolved(reads, peer, request))).await;
-                    of_reads.finish(begun, public::FLOW, reply)
+                    let reply =
+                        reads_exchange.run(pin!(public::resolved(reads, peer, request))).await;
+                    reads_exchange.finish(begun, public::FLOW, reply)
                 }
                 FastRoute::Snapshot => {
                     let reply =
-                        of_reads.ended(pin!(public::snapshot_of(reads, peer, request))).await;
-                    of_reads.finish(begun, public::VERSION, reply)
+                        reads_exchange.run(pin!(public::snapshot_of(reads, peer, request))).await;
+                    reads_exchange.finish(begun, public::VERSION, reply)
                 }
             })
         })
@@ -251,7 +236,7 @@ mod tests {
             (Method::GET, "/api/v2/pk/flows/fl", None),
             (Method::GET, "/healthz", None),
         ] {
-            assert_eq!(FastRoute::of(&method, path), way, "{method} {path}");
+            assert_eq!(FastRoute::recognise(&method, path), way, "{method} {path}");
         }
     }
 }

@@ -31,11 +31,11 @@ const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset
 #[derive(Debug, Clone, Default)]
 pub enum MetricsAccess {
     #[default]
-    Everybody,
+    Public,
     /// Requests with this bearer token.
     Token(MetricsToken),
-    /// Nobody: metrics are served on a separate listener.
-    Nobody,
+    /// Not served here: metrics have a separate listener.
+    Disabled,
 }
 
 /// The token for `/metrics`, as its digest: comparing digests does not leak how many characters
@@ -48,7 +48,7 @@ impl MetricsToken {
         Self(Sha256::digest(token).into())
     }
 
-    fn is_borne_by(&self, headers: &HeaderMap) -> bool {
+    fn matches(&self, headers: &HeaderMap) -> bool {
         let value = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
         let (scheme, token) = value.and_then(|value| value.split_once(' ')).unwrap_or_default();
         scheme.eq_ignore_ascii_case("bearer") && self.0 == *Sha256::digest(token.trim())
@@ -61,9 +61,9 @@ pub(crate) fn router(engine: Arc<Engine>, access: &MetricsAccess) -> Router {
         .route("/readyz", get(ready))
         .with_state(Arc::clone(&engine));
     match access {
-        MetricsAccess::Everybody => router.merge(metrics_router(engine, None)),
+        MetricsAccess::Public => router.merge(metrics_router(engine, None)),
         MetricsAccess::Token(token) => router.merge(metrics_router(engine, Some(token.clone()))),
-        MetricsAccess::Nobody => router,
+        MetricsAccess::Disabled => router,
     }
 }
 
@@ -117,7 +117,7 @@ async fn metrics(
     State((engine, token)): State<(Arc<Engine>, Option<MetricsToken>)>,
     headers: HeaderMap,
 ) -> Response {
-    if token.is_some_and(|token| !token.is_borne_by(&headers)) {
+    if token.is_some_and(|token| !token.matches(&headers)) {
         return Refusal::MetricsTokenInvalid.reply();
     }
     reply::body(OPEN_METRICS, engine.metrics_text())

@@ -7,7 +7,7 @@
 mod app;
 mod health;
 
-pub use app::App;
+pub use app::{App, AppOptions};
 pub use health::{MetricsAccess, MetricsSite, MetricsToken};
 pub use sluice_admin::{self as admin, openapi};
 pub use sluice_api::trpc::{CALLS_MAX, TRPC_CODES};
@@ -17,4 +17,4 @@ pub use sluice_http::rate::{
     ADDRESS_BYTES_PER_SECOND, ADDRESS_CALLS_PER_SECOND, address_bytes_quota, address_quota,
 };
 pub use sluice_http::server::{Site, serve};
-pub use sluice_http::{Allowed, KeyFetcher, Limits, Network, client_builder};
+pub use sluice_http::{KeyFetcher, Limits, Network, OutboundPolicy, client_builder};

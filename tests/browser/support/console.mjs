@@ -11,8 +11,8 @@ const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-prac
 export const ADMIN_TOKEN = "token-of-the-client-tests-0123456789";
 
 /** A new browser that is signed in and has opened a page of the console. */
-export async function openConsole(world, path, look = {}) {
-  const page = await world.visit(`/console/sign-in?to=${encodeURIComponent(path)}`, look);
+export async function openConsole(world, path, appearance = {}) {
+  const page = await world.visit(`/console/sign-in?to=${encodeURIComponent(path)}`, appearance);
   await page.locator("[name=token]").fill(ADMIN_TOKEN);
   await page.locator("[name=token]").press("Enter");
   await page.waitForURL((url) => !url.pathname.startsWith("/console/sign-in"));
@@ -30,7 +30,7 @@ export async function checkAccess(page, what) {
 }
 
 /** Light and dark, on a phone, a tablet and a desktop. */
-export const LOOKS = [
+export const APPEARANCES = [
   { theme: "light", width: 1440 }, { theme: "dark", width: 1440 }, { theme: "light", width: 768 }, { theme: "dark", width: 390 },
   { theme: "light", width: 390 },
 ];

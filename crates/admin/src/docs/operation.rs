@@ -73,13 +73,13 @@ impl Operation<'_> {
 
     fn parameters(&self) -> Markup {
         let parameters = self.value["parameters"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let told = parameters.iter().filter(|parameter| text(parameter, "in") != "path");
-        let told: Vec<&Value> = told.collect();
+        let listed = parameters.iter().filter(|parameter| text(parameter, "in") != "path");
+        let listed: Vec<&Value> = listed.collect();
         html! {
-            @if !told.is_empty() {
+            @if !listed.is_empty() {
                 h4 { "Parameters" }
                 dl {
-                    @for parameter in told {
+                    @for parameter in listed {
                         dt {
                             code { (text(parameter, "name")) } " "
                             span.type { (text(parameter, "in")) }

@@ -109,7 +109,7 @@ pub(super) struct Submission {
     answers: Option<Value>,
     /// At most 10.
     identities: Option<Vec<Identity>>,
-    metadata: Option<Metadata>,
+    metadata: Option<SubmissionMetadata>,
     context: Option<Context>,
     /// At most 255 characters, stored as sent.
     flow_assignment_id: Option<String>,
@@ -134,8 +134,7 @@ struct Identity {
 }
 
 #[derive(ToSchema)]
-#[schema(as = SubmissionMetadata)]
-struct Metadata {
+struct SubmissionMetadata {
     /// Flat: each a string or an array of strings; at most 50, names of 1 to 64 characters, values
     /// of at most 500.
     #[schema(value_type = Option<Object>)]
@@ -146,15 +145,14 @@ struct Metadata {
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase", as = SubmissionContext)]
 struct Context {
-    page: Option<Page>,
+    page: Option<SubmissionPage>,
     /// A BCP 47 tag.
     locale: Option<String>,
     user_agent: Option<String>,
 }
 
 #[derive(ToSchema)]
-#[schema(as = SubmissionPage)]
-struct Page {
+struct SubmissionPage {
     path: Option<String>,
     referrer: Option<String>,
     /// Empty, or begins with `?`.
@@ -177,7 +175,7 @@ struct SubmitResult {
 #[serde(untagged)]
 enum SubmitOutcome {
     Accepted(Accepted),
-    Refused(Refused),
+    Refused(SubmitRefused),
 }
 
 /// The response is on stable storage.
@@ -197,8 +195,7 @@ struct Accepted {
 
 /// Nothing was stored.
 #[derive(ToSchema)]
-#[schema(as = SubmitRefused)]
-struct Refused {
+struct SubmitRefused {
     /// false
     success: bool,
     errors: Errors,

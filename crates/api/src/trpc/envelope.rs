@@ -16,7 +16,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde::Serialize;
 use sluice_engine::verify::TokenRefused;
 use sluice_engine::{Limited, LimitedBy, SubmitError, Unavailable};
-use sluice_http::access::Denied;
+use sluice_http::access::AccessDenied;
 use sluice_http::body::BodyError;
 use sluice_http::exchange::Failure;
 use sluice_http::rate;
@@ -86,7 +86,7 @@ impl Fault {
         }
     }
 
-    fn because(self, reason: &'static str) -> Self {
+    fn with_reason(self, reason: &'static str) -> Self {
         Self { reason: Some(reason), ..self }
     }
 
@@ -114,37 +114,37 @@ impl From<Limited> for Fault {
             LimitedBy::App | LimitedBy::Address | LimitedBy::AddressBytes => "rate_limited",
             LimitedBy::Bytes => "daily_quota_reached",
         };
-        let fault = Self::new(Code::TooManyRequests, rate::message(&limited)).because(reason);
+        let fault = Self::new(Code::TooManyRequests, rate::message(&limited)).with_reason(reason);
         Self { limited: Some(limited), ..fault }
     }
 }
 
-impl From<Denied> for Fault {
-    fn from(denied: Denied) -> Self {
+impl From<AccessDenied> for Fault {
+    fn from(denied: AccessDenied) -> Self {
         match denied {
-            Denied::UnknownKey => {
+            AccessDenied::UnknownKey => {
                 Self::new(Code::Unauthorized, "The API key is unknown or revoked.")
             }
-            Denied::Token(TokenRefused::Missing) => Self::new(
+            AccessDenied::Token(TokenRefused::Missing) => Self::new(
                 Code::Unauthorized,
                 "This app verifies identities: send Authorization: Bearer with an access token.",
             )
-            .because("token_missing"),
-            Denied::Token(TokenRefused::Invalid) => {
+            .with_reason("token_missing"),
+            AccessDenied::Token(TokenRefused::Invalid) => {
                 Self::new(Code::Unauthorized, "The access token is not valid for this app.")
-                    .because("token_invalid")
+                    .with_reason("token_invalid")
             }
-            Denied::Token(TokenRefused::Expired) => Self::new(
+            AccessDenied::Token(TokenRefused::Expired) => Self::new(
                 Code::Unauthorized,
                 "The access token has expired. Get a new one and try again.",
             )
-            .because("token_expired"),
-            Denied::Token(TokenRefused::Unavailable) => Self::unavailable(
+            .with_reason("token_expired"),
+            AccessDenied::Token(TokenRefused::Unavailable) => Self::unavailable(
                 "The keys for access tokens are unavailable now. Try again shortly.",
                 RETRY_AFTER_SECONDS,
             )
-            .because("identity_keys_unavailable"),
-            Denied::StoreDown => Self::unavailable(
+            .with_reason("identity_keys_unavailable"),
+            AccessDenied::StoreDown => Self::unavailable(
                 "The service cannot reach its store. Try again shortly.",
                 RETRY_AFTER_SECONDS,
             ),

@@ -41,8 +41,8 @@ use sluice_flow::identity::Claims;
 
 use envelope::{Call, Code, Fault, Outcome, Transformer};
 use procedure::{Arguments, Procedure};
-use request::{Framing, Plan};
-use sluice_http::access::{Entry, key_and_rest};
+use request::{CallPlan, Framing};
+use sluice_http::access::{AccessCheck, key_and_rest};
 use sluice_http::client::Peer;
 use sluice_http::exchange::Failure;
 use sluice_http::rate::{AddressLimit, Sender};
@@ -128,7 +128,7 @@ pub async fn answer_to(
     let (key, rest) = key_and_rest(head.uri.path());
     let path = rest.strip_prefix("trpc").unwrap_or_default();
     let path = path.strip_prefix('/').unwrap_or(path);
-    let plan = Plan::read(&head, path);
+    let plan = CallPlan::read(&head, path);
     let is_preflight = cors::is_preflight(&head.method, &head.headers);
     let calls = plan.as_ref().map_or(1, |plan| plan.paths.len());
     let sender = transport.addresses.sender(peer, &head.headers);
@@ -141,28 +141,28 @@ pub async fn answer_to(
         return response;
     }
     if is_preflight {
-        let entry = Entry::of_key(&transport.engine, key).await;
-        return cors::preflight(entry.known_app(), &head.headers);
+        let access = AccessCheck::run_for_key(&transport.engine, key).await;
+        return cors::preflight(access.known_app(), &head.headers);
     }
-    let entry = Entry::of(&transport.engine, key, &head.headers).await;
-    if let Err(limited) = entry.admit_calls(&transport.engine, calls) {
+    let access = AccessCheck::run(&transport.engine, key, &head.headers).await;
+    if let Err(limited) = access.admit_calls(&transport.engine, calls) {
         let mut response = over_limit(transport, &head, plan, body, limited).await;
-        cors::mark(&mut response, entry.known_app(), &head.headers);
+        cors::mark(&mut response, access.known_app(), &head.headers);
         return response;
     }
-    let mut response = match (plan, entry.denied_by_token()) {
+    let mut response = match (plan, access.denied_by_token()) {
         (Ok(plan), Some(_)) if head.method != Method::HEAD => {
-            answer(transport, &entry, &head, sender, plan, body).await
+            answer(transport, &access, &head, sender, plan, body).await
         }
         (_, Some(denied)) => envelope::refused(denied.into()),
         _ if head.method == Method::HEAD => envelope::head(),
-        (Ok(plan), None) => answer(transport, &entry, &head, sender, plan, body).await,
+        (Ok(plan), None) => answer(transport, &access, &head, sender, plan, body).await,
         (Err(fault), None) => envelope::refused(fault),
     };
     if head.version <= Version::HTTP_11 {
         envelope::close_if_unread(&mut response);
     }
-    cors::mark(&mut response, entry.known_app(), &head.headers);
+    cors::mark(&mut response, access.known_app(), &head.headers);
     response
 }
 
@@ -171,12 +171,12 @@ pub async fn answer_to(
 async fn over_limit(
     transport: &Transport,
     head: &Parts,
-    plan: Result<Plan, Fault>,
+    plan: Result<CallPlan, Fault>,
     body: Body,
     limited: Limited,
 ) -> Response {
     let fault = Fault::from(limited);
-    let Ok(Plan { paths, framing }) = plan else { return envelope::refused(fault) };
+    let Ok(CallPlan { paths, framing }) = plan else { return envelope::refused(fault) };
     let inputs = small_inputs(transport, head, body, framing, paths.len()).await;
     let transformer = |index: usize| {
         Transformer::of_input(inputs.get(index).and_then(Option::as_ref).map(Bytes::as_ref))
@@ -214,18 +214,18 @@ async fn small_inputs(
 /// Runs the calls of a plan and frames their outcomes.
 async fn answer(
     transport: &Arc<Transport>,
-    entry: &Entry,
+    access: &AccessCheck,
     head: &Parts,
     sender: Sender,
-    plan: Plan,
+    plan: CallPlan,
     body: Body,
 ) -> Response {
-    let Plan { paths, framing } = plan;
+    let CallPlan { paths, framing } = plan;
     if framing == Framing::Single {
         let path = paths.first().map(String::as_str).unwrap_or_default();
-        return alone(transport, entry, head, sender, path, body).await;
+        return single_call(transport, access, head, sender, path, body).await;
     }
-    let (calls, jobs) = jobs(transport, entry, head, sender, paths, body).await;
+    let (calls, jobs) = jobs(transport, access, head, sender, paths, body).await;
     let outcomes: Vec<_> = jobs.into_iter().map(|job| run(Arc::clone(transport), job)).collect();
     match framing {
         Framing::Single | Framing::Array => envelope::array(&calls, &join_all(outcomes).await),
@@ -236,9 +236,9 @@ async fn answer(
 
 /// The call of a request that is not a batch. The body is read even if a check fails, since the
 /// input shows how the error must be encoded.
-async fn alone(
+async fn single_call(
     transport: &Transport,
-    entry: &Entry,
+    access: &AccessCheck,
     head: &Parts,
     sender: Sender,
     path: &str,
@@ -247,15 +247,15 @@ async fn alone(
     let input = transport.read(sender, head, body).await;
     let transformer = Transformer::of_input(input.as_deref().ok());
     let ready = || {
-        let (procedure, app) = gate(path, head, entry)?;
+        let (procedure, app) = gate(path, head, access)?;
         let input = input.as_deref().map_err(Clone::clone)?;
         Ok::<_, Fault>((procedure, app, input, idempotency_key(&head.headers)?))
     };
     let outcome = match ready() {
         Ok((procedure, app, input, key)) => {
-            let claims = entry.claims().map(Arc::as_ref);
+            let claims = access.claims().map(Arc::as_ref);
             let arguments = Arguments { app, input: Some(input), key: key.as_ref(), claims };
-            carry_out(transport, procedure, arguments).await
+            execute(transport, procedure, arguments).await
         }
         Err(fault) => Err(fault),
     };
@@ -263,7 +263,7 @@ async fn alone(
 }
 
 /// A call that has passed the checks.
-struct Ready {
+struct CheckedCall {
     procedure: Procedure,
     app: Arc<AppView>,
     claims: Option<Arc<Claims>>,
@@ -271,12 +271,12 @@ struct Ready {
     key: Option<IdempotencyKey>,
 }
 
-type Job = Result<Ready, Fault>;
+type Job = Result<CheckedCall, Fault>;
 
 /// The calls of a batch, each with its job or the fault that prevents it.
 async fn jobs(
     transport: &Transport,
-    entry: &Entry,
+    access: &AccessCheck,
     head: &Parts,
     sender: Sender,
     paths: Vec<String>,
@@ -289,11 +289,11 @@ async fn jobs(
         let input = inputs.as_ref().map(|inputs| inputs.get(index).cloned().flatten());
         let transformer = Transformer::of_input(input.as_ref().ok().and_then(Option::as_deref));
         let ready = || {
-            let (procedure, app) = gate(&path, head, entry)?;
+            let (procedure, app) = gate(&path, head, access)?;
             let app = Arc::clone(app);
             let key = key.clone()?.map(|key| key.of_call(index));
             let input = input.map_err(Clone::clone)?;
-            Ok(Ready { procedure, app, claims: entry.claims().cloned(), input, key })
+            Ok(CheckedCall { procedure, app, claims: access.claims().cloned(), input, key })
         };
         let job = ready();
         (Call { path, transformer }, job)
@@ -305,9 +305,9 @@ async fn jobs(
 fn gate<'a>(
     path: &str,
     head: &Parts,
-    entry: &'a Entry,
+    access: &'a AccessCheck,
 ) -> Result<(Procedure, &'a Arc<AppView>), Fault> {
-    if let Some(denied) = entry.denied_by_token() {
+    if let Some(denied) = access.denied_by_token() {
         return Err(denied.into());
     }
     let Some(procedure) = Procedure::on_path(path) else {
@@ -320,7 +320,7 @@ fn gate<'a>(
             format!("Unsupported {method}-request to mutation procedure at path \"{path}\"");
         return Err(Fault::new(Code::MethodNotSupported, message));
     }
-    Ok((procedure, entry.app()?))
+    Ok((procedure, access.app()?))
 }
 
 /// The idempotency key of the request, if it has one. Two keys are as invalid as an unreadable one.
@@ -336,22 +336,18 @@ fn idempotency_key(headers: &HeaderMap) -> Result<Option<IdempotencyKey>, Fault>
 
 /// Runs one call of a batch.
 async fn run(transport: Arc<Transport>, job: Job) -> Outcome {
-    let Ready { procedure, app, claims, input, key } = job?;
+    let CheckedCall { procedure, app, claims, input, key } = job?;
     let arguments = Arguments {
         app: &app,
         input: input.as_deref(),
         key: key.as_ref(),
         claims: claims.as_deref(),
     };
-    carry_out(&transport, procedure, arguments).await
+    execute(&transport, procedure, arguments).await
 }
 
 /// Runs a procedure. A panic or a timeout fails only this call, not the whole reply.
-async fn carry_out(
-    transport: &Transport,
-    procedure: Procedure,
-    arguments: Arguments<'_>,
-) -> Outcome {
+async fn execute(transport: &Transport, procedure: Procedure, arguments: Arguments<'_>) -> Outcome {
     // Pinned in place: the future is large, and both wrappers around it would move it.
     let call = pin!(procedure.call(&transport.engine, arguments));
     let caught = AssertUnwindSafe(call).catch_unwind();

@@ -35,12 +35,12 @@ pub(super) enum Framing {
 
 /// The calls of a request, by the paths of their procedures, and the framing of the reply.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Plan {
+pub(super) struct CallPlan {
     pub(super) paths: Vec<String>,
     pub(super) framing: Framing,
 }
 
-impl Plan {
+impl CallPlan {
     pub(super) fn read(head: &Parts, raw_path: &str) -> Result<Self, Fault> {
         let is_batch = query::first(head.uri.query(), "batch").as_deref() == Some("1");
         let framing = framing(&head.headers, is_batch);

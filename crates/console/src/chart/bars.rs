@@ -23,7 +23,7 @@ pub(crate) struct Bar {
 
 /// How often each option was chosen.
 #[derive(Debug, Clone)]
-pub(crate) struct Bars<'c> {
+pub(crate) struct BarChart<'c> {
     pub(crate) title: &'c str,
     /// The unit of `of`, such as "answer".
     pub(crate) unit: (&'c str, &'c str),
@@ -32,7 +32,7 @@ pub(crate) struct Bars<'c> {
     pub(crate) bars: Vec<Bar>,
 }
 
-impl Bars<'_> {
+impl BarChart<'_> {
     pub(crate) fn chart(&self) -> Chart {
         let figures = self.bars.iter().map(|bar| text::width(&self.figures(bar), 13.0));
         let room = ROOM - APART - figures.fold(0.0, f64::max);

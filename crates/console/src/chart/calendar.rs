@@ -16,7 +16,7 @@ pub(crate) struct Date {
 
 impl Date {
     /// Calculates with eras of 400 years, which start on 1 March.
-    pub(crate) fn of(days: i64) -> Self {
+    pub(crate) fn from_day(days: i64) -> Self {
         let shifted = days + 719_468;
         let era = shifted.div_euclid(146_097);
         let of_era = shifted.rem_euclid(146_097);
@@ -54,7 +54,7 @@ impl Date {
     }
 
     /// Nov 2026
-    pub(super) fn of_month(self) -> String {
+    pub(super) fn month_and_year(self) -> String {
         format!("{} {}", self.month_name(), self.year)
     }
 }
@@ -74,11 +74,11 @@ mod tests {
             (-719_162, 1, 1, 1),
             (2_932_896, 9999, 12, 31),
         ] {
-            assert_eq!(Date::of(days), Date { year, month, day }, "{days}");
+            assert_eq!(Date::from_day(days), Date { year, month, day }, "{days}");
             assert_eq!(Date { year, month, day }.days(), days);
         }
         for days in (-800_000..3_000_000).step_by(997) {
-            assert_eq!(Date::of(days).days(), days);
+            assert_eq!(Date::from_day(days).days(), days);
         }
     }
 }

@@ -37,7 +37,7 @@ impl Column {
 
 /// Counts of items that have an order.
 #[derive(Debug, Clone)]
-pub(crate) struct Columns<'c> {
+pub(crate) struct ColumnChart<'c> {
     pub(crate) title: &'c str,
     /// What the columns are, such as "Rating" or "Day".
     pub(crate) axis: &'c str,
@@ -50,14 +50,14 @@ pub(crate) struct Columns<'c> {
     pub(crate) columns: Vec<Column>,
 }
 
-impl Columns<'_> {
+impl ColumnChart<'_> {
     pub(crate) fn chart(&self) -> Chart {
         let few = self.columns.len() <= FEW_COLUMNS;
         let most = self.most();
         let scale = if few {
             Scale { from: 0.0, to: most.max(1) as f64, ticks: vec![] }
         } else {
-            Scale::of_counts(most)
+            Scale::for_counts(most)
         };
         let bottom = TOP + PLOT;
         let below = AXIS + if self.ends.is_some() { 20.0 } else { 0.0 };

@@ -33,7 +33,7 @@ pub(crate) struct Point {
 
 /// A value over time.
 #[derive(Debug, Clone)]
-pub(crate) struct Line<'c> {
+pub(crate) struct LineChart<'c> {
     pub(crate) title: &'c str,
     /// What the value is, such as "Mean" or "NPS".
     pub(crate) measure: &'c str,
@@ -44,7 +44,7 @@ pub(crate) struct Line<'c> {
     pub(crate) points: Vec<Point>,
 }
 
-impl Line<'_> {
+impl LineChart<'_> {
     pub(crate) fn chart(&self) -> Chart {
         let values = self.points.iter().filter_map(|point| point.value);
         let scale = Scale::containing(values, self.limits);

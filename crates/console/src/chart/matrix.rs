@@ -23,13 +23,13 @@ pub(crate) struct MatrixRow {
 
 /// Several rows with the same columns.
 #[derive(Debug, Clone)]
-pub(crate) struct Matrix<'c> {
+pub(crate) struct MatrixChart<'c> {
     pub(crate) title: &'c str,
     pub(crate) columns: Vec<String>,
     pub(crate) rows: Vec<MatrixRow>,
 }
 
-impl Matrix<'_> {
+impl MatrixChart<'_> {
     pub(crate) fn chart(&self) -> Chart {
         let columns = self.columns.len().max(1) as f64;
         let width = LABELS + columns * COLUMN;

@@ -29,16 +29,16 @@ mod ticks;
 
 use maud::{Markup, html};
 
-pub(crate) use bars::{Bar, Bars};
+pub(crate) use bars::{Bar, BarChart};
 pub(crate) use calendar::Date;
-pub(crate) use columns::{Column, Columns};
-pub(crate) use line::{Line, Point};
-pub(crate) use matrix::{Matrix, MatrixRow};
-pub(crate) use multiples::{FEW, Multiples, Panel};
-pub(crate) use nps::Nps;
+pub(crate) use columns::{Column, ColumnChart};
+pub(crate) use line::{LineChart, Point};
+pub(crate) use matrix::{MatrixChart, MatrixRow};
+pub(crate) use multiples::{FEW, Panel, SmallMultiples};
+pub(crate) use nps::NpsChart;
 pub(crate) use number::{decimal, share, signed};
-pub(crate) use ranking::{Ranked, Ranking};
-pub(crate) use series::{Day, Series};
+pub(crate) use ranking::{RankedOption, RankingChart};
+pub(crate) use series::{DayValue, Series};
 pub(crate) use spark::spark;
 
 pub(crate) use pen::Tone;
@@ -83,10 +83,10 @@ impl Chart {
             figure.chart {
                 @if self.scrolls() {
                     div.chart-scroll tabindex="0" role="group" aria-label={ (text::clean(&self.title)) ", can be scrolled sideways" } {
-                        (self.picture(id))
+                        (self.drawing_svg(id))
                     }
                 } @else {
-                    (self.picture(id))
+                    (self.drawing_svg(id))
                 }
                 div.chart-foot {
                     details.chart-table {
@@ -100,7 +100,7 @@ impl Chart {
     }
 
     /// Only the drawing, as wide as its container.
-    pub(crate) fn picture(&self, id: &str) -> Markup {
+    pub(crate) fn drawing_svg(&self, id: &str) -> Markup {
         // The minimum width; the style sheet lets it grow.
         let width = if self.scrolls() { self.width_min.to_string() } else { "100%".to_owned() };
         html! {

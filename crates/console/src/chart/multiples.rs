@@ -26,14 +26,14 @@ pub(crate) struct Panel {
 
 /// The same question for several groups.
 #[derive(Debug, Clone)]
-pub(crate) struct Multiples<'c> {
+pub(crate) struct SmallMultiples<'c> {
     pub(crate) title: &'c str,
     /// What the groups differ by, such as "Version".
     pub(crate) by: &'c str,
     pub(crate) panels: Vec<Panel>,
 }
 
-impl Multiples<'_> {
+impl SmallMultiples<'_> {
     /// In a page: as many side by side as fit, with one table for all.
     pub(crate) fn figure(&self, id: &str, tools: Markup) -> Markup {
         html! {
@@ -47,7 +47,7 @@ impl Multiples<'_> {
                                 span.multiple-count { (count(panel.answers, "answer", "answers")) }
                             }
                             @if panel.answers < FEW { p.multiple-few { "Fewer than " (FEW) " answers: not reliable." } }
-                            (panel.chart.picture(&format!("{id}-{at}")))
+                            (panel.chart.drawing_svg(&format!("{id}-{at}")))
                         }
                     }
                 }

@@ -16,13 +16,13 @@ const SPLIT: f64 = 18.0;
 
 /// Promoters and detractors.
 #[derive(Debug, Clone)]
-pub(crate) struct Nps<'c> {
+pub(crate) struct NpsChart<'c> {
     pub(crate) title: &'c str,
     /// How often each score from 0 to 10 was given.
     pub(crate) points: [u64; 11],
 }
 
-impl Nps<'_> {
+impl NpsChart<'_> {
     pub(crate) fn chart(&self) -> Chart {
         let drawing = html! {
             (self.gauge())
@@ -156,7 +156,7 @@ mod tests {
     fn score(given: &[(usize, u64)]) -> Option<f64> {
         let mut points = [0; 11];
         given.iter().for_each(|(point, people)| points[*point] = *people);
-        Nps { title: "", points }.score()
+        NpsChart { title: "", points }.score()
     }
 
     #[test]

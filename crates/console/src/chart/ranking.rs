@@ -19,7 +19,7 @@ const SHADE_MIN: f64 = 0.08;
 
 /// An option and how often it got each rank.
 #[derive(Debug, Clone)]
-pub(crate) struct Ranked {
+pub(crate) struct RankedOption {
     pub(crate) label: String,
     /// First rank first.
     pub(crate) places: Vec<u64>,
@@ -28,13 +28,13 @@ pub(crate) struct Ranked {
 
 /// Options that respondents have ranked.
 #[derive(Debug, Clone)]
-pub(crate) struct Ranking<'c> {
+pub(crate) struct RankingChart<'c> {
     pub(crate) title: &'c str,
     pub(crate) answers: u64,
-    pub(crate) options: Vec<Ranked>,
+    pub(crate) options: Vec<RankedOption>,
 }
 
-impl Ranking<'_> {
+impl RankingChart<'_> {
     pub(crate) fn chart(&self) -> Chart {
         let sorted = self.sorted();
         let (rows, bottom) =
@@ -56,14 +56,14 @@ impl Ranking<'_> {
     }
 
     /// Best mean rank first; options without one come last, in their order.
-    fn sorted(&self) -> Vec<&Ranked> {
-        let mut sorted: Vec<&Ranked> = self.options.iter().collect();
-        let place = |option: &Ranked| option.mean_place.unwrap_or(f64::INFINITY);
+    fn sorted(&self) -> Vec<&RankedOption> {
+        let mut sorted: Vec<&RankedOption> = self.options.iter().collect();
+        let place = |option: &RankedOption| option.mean_place.unwrap_or(f64::INFINITY);
         sorted.sort_by(|a, b| place(a).total_cmp(&place(b)));
         sorted
     }
 
-    fn description(&self, sorted: &[&Ranked]) -> String {
+    fn description(&self, sorted: &[&RankedOption]) -> String {
         let order: Vec<_> = sorted
             .iter()
             .filter(|option| option.mean_place.is_some())
@@ -79,7 +79,7 @@ impl Ranking<'_> {
         )
     }
 
-    fn table(&self, sorted: &[&Ranked]) -> Table {
+    fn table(&self, sorted: &[&RankedOption]) -> Table {
         let most = sorted.iter().map(|option| option.places.len()).max().unwrap_or(0);
         let mut table = Table::new(&["Option", "Average rank"]);
         table.columns.extend((1..=most).map(|place| format!("Rank {place}")));
@@ -92,7 +92,7 @@ impl Ranking<'_> {
     }
 }
 
-fn row(at: usize, option: &Ranked, top: f64) -> (Markup, f64) {
+fn row(at: usize, option: &RankedOption, top: f64) -> (Markup, f64) {
     let label = text::lines(&format!("{}. {}", at + 1, option.label), 13.0, ROOM - FIGURES, 2);
     let above = LINE * label.len() as f64 + 2.0;
     let markup = html! {
@@ -105,11 +105,11 @@ fn row(at: usize, option: &Ranked, top: f64) -> (Markup, f64) {
     (markup, above + BAR + GAP)
 }
 
-fn mean(option: &Ranked) -> String {
+fn mean(option: &RankedOption) -> String {
     option.mean_place.map_or_else(|| "–".to_owned(), |place| decimal(place, 2))
 }
 
-fn places(option: &Ranked, top: f64) -> Markup {
+fn places(option: &RankedOption, top: f64) -> Markup {
     let sum: u64 = option.places.iter().sum();
     let last = option.places.len().saturating_sub(1).max(1) as f64;
     let parts = parts(option.places.iter().copied());

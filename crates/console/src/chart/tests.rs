@@ -8,7 +8,7 @@ pub(super) fn samples() -> Vec<(&'static str, Chart)> {
         ("bars", bars()),
         (
             "bars_empty",
-            Bars {
+            BarChart {
                 title: "Nothing yet",
                 unit: ("answer", "answers"),
                 of: 0,
@@ -21,13 +21,13 @@ pub(super) fn samples() -> Vec<(&'static str, Chart)> {
         ("days", days()),
         (
             "nps",
-            Nps {
+            NpsChart {
                 title: "How likely are you to recommend us?",
                 points: [12, 3, 5, 8, 10, 31, 44, 98, 210, 340, 512],
             }
             .chart(),
         ),
-        ("nps_empty", Nps { title: "How likely?", points: [0; 11] }.chart()),
+        ("nps_empty", NpsChart { title: "How likely?", points: [0; 11] }.chart()),
         ("ranking", ranking()),
         ("matrix", matrix()),
         ("line", line()),
@@ -50,7 +50,7 @@ fn bars() -> Chart {
         bar("<script>alert(\"1\")</script> & \u{1}'", 3),
     ];
     bars.push(Bar { label: "Exports".to_owned(), note: Some("no longer offered"), count: 0 });
-    Bars { title: "What do you use?", unit: ("answer", "answers"), of: 1_500, bars }.chart()
+    BarChart { title: "What do you use?", unit: ("answer", "answers"), of: 1_500, bars }.chart()
 }
 
 fn scale() -> Chart {
@@ -58,7 +58,7 @@ fn scale() -> Chart {
         .into_iter()
         .zip(1..)
         .map(|(count, point)| Column::new(point.to_string(), count));
-    Columns {
+    ColumnChart {
         title: "How good is our documentation?",
         axis: "Rating",
         unit: ("answer", "answers"),
@@ -76,7 +76,7 @@ fn histogram() -> Chart {
         count: (at * (19 - at)) as u64,
         tone: Tone::Accent,
     });
-    Columns {
+    ColumnChart {
         title: "Your age",
         axis: "Years",
         unit: ("answer", "answers"),
@@ -88,15 +88,15 @@ fn histogram() -> Chart {
 }
 
 fn days() -> Chart {
-    let days: Vec<Day> = (0..30)
-        .map(|at| Day { day: 20_743 + at, count: (at as u64 * 37) % 97 * 13, value: None })
+    let days: Vec<DayValue> = (0..30)
+        .map(|at| DayValue { day: 20_743 + at, count: (at as u64 * 37) % 97 * 13, value: None })
         .collect();
-    let series = Series::of(&days, 20_743, 20_772);
-    let columns = series.parts.iter().map(|part| {
-        let (label, name) = series.names(part);
-        Column { label, name, count: part.count, tone: Tone::Accent }
+    let series = Series::new(&days, 20_743, 20_772);
+    let columns = series.buckets.iter().map(|bucket| {
+        let (label, name) = series.names(bucket);
+        Column { label, name, count: bucket.count, tone: Tone::Accent }
     });
-    Columns {
+    ColumnChart {
         title: "Responses",
         axis: series.step.name(),
         unit: ("response", "responses"),
@@ -111,7 +111,7 @@ fn ranking() -> Chart {
     let option = |label: &str, places: [u64; 3]| {
         let sum: u64 = places.iter().sum();
         let mean = (places[0] + 2 * places[1] + 3 * places[2]) as f64 / sum.max(1) as f64;
-        Ranked {
+        RankedOption {
             label: label.to_owned(),
             places: places.to_vec(),
             mean_place: (sum > 0).then_some(mean),
@@ -123,7 +123,7 @@ fn ranking() -> Chart {
         option("Support", [20, 40, 40]),
         option("New", [0, 0, 0]),
     ];
-    Ranking { title: "What matters most?", answers: 100, options }.chart()
+    RankingChart { title: "What matters most?", answers: 100, options }.chart()
 }
 
 fn matrix() -> Chart {
@@ -139,7 +139,7 @@ fn matrix() -> Chart {
         row("It is worth its price, all things considered", [12, 30, 40, 20, 9]),
         row("دعم", [0, 0, 0, 0, 0]),
     ];
-    Matrix { title: "How far do you agree?", columns, rows }.chart()
+    MatrixChart { title: "How far do you agree?", columns, rows }.chart()
 }
 
 fn line() -> Chart {
@@ -150,7 +150,7 @@ fn line() -> Chart {
         count: if at == 2 { 4 } else { 30 },
         value: (at != 3).then_some(*value),
     });
-    Line {
+    LineChart {
         title: "Mean rating",
         measure: "Mean",
         axis: "Day",
@@ -160,14 +160,14 @@ fn line() -> Chart {
     .chart()
 }
 
-pub(super) fn multiples() -> Multiples<'static> {
+pub(super) fn multiples() -> SmallMultiples<'static> {
     let panel = |name: &str, answers, figure: &str| Panel {
         name: name.to_owned(),
         answers,
         figure: Some(figure.to_owned()),
         chart: scale(),
     };
-    Multiples {
+    SmallMultiples {
         title: "How good is our documentation?",
         by: "Version",
         panels: vec![

@@ -10,7 +10,7 @@ pub(super) struct Scale {
 
 impl Scale {
     /// From zero to at least `most`, in whole numbers.
-    pub(super) fn of_counts(most: u64) -> Self {
+    pub(super) fn for_counts(most: u64) -> Self {
         let step = nice_step(most.max(1) as f64 / 3.0).max(1.0);
         Self::stepped(0.0, most.max(1) as f64, step)
     }
@@ -91,7 +91,7 @@ mod tests {
             (1_234, &[0.0, 500.0, 1_000.0, 1_500.0]),
             (1_000_000, &[0.0, 500_000.0, 1_000_000.0]),
         ] {
-            let scale = Scale::of_counts(most);
+            let scale = Scale::for_counts(most);
             assert_eq!(scale.ticks, ticks, "{most}");
             assert!(scale.to >= most as f64 && scale.from == 0.0);
         }

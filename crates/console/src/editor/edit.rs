@@ -19,13 +19,13 @@ use super::{publish, questions, schedule};
 use crate::Console;
 use crate::flows::may_write;
 use crate::frame::{Frame, NavItem, Tab, Width};
-use crate::reply::{self, Answer, Kind};
-use crate::request::{At, Form, Query};
+use crate::reply::{self, Kind, Reply};
+use crate::request::{Form, PathParam, Query};
 use crate::session::Visitor;
 use crate::sidebar::Sidebar;
 
 /// The content of the form: as stored, or as sent if it could not be saved.
-struct Shown<'s> {
+struct EditorContent<'s> {
     text: String,
     tag: &'s str,
     faults: &'s [Fault],
@@ -36,11 +36,11 @@ struct Shown<'s> {
 pub(super) async fn show(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
-    At(flow): At<FlowId>,
+    PathParam(flow): PathParam<FlowId>,
     Query(query): Query,
-) -> Answer {
+) -> Reply {
     let editing = console.engine.flow(&visitor.actor, Scope::Read, flow).await?.editing()?;
-    let shown = Shown {
+    let shown = EditorContent {
         text: pretty(&editing.definition),
         tag: &editing.tag,
         faults: &editing.faults,
@@ -53,9 +53,9 @@ pub(super) async fn show(
 pub(super) async fn save(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
-    At(flow): At<FlowId>,
+    PathParam(flow): PathParam<FlowId>,
     Form(form): Form,
-) -> Answer {
+) -> Reply {
     let opened = console.engine.flow(&visitor.actor, Scope::Write, flow).await?;
     let editing = opened.editing()?;
     let text = form.raw("definition").replace("\r\n", "\n");
@@ -82,7 +82,7 @@ pub(super) async fn save(
             }
         }
     };
-    let shown = Shown { text, tag: &tag, faults: &faults, wrong: Some(why) };
+    let shown = EditorContent { text, tag: &tag, faults: &faults, wrong: Some(why) };
     page(&console, &visitor, &editing, &shown, Kind::Unfinished, None).await
 }
 
@@ -90,7 +90,7 @@ async fn page(
     console: &Console,
     visitor: &Visitor,
     editing: &Editing,
-    shown: &Shown<'_>,
+    shown: &EditorContent<'_>,
     kind: Kind,
     done: Option<&str>,
 ) -> Result<Response, reply::Refused> {
@@ -112,12 +112,12 @@ async fn page(
     Ok(frame.page(kind, content))
 }
 
-fn editor(editing: &Editing, shown: &Shown<'_>, app_grace: Option<u32>) -> Markup {
+fn editor(editing: &Editing, shown: &EditorContent<'_>, app_grace: Option<u32>) -> Markup {
     let base = format!("/console/flows/{}", editing.state.flow.flow_id);
     let faults = serde_json::to_string(shown.faults).unwrap_or_default();
     html! {
         div.editor id="editor" data-save={ (base) "/draft" } data-tag=(shown.tag) data-faults=(faults)
-            data-about=(about(editing.published.as_ref())) data-pane="write" {
+            data-about=(script_context(editing.published.as_ref())) data-pane="write" {
             (publish::bar(editing))
             @if let Some(wrong) = &shown.wrong { div.errors role="alert" tabindex="-1" { p { (wrong) } } }
             section.errors.faults id="faults" aria-label="Needs fixing" hidden[shown.faults.is_empty()] {
@@ -133,7 +133,7 @@ fn editor(editing: &Editing, shown: &Shown<'_>, app_grace: Option<u32>) -> Marku
                     div id="section-schedule" { (schedule::form(&editing.state, app_grace)) }
                     div id="section-json" { (json_form(&base, shown)) }
                 }
-                (look(&base))
+                (preview_pane(&base))
             }
         }
     }
@@ -157,13 +157,13 @@ fn switches() -> Markup {
             }
             div.chips.narrowly role="group" aria-label="View" {
                 button.chip type="button" data-shows-pane="write" aria-pressed="true" { "Edit" }
-                button.chip type="button" data-shows-pane="look" aria-pressed="false" { "Preview" }
+                button.chip type="button" data-shows-pane="preview" aria-pressed="false" { "Preview" }
             }
         }
     }
 }
 
-fn json_form(base: &str, shown: &Shown<'_>) -> Markup {
+fn json_form(base: &str, shown: &EditorContent<'_>) -> Markup {
     html! {
         form.form method="post" action={ (base) "/edit" } {
             input type="hidden" name="tag" value=(shown.tag);
@@ -179,12 +179,12 @@ fn json_form(base: &str, shown: &Shown<'_>) -> Markup {
     }
 }
 
-fn look(base: &str) -> Markup {
+fn preview_pane(base: &str) -> Markup {
     html! {
-        section.look id="look" aria-label="Preview" {
+        section.preview-pane id="preview-pane" aria-label="Preview" {
             div.toolbar {
                 h2 { "Preview" }
-                div.field.short hidden { label.unseen for="look-language" { "Language" } select.input id="look-language" {} }
+                div.field.short hidden { label.unseen for="preview-language" { "Language" } select.input id="preview-language" {} }
                 div.chips role="group" aria-label="Width" {
                     button.chip type="button" data-width="desktop" aria-pressed="true" { "Desktop" }
                     button.chip type="button" data-width="phone" aria-pressed="false" { "Phone" }
@@ -214,39 +214,39 @@ fn reading(editing: &Editing) -> Markup {
                         Err(_) => pre.mono { (pretty(&editing.definition)) },
                     }
                 }
-                (look(&base))
+                (preview_pane(&base))
             }
         }
     }
 }
 
 /// What the script needs to know about question types and the published version.
-fn about(published: Option<&Definition>) -> String {
+fn script_context(published: Option<&Definition>) -> String {
     #[derive(Serialize)]
-    struct Was<'d> {
+    struct PublishedQuestion<'d> {
         r#type: &'static str,
         prompt: &'d str,
         choices: Vec<String>,
     }
-    let was: BTreeMap<&str, Was<'_>> = published
+    let questions: BTreeMap<&str, PublishedQuestion<'_>> = published
         .into_iter()
         .flat_map(Definition::questions)
         .map(|question| {
-            let was = Was {
+            let published_question = PublishedQuestion {
                 r#type: question.question_type.name(),
                 prompt: &question.prompt,
                 choices: choices_of(&question.question_type),
             };
-            (question.id.as_str(), was)
+            (question.id.as_str(), published_question)
         })
         .collect();
-    json!({"types": types(), "published": was}).to_string()
+    json!({"types": types(), "published": questions}).to_string()
 }
 
 /// One question type, as the script reads it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Type {
+struct QuestionTypeInfo {
     name: &'static str,
     label: &'static str,
     purpose: &'static str,
@@ -261,7 +261,7 @@ struct Type {
 }
 
 /// The table of question types, from which the script takes everything about them.
-fn types() -> Vec<Type> {
+fn types() -> Vec<QuestionTypeInfo> {
     /// Scores below this are detractors.
     const PASSIVE_FROM: u32 = 7;
     const MIDDLE: u32 = 3;
@@ -272,7 +272,7 @@ fn types() -> Vec<Type> {
             Counted::Nps => PASSIVE_FROM,
             _ => MIDDLE,
         };
-        Some(Type {
+        Some(QuestionTypeInfo {
             name,
             label,
             purpose,

@@ -15,8 +15,8 @@ use crate::Console;
 use crate::flows::may_write;
 use crate::frame::{Frame, NavItem, Tab};
 use crate::parts::{empty, number, time};
-use crate::reply::{self, Answer, Kind};
-use crate::request::{At, Query};
+use crate::reply::{self, Kind, Reply};
+use crate::request::{PathParam, Query};
 use crate::session::Visitor;
 use crate::sidebar::Sidebar;
 
@@ -36,9 +36,9 @@ struct VersionEntry<'t> {
 pub(super) async fn show(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
-    At(flow): At<FlowId>,
+    PathParam(flow): PathParam<FlowId>,
     Query(query): Query,
-) -> Answer {
+) -> Reply {
     let (sidebar, state) = Sidebar::flow(&console, &visitor, flow).await?;
     let before = query.get("before").and_then(|before| before.parse().ok());
     let entries = state.history(before, PAGE_VERSIONS + 1).await?;
@@ -84,7 +84,7 @@ fn version_card(shown: &VersionEntry<'_>, base: &str, writes: bool) -> Markup {
         li.card.version {
             header {
                 h2 { "Version " (version.number) }
-                (state_words(version, *accepting))
+                (state_text(version, *accepting))
             }
             p.muted {
                 @if let Some(at) = version.times.published_at { "Published " (time(at)) }
@@ -119,7 +119,7 @@ fn version_card(shown: &VersionEntry<'_>, base: &str, writes: bool) -> Markup {
 }
 
 /// The state of a version, as a dot and text.
-fn state_words(version: &VersionRow, accepting: Accepting) -> Markup {
+fn state_text(version: &VersionRow, accepting: Accepting) -> Markup {
     let (class, words) = match accepting {
         Accepting::Open { until: None } => ("open", html! { "Current: accepts responses" }),
         Accepting::Open { until: Some(until) } => {
@@ -150,9 +150,9 @@ fn between(flow: &FlowHandle, older: &VersionRow, newer: &VersionRow) -> Option<
 pub(super) async fn version(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
-    At(flow): At<FlowId>,
-    At(version): At<FlowVersionId>,
-) -> Answer {
+    PathParam(flow): PathParam<FlowId>,
+    PathParam(version): PathParam<FlowVersionId>,
+) -> Reply {
     let (sidebar, state) = Sidebar::flow(&console, &visitor, flow).await?;
     let found = console.engine.version(&visitor.actor, Scope::Read, version).await?;
     let row = &found.version;
@@ -170,7 +170,7 @@ pub(super) async fn version(
                         (questions::list(&definition))
                     }
                 }
-                section.look aria-label="Preview" {
+                section.preview-pane aria-label="Preview" {
                     div.stage data-width="desktop" { iframe title={ "Version " (row.number) } src={ (base) "/preview?version=" (version) } {} }
                     p.hint { "Preview: answers are not saved." }
                 }
@@ -185,9 +185,9 @@ pub(super) async fn version(
 pub(super) async fn republish(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
-    At(flow): At<FlowId>,
-    At(version): At<FlowVersionId>,
-) -> Answer {
+    PathParam(flow): PathParam<FlowId>,
+    PathParam(version): PathParam<FlowVersionId>,
+) -> Reply {
     writable(&console, &visitor, flow, version).await?.republish().await?;
     Ok(reply::see_other(&format!("/console/flows/{flow}/history?done=published")))
 }
@@ -195,9 +195,9 @@ pub(super) async fn republish(
 pub(super) async fn retire(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
-    At(flow): At<FlowId>,
-    At(version): At<FlowVersionId>,
-) -> Answer {
+    PathParam(flow): PathParam<FlowId>,
+    PathParam(version): PathParam<FlowVersionId>,
+) -> Reply {
     writable(&console, &visitor, flow, version).await?.retire().await?;
     Ok(reply::see_other(&format!("/console/flows/{flow}/history?done=withdrawn")))
 }

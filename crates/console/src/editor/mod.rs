@@ -24,8 +24,8 @@ use sluice_engine::rows::Scope;
 use sluice_flow::id::FlowId;
 
 use super::Console;
-use super::reply::Answer;
-use super::request::{At, Query};
+use super::reply::Reply;
+use super::request::{PathParam, Query};
 use super::session::Visitor;
 
 pub(super) fn routes() -> Router<Arc<Console>> {
@@ -48,10 +48,10 @@ pub(super) fn routes() -> Router<Arc<Console>> {
 async fn preview(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
-    At(flow): At<FlowId>,
+    PathParam(flow): PathParam<FlowId>,
     Query(query): Query,
     request: Request,
-) -> Answer {
+) -> Reply {
     let version = query.get("version").and_then(|version| version.parse().ok());
     let previewed =
         console.engine.flow(&visitor.actor, Scope::Read, flow).await?.preview(version).await?;

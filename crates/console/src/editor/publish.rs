@@ -18,8 +18,8 @@ use super::{changes, schedule};
 use crate::Console;
 use crate::frame::{Frame, NavItem, Tab, Width};
 use crate::parts::time;
-use crate::reply::{self, Answer, Kind};
-use crate::request::{At, Form};
+use crate::reply::{self, Kind, Reply};
+use crate::request::{Form, PathParam};
 use crate::session::Visitor;
 use crate::sidebar::Sidebar;
 
@@ -78,8 +78,8 @@ pub(super) fn what_next(state: &FlowState) -> Markup {
 pub(super) async fn review(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
-    At(flow): At<FlowId>,
-) -> Answer {
+    PathParam(flow): PathParam<FlowId>,
+) -> Reply {
     let (sidebar, flow) = Sidebar::flow(&console, &visitor, flow).await?;
     let editing = flow.editing()?;
     let warnings = flow.draft_warnings(&editing.definition)?;
@@ -93,9 +93,9 @@ pub(super) async fn review(
 pub(super) async fn publish(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
-    At(flow): At<FlowId>,
+    PathParam(flow): PathParam<FlowId>,
     Form(form): Form,
-) -> Answer {
+) -> Reply {
     let published = console
         .engine
         .flow(&visitor.actor, Scope::Write, flow)
@@ -139,7 +139,7 @@ fn reviewed(editing: &Editing, warnings: &[Fault], why: Option<&str>) -> Markup 
         }
         @if let Some(current) = &state.current { section.card {
             h2 { "Current respondents" }
-            p { (grace_words(state, current.number)) }
+            p { (grace_note(state, current.number)) }
             p.hint { "Their number is unknown, because open pages are not tracked. " a href={ (base) "/edit#schedule" } { "Change grace window" } }
         } }
         div.buttons {
@@ -173,10 +173,10 @@ fn changes_of(editing: &Editing) -> Option<Vec<Change>> {
 }
 
 /// What happens to respondents who have the previous version open.
-fn grace_words(state: &FlowState, number: u32) -> Markup {
+fn grace_note(state: &FlowState, number: u32) -> Markup {
     let own = state.flow.grace_window_seconds;
     let seconds = own.or(state.app_grace_window_seconds).unwrap_or(GRACE_DEFAULT_SECONDS);
-    let span = schedule::span_words(seconds);
+    let span = schedule::duration_text(seconds);
     html! {
         @if seconds == 0 {
             "People who have version " (number) " or an older one open can no longer send it after you publish. They get the new version with the answers that still apply."

@@ -12,13 +12,13 @@ use sluice_flow::definition::Fault;
 use sluice_flow::id::FlowId;
 
 use crate::Console;
-use crate::reply::{self, Answer, Kind, Refused};
-use crate::request::{At, read_whole};
+use crate::reply::{self, Kind, Refused, Reply};
+use crate::request::{PathParam, read_whole};
 use crate::session::Visitor;
 
 /// The request of the script.
 #[derive(Debug, Deserialize)]
-struct Sent {
+struct SaveRequest {
     /// The tag of the state that the edit started from.
     tag: String,
     definition: Value,
@@ -37,13 +37,13 @@ struct SaveReply<'t> {
 pub(super) async fn save(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
-    At(flow): At<FlowId>,
+    PathParam(flow): PathParam<FlowId>,
     request: Request,
-) -> Answer {
+) -> Reply {
     // Checked first: a visitor who may not write learns nothing about other errors.
     let flow = console.engine.flow(&visitor.actor, Scope::Write, flow).await?;
     let body = read_whole(request).await?;
-    let sent: Sent = serde_json::from_slice(&body).map_err(|_| Refused::Unreadable)?;
+    let sent: SaveRequest = serde_json::from_slice(&body).map_err(|_| Refused::Unreadable)?;
     let saved = flow.save_draft(&sent.definition, &sent.tag).await?;
     Ok(match &saved {
         Saved::Saved { tag, faults } => {

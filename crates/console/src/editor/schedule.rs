@@ -16,8 +16,8 @@ use crate::Console;
 use crate::frame::{Frame, NavItem, Tab, Width};
 use crate::parts::errors;
 use crate::parts::field::Field;
-use crate::reply::{self, Answer, Kind};
-use crate::request::{At, Fields, Form};
+use crate::reply::{self, Kind, Reply};
+use crate::request::{Fields, Form, PathParam};
 use crate::session::Visitor;
 use crate::sidebar::Sidebar;
 
@@ -30,7 +30,7 @@ const UNITS: [(&str, &str, u32); 4] = [
 ];
 
 /// The content of the form.
-struct Filled<'f> {
+struct ScheduleForm<'f> {
     name: &'f str,
     starts: String,
     ends: String,
@@ -45,7 +45,7 @@ pub(super) fn form(state: &FlowState, app_grace: Option<u32>) -> Markup {
     let Window { starts_at, ends_at } = state.flow.live;
     let own = state.flow.grace_window_seconds;
     let (amount, unit) = own.map_or((24, "hours"), in_units);
-    let filled = Filled {
+    let values = ScheduleForm {
         name: &state.flow.name,
         starts: starts_at.map(minutes).unwrap_or_default(),
         ends: ends_at.map(minutes).unwrap_or_default(),
@@ -53,18 +53,18 @@ pub(super) fn form(state: &FlowState, app_grace: Option<u32>) -> Markup {
         amount: amount.to_string(),
         unit,
     };
-    drawn(state, app_grace, &filled, &[])
+    render(state, app_grace, &values, &[])
 }
 
-fn drawn(
+fn render(
     state: &FlowState,
     app_grace: Option<u32>,
-    filled: &Filled<'_>,
+    values: &ScheduleForm<'_>,
     faults: &[Fault],
 ) -> Markup {
     let inherited = app_grace.or(state.app_grace_window_seconds);
     let whose = if inherited.is_some() { "the app" } else { "the default" };
-    let inherited = span_words(inherited.unwrap_or(GRACE_DEFAULT_SECONDS));
+    let inherited = duration_text(inherited.unwrap_or(GRACE_DEFAULT_SECONDS));
     let field = |id, label, kind, value| Field {
         id,
         label,
@@ -76,7 +76,7 @@ fn drawn(
     let name = Field {
         required: true,
         hint: Some("Shown in this console. Respondents see the title."),
-        ..field("name", "Name", "text", filled.name)
+        ..field("name", "Name", "text", values.name)
     };
     html! {
         form.form id="schedule" method="post" action={ "/console/flows/" (state.flow.flow_id) "/schedule" } {
@@ -85,19 +85,19 @@ fn drawn(
                 legend.label { "Live window" }
                 p.hint { "All versions accept responses from the start until the end. Leave empty for no limit. Times are in " span data-utc { "UTC" } "." }
                 div.inline {
-                    (field("startsAt", "Starts", "datetime-local", &filled.starts).draw())
-                    (field("endsAt", "Ends", "datetime-local", &filled.ends).draw())
+                    (field("startsAt", "Starts", "datetime-local", &values.starts).draw())
+                    (field("endsAt", "Ends", "datetime-local", &values.ends).draw())
                 }
             }
             fieldset.stack {
                 legend.label { "Grace window" }
                 p.hint { "How long people who opened a version can still send it after a newer one is published. Applies from the next publish." }
-                label.check { input type="radio" name="grace" value="inherited" checked[!filled.is_own]; span { "Same as " (whose) ": " (inherited) } }
-                label.check { input type="radio" name="grace" value="own" checked[filled.is_own]; span { "Only for this flow:" } }
+                label.check { input type="radio" name="grace" value="inherited" checked[!values.is_own]; span { "Same as " (whose) ": " (inherited) } }
+                label.check { input type="radio" name="grace" value="own" checked[values.is_own]; span { "Only for this flow:" } }
                 div.inline {
-                    (field("amount", "Amount", "number", &filled.amount).draw())
+                    (field("amount", "Amount", "number", &values.amount).draw())
                     div.field { label for="unit" { "Unit" } select.input id="unit" name="unit" {
-                        @for (units, _, _) in UNITS { option value=(units) selected[units == filled.unit] { (units) } }
+                        @for (units, _, _) in UNITS { option value=(units) selected[units == values.unit] { (units) } }
                     } }
                 }
                 p.hint { "0 seconds means no grace window: forms opened before can no longer be sent." }
@@ -120,9 +120,9 @@ fn field_of(pointer: &str) -> &'static str {
 pub(super) async fn save(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
-    At(flow): At<FlowId>,
+    PathParam(flow): PathParam<FlowId>,
     Form(form): Form,
-) -> Answer {
+) -> Reply {
     let state = console.engine.flow(&visitor.actor, Scope::Write, flow).await?;
     let saved = match patch_of(&form, &state) {
         Ok(patch) => state.update(&patch).await,
@@ -138,7 +138,7 @@ pub(super) async fn save(
         Err(error) => return Err(error.into()),
     };
     let sidebar = Sidebar::app(&console, &visitor, state.flow.app_id).await?;
-    let filled = Filled {
+    let values = ScheduleForm {
         name: form.raw("name"),
         starts: form.raw("startsAt").to_owned(),
         ends: form.raw("endsAt").to_owned(),
@@ -148,7 +148,7 @@ pub(super) async fn save(
     };
     let content = html! {
         (errors(&faults, |pointer| Some(field_of(pointer).to_owned())))
-        (drawn(&state, None, &filled, &faults))
+        (render(&state, None, &values, &faults))
     };
     let frame = Frame::new(&visitor, &sidebar, NavItem::Flow(&state, Tab::Edit), "Schedule");
     Ok(frame.script("editor.js").width(Width::Narrow).page(Kind::Unfinished, content))
@@ -171,7 +171,7 @@ fn patch_of(form: &Fields, state: &FlowState) -> Result<FlowPatch, Vec<Fault>> {
     }
     let Window { starts_at, ends_at } = state.flow.live;
     let mut moment = |id: &str, stored| {
-        bound(form, id, stored).unwrap_or_else(|Unreadable| {
+        bound(form, id, stored).unwrap_or_else(|InvalidTime| {
             let message = "must be a date and a time, or empty for no limit";
             fault(&format!("/liveWindow/{id}"), message);
             None
@@ -193,7 +193,7 @@ fn patch_of(form: &Fields, state: &FlowState) -> Result<FlowPatch, Vec<Fault>> {
 
 /// The text of a field is not a valid time.
 #[derive(Debug, PartialEq, Eq)]
-struct Unreadable;
+struct InvalidTime;
 
 /// One end of the live window. The field has only minutes: if it is unchanged, the stored value
 /// stays exact to the millisecond.
@@ -201,11 +201,11 @@ fn bound(
     form: &Fields,
     id: &str,
     stored: Option<Timestamp>,
-) -> Result<Option<Timestamp>, Unreadable> {
+) -> Result<Option<Timestamp>, InvalidTime> {
     let Some(text) = form.get(id) else { return Ok(None) };
     match stored {
         Some(at) if minutes(at) == text => Ok(stored),
-        _ => read(text).map(Some).ok_or(Unreadable),
+        _ => read(text).map(Some).ok_or(InvalidTime),
     }
 }
 
@@ -231,7 +231,7 @@ fn in_units(seconds: u32) -> (u32, &'static str) {
 }
 
 /// A duration in words, such as `24 hours` or `1 day`.
-pub(super) fn span_words(seconds: u32) -> String {
+pub(super) fn duration_text(seconds: u32) -> String {
     let (amount, units) = in_units(seconds);
     let one = UNITS.iter().find(|(many, ..)| *many == units).map_or(units, |(_, one, _)| one);
     if amount == 1 { format!("1 {one}") } else { format!("{amount} {units}") }
@@ -254,7 +254,7 @@ mod tests {
             (129_600, "36 hours"),
             (7 * 86_400, "7 days"),
         ] {
-            assert_eq!(span_words(seconds), words);
+            assert_eq!(duration_text(seconds), words);
         }
     }
 

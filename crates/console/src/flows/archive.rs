@@ -9,16 +9,16 @@ use sluice_flow::id::FlowId;
 
 use crate::Console;
 use crate::frame::{Frame, NavItem, Width};
-use crate::reply::{self, Answer, Kind};
-use crate::request::At;
+use crate::reply::{self, Kind, Reply};
+use crate::request::PathParam;
 use crate::session::Visitor;
 use crate::sidebar::Sidebar;
 
 pub(super) async fn ask(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
-    At(flow): At<FlowId>,
-) -> Answer {
+    PathParam(flow): PathParam<FlowId>,
+) -> Reply {
     let (sidebar, state) = Sidebar::flow(&console, &visitor, flow).await?;
     let title = format!("Archive “{}”?", state.flow.name);
     let content = html! {
@@ -41,8 +41,8 @@ pub(super) async fn ask(
 pub(super) async fn done(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
-    At(flow): At<FlowId>,
-) -> Answer {
+    PathParam(flow): PathParam<FlowId>,
+) -> Reply {
     let flow = console.engine.flow(&visitor.actor, Scope::Write, flow).await?;
     flow.archive().await?;
     Ok(reply::see_other(&format!("/console/apps/{}?done=archived", flow.app_id())))

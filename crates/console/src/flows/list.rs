@@ -19,10 +19,10 @@ use crate::Console;
 use crate::chart;
 use crate::frame::{Frame, NavItem, state_of};
 use crate::parts::{empty, number, time};
-use crate::reply::{Answer, Kind};
-use crate::request::{At, Query};
+use crate::reply::{Kind, Reply};
+use crate::request::{PathParam, Query};
 use crate::session::Visitor;
-use crate::sidebar::{Sidebar, Status};
+use crate::sidebar::{FlowStage, Sidebar};
 
 /// Flows per page.
 const PAGE_FLOWS: usize = 25;
@@ -30,9 +30,9 @@ const PAGE_FLOWS: usize = 25;
 const SPARK_DAYS: u32 = 30;
 
 /// One flow of the list.
-struct Entry {
+struct FlowEntry {
     state: FlowState,
-    status: Status,
+    status: FlowStage,
     spark: Option<Spark>,
     last_answer: Option<Timestamp>,
 }
@@ -40,9 +40,9 @@ struct Entry {
 pub(super) async fn show(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
-    At(app): At<AppId>,
+    PathParam(app): PathParam<AppId>,
     Query(query): Query,
-) -> Answer {
+) -> Reply {
     let sidebar = Sidebar::app(&console, &visitor, app).await?;
     let is_archive = query.get("view") == Some("archived");
     let after: Option<FlowId> = query.get("after").and_then(|id| id.parse().ok());
@@ -75,15 +75,15 @@ pub(super) async fn show(
     Ok(frame.actions(new).script("flows.js").page(Kind::Shown, content))
 }
 
-async fn read(sidebar: &Sidebar, flows: Vec<FlowState>) -> AdminResult<Vec<Entry>> {
+async fn read(sidebar: &Sidebar, flows: Vec<FlowState>) -> AdminResult<Vec<FlowEntry>> {
     let app = sidebar.own()?;
     let sparks = app.sparks(SPARK_DAYS).await?;
     let mut sparks: HashMap<FlowId, Spark> =
         sparks.into_iter().map(|spark| (spark.flow_id, spark)).collect();
     let ids: Vec<FlowId> = flows.iter().map(|state| state.flow.flow_id).collect();
     let last_received = app.last_received(&ids).await?;
-    let entry = |state: FlowState| Entry {
-        status: Status::of(&state, sidebar.now),
+    let entry = |state: FlowState| FlowEntry {
+        status: FlowStage::new(&state, sidebar.now),
         spark: sparks.remove(&state.flow.flow_id),
         last_answer: last_received.get(&state.flow.flow_id).copied(),
         state,
@@ -101,7 +101,7 @@ fn views(base: &str, is_archive: bool) -> Markup {
     }
 }
 
-fn row(entry: &Entry, writes: bool) -> Markup {
+fn row(entry: &FlowEntry, writes: bool) -> Markup {
     let flow = &entry.state.flow;
     let base = format!("/console/flows/{}", flow.flow_id);
     // A flow with responses opens its results, any other the editor.
@@ -112,7 +112,7 @@ fn row(entry: &Entry, writes: bool) -> Markup {
         li.flow {
             div.what {
                 h2 { a href={ (base) "/" (first) } { (flow.name) } }
-                p.muted { (state_of(entry.status)) span { (kind_word(flow.kind)) } span { (versions(&entry.state)) } }
+                p.muted { (state_of(entry.status)) span { (kind_label(flow.kind)) } span { (versions(&entry.state)) } }
             }
             div.much {
                 (chart::spark(days))
@@ -127,7 +127,7 @@ fn row(entry: &Entry, writes: bool) -> Markup {
     }
 }
 
-fn menu(entry: &Entry, base: &str, writes: bool) -> Markup {
+fn menu(entry: &FlowEntry, base: &str, writes: bool) -> Markup {
     let name = &entry.state.flow.name;
     html! {
         details.choices {
@@ -138,14 +138,14 @@ fn menu(entry: &Entry, base: &str, writes: bool) -> Markup {
                 }
                 @if writes {
                     form method="post" action={ (base) "/duplicate" } { button.button.quiet type="submit" { "Duplicate" } }
-                    @if entry.status != Status::Archived { a.button.quiet href={ (base) "/archive" } { "Archive…" } }
+                    @if entry.status != FlowStage::Archived { a.button.quiet href={ (base) "/archive" } { "Archive…" } }
                 }
             }
         }
     }
 }
 
-fn kind_word(kind: FlowKind) -> &'static str {
+fn kind_label(kind: FlowKind) -> &'static str {
     match kind {
         FlowKind::Survey => "Survey",
         FlowKind::Form => "Form",
@@ -162,14 +162,14 @@ fn versions(state: &FlowState) -> String {
     }
 }
 
-fn responses(entry: &Entry) -> String {
+fn responses(entry: &FlowEntry) -> String {
     match entry.spark.as_ref().map_or(0, |spark| spark.responses) {
         1 => "1 response".to_owned(),
         many => format!("{} responses", number(many)),
     }
 }
 
-fn pager(base: &str, is_archive: bool, is_later: bool, last: Option<&Entry>) -> Markup {
+fn pager(base: &str, is_archive: bool, is_later: bool, last: Option<&FlowEntry>) -> Markup {
     let view = if is_archive { "view=archived&" } else { "" };
     html! {
         @if is_later || last.is_some() {

@@ -16,8 +16,8 @@ use sluice_engine::rows::Scope;
 use sluice_flow::id::{AppId, FlowId};
 
 use super::Console;
-use super::reply::{self, Answer};
-use super::request::At;
+use super::reply::{self, Reply};
+use super::request::PathParam;
 use super::session::Visitor;
 
 pub(super) fn routes() -> Router<Arc<Console>> {
@@ -38,8 +38,8 @@ pub(super) fn may_write(visitor: &Visitor, app: AppId) -> bool {
 async fn first_tab(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
-    At(flow): At<FlowId>,
-) -> Answer {
+    PathParam(flow): PathParam<FlowId>,
+) -> Reply {
     console.engine.flow(&visitor.actor, Scope::Read, flow).await?;
     Ok(reply::see_other(&format!("/console/flows/{flow}/edit")))
 }
@@ -48,8 +48,8 @@ async fn first_tab(
 async fn duplicate(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
-    At(flow): At<FlowId>,
-) -> Answer {
+    PathParam(flow): PathParam<FlowId>,
+) -> Reply {
     let original = console.engine.flow(&visitor.actor, Scope::Write, flow).await?;
     let copy = original.duplicate(&copy_of(&original.flow.name)).await?;
     let address = format!("/console/flows/{}/edit?done=duplicated", copy.flow.flow_id);

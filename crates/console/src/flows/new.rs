@@ -12,16 +12,16 @@ use sluice_flow::id::AppId;
 use super::templates;
 use crate::Console;
 use crate::frame::{Frame, NavItem};
-use crate::reply::{self, Answer, Kind, Refused};
-use crate::request::{At, Form};
+use crate::reply::{self, Kind, Refused, Reply};
+use crate::request::{Form, PathParam};
 use crate::session::Visitor;
 use crate::sidebar::Sidebar;
 
 pub(super) async fn show(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
-    At(app): At<AppId>,
-) -> Answer {
+    PathParam(app): PathParam<AppId>,
+) -> Reply {
     let sidebar = Sidebar::app(&console, &visitor, app).await?;
     let content = html! {
         p.muted { "Choose a template. You can change everything in it, and nothing is public until you publish." }
@@ -35,9 +35,9 @@ pub(super) async fn show(
 pub(super) async fn create(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
-    At(app): At<AppId>,
+    PathParam(app): PathParam<AppId>,
     Form(form): Form,
-) -> Answer {
+) -> Reply {
     // Checked first: a visitor who may not write learns nothing about other errors.
     visitor.actor.need_in(Scope::Write, app, Missing::App)?;
     let template = form.get("template").and_then(template).ok_or(Refused::NoSuchPage)?;
@@ -53,10 +53,10 @@ pub(super) async fn create(
 pub(super) async fn preview(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
-    At(app): At<AppId>,
+    PathParam(app): PathParam<AppId>,
     Path(parts): Path<Vec<(String, String)>>,
     request: Request,
-) -> Answer {
+) -> Reply {
     let name = parts.iter().find(|(name, _)| name == "template").map(|(_, value)| value.as_str());
     let template = name.and_then(template).ok_or(Refused::NoSuchPage)?;
     let previewed = console

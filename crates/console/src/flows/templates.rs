@@ -30,7 +30,7 @@ fn card(app: AppId, template: &Template) -> Markup {
                 details.more {
                     summary { (counted(questions.len())) }
                     ol { @for question in questions {
-                        li { (question["prompt"].as_str().unwrap_or_default()) " " span.tag { (type_word(question["type"].as_str())) } }
+                        li { (question["prompt"].as_str().unwrap_or_default()) " " span.tag { (type_label(question["type"].as_str())) } }
                     } }
                 }
             }
@@ -52,7 +52,7 @@ fn counted(questions: usize) -> String {
     if questions == 1 { "1 question".to_owned() } else { format!("{questions} questions") }
 }
 
-fn type_word(name: Option<&str>) -> &'static str {
+fn type_label(name: Option<&str>) -> &'static str {
     let found = QuestionType::OFFERED.iter().find(|(offered, ..)| Some(*offered) == name);
     found.map_or("", |(_, label, _)| label)
 }

@@ -48,19 +48,19 @@ pub(in super::super) struct Provider {
     options: OidcOptions,
     client: Option<Client>,
     id_tokens: IdTokens,
-    known: Mutex<Known>,
+    cache: Mutex<MetadataCache>,
     /// Held by the caller that fetches the metadata; one at a time.
     turn: tokio::sync::Mutex<()>,
 }
 
 /// The last metadata and the last failure.
 #[derive(Default)]
-struct Known {
+struct MetadataCache {
     found: Option<(Instant, Arc<ProviderMetadata>)>,
     failed: Option<(Instant, String)>,
 }
 
-impl Known {
+impl MetadataCache {
     /// The result that is available without a fetch.
     fn cached(&self, now: Instant) -> Option<Result<Arc<ProviderMetadata>, String>> {
         let age = |at: Instant| now.saturating_duration_since(at);
@@ -108,7 +108,7 @@ impl ProviderMetadata {
 }
 
 #[derive(Deserialize)]
-struct Answer {
+struct TokenResponse {
     id_token: String,
     #[serde(default)]
     access_token: Option<String>,
@@ -135,8 +135,8 @@ impl Provider {
             .ok();
         let source = Arc::new(Source(client.clone()));
         let id_tokens = IdTokens::new(source, &options.issuer, &options.client_id);
-        let (known, turn) = (Mutex::default(), tokio::sync::Mutex::default());
-        Self { options, client, id_tokens, known, turn }
+        let (cache, turn) = (Mutex::default(), tokio::sync::Mutex::default());
+        Self { options, client, id_tokens, cache, turn }
     }
 
     pub(in super::super) fn button(&self) -> &str {
@@ -150,34 +150,34 @@ impl Provider {
     /// The provider's metadata: cached for an hour; concurrent callers share one fetch. A caller
     /// for whom older metadata is available does not wait, and a failure is returned to all callers
     /// for a few seconds.
-    pub(super) async fn found(&self) -> Result<Arc<ProviderMetadata>, String> {
-        if let Some(cached) = self.known(|known| known.cached(Instant::now())) {
+    pub(super) async fn metadata(&self) -> Result<Arc<ProviderMetadata>, String> {
+        if let Some(cached) = self.with_cache(|cache| cache.cached(Instant::now())) {
             return cached;
         }
-        let _turn = match (self.turn.try_lock(), self.known(|known| known.old())) {
+        let _turn = match (self.turn.try_lock(), self.with_cache(|cache| cache.old())) {
             (Ok(turn), _) => turn,
             (Err(_), Some(old)) => return Ok(old),
             (Err(_), None) => self.turn.lock().await,
         };
         // Another caller may have fetched it while this one waited for the lock.
-        if let Some(cached) = self.known(|known| known.cached(Instant::now())) {
+        if let Some(cached) = self.with_cache(|cache| cache.cached(Instant::now())) {
             return cached;
         }
-        let looked = self.look().await.map(Arc::new);
-        self.known(|known| {
-            match &looked {
-                Ok(found) => known.found = Some((Instant::now(), Arc::clone(found))),
-                Err(why) => known.failed = Some((Instant::now(), why.clone())),
+        let fetched = self.fetch_metadata().await.map(Arc::new);
+        self.with_cache(|cache| {
+            match &fetched {
+                Ok(found) => cache.found = Some((Instant::now(), Arc::clone(found))),
+                Err(why) => cache.failed = Some((Instant::now(), why.clone())),
             }
-            looked.or_else(|why| known.old().ok_or(why))
+            fetched.or_else(|why| cache.old().ok_or(why))
         })
     }
 
-    fn known<T>(&self, look: impl FnOnce(&mut Known) -> T) -> T {
-        look(&mut self.known.lock().unwrap_or_else(PoisonError::into_inner))
+    fn with_cache<T>(&self, read: impl FnOnce(&mut MetadataCache) -> T) -> T {
+        read(&mut self.cache.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    async fn look(&self) -> Result<ProviderMetadata, String> {
+    async fn fetch_metadata(&self) -> Result<ProviderMetadata, String> {
         let address = format!("{}{WELL_KNOWN}", self.options.issuer.trim_end_matches('/'));
         let bytes = sent(self.client()?.get(address)).await?;
         let found: ProviderMetadata =
@@ -203,11 +203,11 @@ impl Provider {
 
     /// Whether the issuer in a reply is ours. It may be missing unless the provider always sends
     /// it.
-    pub(super) async fn is_said_by(&self, issuer: Option<&str>) -> bool {
+    pub(super) async fn is_issued_by(&self, issuer: Option<&str>) -> bool {
         match issuer {
             Some(issuer) => issuer == self.options.issuer,
             None => {
-                let found = self.found().await;
+                let found = self.metadata().await;
                 found.is_ok_and(|it| !it.authorization_response_iss_parameter_supported)
             }
         }
@@ -226,7 +226,7 @@ impl Provider {
             tracing::warn!(reason, "cannot exchange a code with the OpenID provider");
             NotSignedIn::Away
         };
-        let found = self.found().await.map_err(away)?;
+        let found = self.metadata().await.map_err(away)?;
         let request = self.exchange(&found, code, redirect, verifier).map_err(away)?;
         let bytes = match sent(request).await {
             Ok(bytes) => bytes,
@@ -237,15 +237,15 @@ impl Provider {
             }
             Err(reason) => return Err(away(reason)),
         };
-        let answer: Answer = serde_json::from_slice(&bytes)
+        let tokens: TokenResponse = serde_json::from_slice(&bytes)
             .map_err(|_| away("the reply has no ID token".to_owned()))?;
-        let checked = self.id_tokens.check(&answer.id_token, &found.jwks_uri, nonce, now).await;
+        let checked = self.id_tokens.check(&tokens.id_token, &found.jwks_uri, nonce, now).await;
         let mut claims = checked.map_err(|why| {
             tracing::warn!(why = why.as_str(), "an ID token is not valid");
             NotSignedIn::NotProven
         })?;
         if claims.verified_email.is_none() {
-            claims.verified_email = self.verified_email(&found, &answer, &claims.subject).await;
+            claims.verified_email = self.verified_email(&found, &tokens, &claims.subject).await;
         }
         Ok(claims)
     }
@@ -254,10 +254,10 @@ impl Provider {
     async fn verified_email(
         &self,
         found: &ProviderMetadata,
-        answer: &Answer,
+        tokens: &TokenResponse,
         subject: &str,
     ) -> Option<String> {
-        let (address, token) = (found.userinfo_endpoint.as_ref()?, answer.access_token.as_ref()?);
+        let (address, token) = (found.userinfo_endpoint.as_ref()?, tokens.access_token.as_ref()?);
         let request = self.client().ok()?.get(address).bearer_auth(token);
         let info: UserInfo = serde_json::from_slice(&sent(request).await.ok()?).ok()?;
         // Ignored if it is about another subject.
@@ -367,14 +367,14 @@ mod tests {
         let begun = Instant::now();
         let (later, much_later) = (begun + FAILED_PAUSE, begun + FRESH);
         let failed = Some((begun, "away".to_owned()));
-        let mut known = Known { found: None, failed: failed.clone() };
-        assert_eq!(known.cached(begun).unwrap().unwrap_err(), "away");
-        assert!(known.cached(later).is_none(), "it must be fetched again");
-        known = Known { found: Some((begun, found())), failed: None };
-        assert!(known.cached(later).unwrap().is_ok());
-        assert!(known.cached(much_later).is_none());
-        known.failed = Some((much_later, "away".to_owned()));
-        assert!(known.cached(much_later).unwrap().is_ok(), "old metadata is better than none");
+        let mut cache = MetadataCache { found: None, failed: failed.clone() };
+        assert_eq!(cache.cached(begun).unwrap().unwrap_err(), "away");
+        assert!(cache.cached(later).is_none(), "it must be fetched again");
+        cache = MetadataCache { found: Some((begun, found())), failed: None };
+        assert!(cache.cached(later).unwrap().is_ok());
+        assert!(cache.cached(much_later).is_none());
+        cache.failed = Some((much_later, "away".to_owned()));
+        assert!(cache.cached(much_later).unwrap().is_ok(), "old metadata is better than none");
     }
 
     #[tokio::test]
@@ -395,9 +395,9 @@ mod tests {
         let client_id = "sluice".to_owned();
         let options = OidcOptions { issuer, client_id, client_secret: None, button: String::new() };
         let provider = Provider::new(options);
-        let all = futures_util::future::join_all((0..20).map(|_| provider.found())).await;
+        let all = futures_util::future::join_all((0..20).map(|_| provider.metadata())).await;
         assert!(all.iter().all(Result::is_err));
-        assert!(provider.found().await.is_err());
+        assert!(provider.metadata().await.is_err());
         assert_eq!(asked.load(Ordering::Relaxed), 1);
     }
 }

@@ -1,4 +1,4 @@
-//! Exports all responses of a view as a file, and reports its progress.
+//! Exports all responses that match a query as a file, and reports its progress.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,12 +12,12 @@ use sluice_engine::rows::Scope;
 use sluice_flow::id::FlowId;
 use sluice_http::download;
 
-use super::view::{Part, View};
+use super::query::{ListPosition, ResponsesQuery};
 use crate::Console;
 use crate::origin;
-use crate::reply::{self, Answer, Kind, Refused};
-use crate::request::{At, Query};
-use crate::session::{Unattended, Visitor};
+use crate::reply::{self, Kind, Refused, Reply};
+use crate::request::{PathParam, Query};
+use crate::session::{BackgroundVisitor, Visitor};
 
 /// The most downloads whose progress is tracked, per process.
 const REMEMBERED_MAX: usize = 64;
@@ -57,15 +57,15 @@ pub(super) fn button() -> Markup {
 }
 
 /// The dialog. Without a script it is open at the end of the page, and the button links to it.
-pub(super) fn dialog(flow: FlowId, view: &View) -> Markup {
+pub(super) fn dialog(flow: FlowId, query: &ResponsesQuery) -> Markup {
     let with_headings: Vec<_> = ExportFormat::with_headings().map(|format| format.label).collect();
-    let plain = view.with_part(Part::Newest);
+    let plain = query.with_position(ListPosition::Newest);
     html! {
         dialog.export-dialog id="export" open aria-labelledby="export-title" {
             form.form method="get" action={ "/console/flows/" (flow) "/responses/export" } data-export {
                 h2 id="export-title" { "Export responses" }
                 p.muted {
-                    @if view.is_filtered() { "Only responses that match the filters above, from all pages, oldest first." }
+                    @if query.is_filtered() { "Only responses that match the filters above, from all pages, oldest first." }
                     @else { "All responses to all versions, oldest first." }
                 }
                 @for (name, value) in plain.pairs() { input type="hidden" name=(name) value=(value); }
@@ -98,19 +98,19 @@ pub(super) fn dialog(flow: FlowId, view: &View) -> Markup {
 pub(super) async fn download(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
-    At(flow): At<FlowId>,
-    Query(query): Query,
+    PathParam(flow): PathParam<FlowId>,
+    Query(fields): Query,
     headers: HeaderMap,
-) -> Answer {
+) -> Reply {
     // The audit log records it, and the number of concurrent exports is limited.
     if origin::is_sent_by_others(&headers) {
         return Err(Refused::ForeignOrigin);
     }
-    let format = query.get("format").and_then(ExportFormat::named).ok_or(Refused::NoSuchPage)?;
+    let format = fields.get("format").and_then(ExportFormat::named).ok_or(Refused::NoSuchPage)?;
     // The checkbox is shown for all formats; those without headings ignore it.
-    let headings = query.get("headings").and_then(Headings::named);
+    let headings = fields.get("headings").and_then(Headings::named);
     let headings = headings.filter(|_| format.has_headings).unwrap_or_default();
-    let filter = View::of(&query).filter();
+    let filter = ResponsesQuery::from_fields(&fields).filter();
     let exported_as = ExportAs { format, headings };
     let export = console
         .engine
@@ -118,19 +118,19 @@ pub(super) async fn download(
         .await?
         .export(exported_as, &filter)
         .await?;
-    if let Some(name) = query.get("id").filter(|name| name.len() <= NAME_CHARS_MAX) {
+    if let Some(name) = fields.get("id").filter(|name| name.len() <= NAME_CHARS_MAX) {
         let (who, name) = (visitor.actor.name.clone(), name.to_owned());
         let progress = Arc::clone(&export.progress);
         console.downloads.remember(Download { who, name, progress });
     }
-    Ok(reply::sent_file(download::of(export)))
+    Ok(reply::sent_file(download::response_parts(export)))
 }
 
 pub(super) async fn progress(
     State(console): State<Arc<Console>>,
-    Unattended(visitor): Unattended,
+    BackgroundVisitor(visitor): BackgroundVisitor,
     Path(name): Path<String>,
-) -> Answer {
+) -> Reply {
     let progress = console.downloads.find(&visitor.actor.name, &name).ok_or(Refused::NoSuchPage)?;
     let reply_body = json!({
         "rows": progress.rows(), "total": progress.total, "ended": progress.has_ended(),

@@ -9,7 +9,7 @@ use sluice_engine::rows::ResponseRow;
 use sluice_flow::id::FlowId;
 use sluice_flow::submission::{Admission, Texts, each_entry};
 
-use super::view::{Part, View, When};
+use super::query::{ListPosition, ResponsesQuery, TimeBound};
 
 /// The characters of an option that a chip shows.
 const CHIP_CHARS: usize = 40;
@@ -18,30 +18,30 @@ const OFFERED_MAX: usize = 200;
 
 pub(super) fn bar(
     flow: FlowId,
-    asked: &QuestionHistory,
-    view: &View,
+    history: &QuestionHistory,
+    query: &ResponsesQuery,
     rows: &[ResponseRow],
 ) -> Markup {
     html! {
         section.response-filters aria-label="Filters" {
-            (search(flow, view))
+            (search(flow, query))
             details.adding {
                 summary.button { "Add filter" }
-                (adding(flow, asked, view, &Tags::of(rows)))
+                (adding(flow, history, query, &Tags::from_rows(rows)))
             }
-            @if view.is_filtered() { (chips(flow, asked, view)) }
+            @if query.is_filtered() { (chips(flow, history, query)) }
         }
     }
 }
 
-fn search(flow: FlowId, view: &View) -> Markup {
-    let without = View { search: None, part: Part::Newest, ..view.clone() };
+fn search(flow: FlowId, query: &ResponsesQuery) -> Markup {
+    let without = ResponsesQuery { search: None, position: ListPosition::Newest, ..query.clone() };
     html! {
-        form.search method="get" action=(View::default().address(flow)) role="search" {
+        form.search method="get" action=(ResponsesQuery::default().address(flow)) role="search" {
             (hidden(&without.pairs()))
             label.unseen for="search" { "Search in text answers" }
             input.input type="search" id="search" name="search" placeholder="Search in text answers" maxlength="200"
-                value=(view.search.as_deref().unwrap_or_default());
+                value=(query.search.as_deref().unwrap_or_default());
             button.button type="submit" { "Search" }
         }
     }
@@ -52,33 +52,34 @@ fn hidden(pairs: &[(String, String)]) -> Markup {
 }
 
 /// All filters, in one form that works without a script.
-fn adding(flow: FlowId, asked: &QuestionHistory, view: &View, tags: &Tags) -> Markup {
-    let kept = View {
+fn adding(flow: FlowId, history: &QuestionHistory, query: &ResponsesQuery, tags: &Tags) -> Markup {
+    let kept = ResponsesQuery {
         version: None,
         from: None,
         to: None,
         admission: None,
-        part: Part::Newest,
-        ..view.clone()
+        position: ListPosition::Newest,
+        ..query.clone()
     };
-    let day =
-        |when: Option<When>| when.map(|when| when.to_string().chars().take(10).collect::<String>());
+    let day = |when: Option<TimeBound>| {
+        when.map(|when| when.to_string().chars().take(10).collect::<String>())
+    };
     html! {
-        form.card.form method="get" action=(View::default().address(flow)) {
+        form.card.form method="get" action=(ResponsesQuery::default().address(flow)) {
             (hidden(&kept.pairs()))
             input type="hidden" name="apply" value="1";
             fieldset.inline {
                 legend.label { "Received (days in UTC)" }
-                div.field { label for="from" { "From" } input.input type="date" id="from" name="from" value=[day(view.from)]; }
-                div.field { label for="to" { "To" } input.input type="date" id="to" name="to" value=[day(view.to)]; }
+                div.field { label for="from" { "From" } input.input type="date" id="from" name="from" value=[day(query.from)]; }
+                div.field { label for="to" { "To" } input.input type="date" id="to" name="to" value=[day(query.to)]; }
             }
             fieldset.inline {
                 legend.label { "Answer" }
-                div.field { label for="question" { "Question" } (questions(asked)) }
+                div.field { label for="question" { "Question" } (questions(history)) }
                 div.field {
                     label for="value" { "Value" }
                     input.input type="text" id="value" name="value" list="choices" maxlength="500" autocomplete="off";
-                    (choices(asked))
+                    (choices(history))
                 }
             }
             fieldset.inline {
@@ -88,26 +89,26 @@ fn adding(flow: FlowId, asked: &QuestionHistory, view: &View, tags: &Tags) -> Ma
                 datalist id="tag_names" { @for name in &tags.names { option value=(name) {} } }
                 datalist id="tag_values" { @for value in &tags.values { option value=(value) {} } }
             }
-            div.inline { (versions(asked, view)) (admissions(view)) }
+            div.inline { (versions(history, query)) (admissions(query)) }
             div.buttons { button.button.primary type="submit" { "Apply" } }
         }
     }
 }
 
-fn questions(asked: &QuestionHistory) -> Markup {
+fn questions(history: &QuestionHistory) -> Markup {
     html! {
         select.input id="question" name="question" {
             option value="" { "Choose a question" }
-            @for question in &asked.questions { option value=(question.id) { (cut(&question.prompt)) } }
+            @for question in &history.questions { option value=(question.id) { (cut(&question.prompt)) } }
         }
     }
 }
 
 /// The choices of all questions; the script shows those of the selected question.
-fn choices(asked: &QuestionHistory) -> Markup {
+fn choices(history: &QuestionHistory) -> Markup {
     html! {
         datalist id="choices" {
-            @if let Some(newest) = asked.newest() {
+            @if let Some(newest) = history.newest() {
                 @for question in newest.definition.questions() {
                     @for (_, label) in question.question_type.choices() {
                         option value=(label) data-question=(question.id) {}
@@ -126,7 +127,7 @@ struct Tags {
 }
 
 impl Tags {
-    fn of(rows: &[ResponseRow]) -> Self {
+    fn from_rows(rows: &[ResponseRow]) -> Self {
         let mut tags = Self::default();
         for row in rows.iter().filter_map(|row| row.tags.as_deref()) {
             // Unreadable tags are skipped.
@@ -145,35 +146,35 @@ impl Tags {
     }
 }
 
-fn versions(asked: &QuestionHistory, view: &View) -> Markup {
+fn versions(history: &QuestionHistory, query: &ResponsesQuery) -> Markup {
     html! {
         div.field {
             label for="version" { "Version" }
             select.input id="version" name="version" {
                 option value="" { "All versions" }
-                @for version in asked.versions.iter().rev() {
-                    option value=(version.id) selected[view.version == Some(version.id)] { "Version " (version.number) }
+                @for version in history.versions.iter().rev() {
+                    option value=(version.id) selected[query.version == Some(version.id)] { "Version " (version.number) }
                 }
             }
         }
     }
 }
 
-fn admissions(view: &View) -> Markup {
+fn admissions(query: &ResponsesQuery) -> Markup {
     html! {
         div.field {
             label for="admission" { "Consent" }
             select.input id="admission" name="admission" {
                 option value="" { "Any" }
                 @for admission in Admission::ALL {
-                    option value=(admission.as_str()) selected[view.admission == Some(*admission)] { (words_of(*admission)) }
+                    option value=(admission.as_str()) selected[query.admission == Some(*admission)] { (admission_label(*admission)) }
                 }
             }
         }
     }
 }
 
-pub(super) fn words_of(admission: Admission) -> &'static str {
+pub(super) fn admission_label(admission: Admission) -> &'static str {
     match admission {
         Admission::Admitted => "Linked to respondent",
         Admission::CollectionOnly => "Anonymous",
@@ -181,9 +182,9 @@ pub(super) fn words_of(admission: Admission) -> &'static str {
 }
 
 /// The active filters, each with a link that removes it.
-fn chips(flow: FlowId, asked: &QuestionHistory, view: &View) -> Markup {
-    let plain = view.with_part(Part::Newest);
-    let out = |without: View, words: Markup| {
+fn chips(flow: FlowId, history: &QuestionHistory, query: &ResponsesQuery) -> Markup {
+    let plain = query.with_position(ListPosition::Newest);
+    let out = |without: ResponsesQuery, words: Markup| {
         html! { a.chip.on href=(without.address(flow)) { span.chip-words { (words) } span aria-hidden="true" { "×" } span.unseen { "remove this filter" } } }
     };
     let without = |list: &[(String, String)], at: usize| {
@@ -192,33 +193,33 @@ fn chips(flow: FlowId, asked: &QuestionHistory, view: &View) -> Markup {
     };
     html! {
         div.chips role="group" aria-label="Chosen filters" {
-            @if let Some(words) = &view.search { (out(View { search: None, ..plain.clone() }, html! { "“" bdi { (cut(words)) } "”" })) }
-            @if let Some(from) = view.from { (out(View { from: None, ..plain.clone() }, html! { "From " (from) })) }
-            @if let Some(to) = view.to { (out(View { to: None, ..plain.clone() }, html! { "To " (to) })) }
-            @if let Some(id) = view.version {
-                (out(View { version: None, ..plain.clone() }, html! {
-                    @match asked.version(id) { Some(version) => { "Version " (version.number) }, None => "Unknown version" }
+            @if let Some(words) = &query.search { (out(ResponsesQuery { search: None, ..plain.clone() }, html! { "“" bdi { (cut(words)) } "”" })) }
+            @if let Some(from) = query.from { (out(ResponsesQuery { from: None, ..plain.clone() }, html! { "From " (from) })) }
+            @if let Some(to) = query.to { (out(ResponsesQuery { to: None, ..plain.clone() }, html! { "To " (to) })) }
+            @if let Some(id) = query.version {
+                (out(ResponsesQuery { version: None, ..plain.clone() }, html! {
+                    @match history.version(id) { Some(version) => { "Version " (version.number) }, None => "Unknown version" }
                 }))
             }
-            @if let Some(admission) = view.admission { (out(View { admission: None, ..plain.clone() }, html! { (words_of(admission)) })) }
-            @for (at, (name, value)) in view.tags.iter().enumerate() {
-                (out(View { tags: without(&view.tags, at), ..plain.clone() }, html! { bdi { (name) } ": " bdi { (cut(value)) } }))
+            @if let Some(admission) = query.admission { (out(ResponsesQuery { admission: None, ..plain.clone() }, html! { (admission_label(admission)) })) }
+            @for (at, (name, value)) in query.tags.iter().enumerate() {
+                (out(ResponsesQuery { tags: without(&query.tags, at), ..plain.clone() }, html! { bdi { (name) } ": " bdi { (cut(value)) } }))
             }
-            @for (at, (question, value)) in view.answers.iter().enumerate() {
-                (out(View { answers: without(&view.answers, at), ..plain.clone() }, html! { bdi { (prompt(asked, question)) } ": " bdi { (answer(asked, question, value)) } }))
+            @for (at, (question, value)) in query.answers.iter().enumerate() {
+                (out(ResponsesQuery { answers: without(&query.answers, at), ..plain.clone() }, html! { bdi { (prompt(history, question)) } ": " bdi { (answer(history, question, value)) } }))
             }
-            a href=(View::default().address(flow)) { "Clear all" }
+            a href=(ResponsesQuery::default().address(flow)) { "Clear all" }
         }
     }
 }
 
-fn prompt(asked: &QuestionHistory, id: &str) -> String {
-    let found = asked.questions.iter().find(|question| question.id == id);
+fn prompt(history: &QuestionHistory, id: &str) -> String {
+    let found = history.questions.iter().find(|question| question.id == id);
     found.map_or_else(|| id.to_owned(), |question| cut(&question.prompt))
 }
 
-fn answer(asked: &QuestionHistory, id: &str, value: &str) -> String {
-    let mut versions = asked.versions.iter().rev();
+fn answer(history: &QuestionHistory, id: &str, value: &str) -> String {
+    let mut versions = history.versions.iter().rev();
     let question = versions.find_map(|version| version.definition.question(id));
     let words = question.map(|question| question.question_type.in_words(value));
     cut(&words.unwrap_or(value.into()))

@@ -21,12 +21,12 @@ use sluice_flow::id::{FlowId, ResponseId, v7};
 use sluice_flow::time::Timestamp;
 use tokio::time::Instant;
 
-use super::table::{self, Columns};
-use super::view::{Part, View};
+use super::query::{ListPosition, ResponsesQuery};
+use super::table::{self, TableColumns};
 use crate::Console;
-use crate::reply::{self, Answer, Refused};
-use crate::request::{At, Query};
-use crate::session::{self, Unattended};
+use crate::reply::{self, Refused, Reply};
+use crate::request::{PathParam, Query};
+use crate::session::{self, BackgroundVisitor};
 
 /// How often to send a comment while nothing arrives, to show that the stream is alive.
 const HEARTBEAT: Duration = Duration::from_secs(15);
@@ -38,12 +38,13 @@ const RETRY: Duration = Duration::from_secs(3);
 /// at the time it was rendered.
 pub(super) fn address(
     flow: FlowId,
-    view: &View,
+    query: &ResponsesQuery,
     newest: Option<ResponseId>,
     now: Timestamp,
 ) -> String {
-    let address =
-        view.with_part(Part::Newest).address_of(&format!("/console/flows/{flow}/responses/live"));
+    let address = query
+        .with_position(ListPosition::Newest)
+        .address_of(&format!("/console/flows/{flow}/responses/live"));
     let sign = if address.contains('?') { '&' } else { '?' };
     let since = newest.unwrap_or_else(|| ResponseId::from_uuid(v7(now, 0, 0)));
     format!("{address}{sign}since={since}")
@@ -51,18 +52,18 @@ pub(super) fn address(
 
 pub(super) async fn stream(
     State(console): State<Arc<Console>>,
-    Unattended(visitor): Unattended,
-    At(flow): At<FlowId>,
-    Query(query): Query,
+    BackgroundVisitor(visitor): BackgroundVisitor,
+    PathParam(flow): PathParam<FlowId>,
+    Query(fields): Query,
     headers: HeaderMap,
-) -> Answer {
+) -> Reply {
     let engine = &console.engine;
-    let view = View::of(&query);
+    let query = ResponsesQuery::from_fields(&fields);
     // A browser that reconnects sends the id of the last event it received.
     let last = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
-    let since = last.or_else(|| query.get("since")?.parse().ok());
+    let since = last.or_else(|| fields.get("since")?.parse().ok());
     let opened = engine.flow(&visitor.actor, Scope::Read, flow).await?;
-    let watch = match opened.watch_responses(&view.filter(), since).await {
+    let watch = match opened.watch_responses(&query.filter(), since).await {
         Ok(watch) => watch,
         Err(AdminError::Conflict { code: TOO_MANY_OF_ONE, detail }) => {
             return Err(Refused::TooManyWatches(detail));
@@ -71,11 +72,11 @@ pub(super) async fn stream(
         Err(AdminError::Conflict { .. }) => return Ok(reply::no_events()),
         Err(error) => return Err(error.into()),
     };
-    let asked = opened.asked().await?;
+    let history = opened.asked().await?;
     let secret = session::secret(&headers).unwrap_or_default().to_owned();
     let stopping = console.stopping.subscribe();
     let until = Instant::now() + LIFE;
-    let live = Live { console, secret, watch, asked, flow, view, until };
+    let live = Live { console, secret, watch, history, flow, query, until };
     Ok(reply::events(events(live, stopping)))
 }
 
@@ -84,9 +85,9 @@ struct Live {
     /// The session secret of the visitor.
     secret: String,
     watch: Watch,
-    asked: QuestionHistory,
+    history: QuestionHistory,
     flow: FlowId,
-    view: View,
+    query: ResponsesQuery,
     until: Instant,
 }
 
@@ -100,9 +101,9 @@ impl Live {
         let actor = actor.ok_or(AdminError::NotFound(Missing::Flow))?;
         engine.flow(&actor, Scope::Read, self.flow).await?;
         let Ok(rows) = rows else { return Ok(vec![heartbeat()]) };
-        let columns = Columns::of(&self.asked);
+        let columns = TableColumns::new(&self.history);
         let events = rows?.into_iter().map(|row| {
-            let markup = table::row(self.flow, &columns, &self.view, &row).into_string();
+            let markup = table::row(self.flow, &columns, &self.query, &row).into_string();
             let data = json!({"id": row.response_id, "row": markup});
             let id = row.response_id.to_string();
             Event::default().event("response").id(id).data(data.to_string())

@@ -7,8 +7,8 @@ use sluice_flow::id::FlowId;
 use sluice_flow::question::Question;
 use sluice_flow::submission::{Admission, Texts, each_entry};
 
-use super::filters::{cut, words_of};
-use super::view::{Part, View};
+use super::filters::{admission_label, cut};
+use super::query::{ListPosition, ResponsesQuery};
 use crate::parts::time;
 
 /// The number of questions with a column; the others are on the page of a response.
@@ -18,24 +18,24 @@ const TAGS_MAX: usize = 3;
 const TEXT_CHARS: usize = 90;
 
 /// The columns of the table.
-pub(super) struct Columns<'a> {
-    asked: &'a QuestionHistory,
+pub(super) struct TableColumns<'a> {
+    history: &'a QuestionHistory,
     questions: Vec<&'a Question>,
 }
 
-impl<'a> Columns<'a> {
-    pub(super) fn of(asked: &'a QuestionHistory) -> Self {
-        let newest = asked.newest().map_or(&[][..], |version| version.definition.questions());
+impl<'a> TableColumns<'a> {
+    pub(super) fn new(history: &'a QuestionHistory) -> Self {
+        let newest = history.newest().map_or(&[][..], |version| version.definition.questions());
         let answerable = newest.iter().filter(|it| it.question_type.is_answerable());
-        Self { asked, questions: answerable.take(QUESTIONS_MAX).collect() }
+        Self { history, questions: answerable.take(QUESTIONS_MAX).collect() }
     }
 }
 
 /// The whole table; without rows it may be hidden until the first arrives.
-pub(super) fn whole(
+pub(super) fn table(
     flow: FlowId,
-    columns: &Columns<'_>,
-    view: &View,
+    columns: &TableColumns<'_>,
+    query: &ResponsesQuery,
     rows: &[ResponseRow],
     hidden: bool,
 ) -> Markup {
@@ -51,23 +51,29 @@ pub(super) fn whole(
                         th scope="col" { "Consent" }
                     }
                 }
-                tbody data-rows { @for row in rows { (self::row(flow, columns, view, row)) } }
+                tbody data-rows { @for row in rows { (self::row(flow, columns, query, row)) } }
             }
         }
     }
 }
 
-pub(super) fn row(flow: FlowId, columns: &Columns<'_>, view: &View, row: &ResponseRow) -> Markup {
+pub(super) fn row(
+    flow: FlowId,
+    columns: &TableColumns<'_>,
+    query: &ResponsesQuery,
+    row: &ResponseRow,
+) -> Markup {
     let id = row.response_id;
-    let address =
-        view.with_part(Part::Newest).address_of(&format!("/console/flows/{flow}/responses/{id}"));
-    let version = columns.asked.version(row.flow_version_id);
+    let address = query
+        .with_position(ListPosition::Newest)
+        .address_of(&format!("/console/flows/{flow}/responses/{id}"));
+    let version = columns.history.version(row.flow_version_id);
     let answers = entries(&row.answers);
     let answer = |question: &Question| {
         let texts = &answers.iter().find(|(id, _)| *id == question.id)?.1;
         // Use the version that was answered, which may have had other options.
-        let asked = version.and_then(|version| version.definition.question(&question.id));
-        Some(in_words(asked.unwrap_or(question), texts))
+        let history = version.and_then(|version| version.definition.question(&question.id));
+        Some(in_words(history.unwrap_or(question), texts))
     };
     html! {
         tr data-id=(id) {
@@ -83,8 +89,8 @@ pub(super) fn row(flow: FlowId, columns: &Columns<'_>, view: &View, row: &Respon
             }
             td data-label="Tags" { (tags(row)) }
             td data-label="Consent" {
-                @if row.admission == Admission::Admitted { (words_of(row.admission)) }
-                @else { span.muted { (words_of(row.admission)) } }
+                @if row.admission == Admission::Admitted { (admission_label(row.admission)) }
+                @else { span.muted { (admission_label(row.admission)) } }
             }
         }
     }

@@ -6,16 +6,16 @@ use sluice_flow::id::FlowId;
 use sluice_flow::question::QuestionType;
 
 use super::compare;
-use super::picture::{self, Headline};
+use super::question_chart::{self, Headline};
 use super::report::{Question, Report};
-use super::written;
+use super::text_answers;
 use crate::chart::{FEW, share};
 use crate::parts::number;
 
 /// A question: its headline figure, the distribution, and the development over time; or the groups
 /// of a comparison side by side.
-pub(super) fn card(flow: FlowId, report: &Report, at: usize, asked: &Question<'_>) -> Markup {
-    let question = asked.summary;
+pub(super) fn card(flow: FlowId, report: &Report, at: usize, item: &Question<'_>) -> Markup {
+    let question = item.summary;
     let id = format!("question-{}", at + 1);
     html! {
         section.card.result aria-labelledby=(id) {
@@ -30,17 +30,17 @@ pub(super) fn card(flow: FlowId, report: &Report, at: usize, asked: &Question<'_
             @if question.answered > 0 && question.answered < FEW {
                 p.hint.few { "Fewer than " (FEW) " answers: shares are not reliable." }
             }
-            @if report.parts.is_empty() {
-                (alone(flow, report, &id, asked))
+            @if report.groups.is_empty() {
+                (alone(flow, report, &id, item))
             } @else {
-                (compared(flow, report, &id, asked))
+                (compared(flow, report, &id, item))
             }
         }
     }
 }
 
-fn alone(flow: FlowId, report: &Report, id: &str, asked: &Question<'_>) -> Markup {
-    let Question { key, summary: question } = asked;
+fn alone(flow: FlowId, report: &Report, id: &str, item: &Question<'_>) -> Markup {
+    let Question { key, summary: question } = item;
     let figure = |kind: &str, chart: Option<crate::chart::Chart>, name: &str| {
         let chart = chart?;
         let tools = tools(flow, report, &format!("{kind}-{key}"), name);
@@ -48,28 +48,28 @@ fn alone(flow: FlowId, report: &Report, id: &str, asked: &Question<'_>) -> Marku
     };
     html! {
         div.result-body {
-            @if !matches!(question.distribution, Distribution::Nps { .. }) { (Headline::of(question).markup()) }
-            @if let Some(chart) = figure("question", picture::distribution(question), &question.prompt) {
+            @if !matches!(question.distribution, Distribution::Nps { .. }) { (Headline::new(question).markup()) }
+            @if let Some(chart) = figure("question", question_chart::distribution(question), &question.prompt) {
                 div.result-main { (chart) }
             } @else if question.distribution == Distribution::Text {
-                div.result-main { (written::texts(flow, report, question)) }
+                div.result-main { (text_answers::texts(flow, report, question)) }
             }
-            @if let Some(chart) = figure("points", picture::points(question), "Answers from 0 to 10") {
+            @if let Some(chart) = figure("points", question_chart::points(question), "Answers from 0 to 10") {
                 div.result-side { h3 { "Answers from 0 to 10" } (chart) }
             }
-            @if let Some(chart) = figure("time", picture::over_time(question), "Over time") {
+            @if let Some(chart) = figure("time", question_chart::over_time(question), "Over time") {
                 div.result-time { h3 { (time_title(question)) } (chart) }
             }
         }
     }
 }
 
-fn compared(flow: FlowId, report: &Report, id: &str, asked: &Question<'_>) -> Markup {
-    let Question { key, summary: question } = asked;
+fn compared(flow: FlowId, report: &Report, id: &str, item: &Question<'_>) -> Markup {
+    let Question { key, summary: question } = item;
     html! {
         @match compare::multiples(report, question) {
             Some(multiples) => (multiples.figure(id, tools(flow, report, &format!("question-{key}"), &question.prompt))),
-            None if question.distribution == Distribution::Text => (written::texts(flow, report, question)),
+            None if question.distribution == Distribution::Text => (text_answers::texts(flow, report, question)),
             None => p.muted { "No answers in these groups" },
         }
     }
@@ -77,7 +77,7 @@ fn compared(flow: FlowId, report: &Report, id: &str, asked: &Question<'_>) -> Ma
 
 /// The download formats of a chart. The script renders the PNG from the SVG.
 pub(super) fn tools(flow: FlowId, report: &Report, chart: &str, name: &str) -> Markup {
-    let address = report.view.chart_address(flow, chart);
+    let address = report.query.chart_address(flow, chart);
     html! {
         div.chart-tools {
             a.button.small.quiet href=(address) download={ (chart) ".svg" } aria-label={ "Download as SVG: " (name) } { "SVG" }

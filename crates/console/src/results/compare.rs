@@ -5,114 +5,114 @@ use sluice_engine::SummaryFilter;
 use sluice_engine::summary::{QuestionSummary, Summary};
 use sluice_flow::time::Day;
 
-use super::picture::{self, Headline};
+use super::query::{Compare, Period, ResultsQuery, date_label};
+use super::question_chart::{self, Headline};
 use super::report::Report;
-use super::view::{Compare, Period, View, written};
-use crate::chart::{Multiples, Panel};
+use crate::chart::{Panel, SmallMultiples};
 
 /// More groups do not fit side by side.
-const PARTS_MAX: usize = 6;
-/// The length in days of the compared period, if the view's period has no start.
+const GROUPS_MAX: usize = 6;
+/// The length in days of the compared period, if the query's period has no start.
 const DAYS_USUAL: i32 = 30;
 
 /// One group of a comparison.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Part {
+pub(super) struct ComparisonGroup {
     pub(super) name: String,
     pub(super) filter: SummaryFilter,
 }
 
-/// The groups that a view compares; empty without a comparison.
-pub(super) fn parts(
-    view: &View,
+/// The groups that a query compares; empty without a comparison.
+pub(super) fn groups(
+    query: &ResultsQuery,
     filter: &SummaryFilter,
     summary: &Summary,
     today: Day,
-) -> Vec<Part> {
-    match &view.compare {
+) -> Vec<ComparisonGroup> {
+    match &query.compare {
         None => Vec::new(),
         Some(Compare::Version) => by_version(filter, summary),
         // Counts are stored per tag: with two tags, one of them would be ignored.
-        Some(Compare::Tag(_)) if view.tag.is_some() => Vec::new(),
+        Some(Compare::Tag(_)) if query.tag.is_some() => Vec::new(),
         Some(Compare::Tag(name)) => by_tag(filter, summary, name),
-        Some(Compare::Period) => by_period(view.period, filter, today),
+        Some(Compare::Period) => by_period(query.period, filter, today),
     }
 }
 
-/// All days of a view that compares a period with the previous one; otherwise none.
+/// All days of a query that compares a period with the previous one; otherwise none.
 pub(super) fn both_periods(
-    view: &View,
+    query: &ResultsQuery,
     filter: &SummaryFilter,
     today: Day,
 ) -> Option<SummaryFilter> {
-    let is_wanted = view.compare == Some(Compare::Period);
-    let parts = is_wanted.then(|| by_period(view.period, filter, today))?;
-    let (before, own) = (parts.first()?, parts.last()?);
+    let is_wanted = query.compare == Some(Compare::Period);
+    let groups = is_wanted.then(|| by_period(query.period, filter, today))?;
+    let (before, own) = (groups.first()?, groups.last()?);
     Some(SummaryFilter { from: before.filter.from, ..own.filter.clone() })
 }
 
 /// The newest versions with responses, in the order of publishing.
-fn by_version(filter: &SummaryFilter, summary: &Summary) -> Vec<Part> {
+fn by_version(filter: &SummaryFilter, summary: &Summary) -> Vec<ComparisonGroup> {
     let mut versions: Vec<_> =
         summary.versions.iter().filter(|version| version.responses > 0).collect();
     versions.sort_by_key(|version| std::cmp::Reverse(version.number));
-    versions.truncate(PARTS_MAX);
-    let part = |version: &&sluice_engine::summary::VersionCount| Part {
+    versions.truncate(GROUPS_MAX);
+    let group = |version: &&sluice_engine::summary::VersionCount| ComparisonGroup {
         name: format!("Version {}", version.number),
         filter: SummaryFilter { versions: vec![version.flow_version_id], ..filter.clone() },
     };
-    versions.iter().rev().map(part).collect()
+    versions.iter().rev().map(group).collect()
 }
 
 /// The most frequent values.
-fn by_tag(filter: &SummaryFilter, summary: &Summary, name: &str) -> Vec<Part> {
+fn by_tag(filter: &SummaryFilter, summary: &Summary, name: &str) -> Vec<ComparisonGroup> {
     let Some(tag) = summary.tags.iter().find(|tag| tag.name == name) else { return Vec::new() };
-    let part = |(value, _): &(String, u64)| Part {
+    let group = |(value, _): &(String, u64)| ComparisonGroup {
         name: value.clone(),
         filter: SummaryFilter { tag: Some((name.to_owned(), value.clone())), ..filter.clone() },
     };
-    tag.values.iter().take(PARTS_MAX).map(part).collect()
+    tag.values.iter().take(GROUPS_MAX).map(group).collect()
 }
 
 /// The period, and the same number of days before it.
-fn by_period(period: Period, filter: &SummaryFilter, today: Day) -> Vec<Part> {
+fn by_period(period: Period, filter: &SummaryFilter, today: Day) -> Vec<ComparisonGroup> {
     let (from, to) = match period.days(today) {
         (Some(from), to) => (from, to.unwrap_or(today).max(from)),
         (None, to) => (to.unwrap_or(today).plus(1 - DAYS_USUAL), to.unwrap_or(today)),
     };
     let days = to.number() - from.number() + 1;
-    let part = |from: Day, to: Day| Part {
-        name: format!("{} to {}", written(from), written(to)),
+    let group = |from: Day, to: Day| ComparisonGroup {
+        name: format!("{} to {}", date_label(from), date_label(to)),
         filter: SummaryFilter { from: Some(from), to: Some(to), ..filter.clone() },
     };
-    vec![part(from.plus(-days), from.plus(-1)), part(from, to)]
+    vec![group(from.plus(-days), from.plus(-1)), group(from, to)]
 }
 
 /// The charts of a question for each group; none if it cannot be drawn.
 pub(super) fn multiples<'r>(
     report: &'r Report,
     question: &'r QuestionSummary,
-) -> Option<Multiples<'r>> {
-    let by = match report.view.compare.as_ref()? {
+) -> Option<SmallMultiples<'r>> {
+    let by = match report.query.compare.as_ref()? {
         Compare::Version => "Version",
         Compare::Period => "Period",
         Compare::Tag(name) => name,
     };
     let panels: Vec<Panel> = report
-        .parts
+        .groups
         .iter()
-        .filter_map(|(part, summary)| {
+        .filter_map(|(group, summary)| {
             let own = summary.questions.iter().find(|other| is_same(question, other))?;
-            let headline = Headline::of(own);
+            let headline = Headline::new(own);
             Some(Panel {
-                name: part.name.clone(),
+                name: group.name.clone(),
                 answers: own.answered,
                 figure: Some(headline.figure),
-                chart: picture::distribution(own)?,
+                chart: question_chart::distribution(own)?,
             })
         })
         .collect();
-    (!panels.is_empty()).then_some(Multiples { title: &question.prompt, by, panels })
+    (!panels.is_empty()).then_some(SmallMultiples { title: &question.prompt, by, panels })
 }
 
 /// Whether two summaries are of the same question. A scale with another maximum is a different
@@ -148,10 +148,11 @@ mod tests {
                 ("2026-11-14", "2026-11-15"),
             ),
         ] {
-            let parts = by_period(period, &SummaryFilter::default(), today);
-            let days = |part: &Part| (part.filter.from.unwrap(), part.filter.to.unwrap());
-            assert_eq!(days(&parts[0]), (day(before.0), day(before.1)), "{period:?}");
-            assert_eq!(days(&parts[1]), (day(own.0), day(own.1)), "{period:?}");
+            let groups = by_period(period, &SummaryFilter::default(), today);
+            let days =
+                |group: &ComparisonGroup| (group.filter.from.unwrap(), group.filter.to.unwrap());
+            assert_eq!(days(&groups[0]), (day(before.0), day(before.1)), "{period:?}");
+            assert_eq!(days(&groups[1]), (day(own.0), day(own.1)), "{period:?}");
         }
     }
 }

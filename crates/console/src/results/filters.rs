@@ -4,8 +4,8 @@ use maud::{Markup, html};
 use sluice_flow::id::FlowId;
 use sluice_flow::time::Day;
 
+use super::query::{Compare, PERIODS, Period, ResultsQuery, as_value};
 use super::report::Report;
-use super::view::{Compare, PERIODS, Period, View, as_value};
 use crate::parts::number;
 
 /// Why a filter by tag excludes a comparison by tag.
@@ -23,9 +23,9 @@ pub(super) fn bar(flow: FlowId, report: &Report) -> Markup {
 }
 
 fn periods(flow: FlowId, report: &Report) -> Markup {
-    let View { period, .. } = report.view;
+    let ResultsQuery { period, .. } = report.query;
     let link = |own: Period| {
-        html! { a.chip href=(report.view.with_period(own).address(flow)) aria-current=[(own == period).then_some("true")] { (own.words()) } }
+        html! { a.chip href=(report.query.with_period(own).address(flow)) aria-current=[(own == period).then_some("true")] { (own.words()) } }
     };
     let is_between = matches!(period, Period::Between(..));
     html! {
@@ -42,14 +42,14 @@ fn periods(flow: FlowId, report: &Report) -> Markup {
 
 /// A custom period.
 fn between(flow: FlowId, report: &Report) -> Markup {
-    let (from, to) = match report.view.period {
+    let (from, to) = match report.query.period {
         Period::Between(from, to) => (from, to),
         _ => (None, None),
     };
     let value = |day: Option<Day>| day.map(|day| day.to_string()).unwrap_or_default();
-    let others = report.view.with_period(Period::All).pairs();
+    let others = report.query.with_period(Period::All).pairs();
     html! {
-        form.inline method="get" action=(View::default().address(flow)) {
+        form.inline method="get" action=(ResultsQuery::default().address(flow)) {
             (hidden(&others))
             div.field { label for="from" { "From (UTC)" } input.input type="date" id="from" name="from" value=(value(from)); }
             div.field { label for="to" { "To" } input.input type="date" id="to" name="to" value=(value(to)); }
@@ -66,10 +66,10 @@ fn hidden(pairs: &[(String, String)]) -> Markup {
 fn form(flow: FlowId, report: &Report) -> Markup {
     let summary = &report.summary;
     html! {
-        form.inline.choices method="get" action=(View::default().address(flow)) data-send {
-            (hidden(&report.view.period.pairs()))
-            @if summary.versions.len() > 1 || report.view.version.is_some() { (versions(report)) }
-            @if !summary.tags.is_empty() || report.view.tag.is_some() { (tags(report)) }
+        form.inline.choices method="get" action=(ResultsQuery::default().address(flow)) data-send {
+            (hidden(&report.query.period.pairs()))
+            @if summary.versions.len() > 1 || report.query.version.is_some() { (versions(report)) }
+            @if !summary.tags.is_empty() || report.query.tag.is_some() { (tags(report)) }
             (comparisons(report))
             button.button type="submit" { "Apply" }
         }
@@ -83,7 +83,7 @@ fn versions(report: &Report) -> Markup {
             select.input id="version" name="version" {
                 option value="" { "All versions" }
                 @for version in &report.summary.versions {
-                    option value=(version.flow_version_id) selected[report.view.version == Some(version.flow_version_id)] {
+                    option value=(version.flow_version_id) selected[report.query.version == Some(version.flow_version_id)] {
                         "Version " (version.number) " (" (number(version.responses)) ")"
                     }
                 }
@@ -94,7 +94,7 @@ fn versions(report: &Report) -> Markup {
 
 fn tags(report: &Report) -> Markup {
     let is_chosen = |name: &str, value: &str| {
-        report.view.tag.as_ref().is_some_and(|(own, own_value)| own == name && own_value == value)
+        report.query.tag.as_ref().is_some_and(|(own, own_value)| own == name && own_value == value)
     };
     html! {
         div.field {
@@ -116,7 +116,7 @@ fn tags(report: &Report) -> Markup {
 }
 
 fn comparisons(report: &Report) -> Markup {
-    let is = |compare: &Compare| report.view.compare.as_ref() == Some(compare);
+    let is = |compare: &Compare| report.query.compare.as_ref() == Some(compare);
     html! {
         div.field {
             label for="compare" { "Compare" }
@@ -126,7 +126,7 @@ fn comparisons(report: &Report) -> Markup {
                 @if report.summary.versions.len() > 1 {
                     option value="version" selected[is(&Compare::Version)] { "By version" }
                 }
-                @if report.view.tag.is_none() {
+                @if report.query.tag.is_none() {
                     @for tag in &report.summary.tags {
                         @let compare = Compare::Tag(tag.name.clone());
                         option value=(compare) selected[is(&compare)] { "By " (tag.name) }
@@ -139,26 +139,26 @@ fn comparisons(report: &Report) -> Markup {
 
 /// The active filters, each with a link that removes it.
 fn chosen(flow: FlowId, report: &Report) -> Markup {
-    let view = &report.view;
+    let query = &report.query;
     let number_of =
         |id| report.summary.versions.iter().find(|it| it.flow_version_id == id).map(|it| it.number);
-    let are_two_tags = view.tag.is_some() && matches!(view.compare, Some(Compare::Tag(_)));
-    let out = |without: View, words: Markup| {
+    let are_two_tags = query.tag.is_some() && matches!(query.compare, Some(Compare::Tag(_)));
+    let out = |without: ResultsQuery, words: Markup| {
         html! { a.chip.on href=(without.address(flow)) { span.chip-words { (words) } span aria-hidden="true" { "×" } span.unseen { "remove this filter" } } }
     };
     html! {
-        @if view.version.is_some() || view.tag.is_some() || view.compare.is_some() {
+        @if query.version.is_some() || query.tag.is_some() || query.compare.is_some() {
             div.chips role="group" aria-label="Chosen filters" {
-                @if let Some(id) = view.version {
-                    (out(View { version: None, ..view.clone() }, html! {
+                @if let Some(id) = query.version {
+                    (out(ResultsQuery { version: None, ..query.clone() }, html! {
                         @match number_of(id) { Some(number) => { "Version " (number) }, None => "Unknown version" }
                     }))
                 }
-                @if let Some((name, value)) = &view.tag {
-                    (out(View { tag: None, ..view.clone() }, html! { (name) ": " bdi { (value) } }))
+                @if let Some((name, value)) = &query.tag {
+                    (out(ResultsQuery { tag: None, ..query.clone() }, html! { (name) ": " bdi { (value) } }))
                 }
-                @if let Some(compare) = &view.compare {
-                    (out(View { compare: None, ..view.clone() }, html! {
+                @if let Some(compare) = &query.compare {
+                    (out(ResultsQuery { compare: None, ..query.clone() }, html! {
                         @match compare {
                             Compare::Version => "Compared by version",
                             Compare::Period => "Compared with the previous period",
@@ -167,8 +167,8 @@ fn chosen(flow: FlowId, report: &Report) -> Markup {
                         }
                     }))
                 }
-                @if view.tag.is_some() { span.hint { (ONE_TAG) } }
-                @if report.parts.is_empty() && view.compare.is_some() && !are_two_tags {
+                @if query.tag.is_some() { span.hint { (ONE_TAG) } }
+                @if report.groups.is_empty() && query.compare.is_some() && !are_two_tags {
                     span.hint { "Nothing to compare here" }
                 }
             }

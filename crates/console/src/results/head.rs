@@ -5,9 +5,9 @@ use sluice_engine::summary::DayCount;
 use sluice_flow::id::FlowId;
 
 use super::card::tools;
-use super::picture::over_days;
+use super::query::{Period, date_label};
+use super::question_chart::over_days;
 use super::report::Report;
-use super::view::{Period, written};
 use crate::chart::{self, Chart, Series, decimal, share};
 use crate::parts::number;
 
@@ -27,8 +27,8 @@ pub(super) fn line(report: &Report) -> Markup {
             (stat("Linked to a respondent", html! { (share(summary.admitted, summary.responses)) },
                 html! { (number(summary.admitted)) " of " (number(summary.responses)) }))
             @if let (Some(first), Some(last)) = (first, with_some().next_back()) {
-                (stat("First and last response", html! { span.stat-days { (written(first.day)) } },
-                    html! { "to " (written(last.day)) " (UTC)" }))
+                (stat("First and last response", html! { span.stat-days { (date_label(first.day)) } },
+                    html! { "to " (date_label(last.day)) " (UTC)" }))
             }
         }
     }
@@ -42,7 +42,7 @@ fn stat(name: &str, figure: Markup, detail: Markup) -> Markup {
 fn weeks(report: &Report) -> (u64, u64) {
     let since = report.today().plus(-6);
     let sum = |days: &mut dyn Iterator<Item = &DayCount>| days.map(|day| day.responses).sum();
-    let days = &report.lately.days;
+    let days = &report.recent.days;
     (
         sum(&mut days.iter().filter(|day| day.day >= since)),
         sum(&mut days.iter().filter(|day| day.day < since)),
@@ -86,17 +86,17 @@ pub(super) fn chart(report: &Report) -> Option<Chart> {
     let days = &report.summary.days;
     let (first, last) = (days.first()?.day, days.last()?.day);
     // A selected period is shown in full, even if its ends have no responses.
-    let (from, to) = report.view.period.days(report.today());
+    let (from, to) = report.query.period.days(report.today());
     let (from, to) = (from.unwrap_or(first).min(first), to.unwrap_or(last).max(last));
     // A new flow shows at least one week.
-    let from = if report.view.period == Period::All { from.min(to.plus(-6)) } else { from };
-    let day = |it: &DayCount| chart::Day {
+    let from = if report.query.period == Period::All { from.min(to.plus(-6)) } else { from };
+    let day = |it: &DayCount| chart::DayValue {
         day: it.day.number().into(),
         count: it.responses,
         value: None,
     };
-    let days: Vec<chart::Day> = days.iter().map(day).collect();
-    let series = Series::of(&days, from.number().into(), to.number().into());
+    let days: Vec<chart::DayValue> = days.iter().map(day).collect();
+    let series = Series::new(&days, from.number().into(), to.number().into());
     Some(over_days("Responses", ("response", "responses"), &series))
 }
 

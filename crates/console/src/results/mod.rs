@@ -2,17 +2,17 @@
 //!
 //! Everything comes from the counts that the store keeps ([`sluice_engine::summary`]), so a page
 //! costs the same however many responses a flow has; only text answers are read, from a fixed
-//! number of the newest responses. [`view`] is the selection in the address, [`report`] the data,
-//! [`picture`] the charts of a question, and the rest is markup.
+//! number of the newest responses. [`query`] is the selection in the address, [`report`] the data,
+//! [`question_chart`] the charts of a question, and the rest is markup.
 
 mod card;
 mod compare;
 mod filters;
 mod head;
-mod picture;
+mod query;
+mod question_chart;
 mod report;
-mod view;
-mod written;
+mod text_answers;
 
 use std::sync::Arc;
 
@@ -23,13 +23,13 @@ use maud::{Markup, html};
 use sluice_engine::rows::{FlowState, Scope};
 use sluice_flow::id::FlowId;
 
+use self::query::ResultsQuery;
 use self::report::Report;
-use self::view::View;
 use super::Console;
 use super::frame::{Frame, NavItem, Tab};
 use super::parts::{empty, time};
-use super::reply::{self, Answer, Kind, Refused};
-use super::request::{At, Query};
+use super::reply::{self, Kind, Refused, Reply};
+use super::request::{PathParam, Query};
 use super::session::Visitor;
 use super::sidebar::Sidebar;
 use super::steps;
@@ -43,19 +43,19 @@ pub(super) fn routes() -> Router<Arc<Console>> {
 async fn page(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
-    At(flow): At<FlowId>,
-    Query(query): Query,
-) -> Answer {
+    PathParam(flow): PathParam<FlowId>,
+    Query(fields): Query,
+) -> Reply {
     let (sidebar, state) = Sidebar::flow(&console, &visitor, flow).await?;
-    let view = View::of(&query);
-    let report = Report::read(&state, sidebar.now, view).await?;
+    let query = ResultsQuery::from_fields(&fields);
+    let report = Report::read(&state, sidebar.now, query).await?;
     let content =
         if report.has_anything { shown(&state, &report) } else { nothing_yet(&sidebar, &state) };
     let title = format!("Results · {}", state.flow.name);
     let frame = Frame::new(&visitor, &sidebar, NavItem::Flow(&state, Tab::Results), &title);
     let print = html! { button.button type="button" data-print hidden { "Print report" } };
     let frame = if report.has_anything { frame.actions(print) } else { frame };
-    Ok(frame.done(query.get("done")).script("results.js").page(Kind::Shown, content))
+    Ok(frame.done(fields.get("done")).script("results.js").page(Kind::Shown, content))
 }
 
 fn shown(state: &FlowState, report: &Report) -> Markup {
@@ -73,12 +73,12 @@ fn shown(state: &FlowState, report: &Report) -> Markup {
         }
         @if report.summary.responses == 0 {
             (empty("No matching responses", "This flow has responses, but none match these filters.",
-                html! { a.button href=(View::default().address(flow)) { "Show all" } }))
+                html! { a.button href=(ResultsQuery::default().address(flow)) { "Show all" } }))
         } @else {
             (head::line(report))
             (head::over_time(flow, report))
-            @for (at, asked) in report.questions().enumerate() {
-                (card::card(flow, report, at, &asked))
+            @for (at, question) in report.questions().enumerate() {
+                (card::card(flow, report, at, &question))
             }
         }
     }
@@ -92,16 +92,20 @@ fn nothing_yet(sidebar: &Sidebar, state: &FlowState) -> Markup {
 async fn chart_file(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
-    At(flow): At<FlowId>,
+    PathParam(flow): PathParam<FlowId>,
     Path((_, file)): Path<(String, String)>,
-    Query(query): Query,
-) -> Answer {
+    Query(fields): Query,
+) -> Reply {
     let name = file.strip_suffix(".svg").ok_or(Refused::NoSuchPage)?;
     let state = console.engine.flow(&visitor.actor, Scope::Read, flow).await?;
-    let view = View::of(&query);
-    let report = Report::read(&state, console.engine.now(), view).await?;
+    let query = ResultsQuery::from_fields(&fields);
+    let report = Report::read(&state, console.engine.now(), query).await?;
     let chart = report.chart(name).ok_or(Refused::NoSuchPage)?;
-    let note =
-        format!("{} · {} · {}", state.flow.name, report.words(), view::written(report.now.day()));
+    let note = format!(
+        "{} · {} · {}",
+        state.flow.name,
+        report.words(),
+        query::date_label(report.now.day())
+    );
     Ok(reply::drawing(&format!("{name}.svg"), chart.file(&note)))
 }

@@ -1,4 +1,4 @@
-//! The data of a view: the summary, the groups of a comparison, the text answers.
+//! The data of a query: the summary, the groups of a comparison, the text answers.
 
 use std::collections::HashMap;
 
@@ -8,22 +8,22 @@ use sluice_engine::texts::Texts;
 use sluice_engine::{AdminResult, FlowHandle, SummaryFilter};
 use sluice_flow::time::{Day, Timestamp};
 
-use super::compare::{self, Part};
+use super::compare::{self, ComparisonGroup};
 use super::head;
-use super::picture;
-use super::view::View;
+use super::query::ResultsQuery;
+use super::question_chart;
 use crate::chart::Chart;
 use crate::parts::number;
 
-/// The data of a view.
+/// The data of a query.
 pub(super) struct Report {
-    pub(super) view: View,
+    pub(super) query: ResultsQuery,
     pub(super) now: Timestamp,
     pub(super) summary: Summary,
-    /// The last fourteen days, whatever the period of the view.
-    pub(super) lately: Summary,
+    /// The last fourteen days, whatever the period of the query.
+    pub(super) recent: Summary,
     /// With a comparison: each group and its summary.
-    pub(super) parts: Vec<(Part, Summary)>,
+    pub(super) groups: Vec<(ComparisonGroup, Summary)>,
     pub(super) texts: Texts,
     /// Whether the flow has any responses at all.
     pub(super) has_anything: bool,
@@ -36,16 +36,20 @@ pub(super) struct Question<'r> {
 }
 
 impl Report {
-    pub(super) async fn read(flow: &FlowHandle, now: Timestamp, view: View) -> AdminResult<Self> {
-        let filter = view.filter(now.day());
+    pub(super) async fn read(
+        flow: &FlowHandle,
+        now: Timestamp,
+        query: ResultsQuery,
+    ) -> AdminResult<Self> {
+        let filter = query.filter(now.day());
         let summing = flow.summing().await?;
-        if let Some(both) = compare::both_periods(&view, &filter, now.day()) {
+        if let Some(both) = compare::both_periods(&query, &filter, now.day()) {
             summing.prepare(&both).await?;
         }
         let summary = summing.summary(&filter).await?;
-        let lately = summing.summary(&lately(&filter, now.day())).await?;
-        let parts = compare::parts(&view, &filter, &summary, now.day());
-        let summaries = parts.iter().map(|part| summing.summary(&part.filter));
+        let recent = summing.summary(&recent(&filter, now.day())).await?;
+        let groups = compare::groups(&query, &filter, &summary, now.day());
+        let summaries = groups.iter().map(|group| summing.summary(&group.filter));
         let summaries = try_join_all(summaries).await?;
         let asking: Vec<&str> = summary
             .questions
@@ -54,28 +58,28 @@ impl Report {
             .map(|question| question.id.as_str())
             .collect();
         let texts = flow.texts(&filter, &asking).await?;
-        let parts = parts.into_iter().zip(summaries).collect();
+        let groups = groups.into_iter().zip(summaries).collect();
         let has_anything = summary.responses > 0
-            || !view.is_everything()
+            || !query.is_everything()
                 && flow.responses_by_version().await?.values().any(|it| *it > 0);
-        Ok(Self { view, now, summary, lately, parts, texts, has_anything })
+        Ok(Self { query, now, summary, recent, groups, texts, has_anything })
     }
 
     pub(super) fn today(&self) -> Day {
         self.now.day()
     }
 
-    /// The view in words.
+    /// The query in words.
     pub(super) fn words(&self) -> String {
         let number_of = |id| {
             self.summary.versions.iter().find(|it| it.flow_version_id == id).map(|it| it.number)
         };
-        let version = self.view.version.map(|id| match number_of(id) {
+        let version = self.query.version.map(|id| match number_of(id) {
             Some(number) => format!("version {number}"),
             None => "an unknown version".to_owned(),
         });
-        let tag = self.view.tag.as_ref().map(|(name, value)| format!("{name}: {value}"));
-        let mut words = vec![self.view.period.words()];
+        let tag = self.query.tag.as_ref().map(|(name, value)| format!("{name}: {value}"));
+        let mut words = vec![self.query.period.words()];
         words.extend(version);
         words.extend(tag);
         words.push(match self.summary.responses {
@@ -105,15 +109,15 @@ impl Report {
         let (kind, key) = name.split_once('-')?;
         let question = self.questions().find(|question| question.key == key)?;
         match kind {
-            "question" if self.parts.is_empty() => picture::distribution(question.summary),
+            "question" if self.groups.is_empty() => question_chart::distribution(question.summary),
             "question" => Some(compare::multiples(self, question.summary)?.chart()),
-            "points" => picture::points(question.summary),
-            "time" => picture::over_time(question.summary),
+            "points" => question_chart::points(question.summary),
+            "time" => question_chart::over_time(question.summary),
             _ => None,
         }
     }
 }
 
-fn lately(filter: &SummaryFilter, today: Day) -> SummaryFilter {
+fn recent(filter: &SummaryFilter, today: Day) -> SummaryFilter {
     SummaryFilter { from: Some(today.plus(-13)), to: Some(today), ..filter.clone() }
 }

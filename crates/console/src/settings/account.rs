@@ -11,25 +11,25 @@ use sluice_engine::{AdminError, Refusal};
 use sluice_flow::definition::Fault;
 
 use super::super::Console;
-use super::super::attempts::From;
+use super::super::attempts::PeerAddress;
 use super::super::parts::field::Field;
 use super::super::parts::{self, time};
-use super::super::reply::{self, Answer, Kind, Refused};
+use super::super::reply::{self, Kind, Refused, Reply};
 use super::super::request::{Form, Query};
 use super::super::session::{self, Visitor};
 use super::super::sidebar::Sidebar;
 use super::{error_of, instance_page, second_factor};
 
-const PART: &str = "account";
+const TAB: &str = "account";
 
 pub(super) async fn show(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
     headers: HeaderMap,
     Query(query): Query,
-) -> Answer {
+) -> Reply {
     let secret = session::secret(&headers).unwrap_or_default();
-    Ok(view(&console, &visitor, secret, Kind::Shown, query.get("done"), &[]).await?)
+    Ok(render(&console, &visitor, secret, Kind::Shown, query.get("done"), &[]).await?)
 }
 
 /// Ends one session of the visitor.
@@ -38,7 +38,7 @@ pub(super) async fn end_session(
     visitor: Visitor,
     headers: HeaderMap,
     Form(form): Form,
-) -> Answer {
+) -> Reply {
     visitor.user_id.ok_or(Refused::NoSuchPage)?;
     let secret = session::secret(&headers).unwrap_or_default();
     console
@@ -54,7 +54,7 @@ pub(super) async fn end_others(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
     headers: HeaderMap,
-) -> Answer {
+) -> Reply {
     visitor.user_id.ok_or(Refused::NoSuchPage)?;
     console
         .engine
@@ -68,14 +68,14 @@ pub(super) async fn end_others(
 pub(super) async fn change(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
-    from: From,
+    from: PeerAddress,
     headers: HeaderMap,
     Form(form): Form,
-) -> Answer {
+) -> Reply {
     let Some(user) = visitor.user_id else {
         return Err(Refused::NoSuchPage);
     };
-    if let Some(seconds) = console.attempts.of_account(&user.to_string(), &from, &headers) {
+    if let Some(seconds) = console.attempts.count_account(&user.to_string(), &from, &headers) {
         return Err(Refused::Limited(seconds));
     }
     let (old, new) = (form.raw("old"), form.raw("password"));
@@ -88,7 +88,7 @@ pub(super) async fn change(
         }
         Err(Refusal::Invalid(faults)) => {
             let secret = session::secret(&headers).unwrap_or_default();
-            Ok(view(&console, &visitor, secret, Kind::Unfinished, None, &faults).await?)
+            Ok(render(&console, &visitor, secret, Kind::Unfinished, None, &faults).await?)
         }
         Err(Refusal::Store(error)) => Err(error.into()),
         Err(Refusal::Busy) => Err(Refused::Busy),
@@ -98,7 +98,7 @@ pub(super) async fn change(
     }
 }
 
-async fn view(
+async fn render(
     console: &Console,
     visitor: &Visitor,
     secret: &str,
@@ -124,7 +124,7 @@ async fn view(
             }
         },
     };
-    Ok(instance_page(visitor, &sidebar, PART, kind, done, content))
+    Ok(instance_page(visitor, &sidebar, TAB, kind, done, content))
 }
 
 fn list(sessions: &[OwnSession]) -> Markup {

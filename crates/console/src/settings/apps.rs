@@ -13,41 +13,41 @@ use sluice_flow::id::AppId;
 use super::super::Console;
 use super::super::parts;
 use super::super::parts::field::Field;
-use super::super::reply::{self, Answer, Kind};
+use super::super::reply::{self, Kind, Reply};
 use super::super::request::{Form, Query};
 use super::super::session::Visitor;
 use super::super::sidebar::Sidebar;
 use super::instance_page;
 
-const PART: &str = "apps";
+const TAB: &str = "apps";
 const PAGE_ROWS: usize = 100;
 
 pub(super) async fn show(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
     Query(query): Query,
-) -> Answer {
+) -> Reply {
     let after = query.get("after").and_then(|id| id.parse().ok());
-    Ok(view(&console, &visitor, (Kind::Shown, query.get("done")), after, "", &[]).await?)
+    Ok(render(&console, &visitor, (Kind::Shown, query.get("done")), after, "", &[]).await?)
 }
 
 pub(super) async fn create(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
     Form(form): Form,
-) -> Answer {
+) -> Reply {
     let name = form.get("name").unwrap_or_default();
     match console.engine.instance(&visitor.actor)?.create_app(name).await {
         Ok(app) => Ok(reply::see_other(&format!("/console/apps/{}?done=created", app.row.app_id))),
         Err(AdminError::Invalid(faults)) => {
             let unfinished = (Kind::Unfinished, None);
-            Ok(view(&console, &visitor, unfinished, None, name, &faults).await?)
+            Ok(render(&console, &visitor, unfinished, None, name, &faults).await?)
         }
         Err(error) => Err(error.into()),
     }
 }
 
-async fn view(
+async fn render(
     console: &Console,
     visitor: &Visitor,
     (kind, done): (Kind, Option<&str>),
@@ -67,7 +67,7 @@ async fn view(
         @if let Some(next) = next { nav.pager aria-label="Pages" { a.button href={ "/console/settings/apps?after=" (next) } { "Next page" } } }
         @if may_make { (form(name, faults)) }
     };
-    Ok(instance_page(visitor, &sidebar, PART, kind, done, content))
+    Ok(instance_page(visitor, &sidebar, TAB, kind, done, content))
 }
 
 fn nothing(may_make: bool) -> Markup {

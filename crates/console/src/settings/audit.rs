@@ -9,37 +9,37 @@ use sluice_flow::id::{AppId, AuditId};
 
 use super::super::Console;
 use super::super::parts::{self, time};
-use super::super::reply::{Answer, Kind};
-use super::super::request::{At, Fields, Query};
+use super::super::reply::{Kind, Reply};
+use super::super::request::{Fields, PathParam, Query};
 use super::super::session::Visitor;
 use super::super::sidebar::Sidebar;
 use super::{app_page, instance_page, sentences};
 
-const PART: &str = "audit";
+const TAB: &str = "audit";
 const PAGE_ROWS: usize = 50;
 
 pub(super) async fn of_app(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
-    At(app): At<AppId>,
+    PathParam(app): PathParam<AppId>,
     Query(query): Query,
-) -> Answer {
+) -> Reply {
     let sidebar = Sidebar::app(&console, &visitor, app).await?;
     let base = format!("/console/apps/{app}/settings/audit");
     let content = log(&console, &visitor, Some(app), &base, &query, &sidebar).await?;
-    Ok(app_page(&visitor, &sidebar, PART, Kind::Shown, None, content))
+    Ok(app_page(&visitor, &sidebar, TAB, Kind::Shown, None, content))
 }
 
 pub(super) async fn of_instance(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
     Query(query): Query,
-) -> Answer {
+) -> Reply {
     visitor.actor.need_instance(sluice_engine::rows::Scope::Admin)?;
     let sidebar = Sidebar::instance(&console, &visitor).await?;
     let base = "/console/settings/audit";
     let content = log(&console, &visitor, None, base, &query, &sidebar).await?;
-    Ok(instance_page(&visitor, &sidebar, PART, Kind::Shown, None, content))
+    Ok(instance_page(&visitor, &sidebar, TAB, Kind::Shown, None, content))
 }
 
 async fn log(

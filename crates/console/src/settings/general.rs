@@ -14,13 +14,13 @@ use sluice_flow::id::AppId;
 use super::super::Console;
 use super::super::parts;
 use super::super::parts::field::{Field, check};
-use super::super::reply::{self, Answer, Kind};
-use super::super::request::{At, Fields, Form, Query};
+use super::super::reply::{self, Kind, Reply};
+use super::super::request::{Fields, Form, PathParam, Query};
 use super::super::session::Visitor;
 use super::super::sidebar::Sidebar;
 use super::{app_page, error_of, may};
 
-const PART: &str = "";
+const TAB: &str = "";
 const GRACE_HINT: &str = "How long a version still accepts responses after the next one is published. 3,600 is one hour; empty means one day.";
 const RETENTION_HINT: &str =
     "Older responses are deleted permanently, every hour. Leave empty to keep them indefinitely.";
@@ -32,26 +32,26 @@ const BYTES_HINT: &str =
 pub(super) async fn show(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
-    At(app): At<AppId>,
+    PathParam(app): PathParam<AppId>,
     Query(query): Query,
-) -> Answer {
+) -> Reply {
     let sidebar = Sidebar::app(&console, &visitor, app).await?;
-    let typed = Typed::of(&sidebar.own()?.row);
-    let content = form(&visitor, &sidebar.own()?.row, &typed, &[]);
-    Ok(app_page(&visitor, &sidebar, PART, Kind::Shown, query.get("done"), content))
+    let values = SettingsForm::from_app(&sidebar.own()?.row);
+    let content = form(&visitor, &sidebar.own()?.row, &values, &[]);
+    Ok(app_page(&visitor, &sidebar, TAB, Kind::Shown, query.get("done"), content))
 }
 
 pub(super) async fn save(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
-    At(app): At<AppId>,
+    PathParam(app): PathParam<AppId>,
     Form(form_sent): Form,
-) -> Answer {
+) -> Reply {
     let sidebar = Sidebar::app(&console, &visitor, app).await?;
     visitor.actor.need_in(Scope::Write, app, sluice_engine::Missing::App)?;
     let own = &sidebar.own()?.row;
-    let typed = Typed::sent(&form_sent, own);
-    let faults = match typed.patch(own) {
+    let values = SettingsForm::from_fields(&form_sent, own);
+    let faults = match values.patch(own) {
         Err(faults) => faults,
         Ok(patch) => {
             match console.engine.app(&visitor.actor, Scope::Write, app).await?.update(&patch).await
@@ -65,12 +65,12 @@ pub(super) async fn save(
             }
         }
     };
-    let content = form(&visitor, own, &typed, &faults);
-    Ok(app_page(&visitor, &sidebar, PART, Kind::Unfinished, None, content))
+    let content = form(&visitor, own, &values, &faults);
+    Ok(app_page(&visitor, &sidebar, TAB, Kind::Unfinished, None, content))
 }
 
 /// The values in the form.
-struct Typed {
+struct SettingsForm {
     name: String,
     grace: String,
     retention: String,
@@ -84,8 +84,8 @@ struct Typed {
     bytes: String,
 }
 
-impl Typed {
-    fn of(app: &AppRow) -> Self {
+impl SettingsForm {
+    fn from_app(app: &AppRow) -> Self {
         let hosted = HostedSettings::of(app);
         let number = |value: Option<u32>| value.map(|it| it.to_string()).unwrap_or_default();
         Self {
@@ -103,8 +103,8 @@ impl Typed {
     }
 
     /// The values that were sent. Fields that the form does not have stay unchanged.
-    fn sent(form: &Fields, app: &AppRow) -> Self {
-        let was = Self::of(app);
+    fn from_fields(form: &Fields, app: &AppRow) -> Self {
+        let was = Self::from_app(app);
         let text = |name: &str, was: String| {
             if form.has(name) { form.raw(name).trim().to_owned() } else { was }
         };
@@ -124,7 +124,7 @@ impl Typed {
 
     /// The changes against the stored values, or the faults of invalid fields.
     fn patch(&self, app: &AppRow) -> Result<AppPatch, Vec<Fault>> {
-        let was = Self::of(app);
+        let was = Self::from_app(app);
         let mut faults = Vec::new();
         let mut number = |pointer: &str, text: &str| -> Option<u64> {
             let read = text.parse().ok();
@@ -178,7 +178,7 @@ fn field_of(pointer: &str) -> Option<String> {
     pointer.split('/').nth(1).map(str::to_owned)
 }
 
-fn form(visitor: &Visitor, app: &AppRow, typed: &Typed, faults: &[Fault]) -> Markup {
+fn form(visitor: &Visitor, app: &AppRow, values: &SettingsForm, faults: &[Fault]) -> Markup {
     let error = |name: &str| error_of(faults, name, field_of);
     let own = |id, label, hint, value| Field {
         id,
@@ -195,32 +195,32 @@ fn form(visitor: &Visitor, app: &AppRow, typed: &Typed, faults: &[Fault]) -> Mar
             fieldset.stack disabled[!may_write] {
                 section.card {
                     h2 { "Name" }
-                    (Field { required: true, ..own("name", "Name of the app", None, &typed.name) }.draw())
+                    (Field { required: true, ..own("name", "Name of the app", None, &values.name) }.draw())
                     p.muted { "Its id is " code { (app.app_id) } "." }
                 }
                 section.card {
                     h2 { "Time limits" }
-                    (Field { kind: "number", ..own("graceWindowSeconds", "Grace window, in seconds", Some(GRACE_HINT), &typed.grace) }.draw())
+                    (Field { kind: "number", ..own("graceWindowSeconds", "Grace window, in seconds", Some(GRACE_HINT), &values.grace) }.draw())
                     @if may(visitor, Scope::Erase, app.app_id) {
-                        (Field { kind: "number", ..own("retentionDays", "Keep responses, in days", Some(RETENTION_HINT), &typed.retention) }.draw())
+                        (Field { kind: "number", ..own("retentionDays", "Keep responses, in days", Some(RETENTION_HINT), &values.retention) }.draw())
                     } @else {
-                        p.muted { "Responses are kept " @if typed.retention.is_empty() { "indefinitely" } @else { "for " (typed.retention) " days" } ". Owners can change this." }
+                        p.muted { "Responses are kept " @if values.retention.is_empty() { "indefinitely" } @else { "for " (values.retention) " days" } ". Owners can change this." }
                     }
                 }
                 section.card {
                     h2 { "Sites" }
-                    (Field { lines: 3, mono: true, ..own("allowedOrigins", "Allowed origins", Some(ORIGINS_HINT), &typed.origins) }.draw())
+                    (Field { lines: 3, mono: true, ..own("allowedOrigins", "Allowed origins", Some(ORIGINS_HINT), &values.origins) }.draw())
                 }
                 section.card {
                     h2 { "Limits" }
                     @if visitor.actor.may_instance(Scope::Admin) {
-                        (Field { kind: "number", ..own("callsPerSecond", "Calls per second", Some(CALLS_HINT), &typed.calls) }.draw())
-                        (Field { kind: "number", ..own("bytesPerDay", "Bytes stored per day", Some(BYTES_HINT), &typed.bytes) }.draw())
+                        (Field { kind: "number", ..own("callsPerSecond", "Calls per second", Some(CALLS_HINT), &values.calls) }.draw())
+                        (Field { kind: "number", ..own("bytesPerDay", "Bytes stored per day", Some(BYTES_HINT), &values.bytes) }.draw())
                     } @else {
                         p.muted { (limits(app)) " Server administrators can change this." }
                     }
                 }
-                (look(app, typed, own("accentColor", "Accent colour", Some("A hex value such as #0a7d4f. Leave empty for the default."), &typed.accent), error("logo")))
+                (branding(app, values, own("accentColor", "Accent colour", Some("A hex value such as #0a7d4f. Leave empty for the default."), &values.accent), error("logo")))
             }
             @if may_write { div.buttons { button.button.primary type="submit" { "Save" } } }
         }
@@ -235,7 +235,12 @@ fn limits(app: &AppRow) -> String {
     format!("Calls per second: {calls}. Bytes stored per day: {bytes}.")
 }
 
-fn look(app: &AppRow, typed: &Typed, accent: Field, logo_error: Option<&str>) -> Markup {
+fn branding(
+    app: &AppRow,
+    values: &SettingsForm,
+    accent: Field,
+    logo_error: Option<&str>,
+) -> Markup {
     let logo = HostedSettings::of(app).logo;
     html! {
         section.card {
@@ -248,12 +253,12 @@ fn look(app: &AppRow, typed: &Typed, accent: Field, logo_error: Option<&str>) ->
                     p { img.logo src=(logo) alt="Current logo"; }
                 }
                 input.input type="file" id="logo-file" accept="image/png,image/jpeg,image/webp,image/svg+xml" data-logo="logo" aria-describedby="logo-hint";
-                input type="hidden" id="logo" name="logo" value=(typed.logo);
+                input type="hidden" id="logo" name="logo" value=(values.logo);
                 noscript { p.hint { "Choosing an image requires JavaScript. You can also use the command line: sluice app set --logo." } }
                 @if let Some(error) = logo_error { p.error { (error) } }
             }
-            @if logo.is_some() { (check("withoutLogo", "yes", "Remove logo", typed.without_logo)) }
-            (check("spamProtection", "yes", "Ask suspected bots to confirm", typed.spam))
+            @if logo.is_some() { (check("withoutLogo", "yes", "Remove logo", values.without_logo)) }
+            (check("spamProtection", "yes", "Ask suspected bots to confirm", values.spam))
         }
     }
 }

@@ -14,13 +14,13 @@ use sluice_flow::id::AppId;
 use super::super::Console;
 use super::super::parts::field::{Field, select};
 use super::super::parts::{self, number, time};
-use super::super::reply::{self, Answer, Kind, Refused};
-use super::super::request::{At, Fields, Form, Query};
+use super::super::reply::{self, Kind, Refused, Reply};
+use super::super::request::{Fields, Form, PathParam, Query};
 use super::super::session::Visitor;
 use super::super::sidebar::Sidebar;
 use super::{app_page, error_of, may};
 
-const PART: &str = "identity";
+const TAB: &str = "identity";
 const MODES: [(&str, IdentityVerification, &str); 3] = [
     ("off", IdentityVerification::Off, "Off: tokens are ignored. Anyone can send any user ID."),
     (
@@ -38,19 +38,19 @@ const MODES: [(&str, IdentityVerification, &str); 3] = [
 pub(super) async fn show(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
-    At(app): At<AppId>,
+    PathParam(app): PathParam<AppId>,
     Query(query): Query,
-) -> Answer {
-    let page = View::default();
-    Ok(view(&console, &visitor, app, Kind::Shown, query.get("done"), page).await?)
+) -> Reply {
+    let page = IdentityPage::default();
+    Ok(render(&console, &visitor, app, Kind::Shown, query.get("done"), page).await?)
 }
 
 pub(super) async fn set_mode(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
-    At(app): At<AppId>,
+    PathParam(app): PathParam<AppId>,
     Form(form): Form,
-) -> Answer {
+) -> Reply {
     visitor.actor.need_in(Scope::Admin, app, Missing::App)?;
     let chosen = MODES.iter().find(|(word, ..)| form.get("mode") == Some(word));
     let (_, mode, _) = chosen.ok_or(Refused::Unreadable)?;
@@ -58,8 +58,8 @@ pub(super) async fn set_mode(
     match console.engine.app(&visitor.actor, Scope::Write, app).await?.update(&patch).await {
         Ok(_) => Ok(reply::see_other(&format!("/console/apps/{app}/settings/identity?done=saved"))),
         Err(AdminError::Invalid(faults)) => {
-            let page = View { mode_faults: faults, ..View::default() };
-            Ok(view(&console, &visitor, app, Kind::Unfinished, None, page).await?)
+            let page = IdentityPage { mode_faults: faults, ..IdentityPage::default() };
+            Ok(render(&console, &visitor, app, Kind::Unfinished, None, page).await?)
         }
         Err(error) => Err(error.into()),
     }
@@ -68,9 +68,9 @@ pub(super) async fn set_mode(
 pub(super) async fn create(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
-    At(app): At<AppId>,
+    PathParam(app): PathParam<AppId>,
     Form(form): Form,
-) -> Answer {
+) -> Reply {
     visitor.actor.need_in(Scope::Admin, app, Missing::App)?;
     let new = new_key(&form);
     match console
@@ -81,15 +81,16 @@ pub(super) async fn create(
         .await
     {
         Ok((row, Some(secret))) => {
-            let page = View { secret: Some((row.kid, secret.0)), ..View::default() };
-            Ok(view(&console, &visitor, app, Kind::Shown, None, page).await?)
+            let page =
+                IdentityPage { secret: Some((row.kid, secret.0)), ..IdentityPage::default() };
+            Ok(render(&console, &visitor, app, Kind::Shown, None, page).await?)
         }
         Ok((_, None)) => {
             Ok(reply::see_other(&format!("/console/apps/{app}/settings/identity?done=created")))
         }
         Err(AdminError::Invalid(faults)) => {
-            let page = View { key_faults: faults, typed: form, ..View::default() };
-            Ok(view(&console, &visitor, app, Kind::Unfinished, None, page).await?)
+            let page = IdentityPage { key_faults: faults, typed: form, ..IdentityPage::default() };
+            Ok(render(&console, &visitor, app, Kind::Unfinished, None, page).await?)
         }
         Err(error) => Err(error.into()),
     }
@@ -98,9 +99,9 @@ pub(super) async fn create(
 pub(super) async fn revoke(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
-    At(app): At<AppId>,
+    PathParam(app): PathParam<AppId>,
     Form(form): Form,
-) -> Answer {
+) -> Reply {
     visitor.actor.need_in(Scope::Admin, app, Missing::App)?;
     console
         .engine
@@ -131,7 +132,7 @@ fn new_key(form: &Fields) -> NewIdentityKey {
 
 /// What a page shows besides the stored data.
 #[derive(Default)]
-struct View {
+struct IdentityPage {
     /// A key that was just created, and its secret.
     secret: Option<(String, String)>,
     mode_faults: Vec<Fault>,
@@ -139,13 +140,13 @@ struct View {
     typed: Fields,
 }
 
-async fn view(
+async fn render(
     console: &Console,
     visitor: &Visitor,
     app: AppId,
     kind: Kind,
     done: Option<&str>,
-    page: View,
+    page: IdentityPage,
 ) -> Result<Response, AdminError> {
     let sidebar = Sidebar::app(console, visitor, app).await?;
     let keys = sidebar.own()?.list_identity_keys().await?;
@@ -163,7 +164,7 @@ async fn view(
         (keys_of(app, &keys, may_change))
         @if may_change { (make(app, &page)) }
     };
-    Ok(app_page(visitor, &sidebar, PART, kind, done, content))
+    Ok(app_page(visitor, &sidebar, TAB, kind, done, content))
 }
 
 fn mode(app: AppId, current: IdentityVerification, may_change: bool, faults: &[Fault]) -> Markup {
@@ -289,7 +290,7 @@ fn kind_of(key: &IdentityKeyRow) -> String {
     }
 }
 
-fn make(app: AppId, page: &View) -> Markup {
+fn make(app: AppId, page: &IdentityPage) -> Markup {
     let field_of = |pointer: &str| pointer.split('/').nth(1).map(str::to_owned);
     let faults = &page.key_faults;
     let typed = |name: &str| page.typed.raw(name).to_owned();

@@ -9,31 +9,31 @@ use sluice_flow::id::{ApiKey, AppId};
 
 use super::super::Console;
 use super::super::parts;
-use super::super::reply::{self, Answer, Kind};
-use super::super::request::{At, Query};
+use super::super::reply::{self, Kind, Reply};
+use super::super::request::{PathParam, Query};
 use super::super::session::Visitor;
 use super::super::sidebar::Sidebar;
 use super::{app_page, may};
 
-const PART: &str = "keys";
+const TAB: &str = "keys";
 
 pub(super) async fn show(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
-    At(app): At<AppId>,
+    PathParam(app): PathParam<AppId>,
     Query(query): Query,
-) -> Answer {
+) -> Reply {
     let sidebar = Sidebar::app(&console, &visitor, app).await?;
     let keys = sidebar.own()?.detail().await?.api_keys;
     let content = list(app, &keys, may(&visitor, Scope::Admin, app));
-    Ok(app_page(&visitor, &sidebar, PART, Kind::Shown, query.get("done"), content))
+    Ok(app_page(&visitor, &sidebar, TAB, Kind::Shown, query.get("done"), content))
 }
 
 pub(super) async fn create(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
-    At(app): At<AppId>,
-) -> Answer {
+    PathParam(app): PathParam<AppId>,
+) -> Reply {
     console.engine.app(&visitor.actor, Scope::Admin, app).await?.create_key().await?;
     Ok(reply::see_other(&format!("/console/apps/{app}/settings/keys?done=created")))
 }
@@ -41,9 +41,9 @@ pub(super) async fn create(
 pub(super) async fn revoke(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
-    At(app): At<AppId>,
-    At(key): At<ApiKey>,
-) -> Answer {
+    PathParam(app): PathParam<AppId>,
+    PathParam(key): PathParam<ApiKey>,
+) -> Reply {
     console.engine.app(&visitor.actor, Scope::Admin, app).await?.revoke_key(&key).await?;
     Ok(reply::see_other(&format!("/console/apps/{app}/settings/keys?done=ended")))
 }

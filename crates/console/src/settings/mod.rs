@@ -28,15 +28,15 @@ use sluice_flow::id::AppId;
 
 use super::Console;
 use super::frame::{Frame, NavItem, Width};
-use super::reply::{self, Answer, Kind};
+use super::reply::{self, Kind, Reply};
 use super::session::Visitor;
 use super::sidebar::Sidebar;
 
 pub(super) fn routes() -> Router<Arc<Console>> {
-    of_apps().merge(of_instance())
+    app_routes().merge(instance_routes())
 }
 
-fn of_apps() -> Router<Arc<Console>> {
+fn app_routes() -> Router<Arc<Console>> {
     Router::new()
         .route("/console/apps/{appId}/settings", get(general::show).post(general::save))
         .route("/console/apps/{appId}/settings/keys", get(keys::show).post(keys::create))
@@ -62,9 +62,9 @@ fn of_apps() -> Router<Arc<Console>> {
         .route("/console/apps/{appId}/settings/audit", get(audit::of_app))
 }
 
-fn of_instance() -> Router<Arc<Console>> {
+fn instance_routes() -> Router<Arc<Console>> {
     Router::new()
-        .route("/console/settings", get(first))
+        .route("/console/settings", get(redirect_to_apps))
         .route("/console/settings/apps", get(apps::show).post(apps::create))
         .route("/console/settings/users", get(users::show).post(users::create))
         .route("/console/settings/users/{userId}", get(users::one))
@@ -89,7 +89,7 @@ fn of_instance() -> Router<Arc<Console>> {
         .route("/console/settings/account/second-factor/off", post(second_factor::turn_off))
 }
 
-async fn first(_: Visitor) -> Answer {
+async fn redirect_to_apps(_: Visitor) -> Reply {
     Ok(reply::see_other("/console/settings/apps"))
 }
 
@@ -112,7 +112,7 @@ fn error_of<'f>(
 fn app_page(
     visitor: &Visitor,
     sidebar: &Sidebar,
-    part: &str,
+    tab: &str,
     kind: Kind,
     done: Option<&str>,
     content: Markup,
@@ -120,7 +120,7 @@ fn app_page(
     let app = sidebar.in_app().map(|app| app.app_id);
     let base = app.map(|app| format!("/console/apps/{app}/settings")).unwrap_or_default();
     let is_owner = app.is_some_and(|app| may(visitor, Scope::Admin, app));
-    let parts = [
+    let all_tabs = [
         ("", "General", true),
         ("keys", "API keys", true),
         ("identity", "Identity", true),
@@ -128,41 +128,41 @@ fn app_page(
         ("people", "People", is_owner),
         ("audit", "Audit log", is_owner),
     ];
-    let whole = html! { (tabs("App settings", &base, &parts, part)) div.settings { (content) } };
+    let content =
+        html! { (tabs("App settings", &base, &all_tabs, tab)) div.settings { (content) } };
     let frame = Frame::new(visitor, sidebar, NavItem::Settings, "Settings");
-    frame.done(done).width(Width::Usual).script("settings.js").page(kind, whole)
+    frame.done(done).width(Width::Usual).script("settings.js").page(kind, content)
 }
 
 /// A page about the whole instance.
 fn instance_page(
     visitor: &Visitor,
     sidebar: &Sidebar,
-    part: &str,
+    tab: &str,
     kind: Kind,
     done: Option<&str>,
     content: Markup,
 ) -> Response {
     let is_owner = visitor.actor.may_instance(Scope::Admin);
-    let parts = [
+    let all_tabs = [
         ("apps", "Apps", true),
         ("users", "Users", is_owner),
         ("tokens", "Tokens", is_owner),
         ("audit", "Audit log", is_owner),
         ("account", "Your account", true),
     ];
-    let whole =
-        html! { (tabs("Instance", "/console/settings", &parts, part)) div.settings { (content) } };
+    let content = html! { (tabs("Instance", "/console/settings", &all_tabs, tab)) div.settings { (content) } };
     let frame = Frame::new(visitor, sidebar, NavItem::Instance, "Instance");
-    frame.done(done).width(Width::Usual).script("settings.js").page(kind, whole)
+    frame.done(done).width(Width::Usual).script("settings.js").page(kind, content)
 }
 
-fn tabs(label: &str, base: &str, parts: &[(&str, &str, bool)], current: &str) -> Markup {
+fn tabs(label: &str, base: &str, all: &[(&str, &str, bool)], current: &str) -> Markup {
     html! {
         nav.tabs aria-label=(label) {
-            @for (part, word, shown) in parts {
+            @for (tab, label, shown) in all {
                 @if *shown {
-                    a href={ (base) @if !part.is_empty() { "/" (part) } }
-                        aria-current=[(*part == current).then_some("page")] { (word) }
+                    a href={ (base) @if !tab.is_empty() { "/" (tab) } }
+                        aria-current=[(*tab == current).then_some("page")] { (label) }
                 }
             }
         }

@@ -14,18 +14,18 @@ use sluice_flow::id::{AppId, UserId};
 use super::super::Console;
 use super::super::parts;
 use super::super::parts::field::{Field, select};
-use super::super::reply::{self, Answer, Kind};
-use super::super::request::{At, Fields, Form, Query};
+use super::super::reply::{self, Kind, Reply};
+use super::super::request::{Fields, Form, PathParam, Query};
 use super::super::session::Visitor;
 use super::super::sidebar::Sidebar;
-use super::roles::{self, role_of, word_of};
+use super::roles::{self, role_label, role_of};
 use super::{app_page, error_of};
 
-const PART: &str = "people";
+const TAB: &str = "people";
 const PAGE_ROWS: usize = 100;
 
 #[derive(Default)]
-struct View {
+struct PeoplePage {
     /// The member before the first one shown.
     after: Option<UserId>,
     faults: Vec<Fault>,
@@ -37,20 +37,20 @@ struct View {
 pub(super) async fn show(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
-    At(app): At<AppId>,
+    PathParam(app): PathParam<AppId>,
     Query(query): Query,
-) -> Answer {
+) -> Reply {
     let after = query.get("after").and_then(|id| id.parse().ok());
-    let page = View { after, ..View::default() };
-    Ok(view(&console, &visitor, app, Kind::Shown, query.get("done"), page).await?)
+    let page = PeoplePage { after, ..PeoplePage::default() };
+    Ok(render(&console, &visitor, app, Kind::Shown, query.get("done"), page).await?)
 }
 
 pub(super) async fn add(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
-    At(app): At<AppId>,
+    PathParam(app): PathParam<AppId>,
     Form(form): Form,
-) -> Answer {
+) -> Reply {
     let new = NewMember {
         email: form.get("email").unwrap_or_default().to_owned(),
         name: form.get("name").unwrap_or_default().to_owned(),
@@ -59,12 +59,12 @@ pub(super) async fn add(
     match console.engine.app(&visitor.actor, Scope::Admin, app).await?.add_member(&new).await {
         Ok((_, None)) => Ok(reply::see_other(&address(app, "added"))),
         Ok((_, link)) => {
-            let page = View { link, ..View::default() };
-            Ok(view(&console, &visitor, app, Kind::Shown, None, page).await?)
+            let page = PeoplePage { link, ..PeoplePage::default() };
+            Ok(render(&console, &visitor, app, Kind::Shown, None, page).await?)
         }
         Err(AdminError::Invalid(faults)) => {
-            let page = View { faults, typed: form, ..View::default() };
-            Ok(view(&console, &visitor, app, Kind::Unfinished, None, page).await?)
+            let page = PeoplePage { faults, typed: form, ..PeoplePage::default() };
+            Ok(render(&console, &visitor, app, Kind::Unfinished, None, page).await?)
         }
         Err(error) => Err(error.into()),
     }
@@ -73,9 +73,9 @@ pub(super) async fn add(
 pub(super) async fn set_role(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
-    At(app): At<AppId>,
+    PathParam(app): PathParam<AppId>,
     Form(form): Form,
-) -> Answer {
+) -> Reply {
     visitor.actor.need_in(Scope::Admin, app, Missing::App)?;
     let user: Option<UserId> = form.get("userId").and_then(|id| id.parse().ok());
     let user = user.ok_or(AdminError::NotFound(Missing::User))?;
@@ -89,13 +89,13 @@ fn address(app: AppId, done: &str) -> String {
     format!("/console/apps/{app}/settings/people?done={done}")
 }
 
-async fn view(
+async fn render(
     console: &Console,
     visitor: &Visitor,
     app: AppId,
     kind: Kind,
     done: Option<&str>,
-    page: View,
+    page: PeoplePage,
 ) -> Result<Response, AdminError> {
     let sidebar = Sidebar::app(console, visitor, app).await?;
     let part = Page { after: page.after, limit: PAGE_ROWS + 1 };
@@ -106,16 +106,16 @@ async fn view(
     let next = members.last().filter(|_| goes_on).map(|last| last.user_id);
     let link = page.link.as_ref().map(|secret| console.engine.accounts().welcome_url(secret));
     let content = html! {
-        @if let Some(link) = &link { (told_link(link)) }
+        @if let Some(link) = &link { (password_link(link)) }
         (list(app, visitor, &members, page.after))
         (pager(app, page.after, next))
         (form(app, visitor, &page))
     };
-    Ok(app_page(visitor, &sidebar, PART, kind, done, content))
+    Ok(app_page(visitor, &sidebar, TAB, kind, done, content))
 }
 
 /// A link to set a password, shown once.
-pub(super) fn told_link(link: &str) -> Markup {
+pub(super) fn password_link(link: &str) -> Markup {
     html! {
         section.note.good role="status" {
             p { strong { "Send this link only to this person." } " It sets their password, works once and expires after " (LINK_HOURS) " hours. It is shown only once." }
@@ -152,7 +152,7 @@ fn list(app: AppId, visitor: &Visitor, members: &[Member], after: Option<UserId>
                             @else if member.is_awaited { " " span.tag { "never signed in" } }
                         }
                         @if let Some(role) = member.everywhere {
-                            p.muted { (word_of(role)) " of all apps. Only owners of the instance can change this." }
+                            p.muted { (role_label(role)) " of all apps. Only owners of the instance can change this." }
                         }
                     }
                     form.inline method="post" action={ "/console/apps/" (app) "/settings/people/role" } {
@@ -171,7 +171,7 @@ fn list(app: AppId, visitor: &Visitor, members: &[Member], after: Option<UserId>
     }
 }
 
-fn form(app: AppId, visitor: &Visitor, page: &View) -> Markup {
+fn form(app: AppId, visitor: &Visitor, page: &PeoplePage) -> Markup {
     let field_of = |pointer: &str| pointer.split('/').nth(1).map(str::to_owned);
     let email = Field {
         id: "email",

@@ -12,13 +12,13 @@ use sluice_flow::respondent::IdentityType;
 
 use super::super::Console;
 use super::super::parts::{self, number, time};
-use super::super::reply::{self, Answer, Kind};
-use super::super::request::{At, Form, Query};
+use super::super::reply::{self, Kind, Reply};
+use super::super::request::{Form, PathParam, Query};
 use super::super::session::Visitor;
 use super::super::sidebar::Sidebar;
 use super::{app_page, may, person_file};
 
-const PART: &str = "respondents";
+const TAB: &str = "respondents";
 const PAGE_ROWS: usize = 50;
 /// The most consents shown on a respondent's page.
 const CONSENTS_SHOWN: usize = 20;
@@ -26,9 +26,9 @@ const CONSENTS_SHOWN: usize = 20;
 pub(super) async fn show(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
-    At(app): At<AppId>,
+    PathParam(app): PathParam<AppId>,
     Query(query): Query,
-) -> Answer {
+) -> Reply {
     let sidebar = Sidebar::app(&console, &visitor, app).await?;
     let wanted = query.get("find");
     let mut found = match wanted {
@@ -47,15 +47,15 @@ pub(super) async fn show(
         found.last().map(|last: &Respondent| last.row.respondent_id)
     });
     let content = list(app, wanted, &found, next.flatten());
-    Ok(app_page(&visitor, &sidebar, PART, Kind::Shown, query.get("done"), content))
+    Ok(app_page(&visitor, &sidebar, TAB, Kind::Shown, query.get("done"), content))
 }
 
 pub(super) async fn one(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
-    At(app): At<AppId>,
-    At(respondent): At<RespondentId>,
-) -> Answer {
+    PathParam(app): PathParam<AppId>,
+    PathParam(respondent): PathParam<RespondentId>,
+) -> Reply {
     Ok(person(&console, &visitor, app, respondent, Kind::Shown, None).await?)
 }
 
@@ -63,9 +63,9 @@ pub(super) async fn one(
 pub(super) async fn export(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
-    At(app): At<AppId>,
-    At(respondent): At<RespondentId>,
-) -> Answer {
+    PathParam(app): PathParam<AppId>,
+    PathParam(respondent): PathParam<RespondentId>,
+) -> Reply {
     of_app(&console, &visitor, app, respondent).await?;
     let whole = console
         .engine
@@ -83,10 +83,10 @@ pub(super) async fn export(
 pub(super) async fn erase(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
-    At(app): At<AppId>,
-    At(respondent): At<RespondentId>,
+    PathParam(app): PathParam<AppId>,
+    PathParam(respondent): PathParam<RespondentId>,
     Form(form): Form,
-) -> Answer {
+) -> Reply {
     of_app(&console, &visitor, app, respondent).await?;
     visitor.actor.need_in(Scope::Erase, app, Missing::Respondent)?;
     let answers = match (form.has("sure"), form.get("answers")) {
@@ -148,7 +148,7 @@ async fn person(
             p.muted { "This respondent is being erased. The server continues in the background." }
         } @else if may(visitor, Scope::Erase, app) { (erasure(&format!("{base}/{id}/erase"))) }
     };
-    Ok(app_page(visitor, &sidebar, PART, kind, None, content))
+    Ok(app_page(visitor, &sidebar, TAB, kind, None, content))
 }
 
 fn list(
@@ -214,7 +214,7 @@ fn profile(respondent: &Respondent, consents: &[ConsentRow], sidebar: &Sidebar) 
             h2 { (name_of(respondent)) }
             dl.facts {
                 dt { "ID" } dd { code { (respondent.row.respondent_id) } }
-                @for known in &respondent.identities { dt { (word_of(known.of)) } dd { (known.value) } }
+                @for known in &respondent.identities { dt { (identity_type_label(known.of)) } dd { (known.value) } }
                 @if let Some((first, last)) = respondent.seen {
                     dt { "First seen" } dd { (time(first)) }
                     dt { "Last seen" } dd { (time(last)) }
@@ -237,7 +237,7 @@ fn profile(respondent: &Respondent, consents: &[ConsentRow], sidebar: &Sidebar) 
     }
 }
 
-fn word_of(of: IdentityType) -> &'static str {
+fn identity_type_label(of: IdentityType) -> &'static str {
     match of {
         IdentityType::UserId => "User ID",
         IdentityType::Email => "E-mail",

@@ -30,7 +30,7 @@ pub(super) fn chosen(word: Option<&str>) -> Result<Option<Role>, Refused> {
     }
 }
 
-pub(super) fn word_of(role: Role) -> &'static str {
+pub(super) fn role_label(role: Role) -> &'static str {
     match role {
         Role::Viewer => "Viewer",
         Role::Editor => "Editor",

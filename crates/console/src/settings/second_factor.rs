@@ -14,7 +14,7 @@ use super::super::Console;
 use super::super::confirm;
 use super::super::parts;
 use super::super::parts::field::Field;
-use super::super::reply::{self, Answer, Kind, Refused};
+use super::super::reply::{self, Kind, Refused, Reply};
 use super::super::request::Form;
 use super::super::session::Visitor;
 use super::super::share::code::drawing;
@@ -26,35 +26,35 @@ const ACCOUNT: &str = "account";
 const PAGE: &str = "/console/settings/account/second-factor";
 
 /// The secret, as text and as a QR code.
-pub(super) async fn show(State(console): State<Arc<Console>>, visitor: Visitor) -> Answer {
+pub(super) async fn show(State(console): State<Arc<Console>>, visitor: Visitor) -> Reply {
     user_of(&visitor)?;
     if !visitor.actor.is_fresh {
         return Ok(confirm::redirect_for(PAGE));
     }
     let enrolment = Enrolment::new(&visitor.email);
-    Ok(view(&console, &visitor, Kind::Shown, enrolling(&enrolment, &[])).await?)
+    Ok(render(&console, &visitor, Kind::Shown, enrolling(&enrolment, &[])).await?)
 }
 
 pub(super) async fn turn_on(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
     Form(form): Form,
-) -> Answer {
+) -> Reply {
     let user = user_of(&visitor)?;
     let (secret, code) = (form.raw("secret"), form.raw("code"));
     match console.engine.accounts().turn_on_second_factor(&visitor.actor, user, secret, code).await
     {
-        Ok(codes) => Ok(view(&console, &visitor, Kind::Shown, recovery(&codes)).await?),
+        Ok(codes) => Ok(render(&console, &visitor, Kind::Shown, recovery(&codes)).await?),
         Err(AdminError::Invalid(faults)) => {
             let email = &visitor.email;
             let same = Enrolment::again(secret, email).unwrap_or_else(|| Enrolment::new(email));
-            Ok(view(&console, &visitor, Kind::Unfinished, enrolling(&same, &faults)).await?)
+            Ok(render(&console, &visitor, Kind::Unfinished, enrolling(&same, &faults)).await?)
         }
         Err(error) => Err(error.into()),
     }
 }
 
-pub(super) async fn turn_off(State(console): State<Arc<Console>>, visitor: Visitor) -> Answer {
+pub(super) async fn turn_off(State(console): State<Arc<Console>>, visitor: Visitor) -> Reply {
     let user = user_of(&visitor)?;
     console.engine.accounts().turn_off_second_factor(&visitor.actor, user).await?;
     Ok(reply::see_other("/console/settings/account?done=saved"))
@@ -64,7 +64,7 @@ fn user_of(visitor: &Visitor) -> Result<UserId, Refused> {
     visitor.user_id.ok_or(Refused::NoSuchPage)
 }
 
-async fn view(
+async fn render(
     console: &Console,
     visitor: &Visitor,
     kind: Kind,

@@ -14,13 +14,13 @@ use sluice_flow::time::Timestamp;
 use super::super::Console;
 use super::super::parts::field::Field;
 use super::super::parts::{self, time};
-use super::super::reply::{self, Answer, Kind};
-use super::super::request::{At, Fields, Form, Query};
+use super::super::reply::{self, Kind, Reply};
+use super::super::request::{Fields, Form, PathParam, Query};
 use super::super::session::Visitor;
 use super::super::sidebar::Sidebar;
 use super::{error_of, instance_page, places};
 
-const PART: &str = "tokens";
+const TAB: &str = "tokens";
 const SCOPES: [(&str, Scope, &str); 5] = [
     ("read", Scope::Read, "Read: flows, responses and results"),
     ("write", Scope::Write, "Write: also edit and publish flows"),
@@ -31,7 +31,7 @@ const SCOPES: [(&str, Scope, &str); 5] = [
 const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
 
 #[derive(Default)]
-struct View {
+struct TokensPage {
     secret: Option<(String, String)>,
     faults: Vec<Fault>,
     typed: Fields,
@@ -41,15 +41,15 @@ pub(super) async fn show(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
     Query(query): Query,
-) -> Answer {
-    Ok(view(&console, &visitor, Kind::Shown, query.get("done"), View::default()).await?)
+) -> Reply {
+    Ok(render(&console, &visitor, Kind::Shown, query.get("done"), TokensPage::default()).await?)
 }
 
 pub(super) async fn create(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
     Form(form): Form,
-) -> Answer {
+) -> Reply {
     let held = |word: &str| form.all("scope").any(|it| it == word);
     visitor.actor.need_instance(Scope::Admin)?;
     let days = form.get("days").map(str::parse::<u32>).transpose();
@@ -61,8 +61,8 @@ pub(super) async fn create(
         (Ok(place), Ok(days)) => (place, days),
         (place, days) => {
             let faults = place.err().into_iter().chain(days.err()).collect();
-            let page = View { faults, typed: form, ..View::default() };
-            return Ok(view(&console, &visitor, Kind::Unfinished, None, page).await?);
+            let page = TokensPage { faults, typed: form, ..TokensPage::default() };
+            return Ok(render(&console, &visitor, Kind::Unfinished, None, page).await?);
         }
     };
     let now = console.engine.now().as_millis();
@@ -76,12 +76,13 @@ pub(super) async fn create(
     };
     match console.engine.instance(&visitor.actor)?.create_token(new).await {
         Ok((row, secret)) => {
-            let page = View { secret: Some((row.name, secret.0)), ..View::default() };
-            Ok(view(&console, &visitor, Kind::Shown, None, page).await?)
+            let page = TokensPage { secret: Some((row.name, secret.0)), ..TokensPage::default() };
+            Ok(render(&console, &visitor, Kind::Shown, None, page).await?)
         }
         Err(error) => {
-            let page = View { faults: places::faults(error)?, typed: form, ..View::default() };
-            Ok(view(&console, &visitor, Kind::Unfinished, None, page).await?)
+            let page =
+                TokensPage { faults: places::faults(error)?, typed: form, ..TokensPage::default() };
+            Ok(render(&console, &visitor, Kind::Unfinished, None, page).await?)
         }
     }
 }
@@ -89,18 +90,18 @@ pub(super) async fn create(
 pub(super) async fn revoke(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
-    At(token): At<TokenId>,
-) -> Answer {
+    PathParam(token): PathParam<TokenId>,
+) -> Reply {
     console.engine.instance(&visitor.actor)?.revoke_token(token).await?;
     Ok(reply::see_other("/console/settings/tokens?done=ended"))
 }
 
-async fn view(
+async fn render(
     console: &Console,
     visitor: &Visitor,
     kind: Kind,
     done: Option<&str>,
-    page: View,
+    page: TokensPage,
 ) -> Result<Response, AdminError> {
     let tokens = console.engine.instance(&visitor.actor)?.list_tokens().await?;
     let sidebar = Sidebar::instance(console, visitor).await?;
@@ -114,7 +115,7 @@ async fn view(
         (list(&tokens, &sidebar))
         (form(&sidebar, &page))
     };
-    Ok(instance_page(visitor, &sidebar, PART, kind, done, content))
+    Ok(instance_page(visitor, &sidebar, TAB, kind, done, content))
 }
 
 fn list(tokens: &[TokenRow], sidebar: &Sidebar) -> Markup {
@@ -162,7 +163,7 @@ fn list(tokens: &[TokenRow], sidebar: &Sidebar) -> Markup {
     }
 }
 
-fn form(sidebar: &Sidebar, page: &View) -> Markup {
+fn form(sidebar: &Sidebar, page: &TokensPage) -> Markup {
     let field_of = |pointer: &str| {
         let name = pointer.split('/').nth(1)?;
         Some(if name == "expiresAt" { "days" } else { name }.to_owned())

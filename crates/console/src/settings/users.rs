@@ -14,23 +14,23 @@ use sluice_flow::id::{AppId, UserId};
 use super::super::Console;
 use super::super::parts::field::{Field, select};
 use super::super::parts::{self, time};
-use super::super::reply::{self, Answer, Kind};
-use super::super::request::{At, Fields, Form, Query};
+use super::super::reply::{self, Kind, Reply};
+use super::super::request::{Fields, Form, PathParam, Query};
 use super::super::session::Visitor;
 use super::super::sidebar::Sidebar;
-use super::people::told_link;
+use super::people::password_link;
 use super::places::{self, EVERYWHERE, app_name};
-use super::roles::{self, role_of, word_of};
+use super::roles::{self, role_label, role_of};
 use super::{error_of, instance_page};
 
-const PART: &str = "users";
+const TAB: &str = "users";
 const PAGE_ROWS: usize = 100;
 
 pub(super) async fn show(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
     Query(query): Query,
-) -> Answer {
+) -> Reply {
     let after = query.get("after").and_then(|id| id.parse().ok());
     let (done, typed) = (query.get("done"), Fields::default());
     Ok(list(&console, &visitor, after, (Kind::Shown, done), &[], &typed).await?)
@@ -40,7 +40,7 @@ pub(super) async fn create(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
     Form(form): Form,
-) -> Answer {
+) -> Reply {
     visitor.actor.need_instance(Scope::Admin)?;
     let app_id = match places::chosen(&form) {
         Ok(place) => place,
@@ -57,8 +57,8 @@ pub(super) async fn create(
     };
     let faults = match console.engine.instance(&visitor.actor)?.create_user(new).await {
         Ok((user, secret)) => {
-            let page = View { link: Some(secret), ..View::default() };
-            return Ok(page.of(&console, &visitor, user).await?);
+            let page = UserPage { link: Some(secret), ..UserPage::default() };
+            return Ok(page.render(&console, &visitor, user).await?);
         }
         Err(AdminError::Conflict { detail, .. }) => {
             vec![Fault { pointer: "/email".to_owned(), message: detail }]
@@ -71,20 +71,20 @@ pub(super) async fn create(
 pub(super) async fn one(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
-    At(id): At<UserId>,
+    PathParam(id): PathParam<UserId>,
     Query(query): Query,
-) -> Answer {
+) -> Reply {
     let user = console.engine.instance(&visitor.actor)?.get_user(id).await?;
-    let page = View { done: query.get("done"), ..View::default() };
-    Ok(page.of(&console, &visitor, user).await?)
+    let page = UserPage { done: query.get("done"), ..UserPage::default() };
+    Ok(page.render(&console, &visitor, user).await?)
 }
 
 pub(super) async fn set_role(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
-    At(id): At<UserId>,
+    PathParam(id): PathParam<UserId>,
     Form(form): Form,
-) -> Answer {
+) -> Reply {
     visitor.actor.need_instance(Scope::Admin)?;
     let role = roles::chosen(form.get("role"))?;
     let set = match places::chosen(&form) {
@@ -96,7 +96,9 @@ pub(super) async fn set_role(
         Err(error) => {
             let faults = places::faults(error)?;
             let user = console.engine.instance(&visitor.actor)?.get_user(id).await?;
-            Ok(View { faults, typed: form, ..View::default() }.of(&console, &visitor, user).await?)
+            Ok(UserPage { faults, typed: form, ..UserPage::default() }
+                .render(&console, &visitor, user)
+                .await?)
         }
     }
 }
@@ -121,16 +123,16 @@ async fn change_role(
 pub(super) async fn rename(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
-    At(id): At<UserId>,
+    PathParam(id): PathParam<UserId>,
     Form(form): Form,
-) -> Answer {
+) -> Reply {
     let name = Some(form.get("name").unwrap_or_default().to_owned());
     let patch = UserPatch { name, ..UserPatch::default() };
     match console.engine.instance(&visitor.actor)?.update_user(id, &patch).await {
         Ok(_) => Ok(saved(id)),
         Err(AdminError::Invalid(faults)) => {
             let user = console.engine.instance(&visitor.actor)?.get_user(id).await?;
-            Ok(View { faults, ..View::default() }.of(&console, &visitor, user).await?)
+            Ok(UserPage { faults, ..UserPage::default() }.render(&console, &visitor, user).await?)
         }
         Err(error) => Err(error.into()),
     }
@@ -139,9 +141,9 @@ pub(super) async fn rename(
 pub(super) async fn set_state(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
-    At(id): At<UserId>,
+    PathParam(id): PathParam<UserId>,
     Form(form): Form,
-) -> Answer {
+) -> Reply {
     let disabled = Some(form.get("disabled") == Some("yes"));
     let patch = UserPatch { disabled, ..UserPatch::default() };
     console.engine.instance(&visitor.actor)?.update_user(id, &patch).await?;
@@ -151,19 +153,21 @@ pub(super) async fn set_state(
 pub(super) async fn reset(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
-    At(id): At<UserId>,
-) -> Answer {
+    PathParam(id): PathParam<UserId>,
+) -> Reply {
     let secret = console.engine.instance(&visitor.actor)?.reset_user(id).await?;
     let user = console.engine.instance(&visitor.actor)?.get_user(id).await?;
-    Ok(View { link: Some(secret), ..View::default() }.of(&console, &visitor, user).await?)
+    Ok(UserPage { link: Some(secret), ..UserPage::default() }
+        .render(&console, &visitor, user)
+        .await?)
 }
 
 /// Removes the second factor of a user who has lost it.
 pub(super) async fn reset_second_factor(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
-    At(id): At<UserId>,
-) -> Answer {
+    PathParam(id): PathParam<UserId>,
+) -> Reply {
     console.engine.instance(&visitor.actor)?.reset_second_factor(id).await?;
     Ok(saved(id))
 }
@@ -196,7 +200,7 @@ async fn list(
         }
         (form(&sidebar, faults, typed))
     };
-    Ok(instance_page(visitor, &sidebar, PART, kind, done, content))
+    Ok(instance_page(visitor, &sidebar, TAB, kind, done, content))
 }
 
 fn table(users: &[UserDetail], sidebar: &Sidebar) -> Markup {
@@ -225,7 +229,7 @@ fn table(users: &[UserDetail], sidebar: &Sidebar) -> Markup {
 fn roles_of(user: &UserDetail, sidebar: &Sidebar) -> String {
     let grants = user.grants.iter().map(|grant| {
         let place = grant.app_id.map_or("all apps".to_owned(), |app| app_name(sidebar, app));
-        format!("{} of {place}", word_of(grant.role))
+        format!("{} of {place}", role_label(grant.role))
     });
     let roles: Vec<String> = grants.collect();
     if roles.is_empty() { "None".to_owned() } else { roles.join(", ") }
@@ -267,15 +271,15 @@ fn form(sidebar: &Sidebar, faults: &[Fault], typed: &Fields) -> Markup {
 
 /// The page of one user.
 #[derive(Default)]
-struct View<'v> {
+struct UserPage<'v> {
     done: Option<&'v str>,
     faults: Vec<Fault>,
     typed: Fields,
     link: Option<Secret>,
 }
 
-impl View<'_> {
-    async fn of(
+impl UserPage<'_> {
+    async fn render(
         self,
         console: &Console,
         visitor: &Visitor,
@@ -286,13 +290,13 @@ impl View<'_> {
         let base = format!("/console/settings/users/{}", user.user_id);
         let content = html! {
             p { a href="/console/settings/users" { "All users" } }
-            @if let Some(link) = &link { (told_link(link)) }
+            @if let Some(link) = &link { (password_link(link)) }
             (about(&user, &base, &self.faults))
             (granted(&user, &base, &sidebar, &self))
             (entry(&user, &base))
         };
         let kind = if self.faults.is_empty() { Kind::Shown } else { Kind::Unfinished };
-        Ok(instance_page(visitor, &sidebar, PART, kind, self.done, content))
+        Ok(instance_page(visitor, &sidebar, TAB, kind, self.done, content))
     }
 }
 
@@ -333,7 +337,7 @@ fn field_in_page(pointer: &str) -> Option<String> {
     Some(if pointer == "/appId" { "new-place" } else { "name" }.to_owned())
 }
 
-fn granted(user: &UserDetail, base: &str, sidebar: &Sidebar, page: &View<'_>) -> Markup {
+fn granted(user: &UserDetail, base: &str, sidebar: &Sidebar, page: &UserPage<'_>) -> Markup {
     let place_error = error_of(&page.faults, "new-place", field_in_page);
     html! {
         section.card {

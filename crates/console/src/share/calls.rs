@@ -15,7 +15,7 @@ pub(super) fn card(base: &str, app: &AppDetail, hosted: &HostedFlow) -> Markup {
             @match app.api_keys.first() {
                 Some(key) => {
                     p.muted { "Three calls: resolve the flow, fetch its version, submit answers. The key is publishable: it may appear in an app or a page." }
-                    (tabs(&Calls::of(base, &key.to_string(), app, hosted)))
+                    (tabs(&Calls::new(base, &key.to_string(), app, hosted)))
                 }
                 None => p { "This app has no active key. " a href={ "/console/apps/" (app.row.app_id) "/settings/keys" } { "Create one" } " to use the API." },
             }
@@ -46,7 +46,7 @@ struct Calls {
 }
 
 impl Calls {
-    fn of(base: &str, key: &str, app: &AppDetail, hosted: &HostedFlow) -> Self {
+    fn new(base: &str, key: &str, app: &AppDetail, hosted: &HostedFlow) -> Self {
         let answers =
             hosted.current.snapshot().map(|snapshot| example::answers(snapshot.definition()));
         Self {

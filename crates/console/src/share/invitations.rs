@@ -18,8 +18,8 @@ use super::page;
 use crate::Console;
 use crate::parts::field::Field;
 use crate::parts::{day, errors, number};
-use crate::reply::{self, Answer};
-use crate::request::{At, Fields, Form};
+use crate::reply::{self, Reply};
+use crate::request::{Fields, Form, PathParam};
 use crate::session::Visitor;
 
 /// Invitations per page.
@@ -27,7 +27,7 @@ const PAGE: usize = 25;
 
 /// The values typed into the form, shown again after an error.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Typed<'t> {
+pub(super) struct InvitationForm<'t> {
     pub(super) people: &'t str,
     pub(super) until: &'t str,
     pub(super) faults: Vec<Fault>,
@@ -35,7 +35,7 @@ pub(super) struct Typed<'t> {
 
 /// What the visitor may do with invitations, besides viewing them.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct May {
+pub(super) struct InvitationPermissions {
     pub(super) write: bool,
     pub(super) export: bool,
 }
@@ -53,7 +53,7 @@ impl Invitations {
     pub(super) async fn read(flow: &FlowHandle, query: &Fields) -> AdminResult<Self> {
         let state = query
             .get("state")
-            .and_then(|word| InvitationState::ALL.into_iter().find(|it| word_of(*it) == word));
+            .and_then(|word| InvitationState::ALL.into_iter().find(|it| state_name(*it) == word));
         let after = query.get("after").and_then(|text| text.parse::<InvitationCursor>().ok());
         let mut items = flow.list_invitations(state, after, PAGE + 1).await?;
         let counts = flow.count_invitations().await?;
@@ -67,26 +67,26 @@ impl Invitations {
     pub(super) fn card(
         &self,
         flow: FlowId,
-        may: May,
+        permissions: InvitationPermissions,
         is_published: bool,
-        typed: &Typed<'_>,
+        typed: &InvitationForm<'_>,
     ) -> Markup {
         let all = self.all();
         html! {
             section.card aria-labelledby="invitations" {
                 header {
                     h2 id="invitations" { "Invitations" }
-                    @if all > 0 && may.export && may.write {
+                    @if all > 0 && permissions.export && permissions.write {
                         form method="post" action={ "/console/flows/" (flow) "/share/invitations.csv" } {
                             button.button.small type="submit" { "Download all links (CSV)" }
                         }
                     }
                 }
                 p.muted { "A personal link for each person. It can be used once, and shows who has answered but not what." }
-                @if !is_published && may.write { p.hint { "You can create links now; they work after you publish the flow." } }
-                @if may.write { (form(flow, all == 0 || !typed.faults.is_empty(), typed)) }
-                @if all > 0 { (self.states(flow)) (self.table(flow, may)) }
-                @else if !may.write { p { "No invitations yet." } }
+                @if !is_published && permissions.write { p.hint { "You can create links now; they work after you publish the flow." } }
+                @if permissions.write { (form(flow, all == 0 || !typed.faults.is_empty(), typed)) }
+                @if all > 0 { (self.states(flow)) (self.table(flow, permissions)) }
+                @else if !permissions.write { p { "No invitations yet." } }
             }
         }
     }
@@ -111,7 +111,7 @@ impl Invitations {
             div.chips role="group" aria-label="Invitation state" {
                 a.chip href={ (base) "#invitations" } aria-current=[self.state.is_none().then_some("true")] { "All " span.number { (number(self.all())) } }
                 @for state in InvitationState::ALL {
-                    a.chip href={ (base) "?state=" (word_of(state)) "#invitations" } aria-current=[(self.state == Some(state)).then_some("true")] {
+                    a.chip href={ (base) "?state=" (state_name(state)) "#invitations" } aria-current=[(self.state == Some(state)).then_some("true")] {
                         (state_label(state)) " " span.number { (number(count(state))) }
                     }
                 }
@@ -119,16 +119,16 @@ impl Invitations {
         }
     }
 
-    fn table(&self, flow: FlowId, may: May) -> Markup {
+    fn table(&self, flow: FlowId, permissions: InvitationPermissions) -> Markup {
         let state =
-            self.state.map(|state| format!("state={}&", word_of(state))).unwrap_or_default();
+            self.state.map(|state| format!("state={}&", state_name(state))).unwrap_or_default();
         html! {
             @if self.items.is_empty() { p.muted { "No invitations in this state." } }
             @else {
                 div.scroll tabindex="0" role="group" aria-label="Invitations" {
                     table.table {
                         thead { tr { th scope="col" { "Person" } th scope="col" { "State" } th scope="col" { "Created" } th scope="col" { "Link" } } }
-                        tbody { @for invitation in &self.items { (row(flow, may, invitation)) } }
+                        tbody { @for invitation in &self.items { (row(flow, permissions, invitation)) } }
                     }
                 }
             }
@@ -140,7 +140,7 @@ impl Invitations {
     }
 }
 
-fn row(flow: FlowId, may: May, invitation: &Invitation) -> Markup {
+fn row(flow: FlowId, permissions: InvitationPermissions, invitation: &Invitation) -> Markup {
     let Invitation { row, state, link } = invitation;
     let (id, name) = (row.assignment_id, who(&row.invitee).unwrap_or_default());
     let is_open = matches!(state, InvitationState::Sent | InvitationState::Opened);
@@ -156,7 +156,7 @@ fn row(flow: FlowId, may: May, invitation: &Invitation) -> Markup {
                 div.buttons {
                     // Anyone with the link can answer as that person, so it is shown only to
                     // visitors who could create another.
-                    @if let Some(link) = link.as_ref().filter(|_| is_open && may.write) {
+                    @if let Some(link) = link.as_ref().filter(|_| is_open && permissions.write) {
                         span.unseen id={ "link-" (id) } { (link) }
                         button.button.small type="button" data-copy={ "link-" (id) } { "Copy link" span.unseen { " of " (name) } }
                         form method="post" action={ "/console/flows/" (flow) "/share/invitations/" (id) "/revoke" }
@@ -170,7 +170,7 @@ fn row(flow: FlowId, may: May, invitation: &Invitation) -> Markup {
     }
 }
 
-fn form(flow: FlowId, open: bool, typed: &Typed<'_>) -> Markup {
+fn form(flow: FlowId, open: bool, typed: &InvitationForm<'_>) -> Markup {
     let people = Field {
         id: "people",
         label: "People to invite",
@@ -214,9 +214,9 @@ fn form(flow: FlowId, open: bool, typed: &Typed<'_>) -> Markup {
 pub(super) async fn invite(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
-    At(flow): At<FlowId>,
+    PathParam(flow): PathParam<FlowId>,
     Form(form): Form,
-) -> Answer {
+) -> Reply {
     let opened = console.engine.flow(&visitor.actor, Scope::Write, flow).await?;
     let (people, until) = (form.raw("people"), form.raw("until"));
     let duplicates = if form.has("again") { Duplicates::Allow } else { Duplicates::Skip };
@@ -237,7 +237,8 @@ pub(super) async fn invite(
             Ok(reply::see_other(&format!("/console/flows/{flow}/share?done={word}#invitations")))
         }
         Err(AdminError::Invalid(faults)) => {
-            let typed = Typed { people, until, faults: faults.into_iter().map(by_line).collect() };
+            let typed =
+                InvitationForm { people, until, faults: faults.into_iter().map(by_line).collect() };
             page(&console, &visitor, flow, &Fields::default(), typed).await
         }
         Err(error) => Err(error.into()),
@@ -299,9 +300,9 @@ fn by_lines(people: &str) -> Vec<NewInvitation> {
 pub(super) async fn revoke(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
-    At(flow): At<FlowId>,
-    At(invitation): At<AssignmentId>,
-) -> Answer {
+    PathParam(flow): PathParam<FlowId>,
+    PathParam(invitation): PathParam<AssignmentId>,
+) -> Reply {
     let found = console.engine.invitation(&visitor.actor, Scope::Write, invitation).await?;
     if found.shown()?.row.flow_id != flow {
         return Err(AdminError::NotFound(Missing::Invitation).into());
@@ -314,8 +315,8 @@ pub(super) async fn revoke(
 pub(super) async fn file(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
-    At(flow): At<FlowId>,
-) -> Answer {
+    PathParam(flow): PathParam<FlowId>,
+) -> Reply {
     let all = console
         .engine
         .flow(&visitor.actor, Scope::Export, flow)
@@ -332,7 +333,7 @@ fn who(invitee: &Invitee) -> Option<String> {
 }
 
 /// The state's name in the address.
-fn word_of(state: InvitationState) -> &'static str {
+fn state_name(state: InvitationState) -> &'static str {
     match state {
         InvitationState::Sent => "sent",
         InvitationState::Opened => "opened",

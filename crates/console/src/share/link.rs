@@ -12,8 +12,8 @@ use sluice_flow::id::FlowId;
 use super::code;
 use crate::Console;
 use crate::parts;
-use crate::reply::{self, Answer};
-use crate::request::{At, Fields, Query};
+use crate::reply::{self, Reply};
+use crate::request::{Fields, PathParam, Query};
 use crate::session::Visitor;
 
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
@@ -21,7 +21,7 @@ const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.'
 const TAGS: usize = 3;
 
 /// The address of a hosted page and its parameters.
-pub(super) struct Link {
+pub(super) struct HostedLink {
     base: String,
     flow: FlowId,
     title: String,
@@ -31,8 +31,8 @@ pub(super) struct Link {
     tags: Vec<(String, String)>,
 }
 
-impl Link {
-    pub(super) fn of(base: &str, hosted: &HostedFlow, query: &Fields) -> Self {
+impl HostedLink {
+    pub(super) fn new(base: &str, hosted: &HostedFlow, query: &Fields) -> Self {
         let definition = hosted.current.snapshot().map(|snapshot| snapshot.definition());
         let locales: Vec<String> =
             definition.map(|it| it.locales().map(str::to_owned).collect()).unwrap_or_default();
@@ -201,13 +201,13 @@ fn attribute(text: &str) -> String {
 pub(super) async fn code_file(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
-    At(flow): At<FlowId>,
+    PathParam(flow): PathParam<FlowId>,
     Query(query): Query,
-) -> Answer {
+) -> Reply {
     console.engine.flow(&visitor.actor, Scope::Read, flow).await?;
     let missing = || AdminError::NotFound(Missing::Flow);
     let hosted = console.engine.hosted(&flow.to_string()).await?.map_err(|_| missing())?;
-    let link = Link::of(console.engine.public_url(), &hosted, &query);
+    let link = HostedLink::new(console.engine.public_url(), &hosted, &query);
     let drawing = code::drawing(&link.address(&[]), &link.title).ok_or_else(missing)?;
     Ok(reply::drawing(
         "code.svg",

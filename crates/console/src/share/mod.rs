@@ -17,14 +17,14 @@ use sluice_engine::rows::{AppRow, FlowState, IdentityVerification, Scope};
 use sluice_engine::{AppDetail, HostedFlow};
 use sluice_flow::id::FlowId;
 
-use self::invitations::{Invitations, May, Typed};
-use self::link::Link;
+use self::invitations::{InvitationForm, InvitationPermissions, Invitations};
+use self::link::HostedLink;
 use super::Console;
 use super::frame::{Frame, NavItem, Tab};
-use super::reply::{Answer, Kind, Refused};
-use super::request::{At, Fields, Query};
+use super::reply::{Kind, Refused, Reply};
+use super::request::{Fields, PathParam, Query};
 use super::session::Visitor;
-use super::sidebar::{Sidebar, Status};
+use super::sidebar::{FlowStage, Sidebar};
 use super::steps;
 
 pub(super) fn routes() -> Router<Arc<Console>> {
@@ -42,10 +42,10 @@ pub(super) fn routes() -> Router<Arc<Console>> {
 async fn show(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
-    At(flow): At<FlowId>,
+    PathParam(flow): PathParam<FlowId>,
     Query(query): Query,
-) -> Answer {
-    page(&console, &visitor, flow, &query, Typed::default()).await
+) -> Reply {
+    page(&console, &visitor, flow, &query, InvitationForm::default()).await
 }
 
 /// The page, with the values typed into its form and their faults.
@@ -54,7 +54,7 @@ async fn page(
     visitor: &Visitor,
     flow: FlowId,
     query: &Fields,
-    typed: Typed<'_>,
+    typed: InvitationForm<'_>,
 ) -> Result<Response, Refused> {
     let (sidebar, state) = Sidebar::flow(console, visitor, flow).await?;
     let engine = &console.engine;
@@ -62,7 +62,7 @@ async fn page(
     let hosted = engine.hosted(&flow.to_string()).await?.ok();
     let invitations = Invitations::read(&state, query).await?;
     let (app_id, is_living) = (state.flow.app_id, state.flow.archived_at.is_none());
-    let may = May {
+    let permissions = InvitationPermissions {
         write: is_living && visitor.actor.may(Scope::Write, app_id),
         export: visitor.actor.may(Scope::Export, app_id),
     };
@@ -73,7 +73,7 @@ async fn page(
             (verification_note(&app.row))
             (published(engine.public_url(), &app, hosted, query))
         }
-        (invitations.card(flow, may, hosted.is_some(), &typed))
+        (invitations.card(flow, permissions, hosted.is_some(), &typed))
     };
     let title = format!("Share · {}", state.flow.name);
     let frame = Frame::new(visitor, &sidebar, NavItem::Flow(&state, Tab::Share), &title);
@@ -82,7 +82,7 @@ async fn page(
 
 /// What can be shared of a published flow.
 fn published(base: &str, app: &AppDetail, hosted: &HostedFlow, query: &Fields) -> Markup {
-    let link = Link::of(base, hosted, query);
+    let link = HostedLink::new(base, hosted, query);
     html! {
         (link.card())
         (link.embed_card(&app.row))
@@ -94,12 +94,12 @@ fn published(base: &str, app: &AppDetail, hosted: &HostedFlow, query: &Fields) -
 fn state_note(sidebar: &Sidebar, state: &FlowState) -> Markup {
     let edit = format!("/console/flows/{}/edit", state.flow.flow_id);
     html! {
-        @match Status::of(state, sidebar.now) {
-            Status::Draft => (steps::first_run(sidebar, state, "Publish the flow before you share it.")),
-            Status::Scheduled => p.note { "This flow is published but not open yet. Its page shows when it opens." },
-            Status::Closed => p.note.warn { "This flow is closed and accepts no responses. " a href=(edit) { "Change its schedule" } " to open it again." },
-            Status::Archived => p.note.warn { "This flow is archived. It has no page and accepts no responses." },
-            Status::Open => {},
+        @match FlowStage::new(state, sidebar.now) {
+            FlowStage::Draft => (steps::first_run(sidebar, state, "Publish the flow before you share it.")),
+            FlowStage::Scheduled => p.note { "This flow is published but not open yet. Its page shows when it opens." },
+            FlowStage::Closed => p.note.warn { "This flow is closed and accepts no responses. " a href=(edit) { "Change its schedule" } " to open it again." },
+            FlowStage::Archived => p.note.warn { "This flow is archived. It has no page and accepts no responses." },
+            FlowStage::Open => {},
         }
     }
 }

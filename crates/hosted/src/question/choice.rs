@@ -3,10 +3,10 @@
 use maud::{Markup, html};
 use sluice_flow::question::choice::{Choice, OTHER_PREFIX, Options};
 
-use super::Asking;
+use super::QuestionView;
 use crate::words::fill;
 
-impl Asking<'_> {
+impl QuestionView<'_> {
     pub(super) fn choices(&self, kind: &str, options: &Options) -> Markup {
         html! {
             @for option in &options.options {

@@ -17,7 +17,7 @@ use super::words::Words;
 
 /// What is needed to render a question.
 #[derive(Clone, Copy)]
-pub(super) struct Asking<'a> {
+pub(super) struct QuestionView<'a> {
     pub(super) question: &'a Question,
     pub(super) wording: &'a Wording<'a>,
     pub(super) words: &'static Words,
@@ -26,7 +26,7 @@ pub(super) struct Asking<'a> {
     pub(super) error: Option<&'a str>,
 }
 
-impl<'a> Asking<'a> {
+impl<'a> QuestionView<'a> {
     /// The whole section.
     pub(super) fn section(&self) -> Markup {
         let question = self.question;

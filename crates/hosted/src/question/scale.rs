@@ -5,12 +5,12 @@ use std::ops::RangeInclusive;
 use maud::{Markup, html};
 use sluice_flow::question::Marks;
 
-use super::Asking;
+use super::QuestionView;
 
 /// From the least to the most satisfied. A scale with fewer marks uses evenly spaced ones.
 const FACES: [&str; 10] = ["😡", "😠", "☹️", "🙁", "😐", "🙂", "😊", "😀", "😃", "😍"];
 
-impl Asking<'_> {
+impl QuestionView<'_> {
     /// The marks, with the labels of both ends below.
     pub(super) fn scale(
         &self,

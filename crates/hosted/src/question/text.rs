@@ -5,12 +5,12 @@
 
 use maud::{Markup, html};
 
-use super::Asking;
+use super::QuestionView;
 
 /// The visible lines of a long text.
 const ROWS: &str = "5";
 
-impl Asking<'_> {
+impl QuestionView<'_> {
     pub(super) fn line(
         &self,
         kind: &str,

@@ -1,10 +1,10 @@
 //! Arabic.
 
-use super::{Form, Notice, Rule, Said, Script, States, Words};
+use super::{FormTexts, NoticeTexts, RuleTexts, ScriptTexts, StateTexts, TitledText, Words};
 
 pub(super) const WORDS: Words = Words {
     language: "ar",
-    form: Form {
+    form: FormTexts {
         next: "التالي",
         back: "رجوع",
         send: "إرسال",
@@ -17,17 +17,17 @@ pub(super) const WORDS: Words = Words {
         no: "لا",
         agree: "أوافق",
         position: "{label}: المرتبة",
-        consent: Said {
+        consent: TitledText {
             title: "هل يمكن ربط إجاباتك بك؟",
             text: "إذا تركت هذا المربع فارغًا، تُحفظ إجاباتك دون أي شيء يدل على هويتك.",
         },
         consent_box: "نعم، يمكن ربط إجاباتي بي",
-        trap: "اترك هذا الحقل فارغًا",
-        end: Said {
+        honeypot: "اترك هذا الحقل فارغًا",
+        end: TitledText {
             title: "كان هذا السؤال الأخير", text: "أرسل إجاباتك عندما تكون مستعدًا."
         },
     },
-    rule: Rule {
+    rule: RuleTexts {
         problem: "يرجى مراجعة ما يلي",
         required: "أجب عن هذا السؤال.",
         every_row: "اختر إجابة في كل صف.",
@@ -47,7 +47,7 @@ pub(super) const WORDS: Words = Words {
         at_least: "{min} على الأقل",
         at_most: "{max} على الأكثر",
     },
-    notice: Notice {
+    notice: NoticeTexts {
         parameters: "تعذر استخدام جزء من الرابط ({names}). ستُقبل إجاباتك مع ذلك.",
         changed: "تغير النموذج أثناء إجابتك. حُفظت إجاباتك حيث ما زالت مناسبة. راجعها ثم أرسلها مرة أخرى.",
         robot: "يرجى الإرسال مرة أخرى. نطلب ذلك عندما يُرسل النموذج بسرعة كبيرة، لإبعاد الروبوتات.",
@@ -55,51 +55,52 @@ pub(super) const WORDS: Words = Words {
         unavailable: "تعذر حفظ إجاباتك الآن. أرسلها مرة أخرى بعد قليل؛ ما زالت هنا.",
         full: "لا يمكن حفظ مزيد من الإجابات اليوم. أرسل مرة أخرى لاحقًا؛ إجاباتك ما زالت هنا.",
     },
-    state: States {
-        missing: Said {
+    state: StateTexts {
+        missing: TitledText {
             title: "لا يوجد شيء هنا",
             text: "ربما كُتب العنوان خطأ، أو لم يعد النموذج منشورًا. اسأل من أعطاك الرابط.",
         },
-        scheduled: Said {
+        scheduled: TitledText {
             title: "لم يُفتح بعد",
             text: "يمكنك الإجابة ابتداءً من {time}. يبقى الرابط نفسه.",
         },
-        closed: Said {
+        closed: TitledText {
             title: "هذا مغلق", text: "قُبلت الإجابات حتى {time}. شكرًا لزيارتك."
         },
-        answered: Said {
+        answered: TitledText {
             title: "لقد أجبت من قبل",
             text: "إجاباتك الأولى من هذا النموذج محفوظة. ما أرسلته الآن مختلف ولم يُحفظ.",
         },
-        invitation_used: Said {
-            title: "استُخدمت هذه الدعوة", text: "توجد إجابة محفوظة بها. شكرًا."
+        invitation_used: TitledText {
+            title: "استُخدمت هذه الدعوة",
+            text: "توجد إجابة محفوظة بها. شكرًا.",
         },
-        invitation_expired: Said {
+        invitation_expired: TitledText {
             title: "انتهت صلاحية هذه الدعوة",
             text: "اطلب دعوة جديدة ممن أرسلها إليك.",
         },
-        invitation_revoked: Said {
+        invitation_revoked: TitledText {
             title: "سُحبت هذه الدعوة",
             text: "اطلب دعوة جديدة ممن أرسلها إليك.",
         },
-        token_missing: Said {
+        token_missing: TitledText {
             title: "لحظة من فضلك",
             text: "يُفتح هذا النموذج من التطبيق الذي أتيت منه. إن لم يحدث شيء، فارجع إليه وافتحه مرة أخرى.",
         },
-        token_refused: Said {
+        token_refused: TitledText {
             title: "افتحه مرة أخرى من فضلك",
             text: "لم يعد تسجيل دخولك صالحًا. ارجع إلى التطبيق الذي أتيت منه وافتح النموذج مرة أخرى.",
         },
         token_needs_script: "يحتاج هذا النموذج إلى JavaScript، لأن التطبيق الذي أتيت منه هو الذي يقول من أنت.",
-        failed: Said {
+        failed: TitledText {
             title: "لم ينجح ذلك",
             text: "تعذر الوصول إلى الخدمة الآن. ما حُفظ لم يضع. حاول مرة أخرى بعد قليل.",
         },
-        too_large: Said {
+        too_large: TitledText {
             title: "هذا أكثر مما يجب",
             text: "إجاباتك معًا أطول من أن تُرسل. ارجع واختصرها.",
         },
-        stored: Said { title: "شكرًا", text: "حُفظت إجاباتك." },
+        stored: TitledText { title: "شكرًا", text: "حُفظت إجاباتك." },
         linked: "كما وافقت، فهي مرتبطة بك.",
         unlinked: "ليست مرتبطة بك: لم يُحفظ معها أي شيء يدل على هويتك.",
         preview: "معاينة: لم يُحفظ شيء.",
@@ -107,7 +108,7 @@ pub(super) const WORDS: Words = Words {
         try_again: "حاول مرة أخرى",
         new_form: "أجب من جديد",
     },
-    script: Script {
+    script: ScriptTexts {
         sending: "جارٍ الإرسال…",
         offline: "أنت غير متصل. تبقى إجاباتك هنا وتُرسل حالما يعود الاتصال.",
         retry: "حاول الآن",

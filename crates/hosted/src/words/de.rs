@@ -1,10 +1,10 @@
 //! German.
 
-use super::{Form, Notice, Rule, Said, Script, States, Words};
+use super::{FormTexts, NoticeTexts, RuleTexts, ScriptTexts, StateTexts, TitledText, Words};
 
 pub(super) const WORDS: Words = Words {
     language: "de",
-    form: Form {
+    form: FormTexts {
         next: "Weiter",
         back: "Zurück",
         send: "Absenden",
@@ -17,18 +17,18 @@ pub(super) const WORDS: Words = Words {
         no: "Nein",
         agree: "Ich stimme zu",
         position: "{label}: Platz",
-        consent: Said {
+        consent: TitledText {
             title: "Dürfen Ihre Antworten mit Ihnen verknüpft werden?",
             text: "Ohne Häkchen werden Ihre Antworten ohne alles gespeichert, was sagt, wer Sie sind.",
         },
         consent_box: "Ja, meine Antworten dürfen mit mir verknüpft werden",
-        trap: "Dieses Feld leer lassen",
-        end: Said {
+        honeypot: "Dieses Feld leer lassen",
+        end: TitledText {
             title: "Das war die letzte Frage",
             text: "Senden Sie Ihre Antworten ab, wenn Sie so weit sind.",
         },
     },
-    rule: Rule {
+    rule: RuleTexts {
         problem: "Bitte sehen Sie das noch einmal an",
         required: "Beantworten Sie diese Frage.",
         every_row: "Wählen Sie in jeder Zeile eine Antwort.",
@@ -48,7 +48,7 @@ pub(super) const WORDS: Words = Words {
         at_least: "mindestens {min}",
         at_most: "höchstens {max}",
     },
-    notice: Notice {
+    notice: NoticeTexts {
         parameters: "Ein Teil des Links war nicht brauchbar ({names}). Ihre Antworten werden trotzdem angenommen.",
         changed: "Das Formular wurde geändert, während Sie geantwortet haben. Ihre Antworten wurden behalten, wo sie noch passen. Bitte sehen Sie sie durch und senden Sie noch einmal ab.",
         robot: "Bitte senden Sie noch einmal ab. Wir bitten darum, wenn ein Formular sehr schnell abgesendet wird, um Roboter fernzuhalten.",
@@ -56,53 +56,53 @@ pub(super) const WORDS: Words = Words {
         unavailable: "Ihre Antworten konnten gerade nicht gespeichert werden. Bitte senden Sie gleich noch einmal ab; sie sind noch da.",
         full: "Heute können keine weiteren Antworten gespeichert werden. Bitte senden Sie später noch einmal ab; Ihre Antworten sind noch da.",
     },
-    state: States {
-        missing: Said {
+    state: StateTexts {
+        missing: TitledText {
             title: "Hier ist nichts",
             text: "Die Adresse ist vielleicht falsch geschrieben, oder das Formular ist nicht mehr veröffentlicht. Fragen Sie, wer Ihnen den Link gegeben hat.",
         },
-        scheduled: Said {
+        scheduled: TitledText {
             title: "Noch nicht offen",
             text: "Sie können ab {time} antworten. Der Link bleibt derselbe.",
         },
-        closed: Said {
+        closed: TitledText {
             title: "Das ist geschlossen",
             text: "Antworten wurden bis {time} angenommen. Danke, dass Sie vorbeigekommen sind.",
         },
-        answered: Said {
+        answered: TitledText {
             title: "Sie haben schon geantwortet",
             text: "Ihre ersten Antworten aus diesem Formular sind gespeichert. Was Sie gerade gesendet haben, ist anders und wurde nicht gespeichert.",
         },
-        invitation_used: Said {
+        invitation_used: TitledText {
             title: "Diese Einladung wurde benutzt",
             text: "Eine Antwort dazu ist schon gespeichert. Danke.",
         },
-        invitation_expired: Said {
+        invitation_expired: TitledText {
             title: "Diese Einladung ist abgelaufen",
             text: "Bitten Sie, wer sie geschickt hat, um eine neue.",
         },
-        invitation_revoked: Said {
+        invitation_revoked: TitledText {
             title: "Diese Einladung wurde zurückgezogen",
             text: "Bitten Sie, wer sie geschickt hat, um eine neue.",
         },
-        token_missing: Said {
+        token_missing: TitledText {
             title: "Einen Moment",
             text: "Dieses Formular öffnet sich aus der App, aus der Sie kommen. Wenn nichts geschieht, gehen Sie dorthin zurück und öffnen Sie es noch einmal.",
         },
-        token_refused: Said {
+        token_refused: TitledText {
             title: "Bitte noch einmal öffnen",
             text: "Ihre Anmeldung gilt nicht mehr. Gehen Sie in die App zurück, aus der Sie kommen, und öffnen Sie das Formular noch einmal.",
         },
         token_needs_script: "Dieses Formular braucht JavaScript, weil die App, aus der Sie kommen, sagt, wer Sie sind.",
-        failed: Said {
+        failed: TitledText {
             title: "Das hat nicht geklappt",
             text: "Der Dienst ist gerade nicht erreichbar. Was gespeichert war, ist nicht verloren. Bitte versuchen Sie es gleich noch einmal.",
         },
-        too_large: Said {
+        too_large: TitledText {
             title: "Das war zu viel",
             text: "Ihre Antworten sind zusammen zu lang. Gehen Sie zurück und kürzen Sie sie.",
         },
-        stored: Said { title: "Danke", text: "Ihre Antworten sind gespeichert." },
+        stored: TitledText { title: "Danke", text: "Ihre Antworten sind gespeichert." },
         linked: "Wie Sie zugestimmt haben, sind sie mit Ihnen verknüpft.",
         unlinked: "Sie sind nicht mit Ihnen verknüpft: Es wurde nichts dazu gespeichert, was sagt, wer Sie sind.",
         preview: "Vorschau: Es wurde nichts gespeichert.",
@@ -110,7 +110,7 @@ pub(super) const WORDS: Words = Words {
         try_again: "Noch einmal versuchen",
         new_form: "Neu antworten",
     },
-    script: Script {
+    script: ScriptTexts {
         sending: "Wird gesendet…",
         offline: "Sie sind offline. Ihre Antworten bleiben hier und werden gesendet, sobald die Verbindung wieder da ist.",
         retry: "Jetzt versuchen",

@@ -1,10 +1,10 @@
 //! English.
 
-use super::{Form, Notice, Rule, Said, Script, States, Words};
+use super::{FormTexts, NoticeTexts, RuleTexts, ScriptTexts, StateTexts, TitledText, Words};
 
 pub(super) const WORDS: Words = Words {
     language: "en",
-    form: Form {
+    form: FormTexts {
         next: "Next",
         back: "Back",
         send: "Send",
@@ -17,18 +17,18 @@ pub(super) const WORDS: Words = Words {
         no: "No",
         agree: "I agree",
         position: "{label}: position",
-        consent: Said {
+        consent: TitledText {
             title: "May your answers be linked to you?",
             text: "If you leave this unticked, your answers are saved anonymously.",
         },
         consent_box: "Yes, link my answers to me",
-        trap: "Leave this field empty",
-        end: Said {
+        honeypot: "Leave this field empty",
+        end: TitledText {
             title: "That was the last question",
             text: "Send your answers when you are ready.",
         },
     },
-    rule: Rule {
+    rule: RuleTexts {
         problem: "Please check your answers",
         required: "Answer this question.",
         every_row: "Choose an answer in every row.",
@@ -48,7 +48,7 @@ pub(super) const WORDS: Words = Words {
         at_least: "at least {min}",
         at_most: "at most {max}",
     },
-    notice: Notice {
+    notice: NoticeTexts {
         parameters: "Part of the link could not be used ({names}). You can still answer.",
         changed: "This form changed while you were answering. Answers that still apply were kept. Please check them and send again.",
         robot: "Please send once more. We ask this when a form is sent very quickly, to prevent spam.",
@@ -56,53 +56,53 @@ pub(super) const WORDS: Words = Words {
         unavailable: "Your answers could not be saved. They are still here: please send again in a moment.",
         full: "No more responses can be saved today. Your answers are still here: please send again later.",
     },
-    state: States {
-        missing: Said {
+    state: StateTexts {
+        missing: TitledText {
             title: "Page not found",
             text: "The address may be mistyped, or the form is no longer published. Ask the person who gave you the link.",
         },
-        scheduled: Said {
+        scheduled: TitledText {
             title: "Not open yet",
             text: "You can answer from {time}. The link stays the same.",
         },
-        closed: Said {
+        closed: TitledText {
             title: "This form is closed",
             text: "It accepted responses until {time}. Thank you for your interest.",
         },
-        answered: Said {
+        answered: TitledText {
             title: "You have already answered",
             text: "Your first answers from this form are saved. The answers that you just sent are different and were not saved.",
         },
-        invitation_used: Said {
+        invitation_used: TitledText {
             title: "This invitation was already used",
             text: "A response to it is already saved. Thank you.",
         },
-        invitation_expired: Said {
+        invitation_expired: TitledText {
             title: "This invitation has expired",
             text: "Ask the sender for a new one.",
         },
-        invitation_revoked: Said {
+        invitation_revoked: TitledText {
             title: "This invitation was revoked",
             text: "Ask the sender for a new one.",
         },
-        token_missing: Said {
+        token_missing: TitledText {
             title: "One moment",
             text: "This form opens from the app that you came from. If nothing happens, go back there and open it again.",
         },
-        token_refused: Said {
+        token_refused: TitledText {
             title: "Please open this again",
             text: "Your sign-in is no longer valid. Go back to the app that you came from and open the form again.",
         },
         token_needs_script: "This form needs JavaScript, because the app that you came from confirms who you are.",
-        failed: Said {
+        failed: TitledText {
             title: "Something went wrong",
             text: "The service is unavailable. Saved answers are not lost. Please try again in a moment.",
         },
-        too_large: Said {
+        too_large: TitledText {
             title: "Your answers are too long",
             text: "Together they are too long to send. Go back and shorten them.",
         },
-        stored: Said { title: "Thank you", text: "Your answers are saved." },
+        stored: TitledText { title: "Thank you", text: "Your answers are saved." },
         linked: "As you agreed, they are linked to you.",
         unlinked: "They are anonymous: nothing that identifies you was saved with them.",
         preview: "Preview: answers are not saved.",
@@ -110,7 +110,7 @@ pub(super) const WORDS: Words = Words {
         try_again: "Try again",
         new_form: "Answer again",
     },
-    script: Script {
+    script: ScriptTexts {
         sending: "Sending…",
         offline: "You are offline. Your answers are kept here and sent when the connection is back.",
         retry: "Try again",

@@ -1,10 +1,10 @@
 //! Spanish.
 
-use super::{Form, Notice, Rule, Said, Script, States, Words};
+use super::{FormTexts, NoticeTexts, RuleTexts, ScriptTexts, StateTexts, TitledText, Words};
 
 pub(super) const WORDS: Words = Words {
     language: "es",
-    form: Form {
+    form: FormTexts {
         next: "Siguiente",
         back: "Atrás",
         send: "Enviar",
@@ -17,17 +17,18 @@ pub(super) const WORDS: Words = Words {
         no: "No",
         agree: "Acepto",
         position: "{label}: puesto",
-        consent: Said {
+        consent: TitledText {
             title: "¿Se pueden vincular sus respuestas con usted?",
             text: "Si no marca la casilla, sus respuestas se guardan sin nada que diga quién es usted.",
         },
         consent_box: "Sí, pueden vincular mis respuestas conmigo",
-        trap: "Deje este campo vacío",
-        end: Said {
-            title: "Era la última pregunta", text: "Envíe sus respuestas cuando quiera."
+        honeypot: "Deje este campo vacío",
+        end: TitledText {
+            title: "Era la última pregunta",
+            text: "Envíe sus respuestas cuando quiera.",
         },
     },
-    rule: Rule {
+    rule: RuleTexts {
         problem: "Por favor, revise esto",
         required: "Responda a esta pregunta.",
         every_row: "Elija una respuesta en cada fila.",
@@ -47,7 +48,7 @@ pub(super) const WORDS: Words = Words {
         at_least: "al menos {min}",
         at_most: "como máximo {max}",
     },
-    notice: Notice {
+    notice: NoticeTexts {
         parameters: "Una parte del enlace no se pudo usar ({names}). Sus respuestas se aceptan igualmente.",
         changed: "El formulario cambió mientras usted respondía. Sus respuestas se han conservado donde aún encajan. Revíselas y envíe otra vez.",
         robot: "Por favor, envíe otra vez. Lo pedimos cuando un formulario se envía muy deprisa, para evitar robots.",
@@ -55,53 +56,53 @@ pub(super) const WORDS: Words = Words {
         unavailable: "Sus respuestas no se han podido guardar. Envíe otra vez en un momento; siguen aquí.",
         full: "Hoy no se pueden guardar más respuestas. Envíe otra vez más tarde; sus respuestas siguen aquí.",
     },
-    state: States {
-        missing: Said {
+    state: StateTexts {
+        missing: TitledText {
             title: "Aquí no hay nada",
             text: "Puede que la dirección esté mal escrita o que el formulario ya no esté publicado. Pregunte a quien le dio el enlace.",
         },
-        scheduled: Said {
+        scheduled: TitledText {
             title: "Aún no está abierto",
             text: "Podrá responder a partir del {time}. El enlace sigue siendo el mismo.",
         },
-        closed: Said {
+        closed: TitledText {
             title: "Está cerrado",
             text: "Se aceptaron respuestas hasta el {time}. Gracias por pasar.",
         },
-        answered: Said {
+        answered: TitledText {
             title: "Ya ha respondido",
             text: "Sus primeras respuestas de este formulario están guardadas. Lo que acaba de enviar es distinto y no se ha guardado.",
         },
-        invitation_used: Said {
+        invitation_used: TitledText {
             title: "Esta invitación ya se usó",
             text: "Ya hay una respuesta guardada. Gracias.",
         },
-        invitation_expired: Said {
+        invitation_expired: TitledText {
             title: "Esta invitación ha caducado",
             text: "Pida una nueva a quien se la envió.",
         },
-        invitation_revoked: Said {
+        invitation_revoked: TitledText {
             title: "Esta invitación se retiró",
             text: "Pida una nueva a quien se la envió.",
         },
-        token_missing: Said {
+        token_missing: TitledText {
             title: "Un momento",
             text: "Este formulario se abre desde la aplicación de la que viene. Si no pasa nada, vuelva allí y ábralo otra vez.",
         },
-        token_refused: Said {
+        token_refused: TitledText {
             title: "Ábralo otra vez, por favor",
             text: "Su inicio de sesión ya no es válido. Vuelva a la aplicación de la que viene y abra el formulario otra vez.",
         },
         token_needs_script: "Este formulario necesita JavaScript, porque la aplicación de la que viene dice quién es usted.",
-        failed: Said {
+        failed: TitledText {
             title: "No ha funcionado",
             text: "No se puede acceder al servicio. Lo que estaba guardado no se ha perdido. Inténtelo de nuevo en un momento.",
         },
-        too_large: Said {
+        too_large: TitledText {
             title: "Era demasiado",
             text: "Sus respuestas son demasiado largas en conjunto. Vuelva atrás y acórtelas.",
         },
-        stored: Said { title: "Gracias", text: "Sus respuestas están guardadas." },
+        stored: TitledText { title: "Gracias", text: "Sus respuestas están guardadas." },
         linked: "Como aceptó, están vinculadas con usted.",
         unlinked: "No están vinculadas con usted: no se ha guardado con ellas nada que diga quién es.",
         preview: "Vista previa: no se ha guardado nada.",
@@ -109,7 +110,7 @@ pub(super) const WORDS: Words = Words {
         try_again: "Intentar de nuevo",
         new_form: "Responder de nuevo",
     },
-    script: Script {
+    script: ScriptTexts {
         sending: "Enviando…",
         offline: "No tiene conexión. Sus respuestas se quedan aquí y se envían en cuanto vuelva.",
         retry: "Intentar ahora",

@@ -1,10 +1,10 @@
 //! French.
 
-use super::{Form, Notice, Rule, Said, Script, States, Words};
+use super::{FormTexts, NoticeTexts, RuleTexts, ScriptTexts, StateTexts, TitledText, Words};
 
 pub(super) const WORDS: Words = Words {
     language: "fr",
-    form: Form {
+    form: FormTexts {
         next: "Suivant",
         back: "Retour",
         send: "Envoyer",
@@ -17,18 +17,18 @@ pub(super) const WORDS: Words = Words {
         no: "Non",
         agree: "J’accepte",
         position: "{label} : rang",
-        consent: Said {
+        consent: TitledText {
             title: "Vos réponses peuvent-elles être associées à vous ?",
             text: "Si la case reste vide, vos réponses sont enregistrées sans rien qui dise qui vous êtes.",
         },
         consent_box: "Oui, mes réponses peuvent m’être associées",
-        trap: "Laissez ce champ vide",
-        end: Said {
+        honeypot: "Laissez ce champ vide",
+        end: TitledText {
             title: "C’était la dernière question",
             text: "Envoyez vos réponses quand vous êtes prêt.",
         },
     },
-    rule: Rule {
+    rule: RuleTexts {
         problem: "Merci de revoir ceci",
         required: "Répondez à cette question.",
         every_row: "Choisissez une réponse sur chaque ligne.",
@@ -48,7 +48,7 @@ pub(super) const WORDS: Words = Words {
         at_least: "au moins {min}",
         at_most: "au plus {max}",
     },
-    notice: Notice {
+    notice: NoticeTexts {
         parameters: "Une partie du lien n’a pas pu être utilisée ({names}). Vos réponses sont prises en compte malgré tout.",
         changed: "Ce formulaire a été modifié pendant que vous répondiez. Vos réponses ont été gardées là où elles conviennent encore. Relisez-les et envoyez à nouveau.",
         robot: "Merci d’envoyer encore une fois. Nous le demandons quand un formulaire est envoyé très vite, pour écarter les robots.",
@@ -56,53 +56,53 @@ pub(super) const WORDS: Words = Words {
         unavailable: "Vos réponses n’ont pas pu être enregistrées. Envoyez à nouveau dans un instant ; elles sont toujours là.",
         full: "Plus aucune réponse ne peut être enregistrée aujourd’hui. Envoyez à nouveau plus tard ; vos réponses sont toujours là.",
     },
-    state: States {
-        missing: Said {
+    state: StateTexts {
+        missing: TitledText {
             title: "Il n’y a rien ici",
             text: "L’adresse est peut-être mal écrite, ou le formulaire n’est plus publié. Demandez à la personne qui vous a donné le lien.",
         },
-        scheduled: Said {
+        scheduled: TitledText {
             title: "Pas encore ouvert",
             text: "Vous pourrez répondre à partir du {time}. Le lien reste le même.",
         },
-        closed: Said {
+        closed: TitledText {
             title: "C’est fermé",
             text: "Les réponses étaient acceptées jusqu’au {time}. Merci d’être passé.",
         },
-        answered: Said {
+        answered: TitledText {
             title: "Vous avez déjà répondu",
             text: "Vos premières réponses à ce formulaire sont enregistrées. Ce que vous venez d’envoyer est différent et n’a pas été enregistré.",
         },
-        invitation_used: Said {
+        invitation_used: TitledText {
             title: "Cette invitation a été utilisée",
             text: "Une réponse est déjà enregistrée. Merci.",
         },
-        invitation_expired: Said {
+        invitation_expired: TitledText {
             title: "Cette invitation a expiré",
             text: "Demandez-en une nouvelle à la personne qui l’a envoyée.",
         },
-        invitation_revoked: Said {
+        invitation_revoked: TitledText {
             title: "Cette invitation a été retirée",
             text: "Demandez-en une nouvelle à la personne qui l’a envoyée.",
         },
-        token_missing: Said {
+        token_missing: TitledText {
             title: "Un instant",
             text: "Ce formulaire s’ouvre depuis l’application d’où vous venez. Si rien ne se passe, retournez-y et ouvrez-le à nouveau.",
         },
-        token_refused: Said {
+        token_refused: TitledText {
             title: "Ouvrez à nouveau, s’il vous plaît",
             text: "Votre connexion n’est plus valable. Retournez à l’application d’où vous venez et ouvrez le formulaire à nouveau.",
         },
         token_needs_script: "Ce formulaire a besoin de JavaScript, car l’application d’où vous venez dit qui vous êtes.",
-        failed: Said {
+        failed: TitledText {
             title: "Cela n’a pas marché",
             text: "Le service n’est pas joignable. Ce qui était enregistré n’est pas perdu. Réessayez dans un instant.",
         },
-        too_large: Said {
+        too_large: TitledText {
             title: "C’était trop",
             text: "Vos réponses sont trop longues en tout. Revenez en arrière et raccourcissez-les.",
         },
-        stored: Said { title: "Merci", text: "Vos réponses sont enregistrées." },
+        stored: TitledText { title: "Merci", text: "Vos réponses sont enregistrées." },
         linked: "Comme vous l’avez accepté, elles vous sont associées.",
         unlinked: "Elles ne vous sont pas associées : rien de ce qui dit qui vous êtes n’a été enregistré avec elles.",
         preview: "Aperçu : rien n’a été enregistré.",
@@ -110,7 +110,7 @@ pub(super) const WORDS: Words = Words {
         try_again: "Réessayer",
         new_form: "Répondre à nouveau",
     },
-    script: Script {
+    script: ScriptTexts {
         sending: "Envoi…",
         offline: "Vous êtes hors ligne. Vos réponses restent ici et partent dès que la connexion revient.",
         retry: "Réessayer",

@@ -13,7 +13,7 @@ use sluice_flow::locale;
 
 /// The heading of a page and the text below it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Said {
+pub(super) struct TitledText {
     pub(super) title: &'static str,
     pub(super) text: &'static str,
 }
@@ -22,16 +22,16 @@ pub(super) struct Said {
 #[derive(Debug)]
 pub(super) struct Words {
     pub(super) language: &'static str,
-    pub(super) form: Form,
-    pub(super) rule: Rule,
-    pub(super) notice: Notice,
-    pub(super) state: States,
-    pub(super) script: Script,
+    pub(super) form: FormTexts,
+    pub(super) rule: RuleTexts,
+    pub(super) notice: NoticeTexts,
+    pub(super) state: StateTexts,
+    pub(super) script: ScriptTexts,
 }
 
 /// Texts in the form.
 #[derive(Debug)]
-pub(super) struct Form {
+pub(super) struct FormTexts {
     pub(super) next: &'static str,
     pub(super) back: &'static str,
     pub(super) send: &'static str,
@@ -48,16 +48,16 @@ pub(super) struct Form {
     pub(super) position: &'static str,
     /// Whether answers may be linked to the respondent: the question, the checkbox, and what it
     /// means.
-    pub(super) consent: Said,
+    pub(super) consent: TitledText,
     pub(super) consent_box: &'static str,
     /// The label of the honeypot field, which people do not see.
-    pub(super) trap: &'static str,
-    pub(super) end: Said,
+    pub(super) honeypot: &'static str,
+    pub(super) end: TitledText,
 }
 
 /// What an answer must be; shown if it is not.
 #[derive(Debug)]
-pub(super) struct Rule {
+pub(super) struct RuleTexts {
     /// Above the list of errors.
     pub(super) problem: &'static str,
     pub(super) required: &'static str,
@@ -83,7 +83,7 @@ pub(super) struct Rule {
 
 /// Notices above the form.
 #[derive(Debug)]
-pub(super) struct Notice {
+pub(super) struct NoticeTexts {
     /// With `{names}`.
     pub(super) parameters: &'static str,
     pub(super) changed: &'static str,
@@ -96,20 +96,20 @@ pub(super) struct Notice {
 
 /// Texts that replace the form.
 #[derive(Debug)]
-pub(super) struct States {
-    pub(super) missing: Said,
-    pub(super) scheduled: Said,
-    pub(super) closed: Said,
-    pub(super) answered: Said,
-    pub(super) invitation_used: Said,
-    pub(super) invitation_expired: Said,
-    pub(super) invitation_revoked: Said,
-    pub(super) token_missing: Said,
-    pub(super) token_refused: Said,
+pub(super) struct StateTexts {
+    pub(super) missing: TitledText,
+    pub(super) scheduled: TitledText,
+    pub(super) closed: TitledText,
+    pub(super) answered: TitledText,
+    pub(super) invitation_used: TitledText,
+    pub(super) invitation_expired: TitledText,
+    pub(super) invitation_revoked: TitledText,
+    pub(super) token_missing: TitledText,
+    pub(super) token_refused: TitledText,
     pub(super) token_needs_script: &'static str,
-    pub(super) failed: Said,
-    pub(super) too_large: Said,
-    pub(super) stored: Said,
+    pub(super) failed: TitledText,
+    pub(super) too_large: TitledText,
+    pub(super) stored: TitledText,
     pub(super) linked: &'static str,
     pub(super) unlinked: &'static str,
     /// Replaces the last three in an author's preview.
@@ -121,7 +121,7 @@ pub(super) struct States {
 
 /// Texts that the script shows; it gets them with the form.
 #[derive(Debug)]
-pub(super) struct Script {
+pub(super) struct ScriptTexts {
     pub(super) sending: &'static str,
     pub(super) offline: &'static str,
     pub(super) retry: &'static str,
@@ -138,7 +138,7 @@ const ALL: [&Words; 5] = [&en::WORDS, &de::WORDS, &fr::WORDS, &es::WORDS, &ar::W
 
 impl Words {
     /// The texts for a page in this language.
-    pub(super) fn of(tag: &str) -> &'static Self {
+    pub(super) fn for_language(tag: &str) -> &'static Self {
         let language = locale::language(tag);
         ALL.into_iter().find(|words| words.language == language).unwrap_or(&en::WORDS)
     }
@@ -147,7 +147,7 @@ impl Words {
     pub(super) fn for_reader(wanted: &[String]) -> &'static Self {
         let available = ALL.map(|words| words.language);
         let best = wanted.iter().find_map(|tag| locale::best(&available, tag));
-        Self::of(best.unwrap_or_default())
+        Self::for_language(best.unwrap_or_default())
     }
 
     /// The texts that the script needs, as JSON with the names that it uses.

@@ -3,12 +3,12 @@
 //!
 //! HTTP/2 limits each stream by a window that the client opens. While the window is closed, hyper
 //! holds the reply and polls neither the handler nor the body, so their timeouts cannot end it.
-//! Here each part of a reply records how many of its bytes were sent ([`Part`]), and
+//! Here each part of a reply records how many of its bytes were sent ([`TrackedChunk`]), and
 //! [`Activity::overdue`] reports a stream that moves too slowly. A client must read
 //! [`STREAM_BYTES_MIN`] of each stream within the write stall timeout, or all there is to read;
 //! otherwise opening the window by a byte now and then would keep a stream open indefinitely.
 //!
-//! HTTP/1 has one reply at a time on its socket, which `Guarded` watches; its replies are not
+//! HTTP/1 has one reply at a time on its socket, which `GuardedIo` watches; its replies are not
 //! tracked.
 
 use std::convert::Infallible;
@@ -40,7 +40,7 @@ pub(super) const STREAM_BYTES_MIN: usize = 16 * 1024;
 
 /// Why a connection should end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Overdue {
+pub(super) enum CloseReason {
     /// A stream had unsent data for the write stall timeout, while its client read less than
     /// [`STREAM_BYTES_MIN`] of it.
     Stalled,
@@ -78,7 +78,7 @@ impl Activity {
     ///
     /// Poll it after the connection, in the same task: nothing wakes it when the protocol becomes
     /// known.
-    pub(super) async fn overdue(&self, limits: &Limits) -> Overdue {
+    pub(super) async fn overdue(&self, limits: &Limits) -> CloseReason {
         poll_fn(|_| match self.is_http2.load(Ordering::Relaxed) {
             true => Poll::Ready(()),
             false => Poll::Pending,
@@ -93,7 +93,7 @@ impl Activity {
         }
     }
 
-    fn check(&self, limits: &Limits) -> Option<Overdue> {
+    fn check(&self, limits: &Limits) -> Option<CloseReason> {
         let mut streams = self.streams();
         let now = Instant::now();
         if streams.open.is_empty() {
@@ -101,12 +101,12 @@ impl Activity {
             return is_idle.then(|| {
                 // The connection has the same time again to close cleanly.
                 streams.idle_since = now;
-                Overdue::Idle
+                CloseReason::Idle
             });
         }
         let mut open = streams.open.iter();
         open.any(|(_, it)| locked(it).waited(now) >= limits.write_stall_timeout)
-            .then_some(Overdue::Stalled)
+            .then_some(CloseReason::Stalled)
     }
 
     fn open_stream(self: &Arc<Self>) -> Arc<Stream> {
@@ -150,7 +150,7 @@ impl Progress {
         self.waited + waiting
     }
 
-    fn add_part(&mut self) {
+    fn add_chunk(&mut self) {
         if self.parts == 0 {
             self.since = Instant::now();
         }
@@ -164,7 +164,7 @@ impl Progress {
         }
     }
 
-    fn remove_part(&mut self) {
+    fn remove_chunk(&mut self) {
         let now = Instant::now();
         self.waited = self.waited(now);
         self.since = now;
@@ -191,19 +191,19 @@ impl Drop for Stream {
 }
 
 /// The service of one connection: the site's replies, tracked on HTTP/2.
-pub(super) struct Tracked {
+pub(super) struct TrackedService {
     site: Arc<dyn Site>,
     peer: IpAddr,
     activity: Arc<Activity>,
 }
 
-impl Tracked {
+impl TrackedService {
     pub(super) fn new(site: Arc<dyn Site>, peer: IpAddr, activity: Arc<Activity>) -> Self {
         Self { site, peer, activity }
     }
 }
 
-impl hyper::service::Service<Request<Incoming>> for Tracked {
+impl hyper::service::Service<Request<Incoming>> for TrackedService {
     type Response = http::Response<TrackedBody>;
     type Error = Infallible;
     type Future = TrackedReply;
@@ -238,16 +238,16 @@ pub(super) struct TrackedBody {
 }
 
 impl HttpBody for TrackedBody {
-    type Data = Part;
+    type Data = TrackedChunk;
     type Error = axum::Error;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Part>, axum::Error>>> {
+    ) -> Poll<Option<Result<Frame<TrackedChunk>, axum::Error>>> {
         let frame = ready!(Pin::new(&mut self.body).poll_frame(context));
         Poll::Ready(frame.map(|frame| {
-            frame.map(|frame| frame.map_data(|bytes| Part::new(bytes, self.stream.clone())))
+            frame.map(|frame| frame.map_data(|bytes| TrackedChunk::new(bytes, self.stream.clone())))
         }))
     }
 
@@ -262,21 +262,21 @@ impl HttpBody for TrackedBody {
 
 /// A part of a reply, until its last byte is sent.
 #[derive(Debug)]
-pub(super) struct Part {
+pub(super) struct TrackedChunk {
     bytes: Bytes,
     stream: Option<Arc<Stream>>,
 }
 
-impl Part {
+impl TrackedChunk {
     fn new(bytes: Bytes, stream: Option<Arc<Stream>>) -> Self {
         if let Some(stream) = &stream {
-            locked(&stream.progress).add_part();
+            locked(&stream.progress).add_chunk();
         }
         Self { bytes, stream }
     }
 }
 
-impl Buf for Part {
+impl Buf for TrackedChunk {
     fn remaining(&self) -> usize {
         self.bytes.remaining()
     }
@@ -293,10 +293,10 @@ impl Buf for Part {
     }
 }
 
-impl Drop for Part {
+impl Drop for TrackedChunk {
     fn drop(&mut self) {
         if let Some(stream) = &self.stream {
-            locked(&stream.progress).remove_part();
+            locked(&stream.progress).remove_chunk();
         }
     }
 }

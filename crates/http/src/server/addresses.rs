@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::Network;
-use crate::client::neighbourhood;
+use crate::client::rate_limit_address;
 
 type OpenConnections = Arc<Mutex<HashMap<IpAddr, usize>>>;
 
@@ -25,13 +25,13 @@ impl Addresses {
     }
 
     /// Counts one more connection, or refuses it. It stays counted until the result is dropped.
-    pub(super) fn admit(&self, peer: IpAddr) -> Option<Admitted> {
+    pub(super) fn admit(&self, peer: IpAddr) -> Option<CountedConnection> {
         let peer = peer.to_canonical();
-        let is_exempt = self.exempt.iter().any(|network| network.holds(peer));
+        let is_exempt = self.exempt.iter().any(|network| network.contains(peer));
         if self.connections_max == 0 || is_exempt {
-            return Some(Admitted { counted: None });
+            return Some(CountedConnection { counted: None });
         }
-        let address = neighbourhood(peer);
+        let address = rate_limit_address(peer);
         let mut open = locked(&self.open);
         let count = open.entry(address).or_default();
         if *count >= self.connections_max {
@@ -39,17 +39,17 @@ impl Addresses {
         }
         *count += 1;
         drop(open);
-        Some(Admitted { counted: Some((address, Arc::clone(&self.open))) })
+        Some(CountedConnection { counted: Some((address, Arc::clone(&self.open))) })
     }
 }
 
 /// A connection that is counted for its address.
 #[derive(Debug)]
-pub(super) struct Admitted {
+pub(super) struct CountedConnection {
     counted: Option<(IpAddr, OpenConnections)>,
 }
 
-impl Drop for Admitted {
+impl Drop for CountedConnection {
     fn drop(&mut self) {
         let Some((address, open)) = &self.counted else { return };
         let mut open = locked(open);

@@ -20,16 +20,16 @@ use crate::Limits;
 const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 #[derive(Debug)]
-pub(super) struct Guarded<T> {
+pub(super) struct GuardedIo<T> {
     io: T,
-    opening: Option<Opening>,
+    opening: Option<PrefaceCheck>,
     write_stall: Duration,
     stalled: Option<Pin<Box<Sleep>>>,
 }
 
 /// The part of the preface not yet received, and the deadline for it.
 #[derive(Debug)]
-struct Opening {
+struct PrefaceCheck {
     /// The rest of [`PREFACE`], still to be compared.
     awaited: &'static [u8],
     is_preface: bool,
@@ -37,7 +37,7 @@ struct Opening {
     activity: Arc<Activity>,
 }
 
-impl Opening {
+impl PrefaceCheck {
     /// Compares the bytes read with the preface. True when no more bytes are needed.
     fn is_over(&mut self, read: &[u8]) -> bool {
         let (expected, rest) = self.awaited.split_at(read.len().min(self.awaited.len()));
@@ -50,13 +50,13 @@ impl Opening {
     }
 }
 
-impl<T> Guarded<T> {
+impl<T> GuardedIo<T> {
     /// Reports to `activity` when the client begins to speak HTTP/2.
     pub(super) fn new(io: T, activity: Arc<Activity>, limits: &Limits) -> Self {
         let deadline = Box::pin(sleep(limits.header_read_timeout));
         Self {
             io,
-            opening: Some(Opening { awaited: PREFACE, is_preface: true, deadline, activity }),
+            opening: Some(PrefaceCheck { awaited: PREFACE, is_preface: true, deadline, activity }),
             write_stall: limits.write_stall_timeout,
             stalled: None,
         }
@@ -80,7 +80,7 @@ impl<T> Guarded<T> {
     }
 }
 
-impl<T: AsyncRead + Unpin> AsyncRead for Guarded<T> {
+impl<T: AsyncRead + Unpin> AsyncRead for GuardedIo<T> {
     fn poll_read(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -101,7 +101,7 @@ impl<T: AsyncRead + Unpin> AsyncRead for Guarded<T> {
     }
 }
 
-impl<T: AsyncWrite + Unpin> AsyncWrite for Guarded<T> {
+impl<T: AsyncWrite + Unpin> AsyncWrite for GuardedIo<T> {
     fn poll_write(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,

@@ -63,15 +63,15 @@ pub(crate) struct AppSetArgs {
 
     /// Maximum lifetime of a token in seconds, or default
     #[arg(long, value_name = "SECONDS", value_parser = number_or_default)]
-    pub(crate) token_lifetime_seconds: Option<Setting>,
+    pub(crate) token_lifetime_seconds: Option<NumberOrDefault>,
 
     /// Days after which responses are deleted, or default (never)
     #[arg(long, value_name = "DAYS", value_parser = number_or_default)]
-    pub(crate) retention_days: Option<Setting>,
+    pub(crate) retention_days: Option<NumberOrDefault>,
 
     /// Grace window: how long a superseded version accepts responses, in seconds, or default
     #[arg(long, value_name = "SECONDS", value_parser = number_or_default)]
-    pub(crate) grace_window_seconds: Option<Setting>,
+    pub(crate) grace_window_seconds: Option<NumberOrDefault>,
 
     /// Origin whose pages may call the API; repeatable; `any` allows all
     #[arg(long, value_name = "ORIGIN")]
@@ -91,11 +91,11 @@ pub(crate) struct AppSetArgs {
 
     /// Public API calls per second, or default (the server's limit)
     #[arg(long, value_name = "COUNT", value_parser = number_or_default)]
-    pub(crate) calls_per_second: Option<Setting>,
+    pub(crate) calls_per_second: Option<NumberOrDefault>,
 
     /// Bytes of responses stored per UTC day, or default (the server's limit)
     #[arg(long, value_name = "BYTES", value_parser = number_or_default)]
-    pub(crate) bytes_per_day: Option<Setting>,
+    pub(crate) bytes_per_day: Option<NumberOrDefault>,
 
     #[command(flatten)]
     pub(crate) server: ServerArgs,
@@ -103,13 +103,13 @@ pub(crate) struct AppSetArgs {
 
 /// A number, or `default`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Setting(pub(crate) Option<u64>);
+pub(crate) struct NumberOrDefault(pub(crate) Option<u64>);
 
-fn number_or_default(text: &str) -> Result<Setting, String> {
+fn number_or_default(text: &str) -> Result<NumberOrDefault, String> {
     match text {
-        "default" => Ok(Setting(None)),
+        "default" => Ok(NumberOrDefault(None)),
         number => match number.parse() {
-            Ok(number) => Ok(Setting(Some(number))),
+            Ok(number) => Ok(NumberOrDefault(Some(number))),
             Err(_) => Err("must be a whole number, or default".to_owned()),
         },
     }
@@ -187,8 +187,8 @@ mod tests {
 
     #[test]
     fn a_setting_is_a_number_or_the_default() {
-        assert_eq!(number_or_default("30"), Ok(Setting(Some(30))));
-        assert_eq!(number_or_default("default"), Ok(Setting(None)));
+        assert_eq!(number_or_default("30"), Ok(NumberOrDefault(Some(30))));
+        assert_eq!(number_or_default("default"), Ok(NumberOrDefault(None)));
         for wrong in ["", "-1", "1.5", "never", "18446744073709551616"] {
             assert!(number_or_default(wrong).is_err(), "{wrong}");
         }

@@ -11,11 +11,11 @@ use super::ServerArgs;
 #[derive(Debug, Subcommand)]
 pub(crate) enum InviteCommand {
     /// Invite one person; prints the personal link
-    Add(AddArgs),
+    Add(InviteAddArgs),
     /// Invite everyone in a CSV file and write their links to another file
-    Import(ImportArgs),
+    Import(InviteImportArgs),
     /// List the invitations to a flow, and count them by state
-    List(InvitedArgs),
+    List(InviteListArgs),
     /// Withdraw an invitation
     Revoke {
         #[arg(value_name = "INVITATION_ID")]
@@ -31,7 +31,7 @@ pub(crate) enum InviteCommand {
 Examples:
   sluice invite add fl_… --email ada@example.com
   sluice invite add fl_… --user-id 4711 --expires 2027-01-01T00:00:00Z")]
-pub(crate) struct AddArgs {
+pub(crate) struct InviteAddArgs {
     #[arg(value_name = "FLOW_ID")]
     pub(crate) flow: FlowId,
 
@@ -71,7 +71,7 @@ Examples:
   sluice invite import fl_… people.csv --out links.csv
   sluice invite import fl_… people.csv --out more.csv --skip-invited"
 )]
-pub(crate) struct ImportArgs {
+pub(crate) struct InviteImportArgs {
     #[arg(value_name = "FLOW_ID")]
     pub(crate) flow: FlowId,
 
@@ -96,7 +96,7 @@ pub(crate) struct ImportArgs {
 Examples:
   sluice invite list fl_…
   sluice invite list fl_… --state opened")]
-pub(crate) struct InvitedArgs {
+pub(crate) struct InviteListArgs {
     #[arg(value_name = "FLOW_ID")]
     pub(crate) flow: FlowId,
 

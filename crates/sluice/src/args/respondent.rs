@@ -18,7 +18,7 @@ pub(crate) enum RespondentCommand {
     /// Print the responses of a respondent over all flows, one JSON object per line
     Responses {
         #[command(flatten)]
-        who: WhoArgs,
+        who: RespondentArgs,
 
         #[command(flatten)]
         server: ServerArgs,
@@ -30,7 +30,7 @@ Examples:
   sluice respondent show --app app_… --email ann@example.com")]
     Show {
         #[command(flatten)]
-        who: WhoArgs,
+        who: RespondentArgs,
 
         #[command(flatten)]
         server: ServerArgs,
@@ -41,7 +41,7 @@ Needs a token with the scope export. Example:
   sluice respondent export --app app_… --user-id u-1 > u-1.json")]
     Export {
         #[command(flatten)]
-        who: WhoArgs,
+        who: RespondentArgs,
 
         #[command(flatten)]
         server: ServerArgs,
@@ -53,7 +53,7 @@ Needs a token with the scope erase. It cannot be undone. Examples:
   sluice respondent erase --app app_… --email ann@example.com --answers delete")]
     Erase {
         #[command(flatten)]
-        who: WhoArgs,
+        who: RespondentArgs,
 
         /// keep: unlink the answers from the person; delete: delete them too
         #[arg(long, value_enum)]
@@ -67,7 +67,7 @@ Needs a token with the scope erase. It cannot be undone. Examples:
 /// One respondent, by id or by identity.
 #[derive(Debug, Args)]
 #[command(group = clap::ArgGroup::new("who").required(true).args(["respondent", "user_id", "email"]))]
-pub(crate) struct WhoArgs {
+pub(crate) struct RespondentArgs {
     #[arg(value_name = "RESPONDENT_ID")]
     pub(crate) respondent: Option<RespondentId>,
 

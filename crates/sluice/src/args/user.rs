@@ -12,7 +12,7 @@ pub(crate) enum UserCommand {
 Examples:
   sluice user add ann@example.com --name Ann --role owner --instance
   sluice user add bob@example.com --name Bob --role editor --app app_…")]
-    Add(AddArgs),
+    Add(UserAddArgs),
     /// List users with their ids and roles
     List {
         #[command(flatten)]
@@ -25,7 +25,7 @@ Examples:
   sluice user set us_… --role editor --app app_…    in one app
   sluice user set us_… --role none --app app_…      takes the role away
   sluice user set us_… --name 'Ann Lee'")]
-    Set(SetArgs),
+    Set(UserSetArgs),
     /// Print a new link for a user to set their password
     Reset {
         #[arg(value_name = "USER_ID")]
@@ -58,7 +58,7 @@ Examples:
 
 #[derive(Debug, Args)]
 #[command(group = clap::ArgGroup::new("scope").required(true).args(["app", "instance"]))]
-pub(crate) struct AddArgs {
+pub(crate) struct UserAddArgs {
     #[arg(value_name = "EMAIL")]
     pub(crate) email: String,
 
@@ -85,7 +85,7 @@ pub(crate) struct AddArgs {
 #[derive(Debug, Args)]
 #[command(group = clap::ArgGroup::new("change").required(true).multiple(true).args(["name", "role"]))]
 #[command(group = clap::ArgGroup::new("scope").args(["app", "instance"]))]
-pub(crate) struct SetArgs {
+pub(crate) struct UserSetArgs {
     #[arg(value_name = "USER_ID")]
     pub(crate) user: UserId,
 

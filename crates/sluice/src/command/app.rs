@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
-use crate::args::{AppCommand, AppSetArgs, Setting};
+use crate::args::{AppCommand, AppSetArgs, NumberOrDefault};
 use crate::client::{Server, field};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::output::{self, quoted};
@@ -57,7 +57,7 @@ fn settings(app: &Value) -> String {
         if shown.contains(&name.as_str()) {
             continue;
         }
-        let value = &without_picture(value);
+        let value = &without_logo_data(value);
         let value = match value {
             Value::Null => "default".to_owned(),
             Value::String(word) => word.clone(),
@@ -69,7 +69,7 @@ fn settings(app: &Value) -> String {
 }
 
 /// Shortens a logo, which is kilobytes of base64.
-fn without_picture(value: &Value) -> Value {
+fn without_logo_data(value: &Value) -> Value {
     let mut shown = value.clone();
     if let Some(logo) = shown.get_mut("logo")
         && let Some((kind, data)) = logo.as_str().and_then(|text| text.split_once(','))
@@ -90,7 +90,7 @@ fn patch(args: &AppSetArgs) -> Result<Value, Failure> {
         ("retentionDays", args.retention_days),
         ("graceWindowSeconds", args.grace_window_seconds),
     ] {
-        patch.extend(value.map(|Setting(value)| (name.to_owned(), json!(value))));
+        patch.extend(value.map(|NumberOrDefault(value)| (name.to_owned(), json!(value))));
     }
     match args.allowed_origin.as_slice() {
         [] => {}
@@ -120,7 +120,8 @@ fn hosted(args: &AppSetArgs) -> Result<Map<String, Value>, Failure> {
         hosted.insert("accentColor".to_owned(), or_default(color));
     }
     if let Some(path) = &args.logo {
-        let logo = if path.as_os_str() == "default" { Value::Null } else { json!(picture(path)?) };
+        let logo =
+            if path.as_os_str() == "default" { Value::Null } else { json!(logo_data_url(path)?) };
         hosted.insert("logo".to_owned(), logo);
     }
     if let Some(protection) = args.spam_protection {
@@ -130,7 +131,7 @@ fn hosted(args: &AppSetArgs) -> Result<Map<String, Value>, Failure> {
 }
 
 /// An image file as a `data:` URL. The server checks whether it is an image.
-fn picture(path: &Path) -> Result<String, Failure> {
+fn logo_data_url(path: &Path) -> Result<String, Failure> {
     let bytes = std::fs::read(path).map_err(|error| {
         Failure::usage(
             format!("cannot read {}: {error}", path.display()),

@@ -21,7 +21,7 @@ pub(crate) fn run(args: &CheckArgs) -> Outcome {
             Err(Unreadable::Syntax(message)) => vec![Fault { pointer: String::new(), message }],
             Err(Unreadable::Missing(reason)) => {
                 let failure = unreadable(path, &reason);
-                output::complain(&failure);
+                output::print_failure(&failure);
                 missing = Some(failure);
                 continue;
             }

@@ -34,13 +34,13 @@ async fn run(args: ExportArgs) -> Outcome {
     let mut lines = LineCounter::new(args.format);
     let progress = match &lines {
         Some(_) => Progress::start("exporting", 0, total),
-        None => Progress::of_bytes("exporting"),
+        None => Progress::in_bytes("exporting"),
     };
     loop {
         match server.piece(&mut download).await {
             Ok(Some(piece)) => {
                 let piece = piece.as_ref();
-                if target.write(piece)? == Reader::Gone {
+                if target.write(piece)? == OutputState::Closed {
                     return Ok(Exit::Done);
                 }
                 let counted = lines.as_mut().map(|lines| lines.count(piece));
@@ -89,9 +89,9 @@ fn query(args: &ExportArgs) -> Vec<(String, String)> {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Reader {
-    There,
-    Gone,
+enum OutputState {
+    Open,
+    Closed,
 }
 
 /// Where the export goes: stdout, or a file that gets its final name when it is complete.
@@ -112,18 +112,18 @@ impl Target {
         Ok(Self::File { part, path: path.to_owned(), file: Some(file) })
     }
 
-    fn write(&mut self, piece: &[u8]) -> Result<Reader, Failure> {
+    fn write(&mut self, piece: &[u8]) -> Result<OutputState, Failure> {
         match self {
             Self::Stdout => match io::stdout().lock().write_all(piece) {
-                Ok(()) => Ok(Reader::There),
+                Ok(()) => Ok(OutputState::Open),
                 // The reader closed the pipe, as `head` does.
-                Err(_) => Ok(Reader::Gone),
+                Err(_) => Ok(OutputState::Closed),
             },
             Self::File { part, file, .. } => {
                 if let Some(file) = file {
                     file.write_all(piece).map_err(|error| cannot_write(part, &error))?;
                 }
-                Ok(Reader::There)
+                Ok(OutputState::Open)
             }
         }
     }

@@ -119,14 +119,14 @@ async fn publish_flow(server: &Server, flow: &str) -> Outcome {
     let newest_two = [("limit", "2".to_owned())];
     let versions = server.get(&format!("/flows/{flow}/versions"), &newest_two).await;
     let versions = versions.map(|mut page| page["items"].take()).unwrap_or_default();
-    if let Some(line) = fate_of(&before["published"], &versions) {
+    if let Some(line) = previous_version_note(&before["published"], &versions) {
         output::line(line);
     }
     Ok(Exit::Done)
 }
 
 /// Describes how long the previous version still accepts responses.
-fn fate_of(before: &Value, versions: &Value) -> Option<String> {
+fn previous_version_note(before: &Value, versions: &Value) -> Option<String> {
     let id = before["flowVersionId"].as_str()?;
     let now = versions.as_array()?.iter().find(|version| version["flowVersionId"] == id)?;
     let number = &now["number"];
@@ -184,10 +184,10 @@ mod tests {
                    "supersededAt": "2026-11-15T02:00:00.000Z"})
         };
         let before = json!({"flowVersionId": "fv_1"});
-        let fate = |until| fate_of(&before, &json!([version(until)])).unwrap();
+        let fate = |until| previous_version_note(&before, &json!([version(until)])).unwrap();
         assert!(fate("2026-11-16T02:00:00.000Z").contains("until 2026-11-16T02:00:00.000Z"));
         assert!(fate("2026-11-15T02:00:00.000Z").contains("no more"));
-        assert_eq!(fate_of(&Value::Null, &json!([version("x")])), None);
+        assert_eq!(previous_version_note(&Value::Null, &json!([version("x")])), None);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use sluice_engine::{NewInvitation, invitation_files};
 use sluice_flow::definition::Fault;
 
-use crate::args::{AddArgs, ImportArgs, InviteCommand, InvitedArgs};
+use crate::args::{InviteAddArgs, InviteCommand, InviteImportArgs, InviteListArgs};
 use crate::client::{CallError, Server, field};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::output::{self, quoted};
@@ -37,7 +37,7 @@ pub(crate) async fn run(command: InviteCommand) -> Outcome {
     }
 }
 
-async fn add(args: AddArgs) -> Outcome {
+async fn add(args: InviteAddArgs) -> Outcome {
     let server = Server::new(args.server)?;
     let mut identities = Vec::new();
     identities.extend(args.user_id.map(|value| json!({"type": "userId", "value": value})));
@@ -53,9 +53,9 @@ async fn add(args: AddArgs) -> Outcome {
     Ok(Exit::Done)
 }
 
-async fn import(args: ImportArgs) -> Outcome {
+async fn import(args: InviteImportArgs) -> Outcome {
     let server = Server::new(args.server)?;
-    let file = std::fs::read(&args.file).map_err(|error| unusable("read", &args.file, &error))?;
+    let file = std::fs::read(&args.file).map_err(|error| file_error("read", &args.file, &error))?;
     let people = match invitation_files::read_all(&file) {
         Ok(people) => people,
         Err(faults) => return Ok(print_faults(&args.file, &faults)),
@@ -86,7 +86,7 @@ async fn import(args: ImportArgs) -> Outcome {
         return Ok(print_faults(&args.file, &faults));
     }
     let options = File::options().write(true).create_new(true).open(&args.out);
-    let mut out = options.map_err(|error| unusable("make", &args.out, &error))?;
+    let mut out = options.map_err(|error| file_error("make", &args.out, &error))?;
     let progress = Progress::start("inviting", 0, total);
     let mut made = 0;
     for part in people.chunks(PART_LINES) {
@@ -106,7 +106,7 @@ async fn import(args: ImportArgs) -> Outcome {
         // The output has the header line once.
         let rows = if made == 0 { &links[..] } else { after_first_line(&links) };
         let kept = out.write_all(rows).and_then(|()| out.sync_data());
-        kept.map_err(|error| unusable("write", &args.out, &error))?;
+        kept.map_err(|error| file_error("write", &args.out, &error))?;
         made += links.iter().filter(|byte| **byte == b'\n').count().saturating_sub(1);
         progress.advance(part.len() as u64);
     }
@@ -146,14 +146,14 @@ fn after_first_line(text: &[u8]) -> &[u8] {
     &text[end..]
 }
 
-fn unusable(verb: &str, path: &Path, error: &std::io::Error) -> Failure {
+fn file_error(verb: &str, path: &Path, error: &std::io::Error) -> Failure {
     Failure::new(
         format!("cannot {verb} {}: {error}", path.display()),
         "name a file that can be used; --out must not exist yet",
     )
 }
 
-async fn list(args: InvitedArgs) -> Outcome {
+async fn list(args: InviteListArgs) -> Outcome {
     let server = Server::new(args.server)?;
     let path = format!("/flows/{}/invitations", args.flow);
     let mut after: Option<String> = None;
@@ -164,7 +164,7 @@ async fn list(args: InvitedArgs) -> Outcome {
         query.extend(after.map(|after| ("after", after)));
         let mut page = server.get(&path, &query).await?;
         for item in page["items"].as_array().into_iter().flatten() {
-            if output::print(&format!("{}\n", shown(item))).is_err() {
+            if output::print(&format!("{}\n", invitation_line(item))).is_err() {
                 return Ok(Exit::Done);
             }
         }
@@ -183,7 +183,7 @@ async fn list(args: InvitedArgs) -> Outcome {
 }
 
 /// The id, the state, the invited person, and the link.
-fn shown(item: &Value) -> String {
+fn invitation_line(item: &Value) -> String {
     let mut line = format!("{}  {:<9}", field(item, "flowAssignmentId"), field(item, "state"));
     for identity in item["identities"].as_array().into_iter().flatten() {
         line.push_str(&format!("  {}", quoted(field(identity, "value"))));

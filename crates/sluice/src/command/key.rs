@@ -15,29 +15,29 @@ use crate::args::RotateArgs;
 use crate::backend;
 use crate::config::{self, LogFormat};
 use crate::failure::{Exit, Failure, Outcome, with_cause};
-use crate::master_key::{self, MasterKeys, Rotating, VARIABLE};
+use crate::master_key::{self, MasterKeys, RotationLock, VARIABLE};
 use crate::tuning::Tuning;
 use crate::{logging, output};
 
 pub(crate) async fn rotate(args: RotateArgs) -> Outcome {
     logging::start("warn", LogFormat::Text)?;
     let (store, folder) = config::store_of(args.data, args.store)?;
-    let master_keys = MasterKeys::of(config::variable(VARIABLE), &folder)?;
+    let master_keys = MasterKeys::from_variable(config::variable(VARIABLE), &folder)?;
     if let MasterKeys::Given(keys) = &master_keys
         && keys.len() == 1
     {
-        return Ok(tell_steps(keys));
+        return Ok(print_steps(keys));
     }
     // Held until the function returns.
-    let _alone = alone(&master_keys)?;
+    let _alone = lock_rotation(&master_keys)?;
     let prepared = prepare(&master_keys)?;
     let store = backend::open(&store, &Tuning::default(), None).await?;
     let options = Options { master_keys: Some(master_keys.source()), ..Options::default() };
     let engine = Engine::start(store, Arc::new(SystemClock), options).await;
-    let engine = engine.map_err(|error| unsealed(&AdminError::Store(error)))?;
+    let engine = engine.map_err(|error| reseal_error(&AdminError::Store(error)))?;
     let done = reseal(&engine, args.revoke_unreadable).await;
     engine.close().await;
-    let done = done.map_err(|error| unsealed(&error))?;
+    let done = done.map_err(|error| reseal_error(&error))?;
     finish(&master_keys, &prepared)?;
     let Resealed { resealed, revoked } = done;
     output::line(format_args!(
@@ -61,10 +61,10 @@ pub(crate) async fn rotate(args: RotateArgs) -> Outcome {
 
 /// Prevents concurrent rotations of the same file. With the variable all of them have the same
 /// keys.
-fn alone(master_keys: &MasterKeys) -> Result<Option<Rotating>, Failure> {
+fn lock_rotation(master_keys: &MasterKeys) -> Result<Option<RotationLock>, Failure> {
     let MasterKeys::File(path) = master_keys else { return Ok(None) };
-    let begun = Rotating::begin(path);
-    begun.map(Some).map_err(|why| {
+    let lock = RotationLock::begin(path);
+    lock.map(Some).map_err(|why| {
         Failure::new(
             format!("the master key {}: {why}", path.display()),
             "nothing was changed; wait for a rotation in progress to end, then run this again if needed",
@@ -77,14 +77,14 @@ fn prepare(master_keys: &MasterKeys) -> Result<Vec<MasterKey>, Failure> {
     match master_keys {
         MasterKeys::Given(keys) => Ok(keys.clone()),
         MasterKeys::File(path) => {
-            let known = master_key::keys_in(path).map_err(|why| unwritten(path, &why))?;
+            let known = master_key::keys_in(path).map_err(|why| write_error(path, &why))?;
             // Two keys mean that a rotation was interrupted: the first is its new key.
             let keys = match known.len() {
                 1 => [vec![MasterKey::random()], known].concat(),
                 _ => known,
             };
             master_key::replace(path, &keys)
-                .map_err(|error| unwritten(path, &error.to_string()))?;
+                .map_err(|error| write_error(path, &error.to_string()))?;
             Ok(keys)
         }
     }
@@ -95,7 +95,7 @@ fn finish(master_keys: &MasterKeys, keys: &[MasterKey]) -> Result<(), Failure> {
     match (master_keys, keys.first()) {
         (MasterKeys::File(path), Some(new)) => {
             let replaced = master_key::replace(path, std::slice::from_ref(new));
-            replaced.map_err(|error| unwritten(path, &error.to_string()))
+            replaced.map_err(|error| write_error(path, &error.to_string()))
         }
         _ => Ok(()),
     }
@@ -111,7 +111,7 @@ async fn reseal(engine: &Engine, revoke_unreadable: bool) -> Result<Resealed, Ad
 }
 
 /// The variable holds one key: other nodes must know the new one before a secret is sealed with it.
-fn tell_steps(keys: &[MasterKey]) -> Exit {
+fn print_steps(keys: &[MasterKey]) -> Exit {
     let old = keys.first().map(MasterKey::id).unwrap_or_default();
     output::line(MasterKey::random().to_base64());
     output::note(format_args!(
@@ -124,14 +124,14 @@ fn tell_steps(keys: &[MasterKey]) -> Exit {
     Exit::Done
 }
 
-fn unwritten(path: &Path, why: &str) -> Failure {
+fn write_error(path: &Path, why: &str) -> Failure {
     Failure::new(
         format!("the master key {}: {why}", path.display()),
         "fix the file, then run this again; no secret was lost",
     )
 }
 
-fn unsealed(error: &AdminError) -> Failure {
+fn reseal_error(error: &AdminError) -> Failure {
     Failure::new(
         format!("not all secrets were sealed with the new key: {}", with_cause(error)),
         "both keys are kept: run this again once that is fixed. Secrets whose master key is lost permanently \

@@ -37,26 +37,29 @@ pub(crate) async fn run(args: &MoveArgs) -> Outcome {
     let moved = move_all(&source, &destination).await;
     destination.close().await;
     source.close().await;
-    let proof = moved?;
-    output::line(proof.table());
-    proof.verdict()?;
-    let (records, seconds) = (proof.records(), begin.elapsed().as_secs_f64());
+    let comparison = moved?;
+    output::line(comparison.table());
+    comparison.verdict()?;
+    let (records, seconds) = (comparison.records(), begin.elapsed().as_secs_f64());
     output::line(format_args!(
         "{records} records moved from {from} to {to} in {seconds:.1} s: equal"
     ));
     Ok(Exit::Done)
 }
 
-async fn move_all(source: &Arc<dyn Store>, destination: &Arc<dyn Store>) -> Result<Proof, Failure> {
+async fn move_all(
+    source: &Arc<dyn Store>,
+    destination: &Arc<dyn Store>,
+) -> Result<TallyComparison, Failure> {
     let progress = Progress::start("counting", 0, None);
     let before = moving::tally(source, |records| progress.advance(records)).await;
-    let before = before.map_err(|error| unmoved(MoveError::Source(error)))?;
+    let before = before.map_err(|error| move_error(MoveError::Source(error)))?;
     drop(progress);
 
     let total = before.records();
     let progress = Progress::start("resuming", 0, Some(total));
     let there = moving::beginning(source, destination, |records| progress.advance(records)).await;
-    let there = there.map_err(unmoved)?;
+    let there = there.map_err(move_error)?;
     drop(progress);
     if there.records > 0 {
         output::note(format_args!(
@@ -68,27 +71,31 @@ async fn move_all(source: &Arc<dyn Store>, destination: &Arc<dyn Store>) -> Resu
     let progress = Progress::start("copying", there.records, Some(total));
     let copied =
         moving::copy(source, destination, there.last, |records| progress.advance(records)).await;
-    copied.map_err(unmoved)?;
+    copied.map_err(move_error)?;
     drop(progress);
 
     let progress = Progress::start("comparing", 0, Some(total * 2));
     let advance = |records| progress.advance(records);
     let (after, arrived) =
         tokio::join!(moving::tally(source, advance), moving::tally(destination, advance));
-    let after = after.map_err(|error| unmoved(MoveError::Source(error)))?;
-    let arrived = arrived.map_err(|error| unmoved(MoveError::Destination(error)))?;
+    let after = after.map_err(|error| move_error(MoveError::Source(error)))?;
+    let arrived = arrived.map_err(|error| move_error(MoveError::Destination(error)))?;
     drop(progress);
-    Ok(Proof { before: before.tables(), after: after.tables(), arrived: arrived.tables() })
+    Ok(TallyComparison {
+        before: before.tables(),
+        after: after.tables(),
+        arrived: arrived.tables(),
+    })
 }
 
 /// The tallies of the source, before and after the copy, and of the destination.
-struct Proof {
+struct TallyComparison {
     before: Vec<TableTally>,
     after: Vec<TableTally>,
     arrived: Vec<TableTally>,
 }
 
-impl Proof {
+impl TallyComparison {
     fn records(&self) -> u64 {
         self.arrived.iter().map(|tally| tally.records).sum()
     }
@@ -136,7 +143,7 @@ fn short(digest: &[u8; 32]) -> String {
     digest[..8].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn unmoved(error: MoveError) -> Failure {
+fn move_error(error: MoveError) -> Failure {
     let remedy = match &error {
         MoveError::NotTheBeginning => format!(
             "move into {FRESH_DESTINATION}; an interrupted move resumes only if neither side \
@@ -173,23 +180,23 @@ mod tests {
         let mut other = nothing.clone();
         let last = other.len() - 1;
         other[last].digest[31] ^= 1;
-        let proof = |before: &[_], after: &[_], arrived: &[_]| Proof {
+        let comparison = |before: &[_], after: &[_], arrived: &[_]| TallyComparison {
             before: before.to_vec(),
             after: after.to_vec(),
             arrived: arrived.to_vec(),
         };
-        assert!(proof(&nothing, &nothing, &nothing).verdict().is_ok());
-        for (proof, what) in [
-            (proof(&nothing, &nothing, &other), "not equal"),
-            (proof(&other, &nothing, &nothing), "written to"),
-            (proof(&nothing, &other, &other), "written to"),
-            (proof(&nothing, &other, &nothing), "written to"),
+        assert!(comparison(&nothing, &nothing, &nothing).verdict().is_ok());
+        for (comparison, what) in [
+            (comparison(&nothing, &nothing, &other), "not equal"),
+            (comparison(&other, &nothing, &nothing), "written to"),
+            (comparison(&nothing, &other, &other), "written to"),
+            (comparison(&nothing, &other, &nothing), "written to"),
         ] {
-            let failure = proof.verdict().unwrap_err();
+            let failure = comparison.verdict().unwrap_err();
             assert!(failure.to_string().contains(what), "{failure}");
             assert_eq!(failure.exit, Exit::Failed);
         }
-        let table = proof(&nothing, &nothing, &other).table();
+        let table = comparison(&nothing, &nothing, &other).table();
         assert_eq!(table.matches("equal").count(), last, "{table}");
         assert!(table.lines().last().is_some_and(|line| line.ends_with("DIFFERENT")), "{table}");
     }

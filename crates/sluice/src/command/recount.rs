@@ -17,7 +17,7 @@ pub(crate) async fn run(args: RecountArgs) -> Outcome {
         (None, Some(app)) => Which::App(app),
         (None, None) => Which::All,
     };
-    backend::must_be_there(&address)?;
+    backend::require_existing(&address)?;
     let store = backend::open(&address, &Tuning::default(), None).await?;
     let progress = Progress::start("counting", 0, None);
     let done = recount::recount(&*store, which, |responses| progress.advance(responses)).await;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::args::{RespondentCommand, WhoArgs};
+use crate::args::{RespondentArgs, RespondentCommand};
 use crate::client::{CallError, Server, field};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::output::{self, quoted};
@@ -44,7 +44,7 @@ pub(crate) async fn run(command: RespondentCommand) -> Outcome {
 
 /// Erases a respondent completely. If there is a lot to erase, the server answers before it is
 /// done, and the call is repeated.
-async fn erase(server: &Server, who: WhoArgs, answers: &str) -> Result<Value, Failure> {
+async fn erase(server: &Server, who: RespondentArgs, answers: &str) -> Result<Value, Failure> {
     let answers = ("answers", answers.to_owned());
     let mut erased = match who.respondent {
         Some(id) => {
@@ -76,7 +76,7 @@ async fn erase(server: &Server, who: WhoArgs, answers: &str) -> Result<Value, Fa
 }
 
 /// The query for the respondent with this identity.
-fn known_by(who: WhoArgs) -> [(&'static str, String); 3] {
+fn known_by(who: RespondentArgs) -> [(&'static str, String); 3] {
     let (of, value) = match (who.user_id, who.email) {
         (Some(user), _) => ("userId", user),
         (None, email) => ("traits.email", email.unwrap_or_default()),
@@ -86,7 +86,7 @@ fn known_by(who: WhoArgs) -> [(&'static str, String); 3] {
 }
 
 /// The id as given, or the id of the profile with the given identity.
-async fn id_of(server: &Server, who: WhoArgs) -> Result<String, Failure> {
+async fn id_of(server: &Server, who: RespondentArgs) -> Result<String, Failure> {
     if let Some(id) = who.respondent {
         return Ok(id.to_string());
     }

@@ -35,11 +35,11 @@ pub(crate) async fn tail(args: TailArgs) -> Outcome {
 
 async fn follow(args: TailArgs) -> Outcome {
     let server = Server::new(args.server.clone())?;
-    let mut place = Place::find(&server, &args).await?;
+    let mut cursor = TailCursor::find(&server, &args).await?;
     let mut left = args.limit.unwrap_or(u64::MAX);
     let (mut away, mut waits, mut reached) = (false, false, false);
     while left > 0 {
-        let page = match place.next(&server).await {
+        let page = match cursor.next(&server).await {
             Ok(page) => page,
             // The server was never reached: report that instead of waiting for a restart.
             Err(CallError::Away(failure)) if !reached => return Err(failure),
@@ -77,60 +77,60 @@ async fn follow(args: TailArgs) -> Outcome {
 }
 
 /// A page of the list: its items that have not been printed, and whether it is the last for now.
-struct Page {
+struct TailPage {
     fresh: Vec<Value>,
     is_last: bool,
 }
 
 /// How much of a flow's responses has been printed.
-struct Place {
+struct TailCursor {
     path: String,
     /// The start time, used until the first response is seen.
     from: Option<String>,
-    printed: Printed,
+    printed: PrintedResponses,
 }
 
-impl Place {
+impl TailCursor {
     /// Finds the start. If the server is unreachable now, that is an error and not waited for.
     async fn find(server: &Server, args: &TailArgs) -> Result<Self, Failure> {
         let path = format!("/flows/{}/responses", args.flow);
-        let mut place = Self { path, from: None, printed: Printed::new(Instant::now()) };
+        let mut cursor = Self { path, from: None, printed: PrintedResponses::new(Instant::now()) };
         match args.since {
             Since::All => {}
-            Since::At(time) => place.from = Some(time.to_string()),
+            Since::At(time) => cursor.from = Some(time.to_string()),
             Since::Now => {
                 // Uses the server's newest responses instead of this machine's clock, which may
                 // differ. They count as printed; a response that later appears between them does
                 // not.
                 let query = [("limit", PAGE_ITEMS.to_string()), ("order", "desc".to_owned())];
-                let mut newest = server.get(&place.path, &query).await?;
-                let Value::Array(mut items) = newest["items"].take() else { return Ok(place) };
+                let mut newest = server.get(&cursor.path, &query).await?;
+                let Value::Array(mut items) = newest["items"].take() else { return Ok(cursor) };
                 items.reverse();
                 if items.len() == PAGE_ITEMS {
-                    place.printed.settled = Some(field(&items[0], "responseId").to_owned());
+                    cursor.printed.settled = Some(field(&items[0], "responseId").to_owned());
                 }
-                place.printed.fresh(items, true, Instant::now());
+                cursor.printed.fresh(items, true, Instant::now());
             }
         }
-        Ok(place)
+        Ok(cursor)
     }
 
-    async fn next(&mut self, server: &Server) -> Result<Page, CallError> {
+    async fn next(&mut self, server: &Server) -> Result<TailPage, CallError> {
         let mut query = vec![("limit", PAGE_ITEMS.to_string())];
         query.extend(self.from.clone().map(|from| ("from", from)));
         query.extend(self.printed.after(Instant::now()).map(|after| ("after", after)));
         let mut page = server.get(&self.path, &query).await?;
         let Value::Array(items) = page["items"].take() else {
-            return Ok(Page { fresh: Vec::new(), is_last: true });
+            return Ok(TailPage { fresh: Vec::new(), is_last: true });
         };
         // A page may be short without being the last; only `next` shows it.
         let is_last = page["next"].is_null();
-        Ok(Page { fresh: self.printed.fresh(items, is_last, Instant::now()), is_last })
+        Ok(TailPage { fresh: self.printed.fresh(items, is_last, Instant::now()), is_last })
     }
 }
 
 /// Which responses were printed, remembered while others may still appear among them.
-struct Printed {
+struct PrintedResponses {
     /// No new response appears up to this id.
     settled: Option<String>,
     /// The ids printed after `settled`, and when.
@@ -142,7 +142,7 @@ struct Printed {
     reread_at: Instant,
 }
 
-impl Printed {
+impl PrintedResponses {
     fn new(now: Instant) -> Self {
         let (settled, recent, read) = (None, BTreeMap::new(), None);
         Self { settled, recent, read, at_end: false, reread_at: now + REREAD_EVERY }
@@ -209,7 +209,7 @@ mod tests {
     use super::*;
 
     /// Reads a list to its end as `follow` does; returns the numbers that were printed.
-    fn read(printed: &mut Printed, stored: &[u32], page: usize, now: Instant) -> Vec<u32> {
+    fn read(printed: &mut PrintedResponses, stored: &[u32], page: usize, now: Instant) -> Vec<u32> {
         let mut fresh = Vec::new();
         loop {
             let after = printed.after(now).map_or(0, |id| id[3..].parse().unwrap());
@@ -232,7 +232,7 @@ mod tests {
         let begin = Instant::now();
         let at = |seconds: u64| begin + Duration::from_secs(seconds);
         for page in [1, 2, 3, 100] {
-            let mut printed = Printed::new(begin);
+            let mut printed = PrintedResponses::new(begin);
             let mut check = |seconds, stored: &[u32], expected: &[u32]| {
                 let got = read(&mut printed, stored, page, at(seconds));
                 assert_eq!(got, expected, "pages of {page}, at {seconds} s");

@@ -26,7 +26,7 @@ pub(crate) async fn run(command: UserCommand) -> Outcome {
         UserCommand::Reset { user, server } => {
             let server = Server::new(server)?;
             let made = server.post(&format!("/users/{user}/reset"), None).await?;
-            tell_link(&made);
+            print_link(&made);
         }
         UserCommand::ResetSecondFactor { user, server } => {
             let server = Server::new(server)?;
@@ -49,7 +49,7 @@ async fn add(args: UserAddArgs) -> Result<(), crate::failure::Failure> {
         "instance": args.instance});
     let made = server.post("/users", Some(&body)).await?;
     output::line(user_line(&made));
-    tell_link(&made);
+    print_link(&made);
     Ok(())
 }
 
@@ -71,7 +71,7 @@ async fn set(args: UserSetArgs) -> Result<(), crate::failure::Failure> {
     Ok(())
 }
 
-fn tell_link(made: &Value) {
+fn print_link(made: &Value) {
     output::line(field(made, "link"));
     output::note(
         "send this link to them and to nobody else: it sets their password, once, within 24 hours",

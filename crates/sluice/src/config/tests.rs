@@ -168,9 +168,9 @@ fn an_unknown_key_is_named_with_the_likely_one() {
         ("\nbody-limit = \"big\"", "line 2: invalid type", "the settings are"),
         ("listen = ", "line 1: ", "the settings are"),
     ] {
-        let (said, told) = from_toml(file).unwrap_err();
-        assert!(said.starts_with(what), "{file}: {said}");
-        assert!(told.starts_with(remedy), "{file}: {told}");
+        let (message, found_remedy) = from_toml(file).unwrap_err();
+        assert!(message.starts_with(what), "{file}: {message}");
+        assert!(found_remedy.starts_with(remedy), "{file}: {found_remedy}");
     }
 }
 

@@ -16,7 +16,7 @@ impl Source {
     /// Every `.rs` file below `crates`, in a stable order.
     pub(crate) fn of_workspace() -> Vec<Self> {
         let mut sources = Vec::new();
-        walk(&root().join("crates"), &mut sources);
+        collect(&root().join("crates"), &mut sources);
         sources.sort_by(|a, b| a.path.cmp(&b.path));
         sources
     }
@@ -74,11 +74,11 @@ fn indent(line: &str) -> usize {
     line.len() - line.trim_start().len()
 }
 
-fn walk(folder: &Path, into: &mut Vec<Source>) {
+fn collect(folder: &Path, into: &mut Vec<Source>) {
     for entry in readable(folder, std::fs::read_dir(folder)) {
         let path = readable(folder, entry).path();
         if path.is_dir() {
-            walk(&path, into);
+            collect(&path, into);
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             let text = readable(&path, std::fs::read_to_string(&path));
             let below_root = path.strip_prefix(root()).unwrap_or(&path);

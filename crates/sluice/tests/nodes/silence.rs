@@ -82,9 +82,9 @@ fn a_start_on_a_database_that_hangs_fails_within_the_documented_time() {
                 let took = began.elapsed();
                 println!("{eighths}/8 of {packets}: {took:?}: {}", text(&output.stderr));
                 assert_complains(&output, 1, &["sluice: "]);
-                let said = text(&output.stderr);
+                let output_text = text(&output.stderr);
                 let reasons = ["no answer", "did not answer", "timeout", "Timeout"];
-                assert!(reasons.iter().any(|reason| said.contains(reason)), "{said}");
+                assert!(reasons.iter().any(|reason| output_text.contains(reason)), "{output_text}");
                 assert!(took < START_MAX, "{eighths}/8 of {packets}: {took:?}");
             });
         }

@@ -35,15 +35,15 @@ pub(crate) fn text(bytes: &[u8]) -> String {
 
 /// Checks the exit code and stderr of a command: two lines, no dump.
 pub(crate) fn assert_complains(output: &Output, code: i32, parts: &[&str]) {
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(code), "{said}");
+    let output_text = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{output_text}");
     assert_eq!(
-        said.lines().count(),
+        output_text.lines().count(),
         2,
-        "expected one line for what happened and one for what to do: {said}"
+        "expected one line for what happened and one for what to do: {output_text}"
     );
     for part in parts {
-        assert!(said.contains(part), "{part:?} is not in {said}");
+        assert!(output_text.contains(part), "{part:?} is not in {output_text}");
     }
 }
 

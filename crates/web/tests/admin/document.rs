@@ -93,19 +93,21 @@ fn every_operation_has_an_id_a_description_and_its_parameters() {
 
 #[test]
 fn every_reference_resolves() {
-    fn walk(document: &Value, value: &Value) {
+    fn check_references(document: &Value, value: &Value) {
         match value {
             Value::Object(members) => {
                 if let Some(Value::String(reference)) = members.get("$ref") {
                     let pointer = reference.strip_prefix('#').unwrap();
                     assert!(document.pointer(pointer).is_some(), "{reference}");
                 }
-                members.values().for_each(|member| walk(document, member));
+                members.values().for_each(|member| check_references(document, member));
             }
-            Value::Array(elements) => elements.iter().for_each(|element| walk(document, element)),
+            Value::Array(elements) => {
+                elements.iter().for_each(|element| check_references(document, element))
+            }
             _ => {}
         }
     }
     let document = document();
-    walk(&document, &document);
+    check_references(&document, &document);
 }

@@ -77,9 +77,9 @@ async fn an_erasure_must_specify_what_happens_to_the_answers() {
         let response = site.store(&key, &version, admitted(ann())).await;
         let shown = site.get(&format!("/responses/{response}")).await.ok(200);
         let path = format!("/respondents/{}", text(&shown["respondentId"]));
-        let told = "is required: answers=keep leaves";
+        let message = "is required: answers=keep leaves";
         for query in ["", "?answers=", "?answers=all"] {
-            site.delete(&format!("{path}{query}")).await.faults(&[("/answers", told)]);
+            site.delete(&format!("{path}{query}")).await.faults(&[("/answers", message)]);
         }
         assert_eq!(site.get(&path).await.status, 200, "nothing may be erased");
         let erased = site.delete(&format!("{path}?answers={answers}")).await.ok(200);
@@ -123,8 +123,8 @@ async fn an_invitee_without_a_profile_is_exported_and_erased_by_address() {
         "respondent": null, "consents": [], "responses": [given], "invitations": [invited],
     });
     assert_eq!(export, expected);
-    let told = "is required: answers=keep leaves";
-    site.delete(&format!("/respondents?{who}")).await.faults(&[("/answers", told)]);
+    let message = "is required: answers=keep leaves";
+    site.delete(&format!("/respondents?{who}")).await.faults(&[("/answers", message)]);
     let erase = format!("/respondents?{who}&answers=delete");
     let erased = site.delete(&erase).await.ok(200);
     assert_eq!(erased, json!({"respondentId": null, "responses": 1, "invitations": 1}));

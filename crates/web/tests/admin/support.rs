@@ -13,7 +13,7 @@ use sluice_engine::clock::ManualClock;
 use sluice_engine::verify::MasterKey;
 use sluice_engine::{Engine, Options, Receipt};
 use sluice_flow::time::Timestamp;
-use sluice_web::{Allowed, App, KeyFetcher, Limits, admin};
+use sluice_web::{App, AppOptions, KeyFetcher, OutboundPolicy, admin};
 use tower::ServiceExt as _;
 
 /// 2026-11-15T02:00:00.000Z, the start time of every test.
@@ -60,13 +60,13 @@ impl Reply {
     pub(crate) fn faults(self, expected: &[(&str, &str)]) {
         let problem = self.problem(422, "invalid");
         let errors = problem["errors"].as_array().unwrap();
-        let told = errors.iter().map(|error| (text(&error["pointer"]), text(&error["message"])));
-        let told: Vec<(String, String)> = told.collect();
-        let same = told.len() == expected.len()
-            && told.iter().zip(expected).all(|((pointer, message), (wanted, start))| {
+        let found = errors.iter().map(|error| (text(&error["pointer"]), text(&error["message"])));
+        let found: Vec<(String, String)> = found.collect();
+        let same = found.len() == expected.len()
+            && found.iter().zip(expected).all(|((pointer, message), (wanted, start))| {
                 pointer == wanted && message.starts_with(start)
             });
-        assert!(same, "found {told:?}, expected {expected:?}");
+        assert!(same, "found {found:?}, expected {expected:?}");
     }
 }
 
@@ -82,12 +82,12 @@ impl Site {
         let options = Options {
             admin_token: Some(ROOT.to_owned()),
             master_keys: Some(Arc::new(vec![MasterKey::random()])),
-            key_source: Some(Arc::new(KeyFetcher::new(Allowed::default()))),
+            key_source: Some(Arc::new(KeyFetcher::new(OutboundPolicy::default()))),
             public_url: Some("https://ask.example".to_owned()),
             ..Options::default()
         };
         let engine = Engine::start(store, clock.clone(), options).await.unwrap();
-        let router = App::new(Arc::clone(&engine), Limits::default());
+        let router = App::new(Arc::clone(&engine), AppOptions::default());
         Self { engine, clock, router, _folder: folder }
     }
 

@@ -36,7 +36,7 @@ async fn every_change_leaves_an_entry_with_its_actor() {
 
     let log = site.get("/audit").await.ok(200);
     let entries: Vec<&Value> = log["items"].as_array().unwrap().iter().rev().collect();
-    let told: Vec<(String, String)> =
+    let recorded: Vec<(String, String)> =
         entries.iter().map(|entry| (text(&entry["action"]), text(&entry["subject"]))).collect();
     let expected = [
         ("token.created", &boss_id),
@@ -56,7 +56,7 @@ async fn every_change_leaves_an_entry_with_its_actor() {
         ("token.revoked", &mini),
     ];
     let expected = expected.map(|(action, subject)| (action.to_owned(), subject.clone()));
-    assert_eq!(told, expected);
+    assert_eq!(recorded, expected);
     assert_eq!(entries[0]["actor"], "environment");
     assert!(entries[1..].iter().all(|entry| entry["actor"] == boss_id.as_str()));
     assert!(entries[1..].iter().all(|entry| entry["appId"] == id.as_str()));

@@ -87,12 +87,12 @@ async fn an_app_lists_only_its_members_and_their_roles() {
         site.clock.advance_millis(1);
     }
     let list = site.get(&format!("/apps/{app}/members")).await.ok(200);
-    let told: Vec<_> = list["items"].as_array().unwrap().iter().collect();
-    assert_eq!(told.len(), 2, "{list}");
-    assert_eq!((&told[0]["role"], &told[0]["roleInAll"]), (&json!(null), &json!("owner")));
-    assert_eq!((&told[1]["role"], &told[1]["roleInAll"]), (&json!("editor"), &json!(null)));
+    let members: Vec<_> = list["items"].as_array().unwrap().iter().collect();
+    assert_eq!(members.len(), 2, "{list}");
+    assert_eq!((&members[0]["role"], &members[0]["roleInAll"]), (&json!(null), &json!("owner")));
+    assert_eq!((&members[1]["role"], &members[1]["roleInAll"]), (&json!("editor"), &json!(null)));
     assert_eq!(
-        (&told[1]["email"], &told[1]["disabled"]),
+        (&members[1]["email"], &members[1]["disabled"]),
         (&json!("bob@mail.example"), &json!(false))
     );
 }

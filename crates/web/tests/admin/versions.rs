@@ -7,7 +7,7 @@ use sluice_flow::time::Timestamp;
 use crate::support::{START, Site, at, definition, submission, text};
 
 /// The code with which a submission to the version is refused, or "accepted".
-async fn judged(site: &Site, key: &str, version: &str) -> String {
+async fn submit_outcome(site: &Site, key: &str, version: &str) -> String {
     match site.submit(key, &submission(version)).await {
         Receipt::Accepted(_) => "accepted".to_owned(),
         Receipt::Refused(issues) => text(&serde_json::to_value(&issues[0]).unwrap()["code"]),
@@ -58,7 +58,7 @@ async fn a_draft_is_published_edited_and_published_again() {
     let flow = site.flow(&app).await;
     let (path, draft_path) = (format!("/flows/{flow}"), format!("/flows/{flow}/draft"));
     let first = text(&site.get(&draft_path).await.ok(200)["flowVersionId"]);
-    assert_eq!(judged(&site, &key, &first).await, "not_open_yet");
+    assert_eq!(submit_outcome(&site, &key, &first).await, "not_open_yet");
 
     let published = site.post(&format!("{path}/publish"), Value::Null).await.ok(200);
     let mut expected =
@@ -70,16 +70,16 @@ async fn a_draft_is_published_edited_and_published_again() {
     site.get(&draft_path).await.problem(404, "draft_not_found");
     let nothing = site.post(&format!("{path}/publish"), Value::Null).await;
     nothing.problem(409, "nothing_to_publish");
-    assert_eq!(judged(&site, &key, &first).await, "accepted");
+    assert_eq!(submit_outcome(&site, &key, &first).await, "accepted");
 
     let second = text(&site.put(&draft_path, definition("Two")).await.ok(200)["flowVersionId"]);
     assert_ne!(first, second, "an edit after a publish opens a new draft");
     assert_eq!(site.get(&path).await.ok(200)["published"], expected);
-    assert_eq!(judged(&site, &key, &second).await, "not_open_yet");
+    assert_eq!(submit_outcome(&site, &key, &second).await, "not_open_yet");
     site.clock.advance_millis(1000);
     assert_eq!(site.publish(&flow).await, second);
-    assert_eq!(judged(&site, &key, &first).await, "accepted");
-    assert_eq!(judged(&site, &key, &second).await, "accepted");
+    assert_eq!(submit_outcome(&site, &key, &first).await, "accepted");
+    assert_eq!(submit_outcome(&site, &key, &second).await, "accepted");
 
     let list = site.get(&format!("{path}/versions")).await.ok(200);
     let (newest, oldest) = (&list["items"][0], &list["items"][1]);
@@ -113,7 +113,7 @@ async fn a_draft_with_faults_is_not_published_and_every_fault_has_its_pointer() 
     let pointers: Vec<String> =
         problem["errors"].as_array().unwrap().iter().map(|error| text(&error["pointer"])).collect();
     for pointer in ["/title", "/questions/1/type"] {
-        assert!(pointers.iter().any(|told| told == pointer), "{pointer}: {pointers:?}");
+        assert!(pointers.iter().any(|found| found == pointer), "{pointer}: {pointers:?}");
     }
     assert_eq!(site.get(&format!("/flows/{flow}")).await.ok(200)["published"], Value::Null);
 }
@@ -141,7 +141,7 @@ async fn a_rollback_is_a_new_version_with_the_old_definition_and_leaves_the_draf
     let list = site.get(&format!("/flows/{flow}/versions")).await.ok(200);
     assert_eq!(shown(&site, &third).await["definition"], shown(&site, &first).await["definition"]);
     assert_eq!(list["items"][1]["supersededAt"], at(7));
-    assert_eq!(judged(&site, &key, &third).await, "accepted");
+    assert_eq!(submit_outcome(&site, &key, &third).await, "accepted");
     let unpublished = text(&draft["flowVersionId"]);
     for verb in ["republish", "retire"] {
         let refused = site.post(&format!("/flow_versions/{unpublished}/{verb}"), Value::Null).await;
@@ -160,7 +160,7 @@ async fn a_retired_version_is_unavailable_at_once() {
     let retired = site.post(&path, Value::Null).await.ok(200);
     assert_eq!((&retired["status"], &retired["retiredAt"]), (&json!("retired"), &json!(at(3))));
     assert_eq!(retired["flowVersionId"], version);
-    assert_eq!(judged(&site, &key, &version).await, "flow_version_not_found");
+    assert_eq!(submit_outcome(&site, &key, &version).await, "flow_version_not_found");
     site.clock.advance_millis(3);
     assert_eq!(
         site.post(&path, Value::Null).await.ok(200),
@@ -191,11 +191,11 @@ async fn windows_take_effect_at_once_without_a_publish() {
     ] {
         site.clock.set(Timestamp::from_millis(START + millis));
         assert_eq!(statuses(&site, &flow).await, [status], "at {millis}");
-        assert_eq!(judged(&site, &key, &version).await, verdict, "at {millis}");
+        assert_eq!(submit_outcome(&site, &key, &version).await, verdict, "at {millis}");
     }
     site.patch(&format!("/flows/{flow}"), json!({"liveWindow": {}})).await.ok(200);
     assert_eq!(statuses(&site, &flow).await, ["open"]);
-    assert_eq!(judged(&site, &key, &version).await, "accepted");
+    assert_eq!(submit_outcome(&site, &key, &version).await, "accepted");
 }
 
 #[tokio::test]
@@ -221,7 +221,7 @@ async fn the_grace_window_is_the_flows_else_the_apps_and_fixed_at_the_publish() 
     let list = site.get(&format!("/flows/{flow}/versions")).await.ok(200);
     assert_eq!(list["items"][3]["graceEndsAt"], at(0));
     for version in &versions[..3] {
-        assert_eq!(judged(&site, &key, version).await, "no_longer_accepting");
+        assert_eq!(submit_outcome(&site, &key, version).await, "no_longer_accepting");
     }
 }
 

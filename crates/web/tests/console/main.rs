@@ -15,6 +15,7 @@ mod flows;
 mod frame;
 mod many_apps;
 mod oidc;
+mod permissions;
 mod preview;
 mod reads;
 mod responses;
@@ -28,5 +29,4 @@ mod sign_in;
 mod support;
 #[path = "../../../engine/tests/support/use_cases.rs"]
 mod use_cases;
-mod walls;
 mod welcome;

@@ -222,12 +222,12 @@ async fn the_script_gets_only_the_next_rows() {
     let viewer = world.as_a(Role::Viewer).await;
     let after = all[5];
     let text = viewer.get(&format!("{}/rows?after={after}", world.list())).await.ok();
-    let told: Value = serde_json::from_str(&text).unwrap();
-    let found: String = told["rows"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    let body: Value = serde_json::from_str(&text).unwrap();
+    let found: String = body["rows"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
     all.truncate(5);
     all.reverse();
     assert_eq!(rows(&found), ids(&all));
-    assert_eq!((&told["next"], &told["older"]), (&Value::Null, &Value::Null));
+    assert_eq!((&body["next"], &body["older"]), (&Value::Null, &Value::Null));
 }
 
 #[tokio::test]
@@ -306,9 +306,9 @@ async fn an_editor_exports_the_view_and_sees_the_progress() {
     let csv = reply.ok();
     assert_eq!(csv.lines().count(), 2);
     assert!(csv.contains(&wanted.to_string()));
-    let told: Value =
+    let body: Value =
         serde_json::from_str(&editor.get("/console/exports/mine").await.ok()).unwrap();
-    assert_eq!((&told["rows"], &told["total"]), (&json!(1), &json!(1)));
+    assert_eq!((&body["rows"], &body["total"]), (&json!(1), &json!(1)));
     let another = world.as_a(Role::Editor).await;
     assert_eq!(
         another.get("/console/exports/mine").await.status,

@@ -44,7 +44,7 @@ impl Desk {
         let site = Site::start().await;
         let app = site.app("Shop").await;
         let (flow, one) = site.flow(app, first()).await;
-        let told = [
+        let rows = [
             (0, "10", json!(["api"]), "5", "The export is slow", "pro"),
             (0, "9", json!(["api", "web"]), "4", "Slow, but good", "pro"),
             (1, "8", json!(["web"]), "4", "", "free"),
@@ -52,7 +52,7 @@ impl Desk {
             (0, "7", json!(["api"]), "5", "slow export", "pro"),
             (1, "10", json!([]), "3", "", HOSTILE),
         ];
-        for (days, nps, uses, docs, why, plan) in told {
+        for (days, nps, uses, docs, why, plan) in rows {
             site.clock.advance_millis(days * DAY_MILLIS);
             let answers = json!({"nps": nps, "use": uses, "docs": docs, "why": why});
             let more = json!({"answers": answers, "metadata": {"tags": {"plan": plan}}});

@@ -249,10 +249,10 @@ async fn users_and_tokens_of_the_instance_are_managed() {
     root.post(&format!("/console/settings/tokens/{}/revoke", tokens[0].token_id), &[]).await.to();
     assert!(site.engine.list_tokens(&actor()).await.unwrap()[0].revoked_at.is_some());
     let log = root.get("/console/settings/audit").await.ok();
-    for told in
+    for expected in
         ["created the admin token “ci”", "added bob@mail.example as owner", "Environment token"]
     {
-        assert!(log.contains(told), "{told}");
+        assert!(log.contains(expected), "{expected}");
     }
 }
 

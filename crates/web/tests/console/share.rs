@@ -173,7 +173,7 @@ async fn faults_of_a_line_are_shown_and_the_typed_text_is_kept() {
     let (site, _, flow) = opened().await;
     let root = site.root().await;
     let address = format!("{}/invitations", share(flow));
-    for (people, until, told) in [
+    for (people, until, message) in [
         ("ada@mail.example\nnot an@address", "", "Line 2"),
         ("email,name\na@b.example,x\n", "", "is not known here"),
         ("", "", "must have one line per person"),
@@ -182,7 +182,7 @@ async fn faults_of_a_line_are_shown_and_the_typed_text_is_kept() {
     ] {
         let reply = root.post(&address, &[("people", people), ("until", until)]).await;
         assert_eq!(reply.status, 422, "{people}");
-        assert!(reply.text.contains(told), "{people}: {}", reply.text);
+        assert!(reply.text.contains(message), "{people}: {}", reply.text);
         assert!(reply.text.contains(people.lines().next().unwrap_or_default()), "{people}");
     }
     assert!(site.engine.list_invitations(&actor(), flow, None, None, 10).await.unwrap().is_empty());
@@ -197,8 +197,8 @@ async fn a_list_with_people_already_invited_shows_their_number() {
     let people = "ada@mail.example\n7\n8\n8\n9";
     let to = root.post(&address, &[("people", people)]).await.to().to_owned();
     let page = root.get(to.split('#').next().unwrap()).await.ok();
-    let told = "3 people invited. 2 people skipped";
-    assert!(page.contains(told), "{to}: {page}");
+    let message = "3 people invited. 2 people skipped";
+    assert!(page.contains(message), "{to}: {page}");
     let forged = root.get(&format!("{}?done=invited.3.%3Cb%3E", share(flow))).await.ok();
     assert!(!forged.contains("people invited"));
 }

@@ -18,7 +18,7 @@ use sluice_flow::definition::Kind;
 use sluice_flow::id::{AppId, FlowId, FlowVersionId, ResponseId, UserId};
 use sluice_flow::time::Timestamp;
 use sluice_store::Store;
-use sluice_web::{Allowed, App, ConsoleOptions, HostedOptions, KeyFetcher, Limits};
+use sluice_web::{App, AppOptions, ConsoleOptions, KeyFetcher, OutboundPolicy};
 use tower::ServiceExt as _;
 
 use crate::faulty::FaultyStore;
@@ -85,13 +85,13 @@ impl Site {
         let options = Options {
             admin_token: Some(ROOT.to_owned()),
             master_keys: Some(Arc::new(vec![MasterKey::random()])),
-            key_source: Some(Arc::new(KeyFetcher::new(Allowed::default()))),
+            key_source: Some(Arc::new(KeyFetcher::new(OutboundPolicy::default()))),
             public_url: Some(ORIGIN.to_owned()),
             ..Options::default()
         };
         let engine = Engine::start(store.clone(), clock.clone(), options).await.unwrap();
-        let hosted = HostedOptions::default();
-        let router = App::with_console(Arc::clone(&engine), Limits::default(), hosted, console);
+        let options = AppOptions { console, ..AppOptions::default() };
+        let router = App::new(Arc::clone(&engine), options);
         Self { engine, store, faults, clock, router, _folder: folder }
     }
 

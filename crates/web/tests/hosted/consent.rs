@@ -46,15 +46,15 @@ async fn the_box_starts_unticked_and_decides() {
         assert_eq!(rows[0].respondent_id.is_some(), linked, "{setting} {ticked}");
         let address = browser.page.header("location").unwrap();
         let done = site.get(&address, &[]).await.text();
-        let said = if linked { "they are linked to you" } else { "They are anonymous" };
-        assert!(done.contains(said), "{done}");
+        let message = if linked { "they are linked to you" } else { "They are anonymous" };
+        assert!(done.contains(message), "{done}");
         assert!(!address.contains("4711"), "{address}");
     }
 }
 
 #[tokio::test]
 async fn the_ending_states_whether_answers_of_a_personal_link_are_linked() {
-    for (query, ticked, said) in [
+    for (query, ticked, message) in [
         ("flowAssignmentId=crm-7", true, "they are linked to you"),
         ("identities.traits.plan=pro", true, "they are linked to you"),
         ("identities.traits.plan=pro", false, "They are anonymous"),
@@ -69,7 +69,7 @@ async fn the_ending_states_whether_answers_of_a_personal_link_are_linked() {
         browser.press("send", fields).await;
         let address = browser.page.header("location").unwrap();
         let done = site.get(&address, &[]).await.text();
-        assert!(done.contains(said), "{query} {ticked}: {done}");
+        assert!(done.contains(message), "{query} {ticked}: {done}");
     }
 }
 

@@ -23,7 +23,7 @@ fn flow(redirect: Option<&str>) -> serde_json::Value {
 async fn a_page_is_framed_only_as_an_embed_and_only_by_the_origins_of_its_app() {
     let site = Site::start().await;
     let flow = published(&site, flow(None)).await;
-    for (listed, query, ancestors, told) in [
+    for (listed, query, ancestors, expected_origins) in [
         (vec![], "", "'none'", "[]"),
         (vec![], "?embed=1", "*", "[]"),
         (vec![], "?embed=0", "'none'", "[]"),
@@ -45,7 +45,7 @@ async fn a_page_is_framed_only_as_an_embed_and_only_by_the_origins_of_its_app() 
         let page = Browser::open(&site, &format!("/f/{flow}{query}")).await;
         let policy = page.page.header("content-security-policy").unwrap();
         assert!(policy.ends_with(&format!("frame-ancestors {ancestors}")), "{policy}");
-        assert_eq!(attribute(&page.html(), "data-origins=\""), told);
+        assert_eq!(attribute(&page.html(), "data-origins=\""), expected_origins);
         assert_eq!(page.html().contains("data-embed=\"1\""), query == "?embed=1");
     }
 }

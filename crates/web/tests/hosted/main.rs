@@ -7,12 +7,12 @@
 #[allow(dead_code, reason = "each test program uses a part of it")]
 mod support;
 
+mod branding;
 mod browser;
 mod consent;
 mod form;
 mod frame;
 mod identity;
-mod look;
 mod once;
 mod parameters;
 mod shield;

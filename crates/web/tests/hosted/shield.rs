@@ -8,7 +8,7 @@ use http::Method;
 use serde_json::{Value, json};
 use sluice_engine::Rates;
 use sluice_engine::bucket::Quota;
-use sluice_web::{App, HostedOptions, Limits};
+use sluice_web::{App, AppOptions, HostedOptions, Limits};
 
 use crate::browser::{Browser, READ, one, path, published, stored};
 use crate::support::{Site, request};
@@ -64,9 +64,9 @@ async fn a_form_without_a_valid_key_gets_one() {
 #[tokio::test]
 async fn an_address_that_sends_too_often_waits_and_keeps_its_answers() {
     let mut site = Site::start().await;
-    let options =
+    let hosted =
         HostedOptions { sends_per_minute: 2, trusted_proxies: vec!["10.0.0.0/8".parse().unwrap()] };
-    let app = App::with(site.engine.clone(), Limits::default(), options);
+    let app = App::new(site.engine.clone(), AppOptions { hosted, ..AppOptions::default() });
     site.router = app.for_peer("10.1.2.3".parse().unwrap());
     let flow = published(&site, text()).await;
     let mut outcomes = Vec::new();

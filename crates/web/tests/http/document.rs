@@ -21,9 +21,9 @@ impl Document {
     #[track_caller]
     fn check(&self, method: &str, path: &str, reply: &Reply) {
         let status = reply.status.to_string();
-        let said = &self.0["paths"][path][method]["responses"][&status];
+        let documented = &self.0["paths"][path][method]["responses"][&status];
         let media_type = reply.header("content-type").unwrap();
-        let schema = &said["content"][&media_type]["schema"];
+        let schema = &documented["content"][&media_type]["schema"];
         assert!(!schema.is_null(), "{method} {path}: {status} as {media_type} is not documented");
         let faults = self.faults(schema, &reply.json(), "");
         assert!(faults.is_empty(), "{method} {path} {status}: {faults:?} in {}", reply.text());

@@ -377,11 +377,11 @@ async fn a_key_set_is_fetched_and_a_failed_fetch_is_503() {
 /// The templates of all routes below a key, extracted from the source of the routers, so that a new
 /// one is included.
 fn templates() -> Vec<String> {
-    fn walk(folder: &std::path::Path, found: &mut Vec<String>) {
+    fn find_in(folder: &std::path::Path, found: &mut Vec<String>) {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
-                walk(&path, found);
+                find_in(&path, found);
                 continue;
             }
             let text = std::fs::read_to_string(&path).unwrap();
@@ -394,7 +394,7 @@ fn templates() -> Vec<String> {
         }
     }
     let mut found = Vec::new();
-    walk(&std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../api/src"), &mut found);
+    find_in(&std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../api/src"), &mut found);
     let document = serde_json::to_value(sluice_web::openapi::document()).unwrap();
     let documented = document["paths"].as_object().unwrap().keys();
     found.extend(documented.filter(|path| path.starts_with("/api/v1/")).cloned());

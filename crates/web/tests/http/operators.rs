@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use sluice_engine::{Engine, Options};
-use sluice_web::{
-    App, ConsoleOptions, HostedOptions, Limits, MetricsAccess, MetricsSite, MetricsToken,
-};
+use sluice_web::{App, AppOptions, Limits, MetricsAccess, MetricsSite, MetricsToken};
 use tokio::net::TcpListener;
 
 use crate::support::Site;
@@ -14,9 +12,8 @@ const TOKEN: &str = "a-token-for-prometheus";
 
 async fn site_with(metrics: MetricsAccess) -> Site {
     let mut site = Site::start().await;
-    let (hosted, console) = (HostedOptions::default(), ConsoleOptions::default());
-    let engine = Arc::clone(&site.engine);
-    site.router = App::with_metrics(engine, Limits::default(), hosted, console, &metrics);
+    let options = AppOptions { metrics, ..AppOptions::default() };
+    site.router = App::new(Arc::clone(&site.engine), options);
     site
 }
 
@@ -45,7 +42,7 @@ async fn metrics_with_a_token_require_it() {
 
 #[tokio::test]
 async fn a_separate_metrics_listener_serves_only_metrics_and_is_the_only_one() {
-    let site = site_with(MetricsAccess::Nobody).await;
+    let site = site_with(MetricsAccess::Disabled).await;
     site.get("/metrics", &[]).await.assert_problem(404, "route_not_found");
 
     let limits = Limits::default();
@@ -89,7 +86,7 @@ async fn hsts_is_sent_if_the_public_url_is_https() {
         let options = Options { public_url: Some(url.to_owned()), ..Options::default() };
         let (store, clock) = (Arc::clone(&site.store), Arc::clone(&site.clock));
         let engine = Engine::start(store, clock, options).await.unwrap();
-        site.router = App::new(engine, Limits::default());
+        site.router = App::new(engine, AppOptions::default());
         for path in &paths {
             let reply = site.get(path, &[]).await;
             let header = reply.header("strict-transport-security");

@@ -23,7 +23,7 @@ use sluice_flow::definition::Kind;
 use sluice_flow::id::{AppId, FlowId, FlowVersionId};
 use sluice_flow::time::{Timestamp, Window};
 use sluice_store::Store;
-use sluice_web::{Allowed, App, KeyFetcher, Limits};
+use sluice_web::{App, AppOptions, KeyFetcher, Limits, OutboundPolicy};
 use tower::ServiceExt;
 
 /// The instant at which every test starts: 2026-11-15T02:00:00.000Z.
@@ -53,7 +53,8 @@ impl Site {
         let folder = tempfile::tempdir().unwrap();
         let store = either::open(folder.path()).await;
         let clock = Arc::new(ManualClock::at(Timestamp::from_millis(START)));
-        let loopback = Allowed { networks: vec!["127.0.0.0/8".parse().unwrap()], plain_http: true };
+        let loopback =
+            OutboundPolicy { networks: vec!["127.0.0.0/8".parse().unwrap()], plain_http: true };
         let options = Options {
             master_keys: Some(Arc::new(vec![MasterKey::random()])),
             key_source: Some(Arc::new(KeyFetcher::new(loopback))),
@@ -61,7 +62,7 @@ impl Site {
             ..Options::default()
         };
         let engine = Engine::start(store.clone(), clock.clone(), options).await.unwrap();
-        let router = App::new(Arc::clone(&engine), limits);
+        let router = App::new(Arc::clone(&engine), AppOptions { limits, ..AppOptions::default() });
         let detail = engine.create_app(&actor(), "Test").await.unwrap();
         let key = detail.api_keys[0].to_string();
         let app = detail.row.app_id;

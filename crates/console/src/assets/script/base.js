@@ -20,16 +20,16 @@ export function localTimes(root) {
 /** Buttons that copy the content of the element that they name. */
 async function copy(button) {
   const source = document.getElementById(button.dataset.copy);
-  const said = document.getElementById("said");
+  const announcer = document.getElementById("announcer");
   const words = [...button.childNodes];
   try {
     await navigator.clipboard.writeText("value" in source ? source.value : source.textContent);
     button.textContent = "Copied";
-    said.textContent = "Copied.";
+    announcer.textContent = "Copied.";
   } catch {
     // Without clipboard permission, select the text so that the keyboard can copy it.
     getSelection().selectAllChildren(source);
-    said.textContent = "Selected: press Ctrl+C to copy.";
+    announcer.textContent = "Selected: press Ctrl+C to copy.";
   }
   setTimeout(() => button.replaceChildren(...words), 1500);
 }

@@ -6,24 +6,24 @@
 import { Bar } from "./editor/bar.js";
 import { Draft } from "./editor/draft.js";
 import { Faults } from "./editor/faults.js";
-import { Json, wrongWith } from "./editor/json.js";
+import { Json, jsonError } from "./editor/json.js";
 import { Languages } from "./editor/languages.js";
 import { List } from "./editor/list.js";
-import { Look } from "./editor/look.js";
+import { Preview } from "./editor/preview.js";
 import { newQuestion, Palette } from "./editor/palette.js";
 import { Saving } from "./editor/saving.js";
 import { schedule } from "./editor/schedule.js";
 import { Sections } from "./editor/sections.js";
 import { Texts } from "./editor/texts.js";
-import { know } from "./editor/types.js";
+import { registerTypes } from "./editor/types.js";
 
 function start(root) {
   const area = document.getElementById("definition");
   // Use the server's value, not one that the browser restored. Invalid JSON must be fixed first.
-  if (wrongWith(area.defaultValue)) return;
+  if (jsonError(area.defaultValue)) return;
   const draft = new Draft(JSON.parse(area.defaultValue));
   const { types, published } = JSON.parse(root.dataset.about);
-  know(types);
+  registerTypes(types);
   const saving = new Saving(draft, { address: root.dataset.save, tag: root.dataset.tag });
   const faults = new Faults(document.getElementById("faults"), draft, root);
   const sections = new Sections(root);
@@ -40,7 +40,7 @@ function start(root) {
   new Texts(place("texts"), draft, context);
   new Languages(place("languages"), draft, context);
   new Json(area, draft, document.getElementById("json-wrong"), sections);
-  new Look(document.getElementById("look"), draft, saving);
+  new Preview(document.getElementById("preview-pane"), draft, saving);
   new Bar(document.getElementById("bar"), saving, faults);
   sections.start();
   root.dataset.ready = "";

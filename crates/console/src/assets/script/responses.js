@@ -5,7 +5,7 @@
 
 import { localTimes } from "./base.js";
 
-const said = document.getElementById("said");
+const announcer = document.getElementById("announcer");
 const list = document.querySelector(".responses[data-flow]");
 const panel = document.getElementById("panel");
 const number = new Intl.NumberFormat();
@@ -137,7 +137,7 @@ function watch(address) {
     rows.closest(".scroll").hidden = false;
     list.querySelector(".empty")?.remove();
     if (rows.children.length > ROWS_MAX) shorten();
-    said.textContent = "New response.";
+    announcer.textContent = "New response.";
   }
 
   /** Removes the oldest rows, which start the next page. */
@@ -250,7 +250,7 @@ async function follow(id) {
     if (ended) {
       Object.assign(bar, { max: 1, value: 1 });
       words.textContent = `Done: ${number.format(rows)} responses.`;
-      said.textContent = words.textContent;
+      announcer.textContent = words.textContent;
       break;
     }
     if (!running) {

@@ -42,13 +42,13 @@ document.addEventListener("click", async (event) => {
   const button = event.target.closest("button");
   if (button?.hasAttribute("data-print")) print();
   if (!button?.dataset.png) return;
-  const said = document.getElementById("said");
+  const announcer = document.getElementById("announcer");
   button.disabled = true;
   try {
     await savePicture(button.dataset.png, button.dataset.name);
-    said.textContent = "Saved as PNG.";
+    announcer.textContent = "Saved as PNG.";
   } catch {
-    said.textContent = "The PNG could not be created. Download the SVG instead.";
+    announcer.textContent = "The PNG could not be created. Download the SVG instead.";
   } finally {
     button.disabled = false;
   }

@@ -11,7 +11,7 @@ if (people && file) {
     const [chosen] = file.files;
     if (!chosen) return;
     people.value = await chosen.text();
-    document.getElementById("said").textContent = `${chosen.name} was loaded. Submit the form to create the invitations.`;
+    document.getElementById("announcer").textContent = `${chosen.name} was loaded. Submit the form to create the invitations.`;
     people.focus();
   });
 }

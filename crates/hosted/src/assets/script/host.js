@@ -4,25 +4,25 @@
 
 /** The token, only in memory. */
 let token = null;
-let tokenCame = () => {};
+let onToken = () => {};
 
 /** The origin of the embedding page, if it is allowed. */
 function hostOrigin() {
   if (!isFramed) return null;
   const allowed = JSON.parse(document.getElementById("page").dataset.origins ?? "[]");
   const origin = location.ancestorOrigins?.[0] ?? (document.referrer && new URL(document.referrer).origin);
-  const isAllowed = allowed.length === 0 || allowed.some((entry) => stands(entry, origin));
+  const isAllowed = allowed.length === 0 || allowed.some((entry) => matchesOrigin(entry, origin));
   return origin && origin !== "null" && isAllowed ? origin : null;
 }
 
 /** Whether an entry of the app's origins matches; `https://*.example.com` matches subdomains. */
-function stands(entry, origin) {
+function matchesOrigin(entry, origin) {
   const [start, end] = entry.split("*");
   if (end === undefined) return entry === origin;
   return origin?.startsWith(start) && origin.endsWith(end) && origin.length > start.length + end.length;
 }
 
-function tellHost(type, more = {}) {
+function postToHost(type, more = {}) {
   const origin = hostOrigin();
   const flowId = document.getElementById("page").dataset.flow;
   if (origin) window.parent.postMessage({ type, flowId, ...more }, origin);
@@ -34,20 +34,20 @@ function listenToHost() {
     if (data?.type === "sluice:token" && typeof data.token === "string") takeToken(data.token);
     if (data?.type === "sluice:preview" && isPreview(document.getElementById("page"))) renew(data);
   });
-  const tellHeight = () =>
-    tellHost("sluice:resize", { height: Math.ceil(document.body.getBoundingClientRect().height) });
-  new ResizeObserver(tellHeight).observe(document.body);
+  const postHeight = () =>
+    postToHost("sluice:resize", { height: Math.ceil(document.body.getBoundingClientRect().height) });
+  new ResizeObserver(postHeight).observe(document.body);
 }
 
 /** Requests a token from the host, and resolves when it arrives. */
 function newToken() {
-  tellHost("sluice:token-wanted");
-  return new Promise((done) => (tokenCame = done));
+  postToHost("sluice:token-wanted");
+  return new Promise((done) => (onToken = done));
 }
 
 async function takeToken(given) {
   token = given;
-  tokenCame();
+  onToken();
   const main = document.getElementById("page");
   if (main.dataset.state !== "token") return;
   let reply = null;

@@ -4,7 +4,7 @@
 const DIGITS_MS = 800;
 
 function arrive(main, reply) {
-  for (const time of main.querySelectorAll("time[datetime]")) tellTime(time);
+  for (const time of main.querySelectorAll("time[datetime]")) showLocalTime(time);
   const form = main.querySelector("form[data-whole]");
   survey = form && new Survey(main, form);
   if (survey) begin(survey, reply);
@@ -15,7 +15,7 @@ function arrive(main, reply) {
   if (state === "answered" || state.startsWith("invitation-")) dropDraft(main);
   if (state !== "stored" || !reply) return;
   dropDraft(main);
-  tellHost("sluice:submitted", { flowVersionId: version, responseId: response, redirectUrl: redirect });
+  postToHost("sluice:submitted", { flowVersionId: version, responseId: response, redirectUrl: redirect });
   if (redirect && !isFramed) location.replace(redirect);
   else settleHistory(done);
 }
@@ -29,7 +29,7 @@ function begin({ main, form, words }, reply) {
   if (isKept) survey.notice(form, words.kept, words.again).then(() => startAgain(main, form));
   if (reply) focusFirst(main, "#errors, .notice");
   if (main.dataset.opened) ask(main.dataset.opened, { method: "POST", keepalive: true }).catch(() => {});
-  tellHost("sluice:ready", { flowVersionId: main.dataset.version });
+  postToHost("sluice:ready", { flowVersionId: main.dataset.version });
 }
 
 function startAgain(main, form) {
@@ -47,7 +47,7 @@ function focusFirst(main, selector) {
 }
 
 /** A time in the reader's time zone and format, with the name of the zone. */
-function tellTime(time) {
+function showLocalTime(time) {
   const { lang } = document.documentElement;
   const own = navigator.languages.find((each) => each.split("-")[0] === lang.split("-")[0]);
   const day = { day: "numeric", month: "long", year: "numeric" };

@@ -2,7 +2,7 @@
  * The bar above the editor: save status, actions after a failed save, and publishing.
  */
 
-import { button, el, say } from "./dom.js";
+import { announce, button, el } from "./dom.js";
 
 const WORDS = {
   saved: "All changes saved",
@@ -36,8 +36,8 @@ export class Bar {
     this.words.dataset.state = state;
     // Announce only failures and recoveries, not every save.
     const isWell = ["saved", "changed", "saving"].includes(state);
-    if (!isWell) say(WORDS[state]);
-    else if (this.wasIll && state === "saved") say("Saved again.");
+    if (!isWell) announce(WORDS[state]);
+    else if (this.wasIll && state === "saved") announce("Saved again.");
     this.wasIll = !isWell || (this.wasIll && state !== "saved");
     const actions = {
       offline: () => [button("Try again", () => this.saving.save())],

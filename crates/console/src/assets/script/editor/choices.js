@@ -2,7 +2,7 @@
  * Options, rows and columns: their labels, their order, and, collapsed, the ids under which answers are stored.
  */
 
-import { button, el, pointer, redraw, say } from "./dom.js";
+import { announce, button, el, pointer, redraw } from "./dom.js";
 import { idFrom, isMadeUp } from "./ids.js";
 
 /** Default options of a new question that were not reworded. */
@@ -73,7 +73,7 @@ export function choicesEditor(draft, at, list, title, context) {
     const [gone] = choices().splice(index, 1);
     changed();
     place.querySelectorAll("li input")[Math.min(index, choices().length - 1)]?.focus();
-    say(`${word} ${gone?.label ?? ""} removed.`);
+    announce(`${word} ${gone?.label ?? ""} removed.`);
   }
 
   function move(from, to) {
@@ -81,7 +81,7 @@ export function choicesEditor(draft, at, list, title, context) {
     settle();
     choices().splice(to, 0, ...choices().splice(from, 1));
     changed();
-    say(`${choices()[to].label} is now ${word} ${to + 1} of ${choices().length}.`);
+    announce(`${choices()[to].label} is now ${word} ${to + 1} of ${choices().length}.`);
     place.querySelector(`[data-pointer="${pointer(["questions", at, list, to, "label"])}"]`)?.focus();
   }
 

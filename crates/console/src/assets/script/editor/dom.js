@@ -27,10 +27,10 @@ export const pointer = (path) => path.map((step) => `/${String(step).replaceAll(
 export const pathOf = (text) => text.split("/").slice(1).map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
 
 /** Announces a message to screen readers. */
-export function say(text) {
-  const said = document.getElementById("said");
+export function announce(text) {
+  const announcer = document.getElementById("announcer");
   // A repeated message would not be announced again.
-  said.textContent = said.textContent === text ? `${text}\u00a0` : text;
+  announcer.textContent = announcer.textContent === text ? `${text}\u00a0` : text;
 }
 
 /** A labelled control. The control has the pointer of the value it edits, which is also its id. */

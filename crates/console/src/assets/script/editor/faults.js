@@ -30,7 +30,7 @@ export class Faults extends EventTarget {
     this.place.hidden = count === 0;
     const title = count === 1 ? "One problem needs fixing before you can publish" : `${count} problems need fixing before you can publish`;
     const items = this.all.map((fault) => el("li", {},
-      el("a", { href: "#", onclick: (event) => { event.preventDefault(); this.goTo(fault.pointer) } }, `${this.where(fault.pointer)}: ${told(fault)}`)));
+      el("a", { href: "#", onclick: (event) => { event.preventDefault(); this.goTo(fault.pointer) } }, `${this.where(fault.pointer)}: ${faultMessage(fault)}`)));
     const wasOpen = this.place.querySelector("details")?.open ?? true;
     this.place.replaceChildren(el("details", { open: wasOpen }, el("summary", {}, title), el("ul", {}, items)));
   }
@@ -66,7 +66,7 @@ export class Faults extends EventTarget {
     for (const [at, fault] of this.all.entries()) {
       const control = this.controlOf(fault.pointer);
       if (!control) continue;
-      const beside = el("p", { className: "error fault", id: `fault-${at}` }, sentence(told(fault)));
+      const beside = el("p", { className: "error fault", id: `fault-${at}` }, sentence(faultMessage(fault)));
       if (control.matches("fieldset")) control.append(beside);
       else if (control.type === "checkbox") control.closest("label").after(beside);
       else control.after(beside);
@@ -93,7 +93,7 @@ export class Faults extends EventTarget {
 }
 
 /** The message of a fault, without JSON field names. */
-const told = ({ message }) => (/^\w+ is required$/.test(message) ? "is missing" : message);
+const faultMessage = ({ message }) => (/^\w+ is required$/.test(message) ? "is missing" : message);
 
 const sentence = (text) => `${text[0].toUpperCase()}${text.slice(1)}.`;
 

@@ -22,10 +22,10 @@ export function ordered(value) {
   return Object.fromEntries(keys.map((key) => [key, ordered(value[key])]));
 }
 
-export const written = (definition) => JSON.stringify(ordered(definition), null, 2);
+export const formatted = (definition) => JSON.stringify(ordered(definition), null, 2);
 
 /** The problem with a JSON text, or an empty text if it is valid. */
-export function wrongWith(text) {
+export function jsonError(text) {
   try {
     const value = JSON.parse(text);
     return value !== null && typeof value === "object" && !Array.isArray(value) ? "" : "The JSON must be an object in { }.";
@@ -37,8 +37,8 @@ export function wrongWith(text) {
 }
 
 export class Json {
-  constructor(area, draft, said, sections) {
-    Object.assign(this, { area, draft, said, wrong: "" });
+  constructor(area, draft, message, sections) {
+    Object.assign(this, { area, draft, message, error: "" });
     draft.addEventListener("change", () => this.follow());
     sections.addEventListener("shown", () => this.follow());
     area.addEventListener("input", () => {
@@ -46,32 +46,32 @@ export class Json {
       this.timer = setTimeout(() => this.take(), REST_MS);
     });
     area.addEventListener("blur", () => this.take());
-    addEventListener("beforeunload", (event) => { if (this.wrong) event.preventDefault() });
+    addEventListener("beforeunload", (event) => { if (this.error) event.preventDefault() });
     this.drop = button("Discard my edits", () => {
-      this.wrong = "";
+      this.error = "";
       this.follow();
       area.focus();
     });
-    said.after(this.drop);
+    message.after(this.drop);
     this.follow();
   }
 
   follow() {
     if (this.isTaking) return;
     // Invalid input exists nowhere else: only the button replaces it.
-    if (this.wrong) return this.tell();
+    if (this.error) return this.showMessage();
     const isOutOfView = this.area.closest("[hidden]");
     if (isOutOfView || document.activeElement === this.area) return;
-    this.area.value = written(this.draft.definition);
-    this.tell();
+    this.area.value = formatted(this.draft.definition);
+    this.showMessage();
   }
 
   take() {
     clearTimeout(this.timer);
-    if (!this.wrong) this.before = JSON.stringify(this.draft.definition);
-    this.wrong = wrongWith(this.area.value);
-    this.tell();
-    if (this.wrong) return;
+    if (!this.error) this.before = JSON.stringify(this.draft.definition);
+    this.error = jsonError(this.area.value);
+    this.showMessage();
+    if (this.error) return;
     const definition = JSON.parse(this.area.value);
     if (JSON.stringify(ordered(definition)) === JSON.stringify(ordered(this.draft.definition))) return;
     this.isTaking = true;
@@ -79,13 +79,13 @@ export class Json {
     this.isTaking = false;
   }
 
-  tell() {
-    const { wrong } = this;
-    const isOvertaken = wrong && JSON.stringify(this.draft.definition) !== this.before;
-    this.said.textContent = !wrong ? "" : isOvertaken
-      ? `${wrong} Your edits are not applied. The draft was changed elsewhere in the meantime; when your JSON is valid, it replaces that.`
-      : `${wrong} Your edits are kept and applied when the JSON is valid.`;
-    this.said.hidden = this.drop.hidden = !wrong;
-    this.area.setAttribute("aria-invalid", String(Boolean(wrong)));
+  showMessage() {
+    const { error } = this;
+    const isOvertaken = error && JSON.stringify(this.draft.definition) !== this.before;
+    this.message.textContent = !error ? "" : isOvertaken
+      ? `${error} Your edits are not applied. The draft was changed elsewhere in the meantime; when your JSON is valid, it replaces that.`
+      : `${error} Your edits are kept and applied when the JSON is valid.`;
+    this.message.hidden = this.drop.hidden = !error;
+    this.area.setAttribute("aria-invalid", String(Boolean(error)));
   }
 }

@@ -3,7 +3,7 @@
  * respondents get the original there.
  */
 
-import { button, el, field, pointer, redraw, say } from "./dom.js";
+import { announce, button, el, field, pointer, redraw } from "./dom.js";
 import { textsOf } from "./pruning.js";
 
 const COMMON = ["ar", "cs", "da", "de", "en", "es", "fi", "fr", "he", "hi", "it", "ja", "ko", "nl", "no", "pl", "pt-BR", "pt", "ru", "sv", "tr", "uk", "zh-Hans", "zh-Hant"];
@@ -103,7 +103,7 @@ export class Languages {
     this.draft.set(["translations", tag], {}, { shape: true });
     this.draw();
     this.place.querySelector(`textarea[lang="${CSS.escape(tag)}"]`)?.focus();
-    say(`${nameOf(tag)} added.`);
+    announce(`${nameOf(tag)} added.`);
   }
 
   remove(tag) {

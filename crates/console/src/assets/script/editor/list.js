@@ -3,7 +3,7 @@
  * Alt and the arrow keys; moves are announced.
  */
 
-import { button, el, redraw, say } from "./dom.js";
+import { announce, button, el, redraw } from "./dom.js";
 import { questionForm } from "./question.js";
 import { typeOf } from "./types.js";
 import { inWords, quoted } from "./words.js";
@@ -97,18 +97,18 @@ export class List {
     if (!this.draft.move(from, to)) return;
     const same = this.place.querySelector(`[data-key="${key}${to}"]`);
     (same && !same.disabled ? same : this.place.querySelector(`[data-key="open-${to}"]`))?.focus();
-    say(`${quoted(prompt)} is now question ${to + 1} of ${this.draft.questions.length}.`);
+    announce(`${quoted(prompt)} is now question ${to + 1} of ${this.draft.questions.length}.`);
   }
 
   duplicate(at) {
     this.draft.duplicate(at);
     this.place.querySelector(`[data-key="open-${at + 1}"]`)?.focus();
-    say(`Duplicated as question ${at + 2}.`);
+    announce(`Duplicated as question ${at + 2}.`);
   }
 
   remove(question, at) {
     const bringBack = this.draft.remove(at);
-    const undo = button("Undo", () => { this.undo = null; bringBack(); say("Question restored.") }, { data: { key: "undo" } });
+    const undo = button("Undo", () => { this.undo = null; bringBack(); announce("Question restored.") }, { data: { key: "undo" } });
     this.undo = el("div", { className: "undo", role: "status" }, el("span", {}, `${quoted(question.prompt)} was deleted.`), undo);
     this.draw();
     undo.focus();

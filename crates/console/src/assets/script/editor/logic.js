@@ -24,11 +24,11 @@ export function logicEditor(draft, at, context) {
   let root = question.visibleIf ? asGroup(question.visibleIf) : null;
 
   const sentence = el("p", { className: "sentence" });
-  const tell = () => root && (sentence.textContent = `Shown only if ${inWords(simplified(root), draft.questions)}.`);
+  const showSentence = () => root && (sentence.textContent = `Shown only if ${inWords(simplified(root), draft.questions)}.`);
   /** With `isTyping` the fields are not redrawn, because the user is typing in one of them. */
   const changed = (isTyping = false) => {
     draft.set(path, root ? simplified(root) : undefined);
-    if (isTyping) return tell();
+    if (isTyping) return showSentence();
     draw();
     context.faults.mark();
   };
@@ -43,7 +43,7 @@ export function logicEditor(draft, at, context) {
       earlier.length === 0 && !root && el("p", { className: "hint" }, "Conditions use earlier questions; there are none yet."),
       root && group(root, null, earlier, changed, `logic-${at}`),
       root && sentence);
-    tell();
+    showSentence();
   };
   draw();
   return place;

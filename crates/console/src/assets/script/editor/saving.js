@@ -91,9 +91,9 @@ export class Saving extends EventTarget {
     // A signed-out user is redirected to the sign-in page, which would look like a reply.
     const redirect = "manual";
     const reply = await fetch(this.address, { method: "POST", body, headers, keepalive, redirect }).catch(() => null);
-    const said = reply?.headers.get("content-type") === "application/json" ? await reply.json().catch(() => null) : null;
-    if (reply?.ok && said?.tag) return this.stored(said, text);
-    if (reply?.status === 409 && said?.definition) return this.overtaken(said);
+    const result = reply?.headers.get("content-type") === "application/json" ? await reply.json().catch(() => null) : null;
+    if (reply?.ok && result?.tag) return this.stored(result, text);
+    if (reply?.status === 409 && result?.definition) return this.overtaken(result);
     this.failures += 1;
     const wait = RETRY_MS[Math.min(this.failures, RETRY_MS.length) - 1];
     if (!reply) this.become("offline");

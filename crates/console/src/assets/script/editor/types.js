@@ -6,7 +6,7 @@
 let types = [];
 
 /** Takes the table; called once, before anything is drawn. */
-export function know(table) {
+export function registerTypes(table) {
   types = table;
 }
 

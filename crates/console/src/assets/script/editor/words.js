@@ -42,10 +42,10 @@ export function inWords(condition, questions, inner = false) {
   if (Array.isArray(condition?.any)) return joined(condition.any, " or ");
   if (condition?.not) return `it is not true that ${inWords(condition.not, questions, true)}`;
   const question = questions.find(({ id }) => id === condition?.question);
-  return `${quoted(question?.prompt || condition?.question || "…")} ${said(condition ?? {}, question)}`;
+  return `${quoted(question?.prompt || condition?.question || "…")} ${describeTest(condition ?? {}, question)}`;
 }
 
-function said(condition, question) {
+function describeTest(condition, question) {
   const test = testOf(condition);
   const value = condition[test];
   const one = () => operand(value, question);

@@ -19,14 +19,14 @@ use super::table::{Line, Place, Who};
 use crate::support::{Browser, ORIGIN, PASSWORD, Site, actor, definition};
 
 /// One resource of each kind, by the names used in paths and forms.
-pub(super) struct Shop {
+pub(super) struct Fixture {
     pub(super) app: AppId,
     pub(super) ids: BTreeMap<&'static str, String>,
 }
 
 /// A reply.
 #[derive(Debug)]
-pub(super) struct Told {
+pub(super) struct Outcome {
     pub(super) status: u16,
     /// The redirect target.
     pub(super) to: String,
@@ -34,8 +34,8 @@ pub(super) struct Told {
 
 pub(super) struct World {
     pub(super) site: Site,
-    pub(super) own: Shop,
-    pub(super) other: Shop,
+    pub(super) own: Fixture,
+    pub(super) other: Fixture,
     /// Makes the names of users and apps unique.
     made: AtomicUsize,
 }
@@ -44,16 +44,16 @@ impl World {
     pub(super) async fn new() -> Self {
         let site = Site::start().await;
         let (own, other) = (site.app("Own").await, site.app("Other").await);
-        let own = Shop::open(&site, own, "Own").await;
-        let other = Shop::open(&site, other, "Other").await;
+        let own = Fixture::open(&site, own, "Own").await;
+        let other = Fixture::open(&site, other, "Other").await;
         Self { site, own, other, made: AtomicUsize::new(0) }
     }
 
     /// Another app with one resource of each kind.
-    pub(super) async fn shop(&self) -> Shop {
+    pub(super) async fn fixture(&self) -> Fixture {
         let name = format!("Shop {}", self.made.fetch_add(1, Ordering::Relaxed));
         let app = self.site.app(&name).await;
-        Shop::open(&self.site, app, &name).await
+        Fixture::open(&self.site, app, &name).await
     }
 
     /// A browser of this kind of visitor; `own` is the app of the request.
@@ -82,18 +82,23 @@ impl World {
         self.site.with_session(&begun.unwrap().0)
     }
 
-    /// Sends the request of the line, with the ids of the shop.
-    pub(super) async fn ask(&self, browser: &Browser<'_>, line: &Line, shop: &Shop) -> Told {
-        let address = shop.filled(&format!("{}{}", line.path, line.query));
+    /// Sends the request of the line, with the ids of the fixture.
+    pub(super) async fn ask(
+        &self,
+        browser: &Browser<'_>,
+        line: &Line,
+        fixture: &Fixture,
+    ) -> Outcome {
+        let address = fixture.filled(&format!("{}{}", line.path, line.query));
         let request = browser.request(line.method, &address);
         let request = match line.method {
             "GET" => request.body(Body::empty()),
-            _ => request.header("origin", ORIGIN).body(Body::from(shop.filled(line.body))),
+            _ => request.header("origin", ORIGIN).body(Body::from(fixture.filled(line.body))),
         };
-        self.told(request.unwrap()).await
+        self.send(request.unwrap()).await
     }
 
-    pub(super) async fn told(&self, request: http::Request<Body>) -> Told {
+    pub(super) async fn send(&self, request: http::Request<Body>) -> Outcome {
         let (head, body) = self.site.router.clone().oneshot(request).await.unwrap().into_parts();
         let header = |name| head.headers.get(name).and_then(|value| value.to_str().ok());
         let (kind, to) = (header("content-type"), header("location").unwrap_or_default());
@@ -101,7 +106,7 @@ impl World {
         if kind != Some("text/event-stream") {
             body.collect().await.unwrap();
         }
-        Told { status: head.status.as_u16(), to: to.to_owned() }
+        Outcome { status: head.status.as_u16(), to: to.to_owned() }
     }
 
     /// All stored records, except sign-ins.
@@ -123,7 +128,7 @@ impl World {
     }
 }
 
-impl Shop {
+impl Fixture {
     pub(super) async fn open(site: &Site, app: AppId, name: &str) -> Self {
         let engine = &site.engine;
         let (flow, version) = site.flow(app, definition(name)).await;

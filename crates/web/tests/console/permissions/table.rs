@@ -118,7 +118,12 @@ const fn post(path: &'static str, row: &'static str, body: &'static str, to: &'s
 }
 
 /// A POST that stores nothing.
-const fn look(path: &'static str, row: &'static str, body: &'static str, to: &'static str) -> Line {
+const fn post_unstored(
+    path: &'static str,
+    row: &'static str,
+    body: &'static str,
+    to: &'static str,
+) -> Line {
     Line { stores: false, ..post(path, row, body, to) }
 }
 
@@ -128,17 +133,17 @@ pub(super) const TABLE: &[Line] = &[
     get_to("/console", READS_ANY, "/console/apps/*"),
     get("/console/assets/{version}/{*file}", ANYBODY),
     get("/console/sign-in", ANYBODY),
-    look("/console/sign-in", ANYBODY, "token=root-secret", "/console"),
+    post_unstored("/console/sign-in", ANYBODY, "token=root-secret", "/console"),
     // Without a ticket the sign-in starts over.
-    look("/console/sign-in/code", ANYBODY, "ticket=none&code=1", "/console/sign-in"),
+    post_unstored("/console/sign-in/code", ANYBODY, "ticket=none&code=1", "/console/sign-in"),
     get("/console/confirm", SIGNED_IN),
-    look(
+    post_unstored(
         "/console/confirm",
         IS_A_USER_OR_WRONG,
         "password=correct+horse+battery&to=/console/settings/account",
         "/console/settings/account",
     ),
-    look("/console/sign-out", ANYBODY, "", "/console/sign-in"),
+    post_unstored("/console/sign-out", ANYBODY, "", "/console/sign-in"),
     get("/console/welcome", ANYBODY),
     post(
         "/console/welcome",
@@ -149,7 +154,7 @@ pub(super) const TABLE: &[Line] = &[
     get("/console/oidc", NOT_SET_UP),
     get("/console/oidc/callback", NOT_SET_UP),
     get("/console/{*rest}", NO_SUCH_PAGE),
-    look("/console/{*rest}", NO_SUCH_PAGE, "", ""),
+    post_unstored("/console/{*rest}", NO_SUCH_PAGE, "", ""),
     // Flows of an app.
     get("/console/apps/{appId}", READS),
     get("/console/apps/{appId}/new", READS),
@@ -160,7 +165,7 @@ pub(super) const TABLE: &[Line] = &[
         "/console/flows/*/edit?done=created",
     ),
     get("/console/apps/{appId}/templates/{template}", READS),
-    look("/console/apps/{appId}/templates/{template}", READS, "", ""),
+    post_unstored("/console/apps/{appId}/templates/{template}", READS, "", ""),
     get_to("/console/flows/{flowId}", READS, "/console/flows/{flowId}/edit"),
     post("/console/flows/{flowId}/duplicate", WRITES, "", "/console/flows/*/edit?done=duplicated"),
     get("/console/flows/{flowId}/archive", READS),
@@ -180,7 +185,7 @@ pub(super) const TABLE: &[Line] = &[
         "",
     ),
     get("/console/flows/{flowId}/preview", READS),
-    look("/console/flows/{flowId}/preview", READS, "", ""),
+    post_unstored("/console/flows/{flowId}/preview", READS, "", ""),
     get("/console/flows/{flowId}/publish", READS),
     post(
         "/console/flows/{flowId}/publish",
@@ -336,7 +341,7 @@ pub(super) const TABLE: &[Line] = &[
         "/console/settings/users/{userId}?done=saved",
     ),
     post("/console/settings/users/{userId}/reset", OWNS_INSTANCE, "", ""),
-    look(
+    post_unstored(
         "/console/settings/users/{userId}/second-factor/reset",
         OWNS_INSTANCE,
         "",
@@ -358,13 +363,13 @@ pub(super) const TABLE: &[Line] = &[
         "old=correct+horse+battery&password=quite+another+horse",
         "/console/settings/account?done=password",
     ),
-    look(
+    post_unstored(
         "/console/settings/account/sessions/end",
         IS_A_USER,
         "session=none",
         "/console/settings/account?done=ended",
     ),
-    look(
+    post_unstored(
         "/console/settings/account/sessions/end-others",
         IS_A_USER,
         "",
@@ -372,8 +377,8 @@ pub(super) const TABLE: &[Line] = &[
     ),
     get("/console/settings/account/second-factor", IS_A_USER),
     // accounts.rs tests a correct code.
-    look("/console/settings/account/second-factor", WRONG_CODE, "", ""),
-    look(
+    post_unstored("/console/settings/account/second-factor", WRONG_CODE, "", ""),
+    post_unstored(
         "/console/settings/account/second-factor/off",
         IS_A_USER,
         "",

@@ -1,5 +1,5 @@
 //! Selects the results to show: the period, the version, the tag, and the comparison. All of it is
-//! in the address, so that a view can be shared.
+//! in the address, so that a query can be shared.
 
 use std::fmt;
 
@@ -41,16 +41,16 @@ pub(super) enum Compare {
 
 /// The selected results.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct View {
+pub(super) struct ResultsQuery {
     pub(super) period: Period,
     pub(super) version: Option<FlowVersionId>,
     pub(super) tag: Option<(String, String)>,
     pub(super) compare: Option<Compare>,
 }
 
-impl View {
+impl ResultsQuery {
     /// Reads the parameters of an address. Invalid parameters are ignored.
-    pub(super) fn of(fields: &Fields) -> Self {
+    pub(super) fn from_fields(fields: &Fields) -> Self {
         let day = |name: &str| fields.get(name).and_then(|text| text.parse::<Day>().ok());
         let last = fields.get("period").and_then(|text| text.strip_suffix('d')?.parse().ok());
         let period = match (last.filter(|days| PERIODS.contains(days)), day("from"), day("to")) {
@@ -63,7 +63,7 @@ impl View {
             Some((name.to_owned(), value.clone()))
         };
         // A form cannot name a field after its selected value, so one field holds name and value.
-        let chosen = || fields.get("tag").and_then(|pair| Fields::of(pair).0.into_iter().next());
+        let chosen = || fields.get("tag").and_then(|pair| Fields::parse(pair).0.into_iter().next());
         let compare = match fields.get("compare") {
             Some("version") => Some(Compare::Version),
             Some("period") => Some(Compare::Period),
@@ -99,17 +99,17 @@ impl View {
         self.period == Period::All && self.version.is_none() && self.tag.is_none()
     }
 
-    /// The address of the page of this view.
+    /// The address of the page of this query.
     pub(super) fn address(&self, flow: FlowId) -> String {
-        format!("/console/flows/{flow}/results{}", self.query())
+        format!("/console/flows/{flow}/results{}", self.query_string())
     }
 
     /// The address of one of its charts, as a file.
     pub(super) fn chart_address(&self, flow: FlowId, chart: &str) -> String {
-        format!("/console/flows/{flow}/results/chart/{chart}.svg{}", self.query())
+        format!("/console/flows/{flow}/results/chart/{chart}.svg{}", self.query_string())
     }
 
-    /// The address of the responses of this view that contain this word.
+    /// The address of the responses of this query that contain this word.
     pub(super) fn search_address(&self, flow: FlowId, today: Day, word: &str) -> String {
         let mut pairs = vec![("search".to_owned(), word.to_owned())];
         let (from, to) = self.period.days(today);
@@ -122,7 +122,7 @@ impl View {
     }
 
     /// The parameters, after a question mark if there are any.
-    fn query(&self) -> String {
+    fn query_string(&self) -> String {
         encoded(&self.pairs())
     }
 
@@ -169,10 +169,12 @@ impl Period {
         match self {
             Self::All => "All time".to_owned(),
             Self::Last(days) => format!("Last {days} days"),
-            Self::Between(Some(from), Some(to)) if from == to => written(from),
-            Self::Between(Some(from), Some(to)) => format!("{} to {}", written(from), written(to)),
-            Self::Between(Some(from), None) => format!("From {}", written(from)),
-            Self::Between(None, Some(to)) => format!("Until {}", written(to)),
+            Self::Between(Some(from), Some(to)) if from == to => date_label(from),
+            Self::Between(Some(from), Some(to)) => {
+                format!("{} to {}", date_label(from), date_label(to))
+            }
+            Self::Between(Some(from), None) => format!("From {}", date_label(from)),
+            Self::Between(None, Some(to)) => format!("Until {}", date_label(to)),
             Self::Between(None, None) => "All time".to_owned(),
         }
     }
@@ -189,8 +191,8 @@ impl fmt::Display for Compare {
 }
 
 /// A day as text: 15 Nov 2026.
-pub(super) fn written(day: Day) -> String {
-    Date::of(day.number().into()).full()
+pub(super) fn date_label(day: Day) -> String {
+    Date::from_day(day.number().into()).full()
 }
 
 fn encoded(pairs: &[(String, String)]) -> String {
@@ -214,13 +216,13 @@ mod tests {
         "fl_0000000000000000000000".parse().unwrap()
     }
 
-    fn view(query: &str) -> View {
-        View::of(&Fields::of(query))
+    fn query(text: &str) -> ResultsQuery {
+        ResultsQuery::from_fields(&Fields::parse(text))
     }
 
     #[test]
     fn a_generated_address_is_read_back() {
-        for query in [
+        for text in [
             "",
             "?period=7d",
             "?from=2026-11-01&to=2026-11-15",
@@ -230,15 +232,15 @@ mod tests {
             "?compare=tag.plan",
             "?period=30d&compare=period",
         ] {
-            let read = view(query.trim_start_matches('?'));
-            assert_eq!(read.query(), query);
-            assert_eq!(view(read.query().trim_start_matches('?')), read);
+            let read = query(text.trim_start_matches('?'));
+            assert_eq!(read.query_string(), text);
+            assert_eq!(query(read.query_string().trim_start_matches('?')), read);
         }
     }
 
     #[test]
     fn invalid_parameters_are_ignored() {
-        for query in [
+        for text in [
             "period=8d",
             "period=7",
             "from=yesterday",
@@ -247,16 +249,16 @@ mod tests {
             "compare=moon",
             "tag=",
         ] {
-            assert_eq!(view(query), View::default(), "{query}");
+            assert_eq!(query(text), ResultsQuery::default(), "{text}");
         }
     }
 
     #[test]
     fn the_tag_of_the_form_is_a_pair_in_one_field() {
         let value = as_value("a=b", "c&d");
-        let query = encoded(&[("tag".to_owned(), value)]);
+        let text = encoded(&[("tag".to_owned(), value)]);
         assert_eq!(
-            view(query.trim_start_matches('?')).tag,
+            query(text.trim_start_matches('?')).tag,
             Some(("a=b".to_owned(), "c&d".to_owned()))
         );
     }
@@ -264,22 +266,22 @@ mod tests {
     #[test]
     fn the_last_days_end_with_today() {
         let today: Day = "2026-11-15".parse().unwrap();
-        let filter = view("period=7d").filter(today);
+        let filter = query("period=7d").filter(today);
         assert_eq!(
             (filter.from.unwrap().to_string(), filter.to),
             ("2026-11-09".to_owned(), Some(today))
         );
-        assert_eq!(view("").filter(today), SummaryFilter::default());
+        assert_eq!(query("").filter(today), SummaryFilter::default());
     }
 
     #[test]
     fn a_word_is_searched_for_in_the_same_responses() {
         let today: Day = "2026-11-15".parse().unwrap();
-        let address = view("from=2026-11-01&tag.plan=pro").search_address(flow(), today, "émoji");
+        let address = query("from=2026-11-01&tag.plan=pro").search_address(flow(), today, "émoji");
         let expected = "/responses?search=%C3%A9moji&from=2026-11-01&tag.plan=pro";
         assert!(address.ends_with(expected), "{address}");
         // The last day is included on both pages.
-        let address = view("period=7d").search_address(flow(), today, "x");
+        let address = query("period=7d").search_address(flow(), today, "x");
         assert!(address.ends_with("?search=x&from=2026-11-09&to=2026-11-15"), "{address}");
     }
 }

@@ -15,11 +15,11 @@ const QUOTE_CHARS_MAX: usize = 400;
 pub(super) fn texts(flow: FlowId, report: &Report, question: &QuestionSummary) -> Markup {
     html! {
         @match report.texts.of(&question.id) {
-            Some(written) => {
+            Some(texts) => {
                 // Answers such as e-mail addresses and telephone numbers contain no words.
-                @if is_prose(question) { (words(flow, report, written)) }
-                (newest(flow, written))
-                p.hint { (source(report, written)) }
+                @if is_prose(question) { (words(flow, report, texts)) }
+                (newest(flow, texts))
+                p.hint { (source(report, texts)) }
             }
             None => p.muted { (nothing(report)) },
         }
@@ -30,15 +30,15 @@ fn is_prose(question: &QuestionSummary) -> bool {
     QuestionType::blank(question.question_type).is_some_and(|it| it.input().is_prose())
 }
 
-fn words(flow: FlowId, report: &Report, written: &Written) -> Markup {
-    let most = written.words.first().map_or(1, |(_, count)| *count).max(1);
+fn words(flow: FlowId, report: &Report, texts: &Written) -> Markup {
+    let most = texts.words.first().map_or(1, |(_, count)| *count).max(1);
     html! {
-        @if !written.words.is_empty() {
+        @if !texts.words.is_empty() {
             h3 { "Frequent words" }
             ul.words {
-                @for (word, count) in &written.words {
+                @for (word, count) in &texts.words {
                     li {
-                        a href=(report.view.search_address(flow, report.today(), word)) class={ "word word-" (size(*count, most)) }
+                        a href=(report.query.search_address(flow, report.today(), word)) class={ "word word-" (size(*count, most)) }
                             title={ "Search the responses for " (word) } {
                             bdi { (word) } " " span.number { (number(*count)) } span.unseen { " answers" }
                         }
@@ -54,11 +54,11 @@ fn size(count: u64, most: u64) -> u64 {
     (4 * count).div_ceil(most).clamp(1, 4)
 }
 
-fn newest(flow: FlowId, written: &Written) -> Markup {
+fn newest(flow: FlowId, texts: &Written) -> Markup {
     html! {
         h3 { "Latest answers" }
         ul.quotes {
-            @for (response, text) in &written.newest {
+            @for (response, text) in &texts.newest {
                 li {
                     blockquote dir="auto" { (cut(text)) }
                     p.hint { a href={ "/console/flows/" (flow) "/responses/" (response) } { (time(response.made_at())) } }
@@ -76,11 +76,11 @@ fn cut(text: &str) -> String {
 }
 
 /// How many answers the words come from.
-fn source(report: &Report, written: &Written) -> String {
-    let answers = if written.answers == 1 {
+fn source(report: &Report, texts: &Written) -> String {
+    let answers = if texts.answers == 1 {
         "1 answer".to_owned()
     } else {
-        format!("{} answers", number(written.answers as u64))
+        format!("{} answers", number(texts.answers as u64))
     };
     if report.texts.looked_at >= TEXT_RESPONSES {
         format!(

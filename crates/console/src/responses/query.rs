@@ -1,4 +1,4 @@
-//! Selects the responses to show: the filters and the part of the list. All of it is in the
+//! Selects the responses to show: the filters and the position in the list. All of it is in the
 //! address.
 
 use std::fmt;
@@ -16,9 +16,9 @@ const PLAIN: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b':').remove(b'/');
 const DAY_SECONDS: i64 = 24 * 60 * 60;
 
-/// The part of the list that a page shows.
+/// Where the shown page starts in the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Part {
+pub(super) enum ListPosition {
     #[default]
     Newest,
     OlderThan(ResponseId),
@@ -27,64 +27,64 @@ pub(super) enum Part {
 
 /// An end of a period: a day in UTC, or an instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum When {
+pub(super) enum TimeBound {
     Day(Day),
-    At(Timestamp),
+    Instant(Timestamp),
 }
 
-impl When {
-    fn of(text: &str) -> Option<Self> {
+impl TimeBound {
+    fn parse(text: &str) -> Option<Self> {
         let day = text.parse().ok().map(Self::Day);
-        day.or_else(|| text.parse().ok().map(Self::At))
+        day.or_else(|| text.parse().ok().map(Self::Instant))
     }
 
-    fn begins(self) -> Timestamp {
+    fn start(self) -> Timestamp {
         match self {
             Self::Day(day) => {
                 Timestamp::from_millis(0).plus_seconds(i64::from(day.number()) * DAY_SECONDS)
             }
-            Self::At(at) => at,
+            Self::Instant(at) => at,
         }
     }
 
     /// A day is included until its end.
-    fn ends(self) -> Timestamp {
+    fn end(self) -> Timestamp {
         match self {
-            Self::Day(_) => self.begins().plus_seconds(DAY_SECONDS),
-            Self::At(at) => at,
+            Self::Day(_) => self.start().plus_seconds(DAY_SECONDS),
+            Self::Instant(at) => at,
         }
     }
 }
 
-impl fmt::Display for When {
+impl fmt::Display for TimeBound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Day(day) => day.fmt(f),
-            Self::At(at) => at.fmt(f),
+            Self::Instant(at) => at.fmt(f),
         }
     }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct View {
+pub(super) struct ResponsesQuery {
     pub(super) version: Option<FlowVersionId>,
-    pub(super) from: Option<When>,
-    pub(super) to: Option<When>,
+    pub(super) from: Option<TimeBound>,
+    pub(super) to: Option<TimeBound>,
     pub(super) admission: Option<Admission>,
     pub(super) tags: Vec<(String, String)>,
     pub(super) answers: Vec<(String, String)>,
     pub(super) search: Option<String>,
-    pub(super) part: Part,
+    pub(super) position: ListPosition,
 }
 
-impl View {
+impl ResponsesQuery {
     /// Reads the parameters of an address. Invalid parameters are ignored.
-    pub(super) fn of(fields: &Fields) -> Self {
+    pub(super) fn from_fields(fields: &Fields) -> Self {
         let id = |name: &str| fields.get(name).and_then(|text| text.parse::<ResponseId>().ok());
-        let part = match (id("after"), id("before")) {
-            (Some(id), _) => Part::OlderThan(id),
-            (None, Some(id)) => Part::NewerThan(id),
-            (None, None) => Part::Newest,
+        let position = match (id("after"), id("before")) {
+            (Some(id), _) => ListPosition::OlderThan(id),
+            (None, Some(id)) => ListPosition::NewerThan(id),
+            (None, None) => ListPosition::Newest,
         };
         let named = |kind: &str| {
             let pairs = fields.0.iter().filter_map(|(name, value)| {
@@ -97,36 +97,36 @@ impl View {
         };
         Self {
             version: fields.get("version").and_then(|text| text.parse().ok()),
-            from: fields.get("from").and_then(When::of),
-            to: fields.get("to").and_then(When::of),
+            from: fields.get("from").and_then(TimeBound::parse),
+            to: fields.get("to").and_then(TimeBound::parse),
             admission: fields.get("admission").and_then(Admission::named),
             tags: named("tag"),
             answers: named("answer"),
             search: fields.get("search").map(str::to_owned),
-            part,
+            position,
         }
     }
 
-    /// The view with the filters that the form adds; none if the form was not sent.
-    pub(super) fn with_added(&self, fields: &Fields, asked: &QuestionHistory) -> Option<Self> {
+    /// The query with the filters that the form adds; none if the form was not sent.
+    pub(super) fn with_added(&self, fields: &Fields, history: &QuestionHistory) -> Option<Self> {
         if !fields.has("apply") {
             return None;
         }
-        let mut view = self.with_part(Part::Newest);
+        let mut query = self.with_position(ListPosition::Newest);
         if let (Some(question), Some(value)) = (fields.get("question"), fields.get("value")) {
-            view.answers.push((question.to_owned(), chosen(asked, question, value)));
+            query.answers.push((question.to_owned(), chosen(history, question, value)));
         }
         if let (Some(name), Some(value)) = (fields.get("tag_name"), fields.get("tag_value")) {
-            view.tags.push((name.to_owned(), value.to_owned()));
+            query.tags.push((name.to_owned(), value.to_owned()));
         }
-        Some(view)
+        Some(query)
     }
 
     pub(super) fn filter(&self) -> ResponseFilter {
         ResponseFilter {
             version: self.version,
-            from: self.from.map(When::begins),
-            to: self.to.map(When::ends),
+            from: self.from.map(TimeBound::start),
+            to: self.to.map(TimeBound::end),
             admission: self.admission,
             tags: self.tags.clone(),
             answers: self.answers.clone(),
@@ -135,11 +135,11 @@ impl View {
     }
 
     pub(super) fn is_filtered(&self) -> bool {
-        self.with_part(Part::Newest) != Self::default()
+        self.with_position(ListPosition::Newest) != Self::default()
     }
 
-    pub(super) fn with_part(&self, part: Part) -> Self {
-        Self { part, ..self.clone() }
+    pub(super) fn with_position(&self, position: ListPosition) -> Self {
+        Self { position, ..self.clone() }
     }
 
     /// The filters as query parameters.
@@ -164,15 +164,15 @@ impl View {
         self.address_of(&format!("/console/flows/{flow}/responses"))
     }
 
-    /// The same view at another path.
+    /// The same query at another path.
     pub(super) fn address_of(&self, path: &str) -> String {
-        let part = match self.part {
-            Part::Newest => None,
-            Part::OlderThan(id) => Some(("after".to_owned(), id.to_string())),
-            Part::NewerThan(id) => Some(("before".to_owned(), id.to_string())),
+        let position = match self.position {
+            ListPosition::Newest => None,
+            ListPosition::OlderThan(id) => Some(("after".to_owned(), id.to_string())),
+            ListPosition::NewerThan(id) => Some(("before".to_owned(), id.to_string())),
         };
         let encoded = |text: &str| utf8_percent_encode(text, PLAIN).to_string();
-        let pairs = self.pairs().into_iter().chain(part);
+        let pairs = self.pairs().into_iter().chain(position);
         let pairs: Vec<String> =
             pairs.map(|(name, value)| format!("{}={}", encoded(&name), encoded(&value))).collect();
         match pairs.is_empty() {
@@ -183,8 +183,8 @@ impl View {
 }
 
 /// The value typed for a question: the id of the option with this label, or else the text itself.
-fn chosen(asked: &QuestionHistory, question: &str, typed: &str) -> String {
-    let versions = asked.versions.iter().rev();
+fn chosen(history: &QuestionHistory, question: &str, typed: &str) -> String {
+    let versions = history.versions.iter().rev();
     let choices = versions.filter_map(|version| version.definition.question(question));
     let mut choices = choices.flat_map(|question| question.question_type.choices());
     let found = choices.find(|(id, label)| id == typed || label.eq_ignore_ascii_case(typed));
@@ -196,8 +196,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_view_survives_a_round_trip_through_its_address() {
-        for query in [
+    fn a_query_survives_a_round_trip_through_its_address() {
+        for text in [
             "",
             "admission=admitted",
             "from=2026-11-01&to=2026-11-15",
@@ -206,18 +206,20 @@ mod tests {
             "search=x&after=rs_034y6XKcVpyT0TgS6fWhZt",
             "before=rs_034y6XKcVpyT0TgS6fWhZt",
         ] {
-            let view = View::of(&Fields::of(query));
-            let address = view.address_of("/x");
-            assert_eq!(address.strip_prefix("/x?").unwrap_or_default(), query);
+            let query = ResponsesQuery::from_fields(&Fields::parse(text));
+            let address = query.address_of("/x");
+            assert_eq!(address.strip_prefix("/x?").unwrap_or_default(), text);
         }
-        let wrong = View::of(&Fields::of("from=x&admission=y&after=z&version=w&tag.=v"));
-        assert_eq!(wrong, View::default());
+        let wrong = ResponsesQuery::from_fields(&Fields::parse(
+            "from=x&admission=y&after=z&version=w&tag.=v",
+        ));
+        assert_eq!(wrong, ResponsesQuery::default());
     }
 
     #[test]
     fn the_last_day_is_included() {
-        let view = View::of(&Fields::of("from=1970-01-02&to=1970-01-02"));
-        let filter = view.filter();
+        let query = ResponsesQuery::from_fields(&Fields::parse("from=1970-01-02&to=1970-01-02"));
+        let filter = query.filter();
         assert_eq!(filter.from, Some(Timestamp::from_millis(86_400_000)));
         assert_eq!(filter.to, Some(Timestamp::from_millis(2 * 86_400_000)));
     }

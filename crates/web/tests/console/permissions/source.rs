@@ -88,6 +88,6 @@ fn routes_are_extracted_from_source() {
     let text = r#"const PAGE: &str = "/a/{x}"; Router::new().route(PAGE, get(show).post(sent))
         .route("/b", post(budget(get_one))).route("/c", get(async || reply::see_other("/")))"#;
     let found = routes_in(text, Path::new("x"));
-    let told: Vec<_> = found.iter().map(|it| format!("{} {}", it.method, it.path)).collect();
-    assert_eq!(told, ["GET /a/{x}", "POST /a/{x}", "POST /b", "GET /c"]);
+    let found: Vec<_> = found.iter().map(|it| format!("{} {}", it.method, it.path)).collect();
+    assert_eq!(found, ["GET /a/{x}", "POST /a/{x}", "POST /b", "GET /c"]);
 }

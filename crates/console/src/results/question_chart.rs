@@ -5,8 +5,8 @@ use sluice_engine::summary::{Bin, DayValues, Distribution, OptionCount, Question
 use sluice_flow::time::Day;
 
 use crate::chart::{
-    self, Bar, Bars, Chart, Column, Columns, Line, Matrix, MatrixRow, Nps, Point, Ranked, Ranking,
-    Series, Tone, decimal, share, signed,
+    self, Bar, BarChart, Chart, Column, ColumnChart, LineChart, MatrixChart, MatrixRow, NpsChart,
+    Point, RankedOption, RankingChart, Series, Tone, decimal, share, signed,
 };
 use crate::parts::number;
 
@@ -21,27 +21,27 @@ pub(super) struct Headline {
 }
 
 impl Headline {
-    pub(super) fn of(question: &QuestionSummary) -> Self {
+    pub(super) fn new(question: &QuestionSummary) -> Self {
         let answered = question.answered;
-        let none = |caption: &str| new("–", caption, None);
+        let none = |caption: &str| headline("–", caption, None);
         match &question.distribution {
             Distribution::Nps { score, .. } => {
-                new(score.map_or_else(|| "–".to_owned(), signed), "Net promoter score", None)
+                headline(score.map_or_else(|| "–".to_owned(), signed), "Net promoter score", None)
             }
             Distribution::Scale { mean, max, .. } => match mean {
-                Some(mean) => new(decimal(*mean, 2), format!("Mean of 1 to {max}"), None),
+                Some(mean) => headline(decimal(*mean, 2), format!("Mean of 1 to {max}"), None),
                 None => none("Mean"),
             },
-            Distribution::Options { options, other, .. } => match top(options, *other) {
-                Some(Top { label, count, .. }) => {
-                    new(share(count, answered), label, Some(taken(options.len())))
+            Distribution::Options { options, other, .. } => match top_option(options, *other) {
+                Some(TopOption { label, count, .. }) => {
+                    headline(share(count, answered), label, Some(option_detail(options.len())))
                 }
                 None => none("No answer yet"),
             },
             Distribution::Ranking { options } => {
                 let ranked = options.iter().filter_map(|option| Some((option.mean_place?, option)));
                 match ranked.min_by(|a, b| a.0.total_cmp(&b.0)) {
-                    Some((place, option)) => new(
+                    Some((place, option)) => headline(
                         decimal(place, 2),
                         option.label.clone(),
                         Some("Best average rank".into()),
@@ -50,11 +50,11 @@ impl Headline {
                 }
             }
             Distribution::Numbers { mean, median, min, max, .. } => match mean {
-                Some(mean) => new(decimal(*mean, 2), "Mean", range(*median, *min, *max)),
+                Some(mean) => headline(decimal(*mean, 2), "Mean", range(*median, *min, *max)),
                 None => none("Mean"),
             },
             Distribution::Dates { months } => match months.iter().max_by_key(|(_, count)| *count) {
-                Some((month, count)) if *count > 0 => new(
+                Some((month, count)) if *count > 0 => headline(
                     share(*count, answered),
                     month_name(month),
                     Some("Most frequent month".into()),
@@ -62,7 +62,7 @@ impl Headline {
                 _ => none("No answer yet"),
             },
             Distribution::Matrix { .. } | Distribution::Text => {
-                new(number(answered), if answered == 1 { "Answer" } else { "Answers" }, None)
+                headline(number(answered), if answered == 1 { "Answer" } else { "Answers" }, None)
             }
         }
     }
@@ -78,11 +78,15 @@ impl Headline {
     }
 }
 
-fn new(figure: impl Into<String>, caption: impl Into<String>, detail: Option<String>) -> Headline {
+fn headline(
+    figure: impl Into<String>,
+    caption: impl Into<String>,
+    detail: Option<String>,
+) -> Headline {
     Headline { figure: figure.into(), caption: caption.into(), detail }
 }
 
-fn taken(options: usize) -> String {
+fn option_detail(options: usize) -> String {
     if options == 1 { "Of all answers".to_owned() } else { "Most frequent answer".to_owned() }
 }
 
@@ -92,7 +96,7 @@ fn range(median: Option<f64>, min: Option<f64>, max: Option<f64>) -> Option<Stri
 }
 
 /// The most frequent option.
-struct Top<'q> {
+struct TopOption<'q> {
     /// Its index among the options; "Other" comes after the last. Labels may be equal, so they do
     /// not identify an option.
     at: usize,
@@ -101,10 +105,10 @@ struct Top<'q> {
 }
 
 /// The first one if several are equal.
-fn top(options: &[OptionCount], other: u64) -> Option<Top<'_>> {
+fn top_option(options: &[OptionCount], other: u64) -> Option<TopOption<'_>> {
     let all = options.iter().map(|option| (option.label.as_str(), option.count));
     let all = all.chain([("Other", other)]).enumerate();
-    let all = all.map(|(at, (label, count))| Top { at, label, count });
+    let all = all.map(|(at, (label, count))| TopOption { at, label, count });
     let chosen = all.filter(|option| option.count > 0);
     chosen.reduce(|best, option| if option.count > best.count { option } else { best })
 }
@@ -113,7 +117,7 @@ fn top(options: &[OptionCount], other: u64) -> Option<Top<'_>> {
 pub(super) fn distribution(question: &QuestionSummary) -> Option<Chart> {
     let title = question.prompt.as_str();
     Some(match &question.distribution {
-        Distribution::Nps { points, .. } => Nps { title, points: *points }.chart(),
+        Distribution::Nps { points, .. } => NpsChart { title, points: *points }.chart(),
         Distribution::Scale { points, .. } => {
             let columns =
                 points.iter().map(|(point, count)| Column::new(point.to_string(), *count));
@@ -121,12 +125,12 @@ pub(super) fn distribution(question: &QuestionSummary) -> Option<Chart> {
         }
         Distribution::Options { options, other, .. } => bars(question, options, *other),
         Distribution::Ranking { options } => {
-            let ranked = |option: &sluice_engine::summary::RankCount| Ranked {
+            let ranked = |option: &sluice_engine::summary::RankCount| RankedOption {
                 label: option.label.clone(),
                 places: option.places.clone(),
                 mean_place: option.mean_place,
             };
-            Ranking {
+            RankingChart {
                 title,
                 answers: question.answered,
                 options: options.iter().map(ranked).collect(),
@@ -139,7 +143,7 @@ pub(super) fn distribution(question: &QuestionSummary) -> Option<Chart> {
                 counts: counts.clone(),
             };
             let columns = columns.iter().map(|(_, label)| label.clone()).collect();
-            Matrix { title, columns, rows: rows.iter().zip(cells).map(row).collect() }.chart()
+            MatrixChart { title, columns, rows: rows.iter().zip(cells).map(row).collect() }.chart()
         }
         Distribution::Numbers { bins, .. } => {
             columns_of(title, "Number", bins.iter().map(bin).collect())
@@ -169,7 +173,7 @@ pub(super) fn points(question: &QuestionSummary) -> Option<Chart> {
 }
 
 fn columns_of(title: &str, axis: &str, columns: Vec<Column>) -> Chart {
-    Columns { title, axis, unit: ANSWERS, counted: false, ends: None, columns }.chart()
+    ColumnChart { title, axis, unit: ANSWERS, counted: false, ends: None, columns }.chart()
 }
 
 fn bars(question: &QuestionSummary, options: &[OptionCount], other: u64) -> Chart {
@@ -184,7 +188,7 @@ fn bars(question: &QuestionSummary, options: &[OptionCount], other: u64) -> Char
     if other > 0 {
         bars.push(Bar { label: "Other".to_owned(), note: None, count: other });
     }
-    Bars { title: &question.prompt, unit: ANSWERS, of: question.answered, bars }.chart()
+    BarChart { title: &question.prompt, unit: ANSWERS, of: question.answered, bars }.chart()
 }
 
 fn bin(bin: &Bin) -> Column {
@@ -197,7 +201,7 @@ fn bin(bin: &Bin) -> Column {
 fn month_name(month: &str) -> String {
     match format!("{month}-01").parse::<Day>() {
         Ok(day) => {
-            let date = chart::Date::of(day.number().into());
+            let date = chart::Date::from_day(day.number().into());
             format!("{} {}", date.month_name(), date.year)
         }
         Err(_) => month.to_owned(),
@@ -211,25 +215,25 @@ pub(super) fn over_time(question: &QuestionSummary) -> Option<Chart> {
     if first == last {
         return None;
     }
-    let day = |it: &DayValues| chart::Day {
+    let day = |it: &DayValues| chart::DayValue {
         day: it.day.number().into(),
         count: it.answered,
         value: (measure.of)(it),
     };
-    let days: Vec<chart::Day> = question.over_time.iter().map(day).collect();
-    let series = Series::of(&days, first.number().into(), last.number().into());
+    let days: Vec<chart::DayValue> = question.over_time.iter().map(day).collect();
+    let series = Series::new(&days, first.number().into(), last.number().into());
     Some(line(&series, &measure))
 }
 
 /// The value of a day.
-type OfDay<'q> = Box<dyn Fn(&DayValues) -> Option<f64> + 'q>;
+type DayMeasure<'q> = Box<dyn Fn(&DayValues) -> Option<f64> + 'q>;
 
 /// What a line over time shows.
 struct Measure<'q> {
     title: String,
     name: String,
     limits: Option<(f64, f64)>,
-    of: OfDay<'q>,
+    of: DayMeasure<'q>,
 }
 
 fn measure(question: &QuestionSummary) -> Option<Measure<'_>> {
@@ -253,7 +257,7 @@ fn measure(question: &QuestionSummary) -> Option<Measure<'_>> {
             of: Box::new(|day| day.mean),
         },
         Distribution::Options { options, other, .. } => {
-            let Top { at, label, .. } = top(options, *other)?;
+            let TopOption { at, label, .. } = top_option(options, *other)?;
             Measure {
                 title: format!("Share of “{label}” over time, in percent"),
                 name: "Percent".to_owned(),
@@ -272,26 +276,27 @@ fn measure(question: &QuestionSummary) -> Option<Measure<'_>> {
 }
 
 fn line(series: &Series, measure: &Measure<'_>) -> Chart {
-    let point = |part: &chart::Day| {
-        let (label, name) = series.names(part);
-        Point { label, name, count: part.count, value: part.value }
+    let point = |bucket: &chart::DayValue| {
+        let (label, name) = series.names(bucket);
+        Point { label, name, count: bucket.count, value: bucket.value }
     };
-    Line {
+    LineChart {
         title: &measure.title,
         measure: &measure.name,
         axis: series.step.name(),
         limits: measure.limits,
-        points: series.parts.iter().map(point).collect(),
+        points: series.buckets.iter().map(point).collect(),
     }
     .chart()
 }
 
 /// The number of responses in each time bucket.
 pub(super) fn over_days(title: &str, unit: (&str, &str), series: &Series) -> Chart {
-    let column = |part: &chart::Day| {
-        let (label, name) = series.names(part);
-        Column { label, name, count: part.count, tone: Tone::Accent }
+    let column = |bucket: &chart::DayValue| {
+        let (label, name) = series.names(bucket);
+        Column { label, name, count: bucket.count, tone: Tone::Accent }
     };
-    let columns = series.parts.iter().map(column).collect();
-    Columns { title, axis: series.step.name(), unit, counted: true, ends: None, columns }.chart()
+    let columns = series.buckets.iter().map(column).collect();
+    ColumnChart { title, axis: series.step.name(), unit, counted: true, ends: None, columns }
+        .chart()
 }

@@ -14,22 +14,22 @@ use sluice_engine::{
 use sluice_flow::id::{FlowId, ResponseId};
 use sluice_flow::submission::Admission;
 
-use super::filters::words_of;
+use super::filters::admission_label;
+use super::query::{ListPosition, ResponsesQuery};
 use super::table::{entries, in_words};
-use super::view::{Part, View};
 use crate::Console;
 use crate::frame::{Frame, NavItem, Tab, Width};
 use crate::parts::{code, time};
-use crate::reply::{self, Answer, Kind};
-use crate::request::{At, Form, Query};
+use crate::reply::{self, Kind, Reply};
+use crate::request::{Form, PathParam, Query};
 use crate::session::Visitor;
 use crate::sidebar::Sidebar;
 
 /// A response with the data around it.
-struct Whole<'a> {
+struct ResponseDetail<'a> {
     row: &'a ResponseRow,
-    asked: &'a QuestionHistory,
-    view: &'a View,
+    history: &'a QuestionHistory,
+    query: &'a ResponsesQuery,
     newer: Option<ResponseId>,
     older: Option<ResponseId>,
     may_erase: bool,
@@ -38,35 +38,36 @@ struct Whole<'a> {
 pub(super) async fn page(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
-    At(flow): At<FlowId>,
-    At(id): At<ResponseId>,
-    Query(query): Query,
-) -> Answer {
-    let row = of_flow(&console, &visitor, Scope::Read, flow, id).await?;
+    PathParam(flow): PathParam<FlowId>,
+    PathParam(id): PathParam<ResponseId>,
+    Query(fields): Query,
+) -> Reply {
+    let row = response_in_flow(&console, &visitor, Scope::Read, flow, id).await?;
     let opened = console.engine.flow(&visitor.actor, Scope::Read, flow).await?;
-    let asked = opened.asked().await?;
-    let view = View::of(&query).with_part(Part::Newest);
+    let history = opened.asked().await?;
+    let query = ResponsesQuery::from_fields(&fields).with_position(ListPosition::Newest);
     let (newer, older) = tokio::try_join!(
-        neighbour(&opened, &asked, &view, id, Order::Asc),
-        neighbour(&opened, &asked, &view, id, Order::Desc),
+        adjacent_response(&opened, &history, &query, id, Order::Asc),
+        adjacent_response(&opened, &history, &query, id, Order::Desc),
     )?;
     let may_erase = visitor.actor.may(Scope::Erase, row.app_id);
-    let whole = Whole { row: &row, asked: &asked, view: &view, newer, older, may_erase };
-    if query.has("panel") {
-        return Ok(reply::fragment(whole.draw(true)));
+    let detail =
+        ResponseDetail { row: &row, history: &history, query: &query, newer, older, may_erase };
+    if fields.has("panel") {
+        return Ok(reply::fragment(detail.draw(true)));
     }
     let (sidebar, state) = Sidebar::flow(&console, &visitor, flow).await?;
     let title = format!("Response · {}", state.flow.name);
     let content = html! {
-        p { a href=(view.address(flow)) { "← All responses" } }
-        (whole.draw(false))
+        p { a href=(query.address(flow)) { "← All responses" } }
+        (detail.draw(false))
     };
     let frame = Frame::new(&visitor, &sidebar, NavItem::Flow(&state, Tab::Responses), &title);
     Ok(frame.width(Width::Narrow).script("responses.js").page(Kind::Shown, content))
 }
 
 /// A response of this flow; one of another flow is not found.
-async fn of_flow(
+async fn response_in_flow(
     console: &Console,
     visitor: &Visitor,
     scope: Scope,
@@ -78,38 +79,38 @@ async fn of_flow(
 }
 
 /// The next response that passes the filters, if one scan finds it.
-async fn neighbour(
+async fn adjacent_response(
     flow: &FlowHandle,
-    asked: &QuestionHistory,
-    view: &View,
+    history: &QuestionHistory,
+    query: &ResponsesQuery,
     id: ResponseId,
     order: Order,
 ) -> AdminResult<Option<ResponseId>> {
     let paging = Paging { after: Some(id), order, limit: 1 };
-    let page = flow.list_responses_to(asked, &view.filter(), paging).await?;
+    let page = flow.list_responses_to(history, &query.filter(), paging).await?;
     Ok(page.rows.first().map(|row| row.response_id))
 }
 
 pub(super) async fn delete(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
-    At(flow): At<FlowId>,
-    At(id): At<ResponseId>,
+    PathParam(flow): PathParam<FlowId>,
+    PathParam(id): PathParam<ResponseId>,
     Form(form): Form,
-) -> Answer {
-    let found = of_flow(&console, &visitor, Scope::Erase, flow, id).await?;
+) -> Reply {
+    let found = response_in_flow(&console, &visitor, Scope::Erase, flow, id).await?;
     // Deleting also requires read access, like the page with the button.
     visitor.actor.need_in(Scope::Read, found.app_id, Missing::Response)?;
     found.delete().await?;
-    let back = View::of(&form).with_part(Part::Newest).address(flow);
+    let back = ResponsesQuery::from_fields(&form).with_position(ListPosition::Newest).address(flow);
     let sign = if back.contains('?') { '&' } else { '?' };
     Ok(reply::see_other(&format!("{back}{sign}done=deleted")))
 }
 
-impl Whole<'_> {
+impl ResponseDetail<'_> {
     fn draw(&self, in_panel: bool) -> Markup {
         let row = self.row;
-        let version = self.asked.version(row.flow_version_id);
+        let version = self.history.version(row.flow_version_id);
         html! {
             article.response data-id=(row.response_id) {
                 header.response-head {
@@ -117,7 +118,7 @@ impl Whole<'_> {
                     @else { h2 { (time(row.response_id.made_at())) } }
                     p.muted {
                         @if let Some(version) = version { "Version " (version.number) " · " }
-                        (words_of(row.admission))
+                        (admission_label(row.admission))
                         @if row.identity_verified { " · user ID verified" }
                     }
                     nav.buttons aria-label="Responses" {
@@ -138,7 +139,7 @@ impl Whole<'_> {
     }
 
     fn address(&self, id: ResponseId) -> String {
-        self.view.address_of(&format!("/console/flows/{}/responses/{id}", self.row.flow_id))
+        self.query.address_of(&format!("/console/flows/{}/responses/{id}", self.row.flow_id))
     }
 
     fn step(&self, to: Option<ResponseId>, rel: &str, words: &str) -> Markup {
@@ -153,16 +154,16 @@ impl Whole<'_> {
     /// Every question of the answered version, in order.
     fn answers(&self) -> Markup {
         let mut given = entries(&self.row.answers);
-        let version = self.asked.version(self.row.flow_version_id);
+        let version = self.history.version(self.row.flow_version_id);
         let questions = version.map_or(&[][..], |version| version.definition.questions());
-        let mut asked = Vec::new();
+        let mut history = Vec::new();
         for question in questions.iter().filter(|it| it.question_type.is_answerable()) {
             let at = given.iter().position(|(id, _)| *id == question.id);
-            asked.push((question, at.map(|at| given.swap_remove(at).1)));
+            history.push((question, at.map(|at| given.swap_remove(at).1)));
         }
         html! {
             dl.answers {
-                @for (question, texts) in &asked {
+                @for (question, texts) in &history {
                     dt { bdi { (question.prompt) } }
                     @match texts {
                         Some(texts) if texts.len() > 1 => dd { ol { @for text in texts { li { bdi { (in_words(question, std::slice::from_ref(text))) } } } } },
@@ -208,7 +209,7 @@ impl Whole<'_> {
             details.more.deletion {
                 summary { "Delete response" }
                 form.note.bad method="post" action={ "/console/flows/" (row.flow_id) "/responses/" (row.response_id) "/delete" } {
-                    @for (name, value) in self.view.pairs() { input type="hidden" name=(name) value=(value); }
+                    @for (name, value) in self.query.pairs() { input type="hidden" name=(name) value=(value); }
                     p { "The response is deleted permanently and disappears from the results immediately. The audit log records the deletion, but not the content." }
                     button.button.danger.primary type="submit" { "Delete permanently" }
                 }

@@ -8,7 +8,7 @@ export const shown = (page) => page.locator(".question[data-id]:visible");
 export const shownId = (page) => shown(page).getAttribute("data-id");
 
 /** Answers the questions in the order given, `[id, answer]`, then sends, and waits for the ending. */
-export async function walk(page, answers, { send = true } = {}) {
+export async function answerAll(page, answers, { send = true } = {}) {
   for (const [at, [id, answer]] of answers.entries()) {
     const section = page.locator(`#q-${id}`);
     await section.waitFor();

@@ -6,20 +6,20 @@
 import { el } from "./dom.js";
 import { nameOf } from "./languages.js";
 
-export class Look {
+export class Preview {
   constructor(place, draft, saving) {
     Object.assign(this, { place, draft });
     this.frame = place.querySelector("iframe");
     this.languages = place.querySelector("select");
     this.alone = place.querySelector("a");
     this.base = this.alone.getAttribute("href");
-    this.frame.addEventListener("load", () => { this.isReady = true; if (this.missed) this.renew(this.missed) });
-    this.languages.addEventListener("change", () => this.renew({}));
+    this.frame.addEventListener("load", () => { this.isReady = true; if (this.pending) this.refresh(this.pending) });
+    this.languages.addEventListener("change", () => this.refresh({}));
     for (const choice of place.querySelectorAll("[data-width]")) choice.addEventListener("click", () => this.widen(choice));
     // Use the theme of the surrounding page.
     new MutationObserver(() => this.frame.contentWindow.location.replace(this.address())).observe(document.documentElement, { attributeFilter: ["data-theme"] });
-    draft.addEventListener("select", () => this.renew({}));
-    saving.addEventListener("stored", () => { this.offerLanguages(); this.renew({ keep: true }) });
+    draft.addEventListener("select", () => this.refresh({}));
+    saving.addEventListener("stored", () => { this.offerLanguages(); this.refresh({ keep: true }) });
     this.offerLanguages();
     this.frame.src = this.address();
   }
@@ -35,11 +35,11 @@ export class Look {
   }
 
   /** `keep` stays at the current question of the frame. */
-  renew({ keep = false }) {
+  refresh({ keep = false }) {
     const address = this.address();
     this.alone.href = address;
-    if (!this.isReady) return (this.missed = { keep });
-    this.missed = null;
+    if (!this.isReady) return (this.pending = { keep });
+    this.pending = null;
     this.frame.contentWindow.postMessage({ type: "sluice:preview", address, keep }, location.origin);
   }
 

@@ -14,19 +14,19 @@ use sluice_engine::rows::Role;
 
 use self::source::{Route, routes};
 use self::table::{EVERYONE, Line, Place, TABLE, Who};
-use self::world::{Shop, Told, World};
+use self::world::{Fixture, Outcome, World};
 use crate::support::{HOST, ORIGIN};
 
 const OWNER_OF_ALL: Who = Who::User(Place::All, Role::Owner);
 const OWNER: Who = Who::User(Place::Own, Role::Owner);
 
 /// The table's letter for a reply.
-fn letter(line: &Line, shop: &Shop, told: &Told) -> char {
-    let to = shop.filled(line.to);
-    match told.status {
+fn letter(line: &Line, fixture: &Fixture, outcome: &Outcome) -> char {
+    let to = fixture.filled(line.to);
+    match outcome.status {
         200 if to.is_empty() => '+',
-        303 if !to.is_empty() && leads(&told.to, &to) => '+',
-        303 if told.to.starts_with("/console/sign-in") => 's',
+        303 if !to.is_empty() && leads(&outcome.to, &to) => '+',
+        303 if outcome.to.starts_with("/console/sign-in") => 's',
         403 => 'x',
         404 => '0',
         _ => '?',
@@ -52,7 +52,7 @@ fn every_route_is_in_the_table_and_nothing_else_is() {
     let missing: Vec<_> = routes().into_iter().filter(|route| listed(route) != 1).collect();
     assert!(
         missing.is_empty(),
-        "these routes must be once in the table of tests/console/walls/table.rs: add a line with the method and \
+        "these routes must be once in the table of tests/console/permissions/table.rs: add a line with the method and \
          path as they are in the source, the row of outcomes, a body that the route accepts, and where it \
          leads: {missing:#?}"
     );
@@ -82,10 +82,10 @@ async fn without_permission_a_request_is_refused_and_nothing_is_stored() {
             if expected == '+' {
                 continue;
             }
-            let told = world.ask(visitor, line, &world.own).await;
-            if letter(line, &world.own, &told) != expected {
+            let outcome = world.ask(visitor, line, &world.own).await;
+            if letter(line, &world.own, &outcome) != expected {
                 wrong.push(format!(
-                    "{} {}: {who:?}: not {expected}: {told:?}",
+                    "{} {}: {who:?}: not {expected}: {outcome:?}",
                     line.method, line.path
                 ));
             }
@@ -106,9 +106,9 @@ async fn with_permission_a_page_is_shown() {
     for who in EVERYONE {
         let visitor = world.visitor(who, world.own.app).await;
         for line in TABLE.iter().filter(|it| it.method == "GET" && it.letter(who) == '+') {
-            let told = world.ask(&visitor, line, &world.own).await;
-            if letter(line, &world.own, &told) != '+' {
-                wrong.push(format!("{} {}: {who:?}: {told:?}", line.method, line.path));
+            let outcome = world.ask(&visitor, line, &world.own).await;
+            if letter(line, &world.own, &outcome) != '+' {
+                wrong.push(format!("{} {}: {who:?}: {outcome:?}", line.method, line.path));
             }
         }
     }
@@ -122,14 +122,14 @@ async fn with_permission_a_write_is_stored_and_redirects() {
     for line in TABLE.iter().filter(|it| it.method != "GET") {
         for who in EVERYONE.into_iter().filter(|who| line.letter(*who) == '+') {
             // A new app each time: an earlier visitor may have deleted the resource.
-            let shop = world.shop().await;
-            let visitor = world.visitor(who, shop.app).await;
+            let fixture = world.fixture().await;
+            let visitor = world.visitor(who, fixture.app).await;
             let before = world.last_change().await;
-            let told = world.ask(&visitor, line, &shop).await;
+            let outcome = world.ask(&visitor, line, &fixture).await;
             let has_stored = world.last_change().await != before;
-            if letter(line, &shop, &told) != '+' || has_stored != line.stores {
+            if letter(line, &fixture, &outcome) != '+' || has_stored != line.stores {
                 wrong.push(format!(
-                    "{} {}: {who:?}: {told:?}, stored: {has_stored}",
+                    "{} {}: {who:?}: {outcome:?}, stored: {has_stored}",
                     line.method, line.path
                 ));
             }
@@ -151,7 +151,7 @@ const INNER_ELSEWHERE: &[(&str, &str, &str)] = &[
 #[tokio::test]
 async fn an_id_of_another_app_or_flow_is_not_found_under_this_apps_path() {
     let world = World::new().await;
-    let sibling = Shop::open(&world.site, world.own.app, "Sibling").await;
+    let sibling = Fixture::open(&world.site, world.own.app, "Sibling").await;
     let mut visitors = Vec::new();
     for who in [OWNER, OWNER_OF_ALL] {
         visitors.push((who, world.visitor(who, world.own.app).await));
@@ -174,14 +174,14 @@ async fn an_id_of_another_app_or_flow_is_not_found_under_this_apps_path() {
             if same_app && line.path.contains("{appId}") {
                 continue;
             }
-            let mut mixed = Shop { app: world.own.app, ids: strangers.ids.clone() };
+            let mut mixed = Fixture { app: world.own.app, ids: strangers.ids.clone() };
             for outer in ["appId", "flowId"] {
                 mixed.ids.insert(outer, world.own.ids[outer].clone());
             }
             for (who, visitor) in &visitors {
-                let told = world.ask(visitor, &line, &mixed).await;
-                if told.status != 404 {
-                    wrong.push(format!("{} {}: {who:?}: {told:?}", line.method, line.path));
+                let outcome = world.ask(visitor, &line, &mixed).await;
+                if outcome.status != 404 {
+                    wrong.push(format!("{} {}: {who:?}: {outcome:?}", line.method, line.path));
                 }
             }
         }
