@@ -30,7 +30,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
 /// address of a set of keys (`jwks` with `url`).
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, expecting = "an object")]
-#[schema(as = NewKey, example = json!({"type": "hs256"}))]
+#[schema(as = NewIdentityKey, example = json!({"type": "hs256"}))]
 struct IdentityKeyBody {
     #[schema(schema_with = schema::identity_key_kind)]
     r#type: IdentityKeyKind,

@@ -11,7 +11,7 @@ use std::time::Duration;
 use sluice_flow::id::{
     AppId, AssignmentId, AuditId, FlowId, FlowVersionId, FormKey, RespondentId, ResponseId,
 };
-use sluice_flow::identity::Claims;
+use sluice_flow::identity::Bearer;
 use sluice_flow::invitation::InvitationState;
 use sluice_flow::payload::Generation;
 use sluice_flow::submission::{BODY_BYTES_DEFAULT, Submission};
@@ -256,7 +256,7 @@ impl Engine {
         &self,
         app: &AppView,
         presented: Presented<'_>,
-    ) -> Result<Option<Claims>, TokenRefused> {
+    ) -> Result<Option<Bearer>, TokenRefused> {
         self.core.identify(app, presented).await
     }
 
@@ -290,15 +290,15 @@ impl Engine {
         self.core.submit_as(app, input, key, None).await
     }
 
-    /// The same for a caller with a proven identity ([`Engine::identify`]).
+    /// The same for a caller with a token ([`Engine::identify`]).
     pub async fn submit_as(
         &self,
         app: &AppView,
         input: Option<&[u8]>,
         key: Option<&IdempotencyKey>,
-        claims: Option<&Claims>,
+        bearer: Option<&Bearer>,
     ) -> Result<Receipt, SubmitError> {
-        self.core.submit_as(app, input, key, claims).await
+        self.core.submit_as(app, input, key, bearer).await
     }
 
     /// The same for a submission that was built from its parts, with the same rules.
@@ -307,9 +307,9 @@ impl Engine {
         app: &AppView,
         parts: Submission<'_>,
         key: Option<&IdempotencyKey>,
-        claims: Option<&Claims>,
+        bearer: Option<&Bearer>,
     ) -> Result<Receipt, SubmitError> {
-        self.core.submit_parts(app, parts, key, claims).await
+        self.core.submit_parts(app, parts, key, bearer).await
     }
 
     /// The flow of a hosted page, if there is one.

@@ -1,11 +1,11 @@
 //! Identifies the caller of the public API by their identity token.
 
-use sluice_flow::identity::Claims;
+use sluice_flow::identity::Bearer;
 use sluice_store::IdentityVerification;
 
 use crate::core::Core;
 use crate::registry::AppView;
-use crate::verify::{Checked, Invalid, Presented, TokenRefused, Verification};
+use crate::verify::{Checked, Invalid, Presented, TokenRefused, Verification, Verifying};
 
 impl Core {
     /// Identifies the caller as the app's mode requires: `off` checks nothing, `observe` counts but
@@ -14,7 +14,7 @@ impl Core {
         &self,
         app: &AppView,
         presented: Presented<'_>,
-    ) -> Result<Option<Claims>, TokenRefused> {
+    ) -> Result<Option<Bearer>, TokenRefused> {
         let Some(verification) = app.verification.as_deref() else { return Ok(None) };
         let checked = match presented {
             Presented::Nothing => Err(Checked::Missing),
@@ -24,8 +24,11 @@ impl Core {
         let outcome = checked.as_ref().err().copied().unwrap_or(Checked::Verified);
         self.count_check(verification, outcome);
         match checked {
-            Ok(claims) => Ok(Some(claims)),
-            Err(_) if verification.mode != IdentityVerification::Enforce => Ok(None),
+            Ok(claims) => Ok(Some(Bearer::Proven(claims))),
+            Err(_) if verification.mode != IdentityVerification::Enforce => Ok(match presented {
+                Presented::Token(text) => Verifying::unproven(text).map(Bearer::Unproven),
+                Presented::Nothing | Presented::Unreadable => None,
+            }),
             Err(why) => Err(match why {
                 Checked::Missing => TokenRefused::Missing,
                 Checked::Expired => TokenRefused::Expired,

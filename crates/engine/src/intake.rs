@@ -7,7 +7,7 @@
 use sluice_flow::counts::Contribution;
 use sluice_flow::definition::Definition;
 use sluice_flow::id::{AssignmentId, FlowVersionId, ResponseId};
-use sluice_flow::identity::{self, Claims};
+use sluice_flow::identity::{self, Bearer, Claims};
 use sluice_flow::issue::Issue;
 use sluice_flow::judge::{canonicalise, judge};
 use sluice_flow::lifecycle::Accepting;
@@ -92,20 +92,20 @@ enum Verdict<'v> {
 
 impl Core {
     /// Judges one submission and stores it if it is accepted. `input` is `None` if the call had no
-    /// input. A key in the submission itself takes precedence over `key`; `claims` are those of a
-    /// caller with a proven identity ([`Core::identify`]).
+    /// input. A key in the submission itself takes precedence over `key`; `bearer` is
+    /// who the caller is by their token ([`Core::identify`]).
     pub(crate) async fn submit_as(
         &self,
         app: &AppView,
         input: Option<&[u8]>,
         key: Option<&IdempotencyKey>,
-        claims: Option<&Claims>,
+        bearer: Option<&Bearer>,
     ) -> Result<Receipt, SubmitError> {
         let parsed = match input {
             Some(input) => submission::parse(input),
             None => Err(ParseError::Refused(vec![submission::absent()])),
         };
-        self.submit_parsed(app, parsed, key, claims).await
+        self.submit_parsed(app, parsed, key, bearer).await
     }
 
     /// The same for a submission that was built from its parts, with the same rules.
@@ -114,9 +114,9 @@ impl Core {
         app: &AppView,
         parts: Submission<'_>,
         key: Option<&IdempotencyKey>,
-        claims: Option<&Claims>,
+        bearer: Option<&Bearer>,
     ) -> Result<Receipt, SubmitError> {
-        self.submit_parsed(app, parts.checked().map_err(ParseError::Refused), key, claims).await
+        self.submit_parsed(app, parts.checked().map_err(ParseError::Refused), key, bearer).await
     }
 
     async fn submit_parsed(
@@ -124,9 +124,9 @@ impl Core {
         app: &AppView,
         parsed: Result<Submission<'_>, ParseError>,
         key: Option<&IdempotencyKey>,
-        claims: Option<&Claims>,
+        bearer: Option<&Bearer>,
     ) -> Result<Receipt, SubmitError> {
-        let result = self.process(app, parsed, key, claims).await;
+        let result = self.process(app, parsed, key, bearer).await;
         self.metrics.count(match &result {
             Err(SubmitError::Limited(limited)) => {
                 self.metrics.count_limited(limited.by.as_str());
@@ -150,7 +150,7 @@ impl Core {
         app: &AppView,
         parsed: Result<Submission<'_>, ParseError>,
         key: Option<&IdempotencyKey>,
-        claims: Option<&Claims>,
+        bearer: Option<&Bearer>,
     ) -> Result<Receipt, SubmitError> {
         let mut submission = match parsed {
             Ok(submission) => submission,
@@ -159,9 +159,9 @@ impl Core {
         };
         let own_key = submission.idempotency_key.as_deref().map(IdempotencyKey::from_submission);
         let key = own_key.as_ref().or(key);
-        let (proof, mismatches) = self.matched(app, &submission, claims);
+        let (proof, mismatches) = self.matched(app, &submission, bearer.and_then(Bearer::proven));
         if submission.admission == Admission::CollectionOnly {
-            submission.withhold(claims);
+            submission.withhold(bearer.map(Bearer::claims));
         }
         for _ in 0..REJUDGE_MAX {
             let version = match submission.flow_version_id.parse() {

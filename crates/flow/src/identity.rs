@@ -26,6 +26,31 @@ impl std::fmt::Debug for Claims {
     }
 }
 
+/// The bearer of a token, according to the token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Bearer {
+    /// The token was verified.
+    Proven(Claims),
+    /// The token was not verified, for example because it has expired. It proves nothing; without
+    /// consent its claims are withheld all the same.
+    Unproven(Claims),
+}
+
+impl Bearer {
+    pub fn proven(&self) -> Option<&Claims> {
+        match self {
+            Self::Proven(claims) => Some(claims),
+            Self::Unproven(_) => None,
+        }
+    }
+
+    /// The claims, proven or not.
+    pub fn claims(&self) -> &Claims {
+        let (Self::Proven(claims) | Self::Unproven(claims)) = self;
+        claims
+    }
+}
+
 /// Every identity that the token contradicts. A `userId` must be the token's, a `traits.email` the
 /// token's address, ignoring the case of ASCII letters; a token without an address proves none.
 /// Other traits are not verified.

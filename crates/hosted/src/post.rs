@@ -196,9 +196,9 @@ impl SentForm<'_> {
         };
         let key =
             sluice_engine::idempotency::IdempotencyKey::parse(key.to_string().as_bytes()).ok();
-        let claims = self.visit.claims.as_deref();
+        let bearer = self.visit.bearer.as_deref();
         let submission = self.submission(&reading);
-        let submitted = engine.submit_parts(app, submission, key.as_ref(), claims).await;
+        let submitted = engine.submit_parts(app, submission, key.as_ref(), bearer).await;
         match submitted {
             Ok(Receipt::Accepted(accepted)) => self.stored(&reading, accepted),
             Ok(Receipt::Refused(issues)) => self.refused(&reading, &issues),
@@ -275,7 +275,8 @@ impl SentForm<'_> {
     fn stored(&self, reading: &ParsedForm<'_>, accepted: Accepted) -> Response {
         let visit = self.visit;
         let linked = self.admission(reading) == Admission::Admitted
-            && (visit.claims.is_some() || visit.parameters.identifies_respondent());
+            && (visit.bearer.as_ref().is_some_and(|bearer| bearer.proven().is_some())
+                || visit.parameters.identifies_respondent());
         let address = super::done_address(visit, reading.version.id(), linked);
         if visit.is_scripted {
             let done = StoredConfirmation {

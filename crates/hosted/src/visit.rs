@@ -1,5 +1,5 @@
 //! A request to a page, with what every page needs: the flow, the parameters, the reader's
-//! language, and the verified claims. A visitor who may not continue gets a page with the reason.
+//! language, and who the visitor is by their token. A visitor who may not continue gets a page with the reason.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderName};
 use sluice_engine::rows::IdentityVerification;
 use sluice_engine::{Engine, HostedFlow, HostedVersion, StoreError};
 use sluice_flow::definition::{Definition, Wording};
-use sluice_flow::identity::Claims;
+use sluice_flow::identity::Bearer;
 use sluice_flow::lifecycle::FlowStatus;
 use sluice_http::access::{AccessCheck, AccessDenied};
 use sluice_http::query;
@@ -27,7 +27,7 @@ pub(super) struct Visit {
     pub(super) flow: HostedFlow,
     pub(super) parameters: Parameters,
     pub(super) languages: Vec<String>,
-    pub(super) claims: Option<Arc<Claims>>,
+    pub(super) bearer: Option<Arc<Bearer>>,
     /// Whether the script sent the request: then the reply is for the script, not for a browser
     /// that navigates.
     pub(super) is_scripted: bool,
@@ -84,11 +84,11 @@ impl Visit {
         let parameters = Parameters::read(query, takes_identities);
         let languages = parameters.languages(accepted.as_deref());
         let entry = AccessCheck::run_for_app(engine, Arc::clone(flow.app()), &head.headers).await;
-        let claims = entry.claims().cloned();
+        let bearer = entry.bearer().cloned();
         let is_scripted = head.headers.contains_key(SLUICE_SCRIPT);
         let headers = head.headers;
         let preview = None;
-        let visit = Self { flow, parameters, languages, claims, is_scripted, headers, preview };
+        let visit = Self { flow, parameters, languages, bearer, is_scripted, headers, preview };
         match entry.app() {
             Ok(_) => Ok(visit),
             Err(denied) => {
@@ -110,7 +110,7 @@ impl Visit {
         let preview = Some(PreviewContext { address, question });
         let is_scripted = head.headers.contains_key(SLUICE_SCRIPT);
         let headers = head.headers;
-        Self { flow, parameters, languages, claims: None, is_scripted, headers, preview }
+        Self { flow, parameters, languages, bearer: None, is_scripted, headers, preview }
     }
 
     fn denied(&self, denied: AccessDenied) -> Response {

@@ -11,7 +11,7 @@ use http::header::AUTHORIZATION;
 use sluice_engine::rows::IdentityVerification;
 use sluice_engine::verify::{Presented, TokenRefused};
 use sluice_engine::{AppView, Engine, Limited};
-use sluice_flow::identity::Claims;
+use sluice_flow::identity::Bearer;
 
 /// The path segments before the key.
 const BASE: &str = "/api/v1/";
@@ -28,7 +28,7 @@ pub enum AccessDenied {
 #[derive(Debug)]
 pub struct AccessCheck {
     app: Option<Arc<AppView>>,
-    claims: Option<Arc<Claims>>,
+    bearer: Option<Arc<Bearer>>,
     denied: Option<AccessDenied>,
 }
 
@@ -40,13 +40,13 @@ impl AccessCheck {
 
     /// Checks the token for an app that was found without a key.
     pub async fn run_for_app(engine: &Engine, app: Arc<AppView>, headers: &HeaderMap) -> Self {
-        Self { app: Some(app), claims: None, denied: None }.identified(engine, headers).await
+        Self { app: Some(app), bearer: None, denied: None }.identified(engine, headers).await
     }
 
     async fn identified(mut self, engine: &Engine, headers: &HeaderMap) -> Self {
         if let Some(app) = self.app.as_ref().filter(|app| app.verifies_tokens()) {
             match engine.identify(app, presented(headers)).await {
-                Ok(claims) => self.claims = claims.map(Arc::new),
+                Ok(bearer) => self.bearer = bearer.map(Arc::new),
                 Err(refused) => self.denied = Some(AccessDenied::Token(refused)),
             }
         }
@@ -64,7 +64,7 @@ impl AccessCheck {
                 (None, Some(AccessDenied::StoreDown))
             }
         };
-        Self { app, claims: None, denied }
+        Self { app, bearer: None, denied }
     }
 
     /// The app, if the caller may use it.
@@ -86,9 +86,9 @@ impl AccessCheck {
         engine.admit_calls(app, u32::try_from(calls).unwrap_or(u32::MAX))
     }
 
-    /// The verified claims of the caller.
-    pub fn claims(&self) -> Option<&Arc<Claims>> {
-        self.claims.as_ref()
+    /// Who the caller is by their token.
+    pub fn bearer(&self) -> Option<&Arc<Bearer>> {
+        self.bearer.as_ref()
     }
 
     /// The denial, if it is because of the token: then every path gets this reply, even one that

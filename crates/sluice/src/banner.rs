@@ -3,6 +3,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+use sluice_flow::payload::Generation;
+
 use crate::args::SERVER_DEFAULT;
 use crate::demo::{Demo, FirstStart};
 
@@ -41,6 +43,7 @@ pub(crate) fn banner(
 fn calls(base: &str, demo: &Demo) -> String {
     let Demo { api_key, flow_id, flow_version_id } = demo;
     let api = format!("{base}/api/v1/{api_key}");
+    let generation = Generation::LATEST.as_str();
     let server = if base == SERVER_DEFAULT { String::new() } else { format!(" --server {base}") };
     format!(
         "\nA demo app with one published survey is ready. Answer it in a browser:\n\
@@ -52,12 +55,12 @@ fn calls(base: &str, demo: &Demo) -> String {
          curl -sS {api}/flows/{flow_id}\n\
          \n\
          # 2. Fetch its snapshot\n\
-         curl -sS '{api}/flow_versions/{flow_version_id}?payload=4'\n\
+         curl -sS '{api}/flow_versions/{flow_version_id}?payload={generation}'\n\
          \n\
          # 3. Submit answers (again with the same key: the same responseId, stored once)\n\
          curl -sS {api}/trpc/response.submit \\\n\
          \x20 -H 'content-type: application/json' -H 'idempotency-key: my-first-response' \\\n\
-         \x20 -d '{{\"flowVersionId\":\"{flow_version_id}\",\"flowVersionPayloadGeneration\":\"4\",\
+         \x20 -d '{{\"flowVersionId\":\"{flow_version_id}\",\"flowVersionPayloadGeneration\":\"{generation}\",\
          \"respondentAnalyticsAdmission\":\"collection_only\",\
          \"answers\":{{\"nps\":\"9\",\"use\":[\"api\"],\"docs\":\"5\",\"contact\":\"no\"}}}}'\n\
          \n\

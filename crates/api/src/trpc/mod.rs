@@ -37,7 +37,7 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderName, Method, Version};
 use sluice_engine::idempotency::{IdempotencyKey, InvalidKey};
 use sluice_engine::{AppView, Engine, Limited};
-use sluice_flow::identity::Claims;
+use sluice_flow::identity::Bearer;
 
 use envelope::{Call, Code, Fault, Outcome, Transformer};
 use procedure::{Arguments, Procedure};
@@ -253,8 +253,8 @@ async fn single_call(
     };
     let outcome = match ready() {
         Ok((procedure, app, input, key)) => {
-            let claims = access.claims().map(Arc::as_ref);
-            let arguments = Arguments { app, input: Some(input), key: key.as_ref(), claims };
+            let bearer = access.bearer().map(Arc::as_ref);
+            let arguments = Arguments { app, input: Some(input), key: key.as_ref(), bearer };
             execute(transport, procedure, arguments).await
         }
         Err(fault) => Err(fault),
@@ -266,7 +266,7 @@ async fn single_call(
 struct CheckedCall {
     procedure: Procedure,
     app: Arc<AppView>,
-    claims: Option<Arc<Claims>>,
+    bearer: Option<Arc<Bearer>>,
     input: Option<Bytes>,
     key: Option<IdempotencyKey>,
 }
@@ -293,7 +293,7 @@ async fn jobs(
             let app = Arc::clone(app);
             let key = key.clone()?.map(|key| key.of_call(index));
             let input = input.map_err(Clone::clone)?;
-            Ok(CheckedCall { procedure, app, claims: access.claims().cloned(), input, key })
+            Ok(CheckedCall { procedure, app, bearer: access.bearer().cloned(), input, key })
         };
         let job = ready();
         (Call { path, transformer }, job)
@@ -336,12 +336,12 @@ fn idempotency_key(headers: &HeaderMap) -> Result<Option<IdempotencyKey>, Fault>
 
 /// Runs one call of a batch.
 async fn run(transport: Arc<Transport>, job: Job) -> Outcome {
-    let CheckedCall { procedure, app, claims, input, key } = job?;
+    let CheckedCall { procedure, app, bearer, input, key } = job?;
     let arguments = Arguments {
         app: &app,
         input: input.as_deref(),
         key: key.as_ref(),
-        claims: claims.as_deref(),
+        bearer: bearer.as_deref(),
     };
     execute(&transport, procedure, arguments).await
 }

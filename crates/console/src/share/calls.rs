@@ -5,6 +5,7 @@ use serde_json::Value;
 use sluice_engine::rows::IdentityVerification;
 use sluice_engine::{AppDetail, HostedFlow};
 use sluice_flow::example;
+use sluice_flow::payload::Generation;
 
 use crate::parts;
 
@@ -61,8 +62,9 @@ impl Calls {
     /// In an order that is easy to read.
     fn submission(&self) -> String {
         let Self { version, answers, .. } = self;
+        let generation = Generation::LATEST.as_str();
         format!(
-            "{{\"flowVersionId\":\"{version}\",\"flowVersionPayloadGeneration\":\"4\",\
+            "{{\"flowVersionId\":\"{version}\",\"flowVersionPayloadGeneration\":\"{generation}\",\
              \"respondentAnalyticsAdmission\":\"collection_only\",\"answers\":{answers}}}"
         )
     }
@@ -70,13 +72,14 @@ impl Calls {
     fn curl(&self) -> String {
         let Self { api, flow, version, .. } = self;
         let token = if self.needs_token { " -H \"authorization: Bearer $TOKEN\"" } else { "" };
+        let generation = Generation::LATEST.as_str();
         // A quote in the JSON would end the shell argument.
         let body = self.submission().replace('\'', "'\\''");
         format!(
             "# 1. Resolve the latest published version\n\
              curl -sS{token} {api}/flows/{flow}\n\n\
              # 2. Fetch its snapshot\n\
-             curl -sS{token} '{api}/flow_versions/{version}?payload=4'\n\n\
+             curl -sS{token} '{api}/flow_versions/{version}?payload={generation}'\n\n\
              # 3. Submit answers (again with the same key: the same responseId, stored once)\n\
              curl -sS{token} {api}/trpc/response.submit \\\n  \
              -H 'content-type: application/json' -H 'idempotency-key: first-{version}' \\\n  \
@@ -86,6 +89,7 @@ impl Calls {
 
     fn typescript(&self) -> String {
         let Self { api, flow, .. } = self;
+        let generation = Generation::LATEST.as_str();
         let answers =
             serde_json::to_string_pretty(&self.answers).unwrap_or_default().replace('\n', "\n    ");
         let headers = if self.needs_token { ", authorization: `Bearer ${token}`" } else { "" };
@@ -104,14 +108,14 @@ impl Calls {
              // 1. Resolve the latest published version\n\
              const flow = await (await fetch(`${{api}}/flows/{flow}`{get})).json();\n\n\
              // 2. Fetch its snapshot\n\
-             const version = await (await fetch(`${{api}}/flow_versions/${{flow.flowVersionId}}?payload=4`{get})).json();\n\n\
+             const version = await (await fetch(`${{api}}/flow_versions/${{flow.flowVersionId}}?payload={generation}`{get})).json();\n\n\
              // 3. Submit answers; a retry with the same key stores nothing twice\n\
              const reply = await fetch(`${{api}}/trpc/response.submit`, {{\n  \
              method: \"POST\",\n  \
              headers: {{ \"content-type\": \"application/json\", \"idempotency-key\": crypto.randomUUID(){headers} }},\n  \
              body: JSON.stringify({{\n    \
              flowVersionId: version.flowVersionId,\n    \
-             flowVersionPayloadGeneration: \"4\",\n    \
+             flowVersionPayloadGeneration: \"{generation}\",\n    \
              respondentAnalyticsAdmission: \"collection_only\",\n    \
              answers: {answers},\n  \
              }}),\n\

@@ -69,6 +69,13 @@ pub(crate) fn check(claims: &Members, demands: &Demands<'_>) -> Result<Claims, C
     Ok(Claims { user_id, email })
 }
 
+/// The claims of a token that was not verified, if it names anyone.
+pub(crate) fn unproven(claims: &Members) -> Option<Claims> {
+    let (user_id, email) = (subject(claims), email(claims).flatten());
+    let names_anyone = user_id.is_some() || email.is_some();
+    names_anyone.then(|| Claims { user_id: user_id.unwrap_or_default(), email })
+}
+
 fn subject(claims: &Members) -> Option<String> {
     let subject = claims.get("sub")?.as_str()?;
     let fits = (1..=SUBJECT_CHARS_MAX).contains(&subject.chars().count());

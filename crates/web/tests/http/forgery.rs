@@ -61,7 +61,11 @@ impl Gates {
     /// The user that this token is accepted for.
     fn enter(&self, gate: &Gate, text: &str) -> Option<String> {
         let checked = gate.it.site.engine.identify(&gate.app, Presented::Token(text));
-        self.runtime.block_on(checked).ok().flatten().map(|claims| claims.user_id)
+        self.runtime
+            .block_on(checked)
+            .ok()
+            .flatten()
+            .and_then(|it| Some(it.proven()?.user_id.clone()))
     }
 }
 

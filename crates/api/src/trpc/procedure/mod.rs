@@ -9,7 +9,7 @@ mod submit;
 use serde::{Serialize, Serializer};
 use sluice_engine::idempotency::IdempotencyKey;
 use sluice_engine::{AppView, Engine};
-use sluice_flow::identity::Claims;
+use sluice_flow::identity::Bearer;
 
 use super::envelope::Fault;
 
@@ -20,8 +20,8 @@ pub(super) struct Arguments<'c> {
     /// Absent if the call has none.
     pub(super) input: Option<&'c [u8]>,
     pub(super) key: Option<&'c IdempotencyKey>,
-    /// The verified claims of the caller's token.
-    pub(super) claims: Option<&'c Claims>,
+    /// Who the caller is by their token.
+    pub(super) bearer: Option<&'c Bearer>,
 }
 
 macro_rules! procedures {

@@ -14,8 +14,8 @@ use crate::trpc::envelope::Fault;
 pub(in crate::trpc) struct Output(Receipt);
 
 pub(super) async fn call(engine: &Engine, arguments: Arguments<'_>) -> Result<Output, Fault> {
-    let Arguments { app, input, key, claims } = arguments;
-    Ok(Output(engine.submit_as(app, input, key, claims).await?))
+    let Arguments { app, input, key, bearer } = arguments;
+    Ok(Output(engine.submit_as(app, input, key, bearer).await?))
 }
 
 impl Output {
