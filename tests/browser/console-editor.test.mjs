@@ -12,7 +12,7 @@ import { openWorld } from "./support/world.mjs";
 const ROOT = resolve(import.meta.dirname, "../..");
 const SCRIPTS = `${ROOT}/crates/console/src/assets/script/editor`;
 const { inWords } = await import(`${SCRIPTS}/words.js`);
-const { know } = await import(`${SCRIPTS}/types.js`);
+const { registerTypes } = await import(`${SCRIPTS}/types.js`);
 
 const world = await openWorld();
 after(() => world.close());
@@ -54,7 +54,7 @@ const preview = (page) => page.frameLocator("#preview-pane iframe");
 
 test("conditions are described as in the shared table", async () => {
   const { page } = await edit();
-  know(JSON.parse(await page.locator("#editor").getAttribute("data-about")).types);
+  registerTypes(JSON.parse(await page.locator("#editor").getAttribute("data-about")).types);
   const { questions, cases } = JSON.parse(readFileSync(`${ROOT}/crates/flow/tests/condition_words.json`, "utf8"));
   for (const { if: condition, words } of cases) assert.equal(inWords(condition, questions), words);
 });
