@@ -84,16 +84,8 @@ impl DeltaColumns {
     }
 
     pub(super) fn params<'p>(&'p self, app: &'p Uuid, removal: &'p bool) -> [ParamRef<'p>; 8] {
-        [
-            app,
-            removal,
-            &self.flow_id,
-            &self.delta_id,
-            &self.flow_version_id,
-            &self.day,
-            &self.responses,
-            &self.body,
-        ]
+        let Self { flow_id, delta_id, flow_version_id, day, responses, body } = self;
+        [app, removal, flow_id, delta_id, flow_version_id, day, responses, body]
     }
 }
 

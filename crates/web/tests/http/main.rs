@@ -25,3 +25,4 @@ mod trpc;
 #[path = "../../../engine/tests/support/use_cases.rs"]
 mod use_cases;
 mod windows;
+mod withheld;
