@@ -13,10 +13,8 @@ use serde_json::{Map, Value};
 use sluice_engine::invitation_files::FILE_BYTES_MAX;
 use sluice_engine::{AdminError, Missing};
 use sluice_flow::definition::Fault;
-use sluice_flow::id::{
-    ApiKey, AppId, AssignmentId, FlowId, FlowVersionId, RespondentId, ResponseId, TokenId, UserId,
-};
 use sluice_http::body::{self, BodyError};
+use sluice_http::path_id::PathId;
 use sluice_http::{Limits, query};
 
 use super::pointer;
@@ -28,32 +26,9 @@ pub(super) const BODY_BYTES_MAX: usize = 1024 * 1024;
 const TAG_PREFIX: &str = "tag.";
 const ANSWER_PREFIX: &str = "answer.";
 
-/// An id in a path. Text that is not a valid id is answered like an unknown id.
-pub(super) trait PathId: FromStr {
-    const PARAMETER: &str;
-    const MISSING: Missing;
-}
-
-macro_rules! path_ids {
-    ($($name:ident: $parameter:literal, $missing:ident;)*) => {$(
-        impl PathId for $name {
-            const PARAMETER: &str = $parameter;
-            const MISSING: Missing = Missing::$missing;
-        }
-    )*};
-}
-
-path_ids! {
-    AppId: "appId", App;
-    ApiKey: "apiKey", ApiKey;
-    Kid: "kid", IdentityKey;
-    FlowId: "flowId", Flow;
-    FlowVersionId: "flowVersionId", FlowVersion;
-    ResponseId: "responseId", Response;
-    RespondentId: "respondentId", Respondent;
-    TokenId: "tokenId", Token;
-    UserId: "userId", User;
-    AssignmentId: "flowAssignmentId", Invitation;
+impl PathId for Kid {
+    const PARAMETER: &str = "kid";
+    const MISSING: Missing = Missing::IdentityKey;
 }
 
 /// The name of an identity key; any text is valid.

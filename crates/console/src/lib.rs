@@ -149,7 +149,7 @@ async fn asset(Path((version, name)): Path<(String, String)>, request: HeaderMap
     // node's version would cache the wrong file permanently.
     let found = assets::file(&name).filter(|_| version == assets::version());
     let (content_type, served) = found.ok_or(Refused::NoSuchPage)?;
-    Ok(reply::file(content_type, served, &request))
+    Ok(sluice_http::reply::file(content_type, served, &request))
 }
 
 /// Redirects a GET for an address that only accepts forms to the start page. Browsers send one if a

@@ -15,15 +15,14 @@ use flate2::write::GzEncoder;
 use futures_util::Stream;
 use http::header::{
     CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE,
-    ETAG, LOCATION, REFERRER_POLICY, RETRY_AFTER, SET_COOKIE, VARY,
+    LOCATION, REFERRER_POLICY, RETRY_AFTER, SET_COOKIE, VARY,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use maud::Markup;
 use serde::Serialize;
-use sluice_engine::{AdminError, EncodedBody, StoreError};
+use sluice_engine::{AdminError, StoreError};
 use sluice_flow::definition::Fault;
 use sluice_http::exchange::Failure;
-use sluice_http::negotiate;
 
 use super::frame;
 use super::oidc::NotSignedIn;
@@ -31,7 +30,6 @@ use super::oidc::NotSignedIn;
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
      connect-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 const FILE_POLICY: &str = "default-src 'none'; sandbox";
-const FOREVER: &str = "public, max-age=31536000, immutable";
 /// Disables buffering of events in a proxy.
 const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 const X_FRAME_OPTIONS: HeaderName = HeaderName::from_static("x-frame-options");
@@ -178,39 +176,6 @@ pub(super) fn set_cookie(response: &mut Response, cookie: &str) {
     if let Ok(cookie) = HeaderValue::try_from(cookie) {
         response.headers_mut().append(SET_COOKIE, cookie);
     }
-}
-
-/// A file that never changes under its name.
-pub(super) fn file(
-    content_type: &'static str,
-    served: &EncodedBody,
-    request: &HeaderMap,
-) -> Response {
-    let gzip = served.gzip.as_ref().filter(|_| negotiate::accepts_gzip(request));
-    let etag = if gzip.is_some() { &served.gzip_etag } else { &served.etag };
-    let is_there = negotiate::matches_etag(request, etag);
-    let body =
-        if is_there { Body::empty() } else { Body::from(gzip.unwrap_or(&served.body).clone()) };
-    let mut response = Response::new(body);
-    if is_there {
-        *response.status_mut() = StatusCode::NOT_MODIFIED;
-    }
-    let headers = response.headers_mut();
-    for (name, value) in [
-        (CONTENT_TYPE, content_type),
-        (CACHE_CONTROL, FOREVER),
-        (VARY, "Accept-Encoding"),
-        (CONTENT_SECURITY_POLICY, FILE_POLICY),
-    ] {
-        headers.insert(name, HeaderValue::from_static(value));
-    }
-    if gzip.is_some() {
-        headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-    }
-    if let Ok(etag) = HeaderValue::from_str(etag) {
-        headers.insert(ETAG, etag);
-    }
-    response
 }
 
 /// An SVG to download. Even if opened in the browser, it can run and load nothing.

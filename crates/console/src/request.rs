@@ -1,14 +1,10 @@
 //! Request extractors: ids from the path, the fields of a form.
 
-use std::str::FromStr;
-
 use axum::extract::{FromRequest, FromRequestParts, RawPathParams, Request};
 use axum::http::request::Parts;
-use sluice_engine::{AdminError, Missing};
-use sluice_flow::id::{
-    ApiKey, AppId, AssignmentId, FlowId, FlowVersionId, RespondentId, ResponseId, TokenId, UserId,
-};
+use sluice_engine::AdminError;
 use sluice_http::body::{self, BodyError};
+use sluice_http::path_id::PathId;
 use sluice_http::{Limits, query};
 
 use super::reply::Refused;
@@ -19,33 +15,6 @@ const FORM_BYTES_MAX: usize = 1024 * 1024;
 const SMALL_FORM_BYTES_MAX: usize = 8 * 1024;
 /// The most fields of any form.
 const FIELDS_MAX: usize = 2_000;
-
-/// An id in a path. Text that is not a valid id is answered like an unknown id.
-pub(super) trait PathId: FromStr {
-    const PARAMETER: &str;
-    const MISSING: Missing;
-}
-
-macro_rules! path_ids {
-    ($($name:ident: $parameter:literal, $missing:ident;)*) => {$(
-        impl PathId for $name {
-            const PARAMETER: &str = $parameter;
-            const MISSING: Missing = Missing::$missing;
-        }
-    )*};
-}
-
-path_ids! {
-    AppId: "appId", App;
-    ApiKey: "apiKey", ApiKey;
-    FlowId: "flowId", Flow;
-    FlowVersionId: "flowVersionId", FlowVersion;
-    ResponseId: "responseId", Response;
-    RespondentId: "respondentId", Respondent;
-    TokenId: "tokenId", Token;
-    UserId: "userId", User;
-    AssignmentId: "flowAssignmentId", Invitation;
-}
 
 /// The id in the path, under the name of its kind.
 pub(super) struct PathParam<T>(pub(super) T);

@@ -110,8 +110,8 @@ mod tests {
     fn an_id_of_a_day_reveals_only_the_day() {
         let at = |millis: i64| Timestamp::from_millis(1_763_172_000_000 + millis);
         let ids = [Ids::of_day(at(0)), Ids::of_day(at(1)), Ids::of_day(at(1))];
-        let told = ids.map(|id| sluice_flow::id::RespondentId::from_uuid(id).made_at());
-        assert_eq!(told, [day_of(at(0)); 3]);
+        let reported = ids.map(|id| sluice_flow::id::RespondentId::from_uuid(id).made_at());
+        assert_eq!(reported, [day_of(at(0)); 3]);
         assert_eq!(day_of(at(0)).as_millis() % 86_400_000, 0);
         assert!(ids[0] != ids[1] && ids[1] != ids[2]);
     }

@@ -207,14 +207,13 @@ mod tests {
     #[track_caller]
     fn faults(file: &str, expected: &[(&str, &str)]) {
         let found = read(file.as_bytes()).unwrap_err();
-        let told: Vec<_> =
+        let reported: Vec<_> =
             found.iter().map(|fault| (fault.pointer.as_str(), fault.message.as_str())).collect();
-        let same = told.len() == expected.len()
-            && told
-                .iter()
-                .zip(expected)
-                .all(|(told, wanted)| told.0 == wanted.0 && told.1.starts_with(wanted.1));
-        assert!(same, "{file:?}: {told:?}");
+        let same = reported.len() == expected.len()
+            && reported.iter().zip(expected).all(|(reported, wanted)| {
+                reported.0 == wanted.0 && reported.1.starts_with(wanted.1)
+            });
+        assert!(same, "{file:?}: {reported:?}");
     }
 
     #[test]

@@ -162,12 +162,12 @@ async fn the_history_shows_who_published_each_version() {
     world.clock.advance_millis(60_000);
     let again = world.engine.republish(&world.actor, first.flow_version_id).await.unwrap();
     let history = world.engine.history(&world.actor, flow, None, 10).await.unwrap();
-    let told: Vec<_> = history
+    let reported: Vec<_> = history
         .iter()
         .map(|it| (it.version.number, it.published_by.as_deref(), it.republished_from))
         .collect();
     assert_eq!(
-        told,
+        reported,
         [
             (3, Some("test"), Some(first.flow_version_id)),
             (2, Some("other"), None),

@@ -265,8 +265,8 @@ async fn an_existing_invitee_is_refused_skipped_or_invited_again() {
         Err(AdminError::Invalid(faults)) => {
             let pointers: Vec<_> = faults.iter().map(|fault| fault.pointer.as_str()).collect();
             assert_eq!(pointers, ["/3", "/5"]);
-            let told = format!("{faults:?}").to_lowercase();
-            assert!(!told.contains("ada") && !told.contains("bob"), "{told}");
+            let reported = format!("{faults:?}").to_lowercase();
+            assert!(!reported.contains("ada") && !reported.contains("bob"), "{reported}");
         }
         other => panic!("{other:?}"),
     }

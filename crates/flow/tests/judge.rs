@@ -420,9 +420,9 @@ fn all_issues_are_reported_in_question_order() {
     let questions = required_if(json!({"not": {"question": "nps", "equals": 1}}));
     let answers = json!({"aaa": "x", "zzz": "", "use": "q", "nps": "11"});
     let found = issues(&questions, &answers);
-    let told: Vec<Value> = found.iter().map(|issue| json!([issue.code, issue.path])).collect();
+    let reported: Vec<Value> = found.iter().map(|issue| json!([issue.code, issue.path])).collect();
     assert_eq!(
-        json!(told),
+        json!(reported),
         json!([
             ["out_of_range", ["answers", "nps"]],
             ["unknown_option", ["answers", "use"]],

@@ -32,7 +32,7 @@ fn an_address_keeps_nothing_that_identifies_its_visitor() {
         ("/pricing", "/pricing"),
         ("?a=1&b=2_3#x", "?a=1&b=2_3#x"),
         ("?utm_source=fab_mail&seats=70", "?utm_source=fab_mail&seats=70"),
-        // What the page is told of its reader.
+        // What the page knows about its reader.
         ("?identities.userId=bob&a=1", "?identities.userId=&a=1"),
         ("?a=1&identities.traits.email=bob@x.org", "?a=1&identities.traits.email="),
         ("?identities.userId=a/b?c=d;e#part", "?identities.userId=#part"),

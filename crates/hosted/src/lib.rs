@@ -244,7 +244,7 @@ async fn script(request: Request) -> Response {
     if head.uri.path().rsplit('/').next() != Some(&SCRIPT.name) {
         return sluice_http::reply::Refusal::RouteNotFound.reply();
     }
-    reply::file("text/javascript; charset=utf-8", &SCRIPT.served, &head.headers)
+    sluice_http::reply::file("text/javascript; charset=utf-8", &SCRIPT.served, &head.headers)
 }
 
 /// The app's logo. It belongs to the app, not the flow, and browsers request it without a token.
@@ -263,7 +263,7 @@ async fn logo(State(hosted): State<Arc<Hosted>>, request: Request) -> Response {
     };
     let logo = flow.and_then(|flow| flow.branding().logo.as_ref());
     match logo.filter(|logo| file.strip_prefix("logo-") == Some(&logo.name)) {
-        Some(logo) => reply::file(logo.media_type, &logo.served, &head.headers),
+        Some(logo) => sluice_http::reply::file(logo.media_type, &logo.served, &head.headers),
         None => sluice_http::reply::Refusal::RouteNotFound.reply(),
     }
 }

@@ -8,12 +8,11 @@ use axum::response::Response;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use http::header::{
-    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, LOCATION,
+    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION,
     REFERRER_POLICY, RETRY_AFTER, VARY, WWW_AUTHENTICATE,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use maud::Markup;
-use sluice_engine::EncodedBody;
 use sluice_http::negotiate;
 
 const PERMISSIONS_POLICY: HeaderName = HeaderName::from_static("permissions-policy");
@@ -21,8 +20,6 @@ const PERMISSIONS_POLICY: HeaderName = HeaderName::from_static("permissions-poli
 const PERMISSIONS: &str = "camera=(), geolocation=(), microphone=(), payment=(), usb=()";
 /// The browser may show a page again with the same form key, but shared caches may not store it.
 const PAGE_FRESHNESS: &str = "private, no-cache";
-/// A file with a hash in its name never changes.
-const FOREVER: &str = "public, max-age=31536000, immutable";
 /// Fast, and nearly the best ratio: each page is rendered for one reader.
 const LEVEL: u32 = 6;
 
@@ -103,40 +100,6 @@ pub(super) fn see_other(address: &str) -> Response {
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     if let Ok(address) = HeaderValue::try_from(ascii(address)) {
         headers.insert(LOCATION, address);
-    }
-    response
-}
-
-/// A file that never changes under its name.
-pub(super) fn file(
-    content_type: &'static str,
-    served: &EncodedBody,
-    request: &HeaderMap,
-) -> Response {
-    let gzip = served.gzip.as_ref().filter(|_| negotiate::accepts_gzip(request));
-    let etag = if gzip.is_some() { &served.gzip_etag } else { &served.etag };
-    let is_there = negotiate::matches_etag(request, etag);
-    let body =
-        if is_there { Body::empty() } else { Body::from(gzip.unwrap_or(&served.body).clone()) };
-    let mut response = Response::new(body);
-    if is_there {
-        *response.status_mut() = StatusCode::NOT_MODIFIED;
-    }
-    let headers = response.headers_mut();
-    for (name, value) in [
-        (CONTENT_TYPE, content_type),
-        (CACHE_CONTROL, FOREVER),
-        (VARY, "Accept-Encoding"),
-        // An image may contain a script, which would run if the image is opened on its own.
-        (CONTENT_SECURITY_POLICY, "default-src 'none'; sandbox"),
-    ] {
-        headers.insert(name, HeaderValue::from_static(value));
-    }
-    if gzip.is_some() {
-        headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-    }
-    if let Ok(etag) = HeaderValue::from_str(etag) {
-        headers.insert(ETAG, etag);
     }
     response
 }

@@ -15,6 +15,7 @@ pub mod exchange;
 pub mod limits;
 pub mod negotiate;
 pub mod outbound;
+pub mod path_id;
 pub mod preview;
 pub mod query;
 pub mod rate;

@@ -7,16 +7,19 @@ use std::borrow::Cow;
 
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
-use http::{HeaderValue, StatusCode};
+use http::header::{
+    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, RETRY_AFTER,
+    VARY, WWW_AUTHENTICATE,
+};
+use http::{HeaderMap, HeaderValue, StatusCode};
 use serde::Serialize;
-use sluice_engine::Limited;
 use sluice_engine::verify::TokenRefused;
+use sluice_engine::{EncodedBody, Limited};
 use sluice_flow::payload::Generation;
 
 use crate::access::AccessDenied;
 use crate::exchange::Failure;
-use crate::rate;
+use crate::{negotiate, rate};
 
 /// When a client may retry after we could not serve it, in seconds.
 const RETRY_AFTER_SECONDS: &str = "2";
@@ -237,6 +240,36 @@ pub fn not_modified() -> Response {
 pub fn body(content_type: &'static str, body: impl Into<Body>) -> Response {
     let mut response = Response::new(body.into());
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response
+}
+
+/// A file that never changes under its name.
+pub fn file(content_type: &'static str, served: &EncodedBody, request: &HeaderMap) -> Response {
+    let gzip = served.gzip.as_ref().filter(|_| negotiate::accepts_gzip(request));
+    let etag = if gzip.is_some() { &served.gzip_etag } else { &served.etag };
+    let is_there = negotiate::matches_etag(request, etag);
+    let body =
+        if is_there { Body::empty() } else { Body::from(gzip.unwrap_or(&served.body).clone()) };
+    let mut response = Response::new(body);
+    if is_there {
+        *response.status_mut() = StatusCode::NOT_MODIFIED;
+    }
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (CONTENT_TYPE, content_type),
+        (CACHE_CONTROL, "public, max-age=31536000, immutable"),
+        (VARY, "Accept-Encoding"),
+        // An image may contain a script, which would run if the image is opened on its own.
+        (CONTENT_SECURITY_POLICY, "default-src 'none'; sandbox"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    if gzip.is_some() {
+        headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    }
+    if let Ok(etag) = HeaderValue::from_str(etag) {
+        headers.insert(ETAG, etag);
+    }
     response
 }
 

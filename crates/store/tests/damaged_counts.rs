@@ -73,12 +73,12 @@ async fn fold(store: &dyn Store) {
 async fn counted(store: &dyn Store, flow: &FlowRow) -> (i64, i64) {
     let pro = segment("plan", "pro");
     let query = CountsQuery { segment: Some(pro.clone()), ..CountsQuery::default() };
-    let told = store.read_counts(flow.app_id, flow.flow_id, &query).await.unwrap();
-    let all = told.daily.iter().map(|(_, _, daily)| daily.all().responses).sum();
+    let reported = store.read_counts(flow.app_id, flow.flow_id, &query).await.unwrap();
+    let all = reported.daily.iter().map(|(_, _, daily)| daily.all().responses).sum();
     let of_tag = |(_, _, daily): &(_, _, sluice_flow::counts::DailyCounts)| {
         daily.of_segment(&pro).map_or(0, |counts| counts.responses)
     };
-    (all, told.daily.iter().map(of_tag).sum())
+    (all, reported.daily.iter().map(of_tag).sum())
 }
 
 async fn remove(store: &dyn Store, id: ResponseId) {
@@ -127,12 +127,12 @@ async fn check(met: Met, store: &dyn Store, damage: impl AsyncFn(&str)) {
             Met::Scanning => fold(store).await,
         }
         let all = ids.len() as i64;
-        let (told, pro) = counted(store, &first).await;
-        assert_eq!(told, all, "{met:?} {table} {which}");
+        let (reported, pro) = counted(store, &first).await;
+        assert_eq!(reported, all, "{met:?} {table} {which}");
         assert!((1..all).contains(&pro), "{met:?} {table} {which}: {pro}");
         assert_eq!(counted(store, &other).await, (30, 15), "{met:?} {table} {which}");
         fold(store).await;
-        assert_eq!(counted(store, &first).await, (told, pro), "{met:?} {table} {which}");
+        assert_eq!(counted(store, &first).await, (reported, pro), "{met:?} {table} {which}");
     }
     for id in ids {
         remove(store, id).await;

@@ -139,8 +139,8 @@ async fn a_newer_or_another_schema_is_refused() {
     open(&cluster, &database).await.close().await;
     let add = "INSERT INTO schema_history VALUES (99, 'later', '1', 0)";
     cluster.sql(&database, add).await;
-    let told = refused(&cluster.url(&database)).await.to_string();
-    assert!(told.contains("newer Sluice (schema 99"), "{told}");
+    let reported = refused(&cluster.url(&database)).await.to_string();
+    assert!(reported.contains("newer Sluice (schema 99"), "{reported}");
     let change = "DELETE FROM schema_history WHERE version = 99; \
          UPDATE schema_history SET checksum = '1'";
     cluster.sql(&database, change).await;
@@ -163,9 +163,9 @@ async fn an_unsuitable_server_is_refused_with_a_reason() {
     let user = format!("{USER}:secret-1");
     let check = async |user: &str, database: &str, parameters: &str, expected: &str| {
         let url = cluster.url_with(user, database, parameters);
-        let told = refused(&url).await.to_string();
-        assert!(told.contains(expected), "{parameters}: {told}");
-        assert!(!told.contains("secret"), "{told}");
+        let reported = refused(&url).await.to_string();
+        assert!(reported.contains(expected), "{parameters}: {reported}");
+        assert!(!reported.contains("secret"), "{reported}");
     };
     check(&format!("{USER}:secret-2"), "postgres", "sslmode=disable", "refused the connection")
         .await;
@@ -469,7 +469,7 @@ async fn a_change_is_not_starved_by_a_stream_of_commits() {
 }
 
 /// As another client of a pooler may leave the session.
-const WEAKEN: &str = "CREATE TABLE seen (durable text, told text); \
+const WEAKEN: &str = "CREATE TABLE seen (durable text, reported text); \
      CREATE FUNCTION weaken() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
      INSERT INTO seen VALUES (current_setting('synchronous_commit'), \
      current_setting('client_min_messages')); \
@@ -490,7 +490,7 @@ async fn every_transaction_sets_its_own_settings() {
             [Outcome::Stored]
         );
     }
-    let seen = "SELECT durable || ' ' || told FROM seen";
+    let seen = "SELECT durable || ' ' || reported FROM seen";
     assert_eq!(cluster.sql(&database, seen).await, ["on warning"; 4]);
     store.close().await;
 }

@@ -162,7 +162,7 @@ async fn submitting(store: Arc<PgStore>, stop: Arc<AtomicBool>, first: u32) -> V
 }
 
 #[expect(clippy::print_stdout, reason = "prints measurements")]
-fn told(what: &str, took: &[Duration]) {
+fn reported(what: &str, took: &[Duration]) {
     let at = |part: f64| took[((took.len() - 1) as f64 * part) as usize];
     println!("{what}: {} of {:?} p50, {:?} p99, {:?} max", took.len(), at(0.5), at(0.99), at(1.0));
 }
@@ -189,7 +189,7 @@ async fn expire_all(store: &PgStore, what: &str) {
         let rows: u64 = parts.iter().map(|(_, _, rows)| rows).sum();
         let mut took: Vec<Duration> = parts.iter().map(|(_, took, _)| *took).collect();
         took.sort();
-        told(
+        reported(
             &format!("{what}, batches of {}, {rows} rows", name.split('(').next().unwrap()),
             &took,
         );
@@ -244,7 +244,7 @@ async fn how_long_submissions_wait_for_an_expiry() {
             took.extend(task.await.unwrap());
         }
         took.sort();
-        told(&format!("{what}, submissions"), &took);
+        reported(&format!("{what}, submissions"), &took);
     };
     measure("nothing expires", 10_000_000, false).await;
     measure("invitations expire and consents stay", 20_000_000, true).await;

@@ -51,14 +51,14 @@ async fn every_response_is_fetched_about_once() {
     // The statistics of a session are complete at the latest when it has ended.
     let fetched = "SELECT sum(idx_tup_fetch + seq_tup_read)::bigint FROM pg_stat_user_tables \
          WHERE relname LIKE 'responses%'";
-    let mut told = 0;
+    let mut reported = 0;
     for _ in 0..600 {
-        told = number(&cluster, &database, fetched).await;
-        if told >= i64::from(RESPONSES) {
+        reported = number(&cluster, &database, fetched).await;
+        if reported >= i64::from(RESPONSES) {
             break;
         }
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     }
     let expected = i64::from(RESPONSES)..i64::from(RESPONSES) * 3 / 2;
-    assert!(expected.contains(&told), "{told} rows were fetched to read {RESPONSES}");
+    assert!(expected.contains(&reported), "{reported} rows were fetched to read {RESPONSES}");
 }

@@ -149,11 +149,11 @@ async fn a_list_scans_only_the_index_of_its_months() {
     let expected = ["responses_2025_03 false true", "responses_2025_04 false false"];
     let deadline = Instant::now() + Duration::from_secs(30);
     loop {
-        let told = cluster.sql(&database, scans).await;
-        if told == expected {
+        let reported = cluster.sql(&database, scans).await;
+        if reported == expected {
             break;
         }
-        assert!(Instant::now() < deadline, "{told:?}");
+        assert!(Instant::now() < deadline, "{reported:?}");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }

@@ -188,8 +188,8 @@ fn a_newer_schema_is_refused_with_both_numbers() {
     let error = refused(&path);
     assert!(matches!(error, OpenError::NewerSchema { found: 999, .. }), "{error:?}");
     let text = error.to_string();
-    let told = format!("newer Sluice (schema 999; this binary knows {known}): upgrade");
-    assert!(text.contains(&told), "{text}");
+    let reported = format!("newer Sluice (schema 999; this binary knows {known}): upgrade");
+    assert!(text.contains(&reported), "{text}");
 }
 
 #[test]

@@ -127,8 +127,8 @@ fn a_scale_has_a_mean_and_a_changed_scale_is_a_different_question() {
         flow.answer(version, "2026-11-15", &json!({"r": mark.to_string()}));
     }
     let questions = flow.summary(&SummaryFilter::default()).questions;
-    let told: Vec<_> = questions.iter().map(|it| (it.asked, it.answered, it.of)).collect();
-    assert_eq!(told, [(Asked::Now, 3, 3), (Asked::UntilVersion(1), 2, 2)]);
+    let reported: Vec<_> = questions.iter().map(|it| (it.asked, it.answered, it.of)).collect();
+    assert_eq!(reported, [(Asked::Now, 3, 3), (Asked::UntilVersion(1), 2, 2)]);
     let Distribution::Scale { mean, max, points } = &questions[0].distribution else { panic!() };
     assert_eq!((*mean, *max, points.len(), points[9]), (Some(4.0), 10, 10, (10, 1)));
     let Distribution::Scale { mean, max, .. } = &questions[1].distribution else { panic!() };
@@ -146,7 +146,7 @@ fn removed_options_keep_their_labels_and_counts() {
     flow.answer(2, "2026-11-15", &json!({"c": ["b", "new"]}));
     let summary = flow.question("c");
     let Distribution::Options { options, other, several } = &summary.distribution else { panic!() };
-    let told: Vec<_> = options
+    let reported: Vec<_> = options
         .iter()
         .map(|it| (it.id.as_str(), it.label.as_str(), it.count, it.still_offered))
         .collect();
@@ -156,7 +156,7 @@ fn removed_options_keep_their_labels_and_counts() {
         ("old", "OLD", 2, false),
         ("a", "A", 0, false),
     ];
-    assert_eq!((told.as_slice(), *other, *several), (expected.as_slice(), 1, true));
+    assert_eq!((reported.as_slice(), *other, *several), (expected.as_slice(), 1, true));
     assert_eq!(summary.over_time[0].parts, [1, 0, 2, 0, 1]);
     assert_eq!(summary.over_time[1].parts, [1, 1, 0, 0, 0]);
 }
@@ -167,15 +167,15 @@ fn yes_no_and_consent_are_options() {
     flow.publish(&json!([question("y", "yesNo", json!({})), question("c", "consent", json!({}))]));
     flow.answer(1, "2026-11-15", &json!({"y": "no", "c": "accepted"}));
     flow.answer(1, "2026-11-15", &json!({"y": "no"}));
-    let told = |id: &str| match flow.question(id).distribution {
+    let reported = |id: &str| match flow.question(id).distribution {
         Distribution::Options { options, .. } => {
             options.into_iter().map(|it| (it.id, it.label, it.count)).collect::<Vec<_>>()
         }
         other => panic!("{other:?}"),
     };
     let of = |id: &str, label: &str, count| (id.to_owned(), label.to_owned(), count);
-    assert_eq!(told("y"), [of("yes", "Yes", 0), of("no", "No", 2)]);
-    assert_eq!(told("c"), [of("accepted", "Accepted", 1)]);
+    assert_eq!(reported("y"), [of("yes", "Yes", 0), of("no", "No", 2)]);
+    assert_eq!(reported("c"), [of("accepted", "Accepted", 1)]);
 }
 
 #[test]
@@ -186,14 +186,14 @@ fn a_ranking_has_ranks_and_a_mean_rank() {
         flow.answer(1, "2026-11-15", &json!({"r": order}));
     }
     let Distribution::Ranking { options } = flow.question("r").distribution else { panic!() };
-    let told: Vec<_> =
+    let reported: Vec<_> =
         options.iter().map(|it| (it.id.as_str(), it.places.clone(), it.mean_place)).collect();
     let expected = [
         ("a", vec![2, 1, 0], Some(4.0 / 3.0)),
         ("b", vec![1, 1, 1], Some(2.0)),
         ("c", vec![0, 1, 2], Some(8.0 / 3.0)),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(reported, expected);
 }
 
 #[test]
@@ -230,12 +230,12 @@ fn check_numbers(numbers: &[&str], mean: f64, median: f64, ends: (f64, f64), bin
     }
     let summary = flow.question("n");
     assert_eq!(summary.over_time[0].mean, Some(mean), "{numbers:?}");
-    let Distribution::Numbers { bins: all, mean: told, median: middle, min, max } =
+    let Distribution::Numbers { bins: all, mean: reported, median: middle, min, max } =
         summary.distribution
     else {
         panic!()
     };
-    assert_eq!((told, middle), (Some(mean), Some(median)), "{numbers:?}");
+    assert_eq!((reported, middle), (Some(mean), Some(median)), "{numbers:?}");
     assert_eq!((min, max), (Some(ends.0), Some(ends.1)), "{numbers:?}");
     assert_eq!((all.first(), all.last()), (Some(&bins.0), Some(&bins.1)), "{numbers:?}");
     assert_eq!(all.iter().map(|bin| bin.count).sum::<u64>(), numbers.len() as u64);
@@ -282,12 +282,12 @@ fn a_question_is_tracked_over_changes_of_text_and_type_and_its_removal() {
     }
     flow.answer(4, "2026-11-15", &json!({"q": "4"}));
     let questions = flow.summary(&SummaryFilter::default()).questions;
-    let told: Vec<_> = questions
+    let reported: Vec<_> = questions
         .iter()
         .map(|it| (it.id.as_str(), it.question_type, it.asked, it.answered, it.of))
         .collect();
     assert_eq!(
-        told,
+        reported,
         [
             ("q", "number", Asked::Now, 1, 1),
             ("new", "nps", Asked::Now, 0, 1),
@@ -330,10 +330,10 @@ fn days_versions_and_tags_filter() {
                  tags: &[(&str, u64)]| {
         let summary = flow.summary(&filter);
         assert_eq!((summary.responses, summary.admitted), (responses, responses), "{filter:?}");
-        let told: Vec<_> = summary.days.iter().map(|it| it.responses).collect();
-        assert_eq!(told, days, "{filter:?}");
-        let told: Vec<_> = summary.versions.iter().map(|it| it.responses).collect();
-        assert_eq!(told, of_versions, "{filter:?}");
+        let reported: Vec<_> = summary.days.iter().map(|it| it.responses).collect();
+        assert_eq!(reported, days, "{filter:?}");
+        let reported: Vec<_> = summary.versions.iter().map(|it| it.responses).collect();
+        assert_eq!(reported, of_versions, "{filter:?}");
         assert_eq!(summary.questions[0].answered, responses, "{filter:?}");
         let values = summary.tags.first().map(|tag| tag.values.clone()).unwrap_or_default();
         let values: Vec<_> = values.iter().map(|(value, count)| (value.as_str(), *count)).collect();
@@ -366,8 +366,9 @@ fn an_unreadable_version_is_summarised_without_its_questions() {
     assert_eq!(summary.responses, 2);
     let versions: Vec<_> = summary.versions.iter().map(|it| (it.number, it.responses)).collect();
     assert_eq!(versions, [(2, 1), (1, 1)]);
-    let told: Vec<_> = summary.questions.iter().map(|it| (it.asked, it.answered, it.of)).collect();
-    assert_eq!(told, [(Asked::UntilVersion(1), 1, 1)]);
+    let reported: Vec<_> =
+        summary.questions.iter().map(|it| (it.asked, it.answered, it.of)).collect();
+    assert_eq!(reported, [(Asked::UntilVersion(1), 1, 1)]);
     let versions = vec![id(2)];
     let summary = flow.summary(&SummaryFilter { versions, ..SummaryFilter::default() });
     assert_eq!((summary.responses, summary.questions), (1, Vec::new()));
@@ -417,9 +418,9 @@ fn more_than_two_hundred_days_are_summarised_by_week() {
     assert_eq!(summary.days[0], DayCount { day: day("2025-12-29"), responses: 1 });
     assert_eq!(summary.days[29], DayCount { day: day("2026-07-20"), responses: 2 });
     let over_time = &summary.questions[0].over_time;
-    let told: Vec<_> = over_time.iter().map(|it| (it.day, it.answered, it.mean)).collect();
+    let reported: Vec<_> = over_time.iter().map(|it| (it.day, it.answered, it.mean)).collect();
     assert_eq!(
-        told,
+        reported,
         [
             (day("2025-12-29"), 1, Some(5.0)),
             (day("2026-07-13"), 1, Some(1.0)),
@@ -438,9 +439,9 @@ fn the_last_day_of_a_spark_is_today() {
         responses,
     };
     let totals = [total(1, 40, 7), total(1, 2, 3), total(1, 0, 1), total(2, 3, 5), total(2, -1, 2)];
-    let told = sparks(&totals, today, 3);
+    let reported = sparks(&totals, today, 3);
     assert_eq!(
-        told,
+        reported,
         [
             Spark { flow_id: flow(1), responses: 11, days: vec![3, 0, 1] },
             Spark { flow_id: flow(2), responses: 7, days: vec![0, 0, 0] },

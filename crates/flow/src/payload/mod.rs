@@ -1,7 +1,7 @@
 //! The table of payload generations: the forms in which a snapshot is served.
 //!
 //! A generation never changes its bytes once it is served. A new one is one new file in this folder
-//! and one line in the table below (with its `mod`); nothing else names a generation.
+//! and one line in the table below (with its `mod`); no other code names a generation.
 
 mod g4;
 

@@ -368,8 +368,8 @@ fn assert_exact(daily: &DailyCounts, left: &[&Contribution]) {
                 *expected.all()
             );
         }
-        let told: i64 = tag.values.values().sum();
-        assert_eq!(told + tag.others.unwrap_or(0), of_name(name, None), "{name}");
+        let reported: i64 = tag.values.values().sum();
+        assert_eq!(reported + tag.others.unwrap_or(0), of_name(name, None), "{name}");
     }
 }
 

@@ -159,13 +159,13 @@ pub(super) async fn erased_responses_are_subtracted_with_their_tags(store: TheSt
         survey.assert_exact(&store, &nobody()).await;
         let (app, flow) = (survey.flow.app_id, survey.flow.flow_id);
         let query = CountsQuery::default();
-        let told = format!("{:?}", store.read_counts(app, flow, &query).await.unwrap());
-        assert!(told.contains(user), "{told}");
+        let reported = format!("{:?}", store.read_counts(app, flow, &query).await.unwrap());
+        assert!(reported.contains(user), "{reported}");
         survey.erase(&store, user, answers).await;
         survey.assert_exact(&store, &nobody()).await;
-        let told =
+        let reported =
             format!("{:?}", store.read_counts(app, flow, &CountsQuery::default()).await.unwrap());
-        assert!(!told.contains(user), "{told}");
+        assert!(!reported.contains(user), "{reported}");
     }
     compact(&store).await;
     survey.assert_exact(&store, &nobody()).await;
@@ -304,10 +304,10 @@ pub(super) async fn an_unreadable_version_is_counted_and_subtracted_without_its_
     let (app, flow) = (survey.flow.app_id, survey.flow.flow_id);
     let ids = survey.move_in(&store, 0..10).await;
     compact(&store).await;
-    let told = store.read_counts(app, flow, &CountsQuery::default()).await.unwrap();
-    let counts = || told.daily.iter().map(|(_, _, daily)| daily.all());
+    let reported = store.read_counts(app, flow, &CountsQuery::default()).await.unwrap();
+    let counts = || reported.daily.iter().map(|(_, _, daily)| daily.all());
     assert_eq!(counts().map(|it| it.responses).sum::<i64>(), 10);
-    assert!(counts().all(|it| it.questions.is_empty()), "{told:?}");
+    assert!(counts().all(|it| it.questions.is_empty()), "{reported:?}");
     for id in ids {
         survey.delete(&store, id).await;
     }

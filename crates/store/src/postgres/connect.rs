@@ -241,8 +241,8 @@ mod tests {
             (("local", "error"), "synchronous_commit=on in our sessions (found local)"),
             (("on", "error"), "client_min_messages=warning in our sessions (found error)"),
         ] {
-            let told = kept(settings.0, settings.1).unwrap_err().to_string();
-            assert!(told.contains(named), "{told}");
+            let reported = kept(settings.0, settings.1).unwrap_err().to_string();
+            assert!(reported.contains(named), "{reported}");
         }
     }
 }

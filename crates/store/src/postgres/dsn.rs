@@ -232,9 +232,9 @@ mod tests {
             ("postgres://me:a@b?secret@host/db", "write @ in the password as %40"),
             ("postgres://me:a@b%40secret/db", "write @ in the password as %40"),
         ] {
-            let told = Dsn::parse(url).unwrap_err();
-            assert!(!told.contains("cret"), "{told}");
-            assert!(told.contains(reason), "{url}: {told}");
+            let reported = Dsn::parse(url).unwrap_err();
+            assert!(!reported.contains("cret"), "{reported}");
+            assert!(reported.contains(reason), "{url}: {reported}");
         }
     }
 }

@@ -123,8 +123,8 @@ impl Cluster {
     pub(crate) fn psql(&self, database: &str, sql: &str) -> Vec<String> {
         let mut command = self.program("psql");
         command.args(["-X", "-q", "-t", "-A", "-v", "ON_ERROR_STOP=1"]);
-        let told = run(command.args(["-d", &self.url(database), "-c", sql])).stdout;
-        String::from_utf8(told).unwrap().lines().map(str::to_owned).collect()
+        let reported = run(command.args(["-d", &self.url(database), "-c", sql])).stdout;
+        String::from_utf8(reported).unwrap().lines().map(str::to_owned).collect()
     }
 
     fn program(&self, name: &str) -> Command {
@@ -176,7 +176,7 @@ fn other_user() -> Option<&'static str> {
 
 pub(crate) fn run(command: &mut Command) -> Output {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{command:?}: {told}");
+    let reported = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {reported}");
     output
 }

@@ -158,8 +158,8 @@ impl Survey {
     /// cursor are counted.
     pub(super) async fn assert_exact(&self, store: &TheStore, moved: &BTreeSet<ResponseId>) {
         let (app, flow) = (self.flow.app_id, self.flow.flow_id);
-        let told = store.read_counts(app, flow, &CountsQuery::default()).await.unwrap();
-        let is_passed = |row: &ResponseRow| match told.scan {
+        let reported = store.read_counts(app, flow, &CountsQuery::default()).await.unwrap();
+        let is_passed = |row: &ResponseRow| match reported.scan {
             Some(scan) if moved.contains(&row.response_id) => {
                 scan.passed.is_some_and(|passed| row.response_id <= passed)
             }
@@ -171,9 +171,10 @@ impl Survey {
             let day = row.response_id.made_at().day();
             expected.entry((day, row.flow_version_id)).or_default().push(row);
         }
-        let keys: Vec<_> = told.daily.iter().map(|(version, day, _)| (*day, *version)).collect();
+        let keys: Vec<_> =
+            reported.daily.iter().map(|(version, day, _)| (*day, *version)).collect();
         assert_eq!(keys, expected.keys().copied().collect::<Vec<_>>());
-        for (version, day, daily) in &told.daily {
+        for (version, day, daily) in &reported.daily {
             let rows = &expected[&(*day, *version)];
             assert_eq!(daily.all(), &self.counted(rows, |_| true));
             let names: BTreeSet<String> = rows.iter().flat_map(|row| names_of(row)).collect();
@@ -190,8 +191,8 @@ impl Survey {
                 }
                 let all = rows.iter().filter(|row| has_tag(row, name, None));
                 let values = all.map(|row| values_of(row, name).len() as i64).sum::<i64>();
-                let told = tag.values.values().sum::<i64>() + tag.others.unwrap_or(0);
-                assert_eq!(told, values, "{name}");
+                let reported = tag.values.values().sum::<i64>() + tag.others.unwrap_or(0);
+                assert_eq!(reported, values, "{name}");
             }
         }
         let mut days: BTreeMap<Day, i64> = BTreeMap::new();
@@ -205,8 +206,8 @@ impl Survey {
         for ((_, version), rows) in &expected {
             *of_version.entry(*version).or_default() += rows.len() as i64;
         }
-        let told = store.count_by_version(app, flow).await.unwrap();
-        assert_eq!(told.into_iter().collect::<BTreeMap<_, _>>(), of_version);
+        let reported = store.count_by_version(app, flow).await.unwrap();
+        assert_eq!(reported.into_iter().collect::<BTreeMap<_, _>>(), of_version);
     }
 
     async fn assert_segment(
@@ -219,8 +220,8 @@ impl Survey {
         let segment = segment(name, value);
         let (app, flow) = (self.flow.app_id, self.flow.flow_id);
         let query = CountsQuery { segment: Some(segment.clone()), ..CountsQuery::default() };
-        let told = store.read_counts(app, flow, &query).await.unwrap();
-        let mut daily = told.daily.iter().filter(|it| (it.0, it.1) == (version, day));
+        let reported = store.read_counts(app, flow, &query).await.unwrap();
+        let mut daily = reported.daily.iter().filter(|it| (it.0, it.1) == (version, day));
         let daily = &daily.next().unwrap().2;
         assert_eq!(daily.of_segment(&segment), Some(expected), "{name}={value}");
     }
