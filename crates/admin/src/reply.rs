@@ -51,6 +51,9 @@ impl From<BodyError> for Refused {
             BodyError::TooLarge => Self::TooLarge,
             BodyError::TooSlow => Self::TooSlow,
             BodyError::Broken => Self::Malformed("the body is incomplete".to_owned()),
+            BodyError::NoMemory => Self::Engine(AdminError::Store(StoreError::Failed(
+                "incomplete request bodies take too much memory".into(),
+            ))),
         }
     }
 }

@@ -117,7 +117,7 @@ async fn read_up_to(body_bytes_max: usize, request: Request) -> Result<bytes::By
     let limits = Limits { body_bytes_max, ..Limits::default() };
     body::read(&head.headers, body, &limits).await.map_err(|unread| match unread {
         BodyError::TooLarge => Refused::TooLarge,
-        BodyError::TooSlow | BodyError::Broken => Refused::Unreadable,
+        BodyError::TooSlow | BodyError::Broken | BodyError::NoMemory => Refused::Unreadable,
     })
 }
 

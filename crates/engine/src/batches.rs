@@ -14,6 +14,9 @@ use crate::commit::{BATCH_MAX, Waiting};
 /// The number of an app's responses that must wait before a second concurrent write starts.
 const FURTHER_ROWS_MIN: usize = 128;
 
+/// The first capacity of a line of waiting submissions.
+const LINE_ROWS: usize = 32;
+
 const _: () = assert!(FURTHER_ROWS_MIN <= BATCH_MAX);
 
 /// The app that a write belongs to; `None` if there is one lane for all apps.
@@ -40,37 +43,46 @@ impl Batches {
         }
     }
 
-    /// Whether more may be taken from the queue: at most one round of full writes waits here.
-    pub(crate) fn has_room(&self) -> bool {
-        self.count < self.lanes * BATCH_MAX
+    /// The number of submissions that wait.
+    pub(crate) fn count(&self) -> usize {
+        self.count
     }
 
-    pub(crate) fn add(&mut self, taken: impl Iterator<Item = Waiting>) {
-        for waiting in taken {
-            // A single lane is shared by all apps.
-            let lane = (self.lanes > 1).then_some(waiting.pending.response.row.app_id);
-            let line = self.waiting.entry(lane).or_default();
-            if line.is_empty() {
-                self.turns.push_back(lane);
-            }
-            line.push_back(waiting);
-            self.count += 1;
+    /// Whether nothing waits and nothing is being written.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.count == 0 && self.under_way.is_empty()
+    }
+
+    pub(crate) fn add(&mut self, waiting: Waiting) {
+        // A single lane is shared by all apps.
+        let lane = (self.lanes > 1).then_some(waiting.pending.response.row.app_id);
+        let line = self.waiting.entry(lane).or_insert_with(|| VecDeque::with_capacity(LINE_ROWS));
+        if line.is_empty() {
+            self.turns.push_back(lane);
         }
+        line.push_back(waiting);
+        self.count += 1;
     }
 
     /// The next write: of the first app in turn that may start one. Call [`Self::ended`] when it
     /// ends.
     pub(crate) fn next(&mut self) -> Option<(Lane, Vec<Waiting>)> {
+        if self.under_way.values().sum::<usize>() >= self.lanes {
+            return None;
+        }
         let turn = self.turns.iter().position(|lane| self.may_write(lane))?;
         let lane = self.turns.remove(turn)?;
         let line = self.waiting.get_mut(&lane)?;
-        let batch: Vec<Waiting> = line.drain(..line.len().min(BATCH_MAX)).collect();
-        self.count -= batch.len();
+        let batch: Vec<Waiting> = if line.len() > BATCH_MAX {
+            self.turns.push_back(lane);
+            line.drain(..BATCH_MAX).collect()
+        } else {
+            std::mem::take(line).into()
+        };
         if line.is_empty() {
             self.waiting.remove(&lane);
-        } else {
-            self.turns.push_back(lane);
         }
+        self.count -= batch.len();
         *self.under_way.entry(lane).or_default() += 1;
         Some((lane, batch))
     }
@@ -115,6 +127,10 @@ mod tests {
         })
     }
 
+    fn add(batches: &mut Batches, apps: impl IntoIterator<Item = u128>) {
+        apps.into_iter().for_each(|app| batches.add(waiting(app)));
+    }
+
     fn sizes(batches: &mut Batches) -> Vec<(Option<u128>, usize)> {
         std::iter::from_fn(|| batches.next())
             .map(|(lane, batch)| (lane.map(|app| app.uuid().as_u128()), batch.len()))
@@ -124,28 +140,29 @@ mod tests {
     #[test]
     fn one_lane_takes_all_apps_in_one_write() {
         let mut batches = Batches::new(1);
-        batches.add([1, 2, 1].into_iter().map(waiting));
+        add(&mut batches, [1, 2, 1]);
         assert_eq!(sizes(&mut batches), [(None, 3)]);
     }
 
     #[test]
     fn several_lanes_write_one_app_each_and_no_app_holds_every_lane() {
         let mut batches = Batches::new(3);
-        batches.add((0..5 * BATCH_MAX).map(|_| waiting(1)));
+        add(&mut batches, [1; 5 * BATCH_MAX]);
         assert_eq!(sizes(&mut batches), [(Some(1), BATCH_MAX), (Some(1), BATCH_MAX)]);
-        assert!(!batches.has_room());
-        batches.add([waiting(2)].into_iter());
+        add(&mut batches, [2]);
         assert_eq!(sizes(&mut batches), [(Some(2), 1)]);
+        add(&mut batches, [3]);
+        assert_eq!(sizes(&mut batches), [], "every lane is in use");
         batches.ended(Some(AppId::from_uuid(Uuid::from_u128(1))));
         assert_eq!(sizes(&mut batches), [(Some(1), BATCH_MAX)]);
-        assert!(batches.has_room());
+        assert_eq!(batches.count(), 2 * BATCH_MAX + 1);
     }
 
     #[test]
     fn apps_take_turns() {
         let mut batches = Batches::new(8);
-        batches.add((0..BATCH_MAX + FURTHER_ROWS_MIN).map(|_| waiting(1)));
-        batches.add([waiting(2), waiting(3)].into_iter());
+        add(&mut batches, [1; BATCH_MAX + FURTHER_ROWS_MIN]);
+        add(&mut batches, [2, 3]);
         let last = (Some(1), FURTHER_ROWS_MIN);
         let expected = [(Some(1), BATCH_MAX), (Some(2), 1), (Some(3), 1), last];
         assert_eq!(sizes(&mut batches), expected);
@@ -155,9 +172,9 @@ mod tests {
     fn a_second_write_of_an_app_waits_for_enough_responses() {
         let mut batches = Batches::new(4);
         let app = AppId::from_uuid(Uuid::from_u128(1));
-        batches.add([waiting(1)].into_iter());
+        add(&mut batches, [1]);
         assert_eq!(sizes(&mut batches), [(Some(1), 1)]);
-        batches.add((1..FURTHER_ROWS_MIN).map(|_| waiting(1)));
+        add(&mut batches, [1; FURTHER_ROWS_MIN - 1]);
         assert_eq!(sizes(&mut batches), []);
         batches.ended(Some(app));
         assert_eq!(sizes(&mut batches), [(Some(1), FURTHER_ROWS_MIN - 1)]);

@@ -1,24 +1,25 @@
 //! Group commit: one durable write for all waiting submissions.
 //!
-//! There is no timer. While one write syncs, others queue; the next write takes everything that has
-//! queued. So a single submission does not wait, and concurrent ones share one sync. The queue is
-//! bounded in submissions and in bytes: when it is full, new submissions are refused at once, with
-//! nothing stored. A store with several lanes has several writes in progress, each for one app
-//! ([`crate::batches`]).
+//! There is no timer and no task. A submission that finds the store idle starts a write; those that
+//! arrive meanwhile queue, and the thread that ends a write answers its submissions and starts the
+//! next write, with everything that has queued. So a single submission does not wait, and
+//! concurrent ones share one sync. The queue is bounded in submissions and in bytes: when it is
+//! full, new submissions are refused at once, with nothing stored. A store with several lanes has
+//! several writes in progress, each for one app ([`crate::batches`]).
 //!
 //! The response's id, and with it the time at which it was received, is assigned here, just before
 //! the write. So ids follow the order of writes, and a version that stopped accepting while the
 //! submission queued does not get it: it returns as [`CommitOutcome::Stale`], to be checked again.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use sluice_flow::id::{RespondentId, ResponseId};
 use sluice_flow::time::Timestamp;
 use sluice_store::{NewResponse, Outcome, Store, StoreError};
-use tokio::sync::{mpsc, oneshot, watch};
-use tokio::task::{JoinError, JoinSet};
+use tokio::sync::{Notify, oneshot, watch};
 
 use crate::batches::{Batches, Lane};
 use crate::clock::Clock;
@@ -78,69 +79,71 @@ impl Waiting {
     }
 }
 
-/// The sending side of the queue.
-pub(crate) struct Committer {
-    queue: mpsc::Sender<Waiting>,
-    queued_bytes: Arc<AtomicUsize>,
-    closing: watch::Sender<bool>,
-    task: Mutex<Option<tokio::task::JoinHandle<()>>>,
-    metrics: Arc<Metrics>,
-}
+/// Where submissions wait for their write.
+pub(crate) struct Committer(Arc<Writer>);
 
 impl Committer {
-    /// Starts the task that writes. It sets `lost` when the outcome of a write is unknown, and
-    /// `stored` with every write.
-    pub(crate) fn start(
+    /// It sets `lost` when the outcome of a write is unknown, and `stored` with every write.
+    pub(crate) fn new(
         store: Arc<dyn Store>,
         clock: Arc<dyn Clock>,
         metrics: Arc<Metrics>,
         lost: watch::Sender<bool>,
         stored: Arc<AtomicBool>,
     ) -> Self {
-        let (queue, waiting) = mpsc::channel(QUEUE_MAX);
-        let (closing, closed) = watch::channel(false);
-        let queued_bytes = Arc::new(AtomicUsize::new(0));
-        let writer = Writer {
-            store,
-            clock,
-            ids: Ids::default(),
-            lost,
-            queued_bytes: Arc::clone(&queued_bytes),
-            metrics: Arc::clone(&metrics),
-            stored,
-        };
-        let task = Mutex::new(Some(tokio::spawn(Arc::new(writer).run(waiting, closed))));
-        Self { queue, queued_bytes, closing, task, metrics }
+        let batches = Batches::new(store.lanes().max(1));
+        let queue = Mutex::new(Queue { batches, bytes: 0, is_closed: false });
+        let (ids, ended) = (Ids::default(), Notify::new());
+        Self(Arc::new(Writer { store, clock, ids, lost, metrics, stored, queue, ended }))
     }
 
     /// Queues a response and waits for its outcome. Returns [`QueueFull`] at once if it does not
     /// fit.
     pub(crate) async fn store(&self, pending: Pending) -> Result<CommitOutcome, QueueFull> {
         let weight = weight_of(&pending.response);
-        let queued = self.queued_bytes.fetch_add(weight, Ordering::Relaxed);
-        if queued.saturating_add(weight) > QUEUE_BYTES_MAX {
-            self.queued_bytes.fetch_sub(weight, Ordering::Relaxed);
-            return Err(QueueFull);
-        }
         let (reply, settled) = oneshot::channel();
-        if self.queue.try_send(Waiting { pending, weight, reply }).is_err() {
-            self.queued_bytes.fetch_sub(weight, Ordering::Relaxed);
-            return Err(QueueFull);
+        let first = {
+            let mut queue = self.0.queue();
+            if !queue.has_room(weight) {
+                return Err(QueueFull);
+            }
+            queue.bytes += weight;
+            self.0.metrics.queued.inc();
+            queue.batches.add(Waiting { pending, weight, reply });
+            queue.batches.next()
+        };
+        if let Some((lane, batch)) = first {
+            self.0.write(lane, batch);
         }
-        self.metrics.queued.inc();
         // The writer answers everything that it took; a dropped sender means that it died.
         Ok(settled.await.unwrap_or(CommitOutcome::Unknown))
     }
 
     /// Accepts no more, and returns when everything queued has an outcome.
     pub(crate) async fn close(&self) {
-        self.closing.send_replace(true);
-        let task = self.task.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
-        if let Some(task) = task
-            && let Err(error) = task.await
-        {
-            tracing::error!(%error, "the committer did not end cleanly");
+        self.0.queue().is_closed = true;
+        loop {
+            let mut ended = pin!(self.0.ended.notified());
+            ended.as_mut().enable();
+            if self.0.queue().batches.is_idle() {
+                return;
+            }
+            ended.await;
         }
+    }
+}
+
+struct Queue {
+    batches: Batches,
+    bytes: usize,
+    is_closed: bool,
+}
+
+impl Queue {
+    fn has_room(&self, weight: usize) -> bool {
+        !self.is_closed
+            && self.batches.count() < QUEUE_MAX
+            && self.bytes.saturating_add(weight) <= QUEUE_BYTES_MAX
     }
 }
 
@@ -150,74 +153,61 @@ struct Writer {
     /// Separate, so that ids from other callers do not interleave.
     ids: Ids,
     lost: watch::Sender<bool>,
-    queued_bytes: Arc<AtomicUsize>,
     metrics: Arc<Metrics>,
     /// Notifies the task that compacts counts.
     stored: Arc<AtomicBool>,
+    queue: Mutex<Queue>,
+    /// Notifies [`Committer::close`] that a write ended.
+    ended: Notify,
 }
 
 impl Writer {
-    /// Takes from the queue only while a lane is free: waiting in the queue costs nothing, and the
-    /// next batch takes everything that has gathered.
-    async fn run(
-        self: Arc<Self>,
-        mut queue: mpsc::Receiver<Waiting>,
-        mut closing: watch::Receiver<bool>,
-    ) {
-        let lanes = self.store.lanes().max(1);
-        let mut batches = Batches::new(lanes);
-        let mut under_way = JoinSet::new();
-        let mut taken = Vec::with_capacity(BATCH_MAX);
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Starts the write of a batch. If nothing of it can be written, continues with the next one.
+    fn write(self: &Arc<Self>, mut lane: Lane, mut batch: Vec<Waiting>) {
         loop {
-            while under_way.len() < lanes
-                && let Some((lane, batch)) = batches.next()
-            {
-                let writer = Arc::clone(&self);
-                under_way.spawn(async move {
-                    writer.write(batch).await;
-                    lane
-                });
+            let (rows, replies) = self.rows_of(batch);
+            let is_lost = *self.lost.borrow();
+            if !rows.is_empty() && !is_lost {
+                let started = Instant::now();
+                let in_progress = InProgress { writer: Arc::clone(self), lane, replies, started };
+                let then = Box::new(|outcomes| in_progress.settle(outcomes));
+                return self.store.commit_then(rows, then);
             }
-            tokio::select! {
-                Some(done) = under_way.join_next() => self.ended(&mut batches, done),
-                count = queue.recv_many(&mut taken, BATCH_MAX),
-                    if under_way.len() < lanes && batches.has_room() =>
-                {
-                    batches.add(taken.drain(..));
-                    // The queue is closed and empty: everything left is being written or waits for
-                    // a lane.
-                    if count == 0 {
-                        match under_way.join_next().await {
-                            Some(done) => self.ended(&mut batches, done),
-                            None => return,
-                        }
-                    }
-                }
-                () = told_to_close(&mut closing), if !queue.is_closed() => queue.close(),
+            self.answer(replies, Err(StoreError::Closed));
+            match self.next_after(lane) {
+                Some(next) => (lane, batch) = next,
+                None => return,
             }
         }
     }
 
-    /// A write that panicked has left its submissions without an outcome, so the process must not
-    /// continue.
-    fn ended(&self, batches: &mut Batches, done: Result<Lane, JoinError>) {
-        match done {
-            Ok(lane) => batches.ended(lane),
-            Err(error) => {
-                tracing::error!(%error, "a write ended without an outcome");
-                self.lost.send_replace(true);
-            }
+    /// Notes that a write of this lane ended, and takes the next batch.
+    fn next_after(&self, lane: Lane) -> Option<(Lane, Vec<Waiting>)> {
+        let mut queue = self.queue();
+        queue.batches.ended(lane);
+        let next = queue.batches.next();
+        let is_last = next.is_none() && queue.is_closed;
+        drop(queue);
+        if is_last {
+            self.ended.notify_waiters();
         }
+        next
     }
 
-    async fn write(&self, batch: Vec<Waiting>) {
+    /// Gives the responses of a batch their ids. Those whose version stopped accepting while they
+    /// queued are answered now.
+    fn rows_of(&self, batch: Vec<Waiting>) -> (Vec<NewResponse>, Replies) {
+        self.queue().bytes -= batch.iter().map(|waiting| waiting.weight).sum::<usize>();
+        self.metrics.queued.dec_by(i64::try_from(batch.len()).unwrap_or(i64::MAX));
         let now = self.ids.steady(self.clock.now());
         let mut rows = Vec::with_capacity(batch.len());
         let mut replies = Vec::with_capacity(batch.len());
         let ids = self.ids.many(now, batch.len());
         for (waiting, id) in batch.into_iter().zip(ids) {
-            self.queued_bytes.fetch_sub(waiting.weight, Ordering::Relaxed);
-            self.metrics.queued.dec();
             if waiting.pending.accepts_until.is_some_and(|until| now >= until) {
                 let _ = waiting.reply.send(CommitOutcome::Stale);
                 continue;
@@ -232,30 +222,14 @@ impl Writer {
             replies.push((response.row.response_id, waiting.reply));
             rows.push(response);
         }
-        if rows.is_empty() {
-            return;
-        }
-        let count = rows.len();
-        let started = Instant::now();
-        let outcomes = if *self.lost.borrow() {
-            Err(StoreError::Closed)
-        } else {
-            self.store.commit(rows).await
-        };
-        self.stored.store(true, Ordering::Relaxed);
-        self.metrics.batch_rows.observe(count as f64);
-        self.metrics.commit_seconds.observe(started.elapsed().as_secs_f64());
-        self.answer(replies, outcomes);
+        (rows, replies)
     }
 
     /// A client that disconnected does not matter: its row is stored anyway.
-    fn answer(
-        &self,
-        replies: Vec<(ResponseId, oneshot::Sender<CommitOutcome>)>,
-        outcomes: Result<Vec<Outcome>, StoreError>,
-    ) {
+    fn answer(&self, replies: Replies, outcomes: Result<Vec<Outcome>, StoreError>) {
         let outcomes = match outcomes {
             Ok(outcomes) => outcomes,
+            Err(_) if replies.is_empty() => return,
             Err(error) => {
                 let settled = self.failed(&error);
                 for (_, reply) in replies {
@@ -295,9 +269,45 @@ impl Writer {
     }
 }
 
-async fn told_to_close(closing: &mut watch::Receiver<bool>) {
-    // An error means that the sender is gone, which also closes the queue.
-    let _told = closing.wait_for(|&closing| closing).await.is_ok();
+type Replies = Vec<(ResponseId, oneshot::Sender<CommitOutcome>)>;
+
+/// A write in progress, and who waits for it.
+struct InProgress {
+    writer: Arc<Writer>,
+    lane: Lane,
+    replies: Replies,
+    started: Instant,
+}
+
+impl InProgress {
+    /// Answers the submissions of this write and starts the next one.
+    fn settle(mut self, outcomes: Result<Vec<Outcome>, StoreError>) {
+        let replies = std::mem::take(&mut self.replies);
+        let Writer { metrics, stored, .. } = &*self.writer;
+        stored.store(true, Ordering::Relaxed);
+        metrics.batch_rows.observe(replies.len() as f64);
+        metrics.commit_seconds.observe(self.started.elapsed().as_secs_f64());
+        self.writer.answer(replies, outcomes);
+        self.start_next();
+    }
+
+    fn start_next(&self) {
+        if let Some((lane, batch)) = self.writer.next_after(self.lane) {
+            self.writer.write(lane, batch);
+        }
+    }
+}
+
+impl Drop for InProgress {
+    /// A write that ended without an outcome, by a panic, leaves its submissions in doubt, so the
+    /// process must not continue.
+    fn drop(&mut self) {
+        if !self.replies.is_empty() {
+            tracing::error!("a write ended without an outcome");
+            self.writer.lost.send_replace(true);
+            self.start_next();
+        }
+    }
 }
 
 fn weight_of(response: &NewResponse) -> usize {

@@ -115,7 +115,7 @@ impl Engine {
         );
         let lost = watch::Sender::new(false);
         let stored = Arc::new(AtomicBool::new(false));
-        let committer = Committer::start(
+        let committer = Committer::new(
             Arc::clone(&store),
             Arc::clone(&clock),
             Arc::clone(&metrics),

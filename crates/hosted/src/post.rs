@@ -47,7 +47,7 @@ pub(super) async fn answer(
     let body = match body::read(&visit.headers, body, &hosted.form_limits()).await {
         Ok(body) => body,
         Err(BodyError::TooLarge) => return visit.bare_frame().too_large(),
-        Err(BodyError::TooSlow | BodyError::Broken) => return visit.bare_frame().failed(),
+        Err(_) => return visit.bare_frame().failed(),
     };
     let form = Form::parse(&String::from_utf8_lossy(&body));
     let version = form.get("version").unwrap_or_default();
@@ -76,7 +76,7 @@ pub(super) async fn preview(hosted: &Hosted, visit: &Visit, body: Body) -> Respo
     let form = match body::read(&visit.headers, body, &hosted.form_limits()).await {
         Ok(body) => Form::parse(&String::from_utf8_lossy(&body)),
         Err(BodyError::TooLarge) => return visit.bare_frame().too_large(),
-        Err(BodyError::TooSlow | BodyError::Broken) => return visit.bare_frame().failed(),
+        Err(_) => return visit.bare_frame().failed(),
     };
     let sender = Sender::UNLIMITED;
     let sent = SentForm { hosted, visit, form: &form, bytes: 0, address: None, sender };

@@ -1,5 +1,6 @@
 //! Reads a whole request body, within the limits for size and time.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use axum::body::{Body, HttpBody};
@@ -17,6 +18,35 @@ use crate::Limits;
 const LINGER_BYTES_MAX: usize = 1024 * 1024;
 /// How long to keep reading after such a refusal.
 const LINGER: Duration = Duration::from_secs(1);
+/// The memory that incomplete bodies may take, over all connections: otherwise clients that send
+/// large bodies slowly, on many streams each, would use it all.
+const INCOMPLETE_BYTES_MAX: usize = 256 * 1024 * 1024;
+
+/// The bytes of all incomplete bodies.
+static INCOMPLETE: AtomicUsize = AtomicUsize::new(0);
+
+/// The bytes of one incomplete body.
+struct Incomplete<'a> {
+    all: &'a AtomicUsize,
+    bytes: usize,
+}
+
+impl Incomplete<'_> {
+    fn hold(&mut self, bytes: usize) -> Result<(), BodyError> {
+        self.bytes += bytes;
+        let others = self.all.fetch_add(bytes, Ordering::Relaxed);
+        if others.saturating_add(bytes) > INCOMPLETE_BYTES_MAX {
+            return Err(BodyError::NoMemory);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Incomplete<'_> {
+    fn drop(&mut self) {
+        self.all.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
 
 /// Why a body could not be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +56,8 @@ pub enum BodyError {
     TooSlow,
     /// The connection broke, or the data was not a valid HTTP body.
     Broken,
+    /// Incomplete bodies take too much memory.
+    NoMemory,
 }
 
 /// The size of the body according to its headers, if they state it.
@@ -50,6 +82,7 @@ pub async fn read_counted<E: From<BodyError>>(
     }
     // No timer runs until there is something to wait for: most bodies arrive with their headers.
     let mut deadline = None;
+    let mut incomplete = Incomplete { all: &INCOMPLETE, bytes: 0 };
     let mut first = Bytes::new();
     let mut rest = BytesMut::new();
     while !body.is_end_stream() {
@@ -71,6 +104,11 @@ pub async fn read_counted<E: From<BodyError>>(
         let admitted = match first.len() + rest.len() + data.len() > limits.body_bytes_max {
             true => Err(BodyError::TooLarge.into()),
             false => admit(data.len() as u64),
+        };
+        // A body that arrives in one piece is never incomplete.
+        let admitted = match body.is_end_stream() {
+            true => admitted,
+            false => admitted.and(incomplete.hold(data.len()).map_err(E::from)),
         };
         if let Err(error) = admitted {
             tokio::spawn(linger(body));
@@ -105,4 +143,23 @@ async fn linger(mut body: Body) {
     };
     // Whether the body ended or the time ran out makes no difference.
     let _ = timeout(LINGER, drain).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn incomplete_bodies_share_a_limit_and_return_what_they_held() {
+        let all = AtomicUsize::new(0);
+        let mut first = Incomplete { all: &all, bytes: 0 };
+        let mut second = Incomplete { all: &all, bytes: 0 };
+        assert_eq!(first.hold(INCOMPLETE_BYTES_MAX - 1), Ok(()));
+        assert_eq!(second.hold(1), Ok(()));
+        assert_eq!(second.hold(1), Err(BodyError::NoMemory));
+        drop(second);
+        assert_eq!(first.hold(1), Ok(()));
+        drop(first);
+        assert_eq!(all.into_inner(), 0);
+    }
 }

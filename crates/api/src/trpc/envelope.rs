@@ -158,6 +158,10 @@ impl From<BodyError> for Fault {
             BodyError::TooLarge => Self::new(Code::PayloadTooLarge, "The body is too large."),
             BodyError::TooSlow => Self::new(Code::Timeout, "The body did not arrive in time."),
             BodyError::Broken => Self::new(Code::BadRequest, "The body could not be read."),
+            BodyError::NoMemory => Self::unavailable(
+                "The service is overloaded. Try again shortly.",
+                RETRY_AFTER_SECONDS,
+            ),
         }
     }
 }

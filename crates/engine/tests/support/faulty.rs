@@ -14,11 +14,16 @@ use sluice_flow::respondent::Known;
 use sluice_flow::time::{Day, Timestamp};
 use sluice_store::*;
 
+/// How often a held commit checks the mood.
+const A_MOMENT: Duration = Duration::from_millis(1);
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mood {
     Well,
     /// Commits take this long.
     Slow(Duration),
+    /// Commits wait until the mood changes.
+    Held,
     /// Commits fail and store nothing.
     Failing,
     /// Lookups of keys, apps, flows and versions fail after this long.
@@ -33,7 +38,8 @@ pub enum Mood {
 
 pub struct FaultyStore {
     inner: Arc<dyn Store>,
-    mood: std::sync::Mutex<Mood>,
+    mood: Arc<std::sync::Mutex<Mood>>,
+    runtime: tokio::runtime::Handle,
     pub commits: AtomicUsize,
     /// The number of lookups during `Mood::Hanging`.
     pub hung: AtomicUsize,
@@ -47,7 +53,8 @@ impl FaultyStore {
     pub fn new(inner: Arc<dyn Store>) -> Self {
         Self {
             inner,
-            mood: std::sync::Mutex::new(Mood::Well),
+            mood: Arc::new(std::sync::Mutex::new(Mood::Well)),
+            runtime: tokio::runtime::Handle::current(),
             commits: AtomicUsize::new(0),
             hung: AtomicUsize::new(0),
             key_lookups: AtomicUsize::new(0),
@@ -78,21 +85,31 @@ impl FaultyStore {
 
 #[async_trait]
 impl IntakeStore for FaultyStore {
-    async fn commit(&self, responses: Vec<NewResponse>) -> StoreResult<Vec<Outcome>> {
+    fn commit_then(&self, responses: Vec<NewResponse>, then: AfterCommit) {
         self.commits.fetch_add(1, Ordering::SeqCst);
         let mood = *self.mood.lock().unwrap();
         match mood {
             Mood::Well | Mood::Hanging(_) | Mood::HidingResponses(_) | Mood::FailingToExpire(_) => {
-                self.inner.commit(responses).await
+                self.inner.commit_then(responses, then);
             }
-            Mood::Slow(pause) => {
-                tokio::time::sleep(pause).await;
-                self.inner.commit(responses).await
+            Mood::Slow(_) | Mood::Held => {
+                let (inner, shared) = (Arc::clone(&self.inner), Arc::clone(&self.mood));
+                // The caller may be the writer's thread, which is outside the runtime.
+                self.runtime.spawn(async move {
+                    let pause = if let Mood::Slow(pause) = mood { pause } else { A_MOMENT };
+                    tokio::time::sleep(pause).await;
+                    while *shared.lock().unwrap() == Mood::Held {
+                        tokio::time::sleep(A_MOMENT).await;
+                    }
+                    inner.commit_then(responses, then);
+                });
             }
-            Mood::Failing => Err(StoreError::Failed("disk full".into())),
+            Mood::Failing => then(Err(StoreError::Failed("disk full".into()))),
             Mood::LosingTrack => {
-                self.inner.commit(responses).await?;
-                Err(StoreError::Unknown("sync failed".into()))
+                let lose = |stored: StoreResult<Vec<Outcome>>| {
+                    then(stored.and(Err(StoreError::Unknown("sync failed".into()))));
+                };
+                self.inner.commit_then(responses, Box::new(lose));
             }
         }
     }
@@ -360,6 +377,7 @@ impl UpkeepStore for FaultyStore {
             Mood::Failing => return Err(StoreError::Failed("disk full".into())),
             Mood::Well
             | Mood::Slow(_)
+            | Mood::Held
             | Mood::Hanging(_)
             | Mood::HidingResponses(_)
             | Mood::FailingToExpire(_) => {}

@@ -18,11 +18,11 @@ use super::{
 };
 use crate::counting::DAMAGED_DAYS_MAX;
 use crate::{
-    AdminStore, App, At, AuditQuery, AuditRow, Change, Changes, Compacted, ConsentRow, CountStore,
-    CountsQuery, DayTotal, Digest, DiskSpace, ErasedPart, Erasure, Expired, Expiry, FeedPosition,
-    FlowCounts, FlowQuery, FlowState, IdempotencyKey, IdentityKeyRow, IntakeStore,
+    AdminStore, AfterCommit, App, At, AuditQuery, AuditRow, Change, Changes, Compacted, ConsentRow,
+    CountStore, CountsQuery, DayTotal, Digest, DiskSpace, ErasedPart, Erasure, Expired, Expiry,
+    FeedPosition, FlowCounts, FlowQuery, FlowState, IdempotencyKey, IdentityKeyRow, IntakeStore,
     InvitationCounts, InvitationQuery, InvitationRow, KeyRow, LinkRow, MovingStore, NewResponse,
-    Outcome, Page, Record, RecordCursor, Respondent, RespondentRow, RespondentStore, ResponseCount,
+    Page, Record, RecordCursor, Respondent, RespondentRow, RespondentStore, ResponseCount,
     ResponsePage, ResponseQuery, ResponseRow, ResponseStore, SecretHash, SessionRow,
     SkipIndexCursor, SkipIndexPart, StoreError, StoreResult, TokenHash, TokenRow, UpkeepStore,
     User, UserKey, UserStore, VersionRow, VersionState,
@@ -30,9 +30,9 @@ use crate::{
 
 #[async_trait]
 impl IntakeStore for PgStore {
-    async fn commit(&self, responses: Vec<NewResponse>) -> StoreResult<Vec<Outcome>> {
+    fn commit_then(&self, responses: Vec<NewResponse>, then: AfterCommit) {
         let pool = Arc::clone(&self.pool);
-        to_the_end(async move { commit::responses(&pool, responses).await }).await
+        tokio::spawn(async move { then(commit::responses(&pool, responses).await) });
     }
 
     fn lanes(&self) -> usize {

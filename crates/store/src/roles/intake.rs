@@ -5,18 +5,25 @@ use sluice_flow::id::{ApiKey, AppId, FlowId, FlowVersionId, ResponseId};
 use sluice_flow::invitation::Invitee;
 use sluice_flow::time::Timestamp;
 
+use tokio::sync::oneshot;
+
 #[cfg(doc)]
-use crate::{AdminStore, StoreError, UpkeepStore};
+use crate::{AdminStore, UpkeepStore};
 use crate::{
     App, Changes, Digest, DiskSpace, FeedPosition, IdempotencyKey, NewResponse, Outcome,
-    StoreResult, VersionState,
+    StoreError, StoreResult, VersionState,
 };
+
+/// Called once with the outcome of a commit. It runs on the thread that wrote, so it must not
+/// block.
+pub type AfterCommit = Box<dyn FnOnce(StoreResult<Vec<Outcome>>) + Send>;
 
 /// What a submission needs: the commit, the lookups before it, and the change feed, by which a
 /// node notices that its cache of published flows is out of date.
 #[async_trait]
 pub trait IntakeStore: Send + Sync + 'static {
-    /// Stores responses in one durable transaction and returns the outcome of each, in order.
+    /// Stores responses in one durable transaction, and calls `then` with the outcome of each, in
+    /// order. Does not wait for it. If `then` is dropped without a call, the outcome is unknown.
     ///
     /// - `Ok` means that every `Stored` row is on stable storage.
     /// - A row whose idempotency key is in use is not stored: `Replayed` if the digest is the same,
@@ -39,7 +46,18 @@ pub trait IntakeStore: Send + Sync + 'static {
     /// - [`StoreError::Failed`]: no row is stored. [`StoreError::Unknown`] and
     ///   [`StoreError::InDoubt`]: the outcome is unknown; after `Unknown`, nothing more may be
     ///   acknowledged.
-    async fn commit(&self, responses: Vec<NewResponse>) -> StoreResult<Vec<Outcome>>;
+    fn commit_then(&self, responses: Vec<NewResponse>, then: AfterCommit);
+
+    /// The same as a future.
+    async fn commit(&self, responses: Vec<NewResponse>) -> StoreResult<Vec<Outcome>> {
+        let (reply, outcomes) = oneshot::channel();
+        // The caller may have gone away.
+        let then = |outcomes| drop(reply.send(outcomes));
+        self.commit_then(responses, Box::new(then));
+        outcomes.await.unwrap_or_else(|_| {
+            Err(StoreError::Unknown("the commit ended without an outcome".into()))
+        })
+    }
 
     /// The number of commits that may run concurrently; 1 if the backend has a single writer.
     ///

@@ -1,7 +1,8 @@
 //! The store as a sum of roles: one trait for each reason to call it.
 //!
-//! Every promise is a doc line on a method here and a case of the conformance suite. No method has
-//! a default, so that the compiler finds a wrapper that forwards too little.
+//! Every promise is a doc line on a method here and a case of the conformance suite. No method that
+//! a backend implements has a default, so that the compiler finds a wrapper that forwards too
+//! little.
 
 mod admin;
 mod counts;
@@ -14,7 +15,7 @@ mod users;
 
 pub use admin::AdminStore;
 pub use counts::CountStore;
-pub use intake::IntakeStore;
+pub use intake::{AfterCommit, IntakeStore};
 pub use moving::MovingStore;
 pub use respondents::RespondentStore;
 pub use responses::ResponseStore;

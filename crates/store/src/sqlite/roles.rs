@@ -13,11 +13,11 @@ use super::{SqliteStore, commit, counts, invitations, people, recount, skip_inde
 use crate::counting::DAMAGED_DAYS_MAX;
 use crate::listing::Scan;
 use crate::{
-    AdminStore, App, At, AuditQuery, AuditRow, Change, Changes, Compacted, ConsentRow, CountStore,
-    CountsQuery, DayTotal, Digest, DiskSpace, ErasedPart, Erasure, Expired, Expiry, FeedPosition,
-    FlowCounts, FlowQuery, FlowState, IdempotencyKey, IdentityKeyRow, IntakeStore,
+    AdminStore, AfterCommit, App, At, AuditQuery, AuditRow, Change, Changes, Compacted, ConsentRow,
+    CountStore, CountsQuery, DayTotal, Digest, DiskSpace, ErasedPart, Erasure, Expired, Expiry,
+    FeedPosition, FlowCounts, FlowQuery, FlowState, IdempotencyKey, IdentityKeyRow, IntakeStore,
     InvitationCounts, InvitationQuery, InvitationRow, KeyRow, LinkRow, MovingStore, NewResponse,
-    Outcome, Page, Record, RecordCursor, Respondent, RespondentRow, RespondentStore, ResponseCount,
+    Page, Record, RecordCursor, Respondent, RespondentRow, RespondentStore, ResponseCount,
     ResponsePage, ResponseQuery, ResponseRow, ResponseStore, SecretHash, SessionRow,
     SkipIndexCursor, SkipIndexPart, StoreError, StoreResult, TokenHash, TokenRow, UpkeepStore,
     User, UserKey, UserStore, VersionRow, VersionState,
@@ -25,8 +25,8 @@ use crate::{
 
 #[async_trait]
 impl IntakeStore for SqliteStore {
-    async fn commit(&self, responses: Vec<NewResponse>) -> StoreResult<Vec<Outcome>> {
-        self.writer.commit(responses).await
+    fn commit_then(&self, responses: Vec<NewResponse>, then: AfterCommit) {
+        self.writer.commit(responses, then);
     }
 
     fn lanes(&self) -> usize {

@@ -15,7 +15,7 @@ use rusqlite::wal::CheckpointMode;
 use rusqlite::{Connection, ErrorCode, MAIN_DB};
 use sluice_flow::id::{AppId, FlowId};
 use sluice_flow::time::Day;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Semaphore, mpsc, oneshot};
 
 use super::disk::Reserve;
 use super::open::OpenError;
@@ -23,11 +23,11 @@ use super::transaction::{self, Finish};
 use super::{apply, commit, counts, expiry, import_records, recount, removal, skip_index};
 use crate::counting::DamagedDay;
 use crate::{
-    At, Change, CountsQuery, ErasedPart, Erasure, Expired, Expiry, NewResponse, Next, Outcome,
-    Record, StoreError, StoreResult,
+    AfterCommit, At, Change, CountsQuery, ErasedPart, Erasure, Expired, Expiry, NewResponse, Next,
+    Outcome, Record, StoreError, StoreResult,
 };
 
-/// Jobs that may wait for the writer; further callers wait for room in the queue.
+/// Jobs other than commits that may wait for the writer; further callers wait for room.
 const QUEUE_MAX: usize = 64;
 /// Pages in the log at which a checkpoint writes it back into the database: 16 MiB.
 const CHECKPOINT_PAGES: i32 = 4_000;
@@ -41,7 +41,7 @@ const PROBE_BYTES: u32 = 64 * 1024;
 type Reply<T> = oneshot::Sender<StoreResult<T>>;
 
 enum Job {
-    Commit(Vec<NewResponse>, Reply<Vec<Outcome>>),
+    Commit(Vec<NewResponse>, AfterCommit),
     Apply(At, Change, Reply<()>),
     Import(Vec<Record>, Reply<()>),
     Erase(Erasure, Reply<ErasedPart>),
@@ -58,7 +58,8 @@ enum Job {
 /// The handle to the writer thread.
 #[derive(Debug)]
 pub(super) struct Writer {
-    jobs: mpsc::Sender<Job>,
+    jobs: mpsc::UnboundedSender<Job>,
+    places: Semaphore,
 }
 
 impl Writer {
@@ -70,16 +71,21 @@ impl Writer {
         let thread = Thread::new(connection, reserve);
         let mut thread = thread.map_err(|error| OpenError::of(path, error))?;
         thread.begin(path)?;
-        let (jobs, queue) = mpsc::channel(QUEUE_MAX);
+        let (jobs, queue) = mpsc::unbounded_channel();
         std::thread::Builder::new()
             .name("sqlite-writer".to_owned())
             .spawn(move || thread.run(queue))
             .map_err(OpenError::Thread)?;
-        Ok(Self { jobs })
+        Ok(Self { jobs, places: Semaphore::new(QUEUE_MAX) })
     }
 
-    pub(super) async fn commit(&self, responses: Vec<NewResponse>) -> StoreResult<Vec<Outcome>> {
-        self.ask(|reply| Job::Commit(responses, reply)).await
+    /// Never waits: callers limit the number of commits in progress.
+    pub(super) fn commit(&self, responses: Vec<NewResponse>, then: AfterCommit) {
+        if let Err(mpsc::error::SendError(Job::Commit(_, then))) =
+            self.jobs.send(Job::Commit(responses, then))
+        {
+            then(Err(StoreError::Closed));
+        }
     }
 
     pub(super) async fn apply(&self, at: At, change: Change) -> StoreResult<()> {
@@ -136,8 +142,9 @@ impl Writer {
     }
 
     async fn ask<T>(&self, job: impl FnOnce(Reply<T>) -> Job) -> StoreResult<T> {
+        let _place = self.places.acquire().await.map_err(|_| StoreError::Closed)?;
         let (reply, answer) = oneshot::channel();
-        self.jobs.send(job(reply)).await.map_err(|_| StoreError::Closed)?;
+        self.jobs.send(job(reply)).map_err(|_| StoreError::Closed)?;
         answer.await.unwrap_or_else(|_| {
             Err(StoreError::Unknown("the writer thread ended without an answer".into()))
         })
@@ -211,7 +218,7 @@ impl Thread {
         }
     }
 
-    fn run(mut self, mut queue: mpsc::Receiver<Job>) {
+    fn run(mut self, mut queue: mpsc::UnboundedReceiver<Job>) {
         let mut closing = None;
         while let Some(job) = queue.blocking_recv() {
             match job {
@@ -240,7 +247,10 @@ impl Thread {
     fn answer(&mut self, job: Job) {
         // What was written stays even if the caller has gone away, so a failed send is no error.
         let _gone = match job {
-            Job::Commit(responses, reply) => reply.send(self.commit(&responses)).is_err(),
+            Job::Commit(responses, then) => {
+                then(self.commit(&responses));
+                false
+            }
             Job::Apply(at, change, reply) => {
                 let removed = self.write(|connection| apply::change(connection, at, change));
                 self.must_empty_log |= matches!(removed, Ok(true));
