@@ -7,7 +7,7 @@ use serde_json::json;
 use sluice_engine::people::NewUser;
 use sluice_engine::rows::{Page, Role, Scope};
 use sluice_engine::{Actor, NewToken};
-use sluice_flow::id::{AppId, FlowId, UserId};
+use sluice_flow::id::{AppId, FlowId, ResponseId, UserId};
 
 use crate::support::{Browser, Site, actor, definition};
 use crate::use_cases::UseCases as _;
@@ -20,7 +20,7 @@ const FLOWS: usize = 26;
 const VERSIONS: usize = 21;
 
 /// An app with a page of flows; the last flow has two versions, and responses with texts to each.
-async fn busy_app(site: &Site) -> (AppId, FlowId) {
+async fn busy_app(site: &Site) -> (AppId, FlowId, ResponseId) {
     let app = site.app("Shop").await;
     let mut last = None;
     for number in 0..FLOWS {
@@ -35,8 +35,8 @@ async fn busy_app(site: &Site) -> (AppId, FlowId) {
     site.respond(app, first, answers.clone()).await;
     site.engine.put_draft(&actor(), flow, definition("Flow again")).await.unwrap();
     let second = site.engine.publish(&actor(), flow).await.unwrap().flow_version_id;
-    site.respond(app, second, answers).await;
-    (app, flow)
+    let response = site.respond(app, second, answers).await;
+    (app, flow, response)
 }
 
 /// The number of store reads that a page makes, once published flows are cached.
@@ -67,7 +67,7 @@ async fn check(site: &Site, pages: &[(&Browser<'_>, String)], change: impl Async
 #[tokio::test]
 async fn a_page_makes_few_reads_however_many_apps_there_are() {
     let site = Site::start().await;
-    let (app, flow) = busy_app(&site).await;
+    let (app, flow, response) = busy_app(&site).await;
     let root = site.root().await;
     // A user with a role in several apps, but not in the instance.
     let owner = site.signed_in(Some(app), Role::Owner).await;
@@ -88,6 +88,7 @@ async fn a_page_makes_few_reads_however_many_apps_there_are() {
         format!("{of_flow}/results?compare=period"),
         format!("{of_flow}/responses"),
         format!("{of_flow}/responses?search=works"),
+        format!("{of_flow}/responses/{response}"),
         of_app.clone(),
         format!("{of_app}?view=archived"),
         format!("{of_app}/new"),
@@ -125,7 +126,7 @@ async fn a_page_makes_few_reads_however_many_apps_there_are() {
 #[tokio::test]
 async fn a_page_makes_few_reads_however_many_versions_and_actors_there_are() {
     let site = Site::start().await;
-    let (app, flow) = busy_app(&site).await;
+    let (app, flow, _) = busy_app(&site).await;
     let root = site.root().await;
     let owner = site.signed_in(Some(app), Role::Owner).await;
     let history = format!("/console/flows/{flow}/history");
