@@ -9,23 +9,22 @@ use axum::routing::get;
 use http::HeaderMap;
 use http::header::REFERER;
 use maud::{Markup, html};
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use sluice_engine::Refusal;
 use sluice_engine::people::FRESH_MINUTES;
 
+use super::Console;
+use super::addresses::{self, CONFIRM, local};
 use super::attempts::PeerAddress;
+use super::document;
 use super::oidc::{self, Provider};
 use super::parts::field::Field;
 use super::reply::{self, Kind, Refused, Reply};
 use super::request::{Query, SmallForm};
 use super::session::{self, Visitor};
-use super::sign_in::{self, local};
-use super::{Console, frame};
-
-pub(super) const PAGE: &str = "/console/confirm";
+use super::sign_in;
 
 pub(super) fn routes() -> Router<Arc<Console>> {
-    Router::new().route(PAGE, get(show).post(confirm))
+    Router::new().route("/console/confirm", get(show).post(confirm))
 }
 
 async fn show(
@@ -86,7 +85,7 @@ async fn confirm(
 fn referring_page(headers: &HeaderMap) -> String {
     let referer = headers.get(REFERER).and_then(|it| it.to_str().ok()).unwrap_or_default();
     let path = referer.split_once("://").and_then(|(_, rest)| rest.find('/').map(|at| &rest[at..]));
-    let page = path.and_then(local).filter(|path| !path.starts_with(PAGE));
+    let page = path.and_then(local).filter(|path| !path.starts_with(CONFIRM));
     page.unwrap_or("/console").to_owned()
 }
 
@@ -115,7 +114,7 @@ async fn page(
         (form(visitor, needs_code, back))
         p.muted { a href=(local(back).unwrap_or("/console")) { "Go back" } }
     };
-    let markup = frame::bare("Confirm it’s you", visitor.theme, &["base.js"], content);
+    let markup = document::bare("Confirm it’s you", visitor.theme, &["base.js"], content);
     Ok(reply::page(kind, markup, visitor.gzip))
 }
 
@@ -129,7 +128,7 @@ fn form(visitor: &Visitor, needs_code: bool, back: &str) -> Markup {
         ..Field::default()
     };
     html! {
-        form.form method="post" action=(PAGE) {
+        form.form method="post" action=(CONFIRM) {
             input type="hidden" name="to" value=(back);
             @if visitor.user_id.is_some() { (own("password", "Password").draw()) }
             @else { (own("token", "Admin token").draw()) }
@@ -139,12 +138,7 @@ fn form(visitor: &Visitor, needs_code: bool, back: &str) -> Markup {
     }
 }
 
-/// Redirects here, and afterwards back to the page that the browser comes from.
-pub(super) fn redirect() -> Response {
-    reply::see_other(PAGE)
-}
-
 /// Redirects here, and afterwards to a page of the console.
 pub(super) fn redirect_for(page: &str) -> Response {
-    reply::see_other(&format!("{PAGE}?to={}", utf8_percent_encode(page, NON_ALPHANUMERIC)))
+    reply::see_other(&addresses::returning(CONFIRM, page))
 }

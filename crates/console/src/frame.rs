@@ -8,11 +8,11 @@
 use std::borrow::Cow;
 
 use axum::response::Response;
-use maud::{DOCTYPE, Markup, html};
+use maud::{Markup, html};
 use sluice_engine::rows::{FlowState, Scope};
 
-use super::assets;
 use super::chart;
+use super::document;
 use super::parts::icon;
 use super::reply::{self, Kind};
 use super::session::Visitor;
@@ -132,7 +132,7 @@ impl<'f> Frame<'f> {
             }
             p.unseen id="announcer" role="status" aria-live="polite" {}
         };
-        let whole = document(self.title, self.visitor.theme, &self.scripts, "", body);
+        let whole = document::render(self.title, self.visitor.theme, &self.scripts, "", body);
         reply::page(kind, whole, self.visitor.gzip)
     }
 
@@ -263,52 +263,6 @@ impl<'f> Frame<'f> {
 /// A state as a dot and a word.
 pub(super) fn state_of(status: FlowStage) -> Markup {
     html! { span.state { span class={ "dot " (status.class()) } {} (status.label()) } }
-}
-
-/// A page without the frame: sign-in and errors.
-pub(super) fn bare(
-    title: &str,
-    theme: Option<&'static str>,
-    scripts: &[&'static str],
-    content: Markup,
-) -> Markup {
-    let body = html! { main { div.card { (content) } } p.unseen id="announcer" role="status" aria-live="polite" {} };
-    document(title, theme, scripts, "bare", body)
-}
-
-/// A page that says what went wrong and what to do.
-pub(super) fn failure(kind: Kind, title: &str, text: &str) -> Response {
-    let content = html! {
-        h1 { (title) }
-        p { (text) }
-        p.buttons { a.button.primary href="/console" { "Open console" } }
-    };
-    reply::page(kind, bare(title, None, &["base.js"], content), false)
-}
-
-fn document(
-    title: &str,
-    theme: Option<&'static str>,
-    scripts: &[&'static str],
-    class: &str,
-    body: Markup,
-) -> Markup {
-    html! {
-        (DOCTYPE)
-        html lang="en" data-theme=[theme] {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                meta name="robots" content="noindex";
-                title { (title) " · Sluice" }
-                link rel="icon" href=(icon::address());
-                link rel="stylesheet" href=(assets::address(assets::STYLE));
-                @for script in scripts { script type="module" src=(assets::address(script)) {} }
-            }
-            body class=(class) { (body) }
-        }
-    }
 }
 
 /// The messages after an action, by the name in the address. No other text is ever shown.

@@ -7,10 +7,12 @@
 //! then one module per area. Deliberately absent: the admin API. The console is a transport next to
 //! it, not a client of it, so that a page needs one exchange and no token.
 
+mod addresses;
 mod assets;
 mod attempts;
 mod chart;
 mod confirm;
+mod document;
 mod editor;
 mod flows;
 mod frame;

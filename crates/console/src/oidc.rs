@@ -5,6 +5,7 @@
 //! nothing. The operator configures the issuer, so its endpoints are trusted: they come from its
 //! metadata, and need not be public addresses.
 
+pub(super) mod not_signed_in;
 mod provider;
 
 use std::sync::Arc;
@@ -16,15 +17,14 @@ use axum::routing::get;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::HeaderMap;
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use sha2::{Digest as _, Sha256};
 use sluice_engine::Refusal;
-use sluice_engine::people::FRESH_MINUTES;
 
+use self::not_signed_in::NotSignedIn;
+use super::addresses::{self, local};
 use super::attempts::PeerAddress;
 use super::reply::{self, Refused, Reply};
 use super::request::{Fields, Query};
-use super::sign_in::local;
 use super::{Console, session};
 
 pub use self::provider::OidcOptions;
@@ -45,10 +45,7 @@ pub(super) fn routes() -> Router<Arc<Console>> {
 
 /// The address that starts a sign-in and returns to a page of the console.
 pub(super) fn address(back: &str) -> String {
-    match local(back) {
-        Some(back) => format!("{START}?to={}", utf8_percent_encode(back, NON_ALPHANUMERIC)),
-        None => START.to_owned(),
-    }
+    addresses::returning(START, back)
 }
 
 /// The address that starts a sign-in to confirm the user's identity: the provider asks for the
@@ -57,41 +54,6 @@ pub(super) fn address_again(back: &str) -> String {
     let address = address(back);
     let sign = if address.contains('?') { '&' } else { '?' };
     format!("{address}{sign}again=yes")
-}
-
-/// Why a user who was sent to the provider is not signed in.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum NotSignedIn {
-    /// The provider cannot be reached, or its reply is not valid.
-    Away,
-    /// The callback does not belong to a sign-in of this browser, or comes too late.
-    Stale,
-    /// The provider refused.
-    Refused,
-    /// The ID token could not be verified.
-    NotProven,
-    /// Verified, but not a user here; with the e-mail address, if that was verified.
-    Unknown(Option<String>),
-    /// A user had to confirm their identity, but the provider does not report a recent sign-in.
-    NotConfirmed,
-}
-
-impl NotSignedIn {
-    pub(super) fn message(&self) -> String {
-        match self {
-            Self::Away => "Your organisation's sign-in service does not respond. Try again shortly.".into(),
-            Self::Stale => "This sign-in was started in another browser or too long ago. Start again on the sign-in page.".into(),
-            Self::Refused => "Your organisation's sign-in service refused the sign-in, or you cancelled it. Start again on the sign-in page.".into(),
-            Self::NotProven => "The reply of the sign-in service could not be verified, so you are not signed in. If this happens again, contact the administrator of this service.".into(),
-            Self::Unknown(Some(email)) => format!(
-                "Your organisation knows you as {email}, but this address has no access to this console. Ask an owner to add you."
-            ),
-            Self::NotConfirmed => format!(
-                "Your organisation's sign-in service did not confirm a sign-in within the last {FRESH_MINUTES} minutes (auth_time), so nothing was changed. Try again. If this happens again, contact the administrator of this service."
-            ),
-            Self::Unknown(None) => "Your organisation did not report a verified e-mail address for you, so your account could not be found. Contact the administrator of the sign-in service, or sign in with a password.".into(),
-        }
-    }
 }
 
 /// What binds a callback to the sign-in that was started.

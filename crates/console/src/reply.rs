@@ -18,14 +18,15 @@ use http::header::{
     LOCATION, REFERRER_POLICY, RETRY_AFTER, SET_COOKIE, VARY,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
-use maud::Markup;
+use maud::{Markup, html};
 use serde::Serialize;
 use sluice_engine::{AdminError, StoreError};
 use sluice_flow::definition::Fault;
 use sluice_http::exchange::Failure;
 
-use super::frame;
-use super::oidc::NotSignedIn;
+use super::addresses;
+use super::document;
+use super::oidc::not_signed_in::NotSignedIn;
 
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
      connect-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
@@ -263,13 +264,14 @@ impl From<StoreError> for Refused {
 impl IntoResponse for Refused {
     fn into_response(self) -> Response {
         if let Self::SignedOut { back } = &self {
-            return see_other(&super::sign_in::address(back));
+            return see_other(&addresses::returning(addresses::SIGN_IN, back));
         }
         if let Self::Admin(AdminError::NotFresh) = &self {
-            return super::confirm::redirect();
+            // That page returns to the page in the `Referer` header.
+            return see_other(addresses::CONFIRM);
         }
         let (kind, title, text) = self.message();
-        frame::failure(kind, title, &text)
+        failure_page(kind, title, &text)
     }
 }
 
@@ -385,5 +387,15 @@ pub fn failed(failure: Failure) -> Response {
         Failure::Panicked => Kind::Failed,
     };
     let text = "An internal error occurred. No data was lost. Try again shortly.";
-    frame::failure(kind, "Something went wrong", text)
+    failure_page(kind, "Something went wrong", text)
+}
+
+/// A page that says what went wrong and what to do.
+fn failure_page(kind: Kind, title: &str, text: &str) -> Response {
+    let content = html! {
+        h1 { (title) }
+        p { (text) }
+        p.buttons { a.button.primary href="/console" { "Open console" } }
+    };
+    page(kind, document::bare(title, None, &["base.js"], content), false)
 }

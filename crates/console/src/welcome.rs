@@ -20,7 +20,7 @@ use super::attempts::PeerAddress;
 use super::parts::field::Field;
 use super::reply::{self, Kind, Refused, Reply};
 use super::request::SmallForm;
-use super::{Console, frame, parts, session, sign_in};
+use super::{Console, document, parts, session, sign_in};
 
 const PAGE: &str = "/console/welcome";
 const PASSWORD_HINT: &str = "At least 10 characters. A few words that you can remember work well.";
@@ -112,7 +112,7 @@ fn page(kind: Kind, code: &str, faults: &[Fault], headers: &HeaderMap) -> Respon
         }
     };
     let theme = session::theme_of(headers);
-    let markup = frame::bare("Set your password", theme, &["base.js", "welcome.js"], content);
+    let markup = document::bare("Set your password", theme, &["base.js", "welcome.js"], content);
     reply::page(kind, markup, negotiate::accepts_gzip(headers))
 }
 

@@ -3,8 +3,8 @@
 
 use std::collections::HashMap;
 
-use sluice_flow::id::{AppId, AuditId, TokenId, UserId};
-use sluice_store::{AuditQuery, AuditRow, Scope, UserKey};
+use sluice_flow::id::{AppId, AuditId};
+use sluice_store::{ActorId, AuditQuery, AuditRow, Scope};
 
 use crate::actor::{Actor, Reach};
 use crate::admin::{AdminError, AdminResult, Missing};
@@ -17,32 +17,30 @@ pub struct AuditEntry {
     pub who: String,
 }
 
-/// Adds the display name of the actor to each entry.
+/// Adds the display name of the actor to each entry; reads all names at once.
 pub(crate) async fn named(core: &Core, rows: Vec<AuditRow>) -> AdminResult<Vec<AuditEntry>> {
-    let mut names: HashMap<String, String> = HashMap::new();
-    if rows.iter().any(|row| row.actor.starts_with(TokenId::PREFIX)) {
-        let tokens = core.store.list_tokens().await?.into_iter();
-        names.extend(tokens.map(|token| (token.token_id.to_string(), token.name)));
-    }
-    for row in &rows {
-        let Ok(id) = row.actor.parse::<UserId>() else { continue };
-        if names.contains_key(&row.actor) {
-            continue;
-        }
-        if let Some(user) = core.store.find_user(&UserKey::Id(id)).await? {
-            names.insert(row.actor.clone(), user.row.name);
-        }
-    }
+    let actors: Vec<ActorId> = rows.iter().filter_map(|row| actor_id(&row.actor)).collect();
+    let names: HashMap<ActorId, String> =
+        core.store.find_actor_names(&actors).await?.into_iter().collect();
     let named = rows.into_iter().map(|row| {
         let who = match row.actor.as_str() {
             "environment" => "Environment token".to_owned(),
             "first-start" => "The first start".to_owned(),
             "retention" => "The service itself".to_owned(),
-            actor => names.get(actor).cloned().unwrap_or_else(|| actor.to_owned()),
+            actor => {
+                let name = actor_id(actor).and_then(|id| names.get(&id));
+                name.cloned().unwrap_or_else(|| actor.to_owned())
+            }
         };
         AuditEntry { row, who }
     });
     Ok(named.collect())
+}
+
+/// The user or the token that this text names, if it names one.
+fn actor_id(actor: &str) -> Option<ActorId> {
+    let user = actor.parse().map(ActorId::User);
+    user.or_else(|_| actor.parse().map(ActorId::Token)).ok()
 }
 
 /// Entries of one app, or of all, newest first. An actor bound to one app sees only the entries of

@@ -7,6 +7,8 @@
 //! the state that it started from, and learns if something else was saved since; nothing is merged
 //! or overwritten silently. A save without a tag, as in the admin API, replaces the current draft.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 use sluice_flow::definition::{self, Definition, Fault};
 use sluice_flow::id::FlowVersionId;
@@ -43,7 +45,7 @@ pub struct Editing {
     /// Identifies exactly this state.
     pub tag: String,
     /// The currently published definition.
-    pub published: Option<Definition>,
+    pub published: Option<Arc<Definition>>,
 }
 
 /// The outcome of saving a draft with the tag of the state that it started from.
@@ -73,8 +75,7 @@ impl FlowHandle {
 
     /// The state to edit.
     pub fn editing(&self) -> AdminResult<Editing> {
-        self.permit.core(Scope::Read)?;
-        Editing::of(FlowState::clone(self))
+        Editing::new(self.permit.core(Scope::Read)?, FlowState::clone(self))
     }
 
     /// Saves a draft for an editor that started from the state with this tag.
@@ -93,7 +94,7 @@ impl FlowHandle {
                     return Ok((unchanged, None));
                 }
                 if tag_of(state) != started_from {
-                    return Ok((unchanged, Some(Editing::of(state.clone())?)));
+                    return Ok((unchanged, Some(Editing::new(core, state.clone())?)));
                 }
                 let draft = state.draft.as_ref().map(|draft| draft.flow_version_id);
                 match draft.is_some() && draft == last {
@@ -153,17 +154,14 @@ fn draft_row(core: &Core, state: &FlowState, text: &str) -> VersionRow {
 }
 
 impl Editing {
-    fn of(state: FlowState) -> AdminResult<Self> {
+    fn new(core: &Core, state: FlowState) -> AdminResult<Self> {
         let tag = tag_of(&state);
         let row = state.draft.as_ref().or(state.current.as_ref());
         let definition = match row {
             Some(row) => read(row)?,
             None => json!({"title": state.flow.name, "questions": []}),
         };
-        let published = match &state.current {
-            Some(current) => definition::stored(&current.definition).ok(),
-            None => None,
-        };
+        let published = state.current.as_ref().and_then(|row| core.definitions.readable(row));
         let faults = faults_of(&definition);
         Ok(Self { state, definition, faults, tag, published })
     }

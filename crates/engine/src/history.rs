@@ -11,7 +11,8 @@ use serde::Deserialize;
 use sluice_flow::definition::Definition;
 use sluice_flow::id::{AuditId, FlowVersionId, v7};
 use sluice_flow::lifecycle::{Accepting, accepting};
-use sluice_store::{AuditQuery, AuditRow, Scope, VersionRow};
+use sluice_flow::time::Timestamp;
+use sluice_store::{AuditRow, Scope, VersionRow};
 
 use crate::admin::AdminResult;
 use crate::audit::named;
@@ -57,11 +58,7 @@ impl FlowHandle {
         let versions =
             core.store.list_versions(self.app_id(), self.flow_id(), before, limit).await?;
         let (times, now) = (self.flow.times(), core.now());
-        let mut published = Vec::with_capacity(versions.len());
-        for version in &versions {
-            published.extend(publish_of(core, version).await?);
-        }
-        let published = named(core, published).await?;
+        let published = named(core, self.publishes(core, &versions).await?).await?;
         let entry = |version: VersionRow| {
             let found = published.iter().find_map(|entry| {
                 let detail = detail_of(&entry.row)?;
@@ -76,17 +73,17 @@ impl FlowHandle {
         };
         Ok(versions.into_iter().map(entry).collect())
     }
-}
 
-/// The audit log entry of a version's publish.
-async fn publish_of(core: &Core, version: &VersionRow) -> AdminResult<Option<AuditRow>> {
-    let Some(at) = version.times.published_at else { return Ok(None) };
-    let after = AuditId::from_uuid(v7(at.plus_seconds(1), 0, 0));
-    let query = AuditQuery { app_id: Some(version.app_id), after: Some(after), limit: ENTRIES_MAX };
-    let mut entries = core.store.list_audit(&query).await?.into_iter();
-    Ok(entries.find(|entry| {
-        detail_of(entry).is_some_and(|it| it.flow_version_id == version.flow_version_id)
-    }))
+    /// The audit log entries in which these versions were published, all in one read.
+    async fn publishes(&self, core: &Core, versions: &[VersionRow]) -> AdminResult<Vec<AuditRow>> {
+        let just_after = |at: Timestamp| AuditId::from_uuid(v7(at.plus_seconds(1), 0, 0));
+        let times = versions.iter().filter_map(|version| version.times.published_at);
+        let ids: Vec<AuditId> = times.map(just_after).collect();
+        let mut entries = core.store.list_audit_before(self.app_id(), &ids, ENTRIES_MAX).await?;
+        let flow = self.flow_id().to_string();
+        entries.retain(|entry| entry.subject == flow && detail_of(entry).is_some());
+        Ok(entries)
+    }
 }
 
 /// The detail of an entry, if it is a publish entry.

@@ -86,7 +86,7 @@ impl AppHandle {
             return Err(AdminError::NotFound(Missing::Respondent));
         }
         self.permit.record_export(AuditAction::InviteeExported, app).await?;
-        let responses = given_through(core, &invitations, None).await?;
+        let responses = given_through(core, app, &invitations, None).await?;
         let invitations = shown(&self.permit, core, invitations);
         Ok(RespondentExport { respondent: None, consents: Vec::new(), responses, invitations })
     }
@@ -166,7 +166,7 @@ impl RespondentHandle {
         let respondent = self.read(core).await?;
         self.permit.record_export(AuditAction::RespondentExported, id).await?;
         let invitations = invitations_of(core, app, &respondent.identities).await?;
-        let mut responses = given_through(core, &invitations, Some(id)).await?;
+        let mut responses = given_through(core, app, &invitations, Some(id)).await?;
         let mut consents: Vec<ConsentRow> = Vec::new();
         loop {
             let page =
@@ -237,15 +237,17 @@ async fn invitations_of(
 /// The responses given through these invitations, except those of other respondents.
 async fn given_through(
     core: &Core,
+    app: AppId,
     invitations: &[InvitationRow],
     whose: Option<RespondentId>,
 ) -> AdminResult<Vec<ResponseRow>> {
+    let ids: Vec<ResponseId> = invitations.iter().filter_map(|row| row.response_id).collect();
     let mut given = Vec::new();
-    for id in invitations.iter().filter_map(|row| row.response_id) {
-        let row = core.store.find_response(id).await?;
-        given.extend(row.filter(|row| row.respondent_id.is_none_or(|it| Some(it) == whose)));
+    for ids in ids.chunks(EXPORT_ROWS) {
+        given.extend(core.store.find_responses(app, ids).await?);
     }
-    given.sort_by_key(|row: &ResponseRow| row.response_id);
+    given.retain(|row| row.respondent_id.is_none_or(|it| Some(it) == whose));
+    given.sort_by_key(|row| row.response_id);
     Ok(given)
 }
 

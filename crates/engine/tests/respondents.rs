@@ -4,6 +4,7 @@
 
 mod support;
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use support::UseCases as _;
 
@@ -211,6 +212,25 @@ async fn an_export_has_the_invitations_and_their_responses() {
     let erased = world.engine.erase_respondent(&world.actor, known, Answers::Delete).await.unwrap();
     assert_eq!((erased.responses, erased.invitations), (2, 1));
     assert_eq!(world.stored(flow).await, []);
+}
+
+#[tokio::test]
+async fn an_export_makes_as_many_reads_however_many_invitations_there_are() {
+    let (world, app, flow, version) = open().await;
+    let ann = Known::new(IdentityType::UserId, "u-1");
+    let mut reads = Vec::new();
+    for (given, more) in [(1, 1), (8, 7)] {
+        for _ in 0..more {
+            let invitee = Invitee { user_id: Some("u-1".to_owned()), email: None };
+            invited(&world, &app, flow, version, invitee).await;
+            world.clock.advance_millis(5);
+        }
+        let before = world.faults.reads.load(Ordering::SeqCst);
+        let export = world.engine.export_known(&world.actor, app.row.app_id, &ann).await.unwrap();
+        reads.push(world.faults.reads.load(Ordering::SeqCst) - before);
+        assert_eq!((export.responses.len(), export.invitations.len()), (given, given));
+    }
+    assert_eq!(reads[0], reads[1]);
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use sluice_flow::counts::Contribution;
 use sluice_flow::definition::Kind;
-use sluice_flow::id::{ApiKey, AppId, AuditId, FlowId, FlowVersionId, ResponseId, TokenId};
+use sluice_flow::id::{ApiKey, AppId, AuditId, FlowId, FlowVersionId, ResponseId, TokenId, UserId};
 use sluice_flow::lifecycle::{FlowTimes, VersionTimes};
 use sluice_flow::respondent::Claim;
 use sluice_flow::time::{Timestamp, Window};
@@ -362,6 +362,13 @@ pub struct AuditQuery {
     /// Entries older than this one.
     pub after: Option<AuditId>,
     pub limit: usize,
+}
+
+/// An actor of the audit log who has a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ActorId {
+    User(UserId),
+    Token(TokenId),
 }
 
 /// A position in the change feed.

@@ -117,7 +117,7 @@ fn editor(editing: &Editing, shown: &EditorContent<'_>, app_grace: Option<u32>) 
     let faults = serde_json::to_string(shown.faults).unwrap_or_default();
     html! {
         div.editor id="editor" data-save={ (base) "/draft" } data-tag=(shown.tag) data-faults=(faults)
-            data-about=(script_context(editing.published.as_ref())) data-pane="write" {
+            data-about=(script_context(editing.published.as_deref())) data-pane="write" {
             (publish::bar(editing))
             @if let Some(wrong) = &shown.wrong { div.errors role="alert" tabindex="-1" { p { (wrong) } } }
             section.errors.faults id="faults" aria-label="Needs fixing" hidden[shown.faults.is_empty()] {

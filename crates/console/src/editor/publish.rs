@@ -167,7 +167,7 @@ fn faulty(editing: &Editing, base: &str) -> Markup {
 
 /// The changes from the published version to the draft, if both are valid.
 fn changes_of(editing: &Editing) -> Option<Vec<Change>> {
-    let before = editing.published.as_ref()?;
+    let before = editing.published.as_deref()?;
     let after = check(&editing.definition).ok()?;
     Some(difference(before, &after))
 }

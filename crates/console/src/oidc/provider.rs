@@ -14,7 +14,7 @@ use sluice_flow::time::Timestamp;
 use sluice_http::outbound;
 use tokio::time::Instant;
 
-use super::NotSignedIn;
+use super::not_signed_in::NotSignedIn;
 
 const WELL_KNOWN: &str = "/.well-known/openid-configuration";
 /// How long an exchange with the provider may take.

@@ -56,13 +56,13 @@ pub(super) async fn page(
     if fields.has("panel") {
         return Ok(reply::fragment(detail.draw(true)));
     }
-    let (sidebar, state) = Sidebar::flow(&console, &visitor, flow).await?;
-    let title = format!("Response · {}", state.flow.name);
+    let sidebar = Sidebar::app(&console, &visitor, opened.app_id()).await?;
+    let title = format!("Response · {}", opened.flow.name);
     let content = html! {
         p { a href=(query.address(flow)) { "← All responses" } }
         (detail.draw(false))
     };
-    let frame = Frame::new(&visitor, &sidebar, NavItem::Flow(&state, Tab::Responses), &title);
+    let frame = Frame::new(&visitor, &sidebar, NavItem::Flow(&opened, Tab::Responses), &title);
     Ok(frame.width(Width::Narrow).script("responses.js").page(Kind::Shown, content))
 }
 

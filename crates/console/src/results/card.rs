@@ -5,7 +5,6 @@ use sluice_engine::summary::{Asked, Distribution, QuestionSummary};
 use sluice_flow::id::FlowId;
 use sluice_flow::question::QuestionType;
 
-use super::compare;
 use super::question_chart::{self, Headline};
 use super::report::{Question, Report};
 use super::text_answers;
@@ -67,7 +66,7 @@ fn alone(flow: FlowId, report: &Report, id: &str, item: &Question<'_>) -> Markup
 fn compared(flow: FlowId, report: &Report, id: &str, item: &Question<'_>) -> Markup {
     let Question { key, summary: question } = item;
     html! {
-        @match compare::multiples(report, question) {
+        @match report.compared(question) {
             Some(multiples) => (multiples.figure(id, tools(flow, report, &format!("question-{key}"), &question.prompt))),
             None if question.distribution == Distribution::Text => (text_answers::texts(flow, report, question)),
             None => p.muted { "No answers in these groups" },

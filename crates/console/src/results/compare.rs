@@ -7,7 +7,6 @@ use sluice_flow::time::Day;
 
 use super::query::{Compare, Period, ResultsQuery, date_label};
 use super::question_chart::{self, Headline};
-use super::report::Report;
 use crate::chart::{Panel, SmallMultiples};
 
 /// More groups do not fit side by side.
@@ -90,16 +89,16 @@ fn by_period(period: Period, filter: &SummaryFilter, today: Day) -> Vec<Comparis
 
 /// The charts of a question for each group; none if it cannot be drawn.
 pub(super) fn multiples<'r>(
-    report: &'r Report,
+    compare: &'r Compare,
+    groups: &'r [(ComparisonGroup, Summary)],
     question: &'r QuestionSummary,
 ) -> Option<SmallMultiples<'r>> {
-    let by = match report.query.compare.as_ref()? {
+    let by = match compare {
         Compare::Version => "Version",
         Compare::Period => "Period",
         Compare::Tag(name) => name,
     };
-    let panels: Vec<Panel> = report
-        .groups
+    let panels: Vec<Panel> = groups
         .iter()
         .filter_map(|(group, summary)| {
             let own = summary.questions.iter().find(|other| is_same(question, other))?;

@@ -26,6 +26,7 @@ use sluice_flow::id::FlowId;
 use self::query::ResultsQuery;
 use self::report::Report;
 use super::Console;
+use super::chart::Chart;
 use super::frame::{Frame, NavItem, Tab};
 use super::parts::{empty, time};
 use super::reply::{self, Kind, Refused, Reply};
@@ -100,7 +101,7 @@ async fn chart_file(
     let state = console.engine.flow(&visitor.actor, Scope::Read, flow).await?;
     let query = ResultsQuery::from_fields(&fields);
     let report = Report::read(&state, console.engine.now(), query).await?;
-    let chart = report.chart(name).ok_or(Refused::NoSuchPage)?;
+    let chart = chart_by_name(&report, name).ok_or(Refused::NoSuchPage)?;
     let note = format!(
         "{} · {} · {}",
         state.flow.name,
@@ -108,4 +109,20 @@ async fn chart_file(
         query::date_label(report.now.day())
     );
     Ok(reply::drawing(&format!("{name}.svg"), chart.file(&note)))
+}
+
+/// A chart by its file name.
+fn chart_by_name(report: &Report, name: &str) -> Option<Chart> {
+    if name == head::CHART {
+        return head::chart(report);
+    }
+    let (kind, key) = name.split_once('-')?;
+    let question = report.questions().find(|question| question.key == key)?;
+    match kind {
+        "question" if report.groups.is_empty() => question_chart::distribution(question.summary),
+        "question" => Some(report.compared(question.summary)?.chart()),
+        "points" => question_chart::points(question.summary),
+        "time" => question_chart::over_time(question.summary),
+        _ => None,
+    }
 }

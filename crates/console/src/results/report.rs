@@ -9,10 +9,8 @@ use sluice_engine::{AdminResult, FlowHandle, SummaryFilter};
 use sluice_flow::time::{Day, Timestamp};
 
 use super::compare::{self, ComparisonGroup};
-use super::head;
 use super::query::ResultsQuery;
-use super::question_chart;
-use crate::chart::Chart;
+use crate::chart::SmallMultiples;
 use crate::parts::number;
 
 /// The data of a query.
@@ -101,20 +99,12 @@ impl Report {
         })
     }
 
-    /// A chart by its file name.
-    pub(super) fn chart(&self, name: &str) -> Option<Chart> {
-        if name == head::CHART {
-            return head::chart(self);
-        }
-        let (kind, key) = name.split_once('-')?;
-        let question = self.questions().find(|question| question.key == key)?;
-        match kind {
-            "question" if self.groups.is_empty() => question_chart::distribution(question.summary),
-            "question" => Some(compare::multiples(self, question.summary)?.chart()),
-            "points" => question_chart::points(question.summary),
-            "time" => question_chart::over_time(question.summary),
-            _ => None,
-        }
+    /// The charts of a question for each group of the comparison; none if it cannot be drawn.
+    pub(super) fn compared<'r>(
+        &'r self,
+        question: &'r QuestionSummary,
+    ) -> Option<SmallMultiples<'r>> {
+        compare::multiples(self.query.compare.as_ref()?, &self.groups, question)
     }
 }
 

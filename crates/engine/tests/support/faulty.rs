@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use sluice_flow::id::{
-    ApiKey, AppId, AssignmentId, FlowId, FlowVersionId, RespondentId, ResponseId, UserId,
+    ApiKey, AppId, AssignmentId, AuditId, FlowId, FlowVersionId, RespondentId, ResponseId, UserId,
 };
 use sluice_flow::invitation::Invitee;
 use sluice_flow::respondent::Known;
@@ -202,6 +202,17 @@ impl AdminStore for FaultyStore {
     async fn list_audit(&self, query: &AuditQuery) -> StoreResult<Vec<AuditRow>> {
         self.read().list_audit(query).await
     }
+    async fn list_audit_before(
+        &self,
+        app: AppId,
+        ids: &[AuditId],
+        limit: usize,
+    ) -> StoreResult<Vec<AuditRow>> {
+        self.read().list_audit_before(app, ids, limit).await
+    }
+    async fn find_actor_names(&self, actors: &[ActorId]) -> StoreResult<Vec<(ActorId, String)>> {
+        self.read().find_actor_names(actors).await
+    }
 }
 
 #[async_trait]
@@ -219,6 +230,13 @@ impl ResponseStore for FaultyStore {
     }
     async fn find_response(&self, response: ResponseId) -> StoreResult<Option<ResponseRow>> {
         self.read().find_response(response).await
+    }
+    async fn find_responses(
+        &self,
+        app: AppId,
+        responses: &[ResponseId],
+    ) -> StoreResult<Vec<ResponseRow>> {
+        self.read().find_responses(app, responses).await
     }
     async fn newest_responses(
         &self,

@@ -1,7 +1,10 @@
 //! Data of the whole instance: tokens, the audit log, readiness, closing.
 
-use super::world::{Shop, TheStore, at, audit_row, token_row};
-use crate::{At, AuditQuery, Change, FeedPosition, Page, Scope, StoreError, TokenRow, Write};
+use super::world::{Shop, TheStore, at, audit_row, token_row, user_row};
+use crate::{
+    ActorId, At, AuditQuery, Change, FeedPosition, Page, PeopleWrite, Scope, StoreError, TokenRow,
+    UserRow, Write,
+};
 
 pub(super) async fn a_token_is_found_by_its_hash_even_if_revoked(store: TheStore) {
     let shop = Shop::open(&store).await;
@@ -51,6 +54,61 @@ pub(super) async fn the_audit_log_is_listed_newest_first_by_app_or_in_full(store
         let found = store.list_audit(&query).await.unwrap();
         assert_eq!(found, expected, "{app_id:?} after {after:?}, limit {limit}");
     }
+}
+
+pub(super) async fn audit_entries_before_several_ids_are_found_in_one_call(store: TheStore) {
+    let (one, two) = (Shop::open(&store).await, Shop::open(&store).await);
+    let log: Vec<_> = [&one, &one, &two, &one, &one, &one]
+        .map(|shop| audit_row(Some(shop.app())))
+        .into_iter()
+        .chain([audit_row(None)])
+        .collect();
+    let rows = log.iter().cloned().map(Write::Audit).collect();
+    store.apply(At::Instance, Change::new(|| rows)).await.unwrap();
+    for (before, limit, expected) in [
+        (&[6][..], 2, &[5, 4][..]),
+        (&[1, 5], 1, &[4, 0]),
+        // In any order, with a duplicate, and with entries in common.
+        (&[4, 5, 4], 2, &[4, 3, 1]),
+        (&[5], 10, &[4, 3, 1, 0]),
+        (&[0], 10, &[]),
+        (&[6], 0, &[]),
+        (&[], 10, &[]),
+    ] {
+        let ids: Vec<_> = before.iter().map(|index: &usize| log[*index].audit_id).collect();
+        let expected: Vec<_> = expected.iter().map(|index: &usize| log[*index].clone()).collect();
+        let found = store.list_audit_before(one.app(), &ids, limit).await.unwrap();
+        assert_eq!(found, expected, "before {before:?}, limit {limit}");
+    }
+}
+
+pub(super) async fn names_of_users_and_tokens_are_found_in_one_call(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let user = UserRow { name: "Ada".to_owned(), ..user_row() };
+    let disabled = UserRow { disabled_at: Some(at(1)), ..user_row() };
+    let token = TokenRow { app_id: Some(shop.app()), ..token_row() };
+    let revoked = TokenRow { revoked_at: Some(at(1)), name: "old".to_owned(), ..token_row() };
+    let users =
+        [&user, &disabled, &user_row()].map(|it| Write::People(PeopleWrite::User(it.clone())));
+    let tokens = [&token, &revoked, &token_row()].map(|it| Write::Token(it.clone()));
+    let rows = users.into_iter().chain(tokens).collect();
+    store.apply(At::Instance, Change::new(|| rows)).await.unwrap();
+    let of_user = |row: &UserRow| (ActorId::User(row.user_id), row.name.clone());
+    let of_token = |row: &TokenRow| (ActorId::Token(row.token_id), row.name.clone());
+    let mut expected =
+        vec![of_user(&user), of_user(&disabled), of_token(&token), of_token(&revoked)];
+    expected.sort_unstable();
+    let mut wanted: Vec<_> = expected.iter().rev().map(|(actor, _)| *actor).collect();
+    // A duplicate, and two that do not exist.
+    wanted.extend([
+        wanted[0],
+        ActorId::User(user_row().user_id),
+        ActorId::Token(token_row().token_id),
+    ]);
+    let mut found = store.find_actor_names(&wanted).await.unwrap();
+    found.sort_unstable();
+    assert_eq!(found, expected);
+    assert_eq!(store.find_actor_names(&[]).await.unwrap(), []);
 }
 
 pub(super) async fn a_check_leaves_no_trace(store: TheStore) {

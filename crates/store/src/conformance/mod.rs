@@ -111,6 +111,7 @@ cases! {
     responses:
         responses_are_listed_in_both_orders_page_by_page
         responses_of_other_flows_and_apps_are_not_listed
+        several_responses_of_an_app_are_found_in_one_call
         the_newest_response_of_several_flows_is_found_in_one_call
         times_are_half_open
         a_version_filters
@@ -197,6 +198,8 @@ cases! {
         a_token_is_found_by_its_hash_even_if_revoked
         tokens_are_listed_in_creation_order
         the_audit_log_is_listed_newest_first_by_app_or_in_full
+        audit_entries_before_several_ids_are_found_in_one_call
+        names_of_users_and_tokens_are_found_in_one_call
         a_check_leaves_no_trace
         after_closing_every_call_fails;
     invitations:

@@ -55,6 +55,23 @@ pub(super) async fn responses_of_other_flows_and_apps_are_not_listed(store: TheS
     assert_eq!(listed(&store, &crossed).await, []);
 }
 
+pub(super) async fn several_responses_of_an_app_are_found_in_one_call(store: TheStore) {
+    let (shop, other) = (Shop::open(&store).await, Shop::open(&store).await);
+    let first = shop.store(&store, 1, "").await;
+    shop.store(&store, 2, "").await;
+    let last = shop.store(&store, 3, "").await;
+    let theirs = other.store(&store, 2, "").await;
+    // In any order, with a duplicate, one of another app and one that does not exist.
+    let wanted = [last, theirs, first, last, response_id(9)];
+    let found = store.find_responses(shop.app(), &wanted).await.unwrap();
+    let ids: Vec<_> = found.iter().map(|row| row.response_id).collect();
+    assert_eq!(ids, [first, last]);
+    for row in found {
+        assert_eq!(store.find_response(row.response_id).await.unwrap(), Some(row));
+    }
+    assert_eq!(store.find_responses(shop.app(), &[]).await.unwrap(), []);
+}
+
 pub(super) async fn the_newest_response_of_several_flows_is_found_in_one_call(store: TheStore) {
     let (shop, other) = (Shop::open(&store).await, Shop::open(&store).await);
     let (busy, silent) = (flow_row(shop.app()), flow_row(shop.app()));

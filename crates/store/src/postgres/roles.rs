@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use sluice_flow::id::{
-    ApiKey, AppId, AssignmentId, FlowId, FlowVersionId, RespondentId, ResponseId, UserId,
+    ApiKey, AppId, AssignmentId, AuditId, FlowId, FlowVersionId, RespondentId, ResponseId, UserId,
 };
 use sluice_flow::invitation::Invitee;
 use sluice_flow::respondent::Known;
@@ -18,12 +18,12 @@ use super::{
 };
 use crate::counting::DAMAGED_DAYS_MAX;
 use crate::{
-    AdminStore, AfterCommit, App, At, AuditQuery, AuditRow, Change, Changes, Compacted, ConsentRow,
-    CountStore, CountsQuery, DayTotal, Digest, DiskSpace, ErasedPart, Erasure, Expired, Expiry,
-    FeedPosition, FlowCounts, FlowQuery, FlowState, IdempotencyKey, IdentityKeyRow, IntakeStore,
-    InvitationCounts, InvitationQuery, InvitationRow, KeyRow, LinkRow, MovingStore, NewResponse,
-    Page, Record, RecordCursor, Respondent, RespondentRow, RespondentStore, ResponseCount,
-    ResponsePage, ResponseQuery, ResponseRow, ResponseStore, SecretHash, SessionRow,
+    ActorId, AdminStore, AfterCommit, App, At, AuditQuery, AuditRow, Change, Changes, Compacted,
+    ConsentRow, CountStore, CountsQuery, DayTotal, Digest, DiskSpace, ErasedPart, Erasure, Expired,
+    Expiry, FeedPosition, FlowCounts, FlowQuery, FlowState, IdempotencyKey, IdentityKeyRow,
+    IntakeStore, InvitationCounts, InvitationQuery, InvitationRow, KeyRow, LinkRow, MovingStore,
+    NewResponse, Page, Record, RecordCursor, Respondent, RespondentRow, RespondentStore,
+    ResponseCount, ResponsePage, ResponseQuery, ResponseRow, ResponseStore, SecretHash, SessionRow,
     SkipIndexCursor, SkipIndexPart, StoreError, StoreResult, TokenHash, TokenRow, UpkeepStore,
     User, UserKey, UserStore, VersionRow, VersionState,
 };
@@ -137,6 +137,19 @@ impl AdminStore for PgStore {
     async fn list_audit(&self, query: &AuditQuery) -> StoreResult<Vec<AuditRow>> {
         instance::audit(&self.pool, *query).await
     }
+
+    async fn list_audit_before(
+        &self,
+        app: AppId,
+        ids: &[AuditId],
+        limit: usize,
+    ) -> StoreResult<Vec<AuditRow>> {
+        instance::audit_before(&self.pool, app, ids, limit).await
+    }
+
+    async fn find_actor_names(&self, actors: &[ActorId]) -> StoreResult<Vec<(ActorId, String)>> {
+        instance::actor_names(&self.pool, actors).await
+    }
 }
 
 #[async_trait]
@@ -151,6 +164,14 @@ impl ResponseStore for PgStore {
 
     async fn find_response(&self, response: ResponseId) -> StoreResult<Option<ResponseRow>> {
         responses::by_id(&self.pool, response).await
+    }
+
+    async fn find_responses(
+        &self,
+        app: AppId,
+        responses: &[ResponseId],
+    ) -> StoreResult<Vec<ResponseRow>> {
+        responses::by_ids(&self.pool, app, responses).await
     }
 
     async fn newest_responses(

@@ -1,13 +1,13 @@
 //! Administration, as one role of the store.
 
 use async_trait::async_trait;
-use sluice_flow::id::{AppId, FlowId};
+use sluice_flow::id::{AppId, AuditId, FlowId};
 
 #[cfg(doc)]
 use crate::StoreError;
 use crate::{
-    App, At, AuditQuery, AuditRow, Change, FlowQuery, FlowState, IdentityKeyRow, KeyRow, Page,
-    StoreResult, TokenHash, TokenRow, VersionRow,
+    ActorId, App, At, AuditQuery, AuditRow, Change, FlowQuery, FlowState, IdentityKeyRow, KeyRow,
+    Page, StoreResult, TokenHash, TokenRow, VersionRow,
 };
 
 /// Administration: apps, keys, flows, versions, admin tokens and the audit log, and the one method
@@ -70,4 +70,17 @@ pub trait AdminStore: Send + Sync + 'static {
 
     /// The audit log, newest first: of one app, or all entries.
     async fn list_audit(&self, query: &AuditQuery) -> StoreResult<Vec<AuditRow>>;
+
+    /// For each of these ids, the app's entries that are older than it: the newest `limit` of them.
+    /// Each entry once, newest first.
+    async fn list_audit_before(
+        &self,
+        app: AppId,
+        ids: &[AuditId],
+        limit: usize,
+    ) -> StoreResult<Vec<AuditRow>>;
+
+    /// The names of these users and admin tokens, disabled and revoked ones included: each once, in
+    /// no order; those that do not exist are absent.
+    async fn find_actor_names(&self, actors: &[ActorId]) -> StoreResult<Vec<(ActorId, String)>>;
 }

@@ -24,6 +24,13 @@ pub trait ResponseStore: Send + Sync + 'static {
 
     async fn find_response(&self, response: ResponseId) -> StoreResult<Option<ResponseRow>>;
 
+    /// The app's existing ones of these responses, each once, oldest first.
+    async fn find_responses(
+        &self,
+        app: AppId,
+        responses: &[ResponseId],
+    ) -> StoreResult<Vec<ResponseRow>>;
+
     /// The newest response of each of these flows of an app, in no order; flows without responses
     /// are absent.
     async fn newest_responses(

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use sluice_flow::id::{
-    ApiKey, AppId, AssignmentId, FlowId, FlowVersionId, RespondentId, ResponseId, UserId,
+    ApiKey, AppId, AssignmentId, AuditId, FlowId, FlowVersionId, RespondentId, ResponseId, UserId,
 };
 use sluice_flow::invitation::Invitee;
 use sluice_flow::respondent::Known;
@@ -13,12 +13,12 @@ use super::{SqliteStore, commit, counts, invitations, people, recount, skip_inde
 use crate::counting::DAMAGED_DAYS_MAX;
 use crate::listing::Scan;
 use crate::{
-    AdminStore, AfterCommit, App, At, AuditQuery, AuditRow, Change, Changes, Compacted, ConsentRow,
-    CountStore, CountsQuery, DayTotal, Digest, DiskSpace, ErasedPart, Erasure, Expired, Expiry,
-    FeedPosition, FlowCounts, FlowQuery, FlowState, IdempotencyKey, IdentityKeyRow, IntakeStore,
-    InvitationCounts, InvitationQuery, InvitationRow, KeyRow, LinkRow, MovingStore, NewResponse,
-    Page, Record, RecordCursor, Respondent, RespondentRow, RespondentStore, ResponseCount,
-    ResponsePage, ResponseQuery, ResponseRow, ResponseStore, SecretHash, SessionRow,
+    ActorId, AdminStore, AfterCommit, App, At, AuditQuery, AuditRow, Change, Changes, Compacted,
+    ConsentRow, CountStore, CountsQuery, DayTotal, Digest, DiskSpace, ErasedPart, Erasure, Expired,
+    Expiry, FeedPosition, FlowCounts, FlowQuery, FlowState, IdempotencyKey, IdentityKeyRow,
+    IntakeStore, InvitationCounts, InvitationQuery, InvitationRow, KeyRow, LinkRow, MovingStore,
+    NewResponse, Page, Record, RecordCursor, Respondent, RespondentRow, RespondentStore,
+    ResponseCount, ResponsePage, ResponseQuery, ResponseRow, ResponseStore, SecretHash, SessionRow,
     SkipIndexCursor, SkipIndexPart, StoreError, StoreResult, TokenHash, TokenRow, UpkeepStore,
     User, UserKey, UserStore, VersionRow, VersionState,
 };
@@ -134,6 +134,21 @@ impl AdminStore for SqliteStore {
         let query = *query;
         self.readers.read(move |it| instance::audit(it, query)).await
     }
+
+    async fn list_audit_before(
+        &self,
+        app: AppId,
+        ids: &[AuditId],
+        limit: usize,
+    ) -> StoreResult<Vec<AuditRow>> {
+        let wanted = ids.to_vec();
+        self.readers.read(move |it| instance::audit_before(it, app, &wanted, limit)).await
+    }
+
+    async fn find_actor_names(&self, actors: &[ActorId]) -> StoreResult<Vec<(ActorId, String)>> {
+        let wanted = actors.to_vec();
+        self.readers.read(move |it| instance::actor_names(it, wanted)).await
+    }
 }
 
 #[async_trait]
@@ -156,6 +171,15 @@ impl ResponseStore for SqliteStore {
 
     async fn find_response(&self, response: ResponseId) -> StoreResult<Option<ResponseRow>> {
         self.readers.read(move |it| responses::by_id(it, response)).await
+    }
+
+    async fn find_responses(
+        &self,
+        app: AppId,
+        responses: &[ResponseId],
+    ) -> StoreResult<Vec<ResponseRow>> {
+        let wanted = responses.to_vec();
+        self.readers.read(move |it| responses::by_ids(it, app, wanted)).await
     }
 
     async fn newest_responses(

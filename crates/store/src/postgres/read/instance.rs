@@ -1,13 +1,14 @@
 //! Data of the whole instance: tokens, the audit log, the change feed.
 
-use sluice_flow::id::AppId;
+use sluice_flow::id::{AppId, AuditId, TokenId, UserId};
 use uuid::Uuid;
 
 use super::super::codec::{self, AUDIT, Cells, ReadCells as _, TOKEN};
 use super::super::pool::Pool;
 use super::limit;
 use crate::{
-    AuditQuery, AuditRow, Changes, FeedPosition, StoreError, StoreResult, TokenHash, TokenRow,
+    ActorId, AuditQuery, AuditRow, Changes, FeedPosition, StoreError, StoreResult, TokenHash,
+    TokenRow,
 };
 
 pub(in super::super) async fn token(
@@ -41,6 +42,47 @@ pub(in super::super) async fn audit(pool: &Pool, query: AuditQuery) -> StoreResu
             pool.many(&sql, &[&before, &rows], codec::audit).await
         }
     }
+}
+
+pub(in super::super) async fn audit_before(
+    pool: &Pool,
+    app: AppId,
+    ids: &[AuditId],
+    rows: usize,
+) -> StoreResult<Vec<AuditRow>> {
+    let ids: Vec<Uuid> = ids.iter().map(|id| id.uuid()).collect();
+    // For each id, one range of the primary key.
+    let sql = format!(
+        "SELECT DISTINCT {AUDIT} FROM unnest($2::uuid[]) AS wanted (id) CROSS JOIN LATERAL \
+         (SELECT {AUDIT} FROM audit WHERE app_id = $1 AND audit_id < wanted.id \
+          ORDER BY audit_id DESC LIMIT $3) AS entries ORDER BY audit_id DESC"
+    );
+    pool.many(&sql, &[&app.uuid(), &ids, &limit(rows)], codec::audit).await
+}
+
+pub(in super::super) async fn actor_names(
+    pool: &Pool,
+    actors: &[ActorId],
+) -> StoreResult<Vec<(ActorId, String)>> {
+    let (mut users, mut tokens) = (Vec::new(), Vec::new());
+    for actor in actors {
+        match actor {
+            ActorId::User(id) => users.push(id.uuid()),
+            ActorId::Token(id) => tokens.push(id.uuid()),
+        }
+    }
+    let sql = "SELECT true, user_id, name FROM users WHERE user_id = ANY($1) \
+         UNION ALL SELECT false, token_id, name FROM tokens WHERE token_id = ANY($2)";
+    pool.many(sql, &[&users, &tokens], actor_name).await
+}
+
+fn actor_name(cells: &mut Cells) -> StoreResult<(ActorId, String)> {
+    let is_user: bool = cells.take()?;
+    let actor = match is_user {
+        true => ActorId::User(cells.id(UserId::from_uuid)?),
+        false => ActorId::Token(cells.id(TokenId::from_uuid)?),
+    };
+    Ok((actor, cells.take()?))
 }
 
 /// The position and the apps in one statement, so that both are of one instant.

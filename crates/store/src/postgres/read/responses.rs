@@ -29,6 +29,19 @@ pub(in super::super) async fn by_id(
     pool.one(&sql, &[&response.uuid()], codec::response).await
 }
 
+pub(in super::super) async fn by_ids(
+    pool: &Pool,
+    app: AppId,
+    responses: &[ResponseId],
+) -> StoreResult<Vec<ResponseRow>> {
+    let responses: Vec<Uuid> = responses.iter().map(|response| response.uuid()).collect();
+    let sql = format!(
+        "SELECT {RESPONSE} FROM responses WHERE app_id = $1 AND response_id = ANY($2) \
+         ORDER BY response_id"
+    );
+    pool.many(&sql, &[&app.uuid(), &responses], codec::response).await
+}
+
 pub(in super::super) async fn newest(
     pool: &Pool,
     app: AppId,

@@ -1,11 +1,11 @@
 //! Data of the whole instance: tokens, the audit log, the change feed.
 
 use rusqlite::{Connection, Result, params};
-use sluice_flow::id::AppId;
+use sluice_flow::id::{AppId, AuditId};
 
 use super::super::codec::{self, AUDIT, ReadCells as _, TOKEN, bytes};
 use super::{limit, many, one};
-use crate::{AuditQuery, AuditRow, Changes, FeedPosition, TokenHash, TokenRow};
+use crate::{ActorId, AuditQuery, AuditRow, Changes, FeedPosition, TokenHash, TokenRow};
 
 /// Sorts after every id.
 const BEYOND: [u8; 16] = [0xFF; 16];
@@ -41,6 +41,41 @@ pub(in super::super) fn audit(connection: &Connection, query: AuditQuery) -> Res
             many(connection, &sql, params![before, rows], codec::audit)
         }
     }
+}
+
+pub(in super::super) fn audit_before(
+    connection: &Connection,
+    app: AppId,
+    ids: &[AuditId],
+    limit: usize,
+) -> Result<Vec<AuditRow>> {
+    let instant = connection.unchecked_transaction()?;
+    let mut entries = Vec::new();
+    for id in ids {
+        let query = AuditQuery { app_id: Some(app), after: Some(*id), limit };
+        entries.extend(audit(&instant, query)?);
+    }
+    entries.sort_unstable_by_key(|row| std::cmp::Reverse(row.audit_id));
+    entries.dedup_by_key(|row| row.audit_id);
+    Ok(entries)
+}
+
+pub(in super::super) fn actor_names(
+    connection: &Connection,
+    mut actors: Vec<ActorId>,
+) -> Result<Vec<(ActorId, String)>> {
+    actors.sort_unstable();
+    actors.dedup();
+    let instant = connection.unchecked_transaction()?;
+    let mut names = Vec::new();
+    for actor in actors {
+        let (sql, id) = match actor {
+            ActorId::User(id) => ("SELECT name FROM users WHERE user_id = ?1", bytes!(id)),
+            ActorId::Token(id) => ("SELECT name FROM tokens WHERE token_id = ?1", bytes!(id)),
+        };
+        names.extend(one(&instant, sql, [id], |cells| cells.take())?.map(|name| (actor, name)));
+    }
+    Ok(names)
 }
 
 pub(in super::super) fn changes(connection: &Connection, after: FeedPosition) -> Result<Changes> {

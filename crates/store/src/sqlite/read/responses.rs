@@ -34,6 +34,21 @@ pub(in super::super) fn by_id(
     one(connection, &sql, [bytes!(response)], codec::response)
 }
 
+pub(in super::super) fn by_ids(
+    connection: &Connection,
+    app: AppId,
+    mut responses: Vec<ResponseId>,
+) -> Result<Vec<ResponseRow>> {
+    responses.sort_unstable();
+    responses.dedup();
+    let instant = connection.unchecked_transaction()?;
+    let sql = format!("SELECT {RESPONSE} FROM responses WHERE app_id = ?1 AND response_id = ?2");
+    let found = responses
+        .into_iter()
+        .map(|response| one(&instant, &sql, [bytes!(app), bytes!(response)], codec::response));
+    found.filter_map(Result::transpose).collect()
+}
+
 pub(in super::super) fn newest(
     connection: &Connection,
     app: AppId,
