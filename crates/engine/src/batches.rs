@@ -9,8 +9,8 @@ use std::collections::{HashMap, VecDeque};
 
 use sluice_flow::id::AppId;
 
-use crate::commit::{BATCH_MAX, Waiting};
-
+/// The maximum number of responses in one write; more would only delay the first.
+pub(crate) const BATCH_MAX: usize = 512;
 /// The number of an app's responses that must wait before a second concurrent write starts.
 const FURTHER_ROWS_MIN: usize = 128;
 
@@ -20,16 +20,16 @@ const _: () = assert!(FURTHER_ROWS_MIN <= BATCH_MAX);
 pub(crate) type Lane = Option<AppId>;
 
 /// The waiting submissions by app, and the apps with writes in progress.
-pub(crate) struct Batches {
+pub(crate) struct Batches<T> {
     lanes: usize,
     count: usize,
     /// Lanes with waiting submissions, in the order in which they are served.
     turns: VecDeque<Lane>,
-    waiting: HashMap<Lane, VecDeque<Waiting>>,
+    waiting: HashMap<Lane, VecDeque<T>>,
     under_way: HashMap<Lane, usize>,
 }
 
-impl Batches {
+impl<T> Batches<T> {
     pub(crate) fn new(lanes: usize) -> Self {
         Self {
             lanes,
@@ -45,10 +45,10 @@ impl Batches {
         self.count < self.lanes * BATCH_MAX
     }
 
-    pub(crate) fn add(&mut self, taken: impl Iterator<Item = Waiting>) {
-        for waiting in taken {
+    pub(crate) fn add(&mut self, taken: impl Iterator<Item = (AppId, T)>) {
+        for (app, waiting) in taken {
             // A single lane is shared by all apps.
-            let lane = (self.lanes > 1).then_some(waiting.pending.response.row.app_id);
+            let lane = (self.lanes > 1).then_some(app);
             let line = self.waiting.entry(lane).or_default();
             if line.is_empty() {
                 self.turns.push_back(lane);
@@ -60,11 +60,11 @@ impl Batches {
 
     /// The next write: of the first app in turn that may start one. Call [`Self::ended`] when it
     /// ends.
-    pub(crate) fn next(&mut self) -> Option<(Lane, Vec<Waiting>)> {
+    pub(crate) fn next(&mut self) -> Option<(Lane, Vec<T>)> {
         let turn = self.turns.iter().position(|lane| self.may_write(lane))?;
         let lane = self.turns.remove(turn)?;
         let line = self.waiting.get_mut(&lane)?;
-        let batch: Vec<Waiting> = line.drain(..line.len().min(BATCH_MAX)).collect();
+        let batch: Vec<T> = line.drain(..line.len().min(BATCH_MAX)).collect();
         self.count -= batch.len();
         if line.is_empty() {
             self.waiting.remove(&lane);
@@ -96,26 +96,15 @@ impl Batches {
 
 #[cfg(test)]
 mod tests {
-    use sluice_flow::counts::Contribution;
-    use sluice_flow::submission::Admission;
-    use sluice_store::NewResponse;
     use uuid::Uuid;
 
     use super::*;
-    use crate::stored_response::tests::empty_row;
 
-    fn waiting(app: u128) -> Waiting {
-        Waiting::unanswered(NewResponse {
-            row: empty_row(app),
-            idempotency_key: None,
-            public_revision: 1,
-            claim: None,
-            invitation: None,
-            contribution: Contribution::of_stored(None, "{}", None, Admission::CollectionOnly),
-        })
+    fn waiting(app: u128) -> (AppId, ()) {
+        (AppId::from_uuid(Uuid::from_u128(app)), ())
     }
 
-    fn sizes(batches: &mut Batches) -> Vec<(Option<u128>, usize)> {
+    fn sizes(batches: &mut Batches<()>) -> Vec<(Option<u128>, usize)> {
         std::iter::from_fn(|| batches.next())
             .map(|(lane, batch)| (lane.map(|app| app.uuid().as_u128()), batch.len()))
             .collect()

@@ -20,7 +20,7 @@ use sluice_store::{NewResponse, Outcome, Store, StoreError};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::{JoinError, JoinSet};
 
-use crate::batches::{Batches, Lane};
+use crate::batches::{BATCH_MAX, Batches, Lane};
 use crate::clock::Clock;
 use crate::ids::Ids;
 use crate::metrics::Metrics;
@@ -28,9 +28,7 @@ use crate::metrics::Metrics;
 /// The maximum number of submissions that wait at once: 16 full writes.
 pub const QUEUE_MAX: usize = 8_192;
 /// The maximum number of bytes that wait at once.
-pub const QUEUE_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// The maximum number of responses in one write; more would only delay the first.
-pub const BATCH_MAX: usize = 512;
+const QUEUE_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 const _: () = assert!(QUEUE_MAX >= BATCH_MAX);
 
@@ -63,19 +61,10 @@ pub(crate) enum CommitOutcome {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct QueueFull;
 
-pub(crate) struct Waiting {
-    pub(crate) pending: Pending,
+struct Waiting {
+    pending: Pending,
     weight: usize,
     reply: oneshot::Sender<CommitOutcome>,
-}
-
-impl Waiting {
-    /// A submission without a receiver for its outcome.
-    #[cfg(test)]
-    pub(crate) fn unanswered(response: NewResponse) -> Self {
-        let pending = Pending { response, accepts_until: None };
-        Self { pending, weight: 0, reply: oneshot::channel().0 }
-    }
 }
 
 /// The sending side of the queue.
@@ -183,7 +172,8 @@ impl Writer {
                 count = queue.recv_many(&mut taken, BATCH_MAX),
                     if under_way.len() < lanes && batches.has_room() =>
                 {
-                    batches.add(taken.drain(..));
+                    let app_of = |it: &Waiting| it.pending.response.row.app_id;
+                    batches.add(taken.drain(..).map(|it| (app_of(&it), it)));
                     // The queue is closed and empty: everything left is being written or waits for
                     // a lane.
                     if count == 0 {
@@ -200,7 +190,7 @@ impl Writer {
 
     /// A write that panicked has left its submissions without an outcome, so the process must not
     /// continue.
-    fn ended(&self, batches: &mut Batches, done: Result<Lane, JoinError>) {
+    fn ended(&self, batches: &mut Batches<Waiting>, done: Result<Lane, JoinError>) {
         match done {
             Ok(lane) => batches.ended(lane),
             Err(error) => {
