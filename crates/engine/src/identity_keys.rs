@@ -77,7 +77,7 @@ impl AppHandle {
             let expected =
                 if is_retry { self.permit.current_revision().await? } else { self.revision };
             let keys = core.store.list_identity_keys(self.app_id()).await?;
-            may_join(&new, &keys)?;
+            may_join(new, &keys)?;
             let row = IdentityKeyRow { created_at: core.now(), ..new.clone() };
             let detail = json!({"type": row.kind, "issuer": row.issuer});
             let audit = self.permit.audit(AuditAction::IdentityKeyCreated, &row.kid, &detail);
