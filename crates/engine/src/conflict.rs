@@ -35,3 +35,36 @@ where
     }
     attempt(true).await
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_change_is_attempted_until_it_no_longer_conflicts() {
+        for (conflicts, expected) in [(0, Some(1)), (1, Some(2)), (9, Some(10)), (10, None)] {
+            let attempts = AtomicUsize::new(0);
+            let done = retry_on_conflict(|is_retry| {
+                let number = attempts.fetch_add(1, Ordering::Relaxed) + 1;
+                assert_eq!(is_retry, number > 1);
+                async move { if number > conflicts { Ok(number) } else { Err(StoreError::Conflict) } }
+            });
+            assert_eq!(done.await.ok(), expected, "{conflicts} conflicts");
+            assert_eq!(attempts.into_inner(), expected.unwrap_or(ATTEMPTS_MAX));
+        }
+    }
+
+    #[tokio::test]
+    async fn no_other_error_is_retried() {
+        let attempts = AtomicUsize::new(0);
+        let failed: Result<(), _> = retry_on_conflict(|_| {
+            attempts.fetch_add(1, Ordering::Relaxed);
+            async { Err(StoreError::Closed) }
+        })
+        .await;
+        assert!(matches!(failed, Err(StoreError::Closed)));
+        assert_eq!(attempts.into_inner(), 1);
+    }
+}
