@@ -6,7 +6,7 @@ use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use sluice_engine::branding::HostedSettings;
 use sluice_engine::rows::{IdentityVerification, Page, Scope};
-use sluice_engine::{AppDetail, Engine};
+use sluice_engine::{AppDetail, AppHandle, Engine};
 use sluice_flow::id::{ApiKey, AppId};
 use sluice_flow::time::Timestamp;
 use utoipa::ToSchema;
@@ -224,7 +224,8 @@ async fn list(
     Query(query): Query<PageQuery<AppId>>,
 ) -> Reply {
     let page = Page { after: query.after, limit: query.limit.and_one() };
-    let apps = engine.list_apps_with_keys(&actor, page).await?.into_iter().map(App::from).collect();
+    let apps = AppHandle::details(&engine.list_apps(&actor, page).await?).await?;
+    let apps = apps.into_iter().map(App::from).collect();
     reply::ok(List::new(apps, query.limit, |app: &App| app.app_id.to_string()))
 }
 

@@ -46,6 +46,9 @@ pub use reply::Problem;
 /// Where the routes are nested; also stated in the OpenAPI document.
 pub const BASE: &str = "/api/admin/v1";
 
+/// The largest body of the admin API, in bytes: a definition of 1 MiB.
+const BODY_BYTES_MAX: usize = 1024 * 1024;
+
 /// Every route of the admin API, relative to [`BASE`].
 pub fn router(engine: Arc<Engine>, proxies: Proxies) -> Router {
     let (router, _) = documented().split_for_parts();

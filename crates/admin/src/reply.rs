@@ -16,7 +16,7 @@ use sluice_http::download;
 use utoipa::openapi::{ContentBuilder, Ref, RefOr, ResponseBuilder};
 use utoipa::{IntoResponses, ToSchema};
 
-use super::request::BODY_BYTES_MAX;
+use super::BODY_BYTES_MAX;
 
 /// When a client may retry after a 503, in seconds.
 const RETRY_AFTER_SECONDS: &str = "2";

@@ -17,11 +17,9 @@ use sluice_http::body::{self, BodyError};
 use sluice_http::path_id::PathId;
 use sluice_http::{Limits, query};
 
-use super::pointer;
 use super::reply::Refused;
+use super::{BODY_BYTES_MAX, pointer};
 
-/// The largest body of the admin API, in bytes: a definition of 1 MiB.
-pub(super) const BODY_BYTES_MAX: usize = 1024 * 1024;
 /// The prefixes of query parameters that filter by a tag, or by an answer.
 const TAG_PREFIX: &str = "tag.";
 const ANSWER_PREFIX: &str = "answer.";

@@ -21,7 +21,7 @@ use sluice_http::access::{AccessCheck, key_and_rest, needs_token};
 use sluice_http::client::Peer;
 use sluice_http::rate::AddressLimit;
 use sluice_http::reply::{self, Refusal};
-use sluice_http::{cors, negotiate, query};
+use sluice_http::{cors, negotiate, query, store_down};
 
 /// How long a resolved flow may be cached at most, in seconds: all clients see a publish within
 /// that time.
@@ -83,7 +83,7 @@ async fn snapshot(
 pub async fn resolved(reads: &PublicReads, peer: Option<IpAddr>, request: Request) -> Response {
     answer(reads, peer, &request_head(request), async |app, head| {
         let id = last_segment(head);
-        let resolved = reads.engine.resolve(app, id).await.map_err(store_down)?;
+        let resolved = reads.engine.resolve(app, id).await.map_err(unread)?;
         let resolved = resolved.map_err(|no_flow| match no_flow {
             NoFlow::NotFound => Refusal::FlowNotFound,
             NoFlow::NotPublished => Refusal::FlowNotPublished,
@@ -102,7 +102,7 @@ pub async fn snapshot_of(reads: &PublicReads, peer: Option<IpAddr>, request: Req
         let name = query::first(head.uri.query(), "payload").ok_or(Refusal::GenerationRequired)?;
         let generation = Generation::named(&name).ok_or(Refusal::GenerationUnsupported)?;
         let found = reads.engine.snapshot(app, last_segment(head), generation).await;
-        let served = found.map_err(store_down)?.ok_or(Refusal::FlowVersionNotFound)?;
+        let served = found.map_err(unread)?.ok_or(Refusal::FlowVersionNotFound)?;
         let freshness = format!("{}, {SNAPSHOT_SECONDS}", audience(app));
         Ok(document(&served, &freshness, &head.headers))
     })
@@ -237,8 +237,7 @@ fn request_head(request: Request) -> Parts {
     request.into_parts().0
 }
 
-fn store_down(error: StoreError) -> Refusal {
-    let source = std::error::Error::source(&error).map(ToString::to_string);
-    tracing::error!(%error, source, "cannot read a flow");
+fn unread(error: StoreError) -> Refusal {
+    store_down(&error, "cannot read a flow");
     Refusal::StoreDown
 }

@@ -4,6 +4,8 @@ use serde::Serialize;
 use sluice_flow::definition::Fault;
 use sluice_store::{Scope, StoreError};
 
+use crate::conflict::MayBeConflict;
+
 pub type AdminResult<T> = Result<T, AdminError>;
 
 /// The kinds of things that can be missing.
@@ -86,6 +88,12 @@ pub enum AdminError {
 impl AdminError {
     pub(crate) fn conflict(code: &'static str, detail: impl Into<String>) -> Self {
         Self::Conflict { code, detail: detail.into() }
+    }
+}
+
+impl MayBeConflict for AdminError {
+    fn is_conflict(&self) -> bool {
+        matches!(self, Self::Store(error) if error.is_conflict())
     }
 }
 

@@ -6,15 +6,14 @@ use serde_json::json;
 use sluice_flow::definition::Fault;
 use sluice_flow::id::{ApiKey, AppId};
 use sluice_flow::origin::AllowedOrigin;
-use sluice_store::{
-    AppLimits, AppRow, At, Change, IdentityVerification, KeyRow, Page, Scope, StoreError, Write,
-};
+use sluice_store::{AppLimits, AppRow, At, IdentityVerification, KeyRow, Page, Scope, Write};
 
 use crate::actor::{Actor, Reach};
 use crate::admin::{AdminError, AdminResult, Missing};
 use crate::audit_action::AuditAction;
 use crate::branding::{HostedPatch, HostedSettings};
-use crate::core::{CONFLICT_RETRIES, Core};
+use crate::conflict::retry_on_conflict;
+use crate::core::Core;
 use crate::fault::{fault, faultless, grace_faults, name_faults};
 use crate::handle::AppHandle;
 use crate::ids::random_bits;
@@ -109,6 +108,15 @@ impl AppHandle {
         Ok(AppDetail::new(self.row.clone(), &keys))
     }
 
+    /// The same for several apps, in one read.
+    pub async fn details(apps: &[Self]) -> AdminResult<Vec<AppDetail>> {
+        let Some(first) = apps.first() else { return Ok(Vec::new()) };
+        let may_read = |app: &Self| app.permit.core(Scope::Read).map(|_| app.app_id());
+        let ids = apps.iter().map(may_read).collect::<AdminResult<Vec<AppId>>>()?;
+        let keys = first.permit.core(Scope::Read)?.store.list_keys(&ids).await?;
+        Ok(apps.iter().map(|app| AppDetail::new(app.row.clone(), &keys)).collect())
+    }
+
     pub async fn update(&self, patch: &AppPatch) -> AdminResult<AppDetail> {
         let core = self.permit.core(Scope::Write)?;
         let (actor, id) = (self.permit.actor(), self.app_id());
@@ -119,48 +127,43 @@ impl AppHandle {
             actor.need_instance(Scope::Admin)?;
         }
         faultless(patch_faults(patch))?;
-        let mut app = self.clone();
-        for _ in 0..CONFLICT_RETRIES {
+        let updated = retry_on_conflict(|is_retry| async move {
+            let app = if is_retry { self.read_again().await? } else { self.clone() };
             let mut row = app.row.clone();
             let changed = patched(&mut row, patch);
             may_enforce(core, &app.row, &row).await?;
             if row == app.row {
-                return app.detail().await;
+                return Ok(app);
             }
             let audit = self.permit.audit(AuditAction::AppUpdated, id, &changed);
             let rows = vec![Write::App(row), Write::Audit(audit)];
-            let change = Change::new(move || rows);
-            let done = self.permit.change(Scope::Write, app.revision, change).await?;
-            app = app.read_again().await?;
-            if done {
-                return app.detail().await;
-            }
-        }
-        Err(StoreError::Conflict.into())
+            self.permit.change(Scope::Write, app.revision, rows).await?;
+            self.read_again().await
+        });
+        updated.await?.detail().await
     }
 
     pub async fn create_key(&self) -> AdminResult<ApiKey> {
         let core = self.permit.core(Scope::Admin)?;
-        let mut app = self.clone();
-        for _ in 0..CONFLICT_RETRIES {
+        retry_on_conflict(|is_retry| async move {
+            let expected =
+                if is_retry { self.permit.current_revision().await? } else { self.revision };
             let key = new_key(self.app_id(), core.now());
             let api_key = key.api_key.clone();
             let audit = self.permit.audit(AuditAction::KeyCreated, &api_key, &json!({}));
             let rows = vec![Write::Key(key), Write::Audit(audit)];
-            let change = Change::new(move || rows);
-            if self.permit.change(Scope::Admin, app.revision, change).await? {
-                return Ok(api_key);
-            }
-            app = app.read_again().await?;
-        }
-        Err(StoreError::Conflict.into())
+            self.permit.change(Scope::Admin, expected, rows).await?;
+            Ok(api_key)
+        })
+        .await
     }
 
     /// Revokes a key; idempotent.
     pub async fn revoke_key(&self, key: &ApiKey) -> AdminResult<()> {
         let core = self.permit.core(Scope::Admin)?;
-        let mut app = self.clone();
-        for _ in 0..CONFLICT_RETRIES {
+        retry_on_conflict(|is_retry| async move {
+            let expected =
+                if is_retry { self.permit.current_revision().await? } else { self.revision };
             let keys = core.store.list_keys(&[self.app_id()]).await?;
             let Some(row) = keys.into_iter().find(|row| row.api_key == *key) else {
                 return Err(AdminError::NotFound(Missing::ApiKey));
@@ -171,13 +174,9 @@ impl AppHandle {
             let row = KeyRow { revoked_at: Some(core.now()), ..row };
             let audit = self.permit.audit(AuditAction::KeyRevoked, key, &json!({}));
             let rows = vec![Write::Key(row), Write::Audit(audit)];
-            let change = Change::new(move || rows);
-            if self.permit.change(Scope::Admin, app.revision, change).await? {
-                return Ok(());
-            }
-            app = app.read_again().await?;
-        }
-        Err(StoreError::Conflict.into())
+            self.permit.change(Scope::Admin, expected, rows).await
+        })
+        .await
     }
 }
 
@@ -196,18 +195,6 @@ pub(crate) async fn list(
         }
     };
     apps.into_iter().map(|app| AppHandle::listed(core, actor, app)).collect()
-}
-
-/// The same apps with their active keys.
-pub(crate) async fn list_with_keys(
-    core: &Arc<Core>,
-    actor: &Actor,
-    page: Page<AppId>,
-) -> AdminResult<Vec<AppDetail>> {
-    let apps = list(core, actor, page).await?;
-    let ids: Vec<AppId> = apps.iter().map(AppHandle::app_id).collect();
-    let keys = core.store.list_keys(&ids).await?;
-    Ok(apps.into_iter().map(|app| AppDetail::new(app.row.clone(), &keys)).collect())
 }
 
 impl InstanceHandle {
@@ -241,7 +228,7 @@ impl InstanceHandle {
         let (action, detail) = (AuditAction::AppCreated, json!({"name": name}));
         let audit = core.audit(self.actor(), Some(app_id), action, app_id, &detail);
         let rows = vec![Write::App(row.clone()), Write::Key(key.clone()), Write::Audit(audit)];
-        core.apply(at, Change::new(move || rows)).await?;
+        core.apply(at, rows).await?;
         core.registry.forget(&[app_id]);
         Ok(AppDetail::new(row, &[key]))
     }

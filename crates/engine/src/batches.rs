@@ -9,8 +9,8 @@ use std::collections::{HashMap, VecDeque};
 
 use sluice_flow::id::AppId;
 
-use crate::commit::{BATCH_MAX, Waiting};
-
+/// The maximum number of responses in one write; more would only delay the first.
+pub(crate) const BATCH_MAX: usize = 512;
 /// The number of an app's responses that must wait before a second concurrent write starts.
 const FURTHER_ROWS_MIN: usize = 128;
 
@@ -23,16 +23,16 @@ const _: () = assert!(FURTHER_ROWS_MIN <= BATCH_MAX);
 pub(crate) type Lane = Option<AppId>;
 
 /// The waiting submissions by app, and the apps with writes in progress.
-pub(crate) struct Batches {
+pub(crate) struct Batches<T> {
     lanes: usize,
     count: usize,
     /// Lanes with waiting submissions, in the order in which they are served.
     turns: VecDeque<Lane>,
-    waiting: HashMap<Lane, VecDeque<Waiting>>,
+    waiting: HashMap<Lane, VecDeque<T>>,
     under_way: HashMap<Lane, usize>,
 }
 
-impl Batches {
+impl<T> Batches<T> {
     pub(crate) fn new(lanes: usize) -> Self {
         Self {
             lanes,
@@ -53,9 +53,9 @@ impl Batches {
         self.count == 0 && self.under_way.is_empty()
     }
 
-    pub(crate) fn add(&mut self, waiting: Waiting) {
+    pub(crate) fn add(&mut self, app: AppId, waiting: T) {
         // A single lane is shared by all apps.
-        let lane = (self.lanes > 1).then_some(waiting.pending.response.row.app_id);
+        let lane = (self.lanes > 1).then_some(app);
         let line = self.waiting.entry(lane).or_insert_with(|| VecDeque::with_capacity(LINE_ROWS));
         if line.is_empty() {
             self.turns.push_back(lane);
@@ -66,14 +66,14 @@ impl Batches {
 
     /// The next write: of the first app in turn that may start one. Call [`Self::ended`] when it
     /// ends.
-    pub(crate) fn next(&mut self) -> Option<(Lane, Vec<Waiting>)> {
+    pub(crate) fn next(&mut self) -> Option<(Lane, Vec<T>)> {
         if self.under_way.values().sum::<usize>() >= self.lanes {
             return None;
         }
         let turn = self.turns.iter().position(|lane| self.may_write(lane))?;
         let lane = self.turns.remove(turn)?;
         let line = self.waiting.get_mut(&lane)?;
-        let batch: Vec<Waiting> = if line.len() > BATCH_MAX {
+        let batch: Vec<T> = if line.len() > BATCH_MAX {
             self.turns.push_back(lane);
             line.drain(..BATCH_MAX).collect()
         } else {
@@ -108,30 +108,17 @@ impl Batches {
 
 #[cfg(test)]
 mod tests {
-    use sluice_flow::counts::Contribution;
-    use sluice_flow::submission::Admission;
-    use sluice_store::NewResponse;
     use uuid::Uuid;
 
     use super::*;
-    use crate::stored_response::tests::empty_row;
 
-    fn waiting(app: u128) -> Waiting {
-        Waiting::unanswered(NewResponse {
-            row: empty_row(app),
-            idempotency_key: None,
-            public_revision: 1,
-            claim: None,
-            invitation: None,
-            contribution: Contribution::of_stored(None, "{}", None, Admission::CollectionOnly),
-        })
+    fn add(batches: &mut Batches<()>, apps: impl IntoIterator<Item = u128>) {
+        for app in apps {
+            batches.add(AppId::from_uuid(Uuid::from_u128(app)), ());
+        }
     }
 
-    fn add(batches: &mut Batches, apps: impl IntoIterator<Item = u128>) {
-        apps.into_iter().for_each(|app| batches.add(waiting(app)));
-    }
-
-    fn sizes(batches: &mut Batches) -> Vec<(Option<u128>, usize)> {
+    fn sizes(batches: &mut Batches<()>) -> Vec<(Option<u128>, usize)> {
         std::iter::from_fn(|| batches.next())
             .map(|(lane, batch)| (lane.map(|app| app.uuid().as_u128()), batch.len()))
             .collect()

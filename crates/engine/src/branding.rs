@@ -15,7 +15,7 @@ use crate::encoded_body::EncodedBody;
 use crate::fault::fault;
 
 /// The maximum size of a logo in bytes, before base64 encoding.
-pub const LOGO_BYTES_MAX: usize = 64 * 1024;
+const LOGO_BYTES_MAX: usize = 64 * 1024;
 /// The number of hexadecimal digits of the hash that name a picture.
 const NAME_DIGITS: usize = 16;
 

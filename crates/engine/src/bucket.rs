@@ -48,7 +48,7 @@ impl Quota {
     }
 
     /// The time in which an empty bucket becomes full.
-    pub fn burst_size_replenished_in(&self) -> Duration {
+    pub(crate) fn burst_size_replenished_in(&self) -> Duration {
         self.period.saturating_mul(self.burst.get())
     }
 

@@ -21,7 +21,7 @@ use sluice_flow::time::Timestamp;
 use sluice_store::{NewResponse, Outcome, Store, StoreError};
 use tokio::sync::{Notify, oneshot, watch};
 
-use crate::batches::{Batches, Lane};
+use crate::batches::{BATCH_MAX, Batches, Lane};
 use crate::clock::Clock;
 use crate::ids::Ids;
 use crate::metrics::Metrics;
@@ -29,9 +29,7 @@ use crate::metrics::Metrics;
 /// The maximum number of submissions that wait at once: 16 full writes.
 pub const QUEUE_MAX: usize = 8_192;
 /// The maximum number of bytes that wait at once.
-pub const QUEUE_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// The maximum number of responses in one write; more would only delay the first.
-pub const BATCH_MAX: usize = 512;
+const QUEUE_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 const _: () = assert!(QUEUE_MAX >= BATCH_MAX);
 
@@ -64,19 +62,10 @@ pub(crate) enum CommitOutcome {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct QueueFull;
 
-pub(crate) struct Waiting {
-    pub(crate) pending: Pending,
+struct Waiting {
+    pending: Pending,
     weight: usize,
     reply: oneshot::Sender<CommitOutcome>,
-}
-
-impl Waiting {
-    /// A submission without a receiver for its outcome.
-    #[cfg(test)]
-    pub(crate) fn unanswered(response: NewResponse) -> Self {
-        let pending = Pending { response, accepts_until: None };
-        Self { pending, weight: 0, reply: oneshot::channel().0 }
-    }
 }
 
 /// Where submissions wait for their write.
@@ -109,7 +98,8 @@ impl Committer {
             }
             queue.bytes += weight;
             self.0.metrics.queued.inc();
-            queue.batches.add(Waiting { pending, weight, reply });
+            let app = pending.response.row.app_id;
+            queue.batches.add(app, Waiting { pending, weight, reply });
             queue.batches.next()
         };
         if let Some((lane, batch)) = first {
@@ -134,7 +124,7 @@ impl Committer {
 }
 
 struct Queue {
-    batches: Batches,
+    batches: Batches<Waiting>,
     bytes: usize,
     is_closed: bool,
 }

@@ -13,7 +13,6 @@ use tokio::sync::watch;
 use uuid::Uuid;
 
 use crate::actor::Actor;
-use crate::admin::AdminResult;
 use crate::audit_action::AuditAction;
 use crate::clock::Clock;
 use crate::commit::Committer;
@@ -26,9 +25,6 @@ use crate::people::password::Passwords;
 use crate::registry::Registry;
 use crate::verify::Verifying;
 use crate::watches::Watches;
-
-/// The number of retries of a change after concurrent changes to the same app.
-pub(crate) const CONFLICT_RETRIES: usize = 10;
 
 pub(crate) struct Core {
     pub(crate) store: Arc<dyn Store>,
@@ -63,20 +59,8 @@ impl Core {
 
     /// Writes the rows of a change. Writes to an app go through its handle instead
     /// ([`crate::handle::Permit::change`]).
-    pub(crate) async fn apply(&self, at: At, change: Change) -> Result<(), StoreError> {
-        self.watched(self.store.apply(at, change).await)
-    }
-
-    /// Writes a change that the public API can see, and drops the app from the registry.
-    pub(crate) async fn change_app(
-        &self,
-        app: AppId,
-        expected: u64,
-        change: Change,
-    ) -> AdminResult<()> {
-        self.apply(At::App { app, expected }, change).await?;
-        self.registry.forget(&[app]);
-        Ok(())
+    pub(crate) async fn apply(&self, at: At, change: impl Into<Change>) -> Result<(), StoreError> {
+        self.watched(self.store.apply(at, change.into()).await)
     }
 
     /// Notes a write with an unknown outcome, or a store that has stopped: both end the process.

@@ -12,7 +12,7 @@ use std::time::Duration;
 use sluice_store::{Store, StoreResult};
 use tokio::sync::watch;
 
-use crate::upkeep::keep_running_after;
+use crate::background::keep_running_after;
 
 /// The interval between two checks for stored responses.
 const INTERVAL: Duration = Duration::from_secs(2);

@@ -89,7 +89,7 @@ impl FlowHandle {
         let last = self.last_save().await?;
         let overtaken = self
             .change(Scope::Write, |core, state| {
-                let unchanged = Change::new(Vec::new);
+                let unchanged = Vec::new().into();
                 if state.draft.as_ref().is_some_and(|draft| draft.definition == text) {
                     return Ok((unchanged, None));
                 }
@@ -100,7 +100,7 @@ impl FlowHandle {
                 match draft.is_some() && draft == last {
                     true => {
                         let rows = vec![Write::Version(draft_row(core, state, &text))];
-                        Ok((Change::new(move || rows), None))
+                        Ok((rows.into(), None))
                     }
                     false => Ok((self.saving(core, state, &text).0, None)),
                 }
@@ -140,7 +140,7 @@ impl FlowHandle {
         let (id, flow) = (draft.flow_version_id, state.flow.flow_id);
         let audit = self.permit.audit(AuditAction::DraftSaved, id, &json!({"flowId": flow}));
         let rows = vec![Write::Version(draft), Write::Audit(audit)];
-        (Change::new(move || rows), id)
+        (rows.into(), id)
     }
 }
 

@@ -34,7 +34,7 @@ impl EncodedBody {
     }
 
     /// The memory that it takes, for a bounded cache.
-    pub fn weight(&self) -> usize {
+    pub(crate) fn weight(&self) -> usize {
         self.body.len() + self.gzip.as_ref().map_or(0, Bytes::len)
     }
 }

@@ -9,10 +9,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use sluice_flow::id::{
-    AppId, AssignmentId, AuditId, FlowId, FlowVersionId, FormKey, RespondentId, ResponseId,
+    AppId, AssignmentId, AuditId, FlowId, FlowVersionId, RespondentId, ResponseId,
 };
 use sluice_flow::identity::Bearer;
-use sluice_flow::invitation::InvitationState;
 use sluice_flow::payload::Generation;
 use sluice_flow::submission::{BODY_BYTES_DEFAULT, Submission};
 use sluice_flow::time::Timestamp;
@@ -22,7 +21,7 @@ use tokio::task::JoinHandle;
 
 use crate::actor::Actor;
 use crate::admin::AdminResult;
-use crate::apps::{self, AppDetail};
+use crate::apps;
 use crate::audit::{self, AuditEntry};
 use crate::clock::Clock;
 use crate::commit::Committer;
@@ -32,7 +31,7 @@ use crate::definitions::Definitions;
 use crate::encoded_body::EncodedBody;
 use crate::erasure::Erasures;
 use crate::handle::{AppHandle, FlowHandle};
-use crate::hosted::{HostedFlow, HostedVersion};
+use crate::hosted::HostedFlow;
 use crate::idempotency::IdempotencyKey;
 use crate::identity_keys;
 use crate::ids::Ids;
@@ -242,12 +241,8 @@ impl Engine {
 
     /// Whether an app may make these calls now. Takes all of them from its bucket, or none.
     pub fn admit_calls(&self, app: &AppView, calls: u32) -> Result<(), Limited> {
-        app.usage.take_calls(calls).inspect_err(|limited| self.count_limited(limited))
-    }
-
-    /// Counts a request that a limit refused.
-    pub fn count_limited(&self, limited: &Limited) {
-        self.core.metrics.count_limited(limited.by.as_str());
+        let refused = |limited: &Limited| self.core.metrics.count_limited(limited.by.as_str());
+        app.usage.take_calls(calls).inspect_err(refused)
     }
 
     /// Identifies the caller as the app's mode requires: `off` checks nothing, `observe` counts but
@@ -316,46 +311,6 @@ impl Engine {
     pub async fn hosted(&self, flow_id: &str) -> StoreResult<Result<HostedFlow, NoFlow>> {
         self.core.hosted(flow_id).await
     }
-
-    /// The version that a form was rendered for, if it is a published version of this flow.
-    pub async fn hosted_version(
-        &self,
-        flow: &HostedFlow,
-        flow_version_id: &str,
-    ) -> StoreResult<Option<HostedVersion>> {
-        self.core.hosted_version(flow, flow_version_id).await
-    }
-
-    /// Whether the version accepts responses now.
-    pub fn is_accepting(&self, version: &HostedVersion) -> bool {
-        version.is_accepting(self.now())
-    }
-
-    /// A new key for a form that is about to be shown.
-    pub fn new_form_key(&self) -> FormKey {
-        FormKey::from_uuid(self.core.new_id())
-    }
-
-    /// The current state of an invitation to this flow; `None` if the flow has none with this id.
-    /// Records nothing.
-    pub async fn invitation_state(
-        &self,
-        flow: FlowId,
-        assignment: &str,
-    ) -> Result<Option<InvitationState>, StoreError> {
-        self.core.invitation_state(flow, assignment).await
-    }
-
-    /// Records the day on which an invitation's page was opened, and returns the invitation's new
-    /// state; `None` if the flow has none with this id. Never called for a GET: mail scanners
-    /// follow links.
-    pub async fn mark_opened(
-        &self,
-        flow: FlowId,
-        assignment: &str,
-    ) -> Result<Option<InvitationState>, StoreError> {
-        self.core.mark_opened(flow, assignment).await
-    }
 }
 
 /// Administration: authentication, and the handles that prove what an actor may do.
@@ -383,15 +338,6 @@ impl Engine {
     /// The apps that the actor may read, each as a handle for reading.
     pub async fn list_apps(&self, actor: &Actor, page: Page<AppId>) -> AdminResult<Vec<AppHandle>> {
         apps::list(&self.core, actor, page).await
-    }
-
-    /// The same apps with their active keys.
-    pub async fn list_apps_with_keys(
-        &self,
-        actor: &Actor,
-        page: Page<AppId>,
-    ) -> AdminResult<Vec<AppDetail>> {
-        apps::list_with_keys(&self.core, actor, page).await
     }
 
     /// A flow, for an actor who has this scope in its app.

@@ -15,9 +15,9 @@ use sluice_store::{
 use tokio::sync::{Mutex, Notify, watch};
 
 use crate::audit_action::AuditAction;
+use crate::background::{is_final, keep_running_after};
 use crate::clock::Clock;
 use crate::ids::Ids;
-use crate::upkeep::{is_final, keep_running_after};
 
 /// The number of identities, and of responses, consents and invitations together, in one
 /// transaction. Submissions wait for it.

@@ -7,14 +7,13 @@ use sluice_flow::definition::{Fault, Kind};
 use sluice_flow::id::{FlowId, FlowVersionId};
 use sluice_flow::lifecycle::VersionTimes;
 use sluice_flow::time::Window;
-use sluice_store::{
-    Change, FlowQuery, FlowRow, FlowState, Order, Page, Scope, StoreError, VersionRow, Write,
-};
+use sluice_store::{Change, FlowQuery, FlowRow, FlowState, Order, Page, Scope, VersionRow, Write};
 
 use crate::admin::{AdminError, AdminResult, Missing};
 use crate::audit_action::AuditAction;
 use crate::clock::next_instant;
-use crate::core::{CONFLICT_RETRIES, Core};
+use crate::conflict::retry_on_conflict;
+use crate::core::Core;
 use crate::fault::{fault, faultless, grace_faults, name_faults, object_fault};
 use crate::handle::{AppHandle, FLOW_ARCHIVED, FlowHandle, Permit};
 
@@ -75,11 +74,11 @@ impl FlowHandle {
             let mut row = state.flow.clone();
             let changed = patched(&mut row, patch);
             if row == state.flow {
-                return Ok((Change::new(Vec::new), ()));
+                return Ok((Vec::new().into(), ()));
             }
             let audit = self.permit.audit(AuditAction::FlowUpdated, row.flow_id, &changed);
             let rows = vec![Write::Flow(row), Write::Audit(audit)];
-            Ok((Change::new(move || rows), ()))
+            Ok((rows.into(), ()))
         })
         .await?;
         Ok(self.read_again().await?.into_state())
@@ -108,7 +107,7 @@ impl FlowHandle {
 /// Creates a flow in the permit's app if the app is still at this revision.
 async fn make_flow(
     permit: &Permit,
-    mut revision: u64,
+    revision: u64,
     new: &NewFlow,
     mut detail: Value,
 ) -> AdminResult<FlowState> {
@@ -120,7 +119,9 @@ async fn make_flow(
     let flow_id = FlowId::from_uuid(core.new_id());
     detail["name"] = json!(new.name);
     detail["kind"] = json!(new.kind);
-    for _ in 0..CONFLICT_RETRIES {
+    let (definition, detail) = (&definition, &detail);
+    let created = retry_on_conflict(|is_retry| async move {
+        let expected = if is_retry { permit.current_revision().await? } else { revision };
         let flow = FlowRow {
             app_id: permit.app_id(),
             flow_id,
@@ -132,16 +133,12 @@ async fn make_flow(
             archived_at: None,
         };
         let draft = new_draft(core, &flow, definition.to_string());
-        let audit = permit.audit(AuditAction::FlowCreated, flow_id, &detail);
+        let audit = permit.audit(AuditAction::FlowCreated, flow_id, detail);
         let rows = vec![Write::Flow(flow), Write::Version(draft), Write::Audit(audit)];
-        if permit.change(Scope::Write, revision, Change::new(move || rows)).await? {
-            let made = core.store.find_flow(flow_id).await?;
-            return made.ok_or(AdminError::NotFound(Missing::Flow));
-        }
-        let app = core.store.find_app(permit.app_id()).await?;
-        revision = app.ok_or(AdminError::NotFound(Missing::App))?.revision;
-    }
-    Err(StoreError::Conflict.into())
+        permit.change(Scope::Write, expected, rows).await
+    });
+    created.await?;
+    core.store.find_flow(flow_id).await?.ok_or(AdminError::NotFound(Missing::Flow))
 }
 
 pub(crate) fn new_draft(core: &Core, flow: &FlowRow, definition: String) -> VersionRow {

@@ -15,12 +15,13 @@ use std::sync::Arc;
 
 use serde_json::json;
 use sluice_flow::id::{AppId, FlowId};
-use sluice_store::{App, At, AuditRow, Change, FlowRow, FlowState, Scope, StoreError, Write};
+use sluice_store::{App, At, AuditRow, Change, FlowRow, FlowState, Scope, Write};
 
 use crate::actor::{Actor, includes};
 use crate::admin::{AdminError, AdminResult, Missing};
 use crate::audit_action::AuditAction;
-use crate::core::{CONFLICT_RETRIES, Core};
+use crate::conflict::retry_on_conflict;
+use crate::core::Core;
 
 /// The error code for changes to an archived flow.
 pub(crate) const FLOW_ARCHIVED: &str = "flow_archived";
@@ -64,19 +65,23 @@ impl Permit {
         self.app_id
     }
 
-    /// Writes a change to the app that the public API can see. Returns `false` if the app is no
-    /// longer at this revision.
+    /// The current revision of the app.
+    pub(crate) async fn current_revision(&self) -> AdminResult<u64> {
+        let app = self.core.store.find_app(self.app_id).await?;
+        Ok(app.ok_or(AdminError::NotFound(Missing::App))?.revision)
+    }
+
+    /// Writes a change to the app that the public API can see. Conflicts if the app is no longer at
+    /// this revision ([`crate::conflict`]).
     pub(crate) async fn change(
         &self,
         needed: Scope,
         expected: u64,
-        change: Change,
-    ) -> AdminResult<bool> {
-        let done = self.change_quietly(needed, expected, change).await?;
-        if done {
-            self.core.registry.forget(&[self.app_id]);
-        }
-        Ok(done)
+        change: impl Into<Change>,
+    ) -> AdminResult<()> {
+        self.change_quietly(needed, expected, change).await?;
+        self.core.registry.forget(&[self.app_id]);
+        Ok(())
     }
 
     /// The same for a change that only administrators can see: a deleted response, an invitation.
@@ -84,17 +89,13 @@ impl Permit {
         &self,
         needed: Scope,
         expected: u64,
-        change: Change,
-    ) -> AdminResult<bool> {
+        change: impl Into<Change>,
+    ) -> AdminResult<()> {
         // Every write needs more than the `read` scope.
         if needed == Scope::Read {
             return Err(AdminError::Forbidden { scope: Scope::Write });
         }
-        match self.core(needed)?.apply(At::App { app: self.app_id, expected }, change).await {
-            Ok(()) => Ok(true),
-            Err(StoreError::Conflict) => Ok(false),
-            Err(error) => Err(error.into()),
-        }
+        Ok(self.core(needed)?.apply(At::App { app: self.app_id, expected }, change).await?)
     }
 
     /// Records that something was exported.
@@ -105,7 +106,7 @@ impl Permit {
     ) -> AdminResult<()> {
         let core = self.core(Scope::Export)?;
         let audit = self.audit(action, subject, &json!({}));
-        Ok(core.apply(At::Instance, Change::new(move || vec![Write::Audit(audit)])).await?)
+        Ok(core.apply(At::Instance, vec![Write::Audit(audit)]).await?)
     }
 
     /// An audit log entry of this actor in this app.
@@ -246,18 +247,16 @@ impl FlowHandle {
         needed: Scope,
         decide: impl Fn(&Core, &FlowState) -> AdminResult<(Change, T)>,
     ) -> AdminResult<T> {
-        let core = self.permit.core(needed)?;
-        let mut newest = None;
-        for _ in 0..CONFLICT_RETRIES {
+        let (core, decide) = (self.permit.core(needed)?, &decide);
+        retry_on_conflict(|is_retry| async move {
+            let newest = if is_retry { Some(read_flow(core, self.flow_id()).await?) } else { None };
             let state = newest.as_ref().unwrap_or(&self.state);
             must_be_in_use(&state.flow)?;
             let (change, result) = decide(core, state)?;
-            if self.permit.change(needed, state.revision, change).await? {
-                return Ok(result);
-            }
-            newest = Some(read_flow(core, self.flow_id()).await?);
-        }
-        Err(StoreError::Conflict.into())
+            self.permit.change(needed, state.revision, change).await?;
+            Ok(result)
+        })
+        .await
     }
 }
 

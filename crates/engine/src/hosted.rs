@@ -12,7 +12,7 @@
 use std::sync::Arc;
 
 use sluice_flow::definition::{self, Definition};
-use sluice_flow::id::{AppId, FlowId, FlowVersionId};
+use sluice_flow::id::{AppId, FlowId, FlowVersionId, FormKey};
 use sluice_flow::lifecycle::{self, FlowStatus};
 use sluice_flow::snapshot::{Snapshot, VersionMeta};
 use sluice_flow::time::{Timestamp, Window};
@@ -25,8 +25,8 @@ use crate::handle::{AppHandle, FlowHandle};
 use crate::registry::{AppView, HostedApp, NoFlow, VersionView};
 use crate::templates::Template;
 
-/// A flow with a page: published and not archived.
-#[derive(Debug, Clone)]
+/// A flow with a page: published and not archived; or one that an author previews.
+#[derive(Clone)]
 pub struct HostedFlow {
     pub flow_id: FlowId,
     pub status: FlowStatus,
@@ -34,6 +34,13 @@ pub struct HostedFlow {
     /// The latest published version.
     pub current: HostedVersion,
     app: Arc<HostedApp>,
+    pub(crate) core: Arc<Core>,
+}
+
+impl std::fmt::Debug for HostedFlow {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("HostedFlow").field(&self.flow_id).finish()
+    }
 }
 
 impl HostedFlow {
@@ -43,6 +50,22 @@ impl HostedFlow {
 
     pub fn branding(&self) -> &Branding {
         &self.app.branding
+    }
+
+    /// The version that a form was rendered for, if it is a published version of this flow.
+    pub async fn version(&self, flow_version_id: &str) -> StoreResult<Option<HostedVersion>> {
+        let Ok(id) = flow_version_id.parse() else { return Ok(None) };
+        let view = self.core.registry.version(self.app().app_id, id).await?;
+        Ok(view.filter(|view| view.flow_id == self.flow_id).and_then(HostedVersion::of))
+    }
+
+    /// A new key for a form that is about to be shown.
+    pub fn new_form_key(&self) -> FormKey {
+        FormKey::from_uuid(self.core.new_id())
+    }
+
+    pub(crate) fn is_preview(&self) -> bool {
+        matches!(self.current.0, Shown::Previewed(_))
     }
 }
 
@@ -58,7 +81,7 @@ enum Shown {
 
 impl HostedVersion {
     /// Whether it accepts responses at this time.
-    pub(crate) fn is_accepting(&self, now: Timestamp) -> bool {
+    pub fn is_accepting(&self, now: Timestamp) -> bool {
         match &self.0 {
             Shown::Published(view) => view.accepting(now).accepts(),
             Shown::Previewed(_) => false,
@@ -88,13 +111,14 @@ impl HostedVersion {
 #[derive(Debug, Clone)]
 pub struct Preview {
     pub flow: HostedFlow,
-    /// The ids of the questions that cannot be shown yet.
-    pub left_out: Vec<String>,
 }
 
 impl Core {
     /// The flow of a page, if there is one.
-    pub(crate) async fn hosted(&self, flow_id: &str) -> StoreResult<Result<HostedFlow, NoFlow>> {
+    pub(crate) async fn hosted(
+        self: &Arc<Self>,
+        flow_id: &str,
+    ) -> StoreResult<Result<HostedFlow, NoFlow>> {
         let Ok(flow_id) = flow_id.parse() else { return Ok(Err(NoFlow::NotFound)) };
         let Some(flow) = self.registry.flow(flow_id).await? else {
             return Ok(Err(NoFlow::NotFound));
@@ -114,22 +138,11 @@ impl Core {
         };
         let live = flow.times.live;
         let (status, _) = lifecycle::flow_status(&live, self.now());
-        Ok(Ok(HostedFlow { flow_id, status, live, current, app }))
-    }
-
-    /// The version that a form was rendered for, if it is a published version of this flow.
-    pub(crate) async fn hosted_version(
-        &self,
-        flow: &HostedFlow,
-        flow_version_id: &str,
-    ) -> StoreResult<Option<HostedVersion>> {
-        let Ok(id) = flow_version_id.parse() else { return Ok(None) };
-        let view = self.registry.version(flow.app().app_id, id).await?;
-        Ok(view.filter(|view| view.flow_id == flow.flow_id).and_then(HostedVersion::of))
+        Ok(Ok(HostedFlow { flow_id, status, live, current, app, core: Arc::clone(self) }))
     }
 
     async fn previewed(
-        &self,
+        self: &Arc<Self>,
         app: AppId,
         meta: VersionMeta,
         definition: Definition,
@@ -143,6 +156,7 @@ impl Core {
             live: Window::default(),
             current: HostedVersion(Shown::Previewed(snapshot)),
             app,
+            core: Arc::clone(self),
         })
     }
 }
@@ -152,13 +166,13 @@ impl FlowHandle {
     /// for actors who may read it.
     pub async fn preview(&self, version: Option<FlowVersionId>) -> AdminResult<Preview> {
         let core = self.permit.core(Scope::Read)?;
-        let (definition, left_out, id) = match version {
+        let (definition, id) = match version {
             None => {
                 let row = self.draft.as_ref().or(self.current.as_ref());
                 let id = row.map(|row| row.flow_version_id);
                 let shown = definition::presentable(&self.editing()?.definition);
-                let (definition, left_out) = shown.ok_or(AdminError::NotFound(Missing::Draft))?;
-                (definition, left_out, id)
+                let (definition, _) = shown.ok_or(AdminError::NotFound(Missing::Draft))?;
+                (definition, id)
             }
             Some(version) => {
                 let missing = || AdminError::NotFound(Missing::FlowVersion);
@@ -168,8 +182,8 @@ impl FlowHandle {
                 }
                 let value = serde_json::from_str(&found.version.definition).unwrap_or_default();
                 let shown = definition::presentable(&value);
-                let (definition, left_out) = shown.ok_or_else(missing)?;
-                (definition, left_out, Some(version))
+                let (definition, _) = shown.ok_or_else(missing)?;
+                (definition, Some(version))
             }
         };
         let meta = VersionMeta {
@@ -180,7 +194,7 @@ impl FlowHandle {
             published_at: core.now(),
         };
         let flow = core.previewed(self.app_id(), meta, definition).await?;
-        Ok(Preview { flow, left_out })
+        Ok(Preview { flow })
     }
 }
 
@@ -189,7 +203,7 @@ impl AppHandle {
     pub async fn preview_template(&self, template: &Template) -> AdminResult<Preview> {
         let core = self.permit.core(Scope::Read)?;
         let shown = definition::presentable(&template.definition);
-        let (definition, left_out) = shown.ok_or(AdminError::NotFound(Missing::Draft))?;
+        let (definition, _) = shown.ok_or(AdminError::NotFound(Missing::Draft))?;
         let meta = VersionMeta {
             flow_version_id: FlowVersionId::from_uuid(core.new_id()),
             flow_id: FlowId::from_uuid(core.new_id()),
@@ -198,6 +212,6 @@ impl AppHandle {
             published_at: core.now(),
         };
         let flow = core.previewed(self.app_id(), meta, definition).await?;
-        Ok(Preview { flow, left_out })
+        Ok(Preview { flow })
     }
 }

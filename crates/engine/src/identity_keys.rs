@@ -7,15 +7,16 @@ use serde_json::{Value, json};
 use sluice_flow::definition::Fault;
 use sluice_flow::id::{AppId, base62};
 use sluice_store::{
-    Change, IdentityKeyKind, IdentityKeyRow, IdentityVerification, Record, RecordCursor, Scope,
-    StoreError, StoreResult, Table, Write,
+    IdentityKeyKind, IdentityKeyRow, IdentityVerification, Record, RecordCursor, Scope, StoreError,
+    StoreResult, Table, Write,
 };
 
 use crate::admin::{AdminError, AdminResult, Missing};
 use crate::audit_action::AuditAction;
-use crate::core::{CONFLICT_RETRIES, Core};
+use crate::conflict::retry_on_conflict;
+use crate::core::Core;
 use crate::fault::{fault, faultless};
-use crate::handle::AppHandle;
+use crate::handle::{AppHandle, Permit};
 use crate::ids::random_bits;
 use crate::instance::InstanceHandle;
 use crate::people::closed_second_factors;
@@ -70,22 +71,20 @@ impl AppHandle {
         new: &NewIdentityKey,
     ) -> AdminResult<(IdentityKeyRow, Option<TokenSecret>)> {
         let core = self.permit.core(Scope::Admin)?;
-        let (mut row, secret) = identity_key_of(core, self.app_id(), new)?;
-        let mut app = self.clone();
-        for _ in 0..CONFLICT_RETRIES {
+        let (new, secret) = identity_key_of(core, self.app_id(), new)?;
+        let new = &new;
+        let created = retry_on_conflict(|is_retry| async move {
+            let expected =
+                if is_retry { self.permit.current_revision().await? } else { self.revision };
             let keys = core.store.list_identity_keys(self.app_id()).await?;
-            may_join(&row, &keys)?;
-            row.created_at = core.now();
+            may_join(new, &keys)?;
+            let row = IdentityKeyRow { created_at: core.now(), ..new.clone() };
             let detail = json!({"type": row.kind, "issuer": row.issuer});
             let audit = self.permit.audit(AuditAction::IdentityKeyCreated, &row.kid, &detail);
             let rows = vec![Write::IdentityKey(row.clone()), Write::Audit(audit)];
-            let change = Change::new(move || rows);
-            if self.permit.change(Scope::Admin, app.revision, change).await? {
-                return Ok((row, secret));
-            }
-            app = app.read_again().await?;
-        }
-        Err(StoreError::Conflict.into())
+            self.permit.change(Scope::Admin, expected, rows).await.map(|()| row)
+        });
+        Ok((created.await?, secret))
     }
 
     /// The app's keys, including revoked ones, oldest first; never a secret.
@@ -104,8 +103,9 @@ impl AppHandle {
     /// Revokes a key and deletes its material; idempotent.
     pub async fn revoke_identity_key(&self, kid: &str) -> AdminResult<()> {
         let core = self.permit.core(Scope::Admin)?;
-        let mut app = self.clone();
-        for _ in 0..CONFLICT_RETRIES {
+        retry_on_conflict(|is_retry| async move {
+            let expected =
+                if is_retry { self.permit.current_revision().await? } else { self.revision };
             let keys = core.store.list_identity_keys(self.app_id()).await?;
             let Some(row) = keys.into_iter().find(|row| row.kid == kid) else {
                 return Err(AdminError::NotFound(Missing::IdentityKey));
@@ -117,13 +117,9 @@ impl AppHandle {
                 IdentityKeyRow { material: String::new(), revoked_at: Some(core.now()), ..row };
             let audit = self.permit.audit(AuditAction::IdentityKeyRevoked, kid, &json!({}));
             let rows = vec![Write::IdentityKey(row), Write::Audit(audit)];
-            let change = Change::new(move || rows);
-            if self.permit.change(Scope::Admin, app.revision, change).await? {
-                return Ok(());
-            }
-            app = app.read_again().await?;
-        }
-        Err(StoreError::Conflict.into())
+            self.permit.change(Scope::Admin, expected, rows).await
+        })
+        .await
     }
 
     /// The mode of the app, and the counts of this process.
@@ -190,21 +186,19 @@ impl InstanceHandle {
     /// Stores a resealed secret, unless the key was revoked in the meantime.
     async fn put_resealed(&self, row: IdentityKeyRow, material: String) -> AdminResult<()> {
         let core = self.core();
-        for _ in 0..CONFLICT_RETRIES {
+        let permit = Permit::new(core, self.actor(), Scope::Admin, row.app_id, Missing::App)?;
+        retry_on_conflict(|_| async {
             let found = core.store.find_app(row.app_id).await?;
-            let Some(found) = found else { return Ok(()) };
+            let Some(app) = found else { return Ok(()) };
             let keys = core.store.list_identity_keys(row.app_id).await?;
             if !keys.iter().any(|key| key.kid == row.kid && key.revoked_at.is_none()) {
                 return Ok(());
             }
             let resealed = IdentityKeyRow { material: material.clone(), ..row.clone() };
-            let change = Change::new(move || vec![Write::IdentityKey(resealed)]);
-            match core.change_app(row.app_id, found.revision, change).await {
-                Err(AdminError::Store(StoreError::Conflict)) => {}
-                done => return done,
-            }
-        }
-        Err(StoreError::Conflict.into())
+            let rows = vec![Write::IdentityKey(resealed)];
+            permit.change(Scope::Admin, app.revision, rows).await
+        })
+        .await
     }
 }
 

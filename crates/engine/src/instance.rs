@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use sluice_store::{Scope, StoreError};
+use sluice_store::Scope;
 
 use crate::actor::Actor;
-use crate::admin::{AdminError, AdminResult};
+use crate::admin::AdminResult;
+use crate::conflict::MayBeConflict as _;
 use crate::core::Core;
 
 /// Proof that an actor administers the whole instance. Its use cases are its methods, each in the
@@ -41,7 +42,7 @@ impl std::fmt::Debug for InstanceHandle {
 /// What was created, or `None` if another process was first.
 pub(crate) fn made_first<T>(made: AdminResult<T>) -> AdminResult<Option<T>> {
     match made {
-        Err(AdminError::Store(StoreError::Conflict)) => Ok(None),
+        Err(error) if error.is_conflict() => Ok(None),
         made => made.map(Some),
     }
 }

@@ -18,16 +18,18 @@ use sluice_flow::invitation::{
 };
 use sluice_flow::time::Timestamp;
 use sluice_store::{
-    At, Change, InvitationCounts, InvitationPosition, InvitationQuery, InvitationRow,
-    InvitationStep, Scope, StoreError, Write,
+    At, InvitationCounts, InvitationPosition, InvitationQuery, InvitationRow, InvitationStep,
+    Scope, StoreResult, Write,
 };
 
 use crate::actor::Actor;
 use crate::admin::{AdminError, AdminResult, Missing};
 use crate::audit_action::AuditAction;
-use crate::core::{CONFLICT_RETRIES, Core};
+use crate::conflict::retry_on_conflict;
+use crate::core::Core;
 use crate::fault::{fault, faultless};
 use crate::handle::{FlowHandle, Permit, must_be_in_use};
+use crate::hosted::HostedFlow;
 use crate::ids::random_ids;
 
 /// The maximum number of faults in one reply.
@@ -185,8 +187,8 @@ impl FlowHandle {
     ) -> AdminResult<Vec<Invitation>> {
         let core = self.permit.core(Scope::Write)?;
         let (app, flow) = (self.app_id(), self.flow_id());
-        let mut state = self.clone();
-        for _ in 0..CONFLICT_RETRIES {
+        retry_on_conflict(|is_retry| async move {
+            let state = if is_retry { self.read_again().await? } else { self.clone() };
             must_be_in_use(&state.flow)?;
             let chosen = chosen(core, app, flow, new, duplicates).await?;
             let created_at = core.now();
@@ -209,13 +211,10 @@ impl FlowHandle {
             let detail = json!({"count": rows.len()});
             let audit = self.permit.audit(AuditAction::InvitationsCreated, flow, &detail);
             let rows = vec![Write::Invitations(rows), Write::Audit(audit)];
-            let change = Change::new(move || rows);
-            if self.permit.change_quietly(Scope::Write, state.revision, change).await? {
-                return Ok(made);
-            }
-            state = state.read_again().await?;
-        }
-        Err(StoreError::Conflict.into())
+            self.permit.change_quietly(Scope::Write, state.revision, rows).await?;
+            Ok(made)
+        })
+        .await
     }
 
     /// The flow's invitations in creation order, in one state or in all.
@@ -299,8 +298,8 @@ impl InvitationHandle {
     pub async fn revoke(&self) -> AdminResult<()> {
         let core = self.permit.core(Scope::Write)?;
         let (app, id) = (self.row.app_id, self.row.assignment_id);
-        let mut row = self.row.clone();
-        for _ in 0..CONFLICT_RETRIES {
+        retry_on_conflict(|is_retry| async move {
+            let row = if is_retry { read_invitation(core, id).await? } else { self.row.clone() };
             if row.times.completed_at.is_some() {
                 let detail = "this invitation was used; it can no longer be withdrawn";
                 return Err(AdminError::conflict("invitation_used", detail));
@@ -308,19 +307,14 @@ impl InvitationHandle {
             if row.times.revoked_at.is_some() {
                 return Ok(());
             }
-            let found = core.store.find_app(app).await?;
-            let revision = found.ok_or(AdminError::NotFound(Missing::App))?.revision;
+            let expected = self.permit.current_revision().await?;
             let detail = json!({"flowId": row.flow_id});
             let audit = self.permit.audit(AuditAction::InvitationRevoked, id, &detail);
             let step = InvitationStep::Revoke { app, assignment: id, at: core.now() };
             let rows = vec![Write::Invitation(step), Write::Audit(audit)];
-            let change = Change::new(move || rows);
-            if self.permit.change_quietly(Scope::Write, revision, change).await? {
-                return Ok(());
-            }
-            row = read_invitation(core, id).await?;
-        }
-        Err(StoreError::Conflict.into())
+            self.permit.change_quietly(Scope::Write, expected, rows).await
+        })
+        .await
     }
 }
 
@@ -370,41 +364,38 @@ async fn chosen<'n>(
     Ok(chosen)
 }
 
-impl Core {
+/// What the page of an invitation needs.
+impl HostedFlow {
     /// The current state of an invitation to this flow; `None` if the flow has none with this id.
     /// Records nothing.
-    pub(crate) async fn invitation_state(
-        &self,
-        flow: FlowId,
-        assignment: &str,
-    ) -> Result<Option<InvitationState>, StoreError> {
-        let Ok(assignment) = assignment.parse() else { return Ok(None) };
-        let found = self.store.find_invitation(assignment).await?;
-        let found = found.filter(|row| row.flow_id == flow);
-        Ok(found.map(|row| row.times.state(self.now())))
+    pub async fn invitation_state(&self, assignment: &str) -> StoreResult<Option<InvitationState>> {
+        let row = self.invitation(assignment).await?;
+        Ok(row.map(|row| row.times.state(self.core.now())))
     }
 
     /// Records the day on which an invitation's page was opened, and returns the invitation's new
     /// state; `None` if the flow has none with this id. Never called for a GET: mail scanners
-    /// follow links.
-    pub(crate) async fn mark_opened(
-        &self,
-        flow: FlowId,
-        assignment: &str,
-    ) -> Result<Option<InvitationState>, StoreError> {
-        let Ok(assignment) = assignment.parse() else { return Ok(None) };
-        let found = self.store.find_invitation(assignment).await?;
-        let Some(row) = found.filter(|row| row.flow_id == flow) else { return Ok(None) };
-        let (app, now) = (row.app_id, self.now());
+    /// follow links. A preview records nothing.
+    pub async fn mark_opened(&self, assignment: &str) -> StoreResult<Option<InvitationState>> {
+        if self.is_preview() {
+            return Ok(None);
+        }
+        let Some(row) = self.invitation(assignment).await? else { return Ok(None) };
+        let (app, assignment, now) = (row.app_id, row.assignment_id, self.core.now());
         match row.times.state(now) {
             InvitationState::Sent => {
                 let step = InvitationStep::Open { app, assignment, at: day_of(now) };
-                let rows = vec![Write::Invitation(step)];
-                self.apply(At::Instance, Change::new(move || rows)).await?;
+                self.core.apply(At::Instance, vec![Write::Invitation(step)]).await?;
                 Ok(Some(InvitationState::Opened))
             }
             state => Ok(Some(state)),
         }
+    }
+
+    async fn invitation(&self, assignment: &str) -> StoreResult<Option<InvitationRow>> {
+        let Ok(assignment) = assignment.parse() else { return Ok(None) };
+        let found = self.core.store.find_invitation(assignment).await?;
+        Ok(found.filter(|row| row.flow_id == self.flow_id))
     }
 }
 

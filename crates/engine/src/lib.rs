@@ -3,7 +3,7 @@
 //! This crate knows neither HTTP nor SQL: a transport takes a request, opens a handle if permission
 //! is needed, calls one use case, and wraps the result. Reading order: `engine` is the entry point,
 //! `handle` proves permission, `core` is what use cases share; [`intake`] is the path of a
-//! submission; [`registry`] caches published flows; [`commit`] makes many waiting submissions
+//! submission; `registry` caches published flows; [`commit`] makes many waiting submissions
 //! durable with one write; [`publish`] changes what is published. [`moving`] is for operators: it
 //! copies one store into another, verified by a [`tally`].
 //!
@@ -16,11 +16,13 @@ mod admin;
 mod apps;
 mod audit;
 mod audit_action;
+mod background;
 mod batches;
 pub mod branding;
 pub mod bucket;
 pub mod clock;
 pub mod commit;
+mod conflict;
 mod core;
 mod count_compaction;
 mod definitions;
@@ -33,7 +35,7 @@ mod fault;
 mod flows;
 mod handle;
 mod history;
-pub mod hosted;
+mod hosted;
 pub mod idempotency;
 mod identify;
 mod identity_keys;
@@ -43,15 +45,15 @@ pub mod intake;
 pub mod invitation_files;
 mod invitations;
 pub mod live;
-pub mod metrics;
+mod metrics;
 pub mod moving;
 pub mod people;
 mod publish;
 mod question_history;
 pub mod rate;
 pub mod recount;
-pub mod registry;
-pub mod respondents;
+mod registry;
+mod respondents;
 mod responses;
 pub mod retention;
 mod single_flight;

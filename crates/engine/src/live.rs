@@ -19,8 +19,8 @@ use crate::clock::Clock;
 use crate::handle::FlowHandle;
 use crate::metrics::Metrics;
 use crate::responses::{Paging, ResponseFilter, response_query};
+pub use crate::watches::TOO_MANY_OF_ONE;
 use crate::watches::WatchSlot;
-pub use crate::watches::{TOO_MANY_OF_ONE, WATCHES_OF_ONE_MAX};
 
 /// How often to check whether this process has stored anything.
 const TICK: Duration = Duration::from_millis(300);

@@ -45,7 +45,7 @@ struct LimitLabel {
 
 /// The outcome of a submission, as metrics count it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SubmissionOutcome {
+pub(crate) enum SubmissionOutcome {
     Stored,
     Replayed,
     Refused,
@@ -178,7 +178,7 @@ impl Metrics {
     }
 
     /// Counts a request that a limit refused.
-    pub(crate) fn count_limited(&self, reason: &'static str) {
+    pub fn count_limited(&self, reason: &'static str) {
         self.limited.get_or_create(&LimitLabel { reason }).inc();
     }
 

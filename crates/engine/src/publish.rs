@@ -21,7 +21,8 @@ use crate::actor::Actor;
 use crate::admin::{AdminError, AdminResult, Missing};
 use crate::audit_action::AuditAction;
 use crate::clock::next_instant;
-use crate::core::{CONFLICT_RETRIES, Core};
+use crate::conflict::retry_on_conflict;
+use crate::core::Core;
 use crate::drafts::tag_of;
 use crate::handle::{FlowHandle, Permit, must_be_in_use};
 use crate::registry::grace_seconds;
@@ -203,13 +204,13 @@ impl VersionHandle {
     /// Withdraws a published version at once, without grace; idempotent.
     pub async fn retire(&self) -> AdminResult<VersionRow> {
         let core = self.permit.core(Scope::Write)?;
-        let mut found = self.state.clone();
-        for _ in 0..CONFLICT_RETRIES {
+        let id = self.version.flow_version_id;
+        retry_on_conflict(|is_retry| async move {
+            let found = if is_retry { read_version(core, id).await? } else { self.state.clone() };
             must_be_published(&found)?;
             if found.version.times.retired_at.is_some() {
                 return Ok(found.version);
             }
-            let id = found.version.flow_version_id;
             let detail = json!({"flowId": found.flow.flow_id, "number": found.version.number});
             let audit = self.permit.audit(AuditAction::FlowVersionRetired, id, &detail);
             let clock = Arc::clone(&core.clock);
@@ -218,13 +219,10 @@ impl VersionHandle {
                 row.times.retired_at = Some(next_instant(&*clock));
                 vec![Write::Version(row), Write::Audit(audit)]
             });
-            let done = self.permit.change(Scope::Write, found.revision, change).await?;
-            found = read_version(core, id).await?;
-            if done {
-                return Ok(found.version);
-            }
-        }
-        Err(StoreError::Conflict.into())
+            self.permit.change(Scope::Write, found.revision, change).await?;
+            Ok(read_version(core, id).await?.version)
+        })
+        .await
     }
 }
 

@@ -21,9 +21,9 @@ pub struct HistoricQuestion {
     pub prompt: String,
     pub question_type: &'static str,
     /// A shape that fits the answers of all those versions.
-    pub shape: Shape,
+    pub(crate) shape: Shape,
     /// The newest version that asks it.
-    pub last_asked_in: u32,
+    pub(crate) last_asked_in: u32,
 }
 
 /// The questions of a flow, and its versions.

@@ -27,7 +27,7 @@ pub const APP_BYTES_PER_DAY: u64 = 20 * 1024 * 1024 * 1024;
 pub const BYTES_PER_DAY_MAX: u64 = 1 << 50;
 /// What a stored response counts in addition to its JSON, in bytes: its row, keys and index
 /// entries. An empty response takes about 317 bytes on disk.
-pub const RESPONSE_OVERHEAD_BYTES: u64 = 512;
+const RESPONSE_OVERHEAD_BYTES: u64 = 512;
 /// An app's bucket holds this many seconds of its rate.
 const APP_BURST_SECONDS: u32 = 2;
 /// The minimum capacity of a bucket of calls, so that the largest batch fits.
@@ -78,7 +78,7 @@ pub enum LimitedBy {
 
 impl LimitedBy {
     /// The label in metrics.
-    pub(crate) fn as_str(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::App => "key",
             Self::Address => "address",

@@ -24,7 +24,7 @@ use crate::handle::{AppHandle, Permit};
 use crate::invitations::Invitation;
 
 /// The maximum number of consents shown with a profile; an export has all of them.
-pub const CONSENTS_SHOWN_MAX: usize = 1_000;
+const CONSENTS_SHOWN_MAX: usize = 1_000;
 /// The number of rows to read at a time for an export.
 const EXPORT_ROWS: usize = 500;
 

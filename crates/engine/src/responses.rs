@@ -9,15 +9,13 @@ use sluice_flow::id::{FlowVersionId, ResponseId};
 use sluice_flow::question::Shape;
 use sluice_flow::submission::Admission;
 use sluice_flow::time::Timestamp;
-use sluice_store::{
-    Change, Order, ResponsePage, ResponseQuery, ResponseRow, Scope, Search, StoreError, Write,
-    folded,
-};
+use sluice_store::{Order, ResponsePage, ResponseQuery, ResponseRow, Scope, Search, Write, folded};
 
 use crate::actor::Actor;
 use crate::admin::{AdminError, AdminResult, Missing};
 use crate::audit_action::AuditAction;
-use crate::core::{CONFLICT_RETRIES, Core};
+use crate::conflict::retry_on_conflict;
+use crate::core::Core;
 use crate::fault::faultless;
 use crate::handle::{FlowHandle, Permit};
 use crate::question_history::{self, QuestionHistory};
@@ -190,20 +188,18 @@ impl ResponseHandle {
     pub async fn delete(&self) -> AdminResult<()> {
         let core = self.permit.core(Scope::Erase)?;
         let id = self.row.response_id;
-        for _ in 0..CONFLICT_RETRIES {
-            let app = core.store.find_app(self.row.app_id).await?;
-            let app = app.ok_or(AdminError::NotFound(Missing::App))?;
+        retry_on_conflict(|is_retry| async move {
+            // Another call may have deleted it in the meantime.
+            if is_retry {
+                read_response(core, id).await?;
+            }
+            let expected = self.permit.current_revision().await?;
             let detail = json!({"flowId": self.row.flow_id});
             let audit = self.permit.audit(AuditAction::ResponseDeleted, id, &detail);
             let rows = vec![Write::DeleteResponse(id), Write::Audit(audit)];
-            let change = Change::new(move || rows);
-            if self.permit.change_quietly(Scope::Erase, app.revision, change).await? {
-                return Ok(());
-            }
-            // Another call may have deleted it in the meantime.
-            read_response(core, id).await?;
-        }
-        Err(StoreError::Conflict.into())
+            self.permit.change_quietly(Scope::Erase, expected, rows).await
+        })
+        .await
     }
 }
 

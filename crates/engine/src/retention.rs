@@ -11,16 +11,15 @@ use serde_json::json;
 use sluice_flow::id::{AppId, AuditId};
 use sluice_flow::time::Timestamp;
 use sluice_store::{
-    App, At, AuditRow, Change, Expiry, ExpiryCursor, Next, Page, PeopleWrite, Store, StoreResult,
-    Write,
+    App, At, AuditRow, Expiry, ExpiryCursor, Next, Page, PeopleWrite, Store, StoreResult, Write,
 };
 use tokio::sync::watch;
 
 use crate::audit_action::AuditAction;
+use crate::background::{is_final, keep_running_after};
 use crate::clock::Clock;
 use crate::ids::Ids;
 use crate::metrics::Metrics;
-use crate::upkeep::{is_final, keep_running_after};
 
 /// The maximum retention that an app can set, in days: a hundred years.
 pub const RETENTION_DAYS_MAX: u32 = 36_525;
@@ -101,7 +100,7 @@ impl Retention {
     async fn sweep_sessions(&self) -> StoreResult<()> {
         let before = self.clock.now();
         let sweep = PeopleWrite::Sweep { before, limit: SESSIONS_SWEPT };
-        self.store.apply(At::Instance, Change::new(move || vec![Write::People(sweep)])).await
+        self.store.apply(At::Instance, vec![Write::People(sweep)].into()).await
     }
 
     /// Responses received before this time are too old.
@@ -158,7 +157,7 @@ impl Retention {
         let Expired { responses, respondents, invitations, .. } = gone;
         tracing::info!(%app, responses, respondents, invitations, "expired data deleted");
         let entry = AuditRow { detail: self.audit(app, before, Some(gone)).detail, ..audit };
-        self.store.apply(At::Instance, Change::new(move || vec![Write::Audit(entry)])).await?;
+        self.store.apply(At::Instance, vec![Write::Audit(entry)].into()).await?;
         failed.map_or(Ok(()), Err)
     }
 

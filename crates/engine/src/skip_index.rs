@@ -10,8 +10,8 @@ use std::time::Duration;
 use sluice_store::{Store, StoreResult};
 use tokio::sync::watch;
 
+use crate::background::keep_running_after;
 use crate::clock::Clock;
-use crate::upkeep::keep_running_after;
 
 /// The delay from the start of the process to the first run, and between two runs.
 const FIRST_RUN_DELAY: Duration = Duration::from_secs(20);

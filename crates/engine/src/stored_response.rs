@@ -151,7 +151,7 @@ pub static FIELDS: &[ResponseField] = &[
 ];
 
 /// Appends the JSON of a response, without a line break in it.
-pub fn write_json(row: &ResponseRow, out: &mut Vec<u8>) -> io::Result<()> {
+pub(crate) fn write_json(row: &ResponseRow, out: &mut Vec<u8>) -> io::Result<()> {
     for (index, field) in FIELDS.iter().enumerate() {
         out.push(if index == 0 { b'{' } else { b',' });
         write!(out, "\"{}\":", field.name)?;

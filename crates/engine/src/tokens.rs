@@ -4,7 +4,7 @@ use serde_json::json;
 use sha2::{Digest as _, Sha256};
 use sluice_flow::id::{AppId, TokenId, base62};
 use sluice_flow::time::Timestamp;
-use sluice_store::{At, Change, Scope, StoreResult, TokenHash, TokenRow, Write};
+use sluice_store::{At, Scope, StoreResult, TokenHash, TokenRow, Write};
 
 use crate::actor::Actor;
 use crate::admin::{AdminError, AdminResult, Missing};
@@ -97,7 +97,7 @@ impl InstanceHandle {
         let detail = json!({"name": row.name, "scopes": row.scopes, "appId": row.app_id});
         let audit = core.audit(actor, row.app_id, AuditAction::TokenCreated, row.token_id, &detail);
         let rows = vec![Write::Token(row.clone()), Write::Audit(audit)];
-        core.apply(at, Change::new(move || rows)).await?;
+        core.apply(at, rows).await?;
         Ok((row, TokenSecret(secret)))
     }
 
@@ -120,7 +120,7 @@ impl InstanceHandle {
         let (action, detail) = (AuditAction::TokenRevoked, json!({"name": row.name}));
         let audit = core.audit(self.actor(), row.app_id, action, id, &detail);
         let rows = vec![Write::Token(row), Write::Audit(audit)];
-        Ok(core.apply(At::Instance, Change::new(move || rows)).await?)
+        Ok(core.apply(At::Instance, rows).await?)
     }
 }
 

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use sluice_store::{StoreError, StoreResult};
-use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::count_compaction::CountCompaction;
@@ -53,71 +52,5 @@ impl Upkeep {
     /// Finishes interrupted erasures now.
     pub async fn finish_erasures(&self) -> Result<(), StoreError> {
         self.erasures.finish().await
-    }
-}
-
-/// Whether nothing more can be written after this error.
-pub(crate) fn is_final(error: &StoreError) -> bool {
-    matches!(error, StoreError::Unknown(_) | StoreError::Closed)
-}
-
-/// Whether a task should try again after this error. A closed store is not a fault: the process is
-/// stopping, and the next start continues the work.
-pub(crate) fn keep_running_after(
-    error: &StoreError,
-    what: &str,
-    lost: &watch::Sender<bool>,
-) -> bool {
-    if !matches!(error, StoreError::Closed) {
-        let source = std::error::Error::source(error).map(ToString::to_string);
-        tracing::warn!(%error, source, "{what}");
-    }
-    if is_final(error) {
-        lost.send_replace(true);
-        return false;
-    }
-    true
-}
-
-#[cfg(test)]
-mod tests {
-    use std::io::Write;
-    use std::sync::{Arc, Mutex};
-
-    use super::*;
-
-    #[derive(Clone, Default)]
-    struct LogBuffer(Arc<Mutex<Vec<u8>>>);
-
-    impl Write for LogBuffer {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0.lock().unwrap().write(bytes)
-        }
-
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
-
-    #[test]
-    fn a_closed_store_is_not_reported_as_a_fault() {
-        let cases = [
-            (StoreError::Closed, false, false),
-            (StoreError::Unknown("lost".into()), false, true),
-            (StoreError::Failed("away".into()), true, true),
-        ];
-        for (error, expected, is_reported) in cases {
-            let log = LogBuffer::default();
-            let writer = log.clone();
-            let subscriber = tracing_subscriber::fmt().with_writer(move || writer.clone()).finish();
-            let lost = watch::Sender::new(false);
-            let keeps_running = tracing::subscriber::with_default(subscriber, || {
-                keep_running_after(&error, "it was not finished", &lost)
-            });
-            assert_eq!(keeps_running, expected, "{error}");
-            assert_eq!(*lost.borrow(), !expected, "{error}");
-            let logged = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
-            assert_eq!(logged.contains("it was not finished"), is_reported, "{logged}");
-        }
     }
 }

@@ -10,7 +10,7 @@ use crate::admin::{AdminError, AdminResult};
 /// The maximum number of concurrent watches in one process.
 const WATCHES_MAX: usize = 200;
 /// The maximum number of concurrent watches of one user or token, so that none takes all slots.
-pub const WATCHES_OF_ONE_MAX: usize = 5;
+const WATCHES_OF_ONE_MAX: usize = 5;
 /// The error code if an actor has too many watches.
 pub const TOO_MANY_OF_ONE: &str = "too_many_own_watches";
 

@@ -17,7 +17,7 @@ pub enum Texts<'a> {
 
 impl<'a> Texts<'a> {
     /// Its texts; a single text is a list of one.
-    pub(crate) fn as_slice(&self) -> &[Cow<'a, str>] {
+    pub fn as_slice(&self) -> &[Cow<'a, str>] {
         match self {
             Self::One(text) => std::slice::from_ref(text),
             Self::Many(texts) => texts,

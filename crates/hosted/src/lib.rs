@@ -38,7 +38,7 @@ use sluice_flow::submission::TextMap;
 use sluice_http::client::{Peer, Proxies, SendLimiter};
 use sluice_http::exchange::Failure;
 use sluice_http::rate::AddressLimit;
-use sluice_http::{Limits, Network, body, query};
+use sluice_http::{Limits, Network, body, query, store_down};
 
 use self::assets::SCRIPT;
 use self::form::Form;
@@ -48,7 +48,7 @@ use self::reply::Kind;
 use self::states::StoredConfirmation;
 use self::steps::Step;
 use self::view::{Extent, FormView};
-use self::visit::{Visit, VisitRefused, store_down};
+use self::visit::{UNREAD, Visit, VisitRefused};
 use self::words::Words;
 
 /// The route templates.
@@ -152,14 +152,14 @@ async fn show(State(hosted): State<Arc<Hosted>>, request: Request) -> Response {
     let frame = visit.frame(&wording);
     let mut is_invited = false;
     if let Some(assignment) = &visit.parameters.assignment {
-        match engine.invitation_state(visit.flow.flow_id, assignment).await {
+        match visit.flow.invitation_state(assignment).await {
             Ok(Some(state)) => match frame.invitation(state) {
                 Some(over) => return over,
                 None => is_invited = true,
             },
             Ok(None) => {}
             Err(error) => {
-                store_down(&error);
+                store_down(&error, UNREAD);
                 return frame.failed();
             }
         }
@@ -173,7 +173,7 @@ async fn show(State(hosted): State<Arc<Hosted>>, request: Request) -> Response {
         answers: &answers,
         step: Step::first(definition, &answers),
         extent: if visit.is_scripted { Extent::All } else { Extent::First },
-        key: engine.new_form_key(),
+        key: visit.flow.new_form_key(),
         referrer: visit.referrer(),
         errors: BTreeMap::new(),
         notice: None,
@@ -204,10 +204,10 @@ async fn done(State(hosted): State<Arc<Hosted>>, request: Request) -> Response {
         }
     };
     let version = query::first(Some(&query), "version").unwrap_or_default();
-    let version = match hosted.engine.hosted_version(&visit.flow, &version).await {
+    let version = match visit.flow.version(&version).await {
         Ok(version) => version,
         Err(error) => {
-            store_down(&error);
+            store_down(&error, UNREAD);
             None
         }
     };
@@ -232,9 +232,9 @@ async fn opened(State(hosted): State<Arc<Hosted>>, request: Request) -> Response
     let form = Form::parse(&String::from_utf8_lossy(&form));
     let assignment = form.get("flowAssignmentId").or(visit.parameters.assignment.as_deref());
     if let Some(assignment) = assignment
-        && let Err(error) = hosted.engine.mark_opened(visit.flow.flow_id, assignment).await
+        && let Err(error) = visit.flow.mark_opened(assignment).await
     {
-        store_down(&error);
+        store_down(&error, UNREAD);
     }
     reply::no_content()
 }
@@ -257,7 +257,7 @@ async fn logo(State(hosted): State<Arc<Hosted>>, request: Request) -> Response {
         Ok(Ok(flow)) => Some(flow),
         Ok(Err(_)) => None,
         Err(error) => {
-            store_down(error);
+            store_down(error, UNREAD);
             return sluice_http::reply::Refusal::StoreDown.reply();
         }
     };

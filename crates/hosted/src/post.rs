@@ -21,13 +21,15 @@ use sluice_flow::judge::{self, judge_question};
 use sluice_flow::submission::{Admission, Context, Page, Submission, TextMap};
 use sluice_http::body::{self, BodyError};
 use sluice_http::rate::Sender;
+use sluice_http::reply::see_other;
+use sluice_http::store_down;
 
 use super::form::{Form, FormAction};
-use super::reply::{self, Kind};
+use super::reply::Kind;
 use super::states::StoredConfirmation;
 use super::steps::Step;
 use super::view::{Extent, FormView};
-use super::visit::{Visit, store_down, text};
+use super::visit::{UNREAD, Visit, text};
 use super::{Hosted, rules};
 
 /// A form sent sooner than this after it was created was not read by a person.
@@ -51,10 +53,10 @@ pub(super) async fn answer(
     };
     let form = Form::parse(&String::from_utf8_lossy(&body));
     let version = form.get("version").unwrap_or_default();
-    let version = match hosted.engine.hosted_version(&visit.flow, version).await {
+    let version = match visit.flow.version(version).await {
         Ok(version) => version,
         Err(error) => {
-            store_down(&error);
+            store_down(&error, UNREAD);
             return visit.bare_frame().failed();
         }
     };
@@ -64,7 +66,7 @@ pub(super) async fn answer(
     let sent = SentForm { hosted, visit: &visit, form: &form, bytes, address, sender };
     match (version, form.action()) {
         (Some(version), FormAction::Send) => sent.send(&version).await,
-        (Some(version), action) if hosted.engine.is_accepting(&version) => {
+        (Some(version), action) if version.is_accepting(hosted.engine.now()) => {
             sent.step(&version, action).await
         }
         (version, _) => sent.show_current_version(version.as_ref()),
@@ -164,11 +166,9 @@ impl SentForm<'_> {
     /// count.
     async fn record_opened(&self) {
         if let Some(assignment) = &self.visit.parameters.assignment
-            && self.visit.preview.is_none()
-            && let Err(error) =
-                self.hosted.engine.mark_opened(self.visit.flow.flow_id, assignment).await
+            && let Err(error) = self.visit.flow.mark_opened(assignment).await
         {
-            store_down(&error);
+            store_down(&error, UNREAD);
         }
     }
 
@@ -289,7 +289,7 @@ impl SentForm<'_> {
         }
         // Most sites refuse to be framed, so an embedded page shows its ending with a link instead.
         let redirect = reading.definition().ending().redirect_url.as_deref();
-        reply::see_other(redirect.filter(|_| !visit.parameters.embed).unwrap_or(&address))
+        see_other(redirect.filter(|_| !visit.parameters.embed).unwrap_or(&address))
     }
 
     fn refused(&self, reading: &ParsedForm<'_>, issues: &[Issue]) -> Response {
@@ -342,7 +342,7 @@ impl SentForm<'_> {
             self.form.keeping(fits)
         });
         let reading = kept.as_ref().and_then(|form| ParsedForm::new(self.visit, current, form));
-        match reading.filter(|_| is_other && self.hosted.engine.is_accepting(current)) {
+        match reading.filter(|_| is_other && current.is_accepting(self.hosted.engine.now())) {
             Some(reading) => {
                 let step = Step::first_open(reading.definition(), &reading.answers);
                 let notice =
@@ -362,7 +362,6 @@ impl SentForm<'_> {
         notice: Option<&'static str>,
         errors: BTreeMap<&'v str, String>,
     ) -> Response {
-        let engine = &self.hosted.engine;
         let view = FormView {
             frame: self.visit.frame(&reading.wording),
             version: reading.version,
@@ -371,7 +370,7 @@ impl SentForm<'_> {
             answers: &reading.answers,
             step,
             extent: if self.visit.is_scripted { Extent::All } else { Extent::One },
-            key: self.form.key().unwrap_or_else(|| engine.new_form_key()),
+            key: self.form.key().unwrap_or_else(|| self.visit.flow.new_form_key()),
             referrer: self.form.get("referrer").map(str::to_owned),
             errors,
             notice,

@@ -39,17 +39,13 @@ impl Preview for Previews {
             let is_sent = request.method() == Method::POST;
             let (head, body) = request.into_parts();
             let visit = Visit::preview(previewed.flow, &address, head);
-            if is_sent {
-                post::preview(&hosted, &visit, body).await
-            } else {
-                shown(&hosted, &visit)
-            }
+            if is_sent { post::preview(&hosted, &visit, body).await } else { shown(&visit) }
         })
     }
 }
 
 /// The form, at the question that the author has selected.
-fn shown(hosted: &Hosted, visit: &Visit) -> Response {
+fn shown(visit: &Visit) -> Response {
     let Some(definition) = Visit::definition(&visit.flow.current) else {
         return visit.bare_frame().missing();
     };
@@ -69,7 +65,7 @@ fn shown(hosted: &Hosted, visit: &Visit) -> Response {
         step,
         // With only the first question outside the template, the questions stay in order.
         extent: if step == first && !visit.is_scripted { Extent::First } else { Extent::All },
-        key: hosted.engine.new_form_key(),
+        key: visit.flow.new_form_key(),
         referrer: None,
         errors: BTreeMap::new(),
         notice: None,

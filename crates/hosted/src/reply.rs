@@ -8,8 +8,8 @@ use axum::response::Response;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use http::header::{
-    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION,
-    REFERRER_POLICY, RETRY_AFTER, VARY, WWW_AUTHENTICATE,
+    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY,
+    RETRY_AFTER, VARY, WWW_AUTHENTICATE,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use maud::Markup;
@@ -92,29 +92,12 @@ pub(super) fn page(kind: Kind, markup: Markup, policy: &str, request: &HeaderMap
     response
 }
 
-/// Redirects after storing, to a page that can be reloaded.
-pub(super) fn see_other(address: &str) -> Response {
-    let mut response = Response::new(Body::empty());
-    *response.status_mut() = StatusCode::SEE_OTHER;
-    let headers = response.headers_mut();
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    if let Ok(address) = HeaderValue::try_from(ascii(address)) {
-        headers.insert(LOCATION, address);
-    }
-    response
-}
-
 /// Done, without a body.
 pub(super) fn no_content() -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::NO_CONTENT;
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
-}
-
-/// An address with everything but visible ASCII escaped.
-fn ascii(address: &str) -> String {
-    percent_encoding::utf8_percent_encode(address, percent_encoding::CONTROLS).to_string()
 }
 
 fn gzip(text: &[u8]) -> Option<Vec<u8>> {

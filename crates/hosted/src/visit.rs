@@ -8,12 +8,12 @@ use http::header::{ACCEPT_LANGUAGE, HOST, REFERER};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName};
 use sluice_engine::rows::IdentityVerification;
-use sluice_engine::{Engine, HostedFlow, HostedVersion, StoreError};
+use sluice_engine::{Engine, HostedFlow, HostedVersion};
 use sluice_flow::definition::{Definition, Wording};
 use sluice_flow::identity::Bearer;
 use sluice_flow::lifecycle::FlowStatus;
 use sluice_http::access::{AccessCheck, AccessDenied};
-use sluice_http::query;
+use sluice_http::{query, store_down};
 
 use super::page::{Frame, PreviewContext};
 use super::parameters::Parameters;
@@ -21,6 +21,9 @@ use super::words::Words;
 
 /// The header that identifies a request of the script.
 const SLUICE_SCRIPT: HeaderName = HeaderName::from_static("sluice-script");
+
+/// What the log says if the store is down.
+pub(super) const UNREAD: &str = "cannot read a hosted page";
 
 /// A request whose flow was found.
 pub(super) struct Visit {
@@ -73,7 +76,7 @@ impl Visit {
                 };
                 return Err(VisitRefused::Page(match outcome {
                     Err(error) => {
-                        store_down(&error);
+                        store_down(&error, UNREAD);
                         frame.failed()
                     }
                     Ok(_) => frame.missing(),
@@ -194,9 +197,4 @@ impl Visit {
 /// The value of a header, if it is text.
 pub(super) fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     headers.get(name).and_then(|value| value.to_str().ok())
-}
-
-pub(super) fn store_down(error: &StoreError) {
-    let source = std::error::Error::source(error).map(ToString::to_string);
-    tracing::error!(%error, source, "cannot read a hosted page");
 }

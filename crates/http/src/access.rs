@@ -13,6 +13,8 @@ use sluice_engine::verify::{Presented, TokenRefused};
 use sluice_engine::{AppView, Engine, Limited};
 use sluice_flow::identity::Bearer;
 
+use crate::store_down::store_down;
+
 /// The path segments before the key.
 const BASE: &str = "/api/v1/";
 
@@ -59,8 +61,7 @@ impl AccessCheck {
             Ok(Some(app)) => (Some(app), None),
             Ok(None) => (None, Some(AccessDenied::UnknownKey)),
             Err(error) => {
-                let source = std::error::Error::source(&error).map(ToString::to_string);
-                tracing::error!(%error, source, "cannot look up an API key");
+                store_down(&error, "cannot look up an API key");
                 (None, Some(AccessDenied::StoreDown))
             }
         };

@@ -22,6 +22,8 @@ pub mod rate;
 pub mod reply;
 pub mod request_id;
 pub mod server;
+mod store_down;
 
 pub use limits::Limits;
 pub use outbound::{KeyFetcher, Network, OutboundPolicy, client_builder};
+pub use store_down::store_down;

@@ -79,7 +79,7 @@ impl Buckets {
         let Some(amount) = NonZeroU32::new(amount) else { return Ok(()) };
         let Some(wait) = self.counted.wait_for(&address, amount) else { return Ok(()) };
         let limited = Limited::by_bucket(self.by, self.quota, wait);
-        engine.count_limited(&limited);
+        engine.metrics().count_limited(self.by.as_str());
         Err(limited)
     }
 }

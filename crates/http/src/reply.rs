@@ -8,10 +8,11 @@ use std::borrow::Cow;
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use http::header::{
-    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, RETRY_AFTER,
-    VARY, WWW_AUTHENTICATE,
+    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, LOCATION,
+    RETRY_AFTER, VARY, WWW_AUTHENTICATE,
 };
 use http::{HeaderMap, HeaderValue, StatusCode};
+use percent_encoding::{CONTROLS, utf8_percent_encode};
 use serde::Serialize;
 use sluice_engine::verify::TokenRefused;
 use sluice_engine::{EncodedBody, Limited};
@@ -229,6 +230,19 @@ struct Problem<'a> {
 /// A reply without a body.
 pub fn no_content() -> Response {
     StatusCode::NO_CONTENT.into_response()
+}
+
+/// Redirects after a form was processed, to a page that can be reloaded. Everything but visible
+/// ASCII is escaped in the address.
+pub fn see_other(address: &str) -> Response {
+    let address = utf8_percent_encode(address, CONTROLS).to_string();
+    let mut response = StatusCode::SEE_OTHER.into_response();
+    let headers = response.headers_mut();
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    if let Ok(address) = HeaderValue::try_from(address) {
+        headers.insert(LOCATION, address);
+    }
+    response
 }
 
 /// The client's copy is still current.

@@ -33,7 +33,7 @@ pub(crate) use recount::RecountArgs;
 pub(crate) use respondent::{RespondentArgs, RespondentCommand};
 pub(crate) use user::{UserAddArgs, UserCommand, UserSetArgs};
 
-use crate::config::LogFormat;
+use crate::logging::LogFormat;
 
 #[derive(Debug, Parser)]
 #[command(

@@ -8,8 +8,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::{Args as _, ValueEnum};
-use serde::Deserialize;
+use clap::Args as _;
 use sluice_engine::Rates;
 use sluice_engine::rate::{
     APP_BYTES_PER_DAY, APP_CALLS_PER_SECOND, BYTES_PER_DAY_MAX, CALLS_PER_SECOND_MAX,
@@ -20,7 +19,9 @@ use sluice_web::{ConsoleOptions, HostedOptions, Network, OutboundPolicy};
 use crate::args::ServeArgs;
 use crate::backend::StoreAddress;
 use crate::failure::Failure;
+use crate::logging::LogFormat;
 use crate::master_key::{self, MasterKeys};
+use crate::number_setting::NumberSetting;
 use crate::sign_in;
 use crate::tuning::Tuning;
 
@@ -95,14 +96,6 @@ const ADMIN_TOKEN_DISTINCT_MIN: usize = 10;
 /// `abc`.
 const ADMIN_TOKEN_JUMPS_MIN: usize = 12;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum LogFormat {
-    #[default]
-    Text,
-    Json,
-}
-
 /// An admin token from the environment; never shown.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Secret(pub(crate) String);
@@ -142,28 +135,6 @@ pub(crate) struct Settings {
     pub(crate) jwks: OutboundPolicy,
     pub(crate) hosted: HostedOptions,
     pub(crate) console: ConsoleOptions,
-}
-
-/// A number with a default and a range.
-pub(crate) struct NumberSetting {
-    pub(crate) flag: &'static str,
-    pub(crate) unit: &'static str,
-    pub(crate) default: u64,
-    pub(crate) allowed: std::ops::RangeInclusive<u64>,
-}
-
-impl NumberSetting {
-    pub(crate) fn resolve(&self, given: Option<u64>) -> Result<usize, Failure> {
-        let Self { flag, unit, default, allowed } = self;
-        let number = given.unwrap_or(*default);
-        let fits = usize::try_from(number).ok().filter(|_| allowed.contains(&number));
-        fits.ok_or_else(|| {
-            Failure::usage(
-                format!("{flag} is out of range: {number} {unit}"),
-                format!("choose --{flag} from {} to {}", allowed.start(), allowed.end()),
-            )
-        })
-    }
 }
 
 impl Settings {

@@ -2,12 +2,21 @@
 
 use std::io::{self, IsTerminal as _};
 
+use clap::ValueEnum;
+use serde::Deserialize;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-use crate::config::LogFormat;
 use crate::failure::Failure;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum LogFormat {
+    #[default]
+    Text,
+    Json,
+}
 
 /// Starts logging for the whole process.
 pub(crate) fn start(filter: &str, format: LogFormat) -> Result<(), Failure> {

@@ -3,8 +3,8 @@
 use sluice_web::{ConsoleOptions, OidcOptions};
 
 use crate::args::ServeArgs;
-use crate::config::NumberSetting;
 use crate::failure::Failure;
+use crate::number_setting::NumberSetting;
 
 /// The client secret has no flag, so that it does not show in the process list.
 pub(crate) const OIDC_SECRET_VARIABLE: &str = "SLUICE_OIDC_CLIENT_SECRET";

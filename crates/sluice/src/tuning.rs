@@ -6,8 +6,8 @@
 use std::time::Duration;
 
 use crate::args::ServeArgs;
-use crate::config::NumberSetting;
 use crate::failure::Failure;
+use crate::number_setting::NumberSetting;
 
 /// At least one connection for commits of responses and one for reads.
 const CONNECTIONS: NumberSetting =

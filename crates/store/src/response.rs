@@ -10,7 +10,7 @@ use sluice_flow::submission::{Admission, identities_with_proof, without_responde
 use uuid::Uuid;
 
 use crate::Digest;
-use crate::codec::ReadCells;
+use crate::codec::cells::ReadCells;
 
 /// A stored response. Its id contains the time it was received. The JSON columns are stored as
 /// given; an absent one means an empty value.

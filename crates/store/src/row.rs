@@ -313,6 +313,12 @@ impl Change {
     }
 }
 
+impl From<Vec<Write>> for Change {
+    fn from(rows: Vec<Write>) -> Self {
+        Self::new(move || rows)
+    }
+}
+
 impl fmt::Debug for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Change")

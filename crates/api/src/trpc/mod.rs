@@ -352,7 +352,7 @@ async fn execute(transport: &Transport, procedure: Procedure, arguments: Argumen
     let call = pin!(procedure.call(&transport.engine, arguments));
     let caught = AssertUnwindSafe(call).catch_unwind();
     match tokio::time::timeout(transport.limits.request_timeout, caught).await {
-        Ok(Ok(outcome)) => outcome,
+        Ok(Ok(outcome)) => outcome.map_err(Fault::from),
         Ok(Err(_)) => Err(Failure::Panicked.into()),
         Err(_) => Err(Failure::TimedOut.into()),
     }

@@ -15,7 +15,7 @@ use sluice_flow::time::Timestamp;
 use sluice_store::ResponseRow;
 
 use super::Headings;
-use super::flat_row::FlatRow;
+use super::flat_row::{FlatRow, RowLayout};
 use crate::question_history::{HistoricQuestion, QuestionHistory};
 
 /// The type of the values in a column.
@@ -135,11 +135,7 @@ impl Response<'_> {
 
 #[derive(Debug, Default)]
 pub(super) struct Columns {
-    pub(super) questions: Vec<HistoricQuestion>,
-    /// Ordered by name.
-    pub(super) tags: Vec<String>,
-    /// The positions of the questions in the order of their ids, which is how answers are stored.
-    pub(super) by_id: Vec<usize>,
+    pub(super) layout: RowLayout,
     /// Each version's id as text, and its number.
     versions: HashMap<FlowVersionId, (String, u32)>,
     headings: Headings,
@@ -148,18 +144,16 @@ pub(super) struct Columns {
 impl Columns {
     pub(super) fn new(asked: QuestionHistory, tags: Vec<String>, headings: Headings) -> Self {
         let QuestionHistory { questions, versions } = asked;
-        let mut by_id: Vec<usize> = (0..questions.len()).collect();
-        by_id.sort_by(|&one, &other| questions[one].id.cmp(&questions[other].id));
         let versions = versions.into_iter().map(|it| (it.id, (it.id.to_string(), it.number)));
         let versions = versions.collect();
-        Self { questions, tags, by_id, versions, headings }
+        Self { layout: RowLayout::new(questions, tags), versions, headings }
     }
 
     /// Every column, in order.
     pub(super) fn all(&self) -> Vec<Column> {
         let named = |name: String, kind| Column { heading: name.clone(), name, kind };
         let fixed = |column: &FixedColumn| named(column.name.to_owned(), column.kind);
-        let questions = self.questions.iter().map(|question| Column {
+        let questions = self.layout.questions.iter().map(|question| Column {
             name: self.name_of(question),
             heading: self.heading_of(question),
             kind: match question.shape {
@@ -169,7 +163,8 @@ impl Columns {
                 Shape::Text | Shape::Word | Shape::Nothing => ColumnKind::Text,
             },
         });
-        let tags = self.tags.iter().map(|name| named(format!("tag.{name}"), ColumnKind::List));
+        let tags =
+            self.layout.tags.iter().map(|name| named(format!("tag.{name}"), ColumnKind::List));
         let first = FIRST.iter().map(fixed);
         first.chain(questions).chain(tags).chain(LAST.iter().map(fixed)).collect()
     }
@@ -204,12 +199,12 @@ impl Columns {
         for column in &FIRST {
             (column.write)(&response, cells);
         }
-        for (question, answer) in self.questions.iter().zip(&flat.answers) {
+        for (question, answer) in self.layout.questions.iter().zip(&flat.answers) {
             self::answer(cells, question.shape, answer.as_ref());
         }
         for tag in &flat.tags {
             match tag {
-                Some(texts) => cells.list(each(texts)),
+                Some(texts) => cells.list(texts.as_slice()),
                 None => cells.empty(),
             }
         }
@@ -229,7 +224,7 @@ fn optional(cells: &mut dyn Cells, text: Option<&str>) {
 fn answer(cells: &mut impl Cells, shape: Shape, answer: Option<&Texts<'_>>) {
     let Some(answer) = answer else { return cells.empty() };
     match (shape, answer) {
-        (Shape::List, texts) => cells.list(each(texts)),
+        (Shape::List, texts) => cells.list(texts.as_slice()),
         (_, Texts::Many(texts)) => match texts.first() {
             Some(text) => cells.text(text),
             None => cells.empty(),
@@ -238,12 +233,5 @@ fn answer(cells: &mut impl Cells, shape: Shape, answer: Option<&Texts<'_>>) {
         (Shape::Number, Texts::One(text)) => cells.number(text),
         (Shape::Date, Texts::One(text)) => cells.date(text),
         (Shape::Text | Shape::Word | Shape::Nothing, Texts::One(text)) => cells.text(text),
-    }
-}
-
-pub(super) fn each<'t, 'j>(texts: &'t Texts<'j>) -> &'t [Cow<'j, str>] {
-    match texts {
-        Texts::One(text) => std::slice::from_ref(text),
-        Texts::Many(texts) => texts,
     }
 }

@@ -18,7 +18,7 @@ use super::ExportFailed;
 use super::columns::{Cells, Columns};
 use super::flat_row::FlatRow;
 use super::format::{ExportFormat, FormatWriter, LineFormat};
-use super::pipe::Outlet;
+use super::outlet::Outlet;
 
 pub(super) static FORMAT: ExportFormat = ExportFormat {
     name: "csv",
@@ -51,9 +51,9 @@ impl FormatWriter for Csv {
     }
 
     fn add(&mut self, rows: &[ResponseRow], out: &mut Vec<u8>) -> Result<(), ExportFailed> {
-        let mut flat = FlatRow::new(&self.columns);
+        let mut flat = FlatRow::new(&self.columns.layout);
         for row in rows {
-            flat.fill(row, &self.columns)?;
+            flat.fill(row, &self.columns.layout)?;
             let mut line = CsvRow { out, room: &mut self.room, is_first: true };
             self.columns.write_cells(row, &flat, &mut line);
             line.end();

@@ -9,10 +9,28 @@ use sluice_flow::submission::{Texts, each_entry};
 use sluice_store::ResponseRow;
 
 use super::ExportFailed;
-use super::columns::{Columns, each};
+use crate::question_history::HistoricQuestion;
 
 const USER_ID: &str = "userId";
 const EMAIL: &str = "traits.email";
+
+/// Which answers and tags a row has, in which order.
+#[derive(Debug, Default)]
+pub(super) struct RowLayout {
+    pub(super) questions: Vec<HistoricQuestion>,
+    /// Ordered by name.
+    pub(super) tags: Vec<String>,
+    /// The positions of the questions in the order of their ids, which is how answers are stored.
+    by_id: Vec<usize>,
+}
+
+impl RowLayout {
+    pub(super) fn new(questions: Vec<HistoricQuestion>, tags: Vec<String>) -> Self {
+        let mut by_id: Vec<usize> = (0..questions.len()).collect();
+        by_id.sort_by(|&one, &other| questions[one].id.cmp(&questions[other].id));
+        Self { questions, tags, by_id }
+    }
+}
 
 /// Allocated once and filled again for each row.
 #[derive(Debug)]
@@ -31,10 +49,10 @@ pub(super) struct FlatRow<'r> {
 }
 
 impl<'r> FlatRow<'r> {
-    pub(super) fn new(columns: &Columns) -> Self {
+    pub(super) fn new(layout: &RowLayout) -> Self {
         Self {
-            answers: vec![None; columns.questions.len()],
-            tags: vec![None; columns.tags.len()],
+            answers: vec![None; layout.questions.len()],
+            tags: vec![None; layout.tags.len()],
             more_tags: Vec::new(),
             user_id: None,
             email: None,
@@ -46,7 +64,7 @@ impl<'r> FlatRow<'r> {
     pub(super) fn fill(
         &mut self,
         row: &'r ResponseRow,
-        columns: &Columns,
+        layout: &RowLayout,
     ) -> Result<(), ExportFailed> {
         let unreadable = |error: serde_json::Error| {
             ExportFailed(format!("{} cannot be read: {error}", row.response_id))
@@ -57,9 +75,9 @@ impl<'r> FlatRow<'r> {
         self.more_identities.clear();
         (self.user_id, self.email) = (None, None);
         self.context = [const { None }; 5];
-        self.fill_answers(&row.answers, columns).map_err(unreadable)?;
+        self.fill_answers(&row.answers, layout).map_err(unreadable)?;
         if let Some(tags) = &row.tags {
-            self.fill_tags(tags, columns).map_err(unreadable)?;
+            self.fill_tags(tags, layout).map_err(unreadable)?;
         }
         if let Some(identities) = &row.identities {
             self.fill_identities(serde_json::from_str(identities).map_err(unreadable)?);
@@ -75,31 +93,31 @@ impl<'r> FlatRow<'r> {
 
     /// Answers are stored in the order of their questions' ids, so the next is usually found at
     /// once.
-    fn fill_answers(&mut self, json: &'r str, columns: &Columns) -> serde_json::Result<()> {
-        let id_at = |place: usize| columns.questions[columns.by_id[place]].id.as_str();
+    fn fill_answers(&mut self, json: &'r str, layout: &RowLayout) -> serde_json::Result<()> {
+        let id_at = |place: usize| layout.questions[layout.by_id[place]].id.as_str();
         let mut next = 0;
         let answers = &mut self.answers;
         each_entry(json, |id, texts| {
-            while next < columns.by_id.len() && id_at(next) < &*id {
+            while next < layout.by_id.len() && id_at(next) < &*id {
                 next += 1;
             }
-            let found = match next < columns.by_id.len() && id_at(next) == id {
+            let found = match next < layout.by_id.len() && id_at(next) == id {
                 true => Some(next),
-                false => columns
+                false => layout
                     .by_id
-                    .binary_search_by(|&at| columns.questions[at].id.as_str().cmp(&id))
+                    .binary_search_by(|&at| layout.questions[at].id.as_str().cmp(&id))
                     .ok(),
             };
             if let Some(place) = found {
-                answers[columns.by_id[place]] = Some(texts);
+                answers[layout.by_id[place]] = Some(texts);
             }
         })
     }
 
-    fn fill_tags(&mut self, json: &'r str, columns: &Columns) -> serde_json::Result<()> {
+    fn fill_tags(&mut self, json: &'r str, layout: &RowLayout) -> serde_json::Result<()> {
         let (tags, more) = (&mut self.tags, &mut self.more_tags);
         each_entry(json, |name, texts| {
-            match columns.tags.binary_search_by(|tag| tag.as_str().cmp(&name)) {
+            match layout.tags.binary_search_by(|tag| tag.as_str().cmp(&name)) {
                 Ok(place) => tags[place] = Some(texts),
                 Err(_) => more.push((name, texts)),
             }
@@ -133,7 +151,7 @@ impl<'r> FlatRow<'r> {
         }
         let items = self.more_tags.iter().map(|(name, texts)| match texts {
             Texts::One(text) => (name.to_string(), json!(text)),
-            Texts::Many(_) => (name.to_string(), json!(each(texts))),
+            Texts::Many(texts) => (name.to_string(), json!(texts)),
         });
         Some(serde_json::Value::Object(items.collect()).to_string())
     }

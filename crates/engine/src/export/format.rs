@@ -7,7 +7,7 @@
 use sluice_store::ResponseRow;
 
 use super::columns::Columns;
-use super::pipe::Outlet;
+use super::outlet::Outlet;
 use super::{ExportFailed, FORMATS};
 
 /// A file format for exports.
@@ -25,10 +25,10 @@ pub struct ExportFormat {
     /// What values and lists look like in it: a phrase for docs/exports.md, in Markdown.
     pub values: &'static str,
     /// The most responses that a file can hold, if the format has a limit.
-    pub rows_max: Option<u64>,
+    pub(crate) rows_max: Option<u64>,
     /// Whether it has columns. They include one for each tag name, and collecting tag names may
     /// take a scan of every response.
-    pub has_columns: bool,
+    pub(crate) has_columns: bool,
     /// Whether its first row names the columns for people.
     pub has_headings: bool,
     /// How a client can count the responses in it while it arrives.

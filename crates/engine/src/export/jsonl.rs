@@ -4,7 +4,7 @@ use sluice_store::ResponseRow;
 
 use super::ExportFailed;
 use super::format::{ExportFormat, FormatWriter, LineFormat};
-use super::pipe::Outlet;
+use super::outlet::Outlet;
 use crate::stored_response;
 
 pub(super) static FORMAT: ExportFormat = ExportFormat {

@@ -13,6 +13,7 @@ mod csv;
 mod flat_row;
 mod format;
 mod jsonl;
+mod outlet;
 #[cfg(feature = "parquet")]
 mod parquet;
 pub(crate) mod pipe;

@@ -25,7 +25,7 @@ use super::ExportFailed;
 use super::columns::{Cells, Column, ColumnKind, Columns};
 use super::flat_row::FlatRow;
 use super::format::{ExportFormat, FormatWriter};
-use super::pipe::Outlet;
+use super::outlet::Outlet;
 
 /// The limits of a row group, in rows and in bytes of text: it is in memory until it is written.
 const GROUP_ROWS_MAX: usize = 20_000;
@@ -103,9 +103,9 @@ impl FormatWriter for Parquet {
         rows: &[ResponseRow],
         out: &mut Vec<u8>,
     ) -> std::result::Result<(), ExportFailed> {
-        let mut flat = FlatRow::new(&self.columns);
+        let mut flat = FlatRow::new(&self.columns.layout);
         for row in rows {
-            flat.fill(row, &self.columns)?;
+            flat.fill(row, &self.columns.layout)?;
             self.group.next = 0;
             self.columns.write_cells(row, &flat, &mut self.group);
             self.group.rows += 1;
@@ -147,7 +147,7 @@ impl io::Write for Drain {
 }
 
 fn questions(columns: &Columns) -> KeyValue {
-    let questions = columns.questions.iter().map(|question| {
+    let questions = columns.layout.questions.iter().map(|question| {
         json!({
             "column": columns.name_of(question), "id": question.id, "type": question.question_type,
             "prompt": question.prompt, "lastAskedInVersion": question.last_asked_in,

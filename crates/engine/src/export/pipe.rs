@@ -1,11 +1,9 @@
 //! The pipe: reads pages from the store, writes the format, and sends the bytes to the client.
 
 use std::collections::HashMap;
-use std::io;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bytes::Bytes;
 use sluice_flow::id::AppId;
 use sluice_flow::time::Timestamp;
 use sluice_store::{ResponseQuery, ResponseRow, Store};
@@ -13,6 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::columns::Columns;
 use super::format::{ExportFormat, FormatWriter, Headings};
+use super::outlet::{Outlet, Piece};
 use super::tags::TagNames;
 use super::{ExportFailed, Progress};
 use crate::admin::{AdminError, AdminResult};
@@ -24,8 +23,6 @@ const EXPORTS_MAX: usize = 8;
 const EXPORTS_PER_APP_MAX: usize = 2;
 /// Pages, and pieces of the file, that may wait between two stages.
 const WAITING_MAX: usize = 2;
-/// The size of the pieces in which a format that writes at its end is sent.
-const PIECE_BYTES: usize = 256 * 1024;
 
 /// State that all exports of a process share.
 #[derive(Debug, Default)]
@@ -95,7 +92,6 @@ impl Source {
 }
 
 type ReadPage = Result<Vec<ResponseRow>, ExportFailed>;
-type Piece = Result<Bytes, ExportFailed>;
 
 /// Starts the pipe. It ends when the receiver of its bytes is dropped.
 pub(super) fn start(
@@ -186,39 +182,4 @@ fn write(
         progress.ended.store(true, Ordering::Relaxed);
     }
     Ok(())
-}
-
-/// Sends the bytes of a format to the client.
-pub(super) struct Outlet<'p> {
-    waiting: Vec<u8>,
-    pieces: &'p mpsc::Sender<Piece>,
-}
-
-impl Outlet<'_> {
-    /// Sends the buffered bytes; fails if the client is gone.
-    fn send(&mut self) -> io::Result<()> {
-        if self.waiting.is_empty() {
-            return Ok(());
-        }
-        // The next piece will be about as long.
-        let next = Vec::with_capacity(self.waiting.len());
-        let piece = std::mem::replace(&mut self.waiting, next);
-        self.pieces
-            .blocking_send(Ok(piece.into()))
-            .map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))
-    }
-}
-
-impl io::Write for Outlet<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.waiting.extend_from_slice(bytes);
-        if self.waiting.len() >= PIECE_BYTES {
-            self.send()?;
-        }
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }

@@ -13,7 +13,7 @@ use super::ExportFailed;
 use super::columns::{Cells, Columns};
 use super::flat_row::FlatRow;
 use super::format::{ExportFormat, FormatWriter};
-use super::pipe::Outlet;
+use super::outlet::Outlet;
 
 /// The longest text of a cell, in UTF-16 units.
 const CELL_UNITS_MAX: usize = 32_767;
@@ -81,7 +81,7 @@ impl Xlsx {
             sheet.write_string_with_format(0, column, name, &self.formats.header)?;
             sheet.set_column_width(column, COLUMN_WIDTH)?;
         }
-        for (row, question) in (1..).zip(&self.columns.questions) {
+        for (row, question) in (1..).zip(&self.columns.layout.questions) {
             sheet.write_string(row, 0, self.columns.name_of(question))?;
             sheet.write_string(row, 1, &question.id)?;
             sheet.write_string(row, 2, question.question_type)?;
@@ -106,9 +106,9 @@ impl FormatWriter for Xlsx {
     }
 
     fn add(&mut self, rows: &[ResponseRow], _: &mut Vec<u8>) -> Result<(), ExportFailed> {
-        let mut flat = FlatRow::new(&self.columns);
+        let mut flat = FlatRow::new(&self.columns.layout);
         for row in rows {
-            flat.fill(row, &self.columns)?;
+            flat.fill(row, &self.columns.layout)?;
             let mut line = SheetRow {
                 sheet: &mut self.sheet,
                 formats: &self.formats,

@@ -4,7 +4,7 @@
 use serde_json::Value;
 use sluice_flow::id::{AppId, UserId};
 use sluice_flow::time::Timestamp;
-use sluice_store::{At, Change, LinkRow, PeopleWrite, StoreError, User, UserKey, Write};
+use sluice_store::{At, LinkRow, PeopleWrite, StoreResult, User, UserKey, Write};
 
 use super::secret::Secret;
 use crate::actor::Actor;
@@ -23,8 +23,8 @@ pub(super) struct Entry {
     pub(super) detail: Value,
 }
 
-/// Writes a change to users, grants or links with its audit log entry. Returns `false` if the
-/// revision has changed.
+/// Writes a change to users, grants or links with its audit log entry. Conflicts if the
+/// revision has changed ([`crate::conflict`]).
 pub(super) async fn write_people(
     core: &Core,
     actor: &Actor,
@@ -32,15 +32,11 @@ pub(super) async fn write_people(
     subject: UserId,
     writes: Vec<PeopleWrite>,
     entry: Entry,
-) -> Result<bool, StoreError> {
+) -> StoreResult<()> {
     let audit = core.audit(actor, entry.app_id, entry.action, subject, &entry.detail);
     let mut rows: Vec<_> = writes.into_iter().map(Write::People).collect();
     rows.push(Write::Audit(audit));
-    match core.apply(At::People { expected }, Change::new(move || rows)).await {
-        Ok(()) => Ok(true),
-        Err(StoreError::Conflict) => Ok(false),
-        Err(error) => Err(error),
-    }
+    core.apply(At::People { expected }, rows).await
 }
 
 pub(super) async fn find_user(core: &Core, id: UserId) -> AdminResult<User> {

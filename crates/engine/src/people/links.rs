@@ -6,7 +6,7 @@
 use serde_json::json;
 use sluice_flow::id::UserId;
 use sluice_flow::time::Timestamp;
-use sluice_store::{PeopleWrite, StoreError, StoreResult, User, UserKey, UserRow};
+use sluice_store::{PeopleWrite, StoreResult, User, UserKey, UserRow};
 
 use super::accounts::Accounts;
 use super::change::{Entry, write_people};
@@ -14,7 +14,7 @@ use super::refusal::Refusal;
 use super::secret::Secret;
 use crate::actor::Actor;
 use crate::audit_action::AuditAction;
-use crate::core::CONFLICT_RETRIES;
+use crate::conflict::retry_on_conflict;
 use crate::fault::fault;
 use crate::tokens::hash_of;
 
@@ -47,18 +47,17 @@ impl Accounts<'_> {
     ) -> Result<Secret, Refusal> {
         let user = self.user_of_link(secret).await?.ok_or(Refusal::LinkOver)?;
         let hash = self.core.passwords.hash(password, &user.row).await?;
-        for _ in 0..CONFLICT_RETRIES {
+        retry_on_conflict(|_| async {
             let revision = self.core.store.people_revision().await?;
             let user = self.user_of_link(secret).await?.ok_or(Refusal::LinkOver)?;
-            if let Some(user) = self.set_password(revision, user, hash.clone()).await? {
-                // The link proves no more than the password would.
-                if user.row.second_factor.is_some() {
-                    return Err(Refusal::CodeNeeded(self.ticket(&user)?));
-                }
-                return Ok(self.begin_user_session(&user, "link", replaces).await?);
+            let user = self.set_password(revision, user, hash.clone()).await?;
+            // The link proves no more than the password would.
+            if user.row.second_factor.is_some() {
+                return Err(Refusal::CodeNeeded(self.ticket(&user)?));
             }
-        }
-        Err(StoreError::Conflict.into())
+            Ok(self.begin_user_session(&user, "link", replaces).await?)
+        })
+        .await
     }
 
     /// Changes the password of the signed-in user, ends all their sessions, and starts one. If the
@@ -84,7 +83,7 @@ impl Accounts<'_> {
             Some(_) => self.confirmed_at(replaces).await?,
             None => self.core.now(),
         };
-        for _ in 0..CONFLICT_RETRIES {
+        retry_on_conflict(|_| async {
             let revision = self.core.store.people_revision().await?;
             let now = find().await?;
             // The password was changed concurrently: the old password that was given proves nothing
@@ -92,13 +91,11 @@ impl Accounts<'_> {
             if now.row.password != user.row.password {
                 return Err(Refusal::Wrong(Some(id)));
             }
-            if let Some(user) = self.set_password(revision, now, hash.clone()).await? {
-                let begun =
-                    self.begin_session_confirmed(&user, "password", replaces, confirmed_at).await;
-                return Ok(begun?);
-            }
-        }
-        Err(StoreError::Conflict.into())
+            let user = self.set_password(revision, now, hash.clone()).await?;
+            let begun = self.begin_session_confirmed(&user, "password", replaces, confirmed_at);
+            Ok(begun.await?)
+        })
+        .await
     }
 
     /// When the holder of this session last confirmed their identity.
@@ -109,19 +106,14 @@ impl Accounts<'_> {
         Ok(session.map_or(never, |row| row.confirmed_at))
     }
 
-    async fn set_password(
-        &self,
-        revision: u64,
-        user: User,
-        hash: String,
-    ) -> Result<Option<User>, StoreError> {
+    async fn set_password(&self, revision: u64, user: User, hash: String) -> StoreResult<User> {
         let epoch = user.row.epoch + 1;
         let row = UserRow { password: Some(hash), epoch, ..user.row.clone() };
         let writes = vec![PeopleWrite::User(row.clone()), PeopleWrite::Unlink(row.user_id)];
         let (actor, id) = (Actor::of_user(&user), row.user_id);
         let entry = Entry { action: AuditAction::UserPasswordSet, app_id: None, detail: json!({}) };
-        let written = write_people(self.core, &actor, revision, id, writes, entry).await?;
-        Ok(written.then_some(User { row, grants: user.grants }))
+        write_people(self.core, &actor, revision, id, writes, entry).await?;
+        Ok(User { row, grants: user.grants })
     }
 
     async fn user_of_link(&self, secret: &str) -> StoreResult<Option<User>> {

@@ -34,7 +34,6 @@ pub use change::LINK_HOURS;
 pub use links::LinkOf;
 pub use members::{Member, NewMember};
 pub use own_sessions::{FRESH_MINUTES, OwnSession};
-pub use password::{PASSWORD_CHARS_MAX, PASSWORD_CHARS_MIN};
 pub use refusal::Refusal;
 pub(crate) use second_factor::closed_second_factors;
 pub use second_factor::{Enrolment, RECOVERY_CODES};

@@ -8,7 +8,7 @@ use serde_json::json;
 use sluice_flow::id::UserId;
 use sluice_flow::time::Timestamp;
 use sluice_store::{
-    At, Change, PeopleWrite, SecretHash, SessionHolder, SessionRow, StoreResult, UserKey, Write,
+    At, PeopleWrite, SecretHash, SessionHolder, SessionRow, StoreResult, UserKey, Write,
 };
 
 use super::accounts::Accounts;
@@ -85,7 +85,7 @@ impl Accounts<'_> {
         let detail = json!({ "which": which });
         let audit = self.core.audit(&actor, None, AuditAction::SessionEnded, user, &detail);
         let rows = vec![Write::People(end), Write::Audit(audit)];
-        self.core.apply(At::Instance, Change::new(move || rows)).await
+        self.core.apply(At::Instance, rows).await
     }
 
     /// Confirms the identity of a session's user by their password and, if they have a second
@@ -122,7 +122,7 @@ impl Accounts<'_> {
     async fn confirm(&self, row: SessionRow) -> StoreResult<()> {
         let write = PeopleWrite::Confirm { hash: row.hash, confirmed_at: self.core.now() };
         let rows = vec![Write::People(write)];
-        self.core.apply(At::Instance, Change::new(move || rows)).await
+        self.core.apply(At::Instance, rows).await
     }
 
     /// The row of an active session of a user, with the user and the epoch.

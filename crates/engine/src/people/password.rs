@@ -21,8 +21,8 @@ use crate::ids::fill_random;
 
 /// In characters. There is no rule about which characters: length counts, and the number of guesses
 /// it takes to find the password.
-pub const PASSWORD_CHARS_MIN: usize = 10;
-pub const PASSWORD_CHARS_MAX: usize = 200;
+const PASSWORD_CHARS_MIN: usize = 10;
+const PASSWORD_CHARS_MAX: usize = 200;
 /// The minimum score: 10^8 guesses or more.
 const SCORE_MIN: Score = Score::Three;
 /// The number of characters that are scored. The time grows faster than their square: for a

@@ -5,6 +5,7 @@ use sluice_flow::id::UserId;
 use sluice_store::StoreError;
 
 use super::secret::Secret;
+use crate::conflict::MayBeConflict;
 
 /// Why a sign-in is refused, or a password is not set.
 #[derive(Debug, thiserror::Error)]
@@ -26,4 +27,10 @@ pub enum Refusal {
     Busy,
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl MayBeConflict for Refusal {
+    fn is_conflict(&self) -> bool {
+        matches!(self, Self::Store(error) if error.is_conflict())
+    }
 }

@@ -19,7 +19,8 @@ use super::totp::{SECRET_BYTES, base32, secret_from_base32, step_of};
 use crate::actor::Actor;
 use crate::admin::{AdminError, AdminResult};
 use crate::audit_action::AuditAction;
-use crate::core::{CONFLICT_RETRIES, Core};
+use crate::conflict::retry_on_conflict;
+use crate::core::Core;
 use crate::fault::fault;
 use crate::ids::fill_random;
 use crate::instance::InstanceHandle;
@@ -161,7 +162,7 @@ impl Accounts<'_> {
         epoch: Option<u32>,
         code: &str,
     ) -> Result<User, Refusal> {
-        for _ in 0..CONFLICT_RETRIES {
+        retry_on_conflict(|_| async {
             let revision = self.core.store.people_revision().await?;
             let found = self.core.store.find_user(&UserKey::Id(id)).await?;
             let user = found.filter(|it| {
@@ -180,13 +181,11 @@ impl Accounts<'_> {
             };
             let user = User { row: row.clone(), grants: user.grants };
             let actor = Actor::of_user(&user);
-            if write_people(self.core, &actor, revision, id, vec![PeopleWrite::User(row)], entry)
-                .await?
-            {
-                return Ok(user);
-            }
-        }
-        Err(StoreError::Conflict.into())
+            write_people(self.core, &actor, revision, id, vec![PeopleWrite::User(row)], entry)
+                .await?;
+            Ok(user)
+        })
+        .await
     }
 
     /// The second factor after using a code, and the kind of code; `None` if the code is wrong.
@@ -267,7 +266,7 @@ async fn change_factor(
     action: AuditAction,
     change: impl Fn(&User) -> AdminResult<Option<SecondFactor>>,
 ) -> AdminResult<()> {
-    for _ in 0..CONFLICT_RETRIES {
+    retry_on_conflict(|_| async {
         let revision = core.store.people_revision().await?;
         let found = find_user(core, id).await?;
         let second_factor = change(&found)?;
@@ -278,11 +277,10 @@ async fn change_factor(
         let row = UserRow { second_factor, ..found.row };
         let entry = Entry { action, app_id: None, detail };
         let writes = vec![PeopleWrite::User(row)];
-        if write_people(core, actor, revision, id, writes, entry).await? {
-            return Ok(());
-        }
-    }
-    Err(StoreError::Conflict.into())
+        write_people(core, actor, revision, id, writes, entry).await?;
+        Ok(())
+    })
+    .await
 }
 
 /// Users with a second factor that the available master keys cannot open, each with the reason.

@@ -10,8 +10,7 @@ use sluice_flow::email::is_email;
 use sluice_flow::id::UserId;
 use sluice_flow::time::Timestamp;
 use sluice_store::{
-    At, Change, PeopleWrite, SessionHolder, SessionRow, StoreResult, TokenHash, User, UserKey,
-    Write,
+    At, PeopleWrite, SessionHolder, SessionRow, StoreResult, TokenHash, User, UserKey, Write,
 };
 
 use super::accounts::Accounts;
@@ -158,7 +157,7 @@ impl Accounts<'_> {
             self.core.audit(&session.actor, None, AuditAction::SessionEnded, name, &json!({}));
         let end = PeopleWrite::EndSession(hash_of(secret));
         let rows = vec![Write::People(end), Write::Audit(audit)];
-        self.core.apply(At::Instance, Change::new(move || rows)).await
+        self.core.apply(At::Instance, rows).await
     }
 
     pub(super) async fn begin_user_session(
@@ -199,7 +198,7 @@ impl Accounts<'_> {
         let writes = [PeopleWrite::Session(row), sweep].into_iter().chain(ended);
         let mut rows: Vec<_> = writes.map(Write::People).collect();
         rows.push(Write::Audit(audit));
-        self.core.apply(At::Instance, Change::new(move || rows)).await?;
+        self.core.apply(At::Instance, rows).await?;
         Ok(secret)
     }
 
@@ -210,7 +209,7 @@ impl Accounts<'_> {
         let expires_at = later(now, IDLE_MILLIS).min(end);
         let touch = PeopleWrite::Touch { hash: row.hash, used_at: now, expires_at };
         let rows = vec![Write::People(touch)];
-        if let Err(error) = self.core.apply(At::Instance, Change::new(move || rows)).await {
+        if let Err(error) = self.core.apply(At::Instance, rows).await {
             tracing::warn!(%error, "the use of a session could not be recorded");
         }
     }

@@ -15,7 +15,7 @@ use super::refusal::Refusal;
 use super::secret::Secret;
 use crate::actor::Actor;
 use crate::audit_action::AuditAction;
-use crate::core::CONFLICT_RETRIES;
+use crate::conflict::retry_on_conflict;
 use crate::verify::IdClaims;
 
 impl Accounts<'_> {
@@ -42,7 +42,7 @@ impl Accounts<'_> {
     async fn user_of_subject(&self, claims: &IdClaims) -> Result<Option<User>, StoreError> {
         let IdClaims { issuer, subject, verified_email, .. } = claims;
         let subject = Subject { issuer: issuer.clone(), subject: subject.clone() };
-        for _ in 0..CONFLICT_RETRIES {
+        retry_on_conflict(|_| async {
             let revision = self.core.store.people_revision().await?;
             if let Some(known) =
                 self.core.store.find_user(&UserKey::Subject(subject.clone())).await?
@@ -72,10 +72,9 @@ impl Accounts<'_> {
             };
             let (actor, id) = (Actor::of_user(&user), row.user_id);
             let writes = vec![PeopleWrite::User(row.clone()), PeopleWrite::Unlink(id)];
-            if write_people(self.core, &actor, revision, id, writes, entry).await? {
-                return Ok(Some(User { row, grants: user.grants }));
-            }
-        }
-        Err(StoreError::Conflict)
+            write_people(self.core, &actor, revision, id, writes, entry).await?;
+            Ok(Some(User { row, grants: user.grants }))
+        })
+        .await
     }
 }

@@ -13,7 +13,8 @@ use super::secret::Secret;
 use crate::actor::Actor;
 use crate::admin::{AdminError, AdminResult};
 use crate::audit_action::AuditAction;
-use crate::core::{CONFLICT_RETRIES, Core};
+use crate::conflict::retry_on_conflict;
+use crate::core::Core;
 use crate::fault::{fault, faultless, name_faults};
 use crate::handle::AppHandle;
 use crate::instance::InstanceHandle;
@@ -96,7 +97,7 @@ impl InstanceHandle {
     pub async fn update_user(&self, id: UserId, patch: &UserPatch) -> AdminResult<UserDetail> {
         let (core, actor) = (self.core(), self.actor());
         faultless(patch.name.as_ref().and_then(|name| name_faults("/name", name)))?;
-        for _ in 0..CONFLICT_RETRIES {
+        retry_on_conflict(|_| async {
             let revision = core.store.people_revision().await?;
             let found = find_user(core, id).await?;
             let mut row = found.row.clone();
@@ -130,11 +131,10 @@ impl InstanceHandle {
             let detail = json!({"email": row.email, "name": row.name});
             writes.push(PeopleWrite::User(row.clone()));
             let entry = Entry { action, app_id: None, detail };
-            if write_people(core, actor, revision, id, writes, entry).await? {
-                return Ok(User { row, grants: found.grants }.into());
-            }
-        }
-        Err(StoreError::Conflict.into())
+            write_people(core, actor, revision, id, writes, entry).await?;
+            Ok(User { row, grants: found.grants }.into())
+        })
+        .await
     }
 
     /// Gives a user a role in all apps and the instance, or removes it if `role` is `None`.
@@ -147,7 +147,7 @@ impl InstanceHandle {
     pub async fn reset_user(&self, id: UserId) -> AdminResult<Secret> {
         let (core, actor) = (self.core(), self.actor());
         actor.need_fresh()?;
-        for _ in 0..CONFLICT_RETRIES {
+        retry_on_conflict(|_| async {
             let revision = core.store.people_revision().await?;
             let found = find_user(core, id).await?;
             if found.row.disabled_at.is_some() {
@@ -159,11 +159,10 @@ impl InstanceHandle {
             let entry = Entry { action: AuditAction::UserLinkMade, app_id: None, detail };
             let row = UserRow { epoch: found.row.epoch + 1, ..found.row };
             let writes = vec![PeopleWrite::User(row), PeopleWrite::Link(link)];
-            if write_people(core, actor, revision, id, writes, entry).await? {
-                return Ok(secret);
-            }
-        }
-        Err(StoreError::Conflict.into())
+            write_people(core, actor, revision, id, writes, entry).await?;
+            Ok(secret)
+        })
+        .await
     }
 }
 
@@ -185,7 +184,7 @@ pub(super) async fn make_user(
     actor.need_fresh()?;
     let email = new.email.trim();
     faultless(user_faults(email, &new.name))?;
-    for _ in 0..CONFLICT_RETRIES {
+    retry_on_conflict(|_| async {
         let revision = core.store.people_revision().await?;
         if core.store.find_user(&UserKey::Email(email.to_owned())).await?.is_some() {
             return Ok(None);
@@ -209,11 +208,10 @@ pub(super) async fn make_user(
         let writes =
             vec![PeopleWrite::User(row), PeopleWrite::Grant(grant), PeopleWrite::Link(link)];
         let entry = Entry { action: AuditAction::UserCreated, app_id: new.app_id, detail };
-        if write_people(core, actor, revision, user.row.user_id, writes, entry).await? {
-            return Ok(Some((user.into(), secret)));
-        }
-    }
-    Err(StoreError::Conflict.into())
+        write_people(core, actor, revision, user.row.user_id, writes, entry).await?;
+        Ok(Some((user.into(), secret)))
+    })
+    .await
 }
 
 /// Gives a user a role in an app or in all apps, or removes it if `role` is `None`.
@@ -227,7 +225,7 @@ pub(super) async fn change_role(
     if role == Some(Role::Owner) {
         actor.need_fresh()?;
     }
-    for _ in 0..CONFLICT_RETRIES {
+    retry_on_conflict(|_| async {
         let revision = core.store.people_revision().await?;
         let mut found = find_user(core, id).await?;
         let before = found.grants.iter().find(|grant| grant.app_id == app).map(|it| it.role);
@@ -244,14 +242,13 @@ pub(super) async fn change_role(
         let detail =
             json!({"email": found.row.email, "role": role, "before": before, "appId": app});
         let entry = Entry { action: AuditAction::UserRoleChanged, app_id: app, detail };
-        if write_people(core, actor, revision, id, vec![write], entry).await? {
-            found.grants.retain(|grant| grant.app_id != app);
-            found.grants.extend(role.map(|role| GrantRow { user_id: id, app_id: app, role }));
-            found.grants.sort_by_key(|grant| grant.app_id);
-            return Ok(found.into());
-        }
-    }
-    Err(StoreError::Conflict.into())
+        write_people(core, actor, revision, id, vec![write], entry).await?;
+        found.grants.retain(|grant| grant.app_id != app);
+        found.grants.extend(role.map(|role| GrantRow { user_id: id, app_id: app, role }));
+        found.grants.sort_by_key(|grant| grant.app_id);
+        Ok(found.into())
+    })
+    .await
 }
 
 /// Refuses to remove the last owner of the instance.

@@ -1,10 +1,10 @@
 //! Turns the counts of a question into its distribution.
 
-use sluice_flow::counts::{Counted, OTHERS, QuestionCounts, SUM_UNIT, month_of};
+use sluice_flow::counts::{Counted, OTHERS, QuestionCounts, month_of};
 use sluice_flow::question::choice::Choice;
 use sluice_flow::time::Day;
 
-use super::numbers;
+use super::numbers::{self, ratio};
 use super::{DayValues, Distribution, OptionCount, RankCount, count};
 
 /// The number of keys reserved per row or option: more than a definition may have columns or ranks.
@@ -228,14 +228,4 @@ fn ranking(choices: &Choices, counts: &QuestionCounts) -> Distribution {
         RankCount { id: it.id.clone(), label: it.label.clone(), places, mean_place }
     };
     Distribution::Ranking { options: (0..).zip(&choices.0).map(option).collect() }
-}
-
-/// `None` if `count` is zero.
-pub(super) fn ratio(sum: f64, count: u64) -> Option<f64> {
-    (count > 0).then(|| sum / count as f64)
-}
-
-/// The sum of the answers, converted from stored units.
-pub(super) fn sum_of(counts: &QuestionCounts) -> f64 {
-    counts.sum as f64 / SUM_UNIT as f64
 }

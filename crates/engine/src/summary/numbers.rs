@@ -1,8 +1,7 @@
 //! The distribution of numbers: a few bins of equal width, the mean, the median and the ends.
 
-use sluice_flow::counts::{NumberBin, QuestionCounts};
+use sluice_flow::counts::{NumberBin, QuestionCounts, SUM_UNIT};
 
-use super::distribution::{ratio, sum_of};
 use super::{Bin, Distribution, count};
 
 /// Up to this number of distinct values, each has its own bin.
@@ -25,7 +24,14 @@ pub(super) fn distribution(counts: &QuestionCounts) -> Distribution {
 }
 
 pub(super) fn mean(counts: &QuestionCounts) -> Option<f64> {
-    ratio(sum_of(counts), count(counts.answered))
+    // Converted from stored units.
+    let sum = counts.sum as f64 / SUM_UNIT as f64;
+    ratio(sum, count(counts.answered))
+}
+
+/// `None` if `count` is zero.
+pub(super) fn ratio(sum: f64, count: u64) -> Option<f64> {
+    (count > 0).then(|| sum / count as f64)
 }
 
 /// The middle value, or the mean of the two in the middle.

@@ -28,14 +28,14 @@ use jwks::{Found, KeySets};
 use keys::Verifier;
 use token::Token;
 
-pub use claims::{LIFETIME_DEFAULT_SECONDS, LIFETIME_MAX_SECONDS};
+use claims::LIFETIME_DEFAULT_SECONDS;
+pub(crate) use claims::LIFETIME_MAX_SECONDS;
 pub use id_token::{IdClaims, IdTokens, NotProven};
 pub use jwks::KeySource;
 pub(crate) use keys::PublicKey;
 pub use outcome::{CheckCounts, Checked, Invalid};
 pub use sealed::{MasterKey, MasterKeySource, NotOpened};
 pub(crate) use sealed::{SecretPurpose, Vault};
-pub use token::TOKEN_BYTES_MAX;
 
 /// The number of apps with separate counts of checks; further apps are counted only in the totals.
 const COUNTED_APPS_MAX: usize = 10_000;

@@ -17,7 +17,7 @@ use serde_json::Value;
 use super::outcome::Invalid;
 
 /// The maximum size of a token, in bytes.
-pub const TOKEN_BYTES_MAX: usize = 4096;
+const TOKEN_BYTES_MAX: usize = 4096;
 /// The maximum length of a `kid`, in characters.
 pub(crate) const KID_CHARS_MAX: usize = 255;
 /// Header members that are never allowed.

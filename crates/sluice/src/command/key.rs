@@ -13,11 +13,12 @@ use sluice_engine::{Actor, AdminError, Engine, Options, Resealed};
 
 use crate::args::RotateArgs;
 use crate::backend;
-use crate::config::{self, LogFormat};
+use crate::config;
 use crate::failure::{Exit, Failure, Outcome, with_cause};
+use crate::logging::{self, LogFormat};
 use crate::master_key::{self, MasterKeys, RotationLock, VARIABLE};
+use crate::output;
 use crate::tuning::Tuning;
-use crate::{logging, output};
 
 pub(crate) async fn rotate(args: RotateArgs) -> Outcome {
     logging::start("warn", LogFormat::Text)?;

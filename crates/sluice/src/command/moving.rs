@@ -13,11 +13,11 @@ use sluice_engine::{Store, StoreError};
 
 use crate::args::MoveArgs;
 use crate::backend::{self, StoreAddress};
-use crate::config::LogFormat;
 use crate::failure::{Exit, Failure, Outcome};
+use crate::logging::{self, LogFormat};
+use crate::output;
 use crate::progress::Progress;
 use crate::tuning::Tuning;
-use crate::{logging, output};
 
 const FRESH_DESTINATION: &str = "an empty destination: a new file, or a newly created database";
 

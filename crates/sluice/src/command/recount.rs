@@ -3,11 +3,11 @@
 use sluice_engine::recount::{self, Which};
 
 use crate::args::RecountArgs;
-use crate::config::{self, LogFormat};
 use crate::failure::{Exit, Failure, Outcome, with_cause};
+use crate::logging::{self, LogFormat};
 use crate::progress::Progress;
 use crate::tuning::Tuning;
-use crate::{backend, logging, output};
+use crate::{backend, config, output};
 
 pub(crate) async fn run(args: RecountArgs) -> Outcome {
     logging::start("warn", LogFormat::Text)?;

@@ -1,4 +1,5 @@
-//! Import cycles inside one crate: files that import one another in a loop.
+//! Import cycles inside one crate: files that import one another in a loop. No crate may have any:
+//! what two files share belongs in a third that imports neither.
 //!
 //! A path that starts with `crate`, `self` or `super`, or with a module that the file declares,
 //! counts as an import of the file of the deepest module it names. A file may use the items of its

@@ -4,10 +4,8 @@
 //! JSON appears between quotes, unless the JSON contains an escape. A row that fails this test
 //! cannot pass. All others are parsed, without building anything.
 
-use std::borrow::Cow;
-
 use sluice_flow::id::FlowVersionId;
-use sluice_flow::submission::{Admission, Texts, each_entry};
+use sluice_flow::submission::{Admission, each_entry};
 
 use super::{ResponseQuery, Search};
 
@@ -122,17 +120,10 @@ fn hold(all: &[ValueFilter], json: &str) -> bool {
     let mut held = vec![false; all.len()];
     let read = each_entry(json, |name, texts| {
         for (filter, held) in all.iter().zip(&mut held) {
-            *held |= filter.name == name && each(&texts).iter().any(|text| filter.is(text));
+            *held |= filter.name == name && texts.as_slice().iter().any(|text| filter.is(text));
         }
     });
     read.is_ok() && held.into_iter().all(|held| held)
-}
-
-fn each<'t, 'j>(texts: &'t Texts<'j>) -> &'t [Cow<'j, str>] {
-    match texts {
-        Texts::One(text) => std::slice::from_ref(text),
-        Texts::Many(texts) => texts,
-    }
 }
 
 fn has_escape(json: &str) -> bool {
@@ -149,7 +140,7 @@ fn are_in(search: &Search, answers: &str, room: &mut String) -> bool {
     let mut found = vec![false; search.words.len()];
     let read = each_entry(answers, |question, texts| {
         let is_text = search.questions.iter().any(|id| *id == question);
-        for text in each(&texts) {
+        for text in texts.as_slice() {
             let text = if is_text { Some(&**text) } else { text.strip_prefix(OTHER) };
             let Some(text) = text else { continue };
             fold_into(room, text);

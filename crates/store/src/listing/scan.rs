@@ -6,7 +6,6 @@ use sluice_flow::id::ResponseId;
 use uuid::Uuid;
 
 use super::{MatchCount, ResponseCount, ResponsePage, ResponseQuery, RowFilter, Span};
-use crate::skip_index::Narrowed;
 use crate::{Order, ResponseRow};
 
 /// How long one call may scan; at least one slice is always read.
@@ -79,16 +78,6 @@ impl Scan {
         self.last_read = up_to;
         self.rest =
             self.rest.and_then(|span| up_to.and_then(|id| span.beyond(id, self.query.order)));
-    }
-
-    /// The part of the rest to scan next; skips what the skip index rules out before it.
-    pub(crate) fn narrowed(&mut self, narrowed: Narrowed) -> Option<Span> {
-        match narrowed {
-            Narrowed::To(part) => return Some(part),
-            Narrowed::PassedTo(id) => self.advance(0, Some(id)),
-            Narrowed::Nothing => self.advance(0, None),
-        }
-        None
     }
 
     /// Where a part of the rest ends, if the scan continues after it.

@@ -19,13 +19,11 @@ use super::people;
 use super::pool::Pool;
 use super::put;
 use super::removal;
-use super::transaction::{Transaction, end};
+use super::transaction::{LOCK, QUEUE, Transaction, end};
 use crate::{At, Change, PeopleWrite, StoreError, StoreResult, Write};
 
-pub(super) const QUEUE: &str = "SELECT pg_advisory_xact_lock($1)";
 /// The queue for writing the first app or token; it belongs to no app.
 const FIRST_QUEUE: i64 = i64::from_be_bytes(*b"sluice 1");
-pub(super) const LOCK: &str = "SELECT revision FROM apps WHERE app_id = $1 FOR UPDATE";
 
 /// Writes the rows that `change` makes, provided that the app has not changed.
 pub(super) async fn change(pool: &Arc<Pool>, at: At, change: Change) -> StoreResult<()> {

@@ -116,6 +116,10 @@ pub enum ConnectError {
     Migration { reason: String },
 }
 
+pub(super) fn connector(url: &str, deadline: Duration) -> Result<Connector, ConnectError> {
+    Connector::to(url, deadline).map_err(|reason| ConnectError::Url { reason })
+}
+
 /// Opens one connection and checks whether the server is suitable.
 pub(super) async fn first(
     connector: &Connector,

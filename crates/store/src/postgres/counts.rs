@@ -10,20 +10,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use sluice_flow::counts::{DailyCounts, Damaged, Gathered, StoredPart};
+use sluice_flow::counts::{DailyCounts, Damaged, Gathered};
 use sluice_flow::id::{AppId, FlowId, FlowVersionId};
 use sluice_flow::time::Day;
 use uuid::Uuid;
 
 use super::codec::{self, Cells, RESPONSE, ReadCells as _};
+use super::count_rows::{self, Lock};
 use super::failure::TransactionError;
 use super::pool::{Params, Pool};
 use super::read::limit;
 use super::transaction::{Transaction, end};
 use super::{recount, skip_index};
-use crate::counting::{
-    self, DailyCountsKey, DamagedDay, Definitions, FOLD_BYTES_MAX, NewDelta, Subtractions,
-};
+use crate::counting::{self, DailyCountsKey, DamagedDay, FOLD_BYTES_MAX, NewDelta, Subtractions};
 use crate::{Compacted, ResponseRow, StoreError, StoreResult};
 
 /// Deltas read at a time; see also [`FOLD_BYTES_MAX`].
@@ -42,14 +41,6 @@ const FORGET: &str = "DELETE FROM count_deltas USING unnest($3::bool[], $4::uuid
      AND count_deltas.removal = folded.removal AND count_deltas.delta_id = folded.delta_id";
 const PARTS: &str = "SELECT segment, body FROM counts WHERE app_id = $1 AND flow_id = $2 \
      AND segment = ANY($3) AND day = $4 AND flow_version_id = $5";
-const PUT_PARTS: &str = "INSERT INTO counts (app_id, flow_id, day, flow_version_id, segment, \
-     responses, admitted, body) SELECT $1, $2, $3, $4, given.* \
-     FROM unnest($5::bytea[], $6::bigint[], $7::bigint[], $8::bytea[]) AS given \
-     ON CONFLICT (app_id, flow_id, segment, day, flow_version_id) DO UPDATE SET \
-     responses = excluded.responses, admitted = excluded.admitted, body = excluded.body";
-const DROP_PARTS: &str = "DELETE FROM counts WHERE app_id = $1 AND flow_id = $2 AND day = $3 \
-     AND flow_version_id = $4 AND segment = ANY($5)";
-
 /// The columns of [`ADD`] after the first two.
 #[derive(Debug, Default)]
 pub(super) struct DeltaColumns {
@@ -125,7 +116,8 @@ pub(super) async fn take_away(
         counting::is_counted(it.at_once, &it.row, passed.get(&it.row.flow_id).copied())
     };
     let counted: Vec<&Gone> = gone.iter().filter(is_counted).collect();
-    let definitions = definitions(transaction, app, counted.iter().map(|it| &it.row)).await?;
+    let definitions =
+        count_rows::definitions(transaction, app, counted.iter().map(|it| &it.row)).await?;
     let mut removed = Subtractions::new();
     for Gone { row, stays, .. } in counted {
         counting::take_away(&mut removed, &definitions, row, stays.as_ref());
@@ -140,26 +132,6 @@ pub(super) async fn take_away(
         columns.push(key, Cells::of(row).take()?, *responses, delta.as_bytes());
     }
     transaction.execute(ADD, &columns.params(&app.uuid(), &true)).await.map(|_| ())
-}
-
-/// The definitions of the versions of these responses.
-pub(super) async fn definitions<'r>(
-    transaction: &Transaction,
-    app: AppId,
-    rows: impl Iterator<Item = &'r ResponseRow>,
-) -> Result<Definitions, TransactionError> {
-    let mut versions: Vec<Uuid> = rows.map(|row| row.flow_version_id.uuid()).collect();
-    versions.sort();
-    versions.dedup();
-    let sql = "SELECT flow_version_id, definition FROM versions \
-         WHERE app_id = $1 AND flow_version_id = ANY($2)";
-    let mut definitions = Definitions::new();
-    for row in transaction.query(sql, &[&app.uuid(), &versions]).await? {
-        let mut cells = Cells::of(&row);
-        let version = cells.id(FlowVersionId::from_uuid)?;
-        definitions.insert(version, counting::definition_of(cells.take()?));
-    }
-    Ok(definitions)
 }
 
 /// Flows that one pass of the background work visits; the next pass starts from the beginning.
@@ -225,7 +197,7 @@ async fn fold(pool: &Arc<Pool>, app: AppId, flow: FlowId) -> StoreResult<(u64, b
     pool.may_commit()?;
     let transaction = Transaction::begun(pool).await.map_err(TransactionError::of_statement)?;
     let body = async {
-        match lock(&transaction, app, flow, Lock::ToFold).await? {
+        match count_rows::lock(&transaction, app, flow, Lock::ToFold).await? {
             Some(_) => fold_some(&transaction, app, flow).await,
             None => Ok(Ok(((0, true), BTreeSet::new()))),
         }
@@ -245,46 +217,6 @@ async fn fold(pool: &Arc<Pool>, app: AppId, flow: FlowId) -> StoreResult<(u64, b
         }
         Err(error) => end(transaction, Err(error)).await,
     }
-}
-
-/// What the lock of a flow is for. Both kinds exclude each other and themselves.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Lock {
-    ToFold,
-    /// The cursor of the scan will move, so removals are excluded as well.
-    ToScan,
-}
-
-impl Lock {
-    fn strength(self) -> &'static str {
-        match self {
-            Self::ToFold => "NO KEY UPDATE",
-            Self::ToScan => "UPDATE",
-        }
-    }
-}
-
-/// Takes the lock of a flow and returns the scan's cursor; `None` if another process has the lock.
-pub(super) async fn lock(
-    transaction: &Transaction,
-    app: AppId,
-    flow: FlowId,
-    lock: Lock,
-) -> Result<Option<Option<Uuid>>, TransactionError> {
-    let sql = format!(
-        "SELECT passed FROM count_scans WHERE app_id = $1 AND flow_id = $2 \
-         FOR {} SKIP LOCKED",
-        lock.strength()
-    );
-    let params: Params = &[&app.uuid(), &flow.uuid()];
-    let mut rows = transaction.query(&sql, params).await?;
-    if rows.is_empty() {
-        let made = "INSERT INTO count_scans (app_id, flow_id) VALUES ($1, $2) \
-             ON CONFLICT (app_id, flow_id) DO NOTHING";
-        transaction.execute(made, params).await?;
-        rows = transaction.query(&sql, params).await?;
-    }
-    Ok(rows.first().map(|row| Cells::of(row).take()).transpose()?)
 }
 
 /// The result of [`fold`], and the days that must be recounted for their tags.
@@ -354,39 +286,8 @@ async fn put(
     }
     daily.put(&gathered);
     let is_due = daily.is_due_for_recount();
-    write(transaction, key, daily).await?;
+    count_rows::write(transaction, key, daily).await?;
     Ok(Ok(is_due))
-}
-
-/// Writes the changed parts of daily counts.
-pub(super) async fn write(
-    transaction: &Transaction,
-    key: &DailyCountsKey,
-    daily: DailyCounts,
-) -> Result<(), TransactionError> {
-    let (app, flow, version) = (key.app_id.uuid(), key.flow_id.uuid(), key.flow_version_id.uuid());
-    let day = key.day.number();
-    let (mut kept, mut responses, mut admitted) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut bodies, mut dropped) = (Vec::new(), Vec::new());
-    for StoredPart { segment, responses: all, admitted: known, body } in daily.into_parts() {
-        match body {
-            Some(body) => {
-                kept.push(segment);
-                responses.push(all);
-                admitted.push(known);
-                bodies.push(body);
-            }
-            None => dropped.push(segment),
-        }
-    }
-    if !kept.is_empty() {
-        let params: Params = &[&app, &flow, &day, &version, &kept, &responses, &admitted, &bodies];
-        transaction.execute(PUT_PARTS, params).await?;
-    }
-    if !dropped.is_empty() {
-        transaction.execute(DROP_PARTS, &[&app, &flow, &day, &version, &dropped]).await?;
-    }
-    Ok(())
 }
 
 /// Counts the next responses of a flow that were not counted when stored; ends the scan if there
@@ -400,7 +301,7 @@ async fn scan(
     pool.may_commit()?;
     let transaction = Transaction::begun(pool).await.map_err(TransactionError::of_statement)?;
     let body = async {
-        match lock(&transaction, app, flow, Lock::ToScan).await? {
+        match count_rows::lock(&transaction, app, flow, Lock::ToScan).await? {
             Some(Some(passed)) => {
                 scan_next(&transaction, app, flow, passed, rows_max).await.map(Some)
             }
@@ -432,7 +333,7 @@ async fn scan_next(
         found.push((at_once, codec::response(&mut cells)?));
     }
     let uncounted = || found.iter().filter(|(at_once, _)| !at_once).map(|(_, row)| row);
-    let definitions = definitions(transaction, app, uncounted()).await?;
+    let definitions = count_rows::definitions(transaction, app, uncounted()).await?;
     let mut deltas = Vec::new();
     for row in uncounted() {
         counting::add(&mut deltas, row, &counting::contribution_of(&definitions, row));

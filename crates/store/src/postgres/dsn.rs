@@ -11,6 +11,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use percent_encoding::percent_decode_str;
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, TargetSessionAttrs};
 
@@ -83,7 +84,9 @@ fn take_ours(url: &str) -> (String, Option<PathBuf>) {
     for parameter in query.split('&') {
         match parameter.split_once('=') {
             Some(("sslrootcert", "system")) => {}
-            Some(("sslrootcert", path)) => file = Some(PathBuf::from(percent_decoded(path))),
+            Some(("sslrootcert", path)) => {
+                file = Some(PathBuf::from(&*percent_decode_str(path).decode_utf8_lossy()));
+            }
             Some(("sslmode", "verify-full" | "verify-ca")) => kept.push("sslmode=require"),
             Some(("sslmode", "allow")) => kept.push("sslmode=prefer"),
             _ => kept.push(parameter),
@@ -94,26 +97,6 @@ fn take_ours(url: &str) -> (String, Option<PathBuf>) {
         false => format!("{base}?{}", kept.join("&")),
     };
     (rest, file)
-}
-
-fn percent_decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&byte, after)) = rest.split_first() {
-        let coded = after.get(..2).filter(|_| byte == b'%');
-        let coded = coded.and_then(|digits| std::str::from_utf8(digits).ok());
-        match coded.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            Some(decoded) => {
-                bytes.push(decoded);
-                rest = &after[2..];
-            }
-            None => {
-                bytes.push(byte);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// One configuration for each host of the URL, with the settings shared by all connections.

@@ -20,7 +20,6 @@ use tokio_postgres::error::{DbError, Severity};
 use tokio_postgres::tls::TlsStream;
 use tokio_postgres::{AsyncMessage, Client, Config, Connection, Error, Socket};
 
-use super::connect::ConnectError;
 use super::dsn::Dsn;
 use super::tls;
 
@@ -67,10 +66,10 @@ pub(super) struct Connector {
 }
 
 impl Connector {
-    pub(super) fn to(url: &str, deadline: Duration) -> Result<Self, ConnectError> {
-        let unusable = |reason| ConnectError::Url { reason };
-        let dsn = Dsn::parse(url).map_err(unusable)?;
-        let tls = tls::connector(&dsn).map_err(unusable)?;
+    /// The error is the reason why the URL cannot be used.
+    pub(super) fn to(url: &str, deadline: Duration) -> Result<Self, String> {
+        let dsn = Dsn::parse(url)?;
+        let tls = tls::connector(&dsn)?;
         let served_last = Arc::new(AtomicUsize::new(0));
         Ok(Self { dsn, tls, deadline, reads_only: false, served_last })
     }

@@ -17,6 +17,7 @@ mod columns;
 mod commit;
 mod connect;
 mod copy;
+mod count_rows;
 mod counts;
 mod dsn;
 mod expiry;
@@ -78,7 +79,7 @@ impl PgStore {
     /// A migration and the wait for another node's migration may take longer: they last as long as
     /// the server still answers on a second connection.
     pub async fn connect(url: &str, options: Options) -> Result<Self, ConnectError> {
-        let connector = link::Connector::to(url, options.connect_deadline)?;
+        let connector = connect::connector(url, options.connect_deadline)?;
         let deadline = options.statement_deadline;
         let (mut client, _driver) = connect::first(&connector, deadline).await?;
         schema::bring_up_to_date(&mut client, &connector, deadline).await?;
@@ -102,7 +103,7 @@ impl PgStore {
     /// schema, or with an older one, is refused. The sessions are read-only, so the server refuses
     /// any write.
     pub async fn connect_to_read(url: &str, options: Options) -> Result<Self, ConnectError> {
-        let connector = link::Connector::to(url, options.connect_deadline)?.for_reading();
+        let connector = connect::connector(url, options.connect_deadline)?.for_reading();
         let (client, _driver) = connect::first(&connector, options.statement_deadline).await?;
         schema::must_be_current(&client, connector.place(), options.statement_deadline).await?;
         drop(client);

@@ -16,7 +16,7 @@ use sluice_flow::time::Day;
 use uuid::Uuid;
 
 use super::codec::{self, Cells, RESPONSE, ReadCells as _};
-use super::counts::{self, Lock};
+use super::count_rows::{self, Lock};
 use super::failure::TransactionError;
 use super::pool::{Params, Pool};
 use super::read::limit;
@@ -92,7 +92,7 @@ async fn count_in(
     flow: FlowId,
     day: Day,
 ) -> Result<u64, TransactionError> {
-    let locked = counts::lock(transaction, app, flow, Lock::ToFold).await?;
+    let locked = count_rows::lock(transaction, app, flow, Lock::ToFold).await?;
     let Some(passed) = locked else { return Err(TransactionError::Race) };
     let (app_id, flow_id) = (app.uuid(), flow.uuid());
     for table in ["count_deltas", "counts"] {
@@ -117,7 +117,7 @@ async fn count_in(
             rows.push((at_once, codec::response(&mut cells)?));
         }
         let definitions =
-            counts::definitions(transaction, app, rows.iter().map(|(_, row)| row)).await?;
+            count_rows::definitions(transaction, app, rows.iter().map(|(_, row)| row)).await?;
         recount.add(&definitions, &rows, passed).map_err(StoreError::from)?;
         match rows.last() {
             Some((_, last)) if rows.len() >= RECOUNT_ROWS => after = last.response_id.uuid(),
@@ -127,7 +127,7 @@ async fn count_in(
     }
     let responses = recount.responses;
     for (key, daily) in recount.into_daily_counts() {
-        counts::write(transaction, &key, daily).await?;
+        count_rows::write(transaction, &key, daily).await?;
     }
     Ok(responses)
 }

@@ -15,7 +15,6 @@ use sluice_flow::id::{AppId, RespondentId, ResponseId};
 use sluice_flow::respondent::Known;
 use uuid::Uuid;
 
-use super::apply::{LOCK, QUEUE};
 use super::codec::{self, Cells, RESPONDENT, RESPONSE, ReadCells as _};
 use super::columns::{Columns, given};
 use super::commit::queue_of;
@@ -24,7 +23,7 @@ use super::failure::TransactionError;
 use super::pool::{Params, Pool};
 use super::put;
 use super::read::limit;
-use super::transaction::{Transaction, end};
+use super::transaction::{LOCK, QUEUE, Transaction, end};
 use super::{claims, invitations};
 use crate::codec::rewritten_columns;
 use crate::{

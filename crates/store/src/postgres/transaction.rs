@@ -50,6 +50,11 @@ pub(super) const SET_AND_QUEUE: &str = concat!(
     ", pg_advisory_xact_lock_shared($1), (extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 );
 
+/// Waits until nothing else writes to an app; `$1` is the number of its queue.
+pub(super) const QUEUE: &str = "SELECT pg_advisory_xact_lock($1)";
+/// Locks an app's row and reads its revision.
+pub(super) const LOCK: &str = "SELECT revision FROM apps WHERE app_id = $1 FOR UPDATE";
+
 /// How long a connection with a hanging COMMIT is kept.
 const HANGING_MAX: Duration = Duration::from_secs(120);
 

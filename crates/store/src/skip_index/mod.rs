@@ -25,7 +25,7 @@ use sluice_flow::id::{AppId, FlowId};
 use sluice_flow::time::Timestamp;
 
 use crate::Order;
-use crate::listing::Span;
+use crate::listing::{Scan, Span};
 
 pub(crate) use filter::PROBES;
 pub(crate) use terms::{IndexedColumns, QueryTerms, Terms};
@@ -107,6 +107,18 @@ pub(crate) enum Narrowed {
     PassedTo(u128),
     /// No block of the span can match, and nothing lies outside of them.
     Nothing,
+}
+
+impl Narrowed {
+    /// The part of the scan's rest to read next; skips what the index rules out before it.
+    pub(crate) fn part_of(self, scan: &mut Scan) -> Option<Span> {
+        match self {
+            Self::To(part) => return Some(part),
+            Self::PassedTo(id) => scan.advance(0, Some(id)),
+            Self::Nothing => scan.advance(0, None),
+        }
+        None
+    }
 }
 
 /// Finds what to scan next. Blocks come in scan order, and none in between is left out.

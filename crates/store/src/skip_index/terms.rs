@@ -1,7 +1,7 @@
 //! The terms of a response, and the terms of a query.
 
 use sluice_flow::id::FlowVersionId;
-use sluice_flow::submission::{Admission, Texts, each_entry};
+use sluice_flow::submission::{Admission, each_entry};
 
 use super::filter::{Term, filter_of, may_hold};
 use crate::ResponseQuery;
@@ -60,7 +60,7 @@ impl Terms {
         }
         all.push(of_admission(admission));
         let answered = each_entry(answers, |question, texts| {
-            for value in each(&texts) {
+            for value in texts.as_slice() {
                 if value == ANY_OTHER || value.starts_with(OTHER) {
                     all.push(of_other(&question));
                 }
@@ -70,7 +70,7 @@ impl Terms {
             }
         });
         let tagged = each_entry(tags.unwrap_or("{}"), |name, texts| {
-            all.extend(each(&texts).map(|value| of_tag(&name, value)));
+            all.extend(texts.as_slice().iter().map(|value| of_tag(&name, value)));
         });
         self.is_unreadable |= answered.is_err() || tagged.is_err();
     }
@@ -85,14 +85,6 @@ impl Terms {
         self.all.dedup();
         filter_of(&self.all)
     }
-}
-
-fn each<'t>(texts: &'t Texts<'_>) -> impl Iterator<Item = &'t str> {
-    let texts = match texts {
-        Texts::One(text) => std::slice::from_ref(text),
-        Texts::Many(texts) => texts,
-    };
-    texts.iter().map(|text| &**text)
 }
 
 /// The terms that every response matching a query has. Without any, no block can be excluded.

@@ -18,8 +18,33 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 
-use super::open::{OpenError, Options};
+use super::open_error::OpenError;
 use super::schema;
+
+/// How to open a database.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// How long to wait for a lock that another process holds.
+    pub busy_timeout: Duration,
+    /// The most concurrent reads.
+    pub readers: usize,
+    /// The maximum size of the database file; beyond it, writes fail as on a full disk.
+    pub size_max_bytes: Option<u64>,
+    /// Free disk space that submissions must not use, in bytes: 0 means none, absent means the
+    /// default.
+    pub disk_reserve_bytes: Option<u64>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            busy_timeout: BUSY_TIMEOUT_DEFAULT,
+            readers: 4,
+            size_max_bytes: None,
+            disk_reserve_bytes: None,
+        }
+    }
+}
 
 /// What a connection is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +53,8 @@ pub(super) enum ConnectionRole {
     Reader,
 }
 
+/// How long a connection waits for another process before it reports a locked database.
+const BUSY_TIMEOUT_DEFAULT: Duration = Duration::from_secs(5);
 /// Page size of a new database. Idempotency keys are random, so each of them dirties a separate
 /// page: with twice this size, keyed batches of 64 wrote half as many bytes again.
 const PAGE_BYTES: u32 = 4 * 1024;
@@ -147,9 +174,6 @@ fn text(value: rusqlite::types::Value) -> String {
         other => format!("{other:?}"),
     }
 }
-
-/// How long a connection waits for another process before it reports a locked database.
-pub(super) const BUSY_TIMEOUT_DEFAULT: Duration = Duration::from_secs(5);
 
 #[cfg(test)]
 mod tests {

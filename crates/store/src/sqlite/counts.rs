@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{Connection, OptionalExtension, Result, params};
-use sluice_flow::counts::{DailyCounts, Damaged, Gathered, StoredPart};
+use sluice_flow::counts::{DailyCounts, Damaged, Gathered};
 use sluice_flow::id::{AppId, FlowId, FlowVersionId, ResponseId};
 use sluice_flow::time::Day;
 use uuid::Uuid;
@@ -15,7 +15,7 @@ use uuid::Uuid;
 use super::codec::{self, Cells, RESPONSE, ReadCells as _, bytes};
 use super::read::{limit, many};
 use super::transaction::{Finish, TransactionError};
-use super::{recount, skip_index};
+use super::{count_rows, recount, skip_index};
 use crate::counting::{
     self, Counted, DailyCountsKey, DamagedDay, Definitions, FOLD_BYTES_MAX, NewDelta, Reading,
     Subtractions,
@@ -98,10 +98,10 @@ impl Going {
         self.ids.entry(flow).or_default().push(row.response_id);
         let passed = match self.scans.get(&flow) {
             Some(passed) => *passed,
-            None => *self.scans.entry(flow).or_insert(scan_cursor(connection, flow)?),
+            None => *self.scans.entry(flow).or_insert(count_rows::scan_cursor(connection, flow)?),
         };
         if counting::is_counted(at_once, row, passed) {
-            know(connection, &mut self.definitions, row)?;
+            count_rows::know(connection, &mut self.definitions, row)?;
             counting::take_away(&mut self.removed, &self.definitions, row, stays);
         }
         Ok(())
@@ -121,36 +121,6 @@ impl Going {
         }
         Ok(())
     }
-}
-
-/// The cursor of the scan of a flow; `None` if there is no scan.
-pub(super) fn scan_cursor(
-    connection: &Connection,
-    (app, flow): (AppId, FlowId),
-) -> Result<Option<Uuid>> {
-    connection
-        .prepare_cached("SELECT passed FROM count_scans WHERE app_id = ?1 AND flow_id = ?2")?
-        .query_row(params![bytes!(app), bytes!(flow)], |row| row.get(0).map(Uuid::from_bytes))
-        .optional()
-}
-
-/// Reads the definition of a response's version, if it is not loaded yet.
-pub(super) fn know(
-    connection: &Connection,
-    definitions: &mut Definitions,
-    row: &ResponseRow,
-) -> Result<()> {
-    if definitions.contains_key(&row.flow_version_id) {
-        return Ok(());
-    }
-    let json: Option<String> = connection
-        .prepare_cached(
-            "SELECT definition FROM versions WHERE app_id = ?1 AND flow_version_id = ?2",
-        )?
-        .query_row(params![bytes!(row.app_id), bytes!(row.flow_version_id)], |row| row.get(0))
-        .optional()?;
-    definitions.insert(row.flow_version_id, json.as_deref().and_then(counting::definition_of));
-    Ok(())
 }
 
 /// Folds a limited number of bytes of a flow's deltas into their daily counts, and `more` after
@@ -253,37 +223,8 @@ fn put(
     }
     daily.put(&gathered);
     let is_due = daily.is_due_for_recount();
-    write(connection, key, daily)?;
+    count_rows::write(connection, key, daily)?;
     Ok(Ok(is_due))
-}
-
-/// Writes the changed parts of daily counts.
-pub(super) fn write(
-    connection: &Connection,
-    key: DailyCountsKey,
-    daily: DailyCounts,
-) -> Result<()> {
-    let (app, flow, version) =
-        (bytes!(key.app_id), bytes!(key.flow_id), bytes!(key.flow_version_id));
-    let mut replace = connection.prepare_cached(
-        "INSERT INTO counts (app_id, flow_id, segment, day, flow_version_id, responses, admitted, \
-         body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) \
-         ON CONFLICT (app_id, flow_id, segment, day, flow_version_id) DO UPDATE SET \
-         responses = excluded.responses, admitted = excluded.admitted, body = excluded.body",
-    )?;
-    let mut delete = connection.prepare_cached(
-        "DELETE FROM counts WHERE app_id = ?1 AND flow_id = ?2 AND segment = ?3 AND day = ?4 \
-         AND flow_version_id = ?5",
-    )?;
-    for StoredPart { segment, responses, admitted, body } in daily.into_parts() {
-        let day = key.day.number();
-        match body {
-            Some(body) => replace
-                .execute(params![app, flow, segment, day, version, responses, admitted, body])?,
-            None => delete.execute(params![app, flow, segment, day, version])?,
-        };
-    }
-    Ok(())
 }
 
 /// Flows that one pass of the background work visits; the next pass starts from the beginning.
@@ -332,7 +273,7 @@ fn scan(
     rows_max: usize,
 ) -> Result<u64, TransactionError> {
     let ids = (bytes!(app), bytes!(flow));
-    let passed = scan_cursor(connection, (app, flow))?.unwrap_or_default().into_bytes();
+    let passed = count_rows::scan_cursor(connection, (app, flow))?.unwrap_or_default().into_bytes();
     let sql = format!(
         "SELECT {RESPONSE}, counted FROM responses WHERE app_id = ?1 AND flow_id = ?2 \
          AND response_id > ?3 ORDER BY response_id LIMIT ?4"
@@ -342,7 +283,7 @@ fn scan(
     })?;
     let (mut definitions, mut deltas) = (Definitions::new(), Vec::new());
     for (row, _) in found.iter().filter(|(_, at_once)| !at_once) {
-        know(connection, &mut definitions, row)?;
+        count_rows::know(connection, &mut definitions, row)?;
         counting::add(&mut deltas, row, &counting::contribution_of(&definitions, row));
     }
     match found.last() {

@@ -7,12 +7,11 @@ use rusqlite::{Connection, Result, params};
 use sluice_flow::id::{AppId, RespondentId, ResponseId, v7};
 use sluice_flow::time::Timestamp;
 
-use super::apply::put_audit;
 use super::codec::{self, Cells, RESPONSE, ReadCells as _, bytes};
 use super::counts::Going;
 use super::read::{limit, many};
 use super::transaction::{Finish, TransactionError};
-use super::{invitations, removal};
+use super::{invitations, put, removal};
 use crate::{Expired, Expiry, ExpiryCursor, Next, Page};
 
 /// One batch of an expiry.
@@ -37,7 +36,7 @@ pub(super) fn part(
     if expired.rows == 0 {
         return Ok((expired, Finish::RollBack));
     }
-    put_audit(connection, &expiry.audit)?;
+    put::audit(connection, &expiry.audit)?;
     Ok((expired, Finish::Commit))
 }
 

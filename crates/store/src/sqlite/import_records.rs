@@ -9,14 +9,11 @@ use std::sync::LazyLock;
 
 use rusqlite::{CachedStatement, Connection, Result, params};
 
-use super::apply::{
-    put_app, put_audit, put_flow, put_identity_key, put_key, put_token, put_version,
-};
 use super::claims::{put_consent, put_identity, put_respondent};
 use super::codec::bytes;
 use super::removal::put_used_key;
 use super::transaction::{Finish, TransactionError};
-use super::{commit, counts, invitations, people, skip_index};
+use super::{commit, counts, invitations, people, put, skip_index};
 use crate::codec::{COLUMNS, RESPONSE};
 use crate::{App, Record};
 
@@ -62,12 +59,12 @@ fn put(
 ) -> Result<(), TransactionError> {
     let put = match record {
         Record::App(app) => put_app_at_its_revisions(connection, app),
-        Record::Key(row) => put_key(connection, row),
-        Record::IdentityKey(row) => put_identity_key(connection, row),
-        Record::Flow(row) => put_flow(connection, row),
-        Record::Version(row) => put_version(connection, row),
-        Record::Token(row) => put_token(connection, row),
-        Record::Audit(row) => put_audit(connection, row),
+        Record::Key(row) => put::key(connection, row),
+        Record::IdentityKey(row) => put::identity_key(connection, row),
+        Record::Flow(row) => put::flow(connection, row),
+        Record::Version(row) => put::version(connection, row),
+        Record::Token(row) => put::token(connection, row),
+        Record::Audit(row) => put::audit(connection, row),
         Record::Respondent(row) => put_respondent(connection, row),
         Record::Identity(row) => put_identity(connection, row),
         Record::Consent(row) => put_consent(connection, row),
@@ -83,7 +80,7 @@ fn put(
 }
 
 fn put_app_at_its_revisions(connection: &Connection, app: &App) -> Result<()> {
-    put_app(connection, &app.row)?;
+    put::app(connection, &app.row)?;
     let public_revision = app.public_revision.cast_signed();
     connection
         .prepare_cached("UPDATE apps SET revision = ?2, public_revision = ?3 WHERE app_id = ?1")?

@@ -1,6 +1,6 @@
 //! SQLite: one file, one thread that writes, a few connections that read.
 //!
-//! Reading order: [`open`] (what can go wrong at startup), `connection` (the settings that
+//! Reading order: [`OpenError`] (what can go wrong at startup), `connection` (the settings that
 //! durability depends on), `migrations/` (the tables), `writer` (the thread), `commit` and `apply`
 //! (its writes), `import_records` (records of another database), `read/`. Several processes may
 //! have the same file open: SQLite's locks serialise them, and each sees the changes of the others
@@ -14,6 +14,7 @@ mod claims;
 mod codec;
 mod commit;
 mod connection;
+mod count_rows;
 mod counts;
 mod disk;
 mod expiry;
@@ -21,7 +22,9 @@ mod failure;
 mod import_records;
 mod invitations;
 mod open;
+mod open_error;
 mod people;
+mod put;
 mod read;
 mod readers;
 mod recount;
@@ -35,7 +38,8 @@ mod writer;
 use std::path::Path;
 use std::sync::Arc;
 
-pub use open::{OpenError, Options};
+pub use connection::Options;
+pub use open_error::OpenError;
 
 /// A store in one SQLite file.
 #[derive(Debug)]

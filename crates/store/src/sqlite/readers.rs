@@ -9,9 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rusqlite::Connection;
 use tokio::sync::Semaphore;
 
-use super::connection::{self, ConnectionRole};
+use super::connection::{self, ConnectionRole, Options};
 use super::failure;
-use super::open::Options;
 use crate::{StoreError, StoreResult};
 
 #[derive(Debug)]

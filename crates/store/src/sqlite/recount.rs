@@ -12,7 +12,7 @@ use sluice_flow::id::{AppId, FlowId, ResponseId};
 use sluice_flow::time::Day;
 
 use super::codec::{self, Cells, RESPONSE, ReadCells as _, bytes};
-use super::counts;
+use super::count_rows;
 use super::read::{limit, many, one};
 use super::transaction::{Finish, TransactionError};
 use crate::StoreError;
@@ -70,7 +70,7 @@ fn count(
     ] {
         connection.prepare_cached(sql)?.execute(params![ids.0, ids.1, day.number()])?;
     }
-    let passed = counts::scan_cursor(connection, (app, flow))?;
+    let passed = count_rows::scan_cursor(connection, (app, flow))?;
     let sql = format!(
         "SELECT counted, {RESPONSE} FROM responses WHERE app_id = ?1 AND flow_id = ?2 \
          AND response_id > ?3 AND response_id < ?4 ORDER BY response_id LIMIT ?5"
@@ -84,7 +84,7 @@ fn count(
             Ok((cells.take::<bool>()?, codec::response(cells)?))
         })?;
         for (_, row) in &rows {
-            counts::know(connection, &mut definitions, row)?;
+            count_rows::know(connection, &mut definitions, row)?;
         }
         recount
             .add(&definitions, &rows, passed)
@@ -97,7 +97,7 @@ fn count(
     }
     let responses = recount.responses;
     for (key, daily) in recount.into_daily_counts() {
-        counts::write(connection, key, daily)?;
+        count_rows::write(connection, key, daily)?;
     }
     Ok(responses)
 }

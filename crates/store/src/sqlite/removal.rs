@@ -10,13 +10,12 @@ use rusqlite::{Connection, OptionalExtension, Result, params};
 use sluice_flow::id::{AppId, RespondentId, ResponseId};
 use sluice_flow::respondent::Known;
 
-use super::apply::put_audit;
 use super::claims::put_respondent;
 use super::codec::{self, Cells, IDENTITY, RESPONDENT, RESPONSE, bytes};
 use super::counts::Going;
 use super::read::{limit, many, one, respondents, responses};
 use super::transaction::{Finish, TransactionError};
-use super::{commit, invitations};
+use super::{commit, invitations, put};
 use crate::codec::{COLUMNS, rewritten_columns};
 use crate::{
     Answers, ErasedPart, Erasure, ErasureMark, InvitationRow, Page, Person, RespondentRow,
@@ -88,7 +87,7 @@ pub(super) fn erase(
             if removed == (ErasedPart { done: true, ..ErasedPart::default() }) {
                 return Ok((removed, Finish::RollBack));
             }
-            put_audit(connection, &erasure.audit)?;
+            put::audit(connection, &erasure.audit)?;
             Ok((removed, Finish::Commit))
         }
     }
@@ -115,7 +114,7 @@ fn erase_respondent(
         && part.forget_responses(connection, id, &mut removed, &mut going)?;
     going.settle(connection)?;
     if row.erasing.as_ref().map(|it| it.answers) != Some(mark.answers) {
-        put_audit(connection, &erasure.audit)?;
+        put::audit(connection, &erasure.audit)?;
     }
     if removed.done {
         removed.respondents = profile(connection, app, id)?;

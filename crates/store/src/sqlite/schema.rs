@@ -8,7 +8,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
-use super::open::OpenError;
+use super::open_error::OpenError;
 use crate::schema::{self, Applied, Migration, Mismatch, SQLITE, UNRELEASED_HISTORY};
 
 /// The mark of Sluice in the file's header; the first migration sets it.

@@ -18,7 +18,7 @@ use sluice_flow::time::Day;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
 use super::disk::Reserve;
-use super::open::OpenError;
+use super::open_error::OpenError;
 use super::transaction::{self, Finish};
 use super::{apply, commit, counts, expiry, import_records, recount, removal, skip_index};
 use crate::counting::DamagedDay;
@@ -428,8 +428,7 @@ impl Thread {
 mod tests {
     use rusqlite::ffi;
 
-    use super::super::connection::{ConnectionRole, connect};
-    use super::super::open::Options;
+    use super::super::connection::{ConnectionRole, Options, connect};
     use super::transaction::TransactionError;
     use super::*;
 

@@ -8,10 +8,8 @@ mod submit;
 
 use serde::{Serialize, Serializer};
 use sluice_engine::idempotency::IdempotencyKey;
-use sluice_engine::{AppView, Engine};
+use sluice_engine::{AppView, Engine, SubmitError};
 use sluice_flow::identity::Bearer;
-
-use super::envelope::Fault;
 
 /// The arguments of a procedure.
 #[derive(Clone, Copy)]
@@ -47,7 +45,7 @@ macro_rules! procedures {
                 self,
                 engine: &Engine,
                 arguments: Arguments<'_>,
-            ) -> Result<Output, Fault> {
+            ) -> Result<Output, SubmitError> {
                 match self {
                     $(Self::$variant => $module::call(engine, arguments).await.map(Output::$variant),)*
                 }

@@ -2,18 +2,17 @@
 
 use serde::{Serialize, Serializer};
 use sluice_engine::intake::Accepted;
-use sluice_engine::{Engine, Receipt};
+use sluice_engine::{Engine, Receipt, SubmitError};
 use sluice_flow::id::{FlowVersionId, ResponseId};
 use sluice_flow::issue::Issue;
 use sluice_flow::time::Timestamp;
 
 use super::Arguments;
-use crate::trpc::envelope::Fault;
 
 #[derive(Debug)]
 pub(in crate::trpc) struct Output(Receipt);
 
-pub(super) async fn call(engine: &Engine, arguments: Arguments<'_>) -> Result<Output, Fault> {
+pub(super) async fn call(engine: &Engine, arguments: Arguments<'_>) -> Result<Output, SubmitError> {
     let Arguments { app, input, key, bearer } = arguments;
     Ok(Output(engine.submit_as(app, input, key, bearer).await?))
 }

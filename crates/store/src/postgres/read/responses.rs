@@ -66,7 +66,7 @@ pub(in super::super) async fn list(
     let is_open = scan.filter.is_open();
     while let Some((span, scan_rows)) = scan.slice(SLICE_ROWS) {
         let narrowed = skip_index::narrowed(pool, &scan, span).await?;
-        let Some(span) = scan.narrowed(narrowed) else { continue };
+        let Some(span) = narrowed.part_of(&mut scan) else { continue };
         let end = scan.end_of(span);
         // A few blocks at the most, unless this is all that is left.
         let scan_rows =
@@ -105,7 +105,7 @@ pub(in super::super) async fn count(
     let is_open = scan.filter.is_open();
     while let Some((span, scan_rows)) = scan.slice(SLICE_ROWS) {
         let narrowed = skip_index::narrowed(pool, &scan, span).await?;
-        let Some(span) = scan.narrowed(narrowed) else { continue };
+        let Some(span) = narrowed.part_of(&mut scan) else { continue };
         let slice_end = slice_end(pool, query, span, scan_rows).await?;
         let slice = slice_end.map_or(span, |end| span.up_to(end, query.order));
         let slice_end = slice_end.or(scan.end_of(span));

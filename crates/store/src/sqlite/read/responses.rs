@@ -73,7 +73,7 @@ pub(in super::super) fn step(connection: &Connection, mut scan: Scan) -> Result<
     // One instant for both: in between, a filter may be cleared and its block rebuilt.
     let instant = connection.unchecked_transaction()?;
     let narrowed = skip_index::narrowed(&instant, &scan, span)?;
-    let Some(span) = scan.narrowed(narrowed) else { return Ok(scan) };
+    let Some(span) = narrowed.part_of(&mut scan) else { return Ok(scan) };
     let end = scan.end_of(span);
     let mut statement = instant.prepare_cached(&scan_sql(RESPONSE, scan.query.order))?;
     let mut rows = statement.query(scan_params(&scan, span, rows_max))?;
@@ -97,7 +97,7 @@ pub(in super::super) fn step_counting(connection: &Connection, mut scan: Scan) -
     let Some((span, rows_max)) = scan.slice(SLICE_ROWS) else { return Ok(scan) };
     let instant = connection.unchecked_transaction()?;
     let narrowed = skip_index::narrowed(&instant, &scan, span)?;
-    let Some(span) = scan.narrowed(narrowed) else { return Ok(scan) };
+    let Some(span) = narrowed.part_of(&mut scan) else { return Ok(scan) };
     let end = scan.end_of(span);
     let is_open = scan.filter.is_open();
     let (columns, id_at, tags_at) = match is_open {
