@@ -19,7 +19,7 @@ use crate::{
 
 pub(super) use crate::codec::{
     APP, AUDIT, CONSENT, FLOW, GRANT, IDENTITY, IDENTITY_KEY, INVITATION, KEY, LINK, RESPONDENT,
-    RESPONSE, ReadCells, SESSION, TOKEN, USED_KEY, USER, VERSION, of_table,
+    RESPONSE, ReadCells, SESSION, TOKEN, USED_KEY, USER, VERSION,
 };
 
 /// The bytes of an id, as they are stored.
@@ -76,12 +76,12 @@ impl ReadCells for Cells<'_, '_> {
     }
 
     fn optional_uuid(&mut self) -> Result<Option<Uuid>> {
-        match self.take::<Option<Vec<u8>>>()? {
-            None => Ok(None),
-            Some(bytes) => match Uuid::from_slice(&bytes) {
-                Ok(id) => Ok(Some(id)),
-                Err(_) => Err(self.unreadable("an id is not 16 bytes")),
-            },
+        match self.take::<Option<[u8; 16]>>() {
+            Ok(bytes) => Ok(bytes.map(Uuid::from_bytes)),
+            Err(rusqlite::Error::FromSqlConversionFailure(..)) => {
+                Err(self.unreadable("an id is not 16 bytes"))
+            }
+            Err(other) => Err(other),
         }
     }
 

@@ -15,7 +15,8 @@ use uuid::Uuid;
 use super::codec::{self, Cells, RESPONSE, ReadCells as _, bytes};
 use super::read::{limit, many};
 use super::transaction::{Finish, TransactionError};
-use super::{count_rows, recount, skip_index};
+use super::version_numbers::{OF_FLOW, RESPONSES};
+use super::{count_rows, recount, response_keys, skip_index};
 use crate::counting::{
     self, Counted, DailyCountsKey, DamagedDay, Definitions, FOLD_BYTES_MAX, NewDelta, Reading,
     Subtractions,
@@ -273,12 +274,13 @@ fn scan(
     rows_max: usize,
 ) -> Result<u64, TransactionError> {
     let ids = (bytes!(app), bytes!(flow));
-    let passed = count_rows::scan_cursor(connection, (app, flow))?.unwrap_or_default().into_bytes();
+    let passed = count_rows::scan_cursor(connection, (app, flow))?.unwrap_or_default().as_u128();
+    let first = response_keys::after(connection, passed)?;
     let sql = format!(
-        "SELECT {RESPONSE}, counted FROM responses WHERE app_id = ?1 AND flow_id = ?2 \
-         AND response_id > ?3 ORDER BY response_id LIMIT ?4"
+        "SELECT {RESPONSE}, counted FROM {RESPONSES} WHERE {OF_FLOW} \
+         AND response_key >= ?3 ORDER BY response_key LIMIT ?4"
     );
-    let found = many(connection, &sql, params![ids.0, ids.1, passed, limit(rows_max)], |cells| {
+    let found = many(connection, &sql, params![ids.0, ids.1, first, limit(rows_max)], |cells| {
         Ok((codec::response(cells)?, cells.take::<bool>()?))
     })?;
     let (mut definitions, mut deltas) = (Definitions::new(), Vec::new());
@@ -316,10 +318,11 @@ pub(super) fn begin_scan(connection: &Connection, app: AppId, flow: FlowId) -> R
     if connection.prepare_cached(begun)?.exists(ids)? {
         return Ok(());
     }
+    let uncount = format!("UPDATE responses SET counted = 0 WHERE {OF_FLOW} AND counted <> 0");
     for sql in [
         "DELETE FROM counts WHERE app_id = ?1 AND flow_id = ?2",
         "DELETE FROM count_deltas WHERE app_id = ?1 AND flow_id = ?2",
-        "UPDATE responses SET counted = 0 WHERE app_id = ?1 AND flow_id = ?2 AND counted <> 0",
+        &uncount,
         "INSERT INTO count_scans (app_id, flow_id, passed) VALUES (?1, ?2, zeroblob(16)) \
          ON CONFLICT (app_id, flow_id) DO UPDATE SET passed = excluded.passed",
     ] {

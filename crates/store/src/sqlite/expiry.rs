@@ -11,7 +11,8 @@ use super::codec::{self, Cells, RESPONSE, ReadCells as _, bytes};
 use super::counts::Going;
 use super::read::{limit, many};
 use super::transaction::{Finish, TransactionError};
-use super::{invitations, put, removal};
+use super::version_numbers::RESPONSES;
+use super::{invitations, put, removal, response_keys};
 use crate::{Expired, Expiry, ExpiryCursor, Next, Page};
 
 /// One batch of an expiry.
@@ -41,27 +42,29 @@ pub(super) fn part(
 }
 
 /// The smallest id of a response received at this time.
-fn first_at(time: Timestamp) -> [u8; 16] {
-    (v7(time, 0, 0).as_u128() >> 80 << 80).to_be_bytes()
+fn first_at(time: Timestamp) -> u128 {
+    v7(time, 0, 0).as_u128() >> 80 << 80
 }
 
 /// Deleted rows need not be skipped again, so there is no cursor. Iterates over the flows first, to
-/// use the index by flow; there is none by app alone.
+/// use the index by flow; there is none by app alone. The number of a flow is that of its first
+/// version.
 fn responses(connection: &Connection, expiry: &Expiry) -> Result<Expired, TransactionError> {
     let sql = format!(
-        "DELETE FROM responses WHERE rowid IN (SELECT responses.rowid \
-         FROM flows CROSS JOIN responses ON responses.app_id = flows.app_id \
-         AND responses.flow_id = flows.flow_id \
-         WHERE flows.app_id = ?1 AND responses.response_id < ?2 LIMIT ?3) \
-         RETURNING {RESPONSE}, counted"
+        "SELECT {RESPONSE}, counted, response_key FROM {RESPONSES} WHERE response_key IN \
+         (SELECT response_key FROM version_numbers CROSS JOIN responses \
+         ON responses.flow_number = version_numbers.version_number \
+         WHERE app_id = ?1 AND response_key < ?2 LIMIT ?3)"
     );
-    let params = params![bytes!(expiry.app_id), first_at(expiry.before), limit(expiry.limit)];
+    let before = response_keys::from(connection, first_at(expiry.before))?;
+    let params = params![bytes!(expiry.app_id), before, limit(expiry.limit)];
     let gone = many(connection, &sql, params, |cells: &mut Cells| {
-        Ok((codec::response(cells)?, cells.take::<bool>()?))
+        Ok((codec::response(cells)?, cells.take::<bool>()?, cells.take::<i64>()?))
     })?;
     let mut going = Going::default();
-    for (row, at_once) in &gone {
+    for (row, at_once, key) in &gone {
         going.note(connection, row, *at_once, None)?;
+        removal::delete(connection, *key)?;
     }
     going.settle(connection)?;
     let next = match gone.len() < expiry.limit {
@@ -83,7 +86,8 @@ fn consents(
     let sql = "SELECT response_id, respondent_id FROM consents WHERE app_id = ?1 \
          AND response_id > ?2 AND response_id < ?3 ORDER BY response_id LIMIT ?4";
     let after = after.map(|id| bytes!(id)).unwrap_or_default();
-    let params = params![bytes!(app_id), after, first_at(before), limit(expiry.limit)];
+    let params =
+        params![bytes!(app_id), after, first_at(before).to_be_bytes(), limit(expiry.limit)];
     let found = many(connection, sql, params, |cells: &mut Cells| {
         Ok((cells.id(ResponseId::from_uuid)?, cells.id(RespondentId::from_uuid)?))
     })?;
@@ -125,7 +129,8 @@ fn is_wanted(connection: &Connection, app: AppId, respondent: RespondentId) -> R
 fn keys(connection: &Connection, expiry: &Expiry) -> Result<Expired> {
     let sql = "DELETE FROM used_keys WHERE app_id = ?1 AND response_id IN (SELECT response_id \
          FROM used_keys WHERE app_id = ?1 AND response_id < ?2 LIMIT ?3)";
-    let params = params![bytes!(expiry.app_id), first_at(expiry.before), limit(expiry.limit)];
+    let before = first_at(expiry.before).to_be_bytes();
+    let params = params![bytes!(expiry.app_id), before, limit(expiry.limit)];
     let rows = connection.prepare_cached(sql)?.execute(params)?;
     let next = match rows < expiry.limit {
         true => ExpiryCursor::Invitations(None),

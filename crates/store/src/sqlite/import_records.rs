@@ -12,20 +12,23 @@ use rusqlite::{CachedStatement, Connection, Result, params};
 use super::claims::{put_consent, put_identity, put_respondent};
 use super::codec::bytes;
 use super::removal::put_used_key;
+use super::response_keys::{NewKeys, Placed};
+use super::response_row::{self, Place};
 use super::transaction::{Finish, TransactionError};
-use super::{commit, counts, invitations, people, put, skip_index};
-use crate::codec::{COLUMNS, RESPONSE};
-use crate::{App, Record};
+use super::version_numbers::VersionNumbers;
+use super::{counts, invitations, people, put, skip_index};
+use crate::{App, IdempotencyKey, Record, ResponseRow};
 
-/// With the parameters of [`commit::put`].
+/// With the parameters of [`response_row::bind`].
 static PUT_RESPONSE: LazyLock<String> = LazyLock::new(|| {
-    let values = vec!["?"; COLUMNS.len() + 1].join(", ");
-    let names = COLUMNS.iter().map(|column| column.name).filter(|name| *name != "response_id");
-    let replaced: Vec<_> = names.map(|name| format!("{name} = excluded.{name}")).collect();
+    let columns: Vec<_> = response_row::columns().collect();
+    let replaced: Vec<_> =
+        columns.iter().skip(1).map(|name| format!("{name} = excluded.{name}")).collect();
     format!(
-        "INSERT INTO responses ({RESPONSE}, idempotency_key) VALUES ({values}) \
-         ON CONFLICT (response_id) DO UPDATE SET {}, \
-         idempotency_key = excluded.idempotency_key, counted = 0",
+        "INSERT INTO responses ({}) VALUES ({}) \
+         ON CONFLICT (response_key) DO UPDATE SET {}, counted = 0",
+        columns.join(", "),
+        vec!["?"; columns.len()].join(", "),
         replaced.join(", ")
     )
 });
@@ -45,16 +48,43 @@ pub(super) fn records(
         counts::begin_scan(connection, app, flow)?;
         skip_index::forget(connection, app, flow)?;
     }
-    let mut put_response = connection.prepare_cached(&PUT_RESPONSE)?;
+    let mut responses = Responses {
+        put: connection.prepare_cached(&PUT_RESPONSE)?,
+        keys: NewKeys::default(),
+        numbers: VersionNumbers::default(),
+    };
     for record in records {
-        put(connection, &mut put_response, record)?;
+        put(connection, &mut responses, record)?;
     }
     Ok(((), Finish::Commit))
 }
 
+/// The responses of one import.
+struct Responses<'c> {
+    put: CachedStatement<'c>,
+    keys: NewKeys,
+    numbers: VersionNumbers,
+}
+
+impl Responses<'_> {
+    /// Stores a response, replacing an existing one with the same id.
+    fn put(
+        &mut self,
+        connection: &Connection,
+        row: &ResponseRow,
+        idempotency_key: Option<&IdempotencyKey>,
+    ) -> Result<()> {
+        let (Placed::Free(key) | Placed::Taken(key)) =
+            self.keys.place(connection, row.response_id)?;
+        let place = Place { key, numbers: self.numbers.of(connection, row)? };
+        response_row::bind(&mut self.put, 0, place, row, idempotency_key)?;
+        self.put.raw_execute().map(|_| ())
+    }
+}
+
 fn put(
     connection: &Connection,
-    put_response: &mut CachedStatement,
+    responses: &mut Responses,
     record: &Record,
 ) -> Result<(), TransactionError> {
     let put = match record {
@@ -70,7 +100,7 @@ fn put(
         Record::Consent(row) => put_consent(connection, row),
         Record::UsedKey(row) => put_used_key(connection, row),
         Record::Response { row, idempotency_key } => {
-            commit::put(put_response, row, idempotency_key.as_ref()).map(|_| ())
+            responses.put(connection, row, idempotency_key.as_ref())
         }
         Record::Invitation(row) => invitations::replace(connection, row),
         Record::User(row) => people::put_user(connection, row),

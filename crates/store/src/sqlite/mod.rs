@@ -2,9 +2,9 @@
 //!
 //! Reading order: [`OpenError`] (what can go wrong at startup), `connection` (the settings that
 //! durability depends on), `migrations/` (the tables), `writer` (the thread), `commit` and `apply`
-//! (its writes), `import_records` (records of another database), `read/`. Several processes may
-//! have the same file open: SQLite's locks serialise them, and each sees the changes of the others
-//! in the change feed.
+//! (its writes), `response_keys` and `version_numbers` (the integers in a response's row),
+//! `import_records` (records of another database), `read/`. Several processes may have the same file
+//! open: SQLite's locks serialise them, and each sees the changes of the others in the change feed.
 //!
 //! Deliberately absent: any retry of a failed write. A failure is reported; an unknown outcome
 //! stops the writer.
@@ -29,10 +29,13 @@ mod read;
 mod readers;
 mod recount;
 mod removal;
+mod response_keys;
+mod response_row;
 mod roles;
 mod schema;
 mod skip_index;
 mod transaction;
+mod version_numbers;
 mod writer;
 
 use std::path::Path;

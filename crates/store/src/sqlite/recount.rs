@@ -14,7 +14,9 @@ use sluice_flow::time::Day;
 use super::codec::{self, Cells, RESPONSE, ReadCells as _, bytes};
 use super::count_rows;
 use super::read::{limit, many, one};
+use super::response_keys;
 use super::transaction::{Finish, TransactionError};
+use super::version_numbers::{OF_FLOW, RESPONSES};
 use crate::StoreError;
 use crate::counting::{Definitions, RECOUNT_ROWS, Recount, ids_of};
 
@@ -72,14 +74,16 @@ fn count(
     }
     let passed = count_rows::scan_cursor(connection, (app, flow))?;
     let sql = format!(
-        "SELECT counted, {RESPONSE} FROM responses WHERE app_id = ?1 AND flow_id = ?2 \
-         AND response_id > ?3 AND response_id < ?4 ORDER BY response_id LIMIT ?5"
+        "SELECT counted, {RESPONSE} FROM {RESPONSES} WHERE {OF_FLOW} \
+         AND response_key >= ?3 AND response_key < ?4 ORDER BY response_key LIMIT ?5"
     );
-    let (start, before) = ids_of(day);
+    let (start, end) = ids_of(day);
+    let end = response_keys::from(connection, end.as_u128())?;
     let mut after = start;
     let (mut definitions, mut recount) = (Definitions::new(), Recount::default());
     loop {
-        let page = params![ids.0, ids.1, after.as_bytes(), before.as_bytes(), limit(RECOUNT_ROWS)];
+        let first = response_keys::after(connection, after.as_u128())?;
+        let page = params![ids.0, ids.1, first, end, limit(RECOUNT_ROWS)];
         let rows = many(connection, &sql, page, |cells: &mut Cells| {
             Ok((cells.take::<bool>()?, codec::response(cells)?))
         })?;
@@ -104,23 +108,26 @@ fn count(
 
 /// The days on which a flow has responses or counts.
 pub(super) fn days(connection: &Connection, app: AppId, flow: FlowId) -> Result<Vec<Day>> {
+    let connection = &connection.unchecked_transaction()?;
     let counted = "SELECT day FROM counts WHERE app_id = ?1 AND flow_id = ?2 \
          UNION SELECT day FROM count_deltas WHERE app_id = ?1 AND flow_id = ?2";
     let counted = many(connection, counted, params![bytes!(app), bytes!(flow)], |cells| {
         cells.take().map(Day::from_number)
     })?;
     let mut days = BTreeSet::from_iter(counted);
-    let first = "SELECT response_id FROM responses WHERE app_id = ?1 AND flow_id = ?2 \
-         AND response_id > ?3 ORDER BY response_id LIMIT 1";
-    let mut after = [0; 16];
+    let first = format!(
+        "SELECT response_id FROM responses WHERE {OF_FLOW} AND response_key >= ?3 \
+         ORDER BY response_key LIMIT 1"
+    );
+    let mut from = 0;
     while let Some(id) =
-        one(connection, first, params![bytes!(app), bytes!(flow), after], |cells| {
+        one(connection, &first, params![bytes!(app), bytes!(flow), from], |cells| {
             cells.id(ResponseId::from_uuid)
         })?
     {
         let day = id.made_at().day();
         days.insert(day);
-        after = ids_of(day).1.into_bytes();
+        from = response_keys::from(connection, ids_of(day).1.as_u128())?;
     }
     Ok(days.into_iter().collect())
 }

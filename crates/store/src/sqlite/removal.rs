@@ -6,7 +6,7 @@
 
 use std::sync::LazyLock;
 
-use rusqlite::{Connection, OptionalExtension, Result, params};
+use rusqlite::{Connection, Result, params};
 use sluice_flow::id::{AppId, RespondentId, ResponseId};
 use sluice_flow::respondent::Known;
 
@@ -14,25 +14,22 @@ use super::claims::put_respondent;
 use super::codec::{self, Cells, IDENTITY, RESPONDENT, RESPONSE, bytes};
 use super::counts::Going;
 use super::read::{limit, many, one, respondents, responses};
+use super::response_row::{self, Place};
 use super::transaction::{Finish, TransactionError};
-use super::{commit, invitations, put};
-use crate::codec::{COLUMNS, rewritten_columns};
+use super::version_numbers::{Numbers, RESPONSES};
+use super::{invitations, put, response_keys};
+use crate::codec::rewritten_columns;
 use crate::{
-    Answers, ErasedPart, Erasure, ErasureMark, InvitationRow, Page, Person, RespondentRow,
-    ResponseRow, UsedKeyRow,
+    Answers, ErasedPart, Erasure, ErasureMark, IdempotencyKey, InvitationRow, Page, Person,
+    RespondentRow, ResponseRow, UsedKeyRow,
 };
 
-/// Replaces a response; with the parameters of [`commit::put`].
+/// Replaces a response; with the parameters of [`response_row::bind`], of which the first is its key.
 static REWRITE: LazyLock<String> = LazyLock::new(|| {
     let set: Vec<_> =
         rewritten_columns().map(|(index, name)| format!("{name} = ?{}", index + 1)).collect();
-    let key = COLUMNS.len() + 1;
-    let id = COLUMNS.iter().position(|column| column.name == "response_id").map(|index| index + 1);
-    format!(
-        "UPDATE responses SET {}, idempotency_key = ?{key} WHERE response_id = ?{}",
-        set.join(", "),
-        id.unwrap_or_default()
-    )
+    let (set, key) = (set.join(", "), response_row::PARAMETERS);
+    format!("UPDATE responses SET {set}, idempotency_key = ?{key} WHERE response_key = ?1")
 });
 
 /// Deletes a response, keeps its key used, and removes it from its invitation; returns its app if
@@ -42,25 +39,39 @@ pub(super) fn response(
     response: ResponseId,
     going: &mut Going,
 ) -> Result<Option<AppId>> {
+    let Some(key) = response_keys::find(connection, response)? else { return Ok(None) };
     let sql = format!(
-        "DELETE FROM responses WHERE response_id = ?1 RETURNING {RESPONSE}, counted, idempotency_key"
+        "SELECT {RESPONSE}, idempotency_key, counted FROM {RESPONSES} WHERE response_key = ?1"
     );
-    let gone = connection
-        .prepare_cached(&sql)?
-        .query_row([bytes!(response)], |row| {
-            let mut cells = Cells::of(row);
-            let row = codec::response(&mut cells)?;
-            Ok((row, cells.take()?, cells.take::<Option<[u8; 32]>>()?))
-        })
-        .optional()?;
-    let Some((row, at_once, key)) = gone else { return Ok(None) };
+    let (row, at_once) = connection.prepare_cached(&sql)?.query_row([key], |row| {
+        let mut cells = Cells::of(row);
+        let row = codec::response(&mut cells)?;
+        keep_used(connection, &row, cells.take()?)?;
+        Ok((row, cells.take()?))
+    })?;
+    delete(connection, key)?;
     let app_id = row.app_id;
-    if let Some(key) = key {
-        put_used_key(connection, &UsedKeyRow { app_id, response_id: response, key })?;
-    }
     invitations::unname(connection, app_id, row.flow_assignment_id.as_deref(), response)?;
     going.note(connection, &row, at_once, None)?;
     Ok(Some(app_id))
+}
+
+pub(super) fn delete(connection: &Connection, key: i64) -> Result<()> {
+    let sql = "DELETE FROM responses WHERE response_key = ?1";
+    connection.prepare_cached(sql)?.execute([key]).map(|_| ())
+}
+
+/// Keeps the key of a response that is removed or loses content; it is given as it is stored.
+fn keep_used(
+    connection: &Connection,
+    row: &ResponseRow,
+    stored: Option<IdempotencyKey>,
+) -> Result<()> {
+    let ResponseRow { app_id, response_id, .. } = *row;
+    let Some(key) = stored.map(|stored| response_row::key_in_app(app_id, stored)) else {
+        return Ok(());
+    };
+    put_used_key(connection, &UsedKeyRow { app_id, response_id, key })
 }
 
 pub(super) fn put_used_key(connection: &Connection, row: &UsedKeyRow) -> Result<()> {
@@ -259,14 +270,17 @@ fn forget_answers(
 /// digest: the row no longer has the content that was sent with the key. Returns whether the row
 /// was counted when it was stored.
 fn rewrite(connection: &Connection, row: &ResponseRow) -> Result<bool> {
-    let (app_id, response_id) = (row.app_id, row.response_id);
-    let (key, at_once): (Option<[u8; 32]>, bool) = connection
-        .prepare_cached("SELECT idempotency_key, counted FROM responses WHERE response_id = ?1")?
-        .query_row([bytes!(response_id)], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    commit::put(&mut connection.prepare_cached(&REWRITE)?, row, None)?;
-    if let Some(key) = key {
-        put_used_key(connection, &UsedKeyRow { app_id, response_id, key })?;
-    }
+    let key = response_keys::find(connection, row.response_id)?;
+    let sql = "SELECT response_key, flow_number, version_number, idempotency_key, counted \
+         FROM responses WHERE response_key = ?1";
+    let (place, used, at_once) = connection.prepare_cached(sql)?.query_row([key], |row| {
+        let numbers = Numbers { flow: row.get(1)?, version: row.get(2)? };
+        Ok((Place { key: row.get(0)?, numbers }, row.get(3)?, row.get(4)?))
+    })?;
+    let mut rewrite = connection.prepare_cached(&REWRITE)?;
+    response_row::bind(&mut rewrite, 0, place, row, None)?;
+    rewrite.raw_execute()?;
+    keep_used(connection, row, used)?;
     Ok(at_once)
 }
 

@@ -7,7 +7,9 @@ use sluice_flow::time::Timestamp;
 
 use super::codec::{Cells, ReadCells as _, bytes};
 use super::read::{limit, many};
+use super::response_keys;
 use super::transaction::{Finish, TransactionError};
+use super::version_numbers::{OF_FLOW, RESPONSES};
 use crate::listing::{Scan, Span};
 use crate::skip_index::{
     BLOCK_ROWS, CREATED_PER_CALL, FILLED_PER_CALL, IndexedColumns, Narrowed, Narrowing, QueryTerms,
@@ -74,10 +76,12 @@ fn next_flow(connection: &Connection, cursor: SkipIndexCursor) -> Result<Option<
 }
 
 fn filter_of(connection: &Connection, app: AppId, flow: FlowId, block: Span) -> Result<Vec<u8>> {
-    let sql = "SELECT flow_version_id, admitted, answers, tags FROM responses WHERE app_id = ?1 \
-         AND flow_id = ?2 AND response_id BETWEEN ?3 AND ?4";
-    let mut statement = connection.prepare_cached(sql)?;
-    let (first, last) = (block.first.to_be_bytes(), block.last.to_be_bytes());
+    let sql = format!(
+        "SELECT flow_version_id, admitted, answers, tags FROM {RESPONSES} WHERE {OF_FLOW} \
+         AND response_key BETWEEN ?3 AND ?4"
+    );
+    let mut statement = connection.prepare_cached(&sql)?;
+    let (first, last) = response_keys::range(connection, block)?;
     let mut rows = statement.query(params![bytes!(app), bytes!(flow), first, last])?;
     let mut terms = Terms::default();
     while let Some(row) = rows.next()? {
@@ -98,21 +102,14 @@ fn unblocked(
     before: Timestamp,
 ) -> Result<Vec<Span>> {
     let blocked_to = blocked_to(connection, app, flow)?;
-    let sql = "SELECT response_id FROM responses WHERE app_id = ?1 AND flow_id = ?2 \
-         AND response_id > ?3 AND response_id < ?4 ORDER BY response_id LIMIT ?5";
-    let young = (v7(before, 0, 0).as_u128() >> 80 << 80).to_be_bytes();
-    let ids = many(
-        connection,
-        sql,
-        params![
-            bytes!(app),
-            bytes!(flow),
-            blocked_to.unwrap_or_default().to_be_bytes(),
-            young,
-            limit(BLOCK_ROWS * CREATED_PER_CALL)
-        ],
-        id,
-    )?;
+    let sql = format!(
+        "SELECT response_id FROM responses WHERE {OF_FLOW} \
+         AND response_key >= ?3 AND response_key < ?4 ORDER BY response_key LIMIT ?5"
+    );
+    let first = response_keys::after(connection, blocked_to.unwrap_or_default())?;
+    let young = response_keys::from(connection, v7(before, 0, 0).as_u128() >> 80 << 80)?;
+    let rows = limit(BLOCK_ROWS * CREATED_PER_CALL);
+    let ids = many(connection, &sql, params![bytes!(app), bytes!(flow), first, young, rows], id)?;
     Ok(whole_blocks(blocked_to, &ids))
 }
 

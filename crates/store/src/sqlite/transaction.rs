@@ -58,3 +58,30 @@ fn roll_back(connection: &Connection) -> StoreResult<()> {
 fn step(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
     connection.prepare_cached(sql)?.execute([]).map(|_| ())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// SQLite ends the transaction itself, and nothing of it is stored: also not what another
+    /// statement of it wrote.
+    #[test]
+    fn a_rollback_by_sqlite_is_a_failure_that_stores_nothing() {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch("CREATE TABLE t (key INTEGER PRIMARY KEY) STRICT").unwrap();
+        let failed = run(&connection, |connection| {
+            connection.execute("INSERT INTO t VALUES (1)", [])?;
+            connection.execute("INSERT OR ROLLBACK INTO t VALUES (2), (3), (2)", [])?;
+            Ok(((), Finish::Commit))
+        });
+        assert!(matches!(failed, Err(StoreError::Failed(_))), "{failed:?}");
+        let rows: i64 =
+            connection.query_row("SELECT count(*) FROM t", [], |row| row.get(0)).unwrap();
+        assert_eq!(rows, 0);
+        let next = run(&connection, |connection| {
+            connection.execute("INSERT INTO t VALUES (1)", [])?;
+            Ok(((), Finish::Commit))
+        });
+        assert!(next.is_ok(), "{next:?}");
+    }
+}

@@ -4,7 +4,8 @@
 -- - Ids are the 16 bytes of a UUIDv7, so they sort by creation time. Exception: assignment_id is random.
 -- - Times are milliseconds since the Unix epoch. Days are days since the Unix epoch.
 -- - JSON is stored as text, exactly as it was received.
--- - Primary keys start with app_id. Rows that are looked up by id alone have a separate unique index.
+-- - Primary keys start with app_id, except that of responses. Rows that are looked up by id alone have a
+--   separate unique index.
 -- - Foreign keys are checked at commit, so the rows of one change can be written in any order.
 -- - Tables are STRICT: SQLite enforces the declared types.
 
@@ -93,17 +94,32 @@ CREATE INDEX versions_current ON versions (app_id, flow_id)
     WHERE published_at IS NOT NULL AND superseded_at IS NULL AND retired_at IS NULL;
 CREATE INDEX versions_draft ON versions (app_id, flow_id) WHERE published_at IS NULL;
 
--- Responses: the only table that every submission writes to. It has a rowid so that rows of any length are
--- appended, and no foreign keys: a response is stored only at the newest public_revision, and its version
--- existed at that revision. The idempotency key is part of the row and is removed with it.
--- The time of receipt is the time in response_id.
+-- Small numbers in place of the ids that every response would otherwise repeat. A row is added with the first
+-- response to a version and never removed. flow_number is the version_number of the flow's first row here.
+CREATE TABLE version_numbers (
+    version_number  INTEGER PRIMARY KEY,
+    flow_number     INTEGER NOT NULL,
+    app_id          BLOB NOT NULL,
+    flow_id         BLOB NOT NULL,
+    flow_version_id BLOB NOT NULL,
+    UNIQUE (app_id, flow_id, flow_version_id)
+) STRICT;
+
+-- Responses: the only table that every submission writes to. It has no foreign keys: a response is stored only
+-- at the newest public_revision, and its version existed at that revision. It has no checks of lengths: the
+-- values come from types of fixed size, and a read verifies them.
+-- response_key: the time-ordered part of response_id as an integer. The order of keys is the order of ids, so
+-- no index by id is needed. A response that is stored out of order may shift the keys next to it: they are
+-- not stored anywhere else (response_keys.rs).
+-- response_id: contains the time of receipt.
+-- idempotency_key: combined with the app's id; removed with the row.
 -- counted: whether the commit that stored the row also counted it. Other rows are counted by the scan of
 -- their flow (count_scans).
 CREATE TABLE responses (
-    app_id             BLOB NOT NULL,
-    flow_id            BLOB NOT NULL,
-    flow_version_id    BLOB NOT NULL,
-    response_id        BLOB NOT NULL CHECK (length(response_id) = 16),
+    response_key       INTEGER PRIMARY KEY,
+    flow_number        INTEGER NOT NULL,
+    version_number     INTEGER NOT NULL,
+    response_id        BLOB NOT NULL,
     admitted           INTEGER NOT NULL,
     answers            TEXT NOT NULL,
     identities         TEXT,
@@ -112,13 +128,13 @@ CREATE TABLE responses (
     tags               TEXT,
     context            TEXT,
     flow_assignment_id TEXT,
-    digest             BLOB NOT NULL CHECK (length(digest) = 32),
+    digest             BLOB NOT NULL,
     idempotency_key    BLOB,
     counted            INTEGER NOT NULL DEFAULT 0
 ) STRICT;
-CREATE UNIQUE INDEX responses_by_id ON responses (response_id);
-CREATE INDEX responses_by_flow ON responses (app_id, flow_id, response_id);
-CREATE UNIQUE INDEX responses_by_idempotency_key ON responses (app_id, idempotency_key)
+-- SQLite appends response_key to every entry of this index.
+CREATE INDEX responses_by_flow ON responses (flow_number);
+CREATE UNIQUE INDEX responses_by_idempotency_key ON responses (idempotency_key)
     WHERE idempotency_key IS NOT NULL;
 
 -- Idempotency keys of responses that were deleted or erased, without digest or content: a late retry is

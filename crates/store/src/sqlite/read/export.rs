@@ -10,8 +10,11 @@ use super::super::codec::{
     self, APP, AUDIT, CONSENT, Cells, FLOW, GRANT, IDENTITY, IDENTITY_KEY, INVITATION, KEY,
     RESPONDENT, RESPONSE, TOKEN, USED_KEY, USER, VERSION,
 };
+use super::super::response_keys;
+use super::super::response_row::key_in_app;
+use super::super::version_numbers::RESPONSES;
 use super::limit;
-use crate::{Record, RecordCursor, Table};
+use crate::{IdempotencyKey, Record, RecordCursor, Table};
 
 /// The most bytes of records on one page; the record that exceeds it is the last.
 const PAGE_BYTES: usize = 8 * 1024 * 1024;
@@ -98,13 +101,7 @@ impl RecordPage {
             Table::UsedKeys => self.add(connection, &sql, params![app, key, rows], |cells| {
                 codec::used_key(cells).map(Record::UsedKey)
             }),
-            Table::Responses => {
-                let (flow, response) = key.split_at(key.len().min(NO_APP.len()));
-                self.add(connection, &sql, params![app, flow, response, rows], |cells| {
-                    let row = codec::response(cells)?;
-                    Ok(Record::Response { row, idempotency_key: cells.take()? })
-                })
-            }
+            Table::Responses => self.scan_responses(connection, after),
             Table::Invitations => self.add(connection, &sql, params![app, key, rows], |cells| {
                 codec::invitation(cells).map(Record::Invitation)
             }),
@@ -136,6 +133,35 @@ impl RecordPage {
         }
         let rows = limit(self.rows - self.records.len());
         self.add(connection, &select(Table::Audit), params![app, key, rows], entry)
+    }
+
+    /// Flow by flow: the number of a flow is that of its first version.
+    fn scan_responses(&mut self, connection: &Connection, after: &RecordCursor) -> Result<()> {
+        let (flow, response) = after.key.split_at(after.key.len().min(NO_APP.len()));
+        let sql = "SELECT (app_id, flow_id) = (?1, ?2), flow_number FROM version_numbers \
+             WHERE (app_id, flow_id) >= (?1, ?2) AND flow_number = version_number \
+             ORDER BY app_id, flow_id";
+        let mut flows = connection.prepare_cached(sql)?;
+        let mut flows = flows.query(params![after.app, flow])?;
+        while !self.is_full() {
+            let Some(found) = flows.next()? else { break };
+            let first = match <[u8; 16]>::try_from(response) {
+                Ok(last) if found.get(0)? => {
+                    response_keys::after(connection, u128::from_be_bytes(last))?
+                }
+                _ => 0,
+            };
+            let number: i64 = found.get(1)?;
+            let rows = limit(self.rows - self.records.len());
+            let sql = select(Table::Responses);
+            self.add(connection, &sql, params![number, first, rows], |cells| {
+                let row = codec::response(cells)?;
+                let key = cells.take::<Option<IdempotencyKey>>()?;
+                let idempotency_key = key.map(|key| key_in_app(row.app_id, key));
+                Ok(Record::Response { row, idempotency_key })
+            })?;
+        }
+        Ok(())
     }
 
     fn add(
@@ -203,9 +229,8 @@ fn select(table: Table) -> String {
              ORDER BY app_id, response_id LIMIT ?3"
         ),
         Table::Responses => format!(
-            "SELECT {RESPONSE}, idempotency_key FROM responses \
-             WHERE (app_id, flow_id, response_id) > (?1, ?2, ?3) \
-             ORDER BY app_id, flow_id, response_id LIMIT ?4"
+            "SELECT {RESPONSE}, idempotency_key FROM {RESPONSES} \
+             WHERE responses.flow_number = ?1 AND response_key >= ?2 ORDER BY response_key LIMIT ?3"
         ),
         Table::Invitations => format!(
             "SELECT {INVITATION} FROM invitations WHERE (app_id, assignment_id) > (?1, ?2) \
@@ -252,11 +277,6 @@ mod tests {
             (Table::Consents, "SEARCH consents USING PRIMARY KEY ((app_id,response_id)>(?,?))"),
             (Table::UsedKeys, "SEARCH used_keys USING PRIMARY KEY ((app_id,response_id)>(?,?))"),
             (
-                Table::Responses,
-                "SEARCH responses USING INDEX responses_by_flow \
-                 ((app_id,flow_id,response_id)>(?,?,?))",
-            ),
-            (
                 Table::Invitations,
                 "SEARCH invitations USING PRIMARY KEY ((app_id,assignment_id)>(?,?))",
             ),
@@ -269,5 +289,14 @@ mod tests {
                 explain.raw_query().mapped(|row| row.get("detail")).map(Result::unwrap).collect();
             assert_eq!(steps, [scan], "{table:?}");
         }
+        let sql = format!("EXPLAIN QUERY PLAN {}", select(Table::Responses));
+        let mut explain = connection.prepare(&sql).unwrap();
+        let steps: Vec<String> =
+            explain.raw_query().mapped(|row| row.get("detail")).map(Result::unwrap).collect();
+        let expected = [
+            "SEARCH responses USING INDEX responses_by_flow (flow_number=? AND rowid>?)",
+            "SEARCH version_numbers USING INTEGER PRIMARY KEY (rowid=?)",
+        ];
+        assert_eq!(steps, expected);
     }
 }

@@ -1,13 +1,14 @@
 //! Respondents, their identities, consents and responses.
 
+use std::collections::BTreeMap;
+
 use rusqlite::{Connection, Result, params};
 use sluice_flow::id::{AppId, FlowId, RespondentId, ResponseId};
 use sluice_flow::respondent::Known;
 
-use super::super::codec::{
-    self, CONSENT, Cells, IDENTITY, RESPONDENT, RESPONSE, ReadCells as _, bytes,
-};
-use super::{limit, many, one};
+use super::super::codec::{self, CONSENT, Cells, IDENTITY, RESPONDENT, ReadCells as _, bytes};
+use super::super::response_keys;
+use super::{limit, many, one, responses};
 use crate::{ConsentRow, Page, Respondent, RespondentRow, ResponseRow};
 
 pub(in super::super) fn by_id(
@@ -20,15 +21,17 @@ pub(in super::super) fn by_id(
     let Some(row) = found else { return Ok(None) };
     let (app, id) = (row.app_id, row.respondent_id);
     let mut respondent = around(&instant, row)?;
-    respondent.flows = many(
-        &instant,
-        "SELECT responses.flow_id, count(*) FROM consents CROSS JOIN responses \
-         ON responses.response_id = consents.response_id \
-         WHERE consents.app_id = ?1 AND consents.respondent_id = ?2 \
-         GROUP BY responses.flow_id ORDER BY responses.flow_id",
-        params![bytes!(app), bytes!(id)],
-        |cells| Ok((cells.id(FlowId::from_uuid)?, cells.revision()?)),
-    )?;
+    let mut flows: BTreeMap<FlowId, u64> = BTreeMap::new();
+    let sql = "SELECT response_id, flow_id FROM consents WHERE app_id = ?1 AND respondent_id = ?2";
+    for (response, flow) in many(&instant, sql, params![bytes!(app), bytes!(id)], |cells| {
+        Ok((cells.id(ResponseId::from_uuid)?, cells.id(FlowId::from_uuid)?))
+    })? {
+        // It may have been deleted individually.
+        if response_keys::find(&instant, response)?.is_some() {
+            *flows.entry(flow).or_default() += 1;
+        }
+    }
+    respondent.flows = flows.into_iter().collect();
     Ok(Some(respondent))
 }
 
@@ -117,14 +120,18 @@ pub(in super::super) fn responses(
     respondent: RespondentId,
     page: Page<ResponseId>,
 ) -> Result<Vec<ResponseRow>> {
-    let columns = codec::of_table("responses", RESPONSE);
-    let sql = format!(
-        "SELECT {columns} FROM consents CROSS JOIN responses \
-         ON responses.response_id = consents.response_id \
-         WHERE consents.app_id = ?1 AND consents.respondent_id = ?2 \
-         AND consents.response_id > ?3 ORDER BY consents.response_id LIMIT ?4"
-    );
+    let instant = connection.unchecked_transaction()?;
+    let sql = "SELECT response_id FROM consents WHERE app_id = ?1 AND respondent_id = ?2 \
+         AND response_id > ?3 ORDER BY response_id";
     let after = page.after.map(|id| bytes!(id)).unwrap_or_default();
-    let params = params![bytes!(app), bytes!(respondent), after, limit(page.limit)];
-    many(connection, &sql, params, codec::response)
+    let mut consents = instant.prepare_cached(sql)?;
+    let mut consents = consents.query(params![bytes!(app), bytes!(respondent), after])?;
+    let mut found = Vec::new();
+    while found.len() < page.limit {
+        let Some(consent) = consents.next()? else { break };
+        let response = Cells::of(consent).id(ResponseId::from_uuid)?;
+        // It may have been deleted individually.
+        found.extend(responses::by_id(&instant, response)?);
+    }
+    Ok(found)
 }

@@ -1,7 +1,8 @@
 //! Responses: by id, and by flow with a filter.
 //!
-//! A list scans the index `(app, flow, id)`. A filter can skip many rows before it finds a match,
-//! so the scan is cut into slices, each a separate read, and the log can be reset in between.
+//! A list scans the index by flow, whose entries are in id order. A filter can skip many rows before
+//! it finds a match, so the scan is cut into slices, each a separate read, and the log can be reset
+//! in between.
 
 use rusqlite::types::FromSqlError;
 use rusqlite::{Connection, Params, Result, Row};
@@ -10,7 +11,8 @@ use sluice_flow::submission::Admission;
 use uuid::Uuid;
 
 use super::super::codec::{self, Cells, RESPONSE, bytes};
-use super::super::skip_index;
+use super::super::version_numbers::{OF_FLOW, RESPONSES};
+use super::super::{response_keys, skip_index};
 use super::{limit, one};
 use crate::codec::ReadCells as _;
 use crate::listing::{Candidate, Scan, Span};
@@ -26,12 +28,14 @@ const ADMITTED_AT: usize = 4;
 const ANSWERS_AT: usize = 5;
 const TAGS_AT: usize = 9;
 
+/// The connection is in a transaction.
 pub(in super::super) fn by_id(
     connection: &Connection,
     response: ResponseId,
 ) -> Result<Option<ResponseRow>> {
-    let sql = format!("SELECT {RESPONSE} FROM responses WHERE response_id = ?1");
-    one(connection, &sql, [bytes!(response)], codec::response)
+    let key = response_keys::find(connection, response)?;
+    let sql = format!("SELECT {RESPONSE} FROM {RESPONSES} WHERE response_key = ?1");
+    one(connection, &sql, [key], codec::response)
 }
 
 pub(in super::super) fn by_ids(
@@ -42,11 +46,9 @@ pub(in super::super) fn by_ids(
     responses.sort_unstable();
     responses.dedup();
     let instant = connection.unchecked_transaction()?;
-    let sql = format!("SELECT {RESPONSE} FROM responses WHERE app_id = ?1 AND response_id = ?2");
-    let found = responses
-        .into_iter()
-        .map(|response| one(&instant, &sql, [bytes!(app), bytes!(response)], codec::response));
-    found.filter_map(Result::transpose).collect()
+    let found = responses.into_iter().map(|response| by_id(&instant, response));
+    let found = found.filter_map(Result::transpose);
+    found.filter(|row| row.as_ref().map_or(true, |row| row.app_id == app)).collect()
 }
 
 pub(in super::super) fn newest(
@@ -55,12 +57,13 @@ pub(in super::super) fn newest(
     flows: &[FlowId],
 ) -> Result<Vec<(FlowId, ResponseId)>> {
     let instant = connection.unchecked_transaction()?;
-    let sql = "SELECT response_id FROM responses WHERE app_id = ?1 AND flow_id = ?2 \
-         ORDER BY response_id DESC LIMIT 1";
+    let sql = format!(
+        "SELECT response_id FROM responses WHERE {OF_FLOW} ORDER BY response_key DESC LIMIT 1"
+    );
     let mut newest = Vec::new();
     for flow in flows {
         let of_flow = [bytes!(app), bytes!(flow)];
-        let found = one(&instant, sql, of_flow, |cells| cells.id(ResponseId::from_uuid))?;
+        let found = one(&instant, &sql, of_flow, |cells| cells.id(ResponseId::from_uuid))?;
         newest.extend(found.map(|response| (*flow, response)));
     }
     Ok(newest)
@@ -75,8 +78,8 @@ pub(in super::super) fn step(connection: &Connection, mut scan: Scan) -> Result<
     let narrowed = skip_index::narrowed(&instant, &scan, span)?;
     let Some(span) = narrowed.part_of(&mut scan) else { return Ok(scan) };
     let end = scan.end_of(span);
-    let mut statement = instant.prepare_cached(&scan_sql(RESPONSE, scan.query.order))?;
-    let mut rows = statement.query(scan_params(&scan, span, rows_max))?;
+    let mut statement = instant.prepare_cached(&scan_sql(RESPONSE, RESPONSES, scan.query.order))?;
+    let mut rows = statement.query(scan_params(&instant, &scan, span, rows_max)?)?;
     let is_open = scan.filter.is_open();
     let (mut rows_read, mut last) = (0, None);
     while let Some(row) = rows.next()? {
@@ -100,12 +103,12 @@ pub(in super::super) fn step_counting(connection: &Connection, mut scan: Scan) -
     let Some(span) = narrowed.part_of(&mut scan) else { return Ok(scan) };
     let end = scan.end_of(span);
     let is_open = scan.filter.is_open();
-    let (columns, id_at, tags_at) = match is_open {
-        true => ("response_id, tags", 0, 1),
-        false => (RESPONSE, ID_AT, TAGS_AT),
+    let (columns, table, id_at, tags_at) = match is_open {
+        true => ("response_id, tags", "responses", 0, 1),
+        false => (RESPONSE, RESPONSES, ID_AT, TAGS_AT),
     };
-    let mut statement = instant.prepare_cached(&scan_sql(columns, scan.query.order))?;
-    let mut rows = statement.query(scan_params(&scan, span, rows_max))?;
+    let mut statement = instant.prepare_cached(&scan_sql(columns, table, scan.query.order))?;
+    let mut rows = statement.query(scan_params(&instant, &scan, span, rows_max)?)?;
     let (mut rows_read, mut last) = (0, None);
     while let Some(row) = rows.next()? {
         rows_read += 1;
@@ -118,10 +121,15 @@ pub(in super::super) fn step_counting(connection: &Connection, mut scan: Scan) -
     Ok(scan)
 }
 
-fn scan_params(scan: &Scan, span: Span, rows: usize) -> impl Params {
+fn scan_params(
+    connection: &Connection,
+    scan: &Scan,
+    span: Span,
+    rows: usize,
+) -> Result<impl Params + use<>> {
     let Scan { query, .. } = scan;
-    let ids = (span.first.to_be_bytes(), span.last.to_be_bytes());
-    (bytes!(query.app_id), bytes!(query.flow_id), ids.0, ids.1, limit(rows))
+    let (first, last) = response_keys::range(connection, span)?;
+    Ok((bytes!(query.app_id), bytes!(query.flow_id), first, last, limit(rows)))
 }
 
 fn candidate<'r>(row: &'r Row<'_>) -> Result<Candidate<'r>> {
@@ -136,14 +144,14 @@ fn candidate<'r>(row: &'r Row<'_>) -> Result<Candidate<'r>> {
     })
 }
 
-fn scan_sql(columns: &str, order: Order) -> String {
+fn scan_sql(columns: &str, table: &str, order: Order) -> String {
     let direction = match order {
         Order::Asc => "ASC",
         Order::Desc => "DESC",
     };
     format!(
-        "SELECT {columns} FROM responses WHERE app_id = ?1 AND flow_id = ?2 \
-         AND response_id BETWEEN ?3 AND ?4 ORDER BY response_id {direction} LIMIT ?5"
+        "SELECT {columns} FROM {table} WHERE {OF_FLOW} \
+         AND response_key BETWEEN ?3 AND ?4 ORDER BY response_key {direction} LIMIT ?5"
     )
 }
 
@@ -160,14 +168,20 @@ mod tests {
             connection.execute_batch(migration.sql).unwrap();
         }
         for order in [Order::Asc, Order::Desc] {
-            let sql = format!("EXPLAIN QUERY PLAN {}", scan_sql(RESPONSE, order));
+            let sql = format!("EXPLAIN QUERY PLAN {}", scan_sql(RESPONSE, RESPONSES, order));
             let mut explain = connection.prepare(&sql).unwrap();
             let id = [0_u8; 16];
-            let steps = explain.query_map(params![id, id, id, id, 10], |row| row.get("detail"));
+            let steps = explain.query_map(params![id, id, 0, 0, 10], |row| row.get("detail"));
             let plan: Vec<String> = steps.unwrap().map(Result::unwrap).collect();
-            let scan = "SEARCH responses USING INDEX responses_by_flow \
-                 (app_id=? AND flow_id=? AND response_id>? AND response_id<?)";
-            assert_eq!(plan, [scan], "{order:?}");
+            let expected = [
+                "SEARCH responses USING INDEX responses_by_flow \
+                 (flow_number=? AND rowid>? AND rowid<?)",
+                "SCALAR SUBQUERY 1",
+                "SEARCH version_numbers USING INDEX sqlite_autoindex_version_numbers_1 \
+                 (app_id=? AND flow_id=?)",
+                "SEARCH version_numbers USING INTEGER PRIMARY KEY (rowid=?)",
+            ];
+            assert_eq!(plan, expected, "{order:?}");
         }
     }
 
