@@ -8,7 +8,7 @@ use sluice_flow::submission::Admission;
 use super::world::{Shop, TheStore, apply, audit_row, listed};
 use crate::{NewResponse, Outcome, StoreError, Write};
 
-const KEY: Option<[u8; 32]> = Some([9; 32]);
+const KEY: Option<[u8; 16]> = Some([9; 16]);
 
 pub(super) async fn a_stored_response_reads_back_as_it_was_given(store: TheStore) {
     let shop = Shop::open(&store).await;
@@ -60,7 +60,7 @@ pub(super) async fn the_same_submission_with_a_used_key_is_replayed(store: TheSt
     let (id, digest) = (first.row.response_id, first.row.digest);
     let mut again = keyed(&shop, &store, 2).await;
     again.row.digest = digest;
-    let key = [9; 32];
+    let key = [9; 16];
     assert_eq!(store.find_by_idempotency_key(shop.app(), &key).await.unwrap(), None);
     assert_eq!(store.commit(vec![first]).await.unwrap(), [Outcome::Stored]);
     assert_eq!(store.commit(vec![again]).await.unwrap(), [Outcome::Replayed(id)]);
@@ -95,7 +95,7 @@ pub(super) async fn keys_are_unique_per_app(store: TheStore) {
     let (one, two) = (Shop::open(&store).await, Shop::open(&store).await);
     let rows = vec![keyed(&one, &store, 1).await, keyed(&two, &store, 2).await];
     assert_eq!(store.commit(rows).await.unwrap(), [Outcome::Stored; 2]);
-    let found = store.find_by_idempotency_key(two.app(), &[9; 32]).await.unwrap();
+    let found = store.find_by_idempotency_key(two.app(), &[9; 16]).await.unwrap();
     assert_eq!(found.map(|(id, _)| id), listed(&store, &two.query()).await.first().copied());
 }
 
@@ -172,7 +172,7 @@ pub(super) async fn many_callers_with_one_key_store_one_row(store: TheStore) {
     let mut callers = Vec::new();
     for millis in 0..50 {
         let mut response = keyed(&shop, &store, millis).await;
-        response.row.digest = [1; 32];
+        response.row.digest = [1; 16];
         let store = Arc::clone(&store);
         callers.push(tokio::spawn(async move { store.commit(vec![response]).await }));
     }

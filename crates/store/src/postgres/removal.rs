@@ -1,7 +1,7 @@
 //! Removal on request: a single response, and a person who is erased.
 //!
 //! The idempotency key of a response that is removed this way stays used, without digest or
-//! content. An erasure locks the app like a change does, so that no response is linked to a
+//! content: its row in `idempotency` stays, and `used_keys` remembers it for retention. An erasure locks the app like a change does, so that no response is linked to a
 //! respondent who is being removed.
 //!
 //! The rows are gone with the COMMIT. Their bytes stay in the database files until the pages are
@@ -32,10 +32,14 @@ use crate::{
     StoreResult, UsedKeyRow,
 };
 
-const MARK_KEYS: &str = "UPDATE idempotency SET digest = NULL WHERE app_id = $1 \
-     AND (key, response_id) IN (SELECT * FROM unnest($2::bytea[], $3::uuid[]))";
-pub(super) const FREE_KEYS: &str = "DELETE FROM idempotency WHERE app_id = $1 \
-     AND (key, response_id) IN (SELECT * FROM unnest($2::bytea[], $3::uuid[]))";
+/// `apps` is joined for its one row, so that a distributed database knows the app of the rows.
+const MARK_KEYS: &str = "INSERT INTO used_keys (app_id, key, response_id) \
+     SELECT apps.app_id, given.* FROM apps, unnest($2::uuid[], $3::uuid[]) AS given \
+     WHERE apps.app_id = $1 ON CONFLICT DO NOTHING";
+/// A key that now belongs to another response is left alone.
+pub(super) const FREE_KEYS: &str = "DELETE FROM idempotency \
+     USING unnest($2::uuid[], $3::uuid[]) AS gone (key, response_id) WHERE idempotency.app_id = $1 \
+     AND idempotency.key = gone.key AND idempotency.response_id = gone.response_id";
 
 /// Deletes a response, keeps its key used, and removes it from its invitation; returns its app if
 /// the response existed.
@@ -78,13 +82,13 @@ pub(super) async fn delete(
 }
 
 /// Marks or frees the keys of rows that begin with `(response_id, idempotency_key)`.
-async fn settle_keys(
+pub(super) async fn settle_keys(
     transaction: &Transaction,
     app: AppId,
     rows: &[tokio_postgres::Row],
     sql: &str,
 ) -> Result<(), TransactionError> {
-    let (mut held, mut by): (Vec<&[u8]>, Vec<Uuid>) = (Vec::new(), Vec::new());
+    let (mut held, mut by): (Vec<Uuid>, Vec<Uuid>) = (Vec::new(), Vec::new());
     for row in rows {
         let mut cells = Cells::of(row);
         let response = cells.take()?;
@@ -104,12 +108,20 @@ pub(super) async fn put_used_key(
     row: &UsedKeyRow,
 ) -> Result<(), TransactionError> {
     let (app, response) = (row.app_id.uuid(), row.response_id.uuid());
-    let old = "DELETE FROM idempotency WHERE app_id = $1 AND response_id = $2 AND digest IS NULL";
+    let key = Uuid::from_bytes(row.key);
+    let old = "DELETE FROM idempotency USING used_keys AS used WHERE used.app_id = $1 \
+         AND used.response_id = $2 AND idempotency.app_id = $1 AND idempotency.key = used.key \
+         AND idempotency.response_id = used.response_id";
     t.execute(old, &[&app, &response]).await?;
-    let sql = "INSERT INTO idempotency (app_id, key, response_id, digest) \
-         VALUES ($1, $2, $3, NULL) ON CONFLICT (app_id, key) DO UPDATE SET \
-         response_id = excluded.response_id, digest = NULL";
-    t.execute(sql, &[&app, &row.key.as_slice(), &response]).await.map(|_| ())
+    for sql in [
+        "INSERT INTO idempotency (app_id, key, response_id) VALUES ($1, $2, $3) \
+         ON CONFLICT (app_id, key) DO UPDATE SET response_id = excluded.response_id",
+        "INSERT INTO used_keys (app_id, key, response_id) VALUES ($1, $2, $3) \
+         ON CONFLICT (app_id, response_id) DO UPDATE SET key = excluded.key",
+    ] {
+        t.execute(sql, &[&app, &key, &response]).await?;
+    }
+    Ok(())
 }
 
 /// One batch of an erasure.

@@ -186,7 +186,6 @@ fn bind(
             Get::Id(get) => insert.raw_bind_parameter(at, get(row).map(Uuid::into_bytes)),
             Get::Flag(get) => insert.raw_bind_parameter(at, get(row)),
             Get::Text(get) => insert.raw_bind_parameter(at, get(row)),
-            Get::Bytes(get) => insert.raw_bind_parameter(at, get(row)),
         }?;
     }
     insert.raw_bind_parameter(before + PARAMETERS, idempotency_key)

@@ -19,8 +19,8 @@ use super::transaction::{Finish, TransactionError};
 use super::{commit, invitations};
 use crate::codec::{COLUMNS, rewritten_columns};
 use crate::{
-    Answers, ErasedPart, Erasure, ErasureMark, InvitationRow, Page, Person, RespondentRow,
-    ResponseRow, UsedKeyRow,
+    Answers, ErasedPart, Erasure, ErasureMark, IdempotencyKey, InvitationRow, Page, Person,
+    RespondentRow, ResponseRow, UsedKeyRow,
 };
 
 /// Replaces a response; with the parameters of [`commit::put`].
@@ -51,7 +51,7 @@ pub(super) fn response(
         .query_row([bytes!(response)], |row| {
             let mut cells = Cells::of(row);
             let row = codec::response(&mut cells)?;
-            Ok((row, cells.take()?, cells.take::<Option<[u8; 32]>>()?))
+            Ok((row, cells.take()?, cells.take::<Option<IdempotencyKey>>()?))
         })
         .optional()?;
     let Some((row, at_once, key)) = gone else { return Ok(None) };
@@ -261,7 +261,7 @@ fn forget_answers(
 /// was counted when it was stored.
 fn rewrite(connection: &Connection, row: &ResponseRow) -> Result<bool> {
     let (app_id, response_id) = (row.app_id, row.response_id);
-    let (key, at_once): (Option<[u8; 32]>, bool) = connection
+    let (key, at_once): (Option<IdempotencyKey>, bool) = connection
         .prepare_cached("SELECT idempotency_key, counted FROM responses WHERE response_id = ?1")?
         .query_row([bytes!(response_id)], |row| Ok((row.get(0)?, row.get(1)?)))?;
     commit::put(&mut connection.prepare_cached(&REWRITE)?, row, None)?;

@@ -112,7 +112,7 @@ CREATE TABLE responses (
     tags               TEXT,
     context            TEXT,
     flow_assignment_id TEXT,
-    digest             BLOB NOT NULL CHECK (length(digest) = 32),
+    digest             BLOB NOT NULL CHECK (length(digest) = 16),
     idempotency_key    BLOB,
     counted            INTEGER NOT NULL DEFAULT 0
 ) STRICT;
@@ -126,7 +126,7 @@ CREATE UNIQUE INDEX responses_by_idempotency_key ON responses (app_id, idempoten
 CREATE TABLE used_keys (
     app_id      BLOB NOT NULL,
     response_id BLOB NOT NULL CHECK (length(response_id) = 16),
-    key         BLOB NOT NULL CHECK (length(key) = 32),
+    key         BLOB NOT NULL CHECK (length(key) = 16),
     PRIMARY KEY (app_id, response_id)
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX used_keys_by_key ON used_keys (app_id, key);
