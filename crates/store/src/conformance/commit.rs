@@ -187,6 +187,42 @@ pub(super) async fn many_callers_with_one_key_store_one_row(store: TheStore) {
     assert_eq!(outcomes.iter().filter(|outcome| **outcome == replay).count(), 49);
 }
 
+pub(super) async fn batches_that_share_keys_store_each_once(store: TheStore) {
+    const KEYS: u8 = 12;
+    let shop = Shop::open(&store).await;
+    let mut callers = Vec::new();
+    for caller in 0..4_u8 {
+        let mut batch = Vec::new();
+        // Each batch has two thirds of the keys, in another order.
+        for step in 0..KEYS * 2 / 3 {
+            let key = (caller * 3 + step * 5) % KEYS;
+            let mut response = shop.response(&store, i64::from(caller)).await;
+            response.idempotency_key = Some([key; 16]);
+            response.row.digest = [key; 16];
+            batch.push(response);
+        }
+        let store = Arc::clone(&store);
+        callers.push(tokio::spawn(async move { (store.commit(batch.clone()).await, batch) }));
+    }
+    let mut stored = Vec::new();
+    let mut replayed = Vec::new();
+    for caller in callers {
+        let (outcomes, batch) = caller.await.unwrap();
+        for (outcome, response) in outcomes.unwrap().into_iter().zip(batch) {
+            match outcome {
+                Outcome::Stored => stored.push((response.idempotency_key, response.row.response_id)),
+                Outcome::Replayed(by) => replayed.push((response.idempotency_key, by)),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+    assert_eq!(stored.len(), usize::from(KEYS), "{stored:?}");
+    assert!(replayed.iter().all(|it| stored.contains(it)), "{replayed:?}");
+    let mut ids: Vec<_> = stored.into_iter().map(|(_, id)| id).collect();
+    ids.sort();
+    assert_eq!(listed(&store, &shop.query()).await, ids);
+}
+
 async fn keyed(shop: &Shop, store: &TheStore, millis: i64) -> NewResponse {
     NewResponse { idempotency_key: KEY, ..shop.response(store, millis).await }
 }

@@ -106,11 +106,14 @@ impl FinalExchange {
         })
     }
 
-    /// By app, two ids of some rows; without apps that have none.
+    /// By app, two ids of some rows; without apps that have none. In the same order everywhere, so
+    /// that two batches never wait for each other's keys.
     fn id_pairs(&self, pair: impl Fn(&NewResponse) -> Option<(Uuid, Uuid)>) -> Vec<IdPairs> {
         let of_app = |(app, indexes): &(AppId, Vec<usize>)| {
             let rows = indexes.iter().map(|&index| &self.responses[index]);
-            let (one, two): (Vec<Uuid>, Vec<Uuid>) = rows.filter_map(&pair).unzip();
+            let mut pairs: Vec<_> = rows.filter_map(&pair).collect();
+            pairs.sort_unstable();
+            let (one, two): (Vec<Uuid>, Vec<Uuid>) = pairs.into_iter().unzip();
             (!one.is_empty()).then(|| (app.uuid(), one, two))
         };
         self.to_store.iter().filter_map(of_app).collect()
