@@ -210,7 +210,9 @@ pub(super) async fn batches_that_share_keys_store_each_once(store: TheStore) {
         let (outcomes, batch) = caller.await.unwrap();
         for (outcome, response) in outcomes.unwrap().into_iter().zip(batch) {
             match outcome {
-                Outcome::Stored => stored.push((response.idempotency_key, response.row.response_id)),
+                Outcome::Stored => {
+                    stored.push((response.idempotency_key, response.row.response_id))
+                }
                 Outcome::Replayed(by) => replayed.push((response.idempotency_key, by)),
                 other => panic!("{other:?}"),
             }

@@ -254,7 +254,9 @@ enum With<'k> {
     /// A lock on the app's row.
     RowLock,
     /// The lookup of these keys, and the start of a copy.
-    Copy { keys: &'k [Uuid] },
+    Copy {
+        keys: &'k [Uuid],
+    },
 }
 
 /// A transaction that has begun.

@@ -15,7 +15,7 @@ use super::codec::{Cells, ReadCells as _};
 use super::failure::TransactionError;
 use super::pool::{Params, Pool};
 use super::read::limit;
-use super::removal::{FREE_KEYS, delete, hold, profiles, settle_keys};
+use super::removal::{BY_PRIMARY_KEY, FREE_KEYS, delete, hold, profiles, settle_keys};
 use super::transaction::{Transaction, end};
 use super::{invitations, put};
 use crate::{Expired, Expiry, ExpiryCursor, Next, Page, StoreResult};
@@ -86,9 +86,14 @@ async fn found(
     transaction.query(sql, params).await
 }
 
+/// A column of these rows.
+fn column(rows: &[tokio_postgres::Row], index: usize) -> StoreResult<Vec<Uuid>> {
+    rows.iter().map(|row| Cells::after(row, index).take()).collect()
+}
+
 /// The first column of these rows.
 fn ids(rows: &[tokio_postgres::Row]) -> StoreResult<Vec<Uuid>> {
-    rows.iter().map(|row| Cells::of(row).take()).collect()
+    column(rows, 0)
 }
 
 /// Where to continue: after the last row found, or with the next step if that was all.
@@ -108,29 +113,36 @@ fn next(
 
 /// The oldest responses of all flows: those of each flow are read from the index, and no row of
 /// another app is.
-const OLD_RESPONSES: &str = "SELECT old.response_id FROM flows CROSS JOIN LATERAL ( \
+const OLD_RESPONSES: &str = "SELECT old.response_id, flows.flow_id FROM flows CROSS JOIN LATERAL ( \
      SELECT response_id FROM responses WHERE responses.app_id = $1 \
      AND responses.flow_id = flows.flow_id AND response_id > $2 AND response_id < $3 \
      ORDER BY response_id LIMIT $4) AS old WHERE flows.app_id = $1 ORDER BY old.response_id LIMIT $4";
-/// In order, as in an erasure, so that neither waits for the other's rows.
-const HOLD_RESPONSES: &str = "SELECT response_id FROM responses WHERE app_id = $1 \
-     AND response_id = ANY($2) ORDER BY response_id FOR UPDATE";
 
 async fn responses(
     transaction: &Transaction,
     expiry: &Expiry,
     after: Option<ResponseId>,
 ) -> Result<Expired, TransactionError> {
-    let (mut old, mut gone) = (ids(&found(transaction, expiry, after, OLD_RESPONSES).await?)?, 0);
-    while !old.is_empty() {
-        let held = transaction.query(HOLD_RESPONSES, &[&expiry.app_id.uuid(), &old]).await?;
+    // In order, as in an erasure, so that neither waits for the other's rows.
+    let hold = format!(
+        "SELECT response_id, flow_id FROM responses, {BY_PRIMARY_KEY} ORDER BY response_id \
+         FOR UPDATE OF responses"
+    );
+    let mut gone = 0;
+    let old = loop {
+        let old = found(transaction, expiry, after, OLD_RESPONSES).await?;
+        let (flows, old) = (column(&old, 1)?, ids(&old)?);
+        if old.is_empty() {
+            break old;
+        }
+        let held = transaction.query(&hold, &[&expiry.app_id.uuid(), &flows, &old]).await?;
         if !held.is_empty() {
-            gone = delete(transaction, expiry.app_id, &ids(&held)?, FREE_KEYS).await?;
-            break;
+            let held: Vec<_> = column(&held, 1)?.into_iter().zip(ids(&held)?).collect();
+            gone = delete(transaction, expiry.app_id, &held, FREE_KEYS).await?;
+            break old;
         }
         // Another transaction has removed all of them meanwhile.
-        old = ids(&found(transaction, expiry, after, OLD_RESPONSES).await?)?;
-    }
+    };
     let next = next(expiry, &old, ExpiryCursor::Responses, ExpiryCursor::Consents(None));
     Ok(Expired { responses: gone, rows: gone, ..Expired::nothing(next) })
 }

@@ -124,6 +124,7 @@ async fn put_responses(
     transaction.execute(FREE_KEYS, &[&app.uuid(), &all]).await?;
     transaction.execute(&PUT_RESPONSES, &Columns::of(app, rows).params()).await?;
     let keyed = rows.iter().filter_map(|(row, key)| Some((Uuid::from_bytes(*(*key)?), row)));
-    let (keys, ids): (Vec<_>, Vec<_>) = keyed.map(|(key, row)| (key, row.response_id.uuid())).unzip();
+    let (keys, ids): (Vec<_>, Vec<_>) =
+        keyed.map(|(key, row)| (key, row.response_id.uuid())).unzip();
     transaction.execute(TAKE_KEYS, &[&app.uuid(), &keys, &ids]).await.map(|_| ())
 }

@@ -47,14 +47,27 @@ pub(super) async fn response(
     transaction: &Transaction,
     response: ResponseId,
 ) -> Result<Option<AppId>, TransactionError> {
-    let of_app = "SELECT app_id, flow_assignment_id FROM responses WHERE response_id = $1";
+    let of_app = "SELECT app_id, flow_id, flow_assignment_id FROM responses WHERE response_id = $1";
     let rows = transaction.query(of_app, &[&response.uuid()]).await?;
     let Some(row) = rows.first() else { return Ok(None) };
     let mut cells = Cells::of(row);
-    let (app, assignment) = (cells.id(AppId::from_uuid)?, cells.take::<Option<&str>>()?);
-    invitations::unname(transaction, app, assignment, response).await?;
-    delete(transaction, app, &[response.uuid()], MARK_KEYS).await?;
+    let (app, flow) = (cells.id(AppId::from_uuid)?, cells.take()?);
+    invitations::unname(transaction, app, cells.take()?, response).await?;
+    delete(transaction, app, &[(flow, response.uuid())], MARK_KEYS).await?;
     Ok(Some(app))
+}
+
+/// Finds responses by their primary key; `$2` are their flows and `$3` their ids. With the ids alone,
+/// a table without statistics yet would be read in full for its app.
+pub(super) const BY_PRIMARY_KEY: &str = "unnest($2::uuid[], $3::uuid[]) AS wanted (flow, response) \
+     WHERE responses.app_id = $1 AND responses.flow_id = wanted.flow \
+     AND responses.response_id = wanted.response";
+
+/// The flow and the id of a response.
+pub(super) type ResponseKey = (Uuid, Uuid);
+
+fn key_of(row: &ResponseRow) -> ResponseKey {
+    (row.flow_id.uuid(), row.response_id.uuid())
 }
 
 /// Deletes responses of an app, releases or keeps their keys as requested, and returns the number
@@ -62,14 +75,15 @@ pub(super) async fn response(
 pub(super) async fn delete(
     transaction: &Transaction,
     app: AppId,
-    responses: &[Uuid],
+    responses: &[ResponseKey],
     keys: &str,
 ) -> Result<u64, TransactionError> {
     let sql = format!(
-        "DELETE FROM responses WHERE app_id = $1 AND response_id = ANY($2) \
+        "DELETE FROM responses USING {BY_PRIMARY_KEY} \
          RETURNING response_id, idempotency_key, counted, {RESPONSE}"
     );
-    let rows = transaction.query(&sql, &[&app.uuid(), &responses]).await?;
+    let (flows, ids): (Vec<Uuid>, Vec<Uuid>) = responses.iter().copied().unzip();
+    let rows = transaction.query(&sql, &[&app.uuid(), &flows, &ids]).await?;
     settle_keys(transaction, app, &rows, keys).await?;
     let mut gone = Vec::with_capacity(rows.len());
     for row in &rows {
@@ -263,15 +277,18 @@ impl ErasureBatch<'_> {
         removed: &mut ErasedPart,
     ) -> Result<bool, TransactionError> {
         let app = self.erasure.app_id;
-        let sql = "SELECT response_id FROM consents WHERE app_id = $1 AND respondent_id = $2 \
-             ORDER BY response_id LIMIT $3";
+        let sql = "SELECT flow_id, response_id FROM consents WHERE app_id = $1 \
+             AND respondent_id = $2 ORDER BY response_id LIMIT $3";
         let params: Params = &[&app.uuid(), &id.uuid(), &limit(self.room)];
         let consents = transaction.query(sql, params).await?;
-        let ids: StoreResult<Vec<Uuid>> =
-            consents.iter().map(|row| Cells::of(row).take()).collect();
-        let ids = ids?;
+        let mut given = Vec::with_capacity(consents.len());
+        for row in &consents {
+            let mut cells = Cells::of(row);
+            given.push((cells.take()?, cells.take()?));
+        }
         // Some may have been deleted individually.
-        let rows = stored(transaction, app, &ids).await?;
+        let rows = stored(transaction, app, &given).await?;
+        let ids: Vec<Uuid> = given.iter().map(|(_, response)| *response).collect();
         removed.responses += rows.len() as u64;
         removed.invitations += invitations::forget_completed(transaction, app, &rows).await?;
         forget_answers(transaction, app, rows, self.mark).await?;
@@ -286,8 +303,9 @@ impl ErasureBatch<'_> {
         transaction: &Transaction,
         theirs: &[InvitationRow],
     ) -> Result<u64, TransactionError> {
-        let ids: Vec<Uuid> = theirs.iter().filter_map(|it| Some(it.response_id?.uuid())).collect();
-        if ids.is_empty() {
+        let given = |it: &InvitationRow| Some((it.flow_id.uuid(), it.response_id?.uuid()));
+        let given: Vec<ResponseKey> = theirs.iter().filter_map(given).collect();
+        if given.is_empty() {
             return Ok(0);
         }
         let app = self.erasure.app_id;
@@ -295,7 +313,7 @@ impl ErasureBatch<'_> {
             Some(whose) => self.erasure.person == Person::Respondent(whose),
             None => true,
         };
-        let rows = stored(transaction, app, &ids).await?;
+        let rows = stored(transaction, app, &given).await?;
         let (own, others): (Vec<_>, Vec<_>) = rows.into_iter().partition(is_theirs);
         let ids: Vec<Uuid> = own.iter().map(|row| row.response_id.uuid()).collect();
         forget_answers(transaction, app, own, self.mark).await?;
@@ -310,11 +328,11 @@ impl ErasureBatch<'_> {
 async fn stored(
     transaction: &Transaction,
     app: AppId,
-    ids: &[Uuid],
+    responses: &[ResponseKey],
 ) -> Result<Vec<ResponseRow>, TransactionError> {
-    let sql =
-        format!("SELECT {RESPONSE} FROM responses WHERE app_id = $1 AND response_id = ANY($2)");
-    let found = transaction.query(&sql, &[&app.uuid(), &ids]).await?;
+    let sql = format!("SELECT {RESPONSE} FROM responses, {BY_PRIMARY_KEY}");
+    let (flows, ids): (Vec<Uuid>, Vec<Uuid>) = responses.iter().copied().unzip();
+    let found = transaction.query(&sql, &[&app.uuid(), &flows, &ids]).await?;
     let rows: StoreResult<Vec<ResponseRow>> =
         found.iter().map(|row| codec::response(&mut Cells::of(row))).collect();
     Ok(rows?)
@@ -341,8 +359,8 @@ async fn forget_answers(
     }
     match mark.answers {
         Answers::Delete => {
-            let ids: Vec<Uuid> = rows.iter().map(|row| row.response_id.uuid()).collect();
-            delete(transaction, app, &ids, MARK_KEYS).await?;
+            let keys: Vec<ResponseKey> = rows.iter().map(key_of).collect();
+            delete(transaction, app, &keys, MARK_KEYS).await?;
         }
         Answers::Keep => {
             let unlinked = |row: ResponseRow| (row.clone(), row.unlinked(&mark.identities));
@@ -370,17 +388,20 @@ async fn rewrite(
         return Ok(());
     }
     let (before, rows): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
-    let ids: Vec<Uuid> = rows.iter().map(|row| row.response_id.uuid()).collect();
-    let held = "SELECT response_id, idempotency_key, counted FROM responses \
-         WHERE app_id = $1 AND response_id = ANY($2) ORDER BY response_id FOR UPDATE";
-    let held = transaction.query(held, &[&app.uuid(), &ids]).await?;
+    let (flows, ids): (Vec<Uuid>, Vec<Uuid>) = rows.iter().map(key_of).unzip();
+    let held = format!(
+        "SELECT response_id, idempotency_key, counted FROM responses, {BY_PRIMARY_KEY} \
+         ORDER BY response_id FOR UPDATE OF responses"
+    );
+    let held = transaction.query(&held, &[&app.uuid(), &flows, &ids]).await?;
     settle_keys(transaction, app, &held, MARK_KEYS).await?;
     recount(transaction, app, &held, before, &rows).await?;
     let set: Vec<_> =
         rewritten_columns().map(|(_, name)| format!("{name} = given.{name}")).collect();
     let sql = format!(
         "UPDATE responses SET {}, idempotency_key = given.idempotency_key FROM {} \
-         WHERE responses.app_id = $1 AND responses.response_id = given.response_id",
+         WHERE responses.app_id = $1 AND responses.flow_id = given.flow_id \
+         AND responses.response_id = given.response_id",
         set.join(", "),
         given()
     );

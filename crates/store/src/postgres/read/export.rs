@@ -125,9 +125,9 @@ fn select(table: Table) -> (String, Read) {
         Table::Consents => {
             ("consents", CONSENT, &["response_id"], |it| codec::consent(it).map(Record::Consent))
         }
-        Table::UsedKeys => ("used_keys", USED_KEY, &["response_id"], |it| {
-            codec::used_key(it).map(Record::UsedKey)
-        }),
+        Table::UsedKeys => {
+            ("used_keys", USED_KEY, &["response_id"], |it| codec::used_key(it).map(Record::UsedKey))
+        }
         Table::Responses => ("responses", RESPONSE, &["flow_id", "response_id"], response),
         Table::Invitations => ("invitations", INVITATION, &["assignment_id"], |it| {
             codec::invitation(it).map(Record::Invitation)
