@@ -9,10 +9,11 @@ select pg_current_wal_lsn() as before \gset
 insert into apps (app_id, name, identity_verification, allowed_origins, created_at)
   values ('019a3c00-0000-7000-8000-000000000001', 'Measured', 'off', '[]', 0);
 do $$ begin for b in 1..400 loop
-with given as materialized (select (lpad(to_hex(1763190000000 + b*50),12,'0')||'7'||lpad(to_hex(i),3,'0')||substr(replace(gen_random_uuid()::text,'-',''),17))::uuid id, sha256(gen_random_uuid()::text::bytea) k, sha256(i::text::bytea) d from generate_series(1,500) i),
-t as (insert into idempotency select '019a3c00-0000-7000-8000-000000000001'::uuid,k,id,d from given returning key)
-insert into responses select '019a3c00-0000-7000-8000-000000000001','019a3c00-0000-7000-8000-000000000002','019a3c00-0000-7000-8000-000000000003',id,false,
-'{"nps":"9","why":"It does what it says, and it was running before the coffee was ready.","use":["api","exports"],"docs":"5","contact":"no"}',null,false,null,'{"plan":"pro","release":"2026.11"}','{"page":{"path":"/settings","referrer":"https://example.com/","search":"?tab=usage"},"locale":"en-GB","userAgent":"Mozilla/5.0 (X11; Linux x86_64) Gecko/20100101 Firefox/145.0"}',null,d,k from given where k in (select key from t) ;
+with given as materialized (select (lpad(to_hex(1763190000000 + b*50),12,'0')||'7'||lpad(to_hex(i),3,'0')||substr(replace(gen_random_uuid()::text,'-',''),17))::uuid id, gen_random_uuid() k, md5(i::text)::uuid d from generate_series(1,500) i),
+t as (insert into idempotency (app_id, key, response_id) select '019a3c00-0000-7000-8000-000000000001',k,id from given returning key)
+insert into responses (app_id, flow_id, flow_version_id, response_id, admitted, answers, identity_verified, tags, context, digest, idempotency_key)
+select '019a3c00-0000-7000-8000-000000000001','019a3c00-0000-7000-8000-000000000002','019a3c00-0000-7000-8000-000000000003',id,false,
+'{"nps":"9","why":"It does what it says, and it was running before the coffee was ready.","use":["api","exports"],"docs":"5","contact":"no"}',false,'{"plan":"pro","release":"2026.11"}','{"page":{"path":"/settings","referrer":"https://example.com/","search":"?tab=usage"},"locale":"en-GB","userAgent":"Mozilla/5.0 (X11; Linux x86_64) Gecko/20100101 Firefox/145.0"}',d,k from given where k in (select key from t) ;
 commit; end loop; end $$;
 select 'wal per row', (pg_current_wal_lsn() - :'before'::pg_lsn)/200000;
 select 'responses heap', pg_relation_size('responses_2026_11')/200000.0, 'with indexes', pg_total_relation_size('responses_2026_11')/200000.0;

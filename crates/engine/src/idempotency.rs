@@ -39,7 +39,7 @@ impl IdempotencyKey {
         let mut hasher = blake3::Hasher::new();
         hasher.update(app.uuid().as_bytes());
         hasher.update(self.0.as_bytes());
-        *hasher.finalize().as_bytes()
+        sluice_store::first_half(hasher.finalize())
     }
 }
 

@@ -357,7 +357,7 @@ fn row_of(
         tags: submission.tags_json(),
         context: submission.context_json(),
         flow_assignment_id: flow_assignment_id.map(str::to_owned),
-        digest: [0; 32],
+        digest: Default::default(),
     };
     // Computed from what was sent, so that a retry matches even if its token has expired since.
     row.digest = row.digest_of_content();

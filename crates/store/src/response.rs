@@ -9,8 +9,8 @@ use sluice_flow::respondent::Known;
 use sluice_flow::submission::{Admission, identities_with_proof, without_respondent};
 use uuid::Uuid;
 
-use crate::Digest;
 use crate::codec::cells::ReadCells;
+use crate::row::{Digest, first_half};
 
 /// A stored response. Its id contains the time it was received. The JSON columns are stored as
 /// given; an absent one means an empty value.
@@ -42,13 +42,12 @@ pub(crate) struct Column {
     pub(crate) get: Get,
 }
 
-/// The type of a column, and how to read its value from a row.
+/// The type of a column, and how to read its value from a row. An `Id` is any 16 bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Get {
     Id(fn(&ResponseRow) -> Option<Uuid>),
     Flag(fn(&ResponseRow) -> bool),
     Text(fn(&ResponseRow) -> Option<&str>),
-    Bytes(fn(&ResponseRow) -> &[u8]),
 }
 
 macro_rules! columns {
@@ -78,7 +77,7 @@ columns! {
     tags: Text(|row| row.tags.as_deref()),
     context: Text(|row| row.context.as_deref()),
     flow_assignment_id: Text(|row| row.flow_assignment_id.as_deref()),
-    digest: Bytes(|row| &row.digest),
+    digest: Id(|row| Some(Uuid::from_bytes(row.digest))),
 }
 
 /// Reads the columns of [`RESPONSE`].
@@ -96,7 +95,7 @@ pub(crate) fn response<C: ReadCells>(cells: &mut C) -> Result<ResponseRow, C::Er
         tags: cells.optional_text()?,
         context: cells.optional_text()?,
         flow_assignment_id: cells.optional_text()?,
-        digest: cells.hash()?,
+        digest: cells.id(Uuid::into_bytes)?,
     })
 }
 
@@ -138,7 +137,7 @@ impl ResponseRow {
             part(&[u8::from(text.is_some())]);
             part(text.as_deref().unwrap_or_default().as_bytes());
         }
-        *blake3::hash(&whole).as_bytes()
+        first_half(blake3::hash(&whole))
     }
 
     /// The identities as JSON, each with whether a token proved it.
@@ -193,7 +192,6 @@ impl ResponseRow {
                 Get::Id(get) => write_field(out, get(self).as_ref().map(|id| &id.as_bytes()[..])),
                 Get::Flag(get) => out.push(u8::from(get(self))),
                 Get::Text(get) => write_field(out, get(self).map(str::as_bytes)),
-                Get::Bytes(get) => write_field(out, Some(get(self))),
             }
         }
     }
@@ -202,7 +200,7 @@ impl ResponseRow {
     pub fn texts_len(&self) -> usize {
         let texts = COLUMNS.iter().filter_map(|column| match column.get {
             Get::Text(get) => get(self),
-            Get::Id(_) | Get::Flag(_) | Get::Bytes(_) => None,
+            Get::Id(_) | Get::Flag(_) => None,
         });
         texts.map(str::len).sum()
     }

@@ -60,7 +60,7 @@ fn response(app: &AppRow, number: u32, public_revision: u64, answers: &str) -> N
         tags: None,
         context: None,
         flow_assignment_id: None,
-        digest: [1; 32],
+        digest: [1; 16],
     };
     let contribution =
         Contribution::of_stored(None, &row.answers, row.tags.as_deref(), row.admission);

@@ -7,6 +7,7 @@ use sluice_flow::invitation::{InvitationTimes, Invitee};
 use sluice_flow::lifecycle::VersionTimes;
 use sluice_flow::respondent::Known;
 use sluice_flow::time::Window;
+use uuid::Uuid;
 
 use super::ReadCells;
 use crate::{
@@ -142,7 +143,7 @@ pub(crate) fn used_key<C: ReadCells>(cells: &mut C) -> Result<UsedKeyRow, C::Err
     Ok(UsedKeyRow {
         app_id: cells.id(AppId::from_uuid)?,
         response_id: cells.id(ResponseId::from_uuid)?,
-        key: cells.hash()?,
+        key: cells.id(Uuid::into_bytes)?,
     })
 }
 

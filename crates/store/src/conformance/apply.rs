@@ -232,15 +232,15 @@ pub(super) async fn the_public_revision_grows_with_public_changes_only(store: Th
 pub(super) async fn deleting_a_response_keeps_its_idempotency_key_used(store: TheStore) {
     let shop = Shop::open(&store).await;
     let mut response = shop.response(&store, 1).await;
-    response.idempotency_key = Some([5; 32]);
+    response.idempotency_key = Some([5; 16]);
     let id = response.row.response_id;
     assert_eq!(store.commit(vec![response]).await.unwrap(), [Outcome::Stored]);
     apply(&store, shop.app(), vec![Write::DeleteResponse(id)]).await;
     assert_eq!(store.find_response(id).await.unwrap(), None);
-    let found = store.find_by_idempotency_key(shop.app(), &[5; 32]).await.unwrap();
+    let found = store.find_by_idempotency_key(shop.app(), &[5; 16]).await.unwrap();
     assert_eq!(found, Some((id, None)), "the digest was not deleted");
     let mut again = shop.response(&store, 2).await;
-    again.idempotency_key = Some([5; 32]);
+    again.idempotency_key = Some([5; 16]);
     assert_eq!(store.commit(vec![again]).await.unwrap(), [Outcome::Replayed(id)]);
     assert_eq!(listed(&store, &shop.query()).await, []);
 }

@@ -57,7 +57,7 @@ pub(super) async fn absent_rows_are_not_found(store: TheStore) {
         crate::ResponsePage::default()
     );
     assert_eq!(store.find_token(&[0; 32]).await.unwrap(), None);
-    assert_eq!(store.find_by_idempotency_key(app, &[0; 32]).await.unwrap(), None);
+    assert_eq!(store.find_by_idempotency_key(app, &[0; 16]).await.unwrap(), None);
 }
 
 pub(super) async fn apps_are_listed_in_creation_order(store: TheStore) {

@@ -8,7 +8,7 @@ use sluice_flow::submission::Admission;
 use super::world::{Shop, TheStore, apply, audit_row, listed};
 use crate::{NewResponse, Outcome, StoreError, Write};
 
-const KEY: Option<[u8; 32]> = Some([9; 32]);
+const KEY: Option<[u8; 16]> = Some([9; 16]);
 
 pub(super) async fn a_stored_response_reads_back_as_it_was_given(store: TheStore) {
     let shop = Shop::open(&store).await;
@@ -60,7 +60,7 @@ pub(super) async fn the_same_submission_with_a_used_key_is_replayed(store: TheSt
     let (id, digest) = (first.row.response_id, first.row.digest);
     let mut again = keyed(&shop, &store, 2).await;
     again.row.digest = digest;
-    let key = [9; 32];
+    let key = [9; 16];
     assert_eq!(store.find_by_idempotency_key(shop.app(), &key).await.unwrap(), None);
     assert_eq!(store.commit(vec![first]).await.unwrap(), [Outcome::Stored]);
     assert_eq!(store.commit(vec![again]).await.unwrap(), [Outcome::Replayed(id)]);
@@ -95,7 +95,7 @@ pub(super) async fn keys_are_unique_per_app(store: TheStore) {
     let (one, two) = (Shop::open(&store).await, Shop::open(&store).await);
     let rows = vec![keyed(&one, &store, 1).await, keyed(&two, &store, 2).await];
     assert_eq!(store.commit(rows).await.unwrap(), [Outcome::Stored; 2]);
-    let found = store.find_by_idempotency_key(two.app(), &[9; 32]).await.unwrap();
+    let found = store.find_by_idempotency_key(two.app(), &[9; 16]).await.unwrap();
     assert_eq!(found.map(|(id, _)| id), listed(&store, &two.query()).await.first().copied());
 }
 
@@ -172,7 +172,7 @@ pub(super) async fn many_callers_with_one_key_store_one_row(store: TheStore) {
     let mut callers = Vec::new();
     for millis in 0..50 {
         let mut response = keyed(&shop, &store, millis).await;
-        response.row.digest = [1; 32];
+        response.row.digest = [1; 16];
         let store = Arc::clone(&store);
         callers.push(tokio::spawn(async move { store.commit(vec![response]).await }));
     }
@@ -185,6 +185,44 @@ pub(super) async fn many_callers_with_one_key_store_one_row(store: TheStore) {
     let replay = Outcome::Replayed(stored[0]);
     assert_eq!(outcomes.iter().filter(|outcome| **outcome == Outcome::Stored).count(), 1);
     assert_eq!(outcomes.iter().filter(|outcome| **outcome == replay).count(), 49);
+}
+
+pub(super) async fn batches_that_share_keys_store_each_once(store: TheStore) {
+    const KEYS: u8 = 12;
+    let shop = Shop::open(&store).await;
+    let mut callers = Vec::new();
+    for caller in 0..4_u8 {
+        let mut batch = Vec::new();
+        // Each batch has two thirds of the keys, in another order.
+        for step in 0..KEYS * 2 / 3 {
+            let key = (caller * 3 + step * 5) % KEYS;
+            let mut response = shop.response(&store, i64::from(caller)).await;
+            response.idempotency_key = Some([key; 16]);
+            response.row.digest = [key; 16];
+            batch.push(response);
+        }
+        let store = Arc::clone(&store);
+        callers.push(tokio::spawn(async move { (store.commit(batch.clone()).await, batch) }));
+    }
+    let mut stored = Vec::new();
+    let mut replayed = Vec::new();
+    for caller in callers {
+        let (outcomes, batch) = caller.await.unwrap();
+        for (outcome, response) in outcomes.unwrap().into_iter().zip(batch) {
+            match outcome {
+                Outcome::Stored => {
+                    stored.push((response.idempotency_key, response.row.response_id))
+                }
+                Outcome::Replayed(by) => replayed.push((response.idempotency_key, by)),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+    assert_eq!(stored.len(), usize::from(KEYS), "{stored:?}");
+    assert!(replayed.iter().all(|it| stored.contains(it)), "{replayed:?}");
+    let mut ids: Vec<_> = stored.into_iter().map(|(_, id)| id).collect();
+    ids.sort();
+    assert_eq!(listed(&store, &shop.query()).await, ids);
 }
 
 async fn keyed(shop: &Shop, store: &TheStore, millis: i64) -> NewResponse {

@@ -49,12 +49,12 @@ pub(super) async fn a_stored_response_is_counted_immediately(store: TheStore) {
 pub(super) async fn responses_that_are_not_stored_are_not_counted(store: TheStore) {
     let survey = Survey::open(&store).await;
     let mut first = survey.response(&store, 0).await;
-    first.idempotency_key = Some([1; 32]);
+    first.idempotency_key = Some([1; 16]);
     let mut again = survey.response(&store, 0).await;
-    again.idempotency_key = Some([1; 32]);
+    again.idempotency_key = Some([1; 16]);
     again.row.digest = first.row.digest;
     let mut reused = survey.response(&store, 1).await;
-    reused.idempotency_key = Some([1; 32]);
+    reused.idempotency_key = Some([1; 16]);
     let mut stale = survey.response(&store, 2).await;
     stale.public_revision -= 1;
     let id = first.row.response_id;
@@ -401,7 +401,7 @@ pub(super) async fn counts_are_exact_after_random_operations(store: TheStore) {
                     };
                     // Now and then, a key that was used before.
                     one.idempotency_key =
-                        number.is_multiple_of(2).then(|| [dice.below(40) as u8; 32]);
+                        number.is_multiple_of(2).then(|| [dice.below(40) as u8; 16]);
                     batch.push(one);
                 }
                 store.commit(batch).await.unwrap();

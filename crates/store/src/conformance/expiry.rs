@@ -52,7 +52,7 @@ pub(super) async fn responses_received_before_a_time_expire_with_their_keys(stor
     let mut kept = Vec::new();
     for (number, millis) in (0..).zip([1, 5, 9, 10, 11]) {
         let mut response = shop.response(&store, millis).await;
-        response.idempotency_key = Some([number; 32]);
+        response.idempotency_key = Some([number; 16]);
         let id = response.row.response_id;
         assert_eq!(store.commit(vec![response]).await.unwrap(), [Outcome::Stored]);
         kept.extend((millis >= 10).then_some(id));
@@ -62,7 +62,7 @@ pub(super) async fn responses_received_before_a_time_expire_with_their_keys(stor
     assert_eq!(listed(&store, &shop.query()).await, kept);
     assert_eq!(listed(&store, &other.query()).await, [theirs], "another app was affected");
     for (number, taken) in (0..).zip([false, false, false, true, true]) {
-        let found = store.find_by_idempotency_key(shop.app(), &[number; 32]).await.unwrap();
+        let found = store.find_by_idempotency_key(shop.app(), &[number; 16]).await.unwrap();
         assert_eq!(found.is_some(), taken, "{number}");
     }
     assert_eq!(expire(&store, &shop, 10, 2).await, (0, 0), "a second expiry removed something");

@@ -209,12 +209,10 @@ fn flow_records(app: u32, flow: u32) -> Vec<Record> {
 fn invitation(app: u32, flow: u32, number: u32) -> Record {
     let has = |this: bool, millis| this.then(|| at(millis));
     let count = (app * FLOWS_OF_AN_APP + flow) * 5 + number;
-    let random = hash(8, count);
-    let (random, _) = random.as_chunks::<16>();
     Record::Invitation(InvitationRow {
         app_id: app_id(app),
         flow_id: flow_id(app, flow),
-        assignment_id: AssignmentId::from_random(u128::from_be_bytes(random[0])),
+        assignment_id: AssignmentId::from_random(u128::from_be_bytes(half_hash(8, count))),
         invitee: Invitee {
             user_id: number.is_multiple_of(2).then(|| format!("user {count} é")),
             email: (number > 0).then(|| format!("user-{count}@mail.example")),
@@ -249,20 +247,26 @@ fn response(number: u32) -> Vec<Record> {
         tags: some(5, r#"{"plan":["pro","beta"]}"#),
         context: some(2, r#"{"locale":"de","url":"https://shop.example/"}"#),
         flow_assignment_id: some(7, "assignment é"),
-        digest: hash(5, number),
+        digest: half_hash(5, number),
     };
     let (app_id, response_id) = (row.app_id, row.response_id);
     let consent = row.respondent_id.map(|respondent_id| {
         let ResponseRow { flow_id, flow_version_id, .. } = row;
         Record::Consent(ConsentRow { app_id, response_id, respondent_id, flow_id, flow_version_id })
     });
-    let key = number.is_multiple_of(2).then(|| hash(7, number));
+    let key = number.is_multiple_of(2).then(|| half_hash(7, number));
     // Some keys belong to responses that have lost their identities since.
     let erased = number % 10 == 4;
     let used = key.filter(|_| erased);
     let used = used.map(|key| Record::UsedKey(UsedKeyRow { app_id, response_id, key }));
     let response = Record::Response { row, idempotency_key: key.filter(|_| !erased) };
     [response].into_iter().chain(consent).chain(used).collect()
+}
+
+/// The first half of a hash.
+fn half_hash(kind: u64, number: u32) -> [u8; 16] {
+    let hash = hash(kind, number);
+    std::array::from_fn(|index| hash[index])
 }
 
 /// Looks as random as a real hash, which matters to an index: multiplications spread every bit of

@@ -268,8 +268,8 @@ pub(super) async fn a_retry_with_its_key_is_replayed_although_its_invitation_is_
     add(&store, &shop, std::slice::from_ref(&row)).await;
     let keyed = async |millis| {
         let mut response = invited(&shop, &store, millis, row.assignment_id).await;
-        response.idempotency_key = Some([9; 32]);
-        response.row.digest = [1; 32];
+        response.idempotency_key = Some([9; 16]);
+        response.row.digest = [1; 16];
         response
     };
     let (first, again) = (keyed(1).await, keyed(2).await);
@@ -278,7 +278,7 @@ pub(super) async fn a_retry_with_its_key_is_replayed_although_its_invitation_is_
     assert_eq!(outcomes, [Outcome::Stored, Outcome::Replayed(id)]);
     assert_eq!(store.commit(vec![keyed(3).await]).await.unwrap(), [Outcome::Replayed(id)]);
     let mut other = keyed(4).await;
-    other.row.digest = [2; 32];
+    other.row.digest = [2; 16];
     assert_eq!(store.commit(vec![other]).await.unwrap(), [Outcome::KeyReused]);
     assert_eq!(listed(&store, &shop.query()).await, [id]);
 }
@@ -291,16 +291,16 @@ pub(super) async fn a_refused_row_leaves_its_invitation_and_its_key_free(store: 
     let first = invited(&shop, &store, 1, one).await;
     // A new key, but a used invitation.
     let mut late = invited(&shop, &store, 2, one).await;
-    late.idempotency_key = Some([9; 32]);
+    late.idempotency_key = Some([9; 16]);
     let mut stale = invited(&shop, &store, 3, two).await;
     stale.public_revision += 1;
     let mut taker = shop.response(&store, 4).await;
-    taker.idempotency_key = Some([9; 32]);
+    taker.idempotency_key = Some([9; 16]);
     let outcomes = store.commit(vec![first, late, stale, taker]).await.unwrap();
     assert_eq!(outcomes, [Outcome::Stored, Outcome::Uninvited, Outcome::Stale, Outcome::Stored]);
     // A used key leaves the invitation open.
     let mut reused = invited(&shop, &store, 5, two).await;
-    reused.idempotency_key = Some([9; 32]);
+    reused.idempotency_key = Some([9; 16]);
     assert_eq!(store.commit(vec![reused]).await.unwrap(), [Outcome::KeyReused]);
     assert_eq!(found(&store, two).await.times.completed_at, None);
     let last = invited(&shop, &store, 6, two).await;
@@ -316,7 +316,7 @@ pub(super) async fn one_of_many_concurrent_responses_with_one_invitation_is_stor
     let mut callers = Vec::new();
     for millis in 0..40 {
         let mut response = invited(&shop, &store, millis, row.assignment_id).await;
-        response.idempotency_key = (millis % 2 == 0).then(|| [u8::try_from(millis).unwrap(); 32]);
+        response.idempotency_key = (millis % 2 == 0).then(|| [u8::try_from(millis).unwrap(); 16]);
         let store = Arc::clone(&store);
         callers.push(tokio::spawn(async move { store.commit(vec![response]).await }));
     }

@@ -73,7 +73,8 @@ cases! {
         a_non_public_change_makes_nothing_stale
         a_refused_row_does_not_affect_the_others
         a_failed_call_stores_nothing
-        many_callers_with_one_key_store_one_row;
+        many_callers_with_one_key_store_one_row
+        batches_that_share_keys_store_each_once;
     apply:
         the_rows_of_a_change_are_written_all_or_none
         the_rows_of_a_change_may_come_in_any_order

@@ -84,7 +84,7 @@ pub(super) async fn a_record_replaces_the_one_with_its_key(store: TheStore) {
             }
             Record::Identity(row) => row.respondent_id = respondent_id(9),
             Record::Consent(row) => row.respondent_id = respondent_id(9),
-            Record::UsedKey(row) => row.key[31] = 1,
+            Record::UsedKey(row) => row.key[15] = 1,
             Record::Response { row, idempotency_key } => {
                 row.answers = "{}".into();
                 *idempotency_key = None;
@@ -268,7 +268,7 @@ async fn stored_shop(store: &TheStore) -> Vec<Record> {
         let mut response = shop.response(store, millis).await;
         if millis % 2 == 0 {
             response.row.flow_id = other.flow_id;
-            response.idempotency_key = Some([u8::try_from(millis).unwrap(); 32]);
+            response.idempotency_key = Some([u8::try_from(millis).unwrap(); 16]);
         }
         let NewResponse { row, idempotency_key, .. } = response.clone();
         records.push(Record::Response { row, idempotency_key });
@@ -345,7 +345,7 @@ fn records() -> Vec<Record> {
         records.extend([identity_key, identity_key_row(id)].map(Record::IdentityKey));
         records.extend([Record::Key(key_row(id)), Record::Flow(flow), Record::Flow(flow_row(id))]);
         records.extend([Record::App(app), Record::Token(token)]);
-        records.push(Record::Response { row: rich, idempotency_key: Some([9; 32]) });
+        records.push(Record::Response { row: rich, idempotency_key: Some([9; 16]) });
         let erased = response_row(&plain_flow, &plain_version, 8);
         records.extend(of_a_respondent(&plain, &erased));
         records.push(Record::Response { row: plain, idempotency_key: None });
@@ -396,7 +396,7 @@ fn of_a_respondent(row: &crate::ResponseRow, erased: &crate::ResponseRow) -> Vec
     let consent = ConsentRow { app_id, response_id, respondent_id, flow_id, flow_version_id };
     records.push(Record::Consent(consent));
     let response_id = erased.response_id;
-    records.push(Record::UsedKey(UsedKeyRow { app_id, response_id, key: [8; 32] }));
+    records.push(Record::UsedKey(UsedKeyRow { app_id, response_id, key: [8; 16] }));
     records
 }
 

@@ -11,7 +11,7 @@ use crate::{
     NewResponse, Outcome, Page, Person, Record, RespondentRow, ResponseRow, Write,
 };
 
-pub(super) const KEY: [u8; 32] = [6; 32];
+pub(super) const KEY: [u8; 16] = [6; 16];
 
 pub(super) fn erasure(shop: &Shop, respondent_id: RespondentId, answers: Answers) -> Erasure {
     let audit = audit_row(Some(shop.app()));
@@ -263,7 +263,7 @@ pub(super) async fn an_erased_key_stays_used_and_a_late_retry_stores_nothing(sto
         let mut retry = first.clone();
         retry.row.response_id = super::world::response_id(2);
         let mut other = retry.clone();
-        other.row.digest = [1; 32];
+        other.row.digest = [1; 16];
         let mut stale = retry.clone();
         stale.public_revision -= 1;
         let outcomes = store.commit(vec![retry, other, stale]).await.unwrap();

@@ -151,5 +151,5 @@ pub(super) fn optional_version(cells: &mut Cells) -> StoreResult<Option<VersionR
 pub(super) fn keyed_response(
     cells: &mut Cells,
 ) -> StoreResult<(ResponseRow, Option<IdempotencyKey>)> {
-    Ok((response(cells)?, cells.optional_hash()?))
+    Ok((response(cells)?, cells.optional_id(Uuid::into_bytes)?))
 }

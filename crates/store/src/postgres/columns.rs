@@ -26,10 +26,9 @@ pub(super) fn given() -> String {
         Get::Id(_) => "uuid",
         Get::Flag(_) => "boolean",
         Get::Text(_) => "text",
-        Get::Bytes(_) => "bytea",
     });
     let arrays: Vec<_> = types
-        .chain(["bytea"])
+        .chain(["uuid"])
         .enumerate()
         .map(|(index, name)| format!("${}::{name}[]", index + 2))
         .collect();
@@ -54,12 +53,9 @@ impl<'a> Columns<'a> {
                 Get::Text(get) => {
                     Box::new(rows.iter().map(|(row, _)| get(row)).collect::<Vec<_>>())
                 }
-                Get::Bytes(get) => {
-                    Box::new(rows.iter().map(|(row, _)| get(row)).collect::<Vec<_>>())
-                }
             }
         };
-        let keys = rows.iter().map(|(_, key)| key.map(|key| key.as_slice()));
+        let keys = rows.iter().map(|(_, key)| key.map(|key| Uuid::from_bytes(*key)));
         let keys: Array = Box::new(keys.collect::<Vec<_>>());
         Self {
             app: app.uuid(),

@@ -1,18 +1,19 @@
 //! Stores many responses in one transaction: the only write on the hot path.
 //!
 //! Each app is first locked in shared mode against changes, so commits do not wait for each other,
-//! but a publish waits for them, and they for it. Then one statement takes the free idempotency
-//! keys, and a second stores the responses that got their key or have none. Both statements are per
-//! app and name it, so that on a distributed database each runs on one worker; Citus refuses them
-//! as one statement with a writing CTE.
+//! but a publish waits for them, and they for it. Then the idempotency keys of the batch are looked
+//! up. The responses with a free key, or none, are stored, and a further statement takes their
+//! keys. If another commit took one of these keys in between, that statement fails on the primary
+//! key, and everything starts again; the lookup then finds the key. All statements are per app and
+//! name it, so that on a distributed database each runs on one worker; Citus refuses them as one
+//! statement with a writing CTE.
 //!
-//! Invitations of the responses are locked before any key is taken, and completed once it is known
-//! which responses are stored. Batches without invitations skip both steps.
+//! Invitations of the responses are locked before keys are looked up, and completed once it is
+//! known which responses are stored. Batches without invitations skip both steps.
 //!
 //! Every exchange with the server costs a turn of two processes, so there are as few as possible:
-//! one that begins and locks, one for keys if there are any, and one that stores and commits. The
-//! COMMIT is sent without waiting for the insert: if that fails, the server treats the COMMIT as a
-//! rollback.
+//! usually one that begins, locks and looks up, and one that stores and commits. The COMMIT is sent
+//! without waiting for the insert: if that fails, the server treats the COMMIT as a rollback.
 //!
 //! The lock is an advisory lock. It costs no write, while a share lock on the app's row writes to
 //! that row with every commit. It is also fair, while a stream of share locks starves a transaction
@@ -31,17 +32,16 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use sluice_flow::id::{AppId, AssignmentId, ResponseId, v7};
 use sluice_flow::time::Timestamp;
-use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Statement};
 use uuid::Uuid;
 
 use super::claims::{self, Links};
 use super::codec::{Cells, ReadCells as _};
-use super::counts;
+use super::copy;
 use super::failure::TransactionError;
-use super::final_exchange::{COPY, Copying, FinalExchange, InsertMethod, STORE};
+use super::final_exchange::{COPY, Copying, FinalExchange, STORE, Statements};
 use super::invitations::{self, Locked};
-use super::pool::Pool;
+use super::pool::{Params, Pool};
 use super::skip_index;
 use super::transaction::{BEGIN, NotCommitted, SET_AND_QUEUE, Transaction};
 use crate::{Digest, IdempotencyKey, NewResponse, Outcome, StoreError, StoreResult};
@@ -50,19 +50,18 @@ use crate::{Digest, IdempotencyKey, NewResponse, Outcome, StoreError, StoreResul
 const TRIES: u32 = 5;
 
 /// Columns of [`SET_AND_QUEUE`] before the time.
-const SET_COLUMNS: usize = 3;
+const SET_COLUMNS: usize = 4;
 /// For the apps after the first; see [`SET_AND_QUEUE`].
 const QUEUE: &str = "SELECT pg_advisory_xact_lock_shared($1)";
 /// A separate statement after the lock, so that it sees what was committed while waiting for it.
 const READ: &str = "SELECT public_revision FROM apps WHERE app_id = $1";
 const READ_AND_LOCK: &str = "SELECT public_revision FROM apps WHERE app_id = $1 FOR SHARE";
-const UNDER_KEYS: &str =
-    "SELECT key, response_id, digest FROM idempotency WHERE app_id = $1 AND key = ANY($2)";
-
-/// `apps` is joined for its one row, so that a distributed database knows the app of the rows.
-const TAKE_KEYS: &str = "INSERT INTO idempotency (app_id, key, response_id, digest) \
-     SELECT apps.app_id, given.* FROM apps, unnest($2::bytea[], $3::uuid[], $4::bytea[]) AS given \
-     WHERE apps.app_id = $1 ON CONFLICT (app_id, key) DO NOTHING RETURNING key";
+/// The digest is absent if the response was deleted, or no longer has the content that was sent
+/// with the key. It is a subquery so that no plan reads responses unless a key is found.
+const UNDER_KEYS: &str = "SELECT key, response_id, (SELECT digest FROM responses \
+     WHERE responses.app_id = $1 AND responses.response_id = idempotency.response_id \
+     AND responses.idempotency_key = idempotency.key LIMIT 1) \
+     FROM idempotency WHERE app_id = $1 AND key = ANY($2)";
 
 /// The advisory lock number of an app's queue.
 pub(super) fn queue_of(app: AppId) -> i64 {
@@ -125,25 +124,26 @@ async fn attempt(
     responses: &Arc<Vec<NewResponse>>,
 ) -> Result<Vec<Outcome>, Lost> {
     let transaction = Transaction::on(pool).await?;
-    let CommitPlan { outcomes, to_store, links, way, count, unfill, old } =
+    let CommitPlan { outcomes, to_store, links, way, statements, old } =
         match plan(&transaction, responses).await {
             Ok(plan) => plan,
             Err(error) => return Err(transaction.abort(error).await.into()),
         };
     let responses = claims::linked(responses, &links);
-    let last = FinalExchange { responses, to_store, count, unfill, old };
+    let last = FinalExchange { responses, to_store, statements, old };
     match way {
-        Some(InsertMethod::Copy(copy)) => {
+        Ending::Copy(copy) => {
             let copied =
                 transaction.end_with(move |lease| last.copy_and_commit(copy, lease).boxed());
             copied.await?;
         }
-        Some(InsertMethod::Insert(store)) => {
+        Ending::Insert(store) => {
             let inserted =
                 transaction.end_with(move |lease| last.insert_and_commit(store, lease).boxed());
             inserted.await?;
         }
-        None => transaction.roll_back().await,
+        Ending::Commit => transaction.commit().await?,
+        Ending::RollBack => transaction.roll_back().await,
     }
     Ok(outcomes)
 }
@@ -154,14 +154,21 @@ struct CommitPlan {
     /// By app, the indexes of its rows in the call.
     to_store: Vec<(AppId, Vec<usize>)>,
     links: Links,
-    /// How the rows are inserted; absent if there is nothing to commit.
-    way: Option<InsertMethod>,
-    /// The statement that counts them.
-    count: Statement,
-    /// The statement that clears the filters of blocks that they fall into, if an id is not beyond
-    /// this one.
-    unfill: Statement,
+    way: Ending,
+    statements: Statements,
+    /// Responses with ids not beyond this one may fall into a block of the skip index.
     old: u128,
+}
+
+/// How the transaction ends.
+enum Ending {
+    /// With rows, in one of two ways. Prepared now, since a failure before COMMIT is sent leaves no
+    /// doubt.
+    Copy(Copying),
+    Insert(Statement),
+    /// Without rows, but a retry is answered: see the module.
+    Commit,
+    RollBack,
 }
 
 async fn plan(
@@ -173,29 +180,29 @@ async fn plan(
         by_app.entry(response.row.app_id).or_default().rows.push((index, response));
     }
     let apps: Vec<_> = by_app.keys().copied().collect();
-    let is_plain = |it: &NewResponse| {
-        it.idempotency_key.is_none() && it.claim.is_none() && it.invitation.is_none()
-    };
+    let is_plain = |it: &NewResponse| it.claim.is_none() && it.invitation.is_none();
     let plain = responses.iter().all(is_plain);
+    let keys: Vec<Uuid> = responses.iter().filter_map(key_of).collect();
     let with = match transaction.is_spread() {
         true => With::RowLock,
-        // If no key, invitation or respondent must be taken or found first, the copy starts in the
-        // first exchange.
-        false if plain && apps.len() == 1 => With::Copy,
+        // If no invitation or respondent must be found first, the copy starts in the first
+        // exchange.
+        false if plain && apps.len() == 1 => With::Copy { keys: &keys },
         false => With::Nothing,
     };
     // Prepared before a copy starts: during it nothing else may be sent.
-    let count = transaction.prepare(counts::ADD).await?;
-    let unfill = transaction.prepare(skip_index::UNFILL).await?;
-    let Begun { newest, copy, now } = begin_and_lock(transaction, &apps, with).await?;
+    let statements = Statements::prepare(transaction).await?;
+    let Begun { newest, found, copy, now } = begin_and_lock(transaction, &apps, with).await?;
     let mut outcomes = vec![Outcome::Stale; responses.len()];
     let mut to_store = Vec::with_capacity(apps.len());
     let mut links = Links::new();
     for ((app, mut batch), newest) in by_app.into_iter().zip(newest) {
         let locked = batch.lock_invitations(transaction, app).await?;
+        match with {
+            With::Copy { .. } => batch.note_taken(&found)?,
+            With::Nothing | With::RowLock => batch.look_up_keys(transaction, app).await?,
+        }
         batch.claim(newest, &locked);
-        batch.take_keys(transaction, app).await?;
-        batch.look_up_keys(transaction, app).await?;
         claims::settle(transaction, app, &batch.to_store, &mut links).await?;
         invitations::complete(transaction, app, batch.to_store.iter().map(|(_, it)| *it)).await?;
         to_store.push((app, batch.to_store.iter().map(|(index, _)| *index).collect()));
@@ -203,40 +210,61 @@ async fn plan(
             outcomes[index] = outcome;
         }
     }
-    let replays = |outcome: &Outcome| matches!(outcome, Outcome::Replayed(_));
-    if outcomes.iter().any(replays) && !outcomes.contains(&Outcome::Stored) {
-        for app in apps {
-            transaction.query(READ_AND_LOCK, &[&app.uuid()]).await?;
-        }
-    }
-    let says_stored = |outcome: &Outcome| matches!(outcome, Outcome::Stored | Outcome::Replayed(_));
-    let way = match (outcomes.iter().any(says_stored), copy) {
-        // A copy that was started in vain ends with a server error; the rollback reverts it.
-        (false, _) => None,
-        (true, Some(copy)) => Some(InsertMethod::Copy(copy)),
-        (true, None) if transaction.is_spread() => {
-            Some(InsertMethod::Insert(transaction.prepare(&STORE).await?))
-        }
-        (true, None) => Some(InsertMethod::Copy(Box::pin(transaction.copy(&COPY).await?))),
-    };
+    let way = ending(transaction, &apps, &outcomes, copy).await?;
     let old = v7(skip_index::old_at(now), 0, 0).as_u128();
-    Ok(CommitPlan { outcomes, to_store, links, way, count, unfill, old })
+    Ok(CommitPlan { outcomes, to_store, links, way, statements, old })
+}
+
+async fn ending(
+    transaction: &Transaction,
+    apps: &[AppId],
+    outcomes: &[Outcome],
+    copy: Option<Copying>,
+) -> Result<Ending, TransactionError> {
+    let is_replay = |outcome: &Outcome| matches!(outcome, Outcome::Replayed(_));
+    if outcomes.contains(&Outcome::Stored) {
+        return Ok(match copy {
+            Some(copy) => Ending::Copy(copy),
+            None if transaction.is_spread() => Ending::Insert(transaction.prepare(&STORE).await?),
+            None => Ending::Copy(Box::pin(transaction.copy(&COPY).await?)),
+        });
+    }
+    if !outcomes.iter().any(is_replay) {
+        // A copy that was started in vain ends with a server error; the rollback reverts it.
+        return Ok(Ending::RollBack);
+    }
+    if let Some(copy) = copy {
+        transaction.end_copy(copy, copy::of(std::iter::empty())).await?;
+    }
+    for app in apps {
+        transaction.query(READ_AND_LOCK, &[&app.uuid()]).await?;
+    }
+    Ok(Ending::Commit)
+}
+
+/// The idempotency key of a response, as it is stored.
+pub(super) fn key_of(response: &NewResponse) -> Option<Uuid> {
+    response.idempotency_key.map(Uuid::from_bytes)
 }
 
 /// What to send with the first exchange.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum With {
+#[derive(Clone, Copy)]
+enum With<'k> {
     Nothing,
     /// A lock on the app's row.
     RowLock,
-    /// The start of a copy.
-    Copy,
+    /// The lookup of these keys, and the start of a copy.
+    Copy {
+        keys: &'k [Uuid],
+    },
 }
 
 /// A transaction that has begun.
 struct Begun {
     /// The public revision of each app.
     newest: Vec<Option<u64>>,
+    /// The keys that are in use.
+    found: Vec<Row>,
     copy: Option<Copying>,
     /// The server's current time.
     now: Timestamp,
@@ -246,23 +274,24 @@ struct Begun {
 async fn begin_and_lock(
     transaction: &Transaction,
     apps: &[AppId],
-    with: With,
+    with: With<'_>,
 ) -> Result<Begun, TransactionError> {
     let begin = transaction.prepare(BEGIN).await?;
-    let read = if with == With::RowLock { READ_AND_LOCK } else { READ };
+    let read = if matches!(with, With::RowLock) { READ_AND_LOCK } else { READ };
     let read = transaction.prepare(read).await?;
-    if with == With::Copy {
+    let look_up = transaction.prepare(UNDER_KEYS).await?;
+    if let With::Copy { .. } = with {
         // Prepared now, so that it is sent without delay below.
         transaction.prepare(&COPY).await?;
     }
     let mut newest = Vec::with_capacity(apps.len());
-    let mut copy = None;
+    let (mut found, mut copy) = (Vec::new(), None);
     let mut now = Timestamp::from_millis(0);
     for (index, app) in apps.iter().enumerate() {
         let queue = if index == 0 { SET_AND_QUEUE } else { QUEUE };
         let queue = transaction.prepare(queue).await?;
         let (number, id) = (queue_of(*app), app.uuid());
-        let (number, id): ([&(dyn ToSql + Sync); 1], [&(dyn ToSql + Sync); 1]) = ([&number], [&id]);
+        let (queue_params, read_params): (Params<'_>, Params<'_>) = (&[&number], &[&id]);
         let begin = async {
             match index {
                 0 => transaction.send(&begin, &[]).await.map(drop),
@@ -270,30 +299,39 @@ async fn begin_and_lock(
             }
         };
         // Each future sends its message when first polled, and they are polled from left to right.
-        let (begun, queued, read, copying) = tokio::join!(
+        let (begun, queued, read, looked_up, copying) = tokio::join!(
             biased;
             begin,
-            transaction.send(&queue, &number),
-            transaction.send(&read, &id),
+            transaction.send(&queue, queue_params),
+            transaction.send(&read, read_params),
             async {
                 match with {
-                    With::Copy => transaction.copy(&COPY).await.map(Some),
+                    With::Copy { keys } if !keys.is_empty() => {
+                        transaction.send(&look_up, &[&id, &keys]).await
+                    }
+                    With::Copy { .. } | With::Nothing | With::RowLock => Ok(Vec::new()),
+                }
+            },
+            async {
+                match with {
+                    With::Copy { .. } => transaction.copy(&COPY).await.map(Some),
                     With::Nothing | With::RowLock => Ok(None),
                 }
             }
         );
         let refused = copying.is_err();
-        let locked = begun.and(queued).and_then(|row| Ok((row, read?, copying?)));
+        let locked = begun.and(queued).and_then(|row| Ok((row, read?, looked_up?, copying?)));
         // The first refusal wins; if the copy was refused too, the connection is out of step.
-        let (queued, row, copying) =
+        let (queued, row, looked_up, copying) =
             locked.map_err(|error| if refused { error.out_of_step() } else { error })?;
         newest.push(row.first().map(|row| Cells::of(row).revision()).transpose()?);
+        found = looked_up;
         copy = copying.map(Box::pin);
         if let (0, Some(row)) = (index, queued.first()) {
             now = Timestamp::from_millis(Cells::after(row, SET_COLUMNS).take()?);
         }
     }
-    Ok(Begun { newest, copy, now })
+    Ok(Begun { newest, found, copy, now })
 }
 
 /// The rows of one app, and what is known about them.
@@ -304,7 +342,7 @@ struct Batch<'a> {
     /// Judged at the newest public revision, the first of the call with their key, and the key is
     /// free.
     to_store: Vec<(usize, &'a NewResponse)>,
-    /// Without a digest if only the use of the key is known.
+    /// The keys in use; without a digest if only the use of the key is known.
     taken: HashMap<IdempotencyKey, (ResponseId, Option<Digest>)>,
     /// Their invitation accepts no response, or was claimed by the row with this index.
     uninvited: HashMap<usize, Option<usize>>,
@@ -350,48 +388,35 @@ impl<'a> Batch<'a> {
         let first = |(_, it): &&(usize, &'a NewResponse)| {
             it.idempotency_key.is_none_or(|key| keys.insert(key))
         };
-        self.to_store = fresh.filter(invited).filter(first).copied().collect();
-        // Same order everywhere, so that two batches never wait for each other's keys.
-        self.to_store.sort_by_key(|(_, response)| response.idempotency_key);
+        let taken = &self.taken;
+        let free = |(_, it): &&(usize, &'a NewResponse)| {
+            it.idempotency_key.is_none_or(|key| !taken.contains_key(&key))
+        };
+        self.to_store = fresh.filter(invited).filter(first).filter(free).copied().collect();
+        // In the order of the primary key: rows that follow each other in the table and in the index
+        // fill its pages. In any other order, the server splits full pages in half.
+        self.to_store.sort_by_key(|(_, response)| (response.row.flow_id, response.row.response_id));
     }
 
-    /// Takes the free keys; drops rows whose key was taken already from `to_store`.
-    async fn take_keys(
-        &mut self,
-        transaction: &Transaction,
-        app: AppId,
-    ) -> Result<(), TransactionError> {
-        let keyed = self.to_store.iter().map(|(_, it)| it);
-        let keyed = keyed.filter_map(|it| Some((it.idempotency_key.as_ref()?, &it.row)));
-        let (keys, rows): (Vec<&[u8]>, Vec<_>) = keyed.map(|(key, row)| (&key[..], row)).unzip();
-        if keys.is_empty() {
-            return Ok(());
-        }
-        let ids: Vec<Uuid> = rows.iter().map(|row| row.response_id.uuid()).collect();
-        let digests: Vec<&[u8]> = rows.iter().map(|row| &row.digest[..]).collect();
-        let mut taken: HashSet<IdempotencyKey> = HashSet::new();
-        for row in transaction.query(TAKE_KEYS, &[&app.uuid(), &keys, &ids, &digests]).await? {
-            taken.insert(Cells::of(&row).hash()?);
-        }
-        self.to_store.retain(|(_, it)| it.idempotency_key.is_none_or(|key| taken.contains(&key)));
-        Ok(())
-    }
-
-    /// Looks up the responses that own the keys that were not free.
+    /// Looks up which keys are in use; without any keys no query is sent.
     async fn look_up_keys(
         &mut self,
         transaction: &Transaction,
         app: AppId,
     ) -> Result<(), TransactionError> {
-        let key = |(_, response): &(usize, &'a NewResponse)| response.idempotency_key;
-        let own: HashSet<_> = self.to_store.iter().filter_map(key).collect();
-        let keys = self.rows.iter().filter_map(|(_, response)| response.idempotency_key.as_ref());
-        let keys: Vec<&[u8]> = keys.filter(|key| !own.contains(*key)).map(|it| &it[..]).collect();
-        if !keys.is_empty() {
-            for row in transaction.query(UNDER_KEYS, &[&app.uuid(), &keys]).await? {
-                let (key, found) = under_key(&row)?;
-                self.taken.insert(key, found);
-            }
+        let keys: Vec<Uuid> = self.rows.iter().filter_map(|(_, it)| key_of(it)).collect();
+        if keys.is_empty() {
+            return Ok(());
+        }
+        let found = transaction.query(UNDER_KEYS, &[&app.uuid(), &keys]).await?;
+        Ok(self.note_taken(&found)?)
+    }
+
+    /// Takes note of the rows of [`UNDER_KEYS`].
+    fn note_taken(&mut self, found: &[Row]) -> StoreResult<()> {
+        for row in found {
+            let (key, found) = under_key(&mut Cells::of(row))?;
+            self.taken.insert(key, found);
         }
         Ok(())
     }
@@ -434,9 +459,10 @@ fn is_open(locked: &Locked, response: &NewResponse, id: AssignmentId) -> bool {
     })
 }
 
-fn under_key(row: &Row) -> StoreResult<(IdempotencyKey, (ResponseId, Option<Digest>))> {
-    let mut cells = Cells::of(row);
-    Ok((cells.hash()?, (cells.id(ResponseId::from_uuid)?, cells.optional_hash()?)))
+/// Reads a row of [`UNDER_KEYS`].
+fn under_key(cells: &mut Cells) -> StoreResult<(IdempotencyKey, (ResponseId, Option<Digest>))> {
+    let key = cells.id(Uuid::into_bytes)?;
+    Ok((key, (cells.id(ResponseId::from_uuid)?, cells.optional_id(Uuid::into_bytes)?)))
 }
 
 /// The response that a key was used for, and its digest. A hit is an acknowledgement, so it is made
@@ -446,12 +472,9 @@ pub(super) async fn find_by_idempotency_key(
     app: AppId,
     key: &IdempotencyKey,
 ) -> StoreResult<Option<(ResponseId, Option<Digest>)>> {
-    let ids: (Uuid, [&[u8]; 1]) = (app.uuid(), [key]);
-    let read = |cells: &mut Cells| {
-        cells.hash()?;
-        Ok((cells.id(ResponseId::from_uuid)?, cells.optional_hash()?))
-    };
-    let Some(found) = pool.one(UNDER_KEYS, &[&ids.0, &&ids.1[..]], read).await? else {
+    let keys = vec![Uuid::from_bytes(*key)];
+    let params: Params = &[&app.uuid(), &keys];
+    let Some((_, found)) = pool.one(UNDER_KEYS, params, under_key).await? else {
         return Ok(None);
     };
     pool.may_commit()?;

@@ -36,7 +36,6 @@ pub(super) fn of<'a>(responses: impl Iterator<Item = &'a NewResponse> + Clone) -
                 Get::Id(get) => out.field(get(row).as_ref().map(|id| &id.as_bytes()[..])),
                 Get::Flag(get) => out.flag(get(row)),
                 Get::Text(get) => out.field(get(row).map(str::as_bytes)),
-                Get::Bytes(get) => out.field(Some(get(row))),
             }
         }
         out.field(response.idempotency_key.as_ref().map(|key| &key[..]));

@@ -15,7 +15,7 @@ use super::codec::{Cells, ReadCells as _};
 use super::failure::TransactionError;
 use super::pool::{Params, Pool};
 use super::read::limit;
-use super::removal::{FREE_KEYS, delete, hold, profiles};
+use super::removal::{BY_PRIMARY_KEY, FREE_KEYS, delete, hold, profiles, settle_keys};
 use super::transaction::{Transaction, end};
 use super::{invitations, put};
 use crate::{Expired, Expiry, ExpiryCursor, Next, Page, StoreResult};
@@ -86,6 +86,16 @@ async fn found(
     transaction.query(sql, params).await
 }
 
+/// A column of these rows.
+fn column(rows: &[tokio_postgres::Row], index: usize) -> StoreResult<Vec<Uuid>> {
+    rows.iter().map(|row| Cells::after(row, index).take()).collect()
+}
+
+/// The first column of these rows.
+fn ids(rows: &[tokio_postgres::Row]) -> StoreResult<Vec<Uuid>> {
+    column(rows, 0)
+}
+
 /// Where to continue: after the last row found, or with the next step if that was all.
 fn next(
     expiry: &Expiry,
@@ -101,19 +111,37 @@ fn next(
     }
 }
 
+/// The oldest responses of all flows: those of each flow are read from the index, and no row of
+/// another app is.
+const OLD_RESPONSES: &str = "SELECT old.response_id, flows.flow_id FROM flows CROSS JOIN LATERAL ( \
+     SELECT response_id FROM responses WHERE responses.app_id = $1 \
+     AND responses.flow_id = flows.flow_id AND response_id > $2 AND response_id < $3 \
+     ORDER BY response_id LIMIT $4) AS old WHERE flows.app_id = $1 ORDER BY old.response_id LIMIT $4";
+
 async fn responses(
     transaction: &Transaction,
     expiry: &Expiry,
     after: Option<ResponseId>,
 ) -> Result<Expired, TransactionError> {
-    // Locked in order, as in an erasure, so that neither waits for the other's rows.
-    let sql = "SELECT response_id FROM responses WHERE app_id = $1 AND response_id > $2 \
-         AND response_id < $3 ORDER BY response_id LIMIT $4 FOR UPDATE";
-    let old = found(transaction, expiry, after, sql).await?;
-    let old = old.iter().map(|row| Cells::of(row).take()).collect::<StoreResult<Vec<Uuid>>>()?;
-    let gone = match old.is_empty() {
-        true => 0,
-        false => delete(transaction, expiry.app_id, &old, FREE_KEYS).await?,
+    // In order, as in an erasure, so that neither waits for the other's rows.
+    let hold = format!(
+        "SELECT response_id, flow_id FROM responses, {BY_PRIMARY_KEY} ORDER BY response_id \
+         FOR UPDATE OF responses"
+    );
+    let mut gone = 0;
+    let old = loop {
+        let old = found(transaction, expiry, after, OLD_RESPONSES).await?;
+        let (flows, old) = (column(&old, 1)?, ids(&old)?);
+        if old.is_empty() {
+            break old;
+        }
+        let held = transaction.query(&hold, &[&expiry.app_id.uuid(), &flows, &old]).await?;
+        if !held.is_empty() {
+            let held: Vec<_> = column(&held, 1)?.into_iter().zip(ids(&held)?).collect();
+            gone = delete(transaction, expiry.app_id, &held, FREE_KEYS).await?;
+            break old;
+        }
+        // Another transaction has removed all of them meanwhile.
     };
     let next = next(expiry, &old, ExpiryCursor::Responses, ExpiryCursor::Consents(None));
     Ok(Expired { responses: gone, rows: gone, ..Expired::nothing(next) })
@@ -181,7 +209,7 @@ async fn unwanted(
     let sql = "SELECT given.id FROM unnest($2::uuid[]) AS given (id) WHERE NOT EXISTS \
          (SELECT FROM consents WHERE app_id = $1 AND respondent_id = given.id)";
     let rows = transaction.query(sql, &[&app.uuid(), &whose]).await?;
-    Ok(rows.iter().map(|row| Cells::of(row).take()).collect::<StoreResult<Vec<Uuid>>>()?)
+    Ok(ids(&rows)?)
 }
 
 async fn keys(
@@ -189,16 +217,17 @@ async fn keys(
     expiry: &Expiry,
     after: Option<ResponseId>,
 ) -> Result<Expired, TransactionError> {
-    let sql = "SELECT response_id FROM idempotency WHERE app_id = $1 AND digest IS NULL \
+    let sql = "SELECT response_id FROM used_keys WHERE app_id = $1 \
          AND response_id > $2 AND response_id < $3 ORDER BY response_id LIMIT $4";
-    let old = found(transaction, expiry, after, sql).await?;
-    let old = old.iter().map(|row| Cells::of(row).take()).collect::<StoreResult<Vec<Uuid>>>()?;
-    let sql = "DELETE FROM idempotency WHERE app_id = $1 AND digest IS NULL \
-         AND response_id = ANY($2)";
-    let rows = match old.is_empty() {
-        true => 0,
-        false => transaction.execute(sql, &[&expiry.app_id.uuid(), &old]).await?,
-    };
+    let old = ids(&found(transaction, expiry, after, sql).await?)?;
+    let sql = "DELETE FROM used_keys WHERE app_id = $1 AND response_id = ANY($2) \
+         RETURNING response_id, key";
+    let mut rows = 0;
+    if !old.is_empty() {
+        let gone = transaction.query(sql, &[&expiry.app_id.uuid(), &old]).await?;
+        rows = gone.len() as u64;
+        settle_keys(transaction, expiry.app_id, &gone, FREE_KEYS).await?;
+    }
     let next = next(expiry, &old, ExpiryCursor::Keys, ExpiryCursor::Invitations(None));
     Ok(Expired { rows, ..Expired::nothing(next) })
 }

@@ -8,7 +8,7 @@
 
 use std::fmt;
 
-use tokio_postgres::error::{Error, Severity, SqlState};
+use tokio_postgres::error::{DbError, Error, Severity, SqlState};
 
 use crate::StoreError;
 
@@ -42,10 +42,13 @@ impl TransactionError {
     pub(super) fn lost_a_race(&self) -> bool {
         match self {
             Self::Race => true,
-            Self::Pg(error) => matches!(
-                error.code(),
-                Some(&SqlState::T_R_SERIALIZATION_FAILURE | &SqlState::T_R_DEADLOCK_DETECTED)
-            ),
+            Self::Pg(error) => match error.code() {
+                Some(&SqlState::T_R_SERIALIZATION_FAILURE | &SqlState::T_R_DEADLOCK_DETECTED) => {
+                    true
+                }
+                Some(&SqlState::UNIQUE_VIOLATION) => is_key_taken(error),
+                _ => false,
+            },
             Self::OutOfStep(error) => error.lost_a_race(),
             Self::Deadline(_) | Self::Answer(_) => false,
         }
@@ -100,6 +103,13 @@ impl TransactionError {
             Self::OutOfStep(error) => error.redacted(),
         }
     }
+}
+
+/// Whether an idempotency key is in use that was free when it was looked up. On a distributed
+/// database, the number of a shard follows the name.
+fn is_key_taken(error: &Error) -> bool {
+    let constraint = error.as_db_error().and_then(DbError::constraint);
+    constraint.is_some_and(|name| name.starts_with("idempotency_pkey"))
 }
 
 /// Whether the server reported that it did not commit.

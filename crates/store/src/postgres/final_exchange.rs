@@ -18,9 +18,11 @@ use tokio_postgres::{CopyInSink, Error, Statement};
 use uuid::Uuid;
 
 use super::columns::{Columns, given, names};
+use super::commit::key_of;
+use super::failure::TransactionError;
 use super::pool::Lease;
-use super::transaction::NotCommitted;
-use super::{copy, counts};
+use super::transaction::{NotCommitted, Transaction};
+use super::{copy, counts, skip_index};
 use crate::counting::deltas_of;
 use crate::{NewResponse, StoreError};
 
@@ -33,6 +35,11 @@ pub(super) static STORE: LazyLock<String> = LazyLock::new(|| {
     )
 });
 pub(super) static COPY: LazyLock<String> = LazyLock::new(copy::statement);
+/// Fails if a key is in use. `apps` is joined for its one row, so that a distributed database knows
+/// the app of the rows.
+pub(super) const TAKE_KEYS: &str = "INSERT INTO idempotency (app_id, key, response_id) \
+     SELECT apps.app_id, given.* FROM apps, unnest($2::uuid[], $3::uuid[]) AS given \
+     WHERE apps.app_id = $1";
 
 /// A COPY that is waiting for its rows.
 pub(super) type Copying = Pin<Box<CopyInSink<Bytes>>>;
@@ -41,20 +48,34 @@ pub(super) type Copying = Pin<Box<CopyInSink<Bytes>>>;
 pub(super) struct FinalExchange {
     pub(super) responses: Arc<Vec<NewResponse>>,
     pub(super) to_store: Vec<(AppId, Vec<usize>)>,
-    /// [`counts::ADD`]: stored rows are counted in the same transaction.
-    pub(super) count: Statement,
-    /// [`skip_index::UNFILL`], for responses with ids not beyond `old`.
-    pub(super) unfill: Statement,
+    pub(super) statements: Statements,
+    /// Responses with ids not beyond this one may fall into a block of the skip index.
     pub(super) old: u128,
 }
 
-/// How rows are inserted. Prepared earlier, since a failure before COMMIT is sent leaves no doubt.
-pub(super) enum InsertMethod {
-    Copy(Copying),
-    Insert(Statement),
+/// What is sent after the rows.
+pub(super) struct Statements {
+    /// [`TAKE_KEYS`].
+    take_keys: Statement,
+    /// [`counts::ADD`]: stored rows are counted in the same transaction.
+    count: Statement,
+    /// [`skip_index::UNFILL`].
+    unfill: Statement,
+}
+
+impl Statements {
+    pub(super) async fn prepare(transaction: &Transaction) -> Result<Self, TransactionError> {
+        Ok(Self {
+            take_keys: transaction.prepare(TAKE_KEYS).await?,
+            count: transaction.prepare(counts::ADD).await?,
+            unfill: transaction.prepare(skip_index::UNFILL).await?,
+        })
+    }
 }
 
 type Ended = Result<(), NotCommitted>;
+/// An app, and two columns of ids.
+type IdPairs = (Uuid, Vec<Uuid>, Vec<Uuid>);
 
 impl FinalExchange {
     pub(super) async fn copy_and_commit(self, mut copy: Copying, lease: &Lease) -> Ended {
@@ -62,19 +83,40 @@ impl FinalExchange {
         let sent = indexes.clone().count();
         let rows = copy::of(indexes.map(|&index| &self.responses[index]));
         copy.feed(rows).await.map_err(|error| NotCommitted::Before(error.into()))?;
-        let counted = self.counted();
-        let late = self.late();
         // Each future sends its message when first polled, and they are polled from left to right.
-        let (copied, (counts, committed)) = tokio::join!(
+        let (copied, ended) = tokio::join!(
             biased;
             copy.as_mut().finish(),
-            self.count_and_commit(&counted, &late, lease),
+            self.finish(lease),
         );
         settled(copied, sent)?;
-        for (of_app, counts) in counted.iter().zip(counts) {
-            settled(counts, of_app.1.len())?;
-        }
-        committed.map_err(|error| NotCommitted::At(error.into()))
+        ended
+    }
+
+    /// The keys of the rows of each app.
+    fn keys(&self) -> Vec<IdPairs> {
+        self.id_pairs(|it| Some((key_of(it)?, it.row.response_id.uuid())))
+    }
+
+    /// By app, the flows and ids of rows stored so late that they may fall into a block.
+    fn late(&self) -> Vec<IdPairs> {
+        self.id_pairs(|NewResponse { row, .. }| {
+            let is_late = row.response_id.uuid().as_u128() <= self.old;
+            is_late.then(|| (row.flow_id.uuid(), row.response_id.uuid()))
+        })
+    }
+
+    /// By app, two ids of some rows; without apps that have none. In the same order everywhere, so
+    /// that two batches never wait for each other's keys.
+    fn id_pairs(&self, pair: impl Fn(&NewResponse) -> Option<(Uuid, Uuid)>) -> Vec<IdPairs> {
+        let of_app = |(app, indexes): &(AppId, Vec<usize>)| {
+            let rows = indexes.iter().map(|&index| &self.responses[index]);
+            let mut pairs: Vec<_> = rows.filter_map(&pair).collect();
+            pairs.sort_unstable();
+            let (one, two): (Vec<Uuid>, Vec<Uuid>) = pairs.into_iter().unzip();
+            (!one.is_empty()).then(|| (app.uuid(), one, two))
+        };
+        self.to_store.iter().filter_map(of_app).collect()
     }
 
     /// What the rows of each app add to the counts.
@@ -84,18 +126,6 @@ impl FinalExchange {
             (app.uuid(), counts::DeltaColumns::of(&deltas_of(rows)))
         };
         self.to_store.iter().filter(|(_, indexes)| !indexes.is_empty()).map(of_app).collect()
-    }
-
-    /// By app, the flows and ids of rows stored so late that they may fall into a block.
-    fn late(&self) -> Vec<(Uuid, Vec<Uuid>, Vec<Uuid>)> {
-        let of_app = |(app, indexes): &(AppId, Vec<usize>)| {
-            let rows = indexes.iter().map(|&index| &self.responses[index].row);
-            let late = rows.filter(|row| row.response_id.uuid().as_u128() <= self.old);
-            let (flows, ids): (Vec<Uuid>, Vec<Uuid>) =
-                late.map(|row| (row.flow_id.uuid(), row.response_id.uuid())).unzip();
-            (!ids.is_empty()).then(|| (app.uuid(), flows, ids))
-        };
-        self.to_store.iter().filter_map(of_app).collect()
     }
 
     pub(super) async fn insert_and_commit(self, store: Statement, lease: &Lease) -> Ended {
@@ -108,46 +138,50 @@ impl FinalExchange {
             self.to_store.iter().filter(|(_, indexes)| !indexes.is_empty()).map(of_app).collect();
         let params: Vec<_> = columns.iter().map(Columns::params).collect();
         let stores = params.iter().map(|params| lease.execute(&store, params).boxed());
-        let counted = self.counted();
-        let late = self.late();
         // Each future sends its message when first polled, and they are polled from left to right.
-        let (stored, (counts, committed)) = tokio::join!(
+        let (stored, ended) = tokio::join!(
             biased;
             in_order(stores.collect()),
-            self.count_and_commit(&counted, &late, lease),
+            self.finish(lease),
         );
         for (of_app, stored) in columns.iter().zip(stored) {
             settled(stored, of_app.len())?;
         }
-        for (of_app, counts) in counted.iter().zip(counts) {
-            settled(counts, of_app.1.len())?;
-        }
-        committed.map_err(|error| NotCommitted::At(error.into()))
+        ended
     }
 
-    /// Sends what the rows of each app add to the counts, clears the filters that late rows fall
-    /// into, and sends COMMIT after it.
-    async fn count_and_commit(
-        &self,
-        counted: &[(Uuid, counts::DeltaColumns)],
-        late: &[(Uuid, Vec<Uuid>, Vec<Uuid>)],
-        lease: &Lease,
-    ) -> (Vec<Result<u64, Error>>, Result<(), Error>) {
-        let params: Vec<_> = counted.iter().map(|(app, it)| it.params(app, &false)).collect();
-        let counts = params.iter().map(|params| lease.execute(&self.count, params).boxed());
-        let late: Vec<[&(dyn ToSql + Sync); 3]> =
-            late.iter().map(|(app, flows, ids)| [app as _, flows as _, ids as _]).collect();
-        let late = late.iter().map(|params| lease.execute(&self.unfill, params).boxed());
-        let (counts, late, committed) = tokio::join!(
+    /// Takes the keys of the rows, sends what the rows of each app add to the counts, clears the
+    /// filters that late rows fall into, and sends COMMIT after it.
+    async fn finish(&self, lease: &Lease) -> Ended {
+        let Statements { take_keys, count, unfill } = &self.statements;
+        let (keys, counted, late) = (self.keys(), self.counted(), self.late());
+        let key_params: Vec<_> = keys.iter().map(params_of).collect();
+        let count_params: Vec<_> = counted.iter().map(|(app, it)| it.params(app, &false)).collect();
+        let late_params: Vec<_> = late.iter().map(params_of).collect();
+        let taken = key_params.iter().map(|params| lease.execute(take_keys, params).boxed());
+        let counts = count_params.iter().map(|params| lease.execute(count, params).boxed());
+        let unfilled = late_params.iter().map(|params| lease.execute(unfill, params).boxed());
+        let (taken, counts, unfilled, committed) = tokio::join!(
             biased;
+            in_order(taken.collect()),
             in_order(counts.collect()),
-            in_order(late.collect()),
+            in_order(unfilled.collect()),
             lease.batch_execute("COMMIT")
         );
+        for ((_, keys, _), taken) in keys.iter().zip(taken) {
+            settled(taken, keys.len())?;
+        }
+        for ((_, counted), counts) in counted.iter().zip(counts) {
+            settled(counts, counted.len())?;
+        }
         // If it was refused, so was the COMMIT.
-        let refused = late.into_iter().find_map(Result::err);
-        (counts, refused.map_or(committed, Err))
+        let refused = unfilled.into_iter().find_map(Result::err);
+        refused.map_or(committed, Err).map_err(|error| NotCommitted::At(error.into()))
     }
+}
+
+fn params_of((app, one, two): &IdPairs) -> [&(dyn ToSql + Sync); 3] {
+    [app, one, two]
 }
 
 /// Whether all rows were accepted. COMMIT is already sent: unless the server refused something

@@ -8,11 +8,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
 
 use sluice_flow::id::AppId;
+use uuid::Uuid;
 
 use super::claims::{put_consent, put_identity, put_respondent};
 use super::columns::{Columns, given, names};
 use super::counts;
 use super::failure::TransactionError;
+use super::final_exchange::TAKE_KEYS;
 use super::invitations;
 use super::partitions;
 use super::people;
@@ -102,7 +104,7 @@ static PUT_RESPONSES: LazyLock<String> = LazyLock::new(|| {
     let replaced: Vec<_> = names.iter().map(|name| format!("{name} = excluded.{name}")).collect();
     format!(
         "INSERT INTO responses (app_id, {}) SELECT $1, given.* FROM {} \
-         ON CONFLICT (app_id, response_id) DO UPDATE SET {}, counted = false",
+         ON CONFLICT (app_id, flow_id, response_id) DO UPDATE SET {}, counted = false",
         names.join(", "),
         given(),
         replaced.join(", ")
@@ -113,9 +115,6 @@ static PUT_RESPONSES: LazyLock<String> = LazyLock::new(|| {
 const FREE_KEYS: &str = "DELETE FROM idempotency USING responses AS old WHERE old.app_id = $1 \
      AND old.response_id = ANY($2) AND idempotency.app_id = $1 \
      AND idempotency.key = old.idempotency_key AND idempotency.response_id = old.response_id";
-const TAKE_KEYS: &str = "INSERT INTO idempotency (app_id, key, response_id, digest) \
-     SELECT $1, given.* FROM unnest($2::bytea[], $3::uuid[], $4::bytea[]) AS given";
-
 async fn put_responses(
     transaction: &Transaction,
     app: AppId,
@@ -124,11 +123,8 @@ async fn put_responses(
     let all: Vec<_> = rows.iter().map(|(row, _)| row.response_id.uuid()).collect();
     transaction.execute(FREE_KEYS, &[&app.uuid(), &all]).await?;
     transaction.execute(&PUT_RESPONSES, &Columns::of(app, rows).params()).await?;
-    let (mut keys, mut ids, mut digests) = (Vec::new(), Vec::new(), Vec::new());
-    for (row, key) in rows.iter().filter_map(|(row, key)| key.map(|key| (row, key))) {
-        keys.push(key.as_slice());
-        ids.push(row.response_id.uuid());
-        digests.push(row.digest.as_slice());
-    }
-    transaction.execute(TAKE_KEYS, &[&app.uuid(), &keys, &ids, &digests]).await.map(|_| ())
+    let keyed = rows.iter().filter_map(|(row, key)| Some((Uuid::from_bytes(*(*key)?), row)));
+    let (keys, ids): (Vec<_>, Vec<_>) =
+        keyed.map(|(key, row)| (key, row.response_id.uuid())).unzip();
+    transaction.execute(TAKE_KEYS, &[&app.uuid(), &keys, &ids]).await.map(|_| ())
 }

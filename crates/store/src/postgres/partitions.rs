@@ -16,7 +16,8 @@ use uuid::Uuid;
 use super::codec::Cells;
 use super::counts;
 use super::failure::TransactionError;
-use super::pool::Pool;
+use super::pool::{Params, Pool};
+use super::removal::FREE_KEYS;
 use super::schema::made_by_another;
 use super::transaction::{Transaction, end};
 use crate::StoreResult;
@@ -156,27 +157,25 @@ pub(super) async fn drop_before(pool: &Arc<Pool>, time: Timestamp) -> StoreResul
 }
 
 /// Frees the keys of the responses in a partition, slice by slice, so that no transaction is long.
-/// A key that now belongs to another response is left alone. If it is interrupted, the partition
-/// still exists, and the next call repeats it.
+/// If it is interrupted, the partition still exists, and the next call repeats it.
 async fn free_keys(pool: &Arc<Pool>, partition: &str) -> StoreResult<()> {
     let slice = format!(
-        "SELECT app_id, response_id, idempotency_key FROM {partition} \
-         WHERE (app_id, response_id) > ($1, $2) ORDER BY app_id, response_id LIMIT $3"
+        "SELECT app_id, flow_id, response_id, idempotency_key FROM {partition} \
+         WHERE (app_id, flow_id, response_id) > ($1, $2, $3) \
+         ORDER BY app_id, flow_id, response_id LIMIT $4"
     );
-    let free = "DELETE FROM idempotency USING unnest($2::bytea[], $3::uuid[]) \
-         AS gone (key, response_id) WHERE idempotency.app_id = $1 \
-         AND idempotency.key = gone.key AND idempotency.response_id = gone.response_id";
-    let mut after = (Uuid::nil(), Uuid::nil());
+    let mut after = [Uuid::nil(); 3];
     loop {
-        let rows = pool.many(&slice, &[&after.0, &after.1, &SLICE], key_holder).await?;
+        let params: Params = &[&after[0], &after[1], &after[2], &SLICE];
+        let rows = pool.many(&slice, params, key_holder).await?;
         let Some(last) = rows.last() else { return Ok(()) };
-        after = (last.app, last.response);
+        after = [last.app, last.flow, last.response];
         let transaction = Transaction::begun(pool).await.map_err(TransactionError::of_statement)?;
         let body = async {
             for of_app in rows.chunk_by(|one, next| one.app == next.app) {
-                let held = of_app.iter().filter_map(|it| Some((it.key.as_deref()?, it.response)));
+                let held = of_app.iter().filter_map(|it| Some((it.key?, it.response)));
                 let (keys, responses): (Vec<_>, Vec<_>) = held.unzip();
-                transaction.execute(free, &[&of_app[0].app, &keys, &responses]).await?;
+                transaction.execute(FREE_KEYS, &[&of_app[0].app, &keys, &responses]).await?;
             }
             Ok(())
         };
@@ -188,12 +187,14 @@ async fn free_keys(pool: &Arc<Pool>, partition: &str) -> StoreResult<()> {
 /// A response and the key that it may hold.
 struct KeyHolder {
     app: Uuid,
+    flow: Uuid,
     response: Uuid,
-    key: Option<Vec<u8>>,
+    key: Option<Uuid>,
 }
 
 fn key_holder(cells: &mut Cells) -> StoreResult<KeyHolder> {
-    Ok(KeyHolder { app: cells.take()?, response: cells.take()?, key: cells.take()? })
+    let (app, flow) = (cells.take()?, cells.take()?);
+    Ok(KeyHolder { app, flow, response: cells.take()?, key: cells.take()? })
 }
 
 /// The starts of the month that contains this time and of all later ones, in milliseconds UTC,

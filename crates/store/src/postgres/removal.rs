@@ -1,7 +1,7 @@
 //! Removal on request: a single response, and a person who is erased.
 //!
 //! The idempotency key of a response that is removed this way stays used, without digest or
-//! content. An erasure locks the app like a change does, so that no response is linked to a
+//! content: its row in `idempotency` stays, and `used_keys` remembers it for retention. An erasure locks the app like a change does, so that no response is linked to a
 //! respondent who is being removed.
 //!
 //! The rows are gone with the COMMIT. Their bytes stay in the database files until the pages are
@@ -31,10 +31,14 @@ use crate::{
     StoreResult, UsedKeyRow,
 };
 
-const MARK_KEYS: &str = "UPDATE idempotency SET digest = NULL WHERE app_id = $1 \
-     AND (key, response_id) IN (SELECT * FROM unnest($2::bytea[], $3::uuid[]))";
-pub(super) const FREE_KEYS: &str = "DELETE FROM idempotency WHERE app_id = $1 \
-     AND (key, response_id) IN (SELECT * FROM unnest($2::bytea[], $3::uuid[]))";
+/// `apps` is joined for its one row, so that a distributed database knows the app of the rows.
+const MARK_KEYS: &str = "INSERT INTO used_keys (app_id, key, response_id) \
+     SELECT apps.app_id, given.* FROM apps, unnest($2::uuid[], $3::uuid[]) AS given \
+     WHERE apps.app_id = $1 ON CONFLICT DO NOTHING";
+/// A key that now belongs to another response is left alone.
+pub(super) const FREE_KEYS: &str = "DELETE FROM idempotency \
+     USING unnest($2::uuid[], $3::uuid[]) AS gone (key, response_id) WHERE idempotency.app_id = $1 \
+     AND idempotency.key = gone.key AND idempotency.response_id = gone.response_id";
 
 /// Deletes a response, keeps its key used, and removes it from its invitation; returns its app if
 /// the response existed.
@@ -42,14 +46,27 @@ pub(super) async fn response(
     transaction: &Transaction,
     response: ResponseId,
 ) -> Result<Option<AppId>, TransactionError> {
-    let of_app = "SELECT app_id, flow_assignment_id FROM responses WHERE response_id = $1";
+    let of_app = "SELECT app_id, flow_id, flow_assignment_id FROM responses WHERE response_id = $1";
     let rows = transaction.query(of_app, &[&response.uuid()]).await?;
     let Some(row) = rows.first() else { return Ok(None) };
     let mut cells = Cells::of(row);
-    let (app, assignment) = (cells.id(AppId::from_uuid)?, cells.take::<Option<&str>>()?);
-    invitations::unname(transaction, app, assignment, response).await?;
-    delete(transaction, app, &[response.uuid()], MARK_KEYS).await?;
+    let (app, flow) = (cells.id(AppId::from_uuid)?, cells.take()?);
+    invitations::unname(transaction, app, cells.take()?, response).await?;
+    delete(transaction, app, &[(flow, response.uuid())], MARK_KEYS).await?;
     Ok(Some(app))
+}
+
+/// Finds responses by their primary key; `$2` are their flows and `$3` their ids. With the ids alone,
+/// a table without statistics yet would be read in full for its app.
+pub(super) const BY_PRIMARY_KEY: &str = "unnest($2::uuid[], $3::uuid[]) AS wanted (flow, response) \
+     WHERE responses.app_id = $1 AND responses.flow_id = wanted.flow \
+     AND responses.response_id = wanted.response";
+
+/// The flow and the id of a response.
+pub(super) type ResponseKey = (Uuid, Uuid);
+
+fn key_of(row: &ResponseRow) -> ResponseKey {
+    (row.flow_id.uuid(), row.response_id.uuid())
 }
 
 /// Deletes responses of an app, releases or keeps their keys as requested, and returns the number
@@ -57,14 +74,15 @@ pub(super) async fn response(
 pub(super) async fn delete(
     transaction: &Transaction,
     app: AppId,
-    responses: &[Uuid],
+    responses: &[ResponseKey],
     keys: &str,
 ) -> Result<u64, TransactionError> {
     let sql = format!(
-        "DELETE FROM responses WHERE app_id = $1 AND response_id = ANY($2) \
+        "DELETE FROM responses USING {BY_PRIMARY_KEY} \
          RETURNING response_id, idempotency_key, counted, {RESPONSE}"
     );
-    let rows = transaction.query(&sql, &[&app.uuid(), &responses]).await?;
+    let (flows, ids): (Vec<Uuid>, Vec<Uuid>) = responses.iter().copied().unzip();
+    let rows = transaction.query(&sql, &[&app.uuid(), &flows, &ids]).await?;
     settle_keys(transaction, app, &rows, keys).await?;
     let mut gone = Vec::with_capacity(rows.len());
     for row in &rows {
@@ -77,13 +95,13 @@ pub(super) async fn delete(
 }
 
 /// Marks or frees the keys of rows that begin with `(response_id, idempotency_key)`.
-async fn settle_keys(
+pub(super) async fn settle_keys(
     transaction: &Transaction,
     app: AppId,
     rows: &[tokio_postgres::Row],
     sql: &str,
 ) -> Result<(), TransactionError> {
-    let (mut held, mut by): (Vec<&[u8]>, Vec<Uuid>) = (Vec::new(), Vec::new());
+    let (mut held, mut by): (Vec<Uuid>, Vec<Uuid>) = (Vec::new(), Vec::new());
     for row in rows {
         let mut cells = Cells::of(row);
         let response = cells.take()?;
@@ -103,12 +121,20 @@ pub(super) async fn put_used_key(
     row: &UsedKeyRow,
 ) -> Result<(), TransactionError> {
     let (app, response) = (row.app_id.uuid(), row.response_id.uuid());
-    let old = "DELETE FROM idempotency WHERE app_id = $1 AND response_id = $2 AND digest IS NULL";
+    let key = Uuid::from_bytes(row.key);
+    let old = "DELETE FROM idempotency USING used_keys AS used WHERE used.app_id = $1 \
+         AND used.response_id = $2 AND idempotency.app_id = $1 AND idempotency.key = used.key \
+         AND idempotency.response_id = used.response_id";
     t.execute(old, &[&app, &response]).await?;
-    let sql = "INSERT INTO idempotency (app_id, key, response_id, digest) \
-         VALUES ($1, $2, $3, NULL) ON CONFLICT (app_id, key) DO UPDATE SET \
-         response_id = excluded.response_id, digest = NULL";
-    t.execute(sql, &[&app, &row.key.as_slice(), &response]).await.map(|_| ())
+    for sql in [
+        "INSERT INTO idempotency (app_id, key, response_id) VALUES ($1, $2, $3) \
+         ON CONFLICT (app_id, key) DO UPDATE SET response_id = excluded.response_id",
+        "INSERT INTO used_keys (app_id, key, response_id) VALUES ($1, $2, $3) \
+         ON CONFLICT (app_id, response_id) DO UPDATE SET key = excluded.key",
+    ] {
+        t.execute(sql, &[&app, &key, &response]).await?;
+    }
+    Ok(())
 }
 
 /// One batch of an erasure.
@@ -250,15 +276,18 @@ impl ErasureBatch<'_> {
         removed: &mut ErasedPart,
     ) -> Result<bool, TransactionError> {
         let app = self.erasure.app_id;
-        let sql = "SELECT response_id FROM consents WHERE app_id = $1 AND respondent_id = $2 \
-             ORDER BY response_id LIMIT $3";
+        let sql = "SELECT flow_id, response_id FROM consents WHERE app_id = $1 \
+             AND respondent_id = $2 ORDER BY response_id LIMIT $3";
         let params: Params = &[&app.uuid(), &id.uuid(), &limit(self.room)];
         let consents = transaction.query(sql, params).await?;
-        let ids: StoreResult<Vec<Uuid>> =
-            consents.iter().map(|row| Cells::of(row).take()).collect();
-        let ids = ids?;
+        let mut given = Vec::with_capacity(consents.len());
+        for row in &consents {
+            let mut cells = Cells::of(row);
+            given.push((cells.take()?, cells.take()?));
+        }
         // Some may have been deleted individually.
-        let rows = stored(transaction, app, &ids).await?;
+        let rows = stored(transaction, app, &given).await?;
+        let ids: Vec<Uuid> = given.iter().map(|(_, response)| *response).collect();
         removed.responses += rows.len() as u64;
         removed.invitations += invitations::forget_completed(transaction, app, &rows).await?;
         forget_answers(transaction, app, rows, self.mark).await?;
@@ -273,8 +302,9 @@ impl ErasureBatch<'_> {
         transaction: &Transaction,
         theirs: &[InvitationRow],
     ) -> Result<u64, TransactionError> {
-        let ids: Vec<Uuid> = theirs.iter().filter_map(|it| Some(it.response_id?.uuid())).collect();
-        if ids.is_empty() {
+        let given = |it: &InvitationRow| Some((it.flow_id.uuid(), it.response_id?.uuid()));
+        let given: Vec<ResponseKey> = theirs.iter().filter_map(given).collect();
+        if given.is_empty() {
             return Ok(0);
         }
         let app = self.erasure.app_id;
@@ -282,7 +312,7 @@ impl ErasureBatch<'_> {
             Some(whose) => self.erasure.person == Person::Respondent(whose),
             None => true,
         };
-        let rows = stored(transaction, app, &ids).await?;
+        let rows = stored(transaction, app, &given).await?;
         let (own, others): (Vec<_>, Vec<_>) = rows.into_iter().partition(is_theirs);
         let ids: Vec<Uuid> = own.iter().map(|row| row.response_id.uuid()).collect();
         forget_answers(transaction, app, own, self.mark).await?;
@@ -297,11 +327,11 @@ impl ErasureBatch<'_> {
 async fn stored(
     transaction: &Transaction,
     app: AppId,
-    ids: &[Uuid],
+    responses: &[ResponseKey],
 ) -> Result<Vec<ResponseRow>, TransactionError> {
-    let sql =
-        format!("SELECT {RESPONSE} FROM responses WHERE app_id = $1 AND response_id = ANY($2)");
-    let found = transaction.query(&sql, &[&app.uuid(), &ids]).await?;
+    let sql = format!("SELECT {RESPONSE} FROM responses, {BY_PRIMARY_KEY}");
+    let (flows, ids): (Vec<Uuid>, Vec<Uuid>) = responses.iter().copied().unzip();
+    let found = transaction.query(&sql, &[&app.uuid(), &flows, &ids]).await?;
     let rows: StoreResult<Vec<ResponseRow>> =
         found.iter().map(|row| codec::response(&mut Cells::of(row))).collect();
     Ok(rows?)
@@ -328,8 +358,8 @@ async fn forget_answers(
     }
     match mark.answers {
         Answers::Delete => {
-            let ids: Vec<Uuid> = rows.iter().map(|row| row.response_id.uuid()).collect();
-            delete(transaction, app, &ids, MARK_KEYS).await?;
+            let keys: Vec<ResponseKey> = rows.iter().map(key_of).collect();
+            delete(transaction, app, &keys, MARK_KEYS).await?;
         }
         Answers::Keep => {
             let unlinked = |row: ResponseRow| (row.clone(), row.unlinked(&mark.identities));
@@ -357,17 +387,20 @@ async fn rewrite(
         return Ok(());
     }
     let (before, rows): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
-    let ids: Vec<Uuid> = rows.iter().map(|row| row.response_id.uuid()).collect();
-    let held = "SELECT response_id, idempotency_key, counted FROM responses \
-         WHERE app_id = $1 AND response_id = ANY($2) ORDER BY response_id FOR UPDATE";
-    let held = transaction.query(held, &[&app.uuid(), &ids]).await?;
+    let (flows, ids): (Vec<Uuid>, Vec<Uuid>) = rows.iter().map(key_of).unzip();
+    let held = format!(
+        "SELECT response_id, idempotency_key, counted FROM responses, {BY_PRIMARY_KEY} \
+         ORDER BY response_id FOR UPDATE OF responses"
+    );
+    let held = transaction.query(&held, &[&app.uuid(), &flows, &ids]).await?;
     settle_keys(transaction, app, &held, MARK_KEYS).await?;
     recount(transaction, app, &held, before, &rows).await?;
     let set: Vec<_> =
         rewritten_columns().map(|(_, name)| format!("{name} = given.{name}")).collect();
     let sql = format!(
         "UPDATE responses SET {}, idempotency_key = given.idempotency_key FROM {} \
-         WHERE responses.app_id = $1 AND responses.response_id = given.response_id",
+         WHERE responses.app_id = $1 AND responses.flow_id = given.flow_id \
+         AND responses.response_id = given.response_id",
         set.join(", "),
         given()
     );

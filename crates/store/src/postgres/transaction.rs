@@ -5,12 +5,13 @@
 //! finish it; [`super::stall`] decides about other commits meanwhile. Dropping the value at any
 //! point ends the connection and with it the transaction.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
-use futures_util::{FutureExt, TryFutureExt};
+use futures_util::{FutureExt, SinkExt, TryFutureExt};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_postgres::{CopyInSink, Row, Statement};
@@ -45,9 +46,11 @@ const BEGIN_AT_ONE_INSTANT: &str = concat!("BEGIN ISOLATION LEVEL REPEATABLE REA
 pub(super) const BEGIN: &str = begin!();
 /// Fair against changes, see [`super::commit`]; `$1` is the number of the app's queue. The last
 /// column is the server's current time.
+///
+/// Lookups in the transaction use an index even if their plan was made when the tables were small.
 pub(super) const SET_AND_QUEUE: &str = concat!(
     set!(),
-    ", pg_advisory_xact_lock_shared($1), (extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+    ", set_config('enable_seqscan', 'off', true), pg_advisory_xact_lock_shared($1), (extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 );
 
 /// Waits until nothing else writes to an app; `$1` is the number of its queue.
@@ -113,6 +116,20 @@ impl Transaction {
         let statement = self.prepare(sql).await?;
         let begun = self.within(async { Ok(self.lease.copy_in(&statement).await?) }).await;
         begun.map_err(TransactionError::out_of_step)
+    }
+
+    /// Sends the rest of a copy, and waits until it has ended.
+    pub(super) async fn end_copy(
+        &self,
+        mut copy: Pin<Box<CopyInSink<Bytes>>>,
+        rest: Bytes,
+    ) -> Result<(), TransactionError> {
+        self.within(async {
+            copy.feed(rest).await?;
+            copy.as_mut().finish().await?;
+            Ok(())
+        })
+        .await
     }
 
     pub(super) async fn query(

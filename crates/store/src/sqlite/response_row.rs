@@ -47,7 +47,6 @@ pub(super) fn bind(
             Get::Id(get) => statement.raw_bind_parameter(at, get(row).map(Uuid::into_bytes)),
             Get::Flag(get) => statement.raw_bind_parameter(at, get(row)),
             Get::Text(get) => statement.raw_bind_parameter(at, get(row)),
-            Get::Bytes(get) => statement.raw_bind_parameter(at, get(row)),
         }?;
     }
     let key = idempotency_key.map(|key| key_in_app(row.app_id, *key));

@@ -51,7 +51,7 @@ pub(crate) fn response(millis: i64, number: u32, public_revision: u64) -> NewRes
         tags: None,
         context: None,
         flow_assignment_id: None,
-        digest: [1; 32],
+        digest: [1; 16],
     };
     let contribution =
         Contribution::of_stored(None, &row.answers, row.tags.as_deref(), row.admission);
@@ -65,8 +65,8 @@ pub(crate) fn response(millis: i64, number: u32, public_revision: u64) -> NewRes
     }
 }
 
-pub(crate) fn key(number: u32) -> [u8; 32] {
-    let mut key = [7; 32];
+pub(crate) fn key(number: u32) -> [u8; 16] {
+    let mut key = [7; 16];
     key[..4].copy_from_slice(&number.to_be_bytes());
     key
 }

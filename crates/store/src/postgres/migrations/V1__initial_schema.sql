@@ -93,41 +93,51 @@ CREATE INDEX versions_draft ON versions (app_id, flow_id) WHERE published_at IS 
 -- the newest public_revision, and its version existed at that revision. The server creates partitions by
 -- month ahead of time; an id outside of them goes into the default partition, so that no insert fails because
 -- a partition is missing. The time of receipt is the time in response_id.
+-- digest, idempotency_key: hashes of 16 bytes. They have the type uuid because it has no length, unlike bytea.
 -- counted: whether the commit that stored the row also counted it. Other rows are counted by the scan of
 -- their flow (count_scans).
+-- Columns of fixed length come first, so that none needs padding. There are two indexes and no more, because
+-- every response pays for them: the primary key is also the order of lists and exports, and the responses of
+-- an app in the order of their ids are read flow by flow.
 CREATE TABLE responses (
     app_id             uuid NOT NULL,
     flow_id            uuid NOT NULL,
     flow_version_id    uuid NOT NULL,
     response_id        uuid NOT NULL,
+    digest             uuid NOT NULL,
     admitted           boolean NOT NULL,
+    identity_verified  boolean NOT NULL,
+    counted            boolean NOT NULL DEFAULT false,
+    idempotency_key    uuid,
+    respondent_id      uuid,
     answers            text NOT NULL,
     identities         text,
-    identity_verified  boolean NOT NULL,
-    respondent_id      uuid,
     tags               text,
     context            text,
     flow_assignment_id text,
-    digest             bytea NOT NULL,
-    idempotency_key    bytea,
-    counted            boolean NOT NULL DEFAULT false,
-    PRIMARY KEY (app_id, response_id)
+    PRIMARY KEY (app_id, flow_id, response_id)
 ) PARTITION BY RANGE (response_id);
-CREATE INDEX responses_by_flow ON responses (app_id, flow_id, response_id);
 CREATE INDEX responses_by_id ON responses (response_id);
 CREATE TABLE responses_default PARTITION OF responses DEFAULT;
 
 -- Idempotency keys in use. This is a separate table because a unique key of a partitioned table must contain
--- the partition key. A row is removed with its response. After a deletion or an erasure it stays without a
--- digest: a late retry is answered as a replay and stores nothing.
+-- the partition key. A row is removed with its response. It has no digest: as long as the response has this
+-- key, its digest decides whether a retry is the same submission.
 CREATE TABLE idempotency (
     app_id      uuid NOT NULL,
-    key         bytea NOT NULL,
+    key         uuid NOT NULL,
     response_id uuid NOT NULL,
-    digest      bytea,
     PRIMARY KEY (app_id, key)
 );
-CREATE INDEX idempotency_used ON idempotency (app_id, response_id) WHERE digest IS NULL;
+
+-- The keys in idempotency whose response was deleted or erased: a late retry is answered as a replay and
+-- stores nothing.
+CREATE TABLE used_keys (
+    app_id      uuid NOT NULL,
+    response_id uuid NOT NULL,
+    key         uuid NOT NULL,
+    PRIMARY KEY (app_id, response_id)
+);
 
 -- The skip index: one filter for each block of responses, so that a filtered scan can skip whole blocks.
 -- filter is NULL while it has to be built or rebuilt. A removal clears the filter and increments generation,

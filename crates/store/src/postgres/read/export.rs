@@ -125,9 +125,9 @@ fn select(table: Table) -> (String, Read) {
         Table::Consents => {
             ("consents", CONSENT, &["response_id"], |it| codec::consent(it).map(Record::Consent))
         }
-        Table::UsedKeys => ("idempotency", USED_KEY, &["response_id"], |it| {
-            codec::used_key(it).map(Record::UsedKey)
-        }),
+        Table::UsedKeys => {
+            ("used_keys", USED_KEY, &["response_id"], |it| codec::used_key(it).map(Record::UsedKey))
+        }
         Table::Responses => ("responses", RESPONSE, &["flow_id", "response_id"], response),
         Table::Invitations => ("invitations", INVITATION, &["assignment_id"], |it| {
             codec::invitation(it).map(Record::Invitation)
@@ -139,9 +139,7 @@ fn select(table: Table) -> (String, Read) {
         Table::Responses => ", idempotency_key",
         _ => "",
     };
-    // Keys of stored responses are exported with the response.
     let only = match table {
-        Table::UsedKeys => "digest IS NULL AND ",
         // Users belong to no app, so there are none after any app.
         Table::Users => "$3 = '00000000-0000-0000-0000-000000000000'::uuid AND ",
         _ => "",

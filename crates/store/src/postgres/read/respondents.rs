@@ -30,6 +30,7 @@ pub(in super::super) async fn by_id(
     if let Some(found) = &mut found {
         let counts = "SELECT responses.flow_id, count(*) FROM consents \
              JOIN responses ON responses.app_id = consents.app_id \
+             AND responses.flow_id = consents.flow_id \
              AND responses.response_id = consents.response_id \
              WHERE consents.app_id = $1 AND consents.respondent_id = $2 \
              GROUP BY responses.flow_id ORDER BY responses.flow_id";
@@ -131,7 +132,7 @@ pub(in super::super) async fn responses(
     let columns = codec::of_table("responses", RESPONSE);
     let sql = format!(
         "SELECT {columns} FROM consents JOIN responses ON responses.app_id = consents.app_id \
-         AND responses.response_id = consents.response_id \
+         AND responses.flow_id = consents.flow_id AND responses.response_id = consents.response_id \
          WHERE consents.app_id = $1 AND consents.respondent_id = $2 \
          AND consents.response_id > $3 ORDER BY consents.response_id LIMIT $4"
     );

@@ -142,7 +142,7 @@ CREATE UNIQUE INDEX responses_by_idempotency_key ON responses (idempotency_key)
 CREATE TABLE used_keys (
     app_id      BLOB NOT NULL,
     response_id BLOB NOT NULL CHECK (length(response_id) = 16),
-    key         BLOB NOT NULL CHECK (length(key) = 32),
+    key         BLOB NOT NULL CHECK (length(key) = 16),
     PRIMARY KEY (app_id, response_id)
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX used_keys_by_key ON used_keys (app_id, key);
