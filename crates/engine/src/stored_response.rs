@@ -251,7 +251,7 @@ pub(crate) mod tests {
             tags: None,
             context: None,
             flow_assignment_id: None,
-            digest: [0; 32],
+            digest: [0; 16],
         }
     }
 
