@@ -1,12 +1,13 @@
 //! Responses are listed, counted and exported in the order of their ids, in whatever order and by
 //! whatever process they are stored.
 
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "tests fail by panicking")]
 
 #[expect(dead_code, unused_imports, reason = "other tests use the rest")]
 mod support;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::collections::btree_map::{BTreeMap, Entry};
 
 use sluice_flow::counts::Contribution;
 use sluice_flow::id::{FlowId, FlowVersionId, ResponseId, v7};
@@ -164,8 +165,8 @@ async fn responses_stored_in_any_order_by_several_processes_are_read_in_id_order
             let mut batch = Vec::new();
             for _ in 0..random.below(12) {
                 let sent = random.response();
-                if !stored.contains_key(&sent.row.response_id) {
-                    stored.insert(sent.row.response_id, sent.clone());
+                if let Entry::Vacant(free) = stored.entry(sent.row.response_id) {
+                    free.insert(sent.clone());
                     batch.push(sent);
                 }
             }

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
-use rusqlite::{Connection, OptionalExtension, Result, ffi, params};
+use rusqlite::{Connection, OptionalExtension, Result, ToSql, ffi, params};
 use sluice_flow::id::{AppId, ResponseId};
 
 use super::claims;
@@ -37,6 +37,9 @@ static STORE_PIECES: LazyLock<[String; PIECES.len()]> = LazyLock::new(|| {
     })
 });
 
+/// Read from the index alone: nearly every key is new.
+const IS_TAKEN: &str = "SELECT 1 FROM responses WHERE idempotency_key = ?1";
+const IS_USED: &str = "SELECT 1 FROM used_keys WHERE app_id = ?1 AND key = ?2";
 const UNDER_KEY: &str = "SELECT response_id, digest FROM responses WHERE idempotency_key = ?1 \
      UNION ALL SELECT response_id, NULL FROM used_keys WHERE app_id = ?2 AND key = ?3";
 
@@ -66,6 +69,8 @@ struct Batch<'c, 'r> {
     /// Rows with a place that are not inserted yet.
     waiting: Vec<(Place, Cow<'r, ResponseRow>, Option<&'r IdempotencyKey>)>,
     waiting_keys: HashSet<&'r IdempotencyKey>,
+    /// Whether there are keys of removed responses; read if a row has a key.
+    has_used_keys: Option<bool>,
 }
 
 impl<'c, 'r> Batch<'c, 'r> {
@@ -77,6 +82,7 @@ impl<'c, 'r> Batch<'c, 'r> {
             keys: NewKeys::default(),
             waiting: Vec::with_capacity(rows),
             waiting_keys: HashSet::new(),
+            has_used_keys: None,
         }
     }
 
@@ -107,6 +113,9 @@ impl<'c, 'r> Batch<'c, 'r> {
         if self.waiting_keys.contains(key) {
             self.insert()?;
         }
+        if !self.is_taken(response.row.app_id, key)? {
+            return Ok(None);
+        }
         let taken = find_by_idempotency_key(self.connection, response.row.app_id, key)?;
         Ok(taken.map(|(id, digest)| match digest {
             // Only the use of the key is known: a retry cannot be distinguished from a different
@@ -115,6 +124,18 @@ impl<'c, 'r> Batch<'c, 'r> {
             Some(digest) if digest == response.row.digest => Outcome::Replayed(id),
             Some(_) => Outcome::KeyReused,
         }))
+    }
+
+    fn is_taken(&mut self, app: AppId, key: &IdempotencyKey) -> Result<bool> {
+        let is_taken =
+            |sql: &str, params: &[&dyn ToSql]| self.connection.prepare_cached(sql)?.exists(params);
+        let has_used_keys = match self.has_used_keys {
+            Some(known) => known,
+            None => is_taken("SELECT 1 FROM used_keys LIMIT 1", &[])?,
+        };
+        self.has_used_keys = Some(has_used_keys);
+        Ok(is_taken(IS_TAKEN, &[&key_in_app(app, *key)])?
+            || has_used_keys && is_taken(IS_USED, &[&bytes!(app), key])?)
     }
 
     /// Adds a row to those that wait, and links it to its respondent.

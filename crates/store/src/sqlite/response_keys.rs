@@ -27,7 +27,7 @@ const NUMBER_BITS: u32 = 15;
 const NUMBER_MAX: i64 = (1 << NUMBER_BITS) - 1;
 
 /// The smallest key that a response with this id can have. Grows with the id.
-fn first_key(id: u128) -> i64 {
+pub(super) fn first_key(id: u128) -> i64 {
     let millis = (id >> 80) as i64;
     // The number is 26 bits: 12 between the version and the variant, and 14 after the variant.
     let number = match (id >> 64 & 0xFFFF) as u16 {

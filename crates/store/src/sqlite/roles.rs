@@ -170,7 +170,7 @@ impl ResponseStore for SqliteStore {
     }
 
     async fn find_response(&self, response: ResponseId) -> StoreResult<Option<ResponseRow>> {
-        self.readers.read(move |it| responses::by_id(&*it.unchecked_transaction()?, response)).await
+        self.readers.read(move |it| responses::find(it, response)).await
     }
 
     async fn find_responses(

@@ -28,14 +28,36 @@ const ADMITTED_AT: usize = 4;
 const ANSWERS_AT: usize = 5;
 const TAGS_AT: usize = 9;
 
+/// Nearly every response has the first key of its id: one statement, which needs no transaction.
+pub(in super::super) fn find(
+    connection: &Connection,
+    response: ResponseId,
+) -> Result<Option<ResponseRow>> {
+    match with_key(connection, response, response_keys::first_key(response.uuid().as_u128()))? {
+        Some(found) => Ok(Some(found)),
+        None => by_id(&*connection.unchecked_transaction()?, response),
+    }
+}
+
 /// The connection is in a transaction.
 pub(in super::super) fn by_id(
     connection: &Connection,
     response: ResponseId,
 ) -> Result<Option<ResponseRow>> {
-    let key = response_keys::find(connection, response)?;
-    let sql = format!("SELECT {RESPONSE} FROM {RESPONSES} WHERE response_key = ?1");
-    one(connection, &sql, [key], codec::response)
+    match response_keys::find(connection, response)? {
+        Some(key) => with_key(connection, response, key),
+        None => Ok(None),
+    }
+}
+
+fn with_key(
+    connection: &Connection,
+    response: ResponseId,
+    key: i64,
+) -> Result<Option<ResponseRow>> {
+    let sql =
+        format!("SELECT {RESPONSE} FROM {RESPONSES} WHERE response_key = ?1 AND response_id = ?2");
+    one(connection, &sql, (key, bytes!(response)), codec::response)
 }
 
 pub(in super::super) fn by_ids(
