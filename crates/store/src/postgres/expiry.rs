@@ -21,11 +21,10 @@ use super::{invitations, put};
 use crate::{Expired, Expiry, ExpiryCursor, Next, Page, StoreResult};
 
 /// Takes the app's turn, released with the transaction, and limits how long others may have to
-/// wait. A table without statistics yet must not be read in full, neither directly nor by a join.
+/// wait. A table without statistics yet must not be read in full.
 const TURN: &str = "SELECT pg_try_advisory_xact_lock($1, $2), \
      set_config('lock_timeout', '2s', true), set_config('statement_timeout', '5s', true), \
-     set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true), \
-     set_config('enable_mergejoin', 'off', true)";
+     set_config('enable_seqscan', 'off', true)";
 /// The first half of the lock number of a turn; the queues of apps use the single-number kind.
 const TURNS: i32 = i32::from_be_bytes(*b"reta");
 
