@@ -57,11 +57,13 @@ const QUEUE: &str = "SELECT pg_advisory_xact_lock_shared($1)";
 const READ: &str = "SELECT public_revision FROM apps WHERE app_id = $1";
 const READ_AND_LOCK: &str = "SELECT public_revision FROM apps WHERE app_id = $1 FOR SHARE";
 /// The digest is absent if the response was deleted, or no longer has the content that was sent
-/// with the key. It is a subquery so that no plan reads responses unless a key is found.
-const UNDER_KEYS: &str = "SELECT key, response_id, (SELECT digest FROM responses \
-     WHERE responses.app_id = $1 AND responses.response_id = idempotency.response_id \
+/// with the key. Both lookups are subqueries that the planner cannot join otherwise: a plan made
+/// while the tables are small would still read all keys of the app when they are large.
+const UNDER_KEYS: &str = "SELECT taken.* FROM unnest($2::uuid[]) AS given (key) CROSS JOIN LATERAL ( \
+     SELECT key, response_id, (SELECT digest FROM responses WHERE responses.app_id = $1 \
+     AND responses.response_id = idempotency.response_id \
      AND responses.idempotency_key = idempotency.key LIMIT 1) \
-     FROM idempotency WHERE app_id = $1 AND key = ANY($2)";
+     FROM idempotency WHERE app_id = $1 AND key = given.key LIMIT 1) AS taken";
 
 /// The advisory lock number of an app's queue.
 pub(super) fn queue_of(app: AppId) -> i64 {
@@ -393,8 +395,8 @@ impl<'a> Batch<'a> {
             it.idempotency_key.is_none_or(|key| !taken.contains_key(&key))
         };
         self.to_store = fresh.filter(invited).filter(first).filter(free).copied().collect();
-        // In the order of the primary key: rows that follow each other in the table and in the index
-        // fill its pages. In any other order, the server splits full pages in half.
+        // In the order of the primary key: rows of a flow follow each other in the table and in its
+        // index.
         self.to_store.sort_by_key(|(_, response)| (response.row.flow_id, response.row.response_id));
     }
 

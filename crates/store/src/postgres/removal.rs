@@ -56,8 +56,7 @@ pub(super) async fn response(
     Ok(Some(app))
 }
 
-/// Finds responses by their primary key; `$2` are their flows and `$3` their ids. With the ids alone,
-/// a table without statistics yet would be read in full for its app.
+/// Finds responses by their primary key; `$2` are their flows and `$3` their ids.
 pub(super) const BY_PRIMARY_KEY: &str = "unnest($2::uuid[], $3::uuid[]) AS wanted (flow, response) \
      WHERE responses.app_id = $1 AND responses.flow_id = wanted.flow \
      AND responses.response_id = wanted.response";
