@@ -39,7 +39,7 @@ use super::claims::{self, Links};
 use super::codec::{Cells, ReadCells as _};
 use super::copy;
 use super::failure::TransactionError;
-use super::final_exchange::{COPY, Copying, FinalExchange, STORE, Statements};
+use super::final_exchange::{COPY, Copying, FinalExchange, STORE, Statements, key_of};
 use super::invitations::{self, Locked};
 use super::pool::{Params, Pool};
 use super::skip_index;
@@ -242,11 +242,6 @@ async fn ending(
         transaction.query(READ_AND_LOCK, &[&app.uuid()]).await?;
     }
     Ok(Ending::Commit)
-}
-
-/// The idempotency key of a response, as it is stored.
-pub(super) fn key_of(response: &NewResponse) -> Option<Uuid> {
-    response.idempotency_key.map(Uuid::from_bytes)
 }
 
 /// What to send with the first exchange.

@@ -18,7 +18,6 @@ use tokio_postgres::{CopyInSink, Error, Statement};
 use uuid::Uuid;
 
 use super::columns::{Columns, given, names};
-use super::commit::key_of;
 use super::failure::TransactionError;
 use super::pool::Lease;
 use super::transaction::{NotCommitted, Transaction};
@@ -40,6 +39,11 @@ pub(super) static COPY: LazyLock<String> = LazyLock::new(copy::statement);
 pub(super) const TAKE_KEYS: &str = "INSERT INTO idempotency (app_id, key, response_id) \
      SELECT apps.app_id, given.* FROM apps, unnest($2::uuid[], $3::uuid[]) AS given \
      WHERE apps.app_id = $1";
+
+/// The idempotency key of a response, as it is stored.
+pub(super) fn key_of(response: &NewResponse) -> Option<Uuid> {
+    response.idempotency_key.map(Uuid::from_bytes)
+}
 
 /// A COPY that is waiting for its rows.
 pub(super) type Copying = Pin<Box<CopyInSink<Bytes>>>;
