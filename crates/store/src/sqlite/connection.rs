@@ -16,6 +16,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::open_error::OpenError;
@@ -115,6 +116,9 @@ fn set_up(
     options: &Options,
 ) -> rusqlite::Result<()> {
     connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
+    // Plans do not depend on the values of parameters. Otherwise SQLite prepares some statements
+    // again for every run.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     let mode: String = connection.pragma_query_value(None, "journal_mode", |row| row.get(0))?;
     if mode != "wal" {
         // The page size only takes effect on an empty file, before the first write.
@@ -177,6 +181,8 @@ fn text(value: rusqlite::types::Value) -> String {
 
 #[cfg(test)]
 mod tests {
+    use rusqlite::StatementStatus;
+
     use super::*;
 
     #[test]
@@ -201,6 +207,23 @@ mod tests {
             assert_eq!(read("busy_timeout"), "5000");
             assert_eq!(read("page_size"), PAGE_BYTES.to_string());
             assert_eq!(read("query_only"), if role == ConnectionRole::Reader { "1" } else { "0" });
+        }
+    }
+
+    #[test]
+    fn a_statement_is_prepared_once_for_many_runs() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sluice.db");
+        let connection = connect(&path, ConnectionRole::Writer, &Options::default()).unwrap();
+        for migration in crate::schema::SQLITE {
+            connection.execute_batch(migration.sql).unwrap();
+        }
+        let sql = "UPDATE response_blocks SET filter = NULL WHERE last_id IN (SELECT last_id \
+             FROM response_blocks WHERE app_id = ?1 AND last_id >= ?2 LIMIT 4)";
+        for _ in 0..3 {
+            let mut statement = connection.prepare_cached(sql).unwrap();
+            statement.execute([[0_u8; 16], [0_u8; 16]]).unwrap();
+            assert_eq!(statement.get_status(StatementStatus::RePrepare), 0);
         }
     }
 
