@@ -159,16 +159,13 @@ impl Writer {
     /// Starts the write of a batch. If nothing of it can be written, continues with the next one.
     fn write(self: &Arc<Self>, mut lane: Lane, mut batch: Vec<Waiting>) {
         loop {
-            let (rows, replies) = self.rows_of(batch);
-            let is_lost = *self.lost.borrow();
-            if !rows.is_empty() && !is_lost {
-                let started = Instant::now();
-                let in_progress = InProgress { writer: Arc::clone(self), lane, replies, started };
+            let mut in_progress = InProgress::new(Arc::clone(self), lane);
+            let rows = self.rows_of(batch, &mut in_progress.replies);
+            if !rows.is_empty() && !*self.lost.borrow() {
                 let then = Box::new(|outcomes| in_progress.settle(outcomes));
                 return self.store.commit_then(rows, then);
             }
-            self.answer(replies, Err(StoreError::Closed));
-            match self.next_after(lane) {
+            match in_progress.end(Err(StoreError::Closed)) {
                 Some(next) => (lane, batch) = next,
                 None => return,
             }
@@ -190,12 +187,12 @@ impl Writer {
 
     /// Gives the responses of a batch their ids. Those whose version stopped accepting while they
     /// queued are answered now.
-    fn rows_of(&self, batch: Vec<Waiting>) -> (Vec<NewResponse>, Replies) {
+    fn rows_of(&self, batch: Vec<Waiting>, replies: &mut Replies) -> Vec<NewResponse> {
         self.queue().bytes -= batch.iter().map(|waiting| waiting.weight).sum::<usize>();
         self.metrics.queued.dec_by(i64::try_from(batch.len()).unwrap_or(i64::MAX));
         let now = self.ids.steady(self.clock.now());
         let mut rows = Vec::with_capacity(batch.len());
-        let mut replies = Vec::with_capacity(batch.len());
+        replies.reserve(batch.len());
         let ids = self.ids.many(now, batch.len());
         for (waiting, id) in batch.into_iter().zip(ids) {
             if waiting.pending.accepts_until.is_some_and(|until| now >= until) {
@@ -212,7 +209,7 @@ impl Writer {
             replies.push((response.row.response_id, waiting.reply));
             rows.push(response);
         }
-        (rows, replies)
+        rows
     }
 
     /// A client that disconnected does not matter: its row is stored anyway.
@@ -267,24 +264,30 @@ struct InProgress {
     lane: Lane,
     replies: Replies,
     started: Instant,
+    has_ended: bool,
 }
 
 impl InProgress {
-    /// Answers the submissions of this write and starts the next one.
-    fn settle(mut self, outcomes: Result<Vec<Outcome>, StoreError>) {
-        let replies = std::mem::take(&mut self.replies);
-        let Writer { metrics, stored, .. } = &*self.writer;
-        stored.store(true, Ordering::Relaxed);
-        metrics.batch_rows.observe(replies.len() as f64);
-        metrics.commit_seconds.observe(self.started.elapsed().as_secs_f64());
-        self.writer.answer(replies, outcomes);
-        self.start_next();
+    fn new(writer: Arc<Writer>, lane: Lane) -> Self {
+        Self { writer, lane, replies: Vec::new(), started: Instant::now(), has_ended: false }
     }
 
-    fn start_next(&self) {
-        if let Some((lane, batch)) = self.writer.next_after(self.lane) {
+    /// Answers the submissions of this write and starts the next one.
+    fn settle(mut self, outcomes: Result<Vec<Outcome>, StoreError>) {
+        let Writer { metrics, stored, .. } = &*self.writer;
+        stored.store(true, Ordering::Relaxed);
+        metrics.batch_rows.observe(self.replies.len() as f64);
+        metrics.commit_seconds.observe(self.started.elapsed().as_secs_f64());
+        if let Some((lane, batch)) = self.end(outcomes) {
             self.writer.write(lane, batch);
         }
+    }
+
+    /// Answers the submissions of this write; returns the next batch.
+    fn end(&mut self, outcomes: Result<Vec<Outcome>, StoreError>) -> Option<(Lane, Vec<Waiting>)> {
+        self.writer.answer(std::mem::take(&mut self.replies), outcomes);
+        self.has_ended = true;
+        self.writer.next_after(self.lane)
     }
 }
 
@@ -292,10 +295,12 @@ impl Drop for InProgress {
     /// A write that ended without an outcome, by a panic, leaves its submissions in doubt, so the
     /// process must not continue.
     fn drop(&mut self) {
-        if !self.replies.is_empty() {
+        if !self.has_ended {
             tracing::error!("a write ended without an outcome");
             self.writer.lost.send_replace(true);
-            self.start_next();
+            if let Some((lane, batch)) = self.end(Err(StoreError::Closed)) {
+                self.writer.write(lane, batch);
+            }
         }
     }
 }

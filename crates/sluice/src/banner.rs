@@ -59,10 +59,11 @@ fn calls(base: &str, demo: &Demo) -> String {
          \n\
          # 3. Submit answers (again with the same key: the same responseId, stored once)\n\
          curl -sS {api}/trpc/response.submit \\\n\
-         \x20 -H 'content-type: application/json' -H 'idempotency-key: my-first-response' \\\n\
+         \x20 -H 'content-type: application/json' \\\n\
          \x20 -d '{{\"flowVersionId\":\"{flow_version_id}\",\"flowVersionPayloadGeneration\":\"{generation}\",\
          \"respondentAnalyticsAdmission\":\"collection_only\",\
-         \"answers\":{{\"nps\":\"9\",\"use\":[\"api\"],\"docs\":\"5\",\"contact\":\"no\"}}}}'\n\
+         \"answers\":{{\"nps\":\"9\",\"use\":[\"api\"],\"docs\":\"5\"}},\
+         \"idempotencyKey\":\"my-first-response\"}}'\n\
          \n\
          Watch responses arrive:  sluice responses tail {flow_id} --since all{server}\n"
     )

@@ -60,7 +60,6 @@ async fn by_hand(call: &str) -> Vec<u8> {
         Some(body) => http()
             .post(url)
             .header("content-type", "application/json")
-            .header("idempotency-key", "my-first-response")
             .body(body.trim_end_matches('\'').to_owned()),
     };
     request.send().await.unwrap().bytes().await.unwrap().to_vec()

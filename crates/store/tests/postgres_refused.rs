@@ -48,6 +48,31 @@ async fn a_commit_with_refused_rows_stores_nothing_and_is_not_in_doubt() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_key_that_another_transaction_holds_leaves_nothing_in_doubt() {
+    let cluster = Cluster::start(&[]);
+    let database = cluster.database().await;
+    let options = Options { commit_deadline: Duration::from_secs(5), ..Options::default() };
+    let store = PgStore::connect(&cluster.url(&database), options).await.unwrap();
+    put_app(&store).await;
+    let sent = response(now(), 1, 1);
+    let key = uuid::Uuid::from_bytes(sent.idempotency_key.expect("the response has a key"));
+    let app = app_row().app_id.uuid();
+    let holder = cluster.client(&database).await;
+    let hold = format!(
+        "BEGIN; INSERT INTO idempotency VALUES ('{app}', '{key}', '{}')",
+        uuid::Uuid::nil()
+    );
+    holder.batch_execute(&hold).await.unwrap();
+    let failure = store.commit(vec![sent.clone()]).await.unwrap_err();
+    assert!(matches!(failure, StoreError::Failed(_)), "{failure:?}");
+    let plain = NewResponse { idempotency_key: None, ..response(now(), 2, 1) };
+    assert_eq!(store.commit(vec![plain]).await.unwrap(), [Outcome::Stored], "others are stored");
+    holder.batch_execute("ROLLBACK").await.unwrap();
+    assert_eq!(store.commit(vec![sent]).await.unwrap(), [Outcome::Stored]);
+    store.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_timeout_before_commit_is_not_in_doubt_and_breaks_no_connection() {
     let cluster = Cluster::start(&[]);
     let database = cluster.database().await;

@@ -50,7 +50,7 @@ use crate::{Digest, IdempotencyKey, NewResponse, Outcome, StoreError, StoreResul
 const TRIES: u32 = 5;
 
 /// Columns of [`SET_AND_QUEUE`] before the time.
-const SET_COLUMNS: usize = 4;
+const SET_COLUMNS: usize = 5;
 /// For the apps after the first; see [`SET_AND_QUEUE`].
 const QUEUE: &str = "SELECT pg_advisory_xact_lock_shared($1)";
 /// A separate statement after the lock, so that it sees what was committed while waiting for it.
@@ -284,11 +284,14 @@ async fn begin_and_lock(
     let mut newest = Vec::with_capacity(apps.len());
     let (mut found, mut copy) = (Vec::new(), None);
     let mut now = Timestamp::from_millis(0);
+    let lock_timeout = transaction.lock_timeout();
     for (index, app) in apps.iter().enumerate() {
         let queue = if index == 0 { SET_AND_QUEUE } else { QUEUE };
         let queue = transaction.prepare(queue).await?;
         let (number, id) = (queue_of(*app), app.uuid());
-        let (queue_params, read_params): (Params<'_>, Params<'_>) = (&[&number], &[&id]);
+        let queue_params: Params<'_> =
+            if index == 0 { &[&number, &lock_timeout] } else { &[&number] };
+        let read_params: Params<'_> = &[&id];
         let begin = async {
             match index {
                 0 => transaction.send(&begin, &[]).await.map(drop),

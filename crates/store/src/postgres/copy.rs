@@ -1,8 +1,8 @@
 //! Responses in the binary format of COPY: the fastest way into a table.
 //!
 //! The server reads it without parsing, planning or an array per column, and puts many rows on a
-//! page at once. It cannot handle a conflict, which is no loss: keys are taken before, in a
-//! separate table. On a distributed database COPY opens a connection for every shard, so rows are
+//! page at once. It cannot handle a conflict, which is no loss: keys are in a separate
+//! table. On a distributed database COPY opens a connection for every shard, so rows are
 //! inserted by a statement there ([`super::columns`]).
 
 use bytes::{BufMut, Bytes, BytesMut};

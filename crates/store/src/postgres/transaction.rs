@@ -48,9 +48,10 @@ pub(super) const BEGIN: &str = begin!();
 /// column is the server's current time.
 ///
 /// Lookups in the transaction use an index even if their plan was made when the tables were small.
+/// `$2` is [`Transaction::lock_timeout`].
 pub(super) const SET_AND_QUEUE: &str = concat!(
     set!(),
-    ", set_config('enable_seqscan', 'off', true), pg_advisory_xact_lock_shared($1), (extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+    ", set_config('enable_seqscan', 'off', true), set_config('lock_timeout', $2, true), pg_advisory_xact_lock_shared($1), (extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 );
 
 /// Waits until nothing else writes to an app; `$1` is the number of its queue.
@@ -68,6 +69,13 @@ pub(super) struct Transaction {
 }
 
 impl Transaction {
+    /// How long a commit may wait for a lock, as a setting. It ends well before the deadline for
+    /// COMMIT: the rows are sent with it, and a key that another transaction holds must not leave
+    /// them in doubt.
+    pub(super) fn lock_timeout(&self) -> String {
+        format!("{}ms", (self.pool.options().commit_deadline.as_millis() * 2 / 5).max(1))
+    }
+
     /// A connection for a transaction that has not begun.
     pub(super) async fn on(pool: &Arc<Pool>) -> Result<Self, TransactionError> {
         Ok(Self { pool: Arc::clone(pool), lease: pool.lease().await? })
