@@ -21,7 +21,7 @@ use crate::ids::Ids;
 
 /// The number of identities, and of responses, consents and invitations together, in one
 /// transaction. Submissions wait for it.
-pub(crate) const ERASURE_PART_ROWS: usize = 20;
+pub(crate) const ERASURE_PART_ROWS: usize = 10;
 /// How long one call continues before it reports progress; the background does the rest.
 pub(crate) const ERASURE_CALL_MAX: Duration = Duration::from_secs(10);
 /// The pause after a part, as a multiple of the time that the part took, so that submissions get
