@@ -7,6 +7,7 @@ optionally `lanes`, `notes` and `complaints`. Goals are in targets.py.
 import dataclasses
 import typing
 
+import apps
 import console
 import export
 import growth
@@ -67,6 +68,7 @@ SCENARIOS = [
         "hosted", "the page of a flow next to its questions, one reader at a time", PAGES, 1,
         pairs=[("page", "snapshot-gzip")],
     ),
+    of_file("many-apps", "submissions to 1, 10, 100 and 1,000 apps in turn", apps.measure, SLUICES),
     of_file("latency", "at a constant rate, half of the peak", latency.measure, NAMES),
     of_file("memory", "resident, idle and under load", memory.measure, SLUICES),
     of_file("start-up", "until ready, with many responses stored", growth.start_up, ("sluice-sqlite",)),

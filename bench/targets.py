@@ -18,6 +18,7 @@ TARGETS = [
     ("snapshot", "sluice-* / limit", AT_LEAST, 0.85),
     ("snapshot-gzip", "sluice-* / limit", AT_LEAST, 0.85),
     ("snapshot-304", "sluice-sqlite / sluice-sqlite 200", AT_LEAST, 1),
+    ("many-apps", "*", AT_LEAST, 0.8),
     ("latency", "sluice-sqlite p99", AT_MOST, 10),
     ("memory", "sluice-* idle", AT_MOST, 64),
     ("memory", "sluice-* under load", AT_MOST, 256),

@@ -1,13 +1,15 @@
 //! Selects the waiting submissions for the next write.
 //!
-//! With one lane there is one writer, and a write takes everything that waits. With several lanes,
-//! a write holds the responses of one app only: on a database that is sharded by app, each write
-//! then touches one machine, and an unavailable machine delays only its own apps. Apps take turns,
-//! and no app may hold every lane.
+//! A write takes everything that waits, of all apps. There are two exceptions. On a database that is
+//! sharded by app, a write holds the responses of one app only: each write then touches one machine,
+//! and an unavailable machine delays only its own apps. And a submission whose app was being changed
+//! when it was written is written again with those of its app only, since that write waits until
+//! the change is over. Apps take turns, and none may hold every place.
 
 use std::collections::{HashMap, VecDeque};
 
 use sluice_flow::id::AppId;
+use sluice_store::Lanes;
 
 /// The maximum number of responses in one write; more would only delay the first.
 pub(crate) const BATCH_MAX: usize = 512;
@@ -19,12 +21,12 @@ const LINE_ROWS: usize = 32;
 
 const _: () = assert!(FURTHER_ROWS_MIN <= BATCH_MAX);
 
-/// The app that a write belongs to; `None` if there is one lane for all apps.
+/// The app that a write belongs to; `None` if it is for all apps.
 pub(crate) type Lane = Option<AppId>;
 
 /// The waiting submissions by app, and the apps with writes in progress.
 pub(crate) struct Batches<T> {
-    lanes: usize,
+    lanes: Lanes,
     count: usize,
     /// Lanes with waiting submissions, in the order in which they are served.
     turns: VecDeque<Lane>,
@@ -33,7 +35,7 @@ pub(crate) struct Batches<T> {
 }
 
 impl<T> Batches<T> {
-    pub(crate) fn new(lanes: usize) -> Self {
+    pub(crate) fn new(lanes: Lanes) -> Self {
         Self {
             lanes,
             count: 0,
@@ -53,9 +55,9 @@ impl<T> Batches<T> {
         self.count == 0 && self.under_way.is_empty()
     }
 
-    pub(crate) fn add(&mut self, app: AppId, waiting: T) {
-        // A single lane is shared by all apps.
-        let lane = (self.lanes > 1).then_some(app);
+    /// `alone` is for a submission that must not be written with those of other apps.
+    pub(crate) fn add(&mut self, app: AppId, alone: bool, waiting: T) {
+        let lane = (self.lanes.by_app || alone).then_some(app);
         let line = self.waiting.entry(lane).or_insert_with(|| VecDeque::with_capacity(LINE_ROWS));
         if line.is_empty() {
             self.turns.push_back(lane);
@@ -67,7 +69,7 @@ impl<T> Batches<T> {
     /// The next write: of the first app in turn that may start one. Call [`Self::ended`] when it
     /// ends.
     pub(crate) fn next(&mut self) -> Option<(Lane, Vec<T>)> {
-        if self.under_way.values().sum::<usize>() >= self.lanes {
+        if self.under_way.values().sum::<usize>() >= self.lanes.count {
             return None;
         }
         let turn = self.turns.iter().position(|lane| self.may_write(lane))?;
@@ -90,7 +92,7 @@ impl<T> Batches<T> {
     /// Whether a lane is free and worth using. A second concurrent write costs the database as much
     /// as a large one, so it waits until enough responses have gathered.
     fn may_write(&self, lane: &Lane) -> bool {
-        let lanes_each = if self.lanes > 1 { self.lanes - 1 } else { 1 };
+        let lanes_each = self.lanes.count.saturating_sub(1).max(1);
         let busy = self.under_way.get(lane).copied().unwrap_or(0);
         let waiting = self.waiting.get(lane).map_or(0, VecDeque::len);
         busy == 0 || (busy < lanes_each && waiting >= FURTHER_ROWS_MIN)
@@ -112,9 +114,13 @@ mod tests {
 
     use super::*;
 
+    fn by_app(count: usize) -> Batches<()> {
+        Batches::new(Lanes { count, by_app: true })
+    }
+
     fn add(batches: &mut Batches<()>, apps: impl IntoIterator<Item = u128>) {
         for app in apps {
-            batches.add(AppId::from_uuid(Uuid::from_u128(app)), ());
+            batches.add(AppId::from_uuid(Uuid::from_u128(app)), false, ());
         }
     }
 
@@ -125,15 +131,27 @@ mod tests {
     }
 
     #[test]
-    fn one_lane_takes_all_apps_in_one_write() {
-        let mut batches = Batches::new(1);
-        add(&mut batches, [1, 2, 1]);
-        assert_eq!(sizes(&mut batches), [(None, 3)]);
+    fn a_write_takes_all_apps() {
+        for count in [1, 4] {
+            let mut batches = Batches::new(Lanes { count, by_app: false });
+            add(&mut batches, [1, 2, 1]);
+            assert_eq!(sizes(&mut batches), [(None, 3)]);
+        }
     }
 
     #[test]
-    fn several_lanes_write_one_app_each_and_no_app_holds_every_lane() {
-        let mut batches = Batches::new(3);
+    fn a_submission_that_must_wait_for_its_app_does_not_delay_others() {
+        let mut batches = Batches::new(Lanes { count: 2, by_app: false });
+        let app = AppId::from_uuid(Uuid::from_u128(1));
+        batches.add(app, true, ());
+        batches.add(app, true, ());
+        add(&mut batches, [1, 2]);
+        assert_eq!(sizes(&mut batches), [(Some(1), 2), (None, 2)]);
+    }
+
+    #[test]
+    fn lanes_by_app_write_one_app_each_and_no_app_holds_every_lane() {
+        let mut batches = by_app(3);
         add(&mut batches, [1; 5 * BATCH_MAX]);
         assert_eq!(sizes(&mut batches), [(Some(1), BATCH_MAX), (Some(1), BATCH_MAX)]);
         add(&mut batches, [2]);
@@ -147,7 +165,7 @@ mod tests {
 
     #[test]
     fn apps_take_turns() {
-        let mut batches = Batches::new(8);
+        let mut batches = by_app(8);
         add(&mut batches, [1; BATCH_MAX + FURTHER_ROWS_MIN]);
         add(&mut batches, [2, 3]);
         let last = (Some(1), FURTHER_ROWS_MIN);
@@ -157,7 +175,7 @@ mod tests {
 
     #[test]
     fn a_second_write_of_an_app_waits_for_enough_responses() {
-        let mut batches = Batches::new(4);
+        let mut batches = by_app(4);
         let app = AppId::from_uuid(Uuid::from_u128(1));
         add(&mut batches, [1]);
         assert_eq!(sizes(&mut batches), [(Some(1), 1)]);

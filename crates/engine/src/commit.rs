@@ -5,7 +5,7 @@
 //! next write, with everything that has queued. So a single submission does not wait, and
 //! concurrent ones share one sync. The queue is bounded in submissions and in bytes: when it is
 //! full, new submissions are refused at once, with nothing stored. A store with several lanes has
-//! several writes in progress, each for one app ([`crate::batches`]).
+//! several writes in progress ([`crate::batches`]).
 //!
 //! The response's id, and with it the time at which it was received, is assigned here, just before
 //! the write. So ids follow the order of writes, and a version that stopped accepting while the
@@ -39,6 +39,9 @@ pub(crate) struct Pending {
     pub(crate) response: NewResponse,
     /// When its version stops accepting, if that is known.
     pub(crate) accepts_until: Option<Timestamp>,
+    /// Its app was being changed when it was written the first time, so this write may have to wait
+    /// for that change; it holds no responses of other apps.
+    pub(crate) alone: bool,
 }
 
 /// What happened to a queued response.
@@ -80,7 +83,7 @@ impl Committer {
         lost: watch::Sender<bool>,
         stored: Arc<AtomicBool>,
     ) -> Self {
-        let batches = Batches::new(store.lanes().max(1));
+        let batches = Batches::new(store.lanes());
         let queue = Mutex::new(Queue { batches, bytes: 0, is_closed: false });
         let (ids, ended) = (Ids::default(), Notify::new());
         Self(Arc::new(Writer { store, clock, ids, lost, metrics, stored, queue, ended }))
@@ -99,7 +102,7 @@ impl Committer {
             queue.bytes += weight;
             self.0.metrics.queued.inc();
             let app = pending.response.row.app_id;
-            queue.batches.add(app, Waiting { pending, weight, reply });
+            queue.batches.add(app, pending.alone, Waiting { pending, weight, reply });
             queue.batches.next()
         };
         if let Some((lane, batch)) = first {

@@ -163,6 +163,7 @@ impl Core {
         if submission.admission == Admission::CollectionOnly {
             submission.withhold(bearer.map(Bearer::claims));
         }
+        let mut alone = false;
         for _ in 0..REJUDGE_MAX {
             let version = match submission.flow_version_id.parse() {
                 Ok(id) => self.registry.version(app.app_id, id).await?,
@@ -190,12 +191,16 @@ impl Core {
                     let response =
                         response_of(&version, &submission, invitation, key, &proof, definition);
                     let bytes = response.row.texts_len() as u64;
-                    let settled = self.committer.store(Pending { response, accepts_until }).await;
+                    let pending = Pending { response, accepts_until, alone };
+                    let settled = self.committer.store(pending).await;
                     if let Ok(CommitOutcome::Stored(_)) = settled {
                         app.usage.stored(self.now(), bytes);
                     }
                     match settled {
-                        Ok(CommitOutcome::Stale) => self.registry.forget(&[app.app_id]),
+                        Ok(CommitOutcome::Stale) => {
+                            self.registry.forget(&[app.app_id]);
+                            alone = true;
+                        }
                         Ok(CommitOutcome::Uninvited) => {}
                         settled => return receipt(settled, grace),
                     }

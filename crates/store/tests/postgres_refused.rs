@@ -8,9 +8,10 @@ mod support;
 
 use std::time::Duration;
 
+use sluice_flow::id::AppId;
 use sluice_store::postgres::{Options, PgStore};
 use sluice_store::roles::*;
-use sluice_store::{At, Change, NewResponse, Outcome, StoreError, Write};
+use sluice_store::{AppRow, At, Change, NewResponse, Outcome, StoreError, Write};
 use support::Cluster;
 use support::rows::{app_row, now, response};
 
@@ -69,6 +70,48 @@ async fn a_key_that_another_transaction_holds_leaves_nothing_in_doubt() {
     assert_eq!(store.commit(vec![plain]).await.unwrap(), [Outcome::Stored], "others are stored");
     holder.batch_execute("ROLLBACK").await.unwrap();
     assert_eq!(store.commit(vec![sent]).await.unwrap(), [Outcome::Stored]);
+    store.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_commit_of_several_apps_does_not_wait_for_one_that_is_being_changed() {
+    let cluster = Cluster::start(&[]);
+    let database = cluster.database().await;
+    let store = PgStore::connect(&cluster.url(&database), Options::default()).await.unwrap();
+    let (changed, other) = (app_row().app_id, AppId::from_uuid(uuid::Uuid::from_u128(7)));
+    let rows = vec![Write::App(app_row()), Write::App(AppRow { app_id: other, ..app_row() })];
+    store.apply(At::Instance, Change::new(|| rows)).await.unwrap();
+    let of_app = |number, app| {
+        let mut sent = response(now(), number, 1);
+        sent.row.app_id = app;
+        sent
+    };
+    let sent = [of_app(1, changed), of_app(2, other), of_app(3, changed), of_app(4, other)];
+    let holder = cluster.client(&database).await;
+    let bits = changed.uuid().as_u128();
+    let number = ((bits >> 64) as u64 ^ bits as u64).cast_signed();
+    let change = format!("BEGIN; SELECT pg_advisory_xact_lock({number})");
+    holder.batch_execute(&change).await.unwrap();
+    let (stale, stored) = (Outcome::Stale, Outcome::Stored);
+    assert_eq!(store.commit(sent.to_vec()).await.unwrap(), [stale, stored, stale, stored]);
+    let replayed = |index: usize| Outcome::Replayed(sent[index].row.response_id);
+    assert_eq!(
+        store.commit(sent.to_vec()).await.unwrap(),
+        [stale, replayed(1), stale, replayed(3)],
+        "the key of another app is no reason to answer for an app that is being changed"
+    );
+    // With one app it waits for the end of the change.
+    let of_changed = vec![sent[0].clone(), sent[2].clone()];
+    let (ended, outcomes) = tokio::join!(
+        holder.batch_execute("SELECT pg_sleep(0.2); COMMIT"),
+        store.commit(of_changed)
+    );
+    ended.unwrap();
+    assert_eq!(outcomes.unwrap(), [stored, stored]);
+    assert_eq!(
+        store.commit(sent.to_vec()).await.unwrap(),
+        [replayed(0), replayed(1), replayed(2), replayed(3)]
+    );
     store.close().await;
 }
 

@@ -113,7 +113,7 @@ impl IntakeStore for FaultyStore {
             }
         }
     }
-    fn lanes(&self) -> usize {
+    fn lanes(&self) -> Lanes {
         self.inner.lanes()
     }
     fn disk_space(&self) -> Option<DiskSpace> {

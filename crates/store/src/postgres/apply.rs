@@ -10,9 +10,9 @@ use std::sync::Arc;
 use sluice_flow::id::AppId;
 
 use super::codec::{Cells, ReadCells as _};
-use super::commit::queue_of;
 use super::counts;
 use super::failure::TransactionError;
+use super::first_exchange::queue_of;
 use super::invitations;
 use super::listen::CHANNEL;
 use super::people;

@@ -8,7 +8,7 @@
 //! Identities are written in the same order everywhere, so no two batches wait for each other.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use sluice_flow::id::{AppId, RespondentId};
 use sluice_flow::respondent::{
@@ -16,6 +16,7 @@ use sluice_flow::respondent::{
 };
 use uuid::Uuid;
 
+use super::by_app::{AppColumn, ByApp, groups};
 use super::codec::{self, Cells, ReadCells as _};
 use super::failure::TransactionError;
 use super::pool::Params;
@@ -23,53 +24,88 @@ use super::read::limit;
 use super::transaction::Transaction;
 use crate::{ConsentRow, IdentityRow, NewResponse, RespondentRow, StoreResult};
 
-const HOLDERS: &str = "SELECT identities.type, identities.value, identities.respondent_id, \
-     EXISTS (SELECT FROM identities AS all_of WHERE all_of.app_id = $1 \
-     AND all_of.respondent_id = identities.respondent_id AND all_of.type = 'userId'), \
-     (SELECT count(*) FROM (SELECT FROM identities AS all_of WHERE all_of.app_id = $1 \
-     AND all_of.respondent_id = identities.respondent_id LIMIT $4) AS counted) \
-     FROM identities JOIN unnest($2::text[], $3::text[]) AS given (type, value) \
-     ON identities.type = given.type AND identities.value = given.value \
-     WHERE identities.app_id = $1";
+static HOLDERS: LazyLock<ByApp> = LazyLock::new(|| {
+    let holders = |given: &str, app: &str| {
+        let all_of = "identities AS all_of WHERE all_of.app_id = identities.app_id \
+             AND all_of.respondent_id = identities.respondent_id";
+        format!(
+            "SELECT identities.app_id, identities.type, identities.value, \
+             identities.respondent_id, \
+             EXISTS (SELECT FROM {all_of} AND all_of.type = 'userId'), \
+             (SELECT count(*) FROM (SELECT FROM {all_of} LIMIT $4) AS counted) \
+             FROM identities JOIN {given} \
+             ON identities.type = given.type AND identities.value = given.value \
+             WHERE identities.app_id = {app}"
+        )
+    };
+    ByApp {
+        one: holders("unnest($2::text[], $3::text[]) AS given (type, value)", "$1"),
+        many: holders(
+            "unnest($1::uuid[], $2::text[], $3::text[]) AS given (app, type, value)",
+            "given.app",
+        ),
+    }
+});
 /// Two batches may add to one profile concurrently: the later one waits, and then counts what the
 /// other has added.
-const LOCK: &str = "SELECT FROM respondents WHERE app_id = $1 AND respondent_id = ANY($2) \
-     ORDER BY respondent_id FOR NO KEY UPDATE";
-/// `apps` is joined for its one row, so that a distributed database knows the app of the rows.
-const MAKE: &str = "INSERT INTO respondents (app_id, respondent_id) \
-     SELECT apps.app_id, given.id FROM apps, unnest($2::uuid[]) AS given (id) \
-     WHERE apps.app_id = $1";
-const ADD: &str = "INSERT INTO identities (app_id, type, value, respondent_id) \
-     SELECT apps.app_id, given.* FROM apps, unnest($2::text[], $3::text[], $4::uuid[]) AS given \
-     WHERE apps.app_id = $1 ON CONFLICT DO NOTHING";
-const CONSENT: &str = "INSERT INTO consents \
-     (app_id, response_id, respondent_id, flow_id, flow_version_id) \
-     SELECT apps.app_id, given.* \
-     FROM apps, unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[]) AS given \
-     WHERE apps.app_id = $1";
+static LOCK: LazyLock<ByApp> = LazyLock::new(|| {
+    let lock = |which: &str| {
+        format!(
+            "SELECT FROM respondents WHERE {which} \
+             ORDER BY app_id, respondent_id FOR NO KEY UPDATE"
+        )
+    };
+    ByApp {
+        one: lock("app_id = $1 AND respondent_id = ANY($2)"),
+        many: lock("(app_id, respondent_id) IN (SELECT * FROM unnest($1::uuid[], $2::uuid[]))"),
+    }
+});
+static MAKE: LazyLock<ByApp> =
+    LazyLock::new(|| ByApp::insert("respondents", &[("respondent_id", "uuid")], ""));
+static ADD: LazyLock<ByApp> = LazyLock::new(|| {
+    let columns = [("type", "text"), ("value", "text"), ("respondent_id", "uuid")];
+    ByApp::insert("identities", &columns, "ON CONFLICT DO NOTHING")
+});
+static CONSENT: LazyLock<ByApp> = LazyLock::new(|| {
+    let ids = ["response_id", "respondent_id", "flow_id", "flow_version_id"];
+    ByApp::insert("consents", &ids.map(|name| (name, "uuid")), "")
+});
 
 /// The respondents that responses are linked to, by the index of the response in the call.
 pub(super) type Links = HashMap<usize, RespondentId>;
 
-/// Finds or creates the respondents for the rows of an app that claim one, in order.
+/// A known identity of an app.
+type KnownOfApp = (AppId, Known);
+
+/// Finds or creates the respondents for the rows that claim one, in order.
 pub(super) async fn settle(
     transaction: &Transaction,
-    app: AppId,
     rows: &[(usize, &NewResponse)],
     links: &mut Links,
 ) -> Result<(), TransactionError> {
-    let claims = rows.iter().filter_map(|(index, it)| Some((*index, it.claim.as_deref()?)));
-    let claims: BTreeMap<usize, _> = claims.collect();
-    if claims.is_empty() {
-        return Ok(());
+    let claiming = rows.iter().copied().filter(|(_, it)| it.claim.is_some());
+    for rows in groups(transaction.is_spread(), claiming, |(_, it)| it.row.app_id) {
+        settle_group(transaction, &rows, links).await?;
     }
-    let wanted: BTreeSet<&Known> = claims.values().flat_map(|it| it.identities()).collect();
-    let mut results = decide(&claims, read_holders(transaction, app, &wanted).await?);
+    Ok(())
+}
+
+async fn settle_group(
+    transaction: &Transaction,
+    rows: &[(usize, &NewResponse)],
+    links: &mut Links,
+) -> Result<(), TransactionError> {
+    let is_spread = transaction.is_spread();
+    let claims =
+        rows.iter().filter_map(|&(index, it)| Some((index, (it.row.app_id, it.claim.as_deref()?))));
+    let claims: BTreeMap<usize, (AppId, &Claim)> = claims.collect();
+    let mut results = decide(&claims, read_holders(transaction, &claims).await?);
     if !results.grown.is_empty() {
-        let locked: Vec<Uuid> = results.grown.iter().copied().collect();
-        transaction.query(LOCK, &[&app.uuid(), &locked]).await?;
+        let apps = AppColumn::of(is_spread, results.grown.iter().map(|(app, _)| *app));
+        let locked: Vec<Uuid> = results.grown.iter().map(|(_, id)| *id).collect();
+        transaction.query(LOCK.form(is_spread), &[apps.param(), &locked]).await?;
         let before = std::mem::take(&mut results.grown);
-        results = decide(&claims, read_holders(transaction, app, &wanted).await?);
+        results = decide(&claims, read_holders(transaction, &claims).await?);
         if !results.grown.is_subset(&before) {
             return Err(TransactionError::Race);
         }
@@ -77,15 +113,19 @@ pub(super) async fn settle(
     let ClaimResults { links: found, made, added, .. } = results;
     links.extend(found);
     if !made.is_empty() {
-        transaction.execute(MAKE, &[&app.uuid(), &made]).await?;
+        let apps = AppColumn::of(is_spread, made.iter().map(|(app, _)| *app));
+        let ids: Vec<Uuid> = made.iter().map(|(_, id)| *id).collect();
+        transaction.execute(MAKE.form(is_spread), &[apps.param(), &ids]).await?;
     }
-    consent(transaction, app, rows, links).await?;
+    consent(transaction, rows, links).await?;
     if added.is_empty() {
         return Ok(());
     }
-    let (types, values) = columns(added.keys());
+    let apps = AppColumn::of(is_spread, added.keys().map(|(app, _)| *app));
+    let (types, values) = columns(added.keys().map(|(_, known)| known));
     let whose: Vec<Uuid> = added.values().copied().collect();
-    let written = transaction.execute(ADD, &[&app.uuid(), &types, &values, &whose]).await?;
+    let params: Params = &[apps.param(), &types, &values, &whose];
+    let written = transaction.execute(ADD.form(is_spread), params).await?;
     match written == added.len() as u64 {
         true => Ok(()),
         // Another transaction has just stored one of these identities.
@@ -97,44 +137,57 @@ pub(super) async fn settle(
 #[derive(Default)]
 struct ClaimResults {
     links: Links,
-    made: Vec<Uuid>,
-    added: BTreeMap<Known, Uuid>,
+    made: BTreeSet<(AppId, Uuid)>,
+    added: BTreeMap<KnownOfApp, Uuid>,
     /// Existing profiles that get more identities.
-    grown: BTreeSet<Uuid>,
+    grown: BTreeSet<(AppId, Uuid)>,
 }
 
-fn decide(claims: &BTreeMap<usize, &Claim>, mut holders: HashMap<Known, Holder>) -> ClaimResults {
+type Holders = HashMap<AppId, HashMap<Known, Holder>>;
+
+fn decide(claims: &BTreeMap<usize, (AppId, &Claim)>, mut holders: Holders) -> ClaimResults {
     let mut results = ClaimResults::default();
-    for (index, claim) in claims {
-        let link = link(claim, &holders);
-        remember(&mut holders, &link);
-        let respondent = link.respondent.uuid();
+    for (index, (app, claim)) in claims {
+        let holders = holders.entry(*app).or_default();
+        let link = link(claim, holders);
+        remember(holders, &link);
+        let respondent = (*app, link.respondent.uuid());
         results.links.insert(*index, link.respondent);
         if link.is_new {
-            results.made.push(respondent);
+            results.made.insert(respondent);
         } else if !link.added.is_empty() && !results.made.contains(&respondent) {
             results.grown.insert(respondent);
         }
-        results.added.extend(link.added.into_iter().map(|known| (known, respondent)));
+        let added = link.added.into_iter().map(|known| ((*app, known), respondent.1));
+        results.added.extend(added);
     }
     results
 }
 
-async fn read_holders(
+async fn read_holders<'c>(
     transaction: &Transaction,
-    app: AppId,
-    wanted: &BTreeSet<&Known>,
-) -> Result<HashMap<Known, Holder>, TransactionError> {
-    let (types, values) = columns(wanted.iter().copied());
-    let mut holders = HashMap::new();
+    claims: &BTreeMap<usize, (AppId, &'c Claim)>,
+) -> Result<Holders, TransactionError> {
+    let is_spread = transaction.is_spread();
+    let of_claim = |(app, claim): &(AppId, &'c Claim)| {
+        let app = *app;
+        claim.identities().iter().map(move |known| (app, known))
+    };
+    let wanted: BTreeSet<(AppId, &Known)> = claims.values().flat_map(of_claim).collect();
+    let apps = AppColumn::of(is_spread, wanted.iter().map(|(app, _)| *app));
+    let (types, values) = columns(wanted.iter().map(|(_, known)| *known));
+    let mut holders = Holders::new();
     let most = limit(IDENTITIES_PER_RESPONDENT_MAX);
-    for row in transaction.query(HOLDERS, &[&app.uuid(), &types, &values, &most]).await? {
+    let params: Params = &[apps.param(), &types, &values, &most];
+    for row in transaction.query(HOLDERS.form(is_spread), params).await? {
         let mut cells = Cells::of(&row);
+        let app = cells.id(AppId::from_uuid)?;
         let known = Known { of: cells.variant()?, value: cells.take()? };
         let respondent = cells.id(RespondentId::from_uuid)?;
         let (has_user_id, all) = (cells.take()?, cells.revision()? as usize);
         let addresses = all.saturating_sub(usize::from(has_user_id));
-        holders.insert(known, Holder { respondent, has_user_id, addresses });
+        let holder = Holder { respondent, has_user_id, addresses };
+        holders.entry(app).or_default().insert(known, holder);
     }
     Ok(holders)
 }
@@ -145,10 +198,9 @@ pub(super) fn columns<'a>(
     known.map(|it| (IdentityType::as_str(it.of), it.value.as_str())).unzip()
 }
 
-/// Stores the consents that come with an app's responses.
+/// Stores the consents that come with responses.
 async fn consent(
     transaction: &Transaction,
-    app: AppId,
     rows: &[(usize, &NewResponse)],
     links: &Links,
 ) -> Result<(), TransactionError> {
@@ -164,8 +216,11 @@ async fn consent(
             column.push(id);
         }
     }
-    let params: Params = &[&app.uuid(), &ids[0], &ids[1], &ids[2], &ids[3]];
-    transaction.execute(CONSENT, params).await.map(|_| ())
+    let is_spread = transaction.is_spread();
+    let linked = rows.iter().filter(|(index, _)| links.contains_key(index));
+    let apps = AppColumn::of(is_spread, linked.map(|(_, it)| it.row.app_id));
+    let params: Params = &[apps.param(), &ids[0], &ids[1], &ids[2], &ids[3]];
+    transaction.execute(CONSENT.form(is_spread), params).await.map(|_| ())
 }
 
 /// The responses, each with the respondent it is linked to. Copied only if there is a link.

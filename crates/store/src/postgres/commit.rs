@@ -1,19 +1,19 @@
 //! Stores many responses in one transaction: the only write on the hot path.
 //!
-//! Each app is first locked in shared mode against changes, so commits do not wait for each other,
-//! but a publish waits for them, and they for it. Then the idempotency keys of the batch are looked
-//! up. The responses with a free key, or none, are stored, and a further statement takes their
-//! keys. If another commit took one of these keys in between, that statement fails on the primary
-//! key, and everything starts again; the lookup then finds the key. All statements are per app and
-//! name it, so that on a distributed database each runs on one worker; Citus refuses them as one
-//! statement with a writing CTE.
+//! Each app is first locked in shared mode against changes ([`super::first_exchange`]), so commits
+//! do not wait for each other, but a publish waits for them, and they for it. Then the idempotency
+//! keys of the batch are looked up. The responses with a free key, or none, are stored, and a
+//! further statement takes their keys. If another commit took one of these keys in between, that
+//! statement fails on the primary key, and everything starts again; the lookup then finds the key.
+//! On a distributed database all statements are per app and name it ([`super::by_app`]).
 //!
 //! Invitations of the responses are locked before keys are looked up, and completed once it is
 //! known which responses are stored. Batches without invitations skip both steps.
 //!
 //! Every exchange with the server costs a turn of two processes, so there are as few as possible:
-//! usually one that begins, locks and looks up, and one that stores and commits. The COMMIT is sent
-//! without waiting for the insert: if that fails, the server treats the COMMIT as a rollback.
+//! usually one that begins, locks and looks up, and one that stores and commits
+//! ([`super::final_exchange`]). The COMMIT is sent without waiting for the insert: if that fails,
+//! the server treats the COMMIT as a rollback.
 //!
 //! The lock is an advisory lock. It costs no write, while a share lock on the app's row writes to
 //! that row with every commit. It is also fair, while a stream of share locks starves a transaction
@@ -26,50 +26,29 @@
 //! write.
 
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use futures_util::FutureExt;
 use sluice_flow::id::{AppId, AssignmentId, ResponseId, v7};
-use sluice_flow::time::Timestamp;
 use tokio_postgres::{Row, Statement};
 use uuid::Uuid;
 
+use super::by_app::{AppColumn, groups};
 use super::claims::{self, Links};
 use super::codec::{Cells, ReadCells as _};
 use super::copy;
 use super::failure::TransactionError;
 use super::final_exchange::{COPY, Copying, FinalExchange, STORE, Statements, key_of};
+use super::first_exchange::{Begun, UNDER_KEYS, With, begin, lock_rows};
 use super::invitations::{self, Locked};
 use super::pool::{Params, Pool};
 use super::skip_index;
-use super::transaction::{BEGIN, NotCommitted, SET_AND_QUEUE, Transaction};
+use super::transaction::{NotCommitted, Transaction};
 use crate::{Digest, IdempotencyKey, NewResponse, Outcome, StoreError, StoreResult};
 
 /// How often a transaction that lost a race is tried.
 const TRIES: u32 = 5;
-
-/// Columns of [`SET_AND_QUEUE`] before the time.
-const SET_COLUMNS: usize = 5;
-/// For the apps after the first; see [`SET_AND_QUEUE`].
-const QUEUE: &str = "SELECT pg_advisory_xact_lock_shared($1)";
-/// A separate statement after the lock, so that it sees what was committed while waiting for it.
-const READ: &str = "SELECT public_revision FROM apps WHERE app_id = $1";
-const READ_AND_LOCK: &str = "SELECT public_revision FROM apps WHERE app_id = $1 FOR SHARE";
-/// The digest is absent if the response was deleted, or no longer has the content that was sent
-/// with the key. Both lookups are subqueries that the planner cannot join otherwise: a plan made
-/// while the tables are small would still read all keys of the app when they are large.
-const UNDER_KEYS: &str = "SELECT taken.* FROM unnest($2::uuid[]) AS given (key) CROSS JOIN LATERAL ( \
-     SELECT key, response_id, (SELECT digest FROM responses WHERE responses.app_id = $1 \
-     AND responses.response_id = idempotency.response_id \
-     AND responses.idempotency_key = idempotency.key LIMIT 1) \
-     FROM idempotency WHERE app_id = $1 AND key = given.key LIMIT 1) AS taken";
-
-/// The advisory lock number of an app's queue.
-pub(super) fn queue_of(app: AppId) -> i64 {
-    let bits = app.uuid().as_u128();
-    ((bits >> 64) as u64 ^ bits as u64).cast_signed()
-}
 
 /// Stores the responses that can be stored and returns the outcome of each, in order.
 pub(super) async fn responses(
@@ -153,8 +132,8 @@ async fn attempt(
 /// The outcome of each response, provided that the insert succeeds.
 struct CommitPlan {
     outcomes: Vec<Outcome>,
-    /// By app, the indexes of its rows in the call.
-    to_store: Vec<(AppId, Vec<usize>)>,
+    /// The indexes of the rows in the call.
+    to_store: Vec<usize>,
     links: Links,
     way: Ending,
     statements: Statements,
@@ -177,49 +156,50 @@ async fn plan(
     transaction: &Transaction,
     responses: &[NewResponse],
 ) -> Result<CommitPlan, TransactionError> {
-    let mut by_app: BTreeMap<AppId, Batch> = BTreeMap::new();
-    for (index, response) in responses.iter().enumerate() {
-        by_app.entry(response.row.app_id).or_default().rows.push((index, response));
-    }
-    let apps: Vec<_> = by_app.keys().copied().collect();
+    let apps: BTreeSet<AppId> = responses.iter().map(|it| it.row.app_id).collect();
+    let apps: Vec<AppId> = apps.into_iter().collect();
+    // If no invitation or respondent must be found first, the copy starts in the first exchange.
     let is_plain = |it: &NewResponse| it.claim.is_none() && it.invitation.is_none();
-    let plain = responses.iter().all(is_plain);
-    let keys: Vec<Uuid> = responses.iter().filter_map(key_of).collect();
-    let with = match transaction.is_spread() {
-        true => With::RowLock,
-        // If no invitation or respondent must be found first, the copy starts in the first
-        // exchange.
-        false if plain && apps.len() == 1 => With::Copy { keys: &keys },
+    let is_first = !transaction.is_spread() && responses.iter().all(is_plain);
+    let (of_keys, keys) = keys_of(false, responses.iter());
+    let with = match is_first {
+        true => With::Copy { apps: &of_keys, keys: &keys },
         false => With::Nothing,
     };
     // Prepared before a copy starts: during it nothing else may be sent.
     let statements = Statements::prepare(transaction).await?;
-    let Begun { newest, found, copy, now } = begin_and_lock(transaction, &apps, with).await?;
-    let mut outcomes = vec![Outcome::Stale; responses.len()];
-    let mut to_store = Vec::with_capacity(apps.len());
-    let mut links = Links::new();
-    for ((app, mut batch), newest) in by_app.into_iter().zip(newest) {
-        let locked = batch.lock_invitations(transaction, app).await?;
-        match with {
-            With::Copy { .. } => batch.note_taken(&found)?,
-            With::Nothing | With::RowLock => batch.look_up_keys(transaction, app).await?,
-        }
-        batch.claim(newest, &locked);
-        claims::settle(transaction, app, &batch.to_store, &mut links).await?;
-        invitations::complete(transaction, app, batch.to_store.iter().map(|(_, it)| *it)).await?;
-        to_store.push((app, batch.to_store.iter().map(|(index, _)| *index).collect()));
-        for (index, outcome) in batch.outcomes() {
-            outcomes[index] = outcome;
-        }
+    let Begun { newest, found, copy, now } = begin(transaction, &apps, with).await?;
+    let mut batch =
+        Batch { rows: responses.iter().enumerate().collect(), newest, ..Batch::default() };
+    let locked = batch.lock_invitations(transaction).await?;
+    match is_first {
+        true => batch.note_taken(&found)?,
+        false => batch.look_up_keys(transaction).await?,
     }
-    let way = ending(transaction, &apps, &outcomes, copy).await?;
+    batch.claim(&locked);
+    let mut links = Links::new();
+    claims::settle(transaction, &batch.to_store, &mut links).await?;
+    batch.complete_invitations(transaction).await?;
+    let to_store = batch.to_store.iter().map(|(index, _)| *index).collect();
+    let outcomes = batch.outcomes();
+    let way = ending(transaction, responses, &outcomes, copy).await?;
     let old = v7(skip_index::old_at(now), 0, 0).as_u128();
     Ok(CommitPlan { outcomes, to_store, links, way, statements, old })
 }
 
+/// The keys of rows, with their apps.
+fn keys_of<'r>(
+    is_spread: bool,
+    rows: impl Iterator<Item = &'r NewResponse> + Clone,
+) -> (AppColumn, Vec<Uuid>) {
+    let keyed = rows.filter(|it| it.idempotency_key.is_some());
+    let apps = AppColumn::of(is_spread, keyed.clone().map(|it| it.row.app_id));
+    (apps, keyed.filter_map(key_of).collect())
+}
+
 async fn ending(
     transaction: &Transaction,
-    apps: &[AppId],
+    responses: &[NewResponse],
     outcomes: &[Outcome],
     copy: Option<Copying>,
 ) -> Result<Ending, TransactionError> {
@@ -238,112 +218,29 @@ async fn ending(
     if let Some(copy) = copy {
         transaction.end_copy(copy, copy::of(std::iter::empty())).await?;
     }
-    for app in apps {
-        transaction.query(READ_AND_LOCK, &[&app.uuid()]).await?;
-    }
+    let replayed = outcomes.iter().zip(responses).filter(|(outcome, _)| is_replay(outcome));
+    let apps: BTreeSet<AppId> = replayed.map(|(_, it)| it.row.app_id).collect();
+    // One write is enough on one server.
+    let servers = if transaction.is_spread() { apps.len() } else { 1 };
+    lock_rows(transaction, apps.into_iter().take(servers)).await?;
     Ok(Ending::Commit)
 }
 
-/// What to send with the first exchange.
-#[derive(Clone, Copy)]
-enum With<'k> {
-    Nothing,
-    /// A lock on the app's row.
-    RowLock,
-    /// The lookup of these keys, and the start of a copy.
-    Copy {
-        keys: &'k [Uuid],
-    },
-}
+/// A key of an app.
+type KeyOfApp = (AppId, IdempotencyKey);
 
-/// A transaction that has begun.
-struct Begun {
-    /// The public revision of each app.
-    newest: Vec<Option<u64>>,
-    /// The keys that are in use.
-    found: Vec<Row>,
-    copy: Option<Copying>,
-    /// The server's current time.
-    now: Timestamp,
-}
-
-/// Begins, and locks the apps in the given order; everything for the first app is one exchange.
-async fn begin_and_lock(
-    transaction: &Transaction,
-    apps: &[AppId],
-    with: With<'_>,
-) -> Result<Begun, TransactionError> {
-    let begin = transaction.prepare(BEGIN).await?;
-    let read = if matches!(with, With::RowLock) { READ_AND_LOCK } else { READ };
-    let read = transaction.prepare(read).await?;
-    let look_up = transaction.prepare(UNDER_KEYS).await?;
-    if let With::Copy { .. } = with {
-        // Prepared now, so that it is sent without delay below.
-        transaction.prepare(&COPY).await?;
-    }
-    let mut newest = Vec::with_capacity(apps.len());
-    let (mut found, mut copy) = (Vec::new(), None);
-    let mut now = Timestamp::from_millis(0);
-    let lock_timeout = transaction.lock_timeout();
-    for (index, app) in apps.iter().enumerate() {
-        let queue = if index == 0 { SET_AND_QUEUE } else { QUEUE };
-        let queue = transaction.prepare(queue).await?;
-        let (number, id) = (queue_of(*app), app.uuid());
-        let queue_params: Params<'_> =
-            if index == 0 { &[&number, &lock_timeout] } else { &[&number] };
-        let read_params: Params<'_> = &[&id];
-        let begin = async {
-            match index {
-                0 => transaction.send(&begin, &[]).await.map(drop),
-                _ => Ok(()),
-            }
-        };
-        // Each future sends its message when first polled, and they are polled from left to right.
-        let (begun, queued, read, looked_up, copying) = tokio::join!(
-            biased;
-            begin,
-            transaction.send(&queue, queue_params),
-            transaction.send(&read, read_params),
-            async {
-                match with {
-                    With::Copy { keys } if !keys.is_empty() => {
-                        transaction.send(&look_up, &[&id, &keys]).await
-                    }
-                    With::Copy { .. } | With::Nothing | With::RowLock => Ok(Vec::new()),
-                }
-            },
-            async {
-                match with {
-                    With::Copy { .. } => transaction.copy(&COPY).await.map(Some),
-                    With::Nothing | With::RowLock => Ok(None),
-                }
-            }
-        );
-        let refused = copying.is_err();
-        let locked = begun.and(queued).and_then(|row| Ok((row, read?, looked_up?, copying?)));
-        // The first refusal wins; if the copy was refused too, the connection is out of step.
-        let (queued, row, looked_up, copying) =
-            locked.map_err(|error| if refused { error.out_of_step() } else { error })?;
-        newest.push(row.first().map(|row| Cells::of(row).revision()).transpose()?);
-        found = looked_up;
-        copy = copying.map(Box::pin);
-        if let (0, Some(row)) = (index, queued.first()) {
-            now = Timestamp::from_millis(Cells::after(row, SET_COLUMNS).take()?);
-        }
-    }
-    Ok(Begun { newest, found, copy, now })
-}
-
-/// The rows of one app, and what is known about them.
+/// The rows of a call, and what is known about them.
 #[derive(Default)]
 struct Batch<'a> {
     /// With their indexes in the call.
     rows: Vec<(usize, &'a NewResponse)>,
+    /// The public revision of each app that is locked.
+    newest: HashMap<AppId, u64>,
     /// Judged at the newest public revision, the first of the call with their key, and the key is
     /// free.
     to_store: Vec<(usize, &'a NewResponse)>,
     /// The keys in use; without a digest if only the use of the key is known.
-    taken: HashMap<IdempotencyKey, (ResponseId, Option<Digest>)>,
+    taken: HashMap<KeyOfApp, (ResponseId, Option<Digest>)>,
     /// Their invitation accepts no response, or was claimed by the row with this index.
     uninvited: HashMap<usize, Option<usize>>,
 }
@@ -353,21 +250,40 @@ impl<'a> Batch<'a> {
     async fn lock_invitations(
         &self,
         transaction: &Transaction,
-        app: AppId,
     ) -> Result<Locked, TransactionError> {
-        let invited = self.rows.iter().filter_map(|(_, response)| response.invitation);
-        let ids: Vec<Uuid> = invited.map(|invited| invited.assignment_id.uuid()).collect();
-        match ids.is_empty() {
-            true => Ok(Locked::new()),
-            false => invitations::lock(transaction, app, &ids).await,
+        let mut by_app: BTreeMap<AppId, Vec<Uuid>> = BTreeMap::new();
+        for (_, response) in &self.rows {
+            if let Some(invited) = response.invitation {
+                let ids = by_app.entry(response.row.app_id).or_default();
+                ids.push(invited.assignment_id.uuid());
+            }
         }
+        let mut locked = Locked::new();
+        for (app, ids) in by_app {
+            locked.extend(invitations::lock(transaction, app, &ids).await?);
+        }
+        Ok(locked)
     }
 
-    fn claim(&mut self, newest: Option<u64>, locked: &Locked) {
+    async fn complete_invitations(
+        &self,
+        transaction: &Transaction,
+    ) -> Result<(), TransactionError> {
+        let invited = self.to_store.iter().map(|(_, it)| *it).filter(|it| it.invitation.is_some());
+        for rows in groups(true, invited, |it| it.row.app_id) {
+            let Some(first) = rows.first() else { continue };
+            invitations::complete(transaction, first.row.app_id, rows.iter().copied()).await?;
+        }
+        Ok(())
+    }
+
+    fn claim(&mut self, locked: &Locked) {
         let mut keys = HashSet::new();
         let mut claimed = HashMap::new();
-        let uninvited = &mut self.uninvited;
-        let fresh = self.rows.iter().filter(|(_, it)| newest == Some(it.public_revision));
+        let (uninvited, newest) = (&mut self.uninvited, &self.newest);
+        let is_fresh = |(_, it): &&(usize, &'a NewResponse)| {
+            newest.get(&it.row.app_id) == Some(&it.public_revision)
+        };
         let invited = |(index, it): &&(usize, &'a NewResponse)| {
             let Some(invited) = it.invitation else { return true };
             if !is_open(locked, it, invited.assignment_id) {
@@ -385,31 +301,29 @@ impl<'a> Batch<'a> {
                 }
             }
         };
-        let first = |(_, it): &&(usize, &'a NewResponse)| {
-            it.idempotency_key.is_none_or(|key| keys.insert(key))
-        };
         let taken = &self.taken;
-        let free = |(_, it): &&(usize, &'a NewResponse)| {
-            it.idempotency_key.is_none_or(|key| !taken.contains_key(&key))
+        let is_free = |(_, it): &&(usize, &'a NewResponse)| {
+            key_of_app(it).is_none_or(|key| keys.insert(key) && !taken.contains_key(&key))
         };
-        self.to_store = fresh.filter(invited).filter(first).filter(free).copied().collect();
+        let to_store = self.rows.iter().filter(is_fresh).filter(invited).filter(is_free);
+        self.to_store = to_store.copied().collect();
         // In the order of the primary key: rows of a flow follow each other in the table and in its
         // index.
-        self.to_store.sort_by_key(|(_, response)| (response.row.flow_id, response.row.response_id));
+        self.to_store
+            .sort_by_key(|(_, NewResponse { row, .. })| (row.app_id, row.flow_id, row.response_id));
     }
 
     /// Looks up which keys are in use; without any keys no query is sent.
-    async fn look_up_keys(
-        &mut self,
-        transaction: &Transaction,
-        app: AppId,
-    ) -> Result<(), TransactionError> {
-        let keys: Vec<Uuid> = self.rows.iter().filter_map(|(_, it)| key_of(it)).collect();
-        if keys.is_empty() {
-            return Ok(());
+    async fn look_up_keys(&mut self, transaction: &Transaction) -> Result<(), TransactionError> {
+        let is_spread = transaction.is_spread();
+        let keyed = self.rows.iter().map(|(_, it)| *it).filter(|it| it.idempotency_key.is_some());
+        for rows in groups(is_spread, keyed, |it| it.row.app_id) {
+            let (apps, keys) = keys_of(is_spread, rows.into_iter());
+            let found =
+                transaction.query(UNDER_KEYS.form(is_spread), &[apps.param(), &keys]).await?;
+            self.note_taken(&found)?;
         }
-        let found = transaction.query(UNDER_KEYS, &[&app.uuid(), &keys]).await?;
-        Ok(self.note_taken(&found)?)
+        Ok(())
     }
 
     /// Takes note of the rows of [`UNDER_KEYS`].
@@ -422,20 +336,21 @@ impl<'a> Batch<'a> {
     }
 
     /// The outcome row by row, as if the rows had arrived one after another.
-    fn outcomes(mut self) -> Vec<(usize, Outcome)> {
+    fn outcomes(mut self) -> Vec<Outcome> {
         let stored: HashSet<usize> = self.to_store.iter().map(|(index, _)| *index).collect();
         let mut outcomes = Vec::with_capacity(self.rows.len());
         for (index, response) in self.rows {
             let (id, digest) = (response.row.response_id, response.row.digest);
-            let taken = response.idempotency_key.and_then(|key| self.taken.get(&key));
-            let outcome = match taken {
+            let key = key_of_app(response);
+            let taken = key.and_then(|key| self.taken.get(&key));
+            outcomes.push(match taken {
+                _ if !self.newest.contains_key(&response.row.app_id) => Outcome::Stale,
                 // Without a digest, a retry cannot be distinguished from a different submission.
                 Some((by, None)) => Outcome::Replayed(*by),
                 Some((by, Some(theirs))) if *theirs == digest => Outcome::Replayed(*by),
                 Some(_) => Outcome::KeyReused,
                 None if stored.contains(&index) => {
-                    self.taken
-                        .extend(response.idempotency_key.map(|key| (key, (id, Some(digest)))));
+                    self.taken.extend(key.map(|key| (key, (id, Some(digest)))));
                     Outcome::Stored
                 }
                 None => match self.uninvited.get(&index) {
@@ -444,11 +359,14 @@ impl<'a> Batch<'a> {
                     // The row that claimed the invitation was not stored, so it may still be free.
                     Some(Some(_)) | None => Outcome::Stale,
                 },
-            };
-            outcomes.push((index, outcome));
+            });
         }
         outcomes
     }
+}
+
+fn key_of_app(response: &NewResponse) -> Option<KeyOfApp> {
+    response.idempotency_key.map(|key| (response.row.app_id, key))
 }
 
 /// Whether the invitation accepts this response, at the time it was received.
@@ -460,8 +378,8 @@ fn is_open(locked: &Locked, response: &NewResponse, id: AssignmentId) -> bool {
 }
 
 /// Reads a row of [`UNDER_KEYS`].
-fn under_key(cells: &mut Cells) -> StoreResult<(IdempotencyKey, (ResponseId, Option<Digest>))> {
-    let key = cells.id(Uuid::into_bytes)?;
+fn under_key(cells: &mut Cells) -> StoreResult<(KeyOfApp, (ResponseId, Option<Digest>))> {
+    let key = (cells.id(AppId::from_uuid)?, cells.id(Uuid::into_bytes)?);
     Ok((key, (cells.id(ResponseId::from_uuid)?, cells.optional_id(Uuid::into_bytes)?)))
 }
 
@@ -474,13 +392,17 @@ pub(super) async fn find_by_idempotency_key(
 ) -> StoreResult<Option<(ResponseId, Option<Digest>)>> {
     let keys = vec![Uuid::from_bytes(*key)];
     let params: Params = &[&app.uuid(), &keys];
-    let Some((_, found)) = pool.one(UNDER_KEYS, params, under_key).await? else {
+    let Some((_, found)) = pool.one(&UNDER_KEYS.one, params, under_key).await? else {
         return Ok(None);
     };
     pool.may_commit()?;
     let transaction = Transaction::on(pool).await.map_err(TransactionError::of_statement)?;
-    match begin_and_lock(&transaction, &[app], With::RowLock).await {
-        Ok(_) => transaction.commit().await.map_err(NotCommitted::nothing_written)?,
+    let locked = async {
+        begin(&transaction, &[app], With::Nothing).await?;
+        lock_rows(&transaction, [app].into_iter()).await
+    };
+    match locked.await {
+        Ok(()) => transaction.commit().await.map_err(NotCommitted::nothing_written)?,
         Err(error) => return Err(transaction.abort(error).await.of_statement()),
     }
     Ok(Some(found))

@@ -8,13 +8,14 @@
 //! never for a fold.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use sluice_flow::counts::{DailyCounts, Damaged, Gathered};
 use sluice_flow::id::{AppId, FlowId, FlowVersionId};
 use sluice_flow::time::Day;
 use uuid::Uuid;
 
+use super::by_app::ByApp;
 use super::codec::{self, Cells, RESPONSE, ReadCells as _};
 use super::count_rows::{self, Lock};
 use super::failure::TransactionError;
@@ -28,11 +29,18 @@ use crate::{Compacted, ResponseRow, StoreError, StoreResult};
 /// Deltas read at a time; see also [`FOLD_BYTES_MAX`].
 const FOLD_ROWS_MAX: i64 = 1_000;
 
-/// `apps` is joined for its one row, so that a distributed database knows the app of the rows.
-pub(super) const ADD: &str = "INSERT INTO count_deltas (app_id, removal, flow_id, delta_id, \
-     flow_version_id, day, responses, body) SELECT apps.app_id, $2, given.* FROM apps, \
-     unnest($3::uuid[], $4::uuid[], $5::uuid[], $6::int[], $7::bigint[], $8::bytea[]) AS given \
-     WHERE apps.app_id = $1";
+pub(super) static ADD: LazyLock<ByApp> = LazyLock::new(|| {
+    let columns = [
+        ("removal", "boolean"),
+        ("flow_id", "uuid"),
+        ("delta_id", "uuid"),
+        ("flow_version_id", "uuid"),
+        ("day", "int"),
+        ("responses", "bigint"),
+        ("body", "bytea"),
+    ];
+    ByApp::insert("count_deltas", &columns, "")
+});
 
 const DELTAS: &str = "SELECT removal, delta_id, flow_version_id, day, body FROM count_deltas \
      WHERE app_id = $1 AND flow_id = $2 ORDER BY removal, delta_id LIMIT $3 FOR UPDATE";
@@ -41,9 +49,10 @@ const FORGET: &str = "DELETE FROM count_deltas USING unnest($3::bool[], $4::uuid
      AND count_deltas.removal = folded.removal AND count_deltas.delta_id = folded.delta_id";
 const PARTS: &str = "SELECT segment, body FROM counts WHERE app_id = $1 AND flow_id = $2 \
      AND segment = ANY($3) AND day = $4 AND flow_version_id = $5";
-/// The columns of [`ADD`] after the first two.
+/// The columns of [`ADD`] after the app.
 #[derive(Debug, Default)]
 pub(super) struct DeltaColumns {
+    removal: Vec<bool>,
     flow_id: Vec<Uuid>,
     delta_id: Vec<Uuid>,
     flow_version_id: Vec<Uuid>,
@@ -53,15 +62,24 @@ pub(super) struct DeltaColumns {
 }
 
 impl DeltaColumns {
+    /// For responses that are counted.
     pub(super) fn of(deltas: &[NewDelta]) -> Self {
         let mut columns = Self::default();
         for NewDelta { key, delta_id, responses, delta } in deltas {
-            columns.push(key, *delta_id, *responses, delta.as_bytes());
+            columns.push(false, key, *delta_id, *responses, delta.as_bytes());
         }
         columns
     }
 
-    fn push(&mut self, key: &DailyCountsKey, delta_id: Uuid, responses: i64, body: &[u8]) {
+    fn push(
+        &mut self,
+        removal: bool,
+        key: &DailyCountsKey,
+        delta_id: Uuid,
+        responses: i64,
+        body: &[u8],
+    ) {
+        self.removal.push(removal);
         self.flow_id.push(key.flow_id.uuid());
         self.delta_id.push(delta_id);
         self.flow_version_id.push(key.flow_version_id.uuid());
@@ -74,8 +92,8 @@ impl DeltaColumns {
         self.delta_id.len()
     }
 
-    pub(super) fn params<'p>(&'p self, app: &'p Uuid, removal: &'p bool) -> [ParamRef<'p>; 8] {
-        let Self { flow_id, delta_id, flow_version_id, day, responses, body } = self;
+    pub(super) fn params<'p>(&'p self, app: ParamRef<'p>) -> [ParamRef<'p>; 8] {
+        let Self { removal, flow_id, delta_id, flow_version_id, day, responses, body } = self;
         [app, removal, flow_id, delta_id, flow_version_id, day, responses, body]
     }
 }
@@ -129,9 +147,9 @@ pub(super) async fn take_away(
     let rows = transaction.query(new_ids, &[&limit(removed.len())]).await?;
     let mut columns = DeltaColumns::default();
     for ((key, (responses, delta)), row) in removed.iter().zip(&rows) {
-        columns.push(key, Cells::of(row).take()?, *responses, delta.as_bytes());
+        columns.push(true, key, Cells::of(row).take()?, *responses, delta.as_bytes());
     }
-    transaction.execute(ADD, &columns.params(&app.uuid(), &true)).await.map(|_| ())
+    transaction.execute(&ADD.one, &columns.params(&app.uuid())).await.map(|_| ())
 }
 
 /// Flows that one pass of the background work visits; the next pass starts from the beginning.
@@ -339,7 +357,7 @@ async fn scan_next(
         counting::add(&mut deltas, row, &counting::contribution_of(&definitions, row));
     }
     if !deltas.is_empty() {
-        transaction.execute(ADD, &DeltaColumns::of(&deltas).params(&app.uuid(), &false)).await?;
+        transaction.execute(&ADD.one, &DeltaColumns::of(&deltas).params(&app.uuid())).await?;
     }
     let last = found.last().filter(|_| found.len() >= rows_max);
     let passed = last.map(|(_, row)| row.response_id.uuid());

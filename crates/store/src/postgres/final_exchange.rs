@@ -11,12 +11,12 @@ use std::task::Poll;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, SinkExt};
-use sluice_flow::id::AppId;
 use tokio_postgres::error::{DbError, Severity};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{CopyInSink, Error, Statement};
 use uuid::Uuid;
 
+use super::by_app::{AppColumn, ByApp, groups};
 use super::columns::{Columns, given, names};
 use super::failure::TransactionError;
 use super::pool::Lease;
@@ -34,11 +34,9 @@ pub(super) static STORE: LazyLock<String> = LazyLock::new(|| {
     )
 });
 pub(super) static COPY: LazyLock<String> = LazyLock::new(copy::statement);
-/// Fails if a key is in use. `apps` is joined for its one row, so that a distributed database knows
-/// the app of the rows.
-pub(super) const TAKE_KEYS: &str = "INSERT INTO idempotency (app_id, key, response_id) \
-     SELECT apps.app_id, given.* FROM apps, unnest($2::uuid[], $3::uuid[]) AS given \
-     WHERE apps.app_id = $1";
+/// Fails if a key is in use.
+pub(super) static TAKE_KEYS: LazyLock<ByApp> =
+    LazyLock::new(|| ByApp::insert("idempotency", &[("key", "uuid"), ("response_id", "uuid")], ""));
 
 /// The idempotency key of a response, as it is stored.
 pub(super) fn key_of(response: &NewResponse) -> Option<Uuid> {
@@ -51,7 +49,8 @@ pub(super) type Copying = Pin<Box<CopyInSink<Bytes>>>;
 /// The last exchange: stores the rows and commits.
 pub(super) struct FinalExchange {
     pub(super) responses: Arc<Vec<NewResponse>>,
-    pub(super) to_store: Vec<(AppId, Vec<usize>)>,
+    /// The indexes of the rows.
+    pub(super) to_store: Vec<usize>,
     pub(super) statements: Statements,
     /// Responses with ids not beyond this one may fall into a block of the skip index.
     pub(super) old: u128,
@@ -59,6 +58,7 @@ pub(super) struct FinalExchange {
 
 /// What is sent after the rows.
 pub(super) struct Statements {
+    is_spread: bool,
     /// [`TAKE_KEYS`].
     take_keys: Statement,
     /// [`counts::ADD`]: stored rows are counted in the same transaction.
@@ -69,23 +69,23 @@ pub(super) struct Statements {
 
 impl Statements {
     pub(super) async fn prepare(transaction: &Transaction) -> Result<Self, TransactionError> {
+        let is_spread = transaction.is_spread();
         Ok(Self {
-            take_keys: transaction.prepare(TAKE_KEYS).await?,
-            count: transaction.prepare(counts::ADD).await?,
+            is_spread,
+            take_keys: transaction.prepare(TAKE_KEYS.form(is_spread)).await?,
+            count: transaction.prepare(counts::ADD.form(is_spread)).await?,
             unfill: transaction.prepare(skip_index::UNFILL).await?,
         })
     }
 }
 
 type Ended = Result<(), NotCommitted>;
-/// An app, and two columns of ids.
-type IdPairs = (Uuid, Vec<Uuid>, Vec<Uuid>);
+/// The apps of rows, and two columns of ids.
+type IdPairs = (AppColumn, Vec<Uuid>, Vec<Uuid>);
 
 impl FinalExchange {
     pub(super) async fn copy_and_commit(self, mut copy: Copying, lease: &Lease) -> Ended {
-        let indexes = self.to_store.iter().flat_map(|(_, indexes)| indexes);
-        let sent = indexes.clone().count();
-        let rows = copy::of(indexes.map(|&index| &self.responses[index]));
+        let rows = copy::of(self.to_store.iter().map(|&index| &self.responses[index]));
         copy.feed(rows).await.map_err(|error| NotCommitted::Before(error.into()))?;
         // Each future sends its message when first polled, and they are polled from left to right.
         let (copied, ended) = tokio::join!(
@@ -93,53 +93,53 @@ impl FinalExchange {
             copy.as_mut().finish(),
             self.finish(lease),
         );
-        settled(copied, sent)?;
+        settled(copied, self.to_store.len())?;
         ended
     }
 
-    /// The keys of the rows of each app.
-    fn keys(&self) -> Vec<IdPairs> {
-        self.id_pairs(|it| Some((key_of(it)?, it.row.response_id.uuid())))
+    /// The rows, as groups that one statement can take.
+    fn groups(&self) -> Vec<Vec<&NewResponse>> {
+        let rows = self.to_store.iter().map(|&index| &self.responses[index]);
+        groups(self.statements.is_spread, rows, |response| response.row.app_id)
+    }
+
+    /// The keys of the rows.
+    fn keys(&self, groups: &[Vec<&NewResponse>]) -> Vec<IdPairs> {
+        id_pairs(groups, self.statements.is_spread, |response| {
+            Some((key_of(response)?, response.row.response_id.uuid()))
+        })
     }
 
     /// By app, the flows and ids of rows stored so late that they may fall into a block.
     fn late(&self) -> Vec<IdPairs> {
-        self.id_pairs(|NewResponse { row, .. }| {
-            let is_late = row.response_id.uuid().as_u128() <= self.old;
-            is_late.then(|| (row.flow_id.uuid(), row.response_id.uuid()))
+        let is_late =
+            |response: &&NewResponse| response.row.response_id.uuid().as_u128() <= self.old;
+        let rows = self.to_store.iter().map(|&index| &self.responses[index]);
+        let by_app = groups(true, rows.filter(is_late), |response| response.row.app_id);
+        id_pairs(&by_app, true, |NewResponse { row, .. }| {
+            Some((row.flow_id.uuid(), row.response_id.uuid()))
         })
     }
 
-    /// By app, two ids of some rows; without apps that have none. In the same order everywhere, so
-    /// that two batches never wait for each other's keys.
-    fn id_pairs(&self, pair: impl Fn(&NewResponse) -> Option<(Uuid, Uuid)>) -> Vec<IdPairs> {
-        let of_app = |(app, indexes): &(AppId, Vec<usize>)| {
-            let rows = indexes.iter().map(|&index| &self.responses[index]);
-            let mut pairs: Vec<_> = rows.filter_map(&pair).collect();
-            pairs.sort_unstable();
-            let (one, two): (Vec<Uuid>, Vec<Uuid>) = pairs.into_iter().unzip();
-            (!one.is_empty()).then(|| (app.uuid(), one, two))
+    /// What the rows add to the counts.
+    fn counted(&self, groups: &[Vec<&NewResponse>]) -> Vec<(AppColumn, counts::DeltaColumns)> {
+        let of_group = |rows: &Vec<&NewResponse>| {
+            let deltas = deltas_of(rows.iter().copied());
+            let apps = deltas.iter().map(|delta| delta.key.app_id);
+            let apps = AppColumn::of(self.statements.is_spread, apps);
+            (apps, counts::DeltaColumns::of(&deltas))
         };
-        self.to_store.iter().filter_map(of_app).collect()
+        groups.iter().map(of_group).collect()
     }
 
-    /// What the rows of each app add to the counts.
-    fn counted(&self) -> Vec<(Uuid, counts::DeltaColumns)> {
-        let of_app = |(app, indexes): &(AppId, Vec<usize>)| {
-            let rows = indexes.iter().map(|&index| &self.responses[index]);
-            (app.uuid(), counts::DeltaColumns::of(&deltas_of(rows)))
-        };
-        self.to_store.iter().filter(|(_, indexes)| !indexes.is_empty()).map(of_app).collect()
-    }
-
+    /// For a distributed database, see [`copy`].
     pub(super) async fn insert_and_commit(self, store: Statement, lease: &Lease) -> Ended {
-        let of_app = |(app, indexes): &(AppId, Vec<usize>)| {
-            let rows = indexes.iter().map(|&index| &self.responses[index]);
-            let rows: Vec<_> = rows.map(|it| (&it.row, it.idempotency_key.as_ref())).collect();
-            Columns::of(*app, &rows)
-        };
-        let columns: Vec<_> =
-            self.to_store.iter().filter(|(_, indexes)| !indexes.is_empty()).map(of_app).collect();
+        let mut columns = Vec::new();
+        for rows in self.groups() {
+            let Some(first) = rows.first() else { continue };
+            let of_app = rows.iter().map(|it| (&it.row, it.idempotency_key.as_ref()));
+            columns.push(Columns::of(first.row.app_id, &of_app.collect::<Vec<_>>()));
+        }
         let params: Vec<_> = columns.iter().map(Columns::params).collect();
         let stores = params.iter().map(|params| lease.execute(&store, params).boxed());
         // Each future sends its message when first polled, and they are polled from left to right.
@@ -154,13 +154,15 @@ impl FinalExchange {
         ended
     }
 
-    /// Takes the keys of the rows, sends what the rows of each app add to the counts, clears the
-    /// filters that late rows fall into, and sends COMMIT after it.
+    /// Takes the keys of the rows, sends what the rows add to the counts, clears the filters that
+    /// late rows fall into, and sends COMMIT after it.
     async fn finish(&self, lease: &Lease) -> Ended {
-        let Statements { take_keys, count, unfill } = &self.statements;
-        let (keys, counted, late) = (self.keys(), self.counted(), self.late());
+        let Statements { take_keys, count, unfill, .. } = &self.statements;
+        let groups = self.groups();
+        let (keys, counted, late) = (self.keys(&groups), self.counted(&groups), self.late());
         let key_params: Vec<_> = keys.iter().map(params_of).collect();
-        let count_params: Vec<_> = counted.iter().map(|(app, it)| it.params(app, &false)).collect();
+        let count_params: Vec<_> =
+            counted.iter().map(|(apps, it)| it.params(apps.param())).collect();
         let late_params: Vec<_> = late.iter().map(params_of).collect();
         let taken = key_params.iter().map(|params| lease.execute(take_keys, params).boxed());
         let counts = count_params.iter().map(|params| lease.execute(count, params).boxed());
@@ -184,8 +186,28 @@ impl FinalExchange {
     }
 }
 
-fn params_of((app, one, two): &IdPairs) -> [&(dyn ToSql + Sync); 3] {
-    [app, one, two]
+/// Two ids of some rows of each group; without groups that have none. In the same order everywhere,
+/// so that two batches never wait for each other's keys.
+fn id_pairs(
+    groups: &[Vec<&NewResponse>],
+    is_spread: bool,
+    pair: impl Fn(&NewResponse) -> Option<(Uuid, Uuid)>,
+) -> Vec<IdPairs> {
+    let of_group = |rows: &Vec<&NewResponse>| {
+        let pairs =
+            rows.iter().filter_map(|it| pair(it).map(|(one, two)| (it.row.app_id, one, two)));
+        let mut pairs: Vec<_> = pairs.collect();
+        pairs.sort_unstable();
+        let apps = AppColumn::of(is_spread, pairs.iter().map(|(app, ..)| *app));
+        let (one, two): (Vec<Uuid>, Vec<Uuid>) =
+            pairs.into_iter().map(|(_, one, two)| (one, two)).unzip();
+        (!one.is_empty()).then_some((apps, one, two))
+    };
+    groups.iter().filter_map(of_group).collect()
+}
+
+fn params_of((apps, one, two): &IdPairs) -> [&(dyn ToSql + Sync); 3] {
+    [apps.param(), one, two]
 }
 
 /// Whether all rows were accepted. COMMIT is already sent: unless the server refused something

@@ -126,5 +126,5 @@ async fn put_responses(
     let keyed = rows.iter().filter_map(|(row, key)| Some((Uuid::from_bytes(*(*key)?), row)));
     let (keys, ids): (Vec<_>, Vec<_>) =
         keyed.map(|(key, row)| (key, row.response_id.uuid())).unzip();
-    transaction.execute(TAKE_KEYS, &[&app.uuid(), &keys, &ids]).await.map(|_| ())
+    transaction.execute(&TAKE_KEYS.one, &[&app.uuid(), &keys, &ids]).await.map(|_| ())
 }

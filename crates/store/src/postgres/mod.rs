@@ -11,6 +11,7 @@
 //! a sequence or a trigger.
 
 mod apply;
+mod by_app;
 mod claims;
 mod codec;
 mod columns;
@@ -23,6 +24,7 @@ mod dsn;
 mod expiry;
 mod failure;
 mod final_exchange;
+mod first_exchange;
 mod import_records;
 mod invitations;
 mod link;

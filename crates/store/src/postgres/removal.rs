@@ -17,9 +17,9 @@ use uuid::Uuid;
 
 use super::codec::{self, Cells, RESPONDENT, RESPONSE, ReadCells as _};
 use super::columns::{Columns, given};
-use super::commit::queue_of;
 use super::counts::{self, Gone};
 use super::failure::TransactionError;
+use super::first_exchange::queue_of;
 use super::pool::{Params, Pool};
 use super::put;
 use super::read::limit;

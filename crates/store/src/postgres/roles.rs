@@ -21,11 +21,11 @@ use crate::{
     ActorId, AdminStore, AfterCommit, App, At, AuditQuery, AuditRow, Change, Changes, Compacted,
     ConsentRow, CountStore, CountsQuery, DayTotal, Digest, DiskSpace, ErasedPart, Erasure, Expired,
     Expiry, FeedPosition, FlowCounts, FlowQuery, FlowState, IdempotencyKey, IdentityKeyRow,
-    IntakeStore, InvitationCounts, InvitationQuery, InvitationRow, KeyRow, LinkRow, MovingStore,
-    NewResponse, Page, Record, RecordCursor, Respondent, RespondentRow, RespondentStore,
-    ResponseCount, ResponsePage, ResponseQuery, ResponseRow, ResponseStore, SecretHash, SessionRow,
-    SkipIndexCursor, SkipIndexPart, StoreError, StoreResult, TokenHash, TokenRow, UpkeepStore,
-    User, UserKey, UserStore, VersionRow, VersionState,
+    IntakeStore, InvitationCounts, InvitationQuery, InvitationRow, KeyRow, Lanes, LinkRow,
+    MovingStore, NewResponse, Page, Record, RecordCursor, Respondent, RespondentRow,
+    RespondentStore, ResponseCount, ResponsePage, ResponseQuery, ResponseRow, ResponseStore,
+    SecretHash, SessionRow, SkipIndexCursor, SkipIndexPart, StoreError, StoreResult, TokenHash,
+    TokenRow, UpkeepStore, User, UserKey, UserStore, VersionRow, VersionState,
 };
 
 #[async_trait]
@@ -35,8 +35,8 @@ impl IntakeStore for PgStore {
         tokio::spawn(async move { then(commit::responses(&pool, responses).await) });
     }
 
-    fn lanes(&self) -> usize {
-        self.pool.options().lanes
+    fn lanes(&self) -> Lanes {
+        Lanes { count: self.pool.options().lanes.max(1), by_app: self.pool.is_spread() }
     }
 
     fn disk_space(&self) -> Option<DiskSpace> {

@@ -44,14 +44,25 @@ const BEGIN_AT_ONE_INSTANT: &str = concat!("BEGIN ISOLATION LEVEL REPEATABLE REA
 /// The same as two statements for callers that prepare them, so that the server need not parse them
 /// again.
 pub(super) const BEGIN: &str = begin!();
-/// Fair against changes, see [`super::commit`]; `$1` is the number of the app's queue. The last
-/// column is the server's current time.
-///
-/// Lookups in the transaction use an index even if their plan was made when the tables were small.
-/// `$2` is [`Transaction::lock_timeout`].
-pub(super) const SET_AND_QUEUE: &str = concat!(
-    set!(),
-    ", set_config('enable_seqscan', 'off', true), set_config('lock_timeout', $2, true), pg_advisory_xact_lock_shared($1), (extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+/// The settings of a commit, its lock, and the server's current time. Lookups in the transaction use
+/// an index even if their plan was made when the tables were small. `$2` is
+/// [`Transaction::lock_timeout`].
+macro_rules! set_and {
+    ($lock:literal) => {
+        concat!(
+            set!(),
+            ", set_config('enable_seqscan', 'off', true), set_config('lock_timeout', $2, true), ",
+            $lock,
+            ", (extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+        )
+    };
+}
+/// Fair against changes, see [`super::commit`]; `$1` is the number of the app's queue.
+pub(super) const SET_AND_QUEUE: &str = set_and!("pg_advisory_xact_lock_shared($1)");
+/// The same for several apps, without waiting: whether each is locked. It fails also while a change
+/// waits, so it is fair as well.
+pub(super) const SET_AND_TRY: &str = set_and!(
+    "ARRAY(SELECT pg_try_advisory_xact_lock_shared(number) FROM unnest($1::bigint[]) AS number)"
 );
 
 /// Waits until nothing else writes to an app; `$1` is the number of its queue.

@@ -18,6 +18,15 @@ use crate::{
 /// block.
 pub type AfterCommit = Box<dyn FnOnce(StoreResult<Vec<Outcome>>) + Send>;
 
+/// How commits run side by side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lanes {
+    /// The number of commits that may run concurrently; 1 if the backend has a single writer.
+    pub count: usize,
+    /// Whether a commit should contain responses of one app only.
+    pub by_app: bool,
+}
+
 /// What a submission needs: the commit, the lookups before it, and the change feed, by which a
 /// node notices that its cache of published flows is out of date.
 #[async_trait]
@@ -30,6 +39,8 @@ pub trait IntakeStore: Send + Sync + 'static {
     ///   `KeyReused` if it differs. This also holds between two rows of one call, and for a row
     ///   judged at an older public revision: a retry gets its answer after a publish as well.
     /// - Any other row whose `public_revision` is not the newest of its app is not stored: `Stale`.
+    ///   A commit with several apps may also return it for all rows of an app that is being changed,
+    ///   instead of waiting for the change.
     /// - The key of a response that was deleted or erased stays in use: a row with it is
     ///   `Replayed`, and nothing of it is stored.
     /// - A stored row with a claim is linked to a respondent in the same transaction, as
@@ -59,11 +70,7 @@ pub trait IntakeStore: Send + Sync + 'static {
         })
     }
 
-    /// The number of commits that may run concurrently; 1 if the backend has a single writer.
-    ///
-    /// If it is more than 1, a commit should contain responses of one app only, so that a slow app
-    /// does not delay another.
-    fn lanes(&self) -> usize;
+    fn lanes(&self) -> Lanes;
 
     /// Free space on the disk that this process writes to; `None` if another server does the
     /// writing.

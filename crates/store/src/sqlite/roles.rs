@@ -16,11 +16,11 @@ use crate::{
     ActorId, AdminStore, AfterCommit, App, At, AuditQuery, AuditRow, Change, Changes, Compacted,
     ConsentRow, CountStore, CountsQuery, DayTotal, Digest, DiskSpace, ErasedPart, Erasure, Expired,
     Expiry, FeedPosition, FlowCounts, FlowQuery, FlowState, IdempotencyKey, IdentityKeyRow,
-    IntakeStore, InvitationCounts, InvitationQuery, InvitationRow, KeyRow, LinkRow, MovingStore,
-    NewResponse, Page, Record, RecordCursor, Respondent, RespondentRow, RespondentStore,
-    ResponseCount, ResponsePage, ResponseQuery, ResponseRow, ResponseStore, SecretHash, SessionRow,
-    SkipIndexCursor, SkipIndexPart, StoreError, StoreResult, TokenHash, TokenRow, UpkeepStore,
-    User, UserKey, UserStore, VersionRow, VersionState,
+    IntakeStore, InvitationCounts, InvitationQuery, InvitationRow, KeyRow, Lanes, LinkRow,
+    MovingStore, NewResponse, Page, Record, RecordCursor, Respondent, RespondentRow,
+    RespondentStore, ResponseCount, ResponsePage, ResponseQuery, ResponseRow, ResponseStore,
+    SecretHash, SessionRow, SkipIndexCursor, SkipIndexPart, StoreError, StoreResult, TokenHash,
+    TokenRow, UpkeepStore, User, UserKey, UserStore, VersionRow, VersionState,
 };
 
 #[async_trait]
@@ -29,8 +29,8 @@ impl IntakeStore for SqliteStore {
         self.writer.commit(responses, then);
     }
 
-    fn lanes(&self) -> usize {
-        1
+    fn lanes(&self) -> Lanes {
+        Lanes { count: 1, by_app: false }
     }
 
     fn disk_space(&self) -> Option<DiskSpace> {
