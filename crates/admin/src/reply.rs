@@ -200,7 +200,8 @@ fn parts(refused: Refused) -> (StatusCode, &'static str, String, Vec<Fault>) {
             StatusCode::TOO_MANY_REQUESTS,
             "too_many_attempts",
             format!(
-                "too many attempts with invalid tokens from your address; try again in {seconds} seconds"
+                "too many attempts with invalid tokens from your address; try again in {seconds} second{}",
+                if seconds == 1 { "" } else { "s" }
             ),
         ),
         Refused::NoRoute => (

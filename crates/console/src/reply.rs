@@ -15,18 +15,21 @@ use flate2::write::GzEncoder;
 use futures_util::Stream;
 use http::header::{
     CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE,
-    LOCATION, REFERRER_POLICY, RETRY_AFTER, SET_COOKIE, VARY,
+    REFERRER_POLICY, RETRY_AFTER, SET_COOKIE, VARY,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use maud::{Markup, html};
 use serde::Serialize;
 use sluice_engine::{AdminError, StoreError};
 use sluice_flow::definition::Fault;
+use sluice_http::body::BodyError;
 use sluice_http::exchange::Failure;
+use sluice_http::reply;
 
 use super::addresses;
 use super::document;
 use super::oidc::not_signed_in::NotSignedIn;
+use super::parts::counted;
 
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
      connect-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
@@ -157,12 +160,8 @@ pub(super) fn download(name: &str, content_type: &'static str, bytes: Vec<u8>) -
 
 /// Redirects after a write, to a page that can be reloaded.
 pub(super) fn see_other(address: &str) -> Response {
-    let mut response = Response::new(Body::empty());
-    *response.status_mut() = StatusCode::SEE_OTHER;
+    let mut response = reply::see_other(address);
     guard(response.headers_mut());
-    if let Ok(address) = HeaderValue::try_from(address) {
-        response.headers_mut().insert(LOCATION, address);
-    }
     response
 }
 
@@ -237,6 +236,8 @@ pub(super) enum Refused {
     WrongMethod,
     TooLarge,
     Unreadable,
+    /// The server has no memory for the request now.
+    Overloaded,
     /// Too many passwords are being checked at once.
     Busy,
     /// Too many attempts; seconds until the next is allowed.
@@ -252,6 +253,16 @@ pub(super) type Reply = Result<Response, Refused>;
 impl From<AdminError> for Refused {
     fn from(error: AdminError) -> Self {
         Self::Admin(error)
+    }
+}
+
+impl From<BodyError> for Refused {
+    fn from(unread: BodyError) -> Self {
+        match unread {
+            BodyError::TooLarge => Self::TooLarge,
+            BodyError::TooSlow | BodyError::Broken => Self::Unreadable,
+            BodyError::NoMemory => Self::Overloaded,
+        }
     }
 }
 
@@ -308,7 +319,7 @@ impl Refused {
             Self::Limited(seconds) => (
                 Kind::Limited(*seconds),
                 "Too many attempts",
-                format!("Try again in {seconds} seconds."),
+                format!("Try again in {}.", counted(*seconds, "second")),
             ),
             Self::TooManyWatches(detail) => {
                 (Kind::Limited(WATCH_RETRY_SECONDS), "Too many live pages", sentence(detail))
@@ -325,6 +336,11 @@ impl Refused {
                 let is_signed_in = *why == NotSignedIn::NotConfirmed;
                 (kind, if is_signed_in { "Not confirmed" } else { "Not signed in" }, why.message())
             }
+            Self::Overloaded => (
+                Kind::Away,
+                "Server busy",
+                "The server has too many requests now. Nothing was changed. Go back and try again in a few seconds.".into(),
+            ),
             Self::Busy => (
                 Kind::Away,
                 "Server busy",
@@ -398,4 +414,33 @@ fn failure_page(kind: Kind, title: &str, text: &str) -> Response {
         p.buttons { a.button.primary href="/console" { "Open console" } }
     };
     page(kind, document::bare(title, None, &["base.js"], content), false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_that_there_is_no_memory_for_gets_503_server_busy() {
+        for (unread, status) in [
+            (BodyError::TooLarge, StatusCode::PAYLOAD_TOO_LARGE),
+            (BodyError::TooSlow, StatusCode::UNPROCESSABLE_ENTITY),
+            (BodyError::Broken, StatusCode::UNPROCESSABLE_ENTITY),
+            (BodyError::NoMemory, StatusCode::SERVICE_UNAVAILABLE),
+        ] {
+            let response = Refused::from(unread).into_response();
+            assert_eq!(response.status(), status);
+            let waits = response.headers().contains_key(RETRY_AFTER);
+            assert_eq!(waits, unread == BodyError::NoMemory);
+        }
+    }
+
+    #[test]
+    fn a_redirect_has_the_headers_of_the_console_and_its_address() {
+        let response = see_other("/console?done=created");
+        assert_eq!(response.status(), StatusCode::SEE_OTHER);
+        assert_eq!(response.headers()["location"], "/console?done=created");
+        assert_eq!(response.headers()[CONTENT_SECURITY_POLICY], POLICY);
+        assert_eq!(response.headers()[CACHE_CONTROL], "no-store");
+    }
 }

@@ -3,7 +3,7 @@
 use axum::extract::{FromRequest, FromRequestParts, RawPathParams, Request};
 use axum::http::request::Parts;
 use sluice_engine::AdminError;
-use sluice_http::body::{self, BodyError};
+use sluice_http::body;
 use sluice_http::path_id::PathId;
 use sluice_http::{Limits, query};
 
@@ -115,10 +115,7 @@ pub(super) async fn read_whole(request: Request) -> Result<bytes::Bytes, Refused
 async fn read_up_to(body_bytes_max: usize, request: Request) -> Result<bytes::Bytes, Refused> {
     let (head, body) = request.into_parts();
     let limits = Limits { body_bytes_max, ..Limits::default() };
-    body::read(&head.headers, body, &limits).await.map_err(|unread| match unread {
-        BodyError::TooLarge => Refused::TooLarge,
-        BodyError::TooSlow | BodyError::Broken | BodyError::NoMemory => Refused::Unreadable,
-    })
+    Ok(body::read(&head.headers, body, &limits).await?)
 }
 
 #[cfg(test)]

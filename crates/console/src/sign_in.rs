@@ -19,6 +19,7 @@ use sluice_http::negotiate;
 use super::addresses::{self, SIGN_IN, local};
 use super::attempts::PeerAddress;
 use super::oidc::{self, Provider};
+use super::parts::counted;
 use super::parts::field::Field;
 use super::reply::{self, Kind, Refused, Reply};
 use super::request::{Fields, Query, SmallForm};
@@ -85,7 +86,7 @@ async fn sign_in(
         ));
     }
     if let Some(seconds) = wait(&console, &from, &headers, typed) {
-        let text = format!("Too many attempts. Try again in {seconds} seconds.");
+        let text = format!("Too many attempts. Try again in {}.", counted(seconds, "second"));
         let typed = SignInForm { error: Some(&text), ..typed };
         return Ok(page(Kind::Limited(seconds), typed, &headers));
     }
@@ -124,7 +125,7 @@ async fn sign_in_with_code(
     let Some(user) = console.engine.accounts().ticket_holder(ticket) else { return over() };
     let wait = console.attempts.count_address(&from, &headers);
     if let Some(seconds) = wait.or_else(|| console.attempts.count_code(user)) {
-        let text = format!("Too many attempts. Try again in {seconds} seconds.");
+        let text = format!("Too many attempts. Try again in {}.", counted(seconds, "second"));
         return Ok(code_page(Kind::Limited(seconds), ticket, back, Some(&text), &headers));
     }
     let code = form.get("code").unwrap_or_default();

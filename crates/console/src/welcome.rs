@@ -45,7 +45,7 @@ async fn set(
         return Ok(page(Kind::Unfinished, code, &faults, &headers));
     }
     if let Some(seconds) = console.attempts.count_address(&from, &headers) {
-        let text = format!("too many attempts; try again in {seconds} seconds");
+        let text = format!("too many attempts; try again in {}", parts::counted(seconds, "second"));
         return Ok(page(Kind::Limited(seconds), code, &[fault("code", text)], &headers));
     }
     let engine = &console.engine;

@@ -79,7 +79,7 @@ pub enum AdminError {
     #[error("{detail}")]
     Conflict { code: &'static str, detail: String },
     /// The content of the request is invalid; each fault has a JSON Pointer.
-    #[error("the request has {} fault(s)", .0.len())]
+    #[error("the request has {} fault{}", .0.len(), if .0.len() == 1 { "" } else { "s" })]
     Invalid(Vec<Fault>),
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -1,12 +1,16 @@
 //! The key that lets a client retry a submission safely.
 
 use sluice_flow::id::AppId;
+use sluice_flow::issue::KeySource;
 use sluice_flow::submission::is_idempotency_key;
 
 /// The `idempotencyKey` of a submission, or the value of an `Idempotency-Key` header without its
 /// quotes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct IdempotencyKey(String);
+pub struct IdempotencyKey {
+    text: String,
+    source: KeySource,
+}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("Idempotency-Key must be 1 to 255 printable ASCII characters, quoted or bare")]
@@ -20,25 +24,34 @@ impl IdempotencyKey {
             Some(rest) => unquoted(rest)?,
             None => text.to_owned(),
         };
-        if is_idempotency_key(&key) { Ok(Self(key)) } else { Err(InvalidKey) }
+        if is_idempotency_key(&key) {
+            Ok(Self { text: key, source: KeySource::Header })
+        } else {
+            Err(InvalidKey)
+        }
     }
 
     /// The key inside a submission. Its format was checked when the submission was parsed.
     pub(crate) fn from_submission(key: &str) -> Self {
-        Self(key.to_owned())
+        Self { text: key.to_owned(), source: KeySource::Field }
     }
 
     /// The key of one call of a batch.
     #[must_use]
     pub fn of_call(&self, index: usize) -> Self {
-        Self(format!("{}#{index}", self.0))
+        Self { text: format!("{}#{index}", self.text), source: self.source }
+    }
+
+    /// Where the client sent the key.
+    pub(crate) fn source(&self) -> KeySource {
+        self.source
     }
 
     /// The stored form of the key: only a hash, different for each app.
     pub(crate) fn hash(&self, app: AppId) -> sluice_store::IdempotencyKey {
         let mut hasher = blake3::Hasher::new();
         hasher.update(app.uuid().as_bytes());
-        hasher.update(self.0.as_bytes());
+        hasher.update(self.text.as_bytes());
         sluice_store::first_half(hasher.finalize())
     }
 }
@@ -72,7 +85,7 @@ mod tests {
             (r#""a\"b\\c""#, r#"a"b\c"#),
             ("a b", "a b"),
         ] {
-            assert_eq!(IdempotencyKey::parse(header.as_bytes()).unwrap().0, key, "{header}");
+            assert_eq!(IdempotencyKey::parse(header.as_bytes()).unwrap().text, key, "{header}");
         }
     }
 

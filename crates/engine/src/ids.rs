@@ -23,9 +23,7 @@ pub(crate) struct Ids {
 impl Ids {
     /// This time, or that of the last id if the clock was set back a little since.
     pub(crate) fn steady(&self, at: Timestamp) -> Timestamp {
-        let last = self.last().0;
-        let behind = last - at.as_millis();
-        if (1..STEADY_MILLIS_MAX).contains(&behind) { Timestamp::from_millis(last) } else { at }
+        not_before(self.last().0, at)
     }
 
     pub(crate) fn next(&self, at: Timestamp) -> Uuid {
@@ -52,9 +50,10 @@ impl Ids {
     /// Reserves sequence numbers within a millisecond; returns the millisecond and the first
     /// number.
     fn take(&self, at: Timestamp, count: usize) -> (Timestamp, u32) {
-        let at = self.steady(at);
         let count = u32::try_from(count).unwrap_or(u32::MAX);
+        // One lock for both: otherwise the clock of another call could come in between.
         let mut last = self.last();
+        let at = not_before(last.0, at);
         let first = if last.0 == at.as_millis() { last.1 } else { 0 };
         *last = (at.as_millis(), first.saturating_add(count));
         (at, first)
@@ -63,6 +62,12 @@ impl Ids {
     fn last(&self) -> MutexGuard<'_, (i64, u32)> {
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// This time, or the last millisecond if the time is a little before it.
+fn not_before(last: i64, at: Timestamp) -> Timestamp {
+    let behind = last - at.as_millis();
+    if (1..STEADY_MILLIS_MAX).contains(&behind) { Timestamp::from_millis(last) } else { at }
 }
 
 /// 128 unguessable bits.
@@ -114,6 +119,26 @@ mod tests {
         assert_eq!(reported, [day_of(at(0)); 3]);
         assert_eq!(day_of(at(0)).as_millis() % 86_400_000, 0);
         assert!(ids[0] != ids[1] && ids[1] != ids[2]);
+    }
+
+    #[test]
+    fn ids_are_unique_and_in_order_when_threads_disagree_about_the_time() {
+        let ids = Ids::default();
+        let at = |ms: i64| Timestamp::from_millis(1_763_172_000_000 + ms);
+        let of_thread = |thread: i64| {
+            let ids = &ids;
+            move || (0..20_000).map(|n| ids.take(at((n + thread * 7) % 50), 1)).collect::<Vec<_>>()
+        };
+        let taken = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..4).map(|n| scope.spawn(of_thread(n))).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
+        });
+        for of_one in &taken {
+            assert!(of_one.windows(2).all(|pair| pair[0] < pair[1]), "a number went back");
+        }
+        let mut all = taken.concat();
+        all.sort_unstable();
+        assert!(all.windows(2).all(|pair| pair[0] != pair[1]), "a number was taken twice");
     }
 
     #[test]

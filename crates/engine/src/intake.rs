@@ -8,7 +8,7 @@ use sluice_flow::counts::Contribution;
 use sluice_flow::definition::Definition;
 use sluice_flow::id::{AssignmentId, FlowVersionId, ResponseId};
 use sluice_flow::identity::{self, Bearer, Claims};
-use sluice_flow::issue::Issue;
+use sluice_flow::issue::{Issue, KeySource};
 use sluice_flow::judge::{canonicalise, judge};
 use sluice_flow::lifecycle::Accepting;
 use sluice_flow::respondent::Claim;
@@ -202,7 +202,7 @@ impl Core {
                             alone = true;
                         }
                         Ok(CommitOutcome::Uninvited) => {}
-                        settled => return receipt(settled, grace),
+                        settled => return receipt(settled, grace, key),
                     }
                 }
             }
@@ -305,7 +305,7 @@ impl Core {
         Ok(Some(if is_same {
             Receipt::Accepted(Accepted { response_id, grace: None, replayed: true })
         } else {
-            Receipt::Refused(vec![Issue::key_reused()])
+            Receipt::Refused(vec![Issue::key_reused(key.source())])
         }))
     }
 }
@@ -313,13 +313,17 @@ impl Core {
 fn receipt(
     settled: Result<CommitOutcome, QueueFull>,
     grace: Option<Grace>,
+    key: Option<&IdempotencyKey>,
 ) -> Result<Receipt, SubmitError> {
     let accepted =
         |response_id, replayed| Ok(Receipt::Accepted(Accepted { response_id, grace, replayed }));
     match settled {
         Ok(CommitOutcome::Stored(id)) => accepted(id, false),
         Ok(CommitOutcome::Replayed(id)) => accepted(id, true),
-        Ok(CommitOutcome::KeyReused) => Ok(Receipt::Refused(vec![Issue::key_reused()])),
+        Ok(CommitOutcome::KeyReused) => {
+            let source = key.map_or(KeySource::Header, IdempotencyKey::source);
+            Ok(Receipt::Refused(vec![Issue::key_reused(source)]))
+        }
         Ok(CommitOutcome::Failed) => Err(Unavailable::STORE_DOWN.into()),
         Ok(CommitOutcome::DiskReserve) => Err(Unavailable::DISK_RESERVE.into()),
         Ok(CommitOutcome::Unknown | CommitOutcome::Stale | CommitOutcome::Uninvited) => {

@@ -77,12 +77,12 @@ pub enum LimitedBy {
 }
 
 impl LimitedBy {
-    /// The label in metrics.
+    /// The name of the policy, in the headers of a reply and in metrics.
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::App => "key",
+            Self::App => "app",
             Self::Address => "address",
-            Self::AddressBytes => "address_bytes",
+            Self::AddressBytes => "address-bytes",
             Self::Bytes => "bytes",
         }
     }

@@ -167,15 +167,32 @@ impl Issue {
         Self::new(code, vec!["flowAssignmentId".into()], message)
     }
 
-    /// The same idempotency key was used earlier with another submission.
-    pub fn key_reused() -> Self {
-        Self::new(
-            Code::IdempotencyKeyReused,
-            Vec::new(),
-            "This Idempotency-Key was used before with another submission. \
-             Use a new key for a new submission.",
-        )
+    /// The same idempotency key was used earlier with another submission. A header has no path
+    /// within the submission.
+    pub fn key_reused(source: KeySource) -> Self {
+        let (path, message) = match source {
+            KeySource::Field => (
+                vec!["idempotencyKey".into()],
+                "This idempotencyKey was used before with another submission. \
+                 Use a new key for a new submission.",
+            ),
+            KeySource::Header => (
+                Vec::new(),
+                "This Idempotency-Key was used before with another submission. \
+                 Use a new key for a new submission.",
+            ),
+        };
+        Self::new(Code::IdempotencyKeyReused, path, message)
     }
+}
+
+/// Where a submission has its idempotency key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeySource {
+    /// In its field `idempotencyKey`.
+    Field,
+    /// In the request's header `Idempotency-Key`.
+    Header,
 }
 
 #[cfg(test)]
@@ -218,9 +235,15 @@ mod tests {
     }
 
     #[test]
-    fn a_reused_key_is_an_issue_of_the_whole_submission() {
-        let issue = Issue::key_reused();
-        assert_eq!((issue.code.as_str(), issue.path.len()), ("idempotency_key_reused", 0));
-        assert!(issue.message.contains("Idempotency-Key"));
+    fn a_reused_key_is_named_where_it_was_sent() {
+        for (source, path, name) in [
+            (KeySource::Field, vec![Step::from("idempotencyKey")], "This idempotencyKey "),
+            (KeySource::Header, Vec::new(), "This Idempotency-Key "),
+        ] {
+            let issue = Issue::key_reused(source);
+            assert_eq!(issue.code.as_str(), "idempotency_key_reused");
+            assert_eq!(issue.path, path);
+            assert!(issue.message.starts_with(name), "{}", issue.message);
+        }
     }
 }

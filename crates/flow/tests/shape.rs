@@ -123,6 +123,24 @@ fn the_admission_is_one_of_two_values() {
 }
 
 #[test]
+fn only_a_value_that_may_be_a_text_is_to_be_written_in_quotes() {
+    let quotes = "Write it in quotes.";
+    for (fields, end) in [
+        (json!({"flowVersionId": 1}), quotes),
+        (json!({"flowVersionPayloadGeneration": 4}), quotes),
+        (json!({"answers": {"a": 9}}), quotes),
+        (json!({"metadata": {"tags": {"beta": true}}}), quotes),
+        (json!({"answers": 9}), "such as {\"name\": \"value\"}."),
+        (json!({"metadata": {"tags": true}}), "such as {\"name\": \"value\"}."),
+        (json!({"metadata": 1}), "it must be an object."),
+        (json!({"identities": 1}), "it must be an array of objects with type and value."),
+    ] {
+        let message = &issues(fields)[0].message;
+        assert!(message.ends_with(end), "{message}");
+    }
+}
+
+#[test]
 fn answers_are_texts_or_lists_of_texts() {
     accepts(json!({"answers": {}}));
     accepts(json!({"answers": {"a": "", "b": [], "c": ["x", "y"], "d": null}}));

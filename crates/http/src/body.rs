@@ -13,7 +13,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::Limits;
 
-/// Bytes that are still read after a body was refused as too large. Otherwise a client that writes
+/// Bytes that are still read after a body was refused or given up. Otherwise a client that writes
 /// its whole body before it reads would see a broken connection instead of the reply.
 const LINGER_BYTES_MAX: usize = 1024 * 1024;
 /// How long to keep reading after such a refusal.
@@ -77,7 +77,7 @@ pub async fn read_counted<E: From<BodyError>>(
     mut admit: impl FnMut(u64) -> Result<(), E>,
 ) -> Result<Bytes, E> {
     if announced(headers).is_some_and(|bytes| bytes > limits.body_bytes_max as u64) {
-        tokio::spawn(linger(body));
+        abandon(body);
         return Err(BodyError::TooLarge.into());
     }
     // No timer runs until there is something to wait for: most bodies arrive with their headers.
@@ -111,7 +111,7 @@ pub async fn read_counted<E: From<BodyError>>(
             false => admitted.and(incomplete.hold(data.len()).map_err(E::from)),
         };
         if let Err(error) = admitted {
-            tokio::spawn(linger(body));
+            abandon(body);
             return Err(error);
         }
         // Most bodies arrive in one piece, which is then not copied.
@@ -128,6 +128,12 @@ pub async fn read_counted<E: From<BodyError>>(
     whole.extend_from_slice(&first);
     whole.extend_from_slice(&rest);
     Ok(whole.freeze())
+}
+
+/// Gives up a body that will not be read. The reply to an HTTP/1 client must then have
+/// `connection: close`.
+pub fn abandon(body: Body) {
+    tokio::spawn(linger(body));
 }
 
 /// Reads and drops data that is still arriving; then the connection is closed.

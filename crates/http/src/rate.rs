@@ -148,11 +148,10 @@ pub fn message(limited: &Limited) -> &'static str {
 /// Sets `Retry-After`, `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers).
 pub fn mark(headers: &mut HeaderMap, limited: &Limited) {
     let Limited { by, quota, window_seconds, retry_after_seconds } = *limited;
-    let (name, unit) = match by {
-        LimitedBy::App => ("app", ""),
-        LimitedBy::Address => ("address", ""),
-        LimitedBy::AddressBytes => ("address-bytes", ";qu=\"content-bytes\""),
-        LimitedBy::Bytes => ("bytes", ";qu=\"content-bytes\""),
+    let name = by.as_str();
+    let unit = match by {
+        LimitedBy::App | LimitedBy::Address => "",
+        LimitedBy::AddressBytes | LimitedBy::Bytes => ";qu=\"content-bytes\"",
     };
     headers.insert(RETRY_AFTER, retry_after_seconds.into());
     let policy = format!("\"{name}\";q={quota};w={window_seconds}{unit}");

@@ -51,6 +51,10 @@ impl Failure {
         Self { exit: Exit::Usage, ..Self::new(what, remedy) }
     }
 
+    pub(crate) fn with_remedy(self, remedy: impl Into<String>) -> Self {
+        Self { remedy: remedy.into(), ..self }
+    }
+
     pub(crate) fn with_exit(self, exit: Exit) -> Self {
         Self { exit, ..self }
     }

@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::output;
+use crate::output::{self, counted};
 
 /// Time between two lines if stderr is not a terminal.
 const LINE_EVERY: Duration = Duration::from_secs(5);
@@ -80,7 +80,7 @@ impl Progress {
         let Some(total) = total else {
             const MIB: f64 = 1024.0 * 1024.0;
             let _infallible = match self.unit {
-                Unit::Records => write!(line, "{done} records, {speed:.0}/s"),
+                Unit::Records => write!(line, "{}, {speed:.0}/s", counted(done, "record")),
                 Unit::Bytes => {
                     write!(line, "{:.1} MiB, {:.1} MiB/s", done as f64 / MIB, speed / MIB)
                 }
@@ -94,7 +94,8 @@ impl Progress {
             let _infallible = write!(line, "[{bar}] ");
         }
         let percent = (share * 100.0).floor();
-        let _infallible = write!(line, "{percent} %, {done} of {total} records, {speed:.0}/s");
+        let records = counted(total, "record");
+        let _infallible = write!(line, "{percent} %, {done} of {records}, {speed:.0}/s");
         if speed > 0.0 {
             let left = (total - done) as f64 / speed;
             let _infallible = write!(line, ", {left:.0} s left");
@@ -124,7 +125,7 @@ mod tests {
             (false, 0, Some(1000), 500, "copying   50 %, 500 of 1000 records, 250/s, 2 s left"),
             (false, 400, Some(1000), 500, "copying   50 %, 500 of 1000 records, 50/s, 10 s left"),
             (false, 0, Some(1000), 0, "copying   0 %, 0 of 1000 records, 0/s"),
-            (false, 0, Some(0), 0, "copying   0 %, 0 of 1 records, 0/s"),
+            (false, 0, Some(0), 0, "copying   0 %, 0 of 1 record, 0/s"),
             (false, 0, Some(10), 20, "copying   100 %, 20 of 20 records, 10/s, 0 s left"),
             (
                 true,

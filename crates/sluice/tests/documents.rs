@@ -196,3 +196,33 @@ fn the_api_page_and_the_transport_page_list_every_status_of_a_call() {
         assert!(guide.contains(&row), "add to the table of errors in docs/trpc.md: {row}");
     }
 }
+
+/// The codes that a description in the OpenAPI document names: `in_backticks`.
+fn codes_in(description: &str) -> impl Iterator<Item = &str> {
+    let is_code = |word: &&str| word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+    description.split('`').skip(1).step_by(2).filter(is_code)
+}
+
+#[test]
+fn the_api_page_lists_every_error_code_of_the_two_gets() {
+    let document = serde_json::to_value(sluice_web::openapi::document()).unwrap();
+    let table = api_table("Errors of the two GETs");
+    let mut checked = 0;
+    for path in
+        ["/api/v1/{apiKey}/flows/{flowId}", "/api/v1/{apiKey}/flow_versions/{flowVersionId}"]
+    {
+        let responses = document["paths"][path]["get"]["responses"].as_object().unwrap();
+        for (status, response) in
+            responses.iter().filter(|(status, _)| *status >= &"400".to_owned())
+        {
+            for code in codes_in(response["description"].as_str().unwrap()) {
+                let is_listed = |row: &Vec<String>| {
+                    row[0].contains(status.as_str()) && row[1].contains(&format!("`{code}`"))
+                };
+                assert!(table.iter().any(is_listed), "{path}: {status} `{code}` is not listed");
+                checked += 1;
+            }
+        }
+    }
+    assert!(checked >= 15, "only {checked} codes were found in the OpenAPI document");
+}

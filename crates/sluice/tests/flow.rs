@@ -134,6 +134,22 @@ async fn an_author_pushes_publishes_and_pushes_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_push_that_creates_a_flow_prints_how_to_change_it_later() {
+    let author = Author::new();
+    write(author.folder.path(), "lunch.yaml", FLOW);
+    let first = author.run(&["flow", "push", "lunch.yaml"]);
+    let flow = word(&text(&first.stdout), "fl_");
+    let hint = format!("sluice flow push lunch.yaml --flow {flow}");
+    assert!(text(&first.stderr).contains(&hint), "{first:?}");
+    let second = author.run(&["flow", "push", "lunch.yaml", "--publish"]);
+    let other = word(&text(&second.stdout), "fl_");
+    assert_ne!(other, flow, "every push without --flow creates a flow");
+    assert!(text(&second.stderr).contains(&format!("--flow {other}")), "{second:?}");
+    let changed = author.run(&["flow", "push", "lunch.yaml", "--flow", &flow]);
+    assert!(!text(&changed.stderr).contains("--flow"), "{changed:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn apps_and_tokens_are_created_and_with_several_apps_one_must_be_chosen() {
     let author = Author::new();
     write(author.folder.path(), "lunch.yaml", FLOW);

@@ -37,7 +37,7 @@ async fn secrets_are_sealed_rotated_and_closed_without_their_key() {
     // Rotated under the running server, which then seals with the new key.
     let rotated = run(folder.path(), &["key", "rotate"]);
     assert_eq!(rotated.status.code(), Some(0), "{}", support::text(&rotated.stderr));
-    assert!(support::text(&rotated.stdout).contains("1 secrets are sealed"));
+    assert!(support::text(&rotated.stdout).contains("1 secret is sealed"));
     let second = std::fs::read_to_string(&master).unwrap();
     assert_ne!(first, second);
     assert_eq!(second.lines().count(), 1, "the old key must be removed");
@@ -139,7 +139,7 @@ async fn a_rotation_reseals_second_factors_and_their_codes_still_work() {
 
     let rotated = run(folder.path(), &["key", "rotate"]);
     assert_eq!(rotated.status.code(), Some(0), "{}", support::text(&rotated.stderr));
-    assert!(support::text(&rotated.stdout).contains("1 secrets are sealed"));
+    assert!(support::text(&rotated.stdout).contains("1 secret is sealed"));
     assert_eq!(server.stop(), Some(0));
     // The server has only the new key now.
     let server = Server::start(folder.path());

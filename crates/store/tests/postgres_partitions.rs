@@ -129,19 +129,11 @@ async fn a_list_scans_only_the_index_of_its_months() {
     let app = app_row().app_id;
     for order in [Order::Asc, Order::Desc] {
         let query = ResponseQuery {
-            app_id: app,
-            flow_id: FlowId::from_uuid(app.uuid()),
-            version: None,
             from: Some(Timestamp::from_millis(MARCH_2025)),
             to: Some(Timestamp::from_millis(MARCH_2025 + 1)),
-            admission: None,
-            tags: Vec::new(),
-            answers: Vec::new(),
-            search: None,
-            after: None,
             order,
-            limit: 10,
             scan_limit: 1_000,
+            ..ResponseQuery::new(app, FlowId::from_uuid(app.uuid()), 10)
         };
         assert_eq!(store.list_responses(&query).await.unwrap().rows.len(), 10);
     }

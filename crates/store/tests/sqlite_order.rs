@@ -72,21 +72,7 @@ impl Random {
 }
 
 fn all_of(flow_id: FlowId) -> ResponseQuery {
-    ResponseQuery {
-        app_id: app_row().app_id,
-        flow_id,
-        version: None,
-        from: None,
-        to: None,
-        admission: None,
-        tags: Vec::new(),
-        answers: Vec::new(),
-        search: None,
-        after: None,
-        order: Order::Asc,
-        limit: 7,
-        scan_limit: 1_000_000,
-    }
+    ResponseQuery::new(app_row().app_id, flow_id, 7)
 }
 
 /// The ids on all pages, which are read one after the other.

@@ -12,7 +12,7 @@ use axum::response::{IntoResponse, Response};
 use http::header::{
     ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, RETRY_AFTER, VARY, WWW_AUTHENTICATE,
 };
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Version};
 use serde::Serialize;
 use sluice_engine::verify::TokenRefused;
 use sluice_engine::{Limited, LimitedBy, SubmitError, Unavailable};
@@ -265,10 +265,10 @@ pub fn failed(failure: Failure) -> Response {
     refused(failure.into())
 }
 
-/// Signals to an HTTP/1 client that the rest of its body will not be read.
-pub(super) fn close_if_unread(response: &mut Response) {
-    let status = response.status();
-    if status == StatusCode::PAYLOAD_TOO_LARGE || status == StatusCode::REQUEST_TIMEOUT {
+/// Signals to an HTTP/1 client that the rest of its body will not be read. In HTTP/2 only the
+/// stream ends, and the header does not exist.
+pub(super) fn close(response: &mut Response, version: Version) {
+    if version <= Version::HTTP_11 {
         response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
 }

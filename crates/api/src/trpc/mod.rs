@@ -26,7 +26,7 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::body::Body;
+use axum::body::{Body, HttpBody as _};
 use axum::extract::{Extension, Request, State};
 use axum::response::Response;
 use axum::routing::any;
@@ -34,7 +34,7 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::join_all;
 use http::request::Parts;
-use http::{HeaderMap, HeaderName, Method, Version};
+use http::{HeaderMap, HeaderName, Method};
 use sluice_engine::idempotency::{IdempotencyKey, InvalidKey};
 use sluice_engine::{AppView, Engine, Limited};
 use sluice_flow::identity::Bearer;
@@ -150,24 +150,34 @@ pub async fn answer_to(
         cors::mark(&mut response, access.known_app(), &head.headers);
         return response;
     }
+    let is_head = head.method == Method::HEAD;
     let mut response = match (plan, access.denied_by_token()) {
-        (Ok(plan), Some(_)) if head.method != Method::HEAD => {
-            answer(transport, &access, &head, sender, plan, body).await
-        }
-        (_, Some(denied)) => envelope::refused(denied.into()),
-        _ if head.method == Method::HEAD => envelope::head(),
-        (Ok(plan), None) => answer(transport, &access, &head, sender, plan, body).await,
-        (Err(fault), None) => envelope::refused(fault),
+        (Ok(plan), _) if !is_head => answer(transport, &access, &head, sender, plan, body).await,
+        (_, Some(denied)) => without_body(&head, body, envelope::refused(denied.into())),
+        (Err(fault), None) if !is_head => without_body(&head, body, envelope::refused(fault)),
+        _ => without_body(&head, body, envelope::head()),
     };
-    if head.version <= Version::HTTP_11 {
-        envelope::close_if_unread(&mut response);
-    }
     cors::mark(&mut response, access.known_app(), &head.headers);
     response
 }
 
-/// The reply to a request that a limit refused: one error for all its calls, in the format that the
-/// client reads. A version 10 client that asked for lines reads nothing else.
+/// This reply, to a request whose body is not needed. A small body is skipped by the connection,
+/// which then stays open.
+fn without_body(head: &Parts, body: Body, mut response: Response) -> Response {
+    if !is_small(head, &body) {
+        body::abandon(body);
+        envelope::close(&mut response, head.version);
+    }
+    response
+}
+
+/// Whether the body of a request that was refused is small enough to read.
+fn is_small(head: &Parts, body: &Body) -> bool {
+    let announced = body::announced(&head.headers);
+    body.is_end_stream() || announced.is_some_and(|bytes| bytes <= REFUSED_BODY_BYTES_MAX)
+}
+
+/// The reply to a request that a limit refused. Its body is read only if it is small.
 async fn over_limit(
     transport: &Transport,
     head: &Parts,
@@ -175,9 +185,26 @@ async fn over_limit(
     body: Body,
     limited: Limited,
 ) -> Response {
-    let fault = Fault::from(limited);
+    if !is_small(head, &body) {
+        return without_body(head, body, limited_reply(plan, None, limited.into()));
+    }
+    let body = body::read(&head.headers, body, &transport.limits).await.ok();
+    let mut response = limited_reply(plan, body.as_ref(), limited.into());
+    if body.is_none() {
+        envelope::close(&mut response, head.version);
+    }
+    response
+}
+
+/// One error for all calls of a request, in the format that the client reads. A version 10 client
+/// that asked for lines reads nothing else.
+fn limited_reply(plan: Result<CallPlan, Fault>, body: Option<&Bytes>, fault: Fault) -> Response {
     let Ok(CallPlan { paths, framing }) = plan else { return envelope::refused(fault) };
-    let inputs = small_inputs(transport, head, body, framing, paths.len()).await;
+    let inputs = match body {
+        None => Vec::new(),
+        Some(body) if framing == Framing::Single => vec![Some(body.clone())],
+        Some(body) => batch::inputs(body, paths.len()).unwrap_or_default(),
+    };
     let transformer = |index: usize| {
         Transformer::of_input(inputs.get(index).and_then(Option::as_ref).map(Bytes::as_ref))
     };
@@ -192,26 +219,8 @@ async fn over_limit(
     envelope::refused_for(transformer, fault)
 }
 
-/// The inputs of calls that will be refused, if the body is small enough to read.
-async fn small_inputs(
-    transport: &Transport,
-    head: &Parts,
-    body: Body,
-    framing: Framing,
-    calls: usize,
-) -> Vec<Option<Bytes>> {
-    let announced = body::announced(&head.headers);
-    if announced.is_none_or(|bytes| bytes > REFUSED_BODY_BYTES_MAX) {
-        return Vec::new();
-    }
-    match body::read(&head.headers, body, &transport.limits).await {
-        Ok(body) if framing == Framing::Single => vec![Some(body)],
-        Ok(body) => batch::inputs(&body, calls).unwrap_or_default(),
-        Err(_) => Vec::new(),
-    }
-}
-
-/// Runs the calls of a plan and frames their outcomes.
+/// Reads the body, runs the calls of a plan and frames their outcomes. The body is read even if a
+/// check fails, since the inputs show how errors must be encoded.
 async fn answer(
     transport: &Arc<Transport>,
     access: &AccessCheck,
@@ -220,12 +229,29 @@ async fn answer(
     plan: CallPlan,
     body: Body,
 ) -> Response {
-    let CallPlan { paths, framing } = plan;
-    if framing == Framing::Single {
-        let path = paths.first().map(String::as_str).unwrap_or_default();
-        return single_call(transport, access, head, sender, path, body).await;
+    let body = transport.read(sender, head, body).await;
+    let is_unread = body.is_err();
+    let mut response = if plan.framing == Framing::Single {
+        let path = plan.paths.first().map(String::as_str).unwrap_or_default();
+        single_call(transport, access, head, path, body).await
+    } else {
+        batch_of_calls(transport, access, head, plan, body).await
+    };
+    if is_unread {
+        envelope::close(&mut response, head.version);
     }
-    let (calls, jobs) = jobs(transport, access, head, sender, paths, body).await;
+    response
+}
+
+async fn batch_of_calls(
+    transport: &Arc<Transport>,
+    access: &AccessCheck,
+    head: &Parts,
+    plan: CallPlan,
+    body: Result<Bytes, Fault>,
+) -> Response {
+    let CallPlan { paths, framing } = plan;
+    let (calls, jobs) = jobs(access, head, paths, body);
     let outcomes: Vec<_> = jobs.into_iter().map(|job| run(Arc::clone(transport), job)).collect();
     match framing {
         Framing::Single | Framing::Array => envelope::array(&calls, &join_all(outcomes).await),
@@ -234,17 +260,14 @@ async fn answer(
     }
 }
 
-/// The call of a request that is not a batch. The body is read even if a check fails, since the
-/// input shows how the error must be encoded.
+/// The call of a request that is not a batch.
 async fn single_call(
     transport: &Transport,
     access: &AccessCheck,
     head: &Parts,
-    sender: Sender,
     path: &str,
-    body: Body,
+    input: Result<Bytes, Fault>,
 ) -> Response {
-    let input = transport.read(sender, head, body).await;
     let transformer = Transformer::of_input(input.as_deref().ok());
     let ready = || {
         let (procedure, app) = gate(path, head, access)?;
@@ -274,16 +297,13 @@ struct CheckedCall {
 type Job = Result<CheckedCall, Fault>;
 
 /// The calls of a batch, each with its job or the fault that prevents it.
-async fn jobs(
-    transport: &Transport,
+fn jobs(
     access: &AccessCheck,
     head: &Parts,
-    sender: Sender,
     paths: Vec<String>,
-    body: Body,
+    body: Result<Bytes, Fault>,
 ) -> (Vec<Call>, Vec<Job>) {
-    let inputs = transport.read(sender, head, body).await;
-    let inputs = inputs.and_then(|body| batch::inputs(&body, paths.len()));
+    let inputs = body.and_then(|body| batch::inputs(&body, paths.len()));
     let key = idempotency_key(&head.headers);
     let job = |(index, path): (usize, String)| {
         let input = inputs.as_ref().map(|inputs| inputs.get(index).cloned().flatten());

@@ -77,14 +77,12 @@ impl BarChart<'_> {
     fn description(&self) -> String {
         let most = self.bars.iter().filter(|bar| bar.count > 0).max_by_key(|bar| bar.count);
         let of = super::number::count(self.of, self.unit.0, self.unit.1);
+        let options = super::number::count(self.bars.len() as u64, "option", "options");
         match most {
-            None => format!("{} options; no answers yet.", self.bars.len()),
-            Some(most) => format!(
-                "{} options, {of}. Most frequent: {}, {}.",
-                self.bars.len(),
-                most.label,
-                self.figures(most)
-            ),
+            None => format!("{options}; no answers yet."),
+            Some(most) => {
+                format!("{options}, {of}. Most frequent: {}, {}.", most.label, self.figures(most))
+            }
         }
     }
 

@@ -157,8 +157,8 @@ impl ColumnChart<'_> {
         };
         let most = self.columns.iter().max_by_key(|column| column.count).unwrap_or(first);
         format!(
-            "{sum} in {} columns, from {} to {}. Most: {}, {}.",
-            self.columns.len(),
+            "{sum} in {}, from {} to {}. Most: {}, {}.",
+            count(self.columns.len() as u64, "column", "columns"),
             first.name,
             last.name,
             most.name,

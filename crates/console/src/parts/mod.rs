@@ -11,5 +11,5 @@ pub(super) mod time;
 pub(super) use self::code::code;
 pub(super) use self::empty::empty;
 pub(super) use self::fault::errors;
-pub(super) use self::number::number;
+pub(super) use self::number::{counted, number};
 pub(super) use self::time::{day, time};

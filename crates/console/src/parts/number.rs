@@ -13,6 +13,11 @@ pub(in super::super) fn number(value: u64) -> String {
     text
 }
 
+/// A count with its unit: 1 second, 2 seconds.
+pub(in super::super) fn counted(count: u64, word: &str) -> String {
+    format!("{} {word}{}", number(count), if count == 1 { "" } else { "s" })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -23,6 +28,13 @@ mod tests {
             [(0, "0"), (999, "999"), (1_000, "1,000"), (10_000, "10,000"), (1_234_567, "1,234,567")]
         {
             assert_eq!(number(value), text);
+        }
+    }
+
+    #[test]
+    fn a_count_of_one_has_no_plural() {
+        for (count, text) in [(0, "0 seconds"), (1, "1 second"), (1_000, "1,000 seconds")] {
+            assert_eq!(counted(count, "second"), text);
         }
     }
 }

@@ -40,7 +40,7 @@ fn words(flow: FlowId, report: &Report, texts: &Written) -> Markup {
                     li {
                         a href=(report.query.search_address(flow, report.today(), word)) class={ "word word-" (size(*count, most)) }
                             title={ "Search the responses for " (word) } {
-                            bdi { (word) } " " span.number { (number(*count)) } span.unseen { " answers" }
+                            bdi { (word) } " " span.number { (number(*count)) } span.unseen { @if *count == 1 { " answer" } @else { " answers" } }
                         }
                     }
                 }

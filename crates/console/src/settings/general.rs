@@ -204,7 +204,7 @@ fn form(visitor: &Visitor, app: &AppRow, values: &SettingsForm, faults: &[Fault]
                     @if may(visitor, Scope::Erase, app.app_id) {
                         (Field { kind: "number", ..own("retentionDays", "Keep responses, in days", Some(RETENTION_HINT), &values.retention) }.draw())
                     } @else {
-                        p.muted { "Responses are kept " @if values.retention.is_empty() { "indefinitely" } @else { "for " (values.retention) " days" } ". Owners can change this." }
+                        p.muted { "Responses are kept " @if values.retention.is_empty() { "indefinitely" } @else { "for " (values.retention) @if values.retention == "1" { " day" } @else { " days" } } ". Owners can change this." }
                     }
                 }
                 section.card {

@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 
 use sluice_flow::id::{AppId, FlowId, ResponseId, v7};
 use sluice_flow::time::Timestamp;
-use sluice_store::{Order, ResponseQuery, Store};
+use sluice_store::{ResponseQuery, Store};
 
 use crate::admin::AdminResult;
 
@@ -44,7 +44,8 @@ impl TagNames {
     ) -> AdminResult<Vec<String>> {
         let mut known = self.lock().get(&flow_id).cloned().unwrap_or_default();
         let settled = ResponseId::from_uuid(v7(now.plus_seconds(-SETTLES_SECONDS), 0, 0));
-        let mut query = everything(app_id, flow_id);
+        // Only counts, so no row of the page is returned.
+        let mut query = ResponseQuery::new(app_id, flow_id, 1);
         query.after = known.up_to;
         loop {
             let part = store.count_responses(&query).await?;
@@ -76,24 +77,6 @@ impl FlowTagNames {
         while self.names.len() > TAG_COLUMNS_MAX {
             self.names.pop_last();
         }
-    }
-}
-
-fn everything(app_id: AppId, flow_id: FlowId) -> ResponseQuery {
-    ResponseQuery {
-        app_id,
-        flow_id,
-        version: None,
-        from: None,
-        to: None,
-        admission: None,
-        tags: Vec::new(),
-        answers: Vec::new(),
-        search: None,
-        after: None,
-        order: Order::Asc,
-        limit: 1,
-        scan_limit: usize::MAX,
     }
 }
 

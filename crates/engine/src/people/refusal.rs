@@ -20,7 +20,7 @@ pub enum Refusal {
     /// The link was used, replaced or has expired.
     #[error("this link is no longer valid; ask for another")]
     LinkOver,
-    #[error("the request has {} fault(s)", .0.len())]
+    #[error("the request has {} fault{}", .0.len(), if .0.len() == 1 { "" } else { "s" })]
     Invalid(Vec<Fault>),
     /// Too many passwords are being checked at once.
     #[error("too many people sign in at this moment; try again shortly")]

@@ -87,8 +87,10 @@ impl Report {
     }
 
     pub(super) fn wrong_type(&mut self, at: At<'_>, found: &Node<'_>, allowed: &str) {
+        // In an object or an array of strings, quotes around the whole would not help.
+        let takes_text = ["a string", "the string"].iter().any(|text| allowed.starts_with(text));
         let hint = match found {
-            Node::Number | Node::Bool if allowed.contains("string") => " Write it in quotes.",
+            Node::Number | Node::Bool if takes_text => " Write it in quotes.",
             _ => "",
         };
         let kind = found.kind();

@@ -162,7 +162,9 @@ impl<'a> SentMap<'a> for Option<Node<'a>> {
             None => Vec::new(),
             Some(Node::Object(object)) => object.into_pairs(),
             Some(other) => {
-                report.wrong_type(at, &other, &format!("an object whose values are each {TEXTS}"));
+                let example = r#"{"name": "value"}"#;
+                let allowed = format!("an object whose values are each {TEXTS}, such as {example}");
+                report.wrong_type(at, &other, &allowed);
                 Vec::new()
             }
         }

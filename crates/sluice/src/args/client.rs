@@ -60,8 +60,9 @@ pub(crate) struct CheckArgs {
     long_about = "\
 Send a flow file to a server.
 
-With --flow the file replaces the draft of that flow; otherwise it becomes a new flow. A draft with
-faults is saved; its faults are printed and the exit code is 3. Nothing is public until it is published.",
+With --flow the file replaces the draft of that flow; otherwise it becomes a new flow, each time that it
+is pushed. A draft with faults is saved; its faults are printed and the exit code is 3. Nothing is public
+until it is published.",
     after_long_help = "\
 Examples:
   sluice flow push survey.yaml                          a new flow, if the token has access to one app

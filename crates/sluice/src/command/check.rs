@@ -8,7 +8,7 @@ use sluice_flow::definition::Fault;
 use crate::args::CheckArgs;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::flow_file::{self, Unreadable};
-use crate::output;
+use crate::output::{self, counted};
 
 pub(crate) fn run(args: &CheckArgs) -> Outcome {
     let (mut faults, mut faulty_files, mut missing) = (0, 0, None);
@@ -27,10 +27,10 @@ pub(crate) fn run(args: &CheckArgs) -> Outcome {
             }
         };
         print(path.display(), &found);
-        faults += found.len();
-        faulty_files += usize::from(!found.is_empty());
+        faults += found.len() as u64;
+        faulty_files += u64::from(!found.is_empty());
     }
-    let checked = counted(args.files.len(), "file");
+    let checked = counted(args.files.len() as u64, "file");
     if faults > 0 {
         let (faults, files) = (counted(faults, "fault"), counted(faulty_files, "file"));
         output::line(format_args!("{checked} checked: {faults} in {files}"));
@@ -63,8 +63,4 @@ pub(crate) fn unreadable(path: &Path, reason: &str) -> Failure {
         format!("cannot read {}: {reason}", path.display()),
         "name an existing JSON or YAML file, or - for stdin",
     )
-}
-
-pub(crate) fn counted(count: usize, word: &str) -> String {
-    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
 }

@@ -59,9 +59,8 @@ async fn run(args: ExportArgs) -> Outcome {
     drop(progress);
     target.finish()?;
     match (lines.map(|lines| lines.rows()), total) {
-        (Some(1), _) | (None, Some(1)) => output::note(format_args!("1 response exported")),
         (Some(rows), _) | (None, Some(rows)) => {
-            output::note(format_args!("{rows} responses exported"));
+            output::note(format_args!("{} exported", output::counted(rows, "response")));
         }
         (None, None) => output::note(format_args!("{} written", args.out.display())),
     }

@@ -7,7 +7,7 @@ use crate::args::{FlowCommand, ListArgs, PublishArgs, PushArgs};
 use crate::client::{CallError, Server, faults_in, faults_of, field};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::flow_file::{self, FlowFile, Unreadable};
-use crate::output::{self, quoted};
+use crate::output::{self, counted, quoted};
 
 pub(crate) async fn run(command: FlowCommand) -> Outcome {
     match command {
@@ -27,6 +27,7 @@ async fn push(args: PushArgs) -> Outcome {
         }
     })?;
     let server = Server::new(args.server.clone())?;
+    let is_new = args.flow.is_none();
     let (flow, draft) = match args.flow {
         Some(flow) => {
             (flow.to_string(), server.put(&format!("/flows/{flow}/draft"), &file.definition).await?)
@@ -35,11 +36,16 @@ async fn push(args: PushArgs) -> Outcome {
     };
     output::line(format_args!("flowId         {flow}"));
     output::line(format_args!("flowVersionId  {}", field(&draft, "flowVersionId")));
+    if is_new {
+        output::note(format_args!(
+            "this is a new flow; to change it later: sluice flow push {shown} --flow {flow}"
+        ));
+    }
     let reported = faults_of(&draft);
     let faults = if reported.is_empty() { file.faults() } else { file.explained(reported) };
     if !faults.is_empty() {
         check::print(&shown, &faults);
-        let count = check::counted(faults.len(), "fault");
+        let count = counted(faults.len() as u64, "fault");
         output::note(format_args!("the draft is saved; {count} to fix before it can be published"));
         return Ok(Exit::Faults);
     }
@@ -101,7 +107,7 @@ async fn publish_flow(server: &Server, flow: &str) -> Outcome {
         Ok(published) => published,
         Err(CallError::Faults(faults)) => {
             check::print(flow, &faults);
-            let count = check::counted(faults.len(), "fault");
+            let count = counted(faults.len() as u64, "fault");
             output::note(format_args!("not published: the draft has {count}"));
             return Ok(Exit::Faults);
         }

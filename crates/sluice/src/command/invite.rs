@@ -15,7 +15,7 @@ use sluice_flow::definition::Fault;
 use crate::args::{InviteAddArgs, InviteCommand, InviteImportArgs, InviteListArgs};
 use crate::client::{CallError, Server, field};
 use crate::failure::{Exit, Failure, Outcome};
-use crate::output::{self, quoted};
+use crate::output::{self, counted, quoted};
 use crate::progress::Progress;
 
 /// People in one call.
@@ -137,7 +137,8 @@ fn print_faults(file: &Path, faults: &[Fault]) -> Exit {
         let column = steps.next().map(|column| format!("{column} ")).unwrap_or_default();
         output::line(format_args!("{}{line}: {column}{}", file.display(), fault.message));
     }
-    output::note(format_args!("{} fault(s); nobody was invited", faults.len()));
+    let count = counted(faults.len() as u64, "fault");
+    output::note(format_args!("{count}; nobody was invited"));
     Exit::Faults
 }
 

@@ -17,7 +17,7 @@ use crate::config;
 use crate::failure::{Exit, Failure, Outcome, with_cause};
 use crate::logging::{self, LogFormat};
 use crate::master_key::{self, MasterKeys, RotationLock, VARIABLE};
-use crate::output;
+use crate::output::{self, counted};
 use crate::tuning::Tuning;
 
 pub(crate) async fn rotate(args: RotateArgs) -> Outcome {
@@ -41,12 +41,16 @@ pub(crate) async fn rotate(args: RotateArgs) -> Outcome {
     let done = done.map_err(|error| reseal_error(&error))?;
     finish(&master_keys, &prepared)?;
     let Resealed { resealed, revoked } = done;
+    let verb = |count| if count == 1 { ("is", "was") } else { ("are", "were") };
     output::line(format_args!(
-        "{resealed} secrets are sealed with the master key {}",
+        "{} {} sealed with the master key {}",
+        counted(resealed as u64, "secret"),
+        verb(resealed).0,
         prepared.first().map(MasterKey::id).unwrap_or_default()
     ));
     if revoked > 0 {
-        output::line(format_args!("{revoked} secrets could not be opened and were revoked"));
+        let secrets = counted(revoked as u64, "secret");
+        output::line(format_args!("{secrets} could not be opened and {} revoked", verb(revoked).1));
     }
     match master_keys {
         MasterKeys::File(path) => output::line(format_args!(

@@ -15,7 +15,7 @@ use crate::args::MoveArgs;
 use crate::backend::{self, StoreAddress};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::logging::{self, LogFormat};
-use crate::output;
+use crate::output::{self, counted};
 use crate::progress::Progress;
 use crate::tuning::Tuning;
 
@@ -40,10 +40,9 @@ pub(crate) async fn run(args: &MoveArgs) -> Outcome {
     let comparison = moved?;
     output::line(comparison.table());
     comparison.verdict()?;
-    let (records, seconds) = (comparison.records(), begin.elapsed().as_secs_f64());
-    output::line(format_args!(
-        "{records} records moved from {from} to {to} in {seconds:.1} s: equal"
-    ));
+    let records = counted(comparison.records(), "record");
+    let seconds = begin.elapsed().as_secs_f64();
+    output::line(format_args!("{records} moved from {from} to {to} in {seconds:.1} s: equal"));
     Ok(Exit::Done)
 }
 
@@ -63,8 +62,9 @@ async fn move_all(
     drop(progress);
     if there.records > 0 {
         output::note(format_args!(
-            "resuming a move: {} of {total} records were already copied",
-            there.records
+            "resuming a move: {} of {} already copied",
+            there.records,
+            counted(total, "record")
         ));
     }
 

@@ -5,9 +5,10 @@ use sluice_engine::recount::{self, Which};
 use crate::args::RecountArgs;
 use crate::failure::{Exit, Failure, Outcome, with_cause};
 use crate::logging::{self, LogFormat};
+use crate::output::{self, counted};
 use crate::progress::Progress;
 use crate::tuning::Tuning;
-use crate::{backend, config, output};
+use crate::{backend, config};
 
 pub(crate) async fn run(args: RecountArgs) -> Outcome {
     logging::start("warn", LogFormat::Text)?;
@@ -35,6 +36,7 @@ pub(crate) async fn run(args: RecountArgs) -> Outcome {
             "check the id, and --data or --store; nothing was changed",
         ));
     }
-    output::line(format_args!("{} responses of {} flows counted", done.responses, done.flows));
+    let (responses, flows) = (counted(done.responses, "response"), counted(done.flows, "flow"));
+    output::line(format_args!("{responses} of {flows} counted"));
     Ok(Exit::Done)
 }

@@ -5,8 +5,12 @@ use serde_json::Value;
 use crate::args::{RespondentArgs, RespondentCommand};
 use crate::client::{CallError, Server, field};
 use crate::failure::{Exit, Failure, Outcome};
-use crate::output::{self, quoted};
+use crate::output::{self, counted, quoted};
 use crate::progress::Progress;
+
+/// Where to find the respondents that exist.
+const LIST: &str = "`sluice respondent list APP_ID` lists the respondents of an app, and \
+     `sluice app list` the apps";
 
 pub(crate) async fn run(command: RespondentCommand) -> Outcome {
     match command {
@@ -19,20 +23,22 @@ pub(crate) async fn run(command: RespondentCommand) -> Outcome {
             let server = Server::new(server)?;
             let id = id_of(&server, who).await?;
             let path = format!("/respondents/{id}/responses");
-            server.each(&path, &[], |item| output::print(&format!("{item}\n"))).await?;
+            let printed = server.each(&path, &[], |item| output::print(&format!("{item}\n")));
+            printed.await.map_err(unknown)?;
         }
         RespondentCommand::Show { who, server } => {
             let server = Server::new(server)?;
             let id = id_of(&server, who).await?;
-            output::line(shown(&server.get(&format!("/respondents/{id}"), &[]).await?));
+            let profile = server.get(&format!("/respondents/{id}"), &[]).await;
+            output::line(shown(&profile.map_err(unknown)?));
         }
         RespondentCommand::Export { who, server } => {
             let server = Server::new(server)?;
             let whole = match who.respondent {
-                Some(id) => server.get(&format!("/respondents/{id}/export"), &[]).await?,
-                None => server.get("/respondents/export", &known_by(who)).await?,
+                Some(id) => server.get(&format!("/respondents/{id}/export"), &[]).await,
+                None => server.get("/respondents/export", &known_by(who)).await,
             };
-            output::line(format_args!("{whole:#}"));
+            output::line(format_args!("{:#}", whole.map_err(unknown)?));
         }
         RespondentCommand::Erase { who, answers, server } => {
             let server = Server::new(server)?;
@@ -46,16 +52,17 @@ pub(crate) async fn run(command: RespondentCommand) -> Outcome {
 /// done, and the call is repeated.
 async fn erase(server: &Server, who: RespondentArgs, answers: &str) -> Result<Value, Failure> {
     let answers = ("answers", answers.to_owned());
-    let mut erased = match who.respondent {
+    let erased = match who.respondent {
         Some(id) => {
-            server.delete(&format!("/respondents/{id}"), std::slice::from_ref(&answers)).await?
+            server.delete(&format!("/respondents/{id}"), std::slice::from_ref(&answers)).await
         }
         None => {
             let mut query = known_by(who).to_vec();
             query.push(answers.clone());
-            server.delete("/respondents", &query).await?
+            server.delete("/respondents", &query).await
         }
     };
+    let mut erased = erased.map_err(unknown)?;
     let Some(mut remaining) = erased["remaining"].as_u64() else { return Ok(erased) };
     let done = erased["responses"].as_u64().unwrap_or_default();
     let progress = Progress::start("erasing", done, Some(done + remaining));
@@ -96,16 +103,27 @@ async fn id_of(server: &Server, who: RespondentArgs) -> Result<String, Failure> 
     id.ok_or_else(|| {
         Failure::new(
             format!("no respondent in this app has this {}", query[1].1),
-            "anonymous respondents (collection_only) cannot be found; an invitee without a profile cannot \
-             be shown, but can be exported and erased in the same way",
+            format!(
+                "{LIST}; anonymous respondents (collection_only) cannot be found; an invitee without a \
+                 profile cannot be shown, but can be exported and erased in the same way"
+            ),
         )
     })
+}
+
+/// If the server does not know the respondent, where to find those that it knows.
+fn unknown(error: CallError) -> Failure {
+    match error {
+        CallError::Missing(failure) => failure.with_remedy(LIST),
+        other => other.into(),
+    }
 }
 
 /// What an erasure removed, on one line.
 fn erasure_line(erased: &Value) -> String {
     let id = erased["respondentId"].as_str().unwrap_or("no profile");
-    format!("{id}  {} responses  {} invitations", erased["responses"], erased["invitations"])
+    let counted = |name: &str, word| counted(erased[name].as_u64().unwrap_or_default(), word);
+    format!("{id}  {}  {}", counted("responses", "response"), counted("invitations", "invitation"))
 }
 
 /// The id, when the respondent was last seen, and their identities.
@@ -132,7 +150,8 @@ fn shown(profile: &Value) -> String {
         text.push_str(&format!("\n  {}  {value}", field(identity, "type")));
     }
     for flow in items("flows") {
-        text.push_str(&format!("\n  {}  {} responses", field(flow, "flowId"), flow["responses"]));
+        let responses = counted(flow["responses"].as_u64().unwrap_or_default(), "response");
+        text.push_str(&format!("\n  {}  {responses}", field(flow, "flowId")));
     }
     for consent in items("consents") {
         text.push_str(&format!(
@@ -157,13 +176,29 @@ mod tests {
             "respondentId": "rp_1", "firstSeenAt": "2026-11-15T02:00:00.000Z",
             "lastSeenAt": "2026-11-16T02:00:00.000Z",
             "identities": [{"type": "userId", "value": "u\u{1b}[2J"}],
-            "flows": [{"flowId": "fl_1", "responses": 2}],
+            "flows": [{"flowId": "fl_1", "responses": 2}, {"flowId": "fl_2", "responses": 1}],
             "consents": [{"givenAt": "2026-11-15T02:00:00.000Z", "flowVersionId": "fv_1",
                 "responseId": "rs_1"}],
         });
         let expected = "rp_1  first seen 2026-11-15T02:00:00.000Z  \
              last seen 2026-11-16T02:00:00.000Z\n  userId  \"u\\u{1b}[2J\"\n  fl_1  2 responses\n  \
-             consent  2026-11-15T02:00:00.000Z  fv_1  rs_1";
+             fl_2  1 response\n  consent  2026-11-15T02:00:00.000Z  fv_1  rs_1";
         assert_eq!(shown(&profile), expected);
+    }
+
+    #[test]
+    fn an_erasure_is_one_line_with_its_counts() {
+        for (erased, line) in [
+            (
+                json!({"respondentId": "rp_1", "responses": 1, "invitations": 0}),
+                "rp_1  1 response  0 invitations",
+            ),
+            (
+                json!({"respondentId": null, "responses": 0, "invitations": 1}),
+                "no profile  0 responses  1 invitation",
+            ),
+        ] {
+            assert_eq!(erasure_line(&erased), line);
+        }
     }
 }

@@ -16,8 +16,8 @@ use sluice_flow::time::{Timestamp, Window};
 
 use crate::{
     AppLimits, AppRow, At, AuditRow, Change, FlowRow, GrantRow, IdentityKeyKind, IdentityKeyRow,
-    IdentityVerification, InvitationRow, KeyRow, NewResponse, Order, Outcome, ResponseQuery,
-    ResponseRow, Role, Scope, Store, StoreResult, TokenRow, UserRow, VersionRow, Write,
+    IdentityVerification, InvitationRow, KeyRow, NewResponse, Outcome, ResponseQuery, ResponseRow,
+    Role, Scope, Store, StoreResult, TokenRow, UserRow, VersionRow, Write,
 };
 
 pub(super) type TheStore = Arc<dyn Store>;
@@ -265,21 +265,7 @@ impl Shop {
 
 /// All responses of a flow, oldest first.
 pub(super) fn all_of(flow: &FlowRow) -> ResponseQuery {
-    ResponseQuery {
-        app_id: flow.app_id,
-        flow_id: flow.flow_id,
-        version: None,
-        from: None,
-        to: None,
-        admission: None,
-        tags: Vec::new(),
-        answers: Vec::new(),
-        search: None,
-        after: None,
-        order: Order::Asc,
-        limit: 100,
-        scan_limit: 1_000_000,
-    }
+    ResponseQuery::new(flow.app_id, flow.flow_id, 100)
 }
 
 pub(super) async fn revision(store: &TheStore, app: AppId) -> u64 {

@@ -49,6 +49,27 @@ pub struct ResponseQuery {
     pub scan_limit: usize,
 }
 
+impl ResponseQuery {
+    /// All responses of a flow, oldest first, in pages of `limit`.
+    pub fn new(app_id: AppId, flow_id: FlowId, limit: usize) -> Self {
+        Self {
+            app_id,
+            flow_id,
+            version: None,
+            from: None,
+            to: None,
+            admission: None,
+            tags: Vec::new(),
+            answers: Vec::new(),
+            search: None,
+            after: None,
+            order: Order::Asc,
+            limit,
+            scan_limit: usize::MAX,
+        }
+    }
+}
+
 /// Words that must all occur in the texts of a response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Search {

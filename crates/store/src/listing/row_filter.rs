@@ -183,25 +183,11 @@ pub(crate) mod tests {
     use sluice_flow::time::Timestamp;
 
     use super::*;
-    use crate::Order;
 
     pub(crate) fn query_of_all() -> ResponseQuery {
         let id = v7(Timestamp::from_millis(1), 0, 0);
-        ResponseQuery {
-            app_id: AppId::from_uuid(id),
-            flow_id: FlowId::from_uuid(id),
-            version: None,
-            from: None,
-            to: None,
-            admission: None,
-            tags: Vec::new(),
-            answers: Vec::new(),
-            search: None,
-            after: None,
-            order: Order::Asc,
-            limit: 10,
-            scan_limit: 1_000,
-        }
+        let all = ResponseQuery::new(AppId::from_uuid(id), FlowId::from_uuid(id), 10);
+        ResponseQuery { scan_limit: 1_000, ..all }
     }
 
     #[test]

@@ -54,6 +54,19 @@ impl TransactionError {
         }
     }
 
+    /// Whether the session goes on after this. An error that ends it may come from a pooler that
+    /// does not know what its server did.
+    pub(super) fn is_plain(&self) -> bool {
+        match self {
+            Self::Pg(error) => {
+                error.as_db_error().and_then(DbError::parsed_severity) == Some(Severity::Error)
+            }
+            Self::OutOfStep(error) => error.is_plain(),
+            Self::Race => true,
+            Self::Deadline(_) | Self::Answer(_) => false,
+        }
+    }
+
     /// Marks the connection as out of step.
     pub(super) fn out_of_step(self) -> Self {
         Self::OutOfStep(Box::new(self))

@@ -252,9 +252,14 @@ pub(super) enum NotCommitted {
 }
 
 impl NotCommitted {
-    /// The transaction was rolled back because of another one, and can be retried.
+    /// The transaction was rolled back because of another one, and can be retried. After COMMIT was
+    /// sent, only a plain error proves that: a retry of a write that was stored after all would
+    /// store it twice.
     pub(super) fn lost_a_race(&self) -> bool {
-        self.error().lost_a_race()
+        match self {
+            Self::Before(error) => error.lost_a_race(),
+            Self::At(error) => error.lost_a_race() && error.is_plain(),
+        }
     }
 
     /// For a transaction that has only read.
@@ -291,5 +296,52 @@ pub(super) async fn end<T>(
             Ok(value)
         }
         Err(error) => Err(transaction.abort(error).await.of_statement()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::AsyncWriteExt;
+    use tokio_postgres::{Config, Error, NoTls};
+
+    use super::*;
+
+    /// An error as a server reports it.
+    async fn reported(severity: &str, code: &str) -> Error {
+        let (ours, mut theirs) = tokio::io::duplex(1024);
+        let fields = format!("S{severity}\0V{severity}\0C{code}\0Mno\0\0");
+        let length = u32::try_from(fields.len() + 4).unwrap();
+        let message = [&b"E"[..], &length.to_be_bytes(), fields.as_bytes()].concat();
+        theirs.write_all(&message).await.unwrap();
+        let connected = Config::new().user("sluice").connect_raw(ours, NoTls).await;
+        connected.err().expect("the server refuses")
+    }
+
+    #[tokio::test]
+    async fn only_a_plain_error_at_commit_is_a_lost_race() {
+        for (severity, code, is_lost_before, is_lost_at) in [
+            ("ERROR", "40001", true, true),
+            ("ERROR", "40P01", true, true),
+            ("FATAL", "40001", true, false),
+            ("PANIC", "40P01", true, false),
+            ("ERROR", "53100", false, false),
+        ] {
+            let before = NotCommitted::Before(reported(severity, code).await.into());
+            assert_eq!(before.lost_a_race(), is_lost_before, "{severity} {code}");
+            let at = NotCommitted::At(reported(severity, code).await.into());
+            assert_eq!(at.lost_a_race(), is_lost_at, "{severity} {code}");
+            let out_of_step = TransactionError::from(reported(severity, code).await).out_of_step();
+            assert_eq!(NotCommitted::At(out_of_step).lost_a_race(), is_lost_at);
+        }
+    }
+
+    #[tokio::test]
+    async fn an_error_that_ends_the_session_at_commit_leaves_the_outcome_unknown() {
+        let at = NotCommitted::At(reported("FATAL", "40001").await.into());
+        assert!(matches!(StoreError::from(at), StoreError::InDoubt(_)));
+        let before = NotCommitted::Before(reported("FATAL", "40001").await.into());
+        assert!(matches!(StoreError::from(before), StoreError::Failed(_)));
+        let refused = NotCommitted::At(reported("ERROR", "40001").await.into());
+        assert!(matches!(StoreError::from(refused), StoreError::Failed(_)));
     }
 }

@@ -17,6 +17,14 @@ fn is_replayed(reply: &Reply) -> bool {
     reply.header("idempotency-replayed").as_deref() == Some("true")
 }
 
+#[track_caller]
+fn assert_reused(reply: &Reply, path: Value, message: &str) {
+    let issue = &reply.data()["errors"]["issues"][0];
+    assert_eq!(issue["code"], "idempotency_key_reused");
+    assert_eq!(issue["path"], path);
+    assert!(issue["message"].as_str().unwrap().starts_with(message), "{issue}");
+}
+
 #[tokio::test]
 async fn the_same_key_and_body_return_the_first_answer_marked_as_replayed() {
     let site = Site::start().await;
@@ -42,7 +50,7 @@ async fn the_same_key_with_another_body_is_refused() {
     submit(&site, "k", &input).await.assert_accepted();
     input["answers"]["nps"] = json!("1");
     let reply = submit(&site, "k", &input).await;
-    assert_eq!(reply.data()["errors"]["issues"][0]["code"], "idempotency_key_reused");
+    assert_reused(&reply, json!([]), "This Idempotency-Key was used before");
     assert!(!is_replayed(&reply));
 }
 
@@ -213,7 +221,10 @@ async fn a_key_names_the_same_call_in_the_field_the_header_and_an_envelope() {
     assert_eq!(reply.json()["result"]["data"]["json"]["responseId"], first);
     // With another content it is refused, as in the header.
     let other = with_key(version, "b", "k");
-    let issue = &site.submit(&other).await.data()["errors"]["issues"][0];
-    assert_eq!(issue["code"], "idempotency_key_reused");
+    let in_field = site.submit(&other).await;
+    assert_reused(&in_field, json!(["idempotencyKey"]), "This idempotencyKey was used before");
+    // The field wins, so it is the one to name.
+    let both = submit(&site, "another", &other).await;
+    assert_reused(&both, json!(["idempotencyKey"]), "This idempotencyKey was used before");
     assert_eq!(rows(&site, flow).await, 1);
 }

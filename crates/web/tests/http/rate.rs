@@ -22,7 +22,7 @@ const LINES_11: (&str, &[(&str, &str)]) =
 const LINES_10: (&str, &[(&str, &str)]) =
     ("response.submit,response.submit?batch=1", &[("trpc-batch-mode", "stream")]);
 
-fn burst(calls: u32) -> Quota {
+pub(crate) fn burst(calls: u32) -> Quota {
     Quota::with_period(HOUR).unwrap().allow_burst(NonZeroU32::new(calls).unwrap())
 }
 
@@ -107,7 +107,7 @@ async fn calls_are_limited_by_app_in_every_framing() {
         }
         assert_limited(&send(&site, framing, &input).await, "app", 4, "rate_limited");
         let counted = site.engine.metrics_text();
-        assert!(counted.contains("sluice_limited_requests_total{reason=\"key\"} 1"), "{counted}");
+        assert!(counted.contains("sluice_limited_requests_total{reason=\"app\"} 1"), "{counted}");
         assert!(counted.contains("sluice_submissions_total{outcome=\"stored\"} 4"), "{counted}");
     }
 }
@@ -307,7 +307,7 @@ async fn bytes_are_limited_by_address_with_and_without_a_content_length() {
         let counted = site.engine.metrics_text();
         let stored = if framing == SINGLE { 1 } else { 2 };
         for line in [
-            "sluice_limited_requests_total{reason=\"address_bytes\"} 2".to_owned(),
+            "sluice_limited_requests_total{reason=\"address-bytes\"} 2".to_owned(),
             format!("sluice_submissions_total{{outcome=\"stored\"}} {stored}"),
         ] {
             assert!(counted.contains(&line), "{line}: {counted}");
@@ -388,8 +388,18 @@ async fn a_large_body_is_not_read_before_a_refusal() {
     let mut input = submission(version);
     assert_eq!(send_sized(&site, SINGLE, &input).await.status, 200);
     input["answers"]["why"] = json!("x".repeat(65_536));
-    let refused = send_sized(&site, SINGLE, &json!({"json": input})).await;
-    assert_limited(&refused, "app", 1, "rate_limited");
+    for refused in [
+        send_sized(&site, SINGLE, &json!({"json": input})).await,
+        send_sized(&site, LINES_10, &input).await,
+        // Without an announced size.
+        send(&site, SINGLE, &submission(version)).await,
+    ] {
+        assert_limited(&refused, "app", 1, "rate_limited");
+        assert_eq!(refused.header("connection").as_deref(), Some("close"));
+    }
+    let small = send_sized(&site, SINGLE, &submission(version)).await;
+    assert_limited(&small, "app", 1, "rate_limited");
+    assert_eq!(small.header("connection"), None, "a small body is read");
 }
 
 #[tokio::test]

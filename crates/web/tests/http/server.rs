@@ -4,12 +4,14 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use sluice_engine::Rates;
 use sluice_web::Limits;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
+use crate::rate::burst;
 use crate::support::{Site, submission};
 
 const SHORT: Duration = Duration::from_millis(300);
@@ -37,7 +39,10 @@ pub(crate) struct Running {
 
 impl Running {
     pub(crate) async fn start(limits: Limits) -> Self {
-        let site = Site::with_limits(limits).await;
+        Self::start_site(Site::with_limits(limits).await, limits).await
+    }
+
+    async fn start_site(site: Site, limits: Limits) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel::<()>();
@@ -199,6 +204,66 @@ async fn a_body_that_is_too_large_is_413_with_and_without_a_content_length() {
         assert!(reply.starts_with("HTTP/1.1 413 "), "{framing}: {reply}");
         assert!(reply.contains("\"code\":\"PAYLOAD_TOO_LARGE\""), "{reply}");
         assert!(reply.contains("\"path\":\"response.submit\""), "{reply}");
+        assert!(reply.contains("connection: close\r\n"), "{reply}");
+    }
+}
+
+/// A client that sends its whole body before it reads, as Node's does, would otherwise see a broken
+/// connection.
+#[tokio::test]
+async fn a_client_whose_large_body_is_not_read_gets_the_reply_and_connection_close() {
+    let limits = Limits::default();
+    let rates = Rates { calls: Some(burst(1)), bytes_per_day: None };
+    let running = Running::start_site(Site::with_rates(limits, rates).await, limits).await;
+    let (_, version) = running.site.published().await;
+    running.site.submit(&submission(version)).await.assert_accepted();
+    let bytes = " ".repeat(900 * 1024);
+    let chunked = format!("{:x}\r\n{bytes}\r\n0\r\n\r\n", bytes.len());
+    for (framing, body) in [
+        (format!("content-length: {}\r\n", bytes.len()), bytes.as_str()),
+        ("transfer-encoding: chunked\r\n".to_owned(), chunked.as_str()),
+    ] {
+        let mut stream = running.connect().await;
+        let head = running.post(&framing);
+        stream.write_all(format!("{head}{body}").as_bytes()).await.unwrap();
+        let reply = read_to_end(&mut stream).await;
+        assert!(reply.starts_with("HTTP/1.1 429 "), "{framing}: {reply}");
+        assert!(reply.contains("connection: close\r\n"), "{framing}: {reply}");
+        assert!(reply.contains("\"reason\":\"rate_limited\""), "{framing}: {reply}");
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_before_a_large_body_is_read_says_that_the_connection_ends() {
+    let running = Running::start(Limits::default()).await;
+    let path = running.site.path("trpc/response.submit");
+    for (length, closes) in [(900 * 1024, true), (1_000, false)] {
+        let mut stream = running.connect().await;
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: x\r\ncontent-type: text/plain\r\ncontent-length: {length}\r\n\r\n"
+        );
+        let body = " ".repeat(length);
+        stream.write_all(format!("{head}{body}").as_bytes()).await.unwrap();
+        let reply = read_reply(&mut stream).await;
+        assert!(reply.starts_with("HTTP/1.1 415 "), "{reply}");
+        assert_eq!(reply.contains("connection: close\r\n"), closes, "{length}: {reply}");
+    }
+}
+
+/// The status of a stream or of a mixed batch does not show that the body was refused.
+#[tokio::test]
+async fn a_batch_whose_body_is_too_large_ends_the_connection_whatever_its_status() {
+    let running = Running::start(short_limits()).await;
+    let path = running.site.path("trpc/response.submit,nope?batch=1");
+    for (header, status) in [("x: y", "207"), ("trpc-accept: application/jsonl", "200")] {
+        let mut stream = running.connect().await;
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n{header}\r\ncontent-length: 999999\r\n\r\n"
+        );
+        stream.write_all(head.as_bytes()).await.unwrap();
+        let reply = read_to_end(&mut stream).await;
+        assert!(reply.starts_with(&format!("HTTP/1.1 {status} ")), "{reply}");
+        assert!(reply.contains("PAYLOAD_TOO_LARGE"), "{reply}");
         assert!(reply.contains("connection: close\r\n"), "{reply}");
     }
 }
