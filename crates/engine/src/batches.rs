@@ -1,37 +1,74 @@
 //! Selects the waiting submissions for the next write.
 //!
-//! A write takes everything that waits, of all apps. There are two exceptions. On a database that is
-//! sharded by app, a write holds the responses of one app only: each write then touches one machine,
-//! and an unavailable machine delays only its own apps. And a submission whose app was being changed
-//! when it was written is written again with those of its app only, since that write waits until
-//! the change is over. Apps take turns, and none may hold every place.
+//! A store with one writer gets everything that waits in one write. A store with several lanes gets
+//! writes side by side. Those that link respondents or invitations take more exchanges with the
+//! database, so they do not delay the others. Each of the two takes the submissions of all apps,
+//! with two exceptions. On a database that is sharded by app, a write holds one app: it then touches
+//! one machine, and an unavailable machine delays only its own apps. And while an app is being
+//! changed, its submissions are written separately, since they have to wait for the change. Lanes
+//! take turns, and writes of single apps never take every place from those of all apps.
 
 use std::collections::{HashMap, VecDeque};
+use std::time::{Duration, Instant};
 
 use sluice_flow::id::AppId;
-use sluice_store::Lanes;
+use sluice_store::{IfBusy, Lanes};
 
 /// The maximum number of responses in one write; more would only delay the first.
 pub(crate) const BATCH_MAX: usize = 512;
-/// The number of an app's responses that must wait before a second concurrent write starts.
+/// The number of a lane's responses that must wait before a second concurrent write starts.
 const FURTHER_ROWS_MIN: usize = 128;
+/// A write that takes longer than this does not delay the next one of its lane.
+const SLOW: Duration = Duration::from_millis(100);
 
 /// The first capacity of a line of waiting submissions.
 const LINE_ROWS: usize = 32;
 
 const _: () = assert!(FURTHER_ROWS_MIN <= BATCH_MAX);
 
-/// The app that a write belongs to; `None` if it is for all apps.
-pub(crate) type Lane = Option<AppId>;
+/// Which submissions a write takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Lane {
+    /// Of all apps.
+    All,
+    /// Of all apps, linked to respondents or invitations.
+    Linked,
+    /// Of one app.
+    App(AppId),
+}
 
-/// The waiting submissions by app, and the apps with writes in progress.
+impl Lane {
+    pub(crate) fn if_busy(self) -> IfBusy {
+        match self {
+            Self::All | Self::Linked => IfBusy::Skip,
+            Self::App(_) => IfBusy::Wait,
+        }
+    }
+}
+
+/// What decides about the lane of a submission.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Needs {
+    pub(crate) app: AppId,
+    /// Its app was being changed when it was written the first time.
+    pub(crate) alone: bool,
+    pub(crate) linked: bool,
+}
+
+/// The writes of a lane that are in progress.
+struct UnderWay {
+    count: usize,
+    last_started: Instant,
+}
+
+/// The waiting submissions by lane, and the lanes with writes in progress.
 pub(crate) struct Batches<T> {
     lanes: Lanes,
     count: usize,
     /// Lanes with waiting submissions, in the order in which they are served.
     turns: VecDeque<Lane>,
     waiting: HashMap<Lane, VecDeque<T>>,
-    under_way: HashMap<Lane, usize>,
+    under_way: HashMap<Lane, UnderWay>,
 }
 
 impl<T> Batches<T> {
@@ -55,9 +92,8 @@ impl<T> Batches<T> {
         self.count == 0 && self.under_way.is_empty()
     }
 
-    /// `alone` is for a submission that must not be written with those of other apps.
-    pub(crate) fn add(&mut self, app: AppId, alone: bool, waiting: T) {
-        let lane = (self.lanes.by_app || alone).then_some(app);
+    pub(crate) fn add(&mut self, needs: Needs, waiting: T) {
+        let lane = self.lane_of(needs);
         let line = self.waiting.entry(lane).or_insert_with(|| VecDeque::with_capacity(LINE_ROWS));
         if line.is_empty() {
             self.turns.push_back(lane);
@@ -66,13 +102,27 @@ impl<T> Batches<T> {
         self.count += 1;
     }
 
-    /// The next write: of the first app in turn that may start one. Call [`Self::ended`] when it
+    fn lane_of(&self, Needs { app, alone, linked }: Needs) -> Lane {
+        if self.lanes.count == 1 && !self.lanes.by_app && !alone {
+            return Lane::All;
+        }
+        let own = Lane::App(app);
+        let is_in_use = self.waiting.contains_key(&own) || self.under_way.contains_key(&own);
+        match linked {
+            _ if self.lanes.by_app || alone || is_in_use => own,
+            true => Lane::Linked,
+            false => Lane::All,
+        }
+    }
+
+    /// The next write: of the first lane in turn that may start one. Call [`Self::ended`] when it
     /// ends.
-    pub(crate) fn next(&mut self) -> Option<(Lane, Vec<T>)> {
-        if self.under_way.values().sum::<usize>() >= self.lanes.count {
+    pub(crate) fn next(&mut self, now: impl Fn() -> Instant) -> Option<(Lane, Vec<T>)> {
+        let busy: usize = self.under_way.values().map(|it| it.count).sum();
+        if busy >= self.lanes.count {
             return None;
         }
-        let turn = self.turns.iter().position(|lane| self.may_write(lane))?;
+        let turn = self.turns.iter().position(|lane| self.may_write(lane, &now))?;
         let lane = self.turns.remove(turn)?;
         let line = self.waiting.get_mut(&lane)?;
         let batch: Vec<T> = if line.len() > BATCH_MAX {
@@ -85,23 +135,41 @@ impl<T> Batches<T> {
             self.waiting.remove(&lane);
         }
         self.count -= batch.len();
-        *self.under_way.entry(lane).or_default() += 1;
+        let started = now();
+        let under_way = self.under_way.entry(lane);
+        let under_way = under_way.or_insert(UnderWay { count: 0, last_started: started });
+        under_way.count += 1;
+        under_way.last_started = started;
         Some((lane, batch))
     }
 
-    /// Whether a lane is free and worth using. A second concurrent write costs the database as much
-    /// as a large one, so it waits until enough responses have gathered.
-    fn may_write(&self, lane: &Lane) -> bool {
-        let lanes_each = self.lanes.count.saturating_sub(1).max(1);
-        let busy = self.under_way.get(lane).copied().unwrap_or(0);
+    /// Whether there is a place for this lane, and it is worth using. A second concurrent write costs
+    /// the database as much as a large one, so it waits until enough responses have gathered, or the
+    /// first is slow.
+    fn may_write(&self, lane: &Lane, now: impl Fn() -> Instant) -> bool {
+        let places = self.lanes.count.saturating_sub(1).max(1);
+        if let Lane::App(_) = lane
+            && !self.lanes.by_app
+        {
+            let of_apps = |(lane, it): (&Lane, &UnderWay)| match lane {
+                Lane::App(_) => it.count,
+                Lane::All | Lane::Linked => 0,
+            };
+            if self.under_way.iter().map(of_apps).sum::<usize>() >= places {
+                return false;
+            }
+        }
+        let Some(under_way) = self.under_way.get(lane) else { return true };
         let waiting = self.waiting.get(lane).map_or(0, VecDeque::len);
-        busy == 0 || (busy < lanes_each && waiting >= FURTHER_ROWS_MIN)
+        let is_worth =
+            || waiting >= FURTHER_ROWS_MIN || now().duration_since(under_way.last_started) >= SLOW;
+        under_way.count < places && is_worth()
     }
 
     pub(crate) fn ended(&mut self, lane: Lane) {
-        if let Some(count) = self.under_way.get_mut(&lane) {
-            *count -= 1;
-            if *count == 0 {
+        if let Some(under_way) = self.under_way.get_mut(&lane) {
+            under_way.count -= 1;
+            if under_way.count == 0 {
                 self.under_way.remove(&lane);
             }
         }
@@ -118,48 +186,104 @@ mod tests {
         Batches::new(Lanes { count, by_app: true })
     }
 
+    fn for_all(count: usize) -> Batches<()> {
+        Batches::new(Lanes { count, by_app: false })
+    }
+
+    fn needs(app: u128) -> Needs {
+        Needs { app: AppId::from_uuid(Uuid::from_u128(app)), alone: false, linked: false }
+    }
+
+    fn of(app: u128) -> Lane {
+        Lane::App(needs(app).app)
+    }
+
     fn add(batches: &mut Batches<()>, apps: impl IntoIterator<Item = u128>) {
         for app in apps {
-            batches.add(AppId::from_uuid(Uuid::from_u128(app)), false, ());
+            batches.add(needs(app), ());
         }
     }
 
-    fn sizes(batches: &mut Batches<()>) -> Vec<(Option<u128>, usize)> {
-        std::iter::from_fn(|| batches.next())
-            .map(|(lane, batch)| (lane.map(|app| app.uuid().as_u128()), batch.len()))
-            .collect()
+    fn sizes_at(batches: &mut Batches<()>, now: Instant) -> Vec<(Lane, usize)> {
+        std::iter::from_fn(|| batches.next(|| now)).map(|(lane, it)| (lane, it.len())).collect()
+    }
+
+    fn sizes(batches: &mut Batches<()>) -> Vec<(Lane, usize)> {
+        sizes_at(batches, Instant::now())
     }
 
     #[test]
     fn a_write_takes_all_apps() {
         for count in [1, 4] {
-            let mut batches = Batches::new(Lanes { count, by_app: false });
+            let mut batches = for_all(count);
             add(&mut batches, [1, 2, 1]);
-            assert_eq!(sizes(&mut batches), [(None, 3)]);
+            assert_eq!(sizes(&mut batches), [(Lane::All, 3)]);
         }
     }
 
     #[test]
+    fn linked_submissions_do_not_delay_others_unless_there_is_one_writer() {
+        let linked = Needs { linked: true, ..needs(1) };
+        let mut one = for_all(1);
+        one.add(linked, ());
+        add(&mut one, [1]);
+        assert_eq!(sizes(&mut one), [(Lane::All, 2)]);
+        let mut several = for_all(4);
+        several.add(linked, ());
+        add(&mut several, [1, 2]);
+        assert_eq!(sizes(&mut several), [(Lane::Linked, 1), (Lane::All, 2)]);
+    }
+
+    #[test]
     fn a_submission_that_must_wait_for_its_app_does_not_delay_others() {
-        let mut batches = Batches::new(Lanes { count: 2, by_app: false });
-        let app = AppId::from_uuid(Uuid::from_u128(1));
-        batches.add(app, true, ());
-        batches.add(app, true, ());
+        let mut batches = for_all(3);
+        batches.add(Needs { alone: true, ..needs(1) }, ());
+        assert_eq!(sizes(&mut batches), [(of(1), 1)]);
+        // Further ones of the same app would wait as well.
         add(&mut batches, [1, 2]);
-        assert_eq!(sizes(&mut batches), [(Some(1), 2), (None, 2)]);
+        assert_eq!(sizes(&mut batches), [(Lane::All, 1)]);
+        batches.ended(of(1));
+        assert_eq!(sizes(&mut batches), [(of(1), 1)]);
+        batches.ended(of(1));
+        batches.ended(Lane::All);
+        add(&mut batches, [1]);
+        assert_eq!(sizes(&mut batches), [(Lane::All, 1)]);
+    }
+
+    #[test]
+    fn apps_that_wait_leave_a_place_for_all_others() {
+        let mut batches = for_all(3);
+        for app in 1..=3 {
+            batches.add(Needs { alone: true, ..needs(app) }, ());
+        }
+        add(&mut batches, [4]);
+        assert_eq!(sizes(&mut batches), [(of(1), 1), (of(2), 1), (Lane::All, 1)]);
+    }
+
+    #[test]
+    fn a_slow_write_does_not_hold_up_the_next_one() {
+        let mut batches = for_all(3);
+        let start = Instant::now();
+        add(&mut batches, [1]);
+        assert_eq!(sizes_at(&mut batches, start), [(Lane::All, 1)]);
+        add(&mut batches, [2]);
+        assert_eq!(sizes_at(&mut batches, start + SLOW / 2), []);
+        assert_eq!(sizes_at(&mut batches, start + SLOW), [(Lane::All, 1)]);
+        add(&mut batches, [3]);
+        assert_eq!(sizes_at(&mut batches, start + 3 * SLOW), [], "a place is left for others");
     }
 
     #[test]
     fn lanes_by_app_write_one_app_each_and_no_app_holds_every_lane() {
         let mut batches = by_app(3);
         add(&mut batches, [1; 5 * BATCH_MAX]);
-        assert_eq!(sizes(&mut batches), [(Some(1), BATCH_MAX), (Some(1), BATCH_MAX)]);
+        assert_eq!(sizes(&mut batches), [(of(1), BATCH_MAX), (of(1), BATCH_MAX)]);
         add(&mut batches, [2]);
-        assert_eq!(sizes(&mut batches), [(Some(2), 1)]);
+        assert_eq!(sizes(&mut batches), [(of(2), 1)]);
         add(&mut batches, [3]);
         assert_eq!(sizes(&mut batches), [], "every lane is in use");
-        batches.ended(Some(AppId::from_uuid(Uuid::from_u128(1))));
-        assert_eq!(sizes(&mut batches), [(Some(1), BATCH_MAX)]);
+        batches.ended(of(1));
+        assert_eq!(sizes(&mut batches), [(of(1), BATCH_MAX)]);
         assert_eq!(batches.count(), 2 * BATCH_MAX + 1);
     }
 
@@ -168,20 +292,19 @@ mod tests {
         let mut batches = by_app(8);
         add(&mut batches, [1; BATCH_MAX + FURTHER_ROWS_MIN]);
         add(&mut batches, [2, 3]);
-        let last = (Some(1), FURTHER_ROWS_MIN);
-        let expected = [(Some(1), BATCH_MAX), (Some(2), 1), (Some(3), 1), last];
-        assert_eq!(sizes(&mut batches), expected);
+        let last = (of(1), FURTHER_ROWS_MIN);
+        assert_eq!(sizes(&mut batches), [(of(1), BATCH_MAX), (of(2), 1), (of(3), 1), last]);
     }
 
     #[test]
     fn a_second_write_of_an_app_waits_for_enough_responses() {
         let mut batches = by_app(4);
-        let app = AppId::from_uuid(Uuid::from_u128(1));
+        let now = Instant::now();
         add(&mut batches, [1]);
-        assert_eq!(sizes(&mut batches), [(Some(1), 1)]);
+        assert_eq!(sizes_at(&mut batches, now), [(of(1), 1)]);
         add(&mut batches, [1; FURTHER_ROWS_MIN - 1]);
-        assert_eq!(sizes(&mut batches), []);
-        batches.ended(Some(app));
-        assert_eq!(sizes(&mut batches), [(Some(1), FURTHER_ROWS_MIN - 1)]);
+        assert_eq!(sizes_at(&mut batches, now), []);
+        batches.ended(of(1));
+        assert_eq!(sizes_at(&mut batches, now), [(of(1), FURTHER_ROWS_MIN - 1)]);
     }
 }

@@ -21,7 +21,7 @@ use sluice_flow::time::Timestamp;
 use sluice_store::{NewResponse, Outcome, Store, StoreError};
 use tokio::sync::{Notify, oneshot, watch};
 
-use crate::batches::{BATCH_MAX, Batches, Lane};
+use crate::batches::{BATCH_MAX, Batches, Lane, Needs};
 use crate::clock::Clock;
 use crate::ids::Ids;
 use crate::metrics::Metrics;
@@ -39,8 +39,7 @@ pub(crate) struct Pending {
     pub(crate) response: NewResponse,
     /// When its version stops accepting, if that is known.
     pub(crate) accepts_until: Option<Timestamp>,
-    /// Its app was being changed when it was written the first time, so this write may have to wait
-    /// for that change; it holds no responses of other apps.
+    /// It was [`CommitOutcome::Busy`] before.
     pub(crate) alone: bool,
 }
 
@@ -51,6 +50,8 @@ pub(crate) enum CommitOutcome {
     Replayed(ResponseId),
     KeyReused,
     Stale,
+    /// Not stored: its app is being changed. A write of this app alone waits for that.
+    Busy,
     /// Its invitation received another response, or ended, after the check.
     Uninvited,
     /// Not stored; a retry may succeed.
@@ -101,9 +102,14 @@ impl Committer {
             }
             queue.bytes += weight;
             self.0.metrics.queued.inc();
-            let app = pending.response.row.app_id;
-            queue.batches.add(app, pending.alone, Waiting { pending, weight, reply });
-            queue.batches.next()
+            let Pending { response, alone, .. } = &pending;
+            let needs = Needs {
+                app: response.row.app_id,
+                alone: *alone,
+                linked: response.claim.is_some() || response.invitation.is_some(),
+            };
+            queue.batches.add(needs, Waiting { pending, weight, reply });
+            queue.batches.next(Instant::now)
         };
         if let Some((lane, batch)) = first {
             self.0.write(lane, batch);
@@ -166,7 +172,7 @@ impl Writer {
             let rows = self.rows_of(batch, &mut in_progress.replies);
             if !rows.is_empty() && !*self.lost.borrow() {
                 let then = Box::new(|outcomes| in_progress.settle(outcomes));
-                return self.store.commit_then(rows, then);
+                return self.store.commit_then(rows, lane.if_busy(), then);
             }
             match in_progress.end(Err(StoreError::Closed)) {
                 Some(next) => (lane, batch) = next,
@@ -179,7 +185,7 @@ impl Writer {
     fn next_after(&self, lane: Lane) -> Option<(Lane, Vec<Waiting>)> {
         let mut queue = self.queue();
         queue.batches.ended(lane);
-        let next = queue.batches.next();
+        let next = queue.batches.next(Instant::now);
         let is_last = next.is_none() && queue.is_closed;
         drop(queue);
         if is_last {
@@ -234,6 +240,7 @@ impl Writer {
                 Outcome::Replayed(first) => CommitOutcome::Replayed(first),
                 Outcome::KeyReused => CommitOutcome::KeyReused,
                 Outcome::Stale => CommitOutcome::Stale,
+                Outcome::Busy => CommitOutcome::Busy,
                 Outcome::Uninvited => CommitOutcome::Uninvited,
             });
         }

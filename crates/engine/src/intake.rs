@@ -197,10 +197,8 @@ impl Core {
                         app.usage.stored(self.now(), bytes);
                     }
                     match settled {
-                        Ok(CommitOutcome::Stale) => {
-                            self.registry.forget(&[app.app_id]);
-                            alone = true;
-                        }
+                        Ok(CommitOutcome::Stale) => self.registry.forget(&[app.app_id]),
+                        Ok(CommitOutcome::Busy) => alone = true,
                         Ok(CommitOutcome::Uninvited) => {}
                         settled => return receipt(settled, grace, key),
                     }
@@ -326,9 +324,12 @@ fn receipt(
         }
         Ok(CommitOutcome::Failed) => Err(Unavailable::STORE_DOWN.into()),
         Ok(CommitOutcome::DiskReserve) => Err(Unavailable::DISK_RESERVE.into()),
-        Ok(CommitOutcome::Unknown | CommitOutcome::Stale | CommitOutcome::Uninvited) => {
-            Err(Unavailable::OUTCOME_UNKNOWN.into())
-        }
+        Ok(
+            CommitOutcome::Unknown
+            | CommitOutcome::Stale
+            | CommitOutcome::Busy
+            | CommitOutcome::Uninvited,
+        ) => Err(Unavailable::OUTCOME_UNKNOWN.into()),
         Err(QueueFull) => Err(Unavailable::OVERLOADED.into()),
     }
 }

@@ -115,7 +115,7 @@ pub(crate) fn deltas_of<'r>(stored: impl Iterator<Item = &'r NewResponse>) -> Ve
 
 pub(crate) fn add(deltas: &mut Vec<NewDelta>, row: &ResponseRow, contribution: &Contribution) {
     let key = DailyCountsKey::of(row);
-    let at = deltas.iter().position(|it| it.key == key).unwrap_or_else(|| {
+    let at = deltas.iter().rposition(|it| it.key == key).unwrap_or_else(|| {
         let delta_id = row.response_id.uuid();
         deltas.push(NewDelta { key, delta_id, responses: 0, delta: Delta::default() });
         deltas.len() - 1

@@ -187,6 +187,15 @@ pub struct NewResponse {
     pub contribution: Contribution,
 }
 
+/// What a commit does about an app that is being changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IfBusy {
+    /// Waits until the change is over.
+    Wait,
+    /// Stores nothing of this app, so that its change does not delay other apps.
+    Skip,
+}
+
 /// The outcome for one response of a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
@@ -197,6 +206,8 @@ pub enum Outcome {
     KeyReused,
     /// The app has changed since the response was judged.
     Stale,
+    /// The app is being changed, and the commit did not wait for it ([`IfBusy::Skip`]).
+    Busy,
     /// Its invitation does not accept a response, or no longer does.
     Uninvited,
 }

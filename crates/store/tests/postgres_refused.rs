@@ -11,7 +11,7 @@ use std::time::Duration;
 use sluice_flow::id::AppId;
 use sluice_store::postgres::{Options, PgStore};
 use sluice_store::roles::*;
-use sluice_store::{AppRow, At, Change, NewResponse, Outcome, StoreError, Write};
+use sluice_store::{AppRow, At, Change, IfBusy, NewResponse, Outcome, StoreError, Write};
 use support::Cluster;
 use support::rows::{app_row, now, response};
 
@@ -73,6 +73,14 @@ async fn a_key_that_another_transaction_holds_leaves_nothing_in_doubt() {
     store.close().await;
 }
 
+/// Commits without waiting for apps that are being changed.
+async fn skip(store: &PgStore, sent: &[NewResponse]) -> Vec<Outcome> {
+    let (reply, outcomes) = tokio::sync::oneshot::channel();
+    let then = |outcomes| drop(reply.send(outcomes));
+    store.commit_then(sent.to_vec(), IfBusy::Skip, Box::new(then));
+    outcomes.await.unwrap().unwrap()
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_commit_of_several_apps_does_not_wait_for_one_that_is_being_changed() {
     let cluster = Cluster::start(&[]);
@@ -92,15 +100,16 @@ async fn a_commit_of_several_apps_does_not_wait_for_one_that_is_being_changed() 
     let number = ((bits >> 64) as u64 ^ bits as u64).cast_signed();
     let change = format!("BEGIN; SELECT pg_advisory_xact_lock({number})");
     holder.batch_execute(&change).await.unwrap();
-    let (stale, stored) = (Outcome::Stale, Outcome::Stored);
-    assert_eq!(store.commit(sent.to_vec()).await.unwrap(), [stale, stored, stale, stored]);
+    let (busy, stored) = (Outcome::Busy, Outcome::Stored);
+    assert_eq!(skip(&store, &sent).await, [busy, stored, busy, stored]);
+    assert_eq!(skip(&store, &sent[..1]).await, [busy], "also if it is the only app");
     let replayed = |index: usize| Outcome::Replayed(sent[index].row.response_id);
     assert_eq!(
-        store.commit(sent.to_vec()).await.unwrap(),
-        [stale, replayed(1), stale, replayed(3)],
+        skip(&store, &sent).await,
+        [busy, replayed(1), busy, replayed(3)],
         "the key of another app is no reason to answer for an app that is being changed"
     );
-    // With one app it waits for the end of the change.
+    // Otherwise it waits for the end of the change.
     let of_changed = vec![sent[0].clone(), sent[2].clone()];
     let (ended, outcomes) = tokio::join!(
         holder.batch_execute("SELECT pg_sleep(0.2); COMMIT"),

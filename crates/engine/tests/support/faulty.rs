@@ -85,12 +85,12 @@ impl FaultyStore {
 
 #[async_trait]
 impl IntakeStore for FaultyStore {
-    fn commit_then(&self, responses: Vec<NewResponse>, then: AfterCommit) {
+    fn commit_then(&self, responses: Vec<NewResponse>, if_busy: IfBusy, then: AfterCommit) {
         self.commits.fetch_add(1, Ordering::SeqCst);
         let mood = *self.mood.lock().unwrap();
         match mood {
             Mood::Well | Mood::Hanging(_) | Mood::HidingResponses(_) | Mood::FailingToExpire(_) => {
-                self.inner.commit_then(responses, then);
+                self.inner.commit_then(responses, if_busy, then);
             }
             Mood::Slow(_) | Mood::Held => {
                 let (inner, shared) = (Arc::clone(&self.inner), Arc::clone(&self.mood));
@@ -101,7 +101,7 @@ impl IntakeStore for FaultyStore {
                     while *shared.lock().unwrap() == Mood::Held {
                         tokio::time::sleep(A_MOMENT).await;
                     }
-                    inner.commit_then(responses, then);
+                    inner.commit_then(responses, if_busy, then);
                 });
             }
             Mood::Failing => then(Err(StoreError::Failed("disk full".into()))),
@@ -109,7 +109,7 @@ impl IntakeStore for FaultyStore {
                 let lose = |stored: StoreResult<Vec<Outcome>>| {
                     then(stored.and(Err(StoreError::Unknown("sync failed".into()))));
                 };
-                self.inner.commit_then(responses, Box::new(lose));
+                self.inner.commit_then(responses, if_busy, Box::new(lose));
             }
         }
     }

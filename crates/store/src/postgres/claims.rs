@@ -1,5 +1,7 @@
 //! Links responses to their respondents, in the transaction that stores them.
 //!
+//! Lookups are subqueries that the planner cannot join otherwise, as in [`super::first_exchange`].
+//!
 //! Only a batch with claims comes here, and pays for it: one exchange that reads known identities,
 //! one for the consents, and, for a new respondent, one for the profile and one for its identities.
 //! A batch that adds to a profile locks it first and reads again, so that profiles stay within
@@ -26,16 +28,18 @@ use crate::{ConsentRow, IdentityRow, NewResponse, RespondentRow, StoreResult};
 
 static HOLDERS: LazyLock<ByApp> = LazyLock::new(|| {
     let holders = |given: &str, app: &str| {
-        let all_of = "identities AS all_of WHERE all_of.app_id = identities.app_id \
-             AND all_of.respondent_id = identities.respondent_id";
+        let all_of = format!(
+            "identities AS all_of WHERE all_of.app_id = {app} \
+             AND all_of.respondent_id = identities.respondent_id"
+        );
         format!(
-            "SELECT identities.app_id, identities.type, identities.value, \
+            "SELECT held.* FROM {given} CROSS JOIN LATERAL ( \
+             SELECT identities.app_id, identities.type, identities.value, \
              identities.respondent_id, \
              EXISTS (SELECT FROM {all_of} AND all_of.type = 'userId'), \
              (SELECT count(*) FROM (SELECT FROM {all_of} LIMIT $4) AS counted) \
-             FROM identities JOIN {given} \
-             ON identities.type = given.type AND identities.value = given.value \
-             WHERE identities.app_id = {app}"
+             FROM identities WHERE identities.app_id = {app} \
+             AND identities.type = given.type AND identities.value = given.value LIMIT 1) AS held"
         )
     };
     ByApp {
@@ -48,17 +52,15 @@ static HOLDERS: LazyLock<ByApp> = LazyLock::new(|| {
 });
 /// Two batches may add to one profile concurrently: the later one waits, and then counts what the
 /// other has added.
-static LOCK: LazyLock<ByApp> = LazyLock::new(|| {
-    let lock = |which: &str| {
-        format!(
-            "SELECT FROM respondents WHERE {which} \
-             ORDER BY app_id, respondent_id FOR NO KEY UPDATE"
-        )
-    };
-    ByApp {
-        one: lock("app_id = $1 AND respondent_id = ANY($2)"),
-        many: lock("(app_id, respondent_id) IN (SELECT * FROM unnest($1::uuid[], $2::uuid[]))"),
-    }
+static LOCK: LazyLock<ByApp> = LazyLock::new(|| ByApp {
+    one: "SELECT FROM respondents WHERE app_id = $1 AND respondent_id = ANY($2) \
+         ORDER BY respondent_id FOR NO KEY UPDATE"
+        .to_owned(),
+    // In the order of the arrays.
+    many: "SELECT FROM unnest($1::uuid[], $2::uuid[]) AS given (app, id) CROSS JOIN LATERAL ( \
+         SELECT FROM respondents WHERE app_id = given.app AND respondent_id = given.id \
+         FOR NO KEY UPDATE) AS locked"
+        .to_owned(),
 });
 static MAKE: LazyLock<ByApp> =
     LazyLock::new(|| ByApp::insert("respondents", &[("respondent_id", "uuid")], ""));

@@ -45,7 +45,7 @@ use super::invitations::{self, Locked};
 use super::pool::{Params, Pool};
 use super::skip_index;
 use super::transaction::{NotCommitted, Transaction};
-use crate::{Digest, IdempotencyKey, NewResponse, Outcome, StoreError, StoreResult};
+use crate::{Digest, IdempotencyKey, IfBusy, NewResponse, Outcome, StoreError, StoreResult};
 
 /// How often a transaction that lost a race is tried.
 const TRIES: u32 = 5;
@@ -54,6 +54,7 @@ const TRIES: u32 = 5;
 pub(super) async fn responses(
     pool: &Arc<Pool>,
     responses: Vec<NewResponse>,
+    if_busy: IfBusy,
 ) -> StoreResult<Vec<Outcome>> {
     if responses.is_empty() {
         return pool.enter().await.map(|_| Vec::new());
@@ -63,8 +64,12 @@ pub(super) async fn responses(
     let mut tries = 0;
     loop {
         tries += 1;
-        match attempt(pool, &responses).await {
+        match attempt(pool, &responses, if_busy).await {
             Err(Lost::Race) if tries < TRIES => {}
+            // Whichever app it is about, the others need not suffer from it.
+            Err(Lost::Race) if if_busy == IfBusy::Skip => {
+                return Ok(vec![Outcome::Busy; responses.len()]);
+            }
             Err(Lost::Race) => {
                 let why = "lost the race against other transactions too often";
                 return Err(StoreError::Failed(why.into()));
@@ -103,10 +108,11 @@ impl From<NotCommitted> for Lost {
 async fn attempt(
     pool: &Arc<Pool>,
     responses: &Arc<Vec<NewResponse>>,
+    if_busy: IfBusy,
 ) -> Result<Vec<Outcome>, Lost> {
     let transaction = Transaction::on(pool).await?;
     let CommitPlan { outcomes, to_store, links, way, statements, old } =
-        match plan(&transaction, responses).await {
+        match plan(&transaction, responses, if_busy).await {
             Ok(plan) => plan,
             Err(error) => return Err(transaction.abort(error).await.into()),
         };
@@ -155,6 +161,7 @@ enum Ending {
 async fn plan(
     transaction: &Transaction,
     responses: &[NewResponse],
+    if_busy: IfBusy,
 ) -> Result<CommitPlan, TransactionError> {
     let apps: BTreeSet<AppId> = responses.iter().map(|it| it.row.app_id).collect();
     let apps: Vec<AppId> = apps.into_iter().collect();
@@ -168,7 +175,7 @@ async fn plan(
     };
     // Prepared before a copy starts: during it nothing else may be sent.
     let statements = Statements::prepare(transaction).await?;
-    let Begun { newest, found, copy, now } = begin(transaction, &apps, with).await?;
+    let Begun { newest, found, copy, now } = begin(transaction, &apps, if_busy, with).await?;
     let mut batch =
         Batch { rows: responses.iter().enumerate().collect(), newest, ..Batch::default() };
     let locked = batch.lock_invitations(transaction).await?;
@@ -234,8 +241,8 @@ type KeyOfApp = (AppId, IdempotencyKey);
 struct Batch<'a> {
     /// With their indexes in the call.
     rows: Vec<(usize, &'a NewResponse)>,
-    /// The public revision of each app that is locked.
-    newest: HashMap<AppId, u64>,
+    /// The public revision of each app that is locked; rows of other apps are left out.
+    newest: HashMap<AppId, Option<u64>>,
     /// Judged at the newest public revision, the first of the call with their key, and the key is
     /// free.
     to_store: Vec<(usize, &'a NewResponse)>,
@@ -246,13 +253,19 @@ struct Batch<'a> {
 }
 
 impl<'a> Batch<'a> {
+    /// The rows of apps that are locked.
+    fn locked_rows(&self) -> impl Iterator<Item = &'a NewResponse> {
+        let rows = self.rows.iter().map(|(_, it)| *it);
+        rows.filter(|it| self.newest.contains_key(&it.row.app_id))
+    }
+
     /// Locks the invitations of these rows; without any, which is usual, no query is sent.
     async fn lock_invitations(
         &self,
         transaction: &Transaction,
     ) -> Result<Locked, TransactionError> {
         let mut by_app: BTreeMap<AppId, Vec<Uuid>> = BTreeMap::new();
-        for (_, response) in &self.rows {
+        for response in self.locked_rows() {
             if let Some(invited) = response.invitation {
                 let ids = by_app.entry(response.row.app_id).or_default();
                 ids.push(invited.assignment_id.uuid());
@@ -282,7 +295,7 @@ impl<'a> Batch<'a> {
         let mut claimed = HashMap::new();
         let (uninvited, newest) = (&mut self.uninvited, &self.newest);
         let is_fresh = |(_, it): &&(usize, &'a NewResponse)| {
-            newest.get(&it.row.app_id) == Some(&it.public_revision)
+            newest.get(&it.row.app_id) == Some(&Some(it.public_revision))
         };
         let invited = |(index, it): &&(usize, &'a NewResponse)| {
             let Some(invited) = it.invitation else { return true };
@@ -316,7 +329,7 @@ impl<'a> Batch<'a> {
     /// Looks up which keys are in use; without any keys no query is sent.
     async fn look_up_keys(&mut self, transaction: &Transaction) -> Result<(), TransactionError> {
         let is_spread = transaction.is_spread();
-        let keyed = self.rows.iter().map(|(_, it)| *it).filter(|it| it.idempotency_key.is_some());
+        let keyed = self.locked_rows().filter(|it| it.idempotency_key.is_some());
         for rows in groups(is_spread, keyed, |it| it.row.app_id) {
             let (apps, keys) = keys_of(is_spread, rows.into_iter());
             let found =
@@ -344,7 +357,7 @@ impl<'a> Batch<'a> {
             let key = key_of_app(response);
             let taken = key.and_then(|key| self.taken.get(&key));
             outcomes.push(match taken {
-                _ if !self.newest.contains_key(&response.row.app_id) => Outcome::Stale,
+                _ if !self.newest.contains_key(&response.row.app_id) => Outcome::Busy,
                 // Without a digest, a retry cannot be distinguished from a different submission.
                 Some((by, None)) => Outcome::Replayed(*by),
                 Some((by, Some(theirs))) if *theirs == digest => Outcome::Replayed(*by),
@@ -398,7 +411,7 @@ pub(super) async fn find_by_idempotency_key(
     pool.may_commit()?;
     let transaction = Transaction::on(pool).await.map_err(TransactionError::of_statement)?;
     let locked = async {
-        begin(&transaction, &[app], With::Nothing).await?;
+        begin(&transaction, &[app], IfBusy::Wait, With::Nothing).await?;
         lock_rows(&transaction, [app].into_iter()).await
     };
     match locked.await {

@@ -1,8 +1,7 @@
 //! The first exchange of a commit: begins, locks the apps, and reads what decides about the rows.
 //!
-//! A commit of one app waits for its lock. A commit of several apps does not: one app that is being
-//! changed must not delay the others. It leaves out the apps whose lock is taken, and their
-//! responses are judged again and committed by app.
+//! A commit for all apps does not wait for the lock of an app that is being changed
+//! ([`IfBusy::Skip`]): it leaves the app out, and its responses are committed separately.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -18,12 +17,13 @@ use super::failure::TransactionError;
 use super::final_exchange::{COPY, Copying};
 use super::pool::Params;
 use super::transaction::{BEGIN, SET_AND_QUEUE, SET_AND_TRY, Transaction};
-use crate::StoreResult;
+use crate::{IfBusy, StoreError};
 
 /// Columns of [`SET_AND_QUEUE`] and [`SET_AND_TRY`] before the result of the lock.
 const SET_COLUMNS: usize = 4;
 /// For the apps after the first; see [`SET_AND_QUEUE`].
-const QUEUE: &str = "SELECT pg_advisory_xact_lock_shared($1)";
+const QUEUE: &str =
+    "SELECT pg_advisory_xact_lock_shared(number) FROM unnest($1::bigint[]) AS number";
 /// A separate statement after the lock, so that it sees what was committed while waiting for it.
 const READ: &str = "SELECT app_id, public_revision FROM apps WHERE app_id = ANY($1)";
 const READ_AND_LOCK: &str = "SELECT app_id, public_revision FROM apps WHERE app_id = $1 FOR SHARE";
@@ -67,8 +67,8 @@ pub(super) enum With<'k> {
 
 /// A transaction that has begun.
 pub(super) struct Begun {
-    /// The public revision of each app that is locked.
-    pub(super) newest: HashMap<AppId, u64>,
+    /// The public revision of each app that is locked; `None` if the app does not exist.
+    pub(super) newest: HashMap<AppId, Option<u64>>,
     /// The keys that are in use.
     pub(super) found: Vec<Row>,
     pub(super) copy: Option<Copying>,
@@ -81,17 +81,19 @@ pub(super) struct Begun {
 pub(super) async fn begin(
     transaction: &Transaction,
     apps: &[AppId],
+    if_busy: IfBusy,
     with: With<'_>,
 ) -> Result<Begun, TransactionError> {
     let timeout = transaction.lock_timeout();
     let now = Timestamp::from_millis(0);
-    let mut begun = Begun { newest: HashMap::new(), found: Vec::new(), copy: None, now };
+    let newest = apps.iter().map(|app| (*app, None)).collect();
+    let mut begun = Begun { newest, found: Vec::new(), copy: None, now };
     if transaction.is_spread() {
         for (index, app) in apps.iter().enumerate() {
-            let (number, id) = (queue_of(*app), app.uuid());
+            let (numbers, id) = (vec![queue_of(*app)], app.uuid());
             let (lock, params): (_, Params<'_>) = match index {
-                0 => (SET_AND_QUEUE, &[&number, &timeout]),
-                _ => (QUEUE, &[&number]),
+                0 => (SET_AND_QUEUE, &[&numbers, &timeout]),
+                _ => (QUEUE, &[&numbers]),
             };
             let sent = Sent { begins: index == 0, lock, read: READ_AND_LOCK, with: With::Nothing };
             sent.exchange(transaction, params, &[&id], &mut begun).await?;
@@ -99,24 +101,22 @@ pub(super) async fn begin(
         return Ok(begun);
     }
     let ids: Vec<Uuid> = apps.iter().map(|app| app.uuid()).collect();
-    match apps {
-        [app] => {
-            let sent = Sent { begins: true, lock: SET_AND_QUEUE, read: READ, with };
-            let params: Params<'_> = &[&queue_of(*app), &timeout];
-            sent.exchange(transaction, params, &[&ids], &mut begun).await?;
+    let numbers: Vec<i64> = apps.iter().map(|app| queue_of(*app)).collect();
+    let lock = match if_busy {
+        IfBusy::Wait => SET_AND_QUEUE,
+        IfBusy::Skip => SET_AND_TRY,
+    };
+    let sent = Sent { begins: true, lock, read: READ, with };
+    let set = sent.exchange(transaction, &[&numbers, &timeout], &[&ids], &mut begun).await?;
+    if if_busy == IfBusy::Skip {
+        let set = set.as_ref().map(|row| Cells::after(row, SET_COLUMNS).take()).transpose()?;
+        let locked: Vec<bool> = set.unwrap_or_default();
+        if locked.len() != apps.len() {
+            let why = "a lock was not answered".to_owned();
+            return Err(StoreError::Corrupt(why).into());
         }
-        _ => {
-            let numbers: Vec<i64> = apps.iter().map(|app| queue_of(*app)).collect();
-            let sent = Sent { begins: true, lock: SET_AND_TRY, read: READ, with };
-            let params: Params<'_> = &[&numbers, &timeout];
-            let set = sent.exchange(transaction, params, &[&ids], &mut begun).await?;
-            let locked: Vec<bool> = match &set {
-                Some(row) => Cells::after(row, SET_COLUMNS).take()?,
-                None => Vec::new(),
-            };
-            for (app, _) in apps.iter().zip(locked).filter(|(_, is_locked)| !is_locked) {
-                begun.newest.remove(app);
-            }
+        for (app, _) in apps.iter().zip(locked).filter(|(_, is_locked)| !is_locked) {
+            begun.newest.remove(app);
         }
     }
     Ok(begun)
@@ -189,7 +189,11 @@ impl Sent<'_> {
         // The first refusal wins; if the copy was refused too, the connection is out of step.
         let (locked, read, looked_up, copying) =
             all.map_err(|error| if refused { error.out_of_step() } else { error })?;
-        result.newest.extend(read.iter().map(revision).collect::<StoreResult<Vec<_>>>()?);
+        for row in &read {
+            let mut cells = Cells::of(row);
+            let app = cells.id(AppId::from_uuid)?;
+            result.newest.insert(app, Some(cells.revision()?));
+        }
         result.found = looked_up;
         result.copy = copying.map(Box::pin);
         let locked = locked.into_iter().next();
@@ -198,9 +202,4 @@ impl Sent<'_> {
         }
         Ok(locked)
     }
-}
-
-fn revision(row: &Row) -> StoreResult<(AppId, u64)> {
-    let mut cells = Cells::of(row);
-    Ok((cells.id(AppId::from_uuid)?, cells.revision()?))
 }

@@ -20,7 +20,7 @@ use crate::counting::DAMAGED_DAYS_MAX;
 use crate::{
     ActorId, AdminStore, AfterCommit, App, At, AuditQuery, AuditRow, Change, Changes, Compacted,
     ConsentRow, CountStore, CountsQuery, DayTotal, Digest, DiskSpace, ErasedPart, Erasure, Expired,
-    Expiry, FeedPosition, FlowCounts, FlowQuery, FlowState, IdempotencyKey, IdentityKeyRow,
+    Expiry, FeedPosition, FlowCounts, FlowQuery, FlowState, IdempotencyKey, IdentityKeyRow, IfBusy,
     IntakeStore, InvitationCounts, InvitationQuery, InvitationRow, KeyRow, Lanes, LinkRow,
     MovingStore, NewResponse, Page, Record, RecordCursor, Respondent, RespondentRow,
     RespondentStore, ResponseCount, ResponsePage, ResponseQuery, ResponseRow, ResponseStore,
@@ -30,9 +30,9 @@ use crate::{
 
 #[async_trait]
 impl IntakeStore for PgStore {
-    fn commit_then(&self, responses: Vec<NewResponse>, then: AfterCommit) {
+    fn commit_then(&self, responses: Vec<NewResponse>, if_busy: IfBusy, then: AfterCommit) {
         let pool = Arc::clone(&self.pool);
-        tokio::spawn(async move { then(commit::responses(&pool, responses).await) });
+        tokio::spawn(async move { then(commit::responses(&pool, responses, if_busy).await) });
     }
 
     fn lanes(&self) -> Lanes {

@@ -57,10 +57,13 @@ macro_rules! set_and {
         )
     };
 }
-/// Fair against changes, see [`super::commit`]; `$1` is the number of the app's queue.
-pub(super) const SET_AND_QUEUE: &str = set_and!("pg_advisory_xact_lock_shared($1)");
-/// The same for several apps, without waiting: whether each is locked. It fails also while a change
-/// waits, so it is fair as well.
+/// Fair against changes, see [`super::commit`]; `$1` are the numbers of the apps' queues, in the order
+/// in which all commits lock them.
+pub(super) const SET_AND_QUEUE: &str = set_and!(
+    "(SELECT count(pg_advisory_xact_lock_shared(number)) FROM unnest($1::bigint[]) AS number)"
+);
+/// The same without waiting: whether each app is locked. It fails also while a change waits, so it
+/// is fair as well.
 pub(super) const SET_AND_TRY: &str = set_and!(
     "ARRAY(SELECT pg_try_advisory_xact_lock_shared(number) FROM unnest($1::bigint[]) AS number)"
 );

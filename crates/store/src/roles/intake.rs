@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 #[cfg(doc)]
 use crate::{AdminStore, UpkeepStore};
 use crate::{
-    App, Changes, Digest, DiskSpace, FeedPosition, IdempotencyKey, NewResponse, Outcome,
+    App, Changes, Digest, DiskSpace, FeedPosition, IdempotencyKey, IfBusy, NewResponse, Outcome,
     StoreError, StoreResult, VersionState,
 };
 
@@ -39,8 +39,6 @@ pub trait IntakeStore: Send + Sync + 'static {
     ///   `KeyReused` if it differs. This also holds between two rows of one call, and for a row
     ///   judged at an older public revision: a retry gets its answer after a publish as well.
     /// - Any other row whose `public_revision` is not the newest of its app is not stored: `Stale`.
-    ///   A commit with several apps may also return it for all rows of an app that is being changed,
-    ///   instead of waiting for the change.
     /// - The key of a response that was deleted or erased stays in use: a row with it is
     ///   `Replayed`, and nothing of it is stored.
     /// - A stored row with a claim is linked to a respondent in the same transaction, as
@@ -53,18 +51,20 @@ pub trait IntakeStore: Send + Sync + 'static {
     ///   `Uninvited`. Of several rows with the same invitation, in one call or in concurrent calls,
     ///   one is stored. A row that follows another one of the same call, which was then not stored,
     ///   may be `Stale`.
+    /// - With [`IfBusy::Skip`], rows of an app that is being changed may be `Busy`: nothing is known
+    ///   about them, and nothing of them is stored. A backend that never waits ignores it.
     /// - Refusing one row does not affect the others.
     /// - [`StoreError::Failed`]: no row is stored. [`StoreError::Unknown`] and
     ///   [`StoreError::InDoubt`]: the outcome is unknown; after `Unknown`, nothing more may be
     ///   acknowledged.
-    fn commit_then(&self, responses: Vec<NewResponse>, then: AfterCommit);
+    fn commit_then(&self, responses: Vec<NewResponse>, if_busy: IfBusy, then: AfterCommit);
 
-    /// The same as a future.
+    /// The same as a future. It waits for apps that are being changed.
     async fn commit(&self, responses: Vec<NewResponse>) -> StoreResult<Vec<Outcome>> {
         let (reply, outcomes) = oneshot::channel();
         // The caller may have gone away.
         let then = |outcomes| drop(reply.send(outcomes));
-        self.commit_then(responses, Box::new(then));
+        self.commit_then(responses, IfBusy::Wait, Box::new(then));
         outcomes.await.unwrap_or_else(|_| {
             Err(StoreError::Unknown("the commit ended without an outcome".into()))
         })

@@ -15,7 +15,7 @@ use crate::listing::Scan;
 use crate::{
     ActorId, AdminStore, AfterCommit, App, At, AuditQuery, AuditRow, Change, Changes, Compacted,
     ConsentRow, CountStore, CountsQuery, DayTotal, Digest, DiskSpace, ErasedPart, Erasure, Expired,
-    Expiry, FeedPosition, FlowCounts, FlowQuery, FlowState, IdempotencyKey, IdentityKeyRow,
+    Expiry, FeedPosition, FlowCounts, FlowQuery, FlowState, IdempotencyKey, IdentityKeyRow, IfBusy,
     IntakeStore, InvitationCounts, InvitationQuery, InvitationRow, KeyRow, Lanes, LinkRow,
     MovingStore, NewResponse, Page, Record, RecordCursor, Respondent, RespondentRow,
     RespondentStore, ResponseCount, ResponsePage, ResponseQuery, ResponseRow, ResponseStore,
@@ -25,7 +25,7 @@ use crate::{
 
 #[async_trait]
 impl IntakeStore for SqliteStore {
-    fn commit_then(&self, responses: Vec<NewResponse>, then: AfterCommit) {
+    fn commit_then(&self, responses: Vec<NewResponse>, _: IfBusy, then: AfterCommit) {
         self.writer.commit(responses, then);
     }
 
