@@ -19,6 +19,7 @@ mod connect;
 mod copy;
 mod count_rows;
 mod counts;
+mod directory;
 mod dsn;
 mod expiry;
 mod failure;
