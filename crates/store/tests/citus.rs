@@ -27,6 +27,7 @@ use sluice_store::{
     AppRow, At, Change, FeedPosition, FlowRow, NewResponse, Outcome, Store, StoreError, Write,
 };
 use support::rows::{app_row, flow_row, now, response};
+use tokio_postgres::Client;
 
 /// For what must happen, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -173,6 +174,16 @@ async fn a_worker_that_is_not_durable_is_refused_by_name() {
     database.remove().await;
 }
 
+/// 1 if the worker of an app still shows it as it was before the change that the feed has.
+async fn behind(client: &Client, app: AppId) -> u32 {
+    let revision = |table: &str| {
+        format!("SELECT public_revision FROM {table} WHERE app_id = '{}'", app.uuid())
+    };
+    let announced: i64 = client.query_one(&revision("app_directory"), &[]).await.unwrap().get(0);
+    let shown: i64 = client.query_one(&revision("apps"), &[]).await.unwrap().get(0);
+    u32::from(shown < announced)
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn no_publish_is_lost_if_the_second_part_of_a_commit_is_late() {
     let Some(database) = placed("sluice_feed").await else { return };
@@ -198,7 +209,8 @@ async fn no_publish_is_lost_if_the_second_part_of_a_commit_is_late() {
         }
     };
     let mut cached = vec!["0".to_owned(); apps.len()];
-    let mut lost = Vec::new();
+    let (mut lost, mut late) = (Vec::new(), 0);
+    let client = database.client().await;
     for number in 1..=30_usize {
         let index = number % apps.len();
         let publish = rename(&one, &apps[index].1, number.to_string());
@@ -209,7 +221,10 @@ async fn no_publish_is_lost_if_the_second_part_of_a_commit_is_late() {
                     published.unwrap();
                     break;
                 }
-                () = tokio::time::sleep(Duration::from_millis(5)) => follow(&mut cached).await,
+                () = tokio::time::sleep(Duration::from_millis(5)) => {
+                    late += behind(&client, apps[index].0.app_id).await;
+                    follow(&mut cached).await;
+                }
             }
         }
         follow(&mut cached).await;
@@ -217,6 +232,7 @@ async fn no_publish_is_lost_if_the_second_part_of_a_commit_is_late() {
             lost.push(number);
         }
     }
+    assert!(late > 0, "the worker was never behind, so this shows nothing");
     assert!(lost.is_empty(), "publishes that the other node never saw: {lost:?}");
     for node in [one, two] {
         node.close().await;
@@ -257,5 +273,38 @@ async fn apps_of_the_other_workers_stay_in_service() {
     for node in [running, started] {
         node.close().await;
     }
+    database.remove().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_open_write_on_a_worker_holds_back_the_skip_index() {
+    let Some(database) = placed("sluice_open").await else { return };
+    let store = connect(&database).await.unwrap();
+    let (app, flow) = app_on(&database, database.proxies[0].port).await;
+    put(&store, &(app.clone(), flow)).await;
+    // Its session on the coordinator has no transaction id: only the worker has one.
+    let writer = database.client().await;
+    let write = format!(
+        "BEGIN; INSERT INTO used_keys (app_id, response_id, key) VALUES ('{}', '{}', '{}')",
+        app.app_id.uuid(),
+        app.app_id.uuid(),
+        app.app_id.uuid()
+    );
+    writer.batch_execute(&write).await.unwrap();
+    let public_revision = store.find_app(app.app_id).await.unwrap().unwrap().public_revision;
+    let stored = (0..1_100).map(|number| {
+        let mut new = response(now(), number, public_revision);
+        new.row.app_id = app.app_id;
+        new.row.flow_id = FlowId::from_uuid(app.app_id.uuid());
+        NewResponse { idempotency_key: None, ..new }
+    });
+    store.commit(stored.collect()).await.unwrap();
+    // Late enough for all of them to be in a block.
+    let later = Timestamp::from_millis(now() + 3_600_000);
+    let made = async || store.build_skip_index(None, later).await.unwrap().made;
+    assert_eq!(made().await, 0, "a response of the open transaction may still appear among them");
+    writer.batch_execute("ROLLBACK").await.unwrap();
+    assert!(made().await > 0);
+    store.close().await;
     database.remove().await;
 }

@@ -138,10 +138,13 @@ pub(in super::super) async fn set_up(
     workers: &Workers,
     deadline: Duration,
 ) -> Result<(), String> {
-    // A worker that does not answer must not block the session for longer than we wait for it, and
-    // SET LOCAL reaches the workers.
+    // A worker that does not answer must not block the session for longer than we wait for it. SET
+    // LOCAL reaches the workers. A session has one connection to each worker, however many shards a
+    // statement reads: so connections are bounded, and a write may follow such a statement.
     let settings = format!(
-        "SET citus.node_connection_timeout = '{}ms'; SET citus.propagate_set_commands = 'local'",
+        "SET citus.node_connection_timeout = '{}ms'; SET citus.propagate_set_commands = 'local'; \
+         SET citus.multi_shard_modify_mode = 'sequential'; \
+         SET citus.max_adaptive_executor_pool_size = 1",
         deadline.as_millis()
     );
     let asked = async {
