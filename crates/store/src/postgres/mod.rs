@@ -96,8 +96,8 @@ impl PgStore {
         let mut tasks =
             vec![tokio::spawn(partitions::keep_ahead(Arc::clone(&pool))).abort_handle()];
         if let Some(workers) = workers {
-            let checking = citus::keep_checking(Arc::clone(&pool), workers);
-            tasks.push(tokio::spawn(checking).abort_handle());
+            let asking = Arc::clone(&pool).keep_asking(workers);
+            tasks.push(tokio::spawn(asking).abort_handle());
         }
         if listens {
             let listening = listen::listen(connector, Arc::clone(&changed));

@@ -104,8 +104,25 @@ impl Pool {
     /// Asks the workers of a distributed database whether they can store.
     pub(super) async fn check_workers(&self) -> StoreResult<()> {
         let Some(workers) = &self.workers else { return Ok(()) };
-        citus::check(self, workers, WORKERS_ASKED).await;
+        self.ask(workers, WORKERS_ASKED).await;
         workers.check()
+    }
+
+    /// Asks the workers again and again.
+    pub(super) async fn keep_asking(self: Arc<Self>, workers: Arc<Workers>) {
+        loop {
+            tokio::time::sleep(workers.interval()).await;
+            self.ask(&workers, self.options.statement_deadline).await;
+        }
+    }
+
+    /// Asks the workers now. If there is no answer in time, what they answered last still counts.
+    async fn ask(&self, workers: &Workers, deadline: Duration) {
+        let Ok(mut lease) = self.lease().await else { return };
+        if let Ok(Ok(answers)) = timeout(deadline, citus::ask(&lease)).await {
+            lease.settle(None);
+            workers.note(&answers);
+        }
     }
 
     pub(super) fn stall(&self) -> &Stall {

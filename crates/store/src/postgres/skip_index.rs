@@ -128,12 +128,10 @@ async fn unblocked(
 /// A time before the oldest transaction began that may still write: a commit that waits for a
 /// standby can become visible hours later. `None` if there is no such transaction.
 async fn open_since(pool: &Pool) -> StoreResult<Option<Timestamp>> {
-    if pool.is_citus() {
-        return citus::open_since(pool).await;
-    }
-    let sql = "SELECT (extract(epoch FROM min(xact_start)) * 1000)::bigint - 60000 \
+    let here = "SELECT (extract(epoch FROM min(xact_start)) * 1000)::bigint - 60000 \
          FROM pg_stat_activity WHERE datname = current_database() AND backend_xid IS NOT NULL";
-    let millis = pool.one(sql, &[], |cells| cells.take::<Option<i64>>()).await?.flatten();
+    let sql = if pool.is_citus() { citus::open_since() } else { here.to_owned() };
+    let millis = pool.one(&sql, &[], |cells| cells.take::<Option<i64>>()).await?.flatten();
     Ok(millis.map(|millis| Timestamp::from_millis(millis.max(0))))
 }
 

@@ -14,7 +14,7 @@ use tokio_postgres::Client;
 use super::connect::{self, ConnectError};
 use super::failure::RedactedError;
 
-pub(super) use workers::{WeakWorker, Workers, check, keep_checking, open_since, set_up};
+pub(super) use workers::{WeakWorker, Workers, ask, open_since, set_up};
 
 /// The workers if tables are distributed with Citus. Refuses a cluster on which a table is not
 /// where it belongs.

@@ -5,16 +5,13 @@
 //! start, whenever a connection is opened, and periodically. While one of them has a weak setting,
 //! all commits are refused: which worker a commit goes to is not known here.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use sluice_flow::time::Timestamp;
 use tokio::time::timeout;
 use tokio_postgres::{Client, Error};
 
-use super::super::codec::Cells;
 use super::super::failure::RedactedError;
-use super::super::pool::Pool;
 use crate::{StoreError, StoreResult};
 
 /// How often the workers are asked.
@@ -23,7 +20,7 @@ const INTERVAL: Duration = Duration::from_secs(10);
 const INTERVAL_AWAY: Duration = Duration::from_secs(1);
 
 /// The answer of one worker.
-pub(super) struct Answer {
+pub(in super::super) struct Answer {
     /// Host and port.
     worker: String,
     /// Its `synchronous_commit`; `None` if it could not be asked.
@@ -77,7 +74,7 @@ impl Workers {
     }
 
     /// Remembers the answers, and logs what has changed.
-    pub(super) fn note(&self, answers: &[Answer]) {
+    pub(in super::super) fn note(&self, answers: &[Answer]) {
         let weak = weak_of(answers);
         let away = answers.iter().filter(|it| it.found.is_none()).map(|it| it.worker.clone());
         let away: Vec<String> = away.collect();
@@ -98,7 +95,8 @@ impl Workers {
         *last = LastAnswers { weak, away, all_away };
     }
 
-    fn interval(&self) -> Duration {
+    /// How long to wait before asking again.
+    pub(in super::super) fn interval(&self) -> Duration {
         let last = self.lock();
         match last.weak.is_none() && last.away.is_empty() {
             true => INTERVAL,
@@ -120,7 +118,7 @@ fn weak_of(answers: &[Answer]) -> Option<WeakWorker> {
 }
 
 /// Asks every worker in a session like those that commit there: same user, same database.
-pub(super) async fn ask(client: &Client) -> Result<Vec<Answer>, Error> {
+pub(in super::super) async fn ask(client: &Client) -> Result<Vec<Answer>, Error> {
     let sql = "SELECT nodename || ':' || nodeport, success, result FROM \
          run_command_on_workers('SELECT current_setting(''synchronous_commit'')') ORDER BY 1";
     let rows = client.query(sql, &[]).await?;
@@ -161,24 +159,6 @@ pub(in super::super) async fn set_up(
     }
 }
 
-/// Asks the workers again and again.
-pub(in super::super) async fn keep_checking(pool: Arc<Pool>, workers: Arc<Workers>) {
-    loop {
-        tokio::time::sleep(workers.interval()).await;
-        check(&pool, &workers, pool.options().statement_deadline).await;
-    }
-}
-
-/// Asks the workers now. If there is no answer in time, what they answered last still counts.
-pub(in super::super) async fn check(pool: &Pool, workers: &Workers, deadline: Duration) {
-    let Ok(mut lease) = pool.lease().await else { return };
-    let answers = timeout(deadline, ask(&lease)).await;
-    if let Ok(Ok(answers)) = answers {
-        lease.settle(None);
-        workers.note(&answers);
-    }
-}
-
 /// The oldest write in progress: a session with a transaction id, on any node, or a prepared
 /// transaction.
 const OPEN_HERE: &str = "SELECT (extract(epoch FROM least( \
@@ -187,19 +167,16 @@ const OPEN_HERE: &str = "SELECT (extract(epoch FROM least( \
      (SELECT min(prepared) FROM pg_prepared_xacts WHERE database = current_database()))) \
      * 1000)::bigint - 60000";
 
-/// A time before the oldest transaction began that may still write anywhere in the cluster. A
-/// session of the coordinator has no transaction id if it writes on a worker only, so the workers
-/// are asked too. `None` if there is no such transaction; the oldest possible time if a worker does
-/// not answer.
-pub(in super::super) async fn open_since(pool: &Pool) -> StoreResult<Option<Timestamp>> {
-    let sql = format!(
+/// Reads a time, in milliseconds, before the oldest transaction began that may still write anywhere
+/// in the cluster. A session of the coordinator has no transaction id if it writes on a worker only,
+/// so the workers are asked too. NULL if there is no such transaction; 0 if a worker does not
+/// answer.
+pub(in super::super) fn open_since() -> String {
+    format!(
         "SELECT min(CASE WHEN success THEN nullif(result, '')::bigint ELSE 0 END) FROM \
          (SELECT true AS success, ({OPEN_HERE})::text AS result UNION ALL \
          SELECT success, result FROM run_command_on_workers($${OPEN_HERE}$$)) AS answers"
-    );
-    let read = |cells: &mut Cells| cells.take::<Option<i64>>();
-    let millis = pool.one(&sql, &[], read).await?.flatten();
-    Ok(millis.map(|millis| Timestamp::from_millis(millis.max(0))))
+    )
 }
 
 #[cfg(test)]
