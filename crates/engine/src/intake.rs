@@ -6,7 +6,7 @@
 
 use sluice_flow::counts::Contribution;
 use sluice_flow::definition::Definition;
-use sluice_flow::id::{AssignmentId, FlowVersionId, ResponseId};
+use sluice_flow::id::{AppId, AssignmentId, FlowVersionId, ResponseId};
 use sluice_flow::identity::{self, Bearer, Claims};
 use sluice_flow::issue::{Issue, KeySource};
 use sluice_flow::judge::{canonicalise, judge};
@@ -176,7 +176,7 @@ impl Core {
             if let Some(published) = &version.published {
                 canonicalise(published.snapshot.definition(), &mut submission.answers);
             }
-            let invitation = self.named_invitation(&submission).await?;
+            let invitation = self.named_invitation(version.app_id, &submission).await?;
             let invitation = invitation.as_ref();
             match self.verdict(&version, &submission, &mismatches, invitation) {
                 Verdict::Refused(issues) => {
@@ -234,13 +234,14 @@ impl Core {
     /// id and needs no read from the store.
     async fn named_invitation(
         &self,
+        app: AppId,
         submission: &Submission<'_>,
     ) -> Result<Option<InvitationRow>, SubmitError> {
         let id = submission.flow_assignment_id.as_deref();
         let Some(id) = id.and_then(|text| text.parse::<AssignmentId>().ok()) else {
             return Ok(None);
         };
-        Ok(self.store.find_invitation(id).await?)
+        Ok(self.store.find_invitation(id, Some(app)).await?)
     }
 
     fn verdict<'v>(

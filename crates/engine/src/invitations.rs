@@ -319,7 +319,7 @@ impl InvitationHandle {
 }
 
 async fn read_invitation(core: &Core, id: AssignmentId) -> AdminResult<InvitationRow> {
-    core.store.find_invitation(id).await?.ok_or(AdminError::NotFound(Missing::Invitation))
+    core.store.find_invitation(id, None).await?.ok_or(AdminError::NotFound(Missing::Invitation))
 }
 
 /// The invitations to create, if none has a fault.
@@ -394,7 +394,7 @@ impl HostedFlow {
 
     async fn invitation(&self, assignment: &str) -> StoreResult<Option<InvitationRow>> {
         let Ok(assignment) = assignment.parse() else { return Ok(None) };
-        let found = self.core.store.find_invitation(assignment).await?;
+        let found = self.core.store.find_invitation(assignment, Some(self.app().app_id)).await?;
         Ok(found.filter(|row| row.flow_id == self.flow_id))
     }
 }

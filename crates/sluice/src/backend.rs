@@ -269,13 +269,11 @@ fn connect_error(error: ConnectError) -> Failure {
         ConnectError::OldServer { found } => {
             Failure::new(format!("PostgreSQL {found} is too old"), "use PostgreSQL 15 or newer")
         }
-        ConnectError::NotDurable { setting, expected, found } => Failure::new(
-            format!("PostgreSQL has {setting}={found}: acknowledged responses could be lost"),
-            format!(
-                "{setting}={expected} must stay in force once the service has set it: connect directly, \
-                 or through a pooler that pools by session"
-            ),
-        ),
+        ConnectError::NotDurable { setting, expected, found } => {
+            not_durable(setting, expected, &found)
+        }
+        ConnectError::WorkerNotDurable { worker, found } => weak_worker(&worker, &found),
+        ConnectError::NotPlaced { table, expected, found } => not_placed(&table, expected, &found),
         ConnectError::Silent { deadline } => Failure::new(
             format!("PostgreSQL accepted the connection but did not answer within {deadline:?}"),
             "check its load, its locks and its log, then start again",
@@ -306,6 +304,35 @@ fn connect_error(error: ConnectError) -> Failure {
             "give this user the right to create tables in an empty schema",
         ),
     }
+}
+
+fn not_durable(setting: &str, expected: &str, found: &str) -> Failure {
+    Failure::new(
+        format!("PostgreSQL has {setting}={found}: acknowledged responses could be lost"),
+        format!(
+            "{setting}={expected} must stay in force once the service has set it: connect directly, \
+             or through a pooler that pools by session"
+        ),
+    )
+}
+
+fn weak_worker(worker: &str, found: &str) -> Failure {
+    Failure::new(
+        format!(
+            "the worker {worker} has synchronous_commit={found}: acknowledged responses could be lost"
+        ),
+        "set synchronous_commit=on on that worker, for this user and database too (ALTER SYSTEM, \
+         ALTER ROLE, ALTER DATABASE), then start again",
+    )
+}
+
+fn not_placed(table: &str, expected: &str, found: &str) -> Failure {
+    Failure::new(
+        format!("the database has workers of Citus, but the table {table} is {found}"),
+        format!(
+            "it must be {expected}: run layout.sql on the coordinator (docs/scaling.md, step 4)"
+        ),
+    )
 }
 
 #[cfg(test)]
@@ -379,6 +406,20 @@ mod tests {
                 not_kept("client_min_messages", "warning", "error"),
                 "has client_min_messages=error",
                 "client_min_messages=warning must stay in force",
+            ),
+            (
+                ConnectError::WorkerNotDurable { worker: "w1:5432".into(), found: "off".into() },
+                "the worker w1:5432 has synchronous_commit=off",
+                "synchronous_commit=on on that worker",
+            ),
+            (
+                ConnectError::NotPlaced {
+                    table: "feed".into(),
+                    expected: "on the coordinator",
+                    found: "not placed".into(),
+                },
+                "the table feed is not placed",
+                "layout.sql",
             ),
             (ConnectError::Silent { deadline }, "did not answer within 10s", "its locks"),
             (ConnectError::NoSchema { place: place() }, "no database of Sluice at db1", "name the"),

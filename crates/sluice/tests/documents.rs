@@ -53,8 +53,14 @@ fn the_guide_to_citus_names_every_table_and_no_other() {
     // A partition belongs to its table, and the probe stays on the coordinator.
     tables.retain(|table| table != "responses_default" && table != "probe");
     tables.sort();
-    let mut documented = words(&guide, "\nSELECT create_distributed_table('");
-    documented.extend(words(&guide, "\nSELECT create_reference_table('"));
+    let layout = "crates/store/src/postgres/citus/layout.sql";
+    assert!(guide.contains(&format!("](../{layout})")), "the guide links to the statements");
+    let layout = document(layout);
+    let mut documented = words(&layout, "\nSELECT create_distributed_table('");
+    documented.extend(words(&layout, "\nSELECT citus_add_local_table_to_metadata('"));
+    for with in layout.lines().filter_map(|line| line.split_once("; -- and ")) {
+        documented.extend(with.1.split(", ").map(str::to_owned));
+    }
     documented.sort();
     assert_eq!(documented, tables);
 }

@@ -288,9 +288,13 @@ impl RespondentStore for FaultyStore {
     async fn erase(&self, erasure: Erasure) -> StoreResult<ErasedPart> {
         self.inner.erase(erasure).await
     }
-    async fn find_invitation(&self, id: AssignmentId) -> StoreResult<Option<InvitationRow>> {
+    async fn find_invitation(
+        &self,
+        id: AssignmentId,
+        likely: Option<AppId>,
+    ) -> StoreResult<Option<InvitationRow>> {
         self.invitation_lookups.fetch_add(1, Ordering::SeqCst);
-        self.read().find_invitation(id).await
+        self.read().find_invitation(id, likely).await
     }
     async fn list_invitations(&self, query: &InvitationQuery) -> StoreResult<Vec<InvitationRow>> {
         self.read().list_invitations(query).await

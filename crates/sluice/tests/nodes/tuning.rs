@@ -72,7 +72,7 @@ async fn statements_and_commits_end_after_the_configured_time() {
     let url = node.server.submit_url(&demo.api_key);
     submit(&http(), &url, "before", &submission(&demo.version, "x")).await.expect("stored");
 
-    let lock = "BEGIN; LOCK TABLE apps IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(12)";
+    let lock = "BEGIN; LOCK TABLE app_directory IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(12)";
     let of_holder = Arc::clone(&site);
     let holder = tokio::task::spawn_blocking(move || {
         of_holder.cluster.psql(&of_holder.database, lock);

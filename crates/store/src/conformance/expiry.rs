@@ -109,9 +109,9 @@ pub(super) async fn people_who_are_still_invited_do_not_expire(store: TheStore) 
     assert_eq!(expire(&store, &shop, 10, 1).await, (3, 1));
     assert_eq!(all_of(&store, &shop).await.len(), 2);
     assert_eq!(expire(&store, &shop, 13, 1).await, (0, 1), "an ended invitation kept the profile");
-    let now = store.find_invitation(by_email.assignment_id).await.unwrap().unwrap();
+    let now = store.find_invitation(by_email.assignment_id, None).await.unwrap().unwrap();
     assert_eq!(now.invitee, Invitee::default(), "the invitation still names the invitee");
-    let now = store.find_invitation(by_user.assignment_id).await.unwrap().unwrap();
+    let now = store.find_invitation(by_user.assignment_id, None).await.unwrap().unwrap();
     assert_eq!(now, by_user);
     apply(&store, shop.app(), revoke(&by_user, 20)).await;
     assert_eq!(expire(&store, &shop, 21, 5).await, (0, 1));
@@ -168,7 +168,7 @@ pub(super) async fn ended_invitations_are_anonymised_in_batches(store: TheStore)
         assert_eq!(parts, forgotten);
     }
     for row in ended {
-        let now = store.find_invitation(row.assignment_id).await.unwrap().unwrap();
+        let now = store.find_invitation(row.assignment_id, None).await.unwrap().unwrap();
         assert_eq!((&now.invitee, now.response_id), (&Invitee::default(), None));
         assert_eq!(
             now.times.state(at(10)),
@@ -177,7 +177,7 @@ pub(super) async fn ended_invitations_are_anonymised_in_batches(store: TheStore)
         );
     }
     for row in lasting {
-        assert_eq!(store.find_invitation(row.assignment_id).await.unwrap(), Some(row));
+        assert_eq!(store.find_invitation(row.assignment_id, None).await.unwrap(), Some(row));
     }
 }
 

@@ -39,7 +39,7 @@ pub(super) async fn an_invitation_reads_back_as_it_was_given(store: TheStore) {
         assert_eq!(found(&store, row.assignment_id).await, row);
     }
     let absent = invitation_row(&shop.flow).assignment_id;
-    assert_eq!(store.find_invitation(absent).await.unwrap(), None);
+    assert_eq!(store.find_invitation(absent, None).await.unwrap(), None);
 }
 
 pub(super) async fn invitations_are_listed_in_creation_order_page_by_page(store: TheStore) {
@@ -411,7 +411,7 @@ async fn add(store: &TheStore, shop: &Shop, rows: &[InvitationRow]) {
 }
 
 async fn found(store: &TheStore, id: AssignmentId) -> InvitationRow {
-    store.find_invitation(id).await.unwrap().unwrap()
+    store.find_invitation(id, None).await.unwrap().unwrap()
 }
 
 async fn list(store: &TheStore, query: InvitationQuery) -> Vec<InvitationRow> {

@@ -27,6 +27,7 @@ mod respondents;
 mod responses;
 mod skip_index;
 mod unlinking;
+pub mod use_cases;
 mod world;
 
 use std::pin::Pin;

@@ -318,17 +318,17 @@ pub(super) async fn an_erasure_anonymises_the_invitations_of_the_person(store: T
         response.row.digest = response.row.digest_of_content();
         response.invitation = Some(Invited { assignment_id, linked: true });
         let row = stored(&store, response).await;
-        let completed = store.find_invitation(assignment_id).await.unwrap().unwrap();
+        let completed = store.find_invitation(assignment_id, None).await.unwrap().unwrap();
         assert_eq!(completed.response_id, Some(row.response_id));
         let respondent = row.respondent_id.unwrap();
         store.erase(erasure(&shop, respondent, answers)).await.unwrap();
         for (row, state) in theirs.iter().zip(["revoked", "revoked", "completed"]) {
-            let now = store.find_invitation(row.assignment_id).await.unwrap().unwrap();
+            let now = store.find_invitation(row.assignment_id, None).await.unwrap().unwrap();
             assert_eq!((now.invitee, now.response_id), (Invitee::default(), None), "{answers:?}");
             assert_eq!(now.times.state(at(9)).as_str(), state, "{answers:?}");
         }
         for row in left {
-            let now = store.find_invitation(row.assignment_id).await.unwrap();
+            let now = store.find_invitation(row.assignment_id, None).await.unwrap();
             assert_eq!(now, Some(row), "another person was affected");
         }
         if let Some(after) = store.find_response(row.response_id).await.unwrap() {
@@ -414,12 +414,12 @@ pub(super) async fn a_person_who_was_only_invited_is_erased(store: TheStore) {
         assert_eq!(store.erase(another).await.unwrap(), nothing, "something was erased again");
         assert_eq!(store.list_audit(&query).await.unwrap().len(), 1);
         for row in &rows[..3] {
-            let now = store.find_invitation(row.assignment_id).await.unwrap().unwrap();
+            let now = store.find_invitation(row.assignment_id, None).await.unwrap().unwrap();
             assert_eq!((now.invitee, now.response_id), (Invitee::default(), None));
             let state = if row == &rows[0] { "completed" } else { "revoked" };
             assert_eq!(now.times.state(at(9)).as_str(), state);
         }
-        let bob = store.find_invitation(rows[3].assignment_id).await.unwrap();
+        let bob = store.find_invitation(rows[3].assignment_id, None).await.unwrap();
         assert_eq!(bob.as_ref(), Some(&rows[3]), "another person was affected");
         let after = store.find_response(before.response_id).await.unwrap();
         let kept = (answers == Answers::Keep).then(|| before.unlinked(&[]));
@@ -432,7 +432,7 @@ pub(super) async fn an_invitation_does_not_reference_a_deleted_response(store: T
     let row = invitation(&shop, &store, "7", "").await;
     let response = stored(&store, through(&shop, &store, &row, 5).await).await;
     apply(&store, shop.app(), vec![Write::DeleteResponse(response.response_id)]).await;
-    let now = store.find_invitation(row.assignment_id).await.unwrap().unwrap();
+    let now = store.find_invitation(row.assignment_id, None).await.unwrap().unwrap();
     assert_eq!((now.invitee, now.response_id), (row.invitee, None));
     assert_eq!(now.times.state(at(9)).as_str(), "completed", "a used link can be used again");
 }

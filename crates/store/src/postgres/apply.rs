@@ -66,7 +66,9 @@ async fn write(
             found.first().map(|row| Cells::of(row).revision()).transpose()? == Some(expected)
         }
         At::Instance => true,
-        At::FirstApp => is_empty(transaction, "SELECT NOT EXISTS (SELECT FROM apps)").await?,
+        At::FirstApp => {
+            is_empty(transaction, "SELECT NOT EXISTS (SELECT FROM app_directory)").await?
+        }
         At::FirstToken => is_empty(transaction, "SELECT NOT EXISTS (SELECT FROM tokens)").await?,
         At::People { expected } => people::advance(transaction, expected).await?,
     };
@@ -83,8 +85,12 @@ async fn write(
     }
     writes.sort_by_key(rank);
     let mut removed = None;
+    let locked = match at {
+        At::App { app, .. } => Some(app),
+        At::Instance | At::FirstApp | At::FirstToken | At::People { .. } => None,
+    };
     for row in &writes {
-        if let Some(app) = put_one(transaction, row).await? {
+        if let Some(app) = put_one(transaction, row, locked).await? {
             touched.note(app, row.is_public());
             removed = removed.or(matches!(row, Write::DeleteResponse(_)).then_some(app));
         }
@@ -117,10 +123,12 @@ fn rank(write: &Write) -> u8 {
     }
 }
 
-/// Writes one row; returns the app whose state it belongs to, if any.
+/// Writes one row; returns the app whose state it belongs to, if any. `locked` is the app that the
+/// change is about.
 async fn put_one(
     transaction: &Transaction,
     write: &Write,
+    locked: Option<AppId>,
 ) -> Result<Option<AppId>, TransactionError> {
     match write {
         Write::App(row) => put::app(transaction, row).await.map(|()| Some(row.app_id)),
@@ -133,7 +141,7 @@ async fn put_one(
         Write::CapGrace(cap) => put::grace_cap(transaction, cap).await.map(|()| Some(cap.app_id)),
         Write::Token(row) => put::token(transaction, row).await.map(|()| None),
         Write::Audit(row) => put::audit(transaction, row).await.map(|()| None),
-        Write::DeleteResponse(response) => removal::response(transaction, *response).await,
+        Write::DeleteResponse(response) => removal::response(transaction, *response, locked).await,
         Write::Invitations(rows) => {
             invitations::add(transaction, rows).await?;
             Ok(rows.first().map(|row| row.app_id))
@@ -158,10 +166,15 @@ impl TouchedApps {
             false => None,
         };
         let sql = "UPDATE apps SET revision = revision + 1, \
-             public_revision = coalesce($2, public_revision) WHERE app_id = $1";
+             public_revision = coalesce($2, public_revision) WHERE app_id = $1 \
+             RETURNING revision, public_revision";
         for (app, public) in self.0 {
             let position = position.filter(|_| public);
-            transaction.execute(sql, &[&app.uuid(), &position]).await?;
+            for row in transaction.query(sql, &[&app.uuid(), &position]).await? {
+                let mut cells = Cells::of(&row);
+                let revisions = (cells.take()?, cells.take()?);
+                put::listed_revisions(transaction, app, revisions).await?;
+            }
         }
         Ok(())
     }

@@ -28,7 +28,7 @@ pub struct Options {
     /// connection poolers, changes are found by polling.
     pub listen: bool,
     /// Whether to use only features that work when tables are distributed over several servers.
-    /// Enabled automatically if Citus is found.
+    /// Enabled automatically if tables are distributed with Citus.
     pub distributed: bool,
     /// For one host, until the session is ready.
     pub connect_deadline: Duration,
@@ -89,6 +89,14 @@ pub enum ConnectError {
     )]
     NotDurable { setting: &'static str, expected: &'static str, found: String },
     #[error(
+        "the worker {worker} has synchronous_commit={found}, so acknowledged rows could be lost: set it to on there, for this user and database"
+    )]
+    WorkerNotDurable { worker: String, found: String },
+    #[error(
+        "the table {table} must be {expected}, but is {found}: run layout.sql on the coordinator"
+    )]
+    NotPlaced { table: String, expected: &'static str, found: String },
+    #[error(
         "PostgreSQL accepted the connection but did not answer within {} s; check its load, its locks and its log", deadline.as_secs_f32()
     )]
     Silent { deadline: Duration },
@@ -138,15 +146,6 @@ pub(super) async fn first(
     }
     kept(row.get(2), row.get(3))?;
     Ok((client, driver))
-}
-
-/// Whether tables may be distributed over several servers: whether this database has Citus.
-pub(super) async fn is_spread(client: &Client, deadline: Duration) -> Result<bool, ConnectError> {
-    let asked = "SELECT count(*) FROM pg_extension WHERE extname = 'citus'";
-    let failed =
-        |error: Error| unreachable("its first answer", RedactedError::new(&error).to_string());
-    let row = answered(deadline, client.query_one(asked, &[])).await?.map_err(failed)?;
-    Ok(row.get::<_, i64>(0) > 0)
 }
 
 /// Checks the settings that durability depends on: a COMMIT waits for its sync and standby, and the

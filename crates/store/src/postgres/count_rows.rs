@@ -11,10 +11,11 @@ use super::transaction::Transaction;
 use crate::ResponseRow;
 use crate::counting::{self, DailyCountsKey, Definitions};
 
+/// `apps` is joined for its one row, so that a distributed database knows the app of the rows.
 const PUT_PARTS: &str = "INSERT INTO counts (app_id, flow_id, day, flow_version_id, segment, \
-     responses, admitted, body) SELECT $1, $2, $3, $4, given.* \
-     FROM unnest($5::bytea[], $6::bigint[], $7::bigint[], $8::bytea[]) AS given \
-     ON CONFLICT (app_id, flow_id, segment, day, flow_version_id) DO UPDATE SET \
+     responses, admitted, body) SELECT apps.app_id, $2, $3, $4, given.* \
+     FROM apps, unnest($5::bytea[], $6::bigint[], $7::bigint[], $8::bytea[]) AS given \
+     WHERE apps.app_id = $1 ON CONFLICT (app_id, flow_id, segment, day, flow_version_id) DO UPDATE SET \
      responses = excluded.responses, admitted = excluded.admitted, body = excluded.body";
 const DROP_PARTS: &str = "DELETE FROM counts WHERE app_id = $1 AND flow_id = $2 AND day = $3 \
      AND flow_version_id = $4 AND segment = ANY($5)";

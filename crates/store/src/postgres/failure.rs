@@ -8,7 +8,7 @@
 
 use std::fmt;
 
-use tokio_postgres::error::{DbError, Error, Severity, SqlState};
+use tokio_postgres::error::{Error, Severity, SqlState};
 
 use crate::StoreError;
 
@@ -119,10 +119,13 @@ impl TransactionError {
 }
 
 /// Whether an idempotency key is in use that was free when it was looked up. On a distributed
-/// database, the number of a shard follows the name.
+/// database, the number of a shard follows the name, and only the message has it.
 fn is_key_taken(error: &Error) -> bool {
-    let constraint = error.as_db_error().and_then(DbError::constraint);
-    constraint.is_some_and(|name| name.starts_with("idempotency_pkey"))
+    const NAME: &str = "idempotency_pkey";
+    error.as_db_error().is_some_and(|reported| match reported.constraint() {
+        Some(constraint) => constraint.starts_with(NAME),
+        None => reported.message().contains(&format!("\"{NAME}")),
+    })
 }
 
 /// Whether the server reported that it did not commit.

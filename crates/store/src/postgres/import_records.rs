@@ -23,7 +23,7 @@ use super::put;
 use super::removal::put_used_key;
 use super::skip_index;
 use super::transaction::{Transaction, end};
-use crate::{App, IdempotencyKey, Record, ResponseRow, StoreResult};
+use crate::{App, IdempotencyKey, Record, ResponseRow, StoreError, StoreResult};
 
 pub(super) async fn records(pool: &Arc<Pool>, records: Vec<Record>) -> StoreResult<()> {
     // Each record once, in the order in which tables reference each other.
@@ -96,15 +96,16 @@ async fn put_app(transaction: &Transaction, app: &App) -> Result<(), Transaction
     let revisions = "UPDATE apps SET revision = $2, public_revision = $3 WHERE app_id = $1";
     let numbers = (app.revision.cast_signed(), app.public_revision.cast_signed());
     let params: Params = &[&app.row.app_id.uuid(), &numbers.0, &numbers.1];
-    transaction.execute(revisions, params).await.map(|_| ())
+    transaction.execute(revisions, params).await?;
+    put::listed_revisions(transaction, app.row.app_id, numbers).await
 }
 
 static PUT_RESPONSES: LazyLock<String> = LazyLock::new(|| {
     let names = names();
     let replaced: Vec<_> = names.iter().map(|name| format!("{name} = excluded.{name}")).collect();
     format!(
-        "INSERT INTO responses (app_id, {}) SELECT $1, given.* FROM {} \
-         ON CONFLICT (app_id, flow_id, response_id) DO UPDATE SET {}, counted = false",
+        "INSERT INTO responses (app_id, {}) SELECT apps.app_id, given.* FROM apps, {} \
+         WHERE apps.app_id = $1 ON CONFLICT (app_id, flow_id, response_id) DO UPDATE SET {}, counted = false",
         names.join(", "),
         given(),
         replaced.join(", ")
@@ -122,7 +123,11 @@ async fn put_responses(
 ) -> Result<(), TransactionError> {
     let all: Vec<_> = rows.iter().map(|(row, _)| row.response_id.uuid()).collect();
     transaction.execute(FREE_KEYS, &[&app.uuid(), &all]).await?;
-    transaction.execute(&PUT_RESPONSES, &Columns::of(app, rows).params()).await?;
+    let written = transaction.execute(&PUT_RESPONSES, &Columns::of(app, rows).params()).await?;
+    if written != rows.len() as u64 {
+        let why = "responses name an app that does not exist";
+        return Err(StoreError::Failed(why.into()).into());
+    }
     let keyed = rows.iter().filter_map(|(row, key)| Some((Uuid::from_bytes(*(*key)?), row)));
     let (keys, ids): (Vec<_>, Vec<_>) =
         keyed.map(|(key, row)| (key, row.response_id.uuid())).unzip();

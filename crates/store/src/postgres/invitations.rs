@@ -13,6 +13,7 @@ use sluice_flow::time::Timestamp;
 use uuid::Uuid;
 
 use super::codec::{self, Cells, INVITATION, ReadCells as _};
+use super::directory;
 use super::failure::TransactionError;
 use super::pool::{Params, Pool};
 use super::read::limit;
@@ -29,10 +30,11 @@ const OPEN: &str = "completed_at IS NULL AND revoked_at IS NULL \
 /// The address in the form used for comparison.
 const EMAIL_KEY: &str = "lower(email COLLATE \"C\")";
 
-/// The rows of one app as a table named `given`; `$1` is the app.
-const GIVEN: &str = "SELECT $1::uuid, given.* FROM unnest($2::uuid[], $3::uuid[], $4::text[], \
+/// The rows of one app as a table named `given`; `$1` is the app. `apps` is joined for its one row,
+/// so that a distributed database knows the app of the rows.
+const GIVEN: &str = "SELECT apps.app_id, given.* FROM apps, unnest($2::uuid[], $3::uuid[], $4::text[], \
      $5::text[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[], $11::uuid[]) \
-     AS given ON CONFLICT (app_id, assignment_id) DO";
+     AS given WHERE apps.app_id = $1 ON CONFLICT (app_id, assignment_id) DO";
 
 static ADD: LazyLock<String> =
     LazyLock::new(|| format!("INSERT INTO invitations ({INVITATION}) {GIVEN} NOTHING"));
@@ -85,7 +87,11 @@ async fn put(
         &app, &flows, &ids, &users, &emails, &created, &expires, &opened, &completed, &revoked,
         &responses,
     ];
-    transaction.execute(sql, params).await.map(|_| ())
+    match transaction.execute(sql, params).await? == rows.len() as u64 {
+        true => Ok(()),
+        // Fewer if an id exists already, and none if there is no app to join.
+        false => directory::must_exist(transaction, Some(first.app_id), "an invitation").await,
+    }
 }
 
 /// Removes what identifies the person. A time in milliseconds would lead to the response of that
@@ -331,7 +337,20 @@ pub(super) async fn complete<'a>(
     }
 }
 
-pub(super) async fn by_id(pool: &Pool, id: AssignmentId) -> StoreResult<Option<InvitationRow>> {
+pub(super) async fn by_id(
+    pool: &Pool,
+    id: AssignmentId,
+    likely: Option<AppId>,
+) -> StoreResult<Option<InvitationRow>> {
+    if let Some(app) = likely.filter(|_| pool.is_spread()) {
+        let sql = format!(
+            "SELECT {INVITATION} FROM invitations WHERE app_id = $1 AND assignment_id = $2"
+        );
+        let found = pool.one(&sql, &[&app.uuid(), &id.uuid()], codec::invitation).await?;
+        if found.is_some() {
+            return Ok(found);
+        }
+    }
     let sql = format!("SELECT {INVITATION} FROM invitations WHERE assignment_id = $1");
     pool.one(&sql, &[&id.uuid()], codec::invitation).await
 }

@@ -3,7 +3,7 @@
 //! Reading order: [`ConnectError`] (what can go wrong at startup), `dsn`, `tls` and `link` (one
 //! connection, and the settings that durability depends on), `migrations/` (the tables), `pool` and
 //! `transaction` (deadlines, and outcomes in doubt), `stall`, `commit` and `apply` (writes),
-//! `read/`.
+//! `directory` (what all apps share) and `read/`, `citus/` (a database of several servers).
 //!
 //! Writes run in separate tasks, so a caller that goes away interrupts nothing. After an outcome in
 //! doubt the store continues: the next write uses another connection, and the database itself has
@@ -12,6 +12,7 @@
 
 mod apply;
 mod by_app;
+mod citus;
 mod claims;
 mod codec;
 mod columns;
@@ -20,6 +21,7 @@ mod connect;
 mod copy;
 mod count_rows;
 mod counts;
+mod directory;
 mod dsn;
 mod expiry;
 mod failure;
@@ -85,15 +87,20 @@ impl PgStore {
         let deadline = options.statement_deadline;
         let (mut client, _driver) = connect::first(&connector, deadline).await?;
         schema::bring_up_to_date(&mut client, &connector, deadline).await?;
-        let spread = options.distributed || connect::is_spread(&client, deadline).await?;
+        let workers = citus::find(&client, deadline).await?.map(Arc::new);
+        workers.as_deref().map_or(Ok(()), citus::must_be_durable)?;
         drop(client);
         let listens = options.listen;
-        let pool = Arc::new(Pool::new(connector.clone(), options, spread)?);
+        let pool = Arc::new(Pool::new(connector.clone(), options, workers.clone())?);
         // Best effort, as on every following day: startup waits no longer for it.
         let _late = tokio::time::timeout(deadline, partitions::make_ahead(&pool)).await;
         let changed = Arc::new(Notify::new());
         let mut tasks =
             vec![tokio::spawn(partitions::keep_ahead(Arc::clone(&pool))).abort_handle()];
+        if let Some(workers) = workers {
+            let asking = Arc::clone(&pool).keep_asking(workers);
+            tasks.push(tokio::spawn(asking).abort_handle());
+        }
         if listens {
             let listening = listen::listen(connector, Arc::clone(&changed));
             tasks.push(tokio::spawn(listening).abort_handle());
@@ -108,8 +115,9 @@ impl PgStore {
         let connector = connect::connector(url, options.connect_deadline)?.for_reading();
         let (client, _driver) = connect::first(&connector, options.statement_deadline).await?;
         schema::must_be_current(&client, connector.place(), options.statement_deadline).await?;
+        let workers = citus::find(&client, options.statement_deadline).await?.map(Arc::new);
         drop(client);
-        let pool = Arc::new(Pool::new(connector, options, false)?);
+        let pool = Arc::new(Pool::new(connector, options, workers)?);
         Ok(Self { pool, changed: Arc::new(Notify::new()), listens: false, tasks: Vec::new() })
     }
 
@@ -125,7 +133,7 @@ impl PgStore {
         match transaction.execute("INSERT INTO probe (filler) VALUES ('')", &[]).await {
             Ok(_) => {
                 transaction.roll_back().await;
-                Ok(())
+                Ok(self.pool.check_workers().await?)
             }
             Err(error) => Err(transaction.abort(error).await),
         }

@@ -99,7 +99,7 @@ fn month(cells: &mut Cells) -> StoreResult<Month> {
 /// refuse, but only after scanning all of that partition with every writer locked out.
 async fn make(pool: &Arc<Pool>, month: &Month) -> StoreResult<bool> {
     let (from, to) = (first_id(month.from), first_id(month.to));
-    let begun = "SELECT EXISTS (SELECT FROM ONLY responses_default \
+    let begun = "SELECT EXISTS (SELECT 1 FROM ONLY responses_default \
          WHERE response_id >= $1 AND response_id < $2)";
     if pool.one(begun, &[&from, &to], |cells| cells.take()).await? == Some(true) {
         return Ok(false);

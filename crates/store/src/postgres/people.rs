@@ -5,6 +5,7 @@ use sluice_flow::time::Timestamp;
 use uuid::Uuid;
 
 use super::codec::{self, Cells, GRANT, LINK, ReadCells as _, SESSION, USER};
+use super::directory;
 use super::failure::TransactionError;
 use super::pool::{Params, Pool};
 use super::put::or_nil;
@@ -12,7 +13,7 @@ use super::read::limit;
 use super::transaction::Transaction;
 use crate::{
     GrantRow, LinkRow, Page, PeopleWrite, SecondFactor, SecretHash, SessionHolder, SessionRow,
-    StoreError, StoreResult, User, UserKey, UserRow, joined,
+    StoreResult, User, UserKey, UserRow, joined,
 };
 
 fn user_and_grant(cells: &mut Cells) -> StoreResult<(UserRow, Option<GrantRow>)> {
@@ -197,15 +198,11 @@ pub(super) async fn put_grant(
     transaction: &Transaction,
     row: &GrantRow,
 ) -> Result<(), TransactionError> {
-    let sql = "INSERT INTO grants (app_id, user_id, role) SELECT $1::uuid, $2::uuid, $3::text \
-         WHERE $1 = $4 OR EXISTS (SELECT 1 FROM apps WHERE apps.app_id = $1) \
+    directory::must_exist(transaction, row.app_id, "a grant").await?;
+    let sql = "INSERT INTO grants (app_id, user_id, role) VALUES ($1, $2, $3) \
          ON CONFLICT (app_id, user_id) DO UPDATE SET role = excluded.role";
     let (app, role) = (or_nil(row.app_id), codec::variant_name(&row.role)?);
-    let params: Params = &[&app, &row.user_id.uuid(), &role, &Uuid::nil()];
-    match transaction.execute(sql, params).await? {
-        0 => Err(StoreError::Failed("a grant names an app that does not exist".into()).into()),
-        _ => Ok(()),
-    }
+    done(transaction, sql, &[&app, &row.user_id.uuid(), &role]).await
 }
 
 async fn put_session(transaction: &Transaction, row: &SessionRow) -> Result<(), TransactionError> {

@@ -16,6 +16,7 @@ use tokio::time::timeout;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Config, Row, Statement};
 
+use super::citus::{self, Workers};
 use super::codec::Cells;
 use super::connect::{ConnectError, Options};
 use super::failure::{RedactedError, TransactionError};
@@ -27,6 +28,8 @@ use crate::{StoreError, StoreResult};
 const IDLE_TRUSTED: Duration = Duration::from_secs(10);
 /// Deadline of that test.
 const RECYCLE_DEADLINE: Duration = Duration::from_secs(1);
+/// How long the readiness check waits for the workers; within its own deadline.
+const WORKERS_ASKED: Duration = Duration::from_secs(1);
 /// More concurrent units of work than there will ever be.
 const WORK_MAX: u32 = 1 << 20;
 
@@ -42,9 +45,8 @@ pub(super) fn param_refs(params: &[BoxedParam]) -> Vec<&(dyn ToSql + Sync)> {
 pub(super) struct Pool {
     inner: Inner,
     options: Options,
-    /// Whether tables may be distributed over several servers, where locks of one server are not
-    /// enough.
-    spread: bool,
+    /// Present if tables are distributed with Citus.
+    workers: Option<Arc<Workers>>,
     /// One permit for each unit of work in progress; closing takes them all.
     gate: Arc<Semaphore>,
     stall: Stall,
@@ -54,7 +56,7 @@ impl Pool {
     pub(super) fn new(
         connector: Connector,
         options: Options,
-        spread: bool,
+        workers: Option<Arc<Workers>>,
     ) -> Result<Self, ConnectError> {
         let longest = connector.longest() + Duration::from_millis(200);
         let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
@@ -67,33 +69,72 @@ impl Pool {
                 client.batch_execute("").await.map_err(HookError::Backend)
             })
         });
-        let inner = Inner::builder(manager)
+        let builder = Inner::builder(manager)
             .max_size(options.connections_max.max(options.lanes + 1))
             .wait_timeout(Some(options.checkout_deadline))
             .create_timeout(Some(longest))
             .recycle_timeout(Some(RECYCLE_DEADLINE))
             .pre_recycle(sign_of_life)
-            .runtime(Runtime::Tokio1)
-            .build()
-            .map_err(|error| ConnectError::Url { reason: error.to_string() })?;
+            .runtime(Runtime::Tokio1);
+        let builder = match &workers {
+            Some(workers) => builder.post_create(worker_check(Arc::clone(workers), &options)),
+            None => builder,
+        };
+        let inner =
+            builder.build().map_err(|error| ConnectError::Url { reason: error.to_string() })?;
         let gate = Arc::new(Semaphore::new(WORK_MAX as usize));
-        Ok(Self { inner, options, spread, gate, stall: Stall::default() })
+        Ok(Self { inner, options, workers, gate, stall: Stall::default() })
     }
 
     pub(super) fn options(&self) -> &Options {
         &self.options
     }
 
+    /// Whether tables may be distributed over several servers, where locks of one server are not
+    /// enough, and where a write of several apps is a two-phase commit.
     pub(super) fn is_spread(&self) -> bool {
-        self.spread
+        self.options.distributed || self.is_citus()
+    }
+
+    /// Whether tables are distributed with Citus.
+    pub(super) fn is_citus(&self) -> bool {
+        self.workers.is_some()
+    }
+
+    /// Asks the workers of a distributed database whether they can store.
+    pub(super) async fn check_workers(&self) -> StoreResult<()> {
+        let Some(workers) = &self.workers else { return Ok(()) };
+        self.ask(workers, WORKERS_ASKED).await;
+        workers.check()
+    }
+
+    /// Asks the workers again and again.
+    pub(super) async fn keep_asking(self: Arc<Self>, workers: Arc<Workers>) {
+        loop {
+            tokio::time::sleep(workers.interval()).await;
+            self.ask(&workers, self.options.statement_deadline).await;
+        }
+    }
+
+    /// Asks the workers now. If there is no answer in time, what they answered last still counts.
+    async fn ask(&self, workers: &Workers, deadline: Duration) {
+        let Ok(mut lease) = self.lease().await else { return };
+        if let Ok(Ok(answers)) = timeout(deadline, citus::ask(&lease)).await {
+            lease.settle(None);
+            workers.note(&answers);
+        }
     }
 
     pub(super) fn stall(&self) -> &Stall {
         &self.stall
     }
 
-    /// Refuses work that ends in a COMMIT while commits are not confirmed, see [`super::stall`].
+    /// Refuses work that ends in a COMMIT while commits are not confirmed, see [`super::stall`], or
+    /// while a worker would not keep them.
     pub(super) fn may_commit(&self) -> StoreResult<()> {
+        if let Some(weak) = self.workers.as_ref().and_then(|workers| workers.weak()) {
+            return Err(StoreError::Failed(weak.to_string().into()));
+        }
         match self.stall.lets_through() {
             true => Ok(()),
             false => Err(StoreError::Failed("commits are not being confirmed; not tried".into())),
@@ -151,6 +192,17 @@ impl Pool {
         }
         self.inner.close();
     }
+}
+
+/// Checks the workers with every new connection: it may have been lost because one was replaced.
+fn worker_check(workers: Arc<Workers>, options: &Options) -> Hook {
+    let deadline = options.connect_deadline;
+    Hook::async_fn(move |client: &mut ClientWrapper, _| {
+        let workers = Arc::clone(&workers);
+        Box::pin(async move {
+            citus::set_up(client, &workers, deadline).await.map_err(HookError::message)
+        })
+    })
 }
 
 /// A connection from the pool, for one unit of work.

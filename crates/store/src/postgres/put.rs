@@ -1,24 +1,24 @@
 //! Writes one row to its table: inserted, or replacing the row with the same id.
 //!
 //! A replacement uses only values of the new row, as a distributed database requires. The revisions
-//! of an app are not part of its row here: [`super::apply`] updates them.
+//! of an app are not part of its row here: [`super::apply`] updates them. A flow or version is also
+//! recorded in the [`directory`], where it is found by its id.
 
 use sluice_flow::id::AppId;
 use sluice_flow::time::Timestamp;
 use uuid::Uuid;
 
 use super::codec;
+use super::directory;
 use super::failure::TransactionError;
 use super::pool::Params;
 use super::transaction::Transaction;
-use crate::{
-    AppRow, AuditRow, FlowRow, GraceCap, IdentityKeyRow, KeyRow, StoreError, TokenRow, VersionRow,
-};
+use crate::{AppRow, AuditRow, FlowRow, GraceCap, IdentityKeyRow, KeyRow, TokenRow, VersionRow};
 
 type Done<T = ()> = Result<T, TransactionError>;
 
 pub(super) async fn app(transaction: &Transaction, row: &AppRow) -> Done {
-    let sql = "INSERT INTO apps (app_id, name, identity_verification, allowed_origins, \
+    let listed = "INSERT INTO app_directory (app_id, name, identity_verification, allowed_origins, \
          grace_window_seconds, token_lifetime_seconds, created_at, retention_days, hosted, \
          calls_per_second, bytes_per_day) \
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) \
@@ -53,6 +53,20 @@ pub(super) async fn app(transaction: &Transaction, row: &AppRow) -> Done {
         &calls,
         &bytes,
     ];
+    transaction.execute(listed, params).await?;
+    let sql = "INSERT INTO apps (app_id, grace_window_seconds) VALUES ($1, $2) \
+         ON CONFLICT (app_id) DO UPDATE SET grace_window_seconds = excluded.grace_window_seconds";
+    transaction.execute(sql, &[&app, &grace]).await.map(|_| ())
+}
+
+/// The revisions of an app in the directory, equal to those in `apps`.
+pub(super) async fn listed_revisions(
+    transaction: &Transaction,
+    app: AppId,
+    (revision, public_revision): (i64, i64),
+) -> Done {
+    let sql = "UPDATE app_directory SET revision = $2, public_revision = $3 WHERE app_id = $1";
+    let params: Params = &[&app.uuid(), &revision, &public_revision];
     transaction.execute(sql, params).await.map(|_| ())
 }
 
@@ -90,7 +104,8 @@ pub(super) async fn flow(transaction: &Transaction, row: &FlowRow) -> Done {
     let times = (row.created_at.as_millis(), millis(row.archived_at));
     let params: Params =
         &[&app, &flow, &kind, &row.name, &live.0, &live.1, &grace, &times.0, &times.1];
-    transaction.execute(sql, params).await.map(|_| ())
+    transaction.execute(sql, params).await?;
+    directory::put_owner(transaction, flow, app).await
 }
 
 pub(super) async fn version(transaction: &Transaction, row: &VersionRow) -> Done {
@@ -126,7 +141,8 @@ pub(super) async fn version(transaction: &Transaction, row: &VersionRow) -> Done
         &times[5],
         &row.definition,
     ];
-    transaction.execute(sql, params).await.map(|_| ())
+    transaction.execute(sql, params).await?;
+    directory::put_owner(transaction, ids.2, ids.0).await
 }
 
 /// An update of the flow's versions; a cap has no row.
@@ -139,24 +155,21 @@ pub(super) async fn grace_cap(transaction: &Transaction, cap: &GraceCap) -> Done
 
 /// The app is checked explicitly and not by a foreign key, since the nil id means no app.
 pub(super) async fn token(transaction: &Transaction, row: &TokenRow) -> Done {
+    directory::must_exist(transaction, row.app_id, "a token").await?;
     let moved = "DELETE FROM tokens WHERE token_id = $1 AND app_id <> $2";
     let sql = "INSERT INTO tokens (app_id, token_id, name, hash, scopes, created_at, expires_at, \
-         revoked_at) SELECT $1::uuid, $2::uuid, $3::text, $4::bytea, $5::text, $6::bigint, \
-         $7::bigint, $8::bigint WHERE $1 = $9 OR EXISTS (SELECT 1 FROM apps WHERE apps.app_id = $1) \
+         revoked_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) \
          ON CONFLICT (app_id, token_id) DO UPDATE SET name = excluded.name, hash = excluded.hash, \
          scopes = excluded.scopes, created_at = excluded.created_at, \
          expires_at = excluded.expires_at, revoked_at = excluded.revoked_at";
-    let (app, token, nil) = (or_nil(row.app_id), row.token_id.uuid(), Uuid::nil());
+    let (app, token) = (or_nil(row.app_id), row.token_id.uuid());
     let scopes = codec::json(&row.scopes)?;
     let times = [Some(row.created_at), row.expires_at, row.revoked_at].map(millis);
     let hash = row.hash.as_slice();
     transaction.execute(moved, &[&token, &app]).await?;
     let params: Params =
-        &[&app, &token, &row.name, &hash, &scopes, &times[0], &times[1], &times[2], &nil];
-    match transaction.execute(sql, params).await? {
-        0 => Err(StoreError::Failed("a token names an app that does not exist".into()).into()),
-        _ => Ok(()),
-    }
+        &[&app, &token, &row.name, &hash, &scopes, &times[0], &times[1], &times[2]];
+    transaction.execute(sql, params).await.map(|_| ())
 }
 
 pub(super) async fn audit(transaction: &Transaction, row: &AuditRow) -> Done {

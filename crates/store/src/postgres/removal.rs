@@ -41,13 +41,21 @@ pub(super) const FREE_KEYS: &str = "DELETE FROM idempotency \
      AND idempotency.key = gone.key AND idempotency.response_id = gone.response_id";
 
 /// Deletes a response, keeps its key used, and removes it from its invitation; returns its app if
-/// the response existed.
+/// the response existed. If the change has locked an
+/// app, the response is one of it.
 pub(super) async fn response(
     transaction: &Transaction,
     response: ResponseId,
+    locked: Option<AppId>,
 ) -> Result<Option<AppId>, TransactionError> {
-    let of_app = "SELECT app_id, flow_id, flow_assignment_id FROM responses WHERE response_id = $1";
-    let rows = transaction.query(of_app, &[&response.uuid()]).await?;
+    let found = "SELECT app_id, flow_id, flow_assignment_id FROM responses WHERE response_id = $1";
+    let rows = match locked {
+        Some(app) => {
+            let of_app = format!("{found} AND app_id = $2");
+            transaction.query(&of_app, &[&response.uuid(), &app.uuid()]).await?
+        }
+        None => transaction.query(found, &[&response.uuid()]).await?,
+    };
     let Some(row) = rows.first() else { return Ok(None) };
     let mut cells = Cells::of(row);
     let (app, flow) = (cells.id(AppId::from_uuid)?, cells.take()?);

@@ -232,8 +232,12 @@ impl RespondentStore for PgStore {
         to_the_end(async move { removal::erase(&pool, &erasure).await }).await
     }
 
-    async fn find_invitation(&self, id: AssignmentId) -> StoreResult<Option<InvitationRow>> {
-        invitations::by_id(&self.pool, id).await
+    async fn find_invitation(
+        &self,
+        id: AssignmentId,
+        likely: Option<AppId>,
+    ) -> StoreResult<Option<InvitationRow>> {
+        invitations::by_id(&self.pool, id, likely).await
     }
 
     async fn list_invitations(&self, query: &InvitationQuery) -> StoreResult<Vec<InvitationRow>> {

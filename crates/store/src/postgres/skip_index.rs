@@ -11,6 +11,7 @@ use sluice_flow::time::Timestamp;
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
+use super::citus;
 use super::codec::{Cells, ReadCells as _};
 use super::failure::TransactionError;
 use super::pool::{BoxedParam, Pool, param_refs};
@@ -127,9 +128,10 @@ async fn unblocked(
 /// A time before the oldest transaction began that may still write: a commit that waits for a
 /// standby can become visible hours later. `None` if there is no such transaction.
 async fn open_since(pool: &Pool) -> StoreResult<Option<Timestamp>> {
-    let sql = "SELECT (extract(epoch FROM min(xact_start)) * 1000)::bigint - 60000 \
+    let here = "SELECT (extract(epoch FROM min(xact_start)) * 1000)::bigint - 60000 \
          FROM pg_stat_activity WHERE datname = current_database() AND backend_xid IS NOT NULL";
-    let millis = pool.one(sql, &[], |cells| cells.take::<Option<i64>>()).await?.flatten();
+    let sql = if pool.is_citus() { citus::open_since() } else { here.to_owned() };
+    let millis = pool.one(&sql, &[], |cells| cells.take::<Option<i64>>()).await?.flatten();
     Ok(millis.map(|millis| Timestamp::from_millis(millis.max(0))))
 }
 
@@ -161,9 +163,10 @@ async fn write(
     for FilledBlock { last, generation, filter } in filled {
         transaction.execute(fill, &[&app, &flow, last, generation, filter]).await?;
     }
+    // `apps` is joined for its one row, so that a distributed database knows the app of the rows.
     let create = "INSERT INTO response_blocks (app_id, flow_id, first_id, last_id, since) \
-         SELECT $1, $2, given.*, $5 FROM unnest($3::uuid[], $4::uuid[]) AS given \
-         ON CONFLICT DO NOTHING";
+         SELECT apps.app_id, $2, given.*, $5 FROM apps, unnest($3::uuid[], $4::uuid[]) AS given \
+         WHERE apps.app_id = $1 ON CONFLICT DO NOTHING";
     let first: Vec<Uuid> = created.iter().map(|block| Uuid::from_u128(block.first)).collect();
     let last: Vec<Uuid> = created.iter().map(|block| Uuid::from_u128(block.last)).collect();
     transaction.execute(create, &[&app, &flow, &first, &last, &now.as_millis()]).await.map(|_| ())

@@ -102,13 +102,24 @@ impl Transaction {
     pub(super) async fn begun(pool: &Arc<Pool>) -> Result<Self, TransactionError> {
         let transaction = Self::on(pool).await?;
         transaction.begin(BEGIN_AND_SET).await?;
+        transaction.limit_lock_waits().await?;
         Ok(transaction)
     }
 
     pub(super) async fn begun_at_one_instant(pool: &Arc<Pool>) -> Result<Self, TransactionError> {
         let transaction = Self::on(pool).await?;
         transaction.begin(BEGIN_AT_ONE_INSTANT).await?;
+        transaction.limit_lock_waits().await?;
         Ok(transaction)
+    }
+
+    /// A setting of a session does not reach the workers of a cluster; SET LOCAL does. Free: it is
+    /// sent to a worker with the BEGIN there.
+    async fn limit_lock_waits(&self) -> Result<(), TransactionError> {
+        match self.pool.is_citus() {
+            true => self.begin("SET LOCAL lock_timeout = '15s'").await,
+            false => Ok(()),
+        }
     }
 
     /// Whether tables may be distributed over several servers.

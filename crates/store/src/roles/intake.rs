@@ -108,7 +108,9 @@ pub trait IntakeStore: Send + Sync + 'static {
     /// The position of the change feed, and the apps whose public state changed after `after`.
     ///
     /// The feed contains changes by every process on the same database, as soon as
-    /// [`AdminStore::apply`] has returned. Responses are never in it.
+    /// [`AdminStore::apply`] has returned. Responses are never in it. A read of an app, flow or
+    /// version that starts after this call returns nothing older than the position: what is cached
+    /// after a change was seen is not the state before it.
     async fn changes(&self, after: FeedPosition) -> StoreResult<Changes>;
 
     /// Waits until [`Self::changes`] may have something new: a change by another process was

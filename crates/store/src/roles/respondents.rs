@@ -78,7 +78,13 @@ pub trait RespondentStore: Send + Sync + 'static {
     /// in its files.
     async fn erase(&self, erasure: Erasure) -> StoreResult<ErasedPart>;
 
-    async fn find_invitation(&self, id: AssignmentId) -> StoreResult<Option<InvitationRow>>;
+    /// An invitation of any app. `likely` is the app that it probably belongs to: a distributed
+    /// database then asks one server.
+    async fn find_invitation(
+        &self,
+        id: AssignmentId,
+        likely: Option<AppId>,
+    ) -> StoreResult<Option<InvitationRow>>;
 
     /// The flow's invitations that match the query, in order of creation, then of their ids.
     async fn list_invitations(&self, query: &InvitationQuery) -> StoreResult<Vec<InvitationRow>>;

@@ -241,7 +241,11 @@ impl RespondentStore for SqliteStore {
         self.writer.erase(erasure).await
     }
 
-    async fn find_invitation(&self, id: AssignmentId) -> StoreResult<Option<InvitationRow>> {
+    async fn find_invitation(
+        &self,
+        id: AssignmentId,
+        _likely: Option<AppId>,
+    ) -> StoreResult<Option<InvitationRow>> {
         self.readers.read(move |it| invitations::by_id(it, id)).await
     }
 

@@ -4,17 +4,18 @@
 -- - Ids are UUIDv7, so they sort by creation time. Exception: assignment_id is random.
 -- - Times are milliseconds since the Unix epoch. Days are days since the Unix epoch.
 -- - JSON is stored as text, exactly as it was received.
--- - Primary keys and foreign keys start with app_id, so that Citus can distribute every table by it. Indexes
---   for lookups by id alone are therefore not unique. In tokens, audit and grants the nil id as app_id means
---   "no app" or "all apps". Users, links, sessions, feed and people are small and have no app_id.
+-- - Every table belongs to an app or to the instance; citus/layout.sql lists them. Tables of apps grow with
+--   the responses: their primary keys, unique keys and foreign keys start with app_id, so that Citus can
+--   distribute them by it, and foreign keys stay within an app. Indexes for lookups by id alone are
+--   therefore not unique. Tables of the instance are small; on Citus they are on the coordinator, so that
+--   one node answers what concerns all apps. In tokens, audit and grants the nil id as app_id means "no
+--   app" or "all apps".
 -- - There are no sequences, triggers or functions.
 -- - Foreign keys are checked at once: apps are written before flows, and flows before versions.
 
--- Apps and their settings. NULL in a setting means the default.
--- revision: grows with every administrative change; detects concurrent edits.
--- public_revision: grows only with changes that the public API shows; a response is stored only if it was
--- judged at the newest one.
-CREATE TABLE apps (
+-- All apps with their settings. A table of the instance. NULL in a setting means the default.
+-- revision, public_revision: as in apps, and written by the same transaction.
+CREATE TABLE app_directory (
     app_id                 uuid PRIMARY KEY,
     name                   text NOT NULL,
     identity_verification  text NOT NULL,    -- off, observe or enforce
@@ -29,11 +30,30 @@ CREATE TABLE apps (
     revision               bigint NOT NULL DEFAULT 0,
     public_revision        bigint NOT NULL DEFAULT 0
 );
-CREATE INDEX apps_by_public_revision ON apps (public_revision);
+-- The change feed reads the apps that changed after a position.
+CREATE INDEX app_directory_by_public_revision ON app_directory (public_revision);
 
--- Public keys of clients. A revoked key keeps its row.
+-- The app of a flow or version that is given by its id alone. A table of the instance.
+CREATE TABLE id_directory (
+    id     uuid PRIMARY KEY,
+    app_id uuid NOT NULL
+);
+
+-- The part of an app that its own transactions read and lock: a table of apps, so that it is on the same
+-- server as everything else of the app. The rest is in app_directory.
+-- revision: grows with every administrative change; detects concurrent edits.
+-- public_revision: grows only with changes that the public API shows; a response is stored only if it was
+-- judged at the newest one.
+CREATE TABLE apps (
+    app_id               uuid PRIMARY KEY,
+    grace_window_seconds bigint,
+    revision             bigint NOT NULL DEFAULT 0,
+    public_revision      bigint NOT NULL DEFAULT 0
+);
+
+-- Public keys of clients. A revoked key keeps its row. A table of the instance.
 CREATE TABLE api_keys (
-    app_id     uuid NOT NULL REFERENCES apps,
+    app_id     uuid NOT NULL REFERENCES app_directory,
     api_key    text COLLATE "C" NOT NULL,
     created_at bigint NOT NULL,
     revoked_at bigint,
@@ -42,9 +62,10 @@ CREATE TABLE api_keys (
 CREATE INDEX api_keys_by_key ON api_keys (api_key);
 
 -- Keys that verify identity tokens. material is a sealed secret (never plain text), a public key or the URL
--- of a key set, depending on kind.
+-- of a key set, depending on kind. A table of the instance: they are cached together with the settings of
+-- their app.
 CREATE TABLE identity_keys (
-    app_id     uuid NOT NULL REFERENCES apps,
+    app_id     uuid NOT NULL REFERENCES app_directory,
     kid        text COLLATE "C" NOT NULL,
     kind       text NOT NULL,
     material   text NOT NULL,
@@ -66,7 +87,6 @@ CREATE TABLE flows (
     archived_at          bigint,
     PRIMARY KEY (app_id, flow_id)
 );
-CREATE INDEX flows_by_id ON flows (flow_id);
 
 -- Drafts (published_at is NULL, number is 0) and published versions. There is no status column: the state of
 -- a version follows from its times.
@@ -85,7 +105,6 @@ CREATE TABLE versions (
     PRIMARY KEY (app_id, flow_version_id),
     FOREIGN KEY (app_id, flow_id) REFERENCES flows
 );
-CREATE INDEX versions_by_id ON versions (flow_version_id);
 CREATE UNIQUE INDEX versions_by_number ON versions (app_id, flow_id, number) WHERE number > 0;
 CREATE INDEX versions_draft ON versions (app_id, flow_id) WHERE published_at IS NULL;
 
@@ -259,7 +278,7 @@ CREATE INDEX invitations_ended
     ON invitations (app_id, coalesce(completed_at, revoked_at, expires_at), assignment_id)
     WHERE user_id IS NOT NULL OR email IS NOT NULL;
 
--- Admin tokens, stored as the SHA-256 of the token. The nil id as app_id: not limited to an app.
+-- Admin tokens, stored as the SHA-256 of the token. A table of the instance, as all that follow. The nil id as app_id: not limited to an app.
 CREATE TABLE tokens (
     app_id     uuid NOT NULL,
     token_id   uuid NOT NULL,

@@ -7,6 +7,9 @@
 //! The planner is forced to use the index: it estimates the number of rows after a cursor from the
 //! app alone, expects "hardly any" at the last app, and would then read and sort the rest of the
 //! table for every page.
+//!
+//! On a distributed database a table of apps is scanned app by app, each on its worker: a statement
+//! over all apps would read a whole page from every shard.
 
 use std::sync::Arc;
 
@@ -58,25 +61,78 @@ async fn fill(
             Some(cursor) if cursor.table == table => cursor.clone(),
             _ => RecordCursor { table, app: [0; 16], key: Vec::new() },
         };
-        let records = scan(transaction, &after, rows - found.len(), bytes_left).await?;
-        let weighs: usize = records.iter().map(Record::weight_bytes).sum();
-        bytes_left -= limit(weighs);
-        found.extend(records);
-        if found.len() >= rows || bytes_left <= 0 {
-            break;
+        let scope = match transaction.is_spread() && is_of_apps(table) {
+            true => Scope::OneApp,
+            false => Scope::AllApps,
+        };
+        let mut after = Some(after);
+        while let Some(cursor) = after {
+            let wanted = (rows - found.len(), bytes_left);
+            let records = scan(transaction, &cursor, wanted, scope).await?;
+            let weighs: usize = records.iter().map(Record::weight_bytes).sum();
+            bytes_left -= limit(weighs);
+            found.extend(records);
+            if found.len() >= rows || bytes_left <= 0 {
+                return Ok(found);
+            }
+            after = match scope {
+                Scope::OneApp => next_app(transaction, &cursor).await?,
+                Scope::AllApps => None,
+            };
         }
     }
     Ok(found)
+}
+
+/// What one statement scans.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Scope {
+    AllApps,
+    /// The app of the cursor.
+    OneApp,
+}
+
+/// Whether the rows of a table are where their app is, and not where the directory is.
+fn is_of_apps(table: Table) -> bool {
+    match table {
+        Table::Flows
+        | Table::Versions
+        | Table::Respondents
+        | Table::Identities
+        | Table::Responses
+        | Table::Consents
+        | Table::UsedKeys
+        | Table::Invitations => true,
+        Table::Apps
+        | Table::Keys
+        | Table::IdentityKeys
+        | Table::Tokens
+        | Table::Audit
+        | Table::Users
+        | Table::Grants => false,
+    }
+}
+
+/// The start of the app after that of the cursor.
+async fn next_app(
+    transaction: &Transaction,
+    cursor: &RecordCursor,
+) -> Result<Option<RecordCursor>, TransactionError> {
+    let sql = "SELECT app_id FROM app_directory WHERE app_id > $1 ORDER BY app_id LIMIT 1";
+    let rows = transaction.query(sql, &[&Uuid::from_bytes(cursor.app)]).await?;
+    let app: Option<Uuid> = rows.first().map(|row| Cells::of(row).take()).transpose()?;
+    let table = cursor.table;
+    Ok(app.map(|app| RecordCursor { table, app: app.into_bytes(), key: Vec::new() }))
 }
 
 /// The records of a table after the cursor.
 async fn scan(
     transaction: &Transaction,
     after: &RecordCursor,
-    rows: usize,
-    bytes: i64,
+    (rows, bytes): (usize, i64),
+    scope: Scope,
 ) -> Result<Vec<Record>, TransactionError> {
-    let (sql, read) = select(after.table);
+    let (sql, read) = select(after.table, scope);
     let (rows, app) = (limit(rows), Uuid::from_bytes(after.app));
     let (text, ids) = (String::from_utf8_lossy(&after.key), ids(&after.key));
     let identity = text.split_once('\0').unwrap_or((&*text, ""));
@@ -103,9 +159,9 @@ async fn scan(
 
 type Read = fn(&mut Cells) -> StoreResult<Record>;
 
-fn select(table: Table) -> (String, Read) {
+fn select(table: Table, scope: Scope) -> (String, Read) {
     let (name, columns, key, read): (_, _, &[&str], Read) = match table {
-        Table::Apps => ("apps", APP, &[], |it| codec::app(it).map(Record::App)),
+        Table::Apps => ("app_directory", APP, &[], |it| codec::app(it).map(Record::App)),
         Table::Keys => ("api_keys", KEY, &["api_key"], |it| codec::key(it).map(Record::Key)),
         Table::IdentityKeys => ("identity_keys", IDENTITY_KEY, &["kid"], |it| {
             codec::identity_key(it).map(Record::IdentityKey)
@@ -142,13 +198,16 @@ fn select(table: Table) -> (String, Read) {
     let only = match table {
         // Users belong to no app, so there are none after any app.
         Table::Users => "$3 = '00000000-0000-0000-0000-000000000000'::uuid AND ",
+        _ if scope == Scope::OneApp => "app_id = $3 AND ",
         _ => "",
     };
-    let is_of_app = table != Table::Users;
+    let is_of_app = table != Table::Users && scope == Scope::AllApps;
     let app = is_of_app.then_some("app_id");
     let order = app.iter().chain(key).copied().collect::<Vec<_>>().join(", ");
     let first = if is_of_app { 3 } else { 4 };
     let beyond = (first..=3 + key.len()).map(|it| format!("${it}")).collect::<Vec<_>>().join(", ");
+    // The columns of some tables are written with the name of their table.
+    let alias = if table == Table::Apps { "apps" } else { name };
     let weighs: String = texts(table)
         .iter()
         .map(|column| format!("coalesce(octet_length({column}), 0) + "))
@@ -158,7 +217,7 @@ fn select(table: Table) -> (String, Read) {
          coalesce(sum({weighs}256) OVER (ORDER BY {order} \
          ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS bytes_before \
          FROM (SELECT * FROM {name} WHERE {only}({order}) > ({beyond}) ORDER BY {order} LIMIT $1) AS page) \
-         AS {name} WHERE bytes_before < $2 ORDER BY {order}"
+         AS {alias} WHERE bytes_before < $2 ORDER BY {order}"
     );
     (sql, read)
 }

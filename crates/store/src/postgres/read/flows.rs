@@ -1,14 +1,15 @@
 //! Flows and their versions, with data derived from them.
 //!
-//! A flow or version given by its id alone is looked up in two steps: first its app, which never
-//! changes, then everything else by app, so that on a distributed database the second statement,
-//! which joins, runs on one worker.
+//! A flow or version given by its id alone is looked up in two steps: first its app in the
+//! directory, then everything else by app. So on a distributed database each statement runs on one
+//! node.
 
 use sluice_flow::id::{AppId, FlowId, FlowVersionId};
 use uuid::Uuid;
 
 use super::super::codec::{self, Cells, FLOW, FLOW_APP, ReadCells as _, VERSION};
-use super::super::pool::Pool;
+use super::super::directory;
+use super::super::pool::{Params, Pool};
 use super::limit;
 use crate::{FlowQuery, FlowState, Order, StoreResult, VersionRow, VersionState};
 
@@ -17,12 +18,11 @@ const IS_CURRENT: &str =
     "published_at IS NOT NULL AND superseded_at IS NULL AND retired_at IS NULL";
 
 pub(in super::super) async fn flow(pool: &Pool, flow: FlowId) -> StoreResult<Option<FlowState>> {
-    let of_app = "SELECT app_id FROM flows WHERE flow_id = $1";
-    let Some(app): Option<Uuid> = pool.one(of_app, &[&flow.uuid()], |it| it.take()).await? else {
-        return Ok(None);
-    };
+    let Some(owner) = directory::owner(pool, flow.uuid()).await? else { return Ok(None) };
     let sql = format!("{} WHERE flows.app_id = $1 AND flows.flow_id = $2", select_state());
-    pool.one(&sql, &[&app, &flow.uuid()], state).await
+    let params: Params = &[&owner.app, &flow.uuid()];
+    let revision = |state: &FlowState| state.public_revision;
+    directory::current(pool, &owner, (&sql, params), state, revision).await.map(Some)
 }
 
 pub(in super::super) async fn flows(pool: &Pool, query: &FlowQuery) -> StoreResult<Vec<FlowState>> {
@@ -48,20 +48,18 @@ pub(in super::super) async fn version(
     pool: &Pool,
     version: FlowVersionId,
 ) -> StoreResult<Option<VersionState>> {
-    let of_app = "SELECT app_id FROM versions WHERE flow_version_id = $1";
-    let Some(app): Option<Uuid> = pool.one(of_app, &[&version.uuid()], |it| it.take()).await?
-    else {
-        return Ok(None);
-    };
+    let Some(owner) = directory::owner(pool, version.uuid()).await? else { return Ok(None) };
     let sql = format!(
         "SELECT {VERSION}, {FLOW}, {FLOW_APP}, \
-         (SELECT flow_version_id FROM versions AS all_of WHERE all_of.app_id = flows.app_id \
+         (SELECT flow_version_id FROM versions AS all_of WHERE all_of.app_id = $1 \
          AND all_of.flow_id = flows.flow_id AND {IS_CURRENT} ORDER BY number DESC LIMIT 1) \
          FROM versions JOIN flows ON flows.app_id = versions.app_id \
          AND flows.flow_id = versions.flow_id JOIN apps ON apps.app_id = versions.app_id \
          WHERE versions.app_id = $1 AND versions.flow_version_id = $2"
     );
-    pool.one(&sql, &[&app, &version.uuid()], version_state).await
+    let params: Params = &[&owner.app, &version.uuid()];
+    let revision = |state: &VersionState| state.public_revision;
+    directory::current(pool, &owner, (&sql, params), version_state, revision).await.map(Some)
 }
 
 pub(in super::super) async fn versions(
@@ -80,12 +78,13 @@ pub(in super::super) async fn versions(
     pool.many(&sql, &[&app, &flow, &before, &limit(rows)], codec::version).await
 }
 
-/// Flows with their app's revisions, their current version, their draft and their last number.
+/// Flows with their app's revisions, their current version, their draft and their last number. `$1`
+/// is the app: each part names it, so that a distributed database sees that it is the same one.
 fn select_state() -> String {
     let newest = |condition: &str, name: &str| {
         format!(
             "LEFT JOIN LATERAL (SELECT {VERSION} FROM versions \
-             WHERE versions.app_id = flows.app_id AND versions.flow_id = flows.flow_id \
+             WHERE versions.app_id = $1 AND versions.flow_id = flows.flow_id \
              AND {condition} ORDER BY number DESC, flow_version_id DESC LIMIT 1) AS {name} ON true"
         )
     };
@@ -93,7 +92,7 @@ fn select_state() -> String {
     let draft = newest("published_at IS NULL", "draft");
     format!(
         "SELECT {FLOW}, {FLOW_APP}, current.*, draft.*, \
-         (SELECT coalesce(max(number), 0) FROM versions WHERE versions.app_id = flows.app_id \
+         (SELECT coalesce(max(number), 0) FROM versions WHERE versions.app_id = $1 \
          AND versions.flow_id = flows.flow_id AND number > 0) \
          FROM flows JOIN apps ON apps.app_id = flows.app_id {current} {draft}"
     )

@@ -4,6 +4,8 @@ use sluice_flow::id::{AppId, AuditId, TokenId, UserId};
 use uuid::Uuid;
 
 use super::super::codec::{self, AUDIT, Cells, ReadCells as _, TOKEN};
+#[cfg(doc)]
+use super::super::directory;
 use super::super::pool::Pool;
 use super::limit;
 use crate::{
@@ -85,10 +87,11 @@ fn actor_name(cells: &mut Cells) -> StoreResult<(ActorId, String)> {
     Ok((actor, cells.take()?))
 }
 
-/// The position and the apps in one statement, so that both are of one instant.
+/// The position and the apps in one statement, so that both are of one instant. Only what the
+/// directory has: the worker of an app may show its change a moment later, see [`directory`].
 pub(in super::super) async fn changes(pool: &Pool, after: FeedPosition) -> StoreResult<Changes> {
     let sql = "SELECT feed.position, apps.app_id FROM feed \
-         LEFT JOIN apps ON apps.public_revision > $1 AND feed.position <> $1 \
+         LEFT JOIN app_directory AS apps ON apps.public_revision > $1 AND feed.position <> $1 \
          ORDER BY apps.public_revision";
     let rows = pool.many(sql, &[&after.0.cast_signed()], change).await?;
     let Some((position, _)) = rows.first() else {
