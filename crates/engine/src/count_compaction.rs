@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use sluice_store::{Store, StoreResult};
+use sluice_store::{CompactionCursor, Store, StoreResult};
 use tokio::sync::watch;
 
 use crate::background::keep_running_after;
@@ -49,9 +49,12 @@ impl CountCompaction {
     }
 
     pub(crate) async fn compact(&self) -> StoreResult<()> {
-        while !self.store.compact_counts(PART_ROWS).await?.is_done {
+        let mut cursor = CompactionCursor::default();
+        loop {
+            let part = self.store.compact_counts(cursor, PART_ROWS).await?;
+            let Some(next) = part.next else { return Ok(()) };
+            cursor = next;
             tokio::time::sleep(PART_PAUSE).await;
         }
-        Ok(())
     }
 }

@@ -11,7 +11,9 @@ use sluice_flow::id::FlowId;
 use sluice_flow::time::Timestamp;
 use sluice_store::postgres::{Options, PgStore};
 use sluice_store::roles::*;
-use sluice_store::{At, Change, CountsQuery, Order, Outcome, Record, ResponseQuery, Write};
+use sluice_store::{
+    At, Change, CompactionCursor, CountsQuery, Order, Outcome, Record, ResponseQuery, Write,
+};
 use support::Cluster;
 use support::rows::{app_row, key, now, response};
 
@@ -80,7 +82,7 @@ async fn old_months_are_dropped_with_their_keys_and_counts() {
         idempotency_key: Some(key(number)),
     });
     store.import_records(records.collect()).await.unwrap();
-    while !store.compact_counts(100).await.unwrap().is_done {}
+    while !store.compact_counts(CompactionCursor::default(), 100).await.unwrap().is_done() {}
     let days = async || {
         let app = app_row().app_id;
         let counts = store

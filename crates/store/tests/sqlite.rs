@@ -16,8 +16,8 @@ use sluice_flow::time::{Timestamp, Window};
 use sluice_store::roles::*;
 use sluice_store::sqlite::{OpenError, Options, SqliteStore};
 use sluice_store::{
-    AppLimits, AppRow, At, Change, CountsQuery, FeedPosition, FlowRow, IdentityVerification,
-    NewResponse, Outcome, ResponseRow, Store, StoreError, Write, conformance,
+    AppLimits, AppRow, At, Change, CompactionCursor, CountsQuery, FeedPosition, FlowRow,
+    IdentityVerification, NewResponse, Outcome, ResponseRow, Store, StoreError, Write, conformance,
 };
 use tempfile::TempDir;
 
@@ -285,7 +285,7 @@ async fn responses_stored_without_counts_are_counted_by_a_scan() {
     assert_eq!(counted().await, (0, true));
     store.commit(vec![response(&app, 10, revision, "{}")]).await.unwrap();
     assert_eq!(counted().await, (1, true));
-    while !store.compact_counts(4).await.unwrap().is_done {}
+    while !store.compact_counts(CompactionCursor::default(), 4).await.unwrap().is_done() {}
     assert_eq!(counted().await, (11, false));
     store.close().await;
 }

@@ -386,8 +386,12 @@ impl UpkeepStore for FaultyStore {
     ) -> StoreResult<SkipIndexPart> {
         self.inner.build_skip_index(cursor, now).await
     }
-    async fn compact_counts(&self, limit: usize) -> StoreResult<Compacted> {
-        self.inner.compact_counts(limit).await
+    async fn compact_counts(
+        &self,
+        cursor: CompactionCursor,
+        limit: usize,
+    ) -> StoreResult<Compacted> {
+        self.inner.compact_counts(cursor, limit).await
     }
     async fn check(&self) -> StoreResult<()> {
         match *self.mood.lock().unwrap() {

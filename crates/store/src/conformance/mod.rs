@@ -180,6 +180,7 @@ cases! {
         responses_that_are_not_stored_are_not_counted
         folding_does_not_change_what_is_read
         folding_one_flow_does_not_delay_other_flows_or_scans
+        every_flow_is_compacted_however_many_are_busy
         deleted_responses_are_subtracted
         erased_responses_are_subtracted_with_their_tags
         expired_responses_are_subtracted

@@ -36,6 +36,11 @@ impl Lock {
     }
 }
 
+/// Settings until the end of the transaction: rows are found by their keys, however the tables have
+/// grown since their statistics were made.
+const BY_KEY: &str = "set_config('enable_seqscan', 'off', true), \
+     set_config('enable_sort', 'off', true), set_config('jit', 'off', true)";
+
 /// Takes the lock of a flow and returns the scan's cursor; `None` if another process has the lock.
 pub(super) async fn lock(
     transaction: &Transaction,
@@ -44,7 +49,7 @@ pub(super) async fn lock(
     lock: Lock,
 ) -> Result<Option<Option<Uuid>>, TransactionError> {
     let sql = format!(
-        "SELECT passed FROM count_scans WHERE app_id = $1 AND flow_id = $2 \
+        "SELECT passed, {BY_KEY} FROM count_scans WHERE app_id = $1 AND flow_id = $2 \
          FOR {} SKIP LOCKED",
         lock.strength()
     );

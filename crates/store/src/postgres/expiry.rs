@@ -24,7 +24,8 @@ use crate::{Expired, Expiry, ExpiryCursor, Next, Page, StoreResult};
 /// wait. A table without statistics yet must not be read in full.
 const TURN: &str = "SELECT pg_try_advisory_xact_lock($1, $2), \
      set_config('lock_timeout', '2s', true), set_config('statement_timeout', '5s', true), \
-     set_config('enable_seqscan', 'off', true)";
+     set_config('enable_seqscan', 'off', true), set_config('enable_sort', 'off', true), \
+     set_config('jit', 'off', true)";
 /// The first half of the lock number of a turn; the queues of apps use the single-number kind.
 const TURNS: i32 = i32::from_be_bytes(*b"reta");
 
@@ -111,12 +112,14 @@ fn next(
     }
 }
 
-/// The oldest responses of all flows: those of each flow are read from the index, and no row of
-/// another app is.
+/// The oldest responses of all flows: those of each flow are read from the primary key, see
+/// [`super::read::IN_SPAN`], and no row of another app is.
 const OLD_RESPONSES: &str = "SELECT old.response_id, flows.flow_id FROM flows CROSS JOIN LATERAL ( \
      SELECT response_id FROM responses WHERE responses.app_id = $1 \
-     AND responses.flow_id = flows.flow_id AND response_id > $2 AND response_id < $3 \
-     ORDER BY response_id LIMIT $4) AS old WHERE flows.app_id = $1 ORDER BY old.response_id LIMIT $4";
+     AND (responses.flow_id, response_id) > (flows.flow_id, $2) \
+     AND (responses.flow_id, response_id) < (flows.flow_id, $3) \
+     AND response_id > $2 AND response_id < $3 ORDER BY responses.flow_id, response_id LIMIT $4) \
+     AS old WHERE flows.app_id = $1 ORDER BY old.response_id LIMIT $4";
 
 async fn responses(
     transaction: &Transaction,

@@ -19,13 +19,13 @@ use super::{
 use crate::counting::DAMAGED_DAYS_MAX;
 use crate::{
     ActorId, AdminStore, AfterCommit, App, At, AuditQuery, AuditRow, Change, Changes, Compacted,
-    ConsentRow, CountStore, CountsQuery, DayTotal, Digest, DiskSpace, ErasedPart, Erasure, Expired,
-    Expiry, FeedPosition, FlowCounts, FlowQuery, FlowState, IdempotencyKey, IdentityKeyRow,
-    IntakeStore, InvitationCounts, InvitationQuery, InvitationRow, KeyRow, LinkRow, MovingStore,
-    NewResponse, Page, Record, RecordCursor, Respondent, RespondentRow, RespondentStore,
-    ResponseCount, ResponsePage, ResponseQuery, ResponseRow, ResponseStore, SecretHash, SessionRow,
-    SkipIndexCursor, SkipIndexPart, StoreError, StoreResult, TokenHash, TokenRow, UpkeepStore,
-    User, UserKey, UserStore, VersionRow, VersionState,
+    CompactionCursor, ConsentRow, CountStore, CountsQuery, DayTotal, Digest, DiskSpace, ErasedPart,
+    Erasure, Expired, Expiry, FeedPosition, FlowCounts, FlowQuery, FlowState, IdempotencyKey,
+    IdentityKeyRow, IntakeStore, InvitationCounts, InvitationQuery, InvitationRow, KeyRow, LinkRow,
+    MovingStore, NewResponse, Page, Record, RecordCursor, Respondent, RespondentRow,
+    RespondentStore, ResponseCount, ResponsePage, ResponseQuery, ResponseRow, ResponseStore,
+    SecretHash, SessionRow, SkipIndexCursor, SkipIndexPart, StoreError, StoreResult, TokenHash,
+    TokenRow, UpkeepStore, User, UserKey, UserStore, VersionRow, VersionState,
 };
 
 #[async_trait]
@@ -351,9 +351,13 @@ impl UpkeepStore for PgStore {
         skip_index::make(&self.pool, cursor, now).await
     }
 
-    async fn compact_counts(&self, limit: usize) -> StoreResult<Compacted> {
+    async fn compact_counts(
+        &self,
+        cursor: CompactionCursor,
+        limit: usize,
+    ) -> StoreResult<Compacted> {
         let pool = Arc::clone(&self.pool);
-        to_the_end(async move { counts::compact(&pool, limit).await }).await
+        to_the_end(async move { counts::compact(&pool, cursor, limit).await }).await
     }
 
     async fn check(&self) -> StoreResult<()> {

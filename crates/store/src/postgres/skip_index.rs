@@ -14,7 +14,7 @@ use uuid::Uuid;
 use super::codec::{Cells, ReadCells as _};
 use super::failure::TransactionError;
 use super::pool::{BoxedParam, Pool, param_refs};
-use super::read::limit;
+use super::read::{BY_ID, IN_SPAN, id_after, limit};
 use super::transaction::{Transaction, end};
 use crate::listing::{Scan, Span};
 use crate::skip_index::{
@@ -85,9 +85,12 @@ async fn filled(
         .await?;
     let mut filled = Vec::with_capacity(empty.len());
     for (first, last, generation) in empty {
-        let sql = "SELECT flow_version_id, admitted, answers, tags FROM responses \
-             WHERE app_id = $1 AND flow_id = $2 AND response_id BETWEEN $3 AND $4";
-        let rows = pool.many(sql, &[&app, &flow, &first, &last], indexed_columns).await?;
+        let sql = format!(
+            "SELECT flow_version_id, admitted, answers, tags FROM responses \
+             WHERE {IN_SPAN} {BY_ID}"
+        );
+        let of_block: [&(dyn ToSql + Sync); 4] = [&app, &flow, &first, &last];
+        let rows = pool.many_by_index(&sql, &of_block, indexed_columns).await?;
         let mut terms = Terms::default();
         for (version, admission, answers, tags) in &rows {
             let (version, admission, tags) = (*version, *admission, tags.as_deref());
@@ -113,14 +116,14 @@ async fn unblocked(
     before: Timestamp,
 ) -> StoreResult<Vec<Span>> {
     let blocked_to = blocked_to(pool, app, flow).await?;
-    let after = blocked_to.map_or(Uuid::nil(), Uuid::from_u128);
+    let after = blocked_to.map_or(Uuid::nil(), |last| id_after(Uuid::from_u128(last)));
     let before = before.min(open_since(pool).await?.unwrap_or(before));
+    // No real id equals this bound: every id has its version in the bits that are cut off.
     let young = Uuid::from_u128(v7(before, 0, 0).as_u128() >> 80 << 80);
-    let sql = "SELECT response_id FROM responses WHERE app_id = $1 AND flow_id = $2 \
-         AND response_id > $3 AND response_id < $4 ORDER BY response_id LIMIT $5";
+    let sql = format!("SELECT response_id FROM responses WHERE {IN_SPAN} {BY_ID} LIMIT $5");
     let most = limit(BLOCK_ROWS * CREATED_PER_CALL);
     let params: [&(dyn ToSql + Sync); 5] = [&app.uuid(), &flow.uuid(), &after, &young, &most];
-    let ids = pool.many(sql, &params, id).await?;
+    let ids = pool.many_by_index(&sql, &params, id).await?;
     Ok(whole_blocks(blocked_to, &ids))
 }
 

@@ -6,7 +6,8 @@ use sluice_flow::time::Timestamp;
 #[cfg(doc)]
 use crate::CountStore;
 use crate::{
-    Compacted, Expired, Expiry, RespondentRow, SkipIndexCursor, SkipIndexPart, StoreResult,
+    Compacted, CompactionCursor, Expired, Expiry, RespondentRow, SkipIndexCursor, SkipIndexPart,
+    StoreResult,
 };
 
 /// Background work in bounded batches, the readiness check, and shutdown.
@@ -48,15 +49,22 @@ pub trait UpkeepStore: Send + Sync + 'static {
     ) -> StoreResult<SkipIndexPart>;
 
     /// Does a part of the background work on counts: folds the changes of commits into daily rows,
-    /// and counts responses that were never counted. Call it until it reports that it is done, and
-    /// again after a while.
+    /// and counts responses that were never counted. Call it with the cursor that it returns, until
+    /// it returns none, and start again after a while.
     ///
-    /// A call folds a limited number of changes of each flow, and reads at most `limit` responses
-    /// that were never counted. No flow waits for another, and nothing else waits longer than one
-    /// such batch takes. It is done if nothing was left over, whatever arrived meanwhile. Any
-    /// number of processes may run this concurrently. The result of [`CountStore::read_counts`]
-    /// does not change, except that a scan advances.
-    async fn compact_counts(&self, limit: usize) -> StoreResult<Compacted>;
+    /// - A call visits a limited number of flows that have changes, in the order of their ids. It
+    ///   folds a limited number of changes of each, and reads at most `limit` responses that were
+    ///   never counted. When every flow was visited, the cursor returns to the first if anything
+    ///   was left: no flow waits for another, however many there are, and nothing else waits longer
+    ///   than one such batch takes.
+    /// - What a call costs does not depend on the number of changes that are waiting.
+    /// - Any number of processes may run this concurrently.
+    /// - The result of [`CountStore::read_counts`] does not change, except that a scan advances.
+    async fn compact_counts(
+        &self,
+        cursor: CompactionCursor,
+        limit: usize,
+    ) -> StoreResult<Compacted>;
 
     /// Whether a write would succeed now, for the readiness check. Leaves no trace.
     async fn check(&self) -> StoreResult<()>;

@@ -13,15 +13,17 @@ use sluice_flow::time::Day;
 use uuid::Uuid;
 
 use super::codec::{self, Cells, RESPONSE, ReadCells as _, bytes};
-use super::read::{limit, many};
+use super::read::{limit, many, one};
 use super::transaction::{Finish, TransactionError};
 use super::version_numbers::{OF_FLOW, RESPONSES};
 use super::{count_rows, recount, response_keys, skip_index};
 use crate::counting::{
-    self, Counted, DailyCountsKey, DamagedDay, Definitions, FOLD_BYTES_MAX, NewDelta, Reading,
-    Subtractions,
+    self, Counted, DailyCountsKey, DamagedDay, Definitions, FLOWS_PER_CALL, FOLD_BYTES_MAX,
+    NewDelta, Reading, Subtractions,
 };
-use crate::{CountsQuery, DayTotal, FlowCounts, NewResponse, Outcome, ResponseRow};
+use crate::{
+    CompactionCursor, CountsQuery, DayTotal, FlowCounts, NewResponse, Outcome, ResponseRow,
+};
 
 const ADD: &str = "INSERT INTO count_deltas (app_id, flow_id, delta_id, flow_version_id, day, \
      responses, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
@@ -228,15 +230,25 @@ fn put(
     Ok(Ok(is_due))
 }
 
-/// Flows that one pass of the background work visits; the next pass starts from the beginning.
-const FLOWS_PER_PASS: usize = 1_000;
+/// The next flow with deltas: one lookup in the primary key, however many deltas there are.
+const NEXT_FLOW: &str = "SELECT app_id, flow_id FROM count_deltas \
+     WHERE (app_id, flow_id) > (?1, ?2) ORDER BY app_id, flow_id LIMIT 1";
 
-/// The flows with deltas to fold, and whether there is anything to scan.
-pub(super) fn to_compact(connection: &Connection) -> Result<(Vec<(AppId, FlowId)>, bool)> {
-    let sql = "SELECT DISTINCT app_id, flow_id FROM count_deltas LIMIT ?1";
-    let flows = many(connection, sql, [limit(FLOWS_PER_PASS)], |cells: &mut Cells| {
-        Ok((cells.id(AppId::from_uuid)?, cells.id(FlowId::from_uuid)?))
-    })?;
+/// The next flows with deltas to fold, and whether there is anything to scan.
+pub(super) fn to_compact(
+    connection: &Connection,
+    cursor: CompactionCursor,
+) -> Result<(Vec<(AppId, FlowId)>, bool)> {
+    let mut flows = Vec::new();
+    let mut after = cursor.after;
+    while flows.len() < FLOWS_PER_CALL {
+        let ids = after.map_or(([0; 16], [0; 16]), |(app, flow)| (bytes!(app), bytes!(flow)));
+        after = one(connection, NEXT_FLOW, params![ids.0, ids.1], |cells: &mut Cells| {
+            Ok((cells.id(AppId::from_uuid)?, cells.id(FlowId::from_uuid)?))
+        })?;
+        let Some(flow) = after else { break };
+        flows.push(flow);
+    }
     let scans = connection.prepare_cached("SELECT 1 FROM count_scans LIMIT 1")?.exists([])?;
     Ok((flows, scans))
 }

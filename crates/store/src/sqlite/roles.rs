@@ -14,13 +14,13 @@ use crate::counting::DAMAGED_DAYS_MAX;
 use crate::listing::Scan;
 use crate::{
     ActorId, AdminStore, AfterCommit, App, At, AuditQuery, AuditRow, Change, Changes, Compacted,
-    ConsentRow, CountStore, CountsQuery, DayTotal, Digest, DiskSpace, ErasedPart, Erasure, Expired,
-    Expiry, FeedPosition, FlowCounts, FlowQuery, FlowState, IdempotencyKey, IdentityKeyRow,
-    IntakeStore, InvitationCounts, InvitationQuery, InvitationRow, KeyRow, LinkRow, MovingStore,
-    NewResponse, Page, Record, RecordCursor, Respondent, RespondentRow, RespondentStore,
-    ResponseCount, ResponsePage, ResponseQuery, ResponseRow, ResponseStore, SecretHash, SessionRow,
-    SkipIndexCursor, SkipIndexPart, StoreError, StoreResult, TokenHash, TokenRow, UpkeepStore,
-    User, UserKey, UserStore, VersionRow, VersionState,
+    CompactionCursor, ConsentRow, CountStore, CountsQuery, DayTotal, Digest, DiskSpace, ErasedPart,
+    Erasure, Expired, Expiry, FeedPosition, FlowCounts, FlowQuery, FlowState, IdempotencyKey,
+    IdentityKeyRow, IntakeStore, InvitationCounts, InvitationQuery, InvitationRow, KeyRow, LinkRow,
+    MovingStore, NewResponse, Page, Record, RecordCursor, Respondent, RespondentRow,
+    RespondentStore, ResponseCount, ResponsePage, ResponseQuery, ResponseRow, ResponseStore,
+    SecretHash, SessionRow, SkipIndexCursor, SkipIndexPart, StoreError, StoreResult, TokenHash,
+    TokenRow, UpkeepStore, User, UserKey, UserStore, VersionRow, VersionState,
 };
 
 #[async_trait]
@@ -371,14 +371,18 @@ impl UpkeepStore for SqliteStore {
         Ok(made)
     }
 
-    async fn compact_counts(&self, limit: usize) -> StoreResult<Compacted> {
-        let (flows, scans) = self.readers.read(counts::to_compact).await?;
-        let mut compacted = Compacted { is_done: !scans, ..Compacted::default() };
-        for flow in flows {
+    async fn compact_counts(
+        &self,
+        cursor: CompactionCursor,
+        limit: usize,
+    ) -> StoreResult<Compacted> {
+        let (flows, scans) = self.readers.read(move |it| counts::to_compact(it, cursor)).await?;
+        let (mut folded, mut scanned, mut is_left) = (0, 0, scans);
+        for &flow in &flows {
             match self.writer.fold_counts(flow).await {
-                Ok((folded, is_all)) => {
-                    compacted.folded += folded;
-                    compacted.is_done &= is_all;
+                Ok((deltas, is_all)) => {
+                    folded += deltas;
+                    is_left |= !is_all;
                 }
                 // A flow that cannot be counted must not block the others.
                 Err(StoreError::Corrupt(why)) => tracing::warn!(flow = %flow.1, why, "not counted"),
@@ -386,9 +390,9 @@ impl UpkeepStore for SqliteStore {
             }
         }
         if scans {
-            compacted.scanned = self.writer.scan_counts(limit).await?;
+            scanned = self.writer.scan_counts(limit).await?;
         }
-        Ok(compacted)
+        Ok(Compacted::after(cursor, &flows, is_left, (folded, scanned)))
     }
 
     async fn check(&self) -> StoreResult<()> {

@@ -87,6 +87,8 @@ CREATE TABLE versions (
 );
 CREATE INDEX versions_by_id ON versions (flow_version_id);
 CREATE UNIQUE INDEX versions_by_number ON versions (app_id, flow_id, number) WHERE number > 0;
+CREATE INDEX versions_current ON versions (app_id, flow_id, number)
+    WHERE published_at IS NOT NULL AND superseded_at IS NULL AND retired_at IS NULL;
 CREATE INDEX versions_draft ON versions (app_id, flow_id) WHERE published_at IS NULL;
 
 -- Responses: the table that every submission writes to. It has no foreign keys: a response is stored only at
@@ -184,6 +186,7 @@ CREATE TABLE count_deltas (
     body            bytea NOT NULL,
     PRIMARY KEY (app_id, flow_id, removal, delta_id)
 );
+CREATE INDEX count_deltas_removals ON count_deltas (app_id, flow_id) WHERE removal;
 
 -- One row for each flow; a node locks it while it folds the flow's deltas or scans its responses. passed is
 -- the last response that was scanned, if the flow has responses that were stored without being counted, such

@@ -90,7 +90,7 @@ CREATE TABLE versions (
 ) STRICT;
 CREATE UNIQUE INDEX versions_by_id ON versions (flow_version_id);
 CREATE UNIQUE INDEX versions_by_number ON versions (app_id, flow_id, number) WHERE number > 0;
-CREATE INDEX versions_current ON versions (app_id, flow_id)
+CREATE INDEX versions_current ON versions (app_id, flow_id, number)
     WHERE published_at IS NOT NULL AND superseded_at IS NULL AND retired_at IS NULL;
 CREATE INDEX versions_draft ON versions (app_id, flow_id) WHERE published_at IS NULL;
 
