@@ -271,7 +271,8 @@ async fn responses_stored_without_counts_are_counted_by_a_scan() {
     let file = Connection::open(folder.path().join("sluice.db")).unwrap();
     file.execute_batch(
         "UPDATE responses SET counted = 0; DELETE FROM counts; DELETE FROM count_deltas; \
-         INSERT INTO count_scans SELECT app_id, flow_id, zeroblob(16) FROM flows",
+         INSERT INTO count_scans (app_id, flow_id, passed) \
+         SELECT app_id, flow_id, zeroblob(16) FROM flows",
     )
     .unwrap();
     drop(file);

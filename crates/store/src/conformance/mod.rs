@@ -128,6 +128,7 @@ cases! {
     skip_index:
         the_skip_index_does_not_change_lists
         a_rare_value_is_found_within_few_rows
+        only_flows_with_something_to_build_are_visited
         young_responses_are_in_no_block
         no_block_keeps_anything_of_a_deleted_response
         expired_responses_leave_no_block

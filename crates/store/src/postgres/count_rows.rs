@@ -64,6 +64,21 @@ pub(super) async fn lock(
     Ok(rows.first().map(|row| Cells::of(row).take()).transpose()?)
 }
 
+/// Notes that responses of a flow were counted, for the skip index. The caller has the lock.
+pub(super) async fn add_unindexed(
+    transaction: &Transaction,
+    app: AppId,
+    flow: FlowId,
+    responses: i64,
+) -> Result<(), TransactionError> {
+    let sql = "UPDATE count_scans SET unindexed = unindexed + $3 \
+         WHERE app_id = $1 AND flow_id = $2";
+    match responses {
+        0 => Ok(()),
+        _ => transaction.execute(sql, &[&app.uuid(), &flow.uuid(), &responses]).await.map(|_| ()),
+    }
+}
+
 /// The definitions of the versions of these responses.
 pub(super) async fn definitions<'r>(
     transaction: &Transaction,

@@ -56,7 +56,7 @@ const FIRST: &str = "SELECT removal, delta_id, octet_length(body) FROM count_del
 /// returned, and one that was added is.
 const TAKE: &str = "DELETE FROM count_deltas WHERE app_id = $1 AND flow_id = $2 \
      AND (removal, delta_id) <= ($3, $4) \
-     RETURNING removal, delta_id, flow_version_id, day, body";
+     RETURNING removal, delta_id, responses, flow_version_id, day, body";
 const PARTS: &str = "SELECT segment, body FROM counts WHERE app_id = $1 AND flow_id = $2 \
      AND segment = ANY($3) AND day = $4 AND flow_version_id = $5";
 /// The columns of [`ADD`] after the first two.
@@ -262,10 +262,11 @@ async fn fold_some(
     };
     let rows = transaction.query(TAKE, &[&app_id, &flow_id, &removal, &last]).await?;
     // By removal and id: a removal comes after everything that it subtracts from.
-    let mut taken = Vec::with_capacity(rows.len());
+    let (mut taken, mut added) = (Vec::with_capacity(rows.len()), 0);
     for row in &rows {
         let mut cells = Cells::of(row);
         let order: (bool, Uuid) = (cells.take()?, cells.take()?);
+        added += cells.take::<i64>()?.max(0);
         let flow_version_id = cells.id(FlowVersionId::from_uuid)?;
         let day = Day::from_number(cells.take()?);
         let key = DailyCountsKey { app_id: app, flow_id: flow, flow_version_id, day };
@@ -283,6 +284,7 @@ async fn fold_some(
             Err(why) => return Ok(Err(DamagedDay { day: key.day, why })),
         }
     }
+    count_rows::add_unindexed(transaction, app, flow, added).await?;
     Ok(Ok(((taken.len() as u64, is_all), due)))
 }
 

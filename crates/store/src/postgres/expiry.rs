@@ -5,7 +5,7 @@
 //! number of rows by key. Only one node at a time works on an app. That merely saves work: the next
 //! step depends on what was found, not on what this node deleted, so two at once do no harm.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use sluice_flow::id::{AppId, RespondentId, ResponseId, v7};
 use sluice_flow::time::Timestamp;
@@ -13,12 +13,14 @@ use uuid::Uuid;
 
 use super::codec::{Cells, ReadCells as _};
 use super::failure::TransactionError;
+use super::invitations::{self, ENDED};
 use super::pool::{Params, Pool};
+use super::put;
 use super::read::limit;
 use super::removal::{BY_PRIMARY_KEY, FREE_KEYS, delete, hold, profiles, settle_keys};
 use super::transaction::{Transaction, end};
-use super::{invitations, put};
-use crate::{Expired, Expiry, ExpiryCursor, Next, Page, StoreResult};
+use crate::removal::DAY_MILLIS;
+use crate::{Expired, Expiry, ExpiryCursor, Next, Page, RetainingApp, StoreResult};
 
 /// Takes the app's turn, released with the transaction, and limits how long others may have to
 /// wait. A table without statistics yet must not be read in full.
@@ -72,6 +74,51 @@ fn turn_of(app: AppId) -> i32 {
 /// The smallest id of a response received at this time.
 fn first_at(time: Timestamp) -> Uuid {
     Uuid::from_u128(v7(time, 0, 0).as_u128() >> 80 << 80)
+}
+
+/// For each app, whether any step of an expiry would find something. The responses of each flow are
+/// looked up by the primary key: its order cannot be had from another index.
+static RETAINING: LazyLock<String> = LazyLock::new(|| {
+    let old = |table: &str| {
+        format!(
+            "EXISTS (SELECT FROM {table} WHERE {table}.app_id = app.app_id \
+             AND {table}.response_id < app.first_id)"
+        )
+    };
+    format!(
+        "SELECT app.app_id, app.retention_days, EXISTS (SELECT FROM flows CROSS JOIN LATERAL ( \
+          SELECT response_id FROM responses WHERE responses.app_id = app.app_id \
+          AND (responses.flow_id, response_id) >= (flows.flow_id, {nil}) \
+          AND (responses.flow_id, response_id) < (flows.flow_id, app.first_id) \
+          AND response_id < app.first_id ORDER BY responses.flow_id, response_id LIMIT 1) AS old \
+          WHERE flows.app_id = app.app_id) OR {consents} OR {used_keys} OR \
+          EXISTS (SELECT FROM invitations WHERE invitations.app_id = app.app_id AND {ENDED} < app.before \
+          AND (user_id IS NOT NULL OR email IS NOT NULL)) FROM ( \
+         SELECT app_id, retention_days, before, \
+          (lpad(to_hex(before), 12, '0') || '00000000000000000000')::uuid AS first_id \
+          FROM apps CROSS JOIN LATERAL \
+          (SELECT greatest($1 - retention_days * {DAY_MILLIS}, 0) AS before) AS times \
+          WHERE retention_days IS NOT NULL AND app_id > $2 ORDER BY app_id LIMIT $3) AS app \
+         ORDER BY app.app_id",
+        nil = "'00000000-0000-0000-0000-000000000000'::uuid",
+        consents = old("consents"),
+        used_keys = old("used_keys"),
+    )
+});
+
+/// The apps that limit how long they keep data.
+pub(super) async fn retaining_apps(
+    pool: &Pool,
+    now: Timestamp,
+    page: Page<AppId>,
+) -> StoreResult<Vec<RetainingApp>> {
+    let after = page.after.map_or(Uuid::nil(), AppId::uuid);
+    let params: Params = &[&now.as_millis(), &after, &limit(page.limit)];
+    let read = |cells: &mut Cells| {
+        let app_id = cells.id(AppId::from_uuid)?;
+        Ok(RetainingApp { app_id, retention_days: cells.number()?, is_due: cells.take()? })
+    };
+    pool.many_by_index(&RETAINING, params, read).await
 }
 
 /// The rows of a batch, from a statement that takes the app, the bounds of the ids, and a limit.

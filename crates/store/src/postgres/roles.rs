@@ -24,8 +24,8 @@ use crate::{
     IdentityKeyRow, IntakeStore, InvitationCounts, InvitationQuery, InvitationRow, KeyRow, LinkRow,
     MovingStore, NewResponse, Page, Record, RecordCursor, Respondent, RespondentRow,
     RespondentStore, ResponseCount, ResponsePage, ResponseQuery, ResponseRow, ResponseStore,
-    SecretHash, SessionRow, SkipIndexCursor, SkipIndexPart, StoreError, StoreResult, TokenHash,
-    TokenRow, UpkeepStore, User, UserKey, UserStore, VersionRow, VersionState,
+    RetainingApp, SecretHash, SessionRow, SkipIndexCursor, SkipIndexPart, StoreError, StoreResult,
+    TokenHash, TokenRow, UpkeepStore, User, UserKey, UserStore, VersionRow, VersionState,
 };
 
 #[async_trait]
@@ -336,6 +336,14 @@ impl CountStore for PgStore {
 impl UpkeepStore for PgStore {
     async fn list_erasing(&self, limit: usize) -> StoreResult<Vec<RespondentRow>> {
         respondents::erasing(&self.pool, limit).await
+    }
+
+    async fn list_retaining_apps(
+        &self,
+        now: Timestamp,
+        page: Page<AppId>,
+    ) -> StoreResult<Vec<RetainingApp>> {
+        expiry::retaining_apps(&self.pool, now, page).await
     }
 
     async fn expire(&self, expiry: Expiry) -> StoreResult<Expired> {

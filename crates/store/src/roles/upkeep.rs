@@ -1,13 +1,14 @@
 //! Upkeep, as one role of the store.
 
 use async_trait::async_trait;
+use sluice_flow::id::AppId;
 use sluice_flow::time::Timestamp;
 
 #[cfg(doc)]
 use crate::CountStore;
 use crate::{
-    Compacted, CompactionCursor, Expired, Expiry, RespondentRow, SkipIndexCursor, SkipIndexPart,
-    StoreResult,
+    Compacted, CompactionCursor, Expired, Expiry, Page, RespondentRow, RetainingApp,
+    SkipIndexCursor, SkipIndexPart, StoreResult,
 };
 
 /// Background work in bounded batches, the readiness check, and shutdown.
@@ -16,6 +17,14 @@ pub trait UpkeepStore: Send + Sync + 'static {
     /// Up to `limit` respondents whose erasure has started and is not done, in the order of their
     /// apps and ids.
     async fn list_erasing(&self, limit: usize) -> StoreResult<Vec<RespondentRow>>;
+
+    /// The apps that limit how long they keep data, in the order of their ids, and whether each has
+    /// anything that is too old at `now`. Other apps are not read.
+    async fn list_retaining_apps(
+        &self,
+        now: Timestamp,
+        page: Page<AppId>,
+    ) -> StoreResult<Vec<RetainingApp>>;
 
     /// Removes a batch of the data that an app has kept since before a given time, durably. Call it
     /// with the cursor that it returns, until it returns none.
@@ -34,10 +43,12 @@ pub trait UpkeepStore: Send + Sync + 'static {
     ///   row that is being written may be left for the next run.
     async fn expire(&self, expiry: Expiry) -> StoreResult<Expired>;
 
-    /// Builds the next part of the skip index, for the flow after this cursor, durably: filters
+    /// Builds the next part of the skip index, for the next flow after this cursor, durably: filters
     /// over blocks of responses that were received well before `now`. Call it with the cursor that
     /// it returns, until it returns none, and start again after a while.
     ///
+    /// - Only flows with something to build are visited, however many flows there are. Responses
+    ///   are considered when [`Self::compact_counts`] has folded or scanned them.
     /// - Lists return the same responses in the same order with and without the index, whatever is
     ///   stored, removed or imported meanwhile. With it, a list that filters by tags or answers
     ///   reads few rows that do not match.

@@ -9,7 +9,7 @@ use sluice_flow::respondent::Known;
 use sluice_flow::time::{Day, Timestamp};
 
 use super::read::{apps, export, flows, instance, respondents, responses};
-use super::{SqliteStore, commit, counts, invitations, people, recount, skip_index};
+use super::{SqliteStore, commit, counts, expiry, invitations, people, recount, skip_index};
 use crate::counting::DAMAGED_DAYS_MAX;
 use crate::listing::Scan;
 use crate::{
@@ -19,8 +19,8 @@ use crate::{
     IdentityKeyRow, IntakeStore, InvitationCounts, InvitationQuery, InvitationRow, KeyRow, LinkRow,
     MovingStore, NewResponse, Page, Record, RecordCursor, Respondent, RespondentRow,
     RespondentStore, ResponseCount, ResponsePage, ResponseQuery, ResponseRow, ResponseStore,
-    SecretHash, SessionRow, SkipIndexCursor, SkipIndexPart, StoreError, StoreResult, TokenHash,
-    TokenRow, UpkeepStore, User, UserKey, UserStore, VersionRow, VersionState,
+    RetainingApp, SecretHash, SessionRow, SkipIndexCursor, SkipIndexPart, StoreError, StoreResult,
+    TokenHash, TokenRow, UpkeepStore, User, UserKey, UserStore, VersionRow, VersionState,
 };
 
 #[async_trait]
@@ -353,6 +353,14 @@ impl UpkeepStore for SqliteStore {
         self.readers.read(move |it| respondents::erasing(it, limit)).await
     }
 
+    async fn list_retaining_apps(
+        &self,
+        now: Timestamp,
+        page: Page<AppId>,
+    ) -> StoreResult<Vec<RetainingApp>> {
+        self.readers.read(move |it| expiry::retaining_apps(it, now, page)).await
+    }
+
     async fn expire(&self, expiry: Expiry) -> StoreResult<Expired> {
         self.writer.expire(expiry).await
     }
@@ -365,7 +373,7 @@ impl UpkeepStore for SqliteStore {
         let work = self.readers.read(move |it| skip_index::work(it, cursor, now)).await?;
         let Some(flow) = work.flow else { return Ok(SkipIndexPart { made: 0, next: None }) };
         let made = SkipIndexPart::at(cursor, flow, work.filled.len(), work.created.len());
-        if made.made > 0 {
+        if !work.is_empty() {
             self.writer.write_skip_index(work).await?;
         }
         Ok(made)

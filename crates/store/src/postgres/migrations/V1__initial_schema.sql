@@ -30,6 +30,7 @@ CREATE TABLE apps (
     public_revision        bigint NOT NULL DEFAULT 0
 );
 CREATE INDEX apps_by_public_revision ON apps (public_revision);
+CREATE INDEX apps_with_retention ON apps (app_id) WHERE retention_days IS NOT NULL;
 
 -- Public keys of clients. A revoked key keeps its row.
 CREATE TABLE api_keys (
@@ -190,14 +191,18 @@ CREATE INDEX count_deltas_removals ON count_deltas (app_id, flow_id) WHERE remov
 
 -- One row for each flow; a node locks it while it folds the flow's deltas or scans its responses. passed is
 -- the last response that was scanned, if the flow has responses that were stored without being counted, such
--- as imported ones; NULL means that there is nothing to scan.
+-- as imported ones; NULL means that there is nothing to scan. unindexed is how many responses were counted
+-- since the flow's skip index was last extended: the flow is visited from 1024 on, the size of a block. It may
+-- be too high, and a visit corrects it.
 CREATE TABLE count_scans (
-    app_id  uuid NOT NULL,
-    flow_id uuid NOT NULL,
-    passed  uuid,
+    app_id    uuid NOT NULL,
+    flow_id   uuid NOT NULL,
+    passed    uuid,
+    unindexed bigint NOT NULL DEFAULT 0,
     PRIMARY KEY (app_id, flow_id)
 );
 CREATE INDEX count_scans_in_progress ON count_scans (app_id, flow_id) WHERE passed IS NOT NULL;
+CREATE INDEX count_scans_unindexed ON count_scans (app_id, flow_id) WHERE unindexed >= 1024;
 
 -- Respondents: profiles that responses are linked to. First and last seen are not stored; they are the times
 -- in respondent_id and in the newest consent, so that a returning respondent updates no row.
