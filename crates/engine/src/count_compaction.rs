@@ -18,8 +18,8 @@ use crate::background::keep_running_after;
 const INTERVAL: Duration = Duration::from_secs(2);
 /// The number of checks without stored responses after which to check for other nodes' work.
 const IDLE_POLLS_MAX: u32 = 30;
-/// The number of responses that a scan takes in one transaction, and the pause after any part.
-const PART_ROWS: usize = 500;
+/// The number of responses that a scan takes in one part, and the pause after any part.
+const PART_ROWS: usize = 5_000;
 const PART_PAUSE: Duration = Duration::from_millis(20);
 
 pub(crate) struct CountCompaction {

@@ -210,7 +210,7 @@ pub(crate) struct DamagedDay {
 
 /// The most damaged days that one read rebuilds; with more, the read fails.
 pub(crate) const DAMAGED_DAYS_MAX: usize = 1_000;
-/// Responses read at a time when a day is recounted.
+/// Responses read at a time when a day is recounted, or a flow scanned.
 pub(crate) const RECOUNT_ROWS: usize = 1_000;
 
 /// The bounds of the ids of a day, both exclusive.

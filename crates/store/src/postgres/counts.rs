@@ -23,7 +23,8 @@ use super::read::{BY_ID, IN_SPAN, id_after, limit};
 use super::transaction::{Transaction, end};
 use super::{recount, skip_index};
 use crate::counting::{
-    self, DailyCountsKey, DamagedDay, FLOWS_PER_CALL, FOLD_BYTES_MAX, NewDelta, Subtractions,
+    self, DailyCountsKey, DamagedDay, Definitions, FLOWS_PER_CALL, FOLD_BYTES_MAX, NewDelta,
+    RECOUNT_ROWS, Subtractions,
 };
 use crate::{Compacted, CompactionCursor, ResponseRow, StoreError, StoreResult};
 
@@ -372,28 +373,36 @@ async fn scan_next(
     rows_max: usize,
 ) -> Result<u64, TransactionError> {
     let sql = format!("SELECT counted, {RESPONSE} FROM responses WHERE {IN_SPAN} {BY_ID} LIMIT $5");
-    let (first, last) = (id_after(passed), Uuid::max());
-    let params: Params = &[&app.uuid(), &flow.uuid(), &first, &last, &limit(rows_max)];
-    let mut found = Vec::new();
-    for row in transaction.query(&sql, params).await? {
-        let mut cells = Cells::of(&row);
-        let at_once: bool = cells.take()?;
-        found.push((at_once, codec::response(&mut cells)?));
-    }
-    let uncounted = || found.iter().filter(|(at_once, _)| !at_once).map(|(_, row)| row);
-    let definitions = count_rows::definitions(transaction, app, uncounted()).await?;
-    let mut deltas = Vec::new();
-    for row in uncounted() {
-        counting::add(&mut deltas, row, &counting::contribution_of(&definitions, row));
-    }
+    let (mut first, mut scanned) = (id_after(passed), 0);
+    let (mut deltas, mut definitions) = (Vec::new(), Definitions::new());
+    let passed = loop {
+        let page = RECOUNT_ROWS.min(rows_max - scanned);
+        let params: Params = &[&app.uuid(), &flow.uuid(), &first, &Uuid::max(), &limit(page)];
+        let mut found = Vec::with_capacity(page);
+        for row in transaction.query(&sql, params).await? {
+            let mut cells = Cells::of(&row);
+            let at_once: bool = cells.take()?;
+            found.push((at_once, codec::response(&mut cells)?));
+        }
+        let uncounted = || found.iter().filter(|(at_once, _)| !at_once).map(|(_, row)| row);
+        definitions.extend(count_rows::definitions(transaction, app, uncounted()).await?);
+        for row in uncounted() {
+            counting::add(&mut deltas, row, &counting::contribution_of(&definitions, row));
+        }
+        scanned += found.len();
+        let last = found.last().filter(|_| found.len() >= page);
+        let Some(last) = last.map(|(_, row)| row.response_id.uuid()) else { break None };
+        if scanned >= rows_max {
+            break Some(last);
+        }
+        first = id_after(last);
+    };
     if !deltas.is_empty() {
         transaction.execute(ADD, &DeltaColumns::of(&deltas).params(&app.uuid(), &false)).await?;
     }
-    let last = found.last().filter(|_| found.len() >= rows_max);
-    let passed = last.map(|(_, row)| row.response_id.uuid());
     let advance = "UPDATE count_scans SET passed = $3 WHERE app_id = $1 AND flow_id = $2";
     transaction.execute(advance, &[&app.uuid(), &flow.uuid(), &passed]).await?;
-    Ok(found.len() as u64)
+    Ok(scanned as u64)
 }
 
 /// Starts a scan of a flow from its beginning, because uncounted responses are imported; discards
@@ -429,6 +438,29 @@ pub(super) async fn begin_scan(
         transaction.execute(sql, ids).await?;
     }
     Ok(())
+}
+
+/// Deletes the counts of these days (from, to) of these apps, whose responses are removed as a
+/// whole; returns how many responses they covered.
+pub(super) async fn forget_days_of(
+    transaction: &Transaction,
+    apps: &[Uuid],
+    [from, to]: [i32; 2],
+) -> Result<i64, TransactionError> {
+    let mut responses = 0;
+    // Unfolded deltas first, as below.
+    for (table, all) in [("count_deltas", "true"), ("counts", "segment = ''")] {
+        let sql = format!(
+            "WITH gone AS (DELETE FROM {table} USING flows WHERE flows.app_id = ANY($1) \
+             AND {table}.app_id = flows.app_id AND {table}.flow_id = flows.flow_id \
+             AND day >= $2 AND day < $3 RETURNING {table}.*) \
+             SELECT coalesce(sum(responses), 0)::bigint FROM gone WHERE {all}"
+        );
+        for row in transaction.query(&sql, &[&apps, &from, &to]).await? {
+            responses += Cells::of(&row).take::<i64>()?;
+        }
+    }
+    Ok(responses)
 }
 
 /// Deletes the counts of these days for all apps: their responses are removed as a whole.

@@ -20,6 +20,7 @@ mod copy;
 mod count_rows;
 mod counts;
 mod dsn;
+mod expired_months;
 mod expiry;
 mod failure;
 mod final_exchange;

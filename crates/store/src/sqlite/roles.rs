@@ -15,12 +15,13 @@ use crate::listing::Scan;
 use crate::{
     ActorId, AdminStore, AfterCommit, App, At, AuditQuery, AuditRow, Change, Changes, Compacted,
     CompactionCursor, ConsentRow, CountStore, CountsQuery, DayTotal, Digest, DiskSpace, ErasedPart,
-    Erasure, Expired, Expiry, FeedPosition, FlowCounts, FlowQuery, FlowState, IdempotencyKey,
-    IdentityKeyRow, IntakeStore, InvitationCounts, InvitationQuery, InvitationRow, KeyRow, LinkRow,
-    MovingStore, NewResponse, Page, Record, RecordCursor, Respondent, RespondentRow,
-    RespondentStore, ResponseCount, ResponsePage, ResponseQuery, ResponseRow, ResponseStore,
-    RetainingApp, SecretHash, SessionRow, SkipIndexCursor, SkipIndexPart, StoreError, StoreResult,
-    TokenHash, TokenRow, UpkeepStore, User, UserKey, UserStore, VersionRow, VersionState,
+    Erasure, Expired, ExpiredMonth, Expiry, FeedPosition, FlowCounts, FlowQuery, FlowState,
+    IdempotencyKey, IdentityKeyRow, IntakeStore, InvitationCounts, InvitationQuery, InvitationRow,
+    KeyRow, LinkRow, MovingStore, NewResponse, Page, Record, RecordCursor, Respondent,
+    RespondentRow, RespondentStore, ResponseCount, ResponsePage, ResponseQuery, ResponseRow,
+    ResponseStore, RetainingApp, SecretHash, SessionRow, SkipIndexCursor, SkipIndexPart,
+    StoreError, StoreResult, TokenHash, TokenRow, UpkeepStore, User, UserKey, UserStore,
+    VersionRow, VersionState,
 };
 
 #[async_trait]
@@ -347,6 +348,9 @@ impl CountStore for SqliteStore {
     }
 }
 
+/// Responses that the writer counts in one job.
+const SCAN_ROWS: usize = 500;
+
 #[async_trait]
 impl UpkeepStore for SqliteStore {
     async fn list_erasing(&self, limit: usize) -> StoreResult<Vec<RespondentRow>> {
@@ -359,6 +363,19 @@ impl UpkeepStore for SqliteStore {
         page: Page<AppId>,
     ) -> StoreResult<Vec<RetainingApp>> {
         self.readers.read(move |it| expiry::retaining_apps(it, now, page)).await
+    }
+
+    async fn list_expired_months(&self, _: Timestamp) -> StoreResult<Vec<ExpiredMonth>> {
+        Ok(Vec::new())
+    }
+
+    async fn drop_month(
+        &self,
+        _: ExpiredMonth,
+        _: Timestamp,
+        _: Vec<AuditRow>,
+    ) -> StoreResult<Option<u64>> {
+        Ok(None)
     }
 
     async fn expire(&self, expiry: Expiry) -> StoreResult<Expired> {
@@ -397,8 +414,14 @@ impl UpkeepStore for SqliteStore {
                 Err(error) => return Err(error),
             }
         }
-        if scans {
-            scanned = self.writer.scan_counts(limit).await?;
+        while scans && scanned < limit as u64 {
+            // In several jobs, so that submissions get their turn in between.
+            let rows = SCAN_ROWS.min(limit - scanned as usize);
+            let read = self.writer.scan_counts(rows).await?;
+            scanned += read;
+            if read < rows as u64 {
+                break;
+            }
         }
         Ok(Compacted::after(cursor, &flows, is_left, (folded, scanned)))
     }
