@@ -175,19 +175,9 @@ async fn a_small_flow_beside_a_giant_one_is_read_by_its_own_rows() {
     );
     cluster.client(&database).await.batch_execute(&fill).await.unwrap();
     let query = ResponseQuery {
-        app_id: app_row().app_id,
         flow_id: FlowId::from_uuid(uuid(0xf2)),
         version: Some(FlowVersionId::from_uuid(uuid(1))),
-        from: None,
-        to: None,
-        admission: None,
-        tags: Vec::new(),
-        answers: Vec::new(),
-        search: None,
-        after: None,
-        order: Order::Desc,
-        limit: 50,
-        scan_limit: 1_000_000,
+        ..every_response()
     };
     let now = Timestamp::from_millis(support::rows::now());
     for analyzed in [false, true] {
@@ -214,7 +204,79 @@ async fn a_small_flow_beside_a_giant_one_is_read_by_its_own_rows() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rare_value_in_scattered_blocks_takes_about_one_statement_for_each() {
+    const BLOCKS: usize = 41;
+    let cluster = Cluster::start(&[]);
+    let database = cluster.database().await;
+    let store = with_flow(&cluster, &database).await;
+    // Every other block has the tag once.
+    let fill = format!(
+        "INSERT INTO responses (app_id, flow_id, flow_version_id, response_id, digest, admitted, \
+         identity_verified, answers, tags) SELECT app_id, app_id, app_id, \
+         (lpad(to_hex(1763172000000 + n), 12, '0') || '70008000' || lpad(to_hex(n), 12, '0'))::uuid, \
+         gen_random_uuid(), false, false, '{{}}', \
+         CASE WHEN n % 2048 = 500 THEN '{{\"rare\":\"yes\"}}' END \
+         FROM apps, generate_series(1, 1024 * {BLOCKS}) AS n; \
+         INSERT INTO count_scans (app_id, flow_id, unindexed) \
+         SELECT app_id, app_id, 1024 * {BLOCKS} FROM apps"
+    );
+    cluster.client(&database).await.batch_execute(&fill).await.unwrap();
+    let made_at = support::rows::now();
+    for hours in [0, 1, 2] {
+        let (mut cursor, now) = (None, Timestamp::from_millis(made_at + hours * 3_600_000));
+        while let Some(next) = store.build_skip_index(cursor, now).await.unwrap().next {
+            cursor = next;
+        }
+    }
+    store.close().await;
+    let filled = "SELECT count(*) FROM response_blocks WHERE filter IS NOT NULL";
+    assert_eq!(cluster.sql(&database, filled).await, [BLOCKS.to_string()]);
+    let tags = vec![("rare".to_owned(), "yes".to_owned())];
+    let mut query = ResponseQuery { tags, ..every_response() };
+    let transactions =
+        "SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()";
+    for order in [Order::Asc, Order::Desc] {
+        let store = open(&cluster, &database).await;
+        cluster.sql(&database, "SELECT count(pg_stat_reset()) FROM (SELECT 1) AS once").await;
+        (query.order, query.after) = (order, None);
+        let (mut found, mut pages) = (0, 0);
+        loop {
+            let page = store.list_responses(&query).await.unwrap();
+            (found, pages) = (found + page.rows.len(), pages + 1);
+            query.after = page.next;
+            if page.next.is_none() {
+                break;
+            }
+        }
+        store.close().await;
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        let made: usize = cluster.sql(&database, transactions).await[0].parse().unwrap();
+        assert_eq!(found, BLOCKS / 2 + 1);
+        assert!(made <= found + 12 * pages, "{made} statements for {found} rows, {pages} pages");
+    }
+}
+
 /// The id `00000000-0000-7000-8000-…` with these last digits, as in SQL above.
 fn uuid(digits: u128) -> uuid::Uuid {
     uuid::Uuid::from_u128(0x0000_0000_0000_7000_8000_0000_0000_0000 | digits)
+}
+
+/// The newest responses of the first flow.
+fn every_response() -> ResponseQuery {
+    ResponseQuery {
+        app_id: app_row().app_id,
+        flow_id: flow_row().flow_id,
+        version: None,
+        from: None,
+        to: None,
+        admission: None,
+        tags: Vec::new(),
+        answers: Vec::new(),
+        search: None,
+        after: None,
+        order: Order::Desc,
+        limit: 50,
+        scan_limit: 1_000_000,
+    }
 }

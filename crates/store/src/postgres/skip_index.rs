@@ -3,6 +3,7 @@
 //! The server evaluates the filters, so that they need not be transferred. It computes the bits of
 //! a term as [`crate::skip_index::Term`] does; a test compares the two.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use sluice_flow::id::{AppId, FlowId, FlowVersionId, v7};
@@ -289,11 +290,46 @@ pub(super) async fn forget(
     count_rows::add_unindexed(transaction, app, flow, limit(BLOCK_ROWS)).await
 }
 
+/// The blocks that one step finds after the first, which may be all that a page needs.
+const BLOCKS_AHEAD: usize = 64;
+
+/// Blocks that may match and were found ahead of a scan: adjacent ones joined, in scan order.
+#[derive(Debug, Default)]
+pub(super) struct Ahead {
+    runs: VecDeque<Span>,
+    has_begun: bool,
+    /// Whether the part that was found last consists of blocks, and so of few rows.
+    pub(super) is_in_blocks: bool,
+}
+
+impl Ahead {
+    /// The next blocks within a span.
+    fn next_in(&mut self, span: Span) -> Option<Span> {
+        while let Some(run) = self.runs.pop_front() {
+            let (first, last) = (run.first.max(span.first), run.last.min(span.last));
+            if first <= last {
+                self.is_in_blocks = true;
+                return Some(Span { first, last });
+            }
+        }
+        None
+    }
+}
+
 /// The part of a span to scan next.
-pub(super) async fn narrowed(pool: &Pool, scan: &Scan, span: Span) -> StoreResult<Narrowed> {
+pub(super) async fn narrowed(
+    pool: &Pool,
+    scan: &Scan,
+    span: Span,
+    ahead: &mut Ahead,
+) -> StoreResult<Narrowed> {
+    ahead.is_in_blocks = false;
     let query_terms = QueryTerms::of(&scan.query);
     if query_terms.is_empty() {
         return Ok(Narrowed::To(span));
+    }
+    if let Some(blocks) = ahead.next_in(span) {
+        return Ok(Narrowed::To(blocks));
     }
     let ResponseQuery { app_id, flow_id, order, .. } = scan.query;
     let Some(blocked_to) = blocked_to(pool, app_id, flow_id).await? else {
@@ -306,11 +342,15 @@ pub(super) async fn narrowed(pool: &Pool, scan: &Scan, span: Span) -> StoreResul
         _ => {}
     }
     let edge = edge(pool, app_id, flow_id, span, order).await?;
-    let (sql, params) = next_blocks(&query_terms, app_id, flow_id, (span, edge), order);
-    let found = pool.many(&sql, &param_refs(&params), block).await?;
-    if let Some(found) = joined(&found) {
-        let (first, last) = (found.first.max(span.first), found.last.min(span.last));
-        return Ok(Narrowed::To(Span { first, last }));
+    let most = match std::mem::replace(&mut ahead.has_begun, true) {
+        false => BLOCKS_SCANNED_MAX,
+        true => BLOCKS_AHEAD,
+    };
+    let (sql, params) = next_blocks(&query_terms, app_id, flow_id, (span, edge), order, most);
+    let found = pool.many_by_index(&sql, &param_refs(&params), block).await?;
+    ahead.runs = joined(&found);
+    if let Some(blocks) = ahead.next_in(span) {
+        return Ok(Narrowed::To(blocks));
     }
     Ok(match (edge, order) {
         (Some(edge), _) if span.beyond(edge, order).is_some() => Narrowed::PassedTo(edge),
@@ -321,19 +361,18 @@ pub(super) async fn narrowed(pool: &Pool, scan: &Scan, span: Span) -> StoreResul
     })
 }
 
-/// The first block, joined with those adjacent to it.
-fn joined(blocks: &[Span]) -> Option<Span> {
-    let mut blocks = blocks.iter().copied();
-    let mut joined = blocks.next()?;
-    for block in blocks {
-        let touches = block.first <= joined.last.saturating_add(1)
-            && joined.first <= block.last.saturating_add(1);
-        if !touches {
-            break;
+/// Blocks, a limited number of adjacent ones joined.
+fn joined(blocks: &[Span]) -> VecDeque<Span> {
+    let touches = |one: &Span, other: &Span| {
+        other.first <= one.last.saturating_add(1) && one.first <= other.last.saturating_add(1)
+    };
+    let mut runs = VecDeque::new();
+    for run in blocks.chunk_by(touches) {
+        for part in run.chunks(BLOCKS_SCANNED_MAX) {
+            runs.extend(part.iter().copied().reduce(Span::joined_with));
         }
-        joined = joined.joined_with(block);
     }
-    Some(joined)
+    runs
 }
 
 fn block(cells: &mut Cells) -> StoreResult<Span> {
@@ -374,6 +413,7 @@ fn next_blocks(
     flow: FlowId,
     (span, edge): (Span, Option<u128>),
     order: Order,
+    most: usize,
 ) -> (String, Vec<BoxedParam>) {
     let span = match (edge, order) {
         (Some(edge), Order::Asc) => Span { last: span.last.min(edge), ..span },
@@ -410,7 +450,7 @@ fn next_blocks(
     let sql = format!(
         "SELECT first_id, last_id FROM response_blocks WHERE app_id = $1 AND flow_id = $2 \
          AND last_id >= $3 AND first_id <= $4 AND (filter IS NULL OR octet_length(filter) = 0 \
-         OR (true{holds})) {scanned} LIMIT {BLOCKS_SCANNED_MAX}"
+         OR (true{holds})) {scanned} LIMIT {most}"
     );
     (sql, params)
 }

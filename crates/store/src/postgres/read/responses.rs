@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::super::codec::{self, Cells, RESPONSE, ReadCells as _};
 use super::super::pool::{BoxedParam, Pool, param_refs};
-use super::super::skip_index;
+use super::super::skip_index::{self, Ahead};
 use super::{BY_ID, IN_SPAN, limit};
 use crate::listing::{Candidate, Scan, Span};
 use crate::skip_index::{BLOCK_ROWS, BLOCKS_SCANNED_MAX};
@@ -69,8 +69,9 @@ pub(in super::super) async fn list(
 ) -> StoreResult<ResponsePage> {
     let mut scan = Scan::of(query);
     let is_open = scan.filter.is_open();
+    let mut ahead = Ahead::default();
     while let Some((span, scan_rows)) = scan.slice(SLICE_ROWS) {
-        let narrowed = skip_index::narrowed(pool, &scan, span).await?;
+        let narrowed = skip_index::narrowed(pool, &scan, span, &mut ahead).await?;
         let Some(span) = narrowed.part_of(&mut scan) else { continue };
         let end = scan.end_of(span);
         // A few blocks at the most, unless this is all that is left.
@@ -79,6 +80,8 @@ pub(in super::super) async fn list(
         let (slice_end, rows_max) = match is_open {
             // One more than requested shows whether the list continues.
             true => (None, scan_rows.min(query.limit.saturating_add(1))),
+            // Blocks have few rows, and are scanned as a whole.
+            false if ahead.is_in_blocks => (None, CANDIDATES_MAX),
             false => (slice_end(pool, query, span, scan_rows).await?, CANDIDATES_MAX),
         };
         let slice = slice_end.map_or(span, |end| span.up_to(end, query.order));
@@ -108,8 +111,9 @@ pub(in super::super) async fn count(
 ) -> StoreResult<ResponseCount> {
     let mut scan = Scan::of(query);
     let is_open = scan.filter.is_open();
+    let mut ahead = Ahead::default();
     while let Some((span, scan_rows)) = scan.slice(SLICE_ROWS) {
-        let narrowed = skip_index::narrowed(pool, &scan, span).await?;
+        let narrowed = skip_index::narrowed(pool, &scan, span, &mut ahead).await?;
         let Some(span) = narrowed.part_of(&mut scan) else { continue };
         let slice_end = slice_end(pool, query, span, scan_rows).await?;
         let slice = slice_end.map_or(span, |end| span.up_to(end, query.order));
