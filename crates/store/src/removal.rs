@@ -151,7 +151,7 @@ pub struct ExpiredMonth {
 pub struct RetainingApp {
     pub app_id: AppId,
     pub retention_days: u32,
-    /// Whether it has anything older than that.
+    /// Whether it may have anything older than that.
     pub is_due: bool,
 }
 

@@ -168,6 +168,7 @@ cases! {
         an_erasure_that_keeps_answers_cuts_every_identity_of_the_profile_from_them
         an_identity_added_during_an_erasure_is_cut_as_well;
     expiry:
+        apps_that_may_have_something_too_old_are_listed
         responses_received_before_a_time_expire_with_their_keys
         a_respondent_expires_with_the_last_consent
         marks_of_keys_expire_with_their_time

@@ -18,8 +18,8 @@ pub trait UpkeepStore: Send + Sync + 'static {
     /// apps and ids.
     async fn list_erasing(&self, limit: usize) -> StoreResult<Vec<RespondentRow>>;
 
-    /// The apps that limit how long they keep data, in the order of their ids, and whether each has
-    /// anything that is too old at `now`. Other apps are not read.
+    /// The apps that limit how long they keep data, in the order of their ids, and whether each may
+    /// have anything that is too old at `now`. Other apps are not read.
     async fn list_retaining_apps(
         &self,
         now: Timestamp,
