@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use sluice_store::{Store, StoreResult};
+use sluice_store::{CompactionCursor, Store, StoreResult};
 use tokio::sync::watch;
 
 use crate::background::keep_running_after;
@@ -18,8 +18,8 @@ use crate::background::keep_running_after;
 const INTERVAL: Duration = Duration::from_secs(2);
 /// The number of checks without stored responses after which to check for other nodes' work.
 const IDLE_POLLS_MAX: u32 = 30;
-/// The number of responses that a scan takes in one transaction, and the pause after any part.
-const PART_ROWS: usize = 500;
+/// The number of responses that a scan takes in one part, and the pause after any part.
+const PART_ROWS: usize = 5_000;
 const PART_PAUSE: Duration = Duration::from_millis(20);
 
 pub(crate) struct CountCompaction {
@@ -49,9 +49,12 @@ impl CountCompaction {
     }
 
     pub(crate) async fn compact(&self) -> StoreResult<()> {
-        while !self.store.compact_counts(PART_ROWS).await?.is_done {
+        let mut cursor = CompactionCursor::default();
+        loop {
+            let part = self.store.compact_counts(cursor, PART_ROWS).await?;
+            let Some(next) = part.next else { return Ok(()) };
+            cursor = next;
             tokio::time::sleep(PART_PAUSE).await;
         }
-        Ok(())
     }
 }

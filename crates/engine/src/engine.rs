@@ -101,7 +101,7 @@ impl Engine {
     ) -> Result<Arc<Self>, StoreError> {
         let metrics = Arc::new(Metrics::new(store.disk_space().is_some()));
         // Read before anything is loaded, so that no change in between is missed.
-        let position = store.changes(FeedPosition::default()).await?.position;
+        let position = store.changes(FeedPosition::END).await?.position;
         let verifying = Verifying::new(options.master_keys, options.key_source);
         let usages = Usages::new(options.rates);
         let definitions = Definitions::new();

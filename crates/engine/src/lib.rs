@@ -20,6 +20,7 @@ mod background;
 mod batches;
 pub mod branding;
 pub mod bucket;
+mod cache_marks;
 pub mod clock;
 pub mod commit;
 mod conflict;

@@ -31,11 +31,12 @@ use sluice_store::{
 };
 
 use crate::branding::Branding;
+use crate::cache_marks::CacheMarks;
 use crate::clock::Clock;
 use crate::definitions::Definitions;
 use crate::encoded_body::EncodedBody;
 use crate::rate::{Usage, Usages};
-use crate::single_flight::SingleFlightCache;
+use crate::single_flight::{Entry, SingleFlightCache};
 use crate::verify::{Verification, Verifying};
 
 /// The maximum number of cached apps, by key and by id.
@@ -156,21 +157,22 @@ struct Caches {
     hosted: SingleFlightCache<AppId, HostedApp, RegistryWeighter>,
     /// Incremented with every change; a load during which it changes is not cached.
     changes: AtomicU64,
+    marks: CacheMarks,
 }
 
 #[derive(Clone)]
 struct RegistryWeighter;
 
-impl Weighter<FlowVersionId, Option<Arc<VersionView>>> for RegistryWeighter {
-    fn weight(&self, _: &FlowVersionId, view: &Option<Arc<VersionView>>) -> u64 {
-        let published = view.as_ref().and_then(|view| view.published.as_ref());
+impl Weighter<FlowVersionId, Entry<VersionView>> for RegistryWeighter {
+    fn weight(&self, _: &FlowVersionId, view: &Entry<VersionView>) -> u64 {
+        let published = view.value.as_ref().and_then(|view| view.published.as_ref());
         ENTRY_BYTES + published.map_or(0, PublishedView::weight)
     }
 }
 
-impl Weighter<AppId, Option<Arc<HostedApp>>> for RegistryWeighter {
-    fn weight(&self, _: &AppId, app: &Option<Arc<HostedApp>>) -> u64 {
-        ENTRY_BYTES + app.as_ref().map_or(0, |app| app.branding.weight() as u64)
+impl Weighter<AppId, Entry<HostedApp>> for RegistryWeighter {
+    fn weight(&self, _: &AppId, app: &Entry<HostedApp>) -> u64 {
+        ENTRY_BYTES + app.value.as_ref().map_or(0, |app| app.branding.weight() as u64)
     }
 }
 
@@ -191,6 +193,7 @@ impl Registry {
             versions: SingleFlightCache::new(versions),
             hosted: SingleFlightCache::new(hosted),
             changes: AtomicU64::new(0),
+            marks: CacheMarks::default(),
         };
         let (usages, caches) = (Arc::new(usages), Arc::new(caches));
         Self { store, clock, verifying, usages, definitions, caches }
@@ -198,7 +201,7 @@ impl Registry {
 
     /// The app of an active key.
     pub(crate) async fn app(&self, key: &ApiKey) -> StoreResult<Option<Arc<AppView>>> {
-        self.cached(&self.caches.keys, key, async {
+        self.cached(&self.caches.keys, key, |view| view.app_id, async {
             let Some(app) = self.store.find_app_by_key(key).await? else { return Ok(None) };
             Ok(Some(Arc::new(self.app_view(app).await?)))
         })
@@ -207,7 +210,7 @@ impl Registry {
 
     /// The data of an app for its hosted pages.
     pub(crate) async fn hosted_app(&self, id: AppId) -> StoreResult<Option<Arc<HostedApp>>> {
-        self.cached(&self.caches.hosted, &id, async {
+        self.cached(&self.caches.hosted, &id, |app| app.view.app_id, async {
             let Some(app) = self.store.find_app(id).await? else { return Ok(None) };
             let branding = Branding::of(&app.row);
             let view = Arc::new(self.app_view(app).await?);
@@ -235,7 +238,7 @@ impl Registry {
     }
 
     pub(crate) async fn flow(&self, id: FlowId) -> StoreResult<Option<Arc<FlowView>>> {
-        self.cached(&self.caches.flows, &id, async {
+        self.cached(&self.caches.flows, &id, |view| view.app_id, async {
             let state = self.store.find_flow(id).await?;
             Ok(state.map(|state| Arc::new(FlowView::new(&state))))
         })
@@ -249,7 +252,7 @@ impl Registry {
         id: FlowVersionId,
     ) -> StoreResult<Option<Arc<VersionView>>> {
         let view = self
-            .cached(&self.caches.versions, &id, async {
+            .cached(&self.caches.versions, &id, |view| view.app_id, async {
                 let Some(state) = self.store.find_version(id).await? else { return Ok(None) };
                 // Parsing and compressing a long definition here would delay other requests.
                 let definitions = self.definitions.clone();
@@ -262,24 +265,17 @@ impl Registry {
         Ok(view.filter(|view| view.app_id == app))
     }
 
-    /// Drops the cached entries of these apps, and all entries for lookups that found nothing.
+    /// Outdates the cached entries of these apps, and all entries for lookups that found nothing.
     pub(crate) fn forget(&self, apps: &[AppId]) {
         // Incremented first: a load that started earlier either notices that and caches nothing, or
-        // has already cached its entry, which the sweep finds.
+        // already has its mark, which is outdated here.
         self.caches.changes.fetch_add(1, Ordering::SeqCst);
-        let stays = |app: Option<AppId>| app.is_some_and(|app| !apps.contains(&app));
-        self.caches.keys.retain(|view| stays(view.map(|view| view.app_id)));
-        self.caches.flows.retain(|view| stays(view.map(|view| view.app_id)));
-        self.caches.versions.retain(|view| stays(view.map(|view| view.app_id)));
-        self.caches.hosted.retain(|app| stays(app.map(|app| app.view.app_id)));
+        self.caches.marks.outdate(apps);
     }
 
     fn forget_all(&self) {
         self.caches.changes.fetch_add(1, Ordering::SeqCst);
-        self.caches.keys.clear();
-        self.caches.flows.clear();
-        self.caches.versions.clear();
-        self.caches.hosted.clear();
+        self.caches.marks.outdate_all();
     }
 
     /// Follows changes by other processes, indefinitely. While the store is unavailable nothing is
@@ -320,20 +316,22 @@ impl Registry {
         }
     }
 
-    async fn cached<K, V, W>(
+    async fn cached<K: Eq + Hash + Clone, V, W: Weighter<K, Entry<V>> + Clone>(
         &self,
         cache: &SingleFlightCache<K, V, W>,
         key: &K,
+        app_of: fn(&V) -> AppId,
         load: impl Future<Output = StoreResult<Option<Arc<V>>>>,
-    ) -> StoreResult<Option<Arc<V>>>
-    where
-        K: Eq + Hash + Clone,
-        W: Weighter<K, Option<Arc<V>>> + Clone,
-    {
+    ) -> StoreResult<Option<Arc<V>>> {
+        let before = self.caches.changes.load(Ordering::SeqCst);
         if let Some(known) = cache.get(key) {
             return Ok(known);
         }
-        let before = self.caches.changes.load(Ordering::SeqCst);
+        let load = async {
+            let value = load.await?;
+            let mark = self.caches.marks.of(value.as_deref().map(app_of));
+            Ok(Entry { value, mark })
+        };
         let loaded = cache.get_or_load(key, load).await?;
         if self.caches.changes.load(Ordering::SeqCst) != before {
             cache.remove(key);
@@ -490,10 +488,12 @@ mod tests {
     /// Anyone with a publishable key can request any number of versions.
     #[test]
     fn missing_versions_cannot_fill_the_memory() {
-        let weight = RegistryWeighter.weight(&FlowVersionId::from_uuid(uuid::Uuid::nil()), &None);
+        let missing = Entry { value: None, mark: CacheMarks::default().of(None) };
+        let weight =
+            RegistryWeighter.weight(&FlowVersionId::from_uuid(uuid::Uuid::nil()), &missing);
         let entries_max = VERSIONS_BYTES_MAX / weight;
         // An entry is its key, its value and the cache's own bookkeeping.
-        let entry_bytes = size_of::<(FlowVersionId, Option<Arc<VersionView>>)>() as u64 * 4;
+        let entry_bytes = size_of::<(FlowVersionId, Entry<VersionView>)>() as u64 * 4;
         assert!(entries_max * entry_bytes <= VERSIONS_BYTES_MAX, "{entries_max} entries");
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! Every node does this, in small parts with pauses, so that submissions hardly notice; a node
 //! skips an app that another node is working on. No schedule is stored that could be lost: each run
-//! determines what is too old, by the engine's clock.
+//! determines what is too old, by the engine's clock. Only apps that have something too old cost more
+//! than their share of one lookup.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +12,7 @@ use serde_json::json;
 use sluice_flow::id::{AppId, AuditId};
 use sluice_flow::time::Timestamp;
 use sluice_store::{
-    App, At, AuditRow, Expiry, ExpiryCursor, Next, Page, PeopleWrite, Store, StoreResult, Write,
+    At, AuditRow, Expiry, ExpiryCursor, Next, Page, PeopleWrite, Store, StoreResult, Write,
 };
 use tokio::sync::watch;
 
@@ -23,7 +24,6 @@ use crate::metrics::Metrics;
 
 /// The maximum retention that an app can set, in days: a hundred years.
 pub const RETENTION_DAYS_MAX: u32 = 36_525;
-const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
 /// The delay from the start of the process to the first run, and between two runs.
 const FIRST_RUN_DELAY: Duration = Duration::from_secs(60);
 const INTERVAL: Duration = Duration::from_secs(60 * 60);
@@ -75,14 +75,15 @@ impl Retention {
     pub(crate) async fn enforce(&self) -> StoreResult<Expired> {
         self.sweep_sessions().await?;
         let mut all = Expired::default();
+        self.drop_months(&mut all).await?;
         let mut after = None;
         loop {
-            let apps = self.store.list_apps(Page { after, limit: APPS_PAGE }).await?;
+            let page = Page { after, limit: APPS_PAGE };
+            let apps = self.store.list_retaining_apps(self.clock.now(), page).await?;
             let Some(last) = apps.last() else { return Ok(all) };
-            after = Some(last.row.app_id);
-            for app in &apps {
-                let Some(before) = self.kept_since(app) else { continue };
-                let id = app.row.app_id;
+            after = Some(last.app_id);
+            for app in apps.iter().filter(|app| app.is_due) {
+                let (id, before) = (app.app_id, app.kept_since(self.clock.now()));
                 match self.expire(id, before, &mut all).await {
                     Ok(()) => {}
                     Err(error) if is_final(&error) => return Err(error),
@@ -96,18 +97,34 @@ impl Retention {
         }
     }
 
+    /// Drops whole months first, if no app keeps them: what is left then expires row by row.
+    async fn drop_months(&self, all: &mut Expired) -> StoreResult<()> {
+        let now = self.clock.now();
+        for month in self.store.list_expired_months(now).await? {
+            let audit = month.apps.iter().map(|app| self.audit(*app, month.to, None)).collect();
+            let (from, before) = (month.from, month.to);
+            match self.store.drop_month(month, now, audit).await {
+                Ok(Some(responses)) => {
+                    tracing::info!(%from, %before, responses, "expired month dropped");
+                    self.metrics.expired_responses.inc_by(responses);
+                    all.responses += responses;
+                }
+                Ok(None) => tracing::info!(%from, %before, "an expired month is in use"),
+                Err(error) if is_final(&error) => return Err(error),
+                Err(error) => {
+                    let source = std::error::Error::source(&error).map(ToString::to_string);
+                    tracing::warn!(%from, %before, %error, source, "an expired month was not dropped; its responses are deleted one by one");
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Removes expired sessions, in case no one signs in, which also removes some.
     async fn sweep_sessions(&self) -> StoreResult<()> {
         let before = self.clock.now();
         let sweep = PeopleWrite::Sweep { before, limit: SESSIONS_SWEPT };
         self.store.apply(At::Instance, vec![Write::People(sweep)].into()).await
-    }
-
-    /// Responses received before this time are too old.
-    fn kept_since(&self, app: &App) -> Option<Timestamp> {
-        let days = i64::from(app.row.retention_days?);
-        let millis = self.clock.now().as_millis().saturating_sub(days * DAY_MILLIS);
-        Some(Timestamp::from_millis(millis.max(0)))
     }
 
     /// Expires an app completely, part by part, and adds up what was deleted.

@@ -3,6 +3,9 @@
 //! All callers that wait for a load get its result, also if it fails. Otherwise they would retry in
 //! turn, each until the deadline of a store that hangs, and the last would wait for the sum of all
 //! deadlines. Later callers try again.
+//!
+//! Nothing searches the cache for entries that have changed: each has a mark that it shares with
+//! others, and one that is marked as outdated is dropped by the first caller that finds it.
 
 use std::fmt;
 use std::hash::Hash;
@@ -13,12 +16,27 @@ use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use sluice_store::{StoreError, StoreResult};
 
+use crate::cache_marks::Mark;
+
 /// The number of failures kept for waiting callers, by key; an evicted one costs one more try.
 const FAILURES_MAX: usize = 1_000;
 
+/// A value that may be missing.
+#[derive(Debug)]
+pub(crate) struct Entry<V> {
+    pub(crate) value: Option<Arc<V>>,
+    pub(crate) mark: Mark,
+}
+
+impl<V> Clone for Entry<V> {
+    fn clone(&self) -> Self {
+        Self { value: self.value.clone(), mark: self.mark.clone() }
+    }
+}
+
 /// A bounded cache of values that may be missing.
 pub(crate) struct SingleFlightCache<K, V, W> {
-    values: Cache<K, Option<Arc<V>>, W>,
+    values: Cache<K, Entry<V>, W>,
     /// The last failure of a key, and its time.
     failures: Cache<K, (Instant, Arc<StoreError>)>,
 }
@@ -26,20 +44,25 @@ pub(crate) struct SingleFlightCache<K, V, W> {
 impl<K, V, W> SingleFlightCache<K, V, W>
 where
     K: Eq + Hash + Clone,
-    W: Weighter<K, Option<Arc<V>>> + Clone,
+    W: Weighter<K, Entry<V>> + Clone,
 {
-    pub(crate) fn new(values: Cache<K, Option<Arc<V>>, W>) -> Self {
+    pub(crate) fn new(values: Cache<K, Entry<V>, W>) -> Self {
         Self { values, failures: Cache::new(FAILURES_MAX) }
     }
 
     pub(crate) fn get(&self, key: &K) -> Option<Option<Arc<V>>> {
-        self.values.get(key)
+        let entry = self.values.get(key)?;
+        if entry.mark.is_outdated() {
+            self.values.remove_if(key, |entry| entry.mark.is_outdated());
+            return None;
+        }
+        Some(entry.value)
     }
 
     pub(crate) async fn get_or_load(
         &self,
         key: &K,
-        load: impl Future<Output = StoreResult<Option<Arc<V>>>>,
+        load: impl Future<Output = StoreResult<Entry<V>>>,
     ) -> StoreResult<Option<Arc<V>>> {
         let came = Instant::now();
         // The cache runs this for one waiting caller at a time.
@@ -55,19 +78,11 @@ where
                 shared(&failure)
             })
         };
-        self.values.get_or_insert_async(key, once).await
+        Ok(self.values.get_or_insert_async(key, once).await?.value)
     }
 
     pub(crate) fn remove(&self, key: &K) {
         self.values.remove(key);
-    }
-
-    pub(crate) fn retain(&self, stays: impl Fn(Option<&V>) -> bool) {
-        self.values.retain(|_, value| stays(value.as_deref()));
-    }
-
-    pub(crate) fn clear(&self) {
-        self.values.clear();
     }
 }
 

@@ -29,6 +29,40 @@ async fn an_unknown_key_is_looked_up_once_until_something_changes() {
     assert_eq!(lookups(), 2);
 }
 
+#[tokio::test]
+async fn a_start_reads_no_apps() {
+    let world = World::new().await;
+    for _ in 0..20 {
+        world.app().await;
+    }
+    let other = world.another().await;
+    assert_eq!(other.faults.changed_apps.load(Ordering::SeqCst), 0);
+    assert_eq!(other.faults.reads.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn a_change_drops_the_entries_of_its_app_only() {
+    let world = World::new().await;
+    let mut apps = Vec::new();
+    for _ in 0..20 {
+        apps.push(world.app().await);
+    }
+    let lookups = || world.faults.key_lookups.load(Ordering::SeqCst);
+    let view_all = async || {
+        for app in &apps {
+            world.view(app).await;
+        }
+    };
+    view_all().await;
+    let before = lookups();
+    view_all().await;
+    assert_eq!(lookups(), before);
+    let patch = AppPatch { name: Some("Shop 2".into()), ..AppPatch::default() };
+    world.engine.update_app(&world.actor, apps[7].row.app_id, &patch).await.unwrap();
+    view_all().await;
+    assert_eq!(lookups(), before + 1);
+}
+
 /// Makes many concurrent requests for one value while the store hangs, and then one more.
 async fn ask_while_it_hangs<T: Send + 'static>(
     world: &World,

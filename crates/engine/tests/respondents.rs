@@ -159,8 +159,33 @@ async fn expired_responses_are_deleted_by_the_clock() {
 }
 
 #[tokio::test]
+async fn retention_visits_only_apps_with_something_too_old() {
+    let (world, first, _, version) = open().await;
+    let mut apps = vec![first.row.app_id];
+    for _ in 0..10 {
+        apps.push(world.app().await.row.app_id);
+    }
+    let patch = AppPatch { retention_days: Some(Some(2)), ..AppPatch::default() };
+    // The last app keeps its data indefinitely.
+    for app in &apps[..10] {
+        world.engine.update_app(&world.actor, *app, &patch).await.unwrap();
+    }
+    let view = world.view(&first).await;
+    accepted(world.submit(&view, &admitted(version, user("u-1"))).await);
+    let expiries = async || {
+        let before = world.faults.expiries.load(Ordering::SeqCst);
+        world.engine.upkeep().enforce_retention().await.unwrap();
+        world.faults.expiries.load(Ordering::SeqCst) - before
+    };
+    assert_eq!(expiries().await, 0, "nothing is too old");
+    world.clock.advance_millis(3 * DAY_MILLIS);
+    assert_eq!(expiries().await, 4, "the steps of one app");
+    assert_eq!(expiries().await, 0);
+}
+
+#[tokio::test]
 async fn a_failure_in_one_app_does_not_stop_retention_in_others() {
-    let (world, first, _, _) = open().await;
+    let (world, first, _, first_version) = open().await;
     let second = world.app().await;
     let flow = world.flow(&second).await.flow.flow_id;
     let version = world.publish(flow).await.flow_version_id;
@@ -168,8 +193,10 @@ async fn a_failure_in_one_app_does_not_stop_retention_in_others() {
     for app in [&first, &second] {
         world.engine.update_app(&world.actor, app.row.app_id, &patch).await.unwrap();
     }
-    let view = world.view(&second).await;
-    accepted(world.submit(&view, &admitted(version, user("u-1"))).await);
+    for (app, version) in [(&first, first_version), (&second, version)] {
+        let view = world.view(app).await;
+        accepted(world.submit(&view, &admitted(version, user("u-1"))).await);
+    }
     world.clock.advance_millis(3 * DAY_MILLIS);
     world.faults.set(Mood::FailingToExpire(first.row.app_id));
     let gone = world.engine.upkeep().enforce_retention().await.unwrap();

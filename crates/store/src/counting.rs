@@ -55,6 +55,19 @@ pub struct CountScan {
     pub passed: Option<ResponseId>,
 }
 
+/// The flows whose deltas one call folds.
+pub(crate) const FLOWS_PER_CALL: usize = 100;
+
+/// The cursor of the work on the counts. Starts at the default; the caller passes back what the
+/// previous call returned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CompactionCursor {
+    /// The last flow that this round has visited.
+    pub(crate) after: Option<(AppId, FlowId)>,
+    /// Whether this round has left something: then another round follows.
+    is_left: bool,
+}
+
 /// What one batch of work on the counts did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Compacted {
@@ -62,8 +75,33 @@ pub struct Compacted {
     pub folded: u64,
     /// Responses that the scan has read.
     pub scanned: u64,
+    /// Where to continue; `None` if nothing is left to do now.
+    pub next: Option<CompactionCursor>,
+}
+
+impl Compacted {
     /// Nothing is left to do now.
-    pub is_done: bool,
+    pub fn is_done(&self) -> bool {
+        self.next.is_none()
+    }
+
+    /// The result of a call that visited these flows, and left something or not.
+    pub(crate) fn after(
+        cursor: CompactionCursor,
+        flows: &[(AppId, FlowId)],
+        is_left: bool,
+        (folded, scanned): (u64, u64),
+    ) -> Self {
+        let is_left = cursor.is_left || is_left;
+        let next = match flows.last() {
+            Some(&flow) if flows.len() >= FLOWS_PER_CALL => {
+                Some(CompactionCursor { after: Some(flow), is_left })
+            }
+            _ if is_left => Some(CompactionCursor::default()),
+            _ => None,
+        };
+        Self { folded, scanned, next }
+    }
 }
 
 /// The number of responses of a flow on a day.
@@ -172,7 +210,7 @@ pub(crate) struct DamagedDay {
 
 /// The most damaged days that one read rebuilds; with more, the read fails.
 pub(crate) const DAMAGED_DAYS_MAX: usize = 1_000;
-/// Responses read at a time when a day is recounted.
+/// Responses read at a time when a day is recounted, or a flow scanned.
 pub(crate) const RECOUNT_ROWS: usize = 1_000;
 
 /// The bounds of the ids of a day, both exclusive.

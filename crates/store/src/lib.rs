@@ -32,7 +32,7 @@ mod schema;
 mod skip_index;
 pub mod sqlite;
 
-pub use counting::{Compacted, CountScan, CountsQuery, DayTotal, FlowCounts};
+pub use counting::{Compacted, CompactionCursor, CountScan, CountsQuery, DayTotal, FlowCounts};
 pub use error::StoreError;
 pub use invitation::*;
 pub use listing::{ResponseCount, ResponsePage, ResponseQuery, Search, folded};

@@ -16,6 +16,8 @@ use crate::AuditRow;
 /// from before the limit may have more.
 pub const ERASURE_IDENTITIES_MAX: usize = 2 * IDENTITIES_PER_RESPONDENT_MAX;
 
+pub(crate) const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
+
 /// What happens to the answers of an erased person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -132,6 +134,38 @@ impl Default for ExpiryCursor {
     fn default() -> Self {
         Self::Responses(None)
     }
+}
+
+/// A month of responses that no app keeps any more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExpiredMonth {
+    pub from: Timestamp,
+    /// Where the next month begins.
+    pub to: Timestamp,
+    /// The apps with responses in it.
+    pub apps: Vec<AppId>,
+}
+
+/// An app that limits how long it keeps data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RetainingApp {
+    pub app_id: AppId,
+    pub retention_days: u32,
+    /// Whether it may have anything older than that.
+    pub is_due: bool,
+}
+
+impl RetainingApp {
+    /// Data from before this time is too old.
+    pub fn kept_since(&self, now: Timestamp) -> Timestamp {
+        kept_since(now, self.retention_days)
+    }
+}
+
+/// The time since which an app with this retention keeps data.
+pub(crate) fn kept_since(now: Timestamp, retention_days: u32) -> Timestamp {
+    let millis = now.as_millis().saturating_sub(i64::from(retention_days) * DAY_MILLIS);
+    Timestamp::from_millis(millis.max(0))
 }
 
 /// What one batch of an expiry did.

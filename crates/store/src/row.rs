@@ -401,6 +401,11 @@ pub enum ActorId {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct FeedPosition(pub u64);
 
+impl FeedPosition {
+    /// After every change: reads the current position, and no apps.
+    pub const END: Self = Self(i64::MAX.unsigned_abs());
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Changes {
     pub position: FeedPosition,

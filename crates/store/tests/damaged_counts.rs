@@ -14,7 +14,9 @@ use sluice_flow::time::Timestamp;
 use sluice_store::postgres::{self, PgStore};
 use sluice_store::roles::*;
 use sluice_store::sqlite::{Options, SqliteStore};
-use sluice_store::{At, Change, CountsQuery, FlowRow, NewResponse, Outcome, Record, Store, Write};
+use sluice_store::{
+    At, Change, CompactionCursor, CountsQuery, FlowRow, NewResponse, Outcome, Record, Store, Write,
+};
 use support::Cluster;
 use support::rows::{app_row, flow_row, now, response};
 
@@ -62,7 +64,7 @@ async fn fill(store: &dyn Store) -> Vec<ResponseId> {
 
 async fn fold(store: &dyn Store) {
     for _ in 0..100 {
-        if store.compact_counts(7).await.unwrap().is_done {
+        if store.compact_counts(CompactionCursor::default(), 7).await.unwrap().is_done() {
             return;
         }
     }
@@ -108,7 +110,7 @@ async fn check(met: Met, store: &dyn Store, damage: impl AsyncFn(&str)) {
                 .await
                 .unwrap();
             // Half of it is scanned.
-            store.compact_counts(ids.len() / 2).await.unwrap();
+            store.compact_counts(CompactionCursor::default(), ids.len() / 2).await.unwrap();
         }
         if table == "counts" && !matches!(met, Met::Scanning) {
             fold(store).await;

@@ -21,8 +21,8 @@ use sluice_store::postgres::{self, PgStore};
 use sluice_store::roles::*;
 use sluice_store::sqlite::{Options, SqliteStore};
 use sluice_store::{
-    Answers, At, AuditRow, Change, Erasure, InvitationRow, NewResponse, Outcome, Person, Store,
-    Write,
+    Answers, At, AuditRow, Change, CompactionCursor, Erasure, InvitationRow, NewResponse, Outcome,
+    Person, Store, Write,
 };
 use support::Cluster;
 use support::rows::{app_row, flow_row, key, now, response};
@@ -129,7 +129,8 @@ async fn fill(store: &dyn Store) {
         assert!(outcomes.iter().all(|it| *it == Outcome::Stored), "{outcomes:?}");
         // Some are folded, and some are not.
         if number == 4 {
-            while !store.compact_counts(100).await.unwrap().is_done {}
+            while !store.compact_counts(CompactionCursor::default(), 100).await.unwrap().is_done() {
+            }
         }
     }
 }

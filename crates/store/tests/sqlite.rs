@@ -16,8 +16,8 @@ use sluice_flow::time::{Timestamp, Window};
 use sluice_store::roles::*;
 use sluice_store::sqlite::{OpenError, Options, SqliteStore};
 use sluice_store::{
-    AppLimits, AppRow, At, Change, CountsQuery, FeedPosition, FlowRow, IdentityVerification,
-    NewResponse, Outcome, ResponseRow, Store, StoreError, Write, conformance,
+    AppLimits, AppRow, At, Change, CompactionCursor, CountsQuery, FeedPosition, FlowRow,
+    IdentityVerification, NewResponse, Outcome, ResponseRow, Store, StoreError, Write, conformance,
 };
 use tempfile::TempDir;
 
@@ -271,7 +271,8 @@ async fn responses_stored_without_counts_are_counted_by_a_scan() {
     let file = Connection::open(folder.path().join("sluice.db")).unwrap();
     file.execute_batch(
         "UPDATE responses SET counted = 0; DELETE FROM counts; DELETE FROM count_deltas; \
-         INSERT INTO count_scans SELECT app_id, flow_id, zeroblob(16) FROM flows",
+         INSERT INTO count_scans (app_id, flow_id, passed) \
+         SELECT app_id, flow_id, zeroblob(16) FROM flows",
     )
     .unwrap();
     drop(file);
@@ -285,7 +286,7 @@ async fn responses_stored_without_counts_are_counted_by_a_scan() {
     assert_eq!(counted().await, (0, true));
     store.commit(vec![response(&app, 10, revision, "{}")]).await.unwrap();
     assert_eq!(counted().await, (1, true));
-    while !store.compact_counts(4).await.unwrap().is_done {}
+    while !store.compact_counts(CompactionCursor::default(), 4).await.unwrap().is_done() {}
     assert_eq!(counted().await, (11, false));
     store.close().await;
 }

@@ -15,8 +15,8 @@ use sluice_flow::time::Timestamp;
 use sluice_store::roles::*;
 use sluice_store::sqlite::{Options, SqliteStore};
 use sluice_store::{
-    At, Change, CountsQuery, FlowRow, NewResponse, Order, Outcome, Record, RecordCursor,
-    ResponseQuery, Write,
+    At, Change, CompactionCursor, CountsQuery, FlowRow, NewResponse, Order, Outcome, Record,
+    RecordCursor, ResponseQuery, Write,
 };
 use support::rows::{app_row, flow_row, response};
 use tempfile::TempDir;
@@ -189,7 +189,7 @@ async fn responses_stored_in_any_order_by_several_processes_are_read_in_id_order
                 copy.import_records(part[..part.len() / 2].to_vec()).await.unwrap();
             }
         }
-        while !copy.compact_counts(50).await.unwrap().is_done {}
+        while !copy.compact_counts(CompactionCursor::default(), 50).await.unwrap().is_done() {}
         check(&copy, &stored).await;
         for handle in handles.iter().chain([&copy]) {
             handle.close().await;

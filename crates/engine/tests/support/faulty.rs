@@ -47,6 +47,10 @@ pub struct FaultyStore {
     pub invitation_lookups: AtomicUsize,
     /// The number of reads by use cases.
     pub reads: AtomicUsize,
+    /// The number of apps that the change feed has returned.
+    pub changed_apps: AtomicUsize,
+    /// The number of batches of expiries.
+    pub expiries: AtomicUsize,
 }
 
 impl FaultyStore {
@@ -60,6 +64,8 @@ impl FaultyStore {
             key_lookups: AtomicUsize::new(0),
             invitation_lookups: AtomicUsize::new(0),
             reads: AtomicUsize::new(0),
+            changed_apps: AtomicUsize::new(0),
+            expiries: AtomicUsize::new(0),
         }
     }
 
@@ -145,7 +151,9 @@ impl IntakeStore for FaultyStore {
         self.read().are_invited(app, flow, now, invitees).await
     }
     async fn changes(&self, after: FeedPosition) -> StoreResult<Changes> {
-        self.inner.changes(after).await
+        let changes = self.inner.changes(after).await?;
+        self.changed_apps.fetch_add(changes.apps.len(), Ordering::SeqCst);
+        Ok(changes)
     }
     async fn changed(&self) {
         self.inner.changed().await;
@@ -374,7 +382,29 @@ impl UpkeepStore for FaultyStore {
     async fn list_erasing(&self, limit: usize) -> StoreResult<Vec<RespondentRow>> {
         self.inner.list_erasing(limit).await
     }
+    async fn list_retaining_apps(
+        &self,
+        now: Timestamp,
+        page: Page<AppId>,
+    ) -> StoreResult<Vec<RetainingApp>> {
+        self.inner.list_retaining_apps(now, page).await
+    }
+
+    async fn list_expired_months(&self, now: Timestamp) -> StoreResult<Vec<ExpiredMonth>> {
+        self.inner.list_expired_months(now).await
+    }
+
+    async fn drop_month(
+        &self,
+        month: ExpiredMonth,
+        now: Timestamp,
+        audit: Vec<AuditRow>,
+    ) -> StoreResult<Option<u64>> {
+        self.inner.drop_month(month, now, audit).await
+    }
+
     async fn expire(&self, expiry: Expiry) -> StoreResult<Expired> {
+        self.expiries.fetch_add(1, Ordering::SeqCst);
         match *self.mood.lock().unwrap() {
             Mood::FailingToExpire(app) if app == expiry.app_id => {
                 return Err(StoreError::Failed("no answer within the deadline".into()));
@@ -390,8 +420,12 @@ impl UpkeepStore for FaultyStore {
     ) -> StoreResult<SkipIndexPart> {
         self.inner.build_skip_index(cursor, now).await
     }
-    async fn compact_counts(&self, limit: usize) -> StoreResult<Compacted> {
-        self.inner.compact_counts(limit).await
+    async fn compact_counts(
+        &self,
+        cursor: CompactionCursor,
+        limit: usize,
+    ) -> StoreResult<Compacted> {
+        self.inner.compact_counts(cursor, limit).await
     }
     async fn check(&self) -> StoreResult<()> {
         match *self.mood.lock().unwrap() {

@@ -16,13 +16,16 @@ pub(super) use self::tags::{
     counts_by_tag_are_exact_under_concurrent_recounts_and_writes,
     junk_tags_that_come_first_do_not_displace_real_ones,
 };
-use super::world::{TheStore, revision, try_apply};
-use crate::{Answers, CountsQuery, Outcome, RecordCursor, Write};
+use super::world::{
+    Shop, TheStore, apply, flow_row, new_response, public_revision, published_row, response_row,
+    revision, try_apply,
+};
+use crate::{Answers, CompactionCursor, CountsQuery, Outcome, RecordCursor, Write};
 
 /// Runs the background work until nothing is left.
 async fn compact(store: &TheStore) {
     for _ in 0..10_000 {
-        if store.compact_counts(7).await.unwrap().is_done {
+        if store.compact_counts(CompactionCursor::default(), 7).await.unwrap().is_done() {
             return;
         }
     }
@@ -112,20 +115,62 @@ pub(super) async fn folding_one_flow_does_not_delay_other_flows_or_scans(store: 
     busy.store(&store, 0..20).await;
     quiet.store(&store, 0..3).await;
     moved.move_in(&store, 0..5).await;
-    let compacted = store.compact_counts(2).await.unwrap();
-    assert!(compacted.folded >= 23 && compacted.scanned > 0 && !compacted.is_done, "{compacted:?}");
+    let compacted = store.compact_counts(CompactionCursor::default(), 2).await.unwrap();
+    assert!(
+        compacted.folded >= 23 && compacted.scanned > 0 && !compacted.is_done(),
+        "{compacted:?}"
+    );
     // More responses arrive meanwhile; it still finishes.
     for number in 20..40 {
         busy.store(&store, [number]).await;
-        if store.compact_counts(2).await.unwrap().is_done {
+        if store.compact_counts(CompactionCursor::default(), 2).await.unwrap().is_done() {
             break;
         }
     }
-    let compacted = store.compact_counts(2).await.unwrap();
-    assert!(compacted.is_done, "{compacted:?}");
+    let compacted = store.compact_counts(CompactionCursor::default(), 2).await.unwrap();
+    assert!(compacted.is_done(), "{compacted:?}");
     for survey in [busy, quiet, moved] {
         survey.assert_exact(&store, &nobody()).await;
     }
+}
+
+pub(super) async fn every_flow_is_compacted_however_many_are_busy(store: TheStore) {
+    // More than one call visits, and more than any earlier limit.
+    const FLOWS: usize = 1_200;
+    let shop = Shop::open(&store).await;
+    let flows: Vec<_> = (0..FLOWS).map(|_| flow_row(shop.app())).collect();
+    let flows: Vec<_> = flows.into_iter().map(|flow| (published_row(&flow, 1), flow)).collect();
+    let rows = flows
+        .iter()
+        .flat_map(|(version, flow)| [Write::Flow(flow.clone()), Write::Version(version.clone())]);
+    apply(&store, shop.app(), rows.collect()).await;
+    let public_revision = public_revision(&store, shop.app()).await;
+    let respond = async |flows: &[(crate::VersionRow, crate::FlowRow)]| {
+        let rows = flows
+            .iter()
+            .map(|(version, flow)| new_response(response_row(flow, version, 1), public_revision));
+        let outcomes = store.commit(rows.collect()).await.unwrap();
+        assert!(outcomes.iter().all(|it| *it == Outcome::Stored));
+    };
+    respond(&flows).await;
+    let (mut cursor, mut folded, mut busy) = (CompactionCursor::default(), 0, 0);
+    loop {
+        let part = store.compact_counts(cursor, 10).await.unwrap();
+        folded += part.folded;
+        let Some(next) = part.next else { break };
+        assert_ne!(next, CompactionCursor::default(), "nothing was left of a flow");
+        cursor = next;
+        // The first flows stay busy; none of the others waits for them.
+        respond(&flows[..10]).await;
+        busy += 10;
+    }
+    assert_eq!(folded, FLOWS as u64, "in one round, once each");
+    let mut part = store.compact_counts(CompactionCursor::default(), 10).await.unwrap();
+    assert_eq!((part.folded, part.next), (busy, None), "only the busy flows have changes");
+    part = store.compact_counts(CompactionCursor::default(), 10).await.unwrap();
+    assert_eq!((part.folded, part.next), (0, None));
+    let totals = store.count_by_day(shop.app(), None).await.unwrap();
+    assert_eq!(totals.iter().map(|it| it.responses).sum::<i64>(), FLOWS as i64 + busy as i64);
 }
 
 pub(super) async fn deleted_responses_are_subtracted(store: TheStore) {
@@ -204,7 +249,7 @@ pub(super) async fn a_scan_is_exact_under_concurrent_writes(store: TheStore) {
     // Responses that were counted before must be scanned as well.
     moved.extend(survey.rows(&store).await.iter().map(|row| row.response_id));
     for round in 0..60_u32 {
-        store.compact_counts(3).await.unwrap();
+        store.compact_counts(CompactionCursor::default(), 3).await.unwrap();
         survey.store(&store, [200 + round]).await;
         let rows = survey.rows(&store).await;
         let old: Vec<_> =
@@ -235,7 +280,7 @@ pub(super) async fn responses_imported_twice_are_counted_once(store: TheStore) {
     compact(&store).await;
     survey.assert_exact(&store, &nobody()).await;
     store.import_records(records).await.unwrap();
-    store.compact_counts(3).await.unwrap();
+    store.compact_counts(CompactionCursor::default(), 3).await.unwrap();
     survey.store(&store, 60..62).await;
     compact(&store).await;
     survey.assert_exact(&store, &nobody()).await;
@@ -262,7 +307,7 @@ pub(super) async fn counts_are_exact_under_concurrent_writes_and_folds(store: Th
         let store = store.clone();
         tasks.spawn(async move {
             for _ in 0..30 {
-                store.compact_counts(10).await.unwrap();
+                store.compact_counts(CompactionCursor::default(), 10).await.unwrap();
                 tokio::task::yield_now().await;
             }
         });
@@ -286,7 +331,7 @@ pub(super) async fn a_recount_is_exact_at_every_cursor_of_a_scan(store: TheStore
     survey.move_in(&store, 9..30).await;
     let moved = survey.rows(&store).await.iter().map(|row| row.response_id).collect();
     survey.store(&store, 30..36).await;
-    while !store.compact_counts(4).await.unwrap().is_done {
+    while !store.compact_counts(CompactionCursor::default(), 4).await.unwrap().is_done() {
         store.recount(app, flow).await.unwrap();
         survey.assert_exact(&store, &moved).await;
     }
@@ -330,7 +375,7 @@ pub(super) async fn counts_are_exact_under_concurrent_scans_erasures_expiries_an
         let store = store.clone();
         tasks.spawn(async move {
             for _ in 0..40 {
-                store.compact_counts(3).await.unwrap();
+                store.compact_counts(CompactionCursor::default(), 3).await.unwrap();
                 tokio::task::yield_now().await;
             }
         });
@@ -424,7 +469,7 @@ pub(super) async fn counts_are_exact_after_random_operations(store: TheStore) {
             }
             9 => compact(&store).await,
             _ => {
-                store.compact_counts(5).await.unwrap();
+                store.compact_counts(CompactionCursor::default(), 5).await.unwrap();
             }
         }
         if step % 10 == 9 {

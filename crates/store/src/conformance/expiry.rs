@@ -9,8 +9,8 @@ use super::removal::{KEY, erasure, invitation, stored, telling};
 use super::respondents::{all_of, consents, known, linked};
 use super::world::{Shop, TheStore, apply, at, audit_row, invitation_row, listed};
 use crate::{
-    Answers, AuditQuery, AuditRow, Expired, Expiry, ExpiryCursor, InvitationRow, InvitationStep,
-    Next, Outcome, Write,
+    Answers, AppRow, AuditQuery, AuditRow, Expired, Expiry, ExpiryCursor, InvitationRow,
+    InvitationStep, Next, Outcome, Page, RetainingApp, Write,
 };
 
 /// The results of all batches of an expiry, until it ends or is left to another process.
@@ -45,6 +45,37 @@ async fn expire(store: &TheStore, shop: &Shop, before: i64, limit: usize) -> (u6
     assert_eq!(parts.last().unwrap().next, Next::Done);
     let sum = |of: fn(&Expired) -> u64| parts.iter().map(of).sum();
     (sum(|part| part.responses), sum(|part| part.respondents))
+}
+
+pub(super) async fn apps_that_may_have_something_too_old_are_listed(store: TheStore) {
+    const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
+    let mut shops = Vec::new();
+    for retention_days in [None, Some(2), Some(4), Some(2)] {
+        let shop = Shop::open(&store).await;
+        let row = store.find_app(shop.app()).await.unwrap().unwrap().row;
+        apply(&store, shop.app(), vec![Write::App(AppRow { retention_days, ..row })]).await;
+        shops.push(shop);
+    }
+    for shop in &shops[..3] {
+        shop.store(&store, 0, "").await;
+    }
+    // The last app has no response, but an invitation that has ended.
+    let mut ended = invitation_row(&shops[3].flow);
+    ended.times.expires_at = Some(at(0));
+    apply(&store, shops[3].app(), vec![Write::Invitations(vec![ended])]).await;
+    let list = async |days, after, limit| {
+        let page = Page { after, limit };
+        store.list_retaining_apps(at(days * DAY_MILLIS + 1), page).await.unwrap()
+    };
+    let ids = |apps: &[RetainingApp]| apps.iter().map(|it| it.app_id).collect::<Vec<_>>();
+    let all = list(3, None, 10).await;
+    assert_eq!(ids(&all), shops[1..].iter().map(Shop::app).collect::<Vec<_>>());
+    assert_eq!(all.iter().map(|it| it.retention_days).collect::<Vec<_>>(), [2, 4, 2]);
+    assert!(all[0].is_due && all[2].is_due, "{all:?}");
+    assert!(list(5, None, 10).await.iter().all(|it| it.is_due));
+    assert_eq!(ids(&list(3, None, 1).await), [shops[1].app()]);
+    assert_eq!(ids(&list(3, Some(shops[1].app()), 1).await), [shops[2].app()]);
+    assert_eq!(all[1].kept_since(at(5 * DAY_MILLIS)), at(DAY_MILLIS));
 }
 
 pub(super) async fn responses_received_before_a_time_expire_with_their_keys(store: TheStore) {

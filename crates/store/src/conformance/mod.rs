@@ -129,6 +129,7 @@ cases! {
     skip_index:
         the_skip_index_does_not_change_lists
         a_rare_value_is_found_within_few_rows
+        only_flows_with_something_to_build_are_visited
         young_responses_are_in_no_block
         no_block_keeps_anything_of_a_deleted_response
         expired_responses_leave_no_block
@@ -168,6 +169,7 @@ cases! {
         an_erasure_that_keeps_answers_cuts_every_identity_of_the_profile_from_them
         an_identity_added_during_an_erasure_is_cut_as_well;
     expiry:
+        apps_that_may_have_something_too_old_are_listed
         responses_received_before_a_time_expire_with_their_keys
         a_respondent_expires_with_the_last_consent
         marks_of_keys_expire_with_their_time
@@ -181,6 +183,7 @@ cases! {
         responses_that_are_not_stored_are_not_counted
         folding_does_not_change_what_is_read
         folding_one_flow_does_not_delay_other_flows_or_scans
+        every_flow_is_compacted_however_many_are_busy
         deleted_responses_are_subtracted
         erased_responses_are_subtracted_with_their_tags
         expired_responses_are_subtracted

@@ -7,11 +7,12 @@ use sluice_flow::submission::Admission;
 use super::respondents::claim;
 use super::responses::all_pages;
 use super::world::{
-    Shop, TheStore, apply, at, audit_row, new_response, public_revision, response_row,
+    Shop, TheStore, apply, at, audit_row, flow_row, new_response, public_revision, published_row,
+    response_row,
 };
 use crate::{
-    Answers, Erasure, Expiry, ExpiryCursor, NewResponse, Next, Order, Outcome, Person, Record,
-    ResponsePage, ResponseQuery, ResponseRow, SkipIndexCursor, Write,
+    Answers, CompactionCursor, Erasure, Expiry, ExpiryCursor, NewResponse, Next, Order, Outcome,
+    Person, Record, ResponsePage, ResponseQuery, ResponseRow, SkipIndexCursor, Write,
 };
 
 /// More than four blocks.
@@ -43,18 +44,68 @@ async fn filled(store: &TheStore, shop: &Shop) -> Vec<ResponseId> {
 
 /// Runs the background work on every flow until nothing is left; returns how much was done.
 async fn build(store: &TheStore, millis: i64) -> u64 {
+    let mut cursor = Some(CompactionCursor::default());
+    while let Some(at) = cursor {
+        cursor = store.compact_counts(at, 1_000).await.unwrap().next;
+    }
+    build_compacted(store, millis).await.0
+}
+
+/// The same for responses that are folded; returns also the number of calls.
+async fn build_compacted(store: &TheStore, millis: i64) -> (u64, usize) {
     let (mut cursor, mut made): (SkipIndexCursor, u64) = (None, 0);
-    loop {
+    for calls in 1.. {
         let blocked = store.build_skip_index(cursor, at(millis)).await.unwrap();
         made += blocked.made;
-        let Some(next) = blocked.next else { return made };
+        let Some(next) = blocked.next else { return (made, calls) };
         cursor = next;
     }
+    unreachable!("it ends")
 }
 
 /// Creates blocks and fills them.
 async fn block(store: &TheStore) -> u64 {
     build(store, OLD_MILLIS).await + build(store, SETTLED_MILLIS).await
+}
+
+pub(super) async fn only_flows_with_something_to_build_are_visited(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let flows: Vec<_> = (0..30).map(|_| flow_row(shop.app())).collect();
+    let idle: Vec<_> = flows.into_iter().map(|flow| (published_row(&flow, 1), flow)).collect();
+    let rows = idle
+        .iter()
+        .flat_map(|(version, flow)| [Write::Flow(flow.clone()), Write::Version(version.clone())]);
+    apply(&store, shop.app(), rows.collect()).await;
+    let revision = public_revision(&store, shop.app()).await;
+    let few =
+        idle.iter().map(|(version, flow)| new_response(response_row(flow, version, 1), revision));
+    store.commit(few.collect()).await.unwrap();
+    let ids = filled(&store, &shop).await;
+    // Two calls for the one flow with blocks to create or to fill, and one that finds no other.
+    assert_eq!(build(&store, OLD_MILLIS).await, 4);
+    let (made, calls) = build_compacted(&store, OLD_MILLIS).await;
+    assert_eq!((made, calls), (0, 1), "nothing is left");
+    let (made, calls) = build_compacted(&store, SETTLED_MILLIS).await;
+    assert_eq!((made, calls), (4, 2));
+    let (made, calls) = build_compacted(&store, SETTLED_MILLIS).await;
+    assert_eq!((made, calls), (0, 1));
+    // Responses that are removed before they are in a block cost one more visit.
+    for id in &ids[4_096..] {
+        apply(&store, shop.app(), vec![Write::DeleteResponse(*id)]).await;
+    }
+    let more = (0..700).map(|number| {
+        new_response(response_row(&shop.flow, &shop.version, 10_000 + number), revision)
+    });
+    store.commit(more.collect()).await.unwrap();
+    build(&store, SETTLED_MILLIS).await;
+    let (made, calls) = build_compacted(&store, SETTLED_MILLIS).await;
+    assert_eq!((made, calls), (0, 1), "a number that was too high was not corrected");
+    // One more makes it a block.
+    let more = (0..324).map(|number| {
+        new_response(response_row(&shop.flow, &shop.version, 20_000 + number), revision)
+    });
+    store.commit(more.collect()).await.unwrap();
+    assert_eq!(build(&store, SETTLED_MILLIS).await, 1);
 }
 
 fn tagged(shop: &Shop, name: &str, value: &str) -> ResponseQuery {

@@ -37,6 +37,11 @@ impl Lock {
     }
 }
 
+/// Settings until the end of the transaction: rows are found by their keys, however the tables have
+/// grown since their statistics were made.
+const BY_KEY: &str = "set_config('enable_seqscan', 'off', true), \
+     set_config('enable_sort', 'off', true), set_config('jit', 'off', true)";
+
 /// Takes the lock of a flow and returns the scan's cursor; `None` if another process has the lock.
 pub(super) async fn lock(
     transaction: &Transaction,
@@ -45,7 +50,7 @@ pub(super) async fn lock(
     lock: Lock,
 ) -> Result<Option<Option<Uuid>>, TransactionError> {
     let sql = format!(
-        "SELECT passed FROM count_scans WHERE app_id = $1 AND flow_id = $2 \
+        "SELECT passed, {BY_KEY} FROM count_scans WHERE app_id = $1 AND flow_id = $2 \
          FOR {} SKIP LOCKED",
         lock.strength()
     );
@@ -58,6 +63,21 @@ pub(super) async fn lock(
         rows = transaction.query(&sql, params).await?;
     }
     Ok(rows.first().map(|row| Cells::of(row).take()).transpose()?)
+}
+
+/// Notes that responses of a flow were counted, for the skip index. The caller has the lock.
+pub(super) async fn add_unindexed(
+    transaction: &Transaction,
+    app: AppId,
+    flow: FlowId,
+    responses: i64,
+) -> Result<(), TransactionError> {
+    let sql = "UPDATE count_scans SET unindexed = unindexed + $3 \
+         WHERE app_id = $1 AND flow_id = $2";
+    match responses {
+        0 => Ok(()),
+        _ => transaction.execute(sql, &[&app.uuid(), &flow.uuid(), &responses]).await.map(|_| ()),
+    }
 }
 
 /// The definitions of the versions of these responses.

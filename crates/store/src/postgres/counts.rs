@@ -20,13 +20,16 @@ use super::codec::{self, Cells, RESPONSE, ReadCells as _};
 use super::count_rows::{self, Lock};
 use super::failure::TransactionError;
 use super::pool::{Params, Pool};
-use super::read::limit;
+use super::read::{BY_ID, IN_SPAN, id_after, limit};
 use super::transaction::{Transaction, end};
 use super::{recount, skip_index};
-use crate::counting::{self, DailyCountsKey, DamagedDay, FOLD_BYTES_MAX, NewDelta, Subtractions};
-use crate::{Compacted, ResponseRow, StoreError, StoreResult};
+use crate::counting::{
+    self, DailyCountsKey, DamagedDay, Definitions, FLOWS_PER_CALL, FOLD_BYTES_MAX, NewDelta,
+    RECOUNT_ROWS, Subtractions,
+};
+use crate::{Compacted, CompactionCursor, ResponseRow, StoreError, StoreResult};
 
-/// Deltas read at a time; see also [`FOLD_BYTES_MAX`].
+/// The most deltas of a flow that are folded at a time; see also [`FOLD_BYTES_MAX`].
 const FOLD_ROWS_MAX: i64 = 1_000;
 
 pub(super) static ADD: LazyLock<ByApp> = LazyLock::new(|| {
@@ -42,11 +45,27 @@ pub(super) static ADD: LazyLock<ByApp> = LazyLock::new(|| {
     ByApp::insert("count_deltas", &columns, "")
 });
 
-const DELTAS: &str = "SELECT removal, delta_id, flow_version_id, day, body FROM count_deltas \
-     WHERE app_id = $1 AND flow_id = $2 ORDER BY removal, delta_id LIMIT $3 FOR UPDATE";
-const FORGET: &str = "DELETE FROM count_deltas USING unnest($3::bool[], $4::uuid[]) \
-     AS folded (removal, delta_id) WHERE app_id = $1 AND flow_id = $2 \
-     AND count_deltas.removal = folded.removal AND count_deltas.delta_id = folded.delta_id";
+/// The flows with deltas after `($1, $2)`: one lookup in the primary key for each, however many
+/// deltas it has.
+const FLOWS: &str = "WITH RECURSIVE found AS ( \
+     (SELECT app_id, flow_id FROM count_deltas WHERE (app_id, flow_id) > ($1, $2) \
+      ORDER BY app_id, flow_id LIMIT 1) \
+     UNION ALL SELECT next.app_id, next.flow_id FROM found CROSS JOIN LATERAL ( \
+      SELECT app_id, flow_id FROM count_deltas \
+      WHERE (count_deltas.app_id, count_deltas.flow_id) > (found.app_id, found.flow_id) \
+      ORDER BY app_id, flow_id LIMIT 1) AS next) SELECT app_id, flow_id FROM found LIMIT $3";
+/// The same if tables are distributed, where a recursive query may not span several workers; reads
+/// the deltas of these flows.
+const FLOWS_SPREAD: &str = "SELECT DISTINCT app_id, flow_id FROM count_deltas \
+     WHERE (app_id, flow_id) > ($1, $2) ORDER BY app_id, flow_id LIMIT $3";
+/// The first deltas of a flow, and their sizes.
+const FIRST: &str = "SELECT removal, delta_id, octet_length(body) FROM count_deltas \
+     WHERE app_id = $1 AND flow_id = $2 ORDER BY removal, delta_id LIMIT $3";
+/// Takes the deltas of a flow up to one of them out. A delta that was deleted meanwhile is not
+/// returned, and one that was added is.
+const TAKE: &str = "DELETE FROM count_deltas WHERE app_id = $1 AND flow_id = $2 \
+     AND (removal, delta_id) <= ($3, $4) \
+     RETURNING removal, delta_id, responses, flow_version_id, day, body";
 const PARTS: &str = "SELECT segment, body FROM counts WHERE app_id = $1 AND flow_id = $2 \
      AND segment = ANY($3) AND day = $4 AND flow_version_id = $5";
 /// The columns of [`ADD`] after the app.
@@ -152,22 +171,21 @@ pub(super) async fn take_away(
     transaction.execute(&ADD.one, &columns.params(&app.uuid())).await.map(|_| ())
 }
 
-/// Flows that one pass of the background work visits; the next pass starts from the beginning.
-const FLOWS_PER_PASS: usize = 1_000;
-
-/// One pass of the background work: folds some deltas of each flow, and counts some responses that
-/// the scan has not reached.
-pub(super) async fn compact(pool: &Arc<Pool>, rows_max: usize) -> StoreResult<Compacted> {
-    let of_flow =
-        |cells: &mut Cells| Ok((cells.id(AppId::from_uuid)?, cells.id(FlowId::from_uuid)?));
-    let deltas = "SELECT DISTINCT app_id, flow_id FROM count_deltas LIMIT $1";
-    let mut compacted = Compacted { is_done: true, ..Compacted::default() };
-    for (app, flow) in pool.many(deltas, &[&limit(FLOWS_PER_PASS)], of_flow).await? {
+/// A part of the background work: folds some deltas of each of the next flows, and counts some
+/// responses that the scan has not reached.
+pub(super) async fn compact(
+    pool: &Arc<Pool>,
+    cursor: CompactionCursor,
+    rows_max: usize,
+) -> StoreResult<Compacted> {
+    let flows = flows_after(pool, cursor).await?;
+    let (mut folded, mut scanned, mut is_left) = (0, 0, false);
+    for &(app, flow) in &flows {
         // If another node holds the lock, there is nothing to do here.
         match fold(pool, app, flow).await {
-            Ok((folded, is_all)) => {
-                compacted.folded += folded;
-                compacted.is_done &= is_all;
+            Ok((deltas, is_all)) => {
+                folded += deltas;
+                is_left |= !is_all;
             }
             // A flow that cannot be counted must not block the others.
             Err(StoreError::Corrupt(why)) => tracing::warn!(%flow, why, "not counted"),
@@ -175,13 +193,25 @@ pub(super) async fn compact(pool: &Arc<Pool>, rows_max: usize) -> StoreResult<Co
         }
     }
     let scans = "SELECT app_id, flow_id FROM count_scans WHERE passed IS NOT NULL LIMIT 1";
-    if let Some((app, flow)) = pool.one(scans, &[], of_flow).await?
-        && let Some(scanned) = scan(pool, app, flow, rows_max).await?
+    if let Some(&(app, flow)) = pool.many_by_index(scans, &[], flow_key).await?.first()
+        && let Some(responses) = scan(pool, app, flow, rows_max).await?
     {
-        compacted.scanned = scanned;
-        compacted.is_done = false;
+        scanned = responses;
+        is_left = true;
     }
-    Ok(compacted)
+    Ok(Compacted::after(cursor, &flows, is_left, (folded, scanned)))
+}
+
+/// The next flows that have deltas.
+async fn flows_after(pool: &Pool, cursor: CompactionCursor) -> StoreResult<Vec<(AppId, FlowId)>> {
+    let after = cursor.after.map(|(app, flow)| (app.uuid(), flow.uuid()));
+    let (app, flow) = after.unwrap_or((Uuid::nil(), Uuid::nil()));
+    let sql = if pool.is_spread() { FLOWS_SPREAD } else { FLOWS };
+    pool.many_by_index(sql, &[&app, &flow, &limit(FLOWS_PER_CALL)], flow_key).await
+}
+
+fn flow_key(cells: &mut Cells) -> StoreResult<(AppId, FlowId)> {
+    Ok((cells.id(AppId::from_uuid)?, cells.id(FlowId::from_uuid)?))
 }
 
 /// How often to try folding removals while other processes may be adding more.
@@ -194,7 +224,7 @@ pub(super) async fn fold_removals(pool: &Arc<Pool>, app: AppId) {
     let folding = async {
         let read = |cells: &mut Cells| cells.id(FlowId::from_uuid);
         for _ in 0..REMOVAL_ROUNDS {
-            let flows = pool.many(sql, &[&app.uuid()], read).await?;
+            let flows = pool.many_by_index(sql, &[&app.uuid()], read).await?;
             if flows.is_empty() {
                 break;
             }
@@ -246,25 +276,25 @@ async fn fold_some(
     flow: FlowId,
 ) -> Result<Result<Folded, DamagedDay>, TransactionError> {
     let (app_id, flow_id) = (app.uuid(), flow.uuid());
-    let mut by_day: BTreeMap<DailyCountsKey, Vec<&[u8]>> = BTreeMap::new();
-    let (mut removals, mut ids, mut size) = (Vec::new(), Vec::new(), 0);
-    let rows = transaction.query(DELTAS, &[&app_id, &flow_id, &FOLD_ROWS_MAX]).await?;
-    let mut is_all = (rows.len() as i64) < FOLD_ROWS_MAX;
+    let Some((removal, last, is_all)) = last_to_fold(transaction, app, flow).await? else {
+        return Ok(Ok(((0, true), BTreeSet::new())));
+    };
+    let rows = transaction.query(TAKE, &[&app_id, &flow_id, &removal, &last]).await?;
+    // By removal and id: a removal comes after everything that it subtracts from.
+    let (mut taken, mut added) = (Vec::with_capacity(rows.len()), 0);
     for row in &rows {
         let mut cells = Cells::of(row);
-        let (removal, delta_id): (bool, Uuid) = (cells.take()?, cells.take()?);
+        let order: (bool, Uuid) = (cells.take()?, cells.take()?);
+        added += cells.take::<i64>()?.max(0);
         let flow_version_id = cells.id(FlowVersionId::from_uuid)?;
         let day = Day::from_number(cells.take()?);
-        let body: &[u8] = cells.take()?;
-        size += body.len();
-        if size > FOLD_BYTES_MAX && !ids.is_empty() {
-            is_all = false;
-            break;
-        }
         let key = DailyCountsKey { app_id: app, flow_id: flow, flow_version_id, day };
-        by_day.entry(key).or_default().push(body);
-        removals.push(removal);
-        ids.push(delta_id);
+        taken.push((order, key, cells.take::<&[u8]>()?));
+    }
+    taken.sort_unstable_by_key(|(order, ..)| *order);
+    let mut by_day: BTreeMap<DailyCountsKey, Vec<&[u8]>> = BTreeMap::new();
+    for (_, key, body) in &taken {
+        by_day.entry(*key).or_default().push(body);
     }
     let mut due = BTreeSet::new();
     for (key, deltas) in &by_day {
@@ -273,10 +303,33 @@ async fn fold_some(
             Err(why) => return Ok(Err(DamagedDay { day: key.day, why })),
         }
     }
-    if !ids.is_empty() {
-        transaction.execute(FORGET, &[&app_id, &flow_id, &removals, &ids]).await?;
+    count_rows::add_unindexed(transaction, app, flow, added).await?;
+    Ok(Ok(((taken.len() as u64, is_all), due)))
+}
+
+/// The last of the first deltas of a flow that are folded together, and whether it is the last of
+/// all. Locks none of them.
+async fn last_to_fold(
+    transaction: &Transaction,
+    app: AppId,
+    flow: FlowId,
+) -> Result<Option<(bool, Uuid, bool)>, TransactionError> {
+    let params: Params = &[&app.uuid(), &flow.uuid(), &FOLD_ROWS_MAX];
+    let rows = transaction.query(FIRST, params).await?;
+    let (mut last, mut size) = (None, 0);
+    let is_all = (rows.len() as i64) < FOLD_ROWS_MAX;
+    for row in &rows {
+        let mut cells = Cells::of(row);
+        let (removal, delta_id): (bool, Uuid) = (cells.take()?, cells.take()?);
+        size += cells.take::<i32>()?;
+        if size > FOLD_BYTES_MAX as i32
+            && let Some((removal, delta_id, _)) = last
+        {
+            return Ok(Some((removal, delta_id, false)));
+        }
+        last = Some((removal, delta_id, is_all));
     }
-    Ok(Ok(((ids.len() as u64, is_all), due)))
+    Ok(last)
 }
 
 /// Folds deltas into the counts of one version and day; returns whether the day must be recounted
@@ -337,33 +390,37 @@ async fn scan_next(
     passed: Uuid,
     rows_max: usize,
 ) -> Result<u64, TransactionError> {
-    let sql = format!(
-        "SELECT counted, {RESPONSE} FROM responses WHERE app_id = $1 AND flow_id = $2 \
-         AND response_id > $3 ORDER BY response_id LIMIT $4"
-    );
-    // A table without statistics yet must not be read in full.
-    transaction.query("SELECT set_config('enable_seqscan', 'off', true)", &[]).await?;
-    let params: Params = &[&app.uuid(), &flow.uuid(), &passed, &limit(rows_max)];
-    let mut found = Vec::new();
-    for row in transaction.query(&sql, params).await? {
-        let mut cells = Cells::of(&row);
-        let at_once: bool = cells.take()?;
-        found.push((at_once, codec::response(&mut cells)?));
-    }
-    let uncounted = || found.iter().filter(|(at_once, _)| !at_once).map(|(_, row)| row);
-    let definitions = count_rows::definitions(transaction, app, uncounted()).await?;
-    let mut deltas = Vec::new();
-    for row in uncounted() {
-        counting::add(&mut deltas, row, &counting::contribution_of(&definitions, row));
-    }
+    let sql = format!("SELECT counted, {RESPONSE} FROM responses WHERE {IN_SPAN} {BY_ID} LIMIT $5");
+    let (mut first, mut scanned) = (id_after(passed), 0);
+    let (mut deltas, mut definitions) = (Vec::new(), Definitions::new());
+    let passed = loop {
+        let page = RECOUNT_ROWS.min(rows_max - scanned);
+        let params: Params = &[&app.uuid(), &flow.uuid(), &first, &Uuid::max(), &limit(page)];
+        let mut found = Vec::with_capacity(page);
+        for row in transaction.query(&sql, params).await? {
+            let mut cells = Cells::of(&row);
+            let at_once: bool = cells.take()?;
+            found.push((at_once, codec::response(&mut cells)?));
+        }
+        let uncounted = || found.iter().filter(|(at_once, _)| !at_once).map(|(_, row)| row);
+        definitions.extend(count_rows::definitions(transaction, app, uncounted()).await?);
+        for row in uncounted() {
+            counting::add(&mut deltas, row, &counting::contribution_of(&definitions, row));
+        }
+        scanned += found.len();
+        let last = found.last().filter(|_| found.len() >= page);
+        let Some(last) = last.map(|(_, row)| row.response_id.uuid()) else { break None };
+        if scanned >= rows_max {
+            break Some(last);
+        }
+        first = id_after(last);
+    };
     if !deltas.is_empty() {
         transaction.execute(&ADD.one, &DeltaColumns::of(&deltas).params(&app.uuid())).await?;
     }
-    let last = found.last().filter(|_| found.len() >= rows_max);
-    let passed = last.map(|(_, row)| row.response_id.uuid());
     let advance = "UPDATE count_scans SET passed = $3 WHERE app_id = $1 AND flow_id = $2";
     transaction.execute(advance, &[&app.uuid(), &flow.uuid(), &passed]).await?;
-    Ok(found.len() as u64)
+    Ok(scanned as u64)
 }
 
 /// Starts a scan of a flow from its beginning, because uncounted responses are imported; discards
@@ -401,13 +458,37 @@ pub(super) async fn begin_scan(
     Ok(())
 }
 
+/// Deletes the counts of these days (from, to) of these apps, whose responses are removed as a
+/// whole; returns how many responses they covered.
+pub(super) async fn forget_days_of(
+    transaction: &Transaction,
+    apps: &[Uuid],
+    [from, to]: [i32; 2],
+) -> Result<i64, TransactionError> {
+    let mut responses = 0;
+    // Unfolded deltas first, as below.
+    for (table, all) in [("count_deltas", "true"), ("counts", "segment = ''")] {
+        let sql = format!(
+            "WITH gone AS (DELETE FROM {table} USING flows WHERE flows.app_id = ANY($1) \
+             AND {table}.app_id = flows.app_id AND {table}.flow_id = flows.flow_id \
+             AND day >= $2 AND day < $3 RETURNING {table}.*) \
+             SELECT coalesce(sum(responses), 0)::bigint FROM gone WHERE {all}"
+        );
+        for row in transaction.query(&sql, &[&apps, &from, &to]).await? {
+            responses += Cells::of(&row).take::<i64>()?;
+        }
+    }
+    Ok(responses)
+}
+
 /// Deletes the counts of these days for all apps: their responses are removed as a whole.
 pub(super) async fn forget_days(
     transaction: &Transaction,
     from: i32,
     to: i32,
 ) -> Result<(), TransactionError> {
-    // Unfolded deltas first: this waits for a fold in progress, and its result is deleted next.
+    // Unfolded deltas first: this waits for a fold that has taken some, and its result is deleted
+    // next.
     for table in ["count_deltas", "counts"] {
         let sql = format!("DELETE FROM {table} WHERE day >= $1 AND day < $2");
         transaction.execute(&sql, &[&from, &to]).await?;

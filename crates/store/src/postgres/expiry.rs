@@ -5,7 +5,7 @@
 //! number of rows by key. Only one node at a time works on an app. That merely saves work: the next
 //! step depends on what was found, not on what this node deleted, so two at once do no harm.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use sluice_flow::id::{AppId, RespondentId, ResponseId, v7};
 use sluice_flow::time::Timestamp;
@@ -13,18 +13,20 @@ use uuid::Uuid;
 
 use super::codec::{Cells, ReadCells as _};
 use super::failure::TransactionError;
+use super::invitations::{self, ENDED};
 use super::pool::{Params, Pool};
+use super::put;
 use super::read::limit;
 use super::removal::{BY_PRIMARY_KEY, FREE_KEYS, delete, hold, profiles, settle_keys};
 use super::transaction::{Transaction, end};
-use super::{invitations, put};
-use crate::{Expired, Expiry, ExpiryCursor, Next, Page, StoreResult};
+use crate::removal::DAY_MILLIS;
+use crate::{Expired, Expiry, ExpiryCursor, Next, Page, RetainingApp, StoreResult};
 
 /// Takes the app's turn, released with the transaction, and limits how long others may have to
 /// wait. A table without statistics yet must not be read in full.
 const TURN: &str = "SELECT pg_try_advisory_xact_lock($1, $2), \
      set_config('lock_timeout', '2s', true), set_config('statement_timeout', '5s', true), \
-     set_config('enable_seqscan', 'off', true)";
+     set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)";
 /// The first half of the lock number of a turn; the queues of apps use the single-number kind.
 const TURNS: i32 = i32::from_be_bytes(*b"reta");
 
@@ -73,6 +75,57 @@ fn first_at(time: Timestamp) -> Uuid {
     Uuid::from_u128(v7(time, 0, 0).as_u128() >> 80 << 80)
 }
 
+/// For each app, whether any step of an expiry would find something. The responses of each flow are
+/// looked up by the primary key: its order cannot be had from another index.
+static RETAINING: LazyLock<String> = LazyLock::new(|| {
+    let old = |table: &str| {
+        format!(
+            "EXISTS (SELECT FROM {table} WHERE {table}.app_id = app.app_id \
+             AND {table}.response_id < app.first_id)"
+        )
+    };
+    format!(
+        "SELECT app.app_id, app.retention_days, EXISTS (SELECT FROM flows CROSS JOIN LATERAL ( \
+          SELECT response_id FROM responses WHERE responses.app_id = app.app_id \
+          AND (responses.flow_id, response_id) >= (flows.flow_id, {nil}) \
+          AND (responses.flow_id, response_id) < (flows.flow_id, app.first_id) \
+          AND response_id < app.first_id ORDER BY responses.flow_id, response_id LIMIT 1) AS old \
+          WHERE flows.app_id = app.app_id) OR {consents} OR {used_keys} OR \
+          EXISTS (SELECT FROM invitations WHERE invitations.app_id = app.app_id AND {ENDED} < app.before \
+          AND (user_id IS NOT NULL OR email IS NOT NULL)) FROM ( \
+         SELECT app_id, retention_days, before, \
+          (lpad(to_hex(before), 12, '0') || '00000000000000000000')::uuid AS first_id \
+          FROM app_directory CROSS JOIN LATERAL \
+          (SELECT greatest($1 - retention_days * {DAY_MILLIS}, 0) AS before) AS times \
+          WHERE retention_days IS NOT NULL AND app_id > $2 ORDER BY app_id LIMIT $3) AS app \
+         ORDER BY app.app_id",
+        nil = "'00000000-0000-0000-0000-000000000000'::uuid",
+        consents = old("consents"),
+        used_keys = old("used_keys"),
+    )
+});
+
+/// The apps that limit how long they keep data.
+pub(super) async fn retaining_apps(
+    pool: &Pool,
+    now: Timestamp,
+    page: Page<AppId>,
+) -> StoreResult<Vec<RetainingApp>> {
+    let after = page.after.map_or(Uuid::nil(), AppId::uuid);
+    let read = |cells: &mut Cells| {
+        let app_id = cells.id(AppId::from_uuid)?;
+        Ok(RetainingApp { app_id, retention_days: cells.number()?, is_due: cells.take()? })
+    };
+    if pool.is_spread() {
+        // No statement reads the data of apps on several workers: every app may be due.
+        let sql = "SELECT app_id, retention_days, true FROM app_directory \
+             WHERE retention_days IS NOT NULL AND app_id > $1 ORDER BY app_id LIMIT $2";
+        return pool.many(sql, &[&after, &limit(page.limit)], read).await;
+    }
+    let params: Params = &[&now.as_millis(), &after, &limit(page.limit)];
+    pool.many_by_index(&RETAINING, params, read).await
+}
+
 /// The rows of a batch, from a statement that takes the app, the bounds of the ids, and a limit.
 async fn found(
     transaction: &Transaction,
@@ -111,12 +164,14 @@ fn next(
     }
 }
 
-/// The oldest responses of all flows: those of each flow are read from the index, and no row of
-/// another app is.
+/// The oldest responses of all flows: those of each flow are read from the primary key, see
+/// [`super::read::IN_SPAN`], and no row of another app is.
 const OLD_RESPONSES: &str = "SELECT old.response_id, flows.flow_id FROM flows CROSS JOIN LATERAL ( \
      SELECT response_id FROM responses WHERE responses.app_id = $1 \
-     AND responses.flow_id = flows.flow_id AND response_id > $2 AND response_id < $3 \
-     ORDER BY response_id LIMIT $4) AS old WHERE flows.app_id = $1 ORDER BY old.response_id LIMIT $4";
+     AND (responses.flow_id, response_id) > (flows.flow_id, $2) \
+     AND (responses.flow_id, response_id) < (flows.flow_id, $3) \
+     AND response_id > $2 AND response_id < $3 ORDER BY responses.flow_id, response_id LIMIT $4) \
+     AS old WHERE flows.app_id = $1 ORDER BY old.response_id LIMIT $4";
 
 async fn responses(
     transaction: &Transaction,
@@ -130,7 +185,11 @@ async fn responses(
     );
     let mut gone = 0;
     let old = loop {
+        // Without statistics, the server may prefer to sort the responses of all flows and apps.
+        let sorts = "SELECT set_config('enable_sort', $1, true)";
+        transaction.query(sorts, &[&"off"]).await?;
         let old = found(transaction, expiry, after, OLD_RESPONSES).await?;
+        transaction.query(sorts, &[&"on"]).await?;
         let (flows, old) = (column(&old, 1)?, ids(&old)?);
         if old.is_empty() {
             break old;

@@ -183,7 +183,7 @@ pub(super) async fn unname(
 }
 
 /// When an invitation ended, or will end.
-const ENDED: &str = "coalesce(completed_at, revoked_at, expires_at)";
+pub(super) const ENDED: &str = "coalesce(completed_at, revoked_at, expires_at)";
 
 /// Removes the invitee from invitations that ended before a time, starting after a cursor; returns
 /// their number and the last position. Never waits: locked rows are skipped.

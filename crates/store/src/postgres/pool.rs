@@ -32,6 +32,9 @@ const RECYCLE_DEADLINE: Duration = Duration::from_secs(1);
 const WORKERS_ASKED: Duration = Duration::from_secs(1);
 /// More concurrent units of work than there will ever be.
 const WORK_MAX: u32 = 1 << 20;
+/// Begins a transaction that only reads, along indexes. What has no index and must be sorted counts
+/// as expensive, so the server would compile it.
+const BEGIN_BY_INDEX: &str = "BEGIN READ ONLY; SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off; SET LOCAL jit = off";
 
 pub(super) type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
 /// A parameter of a statement that is assembled at run time.
@@ -175,6 +178,26 @@ impl Pool {
             .collect()
     }
 
+    /// As [`Self::many`], but the planner prefers an index to reading or sorting a whole table,
+    /// whatever it assumes about the table: for tables that grow and shrink faster than their
+    /// statistics.
+    pub(super) async fn many_by_index<T>(
+        &self,
+        sql: &str,
+        params: Params<'_>,
+        read: fn(&mut Cells) -> StoreResult<T>,
+    ) -> StoreResult<Vec<T>> {
+        let mut lease = self.lease().await?;
+        let rows =
+            within(self.options.statement_deadline, "answer", lease.query_by_index(sql, params))
+                .await;
+        lease.settle(rows.as_ref().err());
+        rows.map_err(TransactionError::of_statement)?
+            .iter()
+            .map(|row| read(&mut Cells::of(row)))
+            .collect()
+    }
+
     /// The first row of a statement that returns at most one, or several of which any will do.
     pub(super) async fn one<T>(
         &self,
@@ -224,6 +247,24 @@ impl Lease {
     ) -> Result<Vec<Row>, TransactionError> {
         let statement = self.prepare_cached(sql).await?;
         Ok(self.send(&statement, params).await?)
+    }
+
+    /// In a transaction with settings for the planner, all in one exchange.
+    async fn query_by_index(
+        &self,
+        sql: &str,
+        params: Params<'_>,
+    ) -> Result<Vec<Row>, TransactionError> {
+        let statement = self.prepare_cached(sql).await?;
+        let (begun, rows, ended) = tokio::join!(
+            self.batch_execute(BEGIN_BY_INDEX),
+            self.send(&statement, params),
+            self.batch_execute("COMMIT"),
+        );
+        begun?;
+        let rows = rows?;
+        ended?;
+        Ok(rows)
     }
 
     pub(super) async fn send(

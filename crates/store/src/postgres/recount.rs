@@ -19,7 +19,7 @@ use super::codec::{self, Cells, RESPONSE, ReadCells as _};
 use super::count_rows::{self, Lock};
 use super::failure::TransactionError;
 use super::pool::{Params, Pool};
-use super::read::limit;
+use super::read::{BY_ID, IN_SPAN, id_after, limit};
 use super::transaction::{Transaction, end};
 use crate::counting::{DamagedDay, RECOUNT_ROWS, Recount, ids_of};
 use crate::{StoreError, StoreResult};
@@ -99,12 +99,7 @@ async fn count_in(
         let sql = format!("DELETE FROM {table} WHERE app_id = $1 AND flow_id = $2 AND day = $3");
         transaction.execute(&sql, &[&app_id, &flow_id, &day.number()]).await?;
     }
-    let sql = format!(
-        "SELECT counted, {RESPONSE} FROM responses WHERE app_id = $1 AND flow_id = $2 \
-         AND response_id > $3 AND response_id < $4 ORDER BY response_id LIMIT $5"
-    );
-    // A table without statistics yet must not be read in full.
-    transaction.query("SELECT set_config('enable_seqscan', 'off', true)", &[]).await?;
+    let sql = format!("SELECT counted, {RESPONSE} FROM responses WHERE {IN_SPAN} {BY_ID} LIMIT $5");
     let (start, before) = ids_of(day);
     let mut after = start;
     let mut recount = Recount::default();
@@ -120,7 +115,9 @@ async fn count_in(
             count_rows::definitions(transaction, app, rows.iter().map(|(_, row)| row)).await?;
         recount.add(&definitions, &rows, passed).map_err(StoreError::from)?;
         match rows.last() {
-            Some((_, last)) if rows.len() >= RECOUNT_ROWS => after = last.response_id.uuid(),
+            Some((_, last)) if rows.len() >= RECOUNT_ROWS => {
+                after = id_after(last.response_id.uuid());
+            }
             _ if recount.begins_second_pass() => after = start,
             _ => break,
         }
@@ -129,6 +126,8 @@ async fn count_in(
     for (key, daily) in recount.into_daily_counts() {
         count_rows::write(transaction, &key, daily).await?;
     }
+    // Its deltas are deleted, and nobody else will note them.
+    count_rows::add_unindexed(transaction, app, flow, responses.cast_signed()).await?;
     Ok(responses)
 }
 
@@ -139,11 +138,14 @@ async fn days(pool: &Arc<Pool>, app: AppId, flow: FlowId) -> StoreResult<BTreeSe
          UNION SELECT day FROM count_deltas WHERE app_id = $1 AND flow_id = $2";
     let read = |cells: &mut Cells| Ok(Day::from_number(cells.take()?));
     let mut days = BTreeSet::from_iter(pool.many(counted, &[&app, &flow], read).await?);
-    let first = "SELECT response_id FROM responses WHERE app_id = $1 AND flow_id = $2 \
-         AND response_id > $3 ORDER BY response_id LIMIT 1";
+    let sql = format!("SELECT response_id FROM responses WHERE {IN_SPAN} {BY_ID} LIMIT 1");
     let read = |cells: &mut Cells| cells.id(ResponseId::from_uuid);
     let mut after = Uuid::nil();
-    while let Some(id) = pool.one(first, &[&app, &flow, &after], read).await? {
+    loop {
+        let params: Params = &[&app, &flow, &after, &Uuid::max()];
+        let Some(id) = pool.many_by_index(&sql, params, read).await?.first().copied() else {
+            break;
+        };
         let day = id.made_at().day();
         days.insert(day);
         after = ids_of(day).1;

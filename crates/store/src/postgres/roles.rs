@@ -13,19 +13,20 @@ use sluice_flow::time::{Day, Timestamp};
 use super::failure::TransactionError;
 use super::read::{self, apps, flows, instance, respondents, responses};
 use super::{
-    CHECK_DEADLINE, PgStore, apply, commit, counts, expiry, import_records, invitations, people,
-    pool, recount, removal, skip_index, to_the_end,
+    CHECK_DEADLINE, PgStore, apply, commit, counts, expired_months, expiry, import_records,
+    invitations, people, pool, recount, removal, skip_index, to_the_end,
 };
 use crate::counting::DAMAGED_DAYS_MAX;
 use crate::{
     ActorId, AdminStore, AfterCommit, App, At, AuditQuery, AuditRow, Change, Changes, Compacted,
-    ConsentRow, CountStore, CountsQuery, DayTotal, Digest, DiskSpace, ErasedPart, Erasure, Expired,
-    Expiry, FeedPosition, FlowCounts, FlowQuery, FlowState, IdempotencyKey, IdentityKeyRow, IfBusy,
-    IntakeStore, InvitationCounts, InvitationQuery, InvitationRow, KeyRow, Lanes, LinkRow,
-    MovingStore, NewResponse, Page, Record, RecordCursor, Respondent, RespondentRow,
-    RespondentStore, ResponseCount, ResponsePage, ResponseQuery, ResponseRow, ResponseStore,
-    SecretHash, SessionRow, SkipIndexCursor, SkipIndexPart, StoreError, StoreResult, TokenHash,
-    TokenRow, UpkeepStore, User, UserKey, UserStore, VersionRow, VersionState,
+    CompactionCursor, ConsentRow, CountStore, CountsQuery, DayTotal, Digest, DiskSpace, ErasedPart,
+    Erasure, Expired, ExpiredMonth, Expiry, FeedPosition, FlowCounts, FlowQuery, FlowState,
+    IdempotencyKey, IdentityKeyRow, IfBusy, IntakeStore, InvitationCounts, InvitationQuery,
+    InvitationRow, KeyRow, Lanes, LinkRow, MovingStore, NewResponse, Page, Record, RecordCursor,
+    Respondent, RespondentRow, RespondentStore, ResponseCount, ResponsePage, ResponseQuery,
+    ResponseRow, ResponseStore, RetainingApp, SecretHash, SessionRow, SkipIndexCursor,
+    SkipIndexPart, StoreError, StoreResult, TokenHash, TokenRow, UpkeepStore, User, UserKey,
+    UserStore, VersionRow, VersionState,
 };
 
 #[async_trait]
@@ -342,6 +343,29 @@ impl UpkeepStore for PgStore {
         respondents::erasing(&self.pool, limit).await
     }
 
+    async fn list_retaining_apps(
+        &self,
+        now: Timestamp,
+        page: Page<AppId>,
+    ) -> StoreResult<Vec<RetainingApp>> {
+        expiry::retaining_apps(&self.pool, now, page).await
+    }
+
+    async fn list_expired_months(&self, now: Timestamp) -> StoreResult<Vec<ExpiredMonth>> {
+        expired_months::list(&self.pool, now).await
+    }
+
+    async fn drop_month(
+        &self,
+        month: ExpiredMonth,
+        now: Timestamp,
+        audit: Vec<AuditRow>,
+    ) -> StoreResult<Option<u64>> {
+        let pool = Arc::clone(&self.pool);
+        let dropping = async move { expired_months::drop_month(&pool, &month, now, &audit).await };
+        to_the_end(dropping).await
+    }
+
     async fn expire(&self, expiry: Expiry) -> StoreResult<Expired> {
         let pool = Arc::clone(&self.pool);
         to_the_end(async move { expiry::part(&pool, &expiry).await }).await
@@ -355,9 +379,13 @@ impl UpkeepStore for PgStore {
         skip_index::make(&self.pool, cursor, now).await
     }
 
-    async fn compact_counts(&self, limit: usize) -> StoreResult<Compacted> {
+    async fn compact_counts(
+        &self,
+        cursor: CompactionCursor,
+        limit: usize,
+    ) -> StoreResult<Compacted> {
         let pool = Arc::clone(&self.pool);
-        to_the_end(async move { counts::compact(&pool, limit).await }).await
+        to_the_end(async move { counts::compact(&pool, cursor, limit).await }).await
     }
 
     async fn check(&self) -> StoreResult<()> {

@@ -3,6 +3,7 @@
 //! The server evaluates the filters, so that they need not be transferred. It computes the bits of
 //! a term as [`crate::skip_index::Term`] does; a test compares the two.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use sluice_flow::id::{AppId, FlowId, FlowVersionId, v7};
@@ -13,9 +14,10 @@ use uuid::Uuid;
 
 use super::citus;
 use super::codec::{Cells, ReadCells as _};
+use super::count_rows;
 use super::failure::TransactionError;
 use super::pool::{BoxedParam, Pool, param_refs};
-use super::read::limit;
+use super::read::{BY_ID, IN_SPAN, id_after, limit};
 use super::transaction::{Transaction, end};
 use crate::listing::{Scan, Span};
 use crate::skip_index::{
@@ -41,30 +43,98 @@ pub(super) async fn make(
     cursor: SkipIndexCursor,
     now: Timestamp,
 ) -> StoreResult<SkipIndexPart> {
-    let Some((app, flow)) = next_flow(pool, cursor).await? else {
+    let settled = settled_by(now);
+    let Some((app, flow)) = next_flow(pool, cursor, settled).await? else {
         return Ok(SkipIndexPart { made: 0, next: None });
     };
-    let filled = filled(pool, app, flow, settled_by(now)).await?;
-    let created = unblocked(pool, app, flow, young_from(now)).await?;
+    let filled = filled(pool, app, flow, settled).await?;
+    let (blocked_to, created) = unblocked(pool, app, flow, young_from(now)).await?;
+    let overstated = match created.is_empty() {
+        true => overstated(pool, app, flow, blocked_to).await?,
+        false => None,
+    };
     let made = SkipIndexPart::at(cursor, (app, flow), filled.len(), created.len());
-    if made.made > 0 {
+    if made.made > 0 || overstated.is_some() {
         pool.may_commit()?;
         let transaction = Transaction::begun(pool).await.map_err(TransactionError::of_statement)?;
-        let written = write(&transaction, (app, flow), &filled, &created, now).await;
+        let body = async {
+            write(&transaction, (app, flow), &filled, &created, now).await?;
+            match overstated {
+                Some(overstated) => correct(&transaction, (app, flow), overstated).await,
+                None => Ok(()),
+            }
+        };
+        let written = body.await;
         end(transaction, written).await?;
     }
     Ok(made)
 }
 
-async fn next_flow(pool: &Pool, cursor: SkipIndexCursor) -> StoreResult<Option<(AppId, FlowId)>> {
+/// The first flow after the cursor with blocks to fill, or with responses for a block.
+async fn next_flow(
+    pool: &Pool,
+    cursor: SkipIndexCursor,
+    settled: Timestamp,
+) -> StoreResult<Option<(AppId, FlowId)>> {
     let (app, flow) =
         cursor.map_or((Uuid::nil(), Uuid::nil()), |(app, flow)| (app.uuid(), flow.uuid()));
-    let sql = "SELECT app_id, flow_id FROM flows WHERE (app_id, flow_id) > ($1, $2) \
-         ORDER BY app_id, flow_id LIMIT 1";
-    pool.one(sql, &[&app, &flow], |cells| {
+    let sql = format!(
+        "SELECT app_id, flow_id FROM ( \
+         (SELECT app_id, flow_id FROM response_blocks WHERE (app_id, flow_id) > ($1, $2) \
+          AND filter IS NULL AND since <= $3 ORDER BY app_id, flow_id LIMIT 1) UNION ALL \
+         (SELECT app_id, flow_id FROM count_scans WHERE (app_id, flow_id) > ($1, $2) \
+          AND unindexed >= {BLOCK_ROWS} ORDER BY app_id, flow_id LIMIT 1)) AS due \
+         ORDER BY app_id, flow_id LIMIT 1"
+    );
+    let params: [&(dyn ToSql + Sync); 3] = [&app, &flow, &settled.as_millis()];
+    let found = pool.many_by_index(&sql, &params, |cells| {
         Ok((cells.id(AppId::from_uuid)?, cells.id(FlowId::from_uuid)?))
-    })
-    .await
+    });
+    Ok(found.await?.into_iter().next())
+}
+
+/// A number of responses without a block that is too high, because some were removed or counted
+/// again: as it was read, and as it should be.
+#[derive(Debug, Clone, Copy)]
+struct Overstated {
+    read: i64,
+    exact: i64,
+}
+
+/// Checks the number of a flow's responses without a block: young responses may be among them.
+async fn overstated(
+    pool: &Pool,
+    app: AppId,
+    flow: FlowId,
+    blocked_to: Option<u128>,
+) -> StoreResult<Option<Overstated>> {
+    let (app, flow) = (app.uuid(), flow.uuid());
+    let sql = "SELECT unindexed FROM count_scans WHERE app_id = $1 AND flow_id = $2";
+    let read: Option<i64> = pool.one(sql, &[&app, &flow], |cells| cells.take()).await?;
+    let most = limit(BLOCK_ROWS);
+    let Some(read) = read.filter(|read| *read >= most) else { return Ok(None) };
+    let sql = format!(
+        "SELECT count(*) FROM (SELECT FROM responses WHERE {IN_SPAN} {BY_ID} LIMIT $5) AS unblocked"
+    );
+    let after = blocked_to.map_or(Uuid::nil(), |last| id_after(Uuid::from_u128(last)));
+    let params: [&(dyn ToSql + Sync); 5] = [&app, &flow, &after, &Uuid::max(), &most];
+    let exact = pool.many_by_index(&sql, &params, |cells| cells.take());
+    let exact = exact.await?.first().copied().unwrap_or(0);
+    Ok((exact < most).then_some(Overstated { read, exact }))
+}
+
+/// The row of a flow, unless it is locked: then the next visit changes it, and nothing waits.
+const FREE_FLOW: &str = "app_id = $1 AND flow_id = $2 AND flow_id IN (SELECT flow_id \
+     FROM count_scans WHERE app_id = $1 AND flow_id = $2 FOR NO KEY UPDATE SKIP LOCKED)";
+
+/// Corrects a number that is still as it was read.
+async fn correct(
+    transaction: &Transaction,
+    (app, flow): (AppId, FlowId),
+    Overstated { read, exact }: Overstated,
+) -> Result<(), TransactionError> {
+    let sql = format!("UPDATE count_scans SET unindexed = $3 WHERE {FREE_FLOW} AND unindexed = $4");
+    transaction.execute(&sql, &[&app.uuid(), &flow.uuid(), &exact, &read]).await.map(|_| ())
 }
 
 /// The blocks that need a filter, with the filters built for them.
@@ -86,9 +156,12 @@ async fn filled(
         .await?;
     let mut filled = Vec::with_capacity(empty.len());
     for (first, last, generation) in empty {
-        let sql = "SELECT flow_version_id, admitted, answers, tags FROM responses \
-             WHERE app_id = $1 AND flow_id = $2 AND response_id BETWEEN $3 AND $4";
-        let rows = pool.many(sql, &[&app, &flow, &first, &last], indexed_columns).await?;
+        let sql = format!(
+            "SELECT flow_version_id, admitted, answers, tags FROM responses \
+             WHERE {IN_SPAN} {BY_ID}"
+        );
+        let of_block: [&(dyn ToSql + Sync); 4] = [&app, &flow, &first, &last];
+        let rows = pool.many_by_index(&sql, &of_block, indexed_columns).await?;
         let mut terms = Terms::default();
         for (version, admission, answers, tags) in &rows {
             let (version, admission, tags) = (*version, *admission, tags.as_deref());
@@ -106,23 +179,23 @@ fn indexed_columns(
     Ok((version, Admission::of_admitted(cells.take()?), cells.take()?, cells.take()?))
 }
 
-/// Whole blocks of the responses after the last block.
+/// The end of the last block, and whole blocks of the responses after it.
 async fn unblocked(
     pool: &Pool,
     app: AppId,
     flow: FlowId,
     before: Timestamp,
-) -> StoreResult<Vec<Span>> {
+) -> StoreResult<(Option<u128>, Vec<Span>)> {
     let blocked_to = blocked_to(pool, app, flow).await?;
-    let after = blocked_to.map_or(Uuid::nil(), Uuid::from_u128);
+    let after = blocked_to.map_or(Uuid::nil(), |last| id_after(Uuid::from_u128(last)));
     let before = before.min(open_since(pool).await?.unwrap_or(before));
+    // No real id equals this bound: every id has its version in the bits that are cut off.
     let young = Uuid::from_u128(v7(before, 0, 0).as_u128() >> 80 << 80);
-    let sql = "SELECT response_id FROM responses WHERE app_id = $1 AND flow_id = $2 \
-         AND response_id > $3 AND response_id < $4 ORDER BY response_id LIMIT $5";
+    let sql = format!("SELECT response_id FROM responses WHERE {IN_SPAN} {BY_ID} LIMIT $5");
     let most = limit(BLOCK_ROWS * CREATED_PER_CALL);
     let params: [&(dyn ToSql + Sync); 5] = [&app.uuid(), &flow.uuid(), &after, &young, &most];
-    let ids = pool.many(sql, &params, id).await?;
-    Ok(whole_blocks(blocked_to, &ids))
+    let ids = pool.many_by_index(&sql, &params, id).await?;
+    Ok((blocked_to, whole_blocks(blocked_to, &ids)))
 }
 
 /// A time before the oldest transaction began that may still write: a commit that waits for a
@@ -169,7 +242,15 @@ async fn write(
          WHERE apps.app_id = $1 ON CONFLICT DO NOTHING";
     let first: Vec<Uuid> = created.iter().map(|block| Uuid::from_u128(block.first)).collect();
     let last: Vec<Uuid> = created.iter().map(|block| Uuid::from_u128(block.last)).collect();
-    transaction.execute(create, &[&app, &flow, &first, &last, &now.as_millis()]).await.map(|_| ())
+    let created =
+        transaction.execute(create, &[&app, &flow, &first, &last, &now.as_millis()]).await?;
+    let indexed = limit(BLOCK_ROWS) * created.cast_signed();
+    let sql =
+        format!("UPDATE count_scans SET unindexed = greatest(unindexed - $3, 0) WHERE {FREE_FLOW}");
+    if created > 0 {
+        transaction.execute(&sql, &[&app, &flow, &indexed]).await?;
+    }
+    Ok(())
 }
 
 /// A response stored with an id that is no older than this, by the server's clock, falls into no
@@ -200,21 +281,58 @@ pub(super) async fn unfill(
     transaction.execute(UNFILL, &[&app.uuid(), &flows, &ids]).await.map(|_| ())
 }
 
-/// Deletes all blocks of a flow: imported responses may lie within them.
+/// Deletes all blocks of a flow: imported responses may lie within them. The caller has locked the
+/// row of its scan; the flow is visited again.
 pub(super) async fn forget(
     transaction: &Transaction,
     app: AppId,
     flow: FlowId,
 ) -> Result<(), TransactionError> {
     let sql = "DELETE FROM response_blocks WHERE app_id = $1 AND flow_id = $2";
-    transaction.execute(sql, &[&app.uuid(), &flow.uuid()]).await.map(|_| ())
+    transaction.execute(sql, &[&app.uuid(), &flow.uuid()]).await?;
+    count_rows::add_unindexed(transaction, app, flow, limit(BLOCK_ROWS)).await
+}
+
+/// The blocks that one step finds after the first, which may be all that a page needs.
+const BLOCKS_AHEAD: usize = 64;
+
+/// Blocks that may match and were found ahead of a scan: adjacent ones joined, in scan order.
+#[derive(Debug, Default)]
+pub(super) struct Ahead {
+    runs: VecDeque<Span>,
+    has_begun: bool,
+    /// Whether the part that was found last consists of blocks, and so of few rows.
+    pub(super) is_in_blocks: bool,
+}
+
+impl Ahead {
+    /// The next blocks within a span.
+    fn next_in(&mut self, span: Span) -> Option<Span> {
+        while let Some(run) = self.runs.pop_front() {
+            let (first, last) = (run.first.max(span.first), run.last.min(span.last));
+            if first <= last {
+                self.is_in_blocks = true;
+                return Some(Span { first, last });
+            }
+        }
+        None
+    }
 }
 
 /// The part of a span to scan next.
-pub(super) async fn narrowed(pool: &Pool, scan: &Scan, span: Span) -> StoreResult<Narrowed> {
+pub(super) async fn narrowed(
+    pool: &Pool,
+    scan: &Scan,
+    span: Span,
+    ahead: &mut Ahead,
+) -> StoreResult<Narrowed> {
+    ahead.is_in_blocks = false;
     let query_terms = QueryTerms::of(&scan.query);
     if query_terms.is_empty() {
         return Ok(Narrowed::To(span));
+    }
+    if let Some(blocks) = ahead.next_in(span) {
+        return Ok(Narrowed::To(blocks));
     }
     let ResponseQuery { app_id, flow_id, order, .. } = scan.query;
     let Some(blocked_to) = blocked_to(pool, app_id, flow_id).await? else {
@@ -227,11 +345,15 @@ pub(super) async fn narrowed(pool: &Pool, scan: &Scan, span: Span) -> StoreResul
         _ => {}
     }
     let edge = edge(pool, app_id, flow_id, span, order).await?;
-    let (sql, params) = next_blocks(&query_terms, app_id, flow_id, (span, edge), order);
-    let found = pool.many(&sql, &param_refs(&params), block).await?;
-    if let Some(found) = joined(&found) {
-        let (first, last) = (found.first.max(span.first), found.last.min(span.last));
-        return Ok(Narrowed::To(Span { first, last }));
+    let most = match std::mem::replace(&mut ahead.has_begun, true) {
+        false => BLOCKS_SCANNED_MAX,
+        true => BLOCKS_AHEAD,
+    };
+    let (sql, params) = next_blocks(&query_terms, app_id, flow_id, (span, edge), order, most);
+    let found = pool.many_by_index(&sql, &param_refs(&params), block).await?;
+    ahead.runs = joined(&found);
+    if let Some(blocks) = ahead.next_in(span) {
+        return Ok(Narrowed::To(blocks));
     }
     Ok(match (edge, order) {
         (Some(edge), _) if span.beyond(edge, order).is_some() => Narrowed::PassedTo(edge),
@@ -242,19 +364,18 @@ pub(super) async fn narrowed(pool: &Pool, scan: &Scan, span: Span) -> StoreResul
     })
 }
 
-/// The first block, joined with those adjacent to it.
-fn joined(blocks: &[Span]) -> Option<Span> {
-    let mut blocks = blocks.iter().copied();
-    let mut joined = blocks.next()?;
-    for block in blocks {
-        let touches = block.first <= joined.last.saturating_add(1)
-            && joined.first <= block.last.saturating_add(1);
-        if !touches {
-            break;
+/// Blocks, a limited number of adjacent ones joined.
+fn joined(blocks: &[Span]) -> VecDeque<Span> {
+    let touches = |one: &Span, other: &Span| {
+        other.first <= one.last.saturating_add(1) && one.first <= other.last.saturating_add(1)
+    };
+    let mut runs = VecDeque::new();
+    for run in blocks.chunk_by(touches) {
+        for part in run.chunks(BLOCKS_SCANNED_MAX) {
+            runs.extend(part.iter().copied().reduce(Span::joined_with));
         }
-        joined = joined.joined_with(block);
     }
-    Some(joined)
+    runs
 }
 
 fn block(cells: &mut Cells) -> StoreResult<Span> {
@@ -295,6 +416,7 @@ fn next_blocks(
     flow: FlowId,
     (span, edge): (Span, Option<u128>),
     order: Order,
+    most: usize,
 ) -> (String, Vec<BoxedParam>) {
     let span = match (edge, order) {
         (Some(edge), Order::Asc) => Span { last: span.last.min(edge), ..span },
@@ -331,7 +453,7 @@ fn next_blocks(
     let sql = format!(
         "SELECT first_id, last_id FROM response_blocks WHERE app_id = $1 AND flow_id = $2 \
          AND last_id >= $3 AND first_id <= $4 AND (filter IS NULL OR octet_length(filter) = 0 \
-         OR (true{holds})) {scanned} LIMIT {BLOCKS_SCANNED_MAX}"
+         OR (true{holds})) {scanned} LIMIT {most}"
     );
     (sql, params)
 }

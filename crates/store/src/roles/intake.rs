@@ -105,7 +105,8 @@ pub trait IntakeStore: Send + Sync + 'static {
         invitees: Vec<Invitee>,
     ) -> StoreResult<Vec<bool>>;
 
-    /// The position of the change feed, and the apps whose public state changed after `after`.
+    /// The position of the change feed, and the apps whose public state changed after `after`;
+    /// none after [`FeedPosition::END`].
     ///
     /// The feed contains changes by every process on the same database, as soon as
     /// [`AdminStore::apply`] has returned. Responses are never in it. A read of an app, flow or

@@ -1,12 +1,14 @@
 //! Upkeep, as one role of the store.
 
 use async_trait::async_trait;
+use sluice_flow::id::AppId;
 use sluice_flow::time::Timestamp;
 
 #[cfg(doc)]
 use crate::CountStore;
 use crate::{
-    Compacted, Expired, Expiry, RespondentRow, SkipIndexCursor, SkipIndexPart, StoreResult,
+    AuditRow, Compacted, CompactionCursor, Expired, ExpiredMonth, Expiry, Page, RespondentRow,
+    RetainingApp, SkipIndexCursor, SkipIndexPart, StoreResult,
 };
 
 /// Background work in bounded batches, the readiness check, and shutdown.
@@ -15,6 +17,31 @@ pub trait UpkeepStore: Send + Sync + 'static {
     /// Up to `limit` respondents whose erasure has started and is not done, in the order of their
     /// apps and ids.
     async fn list_erasing(&self, limit: usize) -> StoreResult<Vec<RespondentRow>>;
+
+    /// The apps that limit how long they keep data, in the order of their ids, and whether each may
+    /// have anything that is too old at `now`. Other apps are not read.
+    async fn list_retaining_apps(
+        &self,
+        now: Timestamp,
+        page: Page<AppId>,
+    ) -> StoreResult<Vec<RetainingApp>>;
+
+    /// The months of which every response is too old for its app at `now`, oldest first. Empty if
+    /// the backend does not store responses by month.
+    async fn list_expired_months(&self, now: Timestamp) -> StoreResult<Vec<ExpiredMonth>>;
+
+    /// Removes all responses of such a month at once, durably, with their idempotency keys, counts
+    /// and blocks of the skip index, and writes the audit entries in the same transaction; returns
+    /// the number of responses.
+    ///
+    /// Removes no response and returns `None` if an app keeps some of them by now, or if the
+    /// responses are in use for too long; a later call tries again.
+    async fn drop_month(
+        &self,
+        month: ExpiredMonth,
+        now: Timestamp,
+        audit: Vec<AuditRow>,
+    ) -> StoreResult<Option<u64>>;
 
     /// Removes a batch of the data that an app has kept since before a given time, durably. Call it
     /// with the cursor that it returns, until it returns none.
@@ -33,10 +60,12 @@ pub trait UpkeepStore: Send + Sync + 'static {
     ///   row that is being written may be left for the next run.
     async fn expire(&self, expiry: Expiry) -> StoreResult<Expired>;
 
-    /// Builds the next part of the skip index, for the flow after this cursor, durably: filters
+    /// Builds the next part of the skip index, for the next flow after this cursor, durably: filters
     /// over blocks of responses that were received well before `now`. Call it with the cursor that
     /// it returns, until it returns none, and start again after a while.
     ///
+    /// - Only flows with something to build are visited, however many flows there are. Responses
+    ///   are considered when [`Self::compact_counts`] has folded or scanned them.
     /// - Lists return the same responses in the same order with and without the index, whatever is
     ///   stored, removed or imported meanwhile. With it, a list that filters by tags or answers
     ///   reads few rows that do not match.
@@ -48,15 +77,22 @@ pub trait UpkeepStore: Send + Sync + 'static {
     ) -> StoreResult<SkipIndexPart>;
 
     /// Does a part of the background work on counts: folds the changes of commits into daily rows,
-    /// and counts responses that were never counted. Call it until it reports that it is done, and
-    /// again after a while.
+    /// and counts responses that were never counted. Call it with the cursor that it returns, until
+    /// it returns none, and start again after a while.
     ///
-    /// A call folds a limited number of changes of each flow, and reads at most `limit` responses
-    /// that were never counted. No flow waits for another, and nothing else waits longer than one
-    /// such batch takes. It is done if nothing was left over, whatever arrived meanwhile. Any
-    /// number of processes may run this concurrently. The result of [`CountStore::read_counts`]
-    /// does not change, except that a scan advances.
-    async fn compact_counts(&self, limit: usize) -> StoreResult<Compacted>;
+    /// - A call visits a limited number of flows that have changes, in the order of their ids. It
+    ///   folds a limited number of changes of each, and reads at most `limit` responses that were
+    ///   never counted. When every flow was visited, the cursor returns to the first if anything
+    ///   was left: no flow waits for another, however many there are, and nothing else waits longer
+    ///   than one such batch takes.
+    /// - What a call costs does not depend on the number of changes that are waiting.
+    /// - Any number of processes may run this concurrently.
+    /// - The result of [`CountStore::read_counts`] does not change, except that a scan advances.
+    async fn compact_counts(
+        &self,
+        cursor: CompactionCursor,
+        limit: usize,
+    ) -> StoreResult<Compacted>;
 
     /// Whether a write would succeed now, for the readiness check. Leaves no trace.
     async fn check(&self) -> StoreResult<()>;

@@ -30,7 +30,7 @@ use crate::listing::{Scan, Span};
 pub(crate) use filter::PROBES;
 pub(crate) use terms::{IndexedColumns, QueryTerms, Terms};
 
-/// Responses in a block.
+/// Responses in a block. The schemas contain this number.
 pub(crate) const BLOCK_ROWS: usize = 1_024;
 /// The most blocks that one call fills, and the most it creates.
 pub(crate) const FILLED_PER_CALL: usize = 16;

@@ -16,8 +16,26 @@ pub(super) fn scan_cursor(
 ) -> Result<Option<Uuid>> {
     connection
         .prepare_cached("SELECT passed FROM count_scans WHERE app_id = ?1 AND flow_id = ?2")?
-        .query_row(params![bytes!(app), bytes!(flow)], |row| row.get(0).map(Uuid::from_bytes))
+        .query_row(params![bytes!(app), bytes!(flow)], |row| row.get::<_, Option<[u8; 16]>>(0))
         .optional()
+        .map(|found| found.flatten().map(Uuid::from_bytes))
+}
+
+/// Notes that responses of a flow were counted, for the skip index.
+pub(super) fn add_unindexed(
+    connection: &Connection,
+    (app, flow): (AppId, FlowId),
+    responses: i64,
+) -> Result<()> {
+    let sql = "INSERT INTO count_scans (app_id, flow_id, unindexed) VALUES (?1, ?2, ?3) \
+         ON CONFLICT (app_id, flow_id) DO UPDATE SET unindexed = unindexed + excluded.unindexed";
+    match responses {
+        0 => Ok(()),
+        _ => {
+            let params = params![bytes!(app), bytes!(flow), responses];
+            connection.prepare_cached(sql)?.execute(params).map(|_| ())
+        }
+    }
 }
 
 /// Reads the definition of a response's version, if it is not loaded yet.

@@ -13,19 +13,21 @@ use sluice_flow::time::Day;
 use uuid::Uuid;
 
 use super::codec::{self, Cells, RESPONSE, ReadCells as _, bytes};
-use super::read::{limit, many};
+use super::read::{limit, many, one};
 use super::transaction::{Finish, TransactionError};
 use super::version_numbers::{OF_FLOW, RESPONSES};
 use super::{count_rows, recount, response_keys, skip_index};
 use crate::counting::{
-    self, Counted, DailyCountsKey, DamagedDay, Definitions, FOLD_BYTES_MAX, NewDelta, Reading,
-    Subtractions,
+    self, Counted, DailyCountsKey, DamagedDay, Definitions, FLOWS_PER_CALL, FOLD_BYTES_MAX,
+    NewDelta, Reading, Subtractions,
 };
-use crate::{CountsQuery, DayTotal, FlowCounts, NewResponse, Outcome, ResponseRow};
+use crate::{
+    CompactionCursor, CountsQuery, DayTotal, FlowCounts, NewResponse, Outcome, ResponseRow,
+};
 
 const ADD: &str = "INSERT INTO count_deltas (app_id, flow_id, delta_id, flow_version_id, day, \
      responses, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-const DELTAS: &str = "SELECT delta_id, flow_version_id, day, body FROM count_deltas \
+const DELTAS: &str = "SELECT delta_id, flow_version_id, day, responses, body FROM count_deltas \
      WHERE app_id = ?1 AND flow_id = ?2 ORDER BY delta_id";
 const FORGET: &str =
     "DELETE FROM count_deltas WHERE app_id = ?1 AND flow_id = ?2 AND delta_id <= ?3";
@@ -35,7 +37,8 @@ const READ: &str = "SELECT 0, flow_version_id, day, segment, body FROM counts \
      WHERE app_id = ?1 AND flow_id = ?2 AND segment IN (x'', ?3) AND day BETWEEN ?4 AND ?5 \
      UNION ALL SELECT 1, flow_version_id, day, x'', body FROM count_deltas \
      WHERE app_id = ?1 AND flow_id = ?2 AND day BETWEEN ?4 AND ?5 \
-     UNION ALL SELECT 2, x'', 0, x'', passed FROM count_scans WHERE app_id = ?1 AND flow_id = ?2";
+     UNION ALL SELECT 2, x'', 0, x'', passed FROM count_scans WHERE app_id = ?1 AND flow_id = ?2 \
+     AND passed IS NOT NULL";
 const TOTALS: &str = "SELECT flow_id, day, sum(responses) FROM ( \
      SELECT counts.flow_id, day, responses FROM flows CROSS JOIN counts \
      ON counts.app_id = flows.app_id AND counts.flow_id = flows.flow_id AND segment = x'' \
@@ -135,7 +138,7 @@ fn fold(
 ) -> Result<(u64, bool), TransactionError> {
     let ids = (bytes!(app), bytes!(flow));
     let mut by_day: BTreeMap<DailyCountsKey, Vec<Vec<u8>>> = BTreeMap::new();
-    let (mut folded, mut last, mut size, mut is_all) = (0, None, 0, true);
+    let (mut folded, mut last, mut size, mut is_all, mut added) = (0, None, 0, true, 0);
     {
         let mut select = connection.prepare_cached(DELTAS)?;
         let mut rows = select.query(params![ids.0, ids.1])?;
@@ -144,12 +147,14 @@ fn fold(
             let delta_id: [u8; 16] = cells.take()?;
             let flow_version_id = cells.id(FlowVersionId::from_uuid)?;
             let day = Day::from_number(cells.take()?);
+            let responses: i64 = cells.take()?;
             let body: Vec<u8> = cells.take()?;
             size += body.len();
             if size > bytes_max && folded > 0 {
                 is_all = false;
                 break;
             }
+            added += responses.max(0);
             let key = DailyCountsKey { app_id: app, flow_id: flow, flow_version_id, day };
             by_day.entry(key).or_default().push(body);
             folded += 1;
@@ -164,6 +169,7 @@ fn fold(
     if let Some(last) = last {
         connection.prepare_cached(FORGET)?.execute(params![ids.0, ids.1, last])?;
     }
+    count_rows::add_unindexed(connection, (app, flow), added)?;
     Ok((folded, is_all))
 }
 
@@ -228,16 +234,28 @@ fn put(
     Ok(Ok(is_due))
 }
 
-/// Flows that one pass of the background work visits; the next pass starts from the beginning.
-const FLOWS_PER_PASS: usize = 1_000;
+/// A flow with responses that were never counted.
+const FIRST_SCAN: &str = "SELECT app_id, flow_id FROM count_scans WHERE passed IS NOT NULL LIMIT 1";
+/// The next flow with deltas: one lookup in the primary key, however many deltas there are.
+const NEXT_FLOW: &str = "SELECT app_id, flow_id FROM count_deltas \
+     WHERE (app_id, flow_id) > (?1, ?2) ORDER BY app_id, flow_id LIMIT 1";
 
-/// The flows with deltas to fold, and whether there is anything to scan.
-pub(super) fn to_compact(connection: &Connection) -> Result<(Vec<(AppId, FlowId)>, bool)> {
-    let sql = "SELECT DISTINCT app_id, flow_id FROM count_deltas LIMIT ?1";
-    let flows = many(connection, sql, [limit(FLOWS_PER_PASS)], |cells: &mut Cells| {
-        Ok((cells.id(AppId::from_uuid)?, cells.id(FlowId::from_uuid)?))
-    })?;
-    let scans = connection.prepare_cached("SELECT 1 FROM count_scans LIMIT 1")?.exists([])?;
+/// The next flows with deltas to fold, and whether there is anything to scan.
+pub(super) fn to_compact(
+    connection: &Connection,
+    cursor: CompactionCursor,
+) -> Result<(Vec<(AppId, FlowId)>, bool)> {
+    let mut flows = Vec::new();
+    let mut after = cursor.after;
+    while flows.len() < FLOWS_PER_CALL {
+        let ids = after.map_or(([0; 16], [0; 16]), |(app, flow)| (bytes!(app), bytes!(flow)));
+        after = one(connection, NEXT_FLOW, params![ids.0, ids.1], |cells: &mut Cells| {
+            Ok((cells.id(AppId::from_uuid)?, cells.id(FlowId::from_uuid)?))
+        })?;
+        let Some(flow) = after else { break };
+        flows.push(flow);
+    }
+    let scans = connection.prepare_cached(FIRST_SCAN)?.exists([])?;
     Ok((flows, scans))
 }
 
@@ -255,8 +273,7 @@ pub(super) fn scan_part(
     connection: &Connection,
     rows_max: usize,
 ) -> Result<(u64, Finish), TransactionError> {
-    let sql = "SELECT app_id, flow_id FROM count_scans LIMIT 1";
-    let first = many(connection, sql, [], |cells: &mut Cells| {
+    let first = many(connection, FIRST_SCAN, [], |cells: &mut Cells| {
         Ok((cells.id(AppId::from_uuid)?, cells.id(FlowId::from_uuid)?))
     })?;
     match first.first() {
@@ -288,16 +305,15 @@ fn scan(
         count_rows::know(connection, &mut definitions, row)?;
         counting::add(&mut deltas, row, &counting::contribution_of(&definitions, row));
     }
-    match found.last() {
-        Some((last, _)) if found.len() >= rows_max => connection
-            .prepare_cached(
-                "UPDATE count_scans SET passed = ?3 WHERE app_id = ?1 AND flow_id = ?2",
-            )?
-            .execute(params![ids.0, ids.1, bytes!(last.response_id)])?,
-        _ => connection
-            .prepare_cached("DELETE FROM count_scans WHERE app_id = ?1 AND flow_id = ?2")?
-            .execute(params![ids.0, ids.1])?,
-    };
+    let last = found.last().filter(|_| found.len() >= rows_max);
+    let passed = last.map(|(row, _)| bytes!(row.response_id));
+    let added = found.iter().filter(|(_, at_once)| !at_once).count();
+    connection
+        .prepare_cached(
+            "UPDATE count_scans SET passed = ?3, unindexed = unindexed + ?4 \
+             WHERE app_id = ?1 AND flow_id = ?2",
+        )?
+        .execute(params![ids.0, ids.1, passed, limit(added)])?;
     // After the cursor has moved: a recounted day is counted up to the new cursor.
     put_all(connection, deltas.iter().map(|it| (it.key, std::slice::from_ref(&it.delta))))?;
     Ok(found.len() as u64)

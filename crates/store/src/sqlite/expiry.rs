@@ -13,7 +13,7 @@ use super::read::{limit, many};
 use super::transaction::{Finish, TransactionError};
 use super::version_numbers::RESPONSES;
 use super::{invitations, put, removal, response_keys};
-use crate::{Expired, Expiry, ExpiryCursor, Next, Page};
+use crate::{Expired, Expiry, ExpiryCursor, Next, Page, RetainingApp};
 
 /// One batch of an expiry.
 pub(super) fn part(
@@ -39,6 +39,42 @@ pub(super) fn part(
     }
     put::audit(connection, &expiry.audit)?;
     Ok((expired, Finish::Commit))
+}
+
+/// The apps that limit how long they keep data.
+pub(super) fn retaining_apps(
+    connection: &Connection,
+    now: Timestamp,
+    page: Page<AppId>,
+) -> Result<Vec<RetainingApp>> {
+    let instant = connection.unchecked_transaction()?;
+    let sql = "SELECT app_id, retention_days FROM apps \
+         WHERE retention_days IS NOT NULL AND app_id > ?1 ORDER BY app_id LIMIT ?2";
+    let after = page.after.map(|id| bytes!(id)).unwrap_or_default();
+    let mut apps = many(&instant, sql, params![after, limit(page.limit)], |cells: &mut Cells| {
+        let app_id = cells.id(AppId::from_uuid)?;
+        Ok(RetainingApp { app_id, retention_days: cells.number()?, is_due: false })
+    })?;
+    for app in &mut apps {
+        app.is_due = has_any_before(&instant, app.app_id, app.kept_since(now))?;
+    }
+    Ok(apps)
+}
+
+/// Whether any step of an expiry would find something.
+fn has_any_before(connection: &Connection, app: AppId, before: Timestamp) -> Result<bool> {
+    let first = first_at(before);
+    let key = response_keys::from(connection, first)?;
+    let responses = "SELECT 1 FROM version_numbers CROSS JOIN responses \
+         ON responses.flow_number = version_numbers.version_number \
+         WHERE app_id = ?1 AND response_key < ?2";
+    let mut is_any = connection.prepare_cached(responses)?.exists(params![bytes!(app), key])?;
+    for table in ["consents", "used_keys"] {
+        let sql = format!("SELECT 1 FROM {table} WHERE app_id = ?1 AND response_id < ?2");
+        let old = params![bytes!(app), first.to_be_bytes()];
+        is_any = is_any || connection.prepare_cached(&sql)?.exists(old)?;
+    }
+    Ok(is_any || invitations::has_ended(connection, app, before)?)
 }
 
 /// The smallest id of a response received at this time.

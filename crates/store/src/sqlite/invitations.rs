@@ -145,6 +145,12 @@ pub(super) fn forget_ended(
     Ok((found.len(), found.last().copied()))
 }
 
+/// Whether any invitation that names a person ended before a time.
+pub(super) fn has_ended(connection: &Connection, app: AppId, before: Timestamp) -> Result<bool> {
+    let params = params![bytes!(app), before.as_millis(), i64::MIN, [0_u8; 16], 1];
+    connection.prepare_cached(&format!("SELECT 1 {ENDED_BEFORE}"))?.exists(params)
+}
+
 /// When an invitation ended, or will end.
 const ENDED: &str = "coalesce(completed_at, revoked_at, expires_at)";
 /// Invitations of the app `?1` that ended before `?2` and name a person, after the cursor `?3` and

@@ -39,7 +39,8 @@ pub(super) fn tags_of_day(
     day: Day,
 ) -> Result<(), TransactionError> {
     let sql = "SELECT coalesce(sum(responses), 0) <= ?4 \
-         AND NOT EXISTS (SELECT 1 FROM count_scans WHERE app_id = ?1 AND flow_id = ?2) FROM ( \
+         AND NOT EXISTS (SELECT 1 FROM count_scans WHERE app_id = ?1 AND flow_id = ?2 \
+         AND passed IS NOT NULL) FROM ( \
          SELECT responses FROM counts \
          WHERE app_id = ?1 AND flow_id = ?2 AND segment = x'' AND day = ?3 \
          UNION ALL SELECT responses FROM count_deltas \
@@ -103,6 +104,8 @@ fn count(
     for (key, daily) in recount.into_daily_counts() {
         count_rows::write(connection, key, daily)?;
     }
+    // Its deltas are deleted, and nobody else will note them.
+    count_rows::add_unindexed(connection, (app, flow), responses.cast_signed())?;
     Ok(responses)
 }
 

@@ -9,18 +9,19 @@ use sluice_flow::respondent::Known;
 use sluice_flow::time::{Day, Timestamp};
 
 use super::read::{apps, export, flows, instance, respondents, responses};
-use super::{SqliteStore, commit, counts, invitations, people, recount, skip_index};
+use super::{SqliteStore, commit, counts, expiry, invitations, people, recount, skip_index};
 use crate::counting::DAMAGED_DAYS_MAX;
 use crate::listing::Scan;
 use crate::{
     ActorId, AdminStore, AfterCommit, App, At, AuditQuery, AuditRow, Change, Changes, Compacted,
-    ConsentRow, CountStore, CountsQuery, DayTotal, Digest, DiskSpace, ErasedPart, Erasure, Expired,
-    Expiry, FeedPosition, FlowCounts, FlowQuery, FlowState, IdempotencyKey, IdentityKeyRow, IfBusy,
-    IntakeStore, InvitationCounts, InvitationQuery, InvitationRow, KeyRow, Lanes, LinkRow,
-    MovingStore, NewResponse, Page, Record, RecordCursor, Respondent, RespondentRow,
-    RespondentStore, ResponseCount, ResponsePage, ResponseQuery, ResponseRow, ResponseStore,
-    SecretHash, SessionRow, SkipIndexCursor, SkipIndexPart, StoreError, StoreResult, TokenHash,
-    TokenRow, UpkeepStore, User, UserKey, UserStore, VersionRow, VersionState,
+    CompactionCursor, ConsentRow, CountStore, CountsQuery, DayTotal, Digest, DiskSpace, ErasedPart,
+    Erasure, Expired, ExpiredMonth, Expiry, FeedPosition, FlowCounts, FlowQuery, FlowState,
+    IdempotencyKey, IdentityKeyRow, IfBusy, IntakeStore, InvitationCounts, InvitationQuery,
+    InvitationRow, KeyRow, Lanes, LinkRow, MovingStore, NewResponse, Page, Record, RecordCursor,
+    Respondent, RespondentRow, RespondentStore, ResponseCount, ResponsePage, ResponseQuery,
+    ResponseRow, ResponseStore, RetainingApp, SecretHash, SessionRow, SkipIndexCursor,
+    SkipIndexPart, StoreError, StoreResult, TokenHash, TokenRow, UpkeepStore, User, UserKey,
+    UserStore, VersionRow, VersionState,
 };
 
 #[async_trait]
@@ -351,10 +352,34 @@ impl CountStore for SqliteStore {
     }
 }
 
+/// Responses that the writer counts in one job.
+const SCAN_ROWS: usize = 500;
+
 #[async_trait]
 impl UpkeepStore for SqliteStore {
     async fn list_erasing(&self, limit: usize) -> StoreResult<Vec<RespondentRow>> {
         self.readers.read(move |it| respondents::erasing(it, limit)).await
+    }
+
+    async fn list_retaining_apps(
+        &self,
+        now: Timestamp,
+        page: Page<AppId>,
+    ) -> StoreResult<Vec<RetainingApp>> {
+        self.readers.read(move |it| expiry::retaining_apps(it, now, page)).await
+    }
+
+    async fn list_expired_months(&self, _: Timestamp) -> StoreResult<Vec<ExpiredMonth>> {
+        Ok(Vec::new())
+    }
+
+    async fn drop_month(
+        &self,
+        _: ExpiredMonth,
+        _: Timestamp,
+        _: Vec<AuditRow>,
+    ) -> StoreResult<Option<u64>> {
+        Ok(None)
     }
 
     async fn expire(&self, expiry: Expiry) -> StoreResult<Expired> {
@@ -369,30 +394,40 @@ impl UpkeepStore for SqliteStore {
         let work = self.readers.read(move |it| skip_index::work(it, cursor, now)).await?;
         let Some(flow) = work.flow else { return Ok(SkipIndexPart { made: 0, next: None }) };
         let made = SkipIndexPart::at(cursor, flow, work.filled.len(), work.created.len());
-        if made.made > 0 {
+        if !work.is_empty() {
             self.writer.write_skip_index(work).await?;
         }
         Ok(made)
     }
 
-    async fn compact_counts(&self, limit: usize) -> StoreResult<Compacted> {
-        let (flows, scans) = self.readers.read(counts::to_compact).await?;
-        let mut compacted = Compacted { is_done: !scans, ..Compacted::default() };
-        for flow in flows {
+    async fn compact_counts(
+        &self,
+        cursor: CompactionCursor,
+        limit: usize,
+    ) -> StoreResult<Compacted> {
+        let (flows, scans) = self.readers.read(move |it| counts::to_compact(it, cursor)).await?;
+        let (mut folded, mut scanned, mut is_left) = (0, 0, scans);
+        for &flow in &flows {
             match self.writer.fold_counts(flow).await {
-                Ok((folded, is_all)) => {
-                    compacted.folded += folded;
-                    compacted.is_done &= is_all;
+                Ok((deltas, is_all)) => {
+                    folded += deltas;
+                    is_left |= !is_all;
                 }
                 // A flow that cannot be counted must not block the others.
                 Err(StoreError::Corrupt(why)) => tracing::warn!(flow = %flow.1, why, "not counted"),
                 Err(error) => return Err(error),
             }
         }
-        if scans {
-            compacted.scanned = self.writer.scan_counts(limit).await?;
+        while scans && scanned < limit as u64 {
+            // In several jobs, so that submissions get their turn in between.
+            let rows = SCAN_ROWS.min(limit - scanned as usize);
+            let read = self.writer.scan_counts(rows).await?;
+            scanned += read;
+            if read < rows as u64 {
+                break;
+            }
         }
-        Ok(compacted)
+        Ok(Compacted::after(cursor, &flows, is_left, (folded, scanned)))
     }
 
     async fn check(&self) -> StoreResult<()> {

@@ -6,7 +6,8 @@ use sluice_flow::submission::Admission;
 use sluice_flow::time::Timestamp;
 
 use super::codec::{Cells, ReadCells as _, bytes};
-use super::read::{limit, many};
+use super::count_rows;
+use super::read::{limit, many, one};
 use super::response_keys;
 use super::transaction::{Finish, TransactionError};
 use super::version_numbers::{OF_FLOW, RESPONSES};
@@ -23,7 +24,16 @@ pub(super) struct Work {
     pub(super) flow: Option<(AppId, FlowId)>,
     pub(super) filled: Vec<FilledBlock>,
     pub(super) created: Vec<Span>,
+    /// The number of responses without a block as it was read, and as it should be, if that is too
+    /// high: because some were removed or counted again.
+    overstated: Option<(i64, i64)>,
     since: i64,
+}
+
+impl Work {
+    pub(super) fn is_empty(&self) -> bool {
+        self.filled.is_empty() && self.created.is_empty() && self.overstated.is_none()
+    }
 }
 
 /// A block with a filter built from its responses.
@@ -40,39 +50,72 @@ pub(super) fn work(
     cursor: SkipIndexCursor,
     now: Timestamp,
 ) -> Result<Work> {
-    let Some((app, flow)) = next_flow(connection, cursor)? else { return Ok(Work::default()) };
     let instant = connection.unchecked_transaction()?;
+    let settled = settled_by(now).as_millis();
+    let Some((app, flow)) = next_flow(&instant, cursor, settled)? else {
+        return Ok(Work::default());
+    };
     let mut work = Work { flow: Some((app, flow)), since: now.as_millis(), ..Work::default() };
     let sql = "SELECT first_id, last_id, generation FROM response_blocks \
          WHERE app_id = ?1 AND flow_id = ?2 AND filter IS NULL AND since <= ?3 LIMIT ?4";
-    let params =
-        params![bytes!(app), bytes!(flow), settled_by(now).as_millis(), limit(FILLED_PER_CALL)];
+    let params = params![bytes!(app), bytes!(flow), settled, limit(FILLED_PER_CALL)];
     let empty =
         many(&instant, sql, params, |cells| Ok((id(cells)?, id(cells)?, cells.take::<i64>()?)))?;
     for (first, last, generation) in empty {
         let filter = filter_of(&instant, app, flow, Span { first, last })?;
         work.filled.push(FilledBlock { last, generation, filter });
     }
-    work.created = unblocked(&instant, app, flow, young_from(now))?;
+    let blocked_to = blocked_to(&instant, app, flow)?;
+    work.created = unblocked(&instant, app, flow, blocked_to, young_from(now))?;
+    if work.created.is_empty() {
+        work.overstated = overstated(&instant, app, flow, blocked_to)?;
+    }
     Ok(work)
+}
+
+/// Checks the number of a flow's responses without a block: young responses may be among them.
+fn overstated(
+    connection: &Connection,
+    app: AppId,
+    flow: FlowId,
+    blocked_to: Option<u128>,
+) -> Result<Option<(i64, i64)>> {
+    let sql = "SELECT unindexed FROM count_scans WHERE app_id = ?1 AND flow_id = ?2";
+    let ids = params![bytes!(app), bytes!(flow)];
+    let read: Option<i64> = one(connection, sql, ids, |cells| cells.take())?;
+    let most = limit(BLOCK_ROWS);
+    let Some(read) = read.filter(|read| *read >= most) else { return Ok(None) };
+    let sql = format!(
+        "SELECT count(*) FROM (SELECT 1 FROM responses WHERE {OF_FLOW} AND response_key >= ?3 \
+         LIMIT ?4)"
+    );
+    let first = response_keys::after(connection, blocked_to.unwrap_or_default())?;
+    let ids = params![bytes!(app), bytes!(flow), first, most];
+    let exact = one(connection, &sql, ids, |cells| cells.take())?.unwrap_or(0);
+    Ok((exact < most).then_some((read, exact)))
 }
 
 fn id(cells: &mut Cells) -> Result<u128> {
     cells.take().map(u128::from_be_bytes)
 }
 
-fn next_flow(connection: &Connection, cursor: SkipIndexCursor) -> Result<Option<(AppId, FlowId)>> {
+/// The first flow after the cursor with blocks to fill, or with responses for a block.
+fn next_flow(
+    connection: &Connection,
+    cursor: SkipIndexCursor,
+    settled: i64,
+) -> Result<Option<(AppId, FlowId)>> {
     let (app, flow) = cursor.map_or(([0; 16], [0; 16]), |(app, flow)| (bytes!(app), bytes!(flow)));
-    connection
-        .prepare_cached(
-            "SELECT app_id, flow_id FROM flows WHERE (app_id, flow_id) > (?1, ?2) \
-             ORDER BY app_id, flow_id LIMIT 1",
-        )?
-        .query_row(params![app, flow], |row| {
-            let mut cells = Cells::of(row);
-            Ok((cells.id(AppId::from_uuid)?, cells.id(FlowId::from_uuid)?))
-        })
-        .optional()
+    let fill = "SELECT app_id, flow_id FROM response_blocks WHERE (app_id, flow_id) > (?1, ?2) \
+         AND filter IS NULL AND since <= ?3 ORDER BY app_id, flow_id LIMIT 1";
+    let create = format!(
+        "SELECT app_id, flow_id FROM count_scans WHERE (app_id, flow_id) > (?1, ?2) \
+         AND unindexed >= {BLOCK_ROWS} ORDER BY app_id, flow_id LIMIT 1"
+    );
+    let read = |cells: &mut Cells| Ok((cells.id(AppId::from_uuid)?, cells.id(FlowId::from_uuid)?));
+    let to_fill = one(connection, fill, params![app, flow, settled], read)?;
+    let to_create = one(connection, &create, params![app, flow], read)?;
+    Ok(to_fill.into_iter().chain(to_create).min())
 }
 
 fn filter_of(connection: &Connection, app: AppId, flow: FlowId, block: Span) -> Result<Vec<u8>> {
@@ -99,9 +142,9 @@ fn unblocked(
     connection: &Connection,
     app: AppId,
     flow: FlowId,
+    blocked_to: Option<u128>,
     before: Timestamp,
 ) -> Result<Vec<Span>> {
-    let blocked_to = blocked_to(connection, app, flow)?;
     let sql = format!(
         "SELECT response_id FROM responses WHERE {OF_FLOW} \
          AND response_key >= ?3 AND response_key < ?4 ORDER BY response_key LIMIT ?5"
@@ -129,7 +172,7 @@ pub(super) fn write(
     work: &Work,
 ) -> Result<((), Finish), TransactionError> {
     let Some((app, flow)) = work.flow else { return Ok(((), Finish::RollBack)) };
-    if work.filled.is_empty() && work.created.is_empty() {
+    if work.is_empty() {
         return Ok(((), Finish::RollBack));
     }
     let (app, flow) = (bytes!(app), bytes!(flow));
@@ -144,6 +187,15 @@ pub(super) fn write(
     for Span { first, last } in &work.created {
         let params = params![app, flow, first.to_be_bytes(), last.to_be_bytes(), work.since];
         connection.prepare_cached(create)?.execute(params)?;
+    }
+    let indexed = "UPDATE count_scans SET unindexed = max(unindexed - ?3, 0) \
+         WHERE app_id = ?1 AND flow_id = ?2";
+    let responses = limit(work.created.len() * BLOCK_ROWS);
+    connection.prepare_cached(indexed)?.execute(params![app, flow, responses])?;
+    if let Some((read, exact)) = work.overstated {
+        let sql = "UPDATE count_scans SET unindexed = ?3 \
+             WHERE app_id = ?1 AND flow_id = ?2 AND unindexed = ?4";
+        connection.prepare_cached(sql)?.execute(params![app, flow, exact, read])?;
     }
     Ok(((), Finish::Commit))
 }
@@ -223,12 +275,12 @@ fn last_blocked(connection: &Connection) -> Result<u128> {
     connection.prepare_cached(sql)?.query_row([], |row| id(&mut Cells::of(row)))
 }
 
-/// Deletes all blocks of a flow: imported responses may lie within them.
+/// Deletes all blocks of a flow: imported responses may lie within them. The flow is visited again.
 pub(super) fn forget(connection: &Connection, app: AppId, flow: FlowId) -> Result<()> {
     connection
         .prepare_cached("DELETE FROM response_blocks WHERE app_id = ?1 AND flow_id = ?2")?
-        .execute(params![bytes!(app), bytes!(flow)])
-        .map(|_| ())
+        .execute(params![bytes!(app), bytes!(flow)])?;
+    count_rows::add_unindexed(connection, (app, flow), limit(BLOCK_ROWS))
 }
 
 /// The part of a span to scan next.

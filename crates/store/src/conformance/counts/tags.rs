@@ -7,7 +7,7 @@ use sluice_flow::counts::segment;
 use super::super::world::{TheStore, try_apply};
 use super::compact;
 use super::survey::{Survey, has_tag};
-use crate::{CountsQuery, Write};
+use crate::{CompactionCursor, CountsQuery, Write};
 
 /// One client makes up 10,000 tags before any real tag arrives.
 pub(in super::super) async fn junk_tags_that_come_first_do_not_displace_real_ones(store: TheStore) {
@@ -100,7 +100,7 @@ pub(in super::super) async fn counts_by_tag_are_exact_under_concurrent_recounts_
                     .await
                     .is_err()
                 {}
-                store.compact_counts(10).await.unwrap();
+                store.compact_counts(CompactionCursor::default(), 10).await.unwrap();
             }
         });
     }

@@ -32,6 +32,7 @@ CREATE TABLE app_directory (
 );
 -- The change feed reads the apps that changed after a position.
 CREATE INDEX app_directory_by_public_revision ON app_directory (public_revision);
+CREATE INDEX app_directory_with_retention ON app_directory (app_id) WHERE retention_days IS NOT NULL;
 
 -- The app of a flow or version that is given by its id alone. A table of the instance.
 CREATE TABLE id_directory (
@@ -106,6 +107,8 @@ CREATE TABLE versions (
     FOREIGN KEY (app_id, flow_id) REFERENCES flows
 );
 CREATE UNIQUE INDEX versions_by_number ON versions (app_id, flow_id, number) WHERE number > 0;
+CREATE INDEX versions_current ON versions (app_id, flow_id, number)
+    WHERE published_at IS NOT NULL AND superseded_at IS NULL AND retired_at IS NULL;
 CREATE INDEX versions_draft ON versions (app_id, flow_id) WHERE published_at IS NULL;
 
 -- Responses: the table that every submission writes to. It has no foreign keys: a response is stored only at
@@ -148,6 +151,8 @@ CREATE TABLE idempotency (
     response_id uuid NOT NULL,
     PRIMARY KEY (app_id, key)
 );
+-- Keys are stored in the order of their responses, so this finds the keys of a month, and hardly costs a write.
+CREATE INDEX idempotency_by_response ON idempotency USING brin (response_id) WITH (autosummarize = on);
 
 -- The keys in idempotency whose response was deleted or erased: a late retry is answered as a replay and
 -- stores nothing.
@@ -203,17 +208,22 @@ CREATE TABLE count_deltas (
     body            bytea NOT NULL,
     PRIMARY KEY (app_id, flow_id, removal, delta_id)
 );
+CREATE INDEX count_deltas_removals ON count_deltas (app_id, flow_id) WHERE removal;
 
 -- One row for each flow; a node locks it while it folds the flow's deltas or scans its responses. passed is
 -- the last response that was scanned, if the flow has responses that were stored without being counted, such
--- as imported ones; NULL means that there is nothing to scan.
+-- as imported ones; NULL means that there is nothing to scan. unindexed is how many responses were counted
+-- since the flow's skip index was last extended: the flow is visited from 1024 on, the size of a block. It may
+-- be too high, and a visit corrects it.
 CREATE TABLE count_scans (
-    app_id  uuid NOT NULL,
-    flow_id uuid NOT NULL,
-    passed  uuid,
+    app_id    uuid NOT NULL,
+    flow_id   uuid NOT NULL,
+    passed    uuid,
+    unindexed bigint NOT NULL DEFAULT 0,
     PRIMARY KEY (app_id, flow_id)
 );
 CREATE INDEX count_scans_in_progress ON count_scans (app_id, flow_id) WHERE passed IS NOT NULL;
+CREATE INDEX count_scans_unindexed ON count_scans (app_id, flow_id) WHERE unindexed >= 1024;
 
 -- Respondents: profiles that responses are linked to. First and last seen are not stored; they are the times
 -- in respondent_id and in the newest consent, so that a returning respondent updates no row.

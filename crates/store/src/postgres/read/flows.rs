@@ -13,7 +13,7 @@ use super::super::pool::{Params, Pool};
 use super::limit;
 use crate::{FlowQuery, FlowState, Order, StoreResult, VersionRow, VersionState};
 
-/// Published, and neither superseded nor retired.
+/// Published, and neither superseded nor retired: the exact condition of an index.
 const IS_CURRENT: &str =
     "published_at IS NOT NULL AND superseded_at IS NULL AND retired_at IS NULL";
 

@@ -1,17 +1,18 @@
 //! Responses: by id, and by flow with a filter.
 //!
-//! A list scans the index `(app, flow, id)` of the partitions in its range of ids, and stops at its
-//! limit. A filter can skip many rows before it finds a match; that scan is cut into slices, each a
+//! A list scans the primary key of the partitions in its range of ids, and stops at its limit. A filter can skip many rows before it finds a match; that scan is cut into slices, each a
 //! separate statement well within its deadline. The server drops rows that cannot pass, by cheap
 //! tests; the remaining rows are judged here.
+
+use std::sync::LazyLock;
 
 use sluice_flow::id::{AppId, FlowId, ResponseId};
 use uuid::Uuid;
 
 use super::super::codec::{self, Cells, RESPONSE, ReadCells as _};
 use super::super::pool::{BoxedParam, Pool, param_refs};
-use super::super::skip_index;
-use super::limit;
+use super::super::skip_index::{self, Ahead};
+use super::{BY_ID, IN_SPAN, limit};
 use crate::listing::{Candidate, Scan, Span};
 use crate::skip_index::{BLOCK_ROWS, BLOCKS_SCANNED_MAX};
 use crate::{Order, ResponseCount, ResponsePage, ResponseQuery, ResponseRow, StoreResult};
@@ -48,14 +49,18 @@ pub(in super::super) async fn newest(
     flows: &[FlowId],
 ) -> StoreResult<Vec<(FlowId, ResponseId)>> {
     let flows: Vec<Uuid> = flows.iter().map(|flow| flow.uuid()).collect();
-    // For each flow, one lookup at the end of the index `(app, flow, id)`.
+    // For each flow, one lookup in the primary key of each partition, see [`IN_SPAN`].
     let sql = "SELECT wanted.flow_id, newest.response_id \
          FROM unnest($2::uuid[]) AS wanted (flow_id) CROSS JOIN LATERAL \
          (SELECT response_id FROM responses WHERE app_id = $1 \
-          AND responses.flow_id = wanted.flow_id ORDER BY response_id DESC LIMIT 1) AS newest";
+          AND (responses.flow_id, response_id) >= \
+          (wanted.flow_id, '00000000-0000-0000-0000-000000000000') \
+          AND (responses.flow_id, response_id) <= \
+          (wanted.flow_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff') \
+          ORDER BY responses.flow_id DESC, response_id DESC LIMIT 1) AS newest";
     let pair =
         |cells: &mut Cells| Ok((cells.id(FlowId::from_uuid)?, cells.id(ResponseId::from_uuid)?));
-    pool.many(sql, &[&app.uuid(), &flows], pair).await
+    pool.many_by_index(sql, &[&app.uuid(), &flows], pair).await
 }
 
 pub(in super::super) async fn list(
@@ -64,8 +69,9 @@ pub(in super::super) async fn list(
 ) -> StoreResult<ResponsePage> {
     let mut scan = Scan::of(query);
     let is_open = scan.filter.is_open();
+    let mut ahead = Ahead::default();
     while let Some((span, scan_rows)) = scan.slice(SLICE_ROWS) {
-        let narrowed = skip_index::narrowed(pool, &scan, span).await?;
+        let narrowed = skip_index::narrowed(pool, &scan, span, &mut ahead).await?;
         let Some(span) = narrowed.part_of(&mut scan) else { continue };
         let end = scan.end_of(span);
         // A few blocks at the most, unless this is all that is left.
@@ -74,11 +80,13 @@ pub(in super::super) async fn list(
         let (slice_end, rows_max) = match is_open {
             // One more than requested shows whether the list continues.
             true => (None, scan_rows.min(query.limit.saturating_add(1))),
+            // Blocks have few rows, and are scanned as a whole.
+            false if ahead.is_in_blocks => (None, CANDIDATES_MAX),
             false => (slice_end(pool, query, span, scan_rows).await?, CANDIDATES_MAX),
         };
         let slice = slice_end.map_or(span, |end| span.up_to(end, query.order));
         let (sql, params) = scan_sql(&scan, slice, rows_max);
-        let candidates = pool.many(&sql, &param_refs(&params), codec::response).await?;
+        let candidates = pool.many_by_index(&sql, &param_refs(&params), codec::response).await?;
         let cut = (candidates.len() >= rows_max).then(|| candidates.last()).flatten();
         let (rows_read, up_to) = match cut {
             Some(last) => (candidates.len(), Some(last.response_id.uuid().as_u128())),
@@ -103,23 +111,24 @@ pub(in super::super) async fn count(
 ) -> StoreResult<ResponseCount> {
     let mut scan = Scan::of(query);
     let is_open = scan.filter.is_open();
+    let mut ahead = Ahead::default();
     while let Some((span, scan_rows)) = scan.slice(SLICE_ROWS) {
-        let narrowed = skip_index::narrowed(pool, &scan, span).await?;
+        let narrowed = skip_index::narrowed(pool, &scan, span, &mut ahead).await?;
         let Some(span) = narrowed.part_of(&mut scan) else { continue };
         let slice_end = slice_end(pool, query, span, scan_rows).await?;
         let slice = slice_end.map_or(span, |end| span.up_to(end, query.order));
         let slice_end = slice_end.or(scan.end_of(span));
         if is_open {
-            let found =
-                pool.one(COUNTING, &param_refs(&scan_params(query, slice)), counted).await?;
-            let (responses, names) = found.unwrap_or_default();
+            let params = scan_params(query, slice);
+            let found = pool.many_by_index(&COUNTING, &param_refs(&params), counted).await?;
+            let (responses, names) = found.into_iter().next().unwrap_or_default();
             scan.matches.responses += responses;
             scan.matches.tag_names.extend(names);
             scan.advance(scan_rows, slice_end);
             continue;
         }
         let (sql, params) = scan_sql(&scan, slice, CANDIDATES_MAX);
-        let candidates = pool.many(&sql, &param_refs(&params), codec::response).await?;
+        let candidates = pool.many_by_index(&sql, &param_refs(&params), codec::response).await?;
         for row in candidates.iter().filter(|row| scan.filter.passes(&candidate(row))) {
             scan.matches.add(row.tags.as_deref());
         }
@@ -132,10 +141,13 @@ pub(in super::super) async fn count(
     Ok(scan.count())
 }
 
-const COUNTING: &str = "WITH slice AS MATERIALIZED (SELECT tags FROM responses \
-     WHERE app_id = $1 AND flow_id = $2 AND response_id BETWEEN $3 AND $4) \
-     SELECT (SELECT count(*) FROM slice), \
-     ARRAY(SELECT DISTINCT jsonb_object_keys(tags::jsonb) FROM slice WHERE tags IS NOT NULL)";
+static COUNTING: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "WITH slice AS MATERIALIZED (SELECT tags FROM responses WHERE {IN_SPAN} {BY_ID}) \
+         SELECT (SELECT count(*) FROM slice), ARRAY(SELECT DISTINCT \
+         jsonb_object_keys(tags::jsonb) FROM slice WHERE tags IS NOT NULL)"
+    )
+});
 
 fn counted(cells: &mut Cells) -> StoreResult<(u64, Vec<String>)> {
     Ok((cells.revision()?, cells.take()?))
@@ -161,8 +173,9 @@ async fn slice_end(
     let mut params = scan_params(query, span);
     params.push(Box::new(limit(rows.saturating_sub(1))));
     let sql = format!("SELECT response_id FROM responses WHERE {scan} LIMIT 1 OFFSET $5");
-    let end: Option<Uuid> = pool.one(&sql, &param_refs(&params), |cells| cells.take()).await?;
-    Ok(end.map(|id| id.as_u128()))
+    let read = |cells: &mut Cells| cells.take();
+    let end: Vec<Uuid> = pool.many_by_index(&sql, &param_refs(&params), read).await?;
+    Ok(end.first().map(|id| id.as_u128()))
 }
 
 fn scan_params(query: &ResponseQuery, span: Span) -> Vec<BoxedParam> {
@@ -172,14 +185,10 @@ fn scan_params(query: &ResponseQuery, span: Span) -> Vec<BoxedParam> {
 }
 
 fn in_span(order: Order, filter: &str) -> String {
-    let direction = match order {
-        Order::Asc => "ASC",
-        Order::Desc => "DESC",
-    };
-    format!(
-        "app_id = $1 AND flow_id = $2 AND response_id BETWEEN $3 AND $4{filter} \
-         ORDER BY response_id {direction}"
-    )
+    match order {
+        Order::Asc => format!("{IN_SPAN}{filter} {BY_ID}"),
+        Order::Desc => format!("{IN_SPAN}{filter} ORDER BY flow_id DESC, response_id DESC"),
+    }
 }
 
 /// The rows of a span without those that cannot pass.

@@ -32,6 +32,7 @@ CREATE TABLE apps (
     public_revision        INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX apps_by_public_revision ON apps (public_revision);
+CREATE INDEX apps_with_retention ON apps (app_id) WHERE retention_days IS NOT NULL;
 
 -- Public keys of clients. A revoked key keeps its row.
 CREATE TABLE api_keys (
@@ -90,7 +91,7 @@ CREATE TABLE versions (
 ) STRICT;
 CREATE UNIQUE INDEX versions_by_id ON versions (flow_version_id);
 CREATE UNIQUE INDEX versions_by_number ON versions (app_id, flow_id, number) WHERE number > 0;
-CREATE INDEX versions_current ON versions (app_id, flow_id)
+CREATE INDEX versions_current ON versions (app_id, flow_id, number)
     WHERE published_at IS NOT NULL AND superseded_at IS NULL AND retired_at IS NULL;
 CREATE INDEX versions_draft ON versions (app_id, flow_id) WHERE published_at IS NULL;
 
@@ -189,14 +190,19 @@ CREATE TABLE count_deltas (
     PRIMARY KEY (app_id, flow_id, delta_id)
 ) STRICT, WITHOUT ROWID;
 
--- Scans that count responses stored without being counted, such as imported ones. passed is the last
--- response that was scanned; the row is deleted when the scan ends.
+-- One row for each flow whose deltas were folded. passed is the last response that was scanned, if the flow has
+-- responses that were stored without being counted, such as imported ones; NULL means that there is nothing to
+-- scan. unindexed is how many responses were counted since the flow's skip index was last extended: the flow is
+-- visited from 1024 on, the size of a block. It may be too high, and a visit corrects it.
 CREATE TABLE count_scans (
-    app_id  BLOB NOT NULL,
-    flow_id BLOB NOT NULL,
-    passed  BLOB NOT NULL CHECK (length(passed) = 16),
+    app_id    BLOB NOT NULL,
+    flow_id   BLOB NOT NULL,
+    passed    BLOB CHECK (length(passed) = 16),
+    unindexed INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (app_id, flow_id)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX count_scans_in_progress ON count_scans (app_id, flow_id) WHERE passed IS NOT NULL;
+CREATE INDEX count_scans_unindexed ON count_scans (app_id, flow_id) WHERE unindexed >= 1024;
 
 -- Respondents: profiles that responses are linked to. First and last seen are not stored; they are the times
 -- in respondent_id and in the newest consent, so that a returning respondent updates no row.

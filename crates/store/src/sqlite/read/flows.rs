@@ -11,6 +11,18 @@ use crate::{FlowQuery, FlowRow, FlowState, Order, VersionRow, VersionState};
 /// Published, and neither superseded nor retired: the exact condition of an index.
 const IS_CURRENT: &str =
     "published_at IS NOT NULL AND superseded_at IS NULL AND retired_at IS NULL";
+const IS_DRAFT: &str = "published_at IS NULL";
+
+const LAST_NUMBER: &str = "SELECT coalesce(max(number), 0) FROM versions \
+     WHERE app_id = ?1 AND flow_id = ?2 AND number > 0";
+
+/// The newest version of a flow under a condition.
+fn newest(columns: &str, condition: &str) -> String {
+    format!(
+        "SELECT {columns} FROM versions WHERE app_id = ?1 AND flow_id = ?2 \
+         AND {condition} ORDER BY number DESC, flow_version_id DESC LIMIT 1"
+    )
+}
 
 pub(in super::super) fn flow(connection: &Connection, flow: FlowId) -> Result<Option<FlowState>> {
     let instant = connection.unchecked_transaction()?;
@@ -62,10 +74,7 @@ pub(in super::super) fn version(
     let Some(FlowAndApp { flow, revision, public_revision, .. }) = found else {
         return Ok(None);
     };
-    let sql = format!(
-        "SELECT flow_version_id FROM versions WHERE app_id = ?1 AND flow_id = ?2 \
-         AND {IS_CURRENT} ORDER BY number DESC LIMIT 1"
-    );
+    let sql = newest("flow_version_id", IS_CURRENT);
     let current = one(&instant, &sql, of_flow, |cells| cells.id(FlowVersionId::from_uuid))?;
     Ok(Some(VersionState { version, flow, revision, public_revision, current }))
 }
@@ -113,23 +122,9 @@ fn flow_and_app(cells: &mut Cells) -> Result<FlowAndApp> {
 fn state(instant: &Connection, found: FlowAndApp) -> Result<FlowState> {
     let FlowAndApp { flow, revision, public_revision, app_grace_window_seconds } = found;
     let of_flow = params![bytes!(flow.app_id), bytes!(flow.flow_id)];
-    let newest = |condition: &str| {
-        let sql = format!(
-            "SELECT {VERSION} FROM versions WHERE app_id = ?1 AND flow_id = ?2 \
-             AND {condition} ORDER BY number DESC, flow_version_id DESC LIMIT 1"
-        );
-        one(instant, &sql, of_flow, codec::version)
-    };
-    let current = newest(IS_CURRENT)?;
-    let draft = newest("published_at IS NULL")?;
-    let last_number = one(
-        instant,
-        "SELECT coalesce(max(number), 0) FROM versions \
-         WHERE app_id = ?1 AND flow_id = ?2 AND number > 0",
-        of_flow,
-        |cells| cells.take(),
-    )?;
-    let last_number = last_number.unwrap_or(0);
+    let current = one(instant, &newest(VERSION, IS_CURRENT), of_flow, codec::version)?;
+    let draft = one(instant, &newest(VERSION, IS_DRAFT), of_flow, codec::version)?;
+    let last_number = one(instant, LAST_NUMBER, of_flow, |cells| cells.take())?.unwrap_or(0);
     Ok(FlowState {
         flow,
         revision,
@@ -139,4 +134,30 @@ fn state(instant: &Connection, found: FlowAndApp) -> Result<FlowState> {
         draft,
         last_number,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_versions_in_force_are_found_by_index_however_many_there_are() {
+        let connection = Connection::open_in_memory().unwrap();
+        for migration in crate::schema::SQLITE {
+            connection.execute_batch(migration.sql).unwrap();
+        }
+        for (sql, index) in [
+            (newest(VERSION, IS_CURRENT), "versions_current (app_id=? AND flow_id=?)"),
+            (newest("flow_version_id", IS_CURRENT), "versions_current (app_id=? AND flow_id=?)"),
+            (newest(VERSION, IS_DRAFT), "versions_draft (app_id=? AND flow_id=?)"),
+            (LAST_NUMBER.to_owned(), "versions_by_number (app_id=? AND flow_id=? AND number>?)"),
+        ] {
+            let mut explain = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+            let id = [0_u8; 16];
+            let steps = explain.query_map([id, id], |row| row.get("detail")).unwrap();
+            let plan: Vec<String> = steps.map(Result::unwrap).collect();
+            assert!(plan[0].starts_with("SEARCH versions USING"), "{sql}: {plan:?}");
+            assert!(plan[0].ends_with(index), "{sql}: {plan:?}");
+        }
+    }
 }
