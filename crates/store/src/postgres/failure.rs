@@ -8,7 +8,7 @@
 
 use std::fmt;
 
-use tokio_postgres::error::{Error, Severity, SqlState};
+use tokio_postgres::error::{DbError, Error, Severity, SqlState};
 
 use crate::StoreError;
 
