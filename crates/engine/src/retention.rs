@@ -75,7 +75,6 @@ impl Retention {
     pub(crate) async fn enforce(&self) -> StoreResult<Expired> {
         self.sweep_sessions().await?;
         let mut all = Expired::default();
-        self.drop_months(&mut all).await?;
         let mut after = None;
         loop {
             let page = Page { after, limit: APPS_PAGE };
@@ -95,29 +94,6 @@ impl Retention {
                 }
             }
         }
-    }
-
-    /// Drops whole months first, if no app keeps them: what is left then expires row by row.
-    async fn drop_months(&self, all: &mut Expired) -> StoreResult<()> {
-        let now = self.clock.now();
-        for month in self.store.list_expired_months(now).await? {
-            let audit = month.apps.iter().map(|app| self.audit(*app, month.to, None)).collect();
-            let (from, before) = (month.from, month.to);
-            match self.store.drop_month(month, now, audit).await {
-                Ok(Some(responses)) => {
-                    tracing::info!(%from, %before, responses, "expired month dropped");
-                    self.metrics.expired_responses.inc_by(responses);
-                    all.responses += responses;
-                }
-                Ok(None) => tracing::info!(%from, %before, "an expired month is in use"),
-                Err(error) if is_final(&error) => return Err(error),
-                Err(error) => {
-                    let source = std::error::Error::source(&error).map(ToString::to_string);
-                    tracing::warn!(%from, %before, %error, source, "an expired month was not dropped; its responses are deleted one by one");
-                }
-            }
-        }
-        Ok(())
     }
 
     /// Removes expired sessions, in case no one signs in, which also removes some.

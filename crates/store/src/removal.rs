@@ -136,16 +136,6 @@ impl Default for ExpiryCursor {
     }
 }
 
-/// A month of responses that no app keeps any more.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ExpiredMonth {
-    pub from: Timestamp,
-    /// Where the next month begins.
-    pub to: Timestamp,
-    /// The apps with responses in it.
-    pub apps: Vec<AppId>,
-}
-
 /// An app that limits how long it keeps data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetainingApp {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sluice_flow::definition::Kind;
-use sluice_flow::id::{AppId, FlowId, v7};
+use sluice_flow::id::{AppId, FlowId, FlowVersionId, v7};
 use sluice_flow::time::{Timestamp, Window};
 use sluice_store::postgres::{Options, PgStore};
 use sluice_store::roles::*;
@@ -131,9 +131,16 @@ async fn show_on_worker(cluster: &Cluster, database: &str, app: Uuid) {
 async fn nothing_older_than_the_feed_is_read_while_a_worker_is_late() {
     let cluster = Cluster::start(&[]);
     let database = cluster.database().await;
-    let store = open(&cluster, &database).await;
+    let distributed = Options { distributed: true, ..Options::default() };
+    let store = PgStore::connect(&cluster.url(&database), distributed).await.unwrap();
+    let store = Arc::new(store);
     let (app, flow) = (app_row(), flow_of(app_row().app_id));
     put(&store, &app, &flow).await;
+    // An id of another kind.
+    let version = FlowVersionId::from_uuid(flow.flow_id.uuid());
+    let plain = open(&cluster, &database).await;
+    assert_eq!(plain.find_version(version).await.unwrap(), None);
+    plain.close().await;
     let before = store.changes(FeedPosition(0)).await.unwrap().position;
     let id = app.app_id.uuid();
 

@@ -7,16 +7,15 @@ mod support;
 
 use std::time::{Duration, Instant};
 
-use sluice_flow::id::{AppId, AuditId, FlowId};
+use sluice_flow::id::FlowId;
 use sluice_flow::time::Timestamp;
 use sluice_store::postgres::{Options, PgStore};
 use sluice_store::roles::*;
 use sluice_store::{
-    AppRow, At, AuditRow, Change, CompactionCursor, CountsQuery, FlowRow, Order, Outcome, Record,
-    ResponseQuery, ResponseRow, Write,
+    At, Change, CompactionCursor, CountsQuery, Order, Outcome, Record, ResponseQuery, Write,
 };
 use support::Cluster;
-use support::rows::{app_row, flow_row, key, now, response};
+use support::rows::{app_row, key, now, response};
 
 /// How often to create another server if one does not start, as when its port was taken.
 const STARTS: usize = 3;
@@ -107,94 +106,6 @@ async fn old_months_are_dropped_with_their_keys_and_counts() {
         "the counts of the month were kept"
     );
     assert_eq!(store.drop_partitions_before(before).await.unwrap(), 0);
-    store.close().await;
-}
-
-/// One of several apps, with a flow.
-fn app(number: u8, retention_days: Option<u32>) -> [Write; 2] {
-    let mut id = app_row().app_id.uuid().into_bytes();
-    id[15] = number;
-    let app_id = AppId::from_uuid(uuid::Uuid::from_bytes(id));
-    let app = AppRow { app_id, retention_days, ..app_row() };
-    let flow_id = FlowId::from_uuid(app_id.uuid());
-    [Write::App(app), Write::Flow(FlowRow { app_id, flow_id, ..flow_row() })]
-}
-
-/// A response to the flow of one of these apps.
-fn of_app(number: u8, millis: i64, at: u32) -> ResponseRow {
-    let [Write::App(AppRow { app_id, .. }), _] = app(number, None) else { unreachable!() };
-    let flow_id = FlowId::from_uuid(app_id.uuid());
-    ResponseRow { app_id, flow_id, ..response(millis, at, 1).row }
-}
-
-fn audit_row(row: &ResponseRow) -> AuditRow {
-    AuditRow {
-        audit_id: AuditId::from_uuid(row.response_id.uuid()),
-        app_id: Some(row.app_id),
-        actor: "test".to_owned(),
-        action: "retention.enforced".to_owned(),
-        subject: String::new(),
-        detail: "{}".to_owned(),
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_month_is_dropped_when_no_app_keeps_it() {
-    let cluster = start();
-    let database = cluster.database().await;
-    let store = open(&cluster, &database).await;
-    let month = 31 * 24 * 60 * 60 * 1000;
-    let put = async |rows: Vec<Write>| {
-        store.apply(At::Instance, Change::new(|| rows)).await.unwrap();
-    };
-    put([app(1, Some(30)), app(2, None)].concat()).await;
-    let rows = [(1, MARCH_2025), (1, MARCH_2025), (2, MARCH_2025), (1, MARCH_2025 + month)];
-    let rows: Vec<_> = rows.into_iter().zip(1..).map(|((app, at), n)| of_app(app, at, n)).collect();
-    let records = rows.iter().zip(1..).map(|(row, number)| Record::Response {
-        row: row.clone(),
-        idempotency_key: Some(key(number)),
-    });
-    store.import_records(records.collect()).await.unwrap();
-    while !store.compact_counts(CompactionCursor::default(), 100).await.unwrap().is_done() {}
-    // The key of a response that was deleted, of an app without responses in the month.
-    let used = format!(
-        "INSERT INTO idempotency SELECT '{}', gen_random_uuid(), response_id FROM responses LIMIT 1; \
-         INSERT INTO response_blocks (app_id, flow_id, first_id, last_id, since, filter) \
-         SELECT app_id, flow_id, response_id, response_id, 0, '\\x00' FROM responses",
-        uuid::Uuid::max()
-    );
-    cluster.client(&database).await.batch_execute(&used).await.unwrap();
-    let now = Timestamp::from_millis(now());
-    let months = store.list_expired_months(now).await.unwrap();
-    assert_eq!(months.len(), 1, "the second app keeps the first month");
-    assert_eq!(months[0].apps, [rows[0].app_id]);
-    assert!(months[0].from.as_millis() > MARCH_2025);
-    put(app(2, Some(60)).to_vec()).await;
-    let months = store.list_expired_months(now).await.unwrap();
-    assert_eq!(months.len(), 2);
-    assert_eq!(months[0].apps, [rows[0].app_id, rows[2].app_id]);
-    // Used by another transaction for too long.
-    let other = cluster.client(&database).await;
-    other.batch_execute("BEGIN; SELECT FROM responses").await.unwrap();
-    let audit = audit_row(&rows[0]);
-    let drop_first =
-        async || store.drop_month(months[0].clone(), now, vec![audit.clone()]).await.unwrap();
-    assert_eq!(drop_first().await, None);
-    other.batch_execute("COMMIT").await.unwrap();
-    assert_eq!(drop_first().await, Some(3));
-    assert_eq!(drop_first().await, None, "it is gone");
-    let left = async |sql: &str| cluster.sql(&database, sql).await.remove(0);
-    assert_eq!(left("SELECT count(*) FROM responses").await, "1");
-    assert_eq!(left("SELECT count(*) FROM idempotency").await, "2", "another app's key stays");
-    assert_eq!(left("SELECT count(*) FROM response_blocks").await, "1");
-    assert_eq!(left("SELECT count(*) FROM counts WHERE segment = ''").await, "1");
-    assert_eq!(left("SELECT count(*) FROM audit").await, "1");
-    assert_eq!(left("SELECT to_regclass('responses_2025_03') IS NULL").await, "t");
-    // An app that keeps its responses again prevents the rest.
-    let months = store.list_expired_months(now).await.unwrap();
-    put(app(1, None).to_vec()).await;
-    assert_eq!(store.drop_month(months[0].clone(), now, Vec::new()).await.unwrap(), None);
-    assert_eq!(left("SELECT count(*) FROM responses").await, "1");
     store.close().await;
 }
 

@@ -213,27 +213,8 @@ async fn a_rare_value_in_scattered_blocks_takes_few_statements_for_each() {
     let database = cluster.database().await;
     let store = with_flow(&cluster, &database).await;
     // Every other block has the tag once.
-    let fill = format!(
-        "INSERT INTO responses (app_id, flow_id, flow_version_id, response_id, digest, admitted, \
-         identity_verified, answers, tags) SELECT app_id, app_id, app_id, \
-         (lpad(to_hex(1763172000000 + n), 12, '0') || '70008000' || lpad(to_hex(n), 12, '0'))::uuid, \
-         gen_random_uuid(), false, false, '{{}}', \
-         CASE WHEN n % 2048 = 500 THEN '{{\"rare\":\"yes\"}}' END \
-         FROM apps, generate_series(1, 1024 * {BLOCKS}) AS n; \
-         INSERT INTO count_scans (app_id, flow_id, unindexed) \
-         SELECT app_id, app_id, 1024 * {BLOCKS} FROM apps"
-    );
-    cluster.client(&database).await.batch_execute(&fill).await.unwrap();
-    let made_at = support::rows::now();
-    for hours in [0, 1, 2] {
-        let (mut cursor, now) = (None, Timestamp::from_millis(made_at + hours * 3_600_000));
-        while let Some(next) = store.build_skip_index(cursor, now).await.unwrap().next {
-            cursor = next;
-        }
-    }
-    store.close().await;
-    let filled = "SELECT count(*) FROM response_blocks WHERE filter IS NOT NULL";
-    assert_eq!(cluster.sql(&database, filled).await, [BLOCKS.to_string()]);
+    fill_blocks(&cluster, &database, BLOCKS, "n % 2048 = 500").await;
+    build_blocks(&cluster, &database, store, BLOCKS).await;
     let tags = vec![("rare".to_owned(), "yes".to_owned())];
     let mut query = ResponseQuery { tags, ..every_response() };
     let transactions =
@@ -263,6 +244,73 @@ async fn a_rare_value_in_scattered_blocks_takes_few_statements_for_each() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn blocks_with_many_matches_are_read_to_their_end() {
+    let cluster = Cluster::start(&[]);
+    let database = cluster.database().await;
+    let store = with_flow(&cluster, &database).await;
+    // All of the first three blocks match, none of the fourth, all of the fifth.
+    fill_blocks(&cluster, &database, 5, "n <= 3 * 1024 OR n > 4 * 1024").await;
+    build_blocks(&cluster, &database, store, 5).await;
+    let store = open(&cluster, &database).await;
+    let tags = vec![("rare".to_owned(), "yes".to_owned())];
+    let mut query = ResponseQuery { tags, limit: 1_500, ..every_response() };
+    let mut counted = 0;
+    loop {
+        let part = store.count_responses(&query).await.unwrap();
+        counted += part.responses;
+        query.after = part.next;
+        if part.next.is_none() {
+            break;
+        }
+    }
+    assert_eq!(counted, 4 * 1024);
+    for order in [Order::Asc, Order::Desc] {
+        (query.order, query.after) = (order, None);
+        let mut found = 0;
+        loop {
+            let page = store.list_responses(&query).await.unwrap();
+            found += page.rows.len();
+            query.after = page.next;
+            if page.next.is_none() {
+                break;
+            }
+        }
+        assert_eq!(found, 4 * 1024, "{order:?}");
+    }
+    store.close().await;
+}
+
+/// Stores responses for this many blocks; those with numbers for which the condition holds have the
+/// tag `rare`.
+async fn fill_blocks(cluster: &Cluster, database: &str, blocks: usize, tagged: &str) {
+    let fill = format!(
+        "INSERT INTO responses (app_id, flow_id, flow_version_id, response_id, digest, admitted, \
+         identity_verified, answers, tags) SELECT app_id, app_id, app_id, \
+         (lpad(to_hex(1763172000000 + n), 12, '0') || '70008000' || lpad(to_hex(n), 12, '0'))::uuid, \
+         gen_random_uuid(), false, false, '{{}}', \
+         CASE WHEN {tagged} THEN '{{\"rare\":\"yes\"}}' END \
+         FROM apps, generate_series(1, 1024 * {blocks}) AS n; \
+         INSERT INTO count_scans (app_id, flow_id, unindexed) \
+         SELECT app_id, app_id, 1024 * {blocks} FROM apps"
+    );
+    cluster.client(database).await.batch_execute(&fill).await.unwrap();
+}
+
+/// Builds the skip index, and closes the store.
+async fn build_blocks(cluster: &Cluster, database: &str, store: PgStore, blocks: usize) {
+    let made_at = support::rows::now();
+    for hours in [0, 1, 2] {
+        let (mut cursor, now) = (None, Timestamp::from_millis(made_at + hours * 3_600_000));
+        while let Some(next) = store.build_skip_index(cursor, now).await.unwrap().next {
+            cursor = next;
+        }
+    }
+    store.close().await;
+    let filled = "SELECT count(*) FROM response_blocks WHERE filter IS NOT NULL";
+    assert_eq!(cluster.sql(database, filled).await, [blocks.to_string()]);
+}
+
 /// The id `00000000-0000-7000-8000-…` with these last digits, as in SQL above.
 fn uuid(digits: u128) -> uuid::Uuid {
     uuid::Uuid::from_u128(0x0000_0000_0000_7000_8000_0000_0000_0000 | digits)
@@ -270,19 +318,6 @@ fn uuid(digits: u128) -> uuid::Uuid {
 
 /// The newest responses of the first flow.
 fn every_response() -> ResponseQuery {
-    ResponseQuery {
-        app_id: app_row().app_id,
-        flow_id: flow_row().flow_id,
-        version: None,
-        from: None,
-        to: None,
-        admission: None,
-        tags: Vec::new(),
-        answers: Vec::new(),
-        search: None,
-        after: None,
-        order: Order::Desc,
-        limit: 50,
-        scan_limit: 1_000_000,
-    }
+    let all = ResponseQuery::new(app_row().app_id, flow_row().flow_id, 50);
+    ResponseQuery { order: Order::Desc, scan_limit: 1_000_000, ..all }
 }

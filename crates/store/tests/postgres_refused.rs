@@ -40,6 +40,7 @@ async fn a_commit_with_refused_rows_stores_nothing_and_is_not_in_doubt() {
     let batch = vec![response(now(), 1, 1), refused, response(now(), 3, 1)];
     let failure = store.commit(batch.clone()).await.unwrap_err();
     assert!(matches!(failure, StoreError::Failed(_)), "{failure:?}");
+    assert_eq!(skip(&store, &batch).await, [Outcome::Busy; 3], "to be committed by app");
     let left =
         "SELECT count(*)::text FROM responses UNION ALL SELECT count(*)::text FROM idempotency";
     assert_eq!(cluster.sql(&database, left).await, ["0", "0"]);

@@ -390,19 +390,6 @@ impl UpkeepStore for FaultyStore {
         self.inner.list_retaining_apps(now, page).await
     }
 
-    async fn list_expired_months(&self, now: Timestamp) -> StoreResult<Vec<ExpiredMonth>> {
-        self.inner.list_expired_months(now).await
-    }
-
-    async fn drop_month(
-        &self,
-        month: ExpiredMonth,
-        now: Timestamp,
-        audit: Vec<AuditRow>,
-    ) -> StoreResult<Option<u64>> {
-        self.inner.drop_month(month, now, audit).await
-    }
-
     async fn expire(&self, expiry: Expiry) -> StoreResult<Expired> {
         self.expiries.fetch_add(1, Ordering::SeqCst);
         match *self.mood.lock().unwrap() {

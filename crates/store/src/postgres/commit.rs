@@ -67,14 +67,14 @@ pub(super) async fn responses(
         match attempt(pool, &responses, if_busy).await {
             Err(Lost::Race) if tries < TRIES => {}
             // Whichever app it is about, the others need not suffer from it.
-            Err(Lost::Race) if if_busy == IfBusy::Skip => {
+            Err(Lost::Race | Lost::Refused(_)) if if_busy == IfBusy::Skip => {
                 return Ok(vec![Outcome::Busy; responses.len()]);
             }
             Err(Lost::Race) => {
                 let why = "lost the race against other transactions too often";
                 return Err(StoreError::Failed(why.into()));
             }
-            Err(Lost::Error(error)) => return Err(error),
+            Err(Lost::Refused(error) | Lost::Error(error)) => return Err(error),
             Ok(outcomes) => return Ok(outcomes),
         }
     }
@@ -84,6 +84,8 @@ pub(super) async fn responses(
 enum Lost {
     /// It was rolled back, and may succeed the next time.
     Race,
+    /// It was rolled back because of some of its rows.
+    Refused(StoreError),
     Error(StoreError),
 }
 
@@ -91,6 +93,7 @@ impl From<TransactionError> for Lost {
     fn from(error: TransactionError) -> Self {
         match error.lost_a_race() {
             true => Self::Race,
+            false if error.is_about_rows() => Self::Refused(error.of_statement()),
             false => Self::Error(error.of_statement()),
         }
     }
@@ -98,9 +101,10 @@ impl From<TransactionError> for Lost {
 
 impl From<NotCommitted> for Lost {
     fn from(failure: NotCommitted) -> Self {
-        match failure.lost_a_race() {
-            true => Self::Race,
-            false => Self::Error(failure.into()),
+        match failure {
+            _ if failure.lost_a_race() => Self::Race,
+            NotCommitted::Before(error) => Self::from(error),
+            NotCommitted::At(_) => Self::Error(failure.into()),
         }
     }
 }

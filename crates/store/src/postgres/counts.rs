@@ -458,29 +458,6 @@ pub(super) async fn begin_scan(
     Ok(())
 }
 
-/// Deletes the counts of these days (from, to) of these apps, whose responses are removed as a
-/// whole; returns how many responses they covered.
-pub(super) async fn forget_days_of(
-    transaction: &Transaction,
-    apps: &[Uuid],
-    [from, to]: [i32; 2],
-) -> Result<i64, TransactionError> {
-    let mut responses = 0;
-    // Unfolded deltas first, as below.
-    for (table, all) in [("count_deltas", "true"), ("counts", "segment = ''")] {
-        let sql = format!(
-            "WITH gone AS (DELETE FROM {table} USING flows WHERE flows.app_id = ANY($1) \
-             AND {table}.app_id = flows.app_id AND {table}.flow_id = flows.flow_id \
-             AND day >= $2 AND day < $3 RETURNING {table}.*) \
-             SELECT coalesce(sum(responses), 0)::bigint FROM gone WHERE {all}"
-        );
-        for row in transaction.query(&sql, &[&apps, &from, &to]).await? {
-            responses += Cells::of(&row).take::<i64>()?;
-        }
-    }
-    Ok(responses)
-}
-
 /// Deletes the counts of these days for all apps: their responses are removed as a whole.
 pub(super) async fn forget_days(
     transaction: &Transaction,

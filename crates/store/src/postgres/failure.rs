@@ -54,6 +54,18 @@ impl TransactionError {
         }
     }
 
+    /// The server refused some row or did not get its lock in time: other rows may still be stored.
+    pub(super) fn is_about_rows(&self) -> bool {
+        match self {
+            Self::Pg(error) => error.code().is_some_and(|code| {
+                let is_of_class = |class| code.code().starts_with(class);
+                *code == SqlState::LOCK_NOT_AVAILABLE || is_of_class("22") || is_of_class("23")
+            }),
+            Self::OutOfStep(error) => error.is_about_rows(),
+            Self::Race | Self::Deadline(_) | Self::Answer(_) => false,
+        }
+    }
+
     /// Whether the session goes on after this. An error that ends it may come from a pooler that
     /// does not know what its server did.
     pub(super) fn is_plain(&self) -> bool {

@@ -23,7 +23,6 @@ mod count_rows;
 mod counts;
 mod directory;
 mod dsn;
-mod expired_months;
 mod expiry;
 mod failure;
 mod final_exchange;

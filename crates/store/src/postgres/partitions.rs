@@ -2,9 +2,9 @@
 //!
 //! An id begins with its time, so a month is a range of ids, and the primary key needs no separate
 //! time. Creating a partition is best effort: if it fails, rows go into the default partition, and
-//! the next day tries again. A month with rows in the default partition stays there. Retention drops a
-//! month that no app keeps any more ([`super::expired_months`]); [`drop_before`] drops whole months
-//! whatever apps want to keep, and no command of the service calls it.
+//! the next day tries again. A month with rows in the default partition stays there. Retention does
+//! not drop partitions: apps share a month but keep data for different times, so it deletes row by
+//! row. [`drop_before`] drops whole months for all apps; no command of the service calls it.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -23,7 +23,7 @@ use super::transaction::{Transaction, end};
 use crate::StoreResult;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-pub(super) const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
+const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
 /// This many months always have a partition: the current one and the two after it.
 const MONTHS_AHEAD: usize = 3;
 /// Keys freed in one transaction.

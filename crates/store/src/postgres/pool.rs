@@ -256,7 +256,9 @@ impl Lease {
         params: Params<'_>,
     ) -> Result<Vec<Row>, TransactionError> {
         let statement = self.prepare_cached(sql).await?;
+        // Each future sends its message when first polled, and they are polled from left to right.
         let (begun, rows, ended) = tokio::join!(
+            biased;
             self.batch_execute(BEGIN_BY_INDEX),
             self.send(&statement, params),
             self.batch_execute("COMMIT"),

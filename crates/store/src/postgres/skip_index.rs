@@ -306,14 +306,16 @@ pub(super) struct Ahead {
 }
 
 impl Ahead {
-    /// The next blocks within a span.
+    /// The next blocks within a span. They stay until the span has passed them: a scan may stop
+    /// within them.
     fn next_in(&mut self, span: Span) -> Option<Span> {
-        while let Some(run) = self.runs.pop_front() {
+        while let Some(run) = self.runs.front() {
             let (first, last) = (run.first.max(span.first), run.last.min(span.last));
             if first <= last {
                 self.is_in_blocks = true;
                 return Some(Span { first, last });
             }
+            self.runs.pop_front();
         }
         None
     }

@@ -52,7 +52,8 @@ pub trait IntakeStore: Send + Sync + 'static {
     ///   one is stored. A row that follows another one of the same call, which was then not stored,
     ///   may be `Stale`.
     /// - With [`IfBusy::Skip`], rows of an app that is being changed may be `Busy`: nothing is known
-    ///   about them, and nothing of them is stored. A backend that never waits ignores it.
+    ///   about them, and nothing of them is stored. So may all rows of a commit that failed because
+    ///   of some of them. A backend that never waits ignores it.
     /// - Refusing one row does not affect the others.
     /// - [`StoreError::Failed`]: no row is stored. [`StoreError::Unknown`] and
     ///   [`StoreError::InDoubt`]: the outcome is unknown; after `Unknown`, nothing more may be
@@ -110,8 +111,8 @@ pub trait IntakeStore: Send + Sync + 'static {
     ///
     /// The feed contains changes by every process on the same database, as soon as
     /// [`AdminStore::apply`] has returned. Responses are never in it. A read of an app, flow or
-    /// version that starts after this call returns nothing older than the position: what is cached
-    /// after a change was seen is not the state before it.
+    /// version by its id that starts after this call returns nothing older than the position: what
+    /// is cached after a change was seen is not the state before it.
     async fn changes(&self, after: FeedPosition) -> StoreResult<Changes>;
 
     /// Waits until [`Self::changes`] may have something new: a change by another process was

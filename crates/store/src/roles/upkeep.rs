@@ -7,8 +7,8 @@ use sluice_flow::time::Timestamp;
 #[cfg(doc)]
 use crate::CountStore;
 use crate::{
-    AuditRow, Compacted, CompactionCursor, Expired, ExpiredMonth, Expiry, Page, RespondentRow,
-    RetainingApp, SkipIndexCursor, SkipIndexPart, StoreResult,
+    Compacted, CompactionCursor, Expired, Expiry, Page, RespondentRow, RetainingApp,
+    SkipIndexCursor, SkipIndexPart, StoreResult,
 };
 
 /// Background work in bounded batches, the readiness check, and shutdown.
@@ -25,23 +25,6 @@ pub trait UpkeepStore: Send + Sync + 'static {
         now: Timestamp,
         page: Page<AppId>,
     ) -> StoreResult<Vec<RetainingApp>>;
-
-    /// The months of which every response is too old for its app at `now`, oldest first. Empty if
-    /// the backend does not store responses by month.
-    async fn list_expired_months(&self, now: Timestamp) -> StoreResult<Vec<ExpiredMonth>>;
-
-    /// Removes all responses of such a month at once, durably, with their idempotency keys, counts
-    /// and blocks of the skip index, and writes the audit entries in the same transaction; returns
-    /// the number of responses.
-    ///
-    /// Removes no response and returns `None` if an app keeps some of them by now, or if the
-    /// responses are in use for too long; a later call tries again.
-    async fn drop_month(
-        &self,
-        month: ExpiredMonth,
-        now: Timestamp,
-        audit: Vec<AuditRow>,
-    ) -> StoreResult<Option<u64>>;
 
     /// Removes a batch of the data that an app has kept since before a given time, durably. Call it
     /// with the cursor that it returns, until it returns none.

@@ -75,10 +75,12 @@ impl Workers {
 
     /// Remembers the answers, and logs what has changed.
     pub(in super::super) fn note(&self, answers: &[Answer]) {
-        let weak = weak_of(answers);
         let away = answers.iter().filter(|it| it.found.is_none()).map(|it| it.worker.clone());
         let away: Vec<String> = away.collect();
         let mut last = self.lock();
+        // A weak worker that goes away may come back as it was.
+        let still = last.weak.clone().filter(|weak| away.contains(&weak.worker));
+        let weak = weak_of(answers).or(still);
         if last.weak != weak {
             match &weak {
                 Some(weak) => tracing::error!(%weak, "acknowledged rows could be lost"),

@@ -151,8 +151,6 @@ CREATE TABLE idempotency (
     response_id uuid NOT NULL,
     PRIMARY KEY (app_id, key)
 );
--- Keys are stored in the order of their responses, so this finds the keys of a month, and hardly costs a write.
-CREATE INDEX idempotency_by_response ON idempotency USING brin (response_id) WITH (autosummarize = on);
 
 -- The keys in idempotency whose response was deleted or erased: a late retry is answered as a replay and
 -- stores nothing.

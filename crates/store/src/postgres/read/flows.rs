@@ -22,7 +22,7 @@ pub(in super::super) async fn flow(pool: &Pool, flow: FlowId) -> StoreResult<Opt
     let sql = format!("{} WHERE flows.app_id = $1 AND flows.flow_id = $2", select_state());
     let params: Params = &[&owner.app, &flow.uuid()];
     let revision = |state: &FlowState| state.public_revision;
-    directory::current(pool, &owner, (&sql, params), state, revision).await.map(Some)
+    directory::current(pool, &owner, (&sql, params), state, revision).await
 }
 
 pub(in super::super) async fn flows(pool: &Pool, query: &FlowQuery) -> StoreResult<Vec<FlowState>> {
@@ -59,7 +59,7 @@ pub(in super::super) async fn version(
     );
     let params: Params = &[&owner.app, &version.uuid()];
     let revision = |state: &VersionState| state.public_revision;
-    directory::current(pool, &owner, (&sql, params), version_state, revision).await.map(Some)
+    directory::current(pool, &owner, (&sql, params), version_state, revision).await
 }
 
 pub(in super::super) async fn versions(
