@@ -189,11 +189,10 @@ async fn a_small_flow_beside_a_giant_one_is_read_by_its_own_rows() {
         }
         let reported = rows_read(&cluster, &database, "responses%", async |store| {
             for _ in 0..CALLS {
-                let page = store.list_responses(&query).await.unwrap();
-                assert_eq!((page.rows.len(), page.next), (SMALL / 2, None));
+                assert_eq!(listed(store, query.clone()).await.0, SMALL / 2);
                 let open = ResponseQuery { version: None, order: Order::Asc, ..query.clone() };
-                assert_eq!(store.list_responses(&open).await.unwrap().rows.len(), SMALL);
-                assert_eq!(store.count_responses(&open).await.unwrap().responses, SMALL as u64);
+                assert_eq!(listed(store, open.clone()).await.0, SMALL);
+                assert_eq!(counted(store, open).await, SMALL);
                 let newest = store.newest_responses(query.app_id, &[query.flow_id]).await.unwrap();
                 assert_eq!(newest.len(), 1);
                 assert_eq!(store.recount(query.app_id, query.flow_id).await.unwrap(), SMALL as u64);
@@ -222,16 +221,8 @@ async fn a_rare_value_in_scattered_blocks_takes_few_statements_for_each() {
     for order in [Order::Asc, Order::Desc] {
         let store = open(&cluster, &database).await;
         cluster.sql(&database, "SELECT count(pg_stat_reset()) FROM (SELECT 1) AS once").await;
-        (query.order, query.after) = (order, None);
-        let (mut found, mut pages) = (0, 0);
-        loop {
-            let page = store.list_responses(&query).await.unwrap();
-            (found, pages) = (found + page.rows.len(), pages + 1);
-            query.after = page.next;
-            if page.next.is_none() {
-                break;
-            }
-        }
+        query.order = order;
+        let (found, pages) = listed(&store, query.clone()).await;
         store.close().await;
         tokio::time::sleep(Duration::from_millis(500)).await;
         let made: usize = cluster.sql(&database, transactions).await[0].parse().unwrap();
@@ -255,30 +246,38 @@ async fn blocks_with_many_matches_are_read_to_their_end() {
     let store = open(&cluster, &database).await;
     let tags = vec![("rare".to_owned(), "yes".to_owned())];
     let mut query = ResponseQuery { tags, limit: 1_500, ..every_response() };
-    let mut counted = 0;
-    loop {
-        let part = store.count_responses(&query).await.unwrap();
-        counted += part.responses;
-        query.after = part.next;
-        if part.next.is_none() {
-            break;
-        }
-    }
-    assert_eq!(counted, 4 * 1024);
+    assert_eq!(counted(&store, query.clone()).await, 4 * 1024);
     for order in [Order::Asc, Order::Desc] {
-        (query.order, query.after) = (order, None);
-        let mut found = 0;
-        loop {
-            let page = store.list_responses(&query).await.unwrap();
-            found += page.rows.len();
-            query.after = page.next;
-            if page.next.is_none() {
-                break;
-            }
-        }
-        assert_eq!(found, 4 * 1024, "{order:?}");
+        query.order = order;
+        assert_eq!(listed(&store, query.clone()).await.0, 4 * 1024, "{order:?}");
     }
     store.close().await;
+}
+
+/// The number of responses in a list, and of its pages: on a slow machine a page may end early.
+async fn listed(store: &PgStore, mut query: ResponseQuery) -> (usize, usize) {
+    let (mut found, mut pages) = (0, 0);
+    loop {
+        let page = store.list_responses(&query).await.unwrap();
+        (found, pages) = (found + page.rows.len(), pages + 1);
+        query.after = page.next;
+        if page.next.is_none() {
+            return (found, pages);
+        }
+    }
+}
+
+/// The same for a count.
+async fn counted(store: &PgStore, mut query: ResponseQuery) -> usize {
+    let mut responses = 0;
+    loop {
+        let part = store.count_responses(&query).await.unwrap();
+        responses += part.responses as usize;
+        query.after = part.next;
+        if part.next.is_none() {
+            return responses;
+        }
+    }
 }
 
 /// Stores responses for this many blocks; those with numbers for which the condition holds have the
