@@ -113,8 +113,8 @@ impl Transaction {
         Ok(transaction)
     }
 
-    /// A setting of a session does not reach the workers of a cluster; SET LOCAL does. Free: it is
-    /// sent to a worker with the BEGIN there.
+    /// A setting of a session does not reach the workers of a cluster; SET LOCAL does: Citus sends it
+    /// to a worker with the BEGIN there.
     async fn limit_lock_waits(&self) -> Result<(), TransactionError> {
         match self.pool.is_citus() {
             true => self.begin("SET LOCAL lock_timeout = '15s'").await,

@@ -286,7 +286,8 @@ CREATE INDEX invitations_ended
     ON invitations (app_id, coalesce(completed_at, revoked_at, expires_at), assignment_id)
     WHERE user_id IS NOT NULL OR email IS NOT NULL;
 
--- Admin tokens, stored as the SHA-256 of the token. A table of the instance, as all that follow. The nil id as app_id: not limited to an app.
+-- Admin tokens, stored as the SHA-256 of the token. A table of the instance, as all that follow. The nil id
+-- as app_id: not limited to an app.
 CREATE TABLE tokens (
     app_id     uuid NOT NULL,
     token_id   uuid NOT NULL,
