@@ -1,13 +1,21 @@
-//! Wall time as a dependency, so that tests can set it to the edge of a window.
+//! Wall time as a dependency: nodes follow the clock of the database that they share, and tests set
+//! the time to the edge of a window.
 
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use sluice_flow::time::Timestamp;
+use sluice_store::{Store, StoreResult};
 
 /// Returns the current time. Windows follow wall time; timers never use this.
 pub trait Clock: Send + Sync + 'static {
     fn now(&self) -> Timestamp;
+
+    /// How far this clock is ahead of the system's, if it is another one.
+    fn offset_millis(&self) -> Option<i64> {
+        None
+    }
 }
 
 /// How long a change waits for the clock's next millisecond, and how often it checks.
@@ -40,6 +48,112 @@ impl Clock for SystemClock {
     }
 }
 
+/// How often the store's clock is read again.
+const FOLLOW_INTERVAL: Duration = Duration::from_secs(1);
+/// How often it is read at the start; the quickest reading counts.
+const FIRST_READINGS: usize = 3;
+/// A difference between the two clocks that is worth a warning.
+const OFFSET_WARNED: Duration = Duration::from_secs(1);
+
+/// The clock of the store, if several processes share it: nodes whose clocks differ must agree on
+/// what is open. Between two readings it advances by the timer of the machine, so a step of the
+/// system's clock changes nothing.
+#[derive(Debug)]
+pub struct StoreClock {
+    started: Instant,
+    /// The store's time when this clock was started.
+    time_at_start: AtomicI64,
+}
+
+impl StoreClock {
+    /// The clock to use with this store. Needs a Tokio runtime: the clock is followed in the
+    /// background until it is dropped.
+    pub async fn of(store: &Arc<dyn Store>) -> StoreResult<Arc<dyn Clock>> {
+        let mut readings = Vec::new();
+        for _ in 0..FIRST_READINGS {
+            readings.extend(Reading::take(store).await?);
+        }
+        let Some(best) = readings.into_iter().min_by_key(|it| it.took) else {
+            return Ok(Arc::new(SystemClock));
+        };
+        let clock = Arc::new(Self {
+            started: best.at,
+            time_at_start: AtomicI64::new(best.time.as_millis()),
+        });
+        clock.warn();
+        tokio::spawn(Self::follow(Arc::downgrade(&clock), Arc::clone(store)));
+        Ok(clock)
+    }
+
+    async fn follow(clock: Weak<Self>, store: Arc<dyn Store>) {
+        loop {
+            tokio::time::sleep(FOLLOW_INTERVAL).await;
+            let reading = Reading::take(&store).await;
+            let Some(clock) = clock.upgrade() else { return };
+            // A store that does not answer is reported elsewhere.
+            if let Ok(Some(reading)) = reading {
+                clock.adopt(&reading);
+            }
+        }
+    }
+
+    /// Follows a reading that differs by more than its own error.
+    fn adopt(&self, reading: &Reading) {
+        let since = millis(reading.at.saturating_duration_since(self.started));
+        let difference =
+            reading.time.as_millis() - since - self.time_at_start.load(Ordering::Relaxed);
+        if difference.abs() > millis(reading.took) + 1 {
+            self.time_at_start.fetch_add(difference, Ordering::Relaxed);
+            self.warn();
+        }
+    }
+
+    fn warn(&self) {
+        let offset_ms = self.offset();
+        if offset_ms.unsigned_abs() >= OFFSET_WARNED.as_millis() as u64 {
+            tracing::warn!(
+                offset_ms,
+                "the clock of this machine differs from that of the database, which is used; synchronise it"
+            );
+        }
+    }
+
+    fn offset(&self) -> i64 {
+        self.now().as_millis() - SystemClock.now().as_millis()
+    }
+}
+
+impl Clock for StoreClock {
+    fn now(&self) -> Timestamp {
+        let since = millis(self.started.elapsed());
+        Timestamp::from_millis(self.time_at_start.load(Ordering::Relaxed) + since)
+    }
+
+    fn offset_millis(&self) -> Option<i64> {
+        Some(self.offset())
+    }
+}
+
+/// The store's time, and when it was that; exact to half of how long the reading took.
+struct Reading {
+    time: Timestamp,
+    at: Instant,
+    took: Duration,
+}
+
+impl Reading {
+    async fn take(store: &Arc<dyn Store>) -> StoreResult<Option<Self>> {
+        let asked = Instant::now();
+        let Some(time) = store.time().await? else { return Ok(None) };
+        let took = asked.elapsed();
+        Ok(Some(Self { time, at: asked + took / 2, took }))
+    }
+}
+
+fn millis(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
 /// A clock that changes only when it is set.
 #[derive(Debug)]
 pub struct ManualClock(AtomicI64);
@@ -61,5 +175,34 @@ impl ManualClock {
 impl Clock for ManualClock {
     fn now(&self) -> Timestamp {
         Timestamp::from_millis(self.0.load(Ordering::SeqCst))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reading(time: i64, at: Instant, took: u64) -> Reading {
+        let took = Duration::from_millis(took);
+        Reading { time: Timestamp::from_millis(time), at, took }
+    }
+
+    #[test]
+    fn a_reading_is_adopted_if_it_differs_by_more_than_its_error() {
+        let started = Instant::now();
+        let clock = StoreClock { started, time_at_start: AtomicI64::new(1_000_000) };
+        let later = started + Duration::from_secs(10);
+        for (read, took, expected) in [
+            (1_010_000, 5, 1_000_000),
+            (1_010_006, 5, 1_000_000),
+            (1_010_007, 5, 1_000_007),
+            // The server's clock was set back, or another server took over.
+            (710_000, 5, 700_000),
+            (710_400, 500, 700_000),
+            (1_310_000, 500, 1_300_000),
+        ] {
+            clock.adopt(&reading(read, later, took));
+            assert_eq!(clock.time_at_start.load(Ordering::Relaxed), expected, "{read} {took}");
+        }
     }
 }

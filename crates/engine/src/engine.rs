@@ -99,7 +99,8 @@ impl Engine {
         clock: Arc<dyn Clock>,
         options: Options,
     ) -> Result<Arc<Self>, StoreError> {
-        let metrics = Arc::new(Metrics::new(store.disk_space().is_some()));
+        let metrics =
+            Arc::new(Metrics::new(store.disk_space().is_some(), clock.offset_millis().is_some()));
         // Read before anything is loaded, so that no change in between is missed.
         let position = store.changes(FeedPosition::END).await?.position;
         let verifying = Verifying::new(options.master_keys, options.key_source);
@@ -158,6 +159,11 @@ impl Engine {
         self.core.now()
     }
 
+    /// How far the clock in use, that of the database, is ahead of this machine's.
+    pub fn clock_offset_millis(&self) -> Option<i64> {
+        self.core.clock.offset_millis()
+    }
+
     /// The URL at which people reach this service; without a trailing slash.
     pub fn public_url(&self) -> &str {
         &self.core.public_url
@@ -171,6 +177,9 @@ impl Engine {
     pub fn metrics_text(&self) -> String {
         if let Some(space) = self.core.store.disk_space() {
             self.core.metrics.set_disk_space(space);
+        }
+        if let Some(offset) = self.clock_offset_millis() {
+            self.core.metrics.set_clock_offset(offset);
         }
         self.core.metrics.render()
     }

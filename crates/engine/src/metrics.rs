@@ -3,6 +3,7 @@
 //! Labels are few and bounded: a route template, a status, an outcome; never an id, key or address.
 
 use std::borrow::Cow;
+use std::sync::atomic::AtomicU64;
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
@@ -84,6 +85,8 @@ pub struct Metrics {
     limited: Family<LimitLabel, Counter>,
     disk_free: Gauge,
     disk_reserve: Gauge,
+    log_bytes: Gauge,
+    clock_offset: Gauge<f64, AtomicU64>,
     pub(crate) queued: Gauge,
     pub(crate) batch_rows: Histogram,
     pub(crate) commit_seconds: Histogram,
@@ -93,8 +96,9 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// `has_disk`: whether this process stores data on a local disk.
-    pub(crate) fn new(has_disk: bool) -> Self {
+    /// `has_disk`: whether this process stores data on a local disk; `has_store_clock`: whether it
+    /// follows the clock of the database.
+    pub(crate) fn new(has_disk: bool, has_store_clock: bool) -> Self {
         let mut registry = Registry::with_prefix("sluice");
         let to = &mut registry;
         let submissions: Family<OutcomeLabel, Counter> =
@@ -114,14 +118,21 @@ impl Metrics {
         let expired_respondents = add(to, "expired_respondents", what);
         let what = "Connections closed at once because their address had too many open";
         let connections_refused = add(to, "connections_refused", what);
-        let (disk_free, disk_reserve) = if has_disk {
+        let (disk_free, disk_reserve, log_bytes) = if has_disk {
             let what = "Free space below which submissions are refused";
             (
                 add(to, "disk_free_bytes", "Free space on the disk of the database"),
                 add(to, "disk_reserve_bytes", what),
+                add(to, "log_bytes", "Length of the write-ahead log of the database"),
             )
         } else {
-            (Gauge::default(), Gauge::default())
+            (Gauge::default(), Gauge::default(), Gauge::default())
+        };
+        let clock_offset = if has_store_clock {
+            let what = "How far the clock of the database is ahead of this machine's";
+            add(to, "clock_offset_seconds", what)
+        } else {
+            Gauge::default()
         };
         // The counters of submissions are resolved once, not for each submission.
         let counter = |outcome: SubmissionOutcome| {
@@ -137,6 +148,8 @@ impl Metrics {
             limited,
             disk_free,
             disk_reserve,
+            log_bytes,
+            clock_offset,
             queued,
             batch_rows,
             commit_seconds,
@@ -186,6 +199,11 @@ impl Metrics {
         let signed = |bytes: u64| i64::try_from(bytes).unwrap_or(i64::MAX);
         self.disk_free.set(signed(space.free_bytes));
         self.disk_reserve.set(signed(space.reserve_bytes));
+        self.log_bytes.set(signed(space.log_bytes));
+    }
+
+    pub(crate) fn set_clock_offset(&self, millis: i64) {
+        self.clock_offset.set(millis as f64 / 1_000.0);
     }
 
     /// All metrics as text.

@@ -12,7 +12,8 @@ use serde_json::json;
 use sluice_flow::id::{AppId, AuditId};
 use sluice_flow::time::Timestamp;
 use sluice_store::{
-    At, AuditRow, Expiry, ExpiryCursor, Next, Page, PeopleWrite, Store, StoreResult, Write,
+    At, AuditRow, Expiry, ExpiryCursor, Next, Page, PeopleWrite, RetainingApp, Store, StoreResult,
+    Write,
 };
 use tokio::sync::watch;
 
@@ -75,6 +76,7 @@ impl Retention {
     pub(crate) async fn enforce(&self) -> StoreResult<Expired> {
         self.sweep_sessions().await?;
         let mut all = Expired::default();
+        self.drop_months(&mut all).await?;
         let mut after = None;
         loop {
             let page = Page { after, limit: APPS_PAGE };
@@ -82,8 +84,8 @@ impl Retention {
             let Some(last) = apps.last() else { return Ok(all) };
             after = Some(last.app_id);
             for app in apps.iter().filter(|app| app.is_due) {
-                let (id, before) = (app.app_id, app.kept_since(self.clock.now()));
-                match self.expire(id, before, &mut all).await {
+                let id = app.app_id;
+                match self.expire(app, &mut all).await {
                     Ok(()) => {}
                     Err(error) if is_final(&error) => return Err(error),
                     Err(error) => {
@@ -96,6 +98,29 @@ impl Retention {
         }
     }
 
+    /// Drops whole months first, if no app keeps them: what is left then expires row by row.
+    async fn drop_months(&self, all: &mut Expired) -> StoreResult<()> {
+        let now = self.clock.now();
+        for month in self.store.list_expired_months(now).await? {
+            let audit = month.apps.iter().map(|app| self.audit(*app, month.to, None)).collect();
+            let (from, before) = (month.from, month.to);
+            match self.store.drop_month(month, now, audit).await {
+                Ok(Some(responses)) => {
+                    tracing::info!(%from, %before, responses, "expired month dropped");
+                    self.metrics.expired_responses.inc_by(responses);
+                    all.responses += responses;
+                }
+                Ok(None) => tracing::info!(%from, %before, "an expired month is in use"),
+                Err(error) if is_final(&error) => return Err(error),
+                Err(error) => {
+                    let source = std::error::Error::source(&error).map(ToString::to_string);
+                    tracing::warn!(%from, %before, %error, source, "an expired month was not dropped; the next run retries it");
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Removes expired sessions, in case no one signs in, which also removes some.
     async fn sweep_sessions(&self) -> StoreResult<()> {
         let before = self.clock.now();
@@ -104,14 +129,17 @@ impl Retention {
     }
 
     /// Expires an app completely, part by part, and adds up what was deleted.
-    async fn expire(&self, app: AppId, before: Timestamp, all: &mut Expired) -> StoreResult<()> {
+    async fn expire(&self, retaining: &RetainingApp, all: &mut Expired) -> StoreResult<()> {
+        let (app, before) = (retaining.app_id, retaining.kept_since(self.clock.now()));
+        let retention_days = Some(retaining.retention_days);
         let (mut gone, mut rows) = (Expired::default(), 0);
         let audit = self.audit(app, before, None);
         let mut cursor = ExpiryCursor::default();
         let mut failed = None;
         for part in 1_u64.. {
             let audit = audit.clone();
-            let expiry = Expiry { app_id: app, before, cursor, audit, limit: PART_ROWS };
+            let limit = PART_ROWS;
+            let expiry = Expiry { app_id: app, retention_days, before, cursor, audit, limit };
             let part_gone = match self.store.expire(expiry).await {
                 Ok(gone) => gone,
                 Err(error) if is_final(&error) => return Err(error),
@@ -136,7 +164,7 @@ impl Retention {
             match part_gone.next {
                 Next::At(next) => cursor = next,
                 // What this node did is recorded; another node does the rest.
-                Next::Done | Next::LeftToAnother => break,
+                Next::Done | Next::LeftToAnother | Next::SettingChanged => break,
             }
             if part.is_multiple_of(PROGRESS_PARTS) {
                 let Expired { responses, respondents, invitations, .. } = gone;

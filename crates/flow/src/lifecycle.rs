@@ -99,8 +99,8 @@ pub fn accepting(version: &VersionTimes, flow: &FlowTimes, now: Timestamp) -> Ac
     if passed(version.retired_at) || passed(flow.archived_at) {
         return Accepting::Gone;
     }
-    if version.published_at.is_none_or(|at| now < at) || !passed(flow.live.starts_at.or(Some(now)))
-    {
+    // A publish takes effect when it is stored, whatever the clock says: a client has resolved it.
+    if version.published_at.is_none() || !passed(flow.live.starts_at.or(Some(now))) {
         return Accepting::NotOpenYet;
     }
     if passed(flow.live.ends_at) {

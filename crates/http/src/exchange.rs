@@ -11,13 +11,13 @@ use std::panic::AssertUnwindSafe;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use axum::extract::{MatchedPath, Request};
 use axum::response::Response;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use http::header::{REFERRER_POLICY, STRICT_TRANSPORT_SECURITY, X_CONTENT_TYPE_OPTIONS};
+use http::header::{DATE, REFERRER_POLICY, STRICT_TRANSPORT_SECURITY, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderMap, HeaderValue, Method};
 use sluice_engine::Engine;
 use tower::{Layer, Service};
@@ -29,6 +29,9 @@ const NO_ROUTE: &str = "(none)";
 
 /// One year, for this host only: subdomains are not ours to decide about.
 const HTTPS_ONLY: &str = "max-age=31536000";
+
+/// A difference between the engine's clock and the system's that a date shows.
+const DATE_OFFSET_MILLIS: u64 = 1_000;
 
 /// Why a handler produced no reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,6 +69,19 @@ impl Exchange {
         run(handler, self.timeout).await
     }
 
+    /// The date by which windows open and close. Without this, hyper writes the system's.
+    fn date(&self, headers: &mut HeaderMap) {
+        let offset = self.engine.clock_offset_millis().unwrap_or(0);
+        if offset.unsigned_abs() < DATE_OFFSET_MILLIS {
+            return;
+        }
+        let now = Duration::from_millis(self.engine.now().as_millis().max(0).unsigned_abs());
+        let date = httpdate::fmt_http_date(SystemTime::UNIX_EPOCH + now);
+        if let Ok(date) = HeaderValue::from_str(&date) {
+            headers.insert(DATE, date);
+        }
+    }
+
     /// Logs and counts the exchange and sets the common headers; `route` is a template.
     pub fn finish(
         &self,
@@ -87,6 +103,7 @@ impl Exchange {
         );
         self.engine.metrics().count_request(route, status);
         mark(response.headers_mut(), id);
+        self.date(response.headers_mut());
         if self.is_https {
             let policy = HeaderValue::from_static(HTTPS_ONLY);
             response.headers_mut().insert(STRICT_TRANSPORT_SECURITY, policy);

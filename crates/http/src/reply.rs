@@ -161,7 +161,7 @@ impl Refusal {
             Self::StoreDown => "The service cannot reach its store. Try again shortly.",
             Self::NotReady => "The service cannot store responses now.",
             Self::DiskReserve => {
-                "The disk has less free space than the reserve, so submissions are refused. Free some space."
+                "The disk has less free space than the reserve, or another program holds the log of the database at its limit, so submissions are refused. Free some space, or end that program's transaction."
             }
             Self::TimedOut => "The service took too long to answer. Try again shortly.",
             Self::Crashed => {

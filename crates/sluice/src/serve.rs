@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sluice_engine::clock::SystemClock;
+use sluice_engine::clock::{Clock, StoreClock};
 use sluice_engine::{Engine, Options, Store, StoreError};
 use sluice_web::{
     App, AppOptions, KeyFetcher, Limits, MetricsAccess, MetricsSite, MetricsToken, Network,
@@ -24,6 +24,8 @@ use crate::{backend, logging, output, signals};
 
 /// Once the outcome of a write is unknown, replies in progress get this long.
 const LAST_REPLIES_MAX: Duration = Duration::from_secs(2);
+/// The largest difference between the clocks of this machine and of the database.
+const CLOCK_OFFSET_MAX: Duration = Duration::from_secs(10 * 60);
 /// If the queued responses are not stored within this time, the disk has stopped.
 const CLOSE_MAX: Duration = Duration::from_secs(20);
 
@@ -157,7 +159,25 @@ async fn start(
         body_bytes_max: Some(settings.body_bytes_max),
         rates: settings.rates,
     };
-    Engine::start(store, Arc::new(SystemClock), options).await.map_err(unreadable)
+    let clock = StoreClock::of(&store).await.map_err(unreadable)?;
+    must_agree(&*clock)?;
+    Engine::start(store, clock, options).await.map_err(unreadable)
+}
+
+/// Windows follow the clock of the database, but people read the times of this machine's log, and
+/// certificates are checked by its clock. A large difference is a mistake.
+fn must_agree(clock: &dyn Clock) -> Result<(), Failure> {
+    let offset = Duration::from_millis(clock.offset_millis().unwrap_or(0).unsigned_abs());
+    if offset <= CLOCK_OFFSET_MAX {
+        return Ok(());
+    }
+    Err(Failure::new(
+        format!(
+            "the clock of this machine differs from that of the database by {} seconds",
+            offset.as_secs()
+        ),
+        "synchronise both (NTP or chrony), then start again",
+    ))
 }
 
 fn unreadable(error: StoreError) -> Failure {

@@ -21,8 +21,9 @@ pub enum StoreError {
     /// A stored value cannot be decoded.
     #[error("the store holds something unreadable: {0}")]
     Corrupt(String),
-    /// Nothing was written: free disk space is below the reserve that submissions must not use.
-    #[error("free disk space is below the reserve")]
+    /// Nothing was written: free disk space is below the reserve that submissions must not use, or
+    /// the log of the database is at its limit.
+    #[error("free disk space is below the reserve, or the log of the database at its limit")]
     DiskReserve,
     /// The store was closed, or stopped after an unknown outcome.
     #[error("the store is closed")]

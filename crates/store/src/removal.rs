@@ -74,6 +74,8 @@ pub struct ErasedPart {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expiry {
     pub app_id: AppId,
+    /// The setting that `before` follows from. A batch does nothing if the app has another one by now.
+    pub retention_days: Option<u32>,
     /// Data that was received, or ended, before this time.
     pub before: Timestamp,
     pub cursor: ExpiryCursor,
@@ -136,6 +138,16 @@ impl Default for ExpiryCursor {
     }
 }
 
+/// A month of responses that no app keeps any more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExpiredMonth {
+    pub from: Timestamp,
+    /// Where the next month begins.
+    pub to: Timestamp,
+    /// The apps with responses in it.
+    pub apps: Vec<AppId>,
+}
+
 /// An app that limits how long it keeps data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetainingApp {
@@ -186,6 +198,8 @@ pub enum Next {
     Done,
     /// Another process is working on this app and continues it.
     LeftToAnother,
+    /// The app keeps data for another time by now; the next run follows it.
+    SettingChanged,
 }
 
 #[cfg(test)]

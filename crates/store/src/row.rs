@@ -44,6 +44,8 @@ pub struct DiskSpace {
     pub free_bytes: u64,
     /// Space that submissions must leave free.
     pub reserve_bytes: u64,
+    /// The length of the database's log.
+    pub log_bytes: u64,
 }
 
 /// The limits of one app; an absent one falls back to the instance's limit.

@@ -55,7 +55,14 @@ fn expiry(cursor: ExpiryCursor) -> Expiry {
         subject: app_id.to_string(),
         detail: "{}".to_owned(),
     };
-    Expiry { app_id, before: Timestamp::from_millis(now()), cursor, audit, limit: 2 }
+    Expiry {
+        app_id,
+        retention_days: None,
+        before: Timestamp::from_millis(now()),
+        cursor,
+        audit,
+        limit: 2,
+    }
 }
 
 /// Waits until a session waits for a lock.
@@ -181,7 +188,7 @@ async fn expire_all(store: &PgStore, what: &str) {
         match part.next {
             Next::At(next) => cursor = next,
             Next::Done => break,
-            Next::LeftToAnother => panic!("there is no other node"),
+            Next::LeftToAnother | Next::SettingChanged => panic!("there is no other node"),
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }

@@ -7,15 +7,16 @@ mod support;
 
 use std::time::{Duration, Instant};
 
-use sluice_flow::id::FlowId;
+use sluice_flow::id::{AppId, AuditId, FlowId};
 use sluice_flow::time::Timestamp;
 use sluice_store::postgres::{Options, PgStore};
 use sluice_store::roles::*;
 use sluice_store::{
-    At, Change, CompactionCursor, CountsQuery, Order, Outcome, Record, ResponseQuery, Write,
+    AppRow, At, AuditRow, Change, CompactionCursor, ExpiredMonth, FlowRow, Order, Outcome, Record,
+    ResponseQuery, ResponseRow, Write,
 };
 use support::Cluster;
-use support::rows::{app_row, key, now, response};
+use support::rows::{app_row, flow_row, key, now, response};
 
 /// How often to create another server if one does not start, as when its port was taken.
 const STARTS: usize = 3;
@@ -43,6 +44,7 @@ async fn put_app(store: &PgStore) {
 /// Milliseconds since the epoch, in the middle of months.
 const MARCH_2025: i64 = 1_741_996_800_000;
 const FAR_AHEAD: i64 = 7_258_118_400_000;
+const MONTH: i64 = 31 * 24 * 60 * 60 * 1000;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn responses_are_in_the_partition_of_their_month() {
@@ -68,45 +70,163 @@ async fn responses_are_in_the_partition_of_their_month() {
     store.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn old_months_are_dropped_with_their_keys_and_counts() {
-    let cluster = start();
-    let database = cluster.database().await;
-    let store = open(&cluster, &database).await;
-    put_app(&store).await;
-    let month = 31 * 24 * 60 * 60 * 1000;
-    let old = [MARCH_2025, MARCH_2025 + month].into_iter().zip(1..);
-    let old: Vec<_> = old.map(|(millis, number)| response(millis, number, 1).row).collect();
-    let records = old.iter().zip(1..).map(|(row, number)| Record::Response {
-        row: row.clone(),
-        idempotency_key: Some(key(number)),
-    });
-    store.import_records(records.collect()).await.unwrap();
-    while !store.compact_counts(CompactionCursor::default(), 100).await.unwrap().is_done() {}
-    let days = async || {
-        let app = app_row().app_id;
-        let counts = store
-            .read_counts(app, FlowId::from_uuid(app.uuid()), &CountsQuery::default())
-            .await
-            .unwrap();
-        counts.daily.iter().map(|(_, day, _)| *day).collect::<Vec<_>>()
-    };
-    assert_eq!(days().await, [0, 1].map(|at: usize| old[at].response_id.made_at().day()));
-    let before = Timestamp::from_millis(MARCH_2025 + month);
-    assert_eq!(store.drop_partitions_before(before).await.unwrap(), 1);
-    assert_eq!(store.find_response(old[0].response_id).await.unwrap(), None);
-    assert!(store.find_response(old[1].response_id).await.unwrap().is_some());
-    for (number, left) in [(1, false), (2, true)] {
-        let found = store.find_by_idempotency_key(app_row().app_id, &key(number)).await.unwrap();
-        assert_eq!(found.is_some(), left, "{number}");
+/// One of several apps, with a flow.
+fn app(number: u8, retention_days: Option<u32>) -> [Write; 2] {
+    let mut id = app_row().app_id.uuid().into_bytes();
+    id[15] = number;
+    let app_id = AppId::from_uuid(uuid::Uuid::from_bytes(id));
+    let app = AppRow { app_id, retention_days, ..app_row() };
+    let flow_id = FlowId::from_uuid(app_id.uuid());
+    [Write::App(app), Write::Flow(FlowRow { app_id, flow_id, ..flow_row() })]
+}
+
+/// A response to the flow of one of these apps.
+fn of_app(number: u8, millis: i64, at: u32) -> ResponseRow {
+    let [Write::App(AppRow { app_id, .. }), _] = app(number, None) else { unreachable!() };
+    let flow_id = FlowId::from_uuid(app_id.uuid());
+    ResponseRow { app_id, flow_id, ..response(millis, at, 1).row }
+}
+
+fn audit_row(row: &ResponseRow) -> AuditRow {
+    AuditRow {
+        audit_id: AuditId::from_uuid(row.response_id.uuid()),
+        app_id: Some(row.app_id),
+        actor: "test".to_owned(),
+        action: "retention.enforced".to_owned(),
+        subject: String::new(),
+        detail: "{}".to_owned(),
     }
-    assert_eq!(
-        days().await,
-        [old[1].response_id.made_at().day()],
-        "the counts of the month were kept"
+}
+
+/// Two apps with responses in March and April 2025; the first response of each month is of the
+/// first app.
+struct Months {
+    cluster: Cluster,
+    database: String,
+    store: PgStore,
+    rows: Vec<ResponseRow>,
+}
+
+impl Months {
+    async fn with(second_retention: Option<u32>) -> Self {
+        let cluster = start();
+        let database = cluster.database().await;
+        let store = open(&cluster, &database).await;
+        let rows = [(1, MARCH_2025), (1, MARCH_2025), (2, MARCH_2025), (1, MARCH_2025 + MONTH)];
+        let rows: Vec<_> =
+            rows.into_iter().zip(1..).map(|((app, at), n)| of_app(app, at, n)).collect();
+        let months = Self { cluster, database, store, rows };
+        months.put([app(1, Some(30)), app(2, second_retention)].concat()).await;
+        let records = months.rows.iter().zip(1..).map(|(row, number)| Record::Response {
+            row: row.clone(),
+            idempotency_key: Some(key(number)),
+        });
+        months.store.import_records(records.collect()).await.unwrap();
+        let compact = async || {
+            months.store.compact_counts(CompactionCursor::default(), 100).await.unwrap().is_done()
+        };
+        while !compact().await {}
+        let blocks = "INSERT INTO response_blocks (app_id, flow_id, first_id, last_id, since, filter) \
+             SELECT app_id, flow_id, response_id, response_id, 0, '\\x00' FROM responses";
+        months.run(blocks).await;
+        months
+    }
+
+    async fn put(&self, rows: Vec<Write>) {
+        self.store.apply(At::Instance, Change::new(|| rows)).await.unwrap();
+    }
+
+    async fn run(&self, sql: &str) {
+        self.cluster.client(&self.database).await.batch_execute(sql).await.unwrap();
+    }
+
+    async fn value(&self, sql: &str) -> String {
+        self.cluster.sql(&self.database, sql).await.remove(0)
+    }
+
+    async fn expired(&self) -> Vec<ExpiredMonth> {
+        self.store.list_expired_months(Timestamp::from_millis(now())).await.unwrap()
+    }
+
+    async fn drop_month(&self, month: &ExpiredMonth) -> Option<u64> {
+        let audit = vec![audit_row(&self.rows[0])];
+        let now = Timestamp::from_millis(now());
+        self.store.drop_month(month.clone(), now, audit).await.unwrap()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_month_is_dropped_when_no_app_keeps_it() {
+    let months = Months::with(None).await;
+    // A key of an app without responses in the month.
+    let other = format!(
+        "INSERT INTO idempotency SELECT '{}', gen_random_uuid(), response_id FROM responses LIMIT 1",
+        uuid::Uuid::max()
     );
-    assert_eq!(store.drop_partitions_before(before).await.unwrap(), 0);
-    store.close().await;
+    months.run(&other).await;
+    let expired = months.expired().await;
+    assert_eq!(expired.len(), 1, "the second app keeps the first month");
+    assert_eq!(expired[0].apps, [months.rows[0].app_id]);
+    assert!(expired[0].from.as_millis() > MARCH_2025);
+    months.put(app(2, Some(60)).to_vec()).await;
+    let expired = months.expired().await;
+    assert_eq!(expired.len(), 2);
+    assert_eq!(expired[0].apps, [months.rows[0].app_id, months.rows[2].app_id]);
+    // Used by another transaction for too long.
+    let reader = months.cluster.client(&months.database).await;
+    reader.batch_execute("BEGIN; SELECT FROM responses").await.unwrap();
+    assert_eq!(months.drop_month(&expired[0]).await, None);
+    assert_eq!(months.value("SELECT count(*) FROM idempotency").await, "5");
+    reader.batch_execute("COMMIT").await.unwrap();
+    assert_eq!(months.drop_month(&expired[0]).await, Some(3));
+    assert_eq!(months.drop_month(&expired[0]).await, None, "it is gone");
+    for (sql, left) in [
+        ("SELECT count(*) FROM responses", "1"),
+        ("SELECT count(*) FROM idempotency", "2"),
+        ("SELECT count(*) FROM response_blocks", "1"),
+        ("SELECT count(*) FROM counts WHERE segment = ''", "1"),
+        ("SELECT count(*) FROM audit", "1"),
+        ("SELECT count(*) FROM pg_class WHERE relname ~ 'responses_2025_03'", "0"),
+    ] {
+        assert_eq!(months.value(sql).await, left, "{sql}");
+    }
+    // The next block covers the ids of those that are gone.
+    let first = months.value("SELECT first_id FROM response_blocks").await;
+    assert_eq!(first, months.rows[0].response_id.uuid().to_string());
+    // An app that keeps its responses again prevents the rest.
+    let expired = months.expired().await;
+    months.put(app(1, None).to_vec()).await;
+    assert_eq!(months.drop_month(&expired[0]).await, None);
+    assert_eq!(months.value("SELECT count(*) FROM responses").await, "1");
+    months.store.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_interrupted_drop_of_a_month_is_finished_by_the_next_run() {
+    let months = Months::with(Some(60)).await;
+    // As after a crash between the two steps.
+    let detach = "ALTER TABLE responses DETACH PARTITION responses_2025_03; \
+         ALTER TABLE responses_2025_03 RENAME TO expired_responses_2025_03";
+    months.run(detach).await;
+    let app = months.rows[0].app_id;
+    let found = months.store.find_by_idempotency_key(app, &key(1)).await.unwrap();
+    assert!(found.is_some(), "a key stays in use until the drop is finished");
+    // The month has a partition again, as after an import.
+    let again = of_app(1, MARCH_2025 + 1, 9);
+    let record = Record::Response { row: again.clone(), idempotency_key: Some(key(9)) };
+    months.store.import_records(vec![record]).await.unwrap();
+    let expired = months.expired().await;
+    assert_eq!(expired.len(), 3);
+    assert_eq!(months.drop_month(&expired[0]).await, Some(3));
+    for (number, is_left) in [(1, false), (2, false), (9, true)] {
+        let found = months.store.find_by_idempotency_key(app, &key(number)).await.unwrap();
+        assert_eq!(found.is_some(), is_left, "{number}");
+    }
+    assert_eq!(months.value("SELECT count(*) FROM audit").await, "0", "written by the first step");
+    let found = months.store.find_response(again.response_id).await.unwrap();
+    assert_eq!(found, Some(again), "only the detached table is dropped");
+    assert_eq!(months.expired().await.len(), 2);
+    months.store.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -174,18 +294,30 @@ async fn a_month_that_has_begun_in_the_default_partition_stays_there() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_key_of_a_later_response_outlives_an_older_response() {
-    let cluster = start();
-    let database = cluster.database().await;
-    let store = open(&cluster, &database).await;
-    put_app(&store).await;
-    let (old, later) = (response(MARCH_2025, 1, 1).row, response(now(), 2, 1).row);
-    let record = Record::Response { row: old, idempotency_key: Some(key(1)) };
-    store.import_records(vec![record]).await.unwrap();
-    let id = later.response_id.uuid();
-    cluster.sql(&database, &format!("UPDATE idempotency SET response_id = '{id}'")).await;
-    let before = Timestamp::from_millis(now());
-    assert_eq!(store.drop_partitions_before(before).await.unwrap(), 1);
-    let found = store.find_by_idempotency_key(app_row().app_id, &key(1)).await.unwrap();
-    assert_eq!(found.map(|(id, _)| id), Some(later.response_id));
-    store.close().await;
+    let months = Months::with(Some(60)).await;
+    let later = response(now(), 2, 1).row.response_id;
+    let sql = format!(
+        "UPDATE idempotency SET response_id = '{}' WHERE response_id = '{}'",
+        later.uuid(),
+        months.rows[0].response_id.uuid()
+    );
+    months.run(&sql).await;
+    assert_eq!(months.drop_month(&months.expired().await[0]).await, Some(3));
+    let app = months.rows[0].app_id;
+    let found = months.store.find_by_idempotency_key(app, &key(1)).await.unwrap();
+    assert_eq!(found.map(|(id, _)| id), Some(later));
+    months.store.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_empty_month_that_has_ended_is_dropped() {
+    let months = Months::with(None).await;
+    months
+        .run("DELETE FROM responses WHERE response_id >= '01960000-0000-0000-0000-000000000000'")
+        .await;
+    let expired = months.expired().await;
+    assert_eq!((expired.len(), expired[0].apps.len()), (1, 0));
+    assert_eq!(months.drop_month(&expired[0]).await, Some(0));
+    assert!(months.expired().await.is_empty());
+    months.store.close().await;
 }

@@ -382,12 +382,29 @@ impl UpkeepStore for FaultyStore {
     async fn list_erasing(&self, limit: usize) -> StoreResult<Vec<RespondentRow>> {
         self.inner.list_erasing(limit).await
     }
+    async fn time(&self) -> StoreResult<Option<Timestamp>> {
+        self.inner.time().await
+    }
+
     async fn list_retaining_apps(
         &self,
         now: Timestamp,
         page: Page<AppId>,
     ) -> StoreResult<Vec<RetainingApp>> {
         self.inner.list_retaining_apps(now, page).await
+    }
+
+    async fn list_expired_months(&self, now: Timestamp) -> StoreResult<Vec<ExpiredMonth>> {
+        self.inner.list_expired_months(now).await
+    }
+
+    async fn drop_month(
+        &self,
+        month: ExpiredMonth,
+        now: Timestamp,
+        audit: Vec<AuditRow>,
+    ) -> StoreResult<Option<u64>> {
+        self.inner.drop_month(month, now, audit).await
     }
 
     async fn expire(&self, expiry: Expiry) -> StoreResult<Expired> {

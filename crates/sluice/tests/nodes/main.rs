@@ -12,6 +12,7 @@
     reason = "a panic fails the test, and measurements are printed"
 )]
 
+mod clocks;
 #[path = "../../../store/tests/support/cluster.rs"]
 mod cluster;
 mod edges;

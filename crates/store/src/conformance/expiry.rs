@@ -25,13 +25,14 @@ async fn parts(
     let mut parts = Vec::new();
     for _ in 0..100 {
         let audit = audit.clone();
-        let expiry = Expiry { app_id, before: at(before), cursor, audit, limit };
+        let expiry =
+            Expiry { app_id, retention_days: None, before: at(before), cursor, audit, limit };
         let part = store.expire(expiry).await.unwrap();
         assert!(part.responses <= limit as u64 && part.invitations <= limit as u64);
         parts.push(part);
         match part.next {
             Next::At(next) => cursor = next,
-            Next::Done | Next::LeftToAnother => return parts,
+            Next::Done | Next::LeftToAnother | Next::SettingChanged => return parts,
         }
     }
     panic!("the expiry does not end");
@@ -97,6 +98,31 @@ pub(super) async fn responses_received_before_a_time_expire_with_their_keys(stor
         assert_eq!(found.is_some(), taken, "{number}");
     }
     assert_eq!(expire(&store, &shop, 10, 2).await, (0, 0), "a second expiry removed something");
+}
+
+pub(super) async fn an_expiry_stops_when_the_app_has_another_retention(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    for millis in 1..=3 {
+        shop.store(&store, millis, "").await;
+    }
+    let set = async |retention_days| {
+        let row = store.find_app(shop.app()).await.unwrap().unwrap().row;
+        apply(&store, shop.app(), vec![Write::App(AppRow { retention_days, ..row })]).await;
+    };
+    let part = async || {
+        let (app_id, retention_days) = (shop.app(), Some(2));
+        let (audit, cursor) = (audit_row(Some(app_id)), ExpiryCursor::default());
+        let expiry = Expiry { app_id, retention_days, before: at(10), cursor, audit, limit: 1 };
+        store.expire(expiry).await.unwrap()
+    };
+    set(Some(2)).await;
+    assert_eq!(part().await.responses, 1);
+    for changed in [Some(3), None] {
+        set(changed).await;
+        let stopped = part().await;
+        assert_eq!((stopped.rows, stopped.next), (0, Next::SettingChanged), "{changed:?}");
+    }
+    assert_eq!(listed(&store, &shop.query()).await.len(), 2);
 }
 
 pub(super) async fn a_respondent_expires_with_the_last_consent(store: TheStore) {
@@ -227,7 +253,14 @@ pub(super) async fn an_expiry_is_recorded_if_it_removed_anything(store: TheStore
     );
     let audit = audit_row(Some(app));
     let cursor = ExpiryCursor::default();
-    let first = Expiry { app_id: app, before: at(10), cursor, audit: audit.clone(), limit: 2 };
+    let first = Expiry {
+        app_id: app,
+        retention_days: None,
+        before: at(10),
+        cursor,
+        audit: audit.clone(),
+        limit: 2,
+    };
     assert_eq!(store.expire(first).await.unwrap().responses, 2);
     let entries = store.list_audit(&query).await.unwrap();
     assert_eq!(entries, std::slice::from_ref(&audit), "an interrupted expiry was not recorded");
@@ -250,7 +283,14 @@ pub(super) async fn consents_outlive_the_responses_under_concurrent_expiry(store
             let mut cursor = ExpiryCursor::default();
             loop {
                 let audit = audit_row(Some(app));
-                let expiry = Expiry { app_id: app, before: at(1_000), cursor, audit, limit: 3 };
+                let expiry = Expiry {
+                    app_id: app,
+                    retention_days: None,
+                    before: at(1_000),
+                    cursor,
+                    audit,
+                    limit: 3,
+                };
                 let part = store.expire(expiry).await.unwrap();
                 let page = crate::Page { after: None, limit: PEOPLE };
                 let profiles = store.list_respondents(app, page).await.unwrap().len();
@@ -260,7 +300,7 @@ pub(super) async fn consents_outlive_the_responses_under_concurrent_expiry(store
                 }
                 match part.next {
                     Next::At(next) => cursor = next,
-                    Next::Done | Next::LeftToAnother => return part.next,
+                    Next::Done | Next::LeftToAnother | Next::SettingChanged => return part.next,
                 }
             }
         }));

@@ -171,6 +171,7 @@ cases! {
     expiry:
         apps_that_may_have_something_too_old_are_listed
         responses_received_before_a_time_expire_with_their_keys
+        an_expiry_stops_when_the_app_has_another_retention
         a_respondent_expires_with_the_last_consent
         marks_of_keys_expire_with_their_time
         people_who_are_still_invited_do_not_expire

@@ -227,6 +227,7 @@ pub(super) async fn expired_responses_leave_no_block(store: TheStore) {
     loop {
         let expiry = Expiry {
             app_id: shop.app(),
+            retention_days: None,
             before: at(3_000),
             cursor,
             limit: 500,
@@ -234,7 +235,7 @@ pub(super) async fn expired_responses_leave_no_block(store: TheStore) {
         };
         match store.expire(expiry).await.unwrap().next {
             Next::At(next) => cursor = next,
-            Next::Done | Next::LeftToAnother => break,
+            Next::Done | Next::LeftToAnother | Next::SettingChanged => break,
         }
     }
     assert_eq!(all_pages(&store, answered(&shop, "use", "other:2")).await.len(), 214);

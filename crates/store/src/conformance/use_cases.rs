@@ -229,10 +229,17 @@ async fn removal(store: &TheStore, shop: &Shop, done: &mut impl AsyncFnMut(&'sta
     done("erase a respondent").await;
     let mut cursor = ExpiryCursor::default();
     loop {
-        let expiry = Expiry { app_id: app, before: at(1_000), cursor, audit: audit(), limit: 10 };
+        let expiry = Expiry {
+            app_id: app,
+            retention_days: None,
+            before: at(1_000),
+            cursor,
+            audit: audit(),
+            limit: 10,
+        };
         match store.expire(expiry).await.unwrap().next {
             Next::At(next) => cursor = next,
-            Next::Done | Next::LeftToAnother => break,
+            Next::Done | Next::LeftToAnother | Next::SettingChanged => break,
         }
     }
     done("expire").await;

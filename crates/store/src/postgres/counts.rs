@@ -458,17 +458,22 @@ pub(super) async fn begin_scan(
     Ok(())
 }
 
-/// Deletes the counts of these days for all apps: their responses are removed as a whole.
+/// Deletes the counts of these days (from, to) of these apps, whose responses are removed as a
+/// whole.
 pub(super) async fn forget_days(
     transaction: &Transaction,
-    from: i32,
-    to: i32,
+    apps: &[Uuid],
+    [from, to]: [i32; 2],
 ) -> Result<(), TransactionError> {
     // Unfolded deltas first: this waits for a fold that has taken some, and its result is deleted
     // next.
     for table in ["count_deltas", "counts"] {
-        let sql = format!("DELETE FROM {table} WHERE day >= $1 AND day < $2");
-        transaction.execute(&sql, &[&from, &to]).await?;
+        let sql = format!(
+            "DELETE FROM {table} USING flows WHERE flows.app_id = ANY($1) \
+             AND {table}.app_id = flows.app_id AND {table}.flow_id = flows.flow_id \
+             AND day >= $2 AND day < $3"
+        );
+        transaction.execute(&sql, &[&apps, &from, &to]).await?;
     }
     Ok(())
 }

@@ -20,11 +20,12 @@ use super::read::limit;
 use super::removal::{BY_PRIMARY_KEY, FREE_KEYS, delete, hold, profiles, settle_keys};
 use super::transaction::{Transaction, end};
 use crate::removal::DAY_MILLIS;
-use crate::{Expired, Expiry, ExpiryCursor, Next, Page, RetainingApp, StoreResult};
+use crate::{Expired, Expiry, ExpiryCursor, Next, Page, RetainingApp, StoreError, StoreResult};
 
-/// Takes the app's turn, released with the transaction, and limits how long others may have to
-/// wait. A table without statistics yet must not be read in full.
+/// Takes the app's turn, released with the transaction, reads its setting, and limits how long
+/// others may have to wait. A table without statistics yet must not be read in full.
 const TURN: &str = "SELECT pg_try_advisory_xact_lock($1, $2), \
+     (SELECT retention_days FROM app_directory WHERE app_id = $3), \
      set_config('lock_timeout', '2s', true), set_config('statement_timeout', '5s', true), \
      set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)";
 /// The first half of the lock number of a turn; the queues of apps use the single-number kind.
@@ -39,10 +40,17 @@ pub(super) async fn part(pool: &Arc<Pool>, expiry: &Expiry) -> StoreResult<Expir
 }
 
 async fn taken(transaction: &Transaction, expiry: &Expiry) -> Result<Expired, TransactionError> {
-    let turn = transaction.query(TURN, &[&TURNS, &turn_of(expiry.app_id)]).await?;
-    let is_ours = turn.first().map(|row| Cells::of(row).take()).transpose()?;
-    if is_ours != Some(true) {
+    let app = expiry.app_id;
+    let turn = transaction.query(TURN, &[&TURNS, &turn_of(app), &app.uuid()]).await?;
+    let turn = turn.first().map(|row| {
+        let mut cells = Cells::of(row);
+        Ok::<(bool, Option<i64>), StoreError>((cells.take()?, cells.take()?))
+    });
+    let Some((true, current_days)) = turn.transpose()? else {
         return Ok(Expired::nothing(Next::LeftToAnother));
+    };
+    if expiry.retention_days.is_some_and(|days| current_days != Some(days.into())) {
+        return Ok(Expired::nothing(Next::SettingChanged));
     }
     let expired = match expiry.cursor {
         ExpiryCursor::Responses(after) => responses(transaction, expiry, after).await?,

@@ -23,6 +23,7 @@ mod count_rows;
 mod counts;
 mod directory;
 mod dsn;
+mod expired_months;
 mod expiry;
 mod failure;
 mod final_exchange;
@@ -49,7 +50,6 @@ mod transaction;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sluice_flow::time::Timestamp;
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
@@ -119,12 +119,6 @@ impl PgStore {
         drop(client);
         let pool = Arc::new(Pool::new(connector, options, workers)?);
         Ok(Self { pool, changed: Arc::new(Notify::new()), listens: false, tasks: Vec::new() })
-    }
-
-    /// Drops the partitions of months that ended before `time`, with all their responses and
-    /// idempotency keys. Returns the number of partitions.
-    pub async fn drop_partitions_before(&self, time: Timestamp) -> StoreResult<usize> {
-        partitions::drop_before(&self.pool, time).await
     }
 
     /// Writes and rolls back, which detects a server that is unreachable, full or read-only.

@@ -2,9 +2,8 @@
 //!
 //! An id begins with its time, so a month is a range of ids, and the primary key needs no separate
 //! time. Creating a partition is best effort: if it fails, rows go into the default partition, and
-//! the next day tries again. A month with rows in the default partition stays there. Retention does
-//! not drop partitions: apps share a month but keep data for different times, so it deletes row by
-//! row. [`drop_before`] drops whole months for all apps; no command of the service calls it.
+//! the next day tries again. A month with rows in the default partition stays there. Retention drops
+//! a month that no app keeps any more: [`super::expired_months`].
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -14,20 +13,16 @@ use tokio_postgres::error::SqlState;
 use uuid::Uuid;
 
 use super::codec::Cells;
-use super::counts;
 use super::failure::TransactionError;
-use super::pool::{Params, Pool};
-use super::removal::FREE_KEYS;
+use super::pool::Pool;
 use super::schema::made_by_another;
 use super::transaction::{Transaction, end};
 use crate::StoreResult;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
+pub(super) const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
 /// This many months always have a partition: the current one and the two after it.
 const MONTHS_AHEAD: usize = 3;
-/// Keys freed in one transaction.
-const SLICE: i64 = 5_000;
 /// Imported records get partitions for months from here on; anything older is not a real time.
 const EARLIEST_MILLIS: i64 = 946_684_800_000;
 
@@ -127,74 +122,6 @@ async fn make(pool: &Arc<Pool>, month: &Month) -> StoreResult<bool> {
 /// Another node has just created the same partition.
 fn overlaps(error: &tokio_postgres::Error) -> bool {
     error.code() == Some(&SqlState::INVALID_OBJECT_DEFINITION)
-}
-
-/// Drops every partition with a month that ended before `time`, with the idempotency keys of its
-/// responses; returns the number. Responses of the month that contains `time` stay.
-pub(super) async fn drop_before(pool: &Arc<Pool>, time: Timestamp) -> StoreResult<usize> {
-    let ended = "SELECT child.relname::text, month - date '1970-01-01', \
-         (month + interval '1 month')::date - date '1970-01-01' FROM pg_inherits \
-         JOIN pg_class AS child ON child.oid = pg_inherits.inhrelid, \
-         LATERAL to_date(substr(child.relname, 11), 'YYYY_MM') AS month \
-         WHERE pg_inherits.inhparent = 'responses'::regclass \
-         AND child.relname ~ '^responses_[0-9]{4,}_[0-9]{2}$' \
-         AND child.relname < to_char(to_timestamp($1::bigint / 1000.0) AT TIME ZONE 'UTC', \
-         '\"responses_\"YYYY_MM') ORDER BY 1";
-    let read = |cells: &mut Cells| Ok((cells.take::<String>()?, cells.take()?, cells.take()?));
-    let ended: Vec<(String, i32, i32)> = pool.many(ended, &[&time.as_millis()], read).await?;
-    for (name, first, end_day) in &ended {
-        free_keys(pool, name).await?;
-        let transaction = Transaction::begun(pool).await.map_err(TransactionError::of_statement)?;
-        let body = async {
-            transaction.execute(&format!("DROP TABLE {name}"), &[]).await?;
-            // A month has no responses outside of its partition.
-            counts::forget_days(&transaction, *first, *end_day).await
-        };
-        let body = body.await;
-        end(transaction, body).await?;
-    }
-    Ok(ended.len())
-}
-
-/// Frees the keys of the responses in a partition, slice by slice, so that no transaction is long.
-/// If it is interrupted, the partition still exists, and the next call repeats it.
-async fn free_keys(pool: &Arc<Pool>, partition: &str) -> StoreResult<()> {
-    let slice = format!(
-        "SELECT app_id, flow_id, response_id, idempotency_key FROM {partition} \
-         WHERE (app_id, flow_id, response_id) > ($1, $2, $3) \
-         ORDER BY app_id, flow_id, response_id LIMIT $4"
-    );
-    let mut after = [Uuid::nil(); 3];
-    loop {
-        let params: Params = &[&after[0], &after[1], &after[2], &SLICE];
-        let rows = pool.many(&slice, params, key_holder).await?;
-        let Some(last) = rows.last() else { return Ok(()) };
-        after = [last.app, last.flow, last.response];
-        let transaction = Transaction::begun(pool).await.map_err(TransactionError::of_statement)?;
-        let body = async {
-            for of_app in rows.chunk_by(|one, next| one.app == next.app) {
-                let held = of_app.iter().filter_map(|it| Some((it.key?, it.response)));
-                let (keys, responses): (Vec<_>, Vec<_>) = held.unzip();
-                transaction.execute(FREE_KEYS, &[&of_app[0].app, &keys, &responses]).await?;
-            }
-            Ok(())
-        };
-        let body = body.await;
-        end(transaction, body).await?;
-    }
-}
-
-/// A response and the key that it may hold.
-struct KeyHolder {
-    app: Uuid,
-    flow: Uuid,
-    response: Uuid,
-    key: Option<Uuid>,
-}
-
-fn key_holder(cells: &mut Cells) -> StoreResult<KeyHolder> {
-    let (app, flow) = (cells.take()?, cells.take()?);
-    Ok(KeyHolder { app, flow, response: cells.take()?, key: cells.take()? })
 }
 
 /// The starts of the month that contains this time and of all later ones, in milliseconds UTC,

@@ -13,20 +13,20 @@ use sluice_flow::time::{Day, Timestamp};
 use super::failure::TransactionError;
 use super::read::{self, apps, flows, instance, respondents, responses};
 use super::{
-    CHECK_DEADLINE, PgStore, apply, commit, counts, expiry, import_records, invitations, people,
-    pool, recount, removal, skip_index, to_the_end,
+    CHECK_DEADLINE, PgStore, apply, commit, counts, expired_months, expiry, import_records,
+    invitations, people, pool, recount, removal, skip_index, to_the_end,
 };
 use crate::counting::DAMAGED_DAYS_MAX;
 use crate::{
     ActorId, AdminStore, AfterCommit, App, At, AuditQuery, AuditRow, Change, Changes, Compacted,
     CompactionCursor, ConsentRow, CountStore, CountsQuery, DayTotal, Digest, DiskSpace, ErasedPart,
-    Erasure, Expired, Expiry, FeedPosition, FlowCounts, FlowQuery, FlowState, IdempotencyKey,
-    IdentityKeyRow, IfBusy, IntakeStore, InvitationCounts, InvitationQuery, InvitationRow, KeyRow,
-    Lanes, LinkRow, MovingStore, NewResponse, Page, Record, RecordCursor, Respondent,
-    RespondentRow, RespondentStore, ResponseCount, ResponsePage, ResponseQuery, ResponseRow,
-    ResponseStore, RetainingApp, SecretHash, SessionRow, SkipIndexCursor, SkipIndexPart,
-    StoreError, StoreResult, TokenHash, TokenRow, UpkeepStore, User, UserKey, UserStore,
-    VersionRow, VersionState,
+    Erasure, Expired, ExpiredMonth, Expiry, FeedPosition, FlowCounts, FlowQuery, FlowState,
+    IdempotencyKey, IdentityKeyRow, IfBusy, IntakeStore, InvitationCounts, InvitationQuery,
+    InvitationRow, KeyRow, Lanes, LinkRow, MovingStore, NewResponse, Page, Record, RecordCursor,
+    Respondent, RespondentRow, RespondentStore, ResponseCount, ResponsePage, ResponseQuery,
+    ResponseRow, ResponseStore, RetainingApp, SecretHash, SessionRow, SkipIndexCursor,
+    SkipIndexPart, StoreError, StoreResult, TokenHash, TokenRow, UpkeepStore, User, UserKey,
+    UserStore, VersionRow, VersionState,
 };
 
 #[async_trait]
@@ -343,12 +343,32 @@ impl UpkeepStore for PgStore {
         respondents::erasing(&self.pool, limit).await
     }
 
+    async fn time(&self) -> StoreResult<Option<Timestamp>> {
+        let sql = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
+        self.pool.one(sql, &[], |cells| Ok(Timestamp::from_millis(cells.take()?))).await
+    }
+
     async fn list_retaining_apps(
         &self,
         now: Timestamp,
         page: Page<AppId>,
     ) -> StoreResult<Vec<RetainingApp>> {
         expiry::retaining_apps(&self.pool, now, page).await
+    }
+
+    async fn list_expired_months(&self, now: Timestamp) -> StoreResult<Vec<ExpiredMonth>> {
+        expired_months::list(&self.pool, now).await
+    }
+
+    async fn drop_month(
+        &self,
+        month: ExpiredMonth,
+        now: Timestamp,
+        audit: Vec<AuditRow>,
+    ) -> StoreResult<Option<u64>> {
+        let pool = Arc::clone(&self.pool);
+        let dropping = async move { expired_months::drop_month(&pool, &month, now, &audit).await };
+        to_the_end(dropping).await
     }
 
     async fn expire(&self, expiry: Expiry) -> StoreResult<Expired> {

@@ -7,8 +7,8 @@ use sluice_flow::time::Timestamp;
 #[cfg(doc)]
 use crate::CountStore;
 use crate::{
-    Compacted, CompactionCursor, Expired, Expiry, Page, RespondentRow, RetainingApp,
-    SkipIndexCursor, SkipIndexPart, StoreResult,
+    AuditRow, Compacted, CompactionCursor, Expired, ExpiredMonth, Expiry, Page, RespondentRow,
+    RetainingApp, SkipIndexCursor, SkipIndexPart, StoreResult,
 };
 
 /// Background work in bounded batches, the readiness check, and shutdown.
@@ -18,6 +18,10 @@ pub trait UpkeepStore: Send + Sync + 'static {
     /// apps and ids.
     async fn list_erasing(&self, limit: usize) -> StoreResult<Vec<RespondentRow>>;
 
+    /// The current time of the store's own clock; absent if the store has none, because it is used by
+    /// one machine only.
+    async fn time(&self) -> StoreResult<Option<Timestamp>>;
+
     /// The apps that limit how long they keep data, in the order of their ids, and whether each may
     /// have anything that is too old at `now`. Other apps are not read.
     async fn list_retaining_apps(
@@ -25,6 +29,23 @@ pub trait UpkeepStore: Send + Sync + 'static {
         now: Timestamp,
         page: Page<AppId>,
     ) -> StoreResult<Vec<RetainingApp>>;
+
+    /// The months of which every response is too old for its app at `now`, oldest first, and those
+    /// whose removal was interrupted. Empty if the backend does not store responses by month.
+    async fn list_expired_months(&self, now: Timestamp) -> StoreResult<Vec<ExpiredMonth>>;
+
+    /// Removes all responses of such a month at once, durably, with their idempotency keys, counts
+    /// and blocks of the skip index; returns their number. The audit entries are written in the
+    /// transaction that removes the responses.
+    ///
+    /// Removes no response and returns `None` if an app keeps some of them by now, if they are in
+    /// use for too long, or if another process is doing this; a later call tries again.
+    async fn drop_month(
+        &self,
+        month: ExpiredMonth,
+        now: Timestamp,
+        audit: Vec<AuditRow>,
+    ) -> StoreResult<Option<u64>>;
 
     /// Removes a batch of the data that an app has kept since before a given time, durably. Call it
     /// with the cursor that it returns, until it returns none.
@@ -39,6 +60,8 @@ pub trait UpkeepStore: Send + Sync + 'static {
     /// - A call reads at most `limit` rows: skipping costs no more than removing, and nothing else
     ///   waits longer than that takes.
     /// - A call that removes anything writes the audit entry in the same transaction.
+    /// - If the app has another retention by now than the one given, a call does nothing and reports
+    ///   that.
     /// - If another process is working on the same app, a call may do nothing and report that. A
     ///   row that is being written may be left for the next run.
     async fn expire(&self, expiry: Expiry) -> StoreResult<Expired>;

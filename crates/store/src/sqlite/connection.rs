@@ -34,6 +34,14 @@ pub struct Options {
     /// Free disk space that submissions must not use, in bytes: 0 means none, absent means the
     /// default.
     pub disk_reserve_bytes: Option<u64>,
+    /// The length of the log at which submissions are refused.
+    pub log_bytes_max: u64,
+}
+
+impl Options {
+    pub(super) fn log_pages_max(&self) -> i32 {
+        i32::try_from(self.log_bytes_max / u64::from(PAGE_BYTES)).unwrap_or(i32::MAX)
+    }
 }
 
 impl Default for Options {
@@ -43,6 +51,7 @@ impl Default for Options {
             readers: 4,
             size_max_bytes: None,
             disk_reserve_bytes: None,
+            log_bytes_max: LOG_BYTES_MAX_DEFAULT,
         }
     }
 }
@@ -56,6 +65,8 @@ pub(super) enum ConnectionRole {
 
 /// How long a connection waits for another process before it reports a locked database.
 const BUSY_TIMEOUT_DEFAULT: Duration = Duration::from_secs(5);
+/// Far above what reads of this process need.
+const LOG_BYTES_MAX_DEFAULT: u64 = 4 * 1024 * 1024 * 1024;
 /// Page size of a new database. Idempotency keys are random, so each of them dirties a separate
 /// page: with twice this size, keyed batches of 64 wrote half as many bytes again.
 const PAGE_BYTES: u32 = 4 * 1024;
@@ -121,8 +132,9 @@ fn set_up(
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     let mode: String = connection.pragma_query_value(None, "journal_mode", |row| row.get(0))?;
     if mode != "wal" {
-        // The page size only takes effect on an empty file, before the first write.
+        // These only take effect on an empty file, before the first write.
         connection.pragma_update(None, "page_size", PAGE_BYTES)?;
+        connection.pragma_update(None, "auto_vacuum", "incremental")?;
         connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))?;
     }
     for (name, value) in settings(role) {

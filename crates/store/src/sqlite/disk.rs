@@ -21,6 +21,7 @@ const RESERVE_PARTS: u64 = 20;
 #[derive(Debug)]
 pub(super) struct Reserve {
     folder: PathBuf,
+    log: PathBuf,
     bytes: u64,
 }
 
@@ -35,13 +36,16 @@ impl Reserve {
             let total = space(&folder).map_or(0, |(_, total)| total);
             RESERVE_BYTES_DEFAULT.min(total / RESERVE_PARTS)
         };
-        Self { bytes: bytes.unwrap_or_else(default), folder }
+        let mut log = database.as_os_str().to_owned();
+        log.push("-wal");
+        Self { bytes: bytes.unwrap_or_else(default), folder, log: log.into() }
     }
 
     /// Free space now. Absent if the system does not report it.
     pub(super) fn space(&self) -> Option<DiskSpace> {
         let (free_bytes, _) = space(&self.folder)?;
-        Some(DiskSpace { free_bytes, reserve_bytes: self.bytes })
+        let log_bytes = std::fs::metadata(&self.log).map_or(0, |it| it.len());
+        Some(DiskSpace { free_bytes, reserve_bytes: self.bytes, log_bytes })
     }
 
     /// Whether submissions may be stored.
@@ -49,9 +53,9 @@ impl Reserve {
         if self.bytes == 0 {
             return true;
         }
-        let Some(DiskSpace { free_bytes, reserve_bytes }) = self.space() else { return true };
-        free_bytes >= reserve_bytes
-            || is_enough(free_bytes, reusable_bytes(connection).unwrap_or(0), reserve_bytes)
+        let Some((free_bytes, _)) = space(&self.folder) else { return true };
+        free_bytes >= self.bytes
+            || is_enough(free_bytes, reusable_bytes(connection).unwrap_or(0), self.bytes)
     }
 }
 

@@ -3,7 +3,7 @@
 //! There is one writer, so submissions wait for a batch: it reads a limited number of rows, from
 //! where the last one stopped.
 
-use rusqlite::{Connection, Result, params};
+use rusqlite::{Connection, OptionalExtension as _, Result, params};
 use sluice_flow::id::{AppId, RespondentId, ResponseId, v7};
 use sluice_flow::time::Timestamp;
 
@@ -20,6 +20,11 @@ pub(super) fn part(
     connection: &Connection,
     expiry: &Expiry,
 ) -> Result<(Expired, Finish), TransactionError> {
+    if expiry.retention_days.is_some()
+        && retention_days(connection, expiry)? != expiry.retention_days
+    {
+        return Ok((Expired::nothing(Next::SettingChanged), Finish::RollBack));
+    }
     let expired = match expiry.cursor {
         ExpiryCursor::Responses(_) => responses(connection, expiry)?,
         ExpiryCursor::Consents(after) => consents(connection, expiry, after)?,
@@ -39,6 +44,14 @@ pub(super) fn part(
     }
     put::audit(connection, &expiry.audit)?;
     Ok((expired, Finish::Commit))
+}
+
+/// The current setting of the app.
+fn retention_days(connection: &Connection, expiry: &Expiry) -> Result<Option<u32>> {
+    let sql = "SELECT retention_days FROM apps WHERE app_id = ?1";
+    let mut statement = connection.prepare_cached(sql)?;
+    let days = statement.query_row([bytes!(expiry.app_id)], |row| row.get(0)).optional()?;
+    Ok(days.flatten())
 }
 
 /// The apps that limit how long they keep data.

@@ -21,12 +21,14 @@ mod expiry;
 mod failure;
 mod import_records;
 mod invitations;
+mod log;
 mod open;
 mod open_error;
 mod people;
 mod put;
 mod read;
 mod readers;
+mod reclaim;
 mod recount;
 mod removal;
 mod response_keys;
@@ -58,7 +60,8 @@ impl SqliteStore {
     pub fn open(path: &Path, options: Options) -> Result<Self, OpenError> {
         let connection = open::open(path, &options)?;
         let reserve = Arc::new(disk::Reserve::new(path, options.disk_reserve_bytes));
-        let writer = writer::Writer::start(connection, path, Arc::clone(&reserve))?;
+        let log_pages_max = options.log_pages_max();
+        let writer = writer::Writer::start(connection, path, Arc::clone(&reserve), log_pages_max)?;
         let readers = readers::Readers::new(path.to_owned(), options);
         Ok(Self { writer, readers, reserve })
     }

@@ -15,13 +15,13 @@ use crate::listing::Scan;
 use crate::{
     ActorId, AdminStore, AfterCommit, App, At, AuditQuery, AuditRow, Change, Changes, Compacted,
     CompactionCursor, ConsentRow, CountStore, CountsQuery, DayTotal, Digest, DiskSpace, ErasedPart,
-    Erasure, Expired, Expiry, FeedPosition, FlowCounts, FlowQuery, FlowState, IdempotencyKey,
-    IdentityKeyRow, IfBusy, IntakeStore, InvitationCounts, InvitationQuery, InvitationRow, KeyRow,
-    Lanes, LinkRow, MovingStore, NewResponse, Page, Record, RecordCursor, Respondent,
-    RespondentRow, RespondentStore, ResponseCount, ResponsePage, ResponseQuery, ResponseRow,
-    ResponseStore, RetainingApp, SecretHash, SessionRow, SkipIndexCursor, SkipIndexPart,
-    StoreError, StoreResult, TokenHash, TokenRow, UpkeepStore, User, UserKey, UserStore,
-    VersionRow, VersionState,
+    Erasure, Expired, ExpiredMonth, Expiry, FeedPosition, FlowCounts, FlowQuery, FlowState,
+    IdempotencyKey, IdentityKeyRow, IfBusy, IntakeStore, InvitationCounts, InvitationQuery,
+    InvitationRow, KeyRow, Lanes, LinkRow, MovingStore, NewResponse, Page, Record, RecordCursor,
+    Respondent, RespondentRow, RespondentStore, ResponseCount, ResponsePage, ResponseQuery,
+    ResponseRow, ResponseStore, RetainingApp, SecretHash, SessionRow, SkipIndexCursor,
+    SkipIndexPart, StoreError, StoreResult, TokenHash, TokenRow, UpkeepStore, User, UserKey,
+    UserStore, VersionRow, VersionState,
 };
 
 #[async_trait]
@@ -361,12 +361,29 @@ impl UpkeepStore for SqliteStore {
         self.readers.read(move |it| respondents::erasing(it, limit)).await
     }
 
+    async fn time(&self) -> StoreResult<Option<Timestamp>> {
+        Ok(None)
+    }
+
     async fn list_retaining_apps(
         &self,
         now: Timestamp,
         page: Page<AppId>,
     ) -> StoreResult<Vec<RetainingApp>> {
         self.readers.read(move |it| expiry::retaining_apps(it, now, page)).await
+    }
+
+    async fn list_expired_months(&self, _: Timestamp) -> StoreResult<Vec<ExpiredMonth>> {
+        Ok(Vec::new())
+    }
+
+    async fn drop_month(
+        &self,
+        _: ExpiredMonth,
+        _: Timestamp,
+        _: Vec<AuditRow>,
+    ) -> StoreResult<Option<u64>> {
+        Ok(None)
     }
 
     async fn expire(&self, expiry: Expiry) -> StoreResult<Expired> {

@@ -7,20 +7,19 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 
-use rusqlite::hooks::Wal;
-use rusqlite::wal::CheckpointMode;
-use rusqlite::{Connection, ErrorCode, MAIN_DB};
+use rusqlite::{Connection, ErrorCode};
 use sluice_flow::id::{AppId, FlowId};
 use sluice_flow::time::Day;
+use tokio::sync::mpsc::error::TryRecvError;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
 use super::disk::Reserve;
+use super::log::Log;
 use super::open_error::OpenError;
 use super::transaction::{self, Finish};
-use super::{apply, commit, counts, expiry, import_records, recount, removal, skip_index};
+use super::{apply, commit, counts, expiry, import_records, reclaim, recount, removal, skip_index};
 use crate::counting::DamagedDay;
 use crate::{
     AfterCommit, At, Change, CountsQuery, ErasedPart, Erasure, Expired, Expiry, NewResponse, Next,
@@ -29,10 +28,6 @@ use crate::{
 
 /// Jobs other than commits that may wait for the writer; further callers wait for room.
 const QUEUE_MAX: usize = 64;
-/// Pages in the log at which a checkpoint writes it back into the database: 16 MiB.
-const CHECKPOINT_PAGES: i32 = 4_000;
-/// How long to wait for readers when the log must be emptied; the next write tries again.
-const EMPTY_WAIT: Duration = Duration::from_millis(250);
 /// A check this soon after a successful write relies on that write.
 const CHECK_FRESH: Duration = Duration::from_secs(1);
 /// What a check writes and rolls back: about as much as a small batch of responses.
@@ -67,8 +62,9 @@ impl Writer {
         connection: Connection,
         path: &Path,
         reserve: Arc<Reserve>,
+        log_pages_max: i32,
     ) -> Result<Self, OpenError> {
-        let thread = Thread::new(connection, reserve);
+        let thread = Thread::new(connection, reserve, log_pages_max);
         let mut thread = thread.map_err(|error| OpenError::of(path, error))?;
         thread.begin(path)?;
         let (jobs, queue) = mpsc::unbounded_channel();
@@ -153,14 +149,13 @@ impl Writer {
 
 struct Thread {
     connection: Connection,
-    /// Pages in the log after the last commit.
-    log_pages: Arc<AtomicI32>,
+    log: Log,
     /// Set by an unknown outcome, and never reset.
     stopped: bool,
     /// When a transaction was last committed, if none has failed since.
     written_at: Option<Instant>,
-    /// The log may contain data removed from the database: it must be emptied, not only reset.
-    must_empty_log: bool,
+    /// The file may have more unused pages than it needs.
+    may_reclaim: bool,
     out_of_order: skip_index::OutOfOrderIds,
     reserve: Arc<Reserve>,
     /// Submissions are refused because the disk is nearly full.
@@ -168,20 +163,18 @@ struct Thread {
 }
 
 impl Thread {
-    fn new(mut connection: Connection, reserve: Arc<Reserve>) -> rusqlite::Result<Self> {
-        let log_pages = Arc::new(AtomicI32::new(0));
-        let seen = Arc::clone(&log_pages);
-        let hook = move |_: &mut Wal, pages| {
-            seen.store(pages, Ordering::Relaxed);
-            Ok(())
-        };
-        connection.wal_hook(Some(hook))?;
+    fn new(
+        mut connection: Connection,
+        reserve: Arc<Reserve>,
+        log_pages_max: i32,
+    ) -> rusqlite::Result<Self> {
+        let log = Log::of(&mut connection, log_pages_max)?;
         Ok(Self {
             connection,
-            log_pages,
+            log,
             stopped: false,
             written_at: None,
-            must_empty_log: false,
+            may_reclaim: true,
             out_of_order: skip_index::OutOfOrderIds::default(),
             reserve,
             is_low: false,
@@ -220,7 +213,7 @@ impl Thread {
 
     fn run(mut self, mut queue: mpsc::UnboundedReceiver<Job>) {
         let mut closing = None;
-        while let Some(job) = queue.blocking_recv() {
+        while let Some(job) = self.next(&mut queue) {
             match job {
                 Job::Close(reply) => {
                     closing = Some(reply);
@@ -243,6 +236,32 @@ impl Thread {
         }
     }
 
+    /// The next job. Until it comes, unused pages are returned to the file system.
+    fn next(&mut self, queue: &mut mpsc::UnboundedReceiver<Job>) -> Option<Job> {
+        while self.may_reclaim && !self.stopped {
+            match queue.try_recv() {
+                Ok(job) => return Some(job),
+                Err(TryRecvError::Disconnected) => return None,
+                Err(TryRecvError::Empty) => self.may_reclaim = self.reclaim(),
+            }
+        }
+        queue.blocking_recv()
+    }
+
+    /// Whether there may be more to reclaim.
+    fn reclaim(&mut self) -> bool {
+        let is_due = |connection: &Connection| reclaim::is_due(connection).unwrap_or(false);
+        if !is_due(&self.connection) {
+            return false;
+        }
+        let step = self.write(|connection| Ok((reclaim::step(connection)?, Finish::Commit)));
+        let is_left = matches!(step, Ok(true)) && is_due(&self.connection);
+        // The file is cut off when the log is written back.
+        self.log.must_empty |= !is_left;
+        self.checkpoint();
+        is_left
+    }
+
     /// Runs one job and answers it; housekeeping comes after the answer.
     fn answer(&mut self, job: Job) {
         // What was written stays even if the caller has gone away, so a failed send is no error.
@@ -253,19 +272,19 @@ impl Thread {
             }
             Job::Apply(at, change, reply) => {
                 let removed = self.write(|connection| apply::change(connection, at, change));
-                self.must_empty_log |= matches!(removed, Ok(true));
+                self.note_removal(matches!(removed, Ok(true)));
                 reply.send(removed.map(|_| ())).is_err()
             }
             Job::Erase(erasure, reply) => {
                 let removed = self.write(|connection| removal::erase(connection, &erasure));
-                self.must_empty_log |= matches!(removed, Ok(ErasedPart { done: true, .. }));
+                self.note_removal(matches!(removed, Ok(ErasedPart { done: true, .. })));
                 // Once the caller gets the answer, it may read the files.
                 self.checkpoint();
                 reply.send(removed).is_err()
             }
             Job::Expire(expiry, reply) => {
                 let expired = self.write(|connection| expiry::part(connection, &expiry));
-                self.must_empty_log |= matches!(expired, Ok(Expired { next: Next::Done, .. }));
+                self.note_removal(matches!(expired, Ok(Expired { next: Next::Done, .. })));
                 reply.send(expired).is_err()
             }
             Job::Fold(flow, reply) => {
@@ -307,6 +326,12 @@ impl Thread {
         self.checkpoint();
     }
 
+    /// What was removed must leave the log as well, and its pages may be reclaimed.
+    fn note_removal(&mut self, is_done: bool) {
+        self.log.must_empty |= is_done;
+        self.may_reclaim |= is_done;
+    }
+
     fn commit(&mut self, responses: &[NewResponse]) -> StoreResult<Vec<Outcome>> {
         self.must_have_room()?;
         let mut out_of_order = std::mem::take(&mut self.out_of_order);
@@ -322,9 +347,12 @@ impl Thread {
         committed
     }
 
-    /// Refuses submissions while free disk space is below the reserve. Costs one system call per
-    /// batch.
+    /// Refuses submissions while free disk space is below the reserve, or the log at its limit. Costs
+    /// one system call per batch.
     fn must_have_room(&mut self) -> StoreResult<()> {
+        if !self.stopped {
+            self.log.must_have_room(&self.connection)?;
+        }
         let is_low = !self.stopped && !self.reserve.has_room(&self.connection);
         if is_low != self.is_low {
             self.is_low = is_low;
@@ -338,7 +366,7 @@ impl Thread {
                     "the disk is nearly full: submissions are refused until there is room"
                 );
                 // The log takes up disk space too.
-                self.must_empty_log = true;
+                self.log.must_empty = true;
             } else {
                 tracing::info!(
                     free_bytes,
@@ -359,7 +387,10 @@ impl Thread {
         }
         let result = transaction::run(&self.connection, body);
         match &result {
-            Ok((_, Finish::Commit)) => self.written_at = Some(Instant::now()),
+            Ok((_, Finish::Commit)) => {
+                self.written_at = Some(Instant::now());
+                self.log.note_commit();
+            }
             Ok((_, Finish::RollBack)) => {}
             Err(StoreError::Conflict) => {}
             Err(StoreError::Unknown(error)) => {
@@ -385,24 +416,13 @@ impl Thread {
         })
     }
 
-    /// Writes a long log back into the database, so that it can be reset; empties it if it still
-    /// contains removed data.
+    /// Writes the log back into the database when that is due.
     fn checkpoint(&mut self) {
-        let is_long = self.log_pages.load(Ordering::Relaxed) >= CHECKPOINT_PAGES;
-        if self.stopped || !(is_long || self.must_empty_log) {
+        if self.stopped {
             return;
         }
-        let result = match self.must_empty_log {
-            true => self.empty_log(),
-            false => {
-                self.connection.wal_checkpoint_v2(Some(MAIN_DB), CheckpointMode::PASSIVE).map(drop)
-            }
-        };
-        match result {
-            Ok(()) => {
-                self.log_pages.store(0, Ordering::Relaxed);
-                self.must_empty_log = false;
-            }
+        match self.log.write_back(&self.connection) {
+            Ok(()) => {}
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::SystemIoFailure) => {
                 tracing::error!(%error, "the log cannot be written back; nothing more is written");
                 self.stopped = true;
@@ -411,16 +431,6 @@ impl Thread {
             // again.
             Err(error) => tracing::warn!(%error, "the log cannot be written back now"),
         }
-    }
-
-    /// Waits only briefly for reads that still use the log, since submissions wait behind this.
-    fn empty_log(&self) -> rusqlite::Result<()> {
-        let connection = &self.connection;
-        let usual: i64 = connection.pragma_query_value(None, "busy_timeout", |row| row.get(0))?;
-        connection.busy_timeout(EMPTY_WAIT)?;
-        let emptied = connection.wal_checkpoint_v2(Some(MAIN_DB), CheckpointMode::TRUNCATE);
-        connection.busy_timeout(Duration::from_millis(usual.unsigned_abs()))?;
-        emptied.map(drop)
     }
 }
 
@@ -443,7 +453,7 @@ mod tests {
         let connection = connect(&path, ConnectionRole::Writer, &Options::default()).unwrap();
         connection.execute_batch("CREATE TABLE probe (filler BLOB NOT NULL)").unwrap();
         let reserve = Arc::new(Reserve::new(&path, Some(0)));
-        let mut thread = Thread::new(connection, reserve).unwrap();
+        let mut thread = Thread::new(connection, reserve, i32::MAX).unwrap();
         thread.check().unwrap();
         let failed = thread.write::<()>(|_| Err(sqlite(code)));
         let next = thread.write(|_| Ok(((), Finish::Commit)));

@@ -239,10 +239,11 @@ impl Survey {
         loop {
             let app_id = self.flow.app_id;
             let audit = audit_row(Some(app_id));
-            let expiry = Expiry { app_id, before: at(before), cursor, audit, limit };
+            let expiry =
+                Expiry { app_id, retention_days: None, before: at(before), cursor, audit, limit };
             match store.expire(expiry).await.unwrap().next {
                 Next::At(next) => cursor = next,
-                Next::Done | Next::LeftToAnother => return,
+                Next::Done | Next::LeftToAnother | Next::SettingChanged => return,
             }
         }
     }

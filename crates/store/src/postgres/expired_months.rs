@@ -1,0 +1,272 @@
+//! Drops whole months of responses that no app keeps any more.
+//!
+//! A month is dropped if every app with responses in it has a retention that ended after the month;
+//! until then, and if tables are distributed, responses expire row by row ([`super::expiry`]). First,
+//! one short transaction detaches the partition from the table, with the counts and the audit
+//! entries: its responses then exist for nobody. After that, without a lock on the table, their
+//! idempotency keys are freed, and the detached table is dropped. If this is interrupted, the next
+//! run finds the detached table by its name and finishes.
+
+use std::sync::Arc;
+
+use sluice_flow::id::AppId;
+use sluice_flow::time::Timestamp;
+use tokio_postgres::error::SqlState;
+use uuid::Uuid;
+
+use super::codec::Cells;
+use super::failure::TransactionError;
+use super::partitions::{DAY_MILLIS, first_id};
+use super::pool::{Params, Pool};
+use super::removal::FREE_KEYS;
+use super::transaction::{Transaction, end};
+use super::{counts, put};
+use crate::{AuditRow, ExpiredMonth, StoreResult};
+
+/// Only one node at a time drops months.
+const TURN: &str = "SELECT pg_try_advisory_xact_lock(7236837)";
+/// Submissions queue behind the lock on the table, so it must neither wait long itself nor be held
+/// for long. A table without statistics yet must not be read in full.
+const LIMITS: &str = "SELECT set_config('lock_timeout', '500ms', true), \
+     set_config('statement_timeout', '5s', true), set_config('enable_seqscan', 'off', true), \
+     set_config('jit', 'off', true)";
+/// Keys freed in one transaction.
+const KEYS_PER_PART: i64 = 5_000;
+
+/// A month that has ended, and the table with its responses.
+struct Month {
+    table: String,
+    is_detached: bool,
+    from: i64,
+    to: i64,
+}
+
+/// The months that ended before a time, detached ones first. The time is that of a node; the server
+/// must agree that it has come.
+const ENDED: &str = "SELECT name, is_detached, from_millis, to_millis FROM ( \
+     SELECT relname::text AS name, inhparent IS NULL AS is_detached, \
+     (extract(epoch FROM month) * 1000)::bigint AS from_millis, \
+     (extract(epoch FROM month + interval '1 month') * 1000)::bigint AS to_millis \
+     FROM pg_class LEFT JOIN pg_inherits ON inhrelid = pg_class.oid, LATERAL \
+     (SELECT to_date(substring(relname FROM '[0-9]+_[0-9]+$'), 'YYYY_MM')::timestamp) \
+     AS months (month) WHERE relkind = 'r' AND relnamespace = \
+     (SELECT relnamespace FROM pg_class WHERE oid = 'responses'::regclass) \
+     AND CASE WHEN inhparent IS NULL THEN relname ~ '^expired_responses_[0-9]{4,}_[0-9]{2}$' \
+     ELSE inhparent = 'responses'::regclass AND relname ~ '^responses_[0-9]{4,}_[0-9]{2}$' END) \
+     AS months WHERE to_millis <= least($1, (extract(epoch FROM now()) * 1000)::bigint) \
+     ORDER BY is_detached DESC, from_millis";
+
+async fn ended(pool: &Pool, now: Timestamp) -> StoreResult<Vec<Month>> {
+    let read = |cells: &mut Cells| {
+        let (table, is_detached) = (cells.take()?, cells.take()?);
+        Ok(Month { table, is_detached, from: cells.take()?, to: cells.take()? })
+    };
+    pool.many(ENDED, &[&now.as_millis()], read).await
+}
+
+/// The apps with responses in a table, one lookup in its primary key for each.
+fn apps_in(table: &str) -> String {
+    format!(
+        "WITH RECURSIVE found AS ((SELECT app_id FROM {table} ORDER BY app_id LIMIT 1) \
+         UNION ALL SELECT next.app_id FROM found CROSS JOIN LATERAL (SELECT app_id \
+         FROM {table} AS beyond WHERE beyond.app_id > found.app_id ORDER BY app_id LIMIT 1) \
+         AS next) SELECT found.app_id FROM found"
+    )
+}
+
+/// One of them that keeps responses from before `$2` at `$1`.
+fn keeping_app_in(table: &str) -> String {
+    format!(
+        "{} LEFT JOIN app_directory USING (app_id) WHERE retention_days IS NULL \
+         OR $1::bigint - retention_days * {DAY_MILLIS} < $2::bigint LIMIT 1",
+        apps_in(table)
+    )
+}
+
+fn app_id(cells: &mut Cells) -> StoreResult<AppId> {
+    Ok(AppId::from_uuid(cells.take()?))
+}
+
+/// The months that can be dropped, or have to be finished.
+pub(super) async fn list(pool: &Pool, now: Timestamp) -> StoreResult<Vec<ExpiredMonth>> {
+    let mut months = Vec::new();
+    if pool.is_spread() {
+        return Ok(months);
+    }
+    for month in ended(pool, now).await? {
+        let params: Params = &[&now.as_millis(), &month.to];
+        let keeping = keeping_app_in(&month.table);
+        if !month.is_detached && !pool.many_by_index(&keeping, params, app_id).await?.is_empty() {
+            continue;
+        }
+        let apps = pool.many_by_index(&apps_in(&month.table), &[], app_id).await?;
+        let [from, to] = [month.from, month.to].map(Timestamp::from_millis);
+        months.push(ExpiredMonth { from, to, apps });
+    }
+    Ok(months)
+}
+
+/// Drops a month; returns the number of responses, or nothing if it cannot be dropped now.
+pub(super) async fn drop_month(
+    pool: &Arc<Pool>,
+    expired: &ExpiredMonth,
+    now: Timestamp,
+    audit: &[AuditRow],
+) -> StoreResult<Option<u64>> {
+    let turn = Transaction::begun(pool).await.map_err(TransactionError::of_statement)?;
+    let is_ours = turn.query(TURN, &[]).await.map_err(TransactionError::of_statement)?;
+    let is_ours = is_ours.first().map(|row| Cells::of(row).take()).transpose()?;
+    let mut months = ended(pool, now).await?.into_iter();
+    let month = months.find(|it| it.from == expired.from.as_millis());
+    let (Some(true), Some(month)) = (is_ours, month) else { return Ok(None) };
+    let apps: Vec<Uuid> = expired.apps.iter().map(|app| app.uuid()).collect();
+    let detached = match month.is_detached {
+        true => Some(month.table.clone()),
+        false => detach(pool, &month, &apps, now, audit).await?,
+    };
+    let Some(table) = detached else { return Ok(None) };
+    let responses = free_keys(pool, &table).await?;
+    forget_blocks(pool, &month, &apps).await?;
+    let drop_table = async |transaction: &Transaction| {
+        transaction.execute(&format!("DROP TABLE {table}"), &[]).await.map(|_| ())
+    };
+    in_transaction(pool, drop_table).await?;
+    turn.roll_back().await;
+    Ok(Some(responses))
+}
+
+async fn in_transaction<T>(
+    pool: &Arc<Pool>,
+    body: impl AsyncFnOnce(&Transaction) -> Result<T, TransactionError>,
+) -> StoreResult<T> {
+    pool.may_commit()?;
+    let transaction = Transaction::begun(pool).await.map_err(TransactionError::of_statement)?;
+    let body = body(&transaction).await;
+    end(transaction, body).await
+}
+
+/// Takes a month out of the table; returns the name that its table has now, or nothing if an app
+/// keeps some of it, or the responses are in use for too long.
+async fn detach(
+    pool: &Arc<Pool>,
+    month: &Month,
+    apps: &[Uuid],
+    now: Timestamp,
+    audit: &[AuditRow],
+) -> StoreResult<Option<String>> {
+    pool.may_commit()?;
+    let transaction = Transaction::begun(pool).await.map_err(TransactionError::of_statement)?;
+    match detach_in(&transaction, month, apps, now, audit).await {
+        Ok(None) => {
+            transaction.roll_back().await;
+            Ok(None)
+        }
+        Err(TransactionError::Pg(error)) if is_in_use(&error) => {
+            transaction.roll_back().await;
+            Ok(None)
+        }
+        body => end(transaction, body).await,
+    }
+}
+
+fn is_in_use(error: &tokio_postgres::Error) -> bool {
+    let codes =
+        [SqlState::LOCK_NOT_AVAILABLE, SqlState::QUERY_CANCELED, SqlState::T_R_DEADLOCK_DETECTED];
+    error.code().is_some_and(|code| codes.contains(code))
+}
+
+async fn detach_in(
+    transaction: &Transaction,
+    Month { table, from, to, .. }: &Month,
+    apps: &[Uuid],
+    now: Timestamp,
+    audit: &[AuditRow],
+) -> Result<Option<String>, TransactionError> {
+    transaction.query(LIMITS, &[]).await?;
+    let days = [*from, *to].map(|millis| (millis / DAY_MILLIS) as i32);
+    // Most of the work before the lock. Nothing is in progress after it.
+    counts::forget_days(transaction, apps, days).await?;
+    for table in ["ONLY responses", table] {
+        transaction.execute(&format!("LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE"), &[]).await?;
+    }
+    let kept = transaction.query(&keeping_app_in(table), &[&now.as_millis(), to]).await?;
+    let found = transaction.query(&apps_in(table), &[]).await?;
+    let found: StoreResult<Vec<Uuid>> = found.iter().map(|row| Cells::of(row).take()).collect();
+    if !kept.is_empty() || !found?.iter().all(|app| apps.contains(app)) {
+        return Ok(None);
+    }
+    counts::forget_days(transaction, apps, days).await?;
+    let detached = format!("expired_{table}");
+    for sql in [
+        format!("ALTER TABLE responses DETACH PARTITION {table}"),
+        format!("ALTER TABLE {table} RENAME TO {detached}"),
+    ] {
+        transaction.execute(&sql, &[]).await?;
+    }
+    for entry in audit {
+        put::audit(transaction, entry).await?;
+    }
+    Ok(Some(detached))
+}
+
+/// Frees the keys of the responses in a detached table, part by part; returns their number.
+async fn free_keys(pool: &Arc<Pool>, table: &str) -> StoreResult<u64> {
+    let part = format!(
+        "SELECT app_id, flow_id, response_id, idempotency_key FROM {table} \
+         WHERE (app_id, flow_id, response_id) > ($1, $2, $3) \
+         ORDER BY app_id, flow_id, response_id LIMIT $4"
+    );
+    let (mut after, mut responses) = ([Uuid::nil(); 3], 0);
+    loop {
+        let params: Params = &[&after[0], &after[1], &after[2], &KEYS_PER_PART];
+        let rows = pool.many_by_index(&part, params, key_holder).await?;
+        let Some(last) = rows.last() else { return Ok(responses) };
+        after = [last.app, last.flow, last.response];
+        responses += rows.len() as u64;
+        let free = async |transaction: &Transaction| {
+            for of_app in rows.chunk_by(|one, next| one.app == next.app) {
+                let held = of_app.iter().filter_map(|it| Some((it.key?, it.response)));
+                let (keys, responses): (Vec<_>, Vec<_>) = held.unzip();
+                transaction.execute(FREE_KEYS, &[&of_app[0].app, &keys, &responses]).await?;
+            }
+            Ok(())
+        };
+        in_transaction(pool, free).await?;
+    }
+}
+
+/// A response and the key that it may hold.
+struct KeyHolder {
+    app: Uuid,
+    flow: Uuid,
+    response: Uuid,
+    key: Option<Uuid>,
+}
+
+fn key_holder(cells: &mut Cells) -> StoreResult<KeyHolder> {
+    let (app, flow) = (cells.take()?, cells.take()?);
+    Ok(KeyHolder { app, flow, response: cells.take()?, key: cells.take()? })
+}
+
+/// Deletes the blocks of the skip index within a month. The next block of a flow then begins where
+/// they began, so that there is no gap.
+async fn forget_blocks(pool: &Arc<Pool>, month: &Month, apps: &[Uuid]) -> StoreResult<()> {
+    let sql = "WITH gone AS (DELETE FROM response_blocks USING flows \
+         WHERE flows.app_id = $1 AND response_blocks.app_id = flows.app_id \
+         AND response_blocks.flow_id = flows.flow_id AND first_id >= $2 \
+         AND last_id >= $2 AND last_id < $3 RETURNING response_blocks.flow_id, first_id), \
+         starts AS (SELECT flow_id, (min(first_id::text))::uuid AS first_id FROM gone GROUP BY flow_id) \
+         UPDATE response_blocks SET first_id = starts.first_id FROM starts, \
+         LATERAL (SELECT last_id FROM response_blocks AS later WHERE later.app_id = $1 \
+         AND later.flow_id = starts.flow_id AND later.last_id >= $3 ORDER BY last_id LIMIT 1) AS next \
+         WHERE response_blocks.app_id = $1 AND response_blocks.flow_id = starts.flow_id \
+         AND response_blocks.last_id = next.last_id";
+    let (first, end_id) = (first_id(month.from), first_id(month.to));
+    for app in apps {
+        let forget = async |transaction: &Transaction| {
+            transaction.execute(sql, &[app, &first, &end_id]).await.map(|_| ())
+        };
+        in_transaction(pool, forget).await?;
+    }
+    Ok(())
+}

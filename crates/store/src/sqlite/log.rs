@@ -1,0 +1,118 @@
+//! The write-ahead log: when it is written back into the database, and how long it may become.
+//!
+//! A reader with an open transaction, such as a shell beside the server, keeps the log from being
+//! reset: every commit makes it longer, and every read slower. Its length is reported, and at a limit
+//! submissions are refused until the reader has ended.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::time::Duration;
+
+use rusqlite::hooks::Wal;
+use rusqlite::wal::CheckpointMode;
+use rusqlite::{Connection, MAIN_DB};
+
+use crate::{StoreError, StoreResult};
+
+/// Pages in the log at which a checkpoint writes it back into the database: 16 MiB.
+const CHECKPOINT_PAGES: i32 = 4_000;
+/// Pages in the log from which on its length is reported: 256 MiB, and at every doubling.
+const WARNED_PAGES: i32 = 65_536;
+/// How long to wait for readers when the log must be emptied; the next write tries again.
+const EMPTY_WAIT: Duration = Duration::from_millis(250);
+
+/// The log, as its writer knows it.
+#[derive(Debug)]
+pub(super) struct Log {
+    /// Pages in the log after the last commit.
+    pages: Arc<AtomicI32>,
+    /// Whether those pages were written back.
+    is_written_back: bool,
+    /// The log may contain data removed from the database: it must be emptied, not only reset.
+    pub(super) must_empty: bool,
+    pages_max: i32,
+    /// The length at which the next report is due.
+    warned_at: i32,
+    /// Submissions are refused.
+    is_full: bool,
+}
+
+impl Log {
+    pub(super) fn of(connection: &mut Connection, pages_max: i32) -> rusqlite::Result<Self> {
+        let pages = Arc::new(AtomicI32::new(0));
+        let seen = Arc::clone(&pages);
+        let hook = move |_: &mut Wal, pages| {
+            seen.store(pages, Ordering::Relaxed);
+            Ok(())
+        };
+        connection.wal_hook(Some(hook))?;
+        let (is_written_back, must_empty, is_full) = (false, false, false);
+        let warned_at = WARNED_PAGES;
+        Ok(Self { pages, is_written_back, must_empty, pages_max, warned_at, is_full })
+    }
+
+    fn pages(&self) -> i32 {
+        self.pages.load(Ordering::Relaxed)
+    }
+
+    /// A commit has added to the log.
+    pub(super) fn note_commit(&mut self) {
+        self.is_written_back = false;
+        let pages = self.pages();
+        if pages >= self.warned_at {
+            self.warned_at = pages.saturating_mul(2);
+            tracing::warn!(
+                pages,
+                "the log of the database grows, because a reader holds it: end transactions of other programs that use the file"
+            );
+        } else if pages < CHECKPOINT_PAGES {
+            self.warned_at = WARNED_PAGES;
+        }
+    }
+
+    /// Writes a long log back into the database, so that it can be reset; empties it if it still
+    /// contains removed data.
+    pub(super) fn write_back(&mut self, connection: &Connection) -> rusqlite::Result<()> {
+        let is_long = !self.is_written_back && self.pages() >= CHECKPOINT_PAGES;
+        if self.must_empty {
+            self.empty(connection)?;
+        } else if is_long {
+            connection.wal_checkpoint_v2(Some(MAIN_DB), CheckpointMode::PASSIVE)?;
+        }
+        self.is_written_back |= is_long;
+        Ok(())
+    }
+
+    /// Waits only briefly for reads that still use the log, since submissions wait behind this.
+    fn empty(&mut self, connection: &Connection) -> rusqlite::Result<()> {
+        let usual: i64 = connection.pragma_query_value(None, "busy_timeout", |row| row.get(0))?;
+        connection.busy_timeout(EMPTY_WAIT)?;
+        let emptied = connection.wal_checkpoint_v2(Some(MAIN_DB), CheckpointMode::TRUNCATE);
+        connection.busy_timeout(Duration::from_millis(usual.unsigned_abs()))?;
+        emptied?;
+        self.must_empty = false;
+        self.is_written_back = true;
+        self.pages.store(0, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Refuses submissions while the log is at its limit. Every refusal tries to empty it.
+    pub(super) fn must_have_room(&mut self, connection: &Connection) -> StoreResult<()> {
+        if self.pages() < self.pages_max {
+            if std::mem::take(&mut self.is_full) {
+                tracing::info!("the log of the database is short again: submissions are stored");
+            }
+            return Ok(());
+        }
+        if self.empty(connection).is_ok() {
+            return self.must_have_room(connection);
+        }
+        if !std::mem::replace(&mut self.is_full, true) {
+            tracing::error!(
+                pages = self.pages(),
+                "the log of the database is at its limit: submissions are refused until the readers that hold it have ended"
+            );
+        }
+        Err(StoreError::DiskReserve)
+    }
+}

@@ -1,0 +1,31 @@
+//! Returns unused pages of the database file to the file system, a few at a time.
+//!
+//! Deleted data leaves unused pages, which new data fills. Retention and erasure may leave far more
+//! than that needs; what exceeds a share of the file is cut off from its end while the writer has
+//! nothing else to do.
+
+use rusqlite::Connection;
+
+/// Pages that one step moves and cuts off: short enough that a submission hardly waits for it.
+const STEP_PAGES: u32 = 64;
+/// Unused pages that stay: this part of the file, and at least this number (4 MiB).
+const KEPT_PARTS: u32 = 16;
+const KEPT_MIN: u32 = 1_024;
+
+/// Whether there are more unused pages than should stay.
+pub(super) fn is_due(connection: &Connection) -> rusqlite::Result<bool> {
+    let kept = (number(connection, "page_count")? / KEPT_PARTS).max(KEPT_MIN);
+    Ok(number(connection, "freelist_count")? > kept + STEP_PAGES)
+}
+
+/// Cuts off some pages, within the caller's transaction; returns whether that had an effect, which
+/// it has not in a file that was created without this.
+pub(super) fn step(connection: &Connection) -> rusqlite::Result<bool> {
+    let before = number(connection, "page_count")?;
+    connection.execute_batch(&format!("PRAGMA incremental_vacuum({STEP_PAGES})"))?;
+    Ok(number(connection, "page_count")? < before)
+}
+
+fn number(connection: &Connection, pragma: &str) -> rusqlite::Result<u32> {
+    connection.pragma_query_value(None, pragma, |row| row.get(0))
+}
