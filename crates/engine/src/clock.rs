@@ -48,6 +48,9 @@ impl Clock for SystemClock {
     }
 }
 
+/// The largest difference between the clocks of this machine and of the store. Beyond it one of them
+/// is wrong: a server does not start, and retention deletes nothing.
+pub const OFFSET_MAX: Duration = Duration::from_secs(10 * 60);
 /// How often the store's clock is read again.
 const FOLLOW_INTERVAL: Duration = Duration::from_secs(1);
 /// How often it is read at the start; the quickest reading counts.

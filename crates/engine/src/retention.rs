@@ -19,7 +19,7 @@ use tokio::sync::watch;
 
 use crate::audit_action::AuditAction;
 use crate::background::{is_final, keep_running_after};
-use crate::clock::Clock;
+use crate::clock::{Clock, OFFSET_MAX};
 use crate::ids::Ids;
 use crate::metrics::Metrics;
 
@@ -75,6 +75,15 @@ impl Retention {
     /// A failure in one app does not stop the others.
     pub(crate) async fn enforce(&self) -> StoreResult<Expired> {
         self.sweep_sessions().await?;
+        if let Some(offset_ms) = self.clock.offset_millis()
+            && offset_ms.unsigned_abs() > OFFSET_MAX.as_millis() as u64
+        {
+            tracing::error!(
+                offset_ms,
+                "retention does nothing: the clocks of this machine and of the database differ too much"
+            );
+            return Ok(Expired::default());
+        }
         let mut all = Expired::default();
         self.drop_months(&mut all).await?;
         let mut after = None;
@@ -101,7 +110,16 @@ impl Retention {
     /// Drops whole months first, if no app keeps them: what is left then expires row by row.
     async fn drop_months(&self, all: &mut Expired) -> StoreResult<()> {
         let now = self.clock.now();
-        for month in self.store.list_expired_months(now).await? {
+        let months = match self.store.list_expired_months(now).await {
+            Ok(months) => months,
+            Err(error) if is_final(&error) => return Err(error),
+            Err(error) => {
+                let source = std::error::Error::source(&error).map(ToString::to_string);
+                tracing::warn!(%error, source, "expired months cannot be found; responses are deleted row by row");
+                return Ok(());
+            }
+        };
+        for month in months {
             let audit = month.apps.iter().map(|app| self.audit(*app, month.to, None)).collect();
             let (from, before) = (month.from, month.to);
             match self.store.drop_month(month, now, audit).await {
@@ -110,7 +128,11 @@ impl Retention {
                     self.metrics.expired_responses.inc_by(responses);
                     all.responses += responses;
                 }
-                Ok(None) => tracing::info!(%from, %before, "an expired month is in use"),
+                // What uses one month uses the others too, and each attempt delays submissions.
+                Ok(None) => {
+                    tracing::info!(%from, %before, "an expired month is in use; the next run retries it");
+                    return Ok(());
+                }
                 Err(error) if is_final(&error) => return Err(error),
                 Err(error) => {
                     let source = std::error::Error::source(&error).map(ToString::to_string);

@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sluice_engine::clock::{Clock, StoreClock};
+use sluice_engine::clock::{Clock, OFFSET_MAX, StoreClock};
 use sluice_engine::{Engine, Options, Store, StoreError};
 use sluice_web::{
     App, AppOptions, KeyFetcher, Limits, MetricsAccess, MetricsSite, MetricsToken, Network,
@@ -24,8 +24,6 @@ use crate::{backend, logging, output, signals};
 
 /// Once the outcome of a write is unknown, replies in progress get this long.
 const LAST_REPLIES_MAX: Duration = Duration::from_secs(2);
-/// The largest difference between the clocks of this machine and of the database.
-const CLOCK_OFFSET_MAX: Duration = Duration::from_secs(10 * 60);
 /// If the queued responses are not stored within this time, the disk has stopped.
 const CLOSE_MAX: Duration = Duration::from_secs(20);
 
@@ -168,7 +166,7 @@ async fn start(
 /// certificates are checked by its clock. A large difference is a mistake.
 fn must_agree(clock: &dyn Clock) -> Result<(), Failure> {
     let offset = Duration::from_millis(clock.offset_millis().unwrap_or(0).unsigned_abs());
-    if offset <= CLOCK_OFFSET_MAX {
+    if offset <= OFFSET_MAX {
         return Ok(());
     }
     Err(Failure::new(

@@ -4,8 +4,9 @@
 //! until then, and if tables are distributed, responses expire row by row ([`super::expiry`]). First,
 //! one short transaction detaches the partition from the table, with the counts and the audit
 //! entries: its responses then exist for nobody. After that, without a lock on the table, their
-//! idempotency keys are freed, and the detached table is dropped. If this is interrupted, the next
-//! run finds the detached table by its name and finishes.
+//! idempotency keys are freed, the filters of the skip index that were built from them are cleared,
+//! and the detached table is dropped. If this is interrupted, the next run finds the detached table
+//! by its name and finishes; two nodes may do this at once.
 
 use std::sync::Arc;
 
@@ -19,18 +20,21 @@ use super::failure::TransactionError;
 use super::partitions::{DAY_MILLIS, first_id};
 use super::pool::{Params, Pool};
 use super::removal::FREE_KEYS;
+use super::skip_index::UNFILL;
 use super::transaction::{Transaction, end};
 use super::{counts, put};
 use crate::{AuditRow, ExpiredMonth, StoreResult};
 
-/// Only one node at a time drops months.
-const TURN: &str = "SELECT pg_try_advisory_xact_lock(7236837)";
-/// Submissions queue behind the lock on the table, so it must neither wait long itself nor be held
-/// for long. A table without statistics yet must not be read in full.
+/// A table without statistics yet must not be read in full.
 const LIMITS: &str = "SELECT set_config('lock_timeout', '500ms', true), \
      set_config('statement_timeout', '5s', true), set_config('enable_seqscan', 'off', true), \
      set_config('jit', 'off', true)";
-/// Keys freed in one transaction.
+/// Submissions queue behind the lock on the table: no statement may take long from here on.
+const LIMITS_UNDER_LOCK: &str = "SELECT set_config('statement_timeout', '500ms', true)";
+/// Apps that keep their setting until the end of the transaction.
+const KEEP_SETTINGS: &str =
+    "SELECT FROM app_directory WHERE app_id = ANY($1) ORDER BY app_id FOR SHARE";
+/// Responses whose keys are freed in one transaction.
 const KEYS_PER_PART: i64 = 5_000;
 
 /// A month that has ended, and the table with its responses.
@@ -41,20 +45,26 @@ struct Month {
     to: i64,
 }
 
-/// The months that ended before a time, detached ones first. The time is that of a node; the server
-/// must agree that it has come.
+impl Month {
+    /// The first day, and the first day after it.
+    fn days(&self) -> [i32; 2] {
+        [self.from, self.to].map(|millis| (millis / DAY_MILLIS) as i32)
+    }
+}
+
+/// The months that ended a day before this time, detached ones first.
 const ENDED: &str = "SELECT name, is_detached, from_millis, to_millis FROM ( \
      SELECT relname::text AS name, inhparent IS NULL AS is_detached, \
      (extract(epoch FROM month) * 1000)::bigint AS from_millis, \
      (extract(epoch FROM month + interval '1 month') * 1000)::bigint AS to_millis \
-     FROM pg_class LEFT JOIN pg_inherits ON inhrelid = pg_class.oid, LATERAL \
-     (SELECT to_date(substring(relname FROM '[0-9]+_[0-9]+$'), 'YYYY_MM')::timestamp) \
+     FROM pg_class LEFT JOIN pg_inherits ON inhrelid = pg_class.oid, LATERAL (SELECT CASE \
+     WHEN relname !~ '^(expired_)?responses_[0-9]{4,}_(0[1-9]|1[0-2])$' THEN NULL \
+     ELSE to_date(substring(relname FROM '[0-9]+_[0-9]+$'), 'YYYY_MM')::timestamp END) \
      AS months (month) WHERE relkind = 'r' AND relnamespace = \
      (SELECT relnamespace FROM pg_class WHERE oid = 'responses'::regclass) \
-     AND CASE WHEN inhparent IS NULL THEN relname ~ '^expired_responses_[0-9]{4,}_[0-9]{2}$' \
-     ELSE inhparent = 'responses'::regclass AND relname ~ '^responses_[0-9]{4,}_[0-9]{2}$' END) \
-     AS months WHERE to_millis <= least($1, (extract(epoch FROM now()) * 1000)::bigint) \
-     ORDER BY is_detached DESC, from_millis";
+     AND CASE WHEN relname ~ '^expired_' THEN inhparent IS NULL \
+     ELSE inhparent = 'responses'::regclass END) AS months \
+     WHERE to_millis + 86400000 <= $1 ORDER BY is_detached DESC, from_millis";
 
 async fn ended(pool: &Pool, now: Timestamp) -> StoreResult<Vec<Month>> {
     let read = |cells: &mut Cells| {
@@ -83,6 +93,16 @@ fn keeping_app_in(table: &str) -> String {
     )
 }
 
+/// A response outside of a month (`$1` is its first id, `$2` the first after it): the partition was
+/// not created by this service.
+fn stranger_in(table: &str) -> String {
+    format!(
+        "SELECT response_id FROM ((SELECT response_id FROM {table} ORDER BY response_id LIMIT 1) \
+         UNION ALL (SELECT response_id FROM {table} ORDER BY response_id DESC LIMIT 1)) AS ends \
+         WHERE response_id < $1 OR response_id >= $2"
+    )
+}
+
 fn app_id(cells: &mut Cells) -> StoreResult<AppId> {
     Ok(AppId::from_uuid(cells.take()?))
 }
@@ -94,9 +114,7 @@ pub(super) async fn list(pool: &Pool, now: Timestamp) -> StoreResult<Vec<Expired
         return Ok(months);
     }
     for month in ended(pool, now).await? {
-        let params: Params = &[&now.as_millis(), &month.to];
-        let keeping = keeping_app_in(&month.table);
-        if !month.is_detached && !pool.many_by_index(&keeping, params, app_id).await?.is_empty() {
+        if !month.is_detached && is_kept(pool, &month, now).await? {
             continue;
         }
         let apps = pool.many_by_index(&apps_in(&month.table), &[], app_id).await?;
@@ -106,6 +124,15 @@ pub(super) async fn list(pool: &Pool, now: Timestamp) -> StoreResult<Vec<Expired
     Ok(months)
 }
 
+async fn is_kept(pool: &Pool, month: &Month, now: Timestamp) -> StoreResult<bool> {
+    let params: Params = &[&now.as_millis(), &month.to];
+    let keeping = pool.many_by_index(&keeping_app_in(&month.table), params, app_id).await?;
+    let ids: Params = &[&first_id(month.from), &first_id(month.to)];
+    let strangers =
+        pool.many_by_index(&stranger_in(&month.table), ids, |cells| cells.take::<Uuid>()).await?;
+    Ok(!keeping.is_empty() || !strangers.is_empty())
+}
+
 /// Drops a month; returns the number of responses, or nothing if it cannot be dropped now.
 pub(super) async fn drop_month(
     pool: &Arc<Pool>,
@@ -113,26 +140,42 @@ pub(super) async fn drop_month(
     now: Timestamp,
     audit: &[AuditRow],
 ) -> StoreResult<Option<u64>> {
-    let turn = Transaction::begun(pool).await.map_err(TransactionError::of_statement)?;
-    let is_ours = turn.query(TURN, &[]).await.map_err(TransactionError::of_statement)?;
-    let is_ours = is_ours.first().map(|row| Cells::of(row).take()).transpose()?;
     let mut months = ended(pool, now).await?.into_iter();
-    let month = months.find(|it| it.from == expired.from.as_millis());
-    let (Some(true), Some(month)) = (is_ours, month) else { return Ok(None) };
+    let Some(month) = months.find(|it| it.from == expired.from.as_millis()) else {
+        return Ok(None);
+    };
     let apps: Vec<Uuid> = expired.apps.iter().map(|app| app.uuid()).collect();
     let detached = match month.is_detached {
         true => Some(month.table.clone()),
         false => detach(pool, &month, &apps, now, audit).await?,
     };
     let Some(table) = detached else { return Ok(None) };
-    let responses = free_keys(pool, &table).await?;
-    forget_blocks(pool, &month, &apps).await?;
+    match clear(pool, &month, &apps, &table).await {
+        Ok(responses) => Ok(Some(responses)),
+        Err(error) => {
+            let is_left = "SELECT to_regclass($1) IS NOT NULL";
+            match pool.one(is_left, &[&table], |cells| cells.take()).await? {
+                // Another node has finished this.
+                Some(false) => Ok(None),
+                _ => Err(error),
+            }
+        }
+    }
+}
+
+/// Removes a detached month; returns the number of its responses.
+async fn clear(pool: &Arc<Pool>, month: &Month, apps: &[Uuid], table: &str) -> StoreResult<u64> {
+    // Removals that ended while the month was detached have changed its counts again.
+    let forget = async |transaction: &Transaction| {
+        counts::forget_days(transaction, apps, month.days()).await
+    };
+    in_transaction(pool, forget).await?;
+    let responses = free_keys(pool, table).await?;
     let drop_table = async |transaction: &Transaction| {
         transaction.execute(&format!("DROP TABLE {table}"), &[]).await.map(|_| ())
     };
     in_transaction(pool, drop_table).await?;
-    turn.roll_back().await;
-    Ok(Some(responses))
+    Ok(responses)
 }
 
 async fn in_transaction<T>(
@@ -177,25 +220,31 @@ fn is_in_use(error: &tokio_postgres::Error) -> bool {
 
 async fn detach_in(
     transaction: &Transaction,
-    Month { table, from, to, .. }: &Month,
+    month: &Month,
     apps: &[Uuid],
     now: Timestamp,
     audit: &[AuditRow],
 ) -> Result<Option<String>, TransactionError> {
+    let Month { table, from, to, .. } = month;
     transaction.query(LIMITS, &[]).await?;
-    let days = [*from, *to].map(|millis| (millis / DAY_MILLIS) as i32);
-    // Most of the work before the lock. Nothing is in progress after it.
-    counts::forget_days(transaction, apps, days).await?;
+    transaction.query(KEEP_SETTINGS, &[&apps]).await?;
+    counts::forget_days(transaction, apps, month.days()).await?;
+    for entry in audit {
+        put::audit(transaction, entry).await?;
+    }
     for table in ["ONLY responses", table] {
         transaction.execute(&format!("LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE"), &[]).await?;
     }
+    transaction.query(LIMITS_UNDER_LOCK, &[]).await?;
     let kept = transaction.query(&keeping_app_in(table), &[&now.as_millis(), to]).await?;
+    let strangers: Params = &[&first_id(*from), &first_id(*to)];
+    let strangers = transaction.query(&stranger_in(table), strangers).await?;
     let found = transaction.query(&apps_in(table), &[]).await?;
     let found: StoreResult<Vec<Uuid>> = found.iter().map(|row| Cells::of(row).take()).collect();
-    if !kept.is_empty() || !found?.iter().all(|app| apps.contains(app)) {
+    let is_as_expected = found?.iter().all(|app| apps.contains(app));
+    if !kept.is_empty() || !strangers.is_empty() || !is_as_expected {
         return Ok(None);
     }
-    counts::forget_days(transaction, apps, days).await?;
     let detached = format!("expired_{table}");
     for sql in [
         format!("ALTER TABLE responses DETACH PARTITION {table}"),
@@ -203,13 +252,11 @@ async fn detach_in(
     ] {
         transaction.execute(&sql, &[]).await?;
     }
-    for entry in audit {
-        put::audit(transaction, entry).await?;
-    }
     Ok(Some(detached))
 }
 
-/// Frees the keys of the responses in a detached table, part by part; returns their number.
+/// Frees the keys of the responses in a detached table and clears the filters built from them, part
+/// by part; returns the number of responses.
 async fn free_keys(pool: &Arc<Pool>, table: &str) -> StoreResult<u64> {
     let part = format!(
         "SELECT app_id, flow_id, response_id, idempotency_key FROM {table} \
@@ -228,6 +275,9 @@ async fn free_keys(pool: &Arc<Pool>, table: &str) -> StoreResult<u64> {
                 let held = of_app.iter().filter_map(|it| Some((it.key?, it.response)));
                 let (keys, responses): (Vec<_>, Vec<_>) = held.unzip();
                 transaction.execute(FREE_KEYS, &[&of_app[0].app, &keys, &responses]).await?;
+                let of_flows = of_app.iter().map(|it| (it.flow, it.response));
+                let (flows, responses): (Vec<_>, Vec<_>) = of_flows.unzip();
+                transaction.execute(UNFILL, &[&of_app[0].app, &flows, &responses]).await?;
             }
             Ok(())
         };
@@ -246,27 +296,4 @@ struct KeyHolder {
 fn key_holder(cells: &mut Cells) -> StoreResult<KeyHolder> {
     let (app, flow) = (cells.take()?, cells.take()?);
     Ok(KeyHolder { app, flow, response: cells.take()?, key: cells.take()? })
-}
-
-/// Deletes the blocks of the skip index within a month. The next block of a flow then begins where
-/// they began, so that there is no gap.
-async fn forget_blocks(pool: &Arc<Pool>, month: &Month, apps: &[Uuid]) -> StoreResult<()> {
-    let sql = "WITH gone AS (DELETE FROM response_blocks USING flows \
-         WHERE flows.app_id = $1 AND response_blocks.app_id = flows.app_id \
-         AND response_blocks.flow_id = flows.flow_id AND first_id >= $2 \
-         AND last_id >= $2 AND last_id < $3 RETURNING response_blocks.flow_id, first_id), \
-         starts AS (SELECT flow_id, (min(first_id::text))::uuid AS first_id FROM gone GROUP BY flow_id) \
-         UPDATE response_blocks SET first_id = starts.first_id FROM starts, \
-         LATERAL (SELECT last_id FROM response_blocks AS later WHERE later.app_id = $1 \
-         AND later.flow_id = starts.flow_id AND later.last_id >= $3 ORDER BY last_id LIMIT 1) AS next \
-         WHERE response_blocks.app_id = $1 AND response_blocks.flow_id = starts.flow_id \
-         AND response_blocks.last_id = next.last_id";
-    let (first, end_id) = (first_id(month.from), first_id(month.to));
-    for app in apps {
-        let forget = async |transaction: &Transaction| {
-            transaction.execute(sql, &[app, &first, &end_id]).await.map(|_| ())
-        };
-        in_transaction(pool, forget).await?;
-    }
-    Ok(())
 }

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::hooks::Wal;
 use rusqlite::wal::CheckpointMode;
@@ -20,6 +20,8 @@ const CHECKPOINT_PAGES: i32 = 4_000;
 const WARNED_PAGES: i32 = 65_536;
 /// How long to wait for readers when the log must be emptied; the next write tries again.
 const EMPTY_WAIT: Duration = Duration::from_millis(250);
+/// How often a log at its limit is tried to be emptied: everything else waits meanwhile.
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The log, as its writer knows it.
 #[derive(Debug)]
@@ -35,6 +37,8 @@ pub(super) struct Log {
     warned_at: i32,
     /// Submissions are refused.
     is_full: bool,
+    /// When emptying a log at its limit was last tried in vain.
+    tried_at: Option<Instant>,
 }
 
 impl Log {
@@ -47,8 +51,8 @@ impl Log {
         };
         connection.wal_hook(Some(hook))?;
         let (is_written_back, must_empty, is_full) = (false, false, false);
-        let warned_at = WARNED_PAGES;
-        Ok(Self { pages, is_written_back, must_empty, pages_max, warned_at, is_full })
+        let (pages_max, warned_at, tried_at) = (pages_max.max(1), WARNED_PAGES, None);
+        Ok(Self { pages, is_written_back, must_empty, pages_max, warned_at, is_full, tried_at })
     }
 
     fn pages(&self) -> i32 {
@@ -92,27 +96,38 @@ impl Log {
         emptied?;
         self.must_empty = false;
         self.is_written_back = true;
+        self.tried_at = None;
         self.pages.store(0, Ordering::Relaxed);
         Ok(())
     }
 
-    /// Refuses submissions while the log is at its limit. Every refusal tries to empty it.
-    pub(super) fn must_have_room(&mut self, connection: &Connection) -> StoreResult<()> {
-        if self.pages() < self.pages_max {
-            if std::mem::take(&mut self.is_full) {
-                tracing::info!("the log of the database is short again: submissions are stored");
+    /// Whether the log is at its limit, and should be emptied now.
+    pub(super) fn is_overdue(&mut self) -> bool {
+        let is_overdue = self.pages() >= self.pages_max
+            && self.tried_at.is_none_or(|at| at.elapsed() >= RETRY_INTERVAL);
+        if is_overdue {
+            self.tried_at = Some(Instant::now());
+            self.must_empty = true;
+        }
+        is_overdue
+    }
+
+    /// Refuses submissions while the log is at its limit.
+    pub(super) fn must_have_room(&mut self) -> StoreResult<()> {
+        let is_full = self.pages() >= self.pages_max;
+        if is_full != std::mem::replace(&mut self.is_full, is_full) {
+            let pages = self.pages();
+            match is_full {
+                true => tracing::error!(
+                    pages,
+                    "the log of the database is at its limit: submissions are refused until the readers that hold it have ended"
+                ),
+                false => tracing::info!(
+                    pages,
+                    "the log of the database is short again: submissions are stored"
+                ),
             }
-            return Ok(());
         }
-        if self.empty(connection).is_ok() {
-            return self.must_have_room(connection);
-        }
-        if !std::mem::replace(&mut self.is_full, true) {
-            tracing::error!(
-                pages = self.pages(),
-                "the log of the database is at its limit: submissions are refused until the readers that hold it have ended"
-            );
-        }
-        Err(StoreError::DiskReserve)
+        if is_full { Err(StoreError::DiskReserve) } else { Ok(()) }
     }
 }

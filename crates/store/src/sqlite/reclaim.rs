@@ -22,10 +22,45 @@ pub(super) fn is_due(connection: &Connection) -> rusqlite::Result<bool> {
 /// it has not in a file that was created without this.
 pub(super) fn step(connection: &Connection) -> rusqlite::Result<bool> {
     let before = number(connection, "page_count")?;
-    connection.execute_batch(&format!("PRAGMA incremental_vacuum({STEP_PAGES})"))?;
+    let mut statement = connection.prepare(&format!("PRAGMA incremental_vacuum({STEP_PAGES})"))?;
+    // One row for each page.
+    let mut rows = statement.query([])?;
+    while rows.next()?.is_some() {}
+    drop(rows);
     Ok(number(connection, "page_count")? < before)
 }
 
 fn number(connection: &Connection, pragma: &str) -> rusqlite::Result<u32> {
     connection.pragma_query_value(None, pragma, |row| row.get(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_cuts_off_all_of_its_pages() {
+        let connection = Connection::open_in_memory().unwrap();
+        connection
+            .execute_batch(
+                "PRAGMA auto_vacuum = incremental; CREATE TABLE filler (bytes BLOB); \
+                 INSERT INTO filler VALUES (zeroblob(16000000)); DELETE FROM filler",
+            )
+            .unwrap();
+        assert!(is_due(&connection).unwrap());
+        let before = number(&connection, "page_count").unwrap();
+        assert!(step(&connection).unwrap());
+        assert_eq!(number(&connection, "page_count").unwrap(), before - STEP_PAGES);
+        while is_due(&connection).unwrap() {
+            assert!(step(&connection).unwrap());
+        }
+        assert!(number(&connection, "freelist_count").unwrap() <= KEPT_MIN + STEP_PAGES);
+    }
+
+    #[test]
+    fn a_file_without_incremental_vacuum_is_left_as_it_is() {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch("CREATE TABLE filler (bytes BLOB)").unwrap();
+        assert!(!step(&connection).unwrap());
+    }
 }

@@ -351,7 +351,10 @@ impl Thread {
     /// one system call per batch.
     fn must_have_room(&mut self) -> StoreResult<()> {
         if !self.stopped {
-            self.log.must_have_room(&self.connection)?;
+            if self.log.is_overdue() {
+                self.checkpoint();
+            }
+            self.log.must_have_room()?;
         }
         let is_low = !self.stopped && !self.reserve.has_room(&self.connection);
         if is_low != self.is_low {
