@@ -1,13 +1,19 @@
-//! Wall time as a dependency, so that tests can set it to the edge of a window.
+//! Time as a dependency, so that tests can set it to the edge of a window, or let it pass at once.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use sluice_flow::time::Timestamp;
 
-/// Returns the current time. Windows follow wall time; timers never use this.
+/// Returns the current time.
 pub trait Clock: Send + Sync + 'static {
+    /// Wall time, which windows follow. It may be set back; no duration is measured with it.
     fn now(&self) -> Timestamp;
+
+    /// Time that never goes back, to measure how long something takes.
+    fn monotonic(&self) -> Instant {
+        Instant::now()
+    }
 }
 
 /// How long a change waits for the clock's next millisecond, and how often it checks.

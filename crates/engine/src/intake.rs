@@ -29,6 +29,8 @@ use crate::unavailable::Unavailable;
 
 /// The maximum number of times a submission is judged again because its app changed.
 const REJUDGE_MAX: usize = 8;
+/// When a client may retry after that, in seconds.
+const REJUDGED_RETRY_SECONDS: u32 = 1;
 
 /// The outcome of a well-formed submission.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -136,7 +138,7 @@ impl Core {
             Ok(Receipt::Accepted(_)) => SubmissionOutcome::Replayed,
             Ok(Receipt::Refused(_)) => SubmissionOutcome::Refused,
             Err(SubmitError::Malformed(_)) => SubmissionOutcome::Malformed,
-            Err(SubmitError::Unavailable(Unavailable::OVERLOADED)) => SubmissionOutcome::Shed,
+            Err(SubmitError::Unavailable(it)) if it.is_overload() => SubmissionOutcome::Shed,
             Err(SubmitError::Unavailable(_)) => SubmissionOutcome::Failed,
         });
         if let Err(SubmitError::Unavailable(Unavailable::DISK_RESERVE)) = &result {
@@ -205,7 +207,7 @@ impl Core {
                 }
             }
         }
-        Err(Unavailable::OVERLOADED.into())
+        Err(Unavailable::overloaded(REJUDGED_RETRY_SECONDS).into())
     }
 
     /// Compares the submission with the token. Returns what the token proves, and the issues to
@@ -331,7 +333,9 @@ fn receipt(
             | CommitOutcome::Busy
             | CommitOutcome::Uninvited,
         ) => Err(Unavailable::OUTCOME_UNKNOWN.into()),
-        Err(QueueFull) => Err(Unavailable::OVERLOADED.into()),
+        Ok(CommitOutcome::Overdue(full)) | Err(full) => {
+            Err(Unavailable::overloaded(full.retry_after_seconds).into())
+        }
     }
 }
 

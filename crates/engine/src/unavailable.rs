@@ -8,11 +8,17 @@ pub struct Unavailable {
     pub retry_after_seconds: u32,
 }
 
+const OVERLOADED: &str = "The service is overloaded and stored nothing. Try again shortly.";
+
 impl Unavailable {
-    pub(crate) const OVERLOADED: Self = Self {
-        reason: "The service is overloaded and stored nothing. Try again shortly.",
-        retry_after_seconds: 1,
-    };
+    pub(crate) const fn overloaded(retry_after_seconds: u32) -> Self {
+        Self { reason: OVERLOADED, retry_after_seconds }
+    }
+
+    pub(crate) fn is_overload(&self) -> bool {
+        self.reason == OVERLOADED
+    }
+
     pub(crate) const DISK_RESERVE: Self = Self {
         reason: "The service is short of disk space and stored nothing. Try again later.",
         retry_after_seconds: 30,

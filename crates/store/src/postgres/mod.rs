@@ -34,6 +34,7 @@ mod listen;
 mod partitions;
 mod people;
 mod pool;
+mod probe;
 mod put;
 mod read;
 mod recount;
@@ -47,21 +48,15 @@ mod tls_stream;
 mod transaction;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use sluice_flow::time::Timestamp;
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
 use crate::{StoreError, StoreResult};
-use failure::TransactionError;
 use pool::Pool;
-use transaction::Transaction;
 
 pub use connect::{ConnectError, Options};
-
-/// Deadline of the readiness check.
-const CHECK_DEADLINE: Duration = Duration::from_secs(2);
 
 /// A store in a PostgreSQL database.
 #[derive(Debug)]
@@ -125,18 +120,6 @@ impl PgStore {
     /// idempotency keys. Returns the number of partitions.
     pub async fn drop_partitions_before(&self, time: Timestamp) -> StoreResult<usize> {
         partitions::drop_before(&self.pool, time).await
-    }
-
-    /// Writes and rolls back, which detects a server that is unreachable, full or read-only.
-    async fn probe(&self) -> Result<(), TransactionError> {
-        let transaction = Transaction::begun(&self.pool).await?;
-        match transaction.execute("INSERT INTO probe (filler) VALUES ('')", &[]).await {
-            Ok(_) => {
-                transaction.roll_back().await;
-                Ok(self.pool.check_workers().await?)
-            }
-            Err(error) => Err(transaction.abort(error).await),
-        }
     }
 }
 

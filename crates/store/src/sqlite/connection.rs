@@ -19,6 +19,7 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
+use super::marker::CreatePolicy;
 use super::open_error::OpenError;
 use super::schema;
 
@@ -34,6 +35,8 @@ pub struct Options {
     /// Free disk space that submissions must not use, in bytes: 0 means none, absent means the
     /// default.
     pub disk_reserve_bytes: Option<u64>,
+    /// Whether a missing or empty database is created.
+    pub create: CreatePolicy,
 }
 
 impl Default for Options {
@@ -43,6 +46,7 @@ impl Default for Options {
             readers: 4,
             size_max_bytes: None,
             disk_reserve_bytes: None,
+            create: CreatePolicy::default(),
         }
     }
 }

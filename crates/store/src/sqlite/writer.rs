@@ -5,8 +5,11 @@
 //! own sync. After an unknown outcome the thread never writes again: later jobs fail because the
 //! store is closed, and only a restart, which recovers the log, helps.
 
-use std::path::Path;
+mod health;
+
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -18,6 +21,8 @@ use sluice_flow::time::Day;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
 use super::disk::Reserve;
+use super::files::Files;
+use super::marker::Marker;
 use super::open_error::OpenError;
 use super::transaction::{self, Finish};
 use super::{apply, commit, counts, expiry, import_records, recount, removal, skip_index};
@@ -33,11 +38,6 @@ const QUEUE_MAX: usize = 64;
 const CHECKPOINT_PAGES: i32 = 4_000;
 /// How long to wait for readers when the log must be emptied; the next write tries again.
 const EMPTY_WAIT: Duration = Duration::from_millis(250);
-/// A check this soon after a successful write relies on that write.
-const CHECK_FRESH: Duration = Duration::from_secs(1);
-/// What a check writes and rolls back: about as much as a small batch of responses.
-const PROBE_BYTES: u32 = 64 * 1024;
-
 type Reply<T> = oneshot::Sender<StoreResult<T>>;
 
 enum Job {
@@ -52,6 +52,7 @@ enum Job {
     Recount((AppId, FlowId), Day, Reply<u64>),
     Rebuild((AppId, FlowId), DamagedDay, CountsQuery, Reply<()>),
     Check(Reply<()>),
+    CheckFiles(Reply<()>),
     Close(Reply<()>),
 }
 
@@ -60,23 +61,30 @@ enum Job {
 pub(super) struct Writer {
     jobs: mpsc::UnboundedSender<Job>,
     places: Semaphore,
+    why_stopped: WhyStopped,
 }
+
+/// Why the thread stopped writing, once it has.
+type WhyStopped = Arc<OnceLock<String>>;
 
 impl Writer {
     pub(super) fn start(
         connection: Connection,
         path: &Path,
         reserve: Arc<Reserve>,
+        marker: Option<Marker>,
     ) -> Result<Self, OpenError> {
-        let thread = Thread::new(connection, reserve);
+        let why_stopped = WhyStopped::default();
+        let thread = Thread::new(connection, reserve, Arc::clone(&why_stopped));
         let mut thread = thread.map_err(|error| OpenError::of(path, error))?;
         thread.begin(path)?;
+        thread.watch_files(path.to_owned(), marker)?;
         let (jobs, queue) = mpsc::unbounded_channel();
         std::thread::Builder::new()
             .name("sqlite-writer".to_owned())
             .spawn(move || thread.run(queue))
             .map_err(OpenError::Thread)?;
-        Ok(Self { jobs, places: Semaphore::new(QUEUE_MAX) })
+        Ok(Self { jobs, places: Semaphore::new(QUEUE_MAX), why_stopped })
     }
 
     /// Never waits: callers limit the number of commits in progress.
@@ -135,6 +143,14 @@ impl Writer {
         self.ask(Job::Check).await
     }
 
+    pub(super) async fn check_files(&self) -> StoreResult<()> {
+        self.ask(Job::CheckFiles).await
+    }
+
+    pub(super) fn why_stopped(&self) -> Option<&str> {
+        self.why_stopped.get().map(String::as_str)
+    }
+
     /// Returns when all earlier jobs are done and the connection is closed.
     pub(super) async fn close(&self) {
         // A writer that is already closed has nothing left to finish.
@@ -165,10 +181,18 @@ struct Thread {
     reserve: Arc<Reserve>,
     /// Submissions are refused because the disk is nearly full.
     is_low: bool,
+    /// The files that were opened; known once the first write has created them all.
+    files: Option<Files>,
+    unwatched: Option<(PathBuf, Option<Marker>)>,
+    why_stopped: WhyStopped,
 }
 
 impl Thread {
-    fn new(mut connection: Connection, reserve: Arc<Reserve>) -> rusqlite::Result<Self> {
+    fn new(
+        mut connection: Connection,
+        reserve: Arc<Reserve>,
+        why_stopped: WhyStopped,
+    ) -> rusqlite::Result<Self> {
         let log_pages = Arc::new(AtomicI32::new(0));
         let seen = Arc::clone(&log_pages);
         let hook = move |_: &mut Wal, pages| {
@@ -185,6 +209,9 @@ impl Thread {
             out_of_order: skip_index::OutOfOrderIds::default(),
             reserve,
             is_low: false,
+            files: None,
+            unwatched: None,
+            why_stopped,
         })
     }
 
@@ -299,9 +326,10 @@ impl Thread {
                 reply.send(written).is_err()
             }
             Job::Check(reply) => {
-                let ready = self.must_have_room().and_then(|()| self.check());
-                reply.send(ready).is_err()
+                let ready = self.check_files().and_then(|()| self.must_have_room());
+                reply.send(ready.and_then(|()| self.check())).is_err()
             }
+            Job::CheckFiles(reply) => reply.send(self.check_files()).is_err(),
             Job::Close(reply) => reply.send(Ok(())).is_err(),
         };
         self.checkpoint();
@@ -322,34 +350,6 @@ impl Thread {
         committed
     }
 
-    /// Refuses submissions while free disk space is below the reserve. Costs one system call per
-    /// batch.
-    fn must_have_room(&mut self) -> StoreResult<()> {
-        let is_low = !self.stopped && !self.reserve.has_room(&self.connection);
-        if is_low != self.is_low {
-            self.is_low = is_low;
-            let space = self.reserve.space();
-            let (free_bytes, reserve_bytes) =
-                (space.map(|it| it.free_bytes), space.map(|it| it.reserve_bytes));
-            if is_low {
-                tracing::error!(
-                    free_bytes,
-                    reserve_bytes,
-                    "the disk is nearly full: submissions are refused until there is room"
-                );
-                // The log takes up disk space too.
-                self.must_empty_log = true;
-            } else {
-                tracing::info!(
-                    free_bytes,
-                    reserve_bytes,
-                    "the disk has room: submissions are stored again"
-                );
-            }
-        }
-        if is_low { Err(StoreError::DiskReserve) } else { Ok(()) }
-    }
-
     fn write<T>(
         &mut self,
         body: impl FnOnce(&Connection) -> Result<(T, Finish), transaction::TransactionError>,
@@ -357,32 +357,47 @@ impl Thread {
         if self.stopped {
             return Err(StoreError::Closed);
         }
-        let result = transaction::run(&self.connection, body);
+        if let Some(files) = &mut self.files {
+            files.before_commit();
+        }
+        // Stays 0 if nothing is written.
+        let log_pages = self.log_pages.swap(0, Ordering::Relaxed);
+        let mut result = transaction::run(&self.connection, body);
+        let written_pages = self.log_pages.load(Ordering::Relaxed);
+        if written_pages == 0 {
+            self.log_pages.store(log_pages, Ordering::Relaxed);
+        } else if let Ok((_, Finish::Commit)) = &result
+            && let Some(files) = &mut self.files
+            && let Err(changed) =
+                files.after_commit(&self.connection, written_pages.unsigned_abs().into())
+        {
+            result = Err(StoreError::Unknown(Box::new(changed)));
+        }
         match &result {
-            Ok((_, Finish::Commit)) => self.written_at = Some(Instant::now()),
+            Ok((_, Finish::Commit)) => {
+                self.written_at = Some(Instant::now());
+                if let Some((path, marker)) = self.unwatched.take()
+                    && let Err(error) = self.watch_files(path, marker)
+                {
+                    tracing::warn!(%error, "the files of the database are not watched");
+                }
+            }
             Ok((_, Finish::RollBack)) => {}
             Err(StoreError::Conflict) => {}
             Err(StoreError::Unknown(error)) => {
                 tracing::error!(%error, "a write has an unknown outcome; nothing more is written");
-                self.stopped = true;
+                let reason = error.to_string();
+                self.stop(reason);
             }
             Err(_) => self.written_at = None,
         }
         result.map(|(value, _)| value)
     }
 
-    /// Writes and rolls back, with a real sync, which detects a full or failing disk.
-    fn check(&mut self) -> StoreResult<()> {
-        if !self.stopped && self.written_at.is_some_and(|at| at.elapsed() < CHECK_FRESH) {
-            return Ok(());
-        }
-        self.write(|connection| {
-            connection
-                .prepare_cached("INSERT INTO probe (filler) VALUES (zeroblob(?1))")?
-                .execute([PROBE_BYTES])?;
-            connection.prepare_cached("DELETE FROM probe")?.execute([])?;
-            Ok(((), Finish::Commit))
-        })
+    /// Nothing is written from here on.
+    fn stop(&mut self, reason: String) {
+        self.stopped = true;
+        self.why_stopped.get_or_init(|| reason);
     }
 
     /// Writes a long log back into the database, so that it can be reset; empties it if it still
@@ -392,12 +407,19 @@ impl Thread {
         if self.stopped || !(is_long || self.must_empty_log) {
             return;
         }
+        // A checkpoint would mix the log into a file that is not ours.
+        if self.check_files().is_err() {
+            return;
+        }
         let result = match self.must_empty_log {
             true => self.empty_log(),
             false => {
                 self.connection.wal_checkpoint_v2(Some(MAIN_DB), CheckpointMode::PASSIVE).map(drop)
             }
         };
+        if let Some(files) = &mut self.files {
+            files.after_checkpoint(&self.connection);
+        }
         match result {
             Ok(()) => {
                 self.log_pages.store(0, Ordering::Relaxed);
@@ -405,7 +427,7 @@ impl Thread {
             }
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::SystemIoFailure) => {
                 tracing::error!(%error, "the log cannot be written back; nothing more is written");
-                self.stopped = true;
+                self.stop(format!("the log cannot be written back: {error}"));
             }
             // Full or busy: the log keeps growing, nothing is lost, and the next commit tries
             // again.
@@ -425,50 +447,4 @@ impl Thread {
 }
 
 #[cfg(test)]
-mod tests {
-    use rusqlite::ffi;
-
-    use super::super::connection::{ConnectionRole, Options, connect};
-    use super::transaction::TransactionError;
-    use super::*;
-
-    fn sqlite(code: i32) -> TransactionError {
-        TransactionError::Sqlite(rusqlite::Error::SqliteFailure(ffi::Error::new(code), None))
-    }
-
-    /// One write that fails with this error, and the next one.
-    fn check(code: i32, stops: bool) {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("sluice.db");
-        let connection = connect(&path, ConnectionRole::Writer, &Options::default()).unwrap();
-        connection.execute_batch("CREATE TABLE probe (filler BLOB NOT NULL)").unwrap();
-        let reserve = Arc::new(Reserve::new(&path, Some(0)));
-        let mut thread = Thread::new(connection, reserve).unwrap();
-        thread.check().unwrap();
-        let failed = thread.write::<()>(|_| Err(sqlite(code)));
-        let next = thread.write(|_| Ok(((), Finish::Commit)));
-        let ready = thread.check();
-        if stops {
-            assert!(matches!(failed, Err(StoreError::Unknown(_))), "{code}: {failed:?}");
-            assert!(matches!(next, Err(StoreError::Closed)), "{code}: {next:?}");
-            assert!(matches!(ready, Err(StoreError::Closed)), "{code}: {ready:?}");
-        } else {
-            assert!(matches!(failed, Err(StoreError::Failed(_))), "{code}: {failed:?}");
-            assert!(next.is_ok() && ready.is_ok(), "{code}: {next:?}, {ready:?}");
-        }
-    }
-
-    #[test]
-    fn nothing_is_written_after_an_io_error() {
-        for code in [ffi::SQLITE_IOERR, ffi::SQLITE_IOERR_FSYNC, ffi::SQLITE_IOERR_WRITE] {
-            check(code, true);
-        }
-    }
-
-    #[test]
-    fn writing_continues_after_a_full_disk_or_a_lock() {
-        for code in [ffi::SQLITE_FULL, ffi::SQLITE_BUSY] {
-            check(code, false);
-        }
-    }
-}
+mod tests;
