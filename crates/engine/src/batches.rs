@@ -7,12 +7,16 @@
 //! one machine, and an unavailable machine delays only its own apps. And a submission whose app is
 //! just being changed is written with those of its app only, since it has to wait for the change.
 //! Lanes take turns, and of several places, writes of single apps leave one to those of all apps.
+//!
+//! Each lane has its own line and its own bound ([`crate::overload`]).
 
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use sluice_flow::id::AppId;
 use sluice_store::{IfBusy, Lanes};
+
+use crate::overload::{DEADLINE, WriteTime};
 
 /// The maximum number of responses in one write; more would only delay the first.
 pub(crate) const BATCH_MAX: usize = 512;
@@ -55,10 +59,29 @@ pub(crate) struct Needs {
     pub(crate) linked: bool,
 }
 
+/// A submission in its line.
+#[derive(Debug)]
+pub(crate) struct Queued<T> {
+    pub(crate) since: Instant,
+    pub(crate) submission: T,
+}
+
+/// The submissions of one write.
+#[derive(Debug)]
+pub(crate) struct Batch<T> {
+    pub(crate) lane: Lane,
+    pub(crate) started: Instant,
+    /// How many of the first ones have waited for too long: they are refused, not written.
+    pub(crate) overdue: usize,
+    pub(crate) queued: Vec<Queued<T>>,
+}
+
 /// The writes of a lane that are in progress.
 struct UnderWay {
     count: usize,
     last_started: Instant,
+    /// Known while the lane stays busy.
+    write_time: WriteTime,
 }
 
 /// The waiting submissions by lane, and the lanes with writes in progress.
@@ -67,7 +90,7 @@ pub(crate) struct Batches<T> {
     count: usize,
     /// Lanes with waiting submissions, in the order in which they are served.
     turns: VecDeque<Lane>,
-    waiting: HashMap<Lane, VecDeque<T>>,
+    waiting: HashMap<Lane, VecDeque<Queued<T>>>,
     under_way: HashMap<Lane, UnderWay>,
 }
 
@@ -89,17 +112,45 @@ impl<T> Batches<T> {
 
     /// Whether nothing waits and nothing is being written.
     pub(crate) fn is_idle(&self) -> bool {
-        self.count == 0 && self.under_way.is_empty()
+        self.count == 0 && self.under_way.values().all(|it| it.count == 0)
     }
 
-    pub(crate) fn add(&mut self, needs: Needs, waiting: T) {
+    /// Adds a submission to its line. If it would not be stored within the deadline, it is refused,
+    /// with the time that it would take.
+    pub(crate) fn add(
+        &mut self,
+        needs: Needs,
+        since: Instant,
+        submission: T,
+    ) -> Result<(), Duration> {
         let lane = self.lane_of(needs);
+        let places = self.places();
         let line = self.waiting.entry(lane).or_insert_with(|| VecDeque::with_capacity(LINE_ROWS));
+        if line.len() >= BATCH_MAX {
+            let wait =
+                expected_wait(line.len() / (BATCH_MAX * places), self.under_way.get(&lane), since);
+            if wait > DEADLINE {
+                return Err(wait);
+            }
+        }
         if line.is_empty() {
             self.turns.push_back(lane);
         }
-        line.push_back(waiting);
+        line.push_back(Queued { since, submission });
         self.count += 1;
+        Ok(())
+    }
+
+    /// How long a submission to this lane would take until it is stored.
+    pub(crate) fn expected_wait(&self, needs: Needs, now: Instant) -> Duration {
+        let lane = self.lane_of(needs);
+        let rows = self.waiting.get(&lane).map_or(0, VecDeque::len);
+        expected_wait(rows / (BATCH_MAX * self.places()), self.under_way.get(&lane), now)
+    }
+
+    /// How many writes of one lane may run side by side.
+    fn places(&self) -> usize {
+        self.lanes.count.saturating_sub(1).max(1)
     }
 
     fn lane_of(&self, Needs { app, alone, linked }: Needs) -> Lane {
@@ -115,7 +166,7 @@ impl<T> Batches<T> {
 
     /// The next write: of the first lane in turn that may start one. Call [`Self::ended`] when it
     /// ends.
-    pub(crate) fn next(&mut self, now: impl Fn() -> Instant) -> Option<(Lane, Vec<T>)> {
+    pub(crate) fn next(&mut self, now: impl Fn() -> Instant) -> Option<Batch<T>> {
         let busy: usize = self.under_way.values().map(|it| it.count).sum();
         if busy >= self.lanes.count {
             return None;
@@ -123,29 +174,34 @@ impl<T> Batches<T> {
         let turn = self.turns.iter().position(|lane| self.may_write(lane, &now))?;
         let lane = self.turns.remove(turn)?;
         let line = self.waiting.get_mut(&lane)?;
-        let batch: Vec<T> = if line.len() > BATCH_MAX {
+        let started = now();
+        let overdue = overdue(line, started);
+        let rows = overdue + BATCH_MAX;
+        let queued: Vec<Queued<T>> = if line.len() > rows {
             self.turns.push_back(lane);
-            line.drain(..BATCH_MAX).collect()
+            line.drain(..rows).collect()
         } else {
             std::mem::take(line).into()
         };
         if line.is_empty() {
             self.waiting.remove(&lane);
         }
-        self.count -= batch.len();
-        let started = now();
-        let under_way = self.under_way.entry(lane);
-        let under_way = under_way.or_insert(UnderWay { count: 0, last_started: started });
+        self.count -= queued.len();
+        let under_way = self.under_way.entry(lane).or_insert(UnderWay {
+            count: 0,
+            last_started: started,
+            write_time: WriteTime::default(),
+        });
         under_way.count += 1;
         under_way.last_started = started;
-        Some((lane, batch))
+        Some(Batch { lane, started, overdue, queued })
     }
 
     /// Whether there is a place for this lane, and it is worth using. A second concurrent write costs
     /// the database as much as a large one, so it waits until enough responses have gathered, or the
     /// first is slow.
     fn may_write(&self, lane: &Lane, now: impl Fn() -> Instant) -> bool {
-        let places = self.lanes.count.saturating_sub(1).max(1);
+        let places = self.places();
         if let Lane::App(_) = lane
             && !self.lanes.by_app
         {
@@ -157,22 +213,50 @@ impl<T> Batches<T> {
                 return false;
             }
         }
-        let Some(under_way) = self.under_way.get(lane) else { return true };
+        let Some(under_way) = self.under_way.get(lane).filter(|it| it.count > 0) else {
+            return true;
+        };
         let waiting = self.waiting.get(lane).map_or(0, VecDeque::len);
         let is_worth =
             || waiting >= FURTHER_ROWS_MIN || now().duration_since(under_way.last_started) >= SLOW;
         under_way.count < places && is_worth()
     }
 
-    pub(crate) fn ended(&mut self, lane: Lane) {
+    /// Notes the end of a write and how long it took; without a time, nothing was written.
+    pub(crate) fn ended(&mut self, lane: Lane, took: Option<Duration>) {
         if let Some(under_way) = self.under_way.get_mut(&lane) {
             under_way.count -= 1;
-            if under_way.count == 0 {
+            if let Some(took) = took {
+                under_way.write_time.note(took);
+            }
+            if under_way.count == 0 && !self.waiting.contains_key(&lane) {
                 self.under_way.remove(&lane);
             }
         }
     }
 }
+
+/// The number of submissions at the front of a line that have waited for too long, of those that
+/// one write does not hold.
+fn overdue<T>(line: &VecDeque<Queued<T>>, now: Instant) -> usize {
+    let excess = line.len().saturating_sub(BATCH_MAX);
+    let is_overdue = |it: &&Queued<T>| now.saturating_duration_since(it.since) > DEADLINE;
+    line.iter().take(excess).take_while(is_overdue).count()
+}
+
+fn expected_wait(writes_ahead: usize, under_way: Option<&UnderWay>, now: Instant) -> Duration {
+    let Some(UnderWay { count, last_started, write_time }) = under_way else {
+        return Duration::ZERO;
+    };
+    let elapsed = match count {
+        0 => Duration::ZERO,
+        _ => now.saturating_duration_since(*last_started),
+    };
+    write_time.expected_wait(writes_ahead, elapsed)
+}
+
+#[cfg(test)]
+mod simulation;
 
 #[cfg(test)]
 mod tests {
@@ -198,12 +282,13 @@ mod tests {
 
     fn add(batches: &mut Batches<()>, apps: impl IntoIterator<Item = u128>) {
         for app in apps {
-            batches.add(needs(app), ());
+            batches.add(needs(app), Instant::now(), ()).unwrap();
         }
     }
 
     fn sizes_at(batches: &mut Batches<()>, now: Instant) -> Vec<(Lane, usize)> {
-        std::iter::from_fn(|| batches.next(|| now)).map(|(lane, it)| (lane, it.len())).collect()
+        let next = || batches.next(|| now).map(|it| (it.lane, it.queued.len()));
+        std::iter::from_fn(next).collect()
     }
 
     fn sizes(batches: &mut Batches<()>) -> Vec<(Lane, usize)> {
@@ -223,11 +308,11 @@ mod tests {
     fn linked_submissions_do_not_delay_others_unless_there_is_one_writer() {
         let linked = Needs { linked: true, ..needs(1) };
         let mut one = for_all(1);
-        one.add(linked, ());
+        one.add(linked, Instant::now(), ()).unwrap();
         add(&mut one, [1]);
         assert_eq!(sizes(&mut one), [(Lane::All, 2)]);
         let mut several = for_all(4);
-        several.add(linked, ());
+        several.add(linked, Instant::now(), ()).unwrap();
         add(&mut several, [1, 2]);
         assert_eq!(sizes(&mut several), [(Lane::Linked, 1), (Lane::All, 2)]);
     }
@@ -235,7 +320,7 @@ mod tests {
     #[test]
     fn a_submission_that_must_wait_for_its_app_does_not_delay_others() {
         let mut batches = for_all(3);
-        batches.add(Needs { alone: true, ..needs(1) }, ());
+        batches.add(Needs { alone: true, ..needs(1) }, Instant::now(), ()).unwrap();
         // Further ones of the same app need not wait, once the change is over.
         add(&mut batches, [1, 2]);
         assert_eq!(sizes(&mut batches), [(of(1), 1), (Lane::All, 2)]);
@@ -245,7 +330,7 @@ mod tests {
     fn apps_that_wait_leave_a_place_for_all_others() {
         let mut batches = for_all(3);
         for app in 1..=3 {
-            batches.add(Needs { alone: true, ..needs(app) }, ());
+            batches.add(Needs { alone: true, ..needs(app) }, Instant::now(), ()).unwrap();
         }
         add(&mut batches, [4]);
         assert_eq!(sizes(&mut batches), [(of(1), 1), (of(2), 1), (Lane::All, 1)]);
@@ -273,7 +358,7 @@ mod tests {
         assert_eq!(sizes(&mut batches), [(of(2), 1)]);
         add(&mut batches, [3]);
         assert_eq!(sizes(&mut batches), [], "every lane is in use");
-        batches.ended(of(1));
+        batches.ended(of(1), None);
         assert_eq!(sizes(&mut batches), [(of(1), BATCH_MAX)]);
         assert_eq!(batches.count(), 2 * BATCH_MAX + 1);
     }
@@ -295,7 +380,7 @@ mod tests {
         assert_eq!(sizes_at(&mut batches, now), [(of(1), 1)]);
         add(&mut batches, [1; FURTHER_ROWS_MIN - 1]);
         assert_eq!(sizes_at(&mut batches, now), []);
-        batches.ended(of(1));
+        batches.ended(of(1), None);
         assert_eq!(sizes_at(&mut batches, now), [(of(1), FURTHER_ROWS_MIN - 1)]);
     }
 }

@@ -1,5 +1,5 @@
-//! Wall time as a dependency: nodes follow the clock of the database that they share, and tests set
-//! the time to the edge of a window.
+//! Time as a dependency: nodes follow the clock of the database that they share; tests set it to the
+//! edge of a window, or let it pass at once.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Weak};
@@ -8,13 +8,19 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use sluice_flow::time::Timestamp;
 use sluice_store::{Store, StoreResult};
 
-/// Returns the current time. Windows follow wall time; timers never use this.
+/// Returns the current time.
 pub trait Clock: Send + Sync + 'static {
+    /// Wall time, which windows follow. It may be set back; no duration is measured with it.
     fn now(&self) -> Timestamp;
 
     /// How far this clock is ahead of the system's, if it is another one.
     fn offset_millis(&self) -> Option<i64> {
         None
+    }
+
+    /// Time that never goes back, to measure how long something takes.
+    fn monotonic(&self) -> Instant {
+        Instant::now()
     }
 }
 

@@ -3,9 +3,9 @@
 //! There is no timer and no task. A submission that finds the store idle starts a write; those that
 //! arrive meanwhile queue, and the thread that ends a write answers its submissions and starts the
 //! next write, with everything that has queued. So a single submission does not wait, and
-//! concurrent ones share one sync. The queue is bounded in submissions and in bytes: when it is
-//! full, new submissions are refused at once, with nothing stored. A store with several lanes has
-//! several writes in progress ([`crate::batches`]).
+//! concurrent ones share one sync. The queue is bounded in time ([`crate::overload`]), in
+//! submissions and in bytes: beyond that, new submissions are refused at once, with nothing stored.
+//! A store with several lanes has several writes in progress ([`crate::batches`]).
 //!
 //! The response's id, and with it the time at which it was received, is assigned here, just before
 //! the write. So ids follow the order of writes, and a version that stopped accepting while the
@@ -14,17 +14,18 @@
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use sluice_flow::id::{RespondentId, ResponseId};
 use sluice_flow::time::Timestamp;
 use sluice_store::{NewResponse, Outcome, Store, StoreError};
 use tokio::sync::{Notify, oneshot, watch};
 
-use crate::batches::{BATCH_MAX, Batches, Lane, Needs};
+use crate::batches::{BATCH_MAX, Batch, Batches, Lane, Needs, Queued};
 use crate::clock::Clock;
 use crate::ids::Ids;
-use crate::metrics::Metrics;
+use crate::metrics::{Metrics, SubmissionOutcome};
+use crate::overload::{SATURATED_FOR, retry_after_seconds};
 
 /// The maximum number of submissions that wait at once: 16 full writes.
 pub const QUEUE_MAX: usize = 8_192;
@@ -43,6 +44,17 @@ pub(crate) struct Pending {
     pub(crate) alone: bool,
 }
 
+impl Pending {
+    fn needs(&self) -> Needs {
+        let Self { response, alone, .. } = self;
+        Needs {
+            app: response.row.app_id,
+            alone: *alone,
+            linked: response.claim.is_some() || response.invitation.is_some(),
+        }
+    }
+}
+
 /// What happened to a queued response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CommitOutcome {
@@ -58,13 +70,17 @@ pub(crate) enum CommitOutcome {
     Failed,
     /// Not stored; the disk has less free space than its reserve.
     DiskReserve,
+    /// Not stored; it waited for too long.
+    Overdue(QueueFull),
     /// Whether it was stored is unknown.
     Unknown,
 }
 
-/// The queue is full or closed.
+/// The queue is too long, full or closed; a retry may succeed after this time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct QueueFull;
+pub(crate) struct QueueFull {
+    pub(crate) retry_after_seconds: u32,
+}
 
 struct Waiting {
     pending: Pending,
@@ -85,37 +101,39 @@ impl Committer {
         stored: Arc<AtomicBool>,
     ) -> Self {
         let batches = Batches::new(store.lanes());
-        let queue = Mutex::new(Queue { batches, bytes: 0, is_closed: false });
+        let queue = Mutex::new(Queue { batches, bytes: 0, is_closed: false, refused_at: None });
         let (ids, ended) = (Ids::default(), Notify::new());
         Self(Arc::new(Writer { store, clock, ids, lost, metrics, stored, queue, ended }))
     }
 
     /// Queues a response and waits for its outcome. Returns [`QueueFull`] at once if it does not
-    /// fit.
+    /// fit, or could not be stored in time. A caller that stops waiting takes it back, unless its
+    /// write has begun.
     pub(crate) async fn store(&self, pending: Pending) -> Result<CommitOutcome, QueueFull> {
-        let weight = weight_of(&pending.response);
         let (reply, settled) = oneshot::channel();
+        let waiting = Waiting { weight: weight_of(&pending.response), pending, reply };
+        let now = self.0.clock.monotonic();
         let first = {
             let mut queue = self.0.queue();
-            if !queue.has_room(weight) {
-                return Err(QueueFull);
-            }
-            queue.bytes += weight;
+            queue.add(waiting, now)?;
             self.0.metrics.queued.inc();
-            let Pending { response, alone, .. } = &pending;
-            let needs = Needs {
-                app: response.row.app_id,
-                alone: *alone,
-                linked: response.claim.is_some() || response.invitation.is_some(),
-            };
-            queue.batches.add(needs, Waiting { pending, weight, reply });
-            queue.batches.next(Instant::now)
+            queue.batches.next(|| now)
         };
-        if let Some((lane, batch)) = first {
-            self.0.write(lane, batch);
+        if let Some(batch) = first {
+            self.0.write(batch);
         }
         // The writer answers everything that it took; a dropped sender means that it died.
-        Ok(settled.await.unwrap_or(CommitOutcome::Unknown))
+        match settled.await.unwrap_or(CommitOutcome::Unknown) {
+            CommitOutcome::Overdue(refused) => Err(refused),
+            settled => Ok(settled),
+        }
+    }
+
+    /// Whether submissions were refused recently because they could not be stored in time.
+    pub(crate) fn is_saturated(&self) -> bool {
+        let now = self.0.clock.monotonic();
+        let refused_at = self.0.queue().refused_at;
+        refused_at.is_some_and(|at| now.saturating_duration_since(at) < SATURATED_FOR)
     }
 
     /// Accepts no more, and returns when everything queued has an outcome.
@@ -136,9 +154,27 @@ struct Queue {
     batches: Batches<Waiting>,
     bytes: usize,
     is_closed: bool,
+    /// When a submission was last refused.
+    refused_at: Option<Instant>,
 }
 
 impl Queue {
+    fn add(&mut self, waiting: Waiting, now: Instant) -> Result<(), QueueFull> {
+        let (needs, weight) = (waiting.pending.needs(), waiting.weight);
+        let added = match self.has_room(weight) {
+            true => self.batches.add(needs, now, waiting),
+            false => Err(self.batches.expected_wait(needs, now)),
+        };
+        added.map_err(|wait| self.refuse(wait, now))?;
+        self.bytes += weight;
+        Ok(())
+    }
+
+    fn refuse(&mut self, expected_wait: Duration, now: Instant) -> QueueFull {
+        self.refused_at = Some(now);
+        QueueFull { retry_after_seconds: retry_after_seconds(expected_wait) }
+    }
+
     fn has_room(&self, weight: usize) -> bool {
         !self.is_closed
             && self.batches.count() < QUEUE_MAX
@@ -166,26 +202,27 @@ impl Writer {
     }
 
     /// Starts the write of a batch. If nothing of it can be written, continues with the next one.
-    fn write(self: &Arc<Self>, mut lane: Lane, mut batch: Vec<Waiting>) {
+    fn write(self: &Arc<Self>, mut batch: Batch<Waiting>) {
         loop {
-            let mut in_progress = InProgress::new(Arc::clone(self), lane);
+            let lane = batch.lane;
+            let mut in_progress = InProgress::new(Arc::clone(self), lane, batch.started);
             let rows = self.rows_of(batch, &mut in_progress.replies);
             if !rows.is_empty() && !*self.lost.borrow() {
                 let then = Box::new(|outcomes| in_progress.settle(outcomes));
                 return self.store.commit_then(rows, lane.if_busy(), then);
             }
-            match in_progress.end(Err(StoreError::Closed)) {
-                Some(next) => (lane, batch) = next,
+            match in_progress.end(Err(StoreError::Closed), None) {
+                Some(next) => batch = next,
                 None => return,
             }
         }
     }
 
     /// Notes that a write of this lane ended, and takes the next batch.
-    fn next_after(&self, lane: Lane) -> Option<(Lane, Vec<Waiting>)> {
+    fn next_after(&self, lane: Lane, took: Option<Duration>) -> Option<Batch<Waiting>> {
         let mut queue = self.queue();
-        queue.batches.ended(lane);
-        let next = queue.batches.next(Instant::now);
+        queue.batches.ended(lane, took);
+        let next = queue.batches.next(|| self.clock.monotonic());
         let is_last = next.is_none() && queue.is_closed;
         drop(queue);
         if is_last {
@@ -194,16 +231,25 @@ impl Writer {
         next
     }
 
-    /// Gives the responses of a batch their ids. Those whose version stopped accepting while they
-    /// queued are answered now.
-    fn rows_of(&self, batch: Vec<Waiting>, replies: &mut Replies) -> Vec<NewResponse> {
-        self.queue().bytes -= batch.iter().map(|waiting| waiting.weight).sum::<usize>();
-        self.metrics.queued.dec_by(i64::try_from(batch.len()).unwrap_or(i64::MAX));
+    /// Gives the responses of a batch their ids. Those that waited for too long, or whose version
+    /// stopped accepting while they queued, are answered now. Those whose client has gone are
+    /// dropped: nobody has been told anything about them, and a retry stores them.
+    fn rows_of(&self, mut batch: Batch<Waiting>, replies: &mut Replies) -> Vec<NewResponse> {
+        self.note_taken(&batch);
+        if batch.overdue > 0 {
+            let in_time = batch.queued.split_off(batch.overdue);
+            self.refuse(std::mem::replace(&mut batch.queued, in_time), batch.started);
+        }
+        let queued = batch.queued;
         let now = self.ids.steady(self.clock.now());
-        let mut rows = Vec::with_capacity(batch.len());
-        replies.reserve(batch.len());
-        let ids = self.ids.many(now, batch.len());
-        for (waiting, id) in batch.into_iter().zip(ids) {
+        let mut rows = Vec::with_capacity(queued.len());
+        replies.reserve(queued.len());
+        let ids = self.ids.many(now, queued.len());
+        for (Queued { submission: waiting, .. }, id) in queued.into_iter().zip(ids) {
+            if waiting.reply.is_closed() {
+                self.metrics.count(SubmissionOutcome::Abandoned);
+                continue;
+            }
             if waiting.pending.accepts_until.is_some_and(|until| now >= until) {
                 let _ = waiting.reply.send(CommitOutcome::Stale);
                 continue;
@@ -221,7 +267,34 @@ impl Writer {
         rows
     }
 
-    /// A client that disconnected does not matter: its row is stored anyway.
+    /// Updates the size of the queue, and the metrics about it.
+    fn note_taken(&self, batch: &Batch<Waiting>) {
+        let weight = batch.queued.iter().map(|it| it.submission.weight).sum::<usize>();
+        self.queue().bytes -= weight;
+        self.metrics.queued.dec_by(i64::try_from(batch.queued.len()).unwrap_or(i64::MAX));
+        if let Some(oldest) = batch.queued.get(batch.overdue) {
+            let waited = batch.started.saturating_duration_since(oldest.since);
+            self.metrics.queue_seconds.observe(waited.as_secs_f64());
+        }
+    }
+
+    /// Answers submissions that waited for too long.
+    fn refuse(&self, overdue: Vec<Queued<Waiting>>, now: Instant) {
+        for Queued { submission: Waiting { pending, reply, .. }, .. } in overdue {
+            if reply.is_closed() {
+                self.metrics.count(SubmissionOutcome::Abandoned);
+                continue;
+            }
+            let mut queue = self.queue();
+            let wait = queue.batches.expected_wait(pending.needs(), now);
+            let refused = queue.refuse(wait, now);
+            drop(queue);
+            // The client may have gone just now.
+            let _ = reply.send(CommitOutcome::Overdue(refused));
+        }
+    }
+
+    /// A client that disconnected during the write does not matter: its row is stored anyway.
     fn answer(&self, replies: Replies, outcomes: Result<Vec<Outcome>, StoreError>) {
         let outcomes = match outcomes {
             Ok(outcomes) => outcomes,
@@ -278,26 +351,31 @@ struct InProgress {
 }
 
 impl InProgress {
-    fn new(writer: Arc<Writer>, lane: Lane) -> Self {
-        Self { writer, lane, replies: Vec::new(), started: Instant::now(), has_ended: false }
+    fn new(writer: Arc<Writer>, lane: Lane, started: Instant) -> Self {
+        Self { writer, lane, replies: Vec::new(), started, has_ended: false }
     }
 
     /// Answers the submissions of this write and starts the next one.
     fn settle(mut self, outcomes: Result<Vec<Outcome>, StoreError>) {
-        let Writer { metrics, stored, .. } = &*self.writer;
+        let Writer { metrics, stored, clock, .. } = &*self.writer;
+        let took = clock.monotonic().saturating_duration_since(self.started);
         stored.store(true, Ordering::Relaxed);
         metrics.batch_rows.observe(self.replies.len() as f64);
-        metrics.commit_seconds.observe(self.started.elapsed().as_secs_f64());
-        if let Some((lane, batch)) = self.end(outcomes) {
-            self.writer.write(lane, batch);
+        metrics.commit_seconds.observe(took.as_secs_f64());
+        if let Some(batch) = self.end(outcomes, Some(took)) {
+            self.writer.write(batch);
         }
     }
 
     /// Answers the submissions of this write; returns the next batch.
-    fn end(&mut self, outcomes: Result<Vec<Outcome>, StoreError>) -> Option<(Lane, Vec<Waiting>)> {
+    fn end(
+        &mut self,
+        outcomes: Result<Vec<Outcome>, StoreError>,
+        took: Option<Duration>,
+    ) -> Option<Batch<Waiting>> {
         self.writer.answer(std::mem::take(&mut self.replies), outcomes);
         self.has_ended = true;
-        self.writer.next_after(self.lane)
+        self.writer.next_after(self.lane, took)
     }
 }
 
@@ -308,8 +386,8 @@ impl Drop for InProgress {
         if !self.has_ended {
             tracing::error!("a write ended without an outcome");
             self.writer.lost.send_replace(true);
-            if let Some((lane, batch)) = self.end(Err(StoreError::Closed)) {
-                self.writer.write(lane, batch);
+            if let Some(batch) = self.end(Err(StoreError::Closed), None) {
+                self.writer.write(batch);
             }
         }
     }

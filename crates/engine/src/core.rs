@@ -22,6 +22,7 @@ use crate::export::pipe::Exports;
 use crate::ids::Ids;
 use crate::metrics::Metrics;
 use crate::people::password::Passwords;
+use crate::readiness::LastCheck;
 use crate::registry::Registry;
 use crate::verify::Verifying;
 use crate::watches::Watches;
@@ -44,6 +45,7 @@ pub(crate) struct Core {
     /// Without a trailing slash.
     pub(crate) public_url: String,
     pub(crate) body_bytes_max: usize,
+    pub(crate) last_check: LastCheck,
     /// Set when the outcome of a write is unknown.
     pub(crate) lost: watch::Sender<bool>,
 }

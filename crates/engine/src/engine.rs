@@ -43,6 +43,7 @@ use crate::people::Accounts;
 use crate::people::password::Passwords;
 use crate::publish::VersionHandle;
 use crate::rate::{Limited, Rates, Usages};
+use crate::readiness::{self, NotReady};
 use crate::registry::{AppView, NoFlow, Registry, Resolved};
 use crate::respondents::RespondentHandle;
 use crate::responses::ResponseHandle;
@@ -55,6 +56,9 @@ use crate::watches::Watches;
 
 /// How often changes by other processes are polled.
 const FEED_INTERVAL: Duration = Duration::from_millis(200);
+
+/// How often an idle server checks that the files of its store are in place.
+const FILES_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The address of a server without configuration.
 const PUBLIC_URL_DEFAULT: &str = "http://127.0.0.1:8080";
@@ -146,12 +150,14 @@ impl Engine {
             environment_token: options.admin_token.as_deref().map(hash_of),
             body_bytes_max: options.body_bytes_max.unwrap_or(BODY_BYTES_DEFAULT),
             public_url: options.public_url.unwrap_or_else(|| PUBLIC_URL_DEFAULT.to_owned()),
+            last_check: Default::default(),
             lost,
         });
         let upkeep = upkeep_of(&core, stored);
         let feed = core.registry.clone().follow(position, FEED_INTERVAL);
         let mut tasks = upkeep.start();
         tasks.push(tokio::spawn(feed));
+        tasks.push(tokio::spawn(watch_files(Arc::clone(&core))));
         Ok(Arc::new(Self { core, upkeep, tasks }))
     }
 
@@ -184,12 +190,15 @@ impl Engine {
         self.core.metrics.render()
     }
 
-    /// Whether a submission could be stored now.
-    pub async fn ready(&self) -> Result<(), StoreError> {
-        if *self.core.lost.borrow() {
-            return Err(StoreError::Closed);
-        }
-        self.core.watched(self.core.store.check().await)
+    /// Whether a submission could be stored now, as found within the last second.
+    pub async fn ready(&self) -> Result<(), NotReady> {
+        readiness::check(&self.core).await
+    }
+
+    /// Whether submissions were refused in the last seconds because they could not be stored in
+    /// time. Others are still stored.
+    pub fn is_saturated(&self) -> bool {
+        self.core.committer.is_saturated()
     }
 
     /// Returns once the outcome of a write is unknown: the process must then exit and recover.
@@ -198,6 +207,11 @@ impl Engine {
         if lost.wait_for(|&lost| lost).await.is_err() {
             std::future::pending::<()>().await;
         }
+    }
+
+    /// Why the outcome of a write is unknown, as far as the store knows.
+    pub fn why_lost(&self) -> Option<&str> {
+        self.core.store.why_stopped()
     }
 
     /// Stores what is queued, then releases the store. New submissions are refused from here on.
@@ -212,6 +226,13 @@ impl Engine {
     /// The maintenance that the server runs in the background.
     pub fn upkeep(&self) -> &Upkeep {
         &self.upkeep
+    }
+}
+
+/// Checks that the files of the store are in place, also while nothing is written.
+async fn watch_files(core: Arc<Core>) {
+    while core.watched(core.store.check_files().await).is_ok() {
+        tokio::time::sleep(FILES_INTERVAL).await;
     }
 }
 

@@ -29,6 +29,10 @@ use crate::unavailable::Unavailable;
 
 /// The maximum number of times a submission is judged again because its app changed.
 const REJUDGE_MAX: usize = 8;
+/// Nodes that share a store agree on the time to within this.
+const CLOCK_DOUBT_SECONDS: i64 = 1;
+/// When a client may retry after that, in seconds.
+const REJUDGED_RETRY_SECONDS: u32 = 1;
 
 /// The outcome of a well-formed submission.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -136,7 +140,7 @@ impl Core {
             Ok(Receipt::Accepted(_)) => SubmissionOutcome::Replayed,
             Ok(Receipt::Refused(_)) => SubmissionOutcome::Refused,
             Err(SubmitError::Malformed(_)) => SubmissionOutcome::Malformed,
-            Err(SubmitError::Unavailable(Unavailable::OVERLOADED)) => SubmissionOutcome::Shed,
+            Err(SubmitError::Unavailable(it)) if it.is_overload() => SubmissionOutcome::Shed,
             Err(SubmitError::Unavailable(_)) => SubmissionOutcome::Failed,
         });
         if let Err(SubmitError::Unavailable(Unavailable::DISK_RESERVE)) = &result {
@@ -179,6 +183,9 @@ impl Core {
             let invitation = self.named_invitation(version.app_id, &submission).await?;
             let invitation = invitation.as_ref();
             match self.verdict(&version, &submission, &mismatches, invitation) {
+                Verdict::Refused(_) if self.is_about_to_open(&version) => {
+                    return Err(Unavailable::OPENING.into());
+                }
                 Verdict::Refused(issues) => {
                     let replay = self.replay(&version, &submission, invitation, key, &proof);
                     return Ok(replay.await?.unwrap_or(Receipt::Refused(issues)));
@@ -205,7 +212,7 @@ impl Core {
                 }
             }
         }
-        Err(Unavailable::OVERLOADED.into())
+        Err(Unavailable::overloaded(REJUDGED_RETRY_SECONDS).into())
     }
 
     /// Compares the submission with the token. Returns what the token proves, and the issues to
@@ -228,6 +235,15 @@ impl Core {
         let verified = identity::proves_user_id(claims, &submission.identities);
         let partial = verified.then_some(claims);
         (Proof { verified, user_id: None, partial }, Vec::new())
+    }
+
+    /// Whether another node may consider a version open that is not open yet here: nodes that follow
+    /// the clock of a store differ a little, and for a moment after that clock was set.
+    fn is_about_to_open(&self, version: &VersionView) -> bool {
+        let now = self.now();
+        self.clock.offset_millis().is_some()
+            && version.accepting(now) == Accepting::NotOpenYet
+            && version.accepting(now.plus_seconds(CLOCK_DOUBT_SECONDS)).accepts()
     }
 
     /// The invitation with the id in the submission, of any app. Any other text is the caller's own
@@ -331,7 +347,9 @@ fn receipt(
             | CommitOutcome::Busy
             | CommitOutcome::Uninvited,
         ) => Err(Unavailable::OUTCOME_UNKNOWN.into()),
-        Err(QueueFull) => Err(Unavailable::OVERLOADED.into()),
+        Ok(CommitOutcome::Overdue(full)) | Err(full) => {
+            Err(Unavailable::overloaded(full.retry_after_seconds).into())
+        }
     }
 }
 

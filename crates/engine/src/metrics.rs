@@ -53,6 +53,8 @@ pub(crate) enum SubmissionOutcome {
     Malformed,
     Shed,
     Failed,
+    /// Its client went away before it was written; nothing is stored.
+    Abandoned,
 }
 
 impl SubmissionOutcome {
@@ -64,6 +66,7 @@ impl SubmissionOutcome {
             Self::Malformed => "malformed",
             Self::Shed => "shed",
             Self::Failed => "failed",
+            Self::Abandoned => "abandoned",
         }
     }
 }
@@ -79,7 +82,7 @@ fn add<M: Metric + Clone + Default>(registry: &mut Registry, name: &str, help: &
 #[derive(Debug)]
 pub struct Metrics {
     registry: Registry,
-    submissions: [Counter; 6],
+    submissions: [Counter; 7],
     requests: Family<RequestLabel, Counter>,
     token_checks: Family<TokenLabel, Counter>,
     limited: Family<LimitLabel, Counter>,
@@ -90,6 +93,7 @@ pub struct Metrics {
     pub(crate) queued: Gauge,
     pub(crate) batch_rows: Histogram,
     pub(crate) commit_seconds: Histogram,
+    pub(crate) queue_seconds: Histogram,
     pub(crate) expired_responses: Counter,
     pub(crate) expired_respondents: Counter,
     connections_refused: Counter,
@@ -113,6 +117,9 @@ impl Metrics {
         let commit_seconds =
             Histogram::new([0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1., 5.]);
         to.register("commit_seconds", "Time of one durable write", commit_seconds.clone());
+        let queue_seconds = Histogram::new([0.001, 0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1., 2., 5.]);
+        let what = "Longest wait of a submission for the write that stored it";
+        to.register("queue_seconds", what, queue_seconds.clone());
         let expired_responses = add(to, "expired_responses", "Responses deleted by retention");
         let what = "Respondents deleted by retention with the last of their data";
         let expired_respondents = add(to, "expired_respondents", what);
@@ -138,8 +145,9 @@ impl Metrics {
         let counter = |outcome: SubmissionOutcome| {
             submissions.get_or_create(&OutcomeLabel { outcome: outcome.as_str() }).clone()
         };
-        use SubmissionOutcome::{Failed, Malformed, Refused, Replayed, Shed, Stored};
-        let submissions = [Stored, Replayed, Refused, Malformed, Shed, Failed].map(counter);
+        use SubmissionOutcome::{Abandoned, Failed, Malformed, Refused, Replayed, Shed, Stored};
+        let submissions =
+            [Stored, Replayed, Refused, Malformed, Shed, Failed, Abandoned].map(counter);
         Self {
             registry,
             submissions,
@@ -153,6 +161,7 @@ impl Metrics {
             queued,
             batch_rows,
             commit_seconds,
+            queue_seconds,
             expired_responses,
             expired_respondents,
             connections_refused,

@@ -8,9 +8,20 @@ pub struct Unavailable {
     pub retry_after_seconds: u32,
 }
 
+const OVERLOADED: &str = "The service is overloaded and stored nothing. Try again shortly.";
+
 impl Unavailable {
-    pub(crate) const OVERLOADED: Self = Self {
-        reason: "The service is overloaded and stored nothing. Try again shortly.",
+    pub(crate) const fn overloaded(retry_after_seconds: u32) -> Self {
+        Self { reason: OVERLOADED, retry_after_seconds }
+    }
+
+    pub(crate) fn is_overload(&self) -> bool {
+        self.reason == OVERLOADED
+    }
+
+    /// The version may be open on another node.
+    pub(crate) const OPENING: Self = Self {
+        reason: "This survey opens now, and nothing was stored. Try again shortly.",
         retry_after_seconds: 1,
     };
     pub(crate) const DISK_RESERVE: Self = Self {

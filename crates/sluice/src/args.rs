@@ -63,7 +63,8 @@ Exit codes:
   1    failed; stderr reports why and what to do
   2    invalid command line, environment or configuration file
   3    the flow, or the file of people to invite, has faults
-  4    the outcome of a write is unknown; start the server again to recover
+  4    a write failed or the database was taken away; check the disk and the database before you
+       start the server again
   130  interrupted, or stopped at once by a second signal"
 )]
 struct Cli {
@@ -152,6 +153,19 @@ pub(crate) struct ServeArgs {
     /// Folder for all stored data; created if missing [default: ./sluice-data]
     #[arg(long, env = "SLUICE_DATA", value_name = "FOLDER")]
     pub(crate) data: Option<PathBuf>,
+
+    /// Create a missing or empty SQLite database; false never does [default: only if nothing else is
+    /// in its folder]
+    #[arg(
+        long,
+        env = "SLUICE_CREATE",
+        value_name = "BOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        value_parser = BoolishValueParser::new(),
+    )]
+    pub(crate) create: Option<bool>,
 
     /// Where to store: sqlite:PATH or postgres://… [default: sqlite:<data>/sluice.db]
     #[arg(long, env = "SLUICE_STORE", value_name = "STORE", hide_env_values = true)]

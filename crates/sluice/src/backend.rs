@@ -4,12 +4,14 @@
 //! every store is opened by [`open`]. An address is shown without the part before the host, which
 //! may contain a password.
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sluice_engine::Store;
 use sluice_store::postgres::{self, ConnectError, PgStore};
+pub(crate) use sluice_store::sqlite::CreatePolicy;
 use sluice_store::sqlite::{self, OpenError, SqliteStore};
 
 use crate::failure::Failure;
@@ -97,17 +99,24 @@ fn without_secrets(url: &str) -> String {
     }
 }
 
-/// Opens the store, creating and upgrading it if needed. `disk_reserve` is in bytes and applies
-/// only to SQLite.
+/// How to open a store in a file.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Opening {
+    /// In bytes; absent means the default.
+    pub(crate) disk_reserve: Option<u64>,
+    pub(crate) create: CreatePolicy,
+}
+
+/// Opens the store, creating and upgrading it if needed.
 pub(crate) async fn open(
     address: &StoreAddress,
     tuning: &Tuning,
-    disk_reserve: Option<u64>,
+    Opening { disk_reserve, create }: Opening,
 ) -> Result<Arc<dyn Store>, Failure> {
     match address {
         StoreAddress::Sqlite(path) => {
             let options =
-                sqlite::Options { disk_reserve_bytes: disk_reserve, ..Default::default() };
+                sqlite::Options { disk_reserve_bytes: disk_reserve, create, ..Default::default() };
             open_sqlite(path.clone(), options, SqliteStore::open).await
         }
         StoreAddress::Postgres(url) => {
@@ -179,6 +188,7 @@ fn open_error(error: OpenError) -> Failure {
             format!("cannot write in the folder {}: {source}", named(&path)),
             "choose another with --data FOLDER, or give this user write permission there",
         ),
+        OpenError::Absent { path, other } => absent(&path, other.as_deref()),
         OpenError::Unopenable { path, reason } => Failure::new(
             format!("cannot open the database {}: {reason}", named(&path)),
             "check that this user can read and write the file and its folder",
@@ -233,6 +243,22 @@ fn open_error(error: OpenError) -> Failure {
             "raise the limit of processes or memory for this user",
         ),
     }
+}
+
+fn absent(path: &Path, other: Option<&OsStr>) -> Failure {
+    let shown = path.display();
+    let what = match other {
+        Some(other) => format!(
+            "there is no database {shown}, or it is empty, but its folder has {}",
+            other.display()
+        ),
+        None => format!("there is no database {shown}, or it is empty, and --create=false is set"),
+    };
+    Failure::new(
+        what,
+        "check that the volume is mounted and that nothing moved the file, or restore it from a \
+         backup; --create creates a new, empty database here",
+    )
 }
 
 fn connect_error(error: ConnectError) -> Failure {
@@ -443,7 +469,11 @@ mod tests {
             ("postgres://u:secret@127.0.0.1:none/d", "cannot be used"),
         ] {
             let address = StoreAddress::parse("store", url).unwrap();
-            let message = open(&address, &Tuning::default(), None).await.err().unwrap().to_string();
+            let message = open(&address, &Tuning::default(), Opening::default())
+                .await
+                .err()
+                .unwrap()
+                .to_string();
             assert!(message.contains(what) && !message.contains("secret"), "{message}");
             assert_eq!(message.lines().count(), 2, "{message}");
         }

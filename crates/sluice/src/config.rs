@@ -17,7 +17,7 @@ use sluice_flow::submission::BODY_BYTES_DEFAULT;
 use sluice_web::{ConsoleOptions, HostedOptions, Network, OutboundPolicy};
 
 use crate::args::ServeArgs;
-use crate::backend::StoreAddress;
+use crate::backend::{CreatePolicy, StoreAddress};
 use crate::failure::Failure;
 use crate::logging::LogFormat;
 use crate::master_key::{self, MasterKeys};
@@ -128,6 +128,7 @@ pub(crate) struct Settings {
     pub(crate) bytes_per_address: u32,
     /// In bytes; if absent, the default depends on the disk.
     pub(crate) disk_reserve: Option<u64>,
+    pub(crate) create: CreatePolicy,
     pub(crate) log: String,
     pub(crate) log_format: LogFormat,
     pub(crate) admin_token: Option<Secret>,
@@ -167,15 +168,10 @@ impl Settings {
         let not_tuned = Tuning::must_be_absent(&given, &file);
         let (store, folder) = store_of(given.data.or(file.data), given.store.or(file.store))?;
         let disk_reserve = given.disk_reserve.or(file.disk_reserve);
+        let create = given.create.or(file.create);
         match store {
             StoreAddress::Sqlite(_) => not_tuned?,
-            StoreAddress::Postgres(_) if disk_reserve.is_some() => {
-                return Err(Failure::usage(
-                    "disk-reserve has no effect with PostgreSQL: the database server has its own disk",
-                    "leave --disk-reserve out, and watch the disk of the database server",
-                ));
-            }
-            StoreAddress::Postgres(_) => {}
+            StoreAddress::Postgres(_) => must_be_without_files(disk_reserve, create)?,
         }
         let per_address = given.rate_per_address.or(file.rate_per_address);
         let bytes_per_address = given.bytes_per_address.or(file.bytes_per_address);
@@ -205,6 +201,7 @@ impl Settings {
             rate_per_address: count(&RATE_PER_ADDRESS, per_address)?,
             bytes_per_address: count(&BYTES_PER_ADDRESS, bytes_per_address)?,
             disk_reserve,
+            create: create_policy(create),
             log: given.log.or(file.log).unwrap_or_else(|| LOG_DEFAULT.into()),
             log_format: given.log_format.or(file.log_format).unwrap_or_default(),
             admin_token: token.map(admin_token).transpose()?,
@@ -222,6 +219,31 @@ impl Settings {
             },
             console,
         })
+    }
+}
+
+fn create_policy(create: Option<bool>) -> CreatePolicy {
+    match create {
+        None => CreatePolicy::InEmptyFolder,
+        Some(true) => CreatePolicy::Always,
+        Some(false) => CreatePolicy::Never,
+    }
+}
+
+/// Refuses settings that apply to a database in a file.
+fn must_be_without_files(disk_reserve: Option<u64>, create: Option<bool>) -> Result<(), Failure> {
+    if disk_reserve.is_some() {
+        return Err(Failure::usage(
+            "disk-reserve has no effect with PostgreSQL: the database server has its own disk",
+            "leave --disk-reserve out, and watch the disk of the database server",
+        ));
+    }
+    match create {
+        None => Ok(()),
+        Some(_) => Err(Failure::usage(
+            "create has no effect with PostgreSQL: its database must exist",
+            "leave --create out; an empty database gets its tables at the first start",
+        )),
     }
 }
 

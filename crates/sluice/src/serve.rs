@@ -37,7 +37,8 @@ pub(crate) async fn run(settings: Settings) -> Outcome {
         None => None,
     };
     let metrics_address = metrics.as_ref().map_or(address, |(_, address)| *address);
-    let store = backend::open(&settings.store, &settings.tuning, settings.disk_reserve).await?;
+    let opening = backend::Opening { disk_reserve: settings.disk_reserve, create: settings.create };
+    let store = backend::open(&settings.store, &settings.tuning, opening).await?;
     let stored_in = settings.store.to_string();
     if let StoreAddress::Sqlite(_) = settings.store {
         settings.master_keys.prepare()?;
@@ -222,9 +223,11 @@ async fn close(engine: &Engine) -> Outcome {
         ));
     }
     if lost {
+        let reason = engine.why_lost().unwrap_or("the outcome of a write is unknown");
         return Err(Failure::new(
-            "the outcome of a write is unknown, so nothing more could be acknowledged",
-            "check the disk, then start again: acknowledged responses are stored",
+            format!("nothing more could be acknowledged: {reason}"),
+            "before you start again: check the device and the file system (dmesg, fsck), then run \
+             sluice verify; see docs/running.md, \"After exit code 4\"",
         )
         .with_exit(Exit::LostTrack));
     }

@@ -1,7 +1,9 @@
 //! For operators: liveness, readiness and metrics.
 //!
-//! `/healthz` reports only that the process answers, so that an unavailable store does not get the
-//! process restarted; `/readyz` reports whether a submission could be stored. `/metrics` can
+//! `/livez` and `/healthz` report only that the process answers, so that an unavailable store does
+//! not get the process restarted; `/readyz` reports whether a submission could be stored. A server
+//! that stores as fast as it can and refuses the rest is ready: taking it out of service would move
+//! its load to others on the same database, or leave none. Its reply is `saturated`. `/metrics` can
 //! require a token or be served only on a separate listener ([`MetricsSite`]).
 
 use std::convert::Infallible;
@@ -17,7 +19,7 @@ use http::header::AUTHORIZATION;
 use http::{HeaderMap, Request};
 use hyper::body::Incoming;
 use sha2::{Digest, Sha256};
-use sluice_engine::{Engine, StoreError};
+use sluice_engine::{Engine, NotReady};
 use sluice_http::Limits;
 use sluice_http::exchange::Exchange;
 use sluice_http::reply::{self, Refusal};
@@ -57,7 +59,8 @@ impl MetricsToken {
 
 pub(crate) fn router(engine: Arc<Engine>, access: &MetricsAccess) -> Router {
     let router = Router::new()
-        .route("/healthz", get(async || reply::body(TEXT, "alive\n")))
+        .route("/livez", get(alive))
+        .route("/healthz", get(alive))
         .route("/readyz", get(ready))
         .with_state(Arc::clone(&engine));
     match access {
@@ -100,16 +103,16 @@ impl Site for MetricsSite {
     fn stop(&self) {}
 }
 
+async fn alive() -> Response {
+    reply::body(TEXT, "alive\n")
+}
+
 async fn ready(State(engine): State<Arc<Engine>>) -> Response {
     match engine.ready().await {
+        Ok(()) if engine.is_saturated() => reply::body(TEXT, "saturated\n"),
         Ok(()) => reply::body(TEXT, "ready\n"),
-        // The store logs when this starts and ends.
-        Err(StoreError::DiskReserve) => Refusal::DiskReserve.reply(),
-        Err(error) => {
-            let source = std::error::Error::source(&error).map(ToString::to_string);
-            tracing::warn!(%error, source, "not ready");
-            Refusal::NotReady.reply()
-        }
+        Err(NotReady::DiskReserve) => Refusal::DiskReserve.reply(),
+        Err(NotReady::StoreFails) => Refusal::NotReady.reply(),
     }
 }
 

@@ -22,6 +22,8 @@ pub enum Mood {
     Well,
     /// Commits take this long.
     Slow(Duration),
+    /// Commits take this long and store nothing: for tests in which time is simulated.
+    Simulated(Duration),
     /// Commits wait until the mood changes.
     Held,
     /// Commits fail and store nothing.
@@ -41,6 +43,8 @@ pub struct FaultyStore {
     mood: Arc<std::sync::Mutex<Mood>>,
     runtime: tokio::runtime::Handle,
     pub commits: AtomicUsize,
+    /// The number of rows in commits.
+    pub rows: AtomicUsize,
     /// The number of lookups during `Mood::Hanging`.
     pub hung: AtomicUsize,
     pub key_lookups: AtomicUsize,
@@ -60,6 +64,7 @@ impl FaultyStore {
             mood: Arc::new(std::sync::Mutex::new(Mood::Well)),
             runtime: tokio::runtime::Handle::current(),
             commits: AtomicUsize::new(0),
+            rows: AtomicUsize::new(0),
             hung: AtomicUsize::new(0),
             key_lookups: AtomicUsize::new(0),
             invitation_lookups: AtomicUsize::new(0),
@@ -93,6 +98,7 @@ impl FaultyStore {
 impl IntakeStore for FaultyStore {
     fn commit_then(&self, responses: Vec<NewResponse>, if_busy: IfBusy, then: AfterCommit) {
         self.commits.fetch_add(1, Ordering::SeqCst);
+        self.rows.fetch_add(responses.len(), Ordering::SeqCst);
         let mood = *self.mood.lock().unwrap();
         match mood {
             Mood::Well | Mood::Hanging(_) | Mood::HidingResponses(_) | Mood::FailingToExpire(_) => {
@@ -108,6 +114,12 @@ impl IntakeStore for FaultyStore {
                         tokio::time::sleep(A_MOMENT).await;
                     }
                     inner.commit_then(responses, if_busy, then);
+                });
+            }
+            Mood::Simulated(pause) => {
+                self.runtime.spawn(async move {
+                    tokio::time::sleep(pause).await;
+                    then(Ok(vec![Outcome::Stored; responses.len()]));
                 });
             }
             Mood::Failing => then(Err(StoreError::Failed("disk full".into()))),
@@ -437,6 +449,7 @@ impl UpkeepStore for FaultyStore {
             Mood::Failing => return Err(StoreError::Failed("disk full".into())),
             Mood::Well
             | Mood::Slow(_)
+            | Mood::Simulated(_)
             | Mood::Held
             | Mood::Hanging(_)
             | Mood::HidingResponses(_)

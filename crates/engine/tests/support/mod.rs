@@ -31,6 +31,19 @@ pub(crate) use use_cases::UseCases;
 /// 2026-11-15T02:00:00.000Z.
 pub const START_MILLIS: i64 = 1_794_708_000_000;
 
+/// Wall time as set, durations of the runtime.
+struct RuntimeClock(Arc<ManualClock>);
+
+impl Clock for RuntimeClock {
+    fn now(&self) -> Timestamp {
+        self.0.now()
+    }
+
+    fn monotonic(&self) -> std::time::Instant {
+        tokio::time::Instant::now().into_std()
+    }
+}
+
 pub struct World {
     pub engine: Arc<Engine>,
     pub clock: Arc<ManualClock>,
@@ -56,6 +69,14 @@ impl World {
     pub async fn in_real_time(&self) -> Self {
         let time = Arc::new(SystemClock);
         Self::on(Arc::clone(&self.folder), time, Arc::clone(&self.clock)).await
+    }
+
+    /// A world whose durations follow the runtime's clock, which a test can pause.
+    pub async fn in_runtime_time() -> Self {
+        let folder = Arc::new(TempDir::new().unwrap());
+        let clock = Arc::new(ManualClock::at(Timestamp::from_millis(START_MILLIS)));
+        let time = Arc::new(RuntimeClock(Arc::clone(&clock)));
+        Self::on(folder, time, clock).await
     }
 
     async fn on(folder: Arc<TempDir>, time: Arc<dyn Clock>, clock: Arc<ManualClock>) -> Self {

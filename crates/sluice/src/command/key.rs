@@ -32,7 +32,7 @@ pub(crate) async fn rotate(args: RotateArgs) -> Outcome {
     // Held until the function returns.
     let _alone = lock_rotation(&master_keys)?;
     let prepared = prepare(&master_keys)?;
-    let store = backend::open(&store, &Tuning::default(), None).await?;
+    let store = backend::open(&store, &Tuning::default(), backend::Opening::default()).await?;
     let options = Options { master_keys: Some(master_keys.source()), ..Options::default() };
     let engine = Engine::start(store, Arc::new(SystemClock), options).await;
     let engine = engine.map_err(|error| reseal_error(&AdminError::Store(error)))?;

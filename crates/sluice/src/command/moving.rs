@@ -33,7 +33,7 @@ pub(crate) async fn run(args: &MoveArgs) -> Outcome {
     }
     logging::start("warn", LogFormat::Text)?;
     let source = backend::open_to_read(&from).await?;
-    let destination = backend::open(&to, &Tuning::default(), None).await?;
+    let destination = backend::open(&to, &Tuning::default(), backend::Opening::default()).await?;
     let moved = move_all(&source, &destination).await;
     destination.close().await;
     source.close().await;

@@ -19,7 +19,7 @@ pub(crate) async fn run(args: RecountArgs) -> Outcome {
         (None, None) => Which::All,
     };
     backend::require_existing(&address)?;
-    let store = backend::open(&address, &Tuning::default(), None).await?;
+    let store = backend::open(&address, &Tuning::default(), backend::Opening::default()).await?;
     let progress = Progress::start("counting", 0, None);
     let done = recount::recount(&*store, which, |responses| progress.advance(responses)).await;
     drop(progress);

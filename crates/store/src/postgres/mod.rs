@@ -35,6 +35,7 @@ mod listen;
 mod partitions;
 mod people;
 mod pool;
+mod probe;
 mod put;
 mod read;
 mod recount;
@@ -48,20 +49,14 @@ mod tls_stream;
 mod transaction;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
 use crate::{StoreError, StoreResult};
-use failure::TransactionError;
 use pool::Pool;
-use transaction::Transaction;
 
 pub use connect::{ConnectError, Options};
-
-/// Deadline of the readiness check.
-const CHECK_DEADLINE: Duration = Duration::from_secs(2);
 
 /// A store in a PostgreSQL database.
 #[derive(Debug)]
@@ -119,18 +114,6 @@ impl PgStore {
         drop(client);
         let pool = Arc::new(Pool::new(connector, options, workers)?);
         Ok(Self { pool, changed: Arc::new(Notify::new()), listens: false, tasks: Vec::new() })
-    }
-
-    /// Writes and rolls back, which detects a server that is unreachable, full or read-only.
-    async fn probe(&self) -> Result<(), TransactionError> {
-        let transaction = Transaction::begun(&self.pool).await?;
-        match transaction.execute("INSERT INTO probe (filler) VALUES ('')", &[]).await {
-            Ok(_) => {
-                transaction.roll_back().await;
-                Ok(self.pool.check_workers().await?)
-            }
-            Err(error) => Err(transaction.abort(error).await),
-        }
     }
 }
 

@@ -128,6 +128,13 @@ impl Pool {
         }
     }
 
+    pub(super) fn must_be_open(&self) -> StoreResult<()> {
+        match self.gate.is_closed() {
+            true => Err(StoreError::Closed),
+            false => Ok(()),
+        }
+    }
+
     pub(super) fn stall(&self) -> &Stall {
         &self.stall
     }

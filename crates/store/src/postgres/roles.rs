@@ -10,11 +10,10 @@ use sluice_flow::invitation::Invitee;
 use sluice_flow::respondent::Known;
 use sluice_flow::time::{Day, Timestamp};
 
-use super::failure::TransactionError;
 use super::read::{self, apps, flows, instance, respondents, responses};
 use super::{
-    CHECK_DEADLINE, PgStore, apply, commit, counts, expired_months, expiry, import_records,
-    invitations, people, pool, recount, removal, skip_index, to_the_end,
+    PgStore, apply, commit, counts, expired_months, expiry, import_records, invitations, people,
+    probe, recount, removal, skip_index, to_the_end,
 };
 use crate::counting::DAMAGED_DAYS_MAX;
 use crate::{
@@ -394,14 +393,7 @@ impl UpkeepStore for PgStore {
     }
 
     async fn check(&self) -> StoreResult<()> {
-        let probed = pool::within(CHECK_DEADLINE, "answer", self.probe()).await;
-        probed.map_err(TransactionError::of_statement)?;
-        match self.pool.stall().lasts() {
-            true => Err(StoreError::Failed(
-                "a commit was not confirmed in time; is a synchronous standby down?".into(),
-            )),
-            false => Ok(()),
-        }
+        probe::check(&self.pool).await
     }
 
     async fn close(&self) {

@@ -17,24 +17,36 @@ const PROBE_INTERVAL: Duration = Duration::from_secs(20);
 pub(super) struct Stall {
     /// When a commit was last tried without success; absent unless stalled.
     tried: Mutex<Option<Instant>>,
+    /// When a commit was last confirmed.
+    confirmed: Mutex<Option<Instant>>,
 }
 
 impl Stall {
     pub(super) fn begin(&self) {
-        *self.lock() = Some(Instant::now());
+        *lock(&self.tried) = Some(Instant::now());
     }
 
     pub(super) fn end(&self) {
-        *self.lock() = None;
+        *lock(&self.tried) = None;
+    }
+
+    /// A commit was confirmed, which also ends a stall.
+    pub(super) fn note_confirmed(&self) {
+        self.end();
+        *lock(&self.confirmed) = Some(Instant::now());
+    }
+
+    pub(super) fn has_confirmed_within(&self, time: Duration) -> bool {
+        lock(&self.confirmed).is_some_and(|at| at.elapsed() < time)
     }
 
     pub(super) fn lasts(&self) -> bool {
-        self.lock().is_some()
+        lock(&self.tried).is_some()
     }
 
     /// Whether a commit may be tried now.
     pub(super) fn lets_through(&self) -> bool {
-        let mut tried = self.lock();
+        let mut tried = lock(&self.tried);
         match *tried {
             Some(at) if at.elapsed() < PROBE_INTERVAL => false,
             Some(_) => {
@@ -44,8 +56,8 @@ impl Stall {
             None => true,
         }
     }
+}
 
-    fn lock(&self) -> MutexGuard<'_, Option<Instant>> {
-        self.tried.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+fn lock(instant: &Mutex<Option<Instant>>) -> MutexGuard<'_, Option<Instant>> {
+    instant.lock().unwrap_or_else(PoisonError::into_inner)
 }

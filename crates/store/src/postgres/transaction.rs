@@ -207,7 +207,7 @@ impl Transaction {
         });
         match timeout(pool.options().commit_deadline, &mut committing).await {
             Ok(Ok(Ok(()))) => {
-                pool.stall().end();
+                pool.stall().note_confirmed();
                 Ok(())
             }
             Ok(Ok(Err(failure))) => Err(failure),

@@ -4,12 +4,12 @@ use async_trait::async_trait;
 use sluice_flow::id::AppId;
 use sluice_flow::time::Timestamp;
 
-#[cfg(doc)]
-use crate::CountStore;
 use crate::{
     AuditRow, Compacted, CompactionCursor, Expired, ExpiredMonth, Expiry, Page, RespondentRow,
     RetainingApp, SkipIndexCursor, SkipIndexPart, StoreResult,
 };
+#[cfg(doc)]
+use crate::{CountStore, StoreError};
 
 /// Background work in bounded batches, the readiness check, and shutdown.
 #[async_trait]
@@ -102,6 +102,18 @@ pub trait UpkeepStore: Send + Sync + 'static {
 
     /// Whether a write would succeed now, for the readiness check. Leaves no trace.
     async fn check(&self) -> StoreResult<()>;
+
+    /// Whether the files that this process writes to are still those that it opened. Cheap enough to
+    /// be called every second. If not, nothing may be acknowledged any more:
+    /// [`StoreError::Unknown`]. A backend whose database is on a server has none.
+    async fn check_files(&self) -> StoreResult<()> {
+        Ok(())
+    }
+
+    /// Why the store stopped writing after an unknown outcome, for the operator.
+    fn why_stopped(&self) -> Option<&str> {
+        None
+    }
 
     /// Finishes the work in progress and releases the database. Later calls fail.
     async fn close(&self);

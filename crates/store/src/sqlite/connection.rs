@@ -19,6 +19,7 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
+use super::marker::CreatePolicy;
 use super::open_error::OpenError;
 use super::schema;
 
@@ -36,6 +37,8 @@ pub struct Options {
     pub disk_reserve_bytes: Option<u64>,
     /// The length of the log at which submissions are refused.
     pub log_bytes_max: u64,
+    /// Whether a missing or empty database is created.
+    pub create: CreatePolicy,
 }
 
 impl Options {
@@ -52,6 +55,7 @@ impl Default for Options {
             size_max_bytes: None,
             disk_reserve_bytes: None,
             log_bytes_max: LOG_BYTES_MAX_DEFAULT,
+            create: CreatePolicy::default(),
         }
     }
 }

@@ -59,6 +59,20 @@ impl Log {
         self.pages.load(Ordering::Relaxed)
     }
 
+    /// Call before each transaction, with the result afterwards: [`Self::after_write`].
+    pub(super) fn before_write(&self) -> i32 {
+        self.pages.swap(0, Ordering::Relaxed)
+    }
+
+    /// The number of pages in the log, if the transaction has written any.
+    pub(super) fn after_write(&self, before: i32) -> Option<u64> {
+        let pages = self.pages();
+        if pages == 0 {
+            self.pages.store(before, Ordering::Relaxed);
+        }
+        u64::try_from(pages).ok().filter(|pages| *pages > 0)
+    }
+
     /// A commit has added to the log.
     pub(super) fn note_commit(&mut self) {
         self.is_written_back = false;
@@ -74,16 +88,19 @@ impl Log {
         }
     }
 
-    /// Writes a long log back into the database, so that it can be reset; empties it if it still
+    /// Whether the log should be written back: it is long, or still contains removed data.
+    pub(super) fn is_due(&self) -> bool {
+        self.must_empty || !self.is_written_back && self.pages() >= CHECKPOINT_PAGES
+    }
+
+    /// Writes the log back into the database, so that it can be reset; empties it if it still
     /// contains removed data.
     pub(super) fn write_back(&mut self, connection: &Connection) -> rusqlite::Result<()> {
-        let is_long = !self.is_written_back && self.pages() >= CHECKPOINT_PAGES;
         if self.must_empty {
-            self.empty(connection)?;
-        } else if is_long {
-            connection.wal_checkpoint_v2(Some(MAIN_DB), CheckpointMode::PASSIVE)?;
+            return self.empty(connection);
         }
-        self.is_written_back |= is_long;
+        connection.wal_checkpoint_v2(Some(MAIN_DB), CheckpointMode::PASSIVE)?;
+        self.is_written_back = true;
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Reading order: [`OpenError`] (what can go wrong at startup), `connection` (the settings that
 //! durability depends on), `migrations/` (the tables), `writer` (the thread), `commit` and `apply`
-//! (its writes), `response_keys` and `version_numbers` (the integers in a response's row),
+//! (its writes), `files` and `marker` (files that are taken away), `response_keys` and `version_numbers` (the integers in a response's row),
 //! `import_records` (records of another database), `read/`. Several processes may have the same file
 //! open: SQLite's locks serialise them, and each sees the changes of the others in the change feed.
 //!
@@ -19,9 +19,11 @@ mod counts;
 mod disk;
 mod expiry;
 mod failure;
+mod files;
 mod import_records;
 mod invitations;
 mod log;
+mod marker;
 mod open;
 mod open_error;
 mod people;
@@ -43,7 +45,10 @@ mod writer;
 use std::path::Path;
 use std::sync::Arc;
 
+use rusqlite::Connection;
+
 pub use connection::Options;
+pub use marker::CreatePolicy;
 pub use open_error::OpenError;
 
 /// A store in one SQLite file.
@@ -55,22 +60,37 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
-    /// Opens the database, creating and migrating it if needed. Blocks briefly, or up to
-    /// `busy_timeout` if another process holds the lock.
+    /// Opens the database, creating and migrating it if needed, and leaves a marker beside it. Blocks
+    /// briefly, or up to `busy_timeout` if another process holds the lock.
     pub fn open(path: &Path, options: Options) -> Result<Self, OpenError> {
         let connection = open::open(path, &options)?;
-        let reserve = Arc::new(disk::Reserve::new(path, options.disk_reserve_bytes));
-        let log_pages_max = options.log_pages_max();
-        let writer = writer::Writer::start(connection, path, Arc::clone(&reserve), log_pages_max)?;
-        let readers = readers::Readers::new(path.to_owned(), options);
-        Ok(Self { writer, readers, reserve })
+        let marker = marker::Marker::put(path).map_err(|source| OpenError::Folder {
+            path: marker::folder_of(path).to_owned(),
+            source,
+        })?;
+        Self::start(connection, path, options, Some(marker))
     }
 
     /// Opens an existing database with the schema of this binary; any other is refused and left
     /// unchanged.
     pub fn open_to_read(path: &Path, options: Options) -> Result<Self, OpenError> {
         open::must_be_current(path, &options)?;
-        Self::open(path, options)
+        let marker = marker::Marker::find(path);
+        Self::start(open::open(path, &options)?, path, options, marker)
+    }
+
+    fn start(
+        connection: Connection,
+        path: &Path,
+        options: Options,
+        marker: Option<marker::Marker>,
+    ) -> Result<Self, OpenError> {
+        let reserve = Arc::new(disk::Reserve::new(path, options.disk_reserve_bytes));
+        let log_pages_max = options.log_pages_max();
+        let writer =
+            writer::Writer::start(connection, path, Arc::clone(&reserve), log_pages_max, marker)?;
+        let readers = readers::Readers::new(path.to_owned(), options);
+        Ok(Self { writer, readers, reserve })
     }
 
     /// The version of the SQLite inside this binary.

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, OpenFlags};
 
 use super::connection::{self, ConnectionRole, Options};
+use super::marker::folder_of;
 use super::open_error::OpenError;
 use super::schema;
 
@@ -22,6 +23,7 @@ pub(super) fn open(path: &Path, options: &Options) -> Result<Connection, OpenErr
     if rusqlite::version_number() < SQLITE_MIN {
         return Err(OpenError::OldSqlite { found: rusqlite::version() });
     }
+    options.create.check(path)?;
     make_file(path)?;
     // If two processes start at once, both find the file new. SQLite reports a lock to the later
     // one without waiting, so the wait is done here.
@@ -58,10 +60,7 @@ fn connect_and_migrate(path: &Path, options: &Options) -> Result<Connection, Ope
 /// An existing file is deliberately not opened here: closing it again would drop the locks that
 /// other connections of this process have on it.
 fn make_file(path: &Path) -> Result<(), OpenError> {
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
+    let folder = folder_of(path);
     let failed = |source| OpenError::Folder { path: folder.to_owned(), source };
     std::fs::create_dir_all(folder).map_err(failed)?;
     let mut file = std::fs::OpenOptions::new();

@@ -1,5 +1,6 @@
 //! Why a database was not opened, with what an operator can do about it.
 
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
@@ -13,6 +14,12 @@ pub enum OpenError {
     OldSqlite { found: &'static str },
     #[error("cannot write in the folder {}: {source}; choose another folder or change its permissions", path.display())]
     Folder { path: PathBuf, source: std::io::Error },
+    #[error("there is no database {}, or it is empty, and none is created in its place{}", path.display(), in_folder_with(other.as_deref()))]
+    Absent {
+        path: PathBuf,
+        /// Something else in its folder.
+        other: Option<OsString>,
+    },
     #[error("cannot open the database {}: {reason}; check that the file and its folder can be read and written", path.display())]
     Unopenable { path: PathBuf, reason: String },
     #[error("the database {} is locked by another process (a long write or a migration): wait for it to end, or stop it", path.display())]
@@ -48,4 +55,8 @@ impl OpenError {
             _ => Self::Unopenable { path, reason },
         }
     }
+}
+
+fn in_folder_with(other: Option<&OsStr>) -> String {
+    other.map_or(String::new(), |other| format!(": the folder has {}", other.display()))
 }

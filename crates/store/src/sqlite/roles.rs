@@ -438,6 +438,14 @@ impl UpkeepStore for SqliteStore {
         self.writer.check().await
     }
 
+    async fn check_files(&self) -> StoreResult<()> {
+        self.writer.check_files().await
+    }
+
+    fn why_stopped(&self) -> Option<&str> {
+        self.writer.why_stopped()
+    }
+
     async fn close(&self) {
         // The last connection to close writes the log back, so the writer's must be last.
         self.readers.close().await;

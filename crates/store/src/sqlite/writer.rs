@@ -5,9 +5,12 @@
 //! own sync. After an unknown outcome the thread never writes again: later jobs fail because the
 //! store is closed, and only a restart, which recovers the log, helps.
 
-use std::path::Path;
+mod health;
+
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::sync::OnceLock;
+use std::time::Instant;
 
 use rusqlite::{Connection, ErrorCode};
 use sluice_flow::id::{AppId, FlowId};
@@ -16,7 +19,9 @@ use tokio::sync::mpsc::error::TryRecvError;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
 use super::disk::Reserve;
+use super::files::Files;
 use super::log::Log;
+use super::marker::Marker;
 use super::open_error::OpenError;
 use super::transaction::{self, Finish};
 use super::{apply, commit, counts, expiry, import_records, reclaim, recount, removal, skip_index};
@@ -28,10 +33,6 @@ use crate::{
 
 /// Jobs other than commits that may wait for the writer; further callers wait for room.
 const QUEUE_MAX: usize = 64;
-/// A check this soon after a successful write relies on that write.
-const CHECK_FRESH: Duration = Duration::from_secs(1);
-/// What a check writes and rolls back: about as much as a small batch of responses.
-const PROBE_BYTES: u32 = 64 * 1024;
 
 type Reply<T> = oneshot::Sender<StoreResult<T>>;
 
@@ -47,6 +48,7 @@ enum Job {
     Recount((AppId, FlowId), Day, Reply<u64>),
     Rebuild((AppId, FlowId), DamagedDay, CountsQuery, Reply<()>),
     Check(Reply<()>),
+    CheckFiles(Reply<()>),
     Close(Reply<()>),
 }
 
@@ -55,7 +57,11 @@ enum Job {
 pub(super) struct Writer {
     jobs: mpsc::UnboundedSender<Job>,
     places: Semaphore,
+    why_stopped: WhyStopped,
 }
+
+/// Why the thread stopped writing, once it has.
+type WhyStopped = Arc<OnceLock<String>>;
 
 impl Writer {
     pub(super) fn start(
@@ -63,16 +69,19 @@ impl Writer {
         path: &Path,
         reserve: Arc<Reserve>,
         log_pages_max: i32,
+        marker: Option<Marker>,
     ) -> Result<Self, OpenError> {
-        let thread = Thread::new(connection, reserve, log_pages_max);
+        let why_stopped = WhyStopped::default();
+        let thread = Thread::new(connection, reserve, log_pages_max, Arc::clone(&why_stopped));
         let mut thread = thread.map_err(|error| OpenError::of(path, error))?;
         thread.begin(path)?;
+        thread.watch_files(path.to_owned(), marker)?;
         let (jobs, queue) = mpsc::unbounded_channel();
         std::thread::Builder::new()
             .name("sqlite-writer".to_owned())
             .spawn(move || thread.run(queue))
             .map_err(OpenError::Thread)?;
-        Ok(Self { jobs, places: Semaphore::new(QUEUE_MAX) })
+        Ok(Self { jobs, places: Semaphore::new(QUEUE_MAX), why_stopped })
     }
 
     /// Never waits: callers limit the number of commits in progress.
@@ -131,6 +140,14 @@ impl Writer {
         self.ask(Job::Check).await
     }
 
+    pub(super) async fn check_files(&self) -> StoreResult<()> {
+        self.ask(Job::CheckFiles).await
+    }
+
+    pub(super) fn why_stopped(&self) -> Option<&str> {
+        self.why_stopped.get().map(String::as_str)
+    }
+
     /// Returns when all earlier jobs are done and the connection is closed.
     pub(super) async fn close(&self) {
         // A writer that is already closed has nothing left to finish.
@@ -160,6 +177,10 @@ struct Thread {
     reserve: Arc<Reserve>,
     /// Submissions are refused because the disk is nearly full.
     is_low: bool,
+    /// The files that were opened; known once the first write has created them all.
+    files: Option<Files>,
+    unwatched: Option<(PathBuf, Option<Marker>)>,
+    why_stopped: WhyStopped,
 }
 
 impl Thread {
@@ -167,6 +188,7 @@ impl Thread {
         mut connection: Connection,
         reserve: Arc<Reserve>,
         log_pages_max: i32,
+        why_stopped: WhyStopped,
     ) -> rusqlite::Result<Self> {
         let log = Log::of(&mut connection, log_pages_max)?;
         Ok(Self {
@@ -178,6 +200,9 @@ impl Thread {
             out_of_order: skip_index::OutOfOrderIds::default(),
             reserve,
             is_low: false,
+            files: None,
+            unwatched: None,
+            why_stopped,
         })
     }
 
@@ -318,9 +343,10 @@ impl Thread {
                 reply.send(written).is_err()
             }
             Job::Check(reply) => {
-                let ready = self.must_have_room().and_then(|()| self.check());
-                reply.send(ready).is_err()
+                let ready = self.check_files().and_then(|()| self.must_have_room());
+                reply.send(ready.and_then(|()| self.check())).is_err()
             }
+            Job::CheckFiles(reply) => reply.send(self.check_files()).is_err(),
             Job::Close(reply) => reply.send(Ok(())).is_err(),
         };
         self.checkpoint();
@@ -347,40 +373,6 @@ impl Thread {
         committed
     }
 
-    /// Refuses submissions while free disk space is below the reserve, or the log at its limit. Costs
-    /// one system call per batch.
-    fn must_have_room(&mut self) -> StoreResult<()> {
-        if !self.stopped {
-            if self.log.is_overdue() {
-                self.checkpoint();
-            }
-            self.log.must_have_room()?;
-        }
-        let is_low = !self.stopped && !self.reserve.has_room(&self.connection);
-        if is_low != self.is_low {
-            self.is_low = is_low;
-            let space = self.reserve.space();
-            let (free_bytes, reserve_bytes) =
-                (space.map(|it| it.free_bytes), space.map(|it| it.reserve_bytes));
-            if is_low {
-                tracing::error!(
-                    free_bytes,
-                    reserve_bytes,
-                    "the disk is nearly full: submissions are refused until there is room"
-                );
-                // The log takes up disk space too.
-                self.log.must_empty = true;
-            } else {
-                tracing::info!(
-                    free_bytes,
-                    reserve_bytes,
-                    "the disk has room: submissions are stored again"
-                );
-            }
-        }
-        if is_low { Err(StoreError::DiskReserve) } else { Ok(()) }
-    }
-
     fn write<T>(
         &mut self,
         body: impl FnOnce(&Connection) -> Result<(T, Finish), transaction::TransactionError>,
@@ -388,47 +380,64 @@ impl Thread {
         if self.stopped {
             return Err(StoreError::Closed);
         }
-        let result = transaction::run(&self.connection, body);
+        if let Some(files) = &mut self.files {
+            files.before_commit();
+        }
+        let log_pages = self.log.before_write();
+        let mut result = transaction::run(&self.connection, body);
+        if let Some(log_pages) = self.log.after_write(log_pages)
+            && let Ok((_, Finish::Commit)) = &result
+            && let Some(files) = &mut self.files
+            && let Err(changed) = files.after_commit(&self.connection, log_pages)
+        {
+            result = Err(StoreError::Unknown(Box::new(changed)));
+        }
         match &result {
             Ok((_, Finish::Commit)) => {
                 self.written_at = Some(Instant::now());
                 self.log.note_commit();
+                if let Some((path, marker)) = self.unwatched.take()
+                    && let Err(error) = self.watch_files(path, marker)
+                {
+                    tracing::warn!(%error, "the files of the database are not watched");
+                }
             }
             Ok((_, Finish::RollBack)) => {}
             Err(StoreError::Conflict) => {}
             Err(StoreError::Unknown(error)) => {
                 tracing::error!(%error, "a write has an unknown outcome; nothing more is written");
-                self.stopped = true;
+                let reason = error.to_string();
+                self.stop(reason);
             }
             Err(_) => self.written_at = None,
         }
         result.map(|(value, _)| value)
     }
 
-    /// Writes and rolls back, with a real sync, which detects a full or failing disk.
-    fn check(&mut self) -> StoreResult<()> {
-        if !self.stopped && self.written_at.is_some_and(|at| at.elapsed() < CHECK_FRESH) {
-            return Ok(());
-        }
-        self.write(|connection| {
-            connection
-                .prepare_cached("INSERT INTO probe (filler) VALUES (zeroblob(?1))")?
-                .execute([PROBE_BYTES])?;
-            connection.prepare_cached("DELETE FROM probe")?.execute([])?;
-            Ok(((), Finish::Commit))
-        })
+    /// Nothing is written from here on.
+    fn stop(&mut self, reason: String) {
+        self.stopped = true;
+        self.why_stopped.get_or_init(|| reason);
     }
 
     /// Writes the log back into the database when that is due.
     fn checkpoint(&mut self) {
-        if self.stopped {
+        if self.stopped || !self.log.is_due() {
             return;
         }
-        match self.log.write_back(&self.connection) {
+        // A checkpoint would mix the log into a file that is not ours.
+        if self.check_files().is_err() {
+            return;
+        }
+        let result = self.log.write_back(&self.connection);
+        if let Some(files) = &mut self.files {
+            files.after_checkpoint(&self.connection);
+        }
+        match result {
             Ok(()) => {}
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::SystemIoFailure) => {
                 tracing::error!(%error, "the log cannot be written back; nothing more is written");
-                self.stopped = true;
+                self.stop(format!("the log cannot be written back: {error}"));
             }
             // Full or busy: the log keeps growing, nothing is lost, and the next commit tries
             // again.
@@ -438,50 +447,4 @@ impl Thread {
 }
 
 #[cfg(test)]
-mod tests {
-    use rusqlite::ffi;
-
-    use super::super::connection::{ConnectionRole, Options, connect};
-    use super::transaction::TransactionError;
-    use super::*;
-
-    fn sqlite(code: i32) -> TransactionError {
-        TransactionError::Sqlite(rusqlite::Error::SqliteFailure(ffi::Error::new(code), None))
-    }
-
-    /// One write that fails with this error, and the next one.
-    fn check(code: i32, stops: bool) {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("sluice.db");
-        let connection = connect(&path, ConnectionRole::Writer, &Options::default()).unwrap();
-        connection.execute_batch("CREATE TABLE probe (filler BLOB NOT NULL)").unwrap();
-        let reserve = Arc::new(Reserve::new(&path, Some(0)));
-        let mut thread = Thread::new(connection, reserve, i32::MAX).unwrap();
-        thread.check().unwrap();
-        let failed = thread.write::<()>(|_| Err(sqlite(code)));
-        let next = thread.write(|_| Ok(((), Finish::Commit)));
-        let ready = thread.check();
-        if stops {
-            assert!(matches!(failed, Err(StoreError::Unknown(_))), "{code}: {failed:?}");
-            assert!(matches!(next, Err(StoreError::Closed)), "{code}: {next:?}");
-            assert!(matches!(ready, Err(StoreError::Closed)), "{code}: {ready:?}");
-        } else {
-            assert!(matches!(failed, Err(StoreError::Failed(_))), "{code}: {failed:?}");
-            assert!(next.is_ok() && ready.is_ok(), "{code}: {next:?}, {ready:?}");
-        }
-    }
-
-    #[test]
-    fn nothing_is_written_after_an_io_error() {
-        for code in [ffi::SQLITE_IOERR, ffi::SQLITE_IOERR_FSYNC, ffi::SQLITE_IOERR_WRITE] {
-            check(code, true);
-        }
-    }
-
-    #[test]
-    fn writing_continues_after_a_full_disk_or_a_lock() {
-        for code in [ffi::SQLITE_FULL, ffi::SQLITE_BUSY] {
-            check(code, false);
-        }
-    }
-}
+mod tests;

@@ -1,0 +1,153 @@
+//! Overload on a slow disk, simulated: the queue itself, with a clock that the test moves.
+//!
+//! One writer whose sync takes a fixed time, clients that arrive evenly and give up after five
+//! seconds. As in [`crate::commit`], those that have gone are not written.
+
+use std::time::{Duration, Instant};
+
+use sluice_flow::id::AppId;
+use sluice_store::Lanes;
+use uuid::Uuid;
+
+use super::{BATCH_MAX, Batch, Batches, Needs};
+use crate::overload::DEADLINE;
+
+const PATIENCE: Duration = Duration::from_secs(5);
+const STEP: Duration = Duration::from_millis(1);
+
+/// What became of the submissions, by their time of arrival.
+#[derive(Default)]
+struct Results {
+    /// Arrival and latency of those that were acknowledged to a client that still waited.
+    good: Vec<(Duration, Duration)>,
+    refused: Vec<Duration>,
+    gave_up: Vec<Duration>,
+}
+
+impl Results {
+    fn goodput(&self, from: Duration, to: Duration) -> f64 {
+        let done = self.good.iter().map(|(at, took)| *at + *took);
+        done.filter(|done| (from..to).contains(done)).count() as f64 / (to - from).as_secs_f64()
+    }
+
+    /// Of those that arrived later than this.
+    fn p99(&self, from: Duration) -> Duration {
+        let late = self.good.iter().filter(|(at, _)| *at >= from);
+        let mut all: Vec<Duration> = late.map(|(_, took)| *took).collect();
+        all.sort_unstable();
+        all[all.len() * 99 / 100]
+    }
+}
+
+/// Offers `rate(t)` submissions a second until `end` to a disk whose sync takes `sync(t)`.
+fn simulate(
+    end: Duration,
+    sync: impl Fn(Duration) -> Duration,
+    rate: impl Fn(Duration) -> f64,
+) -> Results {
+    let start = Instant::now();
+    let mut queue: Batches<Duration> = Batches::new(Lanes { count: 1, by_app: false });
+    let needs = Needs { app: AppId::from_uuid(Uuid::nil()), alone: false, linked: false };
+    let mut results = Results::default();
+    let mut writing: Option<(Batch<Duration>, Duration)> = None;
+    let (mut now, mut due) = (Duration::ZERO, 0.0);
+    while now < end {
+        due += rate(now) * STEP.as_secs_f64();
+        while due >= 1.0 {
+            due -= 1.0;
+            if queue.add(needs, start + now, now).is_err() {
+                results.refused.push(now);
+            }
+        }
+        if let Some((batch, _)) = writing.take_if(|(_, done)| *done <= now) {
+            let took = (start + now) - batch.started;
+            for arrived in batch.queued.iter().skip(batch.overdue).map(|it| it.submission) {
+                match now - arrived <= PATIENCE {
+                    true => results.good.push((arrived, now - arrived)),
+                    false => results.gave_up.push(arrived),
+                }
+            }
+            queue.ended(batch.lane, Some(took));
+        }
+        while writing.is_none()
+            && let Some(mut batch) = queue.next(|| start + now)
+        {
+            let overdue = batch.queued.drain(..std::mem::take(&mut batch.overdue));
+            results.refused.extend(overdue.map(|it| it.submission));
+            batch.queued.retain(|it| now - it.submission <= PATIENCE);
+            match batch.queued.is_empty() {
+                true => queue.ended(batch.lane, None),
+                false => writing = Some((batch, now + sync(now))),
+            }
+        }
+        now += STEP;
+    }
+    results
+}
+
+fn seconds(seconds: f64) -> Duration {
+    Duration::from_secs_f64(seconds)
+}
+
+#[test]
+fn three_times_what_a_slow_disk_allows_keeps_the_goodput_and_the_deadline() {
+    for sync in [0.05, 0.4, 0.7, 1.0, 1.9] {
+        let allowed = BATCH_MAX as f64 / sync;
+        let results = simulate(seconds(60.0), |_| seconds(sync), |_| 3.0 * allowed);
+        // The first writes show how slow the disk is.
+        let known = seconds(10.0);
+        let goodput = results.goodput(known, seconds(60.0));
+        assert!(goodput >= 0.9 * allowed, "sync {sync} s: {goodput} of {allowed} a second");
+        let p99 = results.p99(known);
+        assert!(p99 <= 2 * DEADLINE, "sync {sync} s: {p99:?}");
+        let gave_up = results.gave_up.iter().filter(|at| **at >= known).count();
+        assert_eq!(gave_up, 0, "sync {sync} s");
+        assert!(!results.refused.is_empty(), "sync {sync} s");
+    }
+}
+
+#[test]
+fn after_an_overload_has_ended_everything_is_stored_again_within_five_seconds() {
+    for sync in [0.4, 1.0, 1.9] {
+        let allowed = BATCH_MAX as f64 / sync;
+        let falls = seconds(30.0);
+        let rate = |now| if now < falls { 3.0 * allowed } else { allowed / 5.0 };
+        let results = simulate(seconds(60.0), |_| seconds(sync), rate);
+        let is_late = |at: &&Duration| **at > falls + seconds(5.0);
+        assert_eq!(results.refused.iter().filter(is_late).count(), 0, "sync {sync} s");
+        assert_eq!(results.gave_up.iter().filter(is_late).count(), 0, "sync {sync} s");
+        let goodput = results.goodput(falls + seconds(5.0), seconds(58.0));
+        assert!(goodput >= 0.9 * allowed / 5.0, "sync {sync} s: {goodput} a second");
+    }
+}
+
+#[test]
+fn a_disk_that_hangs_refuses_at_the_door_and_recovers_at_once() {
+    let (hangs, recovers) = (seconds(10.0), seconds(30.0));
+    let sync = |now| if now < hangs || now >= recovers { seconds(0.01) } else { recovers - now };
+    let results = simulate(seconds(40.0), sync, |_| 2_000.0);
+    let early = |at: &&Duration| (hangs + seconds(2.0)..recovers).contains(*at);
+    let refused = results.refused.iter().filter(early).count();
+    assert!(refused > 30_000, "{refused} were refused while the disk hung");
+    let late = |at: &&Duration| **at > recovers + seconds(1.0);
+    assert_eq!(results.refused.iter().filter(late).count(), 0);
+    let goodput = results.goodput(recovers + seconds(1.0), seconds(40.0));
+    assert!(goodput >= 1_900.0, "{goodput} a second");
+}
+
+/// Refusing what the next write holds would only store less.
+#[test]
+fn a_disk_slower_than_the_deadline_still_stores_what_a_write_holds() {
+    let allowed = BATCH_MAX as f64 / 3.0;
+    let results = simulate(seconds(60.0), |_| seconds(3.0), |_| 0.5 * allowed);
+    assert!(results.refused.is_empty(), "{}", results.refused.len());
+    let results = simulate(seconds(60.0), |_| seconds(2.4), |_| 3.0 * BATCH_MAX as f64 / 2.4);
+    let goodput = results.goodput(seconds(10.0), seconds(60.0));
+    assert!(goodput >= 0.9 * BATCH_MAX as f64 / 2.4, "{goodput} a second");
+}
+
+#[test]
+fn a_fast_disk_refuses_nothing() {
+    let results = simulate(seconds(10.0), |_| seconds(0.01), |_| 30_000.0);
+    assert!(results.refused.is_empty(), "{}", results.refused.len());
+}

@@ -1,0 +1,97 @@
+//! Overload: how long a submission may wait for its write, and when a refused client should retry.
+//!
+//! A queue that is bounded in rows is not bounded in time. On a slow disk it holds submissions for
+//! longer than clients wait: they give up, the disk writes what nobody reads, and the retries keep
+//! the queue full after the load has fallen. So the bound is a time:
+//!
+//! - **At the door**, a submission is refused if, as the last writes took, it would not be stored
+//!   within [`DEADLINE`]. A write that hangs counts with the time that it has taken so far.
+//! - **Before a write**, submissions whose client has gone are dropped. If more wait than one write
+//!   holds, those that have waited longer than [`DEADLINE`] are refused, oldest first.
+//! - **What the next write holds is never refused**, however slow the disk is: refusing it would
+//!   store less, and make nothing faster. It also keeps the measurement going.
+//!
+//! Within the deadline the order is first come, first served. Newest first is not needed, since the
+//! queue never holds more than can be stored in time; and a queue for each app would cost every
+//! submission a count, while [`crate::rate`] limits apps already.
+
+use std::time::Duration;
+
+use crate::ids::random_bits;
+
+/// The time within which a submission should be stored. Accepted ones take at most twice this, as
+/// long as a single write takes less; that is less than clients usually wait.
+pub(crate) const DEADLINE: Duration = Duration::from_secs(2);
+/// How long the service counts as saturated after it refused a submission.
+pub(crate) const SATURATED_FOR: Duration = Duration::from_secs(5);
+/// The longest time that a client is asked to wait, before jitter.
+const RETRY_AFTER_SECONDS_MAX: u64 = 30;
+
+/// How long the recent writes of a lane took. New values count for half, so that a change of the
+/// disk shows after one or two writes.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct WriteTime(Option<Duration>);
+
+impl WriteTime {
+    pub(crate) fn note(&mut self, took: Duration) {
+        self.0 = Some(self.0.map_or(took, |before| (before + took) / 2));
+    }
+
+    /// How long a submission takes until it is stored, with this many full writes before its own,
+    /// if the write in progress has taken `elapsed` so far.
+    pub(crate) fn expected_wait(self, writes_ahead: usize, elapsed: Duration) -> Duration {
+        let one = self.0.unwrap_or_default();
+        let rest = one.saturating_sub(elapsed);
+        let writes = u32::try_from(writes_ahead + 1).unwrap_or(u32::MAX);
+        one.max(elapsed).saturating_mul(writes).saturating_add(rest)
+    }
+}
+
+/// When a refused client should retry: once what waits is stored, and up to twice as late, so that
+/// refused clients do not return all at once.
+pub(crate) fn retry_after_seconds(expected_wait: Duration) -> u32 {
+    spread(expected_wait, random_bits() as u32)
+}
+
+fn spread(expected_wait: Duration, random: u32) -> u32 {
+    let whole = expected_wait.as_secs() + u64::from(expected_wait.subsec_nanos() > 0);
+    let least = u32::try_from(whole.clamp(1, RETRY_AFTER_SECONDS_MAX)).unwrap_or(1);
+    least + random % (least + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn the_expected_wait_follows_the_writes_and_a_write_that_hangs() {
+        let mut time = WriteTime::default();
+        assert_eq!(time.expected_wait(3, Duration::ZERO), Duration::ZERO, "nothing is known yet");
+        assert_eq!(time.expected_wait(1, 3 * SECOND), 6 * SECOND, "except that this one hangs");
+        time.note(SECOND);
+        assert_eq!(time.expected_wait(0, SECOND), SECOND);
+        assert_eq!(time.expected_wait(2, SECOND / 4), 3 * SECOND + SECOND * 3 / 4);
+        assert_eq!(time.expected_wait(0, 5 * SECOND), 5 * SECOND);
+        time.note(Duration::ZERO);
+        time.note(Duration::ZERO);
+        assert_eq!(
+            time.expected_wait(0, SECOND / 4),
+            SECOND / 4,
+            "it follows a disk that recovers"
+        );
+    }
+
+    #[test]
+    fn retry_after_grows_with_the_wait_and_spreads_the_retries() {
+        for (millis, least, most) in
+            [(0, 1, 2), (900, 1, 2), (1_001, 2, 4), (4_000, 4, 8), (600_000, 30, 60)]
+        {
+            let wait = Duration::from_millis(millis);
+            let all: Vec<u32> = (0..200).map(|random| spread(wait, random)).collect();
+            assert_eq!(all.iter().min(), Some(&least), "{millis}");
+            assert_eq!(all.iter().max(), Some(&most), "{millis}");
+        }
+    }
+}

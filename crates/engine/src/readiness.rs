@@ -1,0 +1,67 @@
+//! Whether a submission could be stored now, for load balancers.
+//!
+//! Anyone may ask, so the answer is shared: the store is checked at most once a second, and by one
+//! caller at a time. The check runs in a separate task, so that a caller that goes away does not
+//! end it for the others.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use sluice_store::StoreError;
+use tokio::sync::Mutex;
+use tokio::time::{Instant, timeout};
+
+use crate::core::Core;
+
+/// How long an answer is shared. A failure is checked again sooner, so that a server that has
+/// recovered is used again.
+const READY_FOR: Duration = Duration::from_secs(1);
+const NOT_READY_FOR: Duration = Duration::from_millis(250);
+/// A store that takes longer than this to answer is not ready.
+const CHECK_MAX: Duration = Duration::from_secs(5);
+
+/// Why a submission cannot be stored now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotReady {
+    /// Free disk space is below the reserve.
+    DiskReserve,
+    /// The store fails, does not answer, or has stopped.
+    StoreFails,
+}
+
+/// The last answer, and when it was found.
+pub(crate) type LastCheck = Mutex<Option<(Instant, Result<(), NotReady>)>>;
+
+pub(crate) async fn check(core: &Arc<Core>) -> Result<(), NotReady> {
+    // Known without asking the store, and final.
+    if *core.lost.borrow() {
+        return Err(NotReady::StoreFails);
+    }
+    let core = Arc::clone(core);
+    let checked = tokio::spawn(async move { check_once(&core).await });
+    checked.await.unwrap_or(Err(NotReady::StoreFails))
+}
+
+/// The shared answer, or a new one if it is too old. Concurrent callers wait for the first.
+async fn check_once(core: &Core) -> Result<(), NotReady> {
+    let mut last = core.last_check.lock().await;
+    if let Some((at, result)) = *last {
+        let shared_for = if result.is_ok() { READY_FOR } else { NOT_READY_FOR };
+        if at.elapsed() < shared_for {
+            return result;
+        }
+    }
+    let checked = timeout(CHECK_MAX, core.store.check()).await;
+    let checked = checked.unwrap_or_else(|_| Err(StoreError::Failed("no answer in time".into())));
+    let result = core.watched(checked).map_err(|error| match error {
+        // The store logs when this starts and ends.
+        StoreError::DiskReserve => NotReady::DiskReserve,
+        error => {
+            let source = std::error::Error::source(&error).map(ToString::to_string);
+            tracing::warn!(%error, source, "not ready");
+            NotReady::StoreFails
+        }
+    });
+    *last = Some((Instant::now(), result));
+    result
+}

@@ -1,0 +1,47 @@
+//! What stops the writer, and what does not.
+
+use rusqlite::ffi;
+
+use super::super::connection::{ConnectionRole, Options, connect};
+use super::transaction::TransactionError;
+use super::*;
+
+fn sqlite(code: i32) -> TransactionError {
+    TransactionError::Sqlite(rusqlite::Error::SqliteFailure(ffi::Error::new(code), None))
+}
+
+/// One write that fails with this error, and the next one.
+fn check(code: i32, stops: bool) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sluice.db");
+    let connection = connect(&path, ConnectionRole::Writer, &Options::default()).unwrap();
+    connection.execute_batch("CREATE TABLE probe (filler BLOB NOT NULL)").unwrap();
+    let reserve = Arc::new(Reserve::new(&path, Some(0)));
+    let mut thread = Thread::new(connection, reserve, i32::MAX, Arc::default()).unwrap();
+    thread.check().unwrap();
+    let failed = thread.write::<()>(|_| Err(sqlite(code)));
+    let next = thread.write(|_| Ok(((), Finish::Commit)));
+    let ready = thread.check();
+    if stops {
+        assert!(matches!(failed, Err(StoreError::Unknown(_))), "{code}: {failed:?}");
+        assert!(matches!(next, Err(StoreError::Closed)), "{code}: {next:?}");
+        assert!(matches!(ready, Err(StoreError::Closed)), "{code}: {ready:?}");
+    } else {
+        assert!(matches!(failed, Err(StoreError::Failed(_))), "{code}: {failed:?}");
+        assert!(next.is_ok() && ready.is_ok(), "{code}: {next:?}, {ready:?}");
+    }
+}
+
+#[test]
+fn nothing_is_written_after_an_io_error() {
+    for code in [ffi::SQLITE_IOERR, ffi::SQLITE_IOERR_FSYNC, ffi::SQLITE_IOERR_WRITE] {
+        check(code, true);
+    }
+}
+
+#[test]
+fn writing_continues_after_a_full_disk_or_a_lock() {
+    for code in [ffi::SQLITE_FULL, ffi::SQLITE_BUSY] {
+        check(code, false);
+    }
+}
