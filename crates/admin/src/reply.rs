@@ -95,7 +95,7 @@ pub(super) fn created_csv(file: Vec<u8>) -> Reply {
 
 /// A file that is streamed while it is generated.
 pub(super) fn file(export: Export) -> Reply {
-    Ok(download::response_parts(export).into_response())
+    Ok(download::response(export))
 }
 
 pub(super) fn done() -> Reply {

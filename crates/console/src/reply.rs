@@ -122,11 +122,11 @@ pub(super) fn fragment(markup: Markup) -> Response {
 }
 
 /// A file that is streamed while it is generated.
-pub(super) fn sent_file((headers, body): (HeaderMap, Body)) -> Response {
-    let mut response = Response::new(body);
-    guard(response.headers_mut());
-    response.headers_mut().extend(headers);
-    response
+pub(super) fn sent_file(mut file: Response) -> Response {
+    let headers = std::mem::take(file.headers_mut());
+    guard(file.headers_mut());
+    file.headers_mut().extend(headers);
+    file
 }
 
 /// A stream of server-sent events.

@@ -103,7 +103,9 @@ impl Committer {
         let batches = Batches::new(store.lanes());
         let queue = Mutex::new(Queue { batches, bytes: 0, is_closed: false, refused_at: None });
         let (ids, ended) = (Ids::default(), Notify::new());
-        Self(Arc::new(Writer { store, clock, ids, lost, metrics, stored, queue, ended }))
+        let has_failed = AtomicBool::new(false);
+        let writer = Writer { store, clock, ids, lost, metrics, stored, queue, ended, has_failed };
+        Self(Arc::new(writer))
     }
 
     /// Queues a response and waits for its outcome. Returns [`QueueFull`] at once if it does not
@@ -134,6 +136,11 @@ impl Committer {
         let now = self.0.clock.monotonic();
         let refused_at = self.0.queue().refused_at;
         refused_at.is_some_and(|at| now.saturating_duration_since(at) < SATURATED_FOR)
+    }
+
+    /// Whether a write has failed since the last call.
+    pub(crate) fn take_failure(&self) -> bool {
+        self.0.has_failed.swap(false, Ordering::Relaxed)
     }
 
     /// Accepts no more, and returns when everything queued has an outcome.
@@ -194,6 +201,8 @@ struct Writer {
     queue: Mutex<Queue>,
     /// Notifies [`Committer::close`] that a write ended.
     ended: Notify,
+    /// A write failed; see [`Committer::take_failure`].
+    has_failed: AtomicBool,
 }
 
 impl Writer {
@@ -320,6 +329,7 @@ impl Writer {
     }
 
     fn failed(&self, error: &StoreError) -> CommitOutcome {
+        self.has_failed.store(true, Ordering::Relaxed);
         // The store logs the beginning and the end of this state.
         if !matches!(error, StoreError::DiskReserve) {
             let source = std::error::Error::source(error).map(ToString::to_string);

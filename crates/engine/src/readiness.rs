@@ -45,11 +45,14 @@ pub(crate) async fn check(core: &Arc<Core>) -> Result<(), NotReady> {
 /// The shared answer, or a new one if it is too old. Concurrent callers wait for the first.
 async fn check_once(core: &Core) -> Result<(), NotReady> {
     let mut last = core.last_check.lock().await;
-    if let Some((at, result)) = *last {
-        let shared_for = if result.is_ok() { READY_FOR } else { NOT_READY_FOR };
-        if at.elapsed() < shared_for {
-            return result;
+    let is_fresh = |at: Instant, time| at.elapsed() < time;
+    match *last {
+        // A failed write since then says otherwise.
+        Some((at, Ok(()))) if is_fresh(at, READY_FOR) && !core.committer.take_failure() => {
+            return Ok(());
         }
+        Some((at, Err(why))) if is_fresh(at, NOT_READY_FOR) => return Err(why),
+        _ => {}
     }
     let checked = timeout(CHECK_MAX, core.store.check()).await;
     let checked = checked.unwrap_or_else(|_| Err(StoreError::Failed("no answer in time".into())));

@@ -1,17 +1,21 @@
 //! Sends an export as a file: the body, and the headers that name the file for a browser.
 
+use axum::Extension;
 use axum::body::Body;
+use axum::response::{IntoResponse as _, Response};
 use futures_util::stream;
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use sluice_engine::export::Export;
 
+use crate::server::Interruptible;
+
 /// How many responses the file will hold, if that was known at the start.
 pub const X_TOTAL_COUNT: HeaderName = HeaderName::from_static("x-total-count");
 
-/// The headers and the body of an export. If reading fails, the body is cut off, so that no client
-/// takes a partial file for a complete one.
-pub fn response_parts(export: Export) -> (HeaderMap, Body) {
+/// An export as a reply. If reading fails, the body is cut off, so that no client takes a partial
+/// file for a complete one. So it is if the server stops: an export may take as long as its reader.
+pub fn response(export: Export) -> Response {
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(export.format.media_type));
     let disposition = format!("attachment; filename=\"{}\"", export.file_name);
@@ -24,5 +28,5 @@ pub fn response_parts(export: Export) -> (HeaderMap, Body) {
     let chunks = stream::unfold(export.chunks, async |mut chunks| {
         chunks.recv().await.map(|chunk| (chunk, chunks))
     });
-    (headers, Body::from_stream(chunks))
+    (headers, Extension(Interruptible), Body::from_stream(chunks)).into_response()
 }

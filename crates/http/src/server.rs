@@ -30,6 +30,7 @@ use tokio::task::JoinSet;
 
 use crate::Limits;
 use crate::Network;
+pub use activity::Interruptible;
 use activity::{Activity, CloseReason, TrackedService};
 use addresses::Addresses;
 use guarded::GuardedIo;
@@ -41,6 +42,15 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 const STREAMS_MAX: u32 = 100;
 /// How often a silent HTTP/2 peer is pinged.
 const PING_INTERVAL: Duration = Duration::from_secs(20);
+
+/// Bytes of a reply that the system takes before the earlier ones are on their way.
+#[cfg(target_os = "linux")]
+const UNSENT_BYTES_MAX: u32 = 64 * 1024;
+/// A client that reads this much of a reply within the write stall timeout is not disconnected: 8.5
+/// KiB a second at 30 seconds. It is more than the system may hold back on both sides before it
+/// reports progress.
+#[cfg(test)]
+const SLOW_BYTES: usize = 256 * 1024;
 
 /// What the accept loop serves. Used as a trait object, so that the code of connections is compiled
 /// once, in this crate.
@@ -60,7 +70,7 @@ pub trait Site: Send + Sync + 'static {
 }
 
 /// Serves until `shutdown` is ready; then finishes the requests in progress, within the drain
-/// timeout. Networks that are `exempt` may open any number of connections.
+/// timeout, and cuts off replies that are [`Interruptible`]. Networks that are `exempt` may open any number of connections.
 ///
 /// Never fails because of a client or for lack of file descriptors.
 pub async fn serve(
@@ -83,9 +93,7 @@ pub async fn serve(
                     server.site.connection_refused();
                     continue;
                 };
-                if let Err(error) = stream.set_nodelay(true) {
-                    tracing::debug!(%error, "cannot set TCP_NODELAY");
-                }
+                set_up(&stream);
                 let connection = server.tcp_connection(stream, peer);
                 connections.spawn(async move {
                     connection.await;
@@ -127,6 +135,21 @@ async fn next(
     }
 }
 
+/// Sends without delay, and buffers little that is not sent yet.
+///
+/// A write stalls if nothing can be written for the write stall timeout. The system's buffer may
+/// hold megabytes, and reports room only when a third of it is free: a client that reads steadily
+/// at some ten kilobytes a second would seem to have stopped.
+fn set_up(stream: &TcpStream) {
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%error, "cannot set TCP_NODELAY");
+    }
+    #[cfg(target_os = "linux")]
+    if let Err(error) = socket2::SockRef::from(stream).set_tcp_notsent_lowat(UNSENT_BYTES_MAX) {
+        tracing::debug!(%error, "cannot set TCP_NOTSENT_LOWAT");
+    }
+}
+
 /// Whether the client disconnected before it was accepted.
 fn is_of_client(error: &io::Error) -> bool {
     matches!(
@@ -164,6 +187,7 @@ impl Server {
         Box::pin(async move {
             let mut connection = pin!(connection);
             let mut is_ending = false;
+            let mut is_stopping = false;
             loop {
                 tokio::select! {
                     biased;
@@ -174,7 +198,11 @@ impl Server {
                         }
                         return;
                     }
-                    _ = stop.changed(), if !is_ending => {}
+                    _ = stop.changed(), if !is_stopping => is_stopping = true,
+                    () = activity.only_interruptible(), if is_stopping => {
+                        tracing::debug!("reply cut off: the server stops");
+                        return;
+                    }
                     overdue = activity.overdue(&limits) => {
                         if is_ending || overdue == CloseReason::Stalled {
                             tracing::debug!(?overdue, "connection cut");

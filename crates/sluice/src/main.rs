@@ -21,6 +21,7 @@ mod number_setting;
 mod open_files;
 mod output;
 mod progress;
+mod reload;
 mod serve;
 mod sign_in;
 mod signals;
@@ -79,7 +80,7 @@ fn workers() -> usize {
 
 async fn dispatch(command: Command) -> Outcome {
     match command {
-        Command::Serve(serve) => serve::run(config::Settings::read(*serve)?).await,
+        Command::Serve(serve) => serve::run(*serve).await,
         Command::Flow(flow) => command::flow::run(flow).await,
         Command::Responses(args::ResponsesCommand::Tail(tail)) => {
             command::responses::tail(tail).await

@@ -3,6 +3,7 @@
 //! The port is bound before the store is opened, so that a second server on the same port exits
 //! before it changes anything; clients that connect in between wait in the listener's queue.
 
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,12 +15,14 @@ use sluice_web::{
 };
 use tokio::net::TcpListener;
 
+use crate::args::ServeArgs;
 use crate::backend::StoreAddress;
 use crate::banner::{banner, base_url};
 use crate::config::Settings;
 use crate::demo;
 use crate::failure::{Exit, Failure, Outcome, with_cause};
 use crate::master_key;
+use crate::reload::Reloading;
 use crate::{backend, logging, output, signals};
 
 /// Once the outcome of a write is unknown, replies in progress get this long.
@@ -27,10 +30,15 @@ const LAST_REPLIES_MAX: Duration = Duration::from_secs(2);
 /// If the queued responses are not stored within this time, the disk has stopped.
 const CLOSE_MAX: Duration = Duration::from_secs(20);
 
-pub(crate) async fn run(settings: Settings) -> Outcome {
-    logging::start(&settings.log, settings.log_format)?;
-    let mut asked_to_stop = signals::listen()
-        .map_err(|error| Failure::new(format!("cannot listen for signals: {error}"), ""))?;
+pub(crate) async fn run(given: ServeArgs) -> Outcome {
+    let settings = Settings::read(given.clone())?;
+    let filter = logging::start(&settings.log, settings.log_format)?;
+    let no_signals =
+        |error: io::Error| Failure::new(format!("cannot listen for signals: {error}"), "");
+    let mut asked_to_stop = signals::listen().map_err(no_signals)?;
+    let hangups = signals::Hangups::listen().map_err(no_signals)?;
+    let reloading = Reloading { given, current: settings.clone(), filter };
+    tokio::spawn(reloading.run(hangups));
     let (listener, address) = bind(&settings.listen).await?;
     let metrics = match &settings.metrics_listen {
         Some(listen) => Some(bind(listen).await?),
@@ -90,7 +98,7 @@ pub(crate) async fn run(settings: Settings) -> Outcome {
     close(&engine).await
 }
 
-fn server_error(error: std::io::Error) -> Failure {
+fn server_error(error: io::Error) -> Failure {
     Failure::new(format!("the server failed: {error}"), "")
 }
 
@@ -106,7 +114,7 @@ async fn serve_metrics(
     metrics: Option<(TcpListener, SocketAddr)>,
     site: MetricsSite,
     limits: &Limits,
-) -> std::io::Result<()> {
+) -> io::Result<()> {
     let Some((listener, _)) = metrics else { return std::future::pending().await };
     sluice_web::serve(listener, Arc::new(site), limits, &exempt(&[]), std::future::pending()).await
 }
@@ -120,8 +128,8 @@ async fn bind(listen: &str) -> Result<(TcpListener, SocketAddr), Failure> {
     bound.await.map_err(|error| bind_error(listen, &error))
 }
 
-fn bind_error(listen: &str, error: &std::io::Error) -> Failure {
-    use std::io::ErrorKind;
+fn bind_error(listen: &str, error: &io::Error) -> Failure {
+    use io::ErrorKind;
     match error.kind() {
         ErrorKind::AddrInUse => Failure::new(
             format!("{listen} is taken by another process"),

@@ -1,4 +1,5 @@
-//! SIGTERM and SIGINT: the first asks the process to finish, the second to stop at once.
+//! SIGTERM and SIGINT: the first asks the process to finish, the second to stop at once. SIGHUP asks
+//! it to read its configuration file again.
 
 use std::io;
 
@@ -19,6 +20,39 @@ pub(crate) fn listen() -> io::Result<watch::Receiver<bool>> {
         std::process::exit(i32::from(Exit::Interrupted.code()));
     });
     Ok(receiver)
+}
+
+/// Waits for SIGHUP, again and again. From the first call on, it no longer ends the process.
+#[cfg(unix)]
+pub(crate) struct Hangups(tokio::signal::unix::Signal);
+
+#[cfg(unix)]
+impl Hangups {
+    pub(crate) fn listen() -> io::Result<Self> {
+        let hangup = tokio::signal::unix::SignalKind::hangup();
+        tokio::signal::unix::signal(hangup).map(Self)
+    }
+
+    pub(crate) async fn next(&mut self) {
+        if self.0.recv().await.is_none() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+/// There is no such signal.
+#[cfg(not(unix))]
+pub(crate) struct Hangups;
+
+#[cfg(not(unix))]
+impl Hangups {
+    pub(crate) fn listen() -> io::Result<Self> {
+        Ok(Self)
+    }
+
+    pub(crate) async fn next(&mut self) {
+        std::future::pending::<()>().await;
+    }
 }
 
 #[cfg(unix)]

@@ -20,7 +20,7 @@ use support::{Server, http, submission, submit};
 /// The exit code of a process if the outcome of a write is unknown.
 const LOST_TRACK: i32 = 4;
 /// Readiness relies on a write younger than this.
-const READY_FRESH: Duration = Duration::from_millis(1_100);
+const READY_FRESH: Duration = Duration::from_millis(5_200);
 
 /// From here on, every sync of the server fails. Stops with the server.
 fn break_syncs(server: &Server) -> Child {
@@ -165,7 +165,9 @@ async fn below_the_disk_reserve_submissions_are_refused_and_everything_else_work
     std::fs::write(disk.ballast(), vec![0; BALLAST_BYTES]).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start_with(folder.path(), "127.0.0.1:0", |command| {
-        command.arg("--data").arg(disk.path()).args(["--disk-reserve", RESERVE_BYTES])
+        let command = command.arg("--data").arg(disk.path());
+        // The ballast is in the folder.
+        command.args(["--disk-reserve", RESERVE_BYTES, "--create"])
     });
     let (token, flow, version) = (server.token().unwrap(), server.id("fl_"), server.id("fv_"));
     let key = server.id("pk_");

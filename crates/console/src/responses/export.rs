@@ -123,7 +123,7 @@ pub(super) async fn download(
         let progress = Arc::clone(&export.progress);
         console.downloads.remember(Download { who, name, progress });
     }
-    Ok(reply::sent_file(download::response_parts(export)))
+    Ok(reply::sent_file(download::response(export)))
 }
 
 pub(super) async fn progress(

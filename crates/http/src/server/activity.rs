@@ -15,7 +15,7 @@ use std::convert::Infallible;
 use std::future::{Future, poll_fn};
 use std::net::IpAddr;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -31,12 +31,20 @@ use tokio::time::{Instant, sleep};
 use super::Site;
 use crate::Limits;
 
+/// How often a stopping server checks whether only replies are left that it may cut off.
+const STOP_CHECK: Duration = Duration::from_millis(100);
+
 /// How often the streams are checked within a timeout, so that a stream ends at most a quarter
 /// late.
 const CHECKS_PER_TIMEOUT: u32 = 4;
 /// The bytes of a stream that a client must read within the write stall timeout; 546 a second at 30
 /// seconds.
 pub(super) const STREAM_BYTES_MIN: usize = 16 * 1024;
+
+/// Marks a reply, as an extension, that a stopping server cuts off instead of waiting for its end:
+/// one that may take as long as its client likes, and that the client can ask for again.
+#[derive(Debug, Clone, Copy)]
+pub struct Interruptible;
 
 /// Why a connection should end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +61,8 @@ pub(super) enum CloseReason {
 pub(super) struct Activity {
     is_http2: AtomicBool,
     streams: Mutex<Streams>,
+    /// The number of replies in progress that are [`Interruptible`].
+    interruptible: AtomicUsize,
 }
 
 #[derive(Debug)]
@@ -66,7 +76,11 @@ struct Streams {
 impl Activity {
     pub(super) fn new() -> Self {
         let streams = Streams { next: 0, open: Vec::new(), idle_since: Instant::now() };
-        Self { is_http2: AtomicBool::new(false), streams: Mutex::new(streams) }
+        Self {
+            is_http2: AtomicBool::new(false),
+            streams: Mutex::new(streams),
+            interruptible: AtomicUsize::new(0),
+        }
     }
 
     /// Starts the checks; called when the client has sent the HTTP/2 preface.
@@ -91,6 +105,21 @@ impl Activity {
                 return overdue;
             }
         }
+    }
+
+    /// Waits until nothing is in progress but replies that a stopping server may cut off.
+    pub(super) async fn only_interruptible(&self) {
+        while !self.is_only_interruptible() {
+            sleep(STOP_CHECK).await;
+        }
+    }
+
+    fn is_only_interruptible(&self) -> bool {
+        let interruptible = self.interruptible.load(Ordering::Relaxed);
+        // On HTTP/1 there is one reply at a time.
+        interruptible > 0
+            && (!self.is_http2.load(Ordering::Relaxed)
+                || self.streams().open.len() == interruptible)
     }
 
     fn check(&self, limits: &Limits) -> Option<CloseReason> {
@@ -211,13 +240,15 @@ impl hyper::service::Service<Request<Incoming>> for TrackedService {
     fn call(&self, request: Request<Incoming>) -> TrackedReply {
         let is_http2 = request.version() == Version::HTTP_2;
         let stream = is_http2.then(|| self.activity.open_stream());
-        TrackedReply { reply: self.site.answer(request, self.peer), stream }
+        let activity = Arc::clone(&self.activity);
+        TrackedReply { reply: self.site.answer(request, self.peer), stream, activity }
     }
 }
 
 pub(super) struct TrackedReply {
     reply: BoxFuture<'static, Result<Response, Infallible>>,
     stream: Option<Arc<Stream>>,
+    activity: Arc<Activity>,
 }
 
 impl Future for TrackedReply {
@@ -226,7 +257,28 @@ impl Future for TrackedReply {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let reply = ready!(self.reply.as_mut().poll(context));
         let stream = self.stream.take();
-        Poll::Ready(reply.map(|reply| reply.map(|body| TrackedBody { body, stream })))
+        Poll::Ready(reply.map(|reply| {
+            let is_interruptible = reply.extensions().get::<Interruptible>().is_some();
+            let interruptible = is_interruptible.then(|| InterruptibleReply::begin(&self.activity));
+            reply.map(|body| TrackedBody { body, stream, _interruptible: interruptible })
+        }))
+    }
+}
+
+/// A reply in progress that is [`Interruptible`].
+#[derive(Debug)]
+struct InterruptibleReply(Arc<Activity>);
+
+impl InterruptibleReply {
+    fn begin(activity: &Arc<Activity>) -> Self {
+        activity.interruptible.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(activity))
+    }
+}
+
+impl Drop for InterruptibleReply {
+    fn drop(&mut self) {
+        self.0.interruptible.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -235,6 +287,8 @@ impl Future for TrackedReply {
 pub(super) struct TrackedBody {
     body: Body,
     stream: Option<Arc<Stream>>,
+    /// Held until the body has ended.
+    _interruptible: Option<InterruptibleReply>,
 }
 
 impl HttpBody for TrackedBody {

@@ -4,10 +4,12 @@
 use axum::Router;
 use axum::body::Body;
 use axum::extract::Path;
+use axum::response::IntoResponse as _;
 use axum::routing::get;
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use h2::client::{Builder as Client, SendRequest};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 use tower::Service;
@@ -58,20 +60,40 @@ struct Connected {
     client: JoinHandle<Result<(), h2::Error>>,
     /// Ends with the connection.
     server: JoinHandle<()>,
+    stop: watch::Sender<()>,
 }
 
-async fn connect(window: u32) -> Connected {
+/// Replies after five seconds.
+async fn soon() -> &'static str {
+    sleep(Duration::from_secs(5)).await;
+    BODY
+}
+
+/// A reply without an end, which a stopping server may cut off.
+async fn endless() -> Response {
+    let parts = stream::repeat_with(|| Ok::<_, Infallible>(vec![b'x'; 1000]));
+    (axum::Extension(Interruptible), Body::from_stream(parts)).into_response()
+}
+
+fn new_server() -> Server {
     let router = Router::new()
         .route("/", get(async || BODY))
         .route("/rarely", get(rarely))
+        .route("/endless", get(endless))
+        .route("/soon", get(soon))
         .route("/long/{part}", get(long));
     let limits = Limits::default();
-    let server = Server {
+    Server {
         builder: builder(&limits),
         site: Arc::new(Fixed(router)),
         limits,
         stop: watch::Sender::new(()),
-    };
+    }
+}
+
+async fn connect(window: u32) -> Connected {
+    let server = new_server();
+    let stop = server.stop.clone();
     let (ours, theirs) = tokio::io::duplex(1 << 20);
     let connection = server.connection(ours, [203, 0, 113, 7].into());
     let server = tokio::spawn(async move {
@@ -81,7 +103,7 @@ async fn connect(window: u32) -> Connected {
     let (requests, client) =
         Client::new().initial_window_size(window).handshake(theirs).await.unwrap();
     let client = tokio::spawn(client);
-    Connected { requests, client, server }
+    Connected { requests, client, server, stop }
 }
 
 fn request_for(path: &str) -> Request<()> {
@@ -177,7 +199,7 @@ async fn a_client_that_opens_its_window_by_a_few_bytes_at_a_time_is_disconnected
 #[tokio::test(start_paused = true)]
 async fn an_idle_connection_is_closed_cleanly() {
     for requests_before in [0, 3] {
-        let Connected { mut requests, client, server } = connect(65_535).await;
+        let Connected { mut requests, client, server, .. } = connect(65_535).await;
         for _ in 0..requests_before {
             let mut body = get_from(&mut requests, "/").await;
             assert_eq!(body.data().await.unwrap().unwrap(), BODY);
@@ -202,4 +224,84 @@ async fn a_reply_that_waits_for_the_server_is_neither_stalled_nor_idle() {
     }
     assert_eq!(read, b"word ".repeat(10));
     assert!(!server.is_finished());
+}
+
+/// Far below the drain timeout.
+const AT_ONCE: Duration = Duration::from_secs(1);
+
+#[tokio::test(start_paused = true)]
+async fn a_stop_does_not_wait_for_a_reply_that_it_may_cut_off() {
+    // HTTP/1, unread and read; the socket is full long before the stop.
+    for is_read in [false, true] {
+        let server = new_server();
+        let stop = server.stop.clone();
+        let (ours, mut theirs) = tokio::io::duplex(16 * 1024);
+        let connection = tokio::spawn(server.connection(ours, [203, 0, 113, 7].into()));
+        theirs.write_all(b"GET /endless HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+        let mut start = [0; 12];
+        theirs.read_exact(&mut start).await.unwrap();
+        assert_eq!(&start, b"HTTP/1.1 200");
+        let reader = is_read.then(|| {
+            tokio::spawn(async move {
+                let mut part = [0; 4096];
+                while let Ok(1..) = theirs.read(&mut part).await {
+                    sleep(Duration::from_millis(10)).await;
+                }
+            })
+        });
+        sleep(Duration::from_secs(1)).await;
+        stop.send_replace(());
+        timeout(AT_ONCE, connection).await.expect("the connection must end").unwrap();
+        if let Some(reader) = reader {
+            timeout(AT_ONCE, reader).await.expect("the reader must notice").unwrap();
+        }
+    }
+    // HTTP/2, behind a closed window.
+    let Connected { mut requests, server, stop, .. } = connect(0).await;
+    let held = get_from(&mut requests, "/endless").await;
+    stop.send_replace(());
+    timeout(AT_ONCE, server).await.expect("the connection must end").unwrap();
+    drop(held);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stop_waits_for_other_replies_of_the_same_connection() {
+    // Each stream has a window of its own, so that the first does not fill the connection's.
+    let Connected { mut requests, server, stop, .. } = connect(1_000).await;
+    let held = get_from(&mut requests, "/endless").await;
+    let (soon, _) = requests.send_request(request_for("/soon"), true).unwrap();
+    sleep(Duration::from_secs(1)).await;
+    stop.send_replace(());
+    let mut body = soon.await.expect("the reply must arrive").into_body();
+    assert_eq!(body.data().await.unwrap().unwrap(), BODY);
+    drop(body);
+    timeout(AT_ONCE, server).await.expect("the connection must end").unwrap();
+    drop(held);
+}
+
+/// On a real socket: the system buffers megabytes of a reply, so the server cannot see each read of
+/// its client.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_client_that_reads_at_the_documented_rate_is_not_taken_for_stalled() {
+    let stall = Duration::from_secs(1);
+    let mut server = new_server();
+    server.limits.write_stall_timeout = stall;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+    let (accepted, peer) = listener.accept().await.unwrap();
+    set_up(&accepted);
+    let connection = tokio::spawn(server.tcp_connection(accepted, peer.ip()));
+    client.write_all(b"GET /endless HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+    // Let every buffer fill up, then read [`SLOW_BYTES`] in each stall timeout, in small parts.
+    sleep(stall / 2).await;
+    const PARTS: u32 = 10;
+    let mut part = vec![0; SLOW_BYTES / PARTS as usize];
+    for _ in 0..5 * PARTS {
+        client.read_exact(&mut part).await.expect("the connection must stay open");
+        sleep(stall / PARTS).await;
+    }
+    assert!(!connection.is_finished());
+    sleep(4 * stall).await;
+    assert!(connection.is_finished(), "a client that has stopped reading is disconnected");
 }
