@@ -47,6 +47,7 @@ use crate::registry::{AppView, NoFlow, Registry, Resolved};
 use crate::respondents::RespondentHandle;
 use crate::responses::ResponseHandle;
 use crate::retention::Retention;
+use crate::scrub::Scrub;
 use crate::skip_index::SkipIndexBuilder;
 use crate::tokens::hash_of;
 use crate::upkeep::Upkeep;
@@ -76,6 +77,8 @@ pub struct Options {
     pub body_bytes_max: Option<usize>,
     /// The limits of an app that has none configured.
     pub rates: Rates,
+    /// How often everything stored is read and checked in the background; absent means never.
+    pub scrub_interval: Option<Duration>,
 }
 
 /// The service that transports call.
@@ -147,7 +150,7 @@ impl Engine {
             public_url: options.public_url.unwrap_or_else(|| PUBLIC_URL_DEFAULT.to_owned()),
             lost,
         });
-        let upkeep = upkeep_of(&core, stored);
+        let upkeep = upkeep_of(&core, stored, options.scrub_interval);
         let feed = core.registry.clone().follow(position, FEED_INTERVAL);
         let mut tasks = upkeep.start();
         tasks.push(tokio::spawn(feed));
@@ -172,6 +175,7 @@ impl Engine {
         if let Some(space) = self.core.store.disk_space() {
             self.core.metrics.set_disk_space(space);
         }
+        self.core.metrics.set_damaged(self.core.store.damage().found().is_some());
         self.core.metrics.render()
     }
 
@@ -206,7 +210,11 @@ impl Engine {
     }
 }
 
-fn upkeep_of(core: &Arc<Core>, stored: Arc<AtomicBool>) -> Upkeep {
+fn upkeep_of(
+    core: &Arc<Core>,
+    stored: Arc<AtomicBool>,
+    scrub_interval: Option<Duration>,
+) -> Upkeep {
     Upkeep {
         retention: Arc::new(Retention {
             store: Arc::clone(&core.store),
@@ -226,6 +234,12 @@ fn upkeep_of(core: &Arc<Core>, stored: Arc<AtomicBool>) -> Upkeep {
             stored,
         }),
         erasures: Arc::clone(&core.erasures),
+        scrub: Arc::new(Scrub {
+            store: Arc::clone(&core.store),
+            metrics: Arc::clone(&core.metrics),
+            lost: core.lost.clone(),
+            interval: scrub_interval,
+        }),
     }
 }
 

@@ -96,6 +96,9 @@ async fn dispatch(command: Command) -> Outcome {
         Command::Invite(invite) => command::invite::run(invite).await,
         Command::Move(moving) => command::moving::run(&moving).await,
         Command::Recount(recount) => command::recount::run(recount).await,
+        Command::Backup(backup) => command::backup::run(backup).await,
+        Command::Restore(restore) => command::restore::run(restore).await,
+        Command::Verify(verify) => command::verify::run(verify).await,
     }
 }
 

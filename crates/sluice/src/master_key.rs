@@ -45,6 +45,16 @@ impl MasterKeys {
         }
     }
 
+    /// The keys, without creating any.
+    pub(crate) fn existing(&self) -> Result<Vec<MasterKey>, String> {
+        match self {
+            Self::Given(keys) => Ok(keys.clone()),
+            Self::File(path) => {
+                read(path)?.ok_or_else(|| format!("there is no file {}", path.display()))
+            }
+        }
+    }
+
     /// Checks that a key can be read; creates the file if there is none.
     pub(crate) fn prepare(&self) -> Result<(), Failure> {
         let Self::File(path) = self else { return Ok(()) };
@@ -222,6 +232,24 @@ fn sync_folder(path: &Path) -> io::Result<()> {
         Some(folder) => fs::File::open(folder)?.sync_all(),
         None => fs::File::open(".")?.sync_all(),
     }
+}
+
+/// The path of the key file in a folder.
+pub(crate) fn path_in(folder: &Path) -> PathBuf {
+    folder.join(FILE)
+}
+
+/// Writes keys to a file of the folder that does not exist yet, for a restore.
+pub(crate) fn restore(folder: &Path, keys: &[MasterKey]) -> io::Result<PathBuf> {
+    fs::create_dir_all(folder)?;
+    let path = path_in(folder);
+    let temporary = temporary_path(&path);
+    write_private(&temporary, keys)?;
+    let linked = fs::hard_link(&temporary, &path);
+    fs::remove_file(&temporary)?;
+    linked?;
+    sync_folder(&path)?;
+    Ok(path)
 }
 
 /// The keys in a file, for its rotation.

@@ -156,6 +156,7 @@ async fn start(
         public_url: Some(public_url),
         body_bytes_max: Some(settings.body_bytes_max),
         rates: settings.rates,
+        scrub_interval: settings.scrub_interval,
     };
     Engine::start(store, Arc::new(SystemClock), options).await.map_err(unreadable)
 }

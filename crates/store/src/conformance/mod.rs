@@ -28,6 +28,7 @@ mod responses;
 mod skip_index;
 mod unlinking;
 pub mod use_cases;
+mod views;
 mod world;
 
 use std::pin::Pin;
@@ -251,6 +252,11 @@ cases! {
         records_are_imported_all_or_none
         a_retry_after_a_move_is_replayed
         writes_continue_from_the_imported_revisions;
+    views:
+        a_view_is_of_one_instant
+        a_view_reads_counts_at_its_instant
+        the_pages_of_a_new_store_are_sound
+        a_damaged_store_accepts_no_responses;
 }
 
 /// Runs every case on a fresh store, and panics with the names of all failed cases.

@@ -45,6 +45,7 @@ mod stall;
 mod tls;
 mod tls_stream;
 mod transaction;
+mod view;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -53,7 +54,7 @@ use sluice_flow::time::Timestamp;
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
-use crate::{StoreError, StoreResult};
+use crate::{Damage, StoreError, StoreResult};
 use failure::TransactionError;
 use pool::Pool;
 use transaction::Transaction;
@@ -69,6 +70,7 @@ pub struct PgStore {
     pool: Arc<Pool>,
     changed: Arc<Notify>,
     listens: bool,
+    damage: Arc<Damage>,
     /// Background tasks: listening, and creating partitions.
     tasks: Vec<AbortHandle>,
 }
@@ -105,7 +107,7 @@ impl PgStore {
             let listening = listen::listen(connector, Arc::clone(&changed));
             tasks.push(tokio::spawn(listening).abort_handle());
         }
-        Ok(Self { pool, changed, listens, tasks })
+        Ok(Self { pool, changed, listens, damage: Arc::default(), tasks })
     }
 
     /// Connects for reading only. Creates nothing and migrates nothing: a database without a
@@ -118,7 +120,8 @@ impl PgStore {
         let workers = citus::find(&client, options.statement_deadline).await?.map(Arc::new);
         drop(client);
         let pool = Arc::new(Pool::new(connector, options, workers)?);
-        Ok(Self { pool, changed: Arc::new(Notify::new()), listens: false, tasks: Vec::new() })
+        let changed = Arc::new(Notify::new());
+        Ok(Self { pool, changed, listens: false, damage: Arc::default(), tasks: Vec::new() })
     }
 
     /// Drops the partitions of months that ended before `time`, with all their responses and

@@ -36,6 +36,7 @@ mod schema;
 mod skip_index;
 mod transaction;
 mod version_numbers;
+mod view;
 mod writer;
 
 use std::path::Path;
@@ -44,12 +45,15 @@ use std::sync::Arc;
 pub use connection::Options;
 pub use open_error::OpenError;
 
+use crate::Damage;
+
 /// A store in one SQLite file.
 #[derive(Debug)]
 pub struct SqliteStore {
     writer: writer::Writer,
     readers: readers::Readers,
     reserve: Arc<disk::Reserve>,
+    damage: Arc<Damage>,
 }
 
 impl SqliteStore {
@@ -58,9 +62,11 @@ impl SqliteStore {
     pub fn open(path: &Path, options: Options) -> Result<Self, OpenError> {
         let connection = open::open(path, &options)?;
         let reserve = Arc::new(disk::Reserve::new(path, options.disk_reserve_bytes));
-        let writer = writer::Writer::start(connection, path, Arc::clone(&reserve))?;
-        let readers = readers::Readers::new(path.to_owned(), options);
-        Ok(Self { writer, readers, reserve })
+        let damage = Arc::new(Damage::default());
+        let writer =
+            writer::Writer::start(connection, path, Arc::clone(&reserve), Arc::clone(&damage))?;
+        let readers = readers::Readers::new(path.to_owned(), options, Arc::clone(&damage));
+        Ok(Self { writer, readers, reserve, damage })
     }
 
     /// Opens an existing database with the schema of this binary; any other is refused and left

@@ -23,8 +23,8 @@ use super::transaction::{self, Finish};
 use super::{apply, commit, counts, expiry, import_records, recount, removal, skip_index};
 use crate::counting::DamagedDay;
 use crate::{
-    AfterCommit, At, Change, CountsQuery, ErasedPart, Erasure, Expired, Expiry, NewResponse, Next,
-    Outcome, Record, StoreError, StoreResult,
+    AfterCommit, At, Change, CountsQuery, Damage, ErasedPart, Erasure, Expired, Expiry,
+    NewResponse, Next, Outcome, Record, StoreError, StoreResult,
 };
 
 /// Jobs other than commits that may wait for the writer; further callers wait for room.
@@ -67,8 +67,9 @@ impl Writer {
         connection: Connection,
         path: &Path,
         reserve: Arc<Reserve>,
+        damage: Arc<Damage>,
     ) -> Result<Self, OpenError> {
-        let thread = Thread::new(connection, reserve);
+        let thread = Thread::new(connection, reserve, damage);
         let mut thread = thread.map_err(|error| OpenError::of(path, error))?;
         thread.begin(path)?;
         let (jobs, queue) = mpsc::unbounded_channel();
@@ -163,12 +164,17 @@ struct Thread {
     must_empty_log: bool,
     out_of_order: skip_index::OutOfOrderIds,
     reserve: Arc<Reserve>,
+    damage: Arc<Damage>,
     /// Submissions are refused because the disk is nearly full.
     is_low: bool,
 }
 
 impl Thread {
-    fn new(mut connection: Connection, reserve: Arc<Reserve>) -> rusqlite::Result<Self> {
+    fn new(
+        mut connection: Connection,
+        reserve: Arc<Reserve>,
+        damage: Arc<Damage>,
+    ) -> rusqlite::Result<Self> {
         let log_pages = Arc::new(AtomicI32::new(0));
         let seen = Arc::clone(&log_pages);
         let hook = move |_: &mut Wal, pages| {
@@ -184,6 +190,7 @@ impl Thread {
             must_empty_log: false,
             out_of_order: skip_index::OutOfOrderIds::default(),
             reserve,
+            damage,
             is_low: false,
         })
     }
@@ -299,7 +306,7 @@ impl Thread {
                 reply.send(written).is_err()
             }
             Job::Check(reply) => {
-                let ready = self.must_have_room().and_then(|()| self.check());
+                let ready = self.may_store().and_then(|()| self.check());
                 reply.send(ready).is_err()
             }
             Job::Close(reply) => reply.send(Ok(())).is_err(),
@@ -308,7 +315,7 @@ impl Thread {
     }
 
     fn commit(&mut self, responses: &[NewResponse]) -> StoreResult<Vec<Outcome>> {
-        self.must_have_room()?;
+        self.may_store()?;
         let mut out_of_order = std::mem::take(&mut self.out_of_order);
         let committed = self.write(|connection| {
             let (outcomes, then) = commit::responses(connection, responses)?;
@@ -320,6 +327,12 @@ impl Thread {
             self.out_of_order = out_of_order;
         }
         committed
+    }
+
+    /// Refuses submissions to a damaged database, or if the disk is nearly full.
+    fn may_store(&mut self) -> StoreResult<()> {
+        self.damage.refuse()?;
+        self.must_have_room()
     }
 
     /// Refuses submissions while free disk space is below the reserve. Costs one system call per
@@ -357,7 +370,7 @@ impl Thread {
         if self.stopped {
             return Err(StoreError::Closed);
         }
-        let result = transaction::run(&self.connection, body);
+        let result = transaction::run(&self.connection, &self.damage, body);
         match &result {
             Ok((_, Finish::Commit)) => self.written_at = Some(Instant::now()),
             Ok((_, Finish::RollBack)) => {}
@@ -443,7 +456,7 @@ mod tests {
         let connection = connect(&path, ConnectionRole::Writer, &Options::default()).unwrap();
         connection.execute_batch("CREATE TABLE probe (filler BLOB NOT NULL)").unwrap();
         let reserve = Arc::new(Reserve::new(&path, Some(0)));
-        let mut thread = Thread::new(connection, reserve).unwrap();
+        let mut thread = Thread::new(connection, reserve, Arc::default()).unwrap();
         thread.check().unwrap();
         let failed = thread.write::<()>(|_| Err(sqlite(code)));
         let next = thread.write(|_| Ok(((), Finish::Commit)));
