@@ -14,6 +14,7 @@ use sluice_store::sqlite::{self, OpenError, SqliteStore};
 use sluice_store::{MovingStore as _, UpkeepStore as _};
 
 use crate::failure::{Exit, Failure};
+use crate::new_file;
 use crate::tuning::Tuning;
 
 /// What to do about a schema older than the binary when the command does not upgrade it.
@@ -151,11 +152,7 @@ pub(crate) async fn must_be_empty(address: &StoreAddress) -> Result<(), Failure>
     };
     match address {
         StoreAddress::Sqlite(path) => {
-            let files = ["", "-wal", "-shm"].map(|end| {
-                let mut file = path.as_os_str().to_owned();
-                file.push(end);
-                PathBuf::from(file)
-            });
+            let files = ["", "-wal", "-shm"].map(|end| new_file::with_ending(path, end));
             match files.iter().any(|file| file.symlink_metadata().is_ok()) {
                 true => Err(holds_data()),
                 false => Ok(()),

@@ -16,6 +16,7 @@ mod failure;
 mod flow_file;
 mod logging;
 mod master_key;
+mod new_file;
 mod number_setting;
 #[cfg(unix)]
 mod open_files;

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use sluice_engine::verify::{MasterKey, MasterKeySource};
 
 use crate::failure::Failure;
+use crate::new_file;
 
 pub(crate) const VARIABLE: &str = "SLUICE_MASTER_KEY";
 const FILE: &str = "master.key";
@@ -245,10 +246,7 @@ pub(crate) fn restore(folder: &Path, keys: &[MasterKey]) -> io::Result<PathBuf> 
     let path = path_in(folder);
     let temporary = temporary_path(&path);
     write_private(&temporary, keys)?;
-    let linked = fs::hard_link(&temporary, &path);
-    fs::remove_file(&temporary)?;
-    linked?;
-    sync_folder(&path)?;
+    new_file::give_name(&temporary, &path)?;
     Ok(path)
 }
 

@@ -11,7 +11,7 @@ Check that everything stored is sound.
 
 Reads the whole database: its pages and indexes, every row, the digest of every response, references
 between rows, and the counts of every flow, computed again from its responses. Names every damaged place
-with its table and ids. Changes nothing, and works while servers run: it checks the state at its start.
+with its table and ids. Changes no data, and works while servers run: it checks the state at its start.
 
 On PostgreSQL, indexes are checked with the extension amcheck if it is installed.
 

@@ -16,7 +16,7 @@ use crate::logging::{self, LogFormat};
 use crate::master_key::{self, MasterKeys};
 use crate::output::{self, counted};
 use crate::progress::Progress;
-use crate::{backend, config};
+use crate::{backend, config, new_file};
 
 /// The passphrase that seals the master key in a backup.
 pub(crate) const PASSPHRASE: &str = "SLUICE_BACKUP_PASSPHRASE";
@@ -129,7 +129,7 @@ async fn write_file(
     base: Option<Backup>,
     since: Option<&Path>,
 ) -> Result<Contents, Failure> {
-    let partial = partial_path(file);
+    let partial = new_file::with_ending(file, ".partial");
     let failed = |error| backup_error(&BackupError::Write(error), file);
     let out = create(&partial).map_err(failed)?;
     let made = async {
@@ -137,22 +137,14 @@ async fn write_file(
         let out = out.into_inner().map_err(|error| failed(error.into_error()))?;
         out.sync_all().map_err(failed)?;
         must_read_back(&partial, since, &contents).await?;
-        // A link, unlike a rename, does not replace a file that appeared meanwhile.
-        fs::hard_link(&partial, file).map_err(failed)?;
+        new_file::give_name(&partial, file).map_err(failed)?;
         Ok(contents)
     };
     let made: Result<_, Failure> = made.await;
-    let removed = fs::remove_file(&partial).map_err(failed);
-    let contents = made?;
-    removed?;
-    sync_folder(file).map_err(failed)?;
-    Ok(contents)
-}
-
-fn partial_path(file: &Path) -> PathBuf {
-    let mut name = file.as_os_str().to_owned();
-    name.push(".partial");
-    name.into()
+    made.inspect_err(|_| {
+        // The error matters more.
+        let _left = fs::remove_file(&partial);
+    })
 }
 
 /// Only its owner can read a backup: it holds personal data.
@@ -172,11 +164,6 @@ fn create(path: &Path) -> io::Result<File> {
         file.set_permissions(fs::Permissions::from_mode(0o600))?;
     }
     Ok(file)
-}
-
-fn sync_folder(file: &Path) -> io::Result<()> {
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
-    File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
 }
 
 async fn write<W: Write + Send + 'static>(

@@ -4,7 +4,6 @@
 //! that was interrupted does not look like a store.
 
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -18,13 +17,15 @@ use super::backup::{PASSPHRASE, backup_error, check_file, passphrase};
 use super::verify;
 use crate::args::RestoreArgs;
 use crate::backend::{self, StoreAddress};
-use crate::config;
 use crate::failure::{Exit, Failure, Outcome, with_cause};
 use crate::logging::{self, LogFormat};
-use crate::master_key;
 use crate::output::{self, counted};
 use crate::progress::Progress;
 use crate::tuning::Tuning;
+use crate::{config, master_key, new_file};
+
+/// The ending of a database that is being restored.
+const RESTORING: &str = ".restoring";
 
 pub(crate) async fn run(args: RestoreArgs) -> Outcome {
     logging::start("warn", LogFormat::Text)?;
@@ -133,8 +134,14 @@ struct Filled {
 impl Filled {
     async fn finish(self) -> Result<(), Failure> {
         let Some((written, path)) = self.rename else { return Ok(()) };
-        let renamed = rename_new(&written, &path);
-        renamed.map_err(|error| {
+        let log = new_file::with_ending(&written, "-wal");
+        if fs::metadata(&log).is_ok_and(|log| log.len() > 0) {
+            return Err(Failure::new(
+                format!("the database did not close cleanly: {} is left", log.display()),
+                "check the disk, then run this again",
+            ));
+        }
+        new_file::give_name(&written, &path).map_err(|error| {
             Failure::new(
                 format!("{} cannot be renamed: {error}", written.display()),
                 format!("it is complete: rename it to {}", path.display()),
@@ -143,28 +150,12 @@ impl Filled {
     }
 }
 
-fn rename_new(written: &Path, path: &Path) -> io::Result<()> {
-    // A link, unlike a rename, does not replace a file that appeared meanwhile.
-    fs::hard_link(written, path)?;
-    fs::remove_file(written)?;
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    fs::File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
-}
-
-fn partial_path(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".restoring");
-    name.into()
-}
-
 /// Removes the files of a restore that was interrupted.
 fn remove_leftovers(path: &Path) {
-    let partial = partial_path(path);
+    let partial = new_file::with_ending(path, RESTORING);
     for end in ["", "-wal", "-shm"] {
-        let mut file = partial.as_os_str().to_owned();
-        file.push(end);
         // Nearly always absent.
-        let _absent = fs::remove_file(file);
+        let _absent = fs::remove_file(new_file::with_ending(&partial, end));
     }
 }
 
@@ -176,7 +167,7 @@ async fn fill(
 ) -> Result<Filled, Failure> {
     let (target, rename) = match address {
         StoreAddress::Sqlite(path) => {
-            let partial = partial_path(path);
+            let partial = new_file::with_ending(path, RESTORING);
             (StoreAddress::Sqlite(partial.clone()), Some((partial, path.clone())))
         }
         StoreAddress::Postgres(_) => (address.clone(), None),

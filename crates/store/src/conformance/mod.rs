@@ -168,7 +168,8 @@ cases! {
         an_invitation_does_not_reference_a_deleted_response;
     unlinking:
         an_erasure_that_keeps_answers_cuts_every_identity_of_the_profile_from_them
-        an_identity_added_during_an_erasure_is_cut_as_well;
+        an_identity_added_during_an_erasure_is_cut_as_well
+        an_erasure_does_not_hide_damage;
     expiry:
         apps_that_may_have_something_too_old_are_listed
         responses_received_before_a_time_expire_with_their_keys

@@ -3,17 +3,20 @@
 //! While a view is open, the server cannot remove rows that were deleted since (VACUUM).
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use sluice_flow::id::{AppId, FlowId};
 
 use super::codec::Cells;
 use super::failure::TransactionError;
-use super::pool::Pool;
+use super::pool::{Pool, within};
 use super::read::{counts, export};
 use super::transaction::Transaction;
 use crate::{FlowCounts, PageCheck, RecordCursor, RecordPage, StoreError, StoreResult, StoreView};
 
+/// How long the check of one index may take.
+const INDEX_DEADLINE: Duration = Duration::from_secs(4 * 60 * 60);
 /// The server ends an idle transaction otherwise; a slow reader of a backup may be idle for long.
 const NO_IDLE_LIMIT: &str = "SELECT set_config('idle_in_transaction_session_timeout', '0', true)";
 /// The B-tree indexes of our tables that hold entries.
@@ -93,18 +96,13 @@ pub(super) async fn check_pages(pool: &Arc<Pool>) -> StoreResult<PageCheck> {
     Ok(PageCheck { damaged, skipped: None })
 }
 
-/// Compares an index with its table; may take as long as reading both.
+/// Compares an index with its table, which may take as long as reading both.
 async fn check_index(pool: &Arc<Pool>, oid: i64) -> StoreResult<()> {
-    let transaction = Transaction::begun(pool).await.map_err(TransactionError::of_statement)?;
-    let checked = async {
-        transaction.query("SELECT set_config('statement_timeout', '0', true)", &[]).await?;
-        transaction.query("SELECT bt_index_check($1::bigint::oid::regclass, true)", &[&oid]).await
-    };
-    match checked.await {
-        Ok(_) => {
-            transaction.roll_back().await;
-            Ok(())
-        }
-        Err(error) => Err(transaction.abort(error).await.of_statement()),
-    }
+    // It is not returned to the pool, so that neither the transaction nor its setting stays.
+    let lease = pool.lease().await?;
+    let checked = within(INDEX_DEADLINE, "answer", async {
+        lease.batch_execute("BEGIN READ ONLY; SET LOCAL statement_timeout = 0").await?;
+        lease.query("SELECT bt_index_check($1::bigint::oid::regclass, true)", &[&oid]).await
+    });
+    checked.await.map(drop).map_err(TransactionError::of_statement)
 }
