@@ -330,8 +330,10 @@ impl Writer {
 
     fn failed(&self, error: &StoreError) -> CommitOutcome {
         self.has_failed.store(true, Ordering::Relaxed);
-        // The store logs the beginning and the end of this state.
-        if !matches!(error, StoreError::DiskReserve) {
+        // The store logs the beginning of these states.
+        let is_known =
+            matches!(error, StoreError::DiskReserve) || self.store.damage().found().is_some();
+        if !is_known {
             let source = std::error::Error::source(error).map(ToString::to_string);
             tracing::error!(%error, source, "responses could not be stored");
         }

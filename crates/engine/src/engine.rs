@@ -48,6 +48,7 @@ use crate::registry::{AppView, NoFlow, Registry, Resolved};
 use crate::respondents::RespondentHandle;
 use crate::responses::ResponseHandle;
 use crate::retention::Retention;
+use crate::scrub::Scrub;
 use crate::skip_index::SkipIndexBuilder;
 use crate::tokens::hash_of;
 use crate::upkeep::Upkeep;
@@ -80,6 +81,8 @@ pub struct Options {
     pub body_bytes_max: Option<usize>,
     /// The limits of an app that has none configured.
     pub rates: Rates,
+    /// How often everything stored is read and checked in the background; absent means never.
+    pub scrub_interval: Option<Duration>,
 }
 
 /// The service that transports call.
@@ -153,7 +156,7 @@ impl Engine {
             last_check: Default::default(),
             lost,
         });
-        let upkeep = upkeep_of(&core, stored);
+        let upkeep = upkeep_of(&core, stored, options.scrub_interval);
         let feed = core.registry.clone().follow(position, FEED_INTERVAL);
         let mut tasks = upkeep.start();
         tasks.push(tokio::spawn(feed));
@@ -187,6 +190,7 @@ impl Engine {
         if let Some(offset) = self.clock_offset_millis() {
             self.core.metrics.set_clock_offset(offset);
         }
+        self.core.metrics.set_damaged(self.core.store.damage().found().is_some());
         self.core.metrics.render()
     }
 
@@ -236,7 +240,11 @@ async fn watch_files(core: Arc<Core>) {
     }
 }
 
-fn upkeep_of(core: &Arc<Core>, stored: Arc<AtomicBool>) -> Upkeep {
+fn upkeep_of(
+    core: &Arc<Core>,
+    stored: Arc<AtomicBool>,
+    scrub_interval: Option<Duration>,
+) -> Upkeep {
     Upkeep {
         retention: Arc::new(Retention {
             store: Arc::clone(&core.store),
@@ -256,6 +264,12 @@ fn upkeep_of(core: &Arc<Core>, stored: Arc<AtomicBool>) -> Upkeep {
             stored,
         }),
         erasures: Arc::clone(&core.erasures),
+        scrub: Arc::new(Scrub {
+            store: Arc::clone(&core.store),
+            metrics: Arc::clone(&core.metrics),
+            lost: core.lost.clone(),
+            interval: scrub_interval,
+        }),
     }
 }
 

@@ -97,6 +97,9 @@ pub struct Metrics {
     pub(crate) expired_responses: Counter,
     pub(crate) expired_respondents: Counter,
     connections_refused: Counter,
+    pub(crate) scrubbed_records: Counter,
+    pub(crate) damaged_records: Counter,
+    damaged: Gauge,
 }
 
 impl Metrics {
@@ -125,6 +128,11 @@ impl Metrics {
         let expired_respondents = add(to, "expired_respondents", what);
         let what = "Connections closed at once because their address had too many open";
         let connections_refused = add(to, "connections_refused", what);
+        let scrubbed_records = add(to, "scrubbed_records", "Records checked in the background");
+        let what = "Records that were found damaged in the background";
+        let damaged_records = add(to, "damaged_records", what);
+        let what = "Whether damage was found in the database: submissions are refused";
+        let damaged = add(to, "damaged", what);
         let (disk_free, disk_reserve, log_bytes) = if has_disk {
             let what = "Free space below which submissions are refused";
             (
@@ -165,6 +173,9 @@ impl Metrics {
             expired_responses,
             expired_respondents,
             connections_refused,
+            scrubbed_records,
+            damaged_records,
+            damaged,
         }
     }
 
@@ -202,6 +213,10 @@ impl Metrics {
     /// Counts a request that a limit refused.
     pub fn count_limited(&self, reason: &'static str) {
         self.limited.get_or_create(&LimitLabel { reason }).inc();
+    }
+
+    pub(crate) fn set_damaged(&self, is_damaged: bool) {
+        self.damaged.set(i64::from(is_damaged));
     }
 
     pub(crate) fn set_disk_space(&self, space: DiskSpace) {

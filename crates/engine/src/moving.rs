@@ -6,6 +6,8 @@
 //! outside the two databases, so none can be lost, belong to another pair, or be out of date. The
 //! cost is one read of the existing records, which is far faster than writing them was.
 //!
+//! Every response is compared with its digest as it is read, so that damage is not copied.
+//!
 //! Each function reports the records of every page to `progress`. Deliberately absent: moving while
 //! the source is written to. It is detected, not supported.
 
@@ -130,10 +132,20 @@ impl Pages {
     async fn next(&mut self) -> StoreResult<Option<Vec<Record>>> {
         match self.pages.recv().await {
             Some(Ok(page)) if page.is_empty() => Ok(None),
-            Some(page) => page.map(Some),
+            Some(page) => page.and_then(intact).map(Some),
             None => Err(StoreError::Failed("the task that reads ended early".into())),
         }
     }
+}
+
+/// The same records, if every response among them matches its digest.
+fn intact(records: Vec<Record>) -> StoreResult<Vec<Record>> {
+    for record in &records {
+        if let Record::Response { row, .. } = record {
+            row.check_intact()?;
+        }
+    }
+    Ok(records)
 }
 
 impl Drop for Pages {

@@ -34,7 +34,7 @@ pub(crate) type LastCheck = Mutex<Option<(Instant, Result<(), NotReady>)>>;
 
 pub(crate) async fn check(core: &Arc<Core>) -> Result<(), NotReady> {
     // Known without asking the store, and final.
-    if *core.lost.borrow() {
+    if *core.lost.borrow() || core.store.damage().found().is_some() {
         return Err(NotReady::StoreFails);
     }
     let core = Arc::clone(core);

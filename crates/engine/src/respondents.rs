@@ -87,6 +87,7 @@ impl AppHandle {
         }
         self.permit.record_export(AuditAction::InviteeExported, app).await?;
         let responses = given_through(core, app, &invitations, None).await?;
+        must_be_intact(core, &responses)?;
         let invitations = shown(&self.permit, core, invitations);
         Ok(RespondentExport { respondent: None, consents: Vec::new(), responses, invitations })
     }
@@ -191,6 +192,7 @@ impl RespondentHandle {
         }
         responses.sort_by_key(|row| row.response_id);
         responses.dedup_by_key(|row| row.response_id);
+        must_be_intact(core, &responses)?;
         let invitations = shown(&self.permit, core, invitations);
         Ok(RespondentExport { respondent: Some(respondent), consents, responses, invitations })
     }
@@ -249,6 +251,12 @@ async fn given_through(
     given.retain(|row| row.respondent_id.is_none_or(|it| Some(it) == whose));
     given.sort_by_key(|row| row.response_id);
     Ok(given)
+}
+
+/// A file about a person is complete and correct, or it is not made.
+fn must_be_intact(core: &Core, responses: &[ResponseRow]) -> AdminResult<()> {
+    let checked = responses.iter().try_for_each(ResponseRow::check_intact);
+    Ok(checked.inspect_err(|damaged| core.store.damage().note(damaged))?)
 }
 
 fn shown(permit: &Permit, core: &Core, rows: Vec<InvitationRow>) -> Vec<Invitation> {

@@ -5,6 +5,7 @@
 //! eight bytes, a text is preceded by its length, and an optional value by a byte that indicates
 //! whether it is present.
 
+use serde::{Deserialize, Serialize};
 use sluice_flow::id::AppId;
 use sluice_flow::time::Timestamp;
 use sluice_store::{
@@ -27,10 +28,11 @@ struct Sum {
 }
 
 /// The count and the digest of one table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TableTally {
     pub table: Table,
     pub records: u64,
+    #[serde(with = "sluice_store::hex")]
     pub digest: [u8; 32],
 }
 

@@ -8,6 +8,7 @@ use tokio::task::JoinHandle;
 use crate::count_compaction::CountCompaction;
 use crate::erasure::Erasures;
 use crate::retention::{Expired, Retention};
+use crate::scrub::{Scrub, Scrubbed};
 use crate::skip_index::SkipIndexBuilder;
 
 pub struct Upkeep {
@@ -15,6 +16,7 @@ pub struct Upkeep {
     pub(crate) skip_index: Arc<SkipIndexBuilder>,
     pub(crate) count_compaction: Arc<CountCompaction>,
     pub(crate) erasures: Arc<Erasures>,
+    pub(crate) scrub: Arc<Scrub>,
 }
 
 impl std::fmt::Debug for Upkeep {
@@ -30,6 +32,7 @@ impl Upkeep {
             tokio::spawn(Arc::clone(&self.skip_index).run()),
             tokio::spawn(Arc::clone(&self.count_compaction).run()),
             tokio::spawn(Arc::clone(&self.erasures).run()),
+            tokio::spawn(Arc::clone(&self.scrub).run()),
         ]
     }
 
@@ -47,6 +50,11 @@ impl Upkeep {
     /// Folds small count rows into daily ones; the server also does this in the background.
     pub async fn compact_counts(&self) -> Result<(), StoreError> {
         self.count_compaction.compact().await
+    }
+
+    /// Reads everything once and notes damage; the server does this every week.
+    pub async fn scrub(&self) -> StoreResult<Scrubbed> {
+        self.scrub.pass().await
     }
 
     /// Finishes interrupted erasures now.

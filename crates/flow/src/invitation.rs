@@ -16,7 +16,7 @@ pub use crate::submission::parts::{EMAIL, USER_ID};
 /// The person invited: a user id, an e-mail address, or both.
 ///
 /// Both are absent if the person was erased and only the fact of the invitation is kept.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Invitee {
     pub user_id: Option<String>,
     pub email: Option<String>,
@@ -70,7 +70,7 @@ impl Invitee {
 }
 
 /// The times that determine the state of an invitation.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InvitationTimes {
     pub expires_at: Option<Timestamp>,
     pub opened_at: Option<Timestamp>,

@@ -3,7 +3,7 @@
 //! States are derived, not stored: a version has timestamps, and its state *now* is a function of
 //! them. So no scheduler updates a status, and no window opens late. Windows are half-open.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::id::FlowVersionId;
 use crate::issue::Issue;
@@ -15,7 +15,7 @@ pub const GRACE_DEFAULT_SECONDS: u32 = 86_400;
 pub const GRACE_MAX_SECONDS: u32 = 366 * 86_400;
 
 /// The instants that decide the life of a version. `published_at` is absent for a draft.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VersionTimes {
     pub published_at: Option<Timestamp>,
     pub superseded_at: Option<Timestamp>,

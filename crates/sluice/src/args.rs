@@ -5,6 +5,7 @@
 //! sources.
 
 mod app;
+mod backup;
 mod client;
 mod invite;
 mod key;
@@ -12,6 +13,7 @@ mod moving;
 mod recount;
 mod respondent;
 mod user;
+mod verify;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -21,6 +23,7 @@ use clap::{Args, Parser, Subcommand};
 use serde::Deserialize;
 
 pub(crate) use app::{AppCommand, AppSetArgs, IdentityAddArgs, IdentityCommand, NumberOrDefault};
+pub(crate) use backup::{BackupArgs, RestoreArgs};
 pub(crate) use client::{
     CheckArgs, ExportArgs, FlowCommand, ListArgs, PublishArgs, PushArgs, ResponsesCommand,
     SERVER_DEFAULT, ServerArgs, Since, TailArgs, TailFormat, TokenArgs, TokenCommand,
@@ -32,6 +35,7 @@ pub(crate) use moving::MoveArgs;
 pub(crate) use recount::RecountArgs;
 pub(crate) use respondent::{RespondentArgs, RespondentCommand};
 pub(crate) use user::{UserAddArgs, UserCommand, UserSetArgs};
+pub(crate) use verify::VerifyArgs;
 
 use crate::logging::LogFormat;
 
@@ -54,13 +58,15 @@ Examples:
   sluice flow push survey.yaml --publish    create it on a running server and publish it
   sluice responses tail fl_…                print responses as they arrive
   sluice move --from sqlite:sluice-data/sluice.db --to postgres://db.example/sluice
+  sluice backup /backup/sluice.gz           write everything into one file, also while the server runs
 
-Commands other than serve, flow check, key, move and recount call a running server: name it with --server
-(SLUICE_SERVER), and give an admin token with --token (SLUICE_TOKEN).
+These commands work on the store and need no server: backup, restore, verify, move, recount, key. So does
+flow check. The others call a running server: name it with --server (SLUICE_SERVER), and give an admin
+token with --token (SLUICE_TOKEN).
 
 Exit codes:
   0    done
-  1    failed; stderr reports why and what to do
+  1    failed, or damage was found; stderr reports why and what to do
   2    invalid command line, environment or configuration file
   3    the flow, or the file of people to invite, has faults
   4    a write failed or the database was taken away; check the disk and the database before you
@@ -107,6 +113,12 @@ pub(crate) enum Command {
     Move(MoveArgs),
     /// Rebuild the counts of responses
     Recount(RecountArgs),
+    /// Write everything into one file, also while servers run
+    Backup(BackupArgs),
+    /// Restore a backup into a new folder or an empty database
+    Restore(RestoreArgs),
+    /// Check that everything stored is sound
+    Verify(VerifyArgs),
 }
 
 /// The help heading of flags that apply only to `--store postgres://…`.
@@ -290,6 +302,10 @@ pub(crate) struct ServeArgs {
     /// % of the disk]
     #[arg(long, env = "SLUICE_DISK_RESERVE", value_name = "BYTES", help_heading = LIMITS)]
     pub(crate) disk_reserve: Option<u64>,
+
+    /// Days between two background checks of everything stored; 0 for none [default: 7]
+    #[arg(long, env = "SLUICE_SCRUB_DAYS", value_name = "DAYS")]
+    pub(crate) scrub_days: Option<u64>,
 
     /// Maximum number of open connections from one address; further ones are closed; 0 for no limit
     /// [default: 1000]

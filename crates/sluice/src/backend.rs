@@ -13,8 +13,10 @@ use sluice_engine::Store;
 use sluice_store::postgres::{self, ConnectError, PgStore};
 pub(crate) use sluice_store::sqlite::CreatePolicy;
 use sluice_store::sqlite::{self, OpenError, SqliteStore};
+use sluice_store::{MovingStore as _, UpkeepStore as _};
 
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
+use crate::new_file;
 use crate::tuning::Tuning;
 
 /// What to do about a schema older than the binary when the command does not upgrade it.
@@ -149,6 +151,41 @@ pub(crate) fn require_existing(address: &StoreAddress) -> Result<(), Failure> {
     }
 }
 
+/// Checks that nothing is stored at an address, without creating or changing anything there.
+pub(crate) async fn must_be_empty(address: &StoreAddress) -> Result<(), Failure> {
+    let holds_data = || {
+        Failure::new(
+            format!("{address} is not empty"),
+            "name a folder or file that does not exist, or a newly created database; nothing was changed",
+        )
+    };
+    match address {
+        StoreAddress::Sqlite(path) => {
+            let files = ["", "-wal", "-shm"].map(|end| new_file::with_ending(path, end));
+            match files.iter().any(|file| file.symlink_metadata().is_ok()) {
+                true => Err(holds_data()),
+                false => Ok(()),
+            }
+        }
+        StoreAddress::Postgres(url) => {
+            match PgStore::connect_to_read(url, postgres::Options::default()).await {
+                Err(ConnectError::NoSchema { .. }) => Ok(()),
+                Err(ConnectError::OlderSchema { .. }) => Err(holds_data()),
+                Err(error) => Err(connect_error(error)),
+                Ok(store) => {
+                    let first = store.export_records(None, 1).await;
+                    store.close().await;
+                    match first {
+                        Ok(records) if records.is_empty() => Ok(()),
+                        Ok(_) => Err(holds_data()),
+                        Err(error) => Err(Failure::new(error.to_string(), "")),
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// Opens a store for reading. It must exist; nothing in it is created or upgraded.
 pub(crate) async fn open_to_read(address: &StoreAddress) -> Result<Arc<dyn Store>, Failure> {
     require_existing(address)?;
@@ -229,11 +266,13 @@ fn open_error(error: OpenError) -> Failure {
         OpenError::NotOurs { path } => Failure::new(
             format!("{} is not a database of Sluice, or it is damaged", named(&path)),
             "choose another folder with --data, or restore it from a backup",
-        ),
+        )
+        .with_exit(Exit::Damaged),
         OpenError::Damaged { path, reason } => Failure::new(
             format!("the database {} is damaged: {reason}", named(&path)),
             "restore it from a backup; keep the damaged file until that has worked",
-        ),
+        )
+        .with_exit(Exit::Damaged),
         OpenError::Setting { path, setting, expected, found } => Failure::new(
             format!("the database {} refuses {setting}={expected} ({found})", named(&path)),
             "put it on a local disk: network folders cannot keep it safe",

@@ -51,6 +51,8 @@ const MAX_CONNECTIONS_PER_ADDRESS: NumberSetting = NumberSetting {
 };
 const DRAIN_TIMEOUT: NumberSetting =
     NumberSetting { flag: "drain-timeout", unit: "seconds", default: 30, allowed: 0..=3600 };
+const SCRUB_DAYS: NumberSetting =
+    NumberSetting { flag: "scrub-days", unit: "days", default: 7, allowed: 0..=365 };
 const HOSTED_SENDS: NumberSetting = NumberSetting {
     flag: "hosted-sends-per-minute",
     unit: "forms",
@@ -81,6 +83,7 @@ const DAILY_BYTES_PER_APP: NumberSetting = NumberSetting {
     default: APP_BYTES_PER_DAY,
     allowed: 0..=BYTES_PER_DAY_MAX,
 };
+const DAY_SECONDS: u64 = 24 * 60 * 60;
 /// The limiter counts in steps of ten nanoseconds per byte.
 const BYTES_PER_SECOND_MAX: u64 = 100_000_000;
 /// Read if no other file is named.
@@ -129,6 +132,8 @@ pub(crate) struct Settings {
     /// In bytes; if absent, the default depends on the disk.
     pub(crate) disk_reserve: Option<u64>,
     pub(crate) create: CreatePolicy,
+    /// The time between two checks of everything stored, if there are any.
+    pub(crate) scrub_interval: Option<Duration>,
     pub(crate) log: String,
     pub(crate) log_format: LogFormat,
     pub(crate) admin_token: Option<Secret>,
@@ -182,6 +187,7 @@ impl Settings {
         let listen = given.listen.or(file.listen).unwrap_or_else(|| LISTEN_DEFAULT.into());
         let metrics_listen = given.metrics_listen.or(file.metrics_listen);
         let sends = given.hosted_sends_per_minute.or(file.hosted_sends_per_minute);
+        let scrub_days = SCRUB_DAYS.resolve(given.scrub_days.or(file.scrub_days))? as u64;
         let drain_seconds = DRAIN_TIMEOUT.resolve(given.drain_timeout.or(file.drain_timeout))?;
         Ok(Self {
             listen: listen_address(listen)?,
@@ -202,6 +208,7 @@ impl Settings {
             bytes_per_address: count(&BYTES_PER_ADDRESS, bytes_per_address)?,
             disk_reserve,
             create: create_policy(create),
+            scrub_interval: (scrub_days > 0).then(|| Duration::from_secs(scrub_days * DAY_SECONDS)),
             log: given.log.or(file.log).unwrap_or_else(|| LOG_DEFAULT.into()),
             log_format: given.log_format.or(file.log_format).unwrap_or_default(),
             admin_token: token.map(admin_token).transpose()?,

@@ -10,6 +10,8 @@ use std::fmt;
 pub(crate) enum Exit {
     Done,
     Failed,
+    /// A stored value or a file is damaged.
+    Damaged,
     /// The command line, the environment or the configuration file is invalid.
     Usage,
     /// A flow was checked and has faults.
@@ -24,7 +26,7 @@ impl Exit {
     pub(crate) const fn code(self) -> u8 {
         match self {
             Self::Done => 0,
-            Self::Failed => 1,
+            Self::Failed | Self::Damaged => 1,
             Self::Usage => 2,
             Self::Faults => 3,
             Self::LostTrack => 4,

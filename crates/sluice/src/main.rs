@@ -16,6 +16,7 @@ mod failure;
 mod flow_file;
 mod logging;
 mod master_key;
+mod new_file;
 mod number_setting;
 #[cfg(unix)]
 mod open_files;
@@ -97,6 +98,9 @@ async fn dispatch(command: Command) -> Outcome {
         Command::Invite(invite) => command::invite::run(invite).await,
         Command::Move(moving) => command::moving::run(&moving).await,
         Command::Recount(recount) => command::recount::run(recount).await,
+        Command::Backup(backup) => command::backup::run(backup).await,
+        Command::Restore(restore) => command::restore::run(restore).await,
+        Command::Verify(verify) => command::verify::run(verify).await,
     }
 }
 

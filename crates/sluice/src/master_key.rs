@@ -13,6 +13,7 @@ use std::sync::Arc;
 use sluice_engine::verify::{MasterKey, MasterKeySource};
 
 use crate::failure::Failure;
+use crate::new_file;
 
 pub(crate) const VARIABLE: &str = "SLUICE_MASTER_KEY";
 const FILE: &str = "master.key";
@@ -42,6 +43,16 @@ impl MasterKeys {
         match self {
             Self::Given(keys) => Arc::new(keys.clone()),
             Self::File(path) => Arc::new(KeyFile(path.clone())),
+        }
+    }
+
+    /// The keys, without creating any.
+    pub(crate) fn existing(&self) -> Result<Vec<MasterKey>, String> {
+        match self {
+            Self::Given(keys) => Ok(keys.clone()),
+            Self::File(path) => {
+                read(path)?.ok_or_else(|| format!("there is no file {}", path.display()))
+            }
         }
     }
 
@@ -222,6 +233,21 @@ fn sync_folder(path: &Path) -> io::Result<()> {
         Some(folder) => fs::File::open(folder)?.sync_all(),
         None => fs::File::open(".")?.sync_all(),
     }
+}
+
+/// The path of the key file in a folder.
+pub(crate) fn path_in(folder: &Path) -> PathBuf {
+    folder.join(FILE)
+}
+
+/// Writes keys to a file of the folder that does not exist yet, for a restore.
+pub(crate) fn restore(folder: &Path, keys: &[MasterKey]) -> io::Result<PathBuf> {
+    fs::create_dir_all(folder)?;
+    let path = path_in(folder);
+    let temporary = temporary_path(&path);
+    write_private(&temporary, keys)?;
+    new_file::give_name(&temporary, &path)?;
+    Ok(path)
 }
 
 /// The keys in a file, for its rotation.

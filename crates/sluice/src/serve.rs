@@ -165,6 +165,7 @@ async fn start(
         public_url: Some(public_url),
         body_bytes_max: Some(settings.body_bytes_max),
         rates: settings.rates,
+        scrub_interval: settings.scrub_interval,
     };
     let clock = StoreClock::of(&store).await.map_err(unreadable)?;
     must_agree(&*clock)?;

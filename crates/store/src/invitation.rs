@@ -3,12 +3,13 @@
 //! A row is created once and then only moves forward: opened, completed, revoked, forgotten. No
 //! write replaces a whole row, since a response may complete the invitation at any moment.
 
+use serde::{Deserialize, Serialize};
 use sluice_flow::id::{AppId, AssignmentId, FlowId, ResponseId};
 use sluice_flow::invitation::{InvitationState, InvitationTimes, Invitee};
 use sluice_flow::time::Timestamp;
 
 /// A flow assigned to one person.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InvitationRow {
     pub app_id: AppId,
     pub flow_id: FlowId,

@@ -17,7 +17,9 @@ mod codec;
 #[cfg(feature = "testsuite")]
 pub mod conformance;
 mod counting;
+mod damage;
 mod error;
+pub mod hex;
 mod invitation;
 mod listing;
 mod people;
@@ -33,6 +35,7 @@ mod skip_index;
 pub mod sqlite;
 
 pub use counting::{Compacted, CompactionCursor, CountScan, CountsQuery, DayTotal, FlowCounts};
+pub use damage::Damage;
 pub use error::StoreError;
 pub use invitation::*;
 pub use listing::{ResponseCount, ResponsePage, ResponseQuery, Search, folded};
@@ -45,5 +48,11 @@ pub use response::ResponseRow;
 pub use roles::*;
 pub use row::*;
 pub use skip_index::{SkipIndexCursor, SkipIndexPart};
+
+/// The number of the newest schema that this build supports, in either backend.
+pub fn schema_version() -> i64 {
+    let known = [schema::SQLITE, schema::POSTGRES].map(|it| it.last().map_or(0, |it| it.version));
+    known[0].max(known[1])
+}
 
 pub type StoreResult<T> = Result<T, StoreError>;

@@ -23,7 +23,7 @@ pub enum Role {
 }
 
 /// A user who signs in by e-mail. Addresses are unique, ignoring the case of ASCII letters.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UserRow {
     pub user_id: UserId,
     pub email: String,
@@ -47,7 +47,7 @@ impl std::fmt::Debug for UserRow {
 }
 
 /// A second factor: one-time codes by time (TOTP), and recovery codes.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SecondFactor {
     /// The shared secret, sealed with the master key.
     pub sealed: String,
@@ -55,6 +55,7 @@ pub struct SecondFactor {
     /// refused.
     pub used_step: i64,
     /// The SHA-256 of the unused recovery codes.
+    #[serde(with = "crate::hex")]
     pub recovery: Vec<SecretHash>,
 }
 
@@ -89,14 +90,14 @@ impl SecondFactor {
 }
 
 /// A person as named by an OpenID provider; the two fields together are unique.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subject {
     pub issuer: String,
     pub subject: String,
 }
 
 /// A user's role in one app, or in all apps.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GrantRow {
     pub user_id: UserId,
     /// Absent means all apps, and the instance itself.

@@ -1,11 +1,14 @@
-//! Records: rows of any table, in an order shared by all backends, for moving a database.
+//! Records: rows of any table, in an order shared by all backends, for moving a database, backing it
+//! up and checking it.
 //!
 //! The order follows indexes that every backend has anyway: responses are sorted by app, flow and
 //! id, as in lists, so no backend needs an index only for moving. A row comes after the rows that
 //! it references, so an interrupted copy is consistent up to where it stopped.
 
 use serde::{Deserialize, Serialize};
-use sluice_flow::id::AppId;
+use sluice_flow::id::{
+    AppId, AuditId, FlowId, FlowVersionId, RespondentId, ResponseId, TokenId, UserId,
+};
 
 use crate::{
     App, AuditRow, ConsentRow, FlowRow, GrantRow, IdempotencyKey, IdentityKeyRow, IdentityRow,
@@ -13,7 +16,11 @@ use crate::{
 };
 
 /// One row of any table, with every column that a backend stores.
-#[derive(Debug, Clone, PartialEq, Eq)]
+///
+/// As JSON, in a backup, it has the names of these variants and of the rows' fields. A new field needs
+/// `#[serde(default)]` if it is not optional, so that older backups can be read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Record {
     App(App),
     Key(KeyRow),
@@ -24,12 +31,75 @@ pub enum Record {
     Audit(AuditRow),
     Respondent(RespondentRow),
     Identity(IdentityRow),
-    Response { row: ResponseRow, idempotency_key: Option<IdempotencyKey> },
+    Response {
+        row: ResponseRow,
+        #[serde(default, with = "crate::hex")]
+        idempotency_key: Option<IdempotencyKey>,
+    },
     Consent(ConsentRow),
     UsedKey(UsedKeyRow),
     Invitation(InvitationRow),
     User(UserRow),
     Grant(GrantRow),
+}
+
+/// A page of a [`crate::StoreView`].
+#[derive(Debug, Default)]
+pub struct RecordPage {
+    /// Empty only at the end of the table.
+    pub records: Vec<Record>,
+    /// The rows among them that cannot be decoded. A row at the end of a page may be listed again
+    /// on the next one.
+    pub unreadable: Vec<UnreadableRow>,
+}
+
+/// A row that cannot be decoded.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct UnreadableRow {
+    pub table: Table,
+    /// Its flow, if it has one that can be read.
+    pub flow: Option<FlowId>,
+    /// The ids in the row, as far as they can be read.
+    pub ids: String,
+    pub why: String,
+}
+
+impl UnreadableRow {
+    /// From the columns of a row that hold 16 bytes, by name.
+    pub(crate) fn new(
+        table: Table,
+        columns: impl Iterator<Item = (String, uuid::Uuid)>,
+        why: impl std::fmt::Display,
+    ) -> Self {
+        let mut flow = None;
+        let ids = columns.filter_map(|(name, id)| {
+            if name == "flow_id" {
+                flow = Some(FlowId::from_uuid(id));
+            }
+            Some(match name.as_str() {
+                "app_id" => AppId::from_uuid(id).to_string(),
+                "flow_id" => FlowId::from_uuid(id).to_string(),
+                "flow_version_id" => FlowVersionId::from_uuid(id).to_string(),
+                "response_id" => ResponseId::from_uuid(id).to_string(),
+                "respondent_id" => RespondentId::from_uuid(id).to_string(),
+                "token_id" => TokenId::from_uuid(id).to_string(),
+                "audit_id" => AuditId::from_uuid(id).to_string(),
+                "user_id" => UserId::from_uuid(id).to_string(),
+                _ => return None,
+            })
+        });
+        let ids = ids.collect::<Vec<_>>().join(" ");
+        Self { table, flow, ids, why: why.to_string() }
+    }
+}
+
+/// The result of [`crate::MovingStore::check_pages`].
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PageCheck {
+    /// One line for each damaged place.
+    pub damaged: Vec<String>,
+    /// What was not checked, and why.
+    pub skipped: Option<String>,
 }
 
 /// The tables, in the order of their records.
@@ -107,6 +177,13 @@ pub struct RecordCursor {
     pub table: Table,
     pub app: [u8; 16],
     pub key: Vec<u8>,
+}
+
+impl RecordCursor {
+    /// The position before the first record of a table.
+    pub fn start_of(table: Table) -> Self {
+        Self { table, app: [0; 16], key: Vec::new() }
+    }
 }
 
 impl Record {

@@ -1,5 +1,6 @@
 //! The rows of respondents.
 
+use serde::{Deserialize, Serialize};
 use sluice_flow::id::{AppId, FlowId, FlowVersionId, RespondentId, ResponseId};
 use sluice_flow::respondent::Known;
 use sluice_flow::time::Timestamp;
@@ -8,7 +9,7 @@ use crate::{ErasureMark, IdempotencyKey};
 
 /// A profile. Its id contains the day on which it was first seen and nothing more precise: the id
 /// stays in the audit log after an erasure, and must not lead to answers that were kept.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RespondentRow {
     pub app_id: AppId,
     pub respondent_id: RespondentId,
@@ -17,7 +18,7 @@ pub struct RespondentRow {
 }
 
 /// An identity of one respondent; unique within the app.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IdentityRow {
     pub app_id: AppId,
     pub known: Known,
@@ -26,7 +27,7 @@ pub struct IdentityRow {
 
 /// A respondent's consent to be linked, given with one response to one version. The time is in the
 /// response's id. Stored separately from the response, which may be deleted earlier.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConsentRow {
     pub app_id: AppId,
     pub response_id: ResponseId,
@@ -36,10 +37,11 @@ pub struct ConsentRow {
 }
 
 /// An idempotency key whose response was deleted, or has less content than was sent with the key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UsedKeyRow {
     pub app_id: AppId,
     pub response_id: ResponseId,
+    #[serde(with = "crate::hex")]
     pub key: IdempotencyKey,
 }
 

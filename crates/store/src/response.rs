@@ -4,6 +4,7 @@
 //! migration for each backend. Select lists, inserts, updates and COPY are built
 //! from [`COLUMNS`]. The compiler asks in [`ResponseRow::unlinked`] whether an erasure keeps it.
 
+use serde::{Deserialize, Serialize};
 use sluice_flow::id::{AppId, FlowId, FlowVersionId, RespondentId, ResponseId};
 use sluice_flow::respondent::Known;
 use sluice_flow::submission::{Admission, identities_with_proof, without_respondent};
@@ -11,10 +12,11 @@ use uuid::Uuid;
 
 use crate::codec::cells::ReadCells;
 use crate::row::{Digest, first_half};
+use crate::{StoreError, StoreResult};
 
 /// A stored response. Its id contains the time it was received. The JSON columns are stored as
 /// given; an absent one means an empty value.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResponseRow {
     pub app_id: AppId,
     pub flow_id: FlowId,
@@ -32,6 +34,7 @@ pub struct ResponseRow {
     /// JSON object.
     pub context: Option<String>,
     pub flow_assignment_id: Option<String>,
+    #[serde(with = "crate::hex")]
     pub digest: Digest,
 }
 
@@ -140,6 +143,35 @@ impl ResponseRow {
         first_half(blake3::hash(&whole))
     }
 
+    /// Whether the content still is what the digest was made of. If not, the row was damaged where
+    /// it is stored, or changed by hand.
+    pub fn is_intact(&self) -> bool {
+        self.digest == self.digest_of_content()
+    }
+
+    /// The error for a row that is not intact.
+    pub fn check_intact(&self) -> StoreResult<()> {
+        match self.is_intact() {
+            true => Ok(()),
+            false => Err(StoreError::Corrupt(format!(
+                "the response {} of the flow {} does not match its digest",
+                self.response_id, self.flow_id
+            ))),
+        }
+    }
+
+    /// Replaces the digest after a change of the content. That of a damaged row is kept, so that
+    /// the damage is still found.
+    fn replace_digest(&mut self, was_intact: bool) {
+        match was_intact {
+            true => self.digest = self.digest_of_content(),
+            false => {
+                let (response, flow) = (self.response_id, self.flow_id);
+                tracing::error!(%flow, %response, "a response does not match its digest: it is damaged");
+            }
+        }
+    }
+
     /// The identities as JSON, each with whether a token proved it.
     pub fn identities_with_proof(&self) -> String {
         let stored = self.identities.as_deref().unwrap_or("[]");
@@ -150,6 +182,7 @@ impl ResponseRow {
     /// response and of the person's profile are also cut out of its tags and context.
     #[must_use]
     pub fn unlinked(self, profile: &[Known]) -> Self {
+        let was_intact = self.is_intact();
         let [identities, tags, context] =
             [&self.identities, &self.tags, &self.context].map(Option::as_deref);
         let kept = without_respondent(identities, profile, tags, context);
@@ -173,15 +206,16 @@ impl ResponseRow {
             flow_assignment_id: None,
             digest: self.digest,
         };
-        row.digest = row.digest_of_content();
+        row.replace_digest(was_intact);
         row
     }
 
     /// The same response without the invitation that it came with.
     #[must_use]
     pub fn unassigned(self) -> Self {
+        let was_intact = self.is_intact();
         let mut row = Self { flow_assignment_id: None, ..self };
-        row.digest = row.digest_of_content();
+        row.replace_digest(was_intact);
         row
     }
 

@@ -49,7 +49,7 @@ pub struct DiskSpace {
 }
 
 /// The limits of one app; an absent one falls back to the instance's limit.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AppLimits {
     pub calls_per_second: Option<u32>,
     /// Bytes of responses stored per UTC day.
@@ -57,7 +57,7 @@ pub struct AppLimits {
 }
 
 /// An app as its owner set it up.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AppRow {
     pub app_id: AppId,
     pub name: String,
@@ -76,14 +76,14 @@ pub struct AppRow {
 }
 
 /// An app with its current revisions.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct App {
     pub row: AppRow,
     pub revision: u64,
     pub public_revision: u64,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyRow {
     pub app_id: AppId,
     pub api_key: ApiKey,
@@ -103,7 +103,7 @@ pub enum IdentityKeyKind {
 }
 
 /// A key of an app for identity tokens. `kid` is unique within the app, revoked keys included.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IdentityKeyRow {
     pub app_id: AppId,
     pub kid: String,
@@ -116,7 +116,7 @@ pub struct IdentityKeyRow {
     pub revoked_at: Option<Timestamp>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlowRow {
     pub app_id: AppId,
     pub flow_id: FlowId,
@@ -135,7 +135,7 @@ impl FlowRow {
 }
 
 /// A version, from draft to retirement. `number` is 0 on a draft.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VersionRow {
     pub app_id: AppId,
     pub flow_id: FlowId,
@@ -225,10 +225,11 @@ pub enum Scope {
     Admin,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TokenRow {
     pub token_id: TokenId,
     pub name: String,
+    #[serde(with = "crate::hex")]
     pub hash: TokenHash,
     pub scopes: Vec<Scope>,
     /// The only app that the token may access; absent means all.
@@ -239,7 +240,7 @@ pub struct TokenRow {
 }
 
 /// Who changed what. `app_id` is absent for changes to the whole instance.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuditRow {
     pub audit_id: AuditId,
     pub app_id: Option<AppId>,

@@ -21,6 +21,8 @@ use crate::question_history::QuestionHistory;
 const EXPORTS_MAX: usize = 8;
 /// Concurrent exports of one app in one process, so that no app takes all slots.
 const EXPORTS_PER_APP_MAX: usize = 2;
+/// Why an export ends at a damaged response. The log names it.
+const DAMAGED: &str = "a stored response is damaged";
 /// Pages, and pieces of the file, that may wait between two stages.
 const WAITING_MAX: usize = 2;
 
@@ -141,7 +143,13 @@ async fn read(
     let Source { store, mut query, .. } = source;
     loop {
         let (page, next) = match store.list_responses(&query).await {
-            Ok(page) => (Ok(page.rows), page.next),
+            Ok(page) => match page.rows.iter().try_for_each(ResponseRow::check_intact) {
+                Ok(()) => (Ok(page.rows), page.next),
+                Err(damaged) => {
+                    store.damage().note(&damaged);
+                    (Err(ExportFailed(DAMAGED.to_owned())), None)
+                }
+            },
             Err(error) => (Err(unread(&error)), None),
         };
         if pages.send(page).await.is_err() || next.is_none() {

@@ -153,6 +153,8 @@ pub(crate) enum SecretPurpose<'p> {
     SecondFactor(UserId),
     /// Proof that a password was correct, while the code is requested.
     SignIn,
+    /// The master keys in a backup.
+    Backup,
 }
 
 impl SecretPurpose<'_> {
@@ -165,6 +167,7 @@ impl SecretPurpose<'_> {
                 [b"sluice second factor".as_slice(), user.uuid().as_bytes()].concat()
             }
             Self::SignIn => b"sluice sign-in".to_vec(),
+            Self::Backup => b"sluice backup".to_vec(),
         }
     }
 }
@@ -203,6 +206,7 @@ mod tests {
             SecretPurpose::IdentityKey(app(1), "kid2"),
             SecretPurpose::SecondFactor(user),
             SecretPurpose::SignIn,
+            SecretPurpose::Backup,
         ] {
             assert_eq!(
                 vault(&[&old]).open(purpose, &sealed),

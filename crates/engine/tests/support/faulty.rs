@@ -443,6 +443,9 @@ impl UpkeepStore for FaultyStore {
     ) -> StoreResult<Compacted> {
         self.inner.compact_counts(cursor, limit).await
     }
+    fn damage(&self) -> &Damage {
+        self.inner.damage()
+    }
     async fn check(&self) -> StoreResult<()> {
         match *self.mood.lock().unwrap() {
             Mood::LosingTrack => return Err(StoreError::Unknown("sync failed".into())),
@@ -473,5 +476,11 @@ impl MovingStore for FaultyStore {
     }
     async fn import_records(&self, records: Vec<Record>) -> StoreResult<()> {
         self.inner.import_records(records).await
+    }
+    async fn open_view(&self) -> StoreResult<Box<dyn StoreView>> {
+        self.inner.open_view().await
+    }
+    async fn check_pages(&self) -> StoreResult<PageCheck> {
+        self.inner.check_pages().await
     }
 }

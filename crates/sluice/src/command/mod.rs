@@ -1,7 +1,8 @@
-//! The commands besides `serve`, one file each. `check`, `key`, `moving` and `recount` work without
-//! a server; the others call one through [`crate::client`].
+//! The commands besides `serve`, one file each. `backup`, `check`, `key`, `moving`, `recount`,
+//! `restore` and `verify` work without a server; the others call one through [`crate::client`].
 
 pub(crate) mod app;
+pub(crate) mod backup;
 pub(crate) mod check;
 pub(crate) mod export;
 pub(crate) mod flow;
@@ -12,5 +13,7 @@ pub(crate) mod moving;
 pub(crate) mod recount;
 pub(crate) mod respondent;
 pub(crate) mod responses;
+pub(crate) mod restore;
 pub(crate) mod token;
 pub(crate) mod user;
+pub(crate) mod verify;

@@ -28,6 +28,7 @@ mod responses;
 mod skip_index;
 mod unlinking;
 pub mod use_cases;
+mod views;
 mod world;
 
 use std::pin::Pin;
@@ -167,7 +168,8 @@ cases! {
         an_invitation_does_not_reference_a_deleted_response;
     unlinking:
         an_erasure_that_keeps_answers_cuts_every_identity_of_the_profile_from_them
-        an_identity_added_during_an_erasure_is_cut_as_well;
+        an_identity_added_during_an_erasure_is_cut_as_well
+        an_erasure_does_not_hide_damage;
     expiry:
         apps_that_may_have_something_too_old_are_listed
         responses_received_before_a_time_expire_with_their_keys
@@ -252,6 +254,11 @@ cases! {
         records_are_imported_all_or_none
         a_retry_after_a_move_is_replayed
         writes_continue_from_the_imported_revisions;
+    views:
+        a_view_is_of_one_instant
+        a_view_reads_counts_at_its_instant
+        the_pages_of_a_new_store_are_sound
+        a_damaged_store_accepts_no_responses;
 }
 
 /// Runs every case on a fresh store, and panics with the names of all failed cases.

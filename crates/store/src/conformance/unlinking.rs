@@ -87,6 +87,18 @@ pub(super) async fn an_erasure_that_keeps_answers_cuts_every_identity_of_the_pro
     }
 }
 
+pub(super) async fn an_erasure_does_not_hide_damage(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let mut response = naming(&shop, &store, &["user=u-4711"], "u-4711", 1).await;
+    // As if a letter of the answers had been changed on the disk.
+    response.row.answers = response.row.answers.replacen("yes", "yet", 1);
+    let before = stored(&store, response).await;
+    finish(&store, &erasure(&shop, before.respondent_id.unwrap(), Answers::Keep)).await;
+    let after = store.find_response(before.response_id).await.unwrap().unwrap();
+    assert_eq!((&after.identities, after.respondent_id), (&None, None), "it is unlinked");
+    assert!(!after.is_intact(), "the damage is still found");
+}
+
 pub(super) async fn an_identity_added_during_an_erasure_is_cut_as_well(store: TheStore) {
     let shop = Shop::open(&store).await;
     let response = naming(&shop, &store, &["user=u-4711"], "new@example.com", 1).await;

@@ -103,6 +103,9 @@ impl TransactionError {
         match self {
             Self::Answer(answer) => answer,
             Self::OutOfStep(error) => error.of_statement(),
+            Self::Pg(error) if is_damage(&error) => {
+                StoreError::Corrupt(RedactedError::new(&error).to_string())
+            }
             other => StoreError::Failed(Box::new(other.redacted())),
         }
     }
@@ -138,6 +141,11 @@ fn is_key_taken(error: &Error) -> bool {
         Some(constraint) => constraint.starts_with(NAME),
         None => reported.message().contains(&format!("\"{NAME}")),
     })
+}
+
+/// Whether the server found its own files damaged.
+fn is_damage(error: &Error) -> bool {
+    matches!(error.code(), Some(&SqlState::DATA_CORRUPTED | &SqlState::INDEX_CORRUPTED))
 }
 
 /// Whether the server reported that it did not commit.

@@ -47,13 +47,14 @@ mod stall;
 mod tls;
 mod tls_stream;
 mod transaction;
+mod view;
 
 use std::sync::Arc;
 
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
-use crate::{StoreError, StoreResult};
+use crate::{Damage, StoreError, StoreResult};
 use pool::Pool;
 
 pub use connect::{ConnectError, Options};
@@ -64,6 +65,7 @@ pub struct PgStore {
     pool: Arc<Pool>,
     changed: Arc<Notify>,
     listens: bool,
+    damage: Arc<Damage>,
     /// Background tasks: listening, and creating partitions.
     tasks: Vec<AbortHandle>,
 }
@@ -100,7 +102,7 @@ impl PgStore {
             let listening = listen::listen(connector, Arc::clone(&changed));
             tasks.push(tokio::spawn(listening).abort_handle());
         }
-        Ok(Self { pool, changed, listens, tasks })
+        Ok(Self { pool, changed, listens, damage: Arc::default(), tasks })
     }
 
     /// Connects for reading only. Creates nothing and migrates nothing: a database without a
@@ -113,7 +115,8 @@ impl PgStore {
         let workers = citus::find(&client, options.statement_deadline).await?.map(Arc::new);
         drop(client);
         let pool = Arc::new(Pool::new(connector, options, workers)?);
-        Ok(Self { pool, changed: Arc::new(Notify::new()), listens: false, tasks: Vec::new() })
+        let changed = Arc::new(Notify::new());
+        Ok(Self { pool, changed, listens: false, damage: Arc::default(), tasks: Vec::new() })
     }
 }
 

@@ -13,26 +13,31 @@ use sluice_flow::time::{Day, Timestamp};
 use super::read::{self, apps, flows, instance, respondents, responses};
 use super::{
     PgStore, apply, commit, counts, expired_months, expiry, import_records, invitations, people,
-    probe, recount, removal, skip_index, to_the_end,
+    probe, recount, removal, skip_index, to_the_end, view,
 };
 use crate::counting::DAMAGED_DAYS_MAX;
 use crate::{
     ActorId, AdminStore, AfterCommit, App, At, AuditQuery, AuditRow, Change, Changes, Compacted,
-    CompactionCursor, ConsentRow, CountStore, CountsQuery, DayTotal, Digest, DiskSpace, ErasedPart,
-    Erasure, Expired, ExpiredMonth, Expiry, FeedPosition, FlowCounts, FlowQuery, FlowState,
-    IdempotencyKey, IdentityKeyRow, IfBusy, IntakeStore, InvitationCounts, InvitationQuery,
-    InvitationRow, KeyRow, Lanes, LinkRow, MovingStore, NewResponse, Page, Record, RecordCursor,
-    Respondent, RespondentRow, RespondentStore, ResponseCount, ResponsePage, ResponseQuery,
-    ResponseRow, ResponseStore, RetainingApp, SecretHash, SessionRow, SkipIndexCursor,
-    SkipIndexPart, StoreError, StoreResult, TokenHash, TokenRow, UpkeepStore, User, UserKey,
-    UserStore, VersionRow, VersionState,
+    CompactionCursor, ConsentRow, CountStore, CountsQuery, Damage, DayTotal, Digest, DiskSpace,
+    ErasedPart, Erasure, Expired, ExpiredMonth, Expiry, FeedPosition, FlowCounts, FlowQuery,
+    FlowState, IdempotencyKey, IdentityKeyRow, IfBusy, IntakeStore, InvitationCounts,
+    InvitationQuery, InvitationRow, KeyRow, Lanes, LinkRow, MovingStore, NewResponse, Page,
+    PageCheck, Record, RecordCursor, Respondent, RespondentRow, RespondentStore, ResponseCount,
+    ResponsePage, ResponseQuery, ResponseRow, ResponseStore, RetainingApp, SecretHash, SessionRow,
+    SkipIndexCursor, SkipIndexPart, StoreError, StoreResult, StoreView, TokenHash, TokenRow,
+    UpkeepStore, User, UserKey, UserStore, VersionRow, VersionState,
 };
 
 #[async_trait]
 impl IntakeStore for PgStore {
     fn commit_then(&self, responses: Vec<NewResponse>, if_busy: IfBusy, then: AfterCommit) {
-        let pool = Arc::clone(&self.pool);
-        tokio::spawn(async move { then(commit::responses(&pool, responses, if_busy).await) });
+        let (pool, damage) = (Arc::clone(&self.pool), Arc::clone(&self.damage));
+        tokio::spawn(async move {
+            then(match damage.refuse() {
+                Ok(()) => commit::responses(&pool, responses, if_busy).await,
+                Err(damaged) => Err(damaged),
+            });
+        });
     }
 
     fn lanes(&self) -> Lanes {
@@ -392,7 +397,12 @@ impl UpkeepStore for PgStore {
         to_the_end(async move { counts::compact(&pool, cursor, limit).await }).await
     }
 
+    fn damage(&self) -> &Damage {
+        &self.damage
+    }
+
     async fn check(&self) -> StoreResult<()> {
+        self.damage.refuse()?;
         probe::check(&self.pool).await
     }
 
@@ -417,5 +427,13 @@ impl MovingStore for PgStore {
     async fn import_records(&self, records: Vec<Record>) -> StoreResult<()> {
         let pool = Arc::clone(&self.pool);
         to_the_end(async move { import_records::records(&pool, records).await }).await
+    }
+
+    async fn open_view(&self) -> StoreResult<Box<dyn StoreView>> {
+        Ok(Box::new(view::View::open(&self.pool).await?))
+    }
+
+    async fn check_pages(&self) -> StoreResult<PageCheck> {
+        view::check_pages(&self.pool).await
     }
 }

@@ -16,7 +16,7 @@ mod users;
 pub use admin::AdminStore;
 pub use counts::CountStore;
 pub use intake::{AfterCommit, IntakeStore, Lanes};
-pub use moving::MovingStore;
+pub use moving::{MovingStore, StoreView};
 pub use respondents::RespondentStore;
 pub use responses::ResponseStore;
 pub use upkeep::UpkeepStore;

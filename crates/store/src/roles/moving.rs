@@ -1,10 +1,11 @@
 //! Moving, as one role of the store.
 
 use async_trait::async_trait;
+use sluice_flow::id::{AppId, FlowId};
 
-use crate::{Record, RecordCursor, StoreResult};
+use crate::{FlowCounts, PageCheck, Record, RecordCursor, RecordPage, StoreResult};
 
-/// Copying everything from one store into another.
+/// Reading and writing everything: to copy a store, to back it up, and to check it.
 #[async_trait]
 pub trait MovingStore: Send + Sync + 'static {
     /// Everything that is stored, in the order of [`RecordCursor`], which is the same for all
@@ -26,4 +27,27 @@ pub trait MovingStore: Send + Sync + 'static {
     /// ends at or after the public revision of every imported app. Only for a database that no
     /// server uses: nothing is announced, and no revision is compared.
     async fn import_records(&self, records: Vec<Record>) -> StoreResult<()>;
+
+    /// Opens a view of everything that is stored now.
+    ///
+    /// What was acknowledged before this returned is in it, and what is written later is not,
+    /// however long the view stays open and whoever writes. On a database that is distributed over
+    /// several servers, each server has an instant of its own.
+    async fn open_view(&self) -> StoreResult<Box<dyn StoreView>>;
+
+    /// Checks the pages and indexes of the database, without reading values. Servers may run
+    /// meanwhile. Changes nothing.
+    async fn check_pages(&self) -> StoreResult<PageCheck>;
+}
+
+/// Everything that a store held at one instant. Dropping it closes it.
+#[async_trait]
+pub trait StoreView: Send {
+    /// Up to `limit` records after `after`, of the same table, at the instant of the view: as
+    /// [`MovingStore::export_records`], but none at the end of the table. A row that cannot be
+    /// decoded is listed by its ids, and the rows after it are read.
+    async fn records(&mut self, after: &RecordCursor, limit: usize) -> StoreResult<RecordPage>;
+
+    /// The counts of a flow, for all days. Unreadable counts are an error, and are not rebuilt.
+    async fn counts(&mut self, app: AppId, flow: FlowId) -> StoreResult<FlowCounts>;
 }

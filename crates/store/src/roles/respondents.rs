@@ -53,7 +53,8 @@ pub trait RespondentStore: Send + Sync + 'static {
     ///   invitations together. Its cost does not depend on the size of the profile.
     /// - The responses of a respondent are those linked to them, and those that completed one of
     ///   their invitations and are linked to no respondent. They are deleted, or kept without
-    ///   identities, respondent and assignment, with the digest of the remaining content. Their
+    ///   identities, respondent and assignment, with the digest of the remaining content (a damaged
+    ///   response keeps its digest, so that the damage is still found). Their
     ///   idempotency keys stay in use.
     /// - The identities of each response that is kept, and those of the profile up to
     ///   [`ERASURE_IDENTITIES_MAX`], are removed from its tags and context, whichever batch it is

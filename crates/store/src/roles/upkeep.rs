@@ -5,11 +5,11 @@ use sluice_flow::id::AppId;
 use sluice_flow::time::Timestamp;
 
 use crate::{
-    AuditRow, Compacted, CompactionCursor, Expired, ExpiredMonth, Expiry, Page, RespondentRow,
-    RetainingApp, SkipIndexCursor, SkipIndexPart, StoreResult,
+    AuditRow, Compacted, CompactionCursor, Damage, Expired, ExpiredMonth, Expiry, Page,
+    RespondentRow, RetainingApp, SkipIndexCursor, SkipIndexPart, StoreResult,
 };
 #[cfg(doc)]
-use crate::{CountStore, StoreError};
+use crate::{CountStore, IntakeStore, StoreError};
 
 /// Background work in bounded batches, the readiness check, and shutdown.
 #[async_trait]
@@ -99,6 +99,12 @@ pub trait UpkeepStore: Send + Sync + 'static {
         cursor: CompactionCursor,
         limit: usize,
     ) -> StoreResult<Compacted>;
+
+    /// The damage that was found in this store, by the store itself or by a caller that notes it.
+    ///
+    /// Once there is any, [`IntakeStore::commit`] and [`Self::check`] fail with
+    /// [`StoreError::Corrupt`] until the process ends; everything else still works.
+    fn damage(&self) -> &Damage;
 
     /// Whether a write would succeed now, for the readiness check. Leaves no trace.
     async fn check(&self) -> StoreResult<()>;

@@ -6,7 +6,7 @@
 
 use rusqlite::{Error, ErrorCode};
 
-use crate::StoreError;
+use crate::{Damage, StoreError};
 
 /// An error while reading: no write is in doubt.
 pub(super) fn of_read(error: Error) -> StoreError {
@@ -35,16 +35,25 @@ pub(super) fn of_commit(error: Error) -> StoreError {
     }
 }
 
+/// Notes an error that means that the file is damaged.
+pub(super) fn note_damage(damage: &Damage, error: &Error) {
+    if is_file_damage(error) {
+        damage.note(error);
+    }
+}
+
+/// Whether the file itself is damaged, not only a value in it.
+pub(super) fn is_file_damage(error: &Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
+}
+
 fn is_corruption(error: &Error) -> bool {
     match error {
         Error::FromSqlConversionFailure(..)
         | Error::InvalidColumnType(..)
         | Error::IntegralValueOutOfRange(..)
         | Error::Utf8Error(..) => true,
-        _ => matches!(
-            error.sqlite_error_code(),
-            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
-        ),
+        _ => is_file_damage(error),
     }
 }
 

@@ -40,6 +40,7 @@ mod schema;
 mod skip_index;
 mod transaction;
 mod version_numbers;
+mod view;
 mod writer;
 
 use std::path::Path;
@@ -51,12 +52,15 @@ pub use connection::Options;
 pub use marker::CreatePolicy;
 pub use open_error::OpenError;
 
+use crate::Damage;
+
 /// A store in one SQLite file.
 #[derive(Debug)]
 pub struct SqliteStore {
     writer: writer::Writer,
     readers: readers::Readers,
     reserve: Arc<disk::Reserve>,
+    damage: Arc<Damage>,
 }
 
 impl SqliteStore {
@@ -86,11 +90,15 @@ impl SqliteStore {
         marker: Option<marker::Marker>,
     ) -> Result<Self, OpenError> {
         let reserve = Arc::new(disk::Reserve::new(path, options.disk_reserve_bytes));
-        let log_pages_max = options.log_pages_max();
-        let writer =
-            writer::Writer::start(connection, path, Arc::clone(&reserve), log_pages_max, marker)?;
-        let readers = readers::Readers::new(path.to_owned(), options);
-        Ok(Self { writer, readers, reserve })
+        let damage = Arc::new(Damage::default());
+        let limits = writer::Limits {
+            reserve: Arc::clone(&reserve),
+            log_pages_max: options.log_pages_max(),
+            damage: Arc::clone(&damage),
+        };
+        let writer = writer::Writer::start(connection, path, limits, marker)?;
+        let readers = readers::Readers::new(path.to_owned(), options, Arc::clone(&damage));
+        Ok(Self { writer, readers, reserve, damage })
     }
 
     /// The version of the SQLite inside this binary.

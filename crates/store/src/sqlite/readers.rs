@@ -11,12 +11,14 @@ use tokio::sync::Semaphore;
 
 use super::connection::{self, ConnectionRole, Options};
 use super::failure;
-use crate::{StoreError, StoreResult};
+use super::open_error::OpenError;
+use crate::{Damage, StoreError, StoreResult};
 
 #[derive(Debug)]
 pub(super) struct Readers {
     path: PathBuf,
     options: Options,
+    damage: Arc<Damage>,
     /// One permit for each concurrent read.
     permits: Arc<Semaphore>,
     /// Open connections that are not in use. Opened when first needed.
@@ -24,9 +26,9 @@ pub(super) struct Readers {
 }
 
 impl Readers {
-    pub(super) fn new(path: PathBuf, options: Options) -> Self {
+    pub(super) fn new(path: PathBuf, options: Options, damage: Arc<Damage>) -> Self {
         let permits = Arc::new(Semaphore::new(options.readers.max(1)));
-        Self { path, options, permits, idle: Arc::default() }
+        Self { path, options, damage, permits, idle: Arc::default() }
     }
 
     /// Runs one read.
@@ -38,6 +40,7 @@ impl Readers {
         let permit = permits.acquire_owned().await.map_err(|_| StoreError::Closed)?;
         let idle = Arc::clone(&self.idle);
         let (path, options) = (self.path.clone(), self.options.clone());
+        let damage = Arc::clone(&self.damage);
         let task = tokio::task::spawn_blocking(move || {
             // Released when the read ends, not when its caller stops waiting.
             let _permit = permit;
@@ -45,13 +48,28 @@ impl Readers {
             let connection = match taken {
                 Some(connection) => connection,
                 None => connection::connect(&path, ConnectionRole::Reader, &options)
-                    .map_err(|error| StoreError::Failed(Box::new(error)))?,
+                    .map_err(|error| not_opened(&damage, error))?,
             };
-            let result = read(&connection).map_err(failure::of_read);
+            let result = read(&connection).map_err(|error| {
+                failure::note_damage(&damage, &error);
+                failure::of_read(error)
+            });
             lock(&idle).push(connection);
             result
         });
         task.await.unwrap_or_else(|error| Err(StoreError::Failed(Box::new(error))))
+    }
+
+    /// A separate connection, for a read that takes long.
+    pub(super) async fn connect(&self) -> StoreResult<Connection> {
+        if self.permits.is_closed() {
+            return Err(StoreError::Closed);
+        }
+        let (path, options) = (self.path.clone(), self.options.clone());
+        let connect = move || connection::connect(&path, ConnectionRole::Reader, &options);
+        let connected = tokio::task::spawn_blocking(connect).await;
+        let connected = connected.map_err(|error| StoreError::Failed(Box::new(error)))?;
+        connected.map_err(|error| not_opened(&self.damage, error))
     }
 
     /// Waits for the reads in progress, then closes every connection.
@@ -61,6 +79,16 @@ impl Readers {
             self.permits.close();
             lock(&self.idle).clear();
         }
+    }
+}
+
+fn not_opened(damage: &Damage, error: OpenError) -> StoreError {
+    match error {
+        OpenError::Damaged { .. } | OpenError::NotOurs { .. } => {
+            damage.note(&error);
+            StoreError::Corrupt(error.to_string())
+        }
+        error => StoreError::Failed(Box::new(error)),
     }
 }
 

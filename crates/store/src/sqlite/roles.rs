@@ -1,5 +1,7 @@
 //! The roles of the store; each method delegates to the module with its SQL.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use sluice_flow::id::{
     ApiKey, AppId, AssignmentId, AuditId, FlowId, FlowVersionId, RespondentId, ResponseId, UserId,
@@ -9,19 +11,19 @@ use sluice_flow::respondent::Known;
 use sluice_flow::time::{Day, Timestamp};
 
 use super::read::{apps, export, flows, instance, respondents, responses};
-use super::{SqliteStore, commit, counts, expiry, invitations, people, recount, skip_index};
+use super::{SqliteStore, commit, counts, expiry, invitations, people, recount, skip_index, view};
 use crate::counting::DAMAGED_DAYS_MAX;
 use crate::listing::Scan;
 use crate::{
     ActorId, AdminStore, AfterCommit, App, At, AuditQuery, AuditRow, Change, Changes, Compacted,
-    CompactionCursor, ConsentRow, CountStore, CountsQuery, DayTotal, Digest, DiskSpace, ErasedPart,
-    Erasure, Expired, ExpiredMonth, Expiry, FeedPosition, FlowCounts, FlowQuery, FlowState,
-    IdempotencyKey, IdentityKeyRow, IfBusy, IntakeStore, InvitationCounts, InvitationQuery,
-    InvitationRow, KeyRow, Lanes, LinkRow, MovingStore, NewResponse, Page, Record, RecordCursor,
-    Respondent, RespondentRow, RespondentStore, ResponseCount, ResponsePage, ResponseQuery,
-    ResponseRow, ResponseStore, RetainingApp, SecretHash, SessionRow, SkipIndexCursor,
-    SkipIndexPart, StoreError, StoreResult, TokenHash, TokenRow, UpkeepStore, User, UserKey,
-    UserStore, VersionRow, VersionState,
+    CompactionCursor, ConsentRow, CountStore, CountsQuery, Damage, DayTotal, Digest, DiskSpace,
+    ErasedPart, Erasure, Expired, ExpiredMonth, Expiry, FeedPosition, FlowCounts, FlowQuery,
+    FlowState, IdempotencyKey, IdentityKeyRow, IfBusy, IntakeStore, InvitationCounts,
+    InvitationQuery, InvitationRow, KeyRow, Lanes, LinkRow, MovingStore, NewResponse, Page,
+    PageCheck, Record, RecordCursor, Respondent, RespondentRow, RespondentStore, ResponseCount,
+    ResponsePage, ResponseQuery, ResponseRow, ResponseStore, RetainingApp, SecretHash, SessionRow,
+    SkipIndexCursor, SkipIndexPart, StoreError, StoreResult, StoreView, TokenHash, TokenRow,
+    UpkeepStore, User, UserKey, UserStore, VersionRow, VersionState,
 };
 
 #[async_trait]
@@ -434,6 +436,10 @@ impl UpkeepStore for SqliteStore {
         Ok(Compacted::after(cursor, &flows, is_left, (folded, scanned)))
     }
 
+    fn damage(&self) -> &Damage {
+        &self.damage
+    }
+
     async fn check(&self) -> StoreResult<()> {
         self.writer.check().await
     }
@@ -466,5 +472,14 @@ impl MovingStore for SqliteStore {
 
     async fn import_records(&self, records: Vec<Record>) -> StoreResult<()> {
         self.writer.import_records(records).await
+    }
+
+    async fn open_view(&self) -> StoreResult<Box<dyn StoreView>> {
+        let connection = self.readers.connect().await?;
+        Ok(Box::new(view::View::open(connection, Arc::clone(&self.damage)).await?))
+    }
+
+    async fn check_pages(&self) -> StoreResult<PageCheck> {
+        self.readers.read(view::check_pages).await
     }
 }

@@ -3,7 +3,7 @@
 use rusqlite::Connection;
 
 use super::failure;
-use crate::{StoreError, StoreResult};
+use crate::{Damage, StoreError, StoreResult};
 
 /// Why the body of a transaction stopped: with its own error, or an error of SQLite.
 #[derive(Debug)]
@@ -30,16 +30,24 @@ pub(super) enum Finish {
 /// is on stable storage; after any error except [`StoreError::Unknown`], nothing is.
 pub(super) fn run<T>(
     connection: &Connection,
+    damage: &Damage,
     body: impl FnOnce(&Connection) -> Result<(T, Finish), TransactionError>,
 ) -> StoreResult<(T, Finish)> {
-    step(connection, "BEGIN IMMEDIATE").map_err(failure::of_write)?;
+    let noted = |result: rusqlite::Result<()>| {
+        result.inspect_err(|error| failure::note_damage(damage, error))
+    };
+    noted(step(connection, "BEGIN IMMEDIATE")).map_err(failure::of_write)?;
     let result = match body(connection) {
         Ok((value, Finish::Commit)) => {
-            step(connection, "COMMIT").map(|()| (value, Finish::Commit)).map_err(failure::of_commit)
+            let committed = noted(step(connection, "COMMIT")).map_err(failure::of_commit);
+            committed.map(|()| (value, Finish::Commit))
         }
         Ok((value, Finish::RollBack)) => roll_back(connection).map(|()| (value, Finish::RollBack)),
         Err(TransactionError::Answer(answer)) => Err(answer),
-        Err(TransactionError::Sqlite(error)) => Err(failure::of_write(error)),
+        Err(TransactionError::Sqlite(error)) => {
+            failure::note_damage(damage, &error);
+            Err(failure::of_write(error))
+        }
     };
     match result {
         Ok(done) => Ok(done),
@@ -69,7 +77,8 @@ mod tests {
     fn a_rollback_by_sqlite_is_a_failure_that_stores_nothing() {
         let connection = Connection::open_in_memory().unwrap();
         connection.execute_batch("CREATE TABLE t (key INTEGER PRIMARY KEY) STRICT").unwrap();
-        let failed = run(&connection, |connection| {
+        let damage = Damage::default();
+        let failed = run(&connection, &damage, |connection| {
             connection.execute("INSERT INTO t VALUES (1)", [])?;
             connection.execute("INSERT OR ROLLBACK INTO t VALUES (2), (3), (2)", [])?;
             Ok(((), Finish::Commit))
@@ -78,7 +87,7 @@ mod tests {
         let rows: i64 =
             connection.query_row("SELECT count(*) FROM t", [], |row| row.get(0)).unwrap();
         assert_eq!(rows, 0);
-        let next = run(&connection, |connection| {
+        let next = run(&connection, &damage, |connection| {
             connection.execute("INSERT INTO t VALUES (1)", [])?;
             Ok(((), Finish::Commit))
         });

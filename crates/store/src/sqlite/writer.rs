@@ -27,8 +27,8 @@ use super::transaction::{self, Finish};
 use super::{apply, commit, counts, expiry, import_records, reclaim, recount, removal, skip_index};
 use crate::counting::DamagedDay;
 use crate::{
-    AfterCommit, At, Change, CountsQuery, ErasedPart, Erasure, Expired, Expiry, NewResponse, Next,
-    Outcome, Record, StoreError, StoreResult,
+    AfterCommit, At, Change, CountsQuery, Damage, ErasedPart, Erasure, Expired, Expiry,
+    NewResponse, Next, Outcome, Record, StoreError, StoreResult,
 };
 
 /// Jobs other than commits that may wait for the writer; further callers wait for room.
@@ -60,6 +60,13 @@ pub(super) struct Writer {
     why_stopped: WhyStopped,
 }
 
+/// What the writer may use, and what stops submissions.
+pub(super) struct Limits {
+    pub(super) reserve: Arc<Reserve>,
+    pub(super) log_pages_max: i32,
+    pub(super) damage: Arc<Damage>,
+}
+
 /// Why the thread stopped writing, once it has.
 type WhyStopped = Arc<OnceLock<String>>;
 
@@ -67,12 +74,11 @@ impl Writer {
     pub(super) fn start(
         connection: Connection,
         path: &Path,
-        reserve: Arc<Reserve>,
-        log_pages_max: i32,
+        limits: Limits,
         marker: Option<Marker>,
     ) -> Result<Self, OpenError> {
         let why_stopped = WhyStopped::default();
-        let thread = Thread::new(connection, reserve, log_pages_max, Arc::clone(&why_stopped));
+        let thread = Thread::new(connection, limits, Arc::clone(&why_stopped));
         let mut thread = thread.map_err(|error| OpenError::of(path, error))?;
         thread.begin(path)?;
         thread.watch_files(path.to_owned(), marker)?;
@@ -175,6 +181,7 @@ struct Thread {
     may_reclaim: bool,
     out_of_order: skip_index::OutOfOrderIds,
     reserve: Arc<Reserve>,
+    damage: Arc<Damage>,
     /// Submissions are refused because the disk is nearly full.
     is_low: bool,
     /// The files that were opened; known once the first write has created them all.
@@ -186,10 +193,10 @@ struct Thread {
 impl Thread {
     fn new(
         mut connection: Connection,
-        reserve: Arc<Reserve>,
-        log_pages_max: i32,
+        limits: Limits,
         why_stopped: WhyStopped,
     ) -> rusqlite::Result<Self> {
+        let Limits { reserve, log_pages_max, damage } = limits;
         let log = Log::of(&mut connection, log_pages_max)?;
         Ok(Self {
             connection,
@@ -199,6 +206,7 @@ impl Thread {
             may_reclaim: true,
             out_of_order: skip_index::OutOfOrderIds::default(),
             reserve,
+            damage,
             is_low: false,
             files: None,
             unwatched: None,
@@ -343,7 +351,7 @@ impl Thread {
                 reply.send(written).is_err()
             }
             Job::Check(reply) => {
-                let ready = self.check_files().and_then(|()| self.must_have_room());
+                let ready = self.check_files().and_then(|()| self.may_store());
                 reply.send(ready.and_then(|()| self.check())).is_err()
             }
             Job::CheckFiles(reply) => reply.send(self.check_files()).is_err(),
@@ -359,7 +367,7 @@ impl Thread {
     }
 
     fn commit(&mut self, responses: &[NewResponse]) -> StoreResult<Vec<Outcome>> {
-        self.must_have_room()?;
+        self.may_store()?;
         let mut out_of_order = std::mem::take(&mut self.out_of_order);
         let committed = self.write(|connection| {
             let (outcomes, then) = commit::responses(connection, responses)?;
@@ -373,6 +381,12 @@ impl Thread {
         committed
     }
 
+    /// Refuses submissions to a damaged database, or if the disk is nearly full.
+    fn may_store(&mut self) -> StoreResult<()> {
+        self.damage.refuse()?;
+        self.must_have_room()
+    }
+
     fn write<T>(
         &mut self,
         body: impl FnOnce(&Connection) -> Result<(T, Finish), transaction::TransactionError>,
@@ -384,7 +398,7 @@ impl Thread {
             files.before_commit();
         }
         let log_pages = self.log.before_write();
-        let mut result = transaction::run(&self.connection, body);
+        let mut result = transaction::run(&self.connection, &self.damage, body);
         if let Some(log_pages) = self.log.after_write(log_pages)
             && let Ok((_, Finish::Commit)) = &result
             && let Some(files) = &mut self.files

@@ -5,7 +5,9 @@ use sluice_flow::time::Day;
 use uuid::Uuid;
 
 use super::super::codec::{Cells, ReadCells as _};
+use super::super::failure::TransactionError;
 use super::super::pool::{Params, Pool};
+use super::super::transaction::Transaction;
 use crate::counting::{Counted, DamagedDay, Reading};
 use crate::{CountsQuery, DayTotal, FlowCounts, StoreError, StoreResult};
 
@@ -40,6 +42,19 @@ pub(in super::super) async fn of_flow(
     }
     let assembled = tokio::task::spawn_blocking(move || assemble(&rows, segment));
     assembled.await.map_err(|panicked| StoreError::Failed(Box::new(panicked)))
+}
+
+/// All days of a flow, at the instant of a transaction.
+pub(in super::super) async fn of_flow_in(
+    transaction: &Transaction,
+    app: AppId,
+    flow: FlowId,
+) -> Result<Result<FlowCounts, DamagedDay>, TransactionError> {
+    let ((from, to), none) = (CountsQuery::default().days(), b"".as_slice());
+    let params: Params = &[&app.uuid(), &flow.uuid(), &none, &from, &to];
+    let found = transaction.query(READ, params).await?;
+    let rows: StoreResult<Vec<_>> = found.iter().map(|it| row(&mut Cells::of(it))).collect();
+    Ok(assemble(&rows?, None))
 }
 
 /// More bytes than this are assembled on a blocking thread, so that nothing else waits.

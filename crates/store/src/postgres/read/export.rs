@@ -13,6 +13,7 @@
 
 use std::sync::Arc;
 
+use tokio_postgres::Row;
 use uuid::Uuid;
 
 use super::super::codec::{
@@ -23,13 +24,13 @@ use super::super::failure::TransactionError;
 use super::super::pool::{Params, Pool};
 use super::super::transaction::Transaction;
 use super::limit;
-use crate::{Record, RecordCursor, StoreResult, Table};
+use crate::{Record, RecordCursor, RecordPage, StoreError, StoreResult, Table, UnreadableRow};
 
 /// The most bytes of texts on one page; the record that exceeds it is the last.
 const PAGE_BYTES: i64 = 8 * 1024 * 1024;
 
 /// In force until the transaction ends.
-const INDEX_SCAN: &str = "SELECT set_config(name, 'off', true) FROM unnest(ARRAY['enable_sort', \
+pub(in super::super) const INDEX_SCAN: &str = "SELECT set_config(name, 'off', true) FROM unnest(ARRAY['enable_sort', \
      'enable_incremental_sort', 'enable_seqscan', 'enable_bitmapscan']) AS name";
 
 pub(in super::super) async fn page(
@@ -38,7 +39,19 @@ pub(in super::super) async fn page(
     rows: usize,
 ) -> StoreResult<Vec<Record>> {
     let transaction = Transaction::begun(pool).await.map_err(TransactionError::of_statement)?;
-    match fill(&transaction, after, rows).await {
+    let page = async {
+        transaction.query(INDEX_SCAN, &[]).await?;
+        let mut filling = Filling::new(rows, IfUnreadable::Fail);
+        for table in Table::ALL {
+            match after {
+                Some(cursor) if cursor.table > table => {}
+                Some(cursor) if cursor.table == table => filling.scan(&transaction, cursor).await?,
+                _ => filling.scan(&transaction, &RecordCursor::start_of(table)).await?,
+            }
+        }
+        Ok(filling.page.records)
+    };
+    match page.await {
         Ok(records) => {
             transaction.roll_back().await;
             Ok(records)
@@ -47,41 +60,91 @@ pub(in super::super) async fn page(
     }
 }
 
-async fn fill(
+/// A page of one table at the instant of a transaction. A row that cannot be decoded is listed.
+pub(in super::super) async fn page_of_table(
     transaction: &Transaction,
-    after: Option<&RecordCursor>,
+    after: &RecordCursor,
     rows: usize,
-) -> Result<Vec<Record>, TransactionError> {
-    transaction.query(INDEX_SCAN, &[]).await?;
-    let mut found = Vec::new();
-    let mut bytes_left = PAGE_BYTES;
-    for table in Table::ALL {
-        let after = match after {
-            Some(cursor) if cursor.table > table => continue,
-            Some(cursor) if cursor.table == table => cursor.clone(),
-            _ => RecordCursor { table, app: [0; 16], key: Vec::new() },
-        };
-        let scope = match transaction.is_spread() && is_of_apps(table) {
+) -> Result<RecordPage, TransactionError> {
+    let mut filling = Filling::new(rows, IfUnreadable::List);
+    filling.scan(transaction, after).await?;
+    Ok(filling.page)
+}
+
+/// What happens at a row that cannot be decoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum IfUnreadable {
+    Fail,
+    List,
+}
+
+struct Filling {
+    page: RecordPage,
+    rows: usize,
+    bytes_left: i64,
+    if_unreadable: IfUnreadable,
+}
+
+impl Filling {
+    fn new(rows: usize, if_unreadable: IfUnreadable) -> Self {
+        Self { page: RecordPage::default(), rows, bytes_left: PAGE_BYTES, if_unreadable }
+    }
+
+    fn is_full(&self) -> bool {
+        self.page.records.len() >= self.rows || self.bytes_left <= 0
+    }
+
+    /// Adds the records of the table after the cursor, until the page is full.
+    async fn scan(
+        &mut self,
+        transaction: &Transaction,
+        after: &RecordCursor,
+    ) -> Result<(), TransactionError> {
+        let scope = match transaction.is_spread() && is_of_apps(after.table) {
             true => Scope::OneApp,
             false => Scope::AllApps,
         };
-        let mut after = Some(after);
-        while let Some(cursor) = after {
-            let wanted = (rows - found.len(), bytes_left);
-            let records = scan(transaction, &cursor, wanted, scope).await?;
-            let weighs: usize = records.iter().map(Record::weight_bytes).sum();
-            bytes_left -= limit(weighs);
-            found.extend(records);
-            if found.len() >= rows || bytes_left <= 0 {
-                return Ok(found);
-            }
+        let mut after = Some(after.clone());
+        while let Some(cursor) = after.filter(|_| !self.is_full()) {
+            let wanted = (self.rows - self.page.records.len(), self.bytes_left);
+            let (rows, read) = scan(transaction, &cursor, wanted, scope).await?;
+            self.take(cursor.table, &rows, read)?;
             after = match scope {
                 Scope::OneApp => next_app(transaction, &cursor).await?,
                 Scope::AllApps => None,
             };
         }
+        Ok(())
     }
-    Ok(found)
+
+    /// Decodes rows of a table. If none of several can be decoded, there is no cursor to continue
+    /// from, and the rest of the table is listed as one place.
+    fn take(&mut self, table: Table, rows: &[Row], read: Read) -> StoreResult<()> {
+        let before = self.page.records.len();
+        for row in rows {
+            match read(&mut Cells::of(row)) {
+                Ok(record) => {
+                    self.bytes_left -= limit(record.weight_bytes());
+                    self.page.records.push(record);
+                }
+                Err(error) if self.if_unreadable == IfUnreadable::Fail => return Err(error),
+                Err(error) => self.page.unreadable.push(unreadable(table, row, &error)),
+            }
+        }
+        if self.page.records.len() == before && !rows.is_empty() {
+            let why = "none of the rows from here on was read";
+            self.page.unreadable.push(UnreadableRow::new(table, std::iter::empty(), why));
+        }
+        Ok(())
+    }
+}
+
+fn unreadable(table: Table, row: &Row, error: &StoreError) -> UnreadableRow {
+    let columns = row.columns().iter().enumerate().filter_map(|(index, column)| {
+        let id = row.try_get::<_, Uuid>(index).ok()?;
+        Some((column.name().to_owned(), id))
+    });
+    UnreadableRow::new(table, columns, error)
 }
 
 /// What one statement scans.
@@ -125,13 +188,13 @@ async fn next_app(
     Ok(app.map(|app| RecordCursor { table, app: app.into_bytes(), key: Vec::new() }))
 }
 
-/// The records of a table after the cursor.
+/// The rows of a table after the cursor, and how to decode them.
 async fn scan(
     transaction: &Transaction,
     after: &RecordCursor,
     (rows, bytes): (usize, i64),
     scope: Scope,
-) -> Result<Vec<Record>, TransactionError> {
+) -> Result<(Vec<Row>, Read), TransactionError> {
     let (sql, read) = select(after.table, scope);
     let (rows, app) = (limit(rows), Uuid::from_bytes(after.app));
     let (text, ids) = (String::from_utf8_lossy(&after.key), ids(&after.key));
@@ -152,9 +215,7 @@ async fn scan(
         | Table::Users
         | Table::Grants => &[&rows, &bytes, &app, &ids[0]],
     };
-    let found = transaction.query(&sql, params).await?;
-    let records: StoreResult<_> = found.iter().map(|row| read(&mut Cells::of(row))).collect();
-    Ok(records?)
+    Ok((transaction.query(&sql, params).await?, read))
 }
 
 type Read = fn(&mut Cells) -> StoreResult<Record>;

@@ -4,17 +4,20 @@
 //! sorted. A page ends at its limit, or at a number of bytes: definitions and answers can be long,
 //! and a page is held in memory.
 
-use rusqlite::{Connection, Params, Result, params};
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, Error, Params, Result, Row, params};
+use uuid::Uuid;
 
 use super::super::codec::{
     self, APP, AUDIT, CONSENT, Cells, FLOW, GRANT, IDENTITY, IDENTITY_KEY, INVITATION, KEY,
     RESPONDENT, RESPONSE, TOKEN, USED_KEY, USER, VERSION,
 };
+use super::super::failure::is_file_damage;
 use super::super::response_keys;
 use super::super::response_row::key_in_app;
 use super::super::version_numbers::RESPONSES;
 use super::limit;
-use crate::{IdempotencyKey, Record, RecordCursor, Table};
+use crate::{IdempotencyKey, Record, RecordCursor, RecordPage, Table, UnreadableRow};
 
 /// The most bytes of records on one page; the record that exceeds it is the last.
 const PAGE_BYTES: usize = 8 * 1024 * 1024;
@@ -27,90 +30,131 @@ pub(in super::super) fn page(
     rows: usize,
 ) -> Result<Vec<Record>> {
     let instant = connection.unchecked_transaction()?;
-    let mut page = RecordPage { records: Vec::new(), rows, bytes_left: PAGE_BYTES };
+    let mut filling = Filling::new(rows, IfUnreadable::Fail);
     for table in Table::ALL {
         match after {
             Some(cursor) if cursor.table > table => {}
-            Some(cursor) if cursor.table == table => page.scan(&instant, table, cursor)?,
-            _ => {
-                page.scan(&instant, table, &RecordCursor { table, app: NO_APP, key: Vec::new() })?
-            }
+            Some(cursor) if cursor.table == table => filling.scan(&instant, cursor)?,
+            _ => filling.scan(&instant, &RecordCursor::start_of(table))?,
         }
     }
-    Ok(page.records)
+    Ok(filling.page.records)
 }
 
-struct RecordPage {
-    records: Vec<Record>,
+/// A page of one table at the instant of a transaction that is open. A row that cannot be decoded
+/// is listed.
+pub(in super::super) fn page_of_table(
+    connection: &Connection,
+    after: &RecordCursor,
+    rows: usize,
+) -> Result<RecordPage> {
+    let mut filling = Filling::new(rows, IfUnreadable::List);
+    filling.scan(connection, after)?;
+    Ok(filling.page)
+}
+
+/// What happens at a row that cannot be decoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum IfUnreadable {
+    Fail,
+    List,
+}
+
+struct Filling {
+    page: RecordPage,
     rows: usize,
     bytes_left: usize,
+    if_unreadable: IfUnreadable,
 }
 
-impl RecordPage {
+impl Filling {
+    fn new(rows: usize, if_unreadable: IfUnreadable) -> Self {
+        Self { page: RecordPage::default(), rows, bytes_left: PAGE_BYTES, if_unreadable }
+    }
+
     fn is_full(&self) -> bool {
-        self.records.len() >= self.rows || self.bytes_left == 0
+        self.page.records.len() >= self.rows || self.bytes_left == 0
+    }
+
+    /// The limit of a statement. Rows that cannot be decoded do not count: after any number of
+    /// them, a page ends with a record, or at the end of its table.
+    fn rows_left(&self) -> i64 {
+        match self.if_unreadable {
+            IfUnreadable::Fail => limit(self.rows - self.page.records.len()),
+            IfUnreadable::List => i64::MAX,
+        }
     }
 
     /// Adds the records of the table after the cursor, until the page is full.
-    fn scan(&mut self, connection: &Connection, table: Table, after: &RecordCursor) -> Result<()> {
+    fn scan(&mut self, connection: &Connection, after: &RecordCursor) -> Result<()> {
         if self.is_full() {
             return Ok(());
         }
-        let RecordCursor { app, key, .. } = after;
-        let rows = limit(self.rows - self.records.len());
+        let (table, app, key) = (after.table, &after.app, &after.key);
+        let rows = self.rows_left();
         let sql = select(table);
         match table {
-            Table::Apps => self.add(connection, &sql, params![app, rows], |cells| {
+            Table::Apps => self.add(connection, table, &sql, params![app, rows], |cells| {
                 codec::app(cells).map(Record::App)
             }),
             Table::Keys => {
                 let key = String::from_utf8_lossy(key);
-                self.add(connection, &sql, params![app, key, rows], |cells| {
+                self.add(connection, table, &sql, params![app, key, rows], |cells| {
                     codec::key(cells).map(Record::Key)
                 })
             }
             Table::IdentityKeys => {
                 let kid = String::from_utf8_lossy(key);
-                self.add(connection, &sql, params![app, kid, rows], |cells| {
+                self.add(connection, table, &sql, params![app, kid, rows], |cells| {
                     codec::identity_key(cells).map(Record::IdentityKey)
                 })
             }
-            Table::Flows => self.add(connection, &sql, params![app, key, rows], |cells| {
+            Table::Flows => self.add(connection, table, &sql, params![app, key, rows], |cells| {
                 codec::flow(cells).map(Record::Flow)
             }),
-            Table::Versions => self.add(connection, &sql, params![app, key, rows], |cells| {
-                codec::version(cells).map(Record::Version)
-            }),
-            Table::Tokens => self.add(connection, &sql, params![app, key, rows], |cells| {
+            Table::Versions => {
+                self.add(connection, table, &sql, params![app, key, rows], |cells| {
+                    codec::version(cells).map(Record::Version)
+                })
+            }
+            Table::Tokens => self.add(connection, table, &sql, params![app, key, rows], |cells| {
                 codec::token(cells).map(Record::Token)
             }),
             Table::Audit => self.scan_audit(connection, after),
-            Table::Respondents => self.add(connection, &sql, params![app, key, rows], |cells| {
-                codec::respondent(cells).map(Record::Respondent)
-            }),
+            Table::Respondents => {
+                self.add(connection, table, &sql, params![app, key, rows], |cells| {
+                    codec::respondent(cells).map(Record::Respondent)
+                })
+            }
             Table::Identities => {
                 let key = String::from_utf8_lossy(key);
                 let (of, value) = key.split_once('\0').unwrap_or((&*key, ""));
-                self.add(connection, &sql, params![app, of, value, rows], |cells| {
+                self.add(connection, table, &sql, params![app, of, value, rows], |cells| {
                     codec::identity(cells).map(Record::Identity)
                 })
             }
-            Table::Consents => self.add(connection, &sql, params![app, key, rows], |cells| {
-                codec::consent(cells).map(Record::Consent)
-            }),
-            Table::UsedKeys => self.add(connection, &sql, params![app, key, rows], |cells| {
-                codec::used_key(cells).map(Record::UsedKey)
-            }),
+            Table::Consents => {
+                self.add(connection, table, &sql, params![app, key, rows], |cells| {
+                    codec::consent(cells).map(Record::Consent)
+                })
+            }
+            Table::UsedKeys => {
+                self.add(connection, table, &sql, params![app, key, rows], |cells| {
+                    codec::used_key(cells).map(Record::UsedKey)
+                })
+            }
             Table::Responses => self.scan_responses(connection, after),
-            Table::Invitations => self.add(connection, &sql, params![app, key, rows], |cells| {
-                codec::invitation(cells).map(Record::Invitation)
-            }),
+            Table::Invitations => {
+                self.add(connection, table, &sql, params![app, key, rows], |cells| {
+                    codec::invitation(cells).map(Record::Invitation)
+                })
+            }
             // Users belong to no app, so there are none after any app.
             Table::Users if *app != NO_APP => Ok(()),
-            Table::Users => self.add(connection, &sql, params![key, rows], |cells| {
+            Table::Users => self.add(connection, table, &sql, params![key, rows], |cells| {
                 codec::user(cells).map(Record::User)
             }),
-            Table::Grants => self.add(connection, &sql, params![app, key, rows], |cells| {
+            Table::Grants => self.add(connection, table, &sql, params![app, key, rows], |cells| {
                 codec::grant(cells).map(Record::Grant)
             }),
         }
@@ -125,14 +169,14 @@ impl RecordPage {
                 "SELECT {AUDIT} FROM audit WHERE app_id IS NULL AND audit_id > ?1 \
                  ORDER BY audit_id LIMIT ?2"
             );
-            let rows = limit(self.rows - self.records.len());
-            self.add(connection, &sql, params![key, rows], entry)?;
+            let rows = self.rows_left();
+            self.add(connection, Table::Audit, &sql, params![key, rows], entry)?;
         }
         if self.is_full() {
             return Ok(());
         }
-        let rows = limit(self.rows - self.records.len());
-        self.add(connection, &select(Table::Audit), params![app, key, rows], entry)
+        let rows = self.rows_left();
+        self.add(connection, Table::Audit, &select(Table::Audit), params![app, key, rows], entry)
     }
 
     /// Flow by flow: the number of a flow is that of its first version.
@@ -152,9 +196,9 @@ impl RecordPage {
                 _ => 0,
             };
             let number: i64 = found.get(1)?;
-            let rows = limit(self.rows - self.records.len());
+            let rows = self.rows_left();
             let sql = select(Table::Responses);
-            self.add(connection, &sql, params![number, first, rows], |cells| {
+            self.add(connection, Table::Responses, &sql, params![number, first, rows], |cells| {
                 let row = codec::response(cells)?;
                 let key = cells.take::<Option<IdempotencyKey>>()?;
                 let idempotency_key = key.map(|key| key_in_app(row.app_id, key));
@@ -167,6 +211,7 @@ impl RecordPage {
     fn add(
         &mut self,
         connection: &Connection,
+        table: Table,
         sql: &str,
         params: impl Params,
         read: fn(&mut Cells) -> Result<Record>,
@@ -175,12 +220,30 @@ impl RecordPage {
         let mut found = statement.query(params)?;
         while !self.is_full() {
             let Some(row) = found.next()? else { break };
-            let record = read(&mut Cells::of(row))?;
-            self.bytes_left = self.bytes_left.saturating_sub(record.weight_bytes());
-            self.records.push(record);
+            match read(&mut Cells::of(row)) {
+                Ok(record) => {
+                    self.bytes_left = self.bytes_left.saturating_sub(record.weight_bytes());
+                    self.page.records.push(record);
+                }
+                Err(error)
+                    if self.if_unreadable == IfUnreadable::Fail || is_file_damage(&error) =>
+                {
+                    return Err(error);
+                }
+                Err(error) => self.page.unreadable.push(unreadable(table, row, &error)),
+            }
         }
         Ok(())
     }
+}
+
+fn unreadable(table: Table, row: &Row<'_>, error: &Error) -> UnreadableRow {
+    let names = row.as_ref().column_names();
+    let columns = names.enumerate().filter_map(|(index, name)| match row.get_ref(index) {
+        Ok(ValueRef::Blob(bytes)) => Some((name.to_owned(), Uuid::from_slice(bytes).ok()?)),
+        _ => None,
+    });
+    UnreadableRow::new(table, columns, error)
 }
 
 /// The scan of one table: the last parameter is the limit, those before it the cursor.

@@ -17,7 +17,8 @@ fn check(code: i32, stops: bool) {
     let connection = connect(&path, ConnectionRole::Writer, &Options::default()).unwrap();
     connection.execute_batch("CREATE TABLE probe (filler BLOB NOT NULL)").unwrap();
     let reserve = Arc::new(Reserve::new(&path, Some(0)));
-    let mut thread = Thread::new(connection, reserve, i32::MAX, Arc::default()).unwrap();
+    let limits = Limits { reserve, log_pages_max: i32::MAX, damage: Arc::default() };
+    let mut thread = Thread::new(connection, limits, Arc::default()).unwrap();
     thread.check().unwrap();
     let failed = thread.write::<()>(|_| Err(sqlite(code)));
     let next = thread.write(|_| Ok(((), Finish::Commit)));

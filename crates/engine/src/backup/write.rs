@@ -1,0 +1,228 @@
+//! Writes a backup from a view of the store.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use sluice_flow::time::Timestamp;
+use sluice_store::{Record, RecordCursor, Store, StoreError, StoreResult, Table};
+use tokio::sync::mpsc;
+
+use super::read::{Backup, Contents};
+use super::{BackupError, End, Entry, FORMAT, Header, SealedKeys};
+use crate::ids::fill_random;
+use crate::tally::Tally;
+
+/// The number of records that are read at a time.
+const PAGE_RECORDS: usize = 2_000;
+/// The number of pages that are read ahead.
+const PAGES_AHEAD: usize = 2;
+/// Low, because the level above saves little and takes twice the time.
+const LEVEL: u32 = 3;
+
+/// The full backup that an incremental one refers to.
+pub type Base = Backup;
+
+/// Writes everything that is stored now. Returns what was written, and the output.
+///
+/// A store with a damaged row is not backed up: the error names the row. `progress` gets the number
+/// of records of every page.
+pub async fn write<W: Write + Send + 'static>(
+    store: &Arc<dyn Store>,
+    out: W,
+    now: Timestamp,
+    master_keys: Option<SealedKeys>,
+    base: Option<Base>,
+    progress: impl Fn(u64),
+) -> Result<(Contents, W), BackupError> {
+    if base.as_ref().is_some_and(|base| base.header().base.is_some()) {
+        return Err(BackupError::IncrementalBase);
+    }
+    let header = Header {
+        sluice_backup: FORMAT,
+        id: new_id(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        schema: sluice_store::schema_version(),
+        created_at: now,
+        base: base.as_ref().map(|base| base.header().id.clone()),
+        master_keys,
+    };
+    let (pages, received) = mpsc::channel(PAGES_AHEAD);
+    let writing = tokio::task::spawn_blocking(move || {
+        BackupWriter::begin(out, header, base)?.write_all(received)
+    });
+    let read = send_all(store, pages, progress).await;
+    let written =
+        writing.await.map_err(|error| BackupError::Write(std::io::Error::other(error)))?;
+    // If writing failed, reading stopped early without an error.
+    read.map_err(BackupError::Store)?;
+    written
+}
+
+fn new_id() -> String {
+    let mut bytes = [0; 16];
+    fill_random(&mut bytes);
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A page of records. `None` is the end of all: without it, reading has failed.
+type Pages = mpsc::Sender<Option<Vec<Record>>>;
+
+/// Reads a view to its end, unless the writer is gone.
+async fn send_all(store: &Arc<dyn Store>, pages: Pages, progress: impl Fn(u64)) -> StoreResult<()> {
+    let mut view = store.open_view().await?;
+    for table in Table::ALL {
+        let mut last = RecordCursor::start_of(table);
+        loop {
+            let page = view.records(&last, PAGE_RECORDS).await?;
+            if let Some(row) = page.unreadable.first() {
+                let what = format!("{} {}: {}", row.table.name(), row.ids, row.why);
+                return Err(StoreError::Corrupt(what));
+            }
+            let Some(end) = page.records.last().map(Record::cursor) else { break };
+            for record in &page.records {
+                if let Record::Response { row, .. } = record {
+                    row.check_intact()?;
+                }
+            }
+            let records = page.records.len() as u64;
+            if pages.send(Some(page.records)).await.is_err() {
+                return Ok(());
+            }
+            last = end;
+            progress(records);
+        }
+    }
+    // The writer may be gone: its error is reported.
+    let _gone = pages.send(None).await;
+    Ok(())
+}
+
+struct BackupWriter<W: Write> {
+    out: GzEncoder<W>,
+    header: Header,
+    digest: blake3::Hasher,
+    tally: Tally,
+    unchanged: Option<Unchanged>,
+    /// One line; reused.
+    line: Vec<u8>,
+}
+
+/// Compares the responses with those of the base.
+struct Unchanged {
+    base: Base,
+    /// The next response of the base, if it is not at its end.
+    next: Option<Record>,
+    /// Not written yet.
+    skip: u64,
+    copy: u64,
+}
+
+impl<W: Write> BackupWriter<W> {
+    fn begin(out: W, header: Header, base: Option<Base>) -> Result<Self, BackupError> {
+        let unchanged = match base {
+            Some(mut base) => {
+                let next = base.next_response()?;
+                Some(Unchanged { base, next, skip: 0, copy: 0 })
+            }
+            None => None,
+        };
+        let out = GzEncoder::new(out, Compression::new(LEVEL));
+        let (digest, tally) = (blake3::Hasher::new(), Tally::default());
+        let mut writer = Self { out, header, digest, tally, unchanged, line: Vec::new() };
+        let header = writer.header.clone();
+        writer.write_line(&header)?;
+        Ok(writer)
+    }
+
+    fn write_all(
+        mut self,
+        mut pages: mpsc::Receiver<Option<Vec<Record>>>,
+    ) -> Result<(Contents, W), BackupError> {
+        loop {
+            match pages.blocking_recv() {
+                Some(Some(page)) => page.into_iter().try_for_each(|record| self.add(record))?,
+                Some(None) => return self.end(),
+                None => return Err(BackupError::CutOff { records: self.tally.records() }),
+            }
+        }
+    }
+
+    fn add(&mut self, record: Record) -> Result<(), BackupError> {
+        self.tally.add(&record);
+        if let Some(unchanged) = &mut self.unchanged {
+            let (is_unchanged, run) = match record {
+                Record::Response { .. } => unchanged.compare(&record)?,
+                // The last run of responses ends before the records of the next table.
+                _ => (false, unchanged.take_run()),
+            };
+            if let Some(run) = run {
+                self.write_line(&run)?;
+            }
+            if is_unchanged {
+                return Ok(());
+            }
+        }
+        self.write_line(&Entry::Record(record))
+    }
+
+    fn end(mut self) -> Result<(Contents, W), BackupError> {
+        if let Some(mut unchanged) = self.unchanged.take() {
+            if let Some(run) = unchanged.take_run() {
+                self.write_line(&run)?;
+            }
+            // To its end, where its digest is checked.
+            while unchanged.base.next_response()?.is_some() {}
+        }
+        let digest = self.digest.finalize().to_hex().to_string();
+        let tables = self.tally.tables();
+        self.write_line(&Entry::End(End { tables: tables.clone(), digest }))?;
+        let out = self.out.finish().map_err(BackupError::Write)?;
+        Ok((Contents { header: self.header, tables }, out))
+    }
+
+    fn write_line(&mut self, value: &impl serde::Serialize) -> Result<(), BackupError> {
+        self.line.clear();
+        let encoded = serde_json::to_writer(&mut self.line, value);
+        encoded.map_err(|error| BackupError::Write(error.into()))?;
+        self.line.push(b'\n');
+        self.digest.update(&self.line);
+        self.out.write_all(&self.line).map_err(BackupError::Write)
+    }
+}
+
+impl Unchanged {
+    /// Whether the base has the same response, and the run before it, if that has ended.
+    fn compare(&mut self, record: &Record) -> Result<(bool, Option<Entry>), BackupError> {
+        let cursor = record.cursor();
+        let mut finished = None;
+        while let Some(next) = &self.next {
+            let theirs = next.cursor();
+            if theirs > cursor {
+                break;
+            }
+            let is_same = *next == *record;
+            self.next = self.base.next_response()?;
+            if is_same {
+                self.copy += 1;
+                return Ok((true, finished));
+            }
+            // Deleted or changed since.
+            finished = finished.or_else(|| self.take_run());
+            self.skip += 1;
+        }
+        Ok((false, finished.or_else(|| self.take_run())))
+    }
+
+    /// The run of unchanged responses so far, if there is one. What is skipped before the next run
+    /// belongs to that.
+    fn take_run(&mut self) -> Option<Entry> {
+        let run = Entry::Base { skip: self.skip, copy: self.copy };
+        if self.copy == 0 {
+            return None;
+        }
+        (self.skip, self.copy) = (0, 0);
+        Some(run)
+    }
+}

@@ -1,0 +1,138 @@
+//! Checking a store: sound as a server leaves it, and every kind of damage is found and named.
+
+#![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use sluice_engine::clock::SystemClock;
+use sluice_engine::integrity::{self, Checked};
+use sluice_engine::moving::{self, MoveError};
+use sluice_engine::{Engine, NotReady, Options, StoreError};
+use sluice_flow::id::{FlowVersionId, RespondentId};
+use sluice_store::conformance::filling;
+use sluice_store::sqlite::{self, SqliteStore};
+use sluice_store::{Record, Store};
+
+fn open(path: &Path) -> Arc<dyn Store> {
+    Arc::new(SqliteStore::open(path, sqlite::Options::default()).unwrap())
+}
+
+/// Checks a store with these records, counted by a server.
+async fn check(records: Vec<Record>) -> (Checked, Vec<String>) {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(&folder.path().join("sluice.db"));
+    store.import_records(records).await.unwrap();
+    let mut cursor = Some(sluice_store::CompactionCursor::default());
+    while let Some(at) = cursor {
+        cursor = store.compact_counts(at, 10_000).await.unwrap().next;
+    }
+    let found = Mutex::new(Vec::new());
+    let note = |it: integrity::DamagedPlace| {
+        found.lock().unwrap().push(format!("{}: {}", it.place, it.what));
+    };
+    let checked = integrity::check(&*store, note, |_| {}).await.unwrap();
+    store.close().await;
+    (checked, found.into_inner().unwrap())
+}
+
+#[tokio::test]
+async fn a_store_as_a_server_leaves_it_is_sound() {
+    let records: Vec<Record> = filling::records(500).collect();
+    let count = records.len() as u64;
+    let (checked, found) = check(records).await;
+    assert_eq!(found, Vec::<String>::new());
+    assert_eq!(checked, Checked { records: count, responses: 500, damaged: 0, skipped: vec![] });
+}
+
+#[tokio::test]
+async fn responses_that_are_not_counted_yet_are_reported_as_skipped() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(&folder.path().join("sluice.db"));
+    store.import_records(filling::records(20).collect()).await.unwrap();
+    let checked = integrity::check(&*store, |it| panic!("{it:?}"), |_| {}).await.unwrap();
+    assert!(checked.skipped[0].contains("counts of 6 flows"), "{checked:?}");
+}
+
+#[tokio::test]
+async fn every_damaged_place_is_named() {
+    let mut records: Vec<Record> = filling::records(60).collect();
+    let mut expected = Vec::new();
+    let responses = records.iter_mut().filter_map(|record| match record {
+        Record::Response { row, .. } => Some(row),
+        _ => None,
+    });
+    for (number, row) in responses.enumerate() {
+        let what = match number {
+            7 => {
+                row.answers = row.answers.replacen("nps", "npt", 1);
+                "the content does not match its digest".to_owned()
+            }
+            20 => {
+                row.respondent_id = Some(RespondentId::from_uuid(uuid::Uuid::max()));
+                format!("{} is missing from the table respondents", row.respondent_id.unwrap())
+            }
+            33 => {
+                row.flow_version_id = FlowVersionId::from_uuid(uuid::Uuid::max());
+                row.digest = row.digest_of_content();
+                format!("{} is missing from the table versions", row.flow_version_id)
+            }
+            _ => continue,
+        };
+        expected.push(format!("responses {} {}: {what}", row.flow_id, row.response_id));
+    }
+    let (checked, mut found) = check(records).await;
+    found.sort();
+    expected.sort();
+    assert_eq!(found, expected);
+    assert_eq!(checked.damaged, 3);
+}
+
+#[tokio::test]
+async fn a_damaged_response_is_not_moved() {
+    let folder = tempfile::tempdir().unwrap();
+    let from = open(&folder.path().join("from.db"));
+    let (id, records) = with_a_flipped_letter();
+    from.import_records(records).await.unwrap();
+    let failed = moving::tally(&from, |_| {}).await.unwrap_err();
+    assert!(matches!(&failed, StoreError::Corrupt(what) if what.contains(&id)), "{failed:?}");
+    let to = open(&folder.path().join("to.db"));
+    let failed = moving::copy(&from, &to, None, |_| {}).await.unwrap_err();
+    assert!(matches!(failed, MoveError::Source(StoreError::Corrupt(_))), "{failed:?}");
+}
+
+/// The scrub of a server finds a flipped letter, and then nothing more is acknowledged.
+#[tokio::test]
+async fn the_scrub_finds_damage_and_stops_the_service() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(&folder.path().join("sluice.db"));
+    let engine = Engine::start(Arc::clone(&store), Arc::new(SystemClock), Options::default());
+    let engine = engine.await.unwrap();
+    store.import_records(filling::records(20).collect()).await.unwrap();
+    let done = engine.upkeep().scrub().await.unwrap();
+    assert_eq!((done.records > 20, done.damaged), (true, 0), "{done:?}");
+    engine.ready().await.unwrap();
+    let (id, records) = with_a_flipped_letter();
+    store.import_records(records).await.unwrap();
+    let done = engine.upkeep().scrub().await.unwrap();
+    assert_eq!(done.damaged, 1, "{done:?}");
+    assert!(store.damage().found().unwrap().contains(&id));
+    assert_eq!(engine.ready().await, Err(NotReady::StoreFails));
+    let metrics = engine.metrics_text();
+    for line in ["sluice_damaged_records_total 1", "sluice_damaged 1"] {
+        assert!(metrics.lines().any(|it| it == line), "{metrics}");
+    }
+    engine.close().await;
+}
+
+/// Records of 20 responses, and the id of the one that is damaged.
+fn with_a_flipped_letter() -> (String, Vec<Record>) {
+    let mut records: Vec<Record> = filling::records(20).collect();
+    let last = records.iter_mut().rev().find_map(|record| match record {
+        Record::Response { row, .. } => Some(row),
+        _ => None,
+    });
+    let row = last.unwrap();
+    row.answers = row.answers.replacen("nps", "npt", 1);
+    (row.response_id.to_string(), records)
+}
