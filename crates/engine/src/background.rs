@@ -1,7 +1,20 @@
-//! What background tasks share: whether to go on after an error.
+//! What background tasks share: whether to go on after an error, and how long to pause.
+
+use std::time::Duration;
 
 use sluice_store::StoreError;
 use tokio::sync::watch;
+
+/// A part of background work that takes this long shows that the store is slow.
+const SLOW_PART: Duration = Duration::from_millis(200);
+/// Background work on a slow store pauses this many times as long as it works.
+const SLOW_PAUSES: u32 = 9;
+
+/// How long to pause after a part that took this long. Usually a moment; if the store is slow, long
+/// enough to leave it to submissions, since each part costs it a sync.
+pub(crate) fn pause_after(took: Duration, usual: Duration) -> Duration {
+    if took < SLOW_PART { usual } else { took * SLOW_PAUSES }
+}
 
 /// Whether nothing more can be written after this error.
 pub(crate) fn is_final(error: &StoreError) -> bool {
@@ -43,6 +56,15 @@ mod tests {
 
         fn flush(&mut self) -> std::io::Result<()> {
             Ok(())
+        }
+    }
+
+    #[test]
+    fn background_work_leaves_a_slow_store_to_submissions() {
+        let usual = Duration::from_millis(20);
+        for (took, expected) in [(0, 20), (199, 20), (200, 1_800), (1_000, 9_000)] {
+            let pause = pause_after(Duration::from_millis(took), usual);
+            assert_eq!(pause, Duration::from_millis(expected), "{took}");
         }
     }
 

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use sluice_flow::id::{AppId, AuditId};
 use sluice_flow::time::Timestamp;
 use sluice_store::{At, AuditRow, Change, Store, StoreError};
-use tokio::sync::watch;
+use tokio::sync::{Mutex, watch};
+use tokio::time::Instant;
 use uuid::Uuid;
 
 use crate::actor::Actor;
@@ -22,8 +23,8 @@ use crate::export::pipe::Exports;
 use crate::ids::Ids;
 use crate::metrics::Metrics;
 use crate::people::password::Passwords;
-use crate::readiness::LastCheck;
 use crate::registry::Registry;
+use crate::unavailable::NotReady;
 use crate::verify::Verifying;
 use crate::watches::Watches;
 
@@ -45,7 +46,8 @@ pub(crate) struct Core {
     /// Without a trailing slash.
     pub(crate) public_url: String,
     pub(crate) body_bytes_max: usize,
-    pub(crate) last_check: LastCheck,
+    /// The last readiness check ([`crate::readiness`]), and when it was.
+    pub(crate) last_check: Mutex<Option<(Instant, Result<(), NotReady>)>>,
     /// Set when the outcome of a write is unknown.
     pub(crate) lost: watch::Sender<bool>,
 }

@@ -7,12 +7,12 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sluice_store::{CompactionCursor, Store, StoreResult};
 use tokio::sync::watch;
 
-use crate::background::keep_running_after;
+use crate::background::{keep_running_after, pause_after};
 
 /// The interval between two checks for stored responses.
 const INTERVAL: Duration = Duration::from_secs(2);
@@ -51,10 +51,15 @@ impl CountCompaction {
     pub(crate) async fn compact(&self) -> StoreResult<()> {
         let mut cursor = CompactionCursor::default();
         loop {
+            let started = Instant::now();
             let part = self.store.compact_counts(cursor, PART_ROWS).await?;
-            let Some(next) = part.next else { return Ok(()) };
+            let took = started.elapsed();
+            let Some(next) = part.next else {
+                tokio::time::sleep(pause_after(took, Duration::ZERO)).await;
+                return Ok(());
+            };
             cursor = next;
-            tokio::time::sleep(PART_PAUSE).await;
+            tokio::time::sleep(pause_after(took, PART_PAUSE)).await;
         }
     }
 }

@@ -97,7 +97,6 @@ pub use people::{Accounts, Refusal, Secret, Session};
 pub use publish::{Published, VersionHandle};
 pub use question_history::{HistoricQuestion, HistoricVersion, QuestionHistory};
 pub use rate::{Limited, LimitedBy, Rates};
-pub use readiness::NotReady;
 pub use registry::{AppView, NoFlow, Resolved};
 pub use respondents::{Erased, RespondentExport, RespondentHandle};
 pub use responses::{Paging, ResponseFilter, ResponseHandle};
@@ -106,7 +105,7 @@ pub use stored_response::ResponseJson;
 pub use summary::summing::Summing;
 pub use summary::{Summary, SummaryFilter};
 pub use tokens::{NewToken, TokenSecret};
-pub use unavailable::Unavailable;
+pub use unavailable::{NotReady, Unavailable};
 pub use upkeep::Upkeep;
 
 /// The rows that transports show, so that they do not depend on the store.

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sluice_store::StoreError;
-use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
 
 use crate::core::Core;
+use crate::unavailable::NotReady;
 
 /// How long an answer is shared. A failure is checked again sooner, so that a server that has
 /// recovered is used again.
@@ -19,18 +19,6 @@ const READY_FOR: Duration = Duration::from_secs(1);
 const NOT_READY_FOR: Duration = Duration::from_millis(250);
 /// A store that takes longer than this to answer is not ready.
 const CHECK_MAX: Duration = Duration::from_secs(5);
-
-/// Why a submission cannot be stored now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NotReady {
-    /// Free disk space is below the reserve.
-    DiskReserve,
-    /// The store fails, does not answer, or has stopped.
-    StoreFails,
-}
-
-/// The last answer, and when it was found.
-pub(crate) type LastCheck = Mutex<Option<(Instant, Result<(), NotReady>)>>;
 
 pub(crate) async fn check(core: &Arc<Core>) -> Result<(), NotReady> {
     // Known without asking the store, and final.

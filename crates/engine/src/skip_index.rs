@@ -5,12 +5,12 @@
 //! lost: each run asks the store what is left to do.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sluice_store::{Store, StoreResult};
 use tokio::sync::watch;
 
-use crate::background::keep_running_after;
+use crate::background::{keep_running_after, pause_after};
 use crate::clock::Clock;
 
 /// The delay from the start of the process to the first run, and between two runs.
@@ -43,11 +43,14 @@ impl SkipIndexBuilder {
     pub(crate) async fn build(&self) -> StoreResult<u64> {
         let (mut cursor, mut made) = (None, 0);
         loop {
+            let started = Instant::now();
             let part = self.store.build_skip_index(cursor, self.clock.now()).await?;
+            let took = started.elapsed();
             made += part.made;
             let Some(next) = part.next else { return Ok(made) };
             cursor = next;
-            tokio::time::sleep(if part.made > 0 { PAUSE } else { STEP_PAUSE }).await;
+            let usual = if part.made > 0 { PAUSE } else { STEP_PAUSE };
+            tokio::time::sleep(pause_after(took, usual)).await;
         }
     }
 }

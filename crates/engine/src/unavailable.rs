@@ -8,6 +8,15 @@ pub struct Unavailable {
     pub retry_after_seconds: u32,
 }
 
+/// Why a submission cannot be stored now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotReady {
+    /// Free disk space is below the reserve.
+    DiskReserve,
+    /// The store fails, does not answer, or has stopped.
+    StoreFails,
+}
+
 const OVERLOADED: &str = "The service is overloaded and stored nothing. Try again shortly.";
 
 impl Unavailable {

@@ -178,3 +178,23 @@ async fn an_unknown_outcome_ends_the_process_wherever_it_occurs() {
     world.faults.set(Mood::Well);
     assert!(world.engine.ready().await.is_err(), "ready again after an unknown outcome");
 }
+
+#[tokio::test]
+async fn readiness_is_checked_once_for_all_callers_and_again_after_a_failed_write() {
+    let world = World::new().await;
+    let app = world.app().await;
+    let flow = world.flow(&app).await.flow.flow_id;
+    let version = world.publish(flow).await.flow_version_id;
+    let view = world.view(&app).await;
+    let checks = || world.faults.checks.load(Ordering::SeqCst);
+    let all = futures_util::future::join_all((0..100).map(|_| world.engine.ready())).await;
+    assert!(all.iter().all(Result::is_ok));
+    assert_eq!(checks(), 1);
+    world.faults.set(Mood::Failing);
+    assert!(world.submit(&view, &submission(version)).await.is_err());
+    assert!(world.engine.ready().await.is_err(), "the shared answer is out of date");
+    assert_eq!(checks(), 2);
+    world.faults.set(Mood::Well);
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert!(world.engine.ready().await.is_ok());
+}

@@ -69,8 +69,7 @@ Exit codes:
   1    failed, or damage was found; stderr reports why and what to do
   2    invalid command line, environment or configuration file
   3    the flow, or the file of people to invite, has faults
-  4    a write failed or the database was taken away; check the disk and the database before you
-       start the server again
+  4    a write failed or the database was taken away; check the disk and the database first
   130  interrupted, or stopped at once by a second signal"
 )]
 struct Cli {

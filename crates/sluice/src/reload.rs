@@ -3,12 +3,15 @@
 //! Only the log filter takes effect in a running server: everything else is built into the parts of
 //! the server when it starts. A setting that has changed and needs a restart is named, so that no
 //! one takes it for applied. A file that cannot be read changes nothing.
+//!
+//! The same signal reports that the terminal of the process was closed. Then the server stops, as
+//! any other program in that terminal does.
 
 use crate::args::ServeArgs;
 use crate::config::Settings;
 use crate::failure::Failure;
 use crate::logging::LogFilter;
-use crate::signals::Hangups;
+use crate::signals::{self, Hangups};
 
 /// The setting that a running server applies.
 const LOG: &str = "log";
@@ -23,8 +26,14 @@ pub(crate) struct Reloading {
 impl Reloading {
     /// Reloads at every signal, as long as the process runs.
     pub(crate) async fn run(mut self, mut hangups: Hangups) {
+        let had_terminal = has_terminal();
         loop {
             hangups.next().await;
+            if had_terminal && !has_terminal() {
+                tracing::info!("the terminal was closed");
+                signals::stop_this_process();
+                continue;
+            }
             if let Err(failure) = self.reload() {
                 tracing::error!(%failure, "the configuration was not reloaded; nothing was changed");
             }
@@ -45,6 +54,11 @@ impl Reloading {
         }
         Ok(())
     }
+}
+
+/// Whether the process belongs to an open terminal.
+fn has_terminal() -> bool {
+    std::fs::File::open("/dev/tty").is_ok()
 }
 
 /// The names of the settings that differ. The environment of a process does not change, so secrets

@@ -22,6 +22,16 @@ pub(crate) fn listen() -> io::Result<watch::Receiver<bool>> {
     Ok(receiver)
 }
 
+/// Asks this process to finish, as SIGTERM does.
+pub(crate) fn stop_this_process() {
+    #[cfg(unix)]
+    if let Err(error) =
+        rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::TERM)
+    {
+        tracing::error!(%error, "cannot stop");
+    }
+}
+
 /// Waits for SIGHUP, again and again. From the first call on, it no longer ends the process.
 #[cfg(unix)]
 pub(crate) struct Hangups(tokio::signal::unix::Signal);

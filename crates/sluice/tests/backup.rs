@@ -68,8 +68,10 @@ async fn a_restored_backup_is_equal_and_only_its_owner_can_read_it() {
     assert_done(&restored);
     assert!(text(&restored.stdout).trim_end().ends_with("equal and sound"));
     assert_eq!(tables(&here.join("b/sluice.db")).await, tables(&here.join("a/sluice.db")).await);
-    let left: Vec<_> = std::fs::read_dir(here.join("b")).unwrap().collect();
-    assert_eq!(left.len(), 1, "only the database: {left:?}");
+    let left = std::fs::read_dir(here.join("b")).unwrap().flatten().map(|it| it.file_name());
+    // The marker is left by every process that opens the database, as this test did.
+    let left: Vec<_> = left.filter(|name| name != "sluice.db.marker").collect();
+    assert_eq!(left, ["sluice.db"], "only the database");
 }
 
 #[tokio::test]

@@ -297,7 +297,14 @@ async fn end_the_waiting(cluster: &Cluster, store: &PgStore) {
     let sql = format!("SELECT pg_terminate_backend(pid) {WAITING}");
     until("no commit waits", async || cluster.sql("postgres", &sql).await.is_empty().then_some(()))
         .await;
-    ready(store).await;
+    // Readiness stays red, since it needs a commit itself. A change that has lost its race is begun
+    // only if commits are tried, and does not end in one.
+    let late = At::App { app: app_row().app_id, expected: 1_000_000 };
+    until("commits are tried again", async || {
+        let changed = store.apply(late, Change::new(Vec::new)).await;
+        matches!(changed, Err(StoreError::Conflict)).then_some(())
+    })
+    .await;
 }
 
 /// While commits are not confirmed, anything that needs one is refused without using a connection.

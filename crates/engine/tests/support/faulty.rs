@@ -45,6 +45,8 @@ pub struct FaultyStore {
     pub commits: AtomicUsize,
     /// The number of rows in commits.
     pub rows: AtomicUsize,
+    /// The number of readiness checks.
+    pub checks: AtomicUsize,
     /// The number of lookups during `Mood::Hanging`.
     pub hung: AtomicUsize,
     pub key_lookups: AtomicUsize,
@@ -65,6 +67,7 @@ impl FaultyStore {
             runtime: tokio::runtime::Handle::current(),
             commits: AtomicUsize::new(0),
             rows: AtomicUsize::new(0),
+            checks: AtomicUsize::new(0),
             hung: AtomicUsize::new(0),
             key_lookups: AtomicUsize::new(0),
             invitation_lookups: AtomicUsize::new(0),
@@ -446,7 +449,16 @@ impl UpkeepStore for FaultyStore {
     fn damage(&self) -> &Damage {
         self.inner.damage()
     }
+
+    async fn check_files(&self) -> StoreResult<()> {
+        self.inner.check_files().await
+    }
+
+    fn why_stopped(&self) -> Option<&str> {
+        self.inner.why_stopped()
+    }
     async fn check(&self) -> StoreResult<()> {
+        self.checks.fetch_add(1, Ordering::SeqCst);
         match *self.mood.lock().unwrap() {
             Mood::LosingTrack => return Err(StoreError::Unknown("sync failed".into())),
             Mood::Failing => return Err(StoreError::Failed("disk full".into())),

@@ -15,8 +15,6 @@ use crate::{StoreError, StoreResult};
 
 /// How long a check waits for the server.
 const DEADLINE: Duration = Duration::from_secs(2);
-/// A check this soon after a confirmed commit relies on that commit.
-const FRESH: Duration = Duration::from_secs(1);
 /// The size of the table at which it is emptied: after 128 probes.
 const TABLE_BYTES_MAX: i64 = 1024 * 1024;
 
@@ -42,12 +40,10 @@ pub(super) async fn check(pool: &Arc<Pool>) -> StoreResult<()> {
 
 async fn probe(pool: &Arc<Pool>) -> StoreResult<()> {
     pool.must_be_open()?;
-    if !pool.stall().has_confirmed_within(FRESH) {
-        pool.may_commit()?;
-        let transaction = Transaction::begun(pool).await.map_err(TransactionError::of_statement)?;
-        let written = write(&transaction).await;
-        transaction::end(transaction, written).await?;
-    }
+    pool.may_commit()?;
+    let transaction = Transaction::begun(pool).await.map_err(TransactionError::of_statement)?;
+    let written = write(&transaction).await;
+    transaction::end(transaction, written).await?;
     pool.check_workers().await
 }
 

@@ -17,36 +17,24 @@ const PROBE_INTERVAL: Duration = Duration::from_secs(20);
 pub(super) struct Stall {
     /// When a commit was last tried without success; absent unless stalled.
     tried: Mutex<Option<Instant>>,
-    /// When a commit was last confirmed.
-    confirmed: Mutex<Option<Instant>>,
 }
 
 impl Stall {
     pub(super) fn begin(&self) {
-        *lock(&self.tried) = Some(Instant::now());
+        *self.lock() = Some(Instant::now());
     }
 
     pub(super) fn end(&self) {
-        *lock(&self.tried) = None;
-    }
-
-    /// A commit was confirmed, which also ends a stall.
-    pub(super) fn note_confirmed(&self) {
-        self.end();
-        *lock(&self.confirmed) = Some(Instant::now());
-    }
-
-    pub(super) fn has_confirmed_within(&self, time: Duration) -> bool {
-        lock(&self.confirmed).is_some_and(|at| at.elapsed() < time)
+        *self.lock() = None;
     }
 
     pub(super) fn lasts(&self) -> bool {
-        lock(&self.tried).is_some()
+        self.lock().is_some()
     }
 
     /// Whether a commit may be tried now.
     pub(super) fn lets_through(&self) -> bool {
-        let mut tried = lock(&self.tried);
+        let mut tried = self.lock();
         match *tried {
             Some(at) if at.elapsed() < PROBE_INTERVAL => false,
             Some(_) => {
@@ -56,8 +44,8 @@ impl Stall {
             None => true,
         }
     }
-}
 
-fn lock(instant: &Mutex<Option<Instant>>) -> MutexGuard<'_, Option<Instant>> {
-    instant.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.tried.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }

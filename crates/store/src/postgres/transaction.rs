@@ -207,7 +207,7 @@ impl Transaction {
         });
         match timeout(pool.options().commit_deadline, &mut committing).await {
             Ok(Ok(Ok(()))) => {
-                pool.stall().note_confirmed();
+                pool.stall().end();
                 Ok(())
             }
             Ok(Ok(Err(failure))) => Err(failure),

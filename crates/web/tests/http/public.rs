@@ -256,7 +256,9 @@ async fn without_its_store_the_service_is_alive_and_answers_503_with_retry_after
     let site = Site::start().await;
     let (flow, _) = site.published().await;
     site.engine.close().await;
-    assert_eq!(site.get("/healthz", &[]).await.status, 200);
+    for alive in ["/livez", "/healthz"] {
+        assert_eq!(site.get(alive, &[]).await.status, 200);
+    }
     let not_ready = site.get("/readyz", &[]).await;
     not_ready.assert_problem(503, "not_ready");
     let down = site.get(&site.path(&format!("flows/{flow}")), &[]).await;

@@ -46,3 +46,28 @@ fn writing_continues_after_a_full_disk_or_a_lock() {
         check(code, false);
     }
 }
+
+/// The bytes that a check adds to the log, if the last write was this long ago.
+fn probed_bytes(thread: &mut Thread, log: &Path, ago: Option<Duration>) -> u64 {
+    let bytes = || std::fs::metadata(log).unwrap().len();
+    let before = bytes();
+    thread.written_at = ago.map(|ago| Instant::now().checked_sub(ago).unwrap());
+    thread.check().unwrap();
+    bytes() - before
+}
+
+#[test]
+fn a_check_of_an_idle_store_writes_one_page_and_none_after_a_write() {
+    const PAGE_IN_LOG_BYTES: u64 = 4096 + 24;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sluice.db");
+    let connection = connect(&path, ConnectionRole::Writer, &Options::default()).unwrap();
+    connection.execute_batch("CREATE TABLE probe (filler BLOB NOT NULL)").unwrap();
+    let reserve = Arc::new(Reserve::new(&path, Some(0)));
+    let mut thread = Thread::new(connection, reserve, Arc::default()).unwrap();
+    let log = folder.path().join("sluice.db-wal");
+    let mut probed = |ago| probed_bytes(&mut thread, &log, ago);
+    assert!(probed(None) > 10 * PAGE_IN_LOG_BYTES, "after a failure, as much as a batch");
+    assert_eq!(probed(Some(Duration::from_secs(1))), 0);
+    assert_eq!(probed(Some(Duration::from_secs(6))), PAGE_IN_LOG_BYTES);
+}

@@ -1,0 +1,94 @@
+//! The readiness check needs space on the server's disk, as a submission does.
+
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a panic fails the test")]
+#![expect(clippy::print_stderr, reason = "a skipped test prints why")]
+
+#[expect(dead_code, unused_imports, reason = "other tests use the rest")]
+mod support;
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use sluice_store::StoreError;
+use sluice_store::postgres::{Options, PgStore};
+use sluice_store::roles::*;
+use support::Cluster;
+
+/// A check relies on a commit younger than this.
+const FRESH: Duration = Duration::from_millis(1_200);
+
+async fn open(cluster: &Cluster, database: &str) -> PgStore {
+    PgStore::connect(&cluster.url(database), Options::default()).await.unwrap()
+}
+
+/// A disk of 1 MiB in the server's folder.
+struct SmallDisk<'c>(&'c Path);
+
+impl<'c> SmallDisk<'c> {
+    /// None if this process may not mount.
+    fn mount(folder: &'c Path, owned_as: &Path) -> Option<Self> {
+        std::fs::create_dir(folder).unwrap();
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", "size=1m", "sluice-test"]).arg(folder);
+        let disk = mount.stderr(Stdio::null()).status().ok()?.success().then_some(Self(folder))?;
+        let mut chown = Command::new("chown");
+        chown.arg("--reference").arg(owned_as).arg(folder).status().ok()?.success().then_some(disk)
+    }
+}
+
+impl Drop for SmallDisk<'_> {
+    fn drop(&mut self) {
+        let _done = Command::new("umount").arg("--lazy").arg(self.0).status();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_disk_of_the_server_is_noticed_and_so_is_space_that_returns() {
+    let cluster = Cluster::start(&[]);
+    let folder = cluster.folder().join("small");
+    let Some(_disk) = SmallDisk::mount(&folder, &cluster.data()) else {
+        eprintln!("skipped: mounting a small disk needs root");
+        return;
+    };
+    let database = cluster.database().await;
+    let store = open(&cluster, &database).await;
+    let location = format!("CREATE TABLESPACE small LOCATION '{}'", folder.display());
+    cluster.sql("postgres", &location).await;
+    cluster.sql(&database, "ALTER TABLE probe SET TABLESPACE small").await;
+    tokio::time::sleep(FRESH).await;
+    store.check().await.unwrap();
+    let ballast = folder.join("ballast");
+    // Ends when the disk is full.
+    let _full = std::fs::write(&ballast, vec![0; 2 * 1024 * 1024]);
+    tokio::time::sleep(FRESH).await;
+    let full = store.check().await;
+    assert!(matches!(full, Err(StoreError::Failed(_))), "{full:?}");
+    // A row that is rolled back fits into a page that is there, and would prove nothing.
+    cluster.sql(&database, "BEGIN; INSERT INTO probe (filler) VALUES (''); ROLLBACK").await;
+    std::fs::remove_file(ballast).unwrap();
+    store.check().await.unwrap();
+    store.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn probes_do_not_pile_up_and_a_recent_commit_needs_none() {
+    let cluster = Cluster::start(&[]);
+    let database = cluster.database().await;
+    let store = open(&cluster, &database).await;
+    let bytes = async || -> u64 {
+        cluster.sql(&database, "SELECT pg_relation_size('probe')").await[0].parse().unwrap()
+    };
+    tokio::time::sleep(FRESH).await;
+    for _ in 0..20 {
+        store.check().await.unwrap();
+    }
+    assert_eq!(bytes().await, 8192, "one probe, shared within its second");
+    let many = "INSERT INTO probe SELECT repeat('x', 1900) FROM generate_series(1, 1000)";
+    cluster.sql(&database, many).await;
+    assert!(bytes().await > 1024 * 1024);
+    tokio::time::sleep(FRESH).await;
+    store.check().await.unwrap();
+    assert_eq!(bytes().await, 8192);
+    store.close().await;
+}
