@@ -24,7 +24,9 @@ use super::log::Log;
 use super::marker::Marker;
 use super::open_error::OpenError;
 use super::transaction::{self, Finish};
-use super::{apply, commit, counts, expiry, import_records, reclaim, recount, removal, skip_index};
+use super::{
+    apply, commit, counts, expiry, failure, import_records, reclaim, recount, removal, skip_index,
+};
 use crate::counting::DamagedDay;
 use crate::{
     AfterCommit, At, Change, CountsQuery, Damage, ErasedPart, Erasure, Expired, Expiry,
@@ -455,7 +457,10 @@ impl Thread {
             }
             // Full or busy: the log keeps growing, nothing is lost, and the next commit tries
             // again.
-            Err(error) => tracing::warn!(%error, "the log cannot be written back now"),
+            Err(error) => {
+                failure::note_damage(&self.damage, &error);
+                tracing::warn!(%error, "the log cannot be written back now");
+            }
         }
     }
 }

@@ -1,5 +1,7 @@
 //! What stops the writer, and what does not.
 
+use std::time::Duration;
+
 use rusqlite::ffi;
 
 use super::super::connection::{ConnectionRole, Options, connect};
@@ -64,7 +66,8 @@ fn a_check_of_an_idle_store_writes_one_page_and_none_after_a_write() {
     let connection = connect(&path, ConnectionRole::Writer, &Options::default()).unwrap();
     connection.execute_batch("CREATE TABLE probe (filler BLOB NOT NULL)").unwrap();
     let reserve = Arc::new(Reserve::new(&path, Some(0)));
-    let mut thread = Thread::new(connection, reserve, Arc::default()).unwrap();
+    let limits = Limits { reserve, log_pages_max: i32::MAX, damage: Arc::default() };
+    let mut thread = Thread::new(connection, limits, Arc::default()).unwrap();
     let log = folder.path().join("sluice.db-wal");
     let mut probed = |ago| probed_bytes(&mut thread, &log, ago);
     assert!(probed(None) > 10 * PAGE_IN_LOG_BYTES, "after a failure, as much as a batch");
