@@ -1,7 +1,7 @@
 //! Counts the responses of one flow, and compares the result with its stored counts.
 //!
 //! Compared are the numbers of responses and of answers by version and day. Tags are not: which
-//! values have a count of their own may depend on the order in which responses arrived.
+//! values are counted separately may depend on the order in which responses arrived.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

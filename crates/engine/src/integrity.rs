@@ -1,7 +1,7 @@
 //! Checks that everything stored is sound, for `sluice verify`.
 //!
-//! Reads a whole store at one instant, so servers may run meanwhile: pages and indexes as far as the
-//! backend can check them, every row, the digest of every response, references between rows, and
+//! Reads a whole store at one instant, so servers may run meanwhile: pages and indexes (what the
+//! backend can check), every row, the digest of every response, references between rows, and
 //! the counts of every flow, computed again from its responses. Nothing is written or repaired.
 //!
 //! The order of records makes one pass enough: a row comes after the rows that it references. The
@@ -202,12 +202,14 @@ impl<F: Fn(DamagedPlace) + Send + Sync> Check<'_, F> {
         for (app, flow) in flows {
             self.compare_counts_of(view, app, flow).await?;
         }
-        if self.uncounted_flows > 0 {
-            self.checked.skipped.push(format!(
-                "the counts of {} flows were not compared: a server has still to count their imported responses",
-                self.uncounted_flows
-            ));
-        }
+        let flows = match self.uncounted_flows {
+            0 => return Ok(()),
+            1 => "1 flow".to_owned(),
+            flows => format!("{flows} flows"),
+        };
+        self.checked.skipped.push(format!(
+            "the counts of {flows} were not compared: a server still has to count imported responses"
+        ));
         Ok(())
     }
 

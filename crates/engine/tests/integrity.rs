@@ -12,7 +12,7 @@ use sluice_engine::{Engine, Options, StoreError};
 use sluice_flow::id::{FlowVersionId, RespondentId};
 use sluice_store::conformance::filling;
 use sluice_store::sqlite::{self, SqliteStore};
-use sluice_store::{Record, Store};
+use sluice_store::{Record, ResponseRow, Store};
 
 fn open(path: &Path) -> Arc<dyn Store> {
     Arc::new(SqliteStore::open(path, sqlite::Options::default()).unwrap())
@@ -92,8 +92,16 @@ async fn every_damaged_place_is_named() {
 async fn a_damaged_response_is_not_moved() {
     let folder = tempfile::tempdir().unwrap();
     let from = open(&folder.path().join("from.db"));
-    let (id, records) = with_a_flipped_letter();
+    let (row, mut records) = with_answers("{}");
+    for record in &mut records {
+        if let Record::Response { row: other, .. } = record
+            && *other == row
+        {
+            other.answers = "{ }".to_owned();
+        }
+    }
     from.import_records(records).await.unwrap();
+    let id = row.response_id.to_string();
     let failed = moving::tally(&from, |_| {}).await.unwrap_err();
     assert!(matches!(&failed, StoreError::Corrupt(what) if what.contains(&id)), "{failed:?}");
     let to = open(&folder.path().join("to.db"));
@@ -101,22 +109,30 @@ async fn a_damaged_response_is_not_moved() {
     assert!(matches!(failed, MoveError::Source(StoreError::Corrupt(_))), "{failed:?}");
 }
 
-/// The scrub of a server finds a flipped letter, and then nothing more is acknowledged.
+/// A letter that changes in the file is found by the scrub, and then nothing more is acknowledged.
 #[tokio::test]
 async fn the_scrub_finds_damage_and_stops_the_service() {
+    const WORD: &str = "hummingbird";
     let folder = tempfile::tempdir().unwrap();
-    let store = open(&folder.path().join("sluice.db"));
-    let engine = Engine::start(Arc::clone(&store), Arc::new(SystemClock), Options::default());
-    let engine = engine.await.unwrap();
-    store.import_records(filling::records(20).collect()).await.unwrap();
+    let path = folder.path().join("sluice.db");
+    let (row, records) = with_answers(&format!(r#"{{"why":"{WORD}"}}"#));
+    let (store, engine) = start(&path).await;
+    store.import_records(records).await.unwrap();
     let done = engine.upkeep().scrub().await.unwrap();
     assert_eq!((done.records > 20, done.damaged), (true, 0), "{done:?}");
     engine.ready().await.unwrap();
-    let (id, records) = with_a_flipped_letter();
-    store.import_records(records).await.unwrap();
+    engine.close().await;
+    let mut bytes = std::fs::read(&path).unwrap();
+    let at = bytes.windows(WORD.len()).position(|it| it == WORD.as_bytes()).unwrap();
+    bytes[at] ^= 1;
+    std::fs::write(&path, bytes).unwrap();
+
+    let (store, engine) = start(&path).await;
+    engine.ready().await.unwrap();
     let done = engine.upkeep().scrub().await.unwrap();
     assert_eq!(done.damaged, 1, "{done:?}");
-    assert!(store.damage().found().unwrap().contains(&id));
+    let found = store.damage().found().unwrap();
+    assert!(found.contains(&row.response_id.to_string()), "{found}");
     assert!(matches!(engine.ready().await, Err(StoreError::Corrupt(_))));
     let metrics = engine.metrics_text();
     for line in ["sluice_damaged_records_total 1", "sluice_damaged 1"] {
@@ -125,14 +141,21 @@ async fn the_scrub_finds_damage_and_stops_the_service() {
     engine.close().await;
 }
 
-/// Records of 20 responses, and the id of the one that is damaged.
-fn with_a_flipped_letter() -> (String, Vec<Record>) {
+async fn start(path: &Path) -> (Arc<dyn Store>, Arc<Engine>) {
+    let store = open(path);
+    let engine = Engine::start(Arc::clone(&store), Arc::new(SystemClock), Options::default());
+    (store, engine.await.unwrap())
+}
+
+/// Records of 20 responses, one of which has these answers.
+fn with_answers(answers: &str) -> (ResponseRow, Vec<Record>) {
     let mut records: Vec<Record> = filling::records(20).collect();
     let last = records.iter_mut().rev().find_map(|record| match record {
         Record::Response { row, .. } => Some(row),
         _ => None,
     });
     let row = last.unwrap();
-    row.answers = row.answers.replacen("nps", "npt", 1);
-    (row.response_id.to_string(), records)
+    row.answers = answers.to_owned();
+    row.digest = row.digest_of_content();
+    (row.clone(), records)
 }

@@ -58,11 +58,11 @@ Examples:
   sluice flow push survey.yaml --publish    create it on a running server and publish it
   sluice responses tail fl_…                print responses as they arrive
   sluice move --from sqlite:sluice-data/sluice.db --to postgres://db.example/sluice
-  sluice backup /backup/sluice.gz           write everything into one file, also while the server runs
+  sluice backup /backup/sluice.gz           back up everything while the server runs
 
-These commands work on the store and need no server: backup, restore, verify, move, recount, key. So does
-flow check. The others call a running server: name it with --server (SLUICE_SERVER), and give an admin
-token with --token (SLUICE_TOKEN).
+Commands other than serve, flow check, key, move, recount, backup, restore and verify call a
+running server: name it with --server (SLUICE_SERVER), and give an admin token with --token
+(SLUICE_TOKEN).
 
 Exit codes:
   0    done

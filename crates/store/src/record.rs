@@ -59,7 +59,7 @@ pub struct UnreadableRow {
     pub table: Table,
     /// Its flow, if it has one that can be read.
     pub flow: Option<FlowId>,
-    /// The ids in the row, as far as they can be read.
+    /// The ids in the row that can be read.
     pub ids: String,
     pub why: String,
 }

@@ -18,7 +18,7 @@ mod write;
 
 pub use key::SealedKeys;
 pub use read::{Backup, Contents};
-pub use write::{Base, write};
+pub use write::write;
 
 use serde::{Deserialize, Serialize};
 use sluice_flow::time::Timestamp;

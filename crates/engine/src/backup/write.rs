@@ -21,9 +21,6 @@ const PAGES_AHEAD: usize = 2;
 /// Low, because the level above saves little and takes twice the time.
 const LEVEL: u32 = 3;
 
-/// The full backup that an incremental one refers to.
-pub type Base = Backup;
-
 /// Writes everything that is stored now. Returns what was written, and the output.
 ///
 /// A store with a damaged row is not backed up: the error names the row. `progress` gets the number
@@ -33,7 +30,7 @@ pub async fn write<W: Write + Send + 'static>(
     out: W,
     now: Timestamp,
     master_keys: Option<SealedKeys>,
-    base: Option<Base>,
+    base: Option<Backup>,
     progress: impl Fn(u64),
 ) -> Result<(Contents, W), BackupError> {
     if base.as_ref().is_some_and(|base| base.header().base.is_some()) {
@@ -111,7 +108,7 @@ struct BackupWriter<W: Write> {
 
 /// Compares the responses with those of the base.
 struct Unchanged {
-    base: Base,
+    base: Backup,
     /// The next response of the base, if it is not at its end.
     next: Option<Record>,
     /// Not written yet.
@@ -120,7 +117,7 @@ struct Unchanged {
 }
 
 impl<W: Write> BackupWriter<W> {
-    fn begin(out: W, header: Header, base: Option<Base>) -> Result<Self, BackupError> {
+    fn begin(out: W, header: Header, base: Option<Backup>) -> Result<Self, BackupError> {
         let unchanged = match base {
             Some(mut base) => {
                 let next = base.next_response()?;

@@ -20,7 +20,7 @@ use tokio::sync::{Semaphore, mpsc, oneshot};
 use super::disk::Reserve;
 use super::open_error::OpenError;
 use super::transaction::{self, Finish};
-use super::{apply, commit, counts, expiry, import_records, recount, removal, skip_index};
+use super::{apply, commit, counts, expiry, failure, import_records, recount, removal, skip_index};
 use crate::counting::DamagedDay;
 use crate::{
     AfterCommit, At, Change, CountsQuery, Damage, ErasedPart, Erasure, Expired, Expiry,
@@ -422,7 +422,10 @@ impl Thread {
             }
             // Full or busy: the log keeps growing, nothing is lost, and the next commit tries
             // again.
-            Err(error) => tracing::warn!(%error, "the log cannot be written back now"),
+            Err(error) => {
+                failure::note_damage(&self.damage, &error);
+                tracing::warn!(%error, "the log cannot be written back now");
+            }
         }
     }
 
