@@ -26,7 +26,7 @@ pub(crate) struct Reloading {
 impl Reloading {
     /// Reloads at every signal, as long as the process runs.
     pub(crate) async fn run(mut self, mut hangups: Hangups) {
-        let had_terminal = has_terminal();
+        let had_terminal = has_terminal() && !hangups.were_ignored;
         loop {
             hangups.next().await;
             if had_terminal && !has_terminal() {
@@ -79,6 +79,7 @@ fn changed_settings(old: &Settings, new: &Settings) -> Vec<&'static str> {
         ("rate-per-…, bytes-per-address or daily-bytes-per-app", rates(old) != rates(new)),
         ("disk-reserve", old.disk_reserve != new.disk_reserve),
         ("create", old.create != new.create),
+        ("scrub-days", old.scrub_interval != new.scrub_interval),
         (LOG, old.log != new.log),
         ("log-format", old.log_format != new.log_format),
         ("jwks-…", old.jwks != new.jwks),
@@ -117,6 +118,7 @@ mod tests {
             "daily-bytes-per-app = 7000",
             "disk-reserve = 7",
             "create = false",
+            "scrub-days = 2",
             "log = 'debug'",
             "log-format = 'json'",
             "jwks-allow = '10.0.0.0/8'",

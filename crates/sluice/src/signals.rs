@@ -32,19 +32,34 @@ pub(crate) fn stop_this_process() {
     }
 }
 
+/// Whether this process was started to outlive its terminal, as by `nohup`.
+#[cfg(unix)]
+fn ignores_hangup() -> bool {
+    // Without unsafe code, only Linux tells.
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    ignored.is_some_and(|mask| mask & 1 == 1)
+}
+
 /// Waits for SIGHUP, again and again. From the first call on, it no longer ends the process.
 #[cfg(unix)]
-pub(crate) struct Hangups(tokio::signal::unix::Signal);
+pub(crate) struct Hangups {
+    signal: tokio::signal::unix::Signal,
+    /// Whether they were ignored before.
+    pub(crate) were_ignored: bool,
+}
 
 #[cfg(unix)]
 impl Hangups {
     pub(crate) fn listen() -> io::Result<Self> {
+        let were_ignored = ignores_hangup();
         let hangup = tokio::signal::unix::SignalKind::hangup();
-        tokio::signal::unix::signal(hangup).map(Self)
+        Ok(Self { signal: tokio::signal::unix::signal(hangup)?, were_ignored })
     }
 
     pub(crate) async fn next(&mut self) {
-        if self.0.recv().await.is_none() {
+        if self.signal.recv().await.is_none() {
             std::future::pending::<()>().await;
         }
     }
@@ -52,12 +67,14 @@ impl Hangups {
 
 /// There is no such signal.
 #[cfg(not(unix))]
-pub(crate) struct Hangups;
+pub(crate) struct Hangups {
+    pub(crate) were_ignored: bool,
+}
 
 #[cfg(not(unix))]
 impl Hangups {
     pub(crate) fn listen() -> io::Result<Self> {
-        Ok(Self)
+        Ok(Self { were_ignored: true })
     }
 
     pub(crate) async fn next(&mut self) {

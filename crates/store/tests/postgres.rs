@@ -297,14 +297,12 @@ async fn end_the_waiting(cluster: &Cluster, store: &PgStore) {
     let sql = format!("SELECT pg_terminate_backend(pid) {WAITING}");
     until("no commit waits", async || cluster.sql("postgres", &sql).await.is_empty().then_some(()))
         .await;
-    // Readiness stays red, since it needs a commit itself. A change that has lost its race is begun
-    // only if commits are tried, and does not end in one.
+    // Readiness needs a commit itself. A change that has lost its race begins only if commits are
+    // tried, and ends without one.
     let late = At::App { app: app_row().app_id, expected: 1_000_000 };
-    until("commits are tried again", async || {
-        let changed = store.apply(late, Change::new(Vec::new)).await;
-        matches!(changed, Err(StoreError::Conflict)).then_some(())
-    })
-    .await;
+    let tried = async || store.apply(late, Change::new(Vec::new)).await;
+    let is_late = async || matches!(tried().await, Err(StoreError::Conflict)).then_some(());
+    until("commits are tried again", is_late).await;
 }
 
 /// While commits are not confirmed, anything that needs one is refused without using a connection.
@@ -492,10 +490,8 @@ async fn every_transaction_sets_its_own_settings() {
     put_app(&store).await;
     cluster.sql(&database, WEAKEN).await;
     for number in 0..4 {
-        assert_eq!(
-            store.commit(vec![response(now(), number, 1)]).await.unwrap(),
-            [Outcome::Stored]
-        );
+        let stored = store.commit(vec![response(now(), number, 1)]).await.unwrap();
+        assert_eq!(stored, [Outcome::Stored]);
     }
     let seen = "SELECT durable || ' ' || reported FROM seen";
     assert_eq!(cluster.sql(&database, seen).await, ["on warning"; 4]);

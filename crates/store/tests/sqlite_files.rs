@@ -130,6 +130,7 @@ async fn checkpoints_of_this_and_of_other_processes_are_no_disturbance() {
     let other = Connection::open(database.path()).unwrap();
     for mode in ["PASSIVE", "FULL", "RESTART", "TRUNCATE", "PASSIVE", "TRUNCATE"] {
         other.query_row(&format!("PRAGMA wal_checkpoint({mode})"), [], |_| Ok(())).unwrap();
+        database.store.check_files().await.unwrap();
         for _ in 0..3 {
             database.commit().await.unwrap();
             database.store.check_files().await.unwrap();

@@ -15,8 +15,11 @@ use crate::{StoreError, StoreResult};
 
 /// How long a check waits for the server.
 const DEADLINE: Duration = Duration::from_secs(2);
-/// The size of the table at which it is emptied: after 128 probes.
-const TABLE_BYTES_MAX: i64 = 1024 * 1024;
+/// The size of the table at which it is emptied: after some hours of probes.
+const TABLE_BYTES_MAX: i64 = 64 * 1024 * 1024;
+/// Others use the table only for a moment, except for a dump of the database: the next check tries
+/// again.
+const EMPTY_WAIT: &str = "SET LOCAL lock_timeout = '100ms'";
 
 /// Four rows fill a page of 8 KiB, and are too short to be compressed or stored elsewhere.
 const FILL_A_PAGE: &str =
@@ -43,17 +46,28 @@ async fn probe(pool: &Arc<Pool>) -> StoreResult<()> {
     pool.may_commit()?;
     let transaction = Transaction::begun(pool).await.map_err(TransactionError::of_statement)?;
     let written = write(&transaction).await;
-    transaction::end(transaction, written).await?;
+    let bytes = transaction::end(transaction, written).await?;
+    if bytes >= TABLE_BYTES_MAX
+        && let Err(error) = empty(pool).await
+    {
+        tracing::debug!(%error, "the table of probes is in use");
+    }
     pool.check_workers().await
 }
 
-async fn write(transaction: &Transaction) -> Result<(), TransactionError> {
+/// Returns the size of the table.
+async fn write(transaction: &Transaction) -> Result<i64, TransactionError> {
+    transaction.execute(FILL_A_PAGE, &[]).await?;
     let found = transaction.query(TABLE_BYTES, &[]).await?;
-    let bytes: i64 = found.first().map_or(Ok(0), |row| row.try_get(0))?;
-    if bytes >= TABLE_BYTES_MAX {
-        // Before this transaction has any other lock on the table: nodes must not wait for each
-        // other.
-        transaction.execute(EMPTY, &[]).await?;
-    }
-    transaction.execute(FILL_A_PAGE, &[]).await.map(drop)
+    Ok(found.first().map_or(Ok(0), |row| row.try_get(0))?)
+}
+
+async fn empty(pool: &Arc<Pool>) -> StoreResult<()> {
+    let transaction = Transaction::begun(pool).await.map_err(TransactionError::of_statement)?;
+    let emptied = async {
+        transaction.execute(EMPTY_WAIT, &[]).await?;
+        transaction.execute(EMPTY, &[]).await
+    };
+    let emptied = emptied.await;
+    transaction::end(transaction, emptied).await.map(drop)
 }

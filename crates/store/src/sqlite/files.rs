@@ -18,6 +18,7 @@
 use std::fs::{File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
@@ -28,6 +29,11 @@ const LOG_HEADER_BYTES: u64 = 32;
 const FRAME_HEADER_BYTES: u64 = 24;
 /// The first bytes of every log, except for the last bit, which is the byte order of its checksums.
 const LOG_MAGIC: u32 = 0x377f_0682;
+
+/// A checkpoint by another program, such as a shell, takes less than this. Until it has ended, it
+/// looks as if that program had overwritten the file, so the writer waits.
+const CHECKPOINT_MAX: Duration = Duration::from_secs(2);
+const CHECKPOINT_POLL: Duration = Duration::from_millis(20);
 
 /// What happened to the files of an open database. Nothing may be acknowledged after this.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -59,6 +65,8 @@ pub(super) struct Files {
     last: Option<(Salts, u64)>,
     /// The database file after the last checkpoint.
     checkpointed: Checkpointed,
+    /// Whether the log has pages, as far as this process knows.
+    has_log_pages: bool,
 }
 
 type Salts = [u8; 8];
@@ -82,6 +90,8 @@ struct Checkpointed {
 impl Files {
     /// The files of a database that this connection has written to.
     pub(super) fn of(path: &Path, connection: &Connection) -> io::Result<Self> {
+        // SQLite puts the log beside the file that a link points to.
+        let path = &std::fs::canonicalize(path)?;
         let log = beside(path, "-wal");
         let page_bytes: u32 = connection
             .pragma_query_value(None, "page_size", |row| row.get(0))
@@ -96,6 +106,7 @@ impl Files {
             marker: None,
             log_bytes_before: 0,
             last: None,
+            has_log_pages: log_pages(connection) != 0,
         };
         files.last = files.log_salts().ok().map(|salts| (salts, found_log.len()));
         Ok(files)
@@ -131,6 +142,7 @@ impl Files {
             _ => self.after_checkpoint(connection),
         }
         self.last = Some((salts, LOG_HEADER_BYTES + log_pages * self.frame_bytes));
+        self.has_log_pages = true;
         self.check(connection)
     }
 
@@ -144,7 +156,8 @@ impl Files {
             // again.
             let is_cut = match self.log_salts() {
                 Ok(found) => found == salts,
-                Err(_) => self.is_alone(),
+                // SQLite knows whether it was a checkpoint that emptied it.
+                Err(_) => log_pages(connection) != 0 && self.is_alone(),
             };
             if is_cut {
                 return Err(FilesChanged::Cut(self.log.path.clone()));
@@ -154,13 +167,21 @@ impl Files {
         if self.checkpointed.is_of(&found) {
             return Ok(());
         }
-        // Written by others: SQLite knows whether it was a checkpoint.
-        let now = Checkpointed::new(&found, connection);
-        if now.pages == self.checkpointed.pages && self.is_alone() {
-            return Err(FilesChanged::Overwritten(self.database.path.clone()));
+        // Written by others: SQLite knows at the end of a checkpoint that it was one.
+        let begun = Instant::now();
+        loop {
+            let now = Checkpointed::new(&self.database.metadata()?, connection);
+            let is_emptied = self.has_log_pages && log_pages(connection) == 0;
+            if now.pages != self.checkpointed.pages || is_emptied || !self.is_alone() {
+                self.checkpointed = now;
+                self.has_log_pages &= !is_emptied;
+                return Ok(());
+            }
+            if begun.elapsed() > CHECKPOINT_MAX {
+                return Err(FilesChanged::Overwritten(self.database.path.clone()));
+            }
+            std::thread::sleep(CHECKPOINT_POLL);
         }
-        self.checkpointed = now;
-        Ok(())
     }
 
     /// Call after each checkpoint.
@@ -168,6 +189,7 @@ impl Files {
         if let Ok(found) = std::fs::metadata(&self.database.path) {
             self.checkpointed = Checkpointed::new(&found, connection);
         }
+        self.has_log_pages = log_pages(connection) != 0;
         let log_bytes = std::fs::metadata(&self.log.path).map_or(0, |it| it.len());
         self.last = self.last.filter(|(_, bytes)| log_bytes >= *bytes);
     }
@@ -224,7 +246,16 @@ impl Checkpointed {
 
 /// The pages of the log that SQLite has written into the database file; does not write any.
 fn pages_in_file(connection: &Connection) -> i64 {
-    let pages = connection.query_row("PRAGMA wal_checkpoint(NOOP)", [], |row| row.get(2));
+    checkpoint_column(connection, 2)
+}
+
+/// The pages that the log has according to SQLite.
+fn log_pages(connection: &Connection) -> i64 {
+    checkpoint_column(connection, 1)
+}
+
+fn checkpoint_column(connection: &Connection, column: usize) -> i64 {
+    let pages = connection.query_row("PRAGMA wal_checkpoint(NOOP)", [], |row| row.get(column));
     pages.unwrap_or(-1)
 }
 

@@ -20,7 +20,7 @@ const CHECKPOINT_PAGES: i32 = 4_000;
 const WARNED_PAGES: i32 = 65_536;
 /// How long to wait for readers when the log must be emptied; the next write tries again.
 const EMPTY_WAIT: Duration = Duration::from_millis(250);
-/// How often a log at its limit is tried to be emptied: everything else waits meanwhile.
+/// How long to leave a log that could not be emptied: everything else waits for an attempt.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The log, as its writer knows it.
@@ -37,7 +37,7 @@ pub(super) struct Log {
     warned_at: i32,
     /// Submissions are refused.
     is_full: bool,
-    /// When emptying a log at its limit was last tried in vain.
+    /// When emptying the log was last tried in vain.
     tried_at: Option<Instant>,
 }
 
@@ -90,18 +90,23 @@ impl Log {
 
     /// Whether the log should be written back: it is long, or still contains removed data.
     pub(super) fn is_due(&self) -> bool {
-        self.must_empty || !self.is_written_back && self.pages() >= CHECKPOINT_PAGES
+        self.may_empty() || !self.is_written_back && self.pages() >= CHECKPOINT_PAGES
     }
 
     /// Writes the log back into the database, so that it can be reset; empties it if it still
     /// contains removed data.
     pub(super) fn write_back(&mut self, connection: &Connection) -> rusqlite::Result<()> {
-        if self.must_empty {
-            return self.empty(connection);
+        if self.may_empty() {
+            return self.empty(connection).inspect_err(|_| self.tried_at = Some(Instant::now()));
         }
         connection.wal_checkpoint_v2(Some(MAIN_DB), CheckpointMode::PASSIVE)?;
         self.is_written_back = true;
         Ok(())
+    }
+
+    /// Whether the log must be emptied, and that was not tried just now.
+    fn may_empty(&self) -> bool {
+        self.must_empty && self.tried_at.is_none_or(|at| at.elapsed() >= RETRY_INTERVAL)
     }
 
     /// Waits only briefly for reads that still use the log, since submissions wait behind this.
@@ -120,13 +125,9 @@ impl Log {
 
     /// Whether the log is at its limit, and should be emptied now.
     pub(super) fn is_overdue(&mut self) -> bool {
-        let is_overdue = self.pages() >= self.pages_max
-            && self.tried_at.is_none_or(|at| at.elapsed() >= RETRY_INTERVAL);
-        if is_overdue {
-            self.tried_at = Some(Instant::now());
-            self.must_empty = true;
-        }
-        is_overdue
+        let is_overdue = self.pages() >= self.pages_max;
+        self.must_empty |= is_overdue;
+        is_overdue && self.may_empty()
     }
 
     /// Refuses submissions while the log is at its limit.

@@ -72,7 +72,7 @@ impl SqliteStore {
             path: marker::folder_of(path).to_owned(),
             source,
         })?;
-        Self::start(connection, path, options, Some(marker))
+        Self::start(connection, path, options, Some(marker), true)
     }
 
     /// Opens an existing database with the schema of this binary; any other is refused and left
@@ -80,7 +80,7 @@ impl SqliteStore {
     pub fn open_to_read(path: &Path, options: Options) -> Result<Self, OpenError> {
         open::must_be_current(path, &options)?;
         let marker = marker::Marker::find(path);
-        Self::start(open::open(path, &options)?, path, options, marker)
+        Self::start(open::open(path, &options)?, path, options, marker, false)
     }
 
     fn start(
@@ -88,12 +88,14 @@ impl SqliteStore {
         path: &Path,
         options: Options,
         marker: Option<marker::Marker>,
+        reclaims: bool,
     ) -> Result<Self, OpenError> {
         let reserve = Arc::new(disk::Reserve::new(path, options.disk_reserve_bytes));
         let damage = Arc::new(Damage::default());
         let limits = writer::Limits {
             reserve: Arc::clone(&reserve),
             log_pages_max: options.log_pages_max(),
+            reclaims,
             damage: Arc::clone(&damage),
         };
         let writer = writer::Writer::start(connection, path, limits, marker)?;

@@ -66,6 +66,8 @@ pub(super) struct Writer {
 pub(super) struct Limits {
     pub(super) reserve: Arc<Reserve>,
     pub(super) log_pages_max: i32,
+    /// Whether unused pages are returned to the file system.
+    pub(super) reclaims: bool,
     pub(super) damage: Arc<Damage>,
 }
 
@@ -181,6 +183,7 @@ struct Thread {
     written_at: Option<Instant>,
     /// The file may have more unused pages than it needs.
     may_reclaim: bool,
+    reclaims: bool,
     out_of_order: skip_index::OutOfOrderIds,
     reserve: Arc<Reserve>,
     damage: Arc<Damage>,
@@ -198,14 +201,15 @@ impl Thread {
         limits: Limits,
         why_stopped: WhyStopped,
     ) -> rusqlite::Result<Self> {
-        let Limits { reserve, log_pages_max, damage } = limits;
+        let Limits { reserve, log_pages_max, reclaims, damage } = limits;
         let log = Log::of(&mut connection, log_pages_max)?;
         Ok(Self {
             connection,
             log,
             stopped: false,
             written_at: None,
-            may_reclaim: true,
+            may_reclaim: reclaims,
+            reclaims,
             out_of_order: skip_index::OutOfOrderIds::default(),
             reserve,
             damage,
@@ -365,7 +369,7 @@ impl Thread {
     /// What was removed must leave the log as well, and its pages may be reclaimed.
     fn note_removal(&mut self, is_done: bool) {
         self.log.must_empty |= is_done;
-        self.may_reclaim |= is_done;
+        self.may_reclaim |= is_done && self.reclaims;
     }
 
     fn commit(&mut self, responses: &[NewResponse]) -> StoreResult<Vec<Outcome>> {
