@@ -36,6 +36,13 @@ pub struct TableTally {
     pub digest: [u8; 32],
 }
 
+impl TableTally {
+    /// Whether both have the same number of records of the same table.
+    pub(crate) fn is_as_many(&self, other: &Self) -> bool {
+        (self.table, self.records) == (other.table, other.records)
+    }
+}
+
 impl Tally {
     pub fn add(&mut self, record: &Record) {
         self.bytes.0.clear();

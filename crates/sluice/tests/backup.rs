@@ -270,6 +270,12 @@ async fn the_master_key_is_restored_with_its_passphrase_only() {
     let server = Server::start_with(here, "127.0.0.1:0", |command| command.args(["--data", "d"]));
     assert_eq!(server.token(), None, "the restored tokens are valid, so no new one is made");
     assert_eq!(server.stop(), Some(0));
+    // The secrets of this store were sealed with a key that is not in its folder.
+    put(&here.join("e/sluice.db"), filling::records(5)).await;
+    std::fs::copy(here.join("sluice-data/master.key"), here.join("e/master.key")).unwrap();
+    let other = with("a long passphrase", &["backup", "e.gz", "--data", "e"]);
+    assert_complains(&other, 1, &["does not open the secrets", "SLUICE_MASTER_KEY"]);
+    assert!(!here.join("e.gz").exists() && !here.join("e.gz.partial").exists());
 }
 
 /// Clients that submit until they are stopped; what was acknowledged, by id.

@@ -8,6 +8,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 
+use sluice_store::{IdentityKeyKind, Record, UserRow};
+
 use crate::ids::fill_random;
 use crate::verify::{MasterKey, SecretPurpose, Vault};
 
@@ -18,6 +20,39 @@ const PASSES: u32 = 3;
 const MEMORY_KIB_MAX: u32 = 1024 * 1024;
 const PASSES_MAX: u32 = 16;
 const SALT_BYTES: usize = 16;
+
+/// The master keys that go into a backup. Those of another store would be worthless in it, so what is
+/// stored must open with them.
+#[derive(Debug)]
+pub struct IncludedKeys {
+    pub(super) sealed: SealedKeys,
+    vault: Vault,
+}
+
+impl IncludedKeys {
+    /// `None` if the system has too little memory.
+    pub fn new(keys: Vec<MasterKey>, passphrase: &str) -> Option<Self> {
+        let sealed = SealedKeys::seal(&keys, passphrase)?;
+        Some(Self { sealed, vault: Vault::new(Some(Arc::new(keys))) })
+    }
+
+    /// Whether the secret in a record can be opened, if it has one that is in use.
+    pub(super) fn open_secret_of(&self, record: &Record) -> bool {
+        let opened = match record {
+            Record::IdentityKey(row)
+                if row.kind == IdentityKeyKind::Hs256 && row.revoked_at.is_none() =>
+            {
+                let purpose = SecretPurpose::IdentityKey(row.app_id, &row.kid);
+                self.vault.open(purpose, &row.material)
+            }
+            Record::User(UserRow { user_id, second_factor: Some(factor), .. }) => {
+                self.vault.open(SecretPurpose::SecondFactor(*user_id), &factor.sealed)
+            }
+            _ => return true,
+        };
+        opened.is_ok()
+    }
+}
 
 /// Master keys that only a passphrase opens.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

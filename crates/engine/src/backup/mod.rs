@@ -16,7 +16,7 @@ mod key;
 mod read;
 mod write;
 
-pub use key::SealedKeys;
+pub use key::{IncludedKeys, SealedKeys};
 pub use read::{Backup, Contents};
 pub use write::write;
 
@@ -75,6 +75,8 @@ struct End {
 pub enum BackupError {
     #[error("the store cannot be read: {0}")]
     Store(#[source] StoreError),
+    #[error("the master key does not open the secrets in the store")]
+    OtherKey,
     #[error("the file cannot be written: {0}")]
     Write(#[source] std::io::Error),
     #[error("the file cannot be read: {0}")]

@@ -168,7 +168,12 @@ impl Backup {
             return Err(BackupError::Damaged("its content does not match its digest".to_owned()));
         }
         let tables = self.tally.tables();
-        if tables != end.tables {
+        let is_equal = match self.header.schema == sluice_store::schema_version() {
+            true => tables == end.tables,
+            // The digests are over the columns of another schema; the numbers still count.
+            false => end.tables.iter().all(|was| tables.iter().any(|it| it.is_as_many(was))),
+        };
+        if !is_equal {
             return Err(BackupError::Damaged("its records do not match their digests".to_owned()));
         }
         if self.lines.next_line()?.is_some() {

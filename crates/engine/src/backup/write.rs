@@ -6,11 +6,11 @@ use std::sync::Arc;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use sluice_flow::time::Timestamp;
-use sluice_store::{Record, RecordCursor, Store, StoreError, StoreResult, Table};
+use sluice_store::{Record, RecordCursor, Store, StoreError, Table};
 use tokio::sync::mpsc;
 
 use super::read::{Backup, Contents};
-use super::{BackupError, End, Entry, FORMAT, Header, SealedKeys};
+use super::{BackupError, End, Entry, FORMAT, Header, IncludedKeys};
 use crate::ids::fill_random;
 use crate::tally::Tally;
 
@@ -29,7 +29,7 @@ pub async fn write<W: Write + Send + 'static>(
     store: &Arc<dyn Store>,
     out: W,
     now: Timestamp,
-    master_keys: Option<SealedKeys>,
+    master_keys: Option<IncludedKeys>,
     base: Option<Backup>,
     progress: impl Fn(u64),
 ) -> Result<(Contents, W), BackupError> {
@@ -43,17 +43,17 @@ pub async fn write<W: Write + Send + 'static>(
         schema: sluice_store::schema_version(),
         created_at: now,
         base: base.as_ref().map(|base| base.header().id.clone()),
-        master_keys,
+        master_keys: master_keys.as_ref().map(|keys| keys.sealed.clone()),
     };
     let (pages, received) = mpsc::channel(PAGES_AHEAD);
     let writing = tokio::task::spawn_blocking(move || {
         BackupWriter::begin(out, header, base)?.write_all(received)
     });
-    let read = send_all(store, pages, progress).await;
+    let read = send_all(store, master_keys.as_ref(), pages, progress).await;
     let written =
         writing.await.map_err(|error| BackupError::Write(std::io::Error::other(error)))?;
     // If writing failed, reading stopped early without an error.
-    read.map_err(BackupError::Store)?;
+    read?;
     written
 }
 
@@ -67,20 +67,28 @@ fn new_id() -> String {
 type Pages = mpsc::Sender<Option<Vec<Record>>>;
 
 /// Reads a view to its end, unless the writer is gone.
-async fn send_all(store: &Arc<dyn Store>, pages: Pages, progress: impl Fn(u64)) -> StoreResult<()> {
-    let mut view = store.open_view().await?;
+async fn send_all(
+    store: &Arc<dyn Store>,
+    master_keys: Option<&IncludedKeys>,
+    pages: Pages,
+    progress: impl Fn(u64),
+) -> Result<(), BackupError> {
+    let mut view = store.open_view().await.map_err(BackupError::Store)?;
     for table in Table::ALL {
         let mut last = RecordCursor::start_of(table);
         loop {
-            let page = view.records(&last, PAGE_RECORDS).await?;
+            let page = view.records(&last, PAGE_RECORDS).await.map_err(BackupError::Store)?;
             if let Some(row) = page.unreadable.first() {
                 let what = format!("{} {}: {}", row.table.name(), row.ids, row.why);
-                return Err(StoreError::Corrupt(what));
+                return Err(BackupError::Store(StoreError::Corrupt(what)));
             }
             let Some(end) = page.records.last().map(Record::cursor) else { break };
             for record in &page.records {
                 if let Record::Response { row, .. } = record {
-                    row.check_intact()?;
+                    row.check_intact().map_err(BackupError::Store)?;
+                }
+                if master_keys.is_some_and(|keys| !keys.open_secret_of(record)) {
+                    return Err(BackupError::OtherKey);
                 }
             }
             let records = page.records.len() as u64;

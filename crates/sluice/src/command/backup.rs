@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use sluice_engine::backup::{self, Backup, BackupError, Contents, SealedKeys};
+use sluice_engine::backup::{self, Backup, BackupError, Contents, IncludedKeys};
 use sluice_engine::clock::{Clock as _, SystemClock};
 use sluice_engine::{Store, StoreError};
 
@@ -75,7 +75,7 @@ fn must_be_free(file: &Path, to_stdout: bool) -> Result<(), Failure> {
 }
 
 /// The master keys sealed with the passphrase; `None`, with a warning, if they are left out.
-fn sealed_keys(folder: &Path) -> Result<Option<SealedKeys>, Failure> {
+fn sealed_keys(folder: &Path) -> Result<Option<IncludedKeys>, Failure> {
     let Some(passphrase) = passphrase()? else {
         output::note(format_args!(
             "warning: the master key is not in this backup: set {PASSPHRASE} to include it, or keep a copy of the \
@@ -93,7 +93,7 @@ fn sealed_keys(folder: &Path) -> Result<Option<SealedKeys>, Failure> {
             ),
         )
     })?;
-    let sealed = SealedKeys::seal(&keys, &passphrase);
+    let sealed = IncludedKeys::new(keys, &passphrase);
     sealed.map(Some).ok_or_else(|| {
         Failure::new("the master key cannot be sealed", "free some memory, then run this again")
     })
@@ -102,11 +102,11 @@ fn sealed_keys(folder: &Path) -> Result<Option<SealedKeys>, Failure> {
 /// The passphrase, if it is set.
 pub(crate) fn passphrase() -> Result<Option<String>, Failure> {
     let Some(passphrase) = config::variable(PASSPHRASE) else { return Ok(None) };
-    match passphrase.chars().count() >= SealedKeys::PASSPHRASE_CHARS_MIN {
+    match passphrase.chars().count() >= backup::SealedKeys::PASSPHRASE_CHARS_MIN {
         true => Ok(Some(passphrase)),
         false => Err(Failure::usage(
             format!("{PASSPHRASE} is too short"),
-            format!("use {} characters or more", SealedKeys::PASSPHRASE_CHARS_MIN),
+            format!("use {} characters or more", backup::SealedKeys::PASSPHRASE_CHARS_MIN),
         )),
     }
 }
@@ -125,13 +125,19 @@ fn open_base(file: &Path) -> Result<Backup, Failure> {
 async fn write_file(
     store: &Arc<dyn Store>,
     file: &Path,
-    keys: Option<SealedKeys>,
+    keys: Option<IncludedKeys>,
     base: Option<Backup>,
     since: Option<&Path>,
 ) -> Result<Contents, Failure> {
     let partial = new_file::with_ending(file, ".partial");
     let failed = |error| backup_error(&BackupError::Write(error), file);
-    let out = create(&partial).map_err(failed)?;
+    let out = create(&partial).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => Failure::new(
+            format!("{} exists already", partial.display()),
+            "another backup is writing it, or was interrupted: then delete it and run this again",
+        ),
+        _ => failed(error),
+    })?;
     let made = async {
         let (contents, out) = write(store, file, BufWriter::new(out), keys, base).await?;
         let out = out.into_inner().map_err(|error| failed(error.into_error()))?;
@@ -150,27 +156,20 @@ async fn write_file(
 /// Only its owner can read a backup: it holds personal data.
 fn create(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
+    options.write(true).create_new(true);
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt as _;
         options.mode(0o600);
     }
-    let file = options.open(path)?;
-    // A file that was left by an interrupted backup keeps its mode otherwise.
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        file.set_permissions(fs::Permissions::from_mode(0o600))?;
-    }
-    Ok(file)
+    options.open(path)
 }
 
 async fn write<W: Write + Send + 'static>(
     store: &Arc<dyn Store>,
     file: &Path,
     out: W,
-    keys: Option<SealedKeys>,
+    keys: Option<IncludedKeys>,
     base: Option<Backup>,
 ) -> Result<(Contents, W), Failure> {
     let progress = Progress::start("writing", 0, None);
@@ -222,6 +221,9 @@ pub(crate) fn backup_error(error: &BackupError, file: &Path) -> Failure {
             "the store is damaged and was not backed up; keep earlier backups, and run sluice verify"
         }
         BackupError::Store(_) => "check that the database responds, then run this again",
+        BackupError::OtherKey => {
+            "give the key that the server uses: name its data folder with --data, or set SLUICE_MASTER_KEY as it does"
+        }
         BackupError::Write(_) => {
             "check the free space and the permissions there, then run this again"
         }
@@ -237,7 +239,7 @@ pub(crate) fn backup_error(error: &BackupError, file: &Path) -> Failure {
         BackupError::IncrementalBase => "name a full backup",
     };
     match error {
-        BackupError::Store(_) => Failure::new(with_cause(error), remedy),
+        BackupError::Store(_) | BackupError::OtherKey => Failure::new(with_cause(error), remedy),
         _ => Failure::new(format!("{file}: {error}"), remedy),
     }
 }
