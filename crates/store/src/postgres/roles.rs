@@ -32,7 +32,7 @@ use crate::{
 impl IntakeStore for PgStore {
     fn commit_then(&self, responses: Vec<NewResponse>, if_busy: IfBusy, then: AfterCommit) {
         let pool = Arc::clone(&self.pool);
-        tokio::spawn(async move { then(commit::responses(&pool, responses, if_busy).await) });
+        tokio::spawn(async move { drop(then(commit::responses(&pool, responses, if_busy).await)) });
     }
 
     fn lanes(&self) -> Lanes {
