@@ -115,14 +115,15 @@ impl<T> Batches<T> {
         self.count == 0 && self.under_way.values().all(|it| it.count == 0)
     }
 
-    /// Adds a submission to its line. If it would not be stored within the deadline, it is refused,
-    /// with the time that it would take.
+    /// Adds a submission to its line. If it would not be stored within the deadline, it takes the
+    /// place of the first one in line, provided that this is overdue, and returns it; otherwise it
+    /// is refused, with the time that it would take.
     pub(crate) fn add(
         &mut self,
         needs: Needs,
         since: Instant,
         submission: T,
-    ) -> Result<(), Duration> {
+    ) -> Result<Option<Queued<T>>, Duration> {
         let lane = self.lane_of(needs);
         let places = self.places();
         let line = self.waiting.entry(lane).or_insert_with(|| VecDeque::with_capacity(LINE_ROWS));
@@ -130,7 +131,12 @@ impl<T> Batches<T> {
             let wait =
                 expected_wait(line.len() / (BATCH_MAX * places), self.under_way.get(&lane), since);
             if wait > DEADLINE {
-                return Err(wait);
+                if !line.front().is_some_and(|first| is_overdue(first, since)) {
+                    return Err(wait);
+                }
+                let first = line.pop_front();
+                line.push_back(Queued { since, submission });
+                return Ok(first);
             }
         }
         if line.is_empty() {
@@ -138,7 +144,7 @@ impl<T> Batches<T> {
         }
         line.push_back(Queued { since, submission });
         self.count += 1;
-        Ok(())
+        Ok(None)
     }
 
     /// How long a submission to this lane would take until it is stored.
@@ -240,8 +246,11 @@ impl<T> Batches<T> {
 /// one write does not hold.
 fn overdue<T>(line: &VecDeque<Queued<T>>, now: Instant) -> usize {
     let excess = line.len().saturating_sub(BATCH_MAX);
-    let is_overdue = |it: &&Queued<T>| now.saturating_duration_since(it.since) > DEADLINE;
-    line.iter().take(excess).take_while(is_overdue).count()
+    line.iter().take(excess).take_while(|it| is_overdue(it, now)).count()
+}
+
+fn is_overdue<T>(queued: &Queued<T>, now: Instant) -> bool {
+    now.saturating_duration_since(queued.since) > DEADLINE
 }
 
 fn expected_wait(writes_ahead: usize, under_way: Option<&UnderWay>, now: Instant) -> Duration {

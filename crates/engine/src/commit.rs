@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use sluice_flow::id::{RespondentId, ResponseId};
 use sluice_flow::time::Timestamp;
-use sluice_store::{NewResponse, Outcome, Store, StoreError};
+use sluice_store::{NewResponse, Outcome, Resume, Store, StoreError};
 use tokio::sync::{Notify, oneshot, watch};
 
 use crate::batches::{BATCH_MAX, Batch, Batches, Lane, Needs, Queued};
@@ -112,23 +112,32 @@ impl Committer {
     /// fit, or could not be stored in time. A caller that stops waiting takes it back, unless its
     /// write has begun.
     pub(crate) async fn store(&self, pending: Pending) -> Result<CommitOutcome, QueueFull> {
-        let (reply, settled) = oneshot::channel();
-        let waiting = Waiting { weight: weight_of(&pending.response), pending, reply };
-        let now = self.0.clock.monotonic();
-        let first = {
-            let mut queue = self.0.queue();
-            queue.add(waiting, now)?;
-            self.0.metrics.queued.inc();
-            queue.batches.next(|| now)
-        };
-        if let Some(batch) = first {
-            self.0.write(batch);
-        }
+        let settled = self.enqueue(pending)?;
         // The writer answers everything that it took; a dropped sender means that it died.
         match settled.await.unwrap_or(CommitOutcome::Unknown) {
             CommitOutcome::Overdue(refused) => Err(refused),
             settled => Ok(settled),
         }
+    }
+
+    fn enqueue(&self, pending: Pending) -> Result<oneshot::Receiver<CommitOutcome>, QueueFull> {
+        let (reply, settled) = oneshot::channel();
+        let waiting = Waiting { weight: weight_of(&pending.response), pending, reply };
+        let now = self.0.clock.monotonic();
+        let (replaced, first) = {
+            let mut queue = self.0.queue();
+            (queue.add(waiting, now)?, queue.batches.next(|| now))
+        };
+        match replaced {
+            None => {
+                self.0.metrics.queued.inc();
+            }
+            Some(overdue) => self.0.refuse(vec![overdue], now),
+        }
+        if let Some(batch) = first {
+            self.0.write(batch);
+        }
+        Ok(settled)
     }
 
     /// Whether submissions were refused recently because they could not be stored in time.
@@ -166,15 +175,22 @@ struct Queue {
 }
 
 impl Queue {
-    fn add(&mut self, waiting: Waiting, now: Instant) -> Result<(), QueueFull> {
+    /// Adds a submission, possibly in the place of one that has waited for too long: that one is
+    /// returned, to be refused.
+    fn add(
+        &mut self,
+        waiting: Waiting,
+        now: Instant,
+    ) -> Result<Option<Queued<Waiting>>, QueueFull> {
         let (needs, weight) = (waiting.pending.needs(), waiting.weight);
         let added = match self.has_room(weight) {
             true => self.batches.add(needs, now, waiting),
             false => Err(self.batches.expected_wait(needs, now)),
         };
-        added.map_err(|wait| self.refuse(wait, now))?;
+        let replaced = added.map_err(|wait| self.refuse(wait, now))?;
         self.bytes += weight;
-        Ok(())
+        self.bytes -= replaced.as_ref().map_or(0, |it| it.submission.weight);
+        Ok(replaced)
     }
 
     fn refuse(&mut self, expected_wait: Duration, now: Instant) -> QueueFull {
@@ -220,7 +236,7 @@ impl Writer {
                 let then = Box::new(|outcomes| in_progress.settle(outcomes));
                 return self.store.commit_then(rows, lane.if_busy(), then);
             }
-            match in_progress.end(Err(StoreError::Closed), None) {
+            match in_progress.end() {
                 Some(next) => batch = next,
                 None => return,
             }
@@ -367,27 +383,33 @@ impl InProgress {
         Self { writer, lane, replies: Vec::new(), started, has_ended: false }
     }
 
-    /// Answers the submissions of this write and starts the next one.
-    fn settle(mut self, outcomes: Result<Vec<Outcome>, StoreError>) {
-        let Writer { metrics, stored, clock, .. } = &*self.writer;
-        let took = clock.monotonic().saturating_duration_since(self.started);
+    /// Answers the submissions of this write. The next one starts when the store can take it.
+    fn settle(mut self, outcomes: Result<Vec<Outcome>, StoreError>) -> Resume {
+        let Writer { metrics, stored, .. } = &*self.writer;
         stored.store(true, Ordering::Relaxed);
         metrics.batch_rows.observe(self.replies.len() as f64);
-        metrics.commit_seconds.observe(took.as_secs_f64());
-        if let Some(batch) = self.end(outcomes, Some(took)) {
-            self.writer.write(batch);
-        }
+        metrics.commit_seconds.observe(self.took().as_secs_f64());
+        self.answer(outcomes);
+        Resume::new(move || {
+            if let Some(batch) = self.writer.next_after(self.lane, Some(self.took())) {
+                self.writer.write(batch);
+            }
+        })
     }
 
-    /// Answers the submissions of this write; returns the next batch.
-    fn end(
-        &mut self,
-        outcomes: Result<Vec<Outcome>, StoreError>,
-        took: Option<Duration>,
-    ) -> Option<Batch<Waiting>> {
+    fn took(&self) -> Duration {
+        self.writer.clock.monotonic().saturating_duration_since(self.started)
+    }
+
+    fn answer(&mut self, outcomes: Result<Vec<Outcome>, StoreError>) {
         self.writer.answer(std::mem::take(&mut self.replies), outcomes);
         self.has_ended = true;
-        self.writer.next_after(self.lane, took)
+    }
+
+    /// Answers the submissions of a write that did not take place; returns the next batch.
+    fn end(&mut self) -> Option<Batch<Waiting>> {
+        self.answer(Err(StoreError::Closed));
+        self.writer.next_after(self.lane, None)
     }
 }
 
@@ -398,7 +420,7 @@ impl Drop for InProgress {
         if !self.has_ended {
             tracing::error!("a write ended without an outcome");
             self.writer.lost.send_replace(true);
-            if let Some(batch) = self.end(Err(StoreError::Closed), None) {
+            if let Some(batch) = self.end() {
                 self.writer.write(batch);
             }
         }

@@ -5,14 +5,16 @@
 //! the queue full after the load has fallen. So the bound is a time:
 //!
 //! - **At the door**, a submission is refused if, as the last writes took, it would not be stored
-//!   within [`DEADLINE`]. A write that hangs counts with the time that it has taken so far.
+//!   within [`DEADLINE`]. A write that hangs counts with the time that it has taken so far. If the
+//!   first in line has waited longer than [`DEADLINE`] by then, that one is refused instead, and the
+//!   new one takes a place: it is more likely to find its client waiting.
 //! - **Before a write**, submissions whose client has gone are dropped. If more wait than one write
 //!   holds, those that have waited longer than [`DEADLINE`] are refused, oldest first.
 //! - **What the next write holds is never refused**, however slow the disk is: refusing it would
 //!   store less, and make nothing faster. It also keeps the measurement going.
 //!
-//! Within the deadline the order is first come, first served. Newest first is not needed, since the
-//! queue never holds more than can be stored in time; and a queue for each app would cost every
+//! Within the deadline the order is first come, first served; newest first would be no faster, since
+//! the queue holds hardly more than can be stored in time. A queue for each app would cost every
 //! submission a count, while [`crate::rate`] limits apps already.
 
 use std::time::Duration;

@@ -77,7 +77,10 @@ async fn a_key_that_another_transaction_holds_leaves_nothing_in_doubt() {
 /// Commits without waiting for apps that are being changed.
 async fn skip(store: &PgStore, sent: &[NewResponse]) -> Vec<Outcome> {
     let (reply, outcomes) = tokio::sync::oneshot::channel();
-    let then = |outcomes| drop(reply.send(outcomes));
+    let then = |outcomes| {
+        drop(reply.send(outcomes));
+        sluice_store::Resume::nothing()
+    };
     store.commit_then(sent.to_vec(), IfBusy::Skip, Box::new(then));
     outcomes.await.unwrap().unwrap()
 }

@@ -37,9 +37,22 @@ impl Database {
         store.apply(At::Instance, Change::new(|| rows)).await.unwrap();
         let revision = store.find_app(app_row().app_id).await.unwrap().unwrap().public_revision;
         let mut database = Self { folder, store, revision, stored: 0 };
+        // So that the file has more than its first page, and an older state.
+        for _ in 0..2 {
+            fs::copy(database.path(), database.folder.path().join("older")).unwrap();
+            for _ in 0..20 {
+                database.commit().await.unwrap();
+            }
+            let other = Connection::open(database.path()).unwrap();
+            other.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
+            // As every second.
+            database.store.check_files().await.unwrap();
+        }
         for _ in 0..3 {
             database.commit().await.unwrap();
         }
+        // The clock of a file system may have steps of some milliseconds.
+        std::thread::sleep(std::time::Duration::from_millis(20));
         database
     }
 
@@ -98,14 +111,15 @@ async fn a_database_that_is_removed_or_replaced_stops_the_store() {
 
 #[tokio::test]
 async fn a_database_that_is_overwritten_or_cut_off_in_place_stops_the_store() {
-    check("a copy on top", "sluice.db ", "overwritten", |it| {
-        let copy = copy(&it.path());
-        // The clock of a file system may have steps of some milliseconds.
-        std::thread::sleep(std::time::Duration::from_millis(20));
-        fs::copy(copy, it.path()).unwrap();
+    check("an older copy on top", "sluice.db ", "overwritten", |it| {
+        fs::copy(it.folder.path().join("older"), it.path()).unwrap();
     })
     .await;
     check("emptied", "sluice.db ", "overwritten", |it| fs::write(it.path(), "").unwrap()).await;
+    check("cut off", "sluice.db ", "overwritten", |it| {
+        OpenOptions::new().write(true).open(it.path()).unwrap().set_len(8192).unwrap();
+    })
+    .await;
 }
 
 #[tokio::test]

@@ -55,8 +55,9 @@ fn simulate(
         due += rate(now) * STEP.as_secs_f64();
         while due >= 1.0 {
             due -= 1.0;
-            if queue.add(needs, start + now, now).is_err() {
-                results.refused.push(now);
+            match queue.add(needs, start + now, now) {
+                Ok(replaced) => results.refused.extend(replaced.map(|it| it.submission)),
+                Err(_) => results.refused.push(now),
             }
         }
         if let Some((batch, _)) = writing.take_if(|(_, done)| *done <= now) {

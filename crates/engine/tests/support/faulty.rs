@@ -122,13 +122,13 @@ impl IntakeStore for FaultyStore {
             Mood::Simulated(pause) => {
                 self.runtime.spawn(async move {
                     tokio::time::sleep(pause).await;
-                    then(Ok(vec![Outcome::Stored; responses.len()]));
+                    drop(then(Ok(vec![Outcome::Stored; responses.len()])));
                 });
             }
-            Mood::Failing => then(Err(StoreError::Failed("disk full".into()))),
+            Mood::Failing => drop(then(Err(StoreError::Failed("disk full".into())))),
             Mood::LosingTrack => {
                 let lose = |stored: StoreResult<Vec<Outcome>>| {
-                    then(stored.and(Err(StoreError::Unknown("sync failed".into()))));
+                    then(stored.and(Err(StoreError::Unknown("sync failed".into()))))
                 };
                 self.inner.commit_then(responses, if_busy, Box::new(lose));
             }

@@ -33,10 +33,10 @@ impl IntakeStore for PgStore {
     fn commit_then(&self, responses: Vec<NewResponse>, if_busy: IfBusy, then: AfterCommit) {
         let (pool, damage) = (Arc::clone(&self.pool), Arc::clone(&self.damage));
         tokio::spawn(async move {
-            then(match damage.refuse() {
+            drop(then(match damage.refuse() {
                 Ok(()) => commit::responses(&pool, responses, if_busy).await,
                 Err(damaged) => Err(damaged),
-            });
+            }));
         });
     }
 

@@ -16,7 +16,37 @@ use crate::{
 
 /// Called once with the outcome of a commit. It runs on the thread that wrote, so it must not
 /// block.
-pub type AfterCommit = Box<dyn FnOnce(StoreResult<Vec<Outcome>>) + Send>;
+pub type AfterCommit = Box<dyn FnOnce(StoreResult<Vec<Outcome>>) -> Resume + Send>;
+
+/// What the caller of a commit does when the backend can take the next one; it happens when this is
+/// dropped. A backend that has housekeeping to do after a commit drops it afterwards, so that the
+/// next commit is composed when it can be written.
+pub struct Resume(Option<Box<dyn FnOnce() + Send>>);
+
+impl Resume {
+    pub fn new(next: impl FnOnce() + Send + 'static) -> Self {
+        Self(Some(Box::new(next)))
+    }
+
+    /// The caller has nothing else to do.
+    pub fn nothing() -> Self {
+        Self(None)
+    }
+}
+
+impl std::fmt::Debug for Resume {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Resume").finish_non_exhaustive()
+    }
+}
+
+impl Drop for Resume {
+    fn drop(&mut self) {
+        if let Some(next) = self.0.take() {
+            next();
+        }
+    }
+}
 
 /// How commits run side by side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,7 +94,10 @@ pub trait IntakeStore: Send + Sync + 'static {
     async fn commit(&self, responses: Vec<NewResponse>) -> StoreResult<Vec<Outcome>> {
         let (reply, outcomes) = oneshot::channel();
         // The caller may have gone away.
-        let then = |outcomes| drop(reply.send(outcomes));
+        let then = |outcomes| {
+            drop(reply.send(outcomes));
+            Resume::nothing()
+        };
         self.commit_then(responses, IfBusy::Wait, Box::new(then));
         outcomes.await.unwrap_or_else(|_| {
             Err(StoreError::Unknown("the commit ended without an outcome".into()))

@@ -15,7 +15,7 @@ mod users;
 
 pub use admin::AdminStore;
 pub use counts::CountStore;
-pub use intake::{AfterCommit, IntakeStore, Lanes};
+pub use intake::{AfterCommit, IntakeStore, Lanes, Resume};
 pub use moving::{MovingStore, StoreView};
 pub use respondents::RespondentStore;
 pub use responses::ResponseStore;

@@ -99,7 +99,7 @@ impl Writer {
         if let Err(mpsc::error::SendError(Job::Commit(_, then))) =
             self.jobs.send(Job::Commit(responses, then))
         {
-            then(Err(StoreError::Closed));
+            drop(then(Err(StoreError::Closed)));
         }
     }
 
@@ -303,10 +303,11 @@ impl Thread {
 
     /// Runs one job and answers it; housekeeping comes after the answer.
     fn answer(&mut self, job: Job) {
+        let mut resume = None;
         // What was written stays even if the caller has gone away, so a failed send is no error.
         let _gone = match job {
             Job::Commit(responses, then) => {
-                then(self.commit(&responses));
+                resume = Some(then(self.commit(&responses)));
                 false
             }
             Job::Apply(at, change, reply) => {
@@ -364,6 +365,8 @@ impl Thread {
             Job::Close(reply) => reply.send(Ok(())).is_err(),
         };
         self.checkpoint();
+        // Only now: a commit that were composed before would wait for the checkpoint.
+        drop(resume);
     }
 
     /// What was removed must leave the log as well, and its pages may be reclaimed.
