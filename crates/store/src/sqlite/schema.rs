@@ -25,14 +25,15 @@ const MAKE_HISTORY: &str = "CREATE TABLE IF NOT EXISTS schema_history (
 /// before 0.1.0. Nothing is written before this check, not even a setting.
 pub(super) fn refuse_foreign(connection: &Connection, path: &Path) -> Result<(), OpenError> {
     let is_ours = || -> rusqlite::Result<bool> {
-        let mark: i64 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
+        // Before the mark: another process that creates the database now writes both at once.
         let tables: i64 = connection.query_row(
             "SELECT count(*) FROM sqlite_schema \
              WHERE name <> 'schema_history' AND name NOT LIKE 'sqlite%'",
             [],
             |row| row.get(0),
         )?;
-        Ok(mark == APPLICATION_ID || tables == 0)
+        let mark: i64 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
+        Ok(tables == 0 || mark == APPLICATION_ID)
     };
     let failed = |error| OpenError::of(path, error);
     if !is_ours().map_err(failed)? {
