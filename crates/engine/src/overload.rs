@@ -10,8 +10,8 @@
 //!   new one takes a place: it is more likely to find its client waiting.
 //! - **Before a write**, submissions whose client has gone are dropped. If more wait than one write
 //!   holds, those that have waited longer than [`DEADLINE`] are refused, oldest first.
-//! - **What the next write holds is never refused**, however slow the disk is: refusing it would
-//!   store less, and make nothing faster. It also keeps the measurement going.
+//! - **What the next write holds is not refused otherwise**, however slow the disk is: refusing it
+//!   would store less, and make nothing faster. It also keeps the measurement going.
 //!
 //! Within the deadline the order is first come, first served; newest first would be no faster, since
 //! the queue holds hardly more than can be stored in time. A queue for each app would cost every
