@@ -25,7 +25,7 @@ use serde::Deserialize;
 pub(crate) use app::{AppCommand, AppSetArgs, IdentityAddArgs, IdentityCommand, NumberOrDefault};
 pub(crate) use backup::{BackupArgs, RestoreArgs};
 pub(crate) use client::{
-    CheckArgs, ExportArgs, FlowCommand, ListArgs, PublishArgs, PushArgs, ResponsesCommand,
+    CheckArgs, CodebookArgs, ExportArgs, FlowCommand, ListArgs, PublishArgs, PushArgs, ResponsesCommand,
     SERVER_DEFAULT, ServerArgs, Since, TailArgs, TailFormat, TokenArgs, TokenCommand,
 };
 
