@@ -83,7 +83,9 @@ pub(super) fn export_values() -> Object {
     let labelled: Vec<_> = labelled.map(|it| format!("`{}`", it.name)).collect();
     let default = match labelled.is_empty() {
         true => "The default is `ids`.".to_owned(),
-        false => format!("The default is `labels` for {}, `ids` otherwise.", labelled.join(" and ")),
+        false => {
+            format!("The default is `labels` for {}, `ids` otherwise.", labelled.join(" and "))
+        }
     };
     values.description = Some(format!(
         "What questions and options are called: by their `ids`, or by their `labels`: the text of the \

@@ -5,9 +5,9 @@
 
 use maud::{Markup, html};
 
+use super::axis::Axis;
 use super::multiples::FEW;
 use super::number::{brief, count, decimal, grouped};
-use super::axis::Axis;
 use super::pen::{INDENT, Percent, Tone, indented, level, short, words};
 use super::ticks::Scale;
 use super::{Chart, Table};

@@ -55,8 +55,7 @@ fn bars() -> Vec<Chart> {
     let part = |of, counts: [u64; 5]| BarPart { of, counts: counts.to_vec() };
     let parts =
         vec![part(1_500, [1_234, 640, 320, 3, 0]), part(0, [0; 5]), part(7, [7, 1, 0, 0, 2])];
-    BarChart { title: "What do you use?", unit: ANSWERS, bars, parts, room: ROOM_COMPARED }
-        .charts()
+    BarChart { title: "What do you use?", unit: ANSWERS, bars, parts, room: ROOM_COMPARED }.charts()
 }
 
 fn columns(title: &'static str, axis: Axis, parts: Vec<Vec<u64>>) -> Vec<Chart> {
@@ -119,8 +118,7 @@ fn ranking() -> Vec<Chart> {
     let labels = ["Price", "Speed", "Support", "New"].map(str::to_owned).to_vec();
     let order = by_mean_place(&whole.options);
     let parts = vec![whole, part([[3, 0, 0], [0, 2, 1], [0, 1, 2], [0; 3]]), part([[0; 3]; 4])];
-    RankingChart { title: "What matters most?", labels, order, parts, room: ROOM_COMPARED }
-        .charts()
+    RankingChart { title: "What matters most?", labels, order, parts, room: ROOM_COMPARED }.charts()
 }
 
 fn matrix() -> Vec<Chart> {
@@ -226,7 +224,10 @@ fn the_same_share_has_the_same_height_in_every_part() {
         let per_share = height / share;
         for (share, height) in heights {
             // A column above zero has at least 1.5 pixels.
-            assert!((height - (share * per_share).max(1.5)).abs() < 0.02, "{name} {share} {height}");
+            assert!(
+                (height - (share * per_share).max(1.5)).abs() < 0.02,
+                "{name} {share} {height}"
+            );
         }
     }
 }

@@ -6,9 +6,9 @@ use sluice_flow::id::FlowId;
 use sluice_flow::question::QuestionType;
 
 use super::headline::Headline;
-use super::{compare, over_time, question_chart};
 use super::report::{Question, Report};
 use super::text_answers;
+use super::{compare, over_time, question_chart};
 use crate::chart::{FEW, count, share};
 use crate::parts::number;
 

@@ -5,8 +5,8 @@ use sluice_engine::SummaryFilter;
 use sluice_engine::summary::{QuestionSummary, Summary};
 use sluice_flow::time::Day;
 
-use super::query::{Compare, Period, ResultsQuery, date_label};
 use super::headline::Headline;
+use super::query::{Compare, Period, ResultsQuery, date_label};
 use super::question_chart;
 use crate::chart::{Chart, Panel, SmallMultiples};
 

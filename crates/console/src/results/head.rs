@@ -83,11 +83,8 @@ pub(super) fn responses(flow: FlowId, report: &Report) -> Markup {
 }
 
 pub(super) fn chart(report: &Report) -> Option<Chart> {
-    let day = |it: &DayCount| DayValue {
-        day: it.day.number().into(),
-        count: it.responses,
-        value: None,
-    };
+    let day =
+        |it: &DayCount| DayValue { day: it.day.number().into(), count: it.responses, value: None };
     let days: Vec<DayValue> = report.summary.days.iter().map(day).collect();
     (!days.is_empty()).then(|| over_time::responses(&days, report.days))
 }

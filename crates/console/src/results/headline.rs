@@ -56,7 +56,8 @@ impl Headline {
                     .about(Some(top.label.to_owned()), Some("Most frequent answer".to_owned()))
             }
             (Distribution::Ranking { options: all }, Distribution::Ranking { options }) => {
-                let ranked = all.iter().enumerate().filter_map(|(at, it)| Some((at, it.mean_place?)));
+                let ranked =
+                    all.iter().enumerate().filter_map(|(at, it)| Some((at, it.mean_place?)));
                 let Some((at, _)) = ranked.min_by(|one, other| one.1.total_cmp(&other.1)) else {
                     return figure(None, format!("average rank in {answers}"));
                 };

@@ -26,11 +26,7 @@ pub(super) fn distributions(
     charts(whole, parts, ROOM_COMPARED)
 }
 
-fn charts(
-    whole: &QuestionSummary,
-    parts: &[&QuestionSummary],
-    room: f64,
-) -> Option<Vec<Chart>> {
+fn charts(whole: &QuestionSummary, parts: &[&QuestionSummary], room: f64) -> Option<Vec<Chart>> {
     let title = whole.prompt.as_str();
     Some(match &whole.distribution {
         Distribution::Nps { .. } => {

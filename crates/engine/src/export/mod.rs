@@ -24,8 +24,8 @@ mod tags;
 #[cfg(feature = "xlsx")]
 mod xlsx;
 
-pub(crate) use self::csv::without_formulas;
 pub use self::codebook::Codebook;
+pub(crate) use self::csv::without_formulas;
 pub use self::format::{ExportFormat, LineFormat, ValuesAs};
 
 use std::sync::Arc;

@@ -10,9 +10,9 @@ use sluice_flow::time::{Day, Timestamp};
 use sluice_store::ResponseRow;
 
 use super::ExportFailed;
+use super::codebook;
 use super::columns::{Cells, Columns};
 use super::flat_row::FlatRow;
-use super::codebook;
 use super::format::{ExportFormat, FormatWriter, ValuesAs};
 use super::outlet::Outlet;
 
@@ -104,7 +104,12 @@ impl FormatWriter for Xlsx {
             self.sheet.set_column_width(at, COLUMN_WIDTH)?;
         }
         for (at, column) in (0..).zip(columns) {
-            self.sheet.write_string_with_format(0, at, fitting(&column.name), &self.formats.header)?;
+            self.sheet.write_string_with_format(
+                0,
+                at,
+                fitting(&column.name),
+                &self.formats.header,
+            )?;
         }
         self.row = 1;
         Ok(())
