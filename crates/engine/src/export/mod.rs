@@ -94,8 +94,8 @@ pub struct ExportFailed(pub(crate) String);
 
 fn too_many_rows(format: &ExportFormat, max: u64) -> AdminError {
     let message = format!(
-        "{} holds at most {max} responses, and there are more: choose another format, or add a filter",
-        format.name
+        "must not be {} ({}) for more than {max} responses: choose another format, or add a filter",
+        format.name, format.label
     );
     AdminError::Invalid(vec![Fault { pointer: "/format".into(), message }])
 }
