@@ -12,7 +12,7 @@ use super::{Chart, Table, text};
 const LINE: f64 = 18.0;
 const BAR: f64 = 14.0;
 const GAP: f64 = 16.0;
-const HEAD: f64 = 44.0;
+const HEAD: f64 = 24.0;
 const FIGURES: f64 = 56.0;
 const LABEL_LINES_MAX: usize = 3;
 /// The shade of the last rank; the first is full.
@@ -62,8 +62,8 @@ impl RankingChart<'_> {
         let (rows, bottom) =
             stacked(&self.order, HEAD, |at, top| self.row(*at, &part.options[*at], top));
         let drawing = html! {
-            (words("0", 12.0, "start", Tone::Muted, "Bars: share of each rank, first rank darkest"))
-            (words("100%", 32.0, "end", Tone::Muted, "Average rank"))
+            (words("0", 12.0, "start", Tone::Muted, "Darkest: first rank"))
+            (words("100%", 12.0, "end", Tone::Muted, "Average rank"))
             (rows)
         };
         Chart {

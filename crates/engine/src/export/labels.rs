@@ -60,7 +60,7 @@ pub(super) fn of_version(
 }
 
 /// The texts of the questions as names of columns. Its id follows a text that another column has.
-pub(super) fn titles(questions: &[HistoricQuestion], taken: HashSet<String>) -> Vec<String> {
+pub(super) fn titles(questions: &[HistoricQuestion], mut taken: HashSet<String>) -> Vec<String> {
     let title = |question: &HistoricQuestion| {
         question.prompt.split_whitespace().collect::<Vec<_>>().join(" ")
     };
@@ -68,7 +68,6 @@ pub(super) fn titles(questions: &[HistoricQuestion], taken: HashSet<String>) -> 
     for question in questions {
         *times.entry(title(question)).or_default() += 1;
     }
-    let mut taken = taken;
     let unique = |question: &HistoricQuestion| {
         let mut name = title(question);
         if times.get(&name) != Some(&1) {
