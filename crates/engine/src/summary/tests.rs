@@ -110,7 +110,7 @@ fn without_an_answer_there_is_no_score_mean_or_median() {
         match distribution {
             Distribution::Nps { score, .. } => assert_eq!(score, None),
             Distribution::Scale { mean, .. } => assert_eq!(mean, None),
-            Distribution::Numbers { bins, mean, median, min, max } => {
+            Distribution::Numbers { bins, mean, median, min, max, .. } => {
                 assert_eq!((bins, mean, median, min, max), (Vec::new(), None, None, None, None));
             }
             other => panic!("{other:?}"),
