@@ -97,11 +97,8 @@ async function submit(at) {
 const readCards = (page) => page.locator("section.result:has(.multiples)").evaluateAll((cards) => cards.map((card) => {
   const panels = [...card.querySelectorAll(".multiple")].map((panel) => {
     const svg = panel.querySelector("svg");
-    const { left, top, height } = svg.getBoundingClientRect();
-    const labels = (name) => [...svg.querySelectorAll(`.${name} text`)].map((text) => {
-      const box = text.getBoundingClientRect();
-      return `${text.textContent} ${Math.round((box.left + box.right) / 2 - left)} ${Math.round(box.top - top)}`;
-    });
+    const { height } = svg.getBoundingClientRect();
+    const labels = (name) => [...svg.querySelectorAll(`.${name} text`)].map((text) => `${text.textContent} at ${text.getAttribute("x")}, ${text.getAttribute("y")}`);
     const marks = [...svg.querySelectorAll("rect:has(> title)")].map((mark) => {
       const said = /([\d,]+) answers? \(([\d,]+)\)$/.exec(mark.querySelector("title").textContent);
       const [of, count] = said ? said.slice(1).map((text) => Number(text.replaceAll(",", ""))) : [];
@@ -137,6 +134,17 @@ function checkHeights({ title, panels }, what) {
   assert.ok(heights.length >= panels.length && perShare.every((it) => Math.abs(it - perShare[0]) / perShare[0] < 0.02), `${what}, ${title}: ${perShare}`);
 }
 
+/** In parts that can be viewed at full size. */
+async function keepPicture(page, name) {
+  if (!PICTURES) return;
+  const { width, height } = await page.evaluate(() => ({ width: innerWidth, height: document.documentElement.scrollHeight }));
+  const step = width < 500 ? 1600 : 1200;
+  for (let y = 0; y < height; y += step) {
+    const path = `${PICTURES}/${name}-${String(y / step).padStart(2, "0")}.png`;
+    await page.screenshot({ path, fullPage: true, clip: { x: 0, y, width, height: Math.min(step, height - y) } });
+  }
+}
+
 for (const parts of PARTS) {
   test(`${parts} parts are compared on one scale, and no text is over another`, async () => {
     for (const width of WIDTHS) {
@@ -151,7 +159,7 @@ for (const parts of PARTS) {
         await checkTexts(page, `${what}, ${theme}`);
         await checkFits(page, `${what}, ${theme}`);
         if (parts === 8) await checkAccess(page, `${what}, ${theme}`);
-        if (PICTURES) await page.screenshot({ path: `${PICTURES}/of${parts}-${width}-${theme}.png`, fullPage: true });
+        await keepPicture(page, `of${parts}-${width}-${theme}`);
       }
       await page.context().close();
     }
@@ -165,7 +173,7 @@ test("without a comparison no text is over another either", async () => {
       await page.emulateMedia({ colorScheme: theme });
       await checkTexts(page, `${width} px, ${theme}`);
       await checkFits(page, `${width} px, ${theme}`);
-      if (PICTURES) await page.screenshot({ path: `${PICTURES}/alone-${width}-${theme}.png`, fullPage: true });
+      await keepPicture(page, `alone-${width}-${theme}`);
     }
     await page.context().close();
   }

@@ -10,6 +10,9 @@ use super::question_chart::month_name;
 use crate::chart::{count, decimal, share, signed};
 use crate::parts::number;
 
+/// A longer figure is smaller, so that it stays in one line.
+const FIGURE_CHARS: usize = 6;
+
 /// The headline figure, and what it means.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Headline {
@@ -110,7 +113,7 @@ impl Headline {
     pub(super) fn markup(&self) -> Markup {
         html! {
             div.headline {
-                p.big { (self.figure) }
+                p.big.long[self.figure.chars().count() > FIGURE_CHARS] { (self.figure) }
                 p.headline-base { (self.base) }
                 @if let Some(caption) = &self.caption { p.headline-caption dir="auto" { (caption) } }
                 @if let Some(detail) = &self.detail { p.hint { (detail) } }
