@@ -73,7 +73,7 @@ impl Headline {
             }
             (_, Distribution::Numbers { mean, median, min, max, .. }) => {
                 let mean = mean.map(|mean| decimal(mean, 2));
-                figure(mean, format!("mean of {answers}")).about(range(*median, *min, *max), None)
+                figure(mean, format!("mean of {answers}")).about(None, range(*median, *min, *max))
             }
             (Distribution::Dates { months: all }, Distribution::Dates { months }) => {
                 let most = all.iter().rev().max_by_key(|(_, count)| *count);
