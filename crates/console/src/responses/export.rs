@@ -95,11 +95,11 @@ pub(super) fn dialog(flow: FlowId, query: &ResponsesQuery) -> Markup {
     }
 }
 
-/// Ids or labels. The usual choice depends on the format, which only a script could show.
+/// Ids or labels. The default depends on the format, which only a script could show.
 fn values() -> Markup {
     let labelled = FORMATS.iter().filter(|format| format.values_as == ValuesAs::Labels);
     let labelled: Vec<&str> = labelled.map(|format| format.label).collect();
-    let usual = match labelled.is_empty() {
+    let default = match labelled.is_empty() {
         true => "IDs".to_owned(),
         false => format!("labels in {}, IDs in other formats", labelled.join(" and ")),
     };
@@ -108,7 +108,7 @@ fn values() -> Markup {
             legend.label { "Questions and options" }
             label.check {
                 input type="radio" name="values" value="" checked;
-                span { "Usual for the format " span.muted { (usual) } }
+                span { "Default " span.muted { (default) } }
             }
             label.check {
                 input type="radio" name="values" value=(ValuesAs::Labels.as_str());
