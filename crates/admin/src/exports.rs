@@ -115,6 +115,7 @@ async fn export(
     responses(
         (status = 200, description = "The file", content_type = "text/csv", body = String),
         (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "`too_many_exports`: several are under way", body = Problem, content_type = "application/problem+json"),
         CommonErrors,
     ),
 )]
@@ -123,5 +124,5 @@ async fn codebook(
     Caller(actor): Caller,
     PathParam(flow): PathParam<FlowId>,
 ) -> Reply {
-    reply::codebook(engine.flow(&actor, Scope::Read, flow).await?.codebook().await?)
+    reply::file(engine.flow(&actor, Scope::Read, flow).await?.codebook().await?)
 }

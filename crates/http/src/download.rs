@@ -6,7 +6,7 @@ use axum::response::{IntoResponse as _, Response};
 use futures_util::stream;
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue};
-use sluice_engine::export::{Codebook, Export};
+use sluice_engine::export::Export;
 
 use crate::server::Interruptible;
 
@@ -24,11 +24,6 @@ pub fn response(export: Export) -> Response {
         chunks.recv().await.map(|chunk| (chunk, chunks))
     });
     (headers, Extension(Interruptible), Body::from_stream(chunks)).into_response()
-}
-
-/// A codebook as a reply.
-pub fn codebook(codebook: Codebook) -> Response {
-    (headers(codebook.media_type, &codebook.file_name), codebook.bytes).into_response()
 }
 
 fn headers(media_type: &'static str, file_name: &str) -> HeaderMap {

@@ -182,7 +182,9 @@ impl ColumnChart<'_> {
             return "No answers yet.".to_owned();
         };
         let most = self.columns.iter().zip(part).rev().max_by_key(|(_, people)| **people);
-        let Some((most, people)) = most else { return "No answers yet.".to_owned() };
+        let Some((most, people)) = most.filter(|(_, people)| **people > 0) else {
+            return "No answers yet.".to_owned();
+        };
         format!(
             "{sum}, from {} to {}. Most: {}, {}.",
             first.name,

@@ -77,10 +77,14 @@ impl Histogram {
     pub(crate) fn columns(&self) -> Vec<Column> {
         let column = |at: i64| {
             let (from, to) = (self.edge(at), self.edge(at + 1));
+            // A range of negative numbers was counted with its end and without its start.
+            let is_negative = to <= 0.0;
             Column::new(if self.has_singles() {
                 self.text(from)
             } else if self.is_whole {
                 format!("{} to {}", self.text(from), self.text(to - 1.0))
+            } else if is_negative {
+                format!("over {} to {}", self.text(from), self.text(to))
             } else {
                 format!("{} to under {}", self.text(from), self.text(to))
             })
@@ -160,7 +164,7 @@ mod tests {
                     Range { from: -1100.0, to: -1000.0, count: 1 },
                     Range { from: -1000.0, to: -990.0, count: 1 },
                 ],
-                vec!["−1,100 to under −1,000", "−1,000 to under −900"],
+                vec!["over −1,100 to −1,000", "over −1,000 to −900"],
             ),
             (vec![], vec![]),
         ] {

@@ -94,7 +94,7 @@ impl Chart {
     pub(crate) fn figure(&self, id: &str, tools: Markup) -> Markup {
         html! {
             figure.chart {
-                (self.drawing_svg(id))
+                (self.drawing_svg(id, &self.title))
                 div.chart-foot {
                     details.chart-table {
                         summary { "Table" span.unseen { ": " (text::clean(&self.title)) } }
@@ -107,11 +107,11 @@ impl Chart {
     }
 
     /// Only the drawing, as wide as its container.
-    pub(crate) fn drawing_svg(&self, id: &str) -> Markup {
+    fn drawing_svg(&self, id: &str, title: &str) -> Markup {
         html! {
             svg.indented[self.indented] xmlns="http://www.w3.org/2000/svg" width="100%" height=(self.height) role="img" direction="ltr"
                 aria-labelledby={ (id) "-title " (id) "-description" } font-family=(pen::FONT) font-size="13" {
-                title id={ (id) "-title" } { (text::clean(&self.title)) }
+                title id={ (id) "-title" } { (text::clean(title)) }
                 desc id={ (id) "-description" } { (text::clean(&self.description)) }
                 (self.drawing)
             }

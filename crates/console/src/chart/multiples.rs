@@ -73,7 +73,8 @@ impl SmallMultiples<'_> {
                                 }
                                 @if panel.answers < FEW { p.multiple-few { "Fewer than " (FEW) " answers: not reliable" } }
                             }
-                            (panel.chart.drawing_svg(&format!("{id}-{at}")))
+                            @let title = format!("{}: {}", self.title, panel.name);
+                            (panel.chart.drawing_svg(&format!("{id}-{at}"), &title))
                         }
                     }
                 }

@@ -115,7 +115,7 @@ impl NpsChart<'_> {
             format!("{name} ({range}) {}, {}", share(people, answers), grouped(people))
         });
         format!(
-            "Net promoter score {} of {}. {}.",
+            "Net promoter score {}, from {}. {}.",
             signed(score),
             count(answers, "answer", "answers"),
             groups.join("; ")

@@ -39,7 +39,7 @@ impl Series {
     pub(crate) fn new(days: &[DayValue], from: i64, to: i64) -> Self {
         let to = to.max(from);
         let step = Step::for_days(to - from + 1);
-        let first = step.start(from);
+        let first = step.first(from, to);
         let mut buckets: Vec<DayValue> = Vec::new();
         let mut start = first;
         while start <= to {
@@ -110,9 +110,15 @@ impl Step {
         }
     }
 
-    /// The first day of the bucket that contains this day.
-    fn start(self, day: i64) -> i64 {
-        day - (day + SINCE_MONDAY).rem_euclid(self.days())
+    /// The first day of the first bucket. Buckets of several weeks end with the week of the last day,
+    /// so that the last one is not shorter than the others by weeks.
+    fn first(self, from: i64, to: i64) -> i64 {
+        let last = match self {
+            Self::Day => to,
+            Self::Weeks(weeks) => to - (to + SINCE_MONDAY).rem_euclid(7) - 7 * (weeks - 1),
+        };
+        let before = (last - from).max(0);
+        last - (before + self.days() - 1) / self.days() * self.days()
     }
 
     /// The name of the axis of such buckets.
@@ -169,11 +175,15 @@ mod tests {
     }
 
     #[test]
-    fn data_by_week_is_in_the_bucket_that_contains_the_whole_week() {
+    fn buckets_begin_on_mondays_and_the_last_ends_with_the_week_of_the_last_day() {
         for length in WEEKS {
             let step = Step::Weeks(length);
-            for monday in (-4_000..30_000).map(|week| 7 * week + 4) {
-                assert_eq!(step.start(monday), step.start(monday + 6), "{length} {monday}");
+            for (from, to) in (0..3_000).map(|day| (FRIDAY - 2 * day, FRIDAY + day)) {
+                let first = step.first(from, to);
+                assert!(first <= from || first + step.days() > to, "{length} {from} {to}");
+                assert_eq!((first + SINCE_MONDAY).rem_euclid(7), 0, "{length} {from} {to}");
+                let sunday = to + 6 - (to + SINCE_MONDAY).rem_euclid(7);
+                assert_eq!((sunday + 1 - first).rem_euclid(step.days()), 0, "{length} {from} {to}");
             }
         }
     }

@@ -129,7 +129,7 @@ pub(super) async fn codebook(
     PathParam(flow): PathParam<FlowId>,
 ) -> Reply {
     let flow = console.engine.flow(&visitor.actor, Scope::Read, flow).await?;
-    Ok(reply::sent_file(download::codebook(flow.codebook().await?)))
+    Ok(reply::sent_file(download::response(flow.codebook().await?)))
 }
 
 pub(super) async fn download(

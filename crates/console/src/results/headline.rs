@@ -40,8 +40,10 @@ impl Headline {
         };
         let of_answers = || format!("of {answers}");
         match (&whole.distribution, &part.distribution) {
-            (_, Distribution::Nps { score, .. }) => figure(score.map(signed), of_answers())
-                .about(Some("Net promoter score".to_owned()), None),
+            (_, Distribution::Nps { score, .. }) => {
+                figure(score.map(signed), format!("from {answers}"))
+                    .about(Some("Net promoter score".to_owned()), None)
+            }
             (_, Distribution::Scale { mean, max, .. }) => {
                 let mean = mean.map(|mean| decimal(mean, 2));
                 figure(mean, format!("mean of {answers}"))

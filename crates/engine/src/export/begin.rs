@@ -47,7 +47,7 @@ impl FlowHandle {
             now,
         };
         let chunks = pipe::start(source, format, Arc::clone(&progress), slot);
-        let file_name = file_name(&self.flow.name, now, format);
+        let file_name = file_name(&self.flow.name, "", now, format);
         Ok(Export { format, file_name, progress, chunks })
     }
 }

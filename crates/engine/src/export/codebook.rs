@@ -1,16 +1,23 @@
 //! The codebook of a flow: every question and option of every version, with their ids and labels.
 //!
 //! One row per option; a question without options has one row. The rows are the second sheet of
-//! XLSX, and a file of their own in CSV.
+//! XLSX, and a separate file in CSV.
+
+use std::io::{self, Write as _};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use sluice_flow::counts::Counted;
 use sluice_flow::question::Question;
 use sluice_flow::question::choice::Choice;
 use sluice_store::Scope;
+use tokio::sync::mpsc;
 
 use super::columns::{Cells, Columns};
 use super::csv::{self, CsvRow};
-use super::{ValuesAs, file_name};
+use super::outlet::Outlet;
+use super::pipe::WAITING_MAX;
+use super::{Export, Progress, ValuesAs, file_name};
 use crate::admin::AdminResult;
 use crate::handle::FlowHandle;
 use crate::question_history::{self, HistoricVersion, QuestionHistory};
@@ -28,42 +35,45 @@ pub(super) const HEADER: [&str; 9] = [
     "label",
 ];
 
-/// A codebook as a file.
-#[derive(Debug)]
-pub struct Codebook {
-    pub file_name: String,
-    pub media_type: &'static str,
-    pub bytes: Vec<u8>,
-}
-
 impl FlowHandle {
-    /// The questions and options of all published versions, as CSV.
-    pub async fn codebook(&self) -> AdminResult<Codebook> {
+    /// The questions and options of all published versions, as CSV. It takes the slot of an export:
+    /// an author can make it long.
+    pub async fn codebook(&self) -> AdminResult<Export> {
         let core = self.permit.core(Scope::Read)?;
+        let slot = core.exports.take_slot(self.app_id())?;
         let asked =
             question_history::read(&*core.store, &core.definitions, self.app_id(), self.flow_id())
                 .await?;
-        let name = format!("{} codebook", self.flow.name);
-        Ok(Codebook {
-            file_name: file_name(&name, core.now(), &csv::FORMAT),
-            media_type: csv::FORMAT.media_type,
-            bytes: as_csv(asked),
-        })
+        let file_name = file_name(&self.flow.name, "-codebook", core.now(), &csv::FORMAT);
+        let progress = Arc::new(Progress::default());
+        let (pieces, chunks) = mpsc::channel(WAITING_MAX);
+        let ended = Arc::clone(&progress);
+        tokio::task::spawn_blocking(move || {
+            let _slot = slot;
+            // Fails only if the client is gone.
+            if write(asked, Outlet { waiting: Vec::new(), pieces: &pieces }).is_ok() {
+                ended.ended.store(true, Ordering::Relaxed);
+            }
+        });
+        Ok(Export { format: &csv::FORMAT, file_name, progress, chunks })
     }
 }
 
-fn as_csv(asked: QuestionHistory) -> Vec<u8> {
-    let columns = Columns::new(asked, Vec::new(), ValuesAs::Ids);
-    let (mut out, mut room) = (Vec::new(), String::new());
-    let mut row = CsvRow::new(&mut out, &mut room);
+fn write(asked: QuestionHistory, mut outlet: Outlet<'_>) -> io::Result<()> {
+    let columns = Columns::new(asked, Vec::new(), ValuesAs::Ids, true);
+    let (mut line, mut room) = (Vec::new(), String::new());
+    let mut row = CsvRow::new(&mut line, &mut room);
     HEADER.iter().for_each(|name| row.text(name));
     row.end();
     for entry in entries(&columns) {
-        let mut row = CsvRow::new(&mut out, &mut room);
+        let mut row = CsvRow::new(&mut line, &mut room);
         entry.write(&mut row);
         row.end();
+        outlet.write_all(&line)?;
+        line.clear();
     }
-    out
+    outlet.write_all(&line)?;
+    outlet.send()
 }
 
 /// One row: a question, or one of its options.

@@ -7,6 +7,7 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::sync::OnceLock;
 
 use sluice_flow::id::FlowVersionId;
 use sluice_flow::question::Shape;
@@ -138,9 +139,11 @@ pub(super) struct Columns {
     pub(super) values: ValuesAs,
     /// The name of each question's column.
     names: Vec<String>,
-    /// Oldest first.
+    /// Oldest first; empty if neither labels nor a codebook need them.
     versions: Vec<HistoricVersion>,
     by_id: HashMap<FlowVersionId, KnownVersion>,
+    /// For each question, the labels that several of its options have.
+    shared_labels: Vec<HashSet<String>>,
 }
 
 /// What the cells of a version's responses need.
@@ -148,30 +151,44 @@ pub(super) struct Columns {
 struct KnownVersion {
     /// Its id as text, and its number.
     name: (String, u32),
-    /// By the position of the question; empty without labels.
-    labels: Vec<Option<AnswerLabels>>,
+    /// Its position among the versions.
+    at: usize,
+    /// By the position of the question; built when the first response needs them.
+    labels: OnceLock<Vec<Option<AnswerLabels>>>,
 }
 
 impl Columns {
-    pub(super) fn new(asked: QuestionHistory, tags: Vec<String>, values: ValuesAs) -> Self {
-        let QuestionHistory { questions, versions } = asked;
-        let known = |version: &HistoricVersion| KnownVersion {
-            name: (version.id.to_string(), version.number),
-            labels: match values {
-                ValuesAs::Ids => Vec::new(),
-                ValuesAs::Labels => labels::of_version(&version.definition, &questions),
-            },
+    pub(super) fn new(
+        asked: QuestionHistory,
+        tags: Vec<String>,
+        values: ValuesAs,
+        has_codebook: bool,
+    ) -> Self {
+        let QuestionHistory { questions, mut versions } = asked;
+        let known = |(at, version): (usize, &HistoricVersion)| {
+            let name = (version.id.to_string(), version.number);
+            (version.id, KnownVersion { name, at, labels: OnceLock::new() })
         };
-        let by_id = versions.iter().map(|it| (it.id, known(it))).collect();
+        let by_id = versions.iter().enumerate().map(known).collect();
+        let shared_labels = match values {
+            ValuesAs::Ids => Vec::new(),
+            ValuesAs::Labels => {
+                labels::shared(versions.iter().map(|it| &*it.definition), &questions)
+            }
+        };
+        if values == ValuesAs::Ids && !has_codebook {
+            versions.clear();
+        }
         let names = match values {
             ValuesAs::Ids => questions.iter().map(name_by_id).collect(),
             ValuesAs::Labels => {
-                let fixed = FIRST.iter().chain(&LAST).map(|column| column.name.to_owned());
-                let taken: HashSet<String> = fixed.chain(tags.iter().map(tag_name)).collect();
-                labels::titles(&questions, taken)
+                let fixed = FIRST.iter().chain(&LAST).map(|column| column.name.to_lowercase());
+                let tags = tags.iter().map(|tag| tag_name(tag).to_lowercase());
+                labels::titles(&questions, fixed.chain(tags).collect())
             }
         };
-        Self { layout: RowLayout::new(questions, tags), values, names, versions, by_id }
+        let layout = RowLayout::new(questions, tags);
+        Self { layout, values, names, versions, by_id, shared_labels }
     }
 
     /// Every column, in order.
@@ -203,7 +220,13 @@ impl Columns {
 
     /// The labels of a version's answers, by the position of the question.
     pub(super) fn labels(&self, version: FlowVersionId) -> &[Option<AnswerLabels>] {
-        self.by_id.get(&version).map_or(&[], |version| &version.labels)
+        let known = self.by_id.get(&version).filter(|_| self.values == ValuesAs::Labels);
+        known.map_or(&[], |known| {
+            known.labels.get_or_init(|| {
+                let definition = &self.versions[known.at].definition;
+                labels::of_version(definition, &self.layout.questions, &self.shared_labels)
+            })
+        })
     }
 
     /// Writes the cells of a row, from left to right.

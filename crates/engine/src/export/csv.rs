@@ -30,6 +30,7 @@ pub(super) static FORMAT: ExportFormat = ExportFormat {
     rows_max: None,
     has_columns: true,
     values_as: ValuesAs::Ids,
+    has_codebook: false,
     lines: Some(LineFormat { has_header: true, has_quotes: true }),
     new_writer: |columns| Ok(Box::new(Csv { columns, room: String::new() })),
 };

@@ -31,6 +31,8 @@ pub struct ExportFormat {
     pub(crate) has_columns: bool,
     /// What questions and options are called in it, unless the caller decides.
     pub values_as: ValuesAs,
+    /// Whether the file lists the questions and options of every version.
+    pub has_codebook: bool,
     /// How a client can count the responses in it while it arrives.
     pub lines: Option<LineFormat>,
     pub(super) new_writer: fn(Columns) -> Result<Box<dyn FormatWriter>, ExportFailed>,

@@ -21,6 +21,7 @@ pub(super) static FORMAT: ExportFormat = ExportFormat {
     rows_max: None,
     has_columns: false,
     values_as: ValuesAs::Ids,
+    has_codebook: false,
     lines: Some(LineFormat { has_header: false, has_quotes: false }),
     new_writer: |columns| Ok(Box::new(Jsonl { columns })),
 };

@@ -24,7 +24,6 @@ mod tags;
 #[cfg(feature = "xlsx")]
 mod xlsx;
 
-pub use self::codebook::Codebook;
 pub(crate) use self::csv::without_formulas;
 pub use self::format::{ExportFormat, LineFormat, ValuesAs};
 
@@ -33,6 +32,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use bytes::Bytes;
 use sluice_flow::definition::Fault;
+use sluice_flow::time::Timestamp;
 use tokio::sync::mpsc;
 
 use crate::admin::AdminError;
@@ -102,7 +102,7 @@ fn too_many_rows(format: &ExportFormat, max: u64) -> AdminError {
 
 /// Keeps only letters and digits of the flow's name, so that the file name is safe in a shell and a
 /// file system.
-fn file_name(flow: &str, now: sluice_flow::time::Timestamp, format: &ExportFormat) -> String {
+fn file_name(flow: &str, suffix: &str, now: Timestamp, format: &ExportFormat) -> String {
     const NAME_CHARS_MAX: usize = 40;
     let mut name = String::new();
     for letter in flow.chars().take(NAME_CHARS_MAX) {
@@ -115,13 +115,11 @@ fn file_name(flow: &str, now: sluice_flow::time::Timestamp, format: &ExportForma
     let name = name.trim_end_matches('-');
     let name = if name.is_empty() { "responses" } else { name };
     let day: String = now.to_string().chars().take_while(|letter| *letter != 'T').collect();
-    format!("{name}-{day}.{}", format.extension)
+    format!("{name}{suffix}-{day}.{}", format.extension)
 }
 
 #[cfg(test)]
 mod tests {
-    use sluice_flow::time::Timestamp;
-
     use super::*;
 
     #[test]
@@ -134,7 +132,9 @@ mod tests {
             ("日本", "responses-2026-11-15.csv"),
             ("", "responses-2026-11-15.csv"),
         ] {
-            assert_eq!(file_name(flow, now, &csv::FORMAT), expected, "{flow}");
+            assert_eq!(file_name(flow, "", now, &csv::FORMAT), expected, "{flow}");
         }
+        let long = file_name(&"n".repeat(60), "-codebook", now, &csv::FORMAT);
+        assert_eq!(long, format!("{}-codebook-2026-11-15.csv", "n".repeat(40)));
     }
 }

@@ -42,6 +42,7 @@ pub(super) static FORMAT: ExportFormat = ExportFormat {
     rows_max: None,
     has_columns: true,
     values_as: ValuesAs::Ids,
+    has_codebook: false,
     lines: None,
     new_writer: |columns| Ok(Box::new(Parquet::new(columns)?)),
 };

@@ -24,7 +24,7 @@ const EXPORTS_PER_APP_MAX: usize = 2;
 /// Why an export ends at a damaged response. The log names it.
 const DAMAGED: &str = "a stored response is damaged";
 /// Pages, and pieces of the file, that may wait between two stages.
-const WAITING_MAX: usize = 2;
+pub(super) const WAITING_MAX: usize = 2;
 
 /// State that all exports of a process share.
 #[derive(Debug, Default)]
@@ -89,7 +89,7 @@ impl Source {
             true => self.exports.tag_names.of(&*self.store, app_id, flow_id, self.now).await?,
             false => Vec::new(),
         };
-        Ok(Columns::new(asked, tags, self.values))
+        Ok(Columns::new(asked, tags, self.values, format.has_codebook))
     }
 }
 

@@ -35,6 +35,7 @@ pub(super) static FORMAT: ExportFormat = ExportFormat {
     rows_max: Some(ROWS_MAX),
     has_columns: true,
     values_as: ValuesAs::Labels,
+    has_codebook: true,
     lines: None,
     new_writer: |columns| Ok(Box::new(Xlsx::new(columns)?)),
 };

@@ -16,22 +16,32 @@ use crate::progress::Progress;
 const TOTAL: &str = "x-total-count";
 
 pub(crate) async fn export(args: ExportArgs) -> Outcome {
+    or_interrupted(run(args)).await
+}
+
+/// `sluice responses codebook`: writes the ids and labels of a flow to a file.
+pub(crate) async fn codebook(args: CodebookArgs) -> Outcome {
+    or_interrupted(save_codebook(args)).await
+}
+
+async fn or_interrupted(work: impl Future<Output = Outcome>) -> Outcome {
     tokio::select! {
-        outcome = run(args) => outcome,
+        outcome = work => outcome,
         // Dropping the future removes the partial file.
         _ = tokio::signal::ctrl_c() => Ok(Exit::Interrupted),
     }
 }
 
-/// `sluice responses codebook`: writes the ids and labels of a flow to a file.
-pub(crate) async fn codebook(args: CodebookArgs) -> Outcome {
+async fn save_codebook(args: CodebookArgs) -> Outcome {
     let server = Server::new(args.server.clone())?;
     let path = format!("/flows/{}/export/codebook", args.flow);
     let mut download = server.download(&path, &[]).await?;
     let mut target = Target::open(&args.out)?;
     if save(&server, &mut download, &mut target, |_| {}).await? == OutputState::Open {
         target.finish()?;
-        output::note(format_args!("{} written", args.out.display()));
+        if args.out != Path::new("-") {
+            output::note(format_args!("{} written", args.out.display()));
+        }
     }
     Ok(Exit::Done)
 }
