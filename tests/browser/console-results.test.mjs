@@ -152,7 +152,7 @@ test("filters apply immediately, are in the address and narrow the counts", asyn
   await becomes(() => nps.locator(".multiple-name").allTextContents(), ["free", "pro"]);
   const of = (scores) => {
     const score = Math.round(100 * scores.reduce((sum, it) => sum + (it >= 9 ? 1 : it <= 6 ? -1 : 0), 0) / scores.length);
-    return `${score > 0 ? "+" : score < 0 ? "−" : ""}${Math.abs(score)} of ${scores.length} answers`;
+    return `${score > 0 ? "+" : score < 0 ? "−" : ""}${Math.abs(score)} from ${scores.length} answers`;
   };
   const scores = (plan) => answered.flatMap(({ nps }, at) => ((at % 4 ? "free" : "pro") === plan ? [Number(nps)] : []));
   await becomes(() => nps.locator(".multiple-base").allTextContents(), [of(scores("free")), of(scores("pro"))]);

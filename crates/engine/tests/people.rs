@@ -114,7 +114,7 @@ async fn a_link_sets_a_password_once_and_within_a_day() {
         "faults do not use up the link"
     );
     assert!(set(&link, PASSWORD).await.is_ok());
-    assert!(matches!(set(&link, "another password").await, Err(Refusal::LinkOver)));
+    assert!(matches!(set(&link, "another horse battery").await, Err(Refusal::LinkOver)));
     assert!(sign_in(&world.engine, " ANN@mail.example", PASSWORD).await.is_ok());
     let bob = world.user("bob@mail.example", None, Role::Viewer).await;
     let again = world.engine.reset_user(&world.actor, bob.0.user_id).await.unwrap();
@@ -214,8 +214,8 @@ async fn a_session_ends_at_once_on_every_node() {
     let change = async |old: &str, new: &str| {
         world.engine.accounts().change_password(user.user_id, old, new, Some(&second.0)).await
     };
-    assert!(matches!(change("wrong password", "another password").await, Err(Refusal::Invalid(_))));
-    let third = change(PASSWORD, "another password").await.unwrap();
+    assert!(matches!(change("wrong password", "another horse battery").await, Err(Refusal::Invalid(_))));
+    let third = change(PASSWORD, "another horse battery").await.unwrap();
     assert!(other.session(&second).await.is_none() && other.session(&third).await.is_some());
     assert!(matches!(
         sign_in(&world.engine, "ann@mail.example", PASSWORD).await,
@@ -224,7 +224,7 @@ async fn a_session_ends_at_once_on_every_node() {
     let replaced = world
         .engine
         .accounts()
-        .sign_in_with_password("ann@mail.example", "another password", Some(&third.0))
+        .sign_in_with_password("ann@mail.example", "another horse battery", Some(&third.0))
         .await
         .unwrap();
     assert!(world.session(&third).await.is_none() && world.session(&replaced).await.is_some());

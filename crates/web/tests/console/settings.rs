@@ -269,9 +269,9 @@ async fn changing_a_password_needs_the_old_one_and_ends_other_sessions() {
     };
     let (here, elsewhere) = (sign_in().await, sign_in().await);
     let path = "/console/settings/account";
-    let wrong = here.post(path, &[("old", "wrong"), ("password", "another password")]).await;
+    let wrong = here.post(path, &[("old", "wrong"), ("password", "another horse battery")]).await;
     assert_eq!(wrong.status, 422);
-    let form = [("old", PASSWORD), ("password", "another password")];
+    let form = [("old", PASSWORD), ("password", "another horse battery")];
     assert_eq!(here.post(path, &form).await.to(), format!("{path}?done=password"));
     here.get(path).await.ok();
     assert!(elsewhere.get(path).await.to().starts_with("/console/sign-in"));
