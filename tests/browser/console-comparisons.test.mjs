@@ -158,7 +158,8 @@ for (const parts of PARTS) {
         await page.emulateMedia({ colorScheme: theme });
         await checkTexts(page, `${what}, ${theme}`);
         await checkFits(page, `${what}, ${theme}`);
-        if (parts === 8) await checkAccess(page, `${what}, ${theme}`);
+        // Slow on a long page; the parts of a comparison are all alike.
+        if (parts === 2 && width !== 768) await checkAccess(page, `${what}, ${theme}`);
         await keepPicture(page, `of${parts}-${width}-${theme}`);
       }
       await page.context().close();
