@@ -153,7 +153,8 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
     }
 }
 
-/// Like [`Query`], and also `tag.NAME=value` and `answer.QUESTION=value`; all of them must match.
+/// Like [`Query`], and also `tag.NAME=value`, `answer.QUESTION=value` and
+/// `answer.QUESTION[OPERATOR]=value`; all of them must match. The engine reads the operators.
 pub(super) struct FilteredQuery<T> {
     pub(super) query: T,
     pub(super) tags: Vec<(String, String)>,

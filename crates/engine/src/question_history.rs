@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use sluice_flow::answer_filter::{AnswerFilter, split_name};
 use sluice_flow::definition::Definition;
 use sluice_flow::id::{AppId, FlowId, FlowVersionId};
-use sluice_flow::question::Shape;
+use sluice_flow::question::{QuestionType, Shape};
 use sluice_store::{Store, VersionRow};
 
 use crate::admin::AdminResult;
@@ -51,6 +52,20 @@ impl QuestionHistory {
     /// The newest version.
     pub fn newest(&self) -> Option<&HistoricVersion> {
         self.versions.last()
+    }
+
+    /// Reads a filter by an answer, given as in a query without its prefix: `nps[lt]` and `7`. The
+    /// error says what is possible.
+    pub fn answer_filter(&self, name: &str, value: &str) -> Result<AnswerFilter, String> {
+        let (question, _) = split_name(name);
+        let types: Vec<&QuestionType> = self.types_of(question).collect();
+        AnswerFilter::read(name, value, &types)
+    }
+
+    /// The types of a question in the versions that ask it, oldest first.
+    pub fn types_of<'h>(&'h self, question: &'h str) -> impl Iterator<Item = &'h QuestionType> {
+        let asking = self.versions.iter().filter_map(move |it| it.definition.question(question));
+        asking.map(|question| &question.question_type)
     }
 
     fn add(&mut self, number: u32, definition: &Definition) {

@@ -4,12 +4,14 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use serde_json::json;
+use sluice_flow::answer_filter::AnswerFilter;
 use sluice_flow::definition::Fault;
+use sluice_flow::folding::folded;
 use sluice_flow::id::{FlowVersionId, ResponseId};
 use sluice_flow::question::Shape;
 use sluice_flow::submission::Admission;
 use sluice_flow::time::Timestamp;
-use sluice_store::{Order, ResponsePage, ResponseQuery, ResponseRow, Scope, Search, Write, folded};
+use sluice_store::{Order, ResponsePage, ResponseQuery, ResponseRow, Scope, Search, Write};
 
 use crate::actor::Actor;
 use crate::admin::{AdminError, AdminResult, Missing};
@@ -38,8 +40,8 @@ pub struct ResponseFilter {
     pub admission: Option<Admission>,
     /// Each tag has this value, or contains it in its list.
     pub tags: Vec<(String, String)>,
-    /// Each question was answered with this value, or with a list that contains it; `other` stands
-    /// for any free text.
+    /// Names and values as in a query: `use` and `api`, or `nps[lt]` and `7`. See
+    /// [`AnswerFilter`].
     pub answers: Vec<(String, String)>,
     /// Each word occurs in a text of the response.
     pub search: Option<String>,
@@ -103,8 +105,8 @@ impl FlowHandle {
     }
 }
 
-/// Checks the filter and returns the store's query. Reads the question history only for a search,
-/// and only if it is not given.
+/// Checks the filter and returns the store's query. Reads the question history only for a search or
+/// a filter by an answer, and only if it is not given.
 pub(crate) async fn response_query(
     core: &Core,
     flow: &FlowHandle,
@@ -116,15 +118,17 @@ pub(crate) async fn response_query(
     let (app_id, flow_id) = (flow.app_id(), flow.flow_id());
     let text = folded(filter.search.as_deref().unwrap_or_default());
     let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
-    let search = match (words.is_empty(), asked) {
-        (true, _) => None,
-        (false, Some(asked)) => Some(Search { words, questions: text_questions(asked) }),
-        (false, None) => {
-            let asked =
-                question_history::read(&*core.store, &core.definitions, app_id, flow_id).await?;
-            Some(Search { words, questions: text_questions(&asked) })
-        }
+    let mut read = None;
+    let asked = match asked {
+        None if !words.is_empty() || !filter.answers.is_empty() => &*read.insert(
+            question_history::read(&*core.store, &core.definitions, app_id, flow_id).await?,
+        ),
+        None => &QuestionHistory::default(),
+        Some(asked) => asked,
     };
+    let answers = answer_filters(asked, &filter.answers)?;
+    let search =
+        (!words.is_empty()).then(|| Search { words, questions: text_questions(asked) });
     Ok(ResponseQuery {
         app_id,
         flow_id,
@@ -133,13 +137,32 @@ pub(crate) async fn response_query(
         to: filter.to,
         admission: filter.admission,
         tags: filter.tags.clone(),
-        answers: filter.answers.clone(),
+        answers,
         search,
         after: paging.after,
         order: paging.order,
         limit: paging.limit,
         scan_limit: SCAN_ROWS_MAX,
     })
+}
+
+/// Reads the filters by answers, given as in a query; each fault points to its parameter.
+pub(crate) fn answer_filters(
+    asked: &QuestionHistory,
+    given: &[(String, String)],
+) -> AdminResult<Vec<AnswerFilter>> {
+    let (mut filters, mut faults) = (Vec::with_capacity(given.len()), Vec::new());
+    for (name, value) in given {
+        match asked.answer_filter(name, value) {
+            Ok(filter) => filters.push(filter),
+            Err(message) => {
+                let name = name.replace('~', "~0").replace('/', "~1");
+                faults.push(Fault { pointer: format!("/answer.{name}"), message });
+            }
+        }
+    }
+    faultless(faults)?;
+    Ok(filters)
 }
 
 /// The ids of the questions with text answers.

@@ -45,7 +45,9 @@ pub(super) async fn page(
     let row = response_in_flow(&console, &visitor, Scope::Read, flow, id).await?;
     let opened = console.engine.flow(&visitor.actor, Scope::Read, flow).await?;
     let history = opened.asked().await?;
-    let query = ResponsesQuery::from_fields(&fields).with_position(ListPosition::Newest);
+    let query = ResponsesQuery::from_fields(&fields)
+        .known(&history)
+        .with_position(ListPosition::Newest);
     let (newer, older) = tokio::try_join!(
         adjacent_response(&opened, &history, &query, id, Order::Asc),
         adjacent_response(&opened, &history, &query, id, Order::Desc),

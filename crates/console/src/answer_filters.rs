@@ -1,0 +1,170 @@
+//! Filters by an answer, as pages show and offer them: the fields of a form, and the words of a
+//! chip. In an address they are written as in the admin API: `answer.nps[lt]=7`.
+
+use maud::{Markup, html};
+use sluice_engine::QuestionHistory;
+use sluice_flow::answer_filter::{Operator, joined_name, split_name};
+use sluice_flow::definition::Fault;
+
+use super::request::Fields;
+
+/// The name and the value of a filter, as in an address without the prefix.
+pub(super) type NamedValue = (String, String);
+
+/// The choice of the form that stands for `[answered]=false`.
+const UNANSWERED: &str = "unanswered";
+/// The characters of a prompt or a value that a chip shows.
+const CHIP_CHARS: usize = 40;
+
+/// The fields that add a filter: the question, the comparison and the value.
+pub(super) fn form_fields(history: &QuestionHistory, sent: &Fields) -> Markup {
+    let is_sent = |name: &str, value: &str| sent.get(name).unwrap_or_default() == value;
+    html! {
+        fieldset.inline {
+            legend.label { "Answer" }
+            div.field {
+                label for="question" { "Question" }
+                select.input id="question" name="question" {
+                    option value="" { "Choose a question" }
+                    @for question in &history.questions {
+                        option value=(question.id) selected[is_sent("question", &question.id)]
+                            data-operators=(fitting(history, &question.id)) { (cut(&question.prompt)) }
+                    }
+                }
+            }
+            div.field {
+                label for="operator" { "Comparison" }
+                select.input id="operator" name="operator" {
+                    @for operator in Operator::ALL {
+                        option value=(operator.as_str()) selected[is_sent("operator", operator.as_str())] { (label(*operator)) }
+                    }
+                    option value=(UNANSWERED) selected[is_sent("operator", UNANSWERED)] { "is not answered" }
+                }
+            }
+            div.field {
+                label for="value" { "Value" }
+                input.input type="text" id="value" name="value" list="choices" maxlength="500" autocomplete="off" value=[sent.get("value")];
+                (choices(history))
+            }
+        }
+    }
+}
+
+/// The choices of all questions; the script shows those of the selected question.
+fn choices(history: &QuestionHistory) -> Markup {
+    html! {
+        datalist id="choices" {
+            @if let Some(newest) = history.newest() {
+                @for question in newest.definition.questions() {
+                    @for (_, label) in question.question_type.choices() {
+                        option value=(label) data-question=(question.id) {}
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn fits(history: &QuestionHistory, question: &str, operator: Operator) -> bool {
+    history.types_of(question).any(|it| operator.fits(it))
+}
+
+/// The names of the comparisons that fit a question, for the script.
+fn fitting(history: &QuestionHistory, question: &str) -> String {
+    let fitting = Operator::ALL.iter().filter(|it| fits(history, question, **it));
+    fitting.map(|it| it.as_str()).chain([UNANSWERED]).collect::<Vec<_>>().join(",")
+}
+
+fn label(operator: Operator) -> &'static str {
+    match operator {
+        Operator::Is => "is",
+        Operator::IsNot => "is not",
+        Operator::Less => "is less than, or before",
+        Operator::AtMost => "is at most, or until",
+        Operator::Greater => "is more than, or after",
+        Operator::AtLeast => "is at least, or from",
+        Operator::Contains => "contains",
+        Operator::Answered => "is answered",
+    }
+}
+
+/// The filter that a sent form adds; none if it names no question, or no value to be equal to.
+pub(super) fn added(
+    fields: &Fields,
+    history: &QuestionHistory,
+) -> Result<Option<NamedValue>, Fault> {
+    let Some(question) = fields.get("question") else { return Ok(None) };
+    let value = fields.get("value").unwrap_or_default();
+    let (operator, value) = match fields.get("operator").unwrap_or_default() {
+        UNANSWERED => (Operator::Answered, "false".to_owned()),
+        name => match Operator::named(name) {
+            Some(Operator::Answered) => (Operator::Answered, "true".to_owned()),
+            Some(Operator::Is) if value.is_empty() => return Ok(None),
+            Some(operator @ (Operator::Is | Operator::IsNot)) => {
+                (operator, chosen(history, question, value))
+            }
+            Some(operator) => (operator, value.to_owned()),
+            None => return Ok(None),
+        },
+    };
+    let fault = |field: &str, message: String| Fault { pointer: format!("/{field}"), message };
+    if history.types_of(question).next().is_some() && !fits(history, question, operator) {
+        let fitting = Operator::ALL.iter().filter(|it| fits(history, question, **it));
+        let labels: Vec<&str> = fitting.map(|it| label(*it)).collect();
+        let message = format!("does not fit this question; choose one of: {}", labels.join("; "));
+        return Err(fault("comparison", message));
+    }
+    let name = joined_name(question, operator);
+    match history.answer_filter(&name, &value) {
+        Ok(_) => Ok(Some((name, value))),
+        Err(message) => Err(fault("value", message)),
+    }
+}
+
+/// The filters that can be applied. Others are ignored, like all invalid parameters of an address.
+pub(super) fn known(history: &QuestionHistory, all: &[NamedValue]) -> Vec<NamedValue> {
+    let known = all.iter().filter(|(name, value)| history.answer_filter(name, value).is_ok());
+    known.cloned().collect()
+}
+
+/// The value typed for a question: the id of the option with this label, or else the text itself.
+fn chosen(history: &QuestionHistory, question: &str, typed: &str) -> String {
+    let mut newest_first = history.types_of(question).collect::<Vec<_>>();
+    newest_first.reverse();
+    let mut choices = newest_first.into_iter().flat_map(|it| it.choices());
+    let found = choices.find(|(id, label)| id == typed || label.eq_ignore_ascii_case(typed));
+    found.map_or_else(|| typed.to_owned(), |(id, _)| id)
+}
+
+/// A filter in words: the prompt of its question, the comparison and the value.
+pub(super) fn words(history: &QuestionHistory, name: &str, value: &str) -> Markup {
+    let (question, operator) = split_name(name);
+    let found = history.questions.iter().find(|it| it.id == question);
+    let prompt = found.map_or_else(|| question.to_owned(), |it| cut(&it.prompt));
+    let value_words = || match history.types_of(question).last() {
+        Some(newest) => cut(&newest.in_words(value)),
+        None => cut(value),
+    };
+    html! {
+        bdi { (prompt) }
+        @match Operator::named(operator) {
+            Some(Operator::Is) | None => { ": " bdi { (value_words()) } },
+            Some(Operator::IsNot) => { " is not " bdi { (value_words()) } },
+            Some(Operator::Less) => { " < " (value) },
+            Some(Operator::AtMost) => { " ≤ " (value) },
+            Some(Operator::Greater) => { " > " (value) },
+            Some(Operator::AtLeast) => { " ≥ " (value) },
+            Some(Operator::Contains) => { " contains “" bdi { (cut(value)) } "”" },
+            Some(Operator::Answered) if value == "false" => " is not answered",
+            Some(Operator::Answered) => " is answered",
+        }
+    }
+}
+
+/// The start of a long text.
+pub(super) fn cut(text: &str) -> String {
+    match text.char_indices().nth(CHIP_CHARS) {
+        Some((at, _)) => format!("{}…", text[..at].trim_end()),
+        None => text.to_owned(),
+    }
+}
