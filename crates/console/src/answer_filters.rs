@@ -1,15 +1,23 @@
-//! Filters by an answer, as pages show and offer them: the fields of a form, and the words of a
-//! chip. In an address they are written as in the admin API: `answer.nps[lt]=7`.
+//! Filters by an answer or by consent, as pages show and offer them: the fields of a form, and the
+//! words of a chip. In an address they are written as in the admin API: `answer.nps[lt]=7`.
 
 use maud::{Markup, html};
 use sluice_engine::QuestionHistory;
 use sluice_flow::answer_filter::{Operator, joined_name, split_name};
 use sluice_flow::definition::Fault;
+use sluice_flow::submission::Admission;
 
 use super::request::Fields;
 
 /// The name and the value of a filter, as in an address without the prefix.
 pub(super) type NamedValue = (String, String);
+
+/// What a form sent, if it could not be added.
+#[derive(Debug, Default)]
+pub(super) struct SentForm {
+    pub(super) fields: Fields,
+    pub(super) fault: Option<Fault>,
+}
 
 /// The choice of the form that stands for `[answered]=false`.
 const UNANSWERED: &str = "unanswered";
@@ -47,6 +55,33 @@ pub(super) fn form_fields(history: &QuestionHistory, sent: &Fields) -> Markup {
                 (choices(history))
             }
         }
+    }
+}
+
+/// The id of the field that a fault points to.
+pub(super) fn field_of(pointer: &str) -> Option<String> {
+    let name = pointer.trim_start_matches('/');
+    Some(if name == "comparison" { "operator" } else { name }.to_owned())
+}
+
+pub(super) fn admissions(chosen: Option<Admission>) -> Markup {
+    html! {
+        div.field {
+            label for="admission" { "Consent" }
+            select.input id="admission" name="admission" {
+                option value="" { "Any" }
+                @for admission in Admission::ALL {
+                    option value=(admission.as_str()) selected[chosen == Some(*admission)] { (admission_label(*admission)) }
+                }
+            }
+        }
+    }
+}
+
+pub(super) fn admission_label(admission: Admission) -> &'static str {
+    match admission {
+        Admission::Admitted => "Linked to respondent",
+        Admission::CollectionOnly => "Anonymous",
     }
 }
 
@@ -121,6 +156,17 @@ pub(super) fn added(
     }
 }
 
+/// The filters in the fields of an address, each once.
+pub(super) fn from_fields(fields: &Fields) -> Vec<NamedValue> {
+    let named = fields.0.iter().filter_map(|(name, value)| {
+        let name = name.strip_prefix("answer.").filter(|name| !name.is_empty())?;
+        Some((name.to_owned(), value.clone()))
+    });
+    let mut all: Vec<NamedValue> = named.collect();
+    all.dedup();
+    all
+}
+
 /// The filters that can be applied. Others are ignored, like all invalid parameters of an address.
 pub(super) fn known(history: &QuestionHistory, all: &[NamedValue]) -> Vec<NamedValue> {
     let known = all.iter().filter(|(name, value)| history.answer_filter(name, value).is_ok());
@@ -137,28 +183,44 @@ fn chosen(history: &QuestionHistory, question: &str, typed: &str) -> String {
 }
 
 /// A filter in words: the prompt of its question, the comparison and the value.
-pub(super) fn words(history: &QuestionHistory, name: &str, value: &str) -> Markup {
+struct Words {
+    prompt: String,
+    comparison: &'static str,
+    value: Option<String>,
+}
+
+fn words_of(history: &QuestionHistory, name: &str, value: &str) -> Words {
     let (question, operator) = split_name(name);
     let found = history.questions.iter().find(|it| it.id == question);
     let prompt = found.map_or_else(|| question.to_owned(), |it| cut(&it.prompt));
-    let value_words = || match history.types_of(question).last() {
+    let labelled = || match history.types_of(question).last() {
         Some(newest) => cut(&newest.in_words(value)),
         None => cut(value),
     };
-    html! {
-        bdi { (prompt) }
-        @match Operator::named(operator) {
-            Some(Operator::Is) | None => { ": " bdi { (value_words()) } },
-            Some(Operator::IsNot) => { " is not " bdi { (value_words()) } },
-            Some(Operator::Less) => { " < " (value) },
-            Some(Operator::AtMost) => { " ≤ " (value) },
-            Some(Operator::Greater) => { " > " (value) },
-            Some(Operator::AtLeast) => { " ≥ " (value) },
-            Some(Operator::Contains) => { " contains “" bdi { (cut(value)) } "”" },
-            Some(Operator::Answered) if value == "false" => " is not answered",
-            Some(Operator::Answered) => " is answered",
-        }
-    }
+    let (comparison, value) = match Operator::named(operator) {
+        Some(Operator::Is) | None => (": ", Some(labelled())),
+        Some(Operator::IsNot) => (" is not ", Some(labelled())),
+        Some(Operator::Less) => (" < ", Some(cut(value))),
+        Some(Operator::AtMost) => (" ≤ ", Some(cut(value))),
+        Some(Operator::Greater) => (" > ", Some(cut(value))),
+        Some(Operator::AtLeast) => (" ≥ ", Some(cut(value))),
+        Some(Operator::Contains) => (" contains ", Some(format!("“{}”", cut(value)))),
+        Some(Operator::Answered) if value == "false" => (" is not answered", None),
+        Some(Operator::Answered) => (" is answered", None),
+    };
+    Words { prompt, comparison, value }
+}
+
+/// A filter in words, for a chip.
+pub(super) fn words(history: &QuestionHistory, name: &str, value: &str) -> Markup {
+    let Words { prompt, comparison, value } = words_of(history, name, value);
+    html! { bdi { (prompt) } (comparison) @if let Some(value) = value { bdi { (value) } } }
+}
+
+/// The same as plain text.
+pub(super) fn plain_words(history: &QuestionHistory, name: &str, value: &str) -> String {
+    let Words { prompt, comparison, value } = words_of(history, name, value);
+    format!("{prompt}{comparison}{}", value.unwrap_or_default())
 }
 
 /// The start of a long text.

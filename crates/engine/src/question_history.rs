@@ -63,12 +63,16 @@ impl QuestionHistory {
     }
 
     /// The types of a question in the versions that ask it, oldest first.
-    pub fn types_of<'h>(&'h self, question: &'h str) -> impl Iterator<Item = &'h QuestionType> {
+    pub fn types_of<'h, 'q>(
+        &'h self,
+        question: &'q str,
+    ) -> impl Iterator<Item = &'h QuestionType> + use<'h, 'q> {
         let asking = self.versions.iter().filter_map(move |it| it.definition.question(question));
         asking.map(|question| &question.question_type)
     }
 
-    fn add(&mut self, number: u32, definition: &Definition) {
+    /// Adds a version that is newer than those before.
+    pub(crate) fn add(&mut self, id: FlowVersionId, number: u32, definition: Arc<Definition>) {
         let answerable =
             definition.questions().iter().filter(|it| it.question_type.is_answerable());
         for question in answerable {
@@ -85,6 +89,7 @@ impl QuestionHistory {
                 None => self.questions.push(asked),
             }
         }
+        self.versions.push(HistoricVersion { id, number, definition });
     }
 }
 
@@ -108,9 +113,7 @@ pub(crate) async fn read(
     let mut asked = QuestionHistory::default();
     for version in versions.iter().rev() {
         let definition = definitions.read(version)?;
-        asked.add(version.number, &definition);
-        let (id, number) = (version.flow_version_id, version.number);
-        asked.versions.push(HistoricVersion { id, number, definition });
+        asked.add(version.flow_version_id, version.number, definition);
     }
     Ok(asked)
 }

@@ -4,11 +4,11 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use serde_json::json;
-use sluice_flow::answer_filter::AnswerFilter;
+use sluice_flow::answer_filter::{AnswerFilter, split_name};
 use sluice_flow::definition::Fault;
 use sluice_flow::folding::folded;
-use sluice_flow::id::{FlowVersionId, ResponseId};
-use sluice_flow::question::Shape;
+use sluice_flow::id::{AppId, FlowId, FlowVersionId, ResponseId};
+use sluice_flow::question::{QuestionType, Shape};
 use sluice_flow::submission::Admission;
 use sluice_flow::time::Timestamp;
 use sluice_store::{Order, ResponsePage, ResponseQuery, ResponseRow, Scope, Search, Write};
@@ -71,6 +71,54 @@ impl ResponseFilter {
         }
         faults
     }
+
+    /// Checks the limits, and reads the filters by answers; each fault points to its parameter.
+    /// `types_of` are the types of a question in the versions that ask it.
+    pub(crate) fn checked_answers<'q>(
+        &self,
+        types_of: impl Fn(&str) -> Vec<&'q QuestionType>,
+    ) -> AdminResult<Vec<AnswerFilter>> {
+        faultless(self.faults())?;
+        let (mut filters, mut faults) = (Vec::with_capacity(self.answers.len()), Vec::new());
+        for (name, value) in &self.answers {
+            let (question, _) = split_name(name);
+            match AnswerFilter::read(name, value, &types_of(question)) {
+                Ok(filter) => filters.push(filter),
+                Err(message) => {
+                    let name = name.replace('~', "~0").replace('/', "~1");
+                    faults.push(Fault { pointer: format!("/answer.{name}"), message });
+                }
+            }
+        }
+        faultless(faults)?;
+        Ok(filters)
+    }
+
+    /// The store's query.
+    pub(crate) fn query(
+        &self,
+        app_id: AppId,
+        flow_id: FlowId,
+        paging: Paging,
+        answers: Vec<AnswerFilter>,
+        search: Option<Search>,
+    ) -> ResponseQuery {
+        ResponseQuery {
+            app_id,
+            flow_id,
+            version: self.version,
+            from: self.from,
+            to: self.to,
+            admission: self.admission,
+            tags: self.tags.clone(),
+            answers,
+            search,
+            after: paging.after,
+            order: paging.order,
+            limit: paging.limit,
+            scan_limit: SCAN_ROWS_MAX,
+        }
+    }
 }
 
 impl FlowHandle {
@@ -114,7 +162,6 @@ pub(crate) async fn response_query(
     paging: Paging,
     asked: Option<&QuestionHistory>,
 ) -> AdminResult<ResponseQuery> {
-    faultless(filter.faults())?;
     let (app_id, flow_id) = (flow.app_id(), flow.flow_id());
     let text = folded(filter.search.as_deref().unwrap_or_default());
     let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
@@ -126,43 +173,9 @@ pub(crate) async fn response_query(
         None => &QuestionHistory::default(),
         Some(asked) => asked,
     };
-    let answers = answer_filters(asked, &filter.answers)?;
-    let search =
-        (!words.is_empty()).then(|| Search { words, questions: text_questions(asked) });
-    Ok(ResponseQuery {
-        app_id,
-        flow_id,
-        version: filter.version,
-        from: filter.from,
-        to: filter.to,
-        admission: filter.admission,
-        tags: filter.tags.clone(),
-        answers,
-        search,
-        after: paging.after,
-        order: paging.order,
-        limit: paging.limit,
-        scan_limit: SCAN_ROWS_MAX,
-    })
-}
-
-/// Reads the filters by answers, given as in a query; each fault points to its parameter.
-pub(crate) fn answer_filters(
-    asked: &QuestionHistory,
-    given: &[(String, String)],
-) -> AdminResult<Vec<AnswerFilter>> {
-    let (mut filters, mut faults) = (Vec::with_capacity(given.len()), Vec::new());
-    for (name, value) in given {
-        match asked.answer_filter(name, value) {
-            Ok(filter) => filters.push(filter),
-            Err(message) => {
-                let name = name.replace('~', "~0").replace('/', "~1");
-                faults.push(Fault { pointer: format!("/answer.{name}"), message });
-            }
-        }
-    }
-    faultless(faults)?;
-    Ok(filters)
+    let answers = filter.checked_answers(|question| asked.types_of(question).collect())?;
+    let search = (!words.is_empty()).then(|| Search { words, questions: text_questions(asked) });
+    Ok(filter.query(app_id, flow_id, paging, answers, search))
 }
 
 /// The ids of the questions with text answers.

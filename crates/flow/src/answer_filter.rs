@@ -16,6 +16,7 @@ use crate::question::choice::{OTHER, OTHER_PREFIX};
 use crate::question::decimal::Decimal;
 use crate::question::rules::Comparable;
 use crate::question::types::QuestionType;
+use crate::submission::each_entry;
 use crate::text_map::Texts;
 
 /// The maximum length of the text of `contains`, in characters.
@@ -191,6 +192,17 @@ impl AnswerFilter {
         Ok(Self { question: question.to_owned(), test })
     }
 
+    /// Whether stored answers pass; unreadable ones do not.
+    pub fn holds_in(&self, answers: &str) -> bool {
+        let mut holds = self.holds(None);
+        let read = each_entry(answers, |question, texts| {
+            if question == self.question {
+                holds = self.holds(Some(&texts));
+            }
+        });
+        read.is_ok() && holds
+    }
+
     /// Whether the answer to the question passes; `None` if the response has none.
     pub fn holds(&self, answer: Option<&Texts<'_>>) -> bool {
         self.test.holds(answer.filter(|answer| !answer.is_absent()))
@@ -237,9 +249,8 @@ fn contains(text: &str, part: &str) -> bool {
 
 impl Bound {
     fn read(value: &str, types: &[&QuestionType]) -> Result<Self, String> {
-        let is = |wanted: fn(&Comparable<'_>) -> bool| {
-            types.iter().any(|it| wanted(&it.comparable()))
-        };
+        let is =
+            |wanted: fn(&Comparable<'_>) -> bool| types.iter().any(|it| wanted(&it.comparable()));
         let takes_number = is(|it| matches!(it, Comparable::Number));
         let takes_date = is(|it| matches!(it, Comparable::Date));
         let number = Decimal::parse(value).filter(|_| takes_number).map(Self::Number);

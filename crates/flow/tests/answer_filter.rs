@@ -119,8 +119,16 @@ fn a_filter_that_does_not_fit_is_refused_with_what_is_possible() {
         ("nps[lt]", "", "must be a number such as 7 or -0.5"),
         ("date[lt]", "7", "must be a date as YYYY-MM-DD"),
         ("date[lt]", "2026-02-30", "must be a date as YYYY-MM-DD"),
-        ("text[lt]", "7", "does not fit a longText question; possible are =, [ne]=, [contains]=, [answered]="),
-        ("one[contains]", "a", "does not fit a singleChoice question; possible are =, [ne]=, [answered]="),
+        (
+            "text[lt]",
+            "7",
+            "does not fit a longText question; possible are =, [ne]=, [contains]=, [answered]=",
+        ),
+        (
+            "one[contains]",
+            "a",
+            "does not fit a singleChoice question; possible are =, [ne]=, [answered]=",
+        ),
         ("yes[gt]", "a", "does not fit a yesNo question; possible are =, [ne]=, [answered]="),
         ("grid[lt]", "1", "does not fit a matrix question; possible are =, [ne]=, [answered]="),
         ("note", "1", "a statement takes no answer"),

@@ -22,6 +22,7 @@ mod pen;
 mod ranking;
 mod series;
 mod spark;
+mod stacked_shares;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -40,6 +41,7 @@ pub(crate) use number::{decimal, share, signed};
 pub(crate) use ranking::{RankedOption, RankingChart};
 pub(crate) use series::{DayValue, Series};
 pub(crate) use spark::spark;
+pub(crate) use stacked_shares::{ShareGroup, StackedShares};
 
 pub(crate) use pen::Tone;
 

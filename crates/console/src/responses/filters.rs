@@ -6,24 +6,15 @@ use std::collections::BTreeSet;
 use maud::{Markup, html};
 use sluice_engine::QuestionHistory;
 use sluice_engine::rows::ResponseRow;
-use sluice_flow::definition::Fault;
 use sluice_flow::id::FlowId;
-use sluice_flow::submission::{Admission, Texts, each_entry};
+use sluice_flow::submission::{Texts, each_entry};
 
 use super::query::{ListPosition, ResponsesQuery, TimeBound};
-use crate::answer_filters::{self, cut};
+use crate::answer_filters::{self, SentForm, admission_label, admissions, cut};
 use crate::parts::errors;
-use crate::request::Fields;
 
 /// The most tag values to choose from.
 const OFFERED_MAX: usize = 200;
-
-/// What the form sent, if it could not be added.
-#[derive(Debug, Default)]
-pub(super) struct SentForm {
-    pub(super) fields: Fields,
-    pub(super) fault: Option<Fault>,
-}
 
 pub(super) fn bar(
     flow: FlowId,
@@ -84,7 +75,7 @@ fn adding(
         form.card.form method="get" action=(ResponsesQuery::default().address(flow)) {
             (hidden(&kept.pairs()))
             input type="hidden" name="apply" value="1";
-            (errors(sent.fault.as_slice(), |pointer| Some(pointer.trim_start_matches('/').replace("comparison", "operator"))))
+            (errors(sent.fault.as_slice(), answer_filters::field_of))
             fieldset.inline {
                 legend.label { "Received (days in UTC)" }
                 div.field { label for="from" { "From" } input.input type="date" id="from" name="from" value=[day(query.from)]; }
@@ -98,7 +89,7 @@ fn adding(
                 datalist id="tag_names" { @for name in &tags.names { option value=(name) {} } }
                 datalist id="tag_values" { @for value in &tags.values { option value=(value) {} } }
             }
-            div.inline { (versions(history, query)) (admissions(query)) }
+            div.inline { (versions(history, query)) (admissions(query.admission)) }
             div.buttons { button.button.primary type="submit" { "Apply" } }
         }
     }
@@ -142,27 +133,6 @@ fn versions(history: &QuestionHistory, query: &ResponsesQuery) -> Markup {
                 }
             }
         }
-    }
-}
-
-fn admissions(query: &ResponsesQuery) -> Markup {
-    html! {
-        div.field {
-            label for="admission" { "Consent" }
-            select.input id="admission" name="admission" {
-                option value="" { "Any" }
-                @for admission in Admission::ALL {
-                    option value=(admission.as_str()) selected[query.admission == Some(*admission)] { (admission_label(*admission)) }
-                }
-            }
-        }
-    }
-}
-
-pub(super) fn admission_label(admission: Admission) -> &'static str {
-    match admission {
-        Admission::Admitted => "Linked to respondent",
-        Admission::CollectionOnly => "Anonymous",
     }
 }
 

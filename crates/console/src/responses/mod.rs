@@ -25,10 +25,10 @@ use sluice_flow::id::{FlowId, ResponseId};
 use sluice_flow::time::Timestamp;
 
 pub(super) use self::export::Downloads;
-use self::filters::SentForm;
 use self::query::{ListPosition, ResponsesQuery};
 use self::table::TableColumns;
 use super::Console;
+use super::answer_filters::SentForm;
 use super::frame::{Frame, NavItem, Tab, Width};
 use super::parts::{empty, time};
 use super::reply::{self, Kind, Reply};

@@ -88,22 +88,19 @@ impl ResponsesQuery {
             (None, Some(id)) => ListPosition::NewerThan(id),
             (None, None) => ListPosition::Newest,
         };
-        let named = |kind: &str| {
-            let pairs = fields.0.iter().filter_map(|(name, value)| {
-                let name = name.strip_prefix(kind)?.strip_prefix('.')?;
-                (!name.is_empty()).then(|| (name.to_owned(), value.clone()))
-            });
-            let mut all: Vec<_> = pairs.collect();
-            all.dedup();
-            all
-        };
+        let tags = fields.0.iter().filter_map(|(name, value)| {
+            let name = name.strip_prefix("tag.").filter(|name| !name.is_empty())?;
+            Some((name.to_owned(), value.clone()))
+        });
+        let mut tags: Vec<_> = tags.collect();
+        tags.dedup();
         Self {
             version: fields.get("version").and_then(|text| text.parse().ok()),
             from: fields.get("from").and_then(TimeBound::parse),
             to: fields.get("to").and_then(TimeBound::parse),
             admission: fields.get("admission").and_then(Admission::named),
-            tags: named("tag"),
-            answers: named("answer"),
+            tags,
+            answers: answer_filters::from_fields(fields),
             search: fields.get("search").map(str::to_owned),
             position,
         }

@@ -34,6 +34,25 @@ pub(super) fn card(flow: FlowId, report: &Report, at: usize, item: &Question<'_>
             } @else {
                 (compared(flow, report, &id, item))
             }
+            (more(flow, report, question))
+        }
+    }
+}
+
+/// Links to other pages about the question, with the same filters.
+fn more(flow: FlowId, report: &Report, question: &QuestionSummary) -> Markup {
+    let address = |page: &str, name: &str| {
+        report.query.page_address(flow, page, &[(name, question.id.as_str())])
+    };
+    html! {
+        @if question.answered > 0 {
+            p.result-more {
+                @if question.distribution == Distribution::Text {
+                    a href=(address("answers", "question")) aria-label={ "Read all answers: " (question.prompt) } { "Read all answers" }
+                    " · "
+                }
+                a href=(address("crosstab", "rows")) aria-label={ "Cross-tabulate: " (question.prompt) } { "Cross-tabulate" }
+            }
         }
     }
 }

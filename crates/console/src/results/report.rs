@@ -5,17 +5,29 @@ use std::collections::HashMap;
 use futures_util::future::try_join_all;
 use sluice_engine::summary::{Distribution, QuestionSummary, Summary};
 use sluice_engine::texts::Texts;
-use sluice_engine::{AdminResult, FlowHandle, SummaryFilter};
+use sluice_engine::{
+    AdminResult, FlowHandle, QuestionHistory, ReadProgress, Results, SummaryFilter, Summing,
+};
 use sluice_flow::time::{Day, Timestamp};
 
 use super::compare::{self, ComparisonGroup};
 use super::query::ResultsQuery;
+use crate::answer_filters::{SentForm, admission_label, plain_words};
 use crate::chart::SmallMultiples;
 use crate::parts::number;
+
+/// The data of a query, or the progress of computing it.
+pub(super) enum Reading {
+    Ready(Box<Report>),
+    Computing(ReadProgress),
+}
 
 /// The data of a query.
 pub(super) struct Report {
     pub(super) query: ResultsQuery,
+    pub(super) history: QuestionHistory,
+    /// What the form sent, if it could not be added.
+    pub(super) sent: SentForm,
     pub(super) now: Timestamp,
     pub(super) summary: Summary,
     /// The last fourteen days, whatever the period of the query.
@@ -37,18 +49,30 @@ impl Report {
     pub(super) async fn read(
         flow: &FlowHandle,
         now: Timestamp,
+        summing: &Summing,
         query: ResultsQuery,
-    ) -> AdminResult<Self> {
+    ) -> AdminResult<Reading> {
+        let history = summing.asked();
         let filter = query.filter(now.day());
-        let summing = flow.summing().await?;
         if let Some(both) = compare::both_periods(&query, &filter, now.day()) {
             summing.prepare(&both).await?;
         }
-        let summary = summing.summary(&filter).await?;
-        let recent = summing.summary(&recent(&filter, now.day())).await?;
+        let recent = recent(&filter, now.day());
+        let both = tokio::try_join!(summing.summary(&filter), summing.summary(&recent))?;
+        let (summary, recent) = match both {
+            (Results::Ready(summary), Results::Ready(recent)) => (summary, recent),
+            (one, other) => return Ok(Reading::Computing(progress([one, other]))),
+        };
         let groups = compare::groups(&query, &filter, &summary, now.day());
         let summaries = groups.iter().map(|group| summing.summary(&group.filter));
         let summaries = try_join_all(summaries).await?;
+        if summaries.iter().any(|it| matches!(it, Results::Computing(_))) {
+            return Ok(Reading::Computing(progress(summaries)));
+        }
+        let summaries = summaries.into_iter().filter_map(|it| match it {
+            Results::Ready(summary) => Some(summary),
+            Results::Computing(_) => None,
+        });
         let asking: Vec<&str> = summary
             .questions
             .iter()
@@ -60,7 +84,10 @@ impl Report {
         let has_anything = summary.responses > 0
             || !query.is_everything()
                 && flow.responses_by_version().await?.values().any(|it| *it > 0);
-        Ok(Self { query, now, summary, recent, groups, texts, has_anything })
+        let sent = SentForm::default();
+        let report =
+            Self { query, history, sent, now, summary, recent, groups, texts, has_anything };
+        Ok(Reading::Ready(Box::new(report)))
     }
 
     pub(super) fn today(&self) -> Day {
@@ -77,9 +104,13 @@ impl Report {
             None => "an unknown version".to_owned(),
         });
         let tag = self.query.tag.as_ref().map(|(name, value)| format!("{name}: {value}"));
+        let answers = self.query.answers.iter();
+        let answers = answers.map(|(name, value)| plain_words(&self.history, name, value));
         let mut words = vec![self.query.period.words()];
         words.extend(version);
         words.extend(tag);
+        words.extend(self.query.admission.map(|it| admission_label(it).to_owned()));
+        words.extend(answers);
         words.push(match self.summary.responses {
             1 => "1 response".to_owned(),
             many => format!("{} responses", number(many)),
@@ -106,6 +137,15 @@ impl Report {
     ) -> Option<SmallMultiples<'r>> {
         compare::multiples(self.query.compare.as_ref()?, &self.groups, question)
     }
+}
+
+/// The progress of those that are being computed.
+fn progress(all: impl IntoIterator<Item = Results<Summary>>) -> ReadProgress {
+    let computing = all.into_iter().filter_map(|it| match it {
+        Results::Computing(progress) => Some(progress),
+        Results::Ready(_) => None,
+    });
+    computing.fold(ReadProgress::default(), ReadProgress::and)
 }
 
 fn recent(filter: &SummaryFilter, today: Day) -> SummaryFilter {

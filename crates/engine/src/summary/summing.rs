@@ -4,23 +4,41 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use sluice_flow::counts;
+use sluice_flow::crosstab::CrosstabSide;
 use sluice_flow::id::{AppId, FlowId, FlowVersionId};
+use sluice_flow::question::QuestionType;
 use sluice_flow::time::{Day, Timestamp};
-use sluice_store::{CountsQuery, FlowCounts, Scope, StoreError};
+use sluice_store::{CountsQuery, FlowCounts, Order, ResponseQuery, Scope, StoreError};
 
-use super::{CountingProgress, Spark, Summary, SummaryFilter, Version, add_up, count, sparks};
+use super::crosstab::{self, Crosstab};
+use super::versions::{Version, published_versions};
+use super::{CountingProgress, Results, Spark, Summary, SummaryFilter, add_up, count, sparks};
 use crate::admin::AdminResult;
+use crate::computed::aggregate::{Aggregate, Kind, Subject};
+use crate::computed::ask::ask;
+use crate::computed::cache::Asked;
 use crate::core::Core;
+use crate::fault::faultless;
 use crate::handle::{AppHandle, FlowHandle};
+use crate::question_history::QuestionHistory;
+use crate::responses::{Paging, ResponseFilter};
 
-/// The number of versions to read at a time.
-const VERSIONS_PAGE: usize = 100;
 /// The number of count rows above which they are added up on a blocking thread.
 const AT_ONCE_DAYS_MAX: usize = 100;
 
 impl FlowHandle {
-    pub async fn summary(&self, filter: &SummaryFilter) -> AdminResult<Summary> {
+    pub async fn summary(&self, filter: &SummaryFilter) -> AdminResult<Results<Summary>> {
         self.summing().await?.summary(filter).await
+    }
+
+    /// The answers to two questions together.
+    pub async fn crosstab(
+        &self,
+        rows: &CrosstabSide,
+        columns: &CrosstabSide,
+        filter: &SummaryFilter,
+    ) -> AdminResult<Results<Crosstab>> {
+        self.summing().await?.crosstab(rows, columns, filter).await
     }
 
     /// Starts several summaries of the flow, which share one read of the versions.
@@ -87,21 +105,104 @@ impl std::fmt::Debug for Summing {
 }
 
 impl Summing {
-    pub async fn summary(&self, filter: &SummaryFilter) -> AdminResult<Summary> {
+    /// The summary of the responses that pass the filter: from counts if possible.
+    pub async fn summary(&self, filter: &SummaryFilter) -> AdminResult<Results<Summary>> {
+        if filter.is_counted() {
+            return self.counted(filter).await.map(Results::Ready);
+        }
+        let subject = Subject { query: self.query(filter)?, kind: Kind::Results };
+        let computed = match ask(&self.core, subject).await? {
+            Asked::Computing(progress) => return Ok(Results::Computing(progress)),
+            Asked::Ready(computed) => computed,
+        };
+        // The scan applied everything but the versions.
+        let filter = SummaryFilter { tags: Vec::new(), ..filter.clone() };
+        let versions = Arc::clone(&self.versions);
+        let added_up = tokio::task::spawn_blocking(move || {
+            let daily: Vec<_> = [&*computed.settled, &computed.recent]
+                .into_iter()
+                .filter_map(Aggregate::daily)
+                .flatten()
+                .map(|((day, version), counts)| (*version, *day, counts))
+                .collect();
+            Summary { as_of: Some(computed.as_of), ..add_up(&versions, &daily, &filter) }
+        });
+        let summary = added_up.await.map_err(|panicked| StoreError::Failed(Box::new(panicked)))?;
+        Ok(Results::Ready(summary))
+    }
+
+    /// The questions of the flow, over all versions that can be read.
+    pub fn asked(&self) -> QuestionHistory {
+        let mut asked = QuestionHistory::default();
+        for version in self.versions.iter().rev() {
+            if let Some(definition) = &version.definition {
+                asked.add(version.flow_version_id, version.number, Arc::clone(definition));
+            }
+        }
+        asked
+    }
+
+    /// The answers to two questions together, of the responses that pass the filter.
+    pub async fn crosstab(
+        &self,
+        rows: &CrosstabSide,
+        columns: &CrosstabSide,
+        filter: &SummaryFilter,
+    ) -> AdminResult<Results<Crosstab>> {
+        faultless(crosstab::faults(&self.versions, rows, columns))?;
+        let kind = Kind::Crosstab { rows: rows.clone(), columns: columns.clone() };
+        let computed = match ask(&self.core, Subject { query: self.query(filter)?, kind }).await? {
+            Asked::Computing(progress) => return Ok(Results::Computing(progress)),
+            Asked::Ready(computed) => computed,
+        };
+        let counts: Vec<_> = [&*computed.settled, &computed.recent]
+            .into_iter()
+            .filter_map(Aggregate::crosstab)
+            .flatten()
+            .collect();
+        let sides = (rows, columns);
+        let as_of = computed.as_of;
+        let table = crosstab::add_up(&self.versions, &filter.versions, sides, &counts, as_of);
+        // A question that was checked is found.
+        let missing = || StoreError::Corrupt("a question is missing".to_owned());
+        Ok(Results::Ready(table.ok_or_else(missing)?))
+    }
+
+    async fn counted(&self, filter: &SummaryFilter) -> AdminResult<Summary> {
         let counts = self.counts(query_of(filter)).await?;
         let counting = counts.scan.map(|scan| CountingProgress {
             counted_until: scan.passed.map(|passed| passed.made_at()),
         });
         let summary = match counts.daily.len() <= AT_ONCE_DAYS_MAX {
-            true => add_up(&self.versions, &counts.daily, filter),
+            true => add_up_all(&self.versions, &counts, filter),
             false => {
                 let (versions, filter) = (Arc::clone(&self.versions), filter.clone());
-                let added_up = move || add_up(&versions, &counts.daily, &filter);
+                let added_up = move || add_up_all(&versions, &counts, &filter);
                 let added_up = tokio::task::spawn_blocking(added_up).await;
                 added_up.map_err(|panicked| StoreError::Failed(Box::new(panicked)))?
             }
         };
         Ok(Summary { counting, ..summary })
+    }
+
+    /// The responses that a computation reads. Versions are chosen when it is added up, so that all
+    /// of them share it.
+    fn query(&self, filter: &SummaryFilter) -> AdminResult<ResponseQuery> {
+        let filter = ResponseFilter {
+            version: None,
+            from: filter.from.map(Day::starts_at),
+            to: filter.to.map(|day| day.plus(1).starts_at()),
+            admission: filter.admission,
+            tags: filter.tags.clone(),
+            answers: filter.answers.clone(),
+            search: None,
+        };
+        let answers = filter.checked_answers(|question| {
+            let asking = self.versions.iter().rev().filter_map(|it| it.question(question));
+            asking.map(|question| &question.question_type).collect()
+        })?;
+        let paging = Paging { after: None, order: Order::Asc, limit: 1 };
+        Ok(filter.query(self.app_id, self.flow_id, paging, answers, None))
     }
 
     /// Reads the counts that this filter needs, for later summaries of fewer days.
@@ -128,8 +229,13 @@ impl Summing {
     }
 }
 
+fn add_up_all(versions: &[Version], counts: &FlowCounts, filter: &SummaryFilter) -> Summary {
+    let daily = counts.daily.iter().map(|(version, day, counts)| (*version, *day, counts));
+    add_up(versions, &daily.collect::<Vec<_>>(), filter)
+}
+
 fn query_of(filter: &SummaryFilter) -> CountsQuery {
-    let segment = filter.tag.as_ref().map(|(name, value)| counts::segment(name, value));
+    let segment = filter.tags.first().map(|(name, value)| counts::segment(name, value));
     CountsQuery { from: filter.from, to: filter.to, segment }
 }
 
@@ -140,26 +246,4 @@ fn covers(known: &CountsQuery, query: &CountsQuery) -> bool {
     let to = known.to.is_none_or(|known| query.to.is_some_and(|to| to <= known));
     let segment = query.segment.is_none() || known.segment == query.segment;
     from && to && segment
-}
-
-/// Newest first.
-async fn published_versions(core: &Core, app: AppId, flow: FlowId) -> AdminResult<Vec<Version>> {
-    let mut versions = Vec::new();
-    let mut before = None;
-    loop {
-        let page = core.store.list_versions(app, flow, before, VERSIONS_PAGE).await?;
-        let is_last = page.len() < VERSIONS_PAGE;
-        before = page.last().map(|last| last.number);
-        for row in page {
-            versions.push(Version {
-                flow_version_id: row.flow_version_id,
-                number: row.number,
-                published_at: row.times.published_at.unwrap_or(row.created_at),
-                definition: core.definitions.readable(&row),
-            });
-        }
-        if is_last {
-            return Ok(versions);
-        }
-    }
 }

@@ -116,6 +116,13 @@ impl DailyCounts {
         }
     }
 
+    /// How many numbers and texts it keeps, without its segments.
+    pub fn entries(&self) -> usize {
+        let answers = self.all.questions.values().map(|it| 1 + it.keys.len());
+        let tags = self.tags.names.values().map(|it| 1 + it.values.len());
+        1 + answers.sum::<usize>() + tags.sum::<usize>()
+    }
+
     /// The counts of all responses.
     pub fn all(&self) -> &Counts {
         &self.all

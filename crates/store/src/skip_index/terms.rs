@@ -186,8 +186,7 @@ mod tests {
             (&[], &[("team", "b")], true),
             (&[], &[("team", "c")], false),
         ] {
-            let query =
-                ResponseQuery { answers: is(answers), tags: pairs(tags), ..query_of_all() };
+            let query = ResponseQuery { answers: is(answers), tags: pairs(tags), ..query_of_all() };
             assert_eq!(QueryTerms::of(&query).may_be_in(&block), expected, "{answers:?} {tags:?}");
         }
     }

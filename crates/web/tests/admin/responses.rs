@@ -199,13 +199,14 @@ async fn a_filter_by_an_answer_that_cannot_hold_is_refused_with_what_is_possible
     let (app, _) = site.app().await;
     let flow = site.flow(&app).await;
     site.publish(&flow).await;
-    let numeric = "possible are =, [ne]=, [lt]=, [lte]=, [gt]=, [gte]=, [answered]=";
+    let unknown = "has an unknown operator; possible are =, [ne]=, [lt]=, [lte]=, [gt]=, [gte]=";
+    let unfit = "does not fit a nps question; possible are =, [ne]=, [lt]=, [lte]=, [gt]=, [gte]=";
     let text = "does not fit a longText question; possible are =, [ne]=, [contains]=, [answered]=";
     for (query, faults) in [
         ("answer.what=7", vec![("/answer.what", "no version of this flow asks this question")]),
         ("answer.a~/b[lt]=7", vec![("/answer.a~0~1b[lt]", "no version of this flow asks this")]),
-        ("answer.nps[above]=7", vec![("/answer.nps[above]", numeric)]),
-        ("answer.nps[contains]=7", vec![("/answer.nps[contains]", numeric)]),
+        ("answer.nps[above]=7", vec![("/answer.nps[above]", unknown)]),
+        ("answer.nps[contains]=7", vec![("/answer.nps[contains]", unfit)]),
         (
             "answer.why[lt]=7&answer.nps[lt]=seven",
             vec![("/answer.why[lt]", text), ("/answer.nps[lt]", "must be a number such as 7")],

@@ -123,7 +123,7 @@ async fn a_filter_is_a_chip_in_the_address() {
         ("admission=admitted", vec![c], "Linked to respondent"),
         ("from=2026-11-15&to=2026-11-15", vec![c, b, a], "From 2026-11-15"),
         ("to=2026-11-14", vec![], "To 2026-11-14"),
-        ("answer.nps[lt]=9", vec![c, b], "How likely?</bdi> &lt; 9"),
+        ("answer.nps[lt]=9", vec![c, b], "How likely?</bdi> &lt; <bdi>9"),
         ("answer.use[ne]=api", vec![b], "What do you use?</bdi> is not <bdi>The API"),
         ("answer.use[answered]=false", vec![c], "What do you use?</bdi> is not answered"),
         ("answer.nps=3&search=slow", vec![b], "How likely?</bdi>: <bdi>3"),
@@ -187,7 +187,10 @@ async fn a_filter_that_cannot_be_added_is_explained_in_the_form() {
         ("question=nps&operator=contains&value=7", "Comparison does not fit this question"),
     ] {
         let html = viewer.get(&format!("{}?apply=1&{sent}", world.list())).await.ok();
-        assert!(html.contains(message) && html.contains("<details class=\"adding\" open"), "{html}");
+        assert!(
+            html.contains(message) && html.contains("<details class=\"adding\" open"),
+            "{html}"
+        );
     }
 }
 
