@@ -54,7 +54,8 @@ impl Report {
     ) -> AdminResult<Reading> {
         let history = summing.asked();
         let filter = query.filter(now.day());
-        if let Some(both) = compare::both_periods(&query, &filter, now.day()) {
+        let both = compare::both_periods(&query, &filter, now.day());
+        if let Some(both) = both.filter(SummaryFilter::is_counted) {
             summing.prepare(&both).await?;
         }
         let recent = recent(&filter, now.day());

@@ -214,3 +214,69 @@ impl Begun {
         !self.removals.is_empty() || self.instant.elapsed() > AGE_MAX
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use sluice_flow::id::{AppId, FlowId, v7};
+    use sluice_store::ResponseQuery;
+
+    use super::super::aggregate::Kind;
+    use super::*;
+
+    fn subject(number: usize) -> Subject {
+        let id = v7(Timestamp::from_millis(1), 0, 0);
+        let query = ResponseQuery::new(AppId::from_uuid(id), FlowId::from_uuid(id), number);
+        Subject { query, kind: Kind::Results }
+    }
+
+    #[test]
+    fn the_computation_that_was_asked_for_least_recently_is_forgotten() {
+        let cache = Computations::default();
+        let first = cache.find_or_add(subject(0));
+        let second = cache.find_or_add(subject(1));
+        for number in 2..CACHED_MAX {
+            cache.find_or_add(subject(number));
+        }
+        assert!(Arc::ptr_eq(&cache.find_or_add(subject(0)), &first), "it is cached");
+        cache.find_or_add(subject(CACHED_MAX));
+        assert!(second.lock().is_forgotten && !first.lock().is_forgotten);
+        assert!(!Arc::ptr_eq(&cache.find_or_add(subject(1)), &second), "it begins again");
+    }
+
+    #[test]
+    fn large_aggregates_leave_room_for_few() {
+        let cache = Computations::default();
+        let all: Vec<_> = (0..4).map(|number| cache.find_or_add(subject(number))).collect();
+        for computation in &all {
+            computation.lock().entries = CACHED_ENTRIES_MAX / 2;
+        }
+        cache.trim();
+        let forgotten: Vec<bool> = all.iter().map(|it| it.lock().is_forgotten).collect();
+        assert_eq!(forgotten, [true, true, false, false]);
+    }
+
+    #[test]
+    fn one_run_at_a_time_and_none_while_the_result_is_fresh() {
+        let computation = Computation::new(subject(0));
+        assert!(computation.must_start() && !computation.must_start());
+        computation.lock().is_running = false;
+        assert!(computation.must_start(), "it ended without a result");
+    }
+
+    #[test]
+    fn a_scan_that_began_soon_after_a_removal_begins_again() {
+        let computation = Computation::new(subject(0));
+        let removal = AuditId::from_uuid(v7(Timestamp::from_millis(1), 0, 0));
+        for (removals, continues) in [(vec![], true), (vec![removal], false)] {
+            let mut state = computation.lock();
+            let (at, instant) = (Timestamp::from_millis(2), Instant::now());
+            state.begun = Some(Begun { at, instant, removals: removals.into_iter().collect() });
+            let settled = Arc::new(Aggregate::default());
+            state.resume = Some(Resume { settled, from: None, after: None });
+            state.is_running = false;
+            drop(state);
+            assert!(computation.must_start());
+            assert_eq!(computation.lock().resume.is_some(), continues);
+        }
+    }
+}

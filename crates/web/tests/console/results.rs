@@ -415,7 +415,7 @@ async fn two_questions_are_cross_tabulated_with_counts_shares_and_a_hint() {
         page.contains("6 responses answer both") && page.contains("Too few answers to tell"),
         "{page}"
     );
-    assert!(page.contains("2 <span class=\"share\">100%</span>"), "{page}");
+    assert!(page.contains("6 <span class=\"share\">100%</span>"), "{page}");
     assert!(!page.contains(HOSTILE), "{page}");
     for query in [
         "/crosstab",
