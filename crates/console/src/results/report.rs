@@ -59,7 +59,11 @@ impl Report {
             summing.prepare(&both).await?;
         }
         let recent = recent(&filter, now.day());
-        let both = tokio::try_join!(summing.summary(&filter), summing.summary(&recent))?;
+        let both = match filter.is_counted() {
+            // One after the other, so that the second uses the counts of the first.
+            true => (summing.summary(&filter).await?, summing.summary(&recent).await?),
+            false => tokio::try_join!(summing.summary(&filter), summing.summary(&recent))?,
+        };
         let (summary, recent) = match both {
             (Results::Ready(summary), Results::Ready(recent)) => (summary, recent),
             (one, other) => return Ok(Reading::Computing(progress([one, other]))),

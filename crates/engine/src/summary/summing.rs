@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use sluice_flow::counts;
 use sluice_flow::crosstab::CrosstabSide;
 use sluice_flow::id::{AppId, FlowId, FlowVersionId};
-use sluice_flow::question::QuestionType;
 use sluice_flow::time::{Day, Timestamp};
 use sluice_store::{CountsQuery, FlowCounts, Order, ResponseQuery, Scope, StoreError};
 

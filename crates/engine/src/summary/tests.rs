@@ -1,5 +1,7 @@
 //! Summaries of a few responses, with expected numbers computed by hand.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 use sluice_flow::counts::{Contribution, Gathered, TAG_VALUES_ROOM};
 use sluice_flow::definition;

@@ -43,7 +43,7 @@ async fn answers_are_counted_together_over_versions() {
     let (site, key, flow) = open().await;
     let first = site.publish(&flow).await;
     for at in 0..30 {
-        let answers = json!({"nps": (at % 11).to_string(), "plan": ["a", "b"][at % 2]});
+        let answers = json!({"nps": (at % 11).to_string(), "plan": (["a", "b"][at % 2])});
         site.store(&key, &first, json!({"answers": answers})).await;
     }
     // The options change places, and one is new: counts must follow the ids.
@@ -52,7 +52,7 @@ async fn answers_are_counted_together_over_versions() {
     let second = site.publish(&flow).await;
     site.clock.advance_millis(3_600_000);
     for at in 0..12 {
-        let answers = json!({"nps": "10", "plan": ["a", "b", "c"][at % 3]});
+        let answers = json!({"nps": "10", "plan": (["a", "b", "c"][at % 3])});
         site.store(&key, &second, json!({"answers": answers})).await;
     }
     site.store(&key, &second, json!({"answers": {"nps": "10"}})).await;
@@ -92,9 +92,9 @@ async fn every_type_has_groups() {
     let version = site.publish(&flow).await;
     for at in 0..60 {
         let answers = json!({
-            "plan": ["a", "b"][at % 2],
-            "use": [json!(["a"]), json!(["a", "b"]), json!(["other:x"])][at % 3],
-            "rank": [json!(["a", "b"]), json!(["b", "a"])][at % 2],
+            "plan": (["a", "b"][at % 2]),
+            "use": ([json!(["a"]), json!(["a", "b"]), json!(["other:x"])][at % 3]),
+            "rank": ([json!(["a", "b"]), json!(["b", "a"])][at % 2]),
             "grid": [format!("a:{}", ["a", "b"][at % 2]), "b:a".to_owned()],
             "size": (at * 10).to_string(),
             "since": format!("2026-{:02}-01", at % 12 + 1),

@@ -23,7 +23,7 @@ fn routes() -> Vec<Route> {
             routes.push(Route { method: method.to_uppercase(), path: path.to_owned(), scope });
         }
     }
-    assert_eq!(routes.len(), 50, "a route was added or removed: check that these tests cover it");
+    assert_eq!(routes.len(), 51, "a route was added or removed: check that these tests cover it");
     routes
 }
 
@@ -76,6 +76,7 @@ impl Things {
             (_, "/respondents/export") => "?appId={appId}&type=userId&value=u-1",
             (_, "/respondents/{respondentId}") => "?answers=keep",
             (_, "/flows/{flowId}/export") => "?format=csv",
+            (_, "/flows/{flowId}/crosstab") => "?rows=nps&columns=why",
             _ => "",
         };
         let path = format!("{}{query}", route.path)
