@@ -10,7 +10,7 @@ const LINE: f64 = 17.0;
 const BAR: f64 = 26.0;
 /// The darkest part still gives its text a contrast of 4.5:1, in light and dark.
 const SHADE_MAX: f64 = 0.5;
-const SHADE_MIN: f64 = 0.08;
+const SHADE_MIN: f64 = 0.15;
 /// A narrower part, in percent, has no text.
 const TEXT_MIN: f64 = 9.0;
 

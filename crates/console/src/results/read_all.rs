@@ -90,7 +90,7 @@ impl Here<'_> {
 
     fn search_form(&self) -> Markup {
         html! {
-            form.inline method="get" action=(page_path(self.flow, "answers")) role="search" {
+            form.answer-search method="get" action=(page_path(self.flow, "answers")) role="search" {
                 input type="hidden" name="question" value=(self.question);
                 @for (name, value) in self.query.pairs() { input type="hidden" name=(name) value=(value); }
                 label.unseen for="search" { "Search in these answers" }
