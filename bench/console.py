@@ -7,22 +7,17 @@ them when it starts; the speed of that is a figure too.
 import contextlib
 import json
 import pathlib
-import sqlite3
 import subprocess
 import time
 import urllib.parse
 
 import contestants
 import sent
-from growth import times_ms
 from memory import resident
+from pages import BLOCK_ROWS, signed_in, times_ms, wait
 
 ROWS, QUICK_ROWS = 1_000_000, 20_000
 DAYS = 90
-# Time limit for counting and for building the skip index.
-SECONDS_MAX = 900
-# The store's block size.
-BLOCK_ROWS = 1_024
 
 
 def measure(bench, names):
@@ -32,11 +27,11 @@ def measure(bench, names):
     file, app, flow = store_of(bench, rows)
     with served(file) as (client, _, _):
         counted(client, flow, rows, result)
-        wait("indexed", lambda: asked(file, "SELECT count(*) FROM response_blocks") * BLOCK_ROWS > rows * 0.99)
+        wait("indexed", lambda: contestants.in_file(file, "SELECT count(*) FROM response_blocks") * BLOCK_ROWS > rows * 0.99)
     # The server builds a block only ten minutes after it was created, too long to wait here.
-    asked(file, "UPDATE response_blocks SET since = 0")
+    contestants.in_file(file, "UPDATE response_blocks SET since = 0")
     with served(file) as (client, url, pid):
-        wait("filled", lambda: asked(file, "SELECT count(*) FROM response_blocks WHERE filter IS NULL") == 0)
+        wait("filled", lambda: contestants.in_file(file, "SELECT count(*) FROM response_blocks WHERE filter IS NULL") == 0)
         first, last = (received(client, flow, order) for order in ("asc", "desc"))
         cookie = signed_in(client, url)
         ask = lambda path: sent.Request(path, headers={"cookie": cookie, "accept-encoding": "gzip"})
@@ -55,20 +50,6 @@ def measure(bench, names):
 def served(file):
     with contestants.server(contestants.serve(f"sqlite:{file}"), contestants.SETTINGS) as (url, pid):
         yield sent.Client(url, timeout=120), url, pid
-
-
-def asked(file, sql):
-    """The first column of the first row, or None."""
-    with contextlib.closing(sqlite3.connect(file, timeout=30)) as connection, connection:
-        return next(iter(connection.execute(sql)), (None,))[0]
-
-
-def wait(what, is_so):
-    end = time.monotonic() + SECONDS_MAX
-    while not is_so():
-        if time.monotonic() > end:
-            raise SystemExit(f"the responses were not {what} in time")
-        time.sleep(0.5)
 
 
 def store_of(bench, rows):
@@ -99,13 +80,6 @@ def counted(client, flow, rows, result):
 def received(client, flow, order):
     request = contestants.admin_request("GET", f"/flows/{flow}/responses?limit=1&order={order}")
     return json.loads(client.insist(request)[1])["items"][0]
-
-
-def signed_in(client, url):
-    form = urllib.parse.urlencode({"token": contestants.TOKEN})
-    headers = {"content-type": "application/x-www-form-urlencoded", "origin": url.rstrip("/")}
-    reply, _ = client.insist(sent.Request("/console/sign-in", "POST", headers, form, status=303))
-    return reply["set-cookie"].split(";")[0]
 
 
 def pages(app, flow, first, last):

@@ -60,8 +60,13 @@ def sluice_on_sqlite(stack, database):
 
 
 def count_in_file(database):
-    with contextlib.closing(sqlite3.connect(database)) as connection:
-        return connection.execute("SELECT count(*) FROM responses").fetchone()[0]
+    return in_file(database, "SELECT count(*) FROM responses")
+
+
+def in_file(database, statement):
+    """Runs a statement and returns the first number of its result, or 0."""
+    with contextlib.closing(sqlite3.connect(database, timeout=30)) as connection, connection:
+        return next(iter(connection.execute(statement)), (0,))[0]
 
 
 def sluice_on_postgres(stack, cluster, database="sluice"):

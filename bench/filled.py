@@ -27,8 +27,11 @@ PLANS = ("free", "pro", "team")
 @dataclasses.dataclass
 class Filled:
     store: str
+    rows: int
     # Starts a contestant on it; the stack stops it.
     start: typing.Callable[[contextlib.ExitStack], contestants.Contestant]
+    # Runs a statement and returns the first number of its result, or 0.
+    sql: typing.Callable[[str], int]
 
 
 @contextlib.contextmanager
@@ -39,11 +42,13 @@ def filled(bench, name, rows):
             database = f"filled_{rows}"
             stack.enter_context(bench.postgres().database(database))
             store, files = bench.postgres().url(database), None
-            count = lambda: int(bench.postgres().sql(database, "SELECT count(*) FROM responses"))
+            sql = lambda statement: int(bench.postgres().sql(database, statement) or 0)
+            count = lambda: sql("SELECT count(*) FROM responses")
             about_file = bench.folder / f"{database}.json"
         else:
             files = pathlib.Path(bench.options.stores or bench.folder) / f"sluice-{rows}"
             store, count = f"sqlite:{files / 'sluice.db'}", lambda: contestants.count_in_file(files / "sluice.db")
+            sql = lambda statement: contestants.in_file(files / "sluice.db", statement)
             about_file = files / "about.json"
             if files.exists() and not about_file.exists():
                 shutil.rmtree(files)  # an interrupted fill
@@ -56,7 +61,8 @@ def filled(bench, name, rows):
         size = sum(file.stat().st_size for file in files.iterdir()) if files else int(
             bench.postgres().sql(database, f"SELECT pg_database_size('{database}')"))
         say(f"{rows:,} responses take {size / 2**20:,.0f} MiB on disk\n")
-        yield Filled(store, lambda its_stack: contestants.sluice(its_stack, name, store, count, about))
+        start = lambda its_stack: contestants.sluice(its_stack, name, store, count, about)
+        yield Filled(store, rows, start, sql)
 
 
 def fill(one, rows):

@@ -1,4 +1,5 @@
-"""The cost of a large store: submissions, pages, the summary and start-up, next to a small one in the same run."""
+"""The cost of a large store: submissions, pages, filters, the summary, export and start-up, next to a small one in the
+same run."""
 
 import contextlib
 import datetime
@@ -9,14 +10,17 @@ import time
 
 import cluster
 import contestants
+import export
 import load
+import pages
 import sent
 from filled import filled
+from pages import times_ms
 
 CONNECTIONS = 64
 SMALL_ROWS, QUICK_SMALL_ROWS = 100_000, 2_000
-# Number of requests per page, and the time limit in seconds for all of them.
-ASKED, ASKED_SECONDS = 20, 10
+# Time limit for building the skip index of a filled store.
+INDEX_SECONDS_MAX = 900
 # Long enough for a checkpoint caused by an earlier load.
 SETTLE_SECONDS = 2
 
@@ -26,8 +30,11 @@ def measure(bench, names):
     for name in (name for name in names if name in bench.only):
         with both(bench, name) as (small, large):
             submit(bench, small, large, result)
-            with contextlib.ExitStack() as stack:
-                ask(large.start(stack), result)
+            for title, store in (("small: ", small), ("", large)):
+                index(store)
+                with contextlib.ExitStack() as stack:
+                    ask(store.start(stack), result, title)
+                result["figures"].append({"name": f"{title}ready", "unit": "ms", "values": [ready_ms(store) for _ in range(5)]})
     return result
 
 
@@ -69,46 +76,49 @@ def submit(bench, small, large, result):
     result["figures"].append({"name": "submit, large / small", "unit": "×", "values": ratios})
 
 
-def ask(one, result):
-    """Pages of the large store, one after the other over one connection."""
+def index(store):
+    """Lets the server build the skip index now. It builds a block ten minutes after it was created, which is too long to wait."""
+    with contextlib.ExitStack() as stack:
+        store.start(stack)
+        blocks = lambda: store.sql("SELECT count(*) FROM response_blocks")
+        pages.wait("indexed", lambda: blocks() * pages.BLOCK_ROWS > store.rows * 0.99, INDEX_SECONDS_MAX)
+    store.sql("UPDATE response_blocks SET since = 0")
+    with contextlib.ExitStack() as stack:
+        store.start(stack)
+        unbuilt = lambda: store.sql("SELECT count(*) FROM response_blocks WHERE filter IS NULL")
+        pages.wait("indexed", lambda: unbuilt() == 0, INDEX_SECONDS_MAX)
+
+
+def ask(one, result, store):
+    """Pages of a store, one after the other over one connection, and an export."""
     client = sent.Client(one.url, timeout=120)
     flow = f"/flows/{one.about['flowId']}"
     get = lambda query: json.loads(client.insist(contestants.admin_request("GET", f"{flow}/responses?{query}"))[1])
     first, last = get("limit=1")["items"][0], get("limit=1&order=desc")["items"][0]
     middle = between(first["receivedAt"], last["receivedAt"])
     deep = get(f"limit=1&from={middle}")["items"][0]["responseId"]
-    pages = {
+    lists = {
         "first": "", "newest first": "order=desc", "deep": f"after={deep}", "of a thousand, deep": f"limit=1000&after={deep}",
         "from the middle of the time": f"from={middle}", "one version": f"version={one.about['flowVersionId']}",
         "the older version, deep": f"version={one.about['olderVersionId']}&after={deep}",
         "a tag of a third": "tag.plan=team", "a tag of one in 10,000": "tag.seldom=yes",
-        "a tag of the first ten": "tag.rare=yes",
+        "a tag of the first ten": "tag.rare=yes", "a tag without responses": "tag.plan=none",
+        "a search": "search=coffee", "a search without matches": "search=zebra",
     }
-    for title, query in pages.items():
-        request = contestants.admin_request("GET", f"{flow}/responses?{query}")
+    requests = {f"page, {title}": contestants.admin_request("GET", f"{flow}/responses?{query}") for title, query in lists.items()}
+    for title, query in {"": "", ", one version": f"version={one.about['olderVersionId']}", ", one tag": "tag.plan=team"}.items():
+        requests[f"summary{title}"] = contestants.admin_request("GET", f"{flow}/summary?{query}")
+    requests |= pages.console(client, one)
+    for title, request in requests.items():
         values, given_up = times_ms(client, request)
-        result["figures"].append({"name": f"page, {title}", "unit": "ms", "values": values})
+        result["figures"].append({"name": store + title, "unit": "ms", "values": values})
         if given_up:
-            result["notes"].append(f"page, {title}: the request timed out; the time shown is the timeout")
-    summary = contestants.admin_request("GET", f"{flow}/summary")
-    if client.send(summary)[0] == 404:
-        result["notes"].append("summary: this build has none")
-    else:
-        result["figures"].append({"name": "summary", "unit": "ms", "values": times_ms(client, summary)[0]})
-
-
-def times_ms(client, request):
-    """The duration of each request, and whether one timed out: that is a missed goal, not an invalid run."""
-    values, given_up, end = [], False, time.monotonic() + ASKED_SECONDS
-    while len(values) < ASKED and (not values or time.monotonic() < end):
-        start = time.perf_counter()
-        status, _, body = client.send(request)
-        values.append((time.perf_counter() - start) * 1000)
-        if status == 503 and b'"timed_out"' in body:
-            given_up = True
-        elif status != request.status:
-            raise SystemExit(f"{request.path} returned {status}: {body[:500].decode(errors='replace')}")
-    return values, given_up
+            result["notes"].append(f"{store}{title}: the request timed out; the time shown is the timeout")
+    for form in export.FORMATS:
+        took, size = export.exported(one, form)
+        figure = {"name": f"{store}export, {form}", "unit": "responses a second", "values": [one.count_stored() / took]}
+        result["figures"].append(figure)
+        result["notes"].append(f"{store}export, {form}: {size / 2**20:,.0f} MiB")
 
 
 def between(one, other):

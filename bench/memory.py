@@ -1,4 +1,7 @@
-"""Resident memory: idle, under 256 connections, and over time. Growth is the slope after the first third."""
+"""Resident memory: idle, under 256 connections, and over time. Growth is the slope after the first third.
+
+`measure` is a minute of all that the server can take, `hour` is an hour at a steady rate.
+"""
 
 import contextlib
 import threading
@@ -9,11 +12,22 @@ import load
 CONNECTIONS = 256
 SECONDS, QUICK_SECONDS = 60, 4
 EVERY_SECONDS = 0.5
+HOUR_SECONDS, HOUR_RATE, HOUR_CONNECTIONS = 3_600, 400, 16
 
 
 def measure(bench, names):
+    return under(bench, names, SECONDS, CONNECTIONS, load.closed)
+
+
+def hour(bench, names):
+    steady = lambda one, requests, seconds, connections: load.open_loop(one, requests[0], seconds, connections, HOUR_RATE)
+    return under(bench, names, HOUR_SECONDS, HOUR_CONNECTIONS, steady)
+
+
+def under(bench, names, seconds, connections, sends):
+    """Memory while `sends` runs."""
     figures, found, series = [], [], {}
-    seconds = QUICK_SECONDS if bench.options.quick else SECONDS
+    seconds = QUICK_SECONDS if bench.options.quick else seconds
     for name in (name for name in names if name in bench.only):
         with contextlib.ExitStack() as stack:
             one = bench.start(stack, name)
@@ -23,7 +37,7 @@ def measure(bench, names):
             watch = threading.Thread(target=sample, args=(one.pid, samples, ended))
             watch.start()
             try:
-                done = load.closed(one, [one.request("submit")], seconds, CONNECTIONS)
+                done = sends(one, [one.request("submit")], seconds, connections)
             finally:
                 ended.set()
                 watch.join()
@@ -37,7 +51,7 @@ def measure(bench, names):
             {"name": f"{name} under load", "unit": "MiB", "values": [most]},
             {"name": f"{name} growth", "unit": "MiB a minute", "values": [slope(later) * 60]},
         ]
-    return {"connections": CONNECTIONS, "seconds": seconds, "figures": figures, "series": series, "complaints": found}
+    return {"connections": connections, "seconds": seconds, "figures": figures, "series": series, "complaints": found}
 
 
 def resident(pid):

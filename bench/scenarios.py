@@ -75,6 +75,7 @@ SCENARIOS = [
     of_file("growth", "a large store next to a small one", growth.measure, ("sluice-sqlite",)),
     of_file("export", "all responses as a file", export.measure, ("sluice-sqlite",)),
     of_file("console", "pages of the console, of ninety days of responses", console.measure, ("sluice-sqlite",)),
+    of_file("memory-hour", "resident, during an hour of 400 submissions a second", memory.hour, SLUICES, usual=False),
     # Filling PostgreSQL takes a quarter of an hour.
     of_file("postgres-growth", "the same on PostgreSQL", growth.measure, ("sluice-postgres",), usual=False),
 ]

@@ -266,6 +266,28 @@ for (const script of [true, false]) {
   });
 }
 
+test("an export has labels by choice, and the codebook explains its ids", async () => {
+  const page = await signedIn(`${list}?tag.plan=pro`);
+  await page.locator("a.button", { hasText: "Export" }).click();
+  const form = page.locator("form", { has: page.locator("input[name=format]") });
+  const exported = async (values) => {
+    await form.locator(`input[name=values][value='${values}']`).check();
+    const [download] = await Promise.all([page.waitForEvent("download"), form.locator("button[type=submit]").click()]);
+    return (await readFile(await download.path(), "utf8")).split("\r\n")[0];
+  };
+  const [usual, labels, ids] = [await exported(""), await exported("labels"), await exported("ids")];
+  assert.equal(usual, ids, "CSV has ids by default");
+  for (const { id, prompt } of QUESTIONS) {
+    assert.ok(ids.split(",").includes(id), `${id}: ${ids}`);
+    assert.ok(labels.includes(prompt), `${prompt}: ${labels}`);
+  }
+  const [codebook] = await Promise.all([page.waitForEvent("download"), form.locator("a", { hasText: "codebook" }).click()]);
+  assert.match(codebook.suggestedFilename(), /^feedback-codebook-.*\.csv$/);
+  const lines = (await readFile(await codebook.path(), "utf8")).split("\r\n");
+  assert.match(lines[0], /^version,flowVersionId,column,questionId,type,question,part,optionId,label$/);
+  for (const { id } of QUESTIONS) assert.ok(lines.some((line) => line.split(",")[3] === id), id);
+});
+
 test("a response is deleted on its page, and the list confirms it", async () => {
   const id = await respond(200, { metadata: { tags: { plan: "gone" } } });
   const page = await signedIn(`${list}/${id}?tag.plan=gone`);

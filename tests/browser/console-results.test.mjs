@@ -108,7 +108,7 @@ test("every number on the page equals the expected count", async () => {
   const docs = card(page, "documentation");
   const mean = (ratings.reduce((sum, it) => sum + it, 0) / ratings.length).toFixed(2).replace(/\.?0+$/, "");
   await becomes(() => docs.locator(".headline .big").textContent(), mean);
-  await matches(() => docs.locator(".result-title .hint").textContent(), new RegExp(`answered by ${ratings.length} of ${COUNT}`));
+  await matches(() => docs.locator(".result-title .hint").textContent(), new RegExp(`answered in ${ratings.length} of ${COUNT} responses`));
 
   const places = await tableOf(card(page, "What matters most?"));
   const placeOf = (id) => answered.map(({ order }) => order.indexOf(id) + 1);
@@ -150,7 +150,12 @@ test("filters apply immediately, are in the address and narrow the counts", asyn
   await page.waitForURL(/compare=tag.plan/);
   const nps = card(page, "recommend us");
   await becomes(() => nps.locator(".multiple-name").allTextContents(), ["free", "pro"]);
-  await becomes(() => nps.locator(".multiple-count").allTextContents(), ["30 answers", "10 answers"]);
+  const of = (scores) => {
+    const score = Math.round(100 * scores.reduce((sum, it) => sum + (it >= 9 ? 1 : it <= 6 ? -1 : 0), 0) / scores.length);
+    return `${score > 0 ? "+" : score < 0 ? "−" : ""}${Math.abs(score)} of ${scores.length} answers`;
+  };
+  const scores = (plan) => answered.flatMap(({ nps }, at) => ((at % 4 ? "free" : "pro") === plan ? [Number(nps)] : []));
+  await becomes(() => nps.locator(".multiple-base").allTextContents(), [of(scores("free")), of(scores("pro"))]);
 });
 
 test("without JavaScript a button applies the same form", async () => {

@@ -1,6 +1,6 @@
 """Reads an export with an independent library and prints it: one JSON object per response.
 
-Usage: exports.py FORMAT FILE. Every format is converted to the same form: texts, numbers, lists of texts; empty
+Usage: exports.py FORMAT FILE, or exports.py lines FILE for the cells of a CSV file. Every format is converted to the same form: texts, numbers, lists of texts; empty
 cells are omitted. Lists and formulas are decoded as described in docs/exports.md.
 """
 
@@ -13,6 +13,8 @@ import sys
 
 
 def main(form, file):
+    if form == "lines":
+        return json.dump(lines(file), sys.stdout)
     rows, types = {"csv": from_csv, "parquet": from_parquet, "xlsx": from_xlsx}[form](file)
     json.dump({"rows": rows, "types": types}, sys.stdout)
 
@@ -29,6 +31,12 @@ def from_csv(file):
         assert len(line) == len(names), line
         rows.append({name: plain(cell) for name, cell in zip(names, line) if cell != ""})
     return rows, {"columns": names}
+
+
+def lines(file):
+    """The cells of each line of a CSV file."""
+    with open(file, encoding="utf-8", newline="") as opened:
+        return [[plain(cell) for cell in line] for line in csv.reader(opened, strict=True)]
 
 
 def plain(cell):
@@ -59,6 +67,8 @@ def from_xlsx(file):
     names = list(next(lines))
     rows = [{name: in_sheet(name, cell) for name, cell in zip(names, line) if cell is not None} for line in lines]
     questions = [list(line) for line in book["Questions"].iter_rows(values_only=True)]
+    # Empty cells at the end of a row are not stored.
+    questions = [line + [None] * (len(questions[0]) - len(line)) for line in questions]
     cells = openpyxl.load_workbook(file)["Responses"].iter_rows(min_row=2)
     formulas = sum(cell.data_type == "f" for row in cells for cell in row)
     return rows, {"columns": names, "questions": questions, "formulas": formulas}

@@ -25,7 +25,7 @@ const QUESTIONS = [
   { id: "phone", type: "phone", prompt: "Phone?" },
   { id: "number", type: "number", prompt: "Number?" },
   { id: "date", type: "date", prompt: "Date?" },
-  { id: "single", type: "singleChoice", prompt: "One?", options: OPTIONS, allowOther: true },
+  { id: "single", type: "singleChoice", prompt: "One?", options: [...OPTIONS, { id: "eq", label: "=Formula()" }], allowOther: true },
   { id: "drop", type: "dropdown", prompt: "Drop?", options: OPTIONS },
   { id: "several", type: "multipleChoice", prompt: "Several?", options: OPTIONS, allowOther: true },
   { id: "rank", type: "ranking", prompt: "Rank?", options: OPTIONS },
@@ -37,6 +37,9 @@ const QUESTIONS = [
   { id: "note", type: "statement", prompt: "Just so you know." },
   // Has the name of a built-in column.
   { id: "version", type: "shortText", prompt: "Which version of the app?" },
+  // Have the same text.
+  { id: "same", type: "shortText", prompt: "Same?" },
+  { id: "again", type: "yesNo", prompt: "Same?" },
 ];
 const LISTS = new Set(["several", "rank", "grid"]);
 const NUMBERS = new Set(["number", "stars", "nps"]);
@@ -52,6 +55,8 @@ let app;
 let flow;
 let folder;
 const versions = [];
+/** The questions of each version. */
+const definitions = [QUESTIONS];
 
 before(async () => {
   server = await startServer();
@@ -60,10 +65,14 @@ before(async () => {
   flow = await server.createFlow(app.appId, "Every question", { title: "One", questions: QUESTIONS });
   versions.push(flow.flowVersionId);
   await answerFirst();
-  // The second version removes a question, renames one, and adds one.
-  const second = QUESTIONS.filter(({ id }) => id !== "drop").map((question) =>
-    question.id === "nps" ? { ...question, prompt: "How likely, now?" } : question);
-  await server.admin("PUT", `/flows/${flow.flowId}/draft`, { title: "Two", questions: [{ id: "added", type: "shortText", prompt: "New!" }, ...second] });
+  // The second version removes a question, renames one and an option of another, and adds one.
+  const second = QUESTIONS.filter(({ id }) => id !== "drop").map((question) => {
+    if (question.id === "nps") return { ...question, prompt: "How likely, now?" };
+    if (question.id !== "single") return question;
+    return { ...question, options: question.options.map((option) => (option.id === "form" ? { ...option, label: "The new form" } : option)) };
+  });
+  definitions.push([{ id: "added", type: "shortText", prompt: "New!" }, ...second]);
+  await server.admin("PUT", `/flows/${flow.flowId}/draft`, { title: "Two", questions: definitions[1] });
   versions.push((await server.admin("POST", `/flows/${flow.flowId}/publish`)).flowVersionId);
   await answerSecond();
 });
@@ -97,13 +106,14 @@ async function answerFirst() {
     flowAssignmentId: "-mine",
   });
   await submit(versions[0], {
-    answers: { nps: "0", several: "api", number: "123456789012345678901234567890.5" },
+    answers: { nps: "0", several: "api", number: "123456789012345678901234567890.5", single: "form", same: "x", again: "yes" },
     identities: [{ type: "userId", value: "nobody" }], metadata: { tags: { plan: ["free"] } },
   });
-  await submit(versions[0]);
+  await submit(versions[0], { answers: { single: "eq" } });
 }
 
 async function answerSecond() {
+  await submit(versions[1], { answers: { single: "form" } });
   for (const text of HOSTILE) {
     await submit(versions[1], { answers: { added: text, long: text, single: `other:${text.slice(0, 900)}`, several: [`other:${text.slice(0, 900)}`] }, metadata: { tags: { hostile: text.slice(0, 500) } } });
   }
@@ -120,8 +130,9 @@ async function listed(query = "") {
   }
 }
 
-/** The export as a file, and its HTTP reply. */
+/** The export as a file, and its HTTP reply. Without a choice, Excel has labels; most tests compare ids. */
 async function exported(format, query = "") {
+  if (format === "xlsx" && !query.includes("values=")) query += "&values=ids";
   const reply = await fetch(`${server.url}/api/admin/v1/flows/${flow.flowId}/export?format=${format}${query}`, {
     headers: { authorization: `Bearer ${TOKEN}` },
   });
@@ -175,7 +186,7 @@ const CELLS = {
 for (const format of Object.keys(CELLS)) {
   test(`${format} contains what the API lists, in the same columns`, async () => {
     const items = await listed();
-    assert.equal(items.length, 3 + HOSTILE.length);
+    assert.equal(items.length, 4 + HOSTILE.length);
     const { rows, types } = await read(format);
     assert.deepEqual(rows, items.map((item) => expected(item, CELLS[format])));
     const questions = [...QUESTIONS.map(({ id }) => id).filter((id) => id !== "note"), "added"];
@@ -213,11 +224,40 @@ test("parquet has types, and the texts of the questions in its metadata", async 
   assert.equal(types.questions.find(({ id }) => id === "drop").lastAskedInVersion, 1);
 });
 
-test("xlsx has a sheet of questions, and no formulas", async () => {
+test("xlsx has no formulas, and the codebook as a second sheet", async () => {
   const { types } = await read("xlsx");
   assert.equal(types.formulas, 0);
-  assert.deepEqual(types.questions[0], ["Column", "Question id", "Type", "Text", "Last asked in version"]);
-  assert.ok(types.questions.some((line) => line.join() === "answer.version,version,shortText,Which version of the app?,2"));
+  assert.deepEqual(types.questions, (await codebook()).map((line) => line.map((cell, at) => (at === 0 && /^\d+$/.test(cell) ? Number(cell) : cell || null))));
+});
+
+/** The lines of the codebook, by Python's csv. */
+async function codebook() {
+  const reply = await fetch(`${server.url}/api/admin/v1/flows/${flow.flowId}/export/codebook`, { headers: { authorization: `Bearer ${TOKEN}` } });
+  assert.equal(reply.status, 200);
+  assert.match(reply.headers.get("content-type"), /^text\/csv/);
+  assert.match(reply.headers.get("content-disposition"), /^attachment; filename="every-question-codebook-\d{4}-\d\d-\d\d\.csv"$/);
+  const file = join(folder, "codebook.csv");
+  await writeFile(file, Buffer.from(await reply.arrayBuffer()));
+  return JSON.parse(await python([join(import.meta.dirname, "exports.py"), "lines", file]));
+}
+
+test("the codebook lists every question and option of every version", async () => {
+  const [header, ...lines] = await codebook();
+  assert.deepEqual(header, ["version", "flowVersionId", "column", "questionId", "type", "question", "part", "optionId", "label"]);
+  const expected = [];
+  for (const [at, version] of versions.entries()) {
+    for (const question of definitions[at].filter(({ type }) => type !== "statement")) {
+      const column = question.id === "version" ? "answer.version" : question.id;
+      const begin = [String(at + 1), version, column, question.id, question.type, question.prompt];
+      const words = { yesNo: [["yes", "Yes"], ["no", "No"]], consent: [["accepted", "Accepted"]] }[question.type] ?? [];
+      const choices = [
+        ...(question.options ?? []).map(({ id, label }) => ["option", id, label]), ...words.map(([id, label]) => ["option", id, label]),
+        ...(question.rows ?? []).map(({ id, label }) => ["row", id, label]), ...(question.columns ?? []).map(({ id, label }) => ["column", id, label]),
+      ];
+      for (const choice of choices.length > 0 ? choices : [["", "", ""]]) expected.push([...begin, ...choice]);
+    }
+  }
+  assert.deepEqual(lines, expected);
 });
 
 test("anonymous responses contain no identities, in any format", async () => {
@@ -256,20 +296,89 @@ test("the command line writes the same file, and leaves no partial file", async 
   assert.ok(!(await readdir(folder)).some((name) => name.startsWith("lost") || name.endsWith(".part")));
 });
 
-test("questions can be headings in formats for people, and in no others", async () => {
-  const byId = (await read("csv")).types.columns;
-  for (const format of ["csv", "xlsx"]) {
-    const { rows, types } = await read(format, "&headings=texts");
-    assert.equal(types.columns.length, byId.length, format);
-    const at = byId.indexOf("nps");
-    assert.equal(types.columns[at], "How likely, now? [nps]", format);
-    assert.equal(types.columns[byId.indexOf("answer.version")], "Which version of the app? [version]", format);
-    assert.equal(types.columns[0], "responseId", format);
-    assert.equal(String(rows[0]["How likely, now? [nps]"]), "10", format);
+/** An answer with the labels of the version that it answers. */
+function labelled(item, id) {
+  const question = definitions[versions.indexOf(item.flowVersionId)].find((it) => it.id === id);
+  const of = (choices, text) => choices.find((choice) => choice.id === text)?.label ?? text;
+  const one = (text) => {
+    if (question.type === "yesNo" || question.type === "consent") return text[0].toUpperCase() + text.slice(1);
+    if (question.type === "matrix") return text.split(":").map((part, at) => of(at === 0 ? question.rows : question.columns, part)).join(": ");
+    if (!question.options) return text;
+    return text.startsWith("other:") ? `Other: ${text.slice(6)}` : of(question.options, text);
+  };
+  const answer = item.answers[id];
+  return Array.isArray(answer) ? answer.map(one) : one(answer);
+}
+
+/** The name of a question with labels: its newest text, and its id if another column has the same name. */
+function titleOf(id) {
+  const newest = (at) => definitions.findLast((questions) => questions.some((question) => question.id === at)).find((question) => question.id === at).prompt;
+  const ids = [...new Set(definitions.flat().filter(({ type }) => type !== "statement").map((question) => question.id))];
+  const same = ids.filter((other) => newest(other) === newest(id));
+  return same.length > 1 ? `${newest(id)} [${id}]` : newest(id);
+}
+
+for (const format of Object.keys(CELLS)) {
+  test(`${format} with labels has the texts of questions and options, each of its own version`, async () => {
+    const items = await listed();
+    const { rows, types } = await read(format, "&values=labels");
+    const expectedRows = items.map((item) => {
+      const answers = Object.fromEntries(Object.keys(item.answers).map((id) => [id, labelled(item, id)]));
+      const row = expected({ ...item, answers }, CELLS[format]);
+      return Object.fromEntries(Object.entries(row).map(([name, cell]) => {
+        const id = name === "answer.version" ? "version" : name;
+        return [id in item.answers && name !== "version" ? titleOf(id) : name, cell];
+      }));
+    });
+    assert.deepEqual(rows, expectedRows);
+    assert.equal(new Set(types.columns).size, types.columns.length, "names are unique");
+    assert.ok(types.columns.includes("How likely, now?") && types.columns.includes("Same? [same]") && types.columns.includes("Same? [again]"), types.columns.join());
+    // A label of the first version and its later wording.
+    assert.ok(rows.some((row) => row["One?"] === "Form") && rows.some((row) => row["One?"] === "The new form"));
+    assert.ok(rows.some((row) => row["One?"] === "=Formula()"), "a label that looks like a formula is still a text");
+  });
+}
+
+test("a cell with a label is not a formula either", async () => {
+  const { file } = await exported("csv", "&values=labels");
+  assert.match(await readFile(file, "utf8"), /,'=Formula\(\),/);
+});
+
+test("jsonl with labels has answers by the texts of their questions", async () => {
+  const { file } = await exported("jsonl", "&values=labels");
+  const lines = (await readFile(file, "utf8")).trim().split("\n").map((line) => JSON.parse(line));
+  const expectedLines = (await listed()).map((item) => ({
+    ...item, answers: Object.fromEntries(Object.keys(item.answers).map((id) => [titleOf(id), labelled(item, id)])),
+  }));
+  assert.deepEqual(lines, expectedLines);
+});
+
+test("Excel has labels by default, every other format has ids", async () => {
+  for (const format of ["csv", "jsonl", "parquet", "xlsx"]) {
+    const usual = await fetch(`${server.url}/api/admin/v1/flows/${flow.flowId}/export?format=${format}`, { headers: { authorization: `Bearer ${TOKEN}` } });
+    const bytes = Buffer.from(await usual.arrayBuffer());
+    if (format === "xlsx") {
+      const file = join(folder, "usual.xlsx");
+      await writeFile(file, bytes);
+      const { types } = JSON.parse(await python([join(import.meta.dirname, "exports.py"), format, file]));
+      assert.deepEqual(types.columns, (await read(format, "&values=labels")).types.columns);
+    } else {
+      const { file } = await exported(format, "&values=ids");
+      assert.deepEqual(bytes, await readFile(file), format);
+    }
   }
-  for (const query of ["format=jsonl&headings=texts", "format=parquet&headings=texts", "format=csv&headings=words"]) {
-    const reply = await fetch(`${server.url}/api/admin/v1/flows/${flow.flowId}/export?${query}`, { headers: { authorization: `Bearer ${TOKEN}` } });
-    assert.ok(reply.status === 422 || reply.status === 400, `${query}: ${reply.status}`);
-    assert.match(await reply.text(), /headings/, query);
-  }
+  const reply = await fetch(`${server.url}/api/admin/v1/flows/${flow.flowId}/export?format=csv&values=words`, { headers: { authorization: `Bearer ${TOKEN}` } });
+  assert.ok(reply.status === 422 || reply.status === 400, `${reply.status}`);
+  assert.match(await reply.text(), /ids or labels/);
+});
+
+test("the command line writes labels and the codebook", async () => {
+  const env = { PATH: process.env.PATH, SLUICE_TOKEN: TOKEN, SLUICE_SERVER: server.url };
+  const out = join(folder, "labels.csv");
+  await run(BINARY, ["responses", "export", flow.flowId, "--out", out, "--values", "labels"], { env });
+  assert.deepEqual(await readFile(out), await readFile((await exported("csv", "&values=labels")).file));
+  const book = join(folder, "by-command-codebook.csv");
+  await run(BINARY, ["responses", "codebook", flow.flowId, "--out", book], { env });
+  await codebook();
+  assert.deepEqual(await readFile(book), await readFile(join(folder, "codebook.csv")));
 });

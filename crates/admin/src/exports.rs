@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use serde::{Deserialize, Deserializer};
-use sluice_engine::export::{ExportAs, ExportFormat, Headings};
+use sluice_engine::export::{ExportAs, ExportFormat, ValuesAs};
 use sluice_engine::rows::Scope;
 use sluice_engine::{Engine, ResponseFilter};
 use sluice_flow::id::{FlowId, FlowVersionId};
@@ -20,7 +20,7 @@ use super::request::{FilteredQuery, PathParam};
 use super::schema;
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
-    OpenApiRouter::default().routes(routes!(export))
+    OpenApiRouter::default().routes(routes!(export)).routes(routes!(codebook))
 }
 
 /// Which responses, and in which format.
@@ -31,9 +31,9 @@ struct ExportQuery {
     #[param(schema_with = schema::export_format, required = true)]
     #[serde(deserialize_with = "format")]
     format: &'static ExportFormat,
-    #[param(schema_with = schema::export_headings, required = false)]
-    #[serde(default, deserialize_with = "headings")]
-    headings: Headings,
+    #[param(schema_with = schema::export_values, required = false)]
+    #[serde(default, deserialize_with = "values")]
+    values: Option<ValuesAs>,
     /// Only those to this `flowVersionId`.
     #[param(value_type = Option<String>)]
     version: Option<FlowVersionId>,
@@ -58,10 +58,10 @@ fn format<'de, D: Deserializer<'de>>(deserializer: D) -> Result<&'static ExportF
     })
 }
 
-fn headings<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Headings, D::Error> {
+fn values<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ValuesAs>, D::Error> {
     let name = String::deserialize(deserializer)?;
-    let error = || serde::de::Error::custom("must be ids or texts");
-    Headings::named(&name).ok_or_else(error)
+    let error = || serde::de::Error::custom("must be ids or labels");
+    ValuesAs::named(&name).ok_or_else(error).map(Some)
 }
 
 /// Export the responses of a flow
@@ -91,7 +91,8 @@ async fn export(
     PathParam(flow): PathParam<FlowId>,
     FilteredQuery { query, tags, answers }: FilteredQuery<ExportQuery>,
 ) -> Reply {
-    let exported_as = ExportAs { format: query.format, headings: query.headings };
+    let values = query.values.unwrap_or(query.format.values_as);
+    let exported_as = ExportAs { format: query.format, values };
     let filter = ResponseFilter {
         version: query.version,
         from: query.from,
@@ -102,4 +103,26 @@ async fn export(
         search: query.search,
     };
     reply::file(engine.flow(&actor, Scope::Export, flow).await?.export(exported_as, &filter).await?)
+}
+
+/// Get the codebook of a flow
+///
+/// A CSV file with every question and option of every published version: their ids, and their texts
+/// in the flow's own language. It explains an export with ids.
+#[utoipa::path(
+    get, path = "/flows/{flowId}/export/codebook", operation_id = "getCodebook", tag = "Responses",
+    security(("adminToken" = ["read"])),
+    params(("flowId" = String, Path)),
+    responses(
+        (status = 200, description = "The file", content_type = "text/csv", body = String),
+        (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),
+        CommonErrors,
+    ),
+)]
+async fn codebook(
+    State(engine): State<Arc<Engine>>,
+    Caller(actor): Caller,
+    PathParam(flow): PathParam<FlowId>,
+) -> Reply {
+    reply::codebook(engine.flow(&actor, Scope::Read, flow).await?.codebook().await?)
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
-use sluice_engine::export::Export;
+use sluice_engine::export::{Codebook, Export};
 use sluice_engine::invitation_files::FILE_BYTES_MAX;
 use sluice_engine::{AdminError, StoreError};
 use sluice_flow::definition::Fault;
@@ -105,6 +105,10 @@ pub(super) fn created_csv(file: Vec<u8>) -> Reply {
 /// A file that is streamed while it is generated.
 pub(super) fn file(export: Export) -> Reply {
     Ok(download::response(export))
+}
+
+pub(super) fn codebook(codebook: Codebook) -> Reply {
+    Ok(download::codebook(codebook))
 }
 
 pub(super) fn done() -> Reply {

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
-use sluice_engine::export::{ExportFormat, FORMATS, Headings};
+use sluice_engine::export::{ExportFormat, FORMATS, ValuesAs};
 use sluice_engine::retention::RETENTION_DAYS_MAX;
 use sluice_engine::{AdminError, StoreError};
 use sluice_flow::lifecycle::GRACE_MAX_SECONDS;
@@ -76,17 +76,22 @@ pub(super) fn export_format() -> Object {
     formats
 }
 
-pub(super) fn export_headings() -> Object {
-    let names: Vec<_> = Headings::ALL.iter().map(|headings| headings.as_str()).collect();
-    let mut headings = one_of(&names);
-    let formats: Vec<_> =
-        ExportFormat::with_headings().map(|it| format!("`{}`", it.name)).collect();
-    headings.description = Some(format!(
-        "What the columns of questions are called in {}: `ids` (the default), or `texts` for their \
-         texts in the newest version.",
-        formats.join(" and ")
+pub(super) fn export_values() -> Object {
+    let names: Vec<_> = ValuesAs::ALL.iter().map(|values| values.as_str()).collect();
+    let mut values = one_of(&names);
+    let labelled = FORMATS.iter().filter(|it| it.values_as == ValuesAs::Labels);
+    let labelled: Vec<_> = labelled.map(|it| format!("`{}`", it.name)).collect();
+    let default = match labelled.is_empty() {
+        true => "The default is `ids`.".to_owned(),
+        false => {
+            format!("The default is `labels` for {}, `ids` otherwise.", labelled.join(" and "))
+        }
+    };
+    values.description = Some(format!(
+        "What questions and options are called: by their `ids`, or by their `labels`: the text of the \
+         question, and the label of the option in the version that was answered. {default}"
     ));
-    headings
+    values
 }
 
 pub(super) fn invitation_state() -> Object {

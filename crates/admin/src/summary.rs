@@ -367,7 +367,7 @@ impl Distribution {
             summary::Distribution::Matrix { rows, columns, cells } => {
                 Self::Matrix { rows: labelled(rows), columns: labelled(columns), cells }
             }
-            summary::Distribution::Numbers { bins, mean, median, min, max } => {
+            summary::Distribution::Numbers { bins, mean, median, min, max, values: _ } => {
                 let bin = |it: summary::Bin| Bin { from: it.from, to: it.to, count: it.count };
                 let bins = bins.into_iter().map(bin).collect();
                 Self::Numbers { bins, mean, median, min, max }

@@ -30,6 +30,7 @@ use super::addresses;
 use super::document;
 use super::oidc::not_signed_in::NotSignedIn;
 use super::parts::counted;
+use super::parts::fault;
 
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
      connect-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
@@ -396,9 +397,9 @@ fn message(error: &AdminError) -> (Kind, &'static str, String) {
 }
 
 fn listed(faults: &[Fault]) -> String {
-    let message: Vec<String> =
-        faults.iter().map(|fault| format!("{} {}", fault.pointer, fault.message)).collect();
-    message.join("; ")
+    let sentences: Vec<String> =
+        faults.iter().map(|fault| sentence(&fault::message(fault))).collect();
+    sentences.join(" ")
 }
 
 fn sentence(text: &str) -> String {

@@ -5,7 +5,7 @@ mod support;
 use std::time::Duration;
 use support::UseCases as _;
 
-use sluice_engine::export::{Export, ExportAs, ExportFormat, FORMATS, Headings};
+use sluice_engine::export::{Export, ExportAs, ExportFormat, FORMATS, ValuesAs};
 use sluice_engine::{AdminError, ResponseFilter};
 use sluice_flow::id::FlowId;
 use support::{Mood, World, accepted, submission};
@@ -32,7 +32,7 @@ async fn begin(
     flow: FlowId,
     format: &'static ExportFormat,
 ) -> Result<Export, AdminError> {
-    let exported_as = ExportAs { format, headings: Headings::Ids };
+    let exported_as = ExportAs { format, values: ValuesAs::Ids };
     world.engine.export(&world.actor, flow, exported_as, &ResponseFilter::default()).await
 }
 

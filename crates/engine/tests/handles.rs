@@ -5,7 +5,7 @@
 mod support;
 
 use serde_json::json;
-use sluice_engine::export::{ExportAs, ExportFormat, Headings};
+use sluice_engine::export::{ExportAs, ExportFormat, ValuesAs};
 use sluice_engine::people::NewMember;
 use sluice_engine::rows::{Answers, IdentityKeyKind, Order, Page, Role, Scope};
 use sluice_engine::{
@@ -79,7 +79,7 @@ async fn a_flow_opened_for_reading_cannot_be_changed_or_exported() {
     refused(flow.archive().await, Scope::Write);
     refused(flow.duplicate("Copy").await, Scope::Write);
     refused(flow.invite(&[invitation()], Duplicates::Refuse, false).await, Scope::Write);
-    let csv = ExportAs { format: ExportFormat::named("csv").unwrap(), headings: Headings::Ids };
+    let csv = ExportAs { format: ExportFormat::named("csv").unwrap(), values: ValuesAs::Ids };
     refused(flow.export(csv, &ResponseFilter::default()).await, Scope::Export);
     refused(flow.export_invitations().await, Scope::Export);
     assert_eq!(flow.draft().unwrap().definition, definition(), "it can be read");

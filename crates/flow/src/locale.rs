@@ -3,7 +3,7 @@
 //! Only the spelling is made canonical (`de_at` becomes `de-AT`); no alias is replaced, so the
 //! stored tag is still the one that was sent.
 
-use icu_locale_core::Locale;
+use std::ops::RangeInclusive;
 
 /// The longest accepted language tag, in bytes; no tag in use is nearly as long.
 pub const LOCALE_BYTES_MAX: usize = 64;
@@ -16,8 +16,79 @@ pub fn canonical(tag: &str) -> Option<String> {
     if is_plain(tag.as_bytes()) {
         return Some(tag.to_owned());
     }
-    let hyphenated = tag.replace('_', "-");
-    Locale::normalize(&hyphenated).ok().map(|tag| tag.into_owned())
+    Tag::parse(tag).map(|tag| tag.text)
+}
+
+/// A language tag in canonical case, and its parts that decide the direction of writing.
+#[derive(Default)]
+struct Tag {
+    text: String,
+    script: Option<String>,
+    region: String,
+}
+
+impl Tag {
+    /// The grammar of BCP 47 without its extended and grandfathered languages, as in Unicode locale
+    /// identifiers: language, script, region, variants, extensions, private part.
+    fn parse(tag: &str) -> Option<Self> {
+        let lowercase = tag.replace('_', "-").to_ascii_lowercase();
+        let mut parts = lowercase.split('-').peekable();
+        let language = parts.next_if(|part| is_alphabetic(part, &[2, 3, 5, 6, 7, 8]))?;
+        let mut tag = Self { text: language.to_owned(), ..Self::default() };
+        if let Some(part) = parts.next_if(|part| is_alphabetic(part, &[4])) {
+            let script = part[..1].to_ascii_uppercase() + &part[1..];
+            tag.push(&script);
+            tag.script = Some(script);
+        }
+        if let Some(part) = parts.next_if(|part| is_region(part)) {
+            tag.region = part.to_ascii_uppercase();
+            tag.push(&part.to_ascii_uppercase());
+        }
+        let mut seen = Vec::new();
+        while let Some(variant) = parts.next_if(|part| is_variant(part)) {
+            tag.push_once(variant, &mut seen)?;
+        }
+        while let Some(singleton) = parts.next_if(|part| is_subtag(part, 1..=1)) {
+            tag.push_once(singleton, &mut seen)?;
+            let lengths = if singleton == "x" { 1..=8 } else { 2..=8 };
+            tag.push(parts.next_if(|part| is_subtag(part, lengths.clone()))?);
+            while let Some(part) = parts.next_if(|part| is_subtag(part, lengths.clone())) {
+                tag.push(part);
+            }
+        }
+        parts.next().is_none().then_some(tag)
+    }
+
+    fn push(&mut self, part: &str) {
+        self.text.push('-');
+        self.text.push_str(part);
+    }
+
+    /// `None` for a part that the tag has already.
+    fn push_once<'a>(&mut self, part: &'a str, seen: &mut Vec<&'a str>) -> Option<()> {
+        if seen.contains(&part) {
+            return None;
+        }
+        seen.push(part);
+        self.push(part);
+        Some(())
+    }
+}
+
+fn is_alphabetic(part: &str, lengths: &[usize]) -> bool {
+    lengths.contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_alphabetic())
+}
+
+fn is_region(part: &str) -> bool {
+    is_alphabetic(part, &[2]) || (part.len() == 3 && part.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+fn is_variant(part: &str) -> bool {
+    is_subtag(part, 5..=8) || (is_subtag(part, 4..=4) && part.as_bytes()[0].is_ascii_digit())
+}
+
+fn is_subtag(part: &str, lengths: RangeInclusive<usize>) -> bool {
+    lengths.contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
 /// The canonical tag of a locale as written by a browser or an operating system: an encoding or a
@@ -84,13 +155,13 @@ const OTHER_DIRECTION: [(&str, &str); 19] = [
 
 /// Whether the language is written from right to left.
 pub fn is_right_to_left(tag: &str) -> bool {
-    let Ok(locale) = Locale::try_from_str(tag) else { return false };
-    let language = locale.id.language.as_str();
-    if let Some(script) = &locale.id.script {
+    let Some(parsed) = Tag::parse(tag) else { return false };
+    if let Some(script) = &parsed.script {
         return RIGHT_TO_LEFT_SCRIPTS.contains(&script.as_str());
     }
-    let region = locale.id.region.as_ref().map_or("", |region| region.as_str());
-    RIGHT_TO_LEFT_LANGUAGES.contains(&language) != OTHER_DIRECTION.contains(&(language, region))
+    let language = language(&parsed.text);
+    RIGHT_TO_LEFT_LANGUAGES.contains(&language)
+        != OTHER_DIRECTION.contains(&(language, &parsed.region))
 }
 
 /// Whether the tag is like `de` or `de-AT`: the form that most browsers send, already canonical.
@@ -122,6 +193,9 @@ mod tests {
             ("es-419", "es-419"),
             ("gsw", "gsw"),
             ("de-CH-1996", "de-CH-1996"),
+            ("sl-IT-rozaj-Biske-1994", "sl-IT-rozaj-biske-1994"),
+            ("de-t-en-u-co-phonebk", "de-t-en-u-co-phonebk"),
+            ("en-x-A-b", "en-x-a-b"),
             ("en-U-HC-H12", "en-u-hc-h12"),
         ] {
             assert_eq!(canonical(sent).as_deref(), Some(canonical_form), "{sent}");
@@ -133,6 +207,8 @@ mod tests {
         let too_long = format!("en-x-{}", "abcdefgh-".repeat(7)) + "a";
         for sent in [
             "", "e", "-", "en-", "-US", "en--US", "english!", "de AT", "en-US\0", "日本", &too_long,
+            "abcd", "en-US-DE", "en-u", "en-u-a", "en-x", "de-1996-1996", "en-u-co-standard-u-hc-h12",
+            "en-toolonger", "en-US-Latn",
         ] {
             assert_eq!(canonical(sent), None, "{sent:?}");
         }

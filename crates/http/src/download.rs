@@ -6,7 +6,7 @@ use axum::response::{IntoResponse as _, Response};
 use futures_util::stream;
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue};
-use sluice_engine::export::Export;
+use sluice_engine::export::{Codebook, Export};
 
 use crate::server::Interruptible;
 
@@ -16,12 +16,7 @@ pub const X_TOTAL_COUNT: HeaderName = HeaderName::from_static("x-total-count");
 /// An export as a reply. If reading fails, the body is cut off, so that no client takes a partial
 /// file for a complete one. So it is if the server stops: an export may take as long as its reader.
 pub fn response(export: Export) -> Response {
-    let mut headers = HeaderMap::new();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(export.format.media_type));
-    let disposition = format!("attachment; filename=\"{}\"", export.file_name);
-    if let Ok(disposition) = HeaderValue::from_str(&disposition) {
-        headers.insert(CONTENT_DISPOSITION, disposition);
-    }
+    let mut headers = headers(export.format.media_type, &export.file_name);
     if let Some(total) = export.progress.total {
         headers.insert(X_TOTAL_COUNT, total.into());
     }
@@ -29,4 +24,19 @@ pub fn response(export: Export) -> Response {
         chunks.recv().await.map(|chunk| (chunk, chunks))
     });
     (headers, Extension(Interruptible), Body::from_stream(chunks)).into_response()
+}
+
+/// A codebook as a reply.
+pub fn codebook(codebook: Codebook) -> Response {
+    (headers(codebook.media_type, &codebook.file_name), codebook.bytes).into_response()
+}
+
+fn headers(media_type: &'static str, file_name: &str) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
+    let disposition = format!("attachment; filename=\"{file_name}\"");
+    if let Ok(disposition) = HeaderValue::from_str(&disposition) {
+        headers.insert(CONTENT_DISPOSITION, disposition);
+    }
+    headers
 }

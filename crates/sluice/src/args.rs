@@ -25,8 +25,9 @@ use serde::Deserialize;
 pub(crate) use app::{AppCommand, AppSetArgs, IdentityAddArgs, IdentityCommand, NumberOrDefault};
 pub(crate) use backup::{BackupArgs, RestoreArgs};
 pub(crate) use client::{
-    CheckArgs, ExportArgs, FlowCommand, ListArgs, PublishArgs, PushArgs, ResponsesCommand,
-    SERVER_DEFAULT, ServerArgs, Since, TailArgs, TailFormat, TokenArgs, TokenCommand,
+    CheckArgs, CodebookArgs, ExportArgs, FlowCommand, ListArgs, PublishArgs, PushArgs,
+    ResponsesCommand, SERVER_DEFAULT, ServerArgs, Since, TailArgs, TailFormat, TokenArgs,
+    TokenCommand,
 };
 
 pub(crate) use invite::{InviteAddArgs, InviteCommand, InviteImportArgs, InviteListArgs};

@@ -89,6 +89,9 @@ async fn dispatch(command: Command) -> Outcome {
         Command::Responses(args::ResponsesCommand::Export(export)) => {
             command::export::export(*export).await
         }
+        Command::Responses(args::ResponsesCommand::Codebook(codebook)) => {
+            command::export::codebook(codebook).await
+        }
         Command::Respondent(respondent) => command::respondent::run(respondent).await,
         Command::App(app) => command::app::run(app).await,
         Command::Identity(identity) => command::identity::run(identity).await,

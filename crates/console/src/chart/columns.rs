@@ -2,178 +2,201 @@
 
 use maud::{Markup, html};
 
+use super::axis::Axis;
 use super::number::{brief, count, grouped, share};
-use super::pen::{Percent, Tone, indented, level, sized, tipped, words};
-use super::ticks::{Scale, thinned};
-use super::{Chart, ROOM, Table, text};
+use super::pen::{INDENT, Percent, Tone, indented, level, sized, tipped, words};
+use super::ticks::Scale;
+use super::{Chart, Table, text};
 
-const TOP: f64 = 20.0;
 const PLOT: f64 = 120.0;
 const AXIS: f64 = 24.0;
-/// Up to this many columns, each has its own number and label.
+/// The height above the columns, for the number of the highest one.
+const ABOVE: f64 = 20.0;
+/// The same with an axis, for its title and its highest tick.
+const ABOVE_AXIS: f64 = 36.0;
+/// With more columns than this, they have an axis instead of a number each.
 const FEW_COLUMNS: usize = 11;
-/// The number of axis labels that fit on a phone.
-const LABELS_MAX: usize = 5;
-/// The maximum width of a label, in pixels.
-const LABEL_MAX: f64 = 64.0;
 
-/// One column.
+/// What each column stands for.
 #[derive(Debug, Clone)]
 pub(crate) struct Column {
-    /// Below the column, if there is room.
-    pub(crate) label: String,
     /// In the table and the tooltip.
     pub(crate) name: String,
-    pub(crate) count: u64,
     pub(crate) tone: Tone,
 }
 
 impl Column {
-    pub(crate) fn new(label: impl Into<String>, count: u64) -> Self {
-        let label = label.into();
-        Self { name: label.clone(), label, count, tone: Tone::Accent }
+    pub(crate) fn new(name: impl Into<String>) -> Self {
+        Self { name: name.into(), tone: Tone::Accent }
     }
 }
 
-/// Counts of items that have an order.
+/// What the height of a column shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Measure {
+    /// Its share of the counts of its part, so that parts of different sizes can be compared.
+    Share,
+    /// How many there are.
+    Count,
+}
+
+/// Counts of items that have an order, for each part.
 #[derive(Debug, Clone)]
 pub(crate) struct ColumnChart<'c> {
     pub(crate) title: &'c str,
-    /// What the columns are, such as "Rating" or "Day".
-    pub(crate) axis: &'c str,
+    /// What the columns are, and their labels.
+    pub(crate) axis: Axis,
     /// The unit of the counts: singular and plural.
     pub(crate) unit: (&'c str, &'c str),
-    /// If there are few columns, whether they show their counts; otherwise they show their shares.
-    pub(crate) counted: bool,
-    /// The labels of the ends of a scale, such as "Poor" and "Excellent".
-    pub(crate) ends: Option<(&'c str, &'c str)>,
+    pub(crate) measure: Measure,
     pub(crate) columns: Vec<Column>,
+    /// The count of each column, for each part.
+    pub(crate) parts: Vec<Vec<u64>>,
+    pub(crate) room: f64,
+}
+
+/// What all parts share.
+struct Frame {
+    scale: Scale,
+    /// Whether each column has its number; otherwise there is an axis.
+    is_numbered: bool,
+    top: f64,
 }
 
 impl ColumnChart<'_> {
-    pub(crate) fn chart(&self) -> Chart {
-        let few = self.columns.len() <= FEW_COLUMNS;
-        let most = self.most();
-        let scale = if few {
-            Scale { from: 0.0, to: most.max(1) as f64, ticks: vec![] }
-        } else {
-            Scale::for_counts(most)
+    /// One drawing per part, all on one scale.
+    pub(crate) fn charts(&self) -> Vec<Chart> {
+        let frame = self.frame();
+        self.parts.iter().map(|part| self.chart(part, &frame)).collect()
+    }
+
+    fn frame(&self) -> Frame {
+        let columns = || self.parts.iter().flat_map(|part| part.iter().map(move |it| (part, *it)));
+        let most = columns().map(|(part, it)| self.height(part, it)).fold(0.0, f64::max);
+        let widest = columns().map(|(part, it)| text::width(&self.value(part, it), 12.0));
+        let room = self.room / self.columns.len().max(1) as f64;
+        let is_numbered = self.columns.len() <= FEW_COLUMNS && widest.fold(0.0, f64::max) <= room;
+        let scale = match (is_numbered, self.measure) {
+            (true, _) => Scale { from: 0.0, to: most.max(1.0), ticks: vec![] },
+            (false, Measure::Share) => Scale::for_shares(most),
+            (false, Measure::Count) => Scale::for_counts(most as u64),
         };
-        let bottom = TOP + PLOT;
-        let below = AXIS + if self.ends.is_some() { 20.0 } else { 0.0 };
+        Frame { scale, is_numbered, top: if is_numbered { ABOVE } else { ABOVE_AXIS } }
+    }
+
+    fn chart(&self, part: &[u64], frame: &Frame) -> Chart {
+        let bottom = frame.top + PLOT;
+        let y = |tick: f64| bottom - PLOT * frame.scale.at(tick);
+        let before = if frame.is_numbered { 0.0 } else { INDENT };
         let content = html! {
-            @for tick in &scale.ticks { (level(bottom - PLOT * scale.at(*tick), false, true)) }
-            @for (at, column) in self.columns.iter().enumerate() { (self.column(at, column, &scale, few)) }
-            (level(bottom, true, !few))
-            (self.labels(bottom, few))
-            @if let Some((low, high)) = self.ends {
-                (words("0", bottom + AXIS + 16.0, "start", Tone::Muted, &text::cut(low, 12.0, 150.0)))
-                (words("100%", bottom + AXIS + 16.0, "end", Tone::Muted, &text::cut(high, 12.0, 150.0)))
-            }
+            @for tick in &frame.scale.ticks { (level(y(*tick), false, true)) }
+            @for at in 0..self.columns.len() { (self.column(at, part, frame)) }
+            (level(bottom, true, !frame.is_numbered))
+            (self.axis.drawn(bottom + 17.0, self.room - before, before))
         };
         let ticks = html! {
-            @for tick in scale.ticks.iter().filter(|tick| **tick > 0.0) {
-                (words("0", bottom - PLOT * scale.at(*tick) - 4.0, "start", Tone::Muted, &brief(*tick)))
+            (words("0", 12.0, "start", Tone::Muted, &self.measured()))
+            g class="c-y" {
+                @for tick in frame.scale.ticks.iter().filter(|tick| **tick > 0.0) {
+                    (words("0", y(*tick) - 4.0, "start", Tone::Muted, &self.tick(*tick)))
+                }
             }
         };
+        let height = bottom + AXIS;
         Chart {
             title: self.title.to_owned(),
-            description: self.description(),
-            height: (bottom + below) as u32,
-            width_min: 0,
-            indented: !few,
-            drawing: if few { content } else { indented(bottom + below, ticks, content) },
-            table: self.table(),
+            description: self.description(part),
+            height: height as u32,
+            indented: !frame.is_numbered,
+            drawing: if frame.is_numbered { content } else { indented(height, ticks, content) },
+            table: self.table(part),
         }
     }
 
-    fn column(&self, at: usize, column: &Column, scale: &Scale, few: bool) -> Markup {
-        let filled = if few { 0.72 } else { 0.84 };
-        let value =
-            if self.counted { grouped(column.count) } else { share(column.count, self.sum()) };
-        let room = self.room();
+    fn column(&self, at: usize, part: &[u64], frame: &Frame) -> Markup {
+        let filled = if frame.is_numbered { 0.72 } else { 0.84 };
+        let room = 100.0 / self.columns.len().max(1) as f64;
         let x = room * (at as f64 + (1.0 - filled) / 2.0);
-        let height = PLOT * scale.at(column.count as f64);
+        let (count, column) = (part[at], &self.columns[at]);
+        let height = PLOT * frame.scale.at(self.height(part, count));
         // Any count above zero is visible.
-        let height = if column.count > 0 { height.max(1.5) } else { 0.0 };
-        let top = TOP + PLOT - height;
-        let tip = format!("{}: {}", column.name, self.figures(column));
-        let round = if few { 3.0 } else { 1.0 };
+        let height = if count > 0 { height.max(1.5) } else { 0.0 };
+        let top = frame.top + PLOT - height;
+        let tip = format!("{}: {}", column.name, self.figures(part, count));
+        let round = if frame.is_numbered { 3.0 } else { 1.0 };
         html! {
-            @if column.count > 0 {
+            @if count > 0 {
                 (tipped(&Percent(x).to_string(), top, &Percent(room * filled).to_string(), height, round, column.tone, Some(&tip)))
             }
-            @if few {
+            @if frame.is_numbered {
                 (sized(&Percent(room * (at as f64 + 0.5)).to_string(), top - 5.0, "middle",
-                    if column.count > 0 { Tone::Ink } else { Tone::Muted }, 12.0, &value))
+                    if count > 0 { Tone::Ink } else { Tone::Muted }, 12.0, &self.value(part, count)))
             }
         }
     }
 
-    /// The labels below the columns: as many as fit on a phone.
-    fn labels(&self, bottom: f64, few: bool) -> Markup {
-        let room = self.room();
-        let widest =
-            self.columns.iter().map(|column| text::width(&column.label, 12.0)).fold(0.0, f64::max);
-        let fitting = (ROOM / (widest.min(LABEL_MAX) + 8.0)) as usize;
-        let step = thinned(self.columns.len(), if few { fitting } else { fitting.min(LABELS_MAX) });
-        let last = self.columns.len().saturating_sub(1);
-        html! {
-            @for (at, column) in self.columns.iter().enumerate().step_by(step) {
-                // The last label must stay within the drawing.
-                @let is_end = !few && at > 0 && last - at < step / 2 + 1;
-                @let x = if is_end { 100.0 } else { room * (at as f64 + 0.5) };
-                (words(&Percent(x).to_string(), bottom + 17.0, if is_end { "end" } else { "middle" }, Tone::Muted,
-                    &text::cut(&column.label, 12.0, LABEL_MAX)))
+    /// The height of a column in the unit of the scale: percent, or the count itself.
+    fn height(&self, part: &[u64], count: u64) -> f64 {
+        match self.measure {
+            Measure::Share => 100.0 * count as f64 / part.iter().sum::<u64>().max(1) as f64,
+            Measure::Count => count as f64,
+        }
+    }
+
+    /// The number above a column.
+    fn value(&self, part: &[u64], count: u64) -> String {
+        match self.measure {
+            Measure::Share => share(count, part.iter().sum()),
+            Measure::Count => grouped(count),
+        }
+    }
+
+    fn tick(&self, tick: f64) -> String {
+        match self.measure {
+            Measure::Share => format!("{}%", brief(tick)),
+            Measure::Count => brief(tick),
+        }
+    }
+
+    /// The title of the scale.
+    fn measured(&self) -> String {
+        match self.measure {
+            Measure::Share => format!("Share of {}", self.unit.1),
+            Measure::Count => {
+                let (first, rest) = self.unit.1.split_at(1);
+                let unit = format!("{}{rest}", first.to_ascii_uppercase());
+                format!("{unit} per {}", self.axis.name.to_lowercase())
             }
         }
     }
 
-    /// The width of each column, in percent.
-    fn room(&self) -> f64 {
-        100.0 / self.columns.len().max(1) as f64
+    fn figures(&self, part: &[u64], people: u64) -> String {
+        let sum = part.iter().sum();
+        let of = count(sum, self.unit.0, self.unit.1);
+        format!("{} of {of} ({})", share(people, sum), grouped(people))
     }
 
-    fn figures(&self, column: &Column) -> String {
-        format!(
-            "{}, {}",
-            count(column.count, self.unit.0, self.unit.1),
-            share(column.count, self.sum())
-        )
-    }
-
-    fn most(&self) -> u64 {
-        self.columns.iter().map(|column| column.count).max().unwrap_or(0)
-    }
-
-    fn sum(&self) -> u64 {
-        self.columns.iter().map(|column| column.count).sum()
-    }
-
-    fn description(&self) -> String {
-        let sum = count(self.sum(), self.unit.0, self.unit.1);
+    fn description(&self, part: &[u64]) -> String {
+        let sum = count(part.iter().sum(), self.unit.0, self.unit.1);
         let (Some(first), Some(last)) = (self.columns.first(), self.columns.last()) else {
             return "No answers yet.".to_owned();
         };
-        let most = self.columns.iter().max_by_key(|column| column.count).unwrap_or(first);
+        let most = self.columns.iter().zip(part).rev().max_by_key(|(_, people)| **people);
+        let Some((most, people)) = most else { return "No answers yet.".to_owned() };
         format!(
-            "{sum} in {}, from {} to {}. Most: {}, {}.",
-            count(self.columns.len() as u64, "column", "columns"),
+            "{sum}, from {} to {}. Most: {}, {}.",
             first.name,
             last.name,
             most.name,
-            self.figures(most)
+            self.figures(part, *people)
         )
     }
 
-    fn table(&self) -> Table {
-        let mut table = Table::new(&[self.axis, "Count", "Share"]);
-        for column in &self.columns {
-            table.row([
-                column.name.clone(),
-                grouped(column.count),
-                share(column.count, self.sum()),
-            ]);
+    fn table(&self, part: &[u64]) -> Table {
+        let mut table = Table::new(&[&self.axis.name, "Count", "Share"]);
+        for (column, people) in self.columns.iter().zip(part) {
+            let share = share(*people, part.iter().sum());
+            table.row([column.name.clone(), grouped(*people), share]);
         }
         table
     }

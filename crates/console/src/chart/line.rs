@@ -5,27 +5,25 @@
 
 use maud::{Markup, html};
 
+use super::axis::Axis;
 use super::multiples::FEW;
 use super::number::{brief, count, decimal, grouped};
-use super::pen::{Percent, Tone, indented, level, short, words};
-use super::ticks::{Scale, thinned};
+use super::pen::{INDENT, Percent, Tone, indented, level, short, words};
+use super::ticks::Scale;
 use super::{Chart, Table};
 
-const TOP: f64 = 18.0;
+/// The height above the plot, for the title of the scale and its highest tick.
+const TOP: f64 = 36.0;
 const PLOT: f64 = 110.0;
 const AXIS: f64 = 24.0;
 /// The width of the line's coordinate system, which is stretched to the available space.
 const LINE_WIDTH: f64 = 1000.0;
-/// Slightly less than 100%, so that the last mark is not clipped, in percent.
-const SPAN: f64 = 98.5;
 /// With more points than this, marks would hide the line.
 const MARKS_MAX: usize = 40;
-const LABELS_MAX: usize = 5;
 
 /// One point in time.
 #[derive(Debug, Clone)]
 pub(crate) struct Point {
-    pub(crate) label: String,
     pub(crate) name: String,
     pub(crate) count: u64,
     pub(crate) value: Option<f64>,
@@ -37,11 +35,14 @@ pub(crate) struct LineChart<'c> {
     pub(crate) title: &'c str,
     /// What the value is, such as "Mean" or "NPS".
     pub(crate) measure: &'c str,
-    /// The unit of the points, such as "Day".
-    pub(crate) axis: &'c str,
+    /// The unit after each value, such as "%".
+    pub(crate) unit: &'c str,
+    /// What the points are, such as days, and their labels.
+    pub(crate) axis: Axis,
     /// The minimum and maximum that the value can have.
     pub(crate) limits: Option<(f64, f64)>,
     pub(crate) points: Vec<Point>,
+    pub(crate) room: f64,
 }
 
 impl LineChart<'_> {
@@ -51,24 +52,27 @@ impl LineChart<'_> {
         let bottom = TOP + PLOT;
         let content = html! {
             @for tick in &scale.ticks { (level(bottom - PLOT * scale.at(*tick), *tick == 0.0, true)) }
-            svg x="0" y=(short(TOP)) width=(Percent(SPAN)) height=(short(PLOT)) overflow="visible"
+            svg x="0" y=(short(TOP)) width="100%" height=(short(PLOT)) overflow="visible"
                 viewBox={ "0 0 " (short(LINE_WIDTH)) " " (short(PLOT)) } preserveAspectRatio="none" {
                 path class="c-line" d=(self.path(&scale)) fill="none" stroke=(Tone::Accent.light()) stroke-width="2"
                     stroke-linejoin="round" stroke-linecap="round" vector-effect="non-scaling-stroke" {}
             }
             (self.marks(&scale))
-            (self.labels(bottom))
+            (self.axis.drawn(bottom + 18.0, self.room - INDENT, INDENT))
         };
         let ticks = html! {
-            @for tick in &scale.ticks {
-                (words("0", bottom - PLOT * scale.at(*tick) - 4.0, "start", Tone::Muted, &brief(*tick)))
+            (words("0", 12.0, "start", Tone::Muted, self.measure))
+            g class="c-y" {
+                @for tick in &scale.ticks {
+                    @let text = format!("{}{}", brief(*tick), self.unit);
+                    (words("0", bottom - PLOT * scale.at(*tick) - 4.0, "start", Tone::Muted, &text))
+                }
             }
         };
         Chart {
             title: self.title.to_owned(),
             description: self.description(),
             height: (bottom + AXIS) as u32,
-            width_min: 0,
             indented: true,
             drawing: indented(bottom + AXIS, ticks, content),
             table: self.table(),
@@ -77,7 +81,7 @@ impl LineChart<'_> {
 
     /// The position of a point along the line, from 0 to 1.
     fn along(&self, at: usize) -> f64 {
-        if self.points.len() < 2 { 0.5 } else { at as f64 / (self.points.len() - 1) as f64 }
+        (at as f64 + 0.5) / self.points.len() as f64
     }
 
     /// Points without answers are skipped: the line continues to the next that has some.
@@ -102,27 +106,19 @@ impl LineChart<'_> {
         html! {
             @for (at, point, value) in known {
                 @let hollow = point.count < FEW;
-                @let (x, y) = (Percent(SPAN * self.along(at)), TOP + PLOT * (1.0 - scale.at(value)));
+                @let (x, y) = (Percent(100.0 * self.along(at)), TOP + PLOT * (1.0 - scale.at(value)));
                 // A small mark still has a tooltip.
                 circle class=(if hollow { "c-hollow" } else { "c-bar" }) cx=(x) cy=(short(y)) r=(if many { "2" } else { "4" })
                     fill=(if hollow { Tone::Ground.light() } else { Tone::Accent.light() })
                     stroke=(Tone::Accent.light()) stroke-width="1.5" {
-                    title { (point.name) ": " (decimal(value, 1)) " (" (count(point.count, "answer", "answers")) ")" }
+                    title { (point.name) ": " (self.value(value, 1)) " (" (count(point.count, "answer", "answers")) ")" }
                 }
             }
         }
     }
 
-    fn labels(&self, bottom: f64) -> Markup {
-        let step = thinned(self.points.len(), LABELS_MAX);
-        let last = self.points.len().saturating_sub(1);
-        html! {
-            @for (at, point) in self.points.iter().enumerate().step_by(step) {
-                @let is_end = at > 0 && last - at < step / 2 + 1;
-                @let x = if is_end { 100.0 } else { SPAN * self.along(at) };
-                (words(&Percent(x).to_string(), bottom + 18.0, if is_end { "end" } else { "middle" }, Tone::Muted, &point.label))
-            }
-        }
+    fn value(&self, value: f64, places: usize) -> String {
+        format!("{}{}", decimal(value, places), self.unit)
     }
 
     fn description(&self) -> String {
@@ -134,18 +130,18 @@ impl LineChart<'_> {
         format!(
             "{} by {}: from {} ({}) to {} ({}). Hollow marks have fewer than {FEW} answers.",
             self.measure,
-            self.axis.to_lowercase(),
-            decimal(*from, 1),
+            self.axis.name.to_lowercase(),
+            self.value(*from, 1),
             first.name,
-            decimal(*to, 1),
+            self.value(*to, 1),
             last.name
         )
     }
 
     fn table(&self) -> Table {
-        let mut table = Table::new(&[self.axis, self.measure, "Answers"]);
+        let mut table = Table::new(&[&self.axis.name, self.measure, "Answers"]);
         for point in self.points.iter().filter(|point| point.count > 0) {
-            let value = point.value.map_or_else(|| "–".to_owned(), |value| decimal(value, 2));
+            let value = point.value.map_or_else(|| "–".to_owned(), |value| self.value(value, 2));
             table.row([point.name.clone(), value, grouped(point.count)]);
         }
         table

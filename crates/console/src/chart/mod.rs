@@ -1,7 +1,14 @@
 //! Charts, rendered on the server: pure functions from plain data to SVG.
 //!
 //! Widths are shares of the available space and heights are pixels, so one drawing fits a phone, a
-//! wide screen and paper, and its text never shrinks. Each mark has a class, which the style sheet
+//! wide screen and paper, and its text never shrinks or overlaps: texts are wrapped and labels are
+//! chosen for the least width that a chart gets. Nothing scrolls sideways.
+//!
+//! A chart takes the counts of all parts that are compared, and draws one picture of each. So the
+//! parts cannot differ in their rows, columns, bins, order or scale. Without a comparison there is
+//! one part. Compared counts are shares of the answers of their part.
+//!
+//! Each mark has a class, which the style sheet
 //! colours for light and dark, and the light colour as an attribute, so the same SVG also works as
 //! a file. Every chart has a table with everything that was cut or rounded in the drawing; colour
 //! never carries information that is not also in a word or a number.
@@ -10,11 +17,14 @@
 //! Deliberately absent: scripts, style attributes (the page's content security policy forbids
 //! both), and any knowledge of flows.
 
+mod axis;
 mod bars;
 mod calendar;
 mod columns;
+mod histogram;
 mod line;
 mod matrix;
+mod months;
 mod multiples;
 mod nps;
 mod number;
@@ -30,15 +40,18 @@ mod ticks;
 
 use maud::{Markup, html};
 
-pub(crate) use bars::{Bar, BarChart};
+pub(crate) use axis::Axis;
+pub(crate) use bars::{Bar, BarChart, BarPart};
 pub(crate) use calendar::Date;
-pub(crate) use columns::{Column, ColumnChart};
+pub(crate) use columns::{Column, ColumnChart, Measure};
+pub(crate) use histogram::{Histogram, Range};
 pub(crate) use line::{LineChart, Point};
-pub(crate) use matrix::{MatrixChart, MatrixRow};
+pub(crate) use matrix::MatrixChart;
+pub(crate) use months::MonthAxis;
 pub(crate) use multiples::{FEW, Panel, SmallMultiples};
 pub(crate) use nps::NpsChart;
-pub(crate) use number::{decimal, share, signed};
-pub(crate) use ranking::{RankedOption, RankingChart};
+pub(crate) use number::{count, decimal, share, signed};
+pub(crate) use ranking::{Ranked, RankingChart, RankingPart, by_mean_place};
 pub(crate) use series::{DayValue, Series};
 pub(crate) use spark::spark;
 pub(crate) use stacked_shares::{ShareGroup, StackedShares};
@@ -50,8 +63,10 @@ use pen::{rect, words};
 /// The width of a chart file, and its margin, in pixels.
 const FILE_WIDTH: u32 = 720;
 const FILE_EDGE: u32 = 24;
-/// The width available to a chart on a phone, in pixels.
-const ROOM: f64 = 320.0;
+/// The least width that a chart gets on a phone, in pixels.
+pub(crate) const ROOM_ALONE: f64 = 300.0;
+/// The least width of each of several charts side by side; the style sheet has the same.
+pub(crate) const ROOM_COMPARED: f64 = 256.0;
 
 /// A chart, ready to be shown in a page or sent as a file.
 #[derive(Debug, Clone)]
@@ -61,8 +76,6 @@ pub(crate) struct Chart {
     /// What the chart shows, in a sentence.
     description: String,
     height: u32,
-    /// In less space than this, the chart scrolls.
-    width_min: u32,
     /// Whether there are ticks before the drawing; see [`pen::INDENT`].
     indented: bool,
     drawing: Markup,
@@ -83,13 +96,7 @@ impl Chart {
     pub(crate) fn figure(&self, id: &str, tools: Markup) -> Markup {
         html! {
             figure.chart {
-                @if self.scrolls() {
-                    div.chart-scroll tabindex="0" role="group" aria-label={ (text::clean(&self.title)) ", can be scrolled sideways" } {
-                        (self.drawing_svg(id))
-                    }
-                } @else {
-                    (self.drawing_svg(id))
-                }
+                (self.drawing_svg(id))
                 div.chart-foot {
                     details.chart-table {
                         summary { "Table" span.unseen { ": " (text::clean(&self.title)) } }
@@ -103,10 +110,8 @@ impl Chart {
 
     /// Only the drawing, as wide as its container.
     pub(crate) fn drawing_svg(&self, id: &str) -> Markup {
-        // The minimum width; the style sheet lets it grow.
-        let width = if self.scrolls() { self.width_min.to_string() } else { "100%".to_owned() };
         html! {
-            svg.indented[self.indented] xmlns="http://www.w3.org/2000/svg" width=(width) height=(self.height) role="img" direction="ltr"
+            svg.indented[self.indented] xmlns="http://www.w3.org/2000/svg" width="100%" height=(self.height) role="img" direction="ltr"
                 aria-labelledby={ (id) "-title " (id) "-description" } font-family=(pen::FONT) font-size="13" {
                 title id={ (id) "-title" } { (text::clean(&self.title)) }
                 desc id={ (id) "-description" } { (text::clean(&self.description)) }
@@ -119,10 +124,6 @@ impl Chart {
     fn placed(&self, x: u32, y: u32, width: f64) -> Markup {
         let width = if self.indented { width - pen::INDENT } else { width };
         html! { svg x=(x) y=(y) width=(pen::short(width)) height=(self.height) overflow="visible" { (self.drawing) } }
-    }
-
-    fn scrolls(&self) -> bool {
-        f64::from(self.width_min) > ROOM
     }
 
     /// As a file: on white, with its title, and a `note` about its data.

@@ -10,6 +10,8 @@ use super::{Chart, FILE_EDGE, FILE_WIDTH, Table, text};
 /// Below this many answers shares are not reliable, and the page says so.
 pub(crate) const FEW: u64 = 10;
 
+/// The heights of a line about all panels, and above each panel, in pixels.
+const MEASURE: u32 = 28;
 const CAPTION: u32 = 44;
 const GAP: u32 = 24;
 const FILE_COLUMNS: usize = 2;
@@ -19,9 +21,23 @@ const FILE_COLUMNS: usize = 2;
 pub(crate) struct Panel {
     pub(crate) name: String,
     pub(crate) answers: u64,
-    /// The headline figure of this group.
-    pub(crate) figure: Option<String>,
+    /// The headline figure of this group, and what it is of, such as "of 92 answers".
+    pub(crate) figure: Option<(String, String)>,
     pub(crate) chart: Chart,
+}
+
+impl Panel {
+    fn answers(&self) -> String {
+        count(self.answers, "answer", "answers")
+    }
+
+    /// The headline figure with its base.
+    fn figures(&self) -> String {
+        match &self.figure {
+            Some((figure, base)) => format!("{figure} {base}"),
+            None => self.answers(),
+        }
+    }
 }
 
 /// The same question for several groups.
@@ -30,6 +46,8 @@ pub(crate) struct SmallMultiples<'c> {
     pub(crate) title: &'c str,
     /// What the groups differ by, such as "Version".
     pub(crate) by: &'c str,
+    /// What the headline figures are.
+    pub(crate) measure: Option<String>,
     pub(crate) panels: Vec<Panel>,
 }
 
@@ -38,15 +56,23 @@ impl SmallMultiples<'_> {
     pub(crate) fn figure(&self, id: &str, tools: Markup) -> Markup {
         html! {
             figure.chart {
+                @if let Some(measure) = &self.measure {
+                    p.multiples-measure dir="auto" { (text::clean(measure)) }
+                }
                 div.multiples {
                     @for (at, panel) in self.panels.iter().enumerate() {
                         div.multiple {
-                            p.multiple-head {
-                                strong.multiple-name dir="auto" { (text::clean(&panel.name)) }
-                                @if let Some(figure) = &panel.figure { span.multiple-figure { (figure) } }
-                                span.multiple-count { (count(panel.answers, "answer", "answers")) }
+                            div.multiple-head {
+                                p.multiple-name dir="auto" { (text::clean(&panel.name)) }
+                                p.multiple-base {
+                                    @if let Some((figure, base)) = &panel.figure {
+                                        strong.multiple-figure { (figure) } " " (base)
+                                    } @else {
+                                        (panel.answers())
+                                    }
+                                }
+                                @if panel.answers < FEW { p.multiple-few { "Fewer than " (FEW) " answers: not reliable" } }
                             }
-                            @if panel.answers < FEW { p.multiple-few { "Fewer than " (FEW) " answers: not reliable." } }
                             (panel.chart.drawing_svg(&format!("{id}-{at}")))
                         }
                     }
@@ -66,6 +92,12 @@ impl SmallMultiples<'_> {
     pub(crate) fn chart(&self) -> Chart {
         let mut top = 0;
         let mut drawing = String::new();
+        if let Some(measure) = &self.measure {
+            let room = f64::from(FILE_WIDTH - 2 * FILE_EDGE);
+            let line = text::cut(measure, 13.0, room);
+            drawing.push_str(&sized("0", 12.0, "start", Tone::Muted, 13.0, &line).0);
+            top += MEASURE;
+        }
         for row in self.panels.chunks(FILE_COLUMNS) {
             let height = row.iter().map(|panel| panel.chart.height).max().unwrap_or(0);
             for (at, panel) in row.iter().enumerate() {
@@ -73,12 +105,10 @@ impl SmallMultiples<'_> {
             }
             top += height + CAPTION + GAP;
         }
-        let inner = FILE_WIDTH - 2 * FILE_EDGE;
         Chart {
             title: self.title.to_owned(),
             description: self.description(),
             height: top.saturating_sub(GAP),
-            width_min: inner,
             indented: false,
             drawing: maud::PreEscaped(drawing),
             table: self.table(),
@@ -89,9 +119,10 @@ impl SmallMultiples<'_> {
         let panels: Vec<_> = self
             .panels
             .iter()
-            .map(|panel| format!("{}: {}", panel.name, count(panel.answers, "answer", "answers")))
+            .map(|panel| format!("{}: {}", panel.name, panel.figures()))
             .collect();
-        format!("By {}. {}.", self.by.to_lowercase(), panels.join("; "))
+        let measure = self.measure.as_ref().map(|it| format!(" {it}.")).unwrap_or_default();
+        format!("By {}.{measure} {}.", self.by.to_lowercase(), panels.join("; "))
     }
 
     /// The tables of the groups, one below another.
@@ -112,15 +143,10 @@ impl SmallMultiples<'_> {
 fn placed(panel: &Panel, at: usize, top: u32) -> Markup {
     let inner = FILE_WIDTH - 2 * FILE_EDGE;
     let width = (inner - GAP) / FILE_COLUMNS as u32;
-    let answers = count(panel.answers, "answer", "answers");
-    let figures = panel
-        .figure
-        .as_ref()
-        .map_or_else(|| answers.clone(), |figure| format!("{figure} · {answers}"));
     html! {
         svg x=(at as u32 * (width + GAP)) y=(top) width=(width) height=(panel.chart.height + CAPTION) overflow="visible" {
             (sized("0", 14.0, "start", Tone::Ink, 14.0, &text::cut(&panel.name, 14.0, 300.0)))
-            (words("0", 31.0, "start", Tone::Muted, &figures))
+            (words("0", 31.0, "start", Tone::Muted, &panel.figures()))
             (panel.chart.placed(0, CAPTION, width.into()))
         }
     }

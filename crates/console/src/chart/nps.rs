@@ -13,6 +13,8 @@ const RADIUS: f64 = 84.0;
 const STROKE: f64 = 14.0;
 const GAUGE: f64 = 124.0;
 const SPLIT: f64 = 18.0;
+/// The height of a line about a group.
+const LINE: f64 = 22.0;
 
 /// Promoters and detractors.
 #[derive(Debug, Clone)]
@@ -31,8 +33,7 @@ impl NpsChart<'_> {
         Chart {
             title: self.title.to_owned(),
             description: self.description(),
-            height: (GAUGE + 18.0 + SPLIT + 66.0) as u32,
-            width_min: 0,
+            height: (GAUGE + 18.0 + SPLIT + 10.0 + 3.0 * LINE) as u32,
             indented: false,
             drawing,
             table: self.table(),
@@ -82,7 +83,7 @@ impl NpsChart<'_> {
         }
     }
 
-    /// One bar with three segments, and their labels below.
+    /// One bar with three segments, and a line about each below.
     fn split(&self, top: f64) -> Markup {
         let answers = self.answers();
         let groups = self.groups();
@@ -99,11 +100,10 @@ impl NpsChart<'_> {
                 @if x > 0.0 && people > 0 {
                     (tipped(&Percent(x).to_string(), top, "2", SPLIT, 0.0, Tone::Ground, None))
                 }
-                @let left = Percent(34.0 * at as f64).to_string();
-                (tipped(&left, top + SPLIT + 12.0, "24", 4.0, 2.0, tone, None))
-                (sized(&left, top + SPLIT + 32.0, "start", Tone::Ink, 13.0, name))
-                (sized(&left, top + SPLIT + 48.0, "start", Tone::Muted, 12.0, range))
-                (sized(&left, top + SPLIT + 64.0, "start", Tone::Ink, 13.0, &figures))
+                @let line = top + SPLIT + 12.0 + LINE * at as f64;
+                (tipped("0", line + 1.0, "12", 12.0, 2.0, tone, None))
+                (sized("20", line + 12.0, "start", Tone::Ink, 13.0, &format!("{name}, {range}")))
+                (sized("100%", line + 12.0, "end", Tone::Muted, 13.0, &figures))
             }
         }
     }

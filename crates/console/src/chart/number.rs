@@ -50,7 +50,7 @@ pub(super) fn brief(number: f64) -> String {
 }
 
 /// A count with its unit: 1 answer, 2 answers.
-pub(super) fn count(number: u64, one: &str, many: &str) -> String {
+pub(crate) fn count(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", grouped(number), if number == 1 { one } else { many })
 }
 

@@ -1,9 +1,14 @@
-//! Daily data in buckets, no more than can be distinguished: days, weeks from Monday, or months.
+//! Daily data in buckets of equal length, no more than can be distinguished: days, weeks from
+//! Monday, or several weeks. Equal lengths keep distances along the axis proportional to time; and
+//! data that is counted by week belongs to exactly one bucket, which is not true of months.
 
+use super::axis::Axis;
 use super::calendar::Date;
 
 /// The most columns or points that can be distinguished on a phone.
 const BUCKETS_MAX: i64 = 62;
+/// The lengths of buckets longer than a day, in weeks.
+const WEEKS: [i64; 4] = [1, 4, 13, 52];
 
 /// The data of one day, or of one bucket.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -19,8 +24,7 @@ pub(crate) struct DayValue {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
     Day,
-    Week,
-    Month,
+    Weeks(i64),
 }
 
 /// Consecutive buckets of the same length, including empty ones.
@@ -40,7 +44,7 @@ impl Series {
         let mut start = first;
         while start <= to {
             buckets.push(DayValue { day: start, count: 0, value: None });
-            start = step.next(start);
+            start += step.days();
         }
         let mut sums = vec![(0.0, 0u64); buckets.len()];
         for day in days.iter().filter(|day| (from..=to).contains(&day.day)) {
@@ -57,52 +61,66 @@ impl Series {
         Self { step, buckets }
     }
 
-    /// The names of a bucket: short for a label, and in full.
-    pub(crate) fn names(&self, bucket: &DayValue) -> (String, String) {
-        let date = Date::from_day(bucket.day);
+    /// The name of a bucket, in full.
+    pub(crate) fn name(&self, bucket: &DayValue) -> String {
+        let date = Date::from_day(bucket.day).full();
         match self.step {
-            Step::Day => (date.brief(), date.full()),
-            Step::Week => (date.brief(), format!("Week from {}", date.full())),
-            Step::Month => (date.month_and_year(), date.month_and_year()),
+            Step::Day => date,
+            Step::Weeks(1) => format!("Week from {date}"),
+            Step::Weeks(weeks) => format!("{weeks} weeks from {date}"),
         }
     }
+
+    pub(crate) fn axis(&self) -> Axis {
+        let date = |bucket: &DayValue| Date::from_day(bucket.day);
+        let ends = self.buckets.first().zip(self.buckets.last());
+        let is_one_year = ends.is_none_or(|(from, to)| date(from).year == date(to).year);
+        let text = |bucket: &DayValue| match is_one_year {
+            true => date(bucket).brief(),
+            false => date(bucket).full(),
+        };
+        let texts = self.buckets.iter().map(text).collect();
+        let number = |bucket: &DayValue| (bucket.day + SINCE_MONDAY) / self.step.days();
+        let steps: &[i64] = match self.step {
+            // Mondays, if not every label fits.
+            Step::Day => &[1, 2, 7, 14, 28],
+            Step::Weeks(_) => &[1, 2, 4, 8, 13, 26, 52],
+        };
+        let first = self.buckets.first().map_or(0, number);
+        Axis::centred(self.step.name(), first, steps, texts)
+    }
 }
+
+/// From the Monday before 1970-01-01, which was a Thursday.
+const SINCE_MONDAY: i64 = 3;
 
 impl Step {
     fn for_days(days: i64) -> Self {
         if days <= BUCKETS_MAX {
-            Self::Day
-        } else if days <= 7 * BUCKETS_MAX {
-            Self::Week
-        } else {
-            Self::Month
+            return Self::Day;
+        }
+        let weeks = WEEKS.into_iter().find(|weeks| days <= 7 * weeks * BUCKETS_MAX);
+        Self::Weeks(weeks.unwrap_or(WEEKS[WEEKS.len() - 1]))
+    }
+
+    fn days(self) -> i64 {
+        match self {
+            Self::Day => 1,
+            Self::Weeks(weeks) => 7 * weeks,
         }
     }
 
     /// The first day of the bucket that contains this day.
     fn start(self, day: i64) -> i64 {
-        match self {
-            Self::Day => day,
-            // 1970-01-01 was a Thursday.
-            Self::Week => day - (day + 3).rem_euclid(7),
-            Self::Month => Date { day: 1, ..Date::from_day(day) }.days(),
-        }
+        day - (day + SINCE_MONDAY).rem_euclid(self.days())
     }
 
-    fn next(self, start: i64) -> i64 {
+    /// The name of the axis of such buckets.
+    fn name(self) -> String {
         match self {
-            Self::Day => start + 1,
-            Self::Week => start + 7,
-            Self::Month => self.start(start + 31),
-        }
-    }
-
-    /// The axis title for such buckets.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Day => "Day",
-            Self::Week => "Week",
-            Self::Month => "Month",
+            Self::Day => "Day".to_owned(),
+            Self::Weeks(1) => "Week".to_owned(),
+            Self::Weeks(weeks) => format!("{weeks} weeks"),
         }
     }
 }
@@ -129,20 +147,35 @@ mod tests {
         let days =
             [day(FRIDAY, 1, Some(10.0)), day(FRIDAY + 2, 3, Some(2.0)), day(FRIDAY + 3, 5, None)];
         let series = Series::new(&days, FRIDAY - 80, FRIDAY + 3);
-        assert_eq!(series.step, Step::Week);
+        assert_eq!(series.step, Step::Weeks(1));
         let [.., before, last] = &series.buckets[..] else { panic!("{series:?}") };
         assert_eq!((before.day, before.count, before.value), (FRIDAY - 4, 4, Some(4.0)));
         assert_eq!((last.day, last.count, last.value), (FRIDAY + 3, 5, None));
-        assert_eq!(series.names(before).1, "Week from 9 Nov 2026");
+        assert_eq!(series.name(before), "Week from 9 Nov 2026");
     }
 
     #[test]
-    fn years_are_shown_by_month() {
-        let series = Series::new(&[day(FRIDAY, 7, None)], FRIDAY - 800, FRIDAY);
-        assert_eq!(series.step, Step::Month);
-        assert_eq!(series.names(series.buckets.last().unwrap()).0, "Nov 2026");
-        assert_eq!(series.buckets.iter().map(|bucket| bucket.count).sum::<u64>(), 7);
-        assert!(series.buckets.windows(2).all(|pair| pair[0].day < pair[1].day));
+    fn years_are_shown_by_several_weeks_of_equal_length() {
+        for (days, weeks) in [(800, 4), (1_736, 4), (1_737, 13), (9_000, 52), (90_000, 52)] {
+            let series = Series::new(&[day(FRIDAY, 7, None)], FRIDAY - days + 1, FRIDAY);
+            assert_eq!(series.step, Step::Weeks(weeks), "{days}");
+            assert_eq!(series.buckets.iter().map(|bucket| bucket.count).sum::<u64>(), 7);
+            let has_length = |pair: &[DayValue]| pair[1].day - pair[0].day == 7 * weeks;
+            assert!(series.buckets.windows(2).all(has_length), "{days}");
+        }
+        let series = Series::new(&[day(FRIDAY, 7, None)], FRIDAY - 799, FRIDAY);
+        let last = series.buckets.last().unwrap();
+        assert!(series.name(last).starts_with("4 weeks from "), "{}", series.name(last));
+    }
+
+    #[test]
+    fn data_by_week_is_in_the_bucket_that_contains_the_whole_week() {
+        for length in WEEKS {
+            let step = Step::Weeks(length);
+            for monday in (-4_000..30_000).map(|week| 7 * week + 4) {
+                assert_eq!(step.start(monday), step.start(monday + 6), "{length} {monday}");
+            }
+        }
     }
 
     #[test]

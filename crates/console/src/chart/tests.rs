@@ -5,19 +5,10 @@ use super::*;
 /// One of each kind, with texts that are long, non-Latin or hostile.
 pub(super) fn samples() -> Vec<(&'static str, Chart)> {
     vec![
-        ("bars", bars()),
-        (
-            "bars_empty",
-            BarChart {
-                title: "Nothing yet",
-                unit: ("answer", "answers"),
-                of: 0,
-                bars: vec![bar("A", 0), bar("B", 0)],
-            }
-            .chart(),
-        ),
-        ("scale", scale()),
-        ("histogram", histogram()),
+        ("bars", bars().swap_remove(0)),
+        ("bars_empty", bars().swap_remove(1)),
+        ("scale", scale().swap_remove(0)),
+        ("histogram", histogram().swap_remove(0)),
         ("days", days()),
         (
             "nps",
@@ -28,63 +19,71 @@ pub(super) fn samples() -> Vec<(&'static str, Chart)> {
             .chart(),
         ),
         ("nps_empty", NpsChart { title: "How likely?", points: [0; 11] }.chart()),
-        ("ranking", ranking()),
-        ("matrix", matrix()),
+        ("ranking", ranking().swap_remove(0)),
+        ("matrix", matrix().swap_remove(0)),
         ("line", line()),
         ("multiples", multiples().chart()),
     ]
 }
 
-fn bar(label: &str, count: u64) -> Bar {
-    Bar { label: label.to_owned(), note: None, count }
+/// Every kind that is compared, with three parts of different sizes.
+fn compared() -> Vec<(&'static str, Vec<Chart>)> {
+    vec![
+        ("bars", bars()),
+        ("scale", scale()),
+        ("histogram", histogram()),
+        ("ranking", ranking()),
+        ("matrix", matrix()),
+    ]
 }
 
-fn bars() -> Chart {
-    let mut bars = vec![
-        bar("The API", 1_234),
+const ANSWERS: (&str, &str) = ("answer", "answers");
+const STEPS: &[i64] = &[1, 2, 5, 10];
+
+fn bars() -> Vec<Chart> {
+    let bar = |label: &str, note| Bar { label: label.to_owned(), note };
+    let bars = vec![
+        bar("The API", None),
         bar(
             "An option with a text that is a good deal longer than any sensible person would write into a form",
-            640,
+            None,
         ),
-        bar("واجهة برمجة التطبيقات", 320),
-        bar("<script>alert(\"1\")</script> & \u{1}'", 3),
+        bar("واجهة برمجة التطبيقات", None),
+        bar("<script>alert(\"1\")</script> & \u{1}'", None),
+        bar("Exports", Some("no longer offered")),
     ];
-    bars.push(Bar { label: "Exports".to_owned(), note: Some("no longer offered"), count: 0 });
-    BarChart { title: "What do you use?", unit: ("answer", "answers"), of: 1_500, bars }.chart()
+    let part = |of, counts: [u64; 5]| BarPart { of, counts: counts.to_vec() };
+    let parts =
+        vec![part(1_500, [1_234, 640, 320, 3, 0]), part(0, [0; 5]), part(7, [7, 1, 0, 0, 2])];
+    BarChart { title: "What do you use?", unit: ANSWERS, bars, parts, room: ROOM_COMPARED }.charts()
 }
 
-fn scale() -> Chart {
-    let columns = [4, 11, 38, 120, 96]
-        .into_iter()
-        .zip(1..)
-        .map(|(count, point)| Column::new(point.to_string(), count));
-    ColumnChart {
-        title: "How good is our documentation?",
-        axis: "Rating",
-        unit: ("answer", "answers"),
-        counted: false,
-        ends: Some(("Poor", "Excellent")),
-        columns: columns.collect(),
-    }
-    .chart()
+fn columns(title: &'static str, axis: Axis, parts: Vec<Vec<u64>>) -> Vec<Chart> {
+    let columns = (0..parts[0].len()).map(|at| Column::new(format!("Column {at}"))).collect();
+    let measure = Measure::Share;
+    ColumnChart { title, axis, unit: ANSWERS, measure, columns, parts, room: ROOM_COMPARED }
+        .charts()
 }
 
-fn histogram() -> Chart {
-    let columns = (0..20).map(|at| Column {
-        label: (at * 10).to_string(),
-        name: format!("{} to {}", at * 10, at * 10 + 10),
-        count: (at * (19 - at)) as u64,
-        tone: Tone::Accent,
-    });
-    ColumnChart {
-        title: "Your age",
-        axis: "Years",
-        unit: ("answer", "answers"),
-        counted: false,
-        ends: None,
-        columns: columns.collect(),
-    }
-    .chart()
+fn scale() -> Vec<Chart> {
+    let names = (1..=5).map(|point| point.to_string()).collect();
+    let axis = Axis::centred("Rating", 1, STEPS, names);
+    let parts = vec![vec![4, 11, 38, 120, 96], vec![1, 0, 0, 0, 0], vec![10, 10, 10, 10, 10]];
+    columns("How good is our documentation?", axis, parts)
+}
+
+fn histogram() -> Vec<Chart> {
+    let range = |number: u32, count: u32| Range {
+        from: f64::from(number),
+        to: f64::from(number),
+        count: u64::from(count),
+    };
+    let bins = Histogram::new(&[
+        (18..90).map(|age| range(age, age % 17)).collect(),
+        vec![range(40, 1)],
+        (0..30).map(|age| range(age * 4, 1_000)).collect(),
+    ]);
+    columns("Your age", bins.axis(), bins.parts.clone())
 }
 
 fn days() -> Chart {
@@ -92,89 +91,144 @@ fn days() -> Chart {
         .map(|at| DayValue { day: 20_743 + at, count: (at as u64 * 37) % 97 * 13, value: None })
         .collect();
     let series = Series::new(&days, 20_743, 20_772);
-    let columns = series.buckets.iter().map(|bucket| {
-        let (label, name) = series.names(bucket);
-        Column { label, name, count: bucket.count, tone: Tone::Accent }
-    });
     ColumnChart {
         title: "Responses",
-        axis: series.step.name(),
+        axis: series.axis(),
         unit: ("response", "responses"),
-        counted: false,
-        ends: None,
-        columns: columns.collect(),
+        measure: Measure::Count,
+        columns: series.buckets.iter().map(|it| Column::new(series.name(it))).collect(),
+        parts: vec![series.buckets.iter().map(|bucket| bucket.count).collect()],
+        room: ROOM_ALONE,
     }
-    .chart()
+    .charts()
+    .swap_remove(0)
 }
 
-fn ranking() -> Chart {
-    let option = |label: &str, places: [u64; 3]| {
+fn ranking() -> Vec<Chart> {
+    let option = |places: [u64; 3]| {
         let sum: u64 = places.iter().sum();
         let mean = (places[0] + 2 * places[1] + 3 * places[2]) as f64 / sum.max(1) as f64;
-        RankedOption {
-            label: label.to_owned(),
-            places: places.to_vec(),
-            mean_place: (sum > 0).then_some(mean),
-        }
+        Ranked { places: places.to_vec(), mean_place: (sum > 0).then_some(mean) }
     };
-    let options = vec![
-        option("Price", [10, 40, 50]),
-        option("Speed", [70, 20, 10]),
-        option("Support", [20, 40, 40]),
-        option("New", [0, 0, 0]),
-    ];
-    RankingChart { title: "What matters most?", answers: 100, options }.chart()
+    let part = |options: [[u64; 3]; 4]| RankingPart {
+        answers: options[0].iter().sum(),
+        options: options.map(option).to_vec(),
+    };
+    let whole = part([[10, 40, 50], [70, 20, 10], [20, 40, 40], [0, 0, 0]]);
+    let labels = ["Price", "Speed", "Support", "New"].map(str::to_owned).to_vec();
+    let order = by_mean_place(&whole.options);
+    let parts = vec![whole, part([[3, 0, 0], [0, 2, 1], [0, 1, 2], [0; 3]]), part([[0; 3]; 4])];
+    RankingChart { title: "What matters most?", labels, order, parts, room: ROOM_COMPARED }.charts()
 }
 
-fn matrix() -> Chart {
+fn matrix() -> Vec<Chart> {
     let columns = ["Strongly disagree", "Disagree", "Neither", "Agree", "Strongly agree"]
         .map(str::to_owned)
         .to_vec();
-    let row = |label: &str, counts: [u64; 5]| MatrixRow {
-        label: label.to_owned(),
-        counts: counts.to_vec(),
-    };
-    let rows = vec![
-        row("It is easy to use", [2, 5, 20, 60, 40]),
-        row("It is worth its price, all things considered", [12, 30, 40, 20, 9]),
-        row("دعم", [0, 0, 0, 0, 0]),
+    let rows = ["It is easy to use", "It is worth its price, all things considered", "دعم"]
+        .map(str::to_owned)
+        .to_vec();
+    let part = |cells: [[u64; 5]; 3]| cells.map(|row| row.to_vec()).to_vec();
+    let parts = vec![
+        part([[2, 5, 20, 60, 40], [12, 30, 40, 20, 9], [0; 5]]),
+        part([[1, 0, 0, 0, 0], [0; 5], [0; 5]]),
+        part([[9_000, 1, 1, 1, 1], [1; 5], [0, 0, 0, 0, 3]]),
     ];
-    MatrixChart { title: "How far do you agree?", columns, rows }.chart()
+    MatrixChart { title: "How far do you agree?", columns, rows, parts, room: ROOM_COMPARED }
+        .charts()
 }
 
 fn line() -> Chart {
     let values = [4.1, 4.0, 3.6, 3.9, 4.4, 4.5, 4.2];
     let points = values.iter().enumerate().map(|(at, value)| Point {
-        label: format!("{} Nov", at + 9),
         name: format!("{} Nov 2026", at + 9),
         count: if at == 2 { 4 } else { 30 },
         value: (at != 3).then_some(*value),
     });
+    let texts = (9..16).map(|day| format!("{day} Nov")).collect();
     LineChart {
         title: "Mean rating",
         measure: "Mean",
-        axis: "Day",
+        unit: "",
+        axis: Axis::centred("Day", 0, STEPS, texts),
         limits: Some((1.0, 5.0)),
         points: points.collect(),
+        room: ROOM_ALONE,
     }
     .chart()
 }
 
 pub(super) fn multiples() -> SmallMultiples<'static> {
-    let panel = |name: &str, answers, figure: &str| Panel {
+    let panel = |((name, figure), chart): ((&str, &str), Chart)| Panel {
         name: name.to_owned(),
-        answers,
-        figure: Some(figure.to_owned()),
-        chart: scale(),
+        answers: 7,
+        figure: Some((figure.to_owned(), "mean of 7 answers".to_owned())),
+        chart,
     };
+    let names = [("Version 1", "4.1"), ("Version 2", "3.9"), ("<b>3</b>", "4")];
     SmallMultiples {
         title: "How good is our documentation?",
         by: "Version",
-        panels: vec![
-            panel("Version 1", 269, "4.1"),
-            panel("Version 2", 7, "3.9"),
-            panel("<b>3</b>", 269, "4"),
-        ],
+        measure: Some("Mean, on a scale of 1 to 5".to_owned()),
+        panels: names.into_iter().zip(scale()).map(panel).collect(),
+    }
+}
+
+/// The attributes of each element of a drawing with this name, in order.
+fn elements<'d>(drawing: &'d str, name: &str) -> Vec<&'d str> {
+    let begin = format!("<{name} ");
+    drawing.split(begin.as_str()).skip(1).map(|it| it.split('>').next().unwrap()).collect()
+}
+
+fn attribute<'e>(element: &'e str, name: &str) -> &'e str {
+    let begin = format!("{name}=\"");
+    element.split(begin.as_str()).nth(1).unwrap().split('"').next().unwrap()
+}
+
+#[test]
+fn compared_parts_have_the_same_axes_rows_and_height() {
+    for (name, charts) in compared() {
+        let first = &charts[0];
+        let group = |chart: &Chart, class: &str| {
+            let drawing = chart.drawing.0.split(&format!("<g class=\"{class}\">")).nth(1);
+            drawing.map(|it| it.split("</g>").next().unwrap().to_owned())
+        };
+        let rows =
+            |chart: &Chart| chart.table.rows.iter().map(|row| row[0].clone()).collect::<Vec<_>>();
+        for other in &charts[1..] {
+            assert_eq!(other.height, first.height, "{name}");
+            assert_eq!(other.indented, first.indented, "{name}");
+            assert_eq!(group(other, "c-x"), group(first, "c-x"), "{name}");
+            assert_eq!(group(other, "c-y"), group(first, "c-y"), "{name}");
+            assert_eq!(other.table.columns, first.table.columns, "{name}");
+            assert_eq!(rows(other), rows(first), "{name}");
+        }
+    }
+}
+
+#[test]
+fn the_same_share_has_the_same_height_in_every_part() {
+    for (name, charts) in [("scale", scale()), ("histogram", histogram())] {
+        let mut heights: Vec<(f64, f64)> = Vec::new();
+        for chart in &charts {
+            let counts = chart.table.rows.iter().map(|row| row[1].replace(',', ""));
+            let counts: Vec<f64> = counts.map(|it| it.parse().unwrap()).collect();
+            let sum: f64 = counts.iter().sum();
+            let columns = elements(&chart.drawing.0, "rect");
+            let columns = columns.iter().map(|it| attribute(it, "height").parse::<f64>().unwrap());
+            let shares = counts.iter().filter(|count| **count > 0.0).map(|count| count / sum);
+            heights.extend(shares.zip(columns));
+        }
+        heights.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let (share, height) = *heights.last().unwrap();
+        let per_share = height / share;
+        for (share, height) in heights {
+            // A column above zero has at least 1.5 pixels.
+            assert!(
+                (height - (share * per_share).max(1.5)).abs() < 0.02,
+                "{name} {share} {height}"
+            );
+        }
     }
 }
 

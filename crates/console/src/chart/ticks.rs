@@ -15,6 +15,12 @@ impl Scale {
         Self::stepped(0.0, most.max(1) as f64, step)
     }
 
+    /// From zero to at least `most`, in percent.
+    pub(super) fn for_shares(most: f64) -> Self {
+        let most = most.clamp(1.0, 100.0);
+        Self::stepped(0.0, most, nice_step(most / 4.0).max(1.0))
+    }
+
     /// A scale that contains all `values`, within `limits` if there are any.
     pub(super) fn containing(
         values: impl Iterator<Item = f64>,
@@ -67,12 +73,6 @@ fn nice_step(rough: f64) -> f64 {
     nice * power
 }
 
-/// The step between labelled positions, if there is room for `most` labels; the first is always
-/// labelled.
-pub(super) fn thinned(places: usize, most: usize) -> usize {
-    places.div_ceil(most.max(1)).max(1)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,6 +94,20 @@ mod tests {
             let scale = Scale::for_counts(most);
             assert_eq!(scale.ticks, ticks, "{most}");
             assert!(scale.to >= most as f64 && scale.from == 0.0);
+        }
+    }
+
+    #[test]
+    fn shares_end_at_the_next_step_and_never_above_100_percent() {
+        for (most, ticks) in [
+            (0.0, &[0.0, 1.0][..]),
+            (3.0, &[0.0, 1.0, 2.0, 3.0]),
+            (14.3, &[0.0, 5.0, 10.0, 15.0]),
+            (64.0, &[0.0, 20.0, 40.0, 60.0, 80.0]),
+            (99.0, &[0.0, 50.0, 100.0]),
+            (100.0, &[0.0, 50.0, 100.0]),
+        ] {
+            assert_eq!(Scale::for_shares(most).ticks, ticks, "{most}");
         }
     }
 
@@ -126,14 +140,5 @@ mod tests {
     fn small_differences_do_not_look_large() {
         let scale = Scale::containing([4.21, 4.22].into_iter(), Some((1.0, 5.0)));
         assert!((scale.at(4.22) - scale.at(4.21)).abs() < 0.05, "{scale:?}");
-    }
-
-    #[test]
-    fn labels_along_an_axis_are_thinned_to_fit() {
-        for (places, most, step) in
-            [(0, 6, 1), (5, 6, 1), (6, 6, 1), (7, 6, 2), (30, 6, 5), (31, 6, 6)]
-        {
-            assert_eq!(thinned(places, most), step, "{places} in {most}");
-        }
     }
 }

@@ -30,7 +30,7 @@ pub(in super::super) fn errors(
 }
 
 /// A fault as a sentence: the label of the field, then the problem.
-fn message(fault: &Fault) -> String {
+pub(in super::super) fn message(fault: &Fault) -> String {
     let name = fault.pointer.rsplit('/').next().unwrap_or_default();
     if name.is_empty() {
         fault.message.clone()

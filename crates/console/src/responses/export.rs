@@ -7,7 +7,7 @@ use axum::extract::{Path, State};
 use http::HeaderMap;
 use maud::{Markup, html};
 use serde_json::json;
-use sluice_engine::export::{ExportAs, ExportFormat, FORMATS, Headings, Progress};
+use sluice_engine::export::{ExportAs, ExportFormat, FORMATS, Progress, ValuesAs};
 use sluice_engine::rows::Scope;
 use sluice_flow::id::FlowId;
 use sluice_http::download;
@@ -58,7 +58,6 @@ pub(super) fn button() -> Markup {
 
 /// The dialog. Without a script it is open at the end of the page, and the button links to it.
 pub(super) fn dialog(flow: FlowId, query: &ResponsesQuery) -> Markup {
-    let with_headings: Vec<_> = ExportFormat::with_headings().map(|format| format.label).collect();
     let plain = query.with_position(ListPosition::Newest);
     html! {
         dialog.export-dialog id="export" open aria-labelledby="export-title" {
@@ -78,13 +77,14 @@ pub(super) fn dialog(flow: FlowId, query: &ResponsesQuery) -> Markup {
                         }
                     }
                 }
-                label.check {
-                    input type="checkbox" name="headings" value=(Headings::Texts.as_str());
-                    span { "Questions as column names " span.muted { "in " (with_headings.join(" and ")) ", followed by their IDs" } }
-                }
+                (values())
                 div data-progress hidden {
                     progress.bar aria-label="Export progress" {}
                     p.hint data-progress-words role="status" {}
+                }
+                p.hint {
+                    a href={ "/console/flows/" (flow) "/responses/codebook" } download { "Download the codebook" }
+                    ": the IDs and labels of all questions and options, by version (CSV)"
                 }
                 div.buttons {
                     button.button.primary type="submit" { "Download" }
@@ -93,6 +93,43 @@ pub(super) fn dialog(flow: FlowId, query: &ResponsesQuery) -> Markup {
             }
         }
     }
+}
+
+/// Ids or labels. The default depends on the format, which only a script could show.
+fn values() -> Markup {
+    let labelled = FORMATS.iter().filter(|format| format.values_as == ValuesAs::Labels);
+    let labelled: Vec<&str> = labelled.map(|format| format.label).collect();
+    let default = match labelled.is_empty() {
+        true => "IDs".to_owned(),
+        false => format!("labels in {}, IDs in other formats", labelled.join(" and ")),
+    };
+    html! {
+        fieldset {
+            legend.label { "Questions and options" }
+            label.check {
+                input type="radio" name="values" value="" checked;
+                span { "Default " span.muted { (default) } }
+            }
+            label.check {
+                input type="radio" name="values" value=(ValuesAs::Labels.as_str());
+                span { "Labels " span.muted { "as respondents read them" } }
+            }
+            label.check {
+                input type="radio" name="values" value=(ValuesAs::Ids.as_str());
+                span { "IDs " span.muted { "the same in every version" } }
+            }
+        }
+    }
+}
+
+/// The questions and options of every version, as a file.
+pub(super) async fn codebook(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    PathParam(flow): PathParam<FlowId>,
+) -> Reply {
+    let flow = console.engine.flow(&visitor.actor, Scope::Read, flow).await?;
+    Ok(reply::sent_file(download::codebook(flow.codebook().await?)))
 }
 
 pub(super) async fn download(
@@ -107,11 +144,9 @@ pub(super) async fn download(
         return Err(Refused::ForeignOrigin);
     }
     let format = fields.get("format").and_then(ExportFormat::named).ok_or(Refused::NoSuchPage)?;
-    // The checkbox is shown for all formats; those without headings ignore it.
-    let headings = fields.get("headings").and_then(Headings::named);
-    let headings = headings.filter(|_| format.has_headings).unwrap_or_default();
+    let values = fields.get("values").and_then(ValuesAs::named).unwrap_or(format.values_as);
     let filter = ResponsesQuery::from_fields(&fields).filter();
-    let exported_as = ExportAs { format, headings };
+    let exported_as = ExportAs { format, values };
     let export = console
         .engine
         .flow(&visitor.actor, Scope::Export, flow)

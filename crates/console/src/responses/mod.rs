@@ -46,6 +46,7 @@ pub(super) fn routes() -> Router<Arc<Console>> {
         .route("/console/flows/{flowId}/responses/rows", get(more))
         .route("/console/flows/{flowId}/responses/live", get(live::stream))
         .route("/console/flows/{flowId}/responses/export", get(export::download))
+        .route("/console/flows/{flowId}/responses/codebook", get(export::codebook))
         .route("/console/flows/{flowId}/responses/{responseId}", get(detail::page))
         .route("/console/flows/{flowId}/responses/{responseId}/delete", post(detail::delete))
         .route("/console/exports/{id}", get(export::progress))

@@ -5,10 +5,11 @@ use sluice_engine::summary::{Asked, Distribution, QuestionSummary};
 use sluice_flow::id::FlowId;
 use sluice_flow::question::QuestionType;
 
-use super::question_chart::{self, Headline};
+use super::headline::Headline;
 use super::report::{Question, Report};
 use super::text_answers;
-use crate::chart::{FEW, share};
+use super::{compare, over_time, question_chart};
+use crate::chart::{FEW, count, share};
 use crate::parts::number;
 
 /// A question: its headline figure, the distribution, and the development over time; or the groups
@@ -21,7 +22,7 @@ pub(super) fn card(flow: FlowId, report: &Report, at: usize, item: &Question<'_>
             header {
                 div.result-title {
                     h2 id=(id) dir="auto" { (question.prompt) }
-                    p.hint { (kind_of(question)) " · " (answered(question)) }
+                    p.hint { (kind_of(question)) " · answered in " (answered(question)) }
                 }
                 @if let Asked::UntilVersion(number) = question.asked { span.tag { "Asked until version " (number) } }
             }
@@ -75,8 +76,8 @@ fn alone(flow: FlowId, report: &Report, id: &str, item: &Question<'_>) -> Markup
             @if let Some(chart) = figure("points", question_chart::points(question), "Answers from 0 to 10") {
                 div.result-side { h3 { "Answers from 0 to 10" } (chart) }
             }
-            @if let Some(chart) = figure("time", question_chart::over_time(question), "Over time") {
-                div.result-time { h3 { (time_title(question)) } (chart) }
+            @if let Some(chart) = figure("time", over_time::headline(question, report.days), "Over time") {
+                div.result-time { h3 { (over_time::heading(question)) } (chart) }
             }
         }
     }
@@ -87,7 +88,14 @@ fn compared(flow: FlowId, report: &Report, id: &str, item: &Question<'_>) -> Mar
     html! {
         @match report.compared(question) {
             Some(multiples) => (multiples.figure(id, tools(flow, report, &format!("question-{key}"), &question.prompt))),
-            None if question.distribution == Distribution::Text => (text_answers::texts(flow, report, question)),
+            None if question.distribution == Distribution::Text => {
+                dl.group-answers {
+                    @for (name, part) in compare::parts(&report.groups, question) {
+                        div { dt dir="auto" { (name) } dd { (answered(part)) } }
+                    }
+                }
+                (text_answers::texts(flow, report, question))
+            }
             None => p.muted { "No answers in these groups" },
         }
     }
@@ -106,7 +114,8 @@ pub(super) fn tools(flow: FlowId, report: &Report, chart: &str, name: &str) -> M
 
 fn answered(question: &QuestionSummary) -> String {
     let QuestionSummary { answered, of, .. } = question;
-    format!("answered by {} of {} ({})", number(*answered), number(*of), share(*answered, *of))
+    let responses = count(*of, "response", "responses");
+    format!("{} of {responses} ({})", number(*answered), share(*answered, *of))
 }
 
 /// The earlier texts of the question, if it was edited.
@@ -122,14 +131,6 @@ fn wordings(question: &QuestionSummary) -> Markup {
                 }
             }
         }
-    }
-}
-
-fn time_title(question: &QuestionSummary) -> &'static str {
-    match &question.distribution {
-        Distribution::Nps { .. } => "Score over time",
-        Distribution::Scale { .. } | Distribution::Numbers { .. } => "Mean over time",
-        _ => "Share of the most frequent answer over time, in percent",
     }
 }
 

@@ -5,12 +5,13 @@ use sluice_engine::SummaryFilter;
 use sluice_engine::summary::{QuestionSummary, Summary};
 use sluice_flow::time::Day;
 
+use super::headline::Headline;
 use super::query::{Compare, Period, ResultsQuery, date_label};
-use super::question_chart::{self, Headline};
-use crate::chart::{Panel, SmallMultiples};
+use super::question_chart;
+use crate::chart::{Chart, Panel, SmallMultiples};
 
-/// More groups do not fit side by side.
-const GROUPS_MAX: usize = 6;
+/// More groups are hard to compare.
+const GROUPS_MAX: usize = 8;
 /// The length in days of the compared period, if the query's period has no start.
 const DAYS_USUAL: i32 = 30;
 
@@ -98,20 +99,28 @@ pub(super) fn multiples<'r>(
         Compare::Period => "Period",
         Compare::Tag(name) => name,
     };
-    let panels: Vec<Panel> = groups
-        .iter()
-        .filter_map(|(group, summary)| {
-            let own = summary.questions.iter().find(|other| is_same(question, other))?;
-            let headline = Headline::new(own);
-            Some(Panel {
-                name: group.name.clone(),
-                answers: own.answered,
-                figure: Some(headline.figure),
-                chart: question_chart::distribution(own)?,
-            })
-        })
-        .collect();
-    (!panels.is_empty()).then_some(SmallMultiples { title: &question.prompt, by, panels })
+    let (names, parts): (Vec<&str>, Vec<&QuestionSummary>) = parts(groups, question).unzip();
+    let charts = question_chart::distributions(question, &parts)?;
+    let measure = Headline::measure(question);
+    let panel = |((name, part), chart): ((&str, &QuestionSummary), Chart)| {
+        let Headline { figure, base, .. } = Headline::of_part(question, part);
+        let figure = measure.is_some().then_some((figure, base));
+        Panel { name: name.to_owned(), answers: part.answered, figure, chart }
+    };
+    let panels: Vec<Panel> = names.into_iter().zip(parts).zip(charts).map(panel).collect();
+    let is_empty = panels.is_empty();
+    (!is_empty).then_some(SmallMultiples { title: &question.prompt, by, measure, panels })
+}
+
+/// Each group that was asked the question, with its answers.
+pub(super) fn parts<'r>(
+    groups: &'r [(ComparisonGroup, Summary)],
+    question: &QuestionSummary,
+) -> impl Iterator<Item = (&'r str, &'r QuestionSummary)> {
+    groups.iter().filter_map(|(group, summary)| {
+        let own = summary.questions.iter().find(|other| is_same(question, other))?;
+        Some((group.name.as_str(), own))
+    })
 }
 
 /// Whether two summaries are of the same question. A scale with another maximum is a different

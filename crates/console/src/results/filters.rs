@@ -36,7 +36,7 @@ fn periods(flow: FlowId, report: &Report) -> Markup {
             (link(Period::All))
             @for days in PERIODS { (link(Period::Last(days))) }
             details.between open[is_between] {
-                summary.chip.on[is_between] { @if is_between { (period.words()) } @else { "From – to" } }
+                summary.chip.on[is_between] { @if is_between { (period.words()) } @else { "Custom dates" } }
                 (between(flow, report))
             }
         }

@@ -5,10 +5,10 @@ use sluice_engine::summary::DayCount;
 use sluice_flow::id::FlowId;
 
 use super::card::tools;
-use super::query::{Period, date_label};
-use super::question_chart::over_days;
+use super::over_time;
+use super::query::date_label;
 use super::report::Report;
-use crate::chart::{self, Chart, Series, decimal, share};
+use crate::chart::{Chart, DayValue, count, decimal, share};
 use crate::parts::number;
 
 /// The file name of the chart.
@@ -23,9 +23,9 @@ pub(super) fn line(report: &Report) -> Markup {
     html! {
         dl.stats {
             (stat("Responses", html! { (number(summary.responses)) }, html! {}))
-            (stat("Last 7 days", html! { (number(last_week)) }, change(last_week, week_before)))
+            (stat("Responses in the last 7 days", html! { (number(last_week)) }, change(last_week, week_before)))
             (stat("Linked to a respondent", html! { (share(summary.admitted, summary.responses)) },
-                html! { (number(summary.admitted)) " of " (number(summary.responses)) }))
+                html! { (number(summary.admitted)) " of " (count(summary.responses, "response", "responses")) }))
             @if let (Some(first), Some(last)) = (first, with_some().next_back()) {
                 (stat("First and last response", html! { span.stat-days { (date_label(first.day)) } },
                     html! { "to " (date_label(last.day)) " (UTC)" }))
@@ -71,7 +71,7 @@ fn change(now: u64, before: u64) -> Markup {
 }
 
 /// Responses over time, as a card.
-pub(super) fn over_time(flow: FlowId, report: &Report) -> Markup {
+pub(super) fn responses(flow: FlowId, report: &Report) -> Markup {
     html! {
         @if let Some(chart) = chart(report) {
             section.card.result {
@@ -83,21 +83,10 @@ pub(super) fn over_time(flow: FlowId, report: &Report) -> Markup {
 }
 
 pub(super) fn chart(report: &Report) -> Option<Chart> {
-    let days = &report.summary.days;
-    let (first, last) = (days.first()?.day, days.last()?.day);
-    // A selected period is shown in full, even if its ends have no responses.
-    let (from, to) = report.query.period.days(report.today());
-    let (from, to) = (from.unwrap_or(first).min(first), to.unwrap_or(last).max(last));
-    // A new flow shows at least one week.
-    let from = if report.query.period == Period::All { from.min(to.plus(-6)) } else { from };
-    let day = |it: &DayCount| chart::DayValue {
-        day: it.day.number().into(),
-        count: it.responses,
-        value: None,
-    };
-    let days: Vec<chart::DayValue> = days.iter().map(day).collect();
-    let series = Series::new(&days, from.number().into(), to.number().into());
-    Some(over_days("Responses", ("response", "responses"), &series))
+    let day =
+        |it: &DayCount| DayValue { day: it.day.number().into(), count: it.responses, value: None };
+    let days: Vec<DayValue> = report.summary.days.iter().map(day).collect();
+    (!days.is_empty()).then(|| over_time::responses(&days, report.days))
 }
 
 #[cfg(test)]

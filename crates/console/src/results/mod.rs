@@ -3,8 +3,8 @@
 //! Without a filter by answers, everything comes from the counts that the store keeps
 //! ([`sluice_engine::summary`]), so a page costs the same however many responses a flow has; only
 //! text answers are read, from a fixed number of the newest responses. Other results are computed
-//! in the background, and the page shows the progress. [`query`] is the selection in the address, [`report`] the data,
-//! [`question_chart`] the charts of a question, and the rest is markup.
+//! in the background, and the page shows the progress. [`query`] is the selection in the address,
+//! [`report`] the data, [`question_chart`] and [`over_time`] the charts, and the rest is markup.
 
 mod card;
 mod compare;
@@ -12,6 +12,8 @@ mod computing;
 mod crosstab;
 mod filters;
 mod head;
+mod headline;
+mod over_time;
 mod query;
 mod question_chart;
 mod read_all;
@@ -98,7 +100,7 @@ fn shown(state: &FlowState, report: &Report) -> Markup {
                 html! { a.button href=(ResultsQuery::default().address(flow)) { "Show all" } }))
         } @else {
             (head::line(report))
-            (head::over_time(flow, report))
+            (head::responses(flow, report))
             @for (at, question) in report.questions().enumerate() {
                 (card::card(flow, report, at, &question))
             }
@@ -147,7 +149,7 @@ fn chart_by_name(report: &Report, name: &str) -> Option<Chart> {
         "question" if report.groups.is_empty() => question_chart::distribution(question.summary),
         "question" => Some(report.compared(question.summary)?.chart()),
         "points" => question_chart::points(question.summary),
-        "time" => question_chart::over_time(question.summary),
+        "time" => over_time::headline(question.summary, report.days),
         _ => None,
     }
 }

@@ -11,7 +11,8 @@ use sluice_engine::{
 use sluice_flow::time::{Day, Timestamp};
 
 use super::compare::{self, ComparisonGroup};
-use super::query::ResultsQuery;
+use super::over_time::Days;
+use super::query::{Period, ResultsQuery};
 use crate::answer_filters::{SentForm, admission_label, plain_words};
 use crate::chart::SmallMultiples;
 use crate::parts::number;
@@ -30,6 +31,8 @@ pub(super) struct Report {
     pub(super) sent: SentForm,
     pub(super) now: Timestamp,
     pub(super) summary: Summary,
+    /// The first and the last day of every chart over time.
+    pub(super) days: Days,
     /// The last fourteen days, whatever the period of the query.
     pub(super) recent: Summary,
     /// With a comparison: each group and its summary.
@@ -89,9 +92,10 @@ impl Report {
         let has_anything = summary.responses > 0
             || !query.is_everything()
                 && flow.responses_by_version().await?.values().any(|it| *it > 0);
+        let days = shown_days(&query, &summary, now.day());
         let sent = SentForm::default();
         let report =
-            Self { query, history, sent, now, summary, recent, groups, texts, has_anything };
+            Self { query, history, sent, now, summary, days, recent, groups, texts, has_anything };
         Ok(Reading::Ready(Box::new(report)))
     }
 
@@ -151,6 +155,17 @@ fn progress(all: impl IntoIterator<Item = Results<Summary>>) -> ReadProgress {
         Results::Ready(_) => None,
     });
     computing.fold(ReadProgress::default(), ReadProgress::and)
+}
+
+/// A selected period is shown in full, even if its ends have no responses.
+fn shown_days(query: &ResultsQuery, summary: &Summary, today: Day) -> Days {
+    let (from, to) = query.period.days(today);
+    let first = summary.days.first().map_or(today, |it| it.day);
+    let last = summary.days.last().map_or(today, |it| it.day);
+    let (from, to) = (from.unwrap_or(first).min(first), to.unwrap_or(last).max(last));
+    // A new flow shows at least one week.
+    let from = if query.period == Period::All { from.min(to.plus(-6)) } else { from };
+    (from, to)
 }
 
 fn recent(filter: &SummaryFilter, today: Day) -> SummaryFilter {

@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use sluice_store::{CountsQuery, Order, ResponseQuery, Scope};
 
-use super::{
-    Export, ExportAs, ExportFormat, Headings, Progress, file_name, no_headings, pipe, too_many_rows,
-};
+use super::{Export, ExportAs, ExportFormat, Progress, file_name, pipe, too_many_rows};
 use crate::admin::AdminResult;
 use crate::audit_action::AuditAction;
 use crate::core::Core;
@@ -22,13 +20,10 @@ impl FlowHandle {
     /// audit log.
     pub async fn export(
         &self,
-        ExportAs { format, headings }: ExportAs,
+        ExportAs { format, values }: ExportAs,
         filter: &ResponseFilter,
     ) -> AdminResult<Export> {
         let core = self.permit.core(Scope::Export)?;
-        if headings == Headings::Texts && !format.has_headings {
-            return Err(no_headings(format));
-        }
         let slot = core.exports.take_slot(self.app_id())?;
         let paging = Paging { after: None, order: Order::Asc, limit: PAGE_ROWS };
         let now = core.now();
@@ -48,7 +43,7 @@ impl FlowHandle {
             exports: Arc::clone(&core.exports),
             query,
             asked,
-            headings,
+            values,
             now,
         };
         let chunks = pipe::start(source, format, Arc::clone(&progress), slot);

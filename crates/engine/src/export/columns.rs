@@ -2,11 +2,11 @@
 //!
 //! The order is the same for every export of a flow: what every response has, then the questions in
 //! the order in which versions first asked them, then tags by name, then the context. A question
-//! that was removed keeps its column. A column is named after its question, with the prefix
-//! `answer.` if a fixed column has that name.
+//! that was removed keeps its column. A column is named after its question: by its id, with the
+//! prefix `answer.` if a fixed column has that name; or by its text.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use sluice_flow::id::FlowVersionId;
 use sluice_flow::question::Shape;
@@ -14,9 +14,10 @@ use sluice_flow::submission::Texts;
 use sluice_flow::time::Timestamp;
 use sluice_store::ResponseRow;
 
-use super::Headings;
+use super::ValuesAs;
 use super::flat_row::{FlatRow, RowLayout};
-use crate::question_history::{HistoricQuestion, QuestionHistory};
+use super::labels::{self, AnswerLabels};
+use crate::question_history::{HistoricQuestion, HistoricVersion, QuestionHistory};
 
 /// The type of the values in a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,8 +34,6 @@ pub(super) enum ColumnKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Column {
     pub(super) name: String,
-    /// The heading for people.
-    pub(super) heading: String,
     pub(super) kind: ColumnKind,
 }
 
@@ -125,7 +124,7 @@ static LAST: [FixedColumn; 6] = [
 impl Response<'_> {
     /// The id of its version as text, and the version's number.
     fn version(&self) -> Option<&(String, u32)> {
-        self.columns.versions.get(&self.row.flow_version_id)
+        Some(&self.columns.by_id.get(&self.row.flow_version_id)?.name)
     }
 
     fn context(&self, at: usize, cells: &mut dyn Cells) {
@@ -136,56 +135,75 @@ impl Response<'_> {
 #[derive(Debug, Default)]
 pub(super) struct Columns {
     pub(super) layout: RowLayout,
-    /// Each version's id as text, and its number.
-    versions: HashMap<FlowVersionId, (String, u32)>,
-    headings: Headings,
+    pub(super) values: ValuesAs,
+    /// The name of each question's column.
+    names: Vec<String>,
+    /// Oldest first.
+    versions: Vec<HistoricVersion>,
+    by_id: HashMap<FlowVersionId, KnownVersion>,
+}
+
+/// What the cells of a version's responses need.
+#[derive(Debug)]
+struct KnownVersion {
+    /// Its id as text, and its number.
+    name: (String, u32),
+    /// By the position of the question; empty without labels.
+    labels: Vec<Option<AnswerLabels>>,
 }
 
 impl Columns {
-    pub(super) fn new(asked: QuestionHistory, tags: Vec<String>, headings: Headings) -> Self {
+    pub(super) fn new(asked: QuestionHistory, tags: Vec<String>, values: ValuesAs) -> Self {
         let QuestionHistory { questions, versions } = asked;
-        let versions = versions.into_iter().map(|it| (it.id, (it.id.to_string(), it.number)));
-        let versions = versions.collect();
-        Self { layout: RowLayout::new(questions, tags), versions, headings }
+        let known = |version: &HistoricVersion| KnownVersion {
+            name: (version.id.to_string(), version.number),
+            labels: match values {
+                ValuesAs::Ids => Vec::new(),
+                ValuesAs::Labels => labels::of_version(&version.definition, &questions),
+            },
+        };
+        let by_id = versions.iter().map(|it| (it.id, known(it))).collect();
+        let names = match values {
+            ValuesAs::Ids => questions.iter().map(name_by_id).collect(),
+            ValuesAs::Labels => {
+                let fixed = FIRST.iter().chain(&LAST).map(|column| column.name.to_owned());
+                let taken: HashSet<String> = fixed.chain(tags.iter().map(tag_name)).collect();
+                labels::titles(&questions, taken)
+            }
+        };
+        Self { layout: RowLayout::new(questions, tags), values, names, versions, by_id }
     }
 
     /// Every column, in order.
     pub(super) fn all(&self) -> Vec<Column> {
-        let named = |name: String, kind| Column { heading: name.clone(), name, kind };
+        let named = |name: String, kind| Column { name, kind };
         let fixed = |column: &FixedColumn| named(column.name.to_owned(), column.kind);
-        let questions = self.layout.questions.iter().map(|question| Column {
-            name: self.name_of(question),
-            heading: self.heading_of(question),
-            kind: match question.shape {
+        let questions = self.layout.questions.iter().zip(&self.names).map(|(question, name)| {
+            let kind = match question.shape {
                 Shape::Number => ColumnKind::Number,
                 Shape::Date => ColumnKind::Date,
                 Shape::List => ColumnKind::List,
                 Shape::Text | Shape::Word | Shape::Nothing => ColumnKind::Text,
-            },
+            };
+            named(name.clone(), kind)
         });
-        let tags =
-            self.layout.tags.iter().map(|name| named(format!("tag.{name}"), ColumnKind::List));
+        let tags = self.layout.tags.iter().map(|tag| named(tag_name(tag), ColumnKind::List));
         let first = FIRST.iter().map(fixed);
         first.chain(questions).chain(tags).chain(LAST.iter().map(fixed)).collect()
     }
 
-    /// The name of a question's column.
-    pub(super) fn name_of(&self, question: &HistoricQuestion) -> String {
-        match FIRST.iter().any(|column| column.name == question.id) {
-            true => format!("answer.{}", question.id),
-            false => question.id.clone(),
-        }
+    pub(super) fn versions(&self) -> &[HistoricVersion] {
+        &self.versions
     }
 
-    /// The id after the text distinguishes questions with the same text.
-    fn heading_of(&self, question: &HistoricQuestion) -> String {
-        match self.headings {
-            Headings::Ids => self.name_of(question),
-            Headings::Texts => {
-                let words: Vec<&str> = question.prompt.split_whitespace().collect();
-                format!("{} [{}]", words.join(" "), question.id)
-            }
-        }
+    /// The name of the column at this position among the questions.
+    pub(super) fn name_at(&self, position: usize) -> &str {
+        &self.names[position]
+    }
+
+    /// The labels of a version's answers, by the position of the question.
+    pub(super) fn labels(&self, version: FlowVersionId) -> &[Option<AnswerLabels>] {
+        self.by_id.get(&version).map_or(&[], |version| &version.labels)
     }
 
     /// Writes the cells of a row, from left to right.
@@ -199,8 +217,16 @@ impl Columns {
         for column in &FIRST {
             (column.write)(&response, cells);
         }
-        for (question, answer) in self.layout.questions.iter().zip(&flat.answers) {
-            self::answer(cells, question.shape, answer.as_ref());
+        let labels = self.labels(row.flow_version_id);
+        for (at, (question, answer)) in self.layout.questions.iter().zip(&flat.answers).enumerate()
+        {
+            let answer = answer.as_ref();
+            match (labels.get(at), answer) {
+                (Some(Some(labels)), Some(answer)) => {
+                    self::answer(cells, question.shape, Some(&labelled(labels, answer)));
+                }
+                _ => self::answer(cells, question.shape, answer),
+            }
         }
         for tag in &flat.tags {
             match tag {
@@ -211,6 +237,26 @@ impl Columns {
         for column in &LAST {
             (column.write)(&response, cells);
         }
+    }
+}
+
+/// The name of a question's column by its id.
+fn name_by_id(question: &HistoricQuestion) -> String {
+    match FIRST.iter().any(|column| column.name == question.id) {
+        true => format!("answer.{}", question.id),
+        false => question.id.clone(),
+    }
+}
+
+fn tag_name(tag: &String) -> String {
+    format!("tag.{tag}")
+}
+
+/// An answer with the labels of its options.
+pub(super) fn labelled<'t>(labels: &'t AnswerLabels, answer: &'t Texts<'_>) -> Texts<'t> {
+    match answer {
+        Texts::One(text) => Texts::One(labels.label(text)),
+        Texts::Many(texts) => Texts::Many(texts.iter().map(|text| labels.label(text)).collect()),
     }
 }
 

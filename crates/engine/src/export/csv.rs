@@ -17,7 +17,7 @@ use sluice_store::ResponseRow;
 use super::ExportFailed;
 use super::columns::{Cells, Columns};
 use super::flat_row::FlatRow;
-use super::format::{ExportFormat, FormatWriter, LineFormat};
+use super::format::{ExportFormat, FormatWriter, LineFormat, ValuesAs};
 use super::outlet::Outlet;
 
 pub(super) static FORMAT: ExportFormat = ExportFormat {
@@ -29,7 +29,7 @@ pub(super) static FORMAT: ExportFormat = ExportFormat {
     values: "all values are text; a list is one cell, see [CSV](#csv)",
     rows_max: None,
     has_columns: true,
-    has_headings: true,
+    values_as: ValuesAs::Ids,
     lines: Some(LineFormat { has_header: true, has_quotes: true }),
     new_writer: |columns| Ok(Box::new(Csv { columns, room: String::new() })),
 };
@@ -42,9 +42,9 @@ struct Csv {
 
 impl FormatWriter for Csv {
     fn begin(&mut self, out: &mut Vec<u8>) -> Result<(), ExportFailed> {
-        let mut line = CsvRow { out, room: &mut self.room, is_first: true };
+        let mut line = CsvRow::new(out, &mut self.room);
         for column in self.columns.all() {
-            line.text(&column.heading);
+            line.text(&column.name);
         }
         line.end();
         Ok(())
@@ -54,7 +54,7 @@ impl FormatWriter for Csv {
         let mut flat = FlatRow::new(&self.columns.layout);
         for row in rows {
             flat.fill(row, &self.columns.layout)?;
-            let mut line = CsvRow { out, room: &mut self.room, is_first: true };
+            let mut line = CsvRow::new(out, &mut self.room);
             self.columns.write_cells(row, &flat, &mut line);
             line.end();
         }
@@ -66,20 +66,24 @@ impl FormatWriter for Csv {
     }
 }
 
-struct CsvRow<'o> {
+pub(super) struct CsvRow<'o> {
     out: &'o mut Vec<u8>,
     room: &'o mut String,
     is_first: bool,
 }
 
-impl CsvRow<'_> {
+impl<'o> CsvRow<'o> {
+    pub(super) fn new(out: &'o mut Vec<u8>, room: &'o mut String) -> Self {
+        Self { out, room, is_first: true }
+    }
+
     fn next(&mut self) {
         if !std::mem::take(&mut self.is_first) {
             self.out.push(b',');
         }
     }
 
-    fn end(self) {
+    pub(super) fn end(self) {
         self.out.extend_from_slice(b"\r\n");
     }
 }
@@ -217,7 +221,7 @@ mod tests {
 
     fn written(write: impl FnOnce(&mut CsvRow<'_>)) -> String {
         let (mut out, mut room) = (Vec::new(), String::new());
-        write(&mut CsvRow { out: &mut out, room: &mut room, is_first: true });
+        write(&mut CsvRow::new(&mut out, &mut room));
         String::from_utf8(out).unwrap()
     }
 

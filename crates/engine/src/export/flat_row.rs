@@ -30,6 +30,12 @@ impl RowLayout {
         by_id.sort_by(|&one, &other| questions[one].id.cmp(&questions[other].id));
         Self { questions, tags, by_id }
     }
+
+    /// The position of the question with this id.
+    pub(super) fn position(&self, id: &str) -> Option<usize> {
+        let found = self.by_id.binary_search_by(|&at| self.questions[at].id.as_str().cmp(id));
+        found.ok().map(|place| self.by_id[place])
+    }
 }
 
 /// Allocated once and filled again for each row.
@@ -101,15 +107,12 @@ impl<'r> FlatRow<'r> {
             while next < layout.by_id.len() && id_at(next) < &*id {
                 next += 1;
             }
-            let found = match next < layout.by_id.len() && id_at(next) == id {
-                true => Some(next),
-                false => layout
-                    .by_id
-                    .binary_search_by(|&at| layout.questions[at].id.as_str().cmp(&id))
-                    .ok(),
+            let position = match next < layout.by_id.len() && id_at(next) == id {
+                true => Some(layout.by_id[next]),
+                false => layout.position(&id),
             };
-            if let Some(place) = found {
-                answers[layout.by_id[place]] = Some(texts);
+            if let Some(position) = position {
+                answers[position] = Some(texts);
             }
         })
     }

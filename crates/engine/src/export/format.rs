@@ -1,4 +1,4 @@
-//! What an export format is, and how the columns of questions are named.
+//! What an export format is, and whether it has ids or labels.
 //!
 //! Each format describes itself in its own file with one [`ExportFormat`]; [`FORMATS`] lists them.
 //! The admin API, the OpenAPI document, the console, the command line and docs/exports.md read that
@@ -29,8 +29,8 @@ pub struct ExportFormat {
     /// Whether it has columns. They include one for each tag name, and collecting tag names may
     /// take a scan of every response.
     pub(crate) has_columns: bool,
-    /// Whether its first row names the columns for people.
-    pub has_headings: bool,
+    /// What questions and options are called in it, unless the caller decides.
+    pub values_as: ValuesAs,
     /// How a client can count the responses in it while it arrives.
     pub lines: Option<LineFormat>,
     pub(super) new_writer: fn(Columns) -> Result<Box<dyn FormatWriter>, ExportFailed>,
@@ -65,11 +65,6 @@ impl ExportFormat {
     pub fn names() -> Vec<&'static str> {
         FORMATS.iter().map(|format| format.name).collect()
     }
-
-    /// The formats that have headings for people in their first row.
-    pub fn with_headings() -> impl Iterator<Item = &'static Self> {
-        FORMATS.iter().copied().filter(|format| format.has_headings)
-    }
 }
 
 impl PartialEq for ExportFormat {
@@ -80,29 +75,30 @@ impl PartialEq for ExportFormat {
 
 impl Eq for ExportFormat {}
 
-/// How the columns of questions are named in a format for people.
+/// What questions and options are called in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Headings {
-    /// By the question's id, which never changes.
+pub enum ValuesAs {
+    /// By their ids, which never change.
     #[default]
     Ids,
-    /// By the text of the newest version that asks it, followed by the id.
-    Texts,
+    /// Questions by their text in the newest version that asks them, options by their label in the
+    /// version that was answered.
+    Labels,
 }
 
-impl Headings {
-    pub const ALL: &[Self] = &[Self::Ids, Self::Texts];
+impl ValuesAs {
+    pub const ALL: &[Self] = &[Self::Ids, Self::Labels];
 
     /// Its name in requests and on the command line.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Ids => "ids",
-            Self::Texts => "texts",
+            Self::Labels => "labels",
         }
     }
 
     pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|headings| headings.as_str() == name)
+        Self::ALL.iter().copied().find(|values| values.as_str() == name)
     }
 }
 
@@ -129,7 +125,6 @@ mod tests {
             );
             assert!(format.name.bytes().all(|byte| byte.is_ascii_lowercase()), "{format:?}");
             assert!(format.media_type.contains('/'), "{format:?}");
-            assert!(format.has_columns || !format.has_headings, "{format:?}");
             assert!(!FORMATS[..at].contains(format), "{format:?}");
         }
     }

@@ -6,13 +6,16 @@
 //! received after the start are not included.
 //!
 //! [`columns`] lists the columns and their order, the same for every format that has columns.
+//! [`labels`] replaces ids by labels, and [`codebook`] lists both.
 
 mod begin;
+mod codebook;
 mod columns;
 mod csv;
 mod flat_row;
 mod format;
 mod jsonl;
+mod labels;
 mod outlet;
 #[cfg(feature = "parquet")]
 mod parquet;
@@ -21,8 +24,9 @@ mod tags;
 #[cfg(feature = "xlsx")]
 mod xlsx;
 
+pub use self::codebook::Codebook;
 pub(crate) use self::csv::without_formulas;
-pub use self::format::{ExportFormat, Headings, LineFormat};
+pub use self::format::{ExportFormat, LineFormat, ValuesAs};
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -49,7 +53,7 @@ pub static FORMATS: &[&ExportFormat] = &[
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExportAs {
     pub format: &'static ExportFormat,
-    pub headings: Headings,
+    pub values: ValuesAs,
 }
 
 /// An export in progress.
@@ -88,15 +92,10 @@ impl Progress {
 #[error("the export was aborted: {0}")]
 pub struct ExportFailed(pub(crate) String);
 
-fn no_headings(format: &ExportFormat) -> AdminError {
-    let message = format!("{} has no headings: leave this parameter out", format.name);
-    AdminError::Invalid(vec![Fault { pointer: "/headings".into(), message }])
-}
-
 fn too_many_rows(format: &ExportFormat, max: u64) -> AdminError {
     let message = format!(
-        "{} holds at most {max} responses, and there are more: choose another format, or add a filter",
-        format.name
+        "must not be {} ({}) for more than {max} responses: choose another format, or add a filter",
+        format.name, format.label
     );
     AdminError::Invalid(vec![Fault { pointer: "/format".into(), message }])
 }

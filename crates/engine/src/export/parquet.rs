@@ -24,7 +24,7 @@ use sluice_store::ResponseRow;
 use super::ExportFailed;
 use super::columns::{Cells, Column, ColumnKind, Columns};
 use super::flat_row::FlatRow;
-use super::format::{ExportFormat, FormatWriter};
+use super::format::{ExportFormat, FormatWriter, ValuesAs};
 use super::outlet::Outlet;
 
 /// The limits of a row group, in rows and in bytes of text: it is in memory until it is written.
@@ -41,7 +41,7 @@ pub(super) static FORMAT: ExportFormat = ExportFormat {
         integer; lists are lists of strings",
     rows_max: None,
     has_columns: true,
-    has_headings: false,
+    values_as: ValuesAs::Ids,
     lines: None,
     new_writer: |columns| Ok(Box::new(Parquet::new(columns)?)),
 };
@@ -147,9 +147,9 @@ impl io::Write for Drain {
 }
 
 fn questions(columns: &Columns) -> KeyValue {
-    let questions = columns.layout.questions.iter().map(|question| {
+    let questions = columns.layout.questions.iter().enumerate().map(|(at, question)| {
         json!({
-            "column": columns.name_of(question), "id": question.id, "type": question.question_type,
+            "column": columns.name_at(at), "id": question.id, "type": question.question_type,
             "prompt": question.prompt, "lastAskedInVersion": question.last_asked_in,
         })
     });

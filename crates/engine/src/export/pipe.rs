@@ -10,7 +10,7 @@ use sluice_store::{ResponseQuery, ResponseRow, Store};
 use tokio::sync::{mpsc, oneshot};
 
 use super::columns::Columns;
-use super::format::{ExportFormat, FormatWriter, Headings};
+use super::format::{ExportFormat, FormatWriter, ValuesAs};
 use super::outlet::{Outlet, Piece};
 use super::tags::TagNames;
 use super::{ExportFailed, Progress};
@@ -76,7 +76,7 @@ pub(super) struct Source {
     pub(super) exports: Arc<Exports>,
     pub(super) query: ResponseQuery,
     pub(super) asked: QuestionHistory,
-    pub(super) headings: Headings,
+    pub(super) values: ValuesAs,
     pub(super) now: Timestamp,
 }
 
@@ -89,7 +89,7 @@ impl Source {
             true => self.exports.tag_names.of(&*self.store, app_id, flow_id, self.now).await?,
             false => Vec::new(),
         };
-        Ok(Columns::new(asked, tags, self.headings))
+        Ok(Columns::new(asked, tags, self.values))
     }
 }
 

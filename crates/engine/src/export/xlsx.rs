@@ -1,4 +1,4 @@
-//! XLSX: a sheet of responses, and a sheet that lists the questions.
+//! XLSX: a sheet of responses, and a sheet with the questions and options of each version.
 //!
 //! Rows are written to a temporary file first, so memory does not grow with them. Texts are written
 //! as text cells, so a text that looks like a formula is not run.
@@ -10,9 +10,10 @@ use sluice_flow::time::{Day, Timestamp};
 use sluice_store::ResponseRow;
 
 use super::ExportFailed;
+use super::codebook;
 use super::columns::{Cells, Columns};
 use super::flat_row::FlatRow;
-use super::format::{ExportFormat, FormatWriter};
+use super::format::{ExportFormat, FormatWriter, ValuesAs};
 use super::outlet::Outlet;
 
 /// The longest text of a cell, in UTF-16 units.
@@ -28,12 +29,12 @@ pub(super) static FORMAT: ExportFormat = ExportFormat {
     extension: "xlsx",
     media_type: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
     label: "Excel",
-    summary: "up to 1,048,575 responses, with a sheet that lists the questions",
-    values: "dates, numbers and texts; lists as in CSV; a second sheet, *Questions*, lists which \
-        column is which question",
+    summary: "up to 1,048,575 responses, with a sheet of questions and options",
+    values: "dates, numbers and texts; lists as in CSV; a second sheet, *Questions*, is the \
+        [codebook](#codebook)",
     rows_max: Some(ROWS_MAX),
     has_columns: true,
-    has_headings: true,
+    values_as: ValuesAs::Labels,
     lines: None,
     new_writer: |columns| Ok(Box::new(Xlsx::new(columns)?)),
 };
@@ -72,22 +73,26 @@ impl Xlsx {
         Ok(Self { columns, book, sheet, formats, row: 0 })
     }
 
-    /// Writes the sheet that lists which column is which question.
+    /// Writes the sheet of questions and options. One that has more rows than a sheet ends with its
+    /// last row.
     fn questions(&mut self) -> Result<(), XlsxError> {
-        let sheet = self.book.add_worksheet();
+        let mut sheet = self.book.new_worksheet_with_constant_memory()?;
         sheet.set_name("Questions")?.set_freeze_panes(1, 0)?;
-        let header = ["Column", "Question id", "Type", "Text", "Last asked in version"];
-        for (column, name) in (0..).zip(header) {
-            sheet.write_string_with_format(0, column, name, &self.formats.header)?;
+        for (column, _) in (0..).zip(codebook::HEADER) {
             sheet.set_column_width(column, COLUMN_WIDTH)?;
         }
-        for (row, question) in (1..).zip(&self.columns.layout.questions) {
-            sheet.write_string(row, 0, self.columns.name_of(question))?;
-            sheet.write_string(row, 1, &question.id)?;
-            sheet.write_string(row, 2, question.question_type)?;
-            sheet.write_string(row, 3, fitting(&question.prompt))?;
-            sheet.write_number(row, 4, question.last_asked_in)?;
+        for (column, name) in (0..).zip(codebook::HEADER) {
+            sheet.write_string_with_format(0, column, name, &self.formats.header)?;
         }
+        for (row, entry) in (1..=ROWS_MAX as u32).zip(codebook::entries(&self.columns)) {
+            let (sheet, formats) = (&mut sheet, &self.formats);
+            let mut cells = SheetRow { sheet, formats, row, column: 0, failed: None };
+            entry.write(&mut cells);
+            if let Some(error) = cells.failed {
+                return Err(error);
+            }
+        }
+        self.book.push_worksheet(sheet);
         Ok(())
     }
 }
@@ -99,7 +104,12 @@ impl FormatWriter for Xlsx {
             self.sheet.set_column_width(at, COLUMN_WIDTH)?;
         }
         for (at, column) in (0..).zip(columns) {
-            self.sheet.write_string_with_format(0, at, column.heading, &self.formats.header)?;
+            self.sheet.write_string_with_format(
+                0,
+                at,
+                fitting(&column.name),
+                &self.formats.header,
+            )?;
         }
         self.row = 1;
         Ok(())

@@ -16,6 +16,7 @@
 
 mod accounts;
 mod change;
+mod guessing;
 mod links;
 mod members;
 mod own_sessions;

@@ -184,6 +184,8 @@ pub enum Distribution {
     /// significant digits, or are exact if they are whole and below a thousand.
     Numbers {
         bins: Vec<Bin>,
+        /// What the bins were made of, smallest first: for bins that several summaries share.
+        values: Vec<Bin>,
         mean: Option<f64>,
         median: Option<f64>,
         min: Option<f64>,

@@ -20,6 +20,7 @@ pub(super) fn distribution(counts: &QuestionCounts) -> Distribution {
         min: fine.first().map(|(bin, _)| bin.near),
         max: fine.last().map(|(bin, _)| bin.near),
         bins: if fine.len() <= SINGLE_MAX { singles(&fine) } else { coarse(&fine) },
+        values: singles(&fine),
     }
 }
 

@@ -112,7 +112,7 @@ fn without_an_answer_there_is_no_score_mean_or_median() {
         match distribution {
             Distribution::Nps { score, .. } => assert_eq!(score, None),
             Distribution::Scale { mean, .. } => assert_eq!(mean, None),
-            Distribution::Numbers { bins, mean, median, min, max } => {
+            Distribution::Numbers { bins, mean, median, min, max, .. } => {
                 assert_eq!((bins, mean, median, min, max), (Vec::new(), None, None, None, None));
             }
             other => panic!("{other:?}"),
@@ -232,7 +232,7 @@ fn check_numbers(numbers: &[&str], mean: f64, median: f64, ends: (f64, f64), bin
     }
     let summary = flow.question("n");
     assert_eq!(summary.over_time[0].mean, Some(mean), "{numbers:?}");
-    let Distribution::Numbers { bins: all, mean: reported, median: middle, min, max } =
+    let Distribution::Numbers { bins: all, values, mean: reported, median: middle, min, max } =
         summary.distribution
     else {
         panic!()
@@ -240,7 +240,10 @@ fn check_numbers(numbers: &[&str], mean: f64, median: f64, ends: (f64, f64), bin
     assert_eq!((reported, middle), (Some(mean), Some(median)), "{numbers:?}");
     assert_eq!((min, max), (Some(ends.0), Some(ends.1)), "{numbers:?}");
     assert_eq!((all.first(), all.last()), (Some(&bins.0), Some(&bins.1)), "{numbers:?}");
-    assert_eq!(all.iter().map(|bin| bin.count).sum::<u64>(), numbers.len() as u64);
+    for bins in [&all, &values] {
+        assert_eq!(bins.iter().map(|bin| bin.count).sum::<u64>(), numbers.len() as u64);
+    }
+    assert!(values.is_sorted_by(|one, other| one.from < other.from), "{values:?}");
 }
 
 #[test]

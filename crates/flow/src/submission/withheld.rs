@@ -105,11 +105,34 @@ struct Names<'n> {
     claims: Option<&'n Claims>,
     /// Built when the first text needs it.
     search: OnceCell<Search>,
+    are_ascii: bool,
+    /// The length in bytes of the shortest name, and of the shortest without `@`.
+    shortest: usize,
+    shortest_without_at: usize,
 }
 
 impl<'n> Names<'n> {
     fn new(identities: &'n [Identity<'n>], claims: Option<&'n Claims>) -> Self {
-        Self { identities, claims, search: OnceCell::new() }
+        let search = OnceCell::new();
+        let longest = usize::MAX;
+        let mut names = Self {
+            identities,
+            claims,
+            search,
+            are_ascii: true,
+            shortest: longest,
+            shortest_without_at: longest,
+        };
+        let (mut are_ascii, mut shortest, mut without_at) = (true, longest, longest);
+        for name in names.all() {
+            are_ascii &= name.is_ascii();
+            shortest = shortest.min(name.len());
+            without_at = without_at.min(if name.contains('@') { longest } else { name.len() });
+        }
+        names.are_ascii = are_ascii;
+        names.shortest = shortest;
+        names.shortest_without_at = without_at;
+        names
     }
 
     fn all(&self) -> impl Iterator<Item = &str> {
@@ -159,11 +182,16 @@ impl<'n> Names<'n> {
         found & ESCAPE != 0
             || found & UNDERSCORE != 0 && text.contains(AssignmentId::PREFIX)
             || found & EQUALS != 0 && (text.contains(IDENTITIES) || text.contains(ASSIGNMENT))
-            || self.all().any(|name| {
-                let may_differ_in_bytes = found & NOT_ASCII != 0 || !name.is_ascii();
-                may_differ_in_bytes
-                    || (found & AT != 0 || !name.contains('@'))
-                        && search::may_contain(text, name, text.len())
+            || self.shortest < usize::MAX && (found & NOT_ASCII != 0 || !self.are_ascii)
+            || self.may_be_spelt_in(text, found & AT != 0)
+    }
+
+    /// Whether a name may be in an ASCII text as it is spelt. A name with `@` needs one in the text.
+    fn may_be_spelt_in(&self, text: &str, has_at: bool) -> bool {
+        let shortest = if has_at { self.shortest } else { self.shortest_without_at };
+        text.len() >= shortest
+            && self.all().any(|name| {
+                (has_at || !name.contains('@')) && search::may_contain(text, name, text.len())
             })
     }
 

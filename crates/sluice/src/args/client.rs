@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand, ValueEnum};
-use sluice_engine::export::{ExportFormat, FORMATS};
+use sluice_engine::export::{ExportFormat, FORMATS, ValuesAs};
 use sluice_flow::id::{AppId, FlowId, FlowVersionId};
 use sluice_flow::time::Timestamp;
 
@@ -149,6 +149,8 @@ pub(crate) enum ResponsesCommand {
     Tail(TailArgs),
     /// Write all responses of a flow into a file
     Export(Box<ExportArgs>),
+    /// Write the IDs and labels of all questions and options into a CSV file
+    Codebook(CodebookArgs),
 }
 
 #[derive(Debug, Args)]
@@ -197,6 +199,7 @@ is complete; if the export fails, FILE.part is removed.",
     after_long_help = "\
 Examples:
   sluice responses export fl_… --out responses.csv
+  sluice responses export fl_… --values labels --out responses.csv
   sluice responses export fl_… --format parquet --out responses.parquet --from 2026-11-01T00:00:00Z
   sluice responses export fl_… --format jsonl --out - --answer nps=10 --tag plan=pro | head"
 )]
@@ -208,9 +211,9 @@ pub(crate) struct ExportArgs {
     #[arg(long, value_parser = export_format(), default_value = FORMATS[0].name)]
     pub(crate) format: &'static ExportFormat,
 
-    /// Names of the question columns, in formats with headings: ids, or texts of the newest version
-    #[arg(long, value_parser = ["ids", "texts"], default_value = "ids")]
-    pub(crate) headings: String,
+    /// What questions and options are called [default: labels in xlsx, ids in other formats]
+    #[arg(long, value_parser = export_values())]
+    pub(crate) values: Option<ValuesAs>,
 
     /// The file to write; - writes to stdout
     #[arg(long, value_name = "FILE")]
@@ -248,11 +251,38 @@ pub(crate) struct ExportArgs {
     pub(crate) server: ServerArgs,
 }
 
+#[derive(Debug, Args)]
+#[command(
+    long_about = "\
+Write a CSV file with every question and option of every published version: their ids, and their texts.
+
+It explains an export with ids.",
+    after_long_help = "\
+Example:
+  sluice responses codebook fl_… --out codebook.csv"
+)]
+pub(crate) struct CodebookArgs {
+    #[arg(value_name = "FLOW_ID")]
+    pub(crate) flow: FlowId,
+
+    /// The file to write; - writes to stdout
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+}
+
 /// The formats of the table, each with its summary as help.
 fn export_format() -> impl TypedValueParser<Value = &'static ExportFormat> {
     let value = |format: &&ExportFormat| PossibleValue::new(format.name).help(format.summary);
     PossibleValuesParser::new(FORMATS.iter().map(value))
         .try_map(|name| ExportFormat::named(&name).ok_or("is not a format"))
+}
+
+fn export_values() -> impl TypedValueParser<Value = ValuesAs> {
+    PossibleValuesParser::new(ValuesAs::ALL.iter().map(|values| values.as_str()))
+        .try_map(|name| ValuesAs::named(&name).ok_or("is neither ids nor labels"))
 }
 
 fn pair(text: &str) -> Result<(String, String), String> {

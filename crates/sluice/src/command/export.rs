@@ -1,5 +1,4 @@
-//! `sluice responses export`: writes all responses of a flow to a file, which appears when
-//! complete.
+//! `sluice responses export` and `codebook`: write a file, which appears when complete.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -7,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use sluice_engine::export::{ExportFormat, LineFormat};
 
-use crate::args::ExportArgs;
+use crate::args::{CodebookArgs, ExportArgs};
 use crate::client::{CallError, Server};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::output;
@@ -24,6 +23,19 @@ pub(crate) async fn export(args: ExportArgs) -> Outcome {
     }
 }
 
+/// `sluice responses codebook`: writes the ids and labels of a flow to a file.
+pub(crate) async fn codebook(args: CodebookArgs) -> Outcome {
+    let server = Server::new(args.server.clone())?;
+    let path = format!("/flows/{}/export/codebook", args.flow);
+    let mut download = server.download(&path, &[]).await?;
+    let mut target = Target::open(&args.out)?;
+    if save(&server, &mut download, &mut target, |_| {}).await? == OutputState::Open {
+        target.finish()?;
+        output::note(format_args!("{} written", args.out.display()));
+    }
+    Ok(Exit::Done)
+}
+
 async fn run(args: ExportArgs) -> Outcome {
     let server = Server::new(args.server.clone())?;
     let path = format!("/flows/{}/export", args.flow);
@@ -36,25 +48,12 @@ async fn run(args: ExportArgs) -> Outcome {
         Some(_) => Progress::start("exporting", 0, total),
         None => Progress::in_bytes("exporting"),
     };
-    loop {
-        match server.piece(&mut download).await {
-            Ok(Some(piece)) => {
-                let piece = piece.as_ref();
-                if target.write(piece)? == OutputState::Closed {
-                    return Ok(Exit::Done);
-                }
-                let counted = lines.as_mut().map(|lines| lines.count(piece));
-                progress.advance(counted.unwrap_or(piece.len() as u64));
-            }
-            Ok(None) => break,
-            Err(CallError::Away(_)) => {
-                return Err(Failure::new(
-                    "the export was interrupted, and its partial file was removed",
-                    "run it again; the server's log reports why",
-                ));
-            }
-            Err(error) => return Err(error.into()),
-        }
+    let count = |piece: &[u8]| {
+        let counted = lines.as_mut().map(|lines| lines.count(piece));
+        progress.advance(counted.unwrap_or(piece.len() as u64));
+    };
+    if save(&server, &mut download, &mut target, count).await? == OutputState::Closed {
+        return Ok(Exit::Done);
     }
     drop(progress);
     target.finish()?;
@@ -67,12 +66,40 @@ async fn run(args: ExportArgs) -> Outcome {
     Ok(Exit::Done)
 }
 
+/// Writes everything that arrives, and counts each piece after it was written.
+async fn save(
+    server: &Server,
+    download: &mut reqwest::Response,
+    target: &mut Target,
+    mut count: impl FnMut(&[u8]),
+) -> Result<OutputState, Failure> {
+    loop {
+        match server.piece(download).await {
+            Ok(Some(piece)) => {
+                let piece = piece.as_ref();
+                if target.write(piece)? == OutputState::Closed {
+                    return Ok(OutputState::Closed);
+                }
+                count(piece);
+            }
+            Ok(None) => return Ok(OutputState::Open),
+            Err(CallError::Away(_)) => {
+                return Err(Failure::new(
+                    "the export was interrupted, and its partial file was removed",
+                    "run it again; the server's log reports why",
+                ));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
 fn query(args: &ExportArgs) -> Vec<(String, String)> {
     let mut query = vec![("format".to_owned(), args.format.name.to_owned())];
     let mut add = |name: &str, value: Option<String>| {
         query.extend(value.map(|value| (name.to_owned(), value)));
     };
-    add("headings", (args.headings != "ids").then(|| args.headings.clone()));
+    add("values", args.values.map(|values| values.as_str().to_owned()));
     add("version", args.version.map(|id| id.to_string()));
     add("from", args.from.map(|time| time.to_string()));
     add("to", args.to.map(|time| time.to_string()));

@@ -104,7 +104,7 @@ async fn the_page_shows_what_was_counted_by_hand() {
     has_row(nps, "Promoters (9 and 10)", &["5", "56%"]);
     has_row(nps, "Detractors (0 to 6)", &["2", "22%"]);
     has_row(nps, "10", &["2", "22%"]);
-    assert!(nps.contains("answered by 9 of 9 (100%)"), "{nps}");
+    assert!(nps.contains("answered in 9 of 9 responses (100%)"), "{nps}");
     let uses = card(&page, "What do you use?");
     has_row(uses, "The API (no longer offered)", &["3", "60%"]);
     has_row(uses, "Other", &["1", "20%"]);
@@ -121,7 +121,7 @@ async fn questions_that_were_edited_or_removed_keep_their_history() {
     assert!(nps.contains("Until version 1: <q dir=\"auto\">How likely?</q>"), "{nps}");
     let docs = card(&page, "How good are the docs?");
     assert!(
-        docs.contains("Asked until version 1") && docs.contains("answered by 6 of 6"),
+        docs.contains("Asked until version 1") && docs.contains("answered in 6 of 6 responses"),
         "{docs}"
     );
 }
@@ -151,7 +151,8 @@ async fn segments_are_compared_side_by_side_with_their_number_of_answers() {
     let desk = Desk::open().await;
     let page = desk.page("?compare=version").await;
     let nps = card(&page, "How likely are you to recommend us?");
-    for part in ["Version 1", "Version 2", "6 answers", "3 answers", "Fewer than 10 answers"] {
+    for part in ["Version 1", "Version 2", "of 6 answers", "of 3 answers", "Fewer than 10 answers"]
+    {
         assert!(nps.contains(part), "{part}: {nps}");
     }
     has_row(nps, "Version 1", &["Promoters (9 and 10)", "3", "50%"]);
@@ -293,7 +294,7 @@ async fn with_a_tag_filter_comparing_by_tags_is_disabled_with_a_reason() {
     let page = desk.page("?tag.plan=pro&compare=tag.country").await;
     assert!(page.contains(why) && !page.contains(compared), "{page}");
     let nps = card(&page, "How likely are you to recommend us?");
-    assert!(nps.contains("answered by 4 of 4"), "only responses with this plan: {nps}");
+    assert!(nps.contains("answered in 4 of 4 responses"), "only responses with this plan: {nps}");
     assert!(!nps.contains(">de</th>"), "{nps}");
     for offered in ["<option value=\"tag.country\"", "<option value=\"tag.plan\""] {
         assert!(!page.contains(offered) && desk.page("").await.contains(offered), "{offered}");
@@ -329,9 +330,9 @@ async fn the_most_frequent_answer_is_followed_over_time_even_with_duplicate_labe
             site.clock.advance_millis(DAY_MILLIS);
         }
         let page = site.root().await.get(&format!("/console/flows/{flow}/results")).await.ok();
-        let over_time = page.split("over time, in percent").last().unwrap();
-        has_row(over_time, "15 Nov 2026", &["100", "1"]);
-        has_row(over_time, "16 Nov 2026", &["50", "2"]);
+        let over_time = page.split("over time").last().unwrap();
+        has_row(over_time, "15 Nov 2026", &["100%", "1"]);
+        has_row(over_time, "16 Nov 2026", &["50%", "2"]);
     }
 }
 

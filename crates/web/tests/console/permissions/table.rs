@@ -238,6 +238,7 @@ pub(super) const TABLE: &[Line] = &[
         ..get("/console/flows/{flowId}/responses/export", EXPORTS)
     },
     get("/console/exports/{id}", DOWNLOADED),
+    get("/console/flows/{flowId}/responses/codebook", READS),
     get("/console/flows/{flowId}/responses/{responseId}", READS),
     post(
         "/console/flows/{flowId}/responses/{responseId}/delete",
