@@ -110,7 +110,8 @@ test("all answers are read in pages, each once", async () => {
   const page = await desk.open(`/console/flows/${flow.flowId}/results/answers?question=why`);
   const all = answered.flatMap(({ why }) => (why ? [why] : [])).reverse();
   const found = [];
-  for (;;) {
+  // More pages than there can be.
+  for (let pages = 0; pages < COUNT; pages++) {
     await page.locator(".all-answers").waitFor();
     found.push(...(await page.locator(".all-answers blockquote").allTextContents()));
     const next = page.locator("a[rel=next]");

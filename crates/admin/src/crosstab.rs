@@ -57,7 +57,7 @@ struct CrosstabQuery {
         "groups": [{"id": "free", "label": "Free", "responses": 60}, {"id": "pro", "label": "Pro", "responses": 40}]},
     "columns": {"id": "again", "row": null, "type": "yesNo", "prompt": "Would you come again?", "several": false,
         "groups": [{"id": "yes", "label": "Yes", "responses": 70}, {"id": "no", "label": "No", "responses": 30}]},
-    "cells": [[36, 24], [34, 6]], "both": 100, "onlyRows": 4, "onlyColumns": 0, "neither": 1, "partial": false,
+    "cells": [[36, 24], [34, 6]], "both": 100, "onlyRows": 4, "onlyColumns": 0, "neither": 1, "counted": 100, "partial": false,
     "significance": {"outcome": "unlikelyChance", "chiSquare": 7.14, "degrees": 1, "p": 0.0075},
     "asOf": "2026-11-15T02:00:00.000Z"
 }))]
@@ -66,15 +66,18 @@ struct Crosstab {
     columns: Side,
     /// The responses in each row's group, by the groups of `columns`.
     cells: Vec<Vec<u64>>,
-    /// Responses that answer both questions: the groups and cells count only these.
+    /// Responses that answer both questions. With the next three, these are all responses.
     both: u64,
     only_rows: u64,
     only_columns: u64,
     neither: u64,
+    /// The responses in the groups and cells: those that answer both questions. If one of them is a
+    /// text, those without a text are a group, too.
+    counted: u64,
     /// There are so many different answers that some are in no cell.
     partial: bool,
     significance: Significance,
-    /// The responses that were stored by then.
+    /// When reading began: all responses that were stored by then are counted.
     #[schema(value_type = String, format = DateTime)]
     as_of: Timestamp,
 }
@@ -109,8 +112,8 @@ struct Group {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct Significance {
-    /// `notTested` if a response may be in several groups or there is nothing to compare, `tooFew`
-    /// if there are too few answers, `couldBeChance`, or `unlikelyChance` if `p` is below 0.05.
+    /// `notTested` if a response may be in several groups, the table is partial or there is nothing
+    /// to compare, `tooFew` if there are too few answers, `couldBeChance`, or `unlikelyChance` if `p` is below 0.05.
     #[schema(value_type = String)]
     outcome: &'static str,
     #[schema(required = true)]
@@ -131,6 +134,7 @@ impl Crosstab {
             only_rows: table.only_rows,
             only_columns: table.only_columns,
             neither: table.neither,
+            counted: table.counted,
             partial: table.partial,
             significance: Significance::from_test(table.significance),
             as_of: table.as_of,
@@ -192,7 +196,7 @@ impl Significance {
         (status = 200, description = "The table", body = Crosstab),
         (status = 202, description = "It is being computed", body = Computing),
         (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),
-        (status = 409, description = "`too_many_answers`: choose fewer days", body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "`too_many_answers`: choose fewer days; `too_many_computations`: several are under way", body = Problem, content_type = "application/problem+json"),
         CommonErrors, QueryErrors,
     ),
 )]

@@ -82,8 +82,8 @@ struct Summary {
     /// there are none.
     #[schema(required = true)]
     counting: Option<Counting>,
-    /// If the summary was computed from the responses: it covers those that were stored by this
-    /// time. Null if it comes from counts, which are always current.
+    /// If the summary was computed from the responses: when reading began. All responses that were
+    /// stored by then are counted. Null if it comes from counts, which are always current.
     #[schema(value_type = Option<String>, format = DateTime, required = true)]
     as_of: Option<Timestamp>,
 }
@@ -400,8 +400,8 @@ fn rank(rank: summary::RankCount) -> RankCount {
 ///
 /// With several tags, `admission` or `answer.QUESTION=value` (and the operators of the list of
 /// responses), the responses are read in the background. Until that has ended the reply is 202 with
-/// the progress; ask again after `Retry-After`. The result is cached and continued with new
-/// responses, and `asOf` is its time.
+/// the progress; ask again after `Retry-After`. The result is kept for a minute, and `asOf` says when
+/// reading began.
 #[utoipa::path(
     get, path = "/flows/{flowId}/summary", operation_id = "getSummary", tag = "Responses",
     security(("adminToken" = ["read"])),
@@ -415,7 +415,7 @@ fn rank(rank: summary::RankCount) -> RankCount {
         (status = 200, description = "The summary", body = Summary),
         (status = 202, description = "It is being computed", body = Computing),
         (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),
-        (status = 409, description = "`too_many_answers`: choose fewer days", body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "`too_many_answers`: choose fewer days; `too_many_computations`: several are under way", body = Problem, content_type = "application/problem+json"),
         CommonErrors, QueryErrors,
     ),
 )]

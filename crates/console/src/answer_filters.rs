@@ -19,6 +19,9 @@ pub(super) struct SentForm {
     pub(super) fault: Option<Fault>,
 }
 
+/// The most filters by an answer on a page. The engine takes one more, which the page of all
+/// answers to a question adds.
+const FILTERS_MAX: usize = 19;
 /// The choice of the form that stands for `[answered]=false`.
 const UNANSWERED: &str = "unanswered";
 /// The characters of a prompt or a value that a chip shows.
@@ -123,18 +126,18 @@ fn label(operator: Operator) -> &'static str {
     }
 }
 
-/// The filter that a sent form adds; none if it names no question, or no value to be equal to.
-pub(super) fn added(
-    fields: &Fields,
-    history: &QuestionHistory,
-) -> Result<Option<NamedValue>, Fault> {
+/// The filter that a sent form adds; none if it names no question.
+fn added(fields: &Fields, history: &QuestionHistory) -> Result<Option<NamedValue>, Fault> {
     let Some(question) = fields.get("question") else { return Ok(None) };
+    let fault = |field: &str, message: String| Fault { pointer: format!("/{field}"), message };
     let value = fields.get("value").unwrap_or_default();
     let (operator, value) = match fields.get("operator").unwrap_or_default() {
         UNANSWERED => (Operator::Answered, "false".to_owned()),
         name => match Operator::named(name) {
             Some(Operator::Answered) => (Operator::Answered, "true".to_owned()),
-            Some(Operator::Is) if value.is_empty() => return Ok(None),
+            Some(Operator::Is | Operator::IsNot) if value.is_empty() => {
+                return Err(fault("value", "must not be empty".to_owned()));
+            }
             Some(operator @ (Operator::Is | Operator::IsNot)) => {
                 (operator, chosen(history, question, value))
             }
@@ -142,7 +145,6 @@ pub(super) fn added(
             None => return Ok(None),
         },
     };
-    let fault = |field: &str, message: String| Fault { pointer: format!("/{field}"), message };
     if history.types_of(question).next().is_some() && !fits(history, question, operator) {
         let fitting = Operator::ALL.iter().filter(|it| fits(history, question, **it));
         let labels: Vec<&str> = fitting.map(|it| label(*it)).collect();
@@ -167,10 +169,25 @@ pub(super) fn from_fields(fields: &Fields) -> Vec<NamedValue> {
     all
 }
 
+/// Adds the filter of a sent form.
+pub(super) fn add(
+    all: &mut Vec<NamedValue>,
+    fields: &Fields,
+    history: &QuestionHistory,
+) -> Result<(), Fault> {
+    let Some(filter) = added(fields, history)? else { return Ok(()) };
+    if all.len() >= FILTERS_MAX {
+        let message = format!("has {FILTERS_MAX} filters already; remove one first");
+        return Err(Fault { pointer: "/question".into(), message });
+    }
+    all.push(filter);
+    Ok(())
+}
+
 /// The filters that can be applied. Others are ignored, like all invalid parameters of an address.
 pub(super) fn known(history: &QuestionHistory, all: &[NamedValue]) -> Vec<NamedValue> {
     let known = all.iter().filter(|(name, value)| history.answer_filter(name, value).is_ok());
-    known.cloned().collect()
+    known.take(FILTERS_MAX).cloned().collect()
 }
 
 /// The value typed for a question: the id of the option with this label, or else the text itself.

@@ -93,13 +93,41 @@ impl QuestionHistory {
     }
 }
 
-/// The questions of a flow, over all its versions. The caller has proved its permission.
+/// The questions of a flow, over all its versions: for exports, which must not leave out a question.
+/// The caller has proved its permission.
 pub(crate) async fn read(
     store: &dyn Store,
     definitions: &Definitions,
     app: AppId,
     flow: FlowId,
 ) -> AdminResult<QuestionHistory> {
+    let mut asked = QuestionHistory::default();
+    for version in versions(store, app, flow).await? {
+        let definition = definitions.read(&version)?;
+        asked.add(version.flow_version_id, version.number, definition);
+    }
+    Ok(asked)
+}
+
+/// The same without versions that cannot be read: for lists and filters, which show and search the
+/// rest.
+pub(crate) async fn read_rest(
+    store: &dyn Store,
+    definitions: &Definitions,
+    app: AppId,
+    flow: FlowId,
+) -> AdminResult<QuestionHistory> {
+    let mut asked = QuestionHistory::default();
+    for version in versions(store, app, flow).await? {
+        if let Some(definition) = definitions.readable(&version) {
+            asked.add(version.flow_version_id, version.number, definition);
+        }
+    }
+    Ok(asked)
+}
+
+/// All versions, oldest first.
+async fn versions(store: &dyn Store, app: AppId, flow: FlowId) -> AdminResult<Vec<VersionRow>> {
     let mut versions = Vec::new();
     loop {
         let before = versions.last().map(|last: &VersionRow| last.number);
@@ -107,13 +135,8 @@ pub(crate) async fn read(
         let is_last = page.len() < VERSIONS_PAGE;
         versions.extend(page);
         if is_last {
-            break;
+            versions.reverse();
+            return Ok(versions);
         }
     }
-    let mut asked = QuestionHistory::default();
-    for version in versions.iter().rev() {
-        let definition = definitions.read(version)?;
-        asked.add(version.flow_version_id, version.number, definition);
-    }
-    Ok(asked)
 }

@@ -107,7 +107,7 @@ impl FlowHandle {
             false => {
                 let given =
                     ResponseFilter { answers: filter.answers.clone(), ..ResponseFilter::default() };
-                let asked = question_history::read(
+                let asked = question_history::read_rest(
                     &*core.store,
                     &core.definitions,
                     self.app_id(),

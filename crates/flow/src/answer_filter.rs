@@ -4,9 +4,9 @@
 //! ([`AnswerFilter::read`]) and judges an answer ([`AnswerFilter::holds`]). Stores may use it to
 //! skip rows, but have no rule of their own.
 //!
-//! Only `answered=false` matches a response without an answer. An answer in the wrong format, such
-//! as the text of a question that became a number later, compares as false; it is still answered,
-//! and is not equal to another value.
+//! Only `answered=false` matches a response without an answer. Stored texts are compared, whatever
+//! type their version has: a text that is no number compares as false, one that is compares like
+//! one; both are answered, and are not equal to another value.
 
 use std::cmp::Ordering;
 

@@ -3,7 +3,7 @@
 //! An answer is counted under the keys of [`Counted`], which are numbered by the definition of its
 //! version. A ranking counts by the option that is ranked first, one row of a matrix like a single
 //! choice, and a text by whether there is one. A response to a version that does not ask both
-//! questions is not counted.
+//! questions is in no cell.
 
 use std::collections::BTreeMap;
 
@@ -56,12 +56,13 @@ impl CrosstabSide {
         }
     }
 
-    /// The keys of an answer; none if there is no answer.
-    fn keys(&self, question: &Question, answer: Option<&Texts<'_>>) -> Vec<u32> {
+    /// The keys of an answer, and whether there is one. Only a text without an answer has a key.
+    fn read(&self, question: &Question, answer: Option<&Texts<'_>>) -> (Vec<u32>, bool) {
         let counted = question.question_type.counted();
         let answer = answer.filter(|answer| !answer.is_absent());
         if counted == Counted::Presence {
-            return vec![if answer.is_some() { ANSWERED } else { NOT_ANSWERED }];
+            let is_answered = answer.is_some();
+            return (vec![if is_answered { ANSWERED } else { NOT_ANSWERED }], is_answered);
         }
         let mut keys = answer.map(|answer| counted.keys(answer)).unwrap_or_default();
         match counted {
@@ -73,7 +74,8 @@ impl CrosstabSide {
             }
             _ => {}
         }
-        keys
+        let is_answered = !keys.is_empty();
+        (keys, is_answered)
     }
 }
 
@@ -89,43 +91,48 @@ fn length(choices: &[Choice]) -> u32 {
 /// The responses of one version.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CrosstabCounts {
-    /// Responses that answer both questions.
+    /// Responses that answer both questions, only one of them, or none: together all responses.
     pub both: u64,
     pub only_rows: u64,
     pub only_columns: u64,
     pub neither: u64,
-    /// Of the responses that answer both: those with each key.
+    /// Responses in the table: those that answer both questions, where a text may be missing.
+    pub counted: u64,
+    /// Of these: those with each key.
     pub rows: BTreeMap<u32, u64>,
     pub columns: BTreeMap<u32, u64>,
-    /// Of those: the responses with both keys.
+    /// Of these: those with both keys.
     pub cells: BTreeMap<(u32, u32), u64>,
     /// Cells without room.
     pub uncounted: u64,
 }
 
 impl CrosstabCounts {
-    /// Adds a stored response to a version that has this definition.
+    /// Adds a stored response to a version that has this definition. Without a readable definition
+    /// it answers neither.
     pub fn add(
         &mut self,
-        definition: &Definition,
+        definition: Option<&Definition>,
         rows: &CrosstabSide,
         columns: &CrosstabSide,
         answers: &str,
     ) {
-        let both = definition.question(&rows.question).zip(definition.question(&columns.question));
-        let Some((row, column)) = both else { return };
         let answers = stored_texts(answers).unwrap_or_default();
-        let row_keys = rows.keys(row, answers.get(&rows.question));
-        let column_keys = columns.keys(column, answers.get(&columns.question));
-        match (row_keys.is_empty(), column_keys.is_empty()) {
-            (false, false) => self.both += 1,
-            (false, true) => self.only_rows += 1,
-            (true, false) => self.only_columns += 1,
-            (true, true) => self.neither += 1,
+        let read = |side: &CrosstabSide| {
+            let question = definition.and_then(|it| it.question(&side.question));
+            question.map(|it| side.read(it, answers.get(&side.question))).unwrap_or_default()
+        };
+        let ((row_keys, is_row), (column_keys, is_column)) = (read(rows), read(columns));
+        match (is_row, is_column) {
+            (true, true) => self.both += 1,
+            (true, false) => self.only_rows += 1,
+            (false, true) => self.only_columns += 1,
+            (false, false) => self.neither += 1,
         }
         if row_keys.is_empty() || column_keys.is_empty() {
             return;
         }
+        self.counted += 1;
         for key in &row_keys {
             *self.rows.entry(*key).or_default() += 1;
         }

@@ -27,7 +27,7 @@ fn counted(rows: &str, columns: &str, responses: &[Value]) -> CrosstabCounts {
     let (rows, columns) = (CrosstabSide::parse(rows), CrosstabSide::parse(columns));
     let mut counts = CrosstabCounts::default();
     for answers in responses {
-        counts.add(&definition, &rows, &columns, &answers.to_string());
+        counts.add(Some(&definition), &rows, &columns, &answers.to_string());
     }
     counts
 }
@@ -50,7 +50,13 @@ fn an_answer_counts_by_its_group() {
     let some = of("one", "some");
     assert_eq!(some.cells, [((1, 0), 1), ((1, 2), 1)].into());
     assert_eq!((some.both, some.only_rows, some.only_columns, some.neither), (1, 1, 1, 1));
-    assert_eq!(of("one", "unknown"), CrosstabCounts::default());
+    let text = of("one", "text");
+    assert_eq!((text.both, text.only_rows, text.neither, text.counted), (1, 1, 2, 2));
+    let text = of("text", "some");
+    assert_eq!((text.both, text.only_rows, text.only_columns, text.counted), (0, 1, 2, 2));
+    // A version that does not ask a question has no answers to it.
+    let expected = CrosstabCounts { only_rows: 2, neither: 2, ..CrosstabCounts::default() };
+    assert_eq!(of("one", "unknown"), expected);
 }
 
 fn any_response() -> impl Strategy<Value = Value> {
@@ -80,7 +86,7 @@ proptest! {
                 prop_assert!(fits, "row {} of {} by {}", row, rows, columns);
             }
             if rows != "some" {
-                prop_assert_eq!(counts.rows.values().sum::<u64>(), counts.both);
+                prop_assert_eq!(counts.rows.values().sum::<u64>(), counts.counted);
             }
         }
     }

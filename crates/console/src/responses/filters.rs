@@ -84,8 +84,8 @@ fn adding(
             (answer_filters::form_fields(history, &sent.fields))
             fieldset.inline {
                 legend.label { "A tag" }
-                div.field { label for="tag_name" { "Name" } input.input type="text" id="tag_name" name="tag_name" list="tag_names" maxlength="64" autocomplete="off"; }
-                div.field { label for="tag_value" { "Value" } input.input type="text" id="tag_value" name="tag_value" list="tag_values" maxlength="500" autocomplete="off"; }
+                div.field { label for="tag_name" { "Name" } input.input type="text" id="tag_name" name="tag_name" list="tag_names" maxlength="64" autocomplete="off" value=[sent.fields.get("tag_name")]; }
+                div.field { label for="tag_value" { "Value" } input.input type="text" id="tag_value" name="tag_value" list="tag_values" maxlength="500" autocomplete="off" value=[sent.fields.get("tag_value")]; }
                 datalist id="tag_names" { @for name in &tags.names { option value=(name) {} } }
                 datalist id="tag_values" { @for value in &tags.values { option value=(value) {} } }
             }

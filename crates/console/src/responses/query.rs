@@ -121,7 +121,7 @@ impl ResponsesQuery {
             return Ok(None);
         }
         let mut query = self.with_position(ListPosition::Newest);
-        query.answers.extend(answer_filters::added(fields, history)?);
+        answer_filters::add(&mut query.answers, fields, history)?;
         if let (Some(name), Some(value)) = (fields.get("tag_name"), fields.get("tag_value")) {
             query.tags.push((name.to_owned(), value.to_owned()));
         }

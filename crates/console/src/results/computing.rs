@@ -21,7 +21,7 @@ pub(super) fn page(frame: Frame<'_>, progress: ReadProgress, here: &str) -> Resp
                 @if of == 0 { "Starting …" }
                 @else { (share(read, of)) ", about " (number(read)) " of " (number(of)) " responses" }
             }
-            p.hint { "These filters need every response to be read once. The page reloads until the result is complete; if you leave, reading stops and continues when you return." }
+            p.hint { "These filters need every response to be read once. The page reloads until the result is complete; if you leave, reading stops and starts again when you return." }
             div.buttons { a.button href=(here) { "Reload now" } }
         }
     };
@@ -30,5 +30,5 @@ pub(super) fn page(frame: Frame<'_>, progress: ReadProgress, here: &str) -> Resp
 
 /// How current a result is.
 pub(super) fn current(as_of: Timestamp) -> Markup {
-    html! { p.hint { "Computed from the responses stored by " (time(as_of)) ". Reload to include newer ones." } }
+    html! { p.hint { "Computed from the responses stored by " (time(as_of)) ". A minute later, reload to include newer ones." } }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use maud::{Markup, html};
-use sluice_engine::summary::crosstab::{Crosstab, CrosstabQuestion};
+use sluice_engine::summary::crosstab::{Crosstab, CrosstabGroup, CrosstabQuestion};
 use sluice_engine::summary::significance::{P_MAX, Significance};
 use sluice_engine::{QuestionHistory, Results};
 use sluice_flow::counts::Counted;
@@ -125,10 +125,16 @@ pub(super) fn filters(query: &ResultsQuery, history: &QuestionHistory) -> Markup
     }
 }
 
+/// The most groups and answers that a page shows; the others are counted together.
+const GROUPS_MAX: usize = 20;
+const ANSWERS_MAX: usize = 8;
+
 fn shown(table: &Crosstab) -> Markup {
+    let (table, left_out) = limited(table);
+    let table = &table;
     html! {
         (computing::current(table.as_of))
-        @if table.both == 0 {
+        @if table.counted == 0 {
             (empty("No responses answer both questions", "Choose other questions or filters.", html! {}))
         } @else {
             section.card.result aria-labelledby="crosstab-title" {
@@ -139,8 +145,9 @@ fn shown(table: &Crosstab) -> Markup {
                     }
                 }
                 p { (hint(table)) }
-                @if table.both < FEW { p.hint.few { "Fewer than " (FEW) " responses: shares are not reliable." } }
+                @if table.counted < FEW { p.hint.few { "Fewer than " (FEW) " responses: shares are not reliable." } }
                 @if table.partial { p.note { "There are too many different answers to count all of them here." } }
+                @if left_out { p.note { "Only the most frequent answers are shown." } }
                 (numbers(table))
                 @if !table.columns.several { (bars(table)) }
             }
@@ -155,13 +162,58 @@ fn name(question: &CrosstabQuestion) -> String {
     }
 }
 
+/// The table with at most so many groups and answers: the most frequent ones and, in one group,
+/// the others. If a response can be in several groups, the others cannot be counted together and
+/// are left out; then the second value is true.
+fn limited(table: &Crosstab) -> (Crosstab, bool) {
+    let mut limited = table.clone();
+    let (rows, some_rows) = places(&mut limited.rows, GROUPS_MAX);
+    let (columns, some_columns) = places(&mut limited.columns, ANSWERS_MAX);
+    let mut cells = vec![vec![0; limited.columns.groups.len()]; limited.rows.groups.len()];
+    for (row, counts) in rows.iter().zip(&table.cells) {
+        for (column, count) in columns.iter().zip(counts) {
+            if let Some((row, column)) = row.zip(*column) {
+                cells[row][column] += count;
+            }
+        }
+    }
+    (Crosstab { cells, ..limited }, some_rows || some_columns)
+}
+
+/// Limits the groups of a question. Returns the new place of each group, and whether some have none.
+fn places(question: &mut CrosstabQuestion, max: usize) -> (Vec<Option<usize>>, bool) {
+    let all = &question.groups;
+    if all.len() <= max {
+        return ((0..all.len()).map(Some).collect(), false);
+    }
+    let mut by_size: Vec<usize> = (0..all.len()).collect();
+    by_size.sort_by_key(|at| std::cmp::Reverse(all[*at].responses));
+    let kept = &by_size[..max - 1];
+    let (mut places, mut groups, mut others) = (Vec::new(), Vec::new(), 0);
+    for (at, group) in all.iter().enumerate() {
+        if kept.contains(&at) {
+            places.push(Some(groups.len()));
+            groups.push(group.clone());
+        } else {
+            places.push((!question.several).then_some(max - 1));
+            others += group.responses;
+        }
+    }
+    if !question.several {
+        let (id, label) = ("others".to_owned(), "Others".to_owned());
+        groups.push(CrosstabGroup { id, label, responses: others });
+    }
+    question.groups = groups;
+    (places, question.several)
+}
+
 fn base(table: &Crosstab) -> String {
-    let missing = table.only_rows + table.only_columns + table.neither;
+    let all = table.both + table.only_rows + table.only_columns + table.neither;
     let base = match table.both {
         1 => "1 response answers both".to_owned(),
         both => format!("{} responses answer both", number(both)),
     };
-    match missing {
+    match all - table.counted.min(all) {
         0 => base,
         1 => format!("{base}; 1 without an answer to one of them is left out"),
         missing => {
@@ -172,16 +224,25 @@ fn base(table: &Crosstab) -> String {
 
 /// Whether the differences could be chance, in plain words.
 fn hint(table: &Crosstab) -> String {
+    let used = |question: &CrosstabQuestion| {
+        question.groups.iter().filter(|group| group.responses > 0).count()
+    };
     match table.significance {
         Significance::NotTested if table.rows.several || table.columns.several => {
             "A response can be in several groups, so the differences are not tested.".to_owned()
         }
+        Significance::NotTested if table.partial => {
+            "Some answers are not in the table, so the differences are not tested.".to_owned()
+        }
+        Significance::NotTested if used(&table.rows) <= 1 => {
+            "There is only one group, so there is nothing to compare.".to_owned()
+        }
         Significance::NotTested => {
-            "There is only one group, so there is nothing to compare.".into()
+            "All responses have the same answer, so there is nothing to compare.".to_owned()
         }
         Significance::TooFew => format!(
             "Too few answers to tell whether the differences are more than chance (n = {}).",
-            number(table.both)
+            number(table.counted)
         ),
         Significance::Tested { p, .. } if p >= P_MAX => {
             format!("The differences between the groups could be chance ({}).", p_value(p))
@@ -216,13 +277,13 @@ fn numbers(table: &Crosstab) -> Markup {
                         tr {
                             th scope="row" dir="auto" { (group.label) }
                             @for cell in cells { (cell_of(*cell, group.responses)) }
-                            (cell_of(group.responses, table.both))
+                            (cell_of(group.responses, table.counted))
                         }
                     }
                     tr {
                         th scope="row" { "All" }
-                        @for group in &table.columns.groups { (cell_of(group.responses, table.both)) }
-                        (cell_of(table.both, table.both))
+                        @for group in &table.columns.groups { (cell_of(group.responses, table.counted)) }
+                        (cell_of(table.counted, table.counted))
                     }
                 }
             }
@@ -237,8 +298,9 @@ fn cell_of(count: u64, of: u64) -> Markup {
 fn bars(table: &Crosstab) -> Markup {
     let groups = table.rows.groups.iter().zip(&table.cells);
     let groups = groups.filter(|(group, _)| group.responses > 0);
-    let group = |(group, counts): (&sluice_engine::summary::crosstab::CrosstabGroup, &Vec<u64>)| {
-        ShareGroup { label: group.label.clone(), counts: counts.clone() }
+    let group = |(group, counts): (&CrosstabGroup, &Vec<u64>)| ShareGroup {
+        label: group.label.clone(),
+        counts: counts.clone(),
     };
     let title = format!("{} by {}", name(&table.rows), name(&table.columns));
     let chart = StackedShares {
@@ -251,7 +313,74 @@ fn bars(table: &Crosstab) -> Markup {
 
 #[cfg(test)]
 mod tests {
+    use sluice_flow::time::Timestamp;
+
     use super::*;
+
+    fn question(groups: usize, responses: u64, several: bool) -> CrosstabQuestion {
+        let group = |at: usize| CrosstabGroup {
+            id: at.to_string(),
+            label: format!("Answer {at}"),
+            // The last ones are the most frequent.
+            responses: responses * (1 + at as u64),
+        };
+        CrosstabQuestion {
+            id: "q".to_owned(),
+            row: None,
+            question_type: "number",
+            prompt: "Which?".to_owned(),
+            several,
+            groups: (0..groups).map(group).collect(),
+        }
+    }
+
+    fn table(rows: usize, columns: usize, several: bool) -> Crosstab {
+        let cells = (0..rows).map(|row| vec![1 + row as u64; columns]).collect();
+        Crosstab {
+            rows: question(rows, columns as u64, false),
+            columns: question(columns, 1, several),
+            cells,
+            both: 1_000,
+            only_rows: 0,
+            only_columns: 0,
+            neither: 0,
+            counted: 1_000,
+            partial: false,
+            significance: Significance::NotTested,
+            as_of: Timestamp::from_millis(1),
+        }
+    }
+
+    #[test]
+    fn a_page_shows_the_most_frequent_answers_and_counts_the_others_together() {
+        let large = table(100, 30, false);
+        let (limited, left_out) = limited(&large);
+        assert_eq!((limited.cells.len(), limited.cells[0].len()), (GROUPS_MAX, ANSWERS_MAX));
+        let sum = |table: &Crosstab| table.cells.iter().flatten().sum::<u64>();
+        assert_eq!((sum(&limited), left_out), (sum(&large), false));
+        let labels: Vec<&str> = limited.columns.groups.iter().map(|it| &*it.label).collect();
+        assert_eq!((labels[0], labels[6], labels[7]), ("Answer 23", "Answer 29", "Others"));
+        let responses =
+            |it: &CrosstabQuestion| it.groups.iter().map(|it| it.responses).sum::<u64>();
+        assert_eq!(responses(&limited.rows), responses(&large.rows));
+    }
+
+    #[test]
+    fn others_are_left_out_if_a_response_can_be_in_several_groups() {
+        let (limited, left_out) = limited(&table(3, 30, true));
+        assert_eq!((limited.columns.groups.len(), left_out), (ANSWERS_MAX - 1, true));
+        assert!(limited.cells.iter().all(|row| row.len() == ANSWERS_MAX - 1));
+    }
+
+    #[test]
+    fn only_one_group_is_said_only_if_there_is_one() {
+        let mut one = table(2, 2, false);
+        assert!(hint(&one).starts_with("All responses have the same answer"));
+        one.rows.groups[0].responses = 0;
+        assert!(hint(&one).starts_with("There is only one group"));
+        one.partial = true;
+        assert!(hint(&one).starts_with("Some answers are not in the table"));
+    }
 
     #[test]
     fn a_probability_is_rounded_and_never_zero() {

@@ -68,6 +68,7 @@ async fn page(
     let title = format!("Results · {}", state.flow.name);
     let frame = Frame::new(&visitor, &sidebar, NavItem::Flow(&state, Tab::Results), &title);
     let here = query.address(flow);
+    let summing = summing.comparing_tag(query.compared_tag());
     let mut report = match Report::read(&state, sidebar.now, &summing, query).await? {
         Reading::Ready(report) => report,
         Reading::Computing(progress) => return Ok(computing::page(frame, progress, &here)),
@@ -124,6 +125,7 @@ async fn chart_file(
     let state = console.engine.flow(&visitor.actor, Scope::Read, flow).await?;
     let summing = state.summing().await?;
     let query = ResultsQuery::from_fields(&fields).known(&summing.asked());
+    let summing = summing.comparing_tag(query.compared_tag());
     let report = match Report::read(&state, console.engine.now(), &summing, query).await? {
         Reading::Ready(report) => report,
         Reading::Computing(_) => return Err(Refused::Computing),

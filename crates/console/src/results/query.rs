@@ -100,7 +100,7 @@ impl ResultsQuery {
             return Ok(None);
         }
         let mut query = self.clone();
-        query.answers.extend(answer_filters::added(fields, history)?);
+        answer_filters::add(&mut query.answers, fields, history)?;
         Ok(Some(query))
     }
 
@@ -119,6 +119,14 @@ impl ResultsQuery {
             tags: self.tag.iter().cloned().collect(),
             admission: self.admission,
             answers: self.answers.clone(),
+        }
+    }
+
+    /// The tag whose values are compared.
+    pub(super) fn compared_tag(&self) -> Option<&str> {
+        match &self.compare {
+            Some(Compare::Tag(name)) => Some(name),
+            _ => None,
         }
     }
 

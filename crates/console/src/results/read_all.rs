@@ -7,6 +7,7 @@ use maud::{Markup, html};
 use sluice_engine::rows::{Order, ResponsePage, ResponseRow};
 use sluice_engine::{Paging, ResponseFilter};
 use sluice_flow::answer_filter::{Operator, joined_name};
+use sluice_flow::counts::Counted;
 use sluice_flow::id::{FlowId, ResponseId};
 use sluice_flow::submission::each_entry;
 
@@ -42,6 +43,9 @@ pub(super) async fn page(
     let query = ResultsQuery::from_fields(&fields).known(&history);
     let id = fields.get("question").unwrap_or_default();
     let question = history.questions.iter().find(|it| it.id == id).ok_or(Refused::NoSuchPage)?;
+    if !history.types_of(id).any(|it| it.counted() == Counted::Presence) {
+        return Err(Refused::NoSuchPage);
+    }
     let search = fields.get("search");
     let here = Here { flow, query: &query, question: &question.id, search };
     let after = fields.get("after").and_then(|id| id.parse::<ResponseId>().ok());
@@ -132,7 +136,7 @@ impl Here<'_> {
     }
 }
 
-/// The answer to the question; of a choice, its free text.
+/// The answer to the question. One to an earlier type may have several texts.
 fn answer(row: &ResponseRow, question: &str) -> String {
     let mut found = String::new();
     // An unreadable response has no answer to show.

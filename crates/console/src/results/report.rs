@@ -58,19 +58,30 @@ impl Report {
         let history = summing.asked();
         let filter = query.filter(now.day());
         let both = compare::both_periods(&query, &filter, now.day());
-        if let Some(both) = both.filter(SummaryFilter::is_counted) {
-            summing.prepare(&both).await?;
+        if filter.is_counted()
+            && let Some(both) = &both
+        {
+            summing.prepare(both).await?;
         }
         let recent = recent(&filter, now.day());
-        let both = match filter.is_counted() {
-            // One after the other, so that the second uses the counts of the first.
-            true => (summing.summary(&filter).await?, summing.summary(&recent).await?),
+        let both_results = match filter.is_counted() || includes(&filter, &recent) {
+            // One after the other, so that the second uses what was read for the first.
+            true => match summing.summary(&filter).await? {
+                Results::Computing(progress) => return Ok(Reading::Computing(progress)),
+                summary => (summary, summing.summary(&recent).await?),
+            },
             false => tokio::try_join!(summing.summary(&filter), summing.summary(&recent))?,
         };
-        let (summary, recent) = match both {
+        let (summary, recent) = match both_results {
             (Results::Ready(summary), Results::Ready(recent)) => (summary, recent),
             (one, other) => return Ok(Reading::Computing(progress([one, other]))),
         };
+        if !filter.is_counted()
+            && let Some(both) = &both
+            && let Results::Computing(progress) = summing.prepare(both).await?
+        {
+            return Ok(Reading::Computing(progress));
+        }
         let groups = compare::groups(&query, &filter, &summary, now.day());
         let summaries = groups.iter().map(|group| summing.summary(&group.filter));
         let summaries = try_join_all(summaries).await?;
@@ -166,6 +177,12 @@ fn shown_days(query: &ResultsQuery, summary: &Summary, today: Day) -> Days {
     // A new flow shows at least one week.
     let from = if query.period == Period::All { from.min(to.plus(-6)) } else { from };
     (from, to)
+}
+
+/// Whether the days of one filter include those of another.
+fn includes(filter: &SummaryFilter, other: &SummaryFilter) -> bool {
+    filter.from.is_none_or(|from| other.from.is_some_and(|it| it >= from))
+        && filter.to.is_none_or(|to| other.to.is_some_and(|it| it <= to))
 }
 
 fn recent(filter: &SummaryFilter, today: Day) -> SummaryFilter {

@@ -20,8 +20,10 @@ pub(crate) struct Subject {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// The counts by version and day.
-    Results,
+    /// The counts by version and day, and for each value of a tag if one is given.
+    Results {
+        by_tag: Option<String>,
+    },
     Crosstab {
         rows: CrosstabSide,
         columns: CrosstabSide,
@@ -31,37 +33,36 @@ pub(crate) enum Kind {
 /// The definitions of a flow's versions; `None` if one cannot be read.
 pub(super) type VersionDefinitions = HashMap<FlowVersionId, Option<Arc<Definition>>>;
 
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) enum Aggregate {
     Results(DailyAggregate),
     Crosstab(CrosstabAggregate),
 }
 
-impl Default for Aggregate {
-    fn default() -> Self {
-        Self::Results(DailyAggregate::default())
-    }
-}
-
-/// The counts by day and version, as the store keeps them.
-#[derive(Debug, Clone, Default)]
+/// The counts by day and version, as the store keeps them. Tags are kept once for each version:
+/// by day they would take the most room.
+#[derive(Debug, Default)]
 pub(crate) struct DailyAggregate {
-    daily: BTreeMap<(Day, FlowVersionId), DailyCounts>,
+    by_tag: Option<String>,
+    pub(crate) daily: BTreeMap<(Day, FlowVersionId), DailyCounts>,
+    pub(crate) tags: BTreeMap<FlowVersionId, DailyCounts>,
     entries: usize,
 }
 
 /// How often the answers to two questions occur together, by version.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct CrosstabAggregate {
     rows: CrosstabSide,
     columns: CrosstabSide,
-    versions: BTreeMap<FlowVersionId, CrosstabCounts>,
+    pub(crate) versions: BTreeMap<FlowVersionId, CrosstabCounts>,
 }
 
 impl Aggregate {
     pub(super) fn new(kind: &Kind) -> Self {
         match kind {
-            Kind::Results => Self::default(),
+            Kind::Results { by_tag } => {
+                Self::Results(DailyAggregate { by_tag: by_tag.clone(), ..Default::default() })
+            }
             Kind::Crosstab { rows, columns } => Self::Crosstab(CrosstabAggregate {
                 rows: rows.clone(),
                 columns: columns.clone(),
@@ -77,22 +78,6 @@ impl Aggregate {
         }
     }
 
-    /// The counts by day and version, if it keeps these.
-    pub(crate) fn daily(&self) -> Option<&BTreeMap<(Day, FlowVersionId), DailyCounts>> {
-        match self {
-            Self::Results(results) => Some(&results.daily),
-            Self::Crosstab(_) => None,
-        }
-    }
-
-    /// The counts of a cross-tabulation by version, if it keeps these.
-    pub(crate) fn crosstab(&self) -> Option<&BTreeMap<FlowVersionId, CrosstabCounts>> {
-        match self {
-            Self::Results(_) => None,
-            Self::Crosstab(crosstab) => Some(&crosstab.versions),
-        }
-    }
-
     /// The numbers and texts that it keeps.
     pub(super) fn entries(&self) -> usize {
         match self {
@@ -104,31 +89,55 @@ impl Aggregate {
 
 impl DailyAggregate {
     fn add(&mut self, rows: &[ResponseRow], definitions: &VersionDefinitions) {
-        let mut deltas: BTreeMap<(Day, FlowVersionId), Delta> = BTreeMap::new();
+        let mut daily: BTreeMap<(Day, FlowVersionId), Delta> = BTreeMap::new();
+        let mut tagged: BTreeMap<FlowVersionId, Delta> = BTreeMap::new();
         for row in rows {
-            let definition = definitions.get(&row.flow_version_id).and_then(Option::as_deref);
-            let (answers, tags) = (&row.answers, row.tags.as_deref());
-            let key = (row.response_id.made_at().day(), row.flow_version_id);
-            let contribution = Contribution::of_stored(definition, answers, tags, row.admission);
-            deltas.entry(key).or_default().add(&contribution);
-        }
-        for (key, delta) in deltas {
-            let daily = self.daily.entry(key).or_insert_with(|| DailyCounts::to_read(None));
-            let before = daily.entries();
-            // A delta that was just made can be read.
-            if let Ok(gathered) = Gathered::of(delta.as_bytes()) {
-                daily.put(&gathered);
+            let version = row.flow_version_id;
+            let definition = definitions.get(&version).and_then(Option::as_deref);
+            let by_tag = self.by_tag.as_deref().and_then(|name| only(name, row.tags.as_deref()));
+            let own =
+                Contribution::of_stored(definition, &row.answers, by_tag.as_deref(), row.admission);
+            daily.entry((row.response_id.made_at().day(), version)).or_default().add(&own);
+            if let Some(tags) = row.tags.as_deref() {
+                let tags = Contribution::of_stored(None, "{}", Some(tags), row.admission);
+                tagged.entry(version).or_default().add(&tags);
             }
-            self.entries = self.entries + daily.entries() - before;
+        }
+        let empty = || match &self.by_tag {
+            Some(name) => DailyCounts::to_read_tag(name),
+            None => DailyCounts::to_read(None),
+        };
+        for (key, delta) in daily {
+            let counts = self.daily.entry(key).or_insert_with(empty);
+            add_to(counts, &delta, &mut self.entries);
+        }
+        for (version, delta) in tagged {
+            let counts = self.tags.entry(version).or_insert_with(|| DailyCounts::to_read(None));
+            add_to(counts, &delta, &mut self.entries);
         }
     }
+}
+
+fn add_to(counts: &mut DailyCounts, delta: &Delta, entries: &mut usize) {
+    let before = counts.entries();
+    // A delta that was just made can be read.
+    if let Ok(gathered) = Gathered::of(delta.as_bytes()) {
+        counts.put(&gathered);
+    }
+    // Tags beyond their room are dropped.
+    *entries = *entries + counts.entries() - before;
+}
+
+/// Only one of the tags, as stored.
+fn only(name: &str, tags: Option<&str>) -> Option<String> {
+    let tags: serde_json::Value = serde_json::from_str(tags?).ok()?;
+    Some(serde_json::json!({ name: tags.get(name)? }).to_string())
 }
 
 impl CrosstabAggregate {
     fn add(&mut self, rows: &[ResponseRow], definitions: &VersionDefinitions) {
         for row in rows {
             let definition = definitions.get(&row.flow_version_id).and_then(Option::as_deref);
-            let Some(definition) = definition else { continue };
             let counts = self.versions.entry(row.flow_version_id).or_default();
             counts.add(definition, &self.rows, &self.columns, &row.answers);
         }

@@ -2,204 +2,122 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Instant;
 
-use sluice_flow::id::ResponseId;
 use sluice_flow::time::{Day, Timestamp};
 use sluice_store::{ResponseQuery, ResponseRow, StoreError};
 
 use super::aggregate::{Aggregate, VersionDefinitions};
-use super::cache::{Begun, Computation, Computed, IDLE_MAX, REMOVAL_SECONDS, ReadProgress, Resume};
-use super::removals;
+use super::cache::{Computation, Computed, Outcome, ReadProgress};
 use crate::admin::{AdminError, AdminResult};
 use crate::core::Core;
 use crate::summary::versions::published_versions;
 
 /// Responses of one page.
 const PAGE_ROWS: usize = 1_000;
-/// Younger responses may become visible after others with a later id.
-const SETTLES_SECONDS: i64 = 60;
 /// The most numbers and texts in one aggregate.
 const ENTRIES_MAX: usize = 250_000;
 
-/// Runs until the result is complete, or nobody asks any longer.
+/// Waits for its turn, and runs until the result is complete or there are no requests any more.
 pub(super) async fn run(core: Arc<Core>, computation: Arc<Computation>) {
-    let _ending = Ending { core: &core, computation: &computation };
+    let mut ending = Ending { core: &core, computation: &computation, outcome: Outcome::Stopped };
     let Ok(_slot) = core.computations.slots.acquire().await else { return };
-    if let Err(error) = compute(&core, &computation).await {
-        if let AdminError::Store(error) = &error {
-            let source = std::error::Error::source(error).map(ToString::to_string);
-            tracing::warn!(%error, source, "results cannot be computed from the responses");
+    ending.outcome = match Pass::new(&core, &computation).computed().await {
+        Ok(Some(computed)) => {
+            let entries = computed.aggregate.entries();
+            Outcome::Computed(Arc::new(computed), entries)
         }
-        let mut state = computation.lock();
-        state.discard();
-        state.failed = Some(error);
-    }
+        Ok(None) => Outcome::Stopped,
+        Err(AdminError::Conflict { code, detail }) => Outcome::Refused { code, detail },
+        Err(error) => {
+            let source = std::error::Error::source(&error).map(ToString::to_string);
+            tracing::warn!(%error, source, "results cannot be computed from the responses");
+            Outcome::Failed(Some(error))
+        }
+    };
 }
 
-/// Marks the end of a run, also if it panics.
+/// Records the end of a run, also if it panics.
 struct Ending<'c> {
     core: &'c Core,
     computation: &'c Computation,
+    outcome: Outcome,
 }
 
 impl Drop for Ending<'_> {
     fn drop(&mut self) {
-        self.computation.lock().is_running = false;
-        self.computation.ended.send_modify(|runs| *runs += 1);
-        self.core.computations.trim();
+        let now = self.core.clock.monotonic();
+        self.computation.end(std::mem::replace(&mut self.outcome, Outcome::Stopped), now);
+        self.core.computations.tidy(now);
     }
 }
 
-/// What happened to a scan.
-#[derive(PartialEq, Eq)]
-enum Scanned {
-    Whole,
-    /// Nobody asks any longer.
-    Stopped,
-    /// What was read is no longer valid.
-    Outdated,
-}
-
-async fn compute(core: &Arc<Core>, computation: &Arc<Computation>) -> AdminResult<()> {
-    loop {
-        let mut scan = Scan::begin(core, computation).await?;
-        let settled = core.now().plus_seconds(-SETTLES_SECONDS);
-        match scan.up_to(settled).await? {
-            Scanned::Whole => {}
-            Scanned::Stopped => return Ok(()),
-            Scanned::Outdated => continue,
-        }
-        let as_of = core.now();
-        let mut recent = Aggregate::new(&computation.subject.kind);
-        match scan.since(settled, &mut recent).await? {
-            Scanned::Whole => {}
-            Scanned::Stopped => return Ok(()),
-            Scanned::Outdated => continue,
-        }
-        let mut state = computation.lock();
-        if state.generation == scan.generation {
-            let Scan { begun, resume: Resume { settled, .. }, .. } = scan;
-            state.entries = settled.entries() + recent.entries();
-            let computed = Computed { settled, recent, as_of, begun, ended: Instant::now() };
-            state.computed = Some(Arc::new(computed));
-            return Ok(());
-        }
-    }
-}
-
-/// A scan over the responses of the subject.
-struct Scan<'c> {
+/// One pass over the responses of the subject, oldest first.
+struct Pass<'c> {
     core: &'c Core,
     computation: &'c Computation,
-    generation: u64,
-    begun: Begun,
-    resume: Resume,
     definitions: VersionDefinitions,
-    /// The responses of each day, for the progress.
-    days: Vec<(Day, u64)>,
 }
 
-impl<'c> Scan<'c> {
-    /// Continues where the last scan ended, or begins at the first response.
-    async fn begin(core: &'c Core, computation: &'c Computation) -> AdminResult<Self> {
-        let query = &computation.subject.query;
-        let now = core.now();
-        let since = now.plus_seconds(-REMOVAL_SECONDS);
-        let recent = removals::since(&*core.store, query.app_id, since).await?;
-        let days = core.store.count_by_day(query.app_id, query.from.map(Timestamp::day)).await?;
-        let own = days.into_iter().filter(|it| it.flow_id == query.flow_id);
-        let days = own.filter(|it| query.to.is_none_or(|to| it.day.starts_at() < to));
-        let days = days.map(|it| (it.day, u64::try_from(it.responses).unwrap_or(0))).collect();
-        let mut state = computation.lock();
-        let (begun, resume) = match (state.begun.clone(), state.resume.clone()) {
-            (Some(begun), Some(resume)) => (begun, resume),
-            _ => {
-                let removals = recent.unwrap_or_default();
-                let settled = Arc::new(Aggregate::new(&computation.subject.kind));
-                let begun = Begun { at: now, instant: Instant::now(), removals };
-                (begun, Resume { settled, from: None, after: None })
-            }
-        };
-        state.begun = Some(begun.clone());
-        let generation = state.generation;
-        drop(state);
-        let definitions = HashMap::new();
-        Ok(Self { core, computation, generation, begun, resume, definitions, days })
+impl<'c> Pass<'c> {
+    fn new(core: &'c Core, computation: &'c Computation) -> Self {
+        Self { core, computation, definitions: HashMap::new() }
     }
 
-    /// Reads the responses received before a time.
-    async fn up_to(&mut self, settled: Timestamp) -> AdminResult<Scanned> {
-        let mut query = self.query();
-        query.from = self.resume.from.max(query.from);
-        query.to = Some(query.to.map_or(settled, |to| to.min(settled)));
-        query.after = self.resume.after;
-        let mut aggregate = Aggregate::clone(&self.resume.settled);
+    /// The result; none if there are no requests any more.
+    async fn computed(mut self) -> AdminResult<Option<Computed>> {
+        let subject = &self.computation.subject;
+        let as_of = self.core.now();
+        if !self.is_wanted() {
+            return Ok(None);
+        }
+        let days = self.days().await?;
+        let mut query = ResponseQuery { limit: PAGE_ROWS, ..subject.query.clone() };
+        let mut aggregate = Aggregate::new(&subject.kind);
         loop {
-            let next = self.page(&query, &mut aggregate).await?;
-            let ended = self.state_after(next);
-            if let (None, Some(_)) = (&ended, next) {
-                query.after = next;
-                continue;
+            let page = self.core.store.list_responses(&query).await?;
+            aggregate = self.added(aggregate, page.rows).await?;
+            let Some(next) = page.next else { return Ok(Some(Computed { aggregate, as_of })) };
+            self.computation.lock().progress = progress(&days, next.made_at());
+            if !self.is_wanted() {
+                return Ok(None);
             }
-            let (from, after) = match next {
-                Some(_) => (self.resume.from, next),
-                None => (query.to, None),
-            };
-            self.resume = Resume { settled: Arc::new(aggregate), from, after };
-            self.save();
-            return Ok(ended.unwrap_or(Scanned::Whole));
+            query.after = Some(next);
         }
     }
 
-    /// Keeps what was read for the next run.
-    fn save(&self) {
-        let mut state = self.computation.lock();
-        if state.generation == self.generation {
-            state.entries = self.resume.settled.entries();
-            state.resume = Some(self.resume.clone());
-        }
+    fn is_wanted(&self) -> bool {
+        self.computation.lock().is_wanted(self.core.clock.monotonic())
     }
 
-    /// Reads the responses received at a time or later.
-    async fn since(&mut self, settled: Timestamp, into: &mut Aggregate) -> AdminResult<Scanned> {
-        let mut query = self.query();
-        query.from = Some(query.from.map_or(settled, |from| from.max(settled)));
-        loop {
-            query.after = self.page(&query, into).await?;
-            match (self.state_after(query.after), query.after) {
-                (Some(ended), _) => return Ok(ended),
-                (None, None) => return Ok(Scanned::Whole),
-                (None, Some(_)) => {}
-            }
-        }
+    /// The responses of each day, for the progress.
+    async fn days(&self) -> AdminResult<Vec<(Day, u64)>> {
+        let ResponseQuery { app_id, flow_id, from, to, .. } = self.computation.subject.query;
+        let days = self.core.store.count_by_day(app_id, from.map(Timestamp::day)).await?;
+        let own = days.into_iter().filter(|it| it.flow_id == flow_id);
+        let own = own.filter(|it| to.is_none_or(|to| it.day.starts_at() < to));
+        Ok(own.map(|it| (it.day, u64::try_from(it.responses).unwrap_or(0))).collect())
     }
 
-    fn query(&self) -> ResponseQuery {
-        ResponseQuery { limit: PAGE_ROWS, ..self.computation.subject.query.clone() }
-    }
-
-    /// Adds one page, and returns where the next one starts.
-    async fn page(
+    /// The aggregate with one more page.
+    async fn added(
         &mut self,
-        query: &ResponseQuery,
-        into: &mut Aggregate,
-    ) -> AdminResult<Option<ResponseId>> {
-        let page = self.core.store.list_responses(query).await?;
-        self.learn(&page.rows).await?;
-        let (mut aggregate, definitions) = (std::mem::take(into), self.definitions.clone());
+        mut aggregate: Aggregate,
+        rows: Vec<ResponseRow>,
+    ) -> AdminResult<Aggregate> {
+        self.learn(&rows).await?;
+        let definitions = self.definitions.clone();
         // Parsing a page takes some milliseconds.
         let added = tokio::task::spawn_blocking(move || {
-            aggregate.add(&page.rows, &definitions);
+            aggregate.add(&rows, &definitions);
             aggregate
         });
-        *into = added.await.map_err(|panicked| StoreError::Failed(Box::new(panicked)))?;
-        if into.entries() > ENTRIES_MAX {
+        let added = added.await.map_err(|panicked| StoreError::Failed(Box::new(panicked)))?;
+        if added.entries() > ENTRIES_MAX {
             let detail = "the responses that match have too many different answers to be counted \
                           together; choose fewer days";
             return Err(AdminError::conflict("too_many_answers", detail));
         }
-        Ok(page.next)
+        Ok(added)
     }
 
     /// Reads the definitions of versions that are not known yet.
@@ -217,18 +135,6 @@ impl<'c> Scan<'c> {
             self.definitions.entry(row.flow_version_id).or_default();
         }
         Ok(())
-    }
-
-    /// Records the progress; returns why the scan must end, if it must.
-    fn state_after(&self, last: Option<ResponseId>) -> Option<Scanned> {
-        let progress = last.map(|last| progress(&self.days, last.made_at()));
-        let mut state = self.computation.lock();
-        state.progress = progress.unwrap_or(state.progress);
-        if state.generation != self.generation {
-            return Some(Scanned::Outdated);
-        }
-        let is_wanted = !state.is_forgotten && state.asked_at.elapsed() < IDLE_MAX;
-        (!is_wanted).then_some(Scanned::Stopped)
     }
 }
 

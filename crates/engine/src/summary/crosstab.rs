@@ -19,22 +19,24 @@ const SINGLE_MAX: usize = 12;
 /// More are put into this many groups with about as many answers each.
 const GROUPS_MAX: u64 = 8;
 
-/// The answers to two questions together. Only responses that answer both are in the groups.
+/// The answers to two questions together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Crosstab {
     pub rows: CrosstabQuestion,
     pub columns: CrosstabQuestion,
     /// By row, then by column.
     pub cells: Vec<Vec<u64>>,
-    /// Responses that answer both questions.
+    /// Responses that answer both questions, only one of them, or none: together all responses.
     pub both: u64,
     pub only_rows: u64,
     pub only_columns: u64,
     pub neither: u64,
+    /// Responses in the table: those that answer both questions, where a text may be missing.
+    pub counted: u64,
     /// There are so many different answers that some are in no cell.
     pub partial: bool,
     pub significance: Significance,
-    /// The responses that were stored by then.
+    /// All responses that were stored by then are in it.
     pub as_of: Timestamp,
 }
 
@@ -56,7 +58,7 @@ pub struct CrosstabQuestion {
 pub struct CrosstabGroup {
     pub id: String,
     pub label: String,
-    /// Responses in this group that answer both questions.
+    /// Responses of the table in this group.
     pub responses: u64,
 }
 
@@ -87,7 +89,7 @@ pub(super) fn add_up(
     versions: &[Version],
     chosen: &[FlowVersionId],
     (rows, columns): (&CrosstabSide, &CrosstabSide),
-    counts: &[(&FlowVersionId, &CrosstabCounts)],
+    counts: &BTreeMap<FlowVersionId, CrosstabCounts>,
     as_of: Timestamp,
 ) -> Option<Crosstab> {
     let all = threads(versions);
@@ -96,17 +98,22 @@ pub(super) fn add_up(
     let is_chosen = |id: &FlowVersionId| chosen.is_empty() || chosen.contains(id);
     let mut sums = CrosstabCounts::default();
     for (id, counts) in counts.iter().filter(|(id, _)| is_chosen(id)) {
-        let Some(version) = versions.iter().find(|it| it.flow_version_id == **id) else { continue };
-        let row = version.question(&rows.question).filter(|it| row_thread.is_about(it));
-        let column = version.question(&columns.question).filter(|it| column_thread.is_about(it));
+        let version = versions.iter().find(|it| it.flow_version_id == *id);
+        let asked = |side: &CrosstabSide, thread: &Thread| {
+            version?.question(&side.question).filter(|it| thread.is_about(it))
+        };
+        let (row, column) = (asked(rows, row_thread), asked(columns, column_thread));
+        add_answered(&mut sums, counts, row.is_some(), column.is_some());
         if let Some((row, column)) = row.zip(column) {
             merge(&mut sums, counts, &|key| key_of(row_thread, row, key), &|key| {
                 key_of(column_thread, column, key)
             });
         }
     }
-    let (row_groups, column_groups) =
-        (Groups::of(&row_thread.kind, &sums.rows), Groups::of(&column_thread.kind, &sums.columns));
+    let (row_groups, column_groups) = (
+        Groups::new(&row_thread.kind, &sums.rows),
+        Groups::new(&column_thread.kind, &sums.columns),
+    );
     let mut cells = vec![vec![0; column_groups.names.len()]; row_groups.names.len()];
     for ((row, column), count) in &sums.cells {
         if let Some((row, column)) = row_groups.index(*row).zip(column_groups.index(*column)) {
@@ -115,7 +122,8 @@ pub(super) fn add_up(
     }
     let rows = row_groups.question(row_thread, rows, &sums.rows);
     let columns = column_groups.question(column_thread, columns, &sums.columns);
-    let significance = match rows.several || columns.several {
+    let partial = sums.uncounted > 0;
+    let significance = match rows.several || columns.several || partial {
         true => Significance::NotTested,
         false => Significance::test(&cells),
     };
@@ -127,7 +135,8 @@ pub(super) fn add_up(
         only_rows: sums.only_rows,
         only_columns: sums.only_columns,
         neither: sums.neither,
-        partial: sums.uncounted > 0,
+        counted: sums.counted,
+        partial,
         significance,
         as_of,
     })
@@ -138,13 +147,28 @@ fn key_of(thread: &Thread, question: &Question, key: u32) -> Option<u32> {
     thread.kind.key(question.question_type.counted(), key)
 }
 
+/// Adds who answers what. An answer to an earlier type of a question counts as none.
+fn add_answered(sums: &mut CrosstabCounts, counts: &CrosstabCounts, row: bool, column: bool) {
+    for (in_rows, in_columns, responses) in [
+        (row, column, counts.both),
+        (row, false, counts.only_rows),
+        (false, column, counts.only_columns),
+        (false, false, counts.neither),
+    ] {
+        let sum = match (in_rows, in_columns) {
+            (true, true) => &mut sums.both,
+            (true, false) => &mut sums.only_rows,
+            (false, true) => &mut sums.only_columns,
+            (false, false) => &mut sums.neither,
+        };
+        *sum += responses;
+    }
+}
+
 type KeyMap<'k> = &'k dyn Fn(u32) -> Option<u32>;
 
 fn merge(sums: &mut CrosstabCounts, counts: &CrosstabCounts, row: KeyMap<'_>, column: KeyMap<'_>) {
-    sums.both += counts.both;
-    sums.only_rows += counts.only_rows;
-    sums.only_columns += counts.only_columns;
-    sums.neither += counts.neither;
+    sums.counted += counts.counted;
     sums.uncounted += counts.uncounted;
     for (key, count) in &counts.rows {
         row(*key).into_iter().for_each(|key| *sums.rows.entry(key).or_default() += count);
@@ -167,7 +191,7 @@ struct Groups {
 }
 
 impl Groups {
-    fn of(kind: &AnswerKind, used: &BTreeMap<u32, u64>) -> Self {
+    fn new(kind: &AnswerKind, used: &BTreeMap<u32, u64>) -> Self {
         let named = |id: &str, label: &str| (id.to_owned(), label.to_owned());
         match kind {
             AnswerKind::Nps => {

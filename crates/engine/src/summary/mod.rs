@@ -24,7 +24,7 @@ use sluice_flow::time::{Day, Timestamp};
 use sluice_store::DayTotal;
 
 use self::versions::Version;
-pub use crate::computed::cache::ReadProgress;
+pub use crate::computed::cache::{ReadProgress, Results};
 
 /// The responses of a flow to summarise. Days are UTC, and both ends are included.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -45,13 +45,6 @@ impl SummaryFilter {
     pub fn is_counted(&self) -> bool {
         self.tags.len() <= 1 && self.admission.is_none() && self.answers.is_empty()
     }
-}
-
-/// A result, or the progress of computing it from the responses.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Results<T> {
-    Ready(T),
-    Computing(ReadProgress),
 }
 
 /// A summary of the responses that pass the filter.
@@ -76,7 +69,7 @@ pub struct Summary {
     /// Present while responses are still being counted that were stored before there were counts,
     /// or imported.
     pub counting: Option<CountingProgress>,
-    /// If it was computed from the responses: those that were stored by then.
+    /// If it was computed from the responses: all that were stored by then are in it.
     pub as_of: Option<Timestamp>,
 }
 
@@ -384,6 +377,12 @@ const TAG_VALUES_MAX: usize = 100;
 struct TagSums(BTreeMap<String, (BTreeMap<String, i64>, i64)>);
 
 impl TagSums {
+    fn of<'c>(all: impl Iterator<Item = &'c DailyCounts>) -> Self {
+        let mut sums = Self::default();
+        all.for_each(|daily| sums.add(daily));
+        sums
+    }
+
     fn add(&mut self, daily: &DailyCounts) {
         for (name, tag) in daily.tags() {
             let (values, others) = self.0.entry(name.to_owned()).or_default();

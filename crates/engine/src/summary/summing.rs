@@ -11,16 +11,21 @@ use sluice_store::{CountsQuery, FlowCounts, Order, ResponseQuery, Scope, StoreEr
 
 use super::crosstab::{self, Crosstab};
 use super::versions::{Version, published_versions};
-use super::{CountingProgress, Results, Spark, Summary, SummaryFilter, add_up, count, sparks};
+use super::{
+    CountingProgress, Results, Spark, Summary, SummaryFilter, TagSums, add_up, count, sparks,
+};
 use crate::admin::AdminResult;
-use crate::computed::aggregate::{Aggregate, Kind, Subject};
+use crate::computed::aggregate::{Aggregate, DailyAggregate, Kind, Subject};
 use crate::computed::ask::ask;
-use crate::computed::cache::Asked;
+use crate::computed::cache::Computed;
 use crate::core::Core;
 use crate::fault::faultless;
 use crate::handle::{AppHandle, FlowHandle};
 use crate::question_history::QuestionHistory;
 use crate::responses::{Paging, ResponseFilter};
+
+/// Names and values.
+type Tags = Vec<(String, String)>;
 
 /// The number of count rows above which they are added up on a blocking thread.
 const AT_ONCE_DAYS_MAX: usize = 100;
@@ -45,7 +50,15 @@ impl FlowHandle {
         let core = Arc::clone(self.permit.core(Scope::Read)?);
         let (app_id, flow_id) = (self.app_id(), self.flow_id());
         let versions = Arc::new(published_versions(&core, app_id, flow_id).await?);
-        Ok(Summing { core, app_id, flow_id, versions, counted: Mutex::default() })
+        Ok(Summing {
+            core,
+            app_id,
+            flow_id,
+            versions,
+            by_tag: None,
+            counted: Mutex::default(),
+            computed: Mutex::default(),
+        })
     }
 
     /// The number of responses of each version of the flow; versions without any are absent.
@@ -93,8 +106,12 @@ pub struct Summing {
     app_id: AppId,
     flow_id: FlowId,
     versions: Arc<Vec<Version>>,
+    /// The tag whose values are compared.
+    by_tag: Option<String>,
     /// The counts that were read.
     counted: Mutex<Vec<(CountsQuery, Arc<FlowCounts>)>>,
+    /// The results that were computed.
+    computed: Mutex<Vec<(ResponseQuery, Arc<Computed>)>>,
 }
 
 impl std::fmt::Debug for Summing {
@@ -109,25 +126,53 @@ impl Summing {
         if filter.is_counted() {
             return self.counted(filter).await.map(Results::Ready);
         }
-        let subject = Subject { query: self.query(filter)?, kind: Kind::Results };
-        let computed = match ask(&self.core, subject).await? {
-            Asked::Computing(progress) => return Ok(Results::Computing(progress)),
-            Asked::Ready(computed) => computed,
+        let query = self.query(filter)?;
+        let (computed, tags) = match self.known_computed(&query) {
+            Some(known) => known,
+            None => match self.compute(query).await? {
+                Results::Ready(computed) => (computed, Vec::new()),
+                Results::Computing(progress) => return Ok(Results::Computing(progress)),
+            },
         };
-        // The scan applied everything but the versions.
-        let filter = SummaryFilter { tags: Vec::new(), ..filter.clone() };
+        let filter = SummaryFilter { tags, ..filter.clone() };
         let versions = Arc::clone(&self.versions);
-        let added_up = tokio::task::spawn_blocking(move || {
-            let daily: Vec<_> = [&*computed.settled, &computed.recent]
-                .into_iter()
-                .filter_map(Aggregate::daily)
-                .flatten()
-                .map(|((day, version), counts)| (*version, *day, counts))
-                .collect();
-            Summary { as_of: Some(computed.as_of), ..add_up(&versions, &daily, &filter) }
-        });
-        let summary = added_up.await.map_err(|panicked| StoreError::Failed(Box::new(panicked)))?;
+        let added_up = move || add_up_computed(&versions, &computed, &filter);
+        let added_up = tokio::task::spawn_blocking(added_up).await;
+        let summary = added_up.map_err(|panicked| StoreError::Failed(Box::new(panicked)))?;
         Ok(Results::Ready(summary))
+    }
+
+    /// Also counts by the values of this tag, so that a comparison of them needs one computation.
+    pub fn comparing_tag(self, name: Option<&str>) -> Self {
+        Self { by_tag: name.map(str::to_owned), ..self }
+    }
+
+    async fn compute(&self, query: ResponseQuery) -> AdminResult<Results<Arc<Computed>>> {
+        let kind = Kind::Results { by_tag: self.by_tag.clone() };
+        let results = ask(&self.core, Subject { query: query.clone(), kind }).await?;
+        if let Results::Ready(computed) = &results {
+            let mut known = self.computed.lock().unwrap_or_else(PoisonError::into_inner);
+            known.push((query, Arc::clone(computed)));
+        }
+        Ok(results)
+    }
+
+    /// A result that includes this one, and the tags that it has not applied.
+    fn known_computed(&self, query: &ResponseQuery) -> Option<(Arc<Computed>, Tags)> {
+        let all = self.computed.lock().unwrap_or_else(PoisonError::into_inner);
+        all.iter().find_map(|(known, computed)| {
+            let is_compared = known.tags.is_empty()
+                && matches!(query.tags.as_slice(), [(name, _)] if Some(name) == self.by_tag.as_ref());
+            let (applied, rest) = match is_compared {
+                true => (Vec::new(), query.tags.clone()),
+                false => (query.tags.clone(), Vec::new()),
+            };
+            let (from, to) = (known.from, known.to);
+            let same_days = ResponseQuery { from, to, tags: applied, ..query.clone() };
+            let is_from = from.is_none_or(|from| query.from.is_some_and(|it| it >= from));
+            let is_to = to.is_none_or(|to| query.to.is_some_and(|it| it <= to));
+            (*known == same_days && is_from && is_to).then(|| (Arc::clone(computed), rest))
+        })
     }
 
     /// The questions of the flow, over all versions that can be read.
@@ -151,17 +196,17 @@ impl Summing {
         faultless(crosstab::faults(&self.versions, rows, columns))?;
         let kind = Kind::Crosstab { rows: rows.clone(), columns: columns.clone() };
         let computed = match ask(&self.core, Subject { query: self.query(filter)?, kind }).await? {
-            Asked::Computing(progress) => return Ok(Results::Computing(progress)),
-            Asked::Ready(computed) => computed,
+            Results::Computing(progress) => return Ok(Results::Computing(progress)),
+            Results::Ready(computed) => computed,
         };
-        let counts: Vec<_> = [&*computed.settled, &computed.recent]
-            .into_iter()
-            .filter_map(Aggregate::crosstab)
-            .flatten()
-            .collect();
-        let sides = (rows, columns);
-        let as_of = computed.as_of;
-        let table = crosstab::add_up(&self.versions, &filter.versions, sides, &counts, as_of);
+        let (versions, chosen) = (Arc::clone(&self.versions), filter.versions.clone());
+        let sides = (rows.clone(), columns.clone());
+        let added_up = tokio::task::spawn_blocking(move || {
+            let Aggregate::Crosstab(counts) = &computed.aggregate else { return None };
+            let sides = (&sides.0, &sides.1);
+            crosstab::add_up(&versions, &chosen, sides, &counts.versions, computed.as_of)
+        });
+        let table = added_up.await.map_err(|panicked| StoreError::Failed(Box::new(panicked)))?;
         // A question that was checked is found.
         let missing = || StoreError::Corrupt("a question is missing".to_owned());
         Ok(Results::Ready(table.ok_or_else(missing)?))
@@ -204,9 +249,16 @@ impl Summing {
         Ok(filter.query(self.app_id, self.flow_id, paging, answers, None))
     }
 
-    /// Reads the counts that this filter needs, for later summaries of fewer days.
-    pub async fn prepare(&self, filter: &SummaryFilter) -> AdminResult<()> {
-        self.counts(query_of(filter)).await.map(|_| ())
+    /// Reads or computes what this filter needs, for later summaries of fewer days.
+    pub async fn prepare(&self, filter: &SummaryFilter) -> AdminResult<Results<()>> {
+        if filter.is_counted() {
+            self.counts(query_of(filter)).await?;
+            return Ok(Results::Ready(()));
+        }
+        Ok(match self.compute(self.query(filter)?).await? {
+            Results::Ready(_) => Results::Ready(()),
+            Results::Computing(progress) => Results::Computing(progress),
+        })
     }
 
     /// Counts of at least the days of the query; reuses counts that were already read.
@@ -231,6 +283,22 @@ impl Summing {
 fn add_up_all(versions: &[Version], counts: &FlowCounts, filter: &SummaryFilter) -> Summary {
     let daily = counts.daily.iter().map(|(version, day, counts)| (*version, *day, counts));
     add_up(versions, &daily.collect::<Vec<_>>(), filter)
+}
+
+/// Applies the versions, and the days and tag that the computation did not apply. The tags are
+/// those of all its days.
+fn add_up_computed(versions: &[Version], computed: &Computed, filter: &SummaryFilter) -> Summary {
+    let nothing = DailyAggregate::default();
+    let aggregate = match &computed.aggregate {
+        Aggregate::Results(aggregate) => aggregate,
+        Aggregate::Crosstab(_) => &nothing,
+    };
+    let daily = aggregate.daily.iter();
+    let daily: Vec<_> = daily.map(|((day, version), counts)| (*version, *day, counts)).collect();
+    let is_chosen = |id: &FlowVersionId| filter.versions.is_empty() || filter.versions.contains(id);
+    let tags = aggregate.tags.iter().filter(|(version, _)| is_chosen(version));
+    let tags = TagSums::of(tags.map(|(_, counts)| counts)).counts();
+    Summary { as_of: Some(computed.as_of), tags, ..add_up(versions, &daily, filter) }
 }
 
 fn query_of(filter: &SummaryFilter) -> CountsQuery {

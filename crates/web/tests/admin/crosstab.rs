@@ -103,7 +103,9 @@ async fn every_type_has_groups() {
     }
     let table = async |rows: &str, columns: &str| {
         let path = format!("/flows/{flow}/crosstab?rows={rows}&columns={columns}");
-        once(&site, &path, |table| table["both"] == 60).await
+        let table = once(&site, &path, |_| true).await;
+        assert_eq!(table["counted"], 60, "{rows} {columns}");
+        table
     };
     let perfect = json!([[30, 0], [0, 30]]);
     let ranked = table("plan", "rank").await;
@@ -139,7 +141,41 @@ async fn every_type_has_groups() {
         .sum();
     assert_eq!(sum, 60);
     assert_eq!(labels(&table("since", "plan").await["rows"]).len(), 12);
-    assert_eq!(table("plan", "why").await["cells"], json!([[0, 30], [0, 30]]));
+    let text = table("plan", "why").await;
+    assert_eq!(text["cells"], json!([[0, 30], [0, 30]]));
+    assert_eq!((&text["both"], &text["onlyRows"]), (&json!(0), &json!(60)));
+}
+
+#[tokio::test]
+async fn a_version_that_asks_one_question_counts_for_that_side() {
+    let (site, key, flow) = open().await;
+    let first = site.publish(&flow).await;
+    let mut draft = definition(&["a", "b"]);
+    // The second version does not ask for the plan, and the grid becomes a text.
+    draft["questions"][1]["id"] = json!("other-plan");
+    draft["questions"][4] = json!({"id": "grid", "type": "longText", "prompt": "Agree?"});
+    site.put(&format!("/flows/{flow}/draft"), draft).await.ok(200);
+    let second = site.publish(&flow).await;
+    for (version, answers) in [
+        (&first, json!({"nps": "1", "plan": "a", "grid": ["a:a"]})),
+        (&first, json!({"plan": "a"})),
+        (&second, json!({"nps": "9", "grid": "yes"})),
+        (&second, json!({"nps": "9"})),
+        (&second, json!({})),
+    ] {
+        site.store(&key, version, json!({"answers": answers})).await;
+    }
+    for (columns, expected) in [
+        ("plan", json!([1, 2, 1, 1, 1])),
+        // Only the newest form of the question counts; of a text, a missing one is a group.
+        ("grid", json!([1, 2, 0, 2, 2])),
+    ] {
+        let path = format!("/flows/{flow}/crosstab?rows=nps&columns={columns}");
+        let table = once(&site, &path, |_| true).await;
+        let names = ["both", "onlyRows", "onlyColumns", "neither", "counted"];
+        let found: Vec<&Value> = names.iter().map(|name| &table[*name]).collect();
+        assert_eq!(json!(found), expected, "{columns}");
+    }
 }
 
 #[tokio::test]
