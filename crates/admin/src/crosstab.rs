@@ -113,7 +113,8 @@ struct Group {
 #[serde(rename_all = "camelCase")]
 struct Significance {
     /// `notTested` if a response may be in several groups, the table is partial or there is nothing
-    /// to compare, `tooFew` if there are too few answers, `couldBeChance`, or `unlikelyChance` if `p` is below 0.05.
+    /// to compare, `tooFew` if there are too few answers, `couldBeChance`, or `unlikelyChance` if
+    /// `p` is below 0.05.
     #[schema(value_type = String)]
     outcome: &'static str,
     #[schema(required = true)]

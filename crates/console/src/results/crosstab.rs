@@ -180,7 +180,7 @@ fn limited(table: &Crosstab) -> (Crosstab, bool) {
     (Crosstab { cells, ..limited }, some_rows || some_columns)
 }
 
-/// Limits the groups of a question. Returns the new place of each group, and whether some have none.
+/// Limits the groups of a question. Returns the new place of each, and whether some have none.
 fn places(question: &mut CrosstabQuestion, max: usize) -> (Vec<Option<usize>>, bool) {
     let all = &question.groups;
     if all.len() <= max {
