@@ -37,7 +37,6 @@ impl StackedShares<'_> {
             title: self.title.to_owned(),
             description: self.description(),
             height: (bottom + 2.0) as u32,
-            width_min: 0,
             indented: false,
             drawing: html! { (legend) (bars) },
             table: self.table(),
@@ -51,7 +50,7 @@ impl StackedShares<'_> {
 
     fn legend(&self, answer: &String, top: f64) -> (Markup, f64) {
         let at = self.answers.iter().position(|it| std::ptr::eq(it, answer)).unwrap_or(0);
-        let lines = text::lines(answer, 13.0, super::ROOM - 24.0, 2);
+        let lines = text::lines(answer, 13.0, super::ROOM_ALONE - 24.0, 2);
         let markup = html! {
             (part("0", top + 2.0, "14", 13.0, self.shade(at), &html! {}))
             @for (nth, line) in lines.iter().enumerate() {
@@ -64,7 +63,7 @@ impl StackedShares<'_> {
     fn bar(&self, group: &ShareGroup, top: f64) -> (Markup, f64) {
         let sum: u64 = group.counts.iter().sum();
         let label = format!("{} ({})", group.label, grouped(sum));
-        let lines = text::lines(&label, 13.0, super::ROOM, 2);
+        let lines = text::lines(&label, 13.0, super::ROOM_ALONE, 2);
         let bar_top = top + LINE * lines.len() as f64 + 4.0;
         let mut before = 0;
         let parts = group.counts.iter().enumerate().filter(|(_, count)| **count > 0);
