@@ -76,6 +76,7 @@ fn values<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ValuesAs>
         ("flowId" = String, Path), ExportQuery,
         ("tag.NAME" = Option<String>, Query, description = "Only those with this tag; NAME is the tag's name"),
         ("answer.QUESTION" = Option<String>, Query, description = "Only those with this answer; QUESTION is the question's id"),
+        ("answer.QUESTION[OPERATOR]" = Option<String>, Query, description = "Only those whose answer compares like this; OPERATOR is one of ne, lt, lte, gt, gte, contains, answered"),
     ),
     responses(
         (status = 200, description = "The file", content_type = "application/octet-stream", body = Vec<u8>),

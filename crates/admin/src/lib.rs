@@ -12,6 +12,7 @@
 mod apps;
 mod audit;
 mod auth;
+mod crosstab;
 mod docs;
 mod drafts;
 mod exports;
@@ -71,6 +72,7 @@ pub fn documented() -> OpenApiRouter<Arc<Engine>> {
         .merge(versions::routes())
         .merge(responses::routes())
         .merge(summary::routes())
+        .merge(crosstab::routes())
         .merge(exports::routes())
         .merge(respondents::routes())
         .merge(invitations::routes())

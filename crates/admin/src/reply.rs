@@ -20,6 +20,8 @@ use super::BODY_BYTES_MAX;
 
 /// When a client may retry after a 503, in seconds.
 const RETRY_AFTER_SECONDS: &str = "2";
+/// When to ask again for a result that is being computed.
+const COMPUTING_SECONDS: &str = "1";
 
 /// Why a request failed: the engine's reasons, and those of this transport.
 #[derive(Debug)]
@@ -68,6 +70,13 @@ pub(super) fn ok(body: impl Serialize) -> Reply {
 /// The operation has begun and continues after the reply.
 pub(super) fn accepted(body: impl Serialize) -> Reply {
     Ok(json(StatusCode::ACCEPTED, &body))
+}
+
+/// A result is being computed: the client asks again shortly.
+pub(super) fn computing(body: impl Serialize) -> Reply {
+    let mut response = json(StatusCode::ACCEPTED, &body);
+    response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static(COMPUTING_SECONDS));
+    Ok(response)
 }
 
 pub(super) fn created(body: impl Serialize) -> Reply {

@@ -153,7 +153,8 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
     }
 }
 
-/// Like [`Query`], and also `tag.NAME=value` and `answer.QUESTION=value`; all of them must match.
+/// Like [`Query`], and also `tag.NAME=value`, `answer.QUESTION=value` and
+/// `answer.QUESTION[OPERATOR]=value`; all of them must match. The engine reads the operators.
 pub(super) struct FilteredQuery<T> {
     pub(super) query: T,
     pub(super) tags: Vec<(String, String)>,
@@ -182,31 +183,6 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for FilteredQuery<
         }
         let query = read_query(others, faults, ", tag.NAME, answer.QUESTION")?;
         Ok(Self { query, tags, answers })
-    }
-}
-
-/// Like [`Query`], and also `tag.NAME=value`, at most once.
-pub(super) struct TagQuery<T> {
-    pub(super) query: T,
-    pub(super) tag: Option<(String, String)>,
-}
-
-impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for TagQuery<T> {
-    type Rejection = Refused;
-
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refused> {
-        let (mut tag, mut others, mut faults) = (None, Vec::new(), Vec::new());
-        for (name, value) in pairs(parts) {
-            match name.strip_prefix(TAG_PREFIX) {
-                Some("") => faults.push(parameter_fault(&name, "must name a tag after the dot")),
-                Some(_) if tag.is_some() => {
-                    faults.push(parameter_fault(&name, "must be the only tag"));
-                }
-                Some(of) => tag = Some((of.to_owned(), value)),
-                None => others.push((name, value)),
-            }
-        }
-        Ok(Self { query: read_query(others, faults, ", tag.NAME")?, tag })
     }
 }
 

@@ -100,7 +100,10 @@ impl ToSchema for Response {
 ///
 /// Over all its versions, archived flows included. `tag.NAME=value` selects responses whose tag has
 /// this value or contains it in its list, and `answer.QUESTION=value` does the same for an answer,
-/// where `other` also matches every free-text answer. A response must pass all filters.
+/// where `other` also matches every free-text answer. `answer.QUESTION[OPERATOR]=value` compares an
+/// answer: `lt`, `lte`, `gt` and `gte` with a number or a date, `ne` with a value that it must not
+/// have, `contains` with a part of a text, `answered` with `true` or `false`. A response must pass
+/// all filters.
 ///
 /// A page scans a limited number of responses. If few pass the filters, it may be short, or even
 /// empty, and still have `next`: the list ends only when `next` is null.
@@ -111,6 +114,7 @@ impl ToSchema for Response {
         ("flowId" = String, Path), ResponseQuery,
         ("tag.NAME" = Option<String>, Query, description = "Only those with this tag; NAME is the tag's name"),
         ("answer.QUESTION" = Option<String>, Query, description = "Only those with this answer; QUESTION is the question's id"),
+        ("answer.QUESTION[OPERATOR]" = Option<String>, Query, description = "Only those whose answer compares like this; OPERATOR is one of ne, lt, lte, gt, gte, contains, answered"),
     ),
     responses(
         (status = 200, description = "A page of responses", body = List<Response>),

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
-use sluice_engine::Engine;
 use sluice_engine::rows::Scope;
-use sluice_engine::summary::{self, Asked, Step, SummaryFilter};
+use sluice_engine::summary::{self, Asked, Step};
+use sluice_engine::{Engine, ReadProgress, Results, SummaryFilter};
 use sluice_flow::id::{FlowId, FlowVersionId};
+use sluice_flow::submission::Admission;
 use sluice_flow::time::{Day, Timestamp};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
@@ -15,7 +16,7 @@ use utoipa_axum::routes;
 
 use super::auth::Caller;
 use super::reply::{self, CommonErrors, Problem, QueryErrors, Reply};
-use super::request::{PathParam, TagQuery};
+use super::request::{FilteredQuery, PathParam};
 use super::schema;
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
@@ -36,6 +37,9 @@ struct SummaryQuery {
     /// Only those to this `flowVersionId`.
     #[param(value_type = Option<String>)]
     version: Option<FlowVersionId>,
+    /// Only those with this decision of the respondent.
+    #[param(schema_with = schema::admission, required = false)]
+    admission: Option<Admission>,
 }
 
 /// The results of a flow.
@@ -52,7 +56,7 @@ struct SummaryQuery {
             {"id": "yes", "label": "Yes", "count": 2, "stillOffered": true},
             {"id": "no", "label": "No", "count": 0, "stillOffered": true}]},
         "overTime": [{"day": "2026-11-15", "answered": 2, "mean": null, "nps": null, "parts": [2, 0]}]}],
-    "partial": false, "counting": null
+    "partial": false, "counting": null, "asOf": null
 }))]
 struct Summary {
     responses: u64,
@@ -78,6 +82,30 @@ struct Summary {
     /// there are none.
     #[schema(required = true)]
     counting: Option<Counting>,
+    /// If the summary was computed from the responses: when reading began. All responses that were
+    /// stored by then are counted. Null if it comes from counts, which are always current.
+    #[schema(value_type = Option<String>, format = DateTime, required = true)]
+    as_of: Option<Timestamp>,
+}
+
+/// A result that is being computed from the responses.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({"progress": {"read": 250_000, "of": 1_000_000}}))]
+pub(super) struct Computing {
+    progress: Progress,
+}
+
+/// How far it is, approximately: the responses that were read, of those in the period.
+#[derive(Debug, Serialize, ToSchema)]
+struct Progress {
+    read: u64,
+    of: u64,
+}
+
+impl Computing {
+    pub(super) fn from_progress(ReadProgress { read, of }: ReadProgress) -> Self {
+        Self { progress: Progress { read, of } }
+    }
 }
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -284,6 +312,7 @@ impl Summary {
             questions: summary.questions.into_iter().map(QuestionSummary::from_summary).collect(),
             partial: summary.partial,
             counting: summary.counting.map(|it| Counting { counted_until: it.counted_until }),
+            as_of: summary.as_of,
         }
     }
 }
@@ -365,18 +394,28 @@ fn rank(rank: summary::RankCount) -> RankCount {
 /// Summarise the responses of a flow
 ///
 /// Counts and distributions by question, over all versions: questions that were edited or removed
-/// keep their history. The counts are updated with every write and are always exact; no responses
-/// are read. `tag.NAME=value`, once, selects the responses with this value of a tag.
+/// keep their history. Without filters, or with days, a version and one `tag.NAME=value`, the
+/// summary comes from counts that every write updates: it is exact and takes the same time for any
+/// number of responses.
+///
+/// With several tags, `admission` or `answer.QUESTION=value` (and the operators of the list of
+/// responses), the responses are read in the background. Until that has ended the reply is 202 with
+/// the progress; ask again after `Retry-After`. The result is kept for a minute, and `asOf` says when
+/// reading began.
 #[utoipa::path(
     get, path = "/flows/{flowId}/summary", operation_id = "getSummary", tag = "Responses",
     security(("adminToken" = ["read"])),
     params(
         ("flowId" = String, Path), SummaryQuery,
         ("tag.NAME" = Option<String>, Query, description = "Only those with this tag; NAME is the tag's name"),
+        ("answer.QUESTION" = Option<String>, Query, description = "Only those with this answer; QUESTION is the question's id"),
+        ("answer.QUESTION[OPERATOR]" = Option<String>, Query, description = "Only those whose answer compares like this; OPERATOR is one of ne, lt, lte, gt, gte, contains, answered"),
     ),
     responses(
         (status = 200, description = "The summary", body = Summary),
+        (status = 202, description = "It is being computed", body = Computing),
         (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "`too_many_answers`: choose fewer days; `too_many_computations`: several are under way", body = Problem, content_type = "application/problem+json"),
         CommonErrors, QueryErrors,
     ),
 )]
@@ -384,11 +423,13 @@ async fn get(
     State(engine): State<Arc<Engine>>,
     Caller(actor): Caller,
     PathParam(flow): PathParam<FlowId>,
-    TagQuery { query, tag }: TagQuery<SummaryQuery>,
+    FilteredQuery { query, tags, answers }: FilteredQuery<SummaryQuery>,
 ) -> Reply {
-    let SummaryQuery { from, to, version } = query;
-    let filter = SummaryFilter { from, to, versions: version.into_iter().collect(), tag };
-    reply::ok(Summary::from_summary(
-        engine.flow(&actor, Scope::Read, flow).await?.summary(&filter).await?,
-    ))
+    let SummaryQuery { from, to, version, admission } = query;
+    let versions = version.into_iter().collect();
+    let filter = SummaryFilter { from, to, versions, tags, admission, answers };
+    match engine.flow(&actor, Scope::Read, flow).await?.summary(&filter).await? {
+        Results::Ready(summary) => reply::ok(Summary::from_summary(summary)),
+        Results::Computing(progress) => reply::computing(Computing::from_progress(progress)),
+    }
 }

@@ -26,6 +26,7 @@ const STYLES: &[&str] = &[
 
 /// Each script under the name that others import it by.
 const SCRIPTS: &[(&str, &str)] = &[
+    ("answer-filter.js", include_str!("assets/script/answer-filter.js")),
     ("base.js", include_str!("assets/script/base.js")),
     ("flows.js", include_str!("assets/script/flows.js")),
     ("editor.js", include_str!("assets/script/editor.js")),

@@ -8,6 +8,7 @@
 //! it, not a client of it, so that a page needs one exchange and no token.
 
 mod addresses;
+mod answer_filters;
 mod assets;
 mod attempts;
 mod chart;

@@ -15,7 +15,7 @@ use flate2::write::GzEncoder;
 use futures_util::Stream;
 use http::header::{
     CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE,
-    REFERRER_POLICY, RETRY_AFTER, SET_COOKIE, VARY,
+    REFERRER_POLICY, REFRESH, RETRY_AFTER, SET_COOKIE, VARY,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use maud::{Markup, html};
@@ -42,6 +42,8 @@ const X_FRAME_OPTIONS: HeaderName = HeaderName::from_static("x-frame-options");
 const LEVEL: u32 = 5;
 /// When to retry after we could not serve it, in seconds.
 const RETRY_AFTER_SECONDS: &str = "2";
+/// When a page with progress reloads itself, in seconds.
+const RELOAD_SECONDS: &str = "2";
 /// After this many seconds another page may have been closed.
 const WATCH_RETRY_SECONDS: u64 = 60;
 
@@ -100,6 +102,12 @@ pub(super) fn page(kind: Kind, markup: Markup, gzip: bool) -> Response {
         Kind::Away => headers.insert(RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER_SECONDS)),
         _ => None,
     };
+    response
+}
+
+/// A page that reloads itself shortly.
+pub(super) fn reloading(mut response: Response) -> Response {
+    response.headers_mut().insert(REFRESH, HeaderValue::from_static(RELOAD_SECONDS));
     response
 }
 
@@ -245,6 +253,8 @@ pub(super) enum Refused {
     Limited(u64),
     /// The user has reached the limit of live streams; the text says so.
     TooManyWatches(String),
+    /// The result of the address is still being computed.
+    Computing,
     /// Signing in with an OpenID provider failed.
     Provider(NotSignedIn),
 }
@@ -321,6 +331,11 @@ impl Refused {
                 Kind::Limited(*seconds),
                 "Too many attempts",
                 format!("Try again in {}.", counted(*seconds, "second")),
+            ),
+            Self::Computing => (
+                Kind::Away,
+                "Not ready yet",
+                "This result is being computed. Try again in a few seconds.".into(),
             ),
             Self::TooManyWatches(detail) => {
                 (Kind::Limited(WATCH_RETRY_SECONDS), "Too many live pages", sentence(detail))

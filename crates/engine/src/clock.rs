@@ -1,7 +1,7 @@
 //! Time as a dependency: nodes follow the clock of the database that they share; tests set it to the
 //! edge of a window, or let it pass at once.
 
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -165,25 +165,39 @@ fn millis(duration: Duration) -> i64 {
 
 /// A clock that changes only when it is set.
 #[derive(Debug)]
-pub struct ManualClock(AtomicI64);
+pub struct ManualClock {
+    now: AtomicI64,
+    /// Milliseconds that passed at once.
+    skipped: AtomicU64,
+}
 
 impl ManualClock {
     pub fn at(now: Timestamp) -> Self {
-        Self(AtomicI64::new(now.as_millis()))
+        Self { now: AtomicI64::new(now.as_millis()), skipped: AtomicU64::new(0) }
     }
 
     pub fn set(&self, now: Timestamp) {
-        self.0.store(now.as_millis(), Ordering::SeqCst);
+        self.now.store(now.as_millis(), Ordering::SeqCst);
     }
 
     pub fn advance_millis(&self, millis: i64) {
-        self.0.fetch_add(millis, Ordering::SeqCst);
+        self.now.fetch_add(millis, Ordering::SeqCst);
+    }
+
+    /// Lets time pass at once: wall time, and the time that durations are measured with.
+    pub fn skip_seconds(&self, seconds: u32) {
+        self.advance_millis(i64::from(seconds) * 1000);
+        self.skipped.fetch_add(u64::from(seconds) * 1000, Ordering::SeqCst);
     }
 }
 
 impl Clock for ManualClock {
     fn now(&self) -> Timestamp {
-        Timestamp::from_millis(self.0.load(Ordering::SeqCst))
+        Timestamp::from_millis(self.now.load(Ordering::SeqCst))
+    }
+
+    fn monotonic(&self) -> Instant {
+        Instant::now() + Duration::from_millis(self.skipped.load(Ordering::SeqCst))
     }
 }
 

@@ -17,6 +17,7 @@ use crate::actor::Actor;
 use crate::audit_action::AuditAction;
 use crate::clock::Clock;
 use crate::commit::Committer;
+use crate::computed::cache::Computations;
 use crate::definitions::Definitions;
 use crate::erasure::Erasures;
 use crate::export::pipe::Exports;
@@ -37,6 +38,7 @@ pub(crate) struct Core {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) verifying: Verifying,
     pub(crate) exports: Arc<Exports>,
+    pub(crate) computations: Computations,
     pub(crate) watches: Watches,
     pub(crate) passwords: Passwords,
     pub(crate) definitions: Definitions,

@@ -25,6 +25,7 @@ use crate::apps;
 use crate::audit::{self, AuditEntry};
 use crate::clock::Clock;
 use crate::commit::Committer;
+use crate::computed::cache::Computations;
 use crate::core::Core;
 use crate::count_compaction::CountCompaction;
 use crate::definitions::Definitions;
@@ -147,6 +148,7 @@ impl Engine {
             metrics,
             verifying,
             exports: Arc::default(),
+            computations: Computations::default(),
             watches: Watches::default(),
             passwords: Passwords::new(),
             definitions,

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use sluice_flow::answer_filter::{AnswerFilter, split_name};
 use sluice_flow::definition::Definition;
 use sluice_flow::id::{AppId, FlowId, FlowVersionId};
-use sluice_flow::question::Shape;
+use sluice_flow::question::{QuestionType, Shape};
 use sluice_store::{Store, VersionRow};
 
 use crate::admin::AdminResult;
@@ -53,7 +54,25 @@ impl QuestionHistory {
         self.versions.last()
     }
 
-    fn add(&mut self, number: u32, definition: &Definition) {
+    /// Reads a filter by an answer, given as in a query without its prefix: `nps[lt]` and `7`. The
+    /// error says what is possible.
+    pub fn answer_filter(&self, name: &str, value: &str) -> Result<AnswerFilter, String> {
+        let (question, _) = split_name(name);
+        let types: Vec<&QuestionType> = self.types_of(question).collect();
+        AnswerFilter::read(name, value, &types)
+    }
+
+    /// The types of a question in the versions that ask it, oldest first.
+    pub fn types_of<'h, 'q>(
+        &'h self,
+        question: &'q str,
+    ) -> impl Iterator<Item = &'h QuestionType> + use<'h, 'q> {
+        let asking = self.versions.iter().filter_map(move |it| it.definition.question(question));
+        asking.map(|question| &question.question_type)
+    }
+
+    /// Adds a version that is newer than those before.
+    pub(crate) fn add(&mut self, id: FlowVersionId, number: u32, definition: Arc<Definition>) {
         let answerable =
             definition.questions().iter().filter(|it| it.question_type.is_answerable());
         for question in answerable {
@@ -70,16 +89,45 @@ impl QuestionHistory {
                 None => self.questions.push(asked),
             }
         }
+        self.versions.push(HistoricVersion { id, number, definition });
     }
 }
 
-/// The questions of a flow, over all its versions. The caller has proved its permission.
+/// The questions of a flow, over all its versions: for exports, which must not leave out a question.
+/// The caller has proved its permission.
 pub(crate) async fn read(
     store: &dyn Store,
     definitions: &Definitions,
     app: AppId,
     flow: FlowId,
 ) -> AdminResult<QuestionHistory> {
+    let mut asked = QuestionHistory::default();
+    for version in versions(store, app, flow).await? {
+        let definition = definitions.read(&version)?;
+        asked.add(version.flow_version_id, version.number, definition);
+    }
+    Ok(asked)
+}
+
+/// The same without versions that cannot be read: for lists and filters, which show and search the
+/// rest.
+pub(crate) async fn read_rest(
+    store: &dyn Store,
+    definitions: &Definitions,
+    app: AppId,
+    flow: FlowId,
+) -> AdminResult<QuestionHistory> {
+    let mut asked = QuestionHistory::default();
+    for version in versions(store, app, flow).await? {
+        if let Some(definition) = definitions.readable(&version) {
+            asked.add(version.flow_version_id, version.number, definition);
+        }
+    }
+    Ok(asked)
+}
+
+/// All versions, oldest first.
+async fn versions(store: &dyn Store, app: AppId, flow: FlowId) -> AdminResult<Vec<VersionRow>> {
     let mut versions = Vec::new();
     loop {
         let before = versions.last().map(|last: &VersionRow| last.number);
@@ -87,15 +135,8 @@ pub(crate) async fn read(
         let is_last = page.len() < VERSIONS_PAGE;
         versions.extend(page);
         if is_last {
-            break;
+            versions.reverse();
+            return Ok(versions);
         }
     }
-    let mut asked = QuestionHistory::default();
-    for version in versions.iter().rev() {
-        let definition = definitions.read(version)?;
-        asked.add(version.number, &definition);
-        let (id, number) = (version.flow_version_id, version.number);
-        asked.versions.push(HistoricVersion { id, number, definition });
-    }
-    Ok(asked)
 }

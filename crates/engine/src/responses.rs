@@ -4,12 +4,14 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use serde_json::json;
+use sluice_flow::answer_filter::{AnswerFilter, split_name};
 use sluice_flow::definition::Fault;
-use sluice_flow::id::{FlowVersionId, ResponseId};
-use sluice_flow::question::Shape;
+use sluice_flow::folding::folded;
+use sluice_flow::id::{AppId, FlowId, FlowVersionId, ResponseId};
+use sluice_flow::question::{QuestionType, Shape};
 use sluice_flow::submission::Admission;
 use sluice_flow::time::Timestamp;
-use sluice_store::{Order, ResponsePage, ResponseQuery, ResponseRow, Scope, Search, Write, folded};
+use sluice_store::{Order, ResponsePage, ResponseQuery, ResponseRow, Scope, Search, Write};
 
 use crate::actor::Actor;
 use crate::admin::{AdminError, AdminResult, Missing};
@@ -38,8 +40,8 @@ pub struct ResponseFilter {
     pub admission: Option<Admission>,
     /// Each tag has this value, or contains it in its list.
     pub tags: Vec<(String, String)>,
-    /// Each question was answered with this value, or with a list that contains it; `other` stands
-    /// for any free text.
+    /// Names and values as in a query: `use` and `api`, or `nps[lt]` and `7`. See
+    /// [`AnswerFilter`].
     pub answers: Vec<(String, String)>,
     /// Each word occurs in a text of the response.
     pub search: Option<String>,
@@ -69,13 +71,62 @@ impl ResponseFilter {
         }
         faults
     }
+
+    /// Checks the limits, and reads the filters by answers; each fault points to its parameter.
+    /// `types_of` are the types of a question in the versions that ask it.
+    pub(crate) fn checked_answers<'q>(
+        &self,
+        types_of: impl Fn(&str) -> Vec<&'q QuestionType>,
+    ) -> AdminResult<Vec<AnswerFilter>> {
+        faultless(self.faults())?;
+        let (mut filters, mut faults) = (Vec::with_capacity(self.answers.len()), Vec::new());
+        for (name, value) in &self.answers {
+            let (question, _) = split_name(name);
+            match AnswerFilter::read(name, value, &types_of(question)) {
+                Ok(filter) => filters.push(filter),
+                Err(message) => {
+                    let name = name.replace('~', "~0").replace('/', "~1");
+                    faults.push(Fault { pointer: format!("/answer.{name}"), message });
+                }
+            }
+        }
+        faultless(faults)?;
+        Ok(filters)
+    }
+
+    /// The store's query.
+    pub(crate) fn query(
+        &self,
+        app_id: AppId,
+        flow_id: FlowId,
+        paging: Paging,
+        answers: Vec<AnswerFilter>,
+        search: Option<Search>,
+    ) -> ResponseQuery {
+        ResponseQuery {
+            app_id,
+            flow_id,
+            version: self.version,
+            from: self.from,
+            to: self.to,
+            admission: self.admission,
+            tags: self.tags.clone(),
+            answers,
+            search,
+            after: paging.after,
+            order: paging.order,
+            limit: paging.limit,
+            scan_limit: SCAN_ROWS_MAX,
+        }
+    }
 }
 
 impl FlowHandle {
-    /// The questions of the flow, over all its versions.
+    /// The questions of the flow, over all its versions that can be read.
     pub async fn asked(&self) -> AdminResult<QuestionHistory> {
         let core = self.permit.core(Scope::Read)?;
-        question_history::read(&*core.store, &core.definitions, self.app_id(), self.flow_id()).await
+        question_history::read_rest(&*core.store, &core.definitions, self.app_id(), self.flow_id())
+            .await
     }
 
     /// A page of the responses. If few pass the filter, it may be short or empty although more
@@ -103,8 +154,8 @@ impl FlowHandle {
     }
 }
 
-/// Checks the filter and returns the store's query. Reads the question history only for a search,
-/// and only if it is not given.
+/// Checks the filter and returns the store's query. Reads the question history only for a search or
+/// a filter by an answer, and only if it is not given.
 pub(crate) async fn response_query(
     core: &Core,
     flow: &FlowHandle,
@@ -112,34 +163,20 @@ pub(crate) async fn response_query(
     paging: Paging,
     asked: Option<&QuestionHistory>,
 ) -> AdminResult<ResponseQuery> {
-    faultless(filter.faults())?;
     let (app_id, flow_id) = (flow.app_id(), flow.flow_id());
     let text = folded(filter.search.as_deref().unwrap_or_default());
     let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
-    let search = match (words.is_empty(), asked) {
-        (true, _) => None,
-        (false, Some(asked)) => Some(Search { words, questions: text_questions(asked) }),
-        (false, None) => {
-            let asked =
-                question_history::read(&*core.store, &core.definitions, app_id, flow_id).await?;
-            Some(Search { words, questions: text_questions(&asked) })
-        }
+    let mut read = None;
+    let asked = match asked {
+        None if !words.is_empty() || !filter.answers.is_empty() => &*read.insert(
+            question_history::read_rest(&*core.store, &core.definitions, app_id, flow_id).await?,
+        ),
+        None => &QuestionHistory::default(),
+        Some(asked) => asked,
     };
-    Ok(ResponseQuery {
-        app_id,
-        flow_id,
-        version: filter.version,
-        from: filter.from,
-        to: filter.to,
-        admission: filter.admission,
-        tags: filter.tags.clone(),
-        answers: filter.answers.clone(),
-        search,
-        after: paging.after,
-        order: paging.order,
-        limit: paging.limit,
-        scan_limit: SCAN_ROWS_MAX,
-    })
+    let answers = filter.checked_answers(|question| asked.types_of(question).collect())?;
+    let search = (!words.is_empty()).then(|| Search { words, questions: text_questions(asked) });
+    Ok(filter.query(app_id, flow_id, paging, answers, search))
 }
 
 /// The ids of the questions with text answers.

@@ -7,12 +7,14 @@
 use std::collections::HashMap;
 
 use serde_json::Value;
+use sluice_flow::answer_filter::AnswerFilter;
 use sluice_flow::id::ResponseId;
 use sluice_flow::words;
-use sluice_store::{Order, ResponseRow};
+use sluice_store::{Order, ResponseRow, Scope};
 
 use crate::admin::AdminResult;
 use crate::handle::FlowHandle;
+use crate::question_history;
 use crate::responses::{Paging, ResponseFilter};
 use crate::summary::SummaryFilter;
 
@@ -46,9 +48,14 @@ impl Texts {
     }
 
     /// Reads texts from responses, newest first.
-    fn read(rows: &[ResponseRow], filter: &SummaryFilter, questions: &[&str]) -> Self {
+    fn read(
+        rows: &[ResponseRow],
+        filter: &SummaryFilter,
+        by_answers: &[AnswerFilter],
+        questions: &[&str],
+    ) -> Self {
         let mut found: HashMap<&str, Vec<(ResponseId, String)>> = HashMap::new();
-        for row in rows.iter().filter(|row| passes(row, filter)) {
+        for row in rows.iter().filter(|row| passes(row, filter, by_answers)) {
             let Ok(Value::Object(mut answers)) = serde_json::from_str(&row.answers) else {
                 continue;
             };
@@ -69,10 +76,12 @@ impl Texts {
     }
 }
 
-fn passes(row: &ResponseRow, filter: &SummaryFilter) -> bool {
+fn passes(row: &ResponseRow, filter: &SummaryFilter, by_answers: &[AnswerFilter]) -> bool {
     let version = filter.versions.is_empty() || filter.versions.contains(&row.flow_version_id);
-    let tag = filter.tag.as_ref().is_none_or(|(name, value)| has_tag(row, name, value));
-    version && tag
+    version
+        && filter.admission.is_none_or(|admission| admission == row.admission)
+        && filter.tags.iter().all(|(name, value)| has_tag(row, name, value))
+        && by_answers.iter().all(|filter| filter.holds_in(&row.answers))
 }
 
 fn has_tag(row: &ResponseRow, name: &str, value: &str) -> bool {
@@ -92,7 +101,23 @@ impl FlowHandle {
         if questions.is_empty() {
             return Ok(Texts::default());
         }
-        // Versions and tags are filtered here: the store would scan everything for a rare one.
+        let core = self.permit.core(Scope::Read)?;
+        let by_answers = match filter.answers.is_empty() {
+            true => Vec::new(),
+            false => {
+                let given =
+                    ResponseFilter { answers: filter.answers.clone(), ..ResponseFilter::default() };
+                let asked = question_history::read_rest(
+                    &*core.store,
+                    &core.definitions,
+                    self.app_id(),
+                    self.flow_id(),
+                );
+                let asked = asked.await?;
+                given.checked_answers(|question| asked.types_of(question).collect())?
+            }
+        };
+        // Everything but days is filtered here: the store would scan everything for a rare one.
         let newest = ResponseFilter {
             from: filter.from.map(|day| day.starts_at()),
             to: filter.to.map(|day| day.plus(1).starts_at()),
@@ -100,6 +125,6 @@ impl FlowHandle {
         };
         let paging = Paging { after: None, order: Order::Desc, limit: TEXT_RESPONSES };
         let page = self.list_responses(&newest, paging).await?;
-        Ok(Texts::read(&page.rows, filter, questions))
+        Ok(Texts::read(&page.rows, filter, &by_answers, questions))
     }
 }

@@ -14,16 +14,20 @@
 //! 7. [`counts`]: what a response adds to the counts of its version and day.
 //!
 //! Separate from these: [`invitation`] is the assignment of a flow to a person and its state at an
-//! instant, [`words`] finds words that occur in many answers, and [`origin`] parses the origins
-//! that an app allows.
+//! instant, [`answer_filter`] selects responses by an answer, [`crosstab`]
+//! counts the answers to two questions together, [`words`] finds words that occur in
+//! many answers, [`folding`] ignores case, and [`origin`] parses the origins that an app allows.
 //!
 //! A refusal is a value ([`issue::Issue`], the sender's fault); this crate has no error types.
 
+pub mod answer_filter;
 pub mod counts;
+pub mod crosstab;
 pub(crate) mod date;
 pub mod definition;
 pub mod email;
 pub mod example;
+pub mod folding;
 pub mod id;
 pub mod identity;
 pub mod invitation;

@@ -206,9 +206,26 @@ mod tests {
     fn an_invalid_language_tag_is_refused() {
         let too_long = format!("en-x-{}", "abcdefgh-".repeat(7)) + "a";
         for sent in [
-            "", "e", "-", "en-", "-US", "en--US", "english!", "de AT", "en-US\0", "日本", &too_long,
-            "abcd", "en-US-DE", "en-u", "en-u-a", "en-x", "de-1996-1996", "en-u-co-standard-u-hc-h12",
-            "en-toolonger", "en-US-Latn",
+            "",
+            "e",
+            "-",
+            "en-",
+            "-US",
+            "en--US",
+            "english!",
+            "de AT",
+            "en-US\0",
+            "日本",
+            &too_long,
+            "abcd",
+            "en-US-DE",
+            "en-u",
+            "en-u-a",
+            "en-x",
+            "de-1996-1996",
+            "en-u-co-standard-u-hc-h12",
+            "en-toolonger",
+            "en-US-Latn",
         ] {
             assert_eq!(canonical(sent), None, "{sent:?}");
         }

@@ -38,7 +38,7 @@ pub use counting::{Compacted, CompactionCursor, CountScan, CountsQuery, DayTotal
 pub use damage::Damage;
 pub use error::StoreError;
 pub use invitation::*;
-pub use listing::{ResponseCount, ResponsePage, ResponseQuery, Search, folded};
+pub use listing::{ResponseCount, ResponsePage, ResponseQuery, Search};
 pub(crate) use people::joined;
 pub use people::*;
 pub use record::*;

@@ -32,6 +32,7 @@ mod pen;
 mod ranking;
 mod series;
 mod spark;
+mod stacked_shares;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -53,6 +54,7 @@ pub(crate) use number::{count, decimal, share, signed};
 pub(crate) use ranking::{Ranked, RankingChart, RankingPart, by_mean_place};
 pub(crate) use series::{DayValue, Series};
 pub(crate) use spark::spark;
+pub(crate) use stacked_shares::{ShareGroup, StackedShares};
 
 pub(crate) use pen::Tone;
 

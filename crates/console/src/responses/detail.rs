@@ -14,10 +14,10 @@ use sluice_engine::{
 use sluice_flow::id::{FlowId, ResponseId};
 use sluice_flow::submission::Admission;
 
-use super::filters::admission_label;
 use super::query::{ListPosition, ResponsesQuery};
 use super::table::{entries, in_words};
 use crate::Console;
+use crate::answer_filters::admission_label;
 use crate::frame::{Frame, NavItem, Tab, Width};
 use crate::parts::{code, time};
 use crate::reply::{self, Kind, Reply};
@@ -45,7 +45,8 @@ pub(super) async fn page(
     let row = response_in_flow(&console, &visitor, Scope::Read, flow, id).await?;
     let opened = console.engine.flow(&visitor.actor, Scope::Read, flow).await?;
     let history = opened.asked().await?;
-    let query = ResponsesQuery::from_fields(&fields).with_position(ListPosition::Newest);
+    let query =
+        ResponsesQuery::from_fields(&fields).known(&history).with_position(ListPosition::Newest);
     let (newer, older) = tokio::try_join!(
         adjacent_response(&opened, &history, &query, id, Order::Asc),
         adjacent_response(&opened, &history, &query, id, Order::Desc),

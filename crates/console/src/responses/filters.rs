@@ -7,12 +7,12 @@ use maud::{Markup, html};
 use sluice_engine::QuestionHistory;
 use sluice_engine::rows::ResponseRow;
 use sluice_flow::id::FlowId;
-use sluice_flow::submission::{Admission, Texts, each_entry};
+use sluice_flow::submission::{Texts, each_entry};
 
 use super::query::{ListPosition, ResponsesQuery, TimeBound};
+use crate::answer_filters::{self, SentForm, admission_label, admissions, cut};
+use crate::parts::errors;
 
-/// The characters of an option that a chip shows.
-const CHIP_CHARS: usize = 40;
 /// The most tag values to choose from.
 const OFFERED_MAX: usize = 200;
 
@@ -21,13 +21,14 @@ pub(super) fn bar(
     history: &QuestionHistory,
     query: &ResponsesQuery,
     rows: &[ResponseRow],
+    sent: &SentForm,
 ) -> Markup {
     html! {
         section.response-filters aria-label="Filters" {
             (search(flow, query))
-            details.adding {
+            details.adding open[sent.fault.is_some()] {
                 summary.button { "Add filter" }
-                (adding(flow, history, query, &Tags::from_rows(rows)))
+                (adding(flow, history, query, &Tags::from_rows(rows), sent))
             }
             @if query.is_filtered() { (chips(flow, history, query)) }
         }
@@ -52,7 +53,13 @@ fn hidden(pairs: &[(String, String)]) -> Markup {
 }
 
 /// All filters, in one form that works without a script.
-fn adding(flow: FlowId, history: &QuestionHistory, query: &ResponsesQuery, tags: &Tags) -> Markup {
+fn adding(
+    flow: FlowId,
+    history: &QuestionHistory,
+    query: &ResponsesQuery,
+    tags: &Tags,
+    sent: &SentForm,
+) -> Markup {
     let kept = ResponsesQuery {
         version: None,
         from: None,
@@ -68,53 +75,22 @@ fn adding(flow: FlowId, history: &QuestionHistory, query: &ResponsesQuery, tags:
         form.card.form method="get" action=(ResponsesQuery::default().address(flow)) {
             (hidden(&kept.pairs()))
             input type="hidden" name="apply" value="1";
+            (errors(sent.fault.as_slice(), answer_filters::field_of))
             fieldset.inline {
                 legend.label { "Received (days in UTC)" }
                 div.field { label for="from" { "From" } input.input type="date" id="from" name="from" value=[day(query.from)]; }
                 div.field { label for="to" { "To" } input.input type="date" id="to" name="to" value=[day(query.to)]; }
             }
-            fieldset.inline {
-                legend.label { "Answer" }
-                div.field { label for="question" { "Question" } (questions(history)) }
-                div.field {
-                    label for="value" { "Value" }
-                    input.input type="text" id="value" name="value" list="choices" maxlength="500" autocomplete="off";
-                    (choices(history))
-                }
-            }
+            (answer_filters::form_fields(history, &sent.fields))
             fieldset.inline {
                 legend.label { "A tag" }
-                div.field { label for="tag_name" { "Name" } input.input type="text" id="tag_name" name="tag_name" list="tag_names" maxlength="64" autocomplete="off"; }
-                div.field { label for="tag_value" { "Value" } input.input type="text" id="tag_value" name="tag_value" list="tag_values" maxlength="500" autocomplete="off"; }
+                div.field { label for="tag_name" { "Name" } input.input type="text" id="tag_name" name="tag_name" list="tag_names" maxlength="64" autocomplete="off" value=[sent.fields.get("tag_name")]; }
+                div.field { label for="tag_value" { "Value" } input.input type="text" id="tag_value" name="tag_value" list="tag_values" maxlength="500" autocomplete="off" value=[sent.fields.get("tag_value")]; }
                 datalist id="tag_names" { @for name in &tags.names { option value=(name) {} } }
                 datalist id="tag_values" { @for value in &tags.values { option value=(value) {} } }
             }
-            div.inline { (versions(history, query)) (admissions(query)) }
+            div.inline { (versions(history, query)) (admissions(query.admission)) }
             div.buttons { button.button.primary type="submit" { "Apply" } }
-        }
-    }
-}
-
-fn questions(history: &QuestionHistory) -> Markup {
-    html! {
-        select.input id="question" name="question" {
-            option value="" { "Choose a question" }
-            @for question in &history.questions { option value=(question.id) { (cut(&question.prompt)) } }
-        }
-    }
-}
-
-/// The choices of all questions; the script shows those of the selected question.
-fn choices(history: &QuestionHistory) -> Markup {
-    html! {
-        datalist id="choices" {
-            @if let Some(newest) = history.newest() {
-                @for question in newest.definition.questions() {
-                    @for (_, label) in question.question_type.choices() {
-                        option value=(label) data-question=(question.id) {}
-                    }
-                }
-            }
         }
     }
 }
@@ -160,27 +136,6 @@ fn versions(history: &QuestionHistory, query: &ResponsesQuery) -> Markup {
     }
 }
 
-fn admissions(query: &ResponsesQuery) -> Markup {
-    html! {
-        div.field {
-            label for="admission" { "Consent" }
-            select.input id="admission" name="admission" {
-                option value="" { "Any" }
-                @for admission in Admission::ALL {
-                    option value=(admission.as_str()) selected[query.admission == Some(*admission)] { (admission_label(*admission)) }
-                }
-            }
-        }
-    }
-}
-
-pub(super) fn admission_label(admission: Admission) -> &'static str {
-    match admission {
-        Admission::Admitted => "Linked to respondent",
-        Admission::CollectionOnly => "Anonymous",
-    }
-}
-
 /// The active filters, each with a link that removes it.
 fn chips(flow: FlowId, history: &QuestionHistory, query: &ResponsesQuery) -> Markup {
     let plain = query.with_position(ListPosition::Newest);
@@ -206,29 +161,9 @@ fn chips(flow: FlowId, history: &QuestionHistory, query: &ResponsesQuery) -> Mar
                 (out(ResponsesQuery { tags: without(&query.tags, at), ..plain.clone() }, html! { bdi { (name) } ": " bdi { (cut(value)) } }))
             }
             @for (at, (question, value)) in query.answers.iter().enumerate() {
-                (out(ResponsesQuery { answers: without(&query.answers, at), ..plain.clone() }, html! { bdi { (prompt(history, question)) } ": " bdi { (answer(history, question, value)) } }))
+                (out(ResponsesQuery { answers: without(&query.answers, at), ..plain.clone() }, answer_filters::words(history, question, value)))
             }
             a href=(ResponsesQuery::default().address(flow)) { "Clear all" }
         }
-    }
-}
-
-fn prompt(history: &QuestionHistory, id: &str) -> String {
-    let found = history.questions.iter().find(|question| question.id == id);
-    found.map_or_else(|| id.to_owned(), |question| cut(&question.prompt))
-}
-
-fn answer(history: &QuestionHistory, id: &str, value: &str) -> String {
-    let mut versions = history.versions.iter().rev();
-    let question = versions.find_map(|version| version.definition.question(id));
-    let words = question.map(|question| question.question_type.in_words(value));
-    cut(&words.unwrap_or(value.into()))
-}
-
-/// The start of a long text.
-pub(super) fn cut(text: &str) -> String {
-    match text.char_indices().nth(CHIP_CHARS) {
-        Some((at, _)) => format!("{}…", text[..at].trim_end()),
-        None => text.to_owned(),
     }
 }

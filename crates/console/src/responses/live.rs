@@ -58,11 +58,12 @@ pub(super) async fn stream(
     headers: HeaderMap,
 ) -> Reply {
     let engine = &console.engine;
-    let query = ResponsesQuery::from_fields(&fields);
     // A browser that reconnects sends the id of the last event it received.
     let last = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
     let since = last.or_else(|| fields.get("since")?.parse().ok());
     let opened = engine.flow(&visitor.actor, Scope::Read, flow).await?;
+    let history = opened.asked().await?;
+    let query = ResponsesQuery::from_fields(&fields).known(&history);
     let watch = match opened.watch_responses(&query.filter(), since).await {
         Ok(watch) => watch,
         Err(AdminError::Conflict { code: TOO_MANY_OF_ONE, detail }) => {
@@ -72,7 +73,6 @@ pub(super) async fn stream(
         Err(AdminError::Conflict { .. }) => return Ok(reply::no_events()),
         Err(error) => return Err(error.into()),
     };
-    let history = opened.asked().await?;
     let secret = session::secret(&headers).unwrap_or_default().to_owned();
     let stopping = console.stopping.subscribe();
     let until = Instant::now() + LIFE;

@@ -28,6 +28,7 @@ pub(super) use self::export::Downloads;
 use self::query::{ListPosition, ResponsesQuery};
 use self::table::TableColumns;
 use super::Console;
+use super::answer_filters::SentForm;
 use super::frame::{Frame, NavItem, Tab, Width};
 use super::parts::{empty, time};
 use super::reply::{self, Kind, Reply};
@@ -101,11 +102,14 @@ async fn page(
 ) -> Reply {
     let (sidebar, state) = Sidebar::flow(&console, &visitor, flow).await?;
     let history = state.asked().await?;
-    let query = ResponsesQuery::from_fields(&fields);
+    let query = ResponsesQuery::from_fields(&fields).known(&history);
     // The filter form sends what it adds; redirect to the plain address.
-    if let Some(query) = query.with_added(&fields, &history) {
-        return Ok(reply::see_other(&query.address(flow)));
-    }
+    let fault = match query.with_added(&fields, &history) {
+        Ok(Some(query)) => return Ok(reply::see_other(&query.address(flow))),
+        Ok(None) => None,
+        Err(fault) => Some(fault),
+    };
+    let sent = SentForm { fields: fields.clone(), fault };
     let now = sidebar.now;
     let list = ListPage::read(&state, &history, &query).await?;
     // Nothing is newer: show the newest.
@@ -118,7 +122,7 @@ async fn page(
     let has_none = is_empty && query == ResponsesQuery::default();
     let content = match has_none {
         true => nothing_yet(&sidebar, &state, now),
-        false => shown(&visitor, &state, &history, &query, &list, now),
+        false => shown(&visitor, &state, &history, &query, &list, &sent, now),
     };
     let title = format!("Responses · {}", state.flow.name);
     let frame = Frame::new(&visitor, &sidebar, NavItem::Flow(&state, Tab::Responses), &title);
@@ -126,7 +130,8 @@ async fn page(
         true => frame.actions(export::button()),
         false => frame,
     };
-    let frame = frame.done(fields.get("done")).script("responses.js").width(Width::Wide);
+    let frame = frame.done(fields.get("done")).script("responses.js").script("answer-filter.js");
+    let frame = frame.width(Width::Wide);
     Ok(frame.page(Kind::Shown, content))
 }
 
@@ -136,6 +141,7 @@ fn shown(
     history: &QuestionHistory,
     query: &ResponsesQuery,
     list: &ListPage,
+    sent: &SentForm,
     now: Timestamp,
 ) -> Markup {
     let flow = state.flow.flow_id;
@@ -143,7 +149,7 @@ fn shown(
     let newest = list.page.rows.first().map(|row| row.response_id);
     let watches = query.position == ListPosition::Newest;
     html! {
-        (filters::bar(flow, history, query, &list.page.rows))
+        (filters::bar(flow, history, query, &list.page.rows, sent))
         div.responses data-flow=(flow)
             data-live=[watches.then(|| live::address(flow, query, newest, now))] {
             p.hint {
@@ -216,7 +222,7 @@ async fn more(
 ) -> Reply {
     let opened = console.engine.flow(&visitor.actor, Scope::Read, flow).await?;
     let history = opened.asked().await?;
-    let query = ResponsesQuery::from_fields(&fields);
+    let query = ResponsesQuery::from_fields(&fields).known(&history);
     let list = ListPage::read(&opened, &history, &query).await?;
     let columns = TableColumns::new(&history);
     let rows: Vec<String> = list

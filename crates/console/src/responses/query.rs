@@ -5,10 +5,12 @@ use std::fmt;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use sluice_engine::{QuestionHistory, ResponseFilter};
+use sluice_flow::definition::Fault;
 use sluice_flow::id::{FlowId, FlowVersionId, ResponseId};
 use sluice_flow::submission::Admission;
 use sluice_flow::time::{Day, Timestamp};
 
+use crate::answer_filters;
 use crate::request::Fields;
 
 /// Characters that are not escaped in an address.
@@ -86,40 +88,44 @@ impl ResponsesQuery {
             (None, Some(id)) => ListPosition::NewerThan(id),
             (None, None) => ListPosition::Newest,
         };
-        let named = |kind: &str| {
-            let pairs = fields.0.iter().filter_map(|(name, value)| {
-                let name = name.strip_prefix(kind)?.strip_prefix('.')?;
-                (!name.is_empty()).then(|| (name.to_owned(), value.clone()))
-            });
-            let mut all: Vec<_> = pairs.collect();
-            all.dedup();
-            all
-        };
+        let tags = fields.0.iter().filter_map(|(name, value)| {
+            let name = name.strip_prefix("tag.").filter(|name| !name.is_empty())?;
+            Some((name.to_owned(), value.clone()))
+        });
+        let mut tags: Vec<_> = tags.collect();
+        tags.dedup();
         Self {
             version: fields.get("version").and_then(|text| text.parse().ok()),
             from: fields.get("from").and_then(TimeBound::parse),
             to: fields.get("to").and_then(TimeBound::parse),
             admission: fields.get("admission").and_then(Admission::named),
-            tags: named("tag"),
-            answers: named("answer"),
+            tags,
+            answers: answer_filters::from_fields(fields),
             search: fields.get("search").map(str::to_owned),
             position,
         }
     }
 
+    /// Without filters by an answer that cannot be applied.
+    pub(super) fn known(self, history: &QuestionHistory) -> Self {
+        Self { answers: answer_filters::known(history, &self.answers), ..self }
+    }
+
     /// The query with the filters that the form adds; none if the form was not sent.
-    pub(super) fn with_added(&self, fields: &Fields, history: &QuestionHistory) -> Option<Self> {
+    pub(super) fn with_added(
+        &self,
+        fields: &Fields,
+        history: &QuestionHistory,
+    ) -> Result<Option<Self>, Fault> {
         if !fields.has("apply") {
-            return None;
+            return Ok(None);
         }
         let mut query = self.with_position(ListPosition::Newest);
-        if let (Some(question), Some(value)) = (fields.get("question"), fields.get("value")) {
-            query.answers.push((question.to_owned(), chosen(history, question, value)));
-        }
+        answer_filters::add(&mut query.answers, fields, history)?;
         if let (Some(name), Some(value)) = (fields.get("tag_name"), fields.get("tag_value")) {
             query.tags.push((name.to_owned(), value.to_owned()));
         }
-        Some(query)
+        Ok(Some(query))
     }
 
     pub(super) fn filter(&self) -> ResponseFilter {
@@ -182,15 +188,6 @@ impl ResponsesQuery {
     }
 }
 
-/// The value typed for a question: the id of the option with this label, or else the text itself.
-fn chosen(history: &QuestionHistory, question: &str, typed: &str) -> String {
-    let versions = history.versions.iter().rev();
-    let choices = versions.filter_map(|version| version.definition.question(question));
-    let mut choices = choices.flat_map(|question| question.question_type.choices());
-    let found = choices.find(|(id, label)| id == typed || label.eq_ignore_ascii_case(typed));
-    found.map_or_else(|| typed.to_owned(), |(id, _)| id)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -203,6 +200,7 @@ mod tests {
             "from=2026-11-01&to=2026-11-15",
             "from=2026-11-01T10:00:00.000Z",
             "tag.plan=pro&tag.a%20b=c%26d&answer.nps=9&answer.use=other&search=a%20b",
+            "answer.nps%5Blt%5D=7&answer.why%5Banswered%5D=true",
             "search=x&after=rs_034y6XKcVpyT0TgS6fWhZt",
             "before=rs_034y6XKcVpyT0TgS6fWhZt",
         ] {

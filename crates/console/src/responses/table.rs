@@ -7,8 +7,8 @@ use sluice_flow::id::FlowId;
 use sluice_flow::question::Question;
 use sluice_flow::submission::{Admission, Texts, each_entry};
 
-use super::filters::{admission_label, cut};
 use super::query::{ListPosition, ResponsesQuery};
+use crate::answer_filters::{admission_label, cut};
 use crate::parts::time;
 
 /// The number of questions with a column; the others are on the page of a response.

@@ -35,6 +35,32 @@ pub(super) fn card(flow: FlowId, report: &Report, at: usize, item: &Question<'_>
             } @else {
                 (compared(flow, report, &id, item))
             }
+            (more(flow, report, question))
+        }
+    }
+}
+
+/// Links to other pages about the question, with the same filters.
+fn more(flow: FlowId, report: &Report, question: &QuestionSummary) -> Markup {
+    let address =
+        |page: &str, name: &str, id: &str| report.query.page_address(flow, page, &[(name, id)]);
+    let rows = match &question.distribution {
+        // Each row of a matrix is a question of its own.
+        Distribution::Matrix { rows, .. } => match rows.first() {
+            Some((row, _)) => format!("{}:{row}", question.id),
+            None => question.id.clone(),
+        },
+        _ => question.id.clone(),
+    };
+    html! {
+        @if question.answered > 0 {
+            p.result-more {
+                @if question.distribution == Distribution::Text {
+                    a href=(address("answers", "question", &question.id)) aria-label={ "Read all answers: " (question.prompt) } { "Read all answers" }
+                    " · "
+                }
+                a href=(address("crosstab", "rows", &rows)) aria-label={ "Cross-tabulate: " (question.prompt) } { "Cross-tabulate" }
+            }
         }
     }
 }

@@ -69,7 +69,7 @@ fn by_tag(filter: &SummaryFilter, summary: &Summary, name: &str) -> Vec<Comparis
     let Some(tag) = summary.tags.iter().find(|tag| tag.name == name) else { return Vec::new() };
     let group = |(value, _): &(String, u64)| ComparisonGroup {
         name: value.clone(),
-        filter: SummaryFilter { tag: Some((name.to_owned(), value.clone())), ..filter.clone() },
+        filter: SummaryFilter { tags: vec![(name.to_owned(), value.clone())], ..filter.clone() },
     };
     tag.values.iter().take(GROUPS_MAX).map(group).collect()
 }

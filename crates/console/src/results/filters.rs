@@ -1,12 +1,14 @@
 //! The filters above the results: links and a form, which work without a script.
 
 use maud::{Markup, html};
+use sluice_engine::QuestionHistory;
 use sluice_flow::id::FlowId;
 use sluice_flow::time::Day;
 
 use super::query::{Compare, PERIODS, Period, ResultsQuery, as_value};
 use super::report::Report;
-use crate::parts::number;
+use crate::answer_filters::{self, SentForm, admission_label, admissions};
+use crate::parts::{errors, number};
 
 /// Why a filter by tag excludes a comparison by tag.
 const ONE_TAG: &str =
@@ -17,6 +19,7 @@ pub(super) fn bar(flow: FlowId, report: &Report) -> Markup {
         section.filters aria-label="Filters" {
             (periods(flow, report))
             (form(flow, report))
+            (adding(flow, &report.query, &report.history, &report.sent))
             (chosen(flow, report))
         }
     }
@@ -68,10 +71,35 @@ fn form(flow: FlowId, report: &Report) -> Markup {
     html! {
         form.inline.choices method="get" action=(ResultsQuery::default().address(flow)) data-send {
             (hidden(&report.query.period.pairs()))
+            (hidden(&report.query.kept_pairs()))
             @if summary.versions.len() > 1 || report.query.version.is_some() { (versions(report)) }
             @if !summary.tags.is_empty() || report.query.tag.is_some() { (tags(report)) }
             (comparisons(report))
             button.button type="submit" { "Apply" }
+        }
+    }
+}
+
+/// The form that adds a filter by an answer or by consent.
+fn adding(
+    flow: FlowId,
+    query: &ResultsQuery,
+    history: &QuestionHistory,
+    sent: &SentForm,
+) -> Markup {
+    let kept = ResultsQuery { admission: None, ..query.clone() };
+    html! {
+        details.adding open[sent.fault.is_some()] {
+            summary.button { "Add filter" }
+            form.card.form method="get" action=(ResultsQuery::default().address(flow)) {
+                (hidden(&kept.pairs()))
+                input type="hidden" name="apply" value="1";
+                (errors(sent.fault.as_slice(), answer_filters::field_of))
+                (answer_filters::form_fields(history, &sent.fields))
+                div.inline { (admissions(query.admission)) }
+                p.hint { "Results by answers or consent are read from the responses, which takes a moment for many of them." }
+                div.buttons { button.button.primary type="submit" { "Apply" } }
+            }
         }
     }
 }
@@ -147,7 +175,7 @@ fn chosen(flow: FlowId, report: &Report) -> Markup {
         html! { a.chip.on href=(without.address(flow)) { span.chip-words { (words) } span aria-hidden="true" { "×" } span.unseen { "remove this filter" } } }
     };
     html! {
-        @if query.version.is_some() || query.tag.is_some() || query.compare.is_some() {
+        @if *query != query.unfiltered() {
             div.chips role="group" aria-label="Chosen filters" {
                 @if let Some(id) = query.version {
                     (out(ResultsQuery { version: None, ..query.clone() }, html! {
@@ -156,6 +184,12 @@ fn chosen(flow: FlowId, report: &Report) -> Markup {
                 }
                 @if let Some((name, value)) = &query.tag {
                     (out(ResultsQuery { tag: None, ..query.clone() }, html! { (name) ": " bdi { (value) } }))
+                }
+                @if let Some(admission) = query.admission {
+                    (out(ResultsQuery { admission: None, ..query.clone() }, html! { (admission_label(admission)) }))
+                }
+                @for (at, (name, value)) in query.answers.iter().enumerate() {
+                    (out(query.without_answer(at), answer_filters::words(&report.history, name, value)))
                 }
                 @if let Some(compare) = &query.compare {
                     (out(ResultsQuery { compare: None, ..query.clone() }, html! {

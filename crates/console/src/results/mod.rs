@@ -1,18 +1,22 @@
 //! The results of a flow: one card per question, over time, by version, by tag and by period.
 //!
-//! Everything comes from the counts that the store keeps ([`sluice_engine::summary`]), so a page
-//! costs the same however many responses a flow has; only text answers are read, from a fixed
-//! number of the newest responses. [`query`] is the selection in the address, [`report`] the data,
-//! [`question_chart`] and [`over_time`] the charts, and the rest is markup.
+//! Without a filter by answers, everything comes from the counts that the store keeps
+//! ([`sluice_engine::summary`]), so a page costs the same however many responses a flow has; only
+//! text answers are read, from a fixed number of the newest responses. Other results are computed
+//! in the background, and the page shows the progress. [`query`] is the selection in the address,
+//! [`report`] the data, [`question_chart`] and [`over_time`] the charts, and the rest is markup.
 
 mod card;
 mod compare;
+mod computing;
+mod crosstab;
 mod filters;
 mod head;
 mod headline;
 mod over_time;
 mod query;
 mod question_chart;
+mod read_all;
 mod report;
 mod text_answers;
 
@@ -26,8 +30,9 @@ use sluice_engine::rows::{FlowState, Scope};
 use sluice_flow::id::FlowId;
 
 use self::query::ResultsQuery;
-use self::report::Report;
+use self::report::{Reading, Report};
 use super::Console;
+use super::answer_filters::SentForm;
 use super::chart::Chart;
 use super::frame::{Frame, NavItem, Tab};
 use super::parts::{empty, time};
@@ -41,6 +46,8 @@ pub(super) fn routes() -> Router<Arc<Console>> {
     Router::new()
         .route("/console/flows/{flowId}/results", get(page))
         .route("/console/flows/{flowId}/results/chart/{file}", get(chart_file))
+        .route("/console/flows/{flowId}/results/crosstab", get(crosstab::page))
+        .route("/console/flows/{flowId}/results/answers", get(read_all::page))
 }
 
 async fn page(
@@ -50,15 +57,29 @@ async fn page(
     Query(fields): Query,
 ) -> Reply {
     let (sidebar, state) = Sidebar::flow(&console, &visitor, flow).await?;
-    let query = ResultsQuery::from_fields(&fields);
-    let report = Report::read(&state, sidebar.now, query).await?;
-    let content =
-        if report.has_anything { shown(&state, &report) } else { nothing_yet(&sidebar, &state) };
+    let summing = state.summing().await?;
+    let history = summing.asked();
+    let query = ResultsQuery::from_fields(&fields).known(&history);
+    let fault = match query.with_added(&fields, &history) {
+        Ok(Some(query)) => return Ok(reply::see_other(&query.address(flow))),
+        Ok(None) => None,
+        Err(fault) => Some(fault),
+    };
     let title = format!("Results · {}", state.flow.name);
     let frame = Frame::new(&visitor, &sidebar, NavItem::Flow(&state, Tab::Results), &title);
+    let here = query.address(flow);
+    let summing = summing.comparing_tag(query.compared_tag());
+    let mut report = match Report::read(&state, sidebar.now, &summing, query).await? {
+        Reading::Ready(report) => report,
+        Reading::Computing(progress) => return Ok(computing::page(frame, progress, &here)),
+    };
+    report.sent = SentForm { fields: fields.clone(), fault };
+    let content =
+        if report.has_anything { shown(&state, &report) } else { nothing_yet(&sidebar, &state) };
     let print = html! { button.button type="button" data-print hidden { "Print report" } };
     let frame = if report.has_anything { frame.actions(print) } else { frame };
-    Ok(frame.done(fields.get("done")).script("results.js").page(Kind::Shown, content))
+    let frame = frame.done(fields.get("done")).script("results.js").script("answer-filter.js");
+    Ok(frame.page(Kind::Shown, content))
 }
 
 fn shown(state: &FlowState, report: &Report) -> Markup {
@@ -71,6 +92,7 @@ fn shown(state: &FlowState, report: &Report) -> Markup {
         @if report.summary.counting.is_some() {
             p.note { "Older responses are still being counted, so the numbers will grow. New responses are counted immediately." }
         }
+        @if let Some(as_of) = report.summary.as_of { (computing::current(as_of)) }
         @if report.summary.partial {
             p.note { "This tag had too many values on some days to count all of them separately. Some responses may be missing here." }
         }
@@ -101,8 +123,13 @@ async fn chart_file(
 ) -> Reply {
     let name = file.strip_suffix(".svg").ok_or(Refused::NoSuchPage)?;
     let state = console.engine.flow(&visitor.actor, Scope::Read, flow).await?;
-    let query = ResultsQuery::from_fields(&fields);
-    let report = Report::read(&state, console.engine.now(), query).await?;
+    let summing = state.summing().await?;
+    let query = ResultsQuery::from_fields(&fields).known(&summing.asked());
+    let summing = summing.comparing_tag(query.compared_tag());
+    let report = match Report::read(&state, console.engine.now(), &summing, query).await? {
+        Reading::Ready(report) => report,
+        Reading::Computing(_) => return Err(Refused::Computing),
+    };
     let chart = chart_by_name(&report, name).ok_or(Refused::NoSuchPage)?;
     let note = format!(
         "{} · {} · {}",

@@ -1,13 +1,16 @@
-//! Selects the results to show: the period, the version, the tag, and the comparison. All of it is
-//! in the address, so that a query can be shared.
+//! Selects the results to show: the period, the version, the tag, the answers, and the comparison.
+//! All of it is in the address, so that a query can be shared.
 
 use std::fmt;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use sluice_engine::SummaryFilter;
+use sluice_engine::{QuestionHistory, SummaryFilter};
+use sluice_flow::definition::Fault;
 use sluice_flow::id::{FlowId, FlowVersionId};
+use sluice_flow::submission::Admission;
 use sluice_flow::time::Day;
 
+use crate::answer_filters::{self, NamedValue};
 use crate::chart::Date;
 use crate::request::Fields;
 
@@ -45,6 +48,8 @@ pub(super) struct ResultsQuery {
     pub(super) period: Period,
     pub(super) version: Option<FlowVersionId>,
     pub(super) tag: Option<(String, String)>,
+    pub(super) admission: Option<Admission>,
+    pub(super) answers: Vec<NamedValue>,
     pub(super) compare: Option<Compare>,
 }
 
@@ -79,8 +84,29 @@ impl ResultsQuery {
                 .find_map(named)
                 .or_else(chosen)
                 .filter(|(name, _)| !name.is_empty()),
+            admission: fields.get("admission").and_then(Admission::named),
+            answers: answer_filters::from_fields(fields),
             compare,
         }
+    }
+
+    /// The query with the filter that the form adds; none if the form was not sent.
+    pub(super) fn with_added(
+        &self,
+        fields: &Fields,
+        history: &QuestionHistory,
+    ) -> Result<Option<Self>, Fault> {
+        if !fields.has("apply") {
+            return Ok(None);
+        }
+        let mut query = self.clone();
+        answer_filters::add(&mut query.answers, fields, history)?;
+        Ok(Some(query))
+    }
+
+    /// Without filters by an answer that cannot be applied.
+    pub(super) fn known(self, history: &QuestionHistory) -> Self {
+        Self { answers: answer_filters::known(history, &self.answers), ..self }
     }
 
     /// The filter of the engine, on this day.
@@ -90,13 +116,34 @@ impl ResultsQuery {
             from,
             to,
             versions: self.version.into_iter().collect(),
-            tag: self.tag.clone(),
+            tags: self.tag.iter().cloned().collect(),
+            admission: self.admission,
+            answers: self.answers.clone(),
         }
+    }
+
+    /// The tag whose values are compared.
+    pub(super) fn compared_tag(&self) -> Option<&str> {
+        match &self.compare {
+            Some(Compare::Tag(name)) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// The same period, without any filter or comparison.
+    pub(super) fn unfiltered(&self) -> Self {
+        Self { period: self.period, ..Self::default() }
+    }
+
+    pub(super) fn without_answer(&self, at: usize) -> Self {
+        let mut query = self.clone();
+        query.answers.remove(at);
+        query
     }
 
     /// Whether nothing is filtered.
     pub(super) fn is_everything(&self) -> bool {
-        self.period == Period::All && self.version.is_none() && self.tag.is_none()
+        Self { compare: None, ..self.clone() } == Self::default()
     }
 
     /// The address of the page of this query.
@@ -118,7 +165,24 @@ impl ResultsQuery {
         pairs.extend(to.map(|day| ("to".to_owned(), day.to_string())));
         pairs.extend(self.version.map(|version| ("version".to_owned(), version.to_string())));
         pairs.extend(self.tag.iter().map(|(name, value)| (format!("tag.{name}"), value.clone())));
+        pairs.extend(self.kept_pairs());
         format!("/console/flows/{flow}/responses{}", encoded(&pairs))
+    }
+
+    /// The address of another page about the results of this query, with its own parameters first.
+    pub(super) fn page_address(&self, flow: FlowId, page: &str, own: &[(&str, &str)]) -> String {
+        let own = own.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let plain = Self { compare: None, ..self.clone() };
+        let pairs: Vec<_> = own.chain(plain.pairs()).collect();
+        format!("{}{}", page_path(flow, page), encoded(&pairs))
+    }
+
+    /// The parameters of the filters that the form of versions, tags and comparisons keeps.
+    pub(super) fn kept_pairs(&self) -> Vec<(String, String)> {
+        let admission = self.admission.map(|it| ("admission".to_owned(), it.as_str().to_owned()));
+        let answers = self.answers.iter();
+        let answers = answers.map(|(name, value)| (format!("answer.{name}"), value.clone()));
+        admission.into_iter().chain(answers).collect()
     }
 
     /// The parameters, after a question mark if there are any.
@@ -131,6 +195,7 @@ impl ResultsQuery {
         let mut pairs = self.period.pairs();
         pairs.extend(self.version.map(|version| ("version".to_owned(), version.to_string())));
         pairs.extend(self.tag.iter().map(|(name, value)| (format!("tag.{name}"), value.clone())));
+        pairs.extend(self.kept_pairs());
         pairs.extend(
             self.compare.as_ref().map(|compare| ("compare".to_owned(), compare.to_string())),
         );
@@ -190,6 +255,11 @@ impl fmt::Display for Compare {
     }
 }
 
+/// The path of another page about results, for a form that sends the parameters.
+pub(super) fn page_path(flow: FlowId, page: &str) -> String {
+    format!("/console/flows/{flow}/results/{page}")
+}
+
 /// A day as text: 15 Nov 2026.
 pub(super) fn date_label(day: Day) -> String {
     Date::from_day(day.number().into()).full()
@@ -231,6 +301,7 @@ mod tests {
             "?tag.a%20%26%3D%3F=%C3%BC%2B%25",
             "?compare=tag.plan",
             "?period=30d&compare=period",
+            "?tag.plan=pro&admission=admitted&answer.nps%5Blt%5D=7&answer.why=x&compare=version",
         ] {
             let read = query(text.trim_start_matches('?'));
             assert_eq!(read.query_string(), text);

@@ -5,18 +5,30 @@ use std::collections::HashMap;
 use futures_util::future::try_join_all;
 use sluice_engine::summary::{Distribution, QuestionSummary, Summary};
 use sluice_engine::texts::Texts;
-use sluice_engine::{AdminResult, FlowHandle, SummaryFilter};
+use sluice_engine::{
+    AdminResult, FlowHandle, QuestionHistory, ReadProgress, Results, SummaryFilter, Summing,
+};
 use sluice_flow::time::{Day, Timestamp};
 
 use super::compare::{self, ComparisonGroup};
 use super::over_time::Days;
 use super::query::{Period, ResultsQuery};
+use crate::answer_filters::{SentForm, admission_label, plain_words};
 use crate::chart::SmallMultiples;
 use crate::parts::number;
+
+/// The data of a query, or the progress of computing it.
+pub(super) enum Reading {
+    Ready(Box<Report>),
+    Computing(ReadProgress),
+}
 
 /// The data of a query.
 pub(super) struct Report {
     pub(super) query: ResultsQuery,
+    pub(super) history: QuestionHistory,
+    /// What the form sent, if it could not be added.
+    pub(super) sent: SentForm,
     pub(super) now: Timestamp,
     pub(super) summary: Summary,
     /// The first and the last day of every chart over time.
@@ -40,18 +52,46 @@ impl Report {
     pub(super) async fn read(
         flow: &FlowHandle,
         now: Timestamp,
+        summing: &Summing,
         query: ResultsQuery,
-    ) -> AdminResult<Self> {
+    ) -> AdminResult<Reading> {
+        let history = summing.asked();
         let filter = query.filter(now.day());
-        let summing = flow.summing().await?;
-        if let Some(both) = compare::both_periods(&query, &filter, now.day()) {
-            summing.prepare(&both).await?;
+        let both = compare::both_periods(&query, &filter, now.day());
+        if filter.is_counted()
+            && let Some(both) = &both
+        {
+            summing.prepare(both).await?;
         }
-        let summary = summing.summary(&filter).await?;
-        let recent = summing.summary(&recent(&filter, now.day())).await?;
+        let recent = recent(&filter, now.day());
+        let both_results = match filter.is_counted() || includes(&filter, &recent) {
+            // One after the other, so that the second uses what was read for the first.
+            true => match summing.summary(&filter).await? {
+                Results::Computing(progress) => return Ok(Reading::Computing(progress)),
+                summary => (summary, summing.summary(&recent).await?),
+            },
+            false => tokio::try_join!(summing.summary(&filter), summing.summary(&recent))?,
+        };
+        let (summary, recent) = match both_results {
+            (Results::Ready(summary), Results::Ready(recent)) => (summary, recent),
+            (one, other) => return Ok(Reading::Computing(progress([one, other]))),
+        };
+        if !filter.is_counted()
+            && let Some(both) = &both
+            && let Results::Computing(progress) = summing.prepare(both).await?
+        {
+            return Ok(Reading::Computing(progress));
+        }
         let groups = compare::groups(&query, &filter, &summary, now.day());
         let summaries = groups.iter().map(|group| summing.summary(&group.filter));
         let summaries = try_join_all(summaries).await?;
+        if summaries.iter().any(|it| matches!(it, Results::Computing(_))) {
+            return Ok(Reading::Computing(progress(summaries)));
+        }
+        let summaries = summaries.into_iter().filter_map(|it| match it {
+            Results::Ready(summary) => Some(summary),
+            Results::Computing(_) => None,
+        });
         let asking: Vec<&str> = summary
             .questions
             .iter()
@@ -64,7 +104,10 @@ impl Report {
             || !query.is_everything()
                 && flow.responses_by_version().await?.values().any(|it| *it > 0);
         let days = shown_days(&query, &summary, now.day());
-        Ok(Self { query, now, summary, days, recent, groups, texts, has_anything })
+        let sent = SentForm::default();
+        let report =
+            Self { query, history, sent, now, summary, days, recent, groups, texts, has_anything };
+        Ok(Reading::Ready(Box::new(report)))
     }
 
     pub(super) fn today(&self) -> Day {
@@ -81,9 +124,13 @@ impl Report {
             None => "an unknown version".to_owned(),
         });
         let tag = self.query.tag.as_ref().map(|(name, value)| format!("{name}: {value}"));
+        let answers = self.query.answers.iter();
+        let answers = answers.map(|(name, value)| plain_words(&self.history, name, value));
         let mut words = vec![self.query.period.words()];
         words.extend(version);
         words.extend(tag);
+        words.extend(self.query.admission.map(|it| admission_label(it).to_owned()));
+        words.extend(answers);
         words.push(match self.summary.responses {
             1 => "1 response".to_owned(),
             many => format!("{} responses", number(many)),
@@ -112,6 +159,15 @@ impl Report {
     }
 }
 
+/// The progress of those that are being computed.
+fn progress(all: impl IntoIterator<Item = Results<Summary>>) -> ReadProgress {
+    let computing = all.into_iter().filter_map(|it| match it {
+        Results::Computing(progress) => Some(progress),
+        Results::Ready(_) => None,
+    });
+    computing.fold(ReadProgress::default(), ReadProgress::and)
+}
+
 /// A selected period is shown in full, even if its ends have no responses.
 fn shown_days(query: &ResultsQuery, summary: &Summary, today: Day) -> Days {
     let (from, to) = query.period.days(today);
@@ -121,6 +177,12 @@ fn shown_days(query: &ResultsQuery, summary: &Summary, today: Day) -> Days {
     // A new flow shows at least one week.
     let from = if query.period == Period::All { from.min(to.plus(-6)) } else { from };
     (from, to)
+}
+
+/// Whether the days of one filter include those of another.
+fn includes(filter: &SummaryFilter, other: &SummaryFilter) -> bool {
+    filter.from.is_none_or(|from| other.from.is_some_and(|it| it >= from))
+        && filter.to.is_none_or(|to| other.to.is_some_and(|it| it <= to))
 }
 
 fn recent(filter: &SummaryFilter, today: Day) -> SummaryFilter {

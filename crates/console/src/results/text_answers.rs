@@ -93,10 +93,13 @@ fn source(report: &Report, texts: &Written) -> String {
 }
 
 fn nothing(report: &Report) -> String {
-    if report.texts.looked_at >= TEXT_RESPONSES {
-        format!("None of the latest {} responses has an answer.", number(TEXT_RESPONSES as u64))
-    } else {
+    let latest = number(TEXT_RESPONSES as u64);
+    if report.texts.looked_at < TEXT_RESPONSES {
         "No answers yet".to_owned()
+    } else if report.query == report.query.unfiltered() {
+        format!("None of the latest {latest} responses has an answer.")
+    } else {
+        format!("None of the latest {latest} responses matches the filters and has an answer.")
     }
 }
 

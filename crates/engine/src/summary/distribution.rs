@@ -8,7 +8,7 @@ use super::numbers::{self, ratio};
 use super::{DayValues, Distribution, OptionCount, RankCount, count};
 
 /// The number of keys reserved per row or option: more than a definition may have columns or ranks.
-const ROOM: u32 = 1 << 16;
+pub(super) const ROOM: u32 = 1 << 16;
 
 /// How the answers to a question are numbered over all its versions, with their labels.
 pub(super) enum AnswerKind {
@@ -27,10 +27,10 @@ pub(super) enum AnswerKind {
 #[derive(Default)]
 pub(super) struct Choices(Vec<KnownChoice>);
 
-struct KnownChoice {
-    id: String,
-    label: String,
-    still_offered: bool,
+pub(super) struct KnownChoice {
+    pub(super) id: String,
+    pub(super) label: String,
+    pub(super) still_offered: bool,
 }
 
 impl Choices {
@@ -56,6 +56,10 @@ impl Choices {
 
     fn len(&self) -> u32 {
         u32::try_from(self.0.len()).unwrap_or(u32::MAX)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &KnownChoice> {
+        self.0.iter()
     }
 
     fn labels(&self) -> Vec<(String, String)> {
@@ -186,7 +190,7 @@ fn times(counts: &QuestionCounts, key: u32) -> u64 {
     count(counts.keys.get(&key).copied().unwrap_or(0))
 }
 
-fn capitalised(word: &str) -> String {
+pub(super) fn capitalised(word: &str) -> String {
     let mut letters = word.chars();
     let first = letters.next().map(|first| first.to_ascii_uppercase());
     first.into_iter().chain(letters).collect()

@@ -5,22 +5,26 @@
 //! identified over the versions by its id and its type: an edited question keeps its history, and a
 //! removed one is still reported.
 
+pub mod crosstab;
 mod distribution;
 mod numbers;
 mod questions;
+pub mod significance;
 pub mod summing;
 #[cfg(test)]
 mod tests;
+pub(crate) mod versions;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use sluice_flow::counts::{self, Counts, DailyCounts};
-use sluice_flow::definition::Definition;
 use sluice_flow::id::{FlowId, FlowVersionId};
-use sluice_flow::question::Question;
+use sluice_flow::submission::Admission;
 use sluice_flow::time::{Day, Timestamp};
 use sluice_store::DayTotal;
+
+use self::versions::Version;
+pub use crate::computed::cache::{ReadProgress, Results};
 
 /// The responses of a flow to summarise. Days are UTC, and both ends are included.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -29,8 +33,18 @@ pub struct SummaryFilter {
     pub to: Option<Day>,
     /// Only these versions; empty means all.
     pub versions: Vec<FlowVersionId>,
-    /// Only responses with this tag value, or with a tag list that contains it.
-    pub tag: Option<(String, String)>,
+    /// Only responses with each of these tag values, or with a tag list that contains it.
+    pub tags: Vec<(String, String)>,
+    pub admission: Option<Admission>,
+    /// As in [`crate::ResponseFilter`].
+    pub answers: Vec<(String, String)>,
+}
+
+impl SummaryFilter {
+    /// Whether stored counts answer it. Otherwise, responses are read in the background.
+    pub fn is_counted(&self) -> bool {
+        self.tags.len() <= 1 && self.admission.is_none() && self.answers.is_empty()
+    }
 }
 
 /// A summary of the responses that pass the filter.
@@ -55,6 +69,8 @@ pub struct Summary {
     /// Present while responses are still being counted that were stored before there were counts,
     /// or imported.
     pub counting: Option<CountingProgress>,
+    /// If it was computed from the responses: all that were stored by then are in it.
+    pub as_of: Option<Timestamp>,
 }
 
 /// More than 200 days are summarised by week.
@@ -229,26 +245,13 @@ pub struct Spark {
 /// A summary with more days is by week.
 const DAYS_MAX: i32 = 200;
 
-/// A published version.
-struct Version {
-    flow_version_id: FlowVersionId,
-    number: u32,
-    published_at: Timestamp,
-    /// `None` if it cannot be read: the version is then summarised without its questions.
-    definition: Option<Arc<Definition>>,
-}
+/// The counts of each version and day; the same day may occur several times.
+type AllDailyCounts<'c> = [(FlowVersionId, Day, &'c DailyCounts)];
 
-impl Version {
-    fn questions(&self) -> &[Question] {
-        self.definition.as_ref().map_or(&[], |definition| definition.questions())
-    }
-}
-
-type AllDailyCounts = [(FlowVersionId, Day, DailyCounts)];
-
-/// Adds up the counts of the filter's versions and days.
-fn add_up(versions: &[Version], daily: &AllDailyCounts, filter: &SummaryFilter) -> Summary {
-    let segment = filter.tag.as_ref().map(|(name, value)| counts::segment(name, value));
+/// Adds up the counts of the filter's versions and days. Counts are by one tag: the first.
+fn add_up(versions: &[Version], daily: &AllDailyCounts<'_>, filter: &SummaryFilter) -> Summary {
+    let tag = filter.tags.first();
+    let segment = tag.map(|(name, value)| counts::segment(name, value));
     let is_within = |day: Day| {
         filter.from.is_none_or(|from| day >= from) && filter.to.is_none_or(|to| day <= to)
     };
@@ -259,7 +262,7 @@ fn add_up(versions: &[Version], daily: &AllDailyCounts, filter: &SummaryFilter) 
     for (version, day, daily) in daily.iter().filter(|(_, day, _)| is_within(*day)) {
         if is_chosen(version) {
             tags.add(daily);
-            partial |= filter.tag.as_ref().is_some_and(|(name, value)| daily.may_hide(name, value));
+            partial |= tag.is_some_and(|(name, value)| daily.may_hide(name, value));
         }
         let counts = match &segment {
             None => daily.all(),
@@ -289,6 +292,7 @@ fn add_up(versions: &[Version], daily: &AllDailyCounts, filter: &SummaryFilter) 
         questions: questions::summed(versions, &chosen, &day_counts, step),
         partial,
         counting: None,
+        as_of: None,
     }
 }
 
@@ -373,6 +377,12 @@ const TAG_VALUES_MAX: usize = 100;
 struct TagSums(BTreeMap<String, (BTreeMap<String, i64>, i64)>);
 
 impl TagSums {
+    fn of<'c>(all: impl Iterator<Item = &'c DailyCounts>) -> Self {
+        let mut sums = Self::default();
+        all.for_each(|daily| sums.add(daily));
+        sums
+    }
+
     fn add(&mut self, daily: &DailyCounts) {
         for (name, tag) in daily.tags() {
             let (values, others) = self.0.entry(name.to_owned()).or_default();

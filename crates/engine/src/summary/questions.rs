@@ -13,7 +13,8 @@ use sluice_flow::question::choice::Choice;
 use sluice_flow::time::Day;
 
 use super::distribution::{AnswerKind, Choices};
-use super::{Asked, QuestionSummary, Step, Version, count};
+use super::versions::Version;
+use super::{Asked, QuestionSummary, Step, count};
 
 /// The counts of each version and day.
 type DayCounts<'c> = [(FlowVersionId, Day, &'c Counts)];
@@ -57,13 +58,13 @@ struct VersionQuestion<'v> {
 }
 
 /// One question over its versions.
-struct Thread {
-    id: String,
-    question_type: &'static str,
-    prompt: String,
+pub(super) struct Thread {
+    pub(super) id: String,
+    pub(super) question_type: &'static str,
+    pub(super) prompt: String,
     asked: Asked,
     worded_before: Vec<(u32, String)>,
-    kind: AnswerKind,
+    pub(super) kind: AnswerKind,
     /// Whether a version in the filter asks it.
     is_chosen: bool,
     of: i64,
@@ -72,7 +73,7 @@ struct Thread {
 }
 
 /// Every question that was ever asked; `versions` are newest first.
-fn threads(versions: &[Version]) -> Vec<Thread> {
+pub(super) fn threads(versions: &[Version]) -> Vec<Thread> {
     let mut threads: Vec<Thread> = Vec::new();
     for (age, version) in versions.iter().enumerate() {
         for question in version.questions() {
@@ -101,7 +102,7 @@ fn threads(versions: &[Version]) -> Vec<Thread> {
 }
 
 impl Thread {
-    fn is_about(&self, question: &Question) -> bool {
+    pub(super) fn is_about(&self, question: &Question) -> bool {
         self.id == question.id
             && self.question_type == question.question_type.name()
             && self.kind.has_scale_of(question.question_type.counted())

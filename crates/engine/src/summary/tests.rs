@@ -1,5 +1,7 @@
 //! Summaries of a few responses, with expected numbers computed by hand.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 use sluice_flow::counts::{Contribution, Gathered, TAG_VALUES_ROOM};
 use sluice_flow::definition;
@@ -59,7 +61,7 @@ impl Flow {
 
     fn summary(&self, filter: &SummaryFilter) -> Summary {
         let daily: Vec<_> =
-            self.daily.iter().map(|((day, id), daily)| (*id, *day, daily.clone())).collect();
+            self.daily.iter().map(|((day, id), daily)| (*id, *day, daily)).collect();
         add_up(&self.versions, &daily, filter)
     }
 
@@ -351,10 +353,10 @@ fn days_versions_and_tags_filter() {
     check(SummaryFilter { from: to, to, ..none() }, 2, &[2], [1, 1], &[("free", 1), ("pro", 1)]);
     let versions = vec![id(1)];
     check(SummaryFilter { versions, ..none() }, 2, &[1, 0, 1], [2, 2], &[("free", 1), ("pro", 1)]);
-    let tag = Some(("plan".to_owned(), "pro".to_owned()));
-    check(SummaryFilter { tag, ..none() }, 3, &[1, 0, 1, 1], [2, 1], &both);
-    let tag = Some(("plan".to_owned(), "unheard of".to_owned()));
-    check(SummaryFilter { tag, ..none() }, 0, &[], [0, 0], &both);
+    let tags = vec![("plan".to_owned(), "pro".to_owned())];
+    check(SummaryFilter { tags, ..none() }, 3, &[1, 0, 1, 1], [2, 1], &both);
+    let tags = vec![("plan".to_owned(), "unheard of".to_owned())];
+    check(SummaryFilter { tags, ..none() }, 0, &[], [0, 0], &both);
 }
 
 #[test]
@@ -391,9 +393,9 @@ fn a_summary_by_tag_is_partial_if_the_value_may_be_among_the_others() {
     }
     answer("2026-11-11", "rare");
     let check = |name: &str, value: &str, from: Option<&str>, responses: u64, partial: bool| {
-        let tag = Some((name.to_owned(), value.to_owned()));
+        let tags = vec![(name.to_owned(), value.to_owned())];
         let from = from.map(day);
-        let summary = flow.summary(&SummaryFilter { tag, from, ..SummaryFilter::default() });
+        let summary = flow.summary(&SummaryFilter { tags, from, ..SummaryFilter::default() });
         assert_eq!((summary.responses, summary.partial), (responses, partial), "{name}={value}");
     };
     check("plan", "rare", None, 1, true);

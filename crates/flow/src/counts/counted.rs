@@ -43,14 +43,31 @@ impl Counted<'_> {
 
     /// Writes the sum, if any, and the keys of an answer, each plus one.
     pub(super) fn put(&self, answer: &Texts<'_>, out: &mut Vec<u8>) {
-        let mut key = |key: u32| put(out, u64::from(key) + 1);
-        let first = || answer.as_slice().first().map_or("", |text| text.as_ref());
+        if self.has_sum() {
+            let found = number::key_and_sum(first(answer));
+            put_signed(out, found.map_or(0, |(_, sum)| sum));
+            found.into_iter().for_each(|(key, _)| put(out, u64::from(key) + 1));
+        } else {
+            self.each_key(answer, |key| put(out, u64::from(key) + 1));
+        }
+    }
+
+    /// The keys of an answer, each once.
+    pub(crate) fn keys(&self, answer: &Texts<'_>) -> Vec<u32> {
+        let mut keys = Vec::new();
+        self.each_key(answer, |key| keys.push(key));
+        keys.sort_unstable();
+        keys.dedup();
+        keys
+    }
+
+    fn each_key(&self, answer: &Texts<'_>, mut key: impl FnMut(u32)) {
         match *self {
             Self::Never | Self::Presence => {}
-            Self::Nps => mark(first(), 0, 10).into_iter().for_each(key),
-            Self::Scale { max } => mark(first(), 1, max).into_iter().for_each(key),
+            Self::Nps => mark(first(answer), 0, 10).into_iter().for_each(key),
+            Self::Scale { max } => mark(first(answer), 1, max).into_iter().for_each(key),
             Self::Words(words) => {
-                let word = first();
+                let word = first(answer);
                 words.iter().position(|one| *one == word).and_then(small).into_iter().for_each(key);
             }
             Self::Options { options, .. } => {
@@ -80,13 +97,15 @@ impl Counted<'_> {
                 }
             }
             Self::Number => {
-                let found = number::key_and_sum(first());
-                put_signed(out, found.map_or(0, |(_, sum)| sum));
-                found.into_iter().for_each(|(key, _)| put(out, u64::from(key) + 1));
+                number::key_and_sum(first(answer)).into_iter().for_each(|(own, _)| key(own));
             }
-            Self::Date => month_key(first()).into_iter().for_each(key),
+            Self::Date => month_key(first(answer)).into_iter().for_each(key),
         }
     }
+}
+
+fn first<'t>(answer: &'t Texts<'_>) -> &'t str {
+    answer.as_slice().first().map_or("", |text| text.as_ref())
 }
 
 fn small(place: usize) -> Option<u32> {

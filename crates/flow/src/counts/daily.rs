@@ -41,6 +41,8 @@ enum Kept {
     All,
     None,
     One(Vec<u8>),
+    /// Of every value of this tag.
+    OfTag(String),
 }
 
 /// A part to be stored: the most used counts as fields, and everything as bytes. Without bytes,
@@ -58,6 +60,11 @@ impl DailyCounts {
     pub fn to_read(segment: Option<Vec<u8>>) -> Self {
         let kept = segment.map_or(Kept::None, Kept::One);
         Self { kept, ..Self::default() }
+    }
+
+    /// Empty counts for reading: all responses, and the segments of one tag.
+    pub fn to_read_tag(name: impl Into<String>) -> Self {
+        Self { kept: Kept::OfTag(name.into()), ..Self::default() }
     }
 
     /// Empty counts with these tags.
@@ -102,6 +109,7 @@ impl DailyCounts {
                     Kept::All => true,
                     Kept::None => false,
                     Kept::One(one) => *one == segment,
+                    Kept::OfTag(tag) => tag == name,
                 };
                 if kept {
                     let segment = self.segments.entry(segment).or_default();
@@ -114,6 +122,15 @@ impl DailyCounts {
             self.segments.remove(&segment);
             self.gone.push(segment);
         }
+    }
+
+    /// How many numbers and texts it keeps.
+    pub fn entries(&self) -> usize {
+        let counts = self.segments.values().map(|it| &it.counts).chain([&self.all]);
+        let answers = counts
+            .map(|counts| 1 + counts.questions.values().map(|it| 1 + it.keys.len()).sum::<usize>());
+        let tags = self.tags.names.values().map(|it| 1 + it.values.len());
+        answers.sum::<usize>() + tags.sum::<usize>()
     }
 
     /// The counts of all responses.

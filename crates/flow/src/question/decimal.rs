@@ -23,6 +23,11 @@ impl Decimal {
         Some(Self(text))
     }
 
+    /// A plain decimal number in a text, of any size.
+    pub fn parse(text: &str) -> Option<Self> {
+        is_decimal(text).then(|| Self(text.to_owned()))
+    }
+
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -10,6 +10,7 @@
     reason = "the suite is test code, compiled into the library so that every backend can run it"
 )]
 
+mod answer_filters;
 mod apply;
 mod apps;
 mod commit;
@@ -127,6 +128,8 @@ cases! {
         a_filter_finds_one_row_after_many_others
         a_page_of_long_texts_is_short_and_has_a_next_page
         responses_are_counted_with_the_names_of_their_tags;
+    answer_filters:
+        a_comparison_filters_like_its_rule;
     skip_index:
         the_skip_index_does_not_change_lists
         a_rare_value_is_found_within_few_rows

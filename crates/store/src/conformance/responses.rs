@@ -1,7 +1,9 @@
 //! Lists of responses: order, pages, filters.
 
 use super::world::{Shop, TheStore, apply, at, flow_row, listed, published_row, response_id};
-use crate::{NewResponse, Order, Outcome, ResponseCount, ResponseQuery, Search, Write, folded};
+use crate::{NewResponse, Order, Outcome, ResponseCount, ResponseQuery, Search, Write};
+use sluice_flow::answer_filter::AnswerFilter;
+use sluice_flow::folding::folded;
 use sluice_flow::id::ResponseId;
 use sluice_flow::submission::Admission;
 
@@ -232,7 +234,7 @@ pub(super) async fn an_admission_filters(store: TheStore) {
 }
 
 /// Stores a response with each of these answers, in order.
-async fn answered(store: &TheStore, shop: &Shop, answers: &[&str]) -> Vec<ResponseId> {
+pub(super) async fn answered(store: &TheStore, shop: &Shop, answers: &[&str]) -> Vec<ResponseId> {
     let mut ids = Vec::new();
     for (millis, answers) in (0..).zip(answers) {
         let mut response = shop.response(store, millis).await;
@@ -272,8 +274,7 @@ pub(super) async fn an_answer_filters_by_text_or_by_membership(store: TheStore) 
         (&[("use", "%")], &[]),
         (&[("use", "a_i")], &[]),
     ] {
-        let answers =
-            wanted.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+        let answers = wanted.iter().map(|(id, value)| AnswerFilter::is(*id, *value)).collect();
         let query = ResponseQuery { answers, ..shop.query() };
         let expected: Vec<_> = expected.iter().map(|index: &usize| ids[*index]).collect();
         assert_eq!(listed(&store, &query).await, expected, "{wanted:?}");

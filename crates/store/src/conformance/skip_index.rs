@@ -1,6 +1,7 @@
 //! The skip index: lists return the same responses with and without it, and it keeps nothing of
 //! removed responses.
 
+use sluice_flow::answer_filter::AnswerFilter;
 use sluice_flow::id::ResponseId;
 use sluice_flow::submission::Admission;
 
@@ -113,7 +114,7 @@ fn tagged(shop: &Shop, name: &str, value: &str) -> ResponseQuery {
 }
 
 fn answered(shop: &Shop, question: &str, value: &str) -> ResponseQuery {
-    ResponseQuery { answers: vec![(question.to_owned(), value.to_owned())], ..shop.query() }
+    ResponseQuery { answers: vec![AnswerFilter::is(question, value)], ..shop.query() }
 }
 
 /// Whether one call can rule out any match.

@@ -12,12 +12,12 @@ mod span;
 
 use std::collections::BTreeSet;
 
+use sluice_flow::answer_filter::AnswerFilter;
 use sluice_flow::id::{AppId, FlowId, FlowVersionId, ResponseId};
 use sluice_flow::submission::Admission;
 use sluice_flow::time::Timestamp;
 
 pub(crate) use match_count::MatchCount;
-pub use row_filter::folded;
 #[cfg(test)]
 pub(crate) use row_filter::tests::query_of_all;
 pub(crate) use row_filter::{Candidate, RowFilter};
@@ -37,9 +37,8 @@ pub struct ResponseQuery {
     pub admission: Option<Admission>,
     /// Each tag must have this value; if the tag is a list, it must contain the value.
     pub tags: Vec<(String, String)>,
-    /// Each question must be answered with this value, or with a list that contains it. The value
-    /// `other` also matches every text that begins with `other:`.
-    pub answers: Vec<(String, String)>,
+    /// Every filter must hold.
+    pub answers: Vec<AnswerFilter>,
     pub search: Option<Search>,
     /// Continues after this id, in the requested order.
     pub after: Option<ResponseId>,
@@ -73,7 +72,7 @@ impl ResponseQuery {
 /// Words that must all occur in the texts of a response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Search {
-    /// As [`folded`] gives them.
+    /// As [`sluice_flow::folding::folded`] gives them.
     pub words: Vec<String>,
     /// The questions with text answers. For all other questions, the text after `other:` counts.
     pub questions: Vec<String>,

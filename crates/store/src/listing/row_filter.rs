@@ -4,15 +4,13 @@
 //! JSON appears between quotes, unless the JSON contains an escape. A row that fails this test
 //! cannot pass. All others are parsed, without building anything.
 
+use sluice_flow::answer_filter::{AnswerFilter, AnswerTest};
+use sluice_flow::folding::fold_into;
 use sluice_flow::id::FlowVersionId;
+use sluice_flow::question::choice::{OTHER, OTHER_PREFIX};
 use sluice_flow::submission::{Admission, each_entry};
 
 use super::{ResponseQuery, Search};
-
-/// The prefix of a chosen "other", before its text.
-const OTHER: &str = "other:";
-/// The value that matches all of them.
-const ANY_OTHER: &str = "other";
 
 /// The parts of a row that decide whether it passes.
 #[derive(Debug, Clone, Copy)]
@@ -28,8 +26,8 @@ pub(crate) struct Candidate<'r> {
 pub(crate) struct RowFilter {
     version: Option<FlowVersionId>,
     admission: Option<Admission>,
-    tags: Vec<ValueFilter>,
-    answers: Vec<ValueFilter>,
+    tags: Vec<TagFilter>,
+    answers: Vec<AnswerCheck>,
     search: Option<Search>,
     /// A buffer for folded text, reused for every row.
     room: String,
@@ -37,14 +35,11 @@ pub(crate) struct RowFilter {
 
 impl RowFilter {
     pub(crate) fn new(query: &ResponseQuery) -> Self {
-        let filter = |all: &[(String, String)], others| {
-            all.iter().map(|(name, value)| ValueFilter::new(name, value, others)).collect()
-        };
         Self {
             version: query.version,
             admission: query.admission,
-            tags: filter(&query.tags, false),
-            answers: filter(&query.answers, true),
+            tags: query.tags.iter().map(|(name, value)| TagFilter::new(name, value)).collect(),
+            answers: query.answers.iter().map(AnswerCheck::new).collect(),
             search: query.search.clone(),
             room: String::new(),
         }
@@ -62,8 +57,8 @@ impl RowFilter {
     pub(crate) fn passes(&mut self, row: &Candidate<'_>) -> bool {
         self.version.is_none_or(|version| version == row.version)
             && self.admission.is_none_or(|admission| admission == row.admission)
-            && hold(&self.tags, row.tags.unwrap_or("{}"))
-            && hold(&self.answers, row.answers)
+            && tags_hold(&self.tags, row.tags.unwrap_or("{}"))
+            && answers_hold(&self.answers, row.answers)
             && match &self.search {
                 Some(search) => are_in(search, row.answers, &mut self.room),
                 None => true,
@@ -75,55 +70,96 @@ impl RowFilter {
         self.tags.iter().map(|filter| filter.needle.as_str())
     }
 
-    /// The same for answers.
+    /// The same for answers that must exist.
     pub(crate) fn answer_needles(&self) -> impl Iterator<Item = &str> {
-        self.answers.iter().map(|filter| filter.needle.as_str())
+        self.answers.iter().filter_map(|check| check.needle.as_deref())
     }
 
-    pub(crate) fn words(&self) -> &[String] {
-        self.search.as_ref().map_or(&[], |search| &search.words)
+    /// Folded texts that the answers must contain, unless their JSON has an escape.
+    pub(crate) fn words(&self) -> impl Iterator<Item = &str> {
+        let words = self.search.iter().flat_map(|search| &search.words).map(String::as_str);
+        let parts = self.answers.iter().filter_map(|check| match &check.filter.test {
+            AnswerTest::Contains(part) | AnswerTest::OtherContains(part) => Some(part.as_str()),
+            _ => None,
+        });
+        words.chain(parts)
     }
 }
 
-/// A name and a text that must be among its values.
+/// A tag and a text that must be among its values.
 #[derive(Debug)]
-struct ValueFilter {
+struct TagFilter {
     name: String,
     value: String,
-    any_other: bool,
     /// The text that JSON without escapes must contain.
     needle: String,
 }
 
-impl ValueFilter {
-    fn new(name: &str, value: &str, others: bool) -> Self {
-        let any_other = others && value == ANY_OTHER;
-        // Both the option "other" and any text after it begin like this.
-        let needle = if any_other { format!("\"{value}") } else { format!("\"{value}\"") };
-        Self { name: name.to_owned(), value: value.to_owned(), any_other, needle }
-    }
-
-    fn is(&self, text: &str) -> bool {
-        text == self.value || (self.any_other && text.starts_with(OTHER))
+impl TagFilter {
+    fn new(name: &str, value: &str) -> Self {
+        Self { name: name.to_owned(), value: value.to_owned(), needle: format!("\"{value}\"") }
     }
 }
 
-/// Whether each name has its text in a stored map of texts.
-fn hold(all: &[ValueFilter], json: &str) -> bool {
-    let possible = |filter: &ValueFilter| json.contains(&filter.needle) || has_escape(json);
+/// A filter by an answer.
+#[derive(Debug)]
+struct AnswerCheck {
+    filter: AnswerFilter,
+    /// The text that JSON without escapes must contain; `None` if a response without the answer
+    /// passes.
+    needle: Option<String>,
+}
+
+impl AnswerCheck {
+    fn new(filter: &AnswerFilter) -> Self {
+        let needle = match &filter.test {
+            // Both the option "other" and any text after it begin like this.
+            AnswerTest::Is(value) if value == OTHER => Some(format!("\"{value}")),
+            AnswerTest::Is(value) => Some(format!("\"{value}\"")),
+            test => test.needs_answer().then(|| format!("\"{}\"", filter.question)),
+        };
+        Self { filter: filter.clone(), needle }
+    }
+}
+
+/// Whether each tag has its text in a stored map of texts.
+fn tags_hold(all: &[TagFilter], json: &str) -> bool {
     if all.is_empty() {
         return true;
     }
-    if !all.iter().all(possible) {
+    if !all.iter().all(|filter| may_contain(json, &filter.needle)) {
         return false;
     }
     let mut held = vec![false; all.len()];
     let read = each_entry(json, |name, texts| {
         for (filter, held) in all.iter().zip(&mut held) {
-            *held |= filter.name == name && texts.as_slice().iter().any(|text| filter.is(text));
+            *held |= filter.name == name && texts.as_slice().iter().any(|it| *it == filter.value);
         }
     });
     read.is_ok() && held.into_iter().all(|held| held)
+}
+
+/// Whether stored answers pass every filter.
+fn answers_hold(all: &[AnswerCheck], json: &str) -> bool {
+    if all.is_empty() {
+        return true;
+    }
+    if !all.iter().filter_map(|it| it.needle.as_deref()).all(|it| may_contain(json, it)) {
+        return false;
+    }
+    let mut held: Vec<bool> = all.iter().map(|check| check.filter.holds(None)).collect();
+    let read = each_entry(json, |question, texts| {
+        for (check, held) in all.iter().zip(&mut held) {
+            if check.filter.question == question {
+                *held = check.filter.holds(Some(&texts));
+            }
+        }
+    });
+    read.is_ok() && held.into_iter().all(|held| held)
+}
+
+fn may_contain(json: &str, needle: &str) -> bool {
+    json.contains(needle) || has_escape(json)
 }
 
 fn has_escape(json: &str) -> bool {
@@ -141,7 +177,7 @@ fn are_in(search: &Search, answers: &str, room: &mut String) -> bool {
     let read = each_entry(answers, |question, texts| {
         let is_text = search.questions.iter().any(|id| *id == question);
         for text in texts.as_slice() {
-            let text = if is_text { Some(&**text) } else { text.strip_prefix(OTHER) };
+            let text = if is_text { Some(&**text) } else { text.strip_prefix(OTHER_PREFIX) };
             let Some(text) = text else { continue };
             fold_into(room, text);
             for (word, found) in search.words.iter().zip(&mut found) {
@@ -152,33 +188,9 @@ fn are_in(search: &Search, answers: &str, room: &mut String) -> bool {
     read.is_ok() && found.into_iter().all(|found| found)
 }
 
-/// The form of a text used in searches: case is ignored, in any script.
-pub fn folded(text: &str) -> String {
-    let mut folded = String::new();
-    fold_into(&mut folded, text);
-    folded
-}
-
-/// Upper case first, so that letters with several lower-case forms (ß and ss, ς and σ) become
-/// equal.
-fn fold_into(room: &mut String, text: &str) {
-    room.clear();
-    if text.is_ascii() {
-        room.push_str(text);
-        room.make_ascii_lowercase();
-        return;
-    }
-    for letter in text.chars() {
-        if letter.is_ascii() {
-            room.push(letter.to_ascii_lowercase());
-        } else {
-            room.extend(letter.to_uppercase().flat_map(char::to_lowercase));
-        }
-    }
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
+    use sluice_flow::folding::folded;
     use sluice_flow::id::{AppId, FlowId, v7};
     use sluice_flow::time::Timestamp;
 
@@ -188,21 +200,6 @@ pub(crate) mod tests {
         let id = v7(Timestamp::from_millis(1), 0, 0);
         let all = ResponseQuery::new(AppId::from_uuid(id), FlowId::from_uuid(id), 10);
         ResponseQuery { scan_limit: 1_000, ..all }
-    }
-
-    #[test]
-    fn folding_ignores_case() {
-        for (one, other) in [
-            ("Grün", "GRÜN"),
-            ("Straße", "STRASSE"),
-            ("ΟΔΟΣ", "οδος"),
-            ("ПРИВЕТ", "привет"),
-            ("İstanbul", "İSTANBUL"),
-            ("日本", "日本"),
-        ] {
-            assert_eq!(folded(one), folded(other), "{one} and {other}");
-        }
-        assert_ne!(folded("grun"), folded("grün"));
     }
 
     #[test]

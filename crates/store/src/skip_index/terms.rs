@@ -1,6 +1,8 @@
 //! The terms of a response, and the terms of a query.
 
+use sluice_flow::answer_filter::AnswerTest;
 use sluice_flow::id::FlowVersionId;
+use sluice_flow::question::choice::{OTHER, OTHER_PREFIX};
 use sluice_flow::submission::{Admission, each_entry};
 
 use super::filter::{Term, filter_of, may_hold};
@@ -8,9 +10,6 @@ use crate::ResponseQuery;
 
 /// A longer answer is free text; nobody filters by all of it.
 const ANSWER_BYTES_MAX: usize = 64;
-/// The prefix of a chosen "other", before its text; and the value that matches all of them.
-const OTHER: &str = "other:";
-const ANY_OTHER: &str = "other";
 
 fn of_version(version: FlowVersionId) -> Term {
     Term::of(["version", &version.to_string(), ""])
@@ -61,7 +60,7 @@ impl Terms {
         all.push(of_admission(admission));
         let answered = each_entry(answers, |question, texts| {
             for value in texts.as_slice() {
-                if value == ANY_OTHER || value.starts_with(OTHER) {
+                if value == OTHER || value.starts_with(OTHER_PREFIX) {
                     all.push(of_other(&question));
                 }
                 if value.len() <= ANSWER_BYTES_MAX {
@@ -94,10 +93,13 @@ pub(crate) struct QueryTerms(Vec<Term>);
 impl QueryTerms {
     pub(crate) fn of(query: &ResponseQuery) -> Self {
         let tags = query.tags.iter().map(|(name, value)| of_tag(name, value));
-        let short = query.answers.iter().filter(|(_, value)| value.len() <= ANSWER_BYTES_MAX);
-        let answers = short.map(|(question, value)| match value.as_str() {
-            ANY_OTHER => of_other(question),
-            value => of_answer(question, value),
+        // Only equality: other comparisons match many values.
+        let answers = query.answers.iter().filter_map(|filter| match &filter.test {
+            AnswerTest::Is(value) if value == OTHER => Some(of_other(&filter.question)),
+            AnswerTest::Is(value) if value.len() <= ANSWER_BYTES_MAX => {
+                Some(of_answer(&filter.question, value))
+            }
+            _ => None,
         });
         let version = query.version.map(of_version);
         let admission = query.admission.map(of_admission);
@@ -121,6 +123,8 @@ impl QueryTerms {
 
 #[cfg(test)]
 mod tests {
+    use sluice_flow::answer_filter::AnswerFilter;
+
     use super::*;
     use crate::listing::query_of_all;
 
@@ -164,6 +168,9 @@ mod tests {
         let pairs = |all: &[(&str, &str)]| {
             all.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect()
         };
+        let is = |all: &[(&str, &str)]| {
+            all.iter().map(|(question, value)| AnswerFilter::is(*question, *value)).collect()
+        };
         for (answers, tags, expected) in [
             (&[][..], &[][..], true),
             (&[("nps", "9")], &[], true),
@@ -179,9 +186,18 @@ mod tests {
             (&[], &[("team", "b")], true),
             (&[], &[("team", "c")], false),
         ] {
-            let query =
-                ResponseQuery { answers: pairs(answers), tags: pairs(tags), ..query_of_all() };
+            let query = ResponseQuery { answers: is(answers), tags: pairs(tags), ..query_of_all() };
             assert_eq!(QueryTerms::of(&query).may_be_in(&block), expected, "{answers:?} {tags:?}");
+        }
+    }
+
+    #[test]
+    fn a_comparison_excludes_no_block() {
+        let block = filter(r#"{"nps":"9"}"#, None);
+        for test in [AnswerTest::IsNot("9".into()), AnswerTest::Answered(false)] {
+            let answers = vec![AnswerFilter { question: "nps".into(), test }];
+            let query = ResponseQuery { answers, ..query_of_all() };
+            assert!(QueryTerms::of(&query).is_empty() && QueryTerms::of(&query).may_be_in(&block));
         }
     }
 

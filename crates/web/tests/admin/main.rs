@@ -3,6 +3,8 @@
 
 mod apps;
 mod bodies;
+mod computed;
+mod crosstab;
 mod document;
 mod flows;
 mod invitations;

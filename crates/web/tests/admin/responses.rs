@@ -143,6 +143,14 @@ async fn responses_are_filtered_by_admission_answer_and_words() {
         ("answer.nps=3&admission=collection_only&order=desc", vec![2]),
         ("answer.why=slow", vec![1]),
         ("answer.why=slo", vec![]),
+        ("answer.nps[lt]=7", vec![1, 2]),
+        ("answer.nps%5Blt%5D=7&answer.why[answered]=false", vec![2]),
+        ("answer.nps[gte]=3&answer.nps[lte]=8", vec![1, 2]),
+        ("answer.nps[gt]=3", vec![0]),
+        ("answer.nps[ne]=9&admission=admitted", vec![1]),
+        ("answer.why[contains]=gr%C3%BCn", vec![0]),
+        ("answer.why[answered]=true&order=desc", vec![1, 0]),
+        ("answer.why[ne]=slow", vec![0]),
         ("search=gr%C3%BCn%20quick", vec![0]),
         ("search=SLO", vec![1]),
         ("search=3", vec![]),
@@ -182,6 +190,32 @@ async fn a_wrong_filter_is_refused_not_ignored() {
         ("to=x&order=", vec![("/order", "must be one of"), ("/to", "must be an RFC 3339 time")]),
     ] {
         site.get(&format!("/flows/{flow}/responses?{query}")).await.faults(&faults);
+    }
+}
+
+#[tokio::test]
+async fn a_filter_by_an_answer_that_cannot_hold_is_refused_with_what_is_possible() {
+    let site = Site::start().await;
+    let (app, _) = site.app().await;
+    let flow = site.flow(&app).await;
+    site.publish(&flow).await;
+    let unknown = "has an unknown operator; possible are =, [ne]=, [lt]=, [lte]=, [gt]=, [gte]=";
+    let unfit = "does not fit a nps question; possible are =, [ne]=, [lt]=, [lte]=, [gt]=, [gte]=";
+    let text = "does not fit a longText question; possible are =, [ne]=, [contains]=, [answered]=";
+    for (query, faults) in [
+        ("answer.what=7", vec![("/answer.what", "no version of this flow asks this question")]),
+        ("answer.a~/b[lt]=7", vec![("/answer.a~0~1b[lt]", "no version of this flow asks this")]),
+        ("answer.nps[above]=7", vec![("/answer.nps[above]", unknown)]),
+        ("answer.nps[contains]=7", vec![("/answer.nps[contains]", unfit)]),
+        (
+            "answer.why[lt]=7&answer.nps[lt]=seven",
+            vec![("/answer.why[lt]", text), ("/answer.nps[lt]", "must be a number such as 7")],
+        ),
+        ("answer.nps[answered]=1", vec![("/answer.nps[answered]", "must be true or false")]),
+    ] {
+        for path in ["responses?", "export?format=jsonl&"] {
+            site.get(&format!("/flows/{flow}/{path}{query}")).await.faults(&faults);
+        }
     }
 }
 

@@ -76,6 +76,7 @@ impl Things {
             (_, "/respondents/export") => "?appId={appId}&type=userId&value=u-1",
             (_, "/respondents/{respondentId}") => "?answers=keep",
             (_, "/flows/{flowId}/export") => "?format=csv",
+            (_, "/flows/{flowId}/crosstab") => "?rows=nps&columns=why",
             _ => "",
         };
         let path = format!("{}{query}", route.path)

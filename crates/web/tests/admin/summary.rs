@@ -99,12 +99,18 @@ async fn a_wrong_query_is_refused_not_ignored() {
     let (app, _) = site.app().await;
     let flow = site.flow(&app).await;
     for (query, faults) in [
-        ("day=1", vec![("/day", "is not known here; known are from, to, version, tag.NAME")]),
+        (
+            "day=1",
+            vec![(
+                "/day",
+                "is not known here; known are from, to, version, admission, tag.NAME, answer.QUESTION",
+            )],
+        ),
         ("from=2026-02-30", vec![("/from", "must be a date such as")]),
         ("to=2026-11-15T00:00:00Z", vec![("/to", "must be a date such as")]),
         ("tag.=x", vec![("/tag.", "must name a tag")]),
-        ("tag.a=x&tag.b=y", vec![("/tag.b", "must be the only tag")]),
-        ("answer.nps=9", vec![("/answer.nps", "is not known here")]),
+        ("admission=yes", vec![("/admission", "must be one of collection_only, admitted")]),
+        ("answer.nps=9", vec![("/answer.nps", "no version of this flow asks this question")]),
     ] {
         site.get(&format!("/flows/{flow}/summary?{query}")).await.faults(&faults);
     }

@@ -123,6 +123,9 @@ async fn a_filter_is_a_chip_in_the_address() {
         ("admission=admitted", vec![c], "Linked to respondent"),
         ("from=2026-11-15&to=2026-11-15", vec![c, b, a], "From 2026-11-15"),
         ("to=2026-11-14", vec![], "To 2026-11-14"),
+        ("answer.nps[lt]=9", vec![c, b], "How likely?</bdi> &lt; <bdi>9"),
+        ("answer.use[ne]=api", vec![b], "What do you use?</bdi> is not <bdi>The API"),
+        ("answer.use[answered]=false", vec![c], "What do you use?</bdi> is not answered"),
         ("answer.nps=3&search=slow", vec![b], "How likely?</bdi>: <bdi>3"),
     ] {
         let html = viewer.get(&format!("{}?{query}", world.list())).await.ok();
@@ -162,10 +165,32 @@ async fn the_filter_form_redirects_to_a_short_address() {
             "?from=2026-11-01&admission=admitted&search=x",
         ),
         (&*format!("apply=1&version={version}"), &*format!("?version={version}")),
+        ("apply=1&question=nps&operator=lt&value=7", "?answer.nps%5Blt%5D=7"),
+        ("apply=1&question=use&operator=ne&value=the+api", "?answer.use%5Bne%5D=api"),
+        ("apply=1&question=why&operator=answered&value=", "?answer.why%5Banswered%5D=true"),
+        ("apply=1&question=why&operator=unanswered", "?answer.why%5Banswered%5D=false"),
+        ("apply=1&answer.what=9", ""),
         ("apply=1", ""),
     ] {
         let reply = viewer.get(&format!("{list}?{sent}")).await;
         assert_eq!(reply.to(), format!("{list}{expected}"), "{sent}");
+    }
+}
+
+#[tokio::test]
+async fn a_filter_that_cannot_be_added_is_explained_in_the_form() {
+    let world = World::new().await;
+    world.respond(json!({"answers": {"nps": "9"}})).await;
+    let viewer = world.as_a(Role::Viewer).await;
+    for (sent, message) in [
+        ("question=nps&operator=lt&value=seven", "Value must be a number such as 7 or -0.5"),
+        ("question=nps&operator=contains&value=7", "Comparison does not fit this question"),
+    ] {
+        let html = viewer.get(&format!("{}?apply=1&{sent}", world.list())).await.ok();
+        assert!(
+            html.contains(message) && html.contains("<details class=\"adding\" open"),
+            "{html}"
+        );
     }
 }
 

@@ -1,6 +1,8 @@
 //! Results: the page shows the figures that were counted by hand, whatever was filtered, compared,
 //! edited or removed.
 
+use std::time::Duration;
+
 use crate::use_cases::UseCases as _;
 use serde_json::{Value, json};
 use sluice_engine::rows::Role;
@@ -332,4 +334,117 @@ async fn the_most_frequent_answer_is_followed_over_time_even_with_duplicate_labe
         has_row(over_time, "15 Nov 2026", &["100%", "1"]);
         has_row(over_time, "16 Nov 2026", &["50%", "2"]);
     }
+}
+
+/// A page of results once it is computed; until then it shows the progress and reloads itself.
+async fn computed(desk: &Desk, query: &str) -> String {
+    let browser = desk.site.root().await;
+    let page = tokio::time::timeout(Duration::from_secs(60), async {
+        loop {
+            let reply = browser.get(&desk.address(query)).await;
+            if !reply.headers.contains_key("refresh") {
+                return reply.ok();
+            }
+            assert!(reply.text.contains("Reading responses"), "{}", reply.text);
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    });
+    page.await.unwrap()
+}
+
+#[tokio::test]
+async fn results_by_answers_are_computed_and_name_their_filters() {
+    let desk = Desk::open().await;
+    for (query, responses, words) in [
+        ("?answer.nps[lt]=7", 2, "How likely are you to recommend us?</bdi> &lt; <bdi>7"),
+        (
+            "?answer.nps[gte]=9&tag.plan=pro",
+            2,
+            "How likely are you to recommend us?</bdi> ≥ <bdi>9",
+        ),
+        ("?answer.why[contains]=SLOW", 3, "</bdi> contains <bdi>“SLOW”"),
+        ("?admission=admitted", 3, "Linked to respondent"),
+        ("?answer.use=web", 2, "What do you use?</bdi>: <bdi>&lt;script&gt;"),
+    ] {
+        let page = computed(&desk, query).await;
+        let stat = format!("<dd class=\"big\">{responses}</dd>");
+        assert!(page.contains(&stat) && page.contains(words), "{query}: {page}");
+        assert!(page.contains("Computed from the responses stored by"), "{query}");
+        assert!(!page.contains(HOSTILE), "{query}");
+    }
+    // Comparisons are computed as well, and unknown questions ignored.
+    let page = computed(&desk, "?answer.nps[gte]=0&compare=version").await;
+    assert!(page.contains("Version 1") && page.contains("Version 2"), "{page}");
+    let page = computed(&desk, "?answer.what[lt]=7").await;
+    assert!(!page.contains("Computed from the responses"), "{page}");
+}
+
+#[tokio::test]
+async fn the_form_of_results_adds_filters_or_explains_why_not() {
+    let desk = Desk::open().await;
+    let browser = desk.site.root().await;
+    for (sent, expected) in [
+        (
+            "?apply=1&tag.plan=pro&question=nps&operator=lt&value=7",
+            "?tag.plan=pro&answer.nps%5Blt%5D=7",
+        ),
+        (
+            "?apply=1&question=use&operator=&value=the+api&admission=admitted",
+            "?admission=admitted&answer.use=api",
+        ),
+    ] {
+        let reply = browser.get(&desk.address(sent)).await;
+        assert_eq!(reply.to(), desk.address(expected), "{sent}");
+    }
+    let page = desk.page("?apply=1&question=nps&operator=lt&value=x").await;
+    assert!(page.contains("Value must be a number such as 7 or -0.5"), "{page}");
+}
+
+#[tokio::test]
+async fn two_questions_are_cross_tabulated_with_counts_shares_and_a_hint() {
+    let desk = Desk::open().await;
+    let page = desk.page("").await;
+    assert!(page.contains("/results/crosstab?rows=nps\""), "{page}");
+    let page = computed(&desk, "/crosstab?rows=use&columns=nps").await;
+    for text in
+        ["5 responses answer both; 4 without an answer to one of them are left out", "not tested"]
+    {
+        assert!(page.contains(text), "{text}: {page}");
+    }
+    let page = computed(&desk, "/crosstab?rows=docs&columns=nps&answer.nps[gt]=0").await;
+    assert!(
+        page.contains("6 responses answer both") && page.contains("Too few answers to tell"),
+        "{page}"
+    );
+    assert!(page.contains("6 <span class=\"share\">100%</span>"), "{page}");
+    assert!(!page.contains(HOSTILE), "{page}");
+    for query in [
+        "/crosstab",
+        "/crosstab?rows=nps",
+        "/crosstab?rows=nps&columns=nps",
+        "/crosstab?rows=what&columns=nps",
+    ] {
+        assert!(desk.page(query).await.contains("Choose two different questions"), "{query}");
+    }
+}
+
+#[tokio::test]
+async fn all_answers_to_a_text_question_are_read_and_searched() {
+    let desk = Desk::open().await;
+    let page = desk.page("").await;
+    assert!(page.contains("/results/answers?question=why\""), "{page}");
+    let quotes = |page: &str| page.matches("<blockquote").count();
+    for (query, expected) in [
+        ("", 4),
+        ("&search=SLOW", 3),
+        ("&search=slow&tag.plan=pro&answer.nps[lt]=10", 2),
+        ("&answer.nps[lt]=5", 1),
+        ("&from=2020-01-01&to=2020-01-02", 0),
+    ] {
+        let page = desk.page(&format!("/answers?question=why{query}")).await;
+        assert_eq!(quotes(&page), expected, "{query}: {page}");
+        assert!(!page.contains(HOSTILE), "{query}");
+    }
+    let browser = desk.site.root().await;
+    assert_eq!(browser.get(&desk.address("/answers?question=what")).await.status, 404);
 }

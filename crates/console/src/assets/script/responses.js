@@ -196,17 +196,6 @@ function watch(address) {
 
 if (list?.dataset.live) watch(list.dataset.live);
 
-// --- filter form ---------------------------------------------------------------------------------
-
-const question = document.getElementById("question");
-const choices = document.getElementById("choices");
-if (question && choices) {
-  const all = [...choices.children];
-  const offer = () => choices.replaceChildren(...all.filter((option) => option.dataset.question === question.value));
-  question.addEventListener("change", offer);
-  offer();
-}
-
 // --- export progress -----------------------------------------------------------------------------
 
 const dialog = document.getElementById("export");

@@ -248,6 +248,8 @@ pub(super) const TABLE: &[Line] = &[
     ),
     get("/console/flows/{flowId}/results", READS),
     get("/console/flows/{flowId}/results/chart/{file}", READS),
+    get("/console/flows/{flowId}/results/crosstab", READS),
+    Line { query: "?question=why", ..get("/console/flows/{flowId}/results/answers", READS) },
     // Settings of an app.
     get("/console/apps/{appId}/settings", READS),
     post(

@@ -1,0 +1,34 @@
+//! Results that are being computed from the responses: the progress, and the time of a result.
+
+use axum::response::Response;
+use maud::{Markup, html};
+use sluice_engine::ReadProgress;
+use sluice_flow::time::Timestamp;
+
+use crate::chart::share;
+use crate::frame::Frame;
+use crate::parts::{number, time};
+use crate::reply::{self, Kind};
+
+/// The page while a result is being computed. It reloads itself, also without a script.
+pub(super) fn page(frame: Frame<'_>, progress: ReadProgress, here: &str) -> Response {
+    let ReadProgress { read, of } = progress;
+    let content = html! {
+        section.card.computing role="status" {
+            h2 { "Reading responses" }
+            progress.bar aria-label="Responses read" max=(of.max(1)) value=(read) {}
+            p {
+                @if of == 0 { "Starting …" }
+                @else { (share(read, of)) ", about " (number(read)) " of " (number(of)) " responses" }
+            }
+            p.hint { "These filters need every response to be read once. The page reloads until the result is complete; if you leave, reading stops and starts again when you return." }
+            div.buttons { a.button href=(here) { "Reload now" } }
+        }
+    };
+    reply::reloading(frame.page(Kind::Shown, content))
+}
+
+/// How current a result is.
+pub(super) fn current(as_of: Timestamp) -> Markup {
+    html! { p.hint { "Computed from the responses stored by " (time(as_of)) ". A minute later, reload to include newer ones." } }
+}
