@@ -32,6 +32,7 @@ mod import_records;
 mod invitations;
 mod link;
 mod listen;
+mod marks;
 mod partitions;
 mod people;
 mod pool;
@@ -84,6 +85,7 @@ impl PgStore {
         let deadline = options.statement_deadline;
         let (mut client, _driver) = connect::first(&connector, deadline).await?;
         schema::bring_up_to_date(&mut client, &connector, deadline).await?;
+        marks::must_be_complete(&client, &connector, deadline).await?;
         let workers = citus::find(&client, deadline).await?.map(Arc::new);
         workers.as_deref().map_or(Ok(()), citus::must_be_durable)?;
         drop(client);
@@ -105,6 +107,23 @@ impl PgStore {
         Ok(Self { pool, changed, listens, damage: Arc::default(), tasks })
     }
 
+    /// Connects to restore a backup. Until [`Self::end_restore`], the database is refused by every
+    /// other connect, so that a restore that was interrupted does not look like a store.
+    pub async fn connect_to_restore(url: &str, options: Options) -> Result<Self, ConnectError> {
+        let place = connect::connector(url, options.connect_deadline)?.place();
+        let store = Self::connect(url, options).await?;
+        match marks::put(&store.pool, marks::RESTORING, "").await {
+            Ok(true) => Ok(store),
+            Ok(false) => Err(ConnectError::Restoring { place }),
+            Err(error) => Err(ConnectError::Unreachable { place, reason: error.to_string() }),
+        }
+    }
+
+    /// The backup is restored completely: from now on the database can be used.
+    pub async fn end_restore(&self) -> StoreResult<()> {
+        marks::remove(&self.pool, marks::RESTORING).await
+    }
+
     /// Connects for reading only. Creates nothing and migrates nothing: a database without a
     /// schema, or with an older one, is refused. The sessions are read-only, so the server refuses
     /// any write.
@@ -112,6 +131,7 @@ impl PgStore {
         let connector = connect::connector(url, options.connect_deadline)?.for_reading();
         let (client, _driver) = connect::first(&connector, options.statement_deadline).await?;
         schema::must_be_current(&client, connector.place(), options.statement_deadline).await?;
+        marks::must_be_complete(&client, &connector, options.statement_deadline).await?;
         let workers = citus::find(&client, options.statement_deadline).await?.map(Arc::new);
         drop(client);
         let pool = Arc::new(Pool::new(connector, options, workers)?);
