@@ -10,7 +10,7 @@ use std::fmt;
 
 use tokio_postgres::error::{DbError, Error, Severity, SqlState};
 
-use crate::StoreError;
+use crate::{Damage, StoreError};
 
 /// Why work with the database stopped.
 #[derive(Debug)]
@@ -95,6 +95,15 @@ impl TransactionError {
                     || *reported.code() == SqlState::READ_ONLY_SQL_TRANSACTION
                     || reported.code().code().starts_with("57P")
             }),
+        }
+    }
+
+    /// Notes an error that means that files of the server are damaged.
+    pub(super) fn note_damage(&self, damage: &Damage) {
+        match self {
+            Self::Pg(error) if is_damage(error) => damage.note(RedactedError::new(error)),
+            Self::OutOfStep(error) => error.note_damage(damage),
+            Self::Pg(_) | Self::Deadline(_) | Self::Race | Self::Answer(_) => {}
         }
     }
 

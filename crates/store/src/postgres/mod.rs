@@ -90,7 +90,9 @@ impl PgStore {
         workers.as_deref().map_or(Ok(()), citus::must_be_durable)?;
         drop(client);
         let listens = options.listen;
-        let pool = Arc::new(Pool::new(connector.clone(), options, workers.clone())?);
+        let damage = Arc::<Damage>::default();
+        let pool = Pool::new(connector.clone(), options, workers.clone(), Arc::clone(&damage))?;
+        let pool = Arc::new(pool);
         // Best effort, as on every following day: startup waits no longer for it.
         let _late = tokio::time::timeout(deadline, partitions::make_ahead(&pool)).await;
         let changed = Arc::new(Notify::new());
@@ -104,7 +106,7 @@ impl PgStore {
             let listening = listen::listen(connector, Arc::clone(&changed));
             tasks.push(tokio::spawn(listening).abort_handle());
         }
-        Ok(Self { pool, changed, listens, damage: Arc::default(), tasks })
+        Ok(Self { pool, changed, listens, damage, tasks })
     }
 
     /// Connects to restore a backup. Until [`Self::end_restore`], the database is refused by every
@@ -134,9 +136,10 @@ impl PgStore {
         marks::must_be_complete(&client, &connector, options.statement_deadline).await?;
         let workers = citus::find(&client, options.statement_deadline).await?.map(Arc::new);
         drop(client);
-        let pool = Arc::new(Pool::new(connector, options, workers)?);
+        let damage = Arc::<Damage>::default();
+        let pool = Arc::new(Pool::new(connector, options, workers, Arc::clone(&damage))?);
         let changed = Arc::new(Notify::new());
-        Ok(Self { pool, changed, listens: false, damage: Arc::default(), tasks: Vec::new() })
+        Ok(Self { pool, changed, listens: false, damage, tasks: Vec::new() })
     }
 }
 
