@@ -355,7 +355,9 @@ impl Writer {
         }
         match error {
             // An unreadable row is found before anything is committed.
-            StoreError::Failed(_) | StoreError::Corrupt(_) => CommitOutcome::Failed,
+            StoreError::Failed(_) | StoreError::Corrupt(_) | StoreError::Damaged(_) => {
+                CommitOutcome::Failed
+            }
             // Only these responses are in doubt; the store is not.
             StoreError::InDoubt(_) => CommitOutcome::Unknown,
             StoreError::DiskReserve => CommitOutcome::DiskReserve,

@@ -99,7 +99,7 @@ impl<F: Fn(DamagedPlace) + Send + Sync> Check<'_, F> {
         loop {
             let page = match view.records(&last, limit).await {
                 Ok(page) => page,
-                Err(StoreError::Corrupt(why)) => {
+                Err(StoreError::Corrupt(why) | StoreError::Damaged(why)) => {
                     // An error ends a view.
                     *view = self.store.open_view().await?;
                     if limit > 1 {
@@ -155,7 +155,7 @@ impl<F: Fn(DamagedPlace) + Send + Sync> Check<'_, F> {
             let version = match self.store.find_version(row.flow_version_id).await {
                 Ok(found) => found.map(|found| found.version.definition),
                 // Reported when its own table was read.
-                Err(StoreError::Corrupt(_)) => None,
+                Err(StoreError::Corrupt(_) | StoreError::Damaged(_)) => None,
                 Err(error) => return Err(error),
             };
             self.counts.learn(row, version.as_deref());
@@ -189,7 +189,9 @@ impl<F: Fn(DamagedPlace) + Send + Sync> Check<'_, F> {
                     self.damaged(format!("counts {flow}"), what);
                 }
             }
-            Err(StoreError::Corrupt(why)) => self.damaged(format!("counts {flow}"), why),
+            Err(StoreError::Corrupt(why) | StoreError::Damaged(why)) => {
+                self.damaged(format!("counts {flow}"), why);
+            }
             Err(error) => return Err(error),
         }
         Ok(())

@@ -37,7 +37,7 @@ impl Damage {
     /// Fails if damage was found.
     pub fn refuse(&self) -> StoreResult<()> {
         match self.found() {
-            Some(what) => Err(StoreError::Corrupt(what.to_owned())),
+            Some(what) => Err(StoreError::Damaged(what.to_owned())),
             None => Ok(()),
         }
     }
@@ -54,6 +54,6 @@ mod tests {
         damage.note("page 7");
         damage.note("page 8");
         assert_eq!(damage.found(), Some("page 7"));
-        assert!(matches!(damage.refuse(), Err(StoreError::Corrupt(what)) if what == "page 7"));
+        assert!(matches!(damage.refuse(), Err(StoreError::Damaged(what)) if what == "page 7"));
     }
 }

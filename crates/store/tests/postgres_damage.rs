@@ -82,11 +82,11 @@ async fn damage_that_the_server_reports_stops_submissions_whoever_finds_it() {
             }
         };
         let failure = failure.unwrap_err();
-        assert!(matches!(failure, StoreError::Corrupt(_)), "{call:?}, {sql}: {failure:?}");
+        assert!(matches!(failure, StoreError::Damaged(_)), "{call:?}, {sql}: {failure:?}");
         let found = store.damage().found().unwrap();
         assert!(found.contains("invalid"), "{call:?}, {sql}: {found}");
         let refused = store.commit(vec![response(now(), 3, 1)]).await.unwrap_err();
-        assert!(matches!(refused, StoreError::Corrupt(_)), "{call:?}, {sql}: {refused:?}");
+        assert!(matches!(refused, StoreError::Damaged(_)), "{call:?}, {sql}: {refused:?}");
         store.close().await;
     }
 }

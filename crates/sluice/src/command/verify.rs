@@ -52,7 +52,7 @@ pub(crate) async fn check(store: &dyn Store, skipped: Skipped) -> Result<Checked
     let checked = integrity::check(store, found, |records| progress.advance(records)).await;
     drop(progress);
     let checked = checked.map_err(|error| match &error {
-        StoreError::Corrupt(_) => damaged(with_cause(&error)),
+        StoreError::Corrupt(_) | StoreError::Damaged(_) => damaged(with_cause(&error)),
         _ => Failure::usage(
             format!("the check could not finish: {}", with_cause(&error)),
             "run it again once that is fixed",

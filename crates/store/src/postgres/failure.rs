@@ -113,7 +113,7 @@ impl TransactionError {
             Self::Answer(answer) => answer,
             Self::OutOfStep(error) => error.of_statement(),
             Self::Pg(error) if is_damage(&error) => {
-                StoreError::Corrupt(RedactedError::new(&error).to_string())
+                StoreError::Damaged(RedactedError::new(&error).to_string())
             }
             other => StoreError::Failed(Box::new(other.redacted())),
         }

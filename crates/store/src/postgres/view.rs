@@ -92,7 +92,7 @@ pub(super) async fn check_pages(pool: &Arc<Pool>) -> StoreResult<PageCheck> {
     for (oid, name) in pool.many(INDEXES, &[], read).await? {
         match check_index(pool, oid).await {
             Ok(()) => {}
-            Err(StoreError::Corrupt(why)) => damaged.push(format!("index {name}: {why}")),
+            Err(StoreError::Damaged(why)) => damaged.push(format!("index {name}: {why}")),
             Err(error) => return Err(error),
         }
     }

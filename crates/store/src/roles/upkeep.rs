@@ -103,7 +103,7 @@ pub trait UpkeepStore: Send + Sync + 'static {
     /// The damage that was found in this store, by the store itself or by a caller that notes it.
     ///
     /// Once there is any, [`IntakeStore::commit`] and [`Self::check`] fail with
-    /// [`StoreError::Corrupt`] until the process ends; everything else still works.
+    /// [`StoreError::Damaged`] until the process ends; everything else still works.
     fn damage(&self) -> &Damage;
 
     /// Whether a write would succeed now, for the readiness check. Leaves no trace.

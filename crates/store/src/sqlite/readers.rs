@@ -86,7 +86,7 @@ fn not_opened(damage: &Damage, error: OpenError) -> StoreError {
     match error {
         OpenError::Damaged { .. } | OpenError::NotOurs { .. } => {
             damage.note(&error);
-            StoreError::Corrupt(error.to_string())
+            StoreError::Damaged(error.to_string())
         }
         error => StoreError::Failed(Box::new(error)),
     }

@@ -420,7 +420,9 @@ impl UpkeepStore for SqliteStore {
                     is_left |= !is_all;
                 }
                 // A flow that cannot be counted must not block the others.
-                Err(StoreError::Corrupt(why)) => tracing::warn!(flow = %flow.1, why, "not counted"),
+                Err(StoreError::Corrupt(why) | StoreError::Damaged(why)) => {
+                    tracing::warn!(flow = %flow.1, why, "not counted");
+                }
                 Err(error) => return Err(error),
             }
         }

@@ -229,7 +229,7 @@ impl Thread {
         let source = match self.check() {
             Ok(()) => return Ok(()),
             Err(StoreError::Failed(source)) => source,
-            Err(StoreError::Corrupt(reason)) => {
+            Err(StoreError::Corrupt(reason) | StoreError::Damaged(reason)) => {
                 return Err(OpenError::Damaged { path: path(), reason });
             }
             Err(StoreError::Unknown(source) | StoreError::InDoubt(source)) => {
