@@ -35,6 +35,8 @@ pub struct Checked {
     pub records: u64,
     pub responses: u64,
     pub damaged: u64,
+    /// Whether pages and indexes were checked.
+    pub has_checked_pages: bool,
     /// What was not checked, and why.
     pub skipped: Vec<String>,
 }
@@ -55,7 +57,11 @@ pub async fn check(
         unreadable: BTreeSet::new(),
         compared: HashSet::new(),
         uncounted_flows: 0,
-        checked: Checked { skipped: Vec::from_iter(pages.skipped), ..Checked::default() },
+        checked: Checked {
+            has_checked_pages: pages.skipped.is_none(),
+            skipped: Vec::from_iter(pages.skipped),
+            ..Checked::default()
+        },
     };
     for line in pages.damaged {
         check.damaged("pages".to_owned(), line);

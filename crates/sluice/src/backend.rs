@@ -218,6 +218,27 @@ pub(crate) async fn open_to_read(address: &StoreAddress) -> Result<Arc<dyn Store
     }
 }
 
+/// Forgets the damage that was found in a store, because it was checked and is sound.
+pub(crate) async fn forget_damage(address: &StoreAddress) -> Result<(), Failure> {
+    match address {
+        StoreAddress::Sqlite(path) => SqliteStore::forget_damage(path).map_err(|error| {
+            Failure::new(
+                format!("everything is sound, but the mark of damage cannot be removed: {error}"),
+                format!("delete {}.damaged", path.display()),
+            )
+        }),
+        StoreAddress::Postgres(url) => {
+            let forgotten = PgStore::forget_damage(url, postgres::Options::default()).await;
+            forgotten.map_err(|error| {
+                connect_error(error).with_remedy(
+                    "everything is sound, but the mark of damage is left: give a user that may write, or remove it \
+                     with DELETE FROM marks WHERE name = 'damaged'",
+                )
+            })
+        }
+    }
+}
+
 async fn open_sqlite(
     path: PathBuf,
     options: sqlite::Options,

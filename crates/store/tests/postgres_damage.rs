@@ -1,6 +1,6 @@
 //! Damage that PostgreSQL reports, in whichever read or write: from then on nothing is accepted.
 
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "tests fail by panicking")]
 
 #[expect(dead_code, unused_imports, reason = "other tests use the rest")]
 mod support;
@@ -58,7 +58,7 @@ async fn damage_that_the_server_reports_stops_submissions_whoever_finds_it() {
     for (call, sql) in [
         (Call::Find, on_read("app_directory")),
         (Call::List, on_read("responses")),
-        (Call::Export, on_read("apps")),
+        (Call::Export, on_read("flows")),
         (Call::Commit, on_insert("responses")),
         (Call::Commit, on_insert("idempotency")),
         (Call::Apply, on_insert("flows")),
@@ -81,7 +81,7 @@ async fn damage_that_the_server_reports_stops_submissions_whoever_finds_it() {
                 store.apply(At::Instance, Change::new(|| rows)).await
             }
         };
-        let failure = failure.unwrap_err();
+        let failure = failure.expect_err(&format!("{call:?}, {sql}"));
         assert!(matches!(failure, StoreError::Damaged(_)), "{call:?}, {sql}: {failure:?}");
         let found = store.damage().found().unwrap();
         assert!(found.contains("invalid"), "{call:?}, {sql}: {found}");
@@ -101,6 +101,30 @@ async fn an_ordinary_error_is_no_damage() {
     let store = PgStore::connect(&cluster.url(&database), Options::default()).await.unwrap();
     let failure = store.commit(vec![response(now(), 2, 1)]).await.unwrap_err();
     assert!(matches!(failure, StoreError::Failed(_)), "{failure:?}");
+    assert_eq!(store.damage().found(), None);
+    store.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn damage_is_remembered_until_it_is_forgotten() {
+    let cluster = Cluster::start(&[]);
+    let database = cluster.database().await;
+    let url = cluster.url(&database);
+    let store = PgStore::connect(&url, Options::default()).await.unwrap();
+    for what in ["page 7", "page 8", "page 9"] {
+        store.damage().note(what);
+    }
+    let remembered = "SELECT detail FROM marks WHERE name = 'damaged'";
+    while cluster.sql(&database, remembered).await != ["page 7"] {
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    store.close().await;
+    let store = PgStore::connect(&url, Options::default()).await.unwrap();
+    assert_eq!(store.damage().found(), Some("page 7"));
+    assert!(store.commit(vec![response(now(), 1, 1)]).await.is_err());
+    store.close().await;
+    PgStore::forget_damage(&url, Options::default()).await.unwrap();
+    let store = PgStore::connect(&url, Options::default()).await.unwrap();
     assert_eq!(store.damage().found(), None);
     store.close().await;
 }

@@ -58,6 +58,14 @@ async fn a_read_that_finds_the_file_damaged_stops_submissions() {
     let ready = store.check().await;
     assert!(matches!(ready, Err(StoreError::Damaged(_))), "{ready:?}");
     store.close().await;
+    // The next process knows it, until the damage is forgotten.
+    let store = open(&path);
+    assert!(store.damage().found().is_some());
+    store.close().await;
+    SqliteStore::forget_damage(&path).unwrap();
+    let store = open(&path);
+    assert_eq!(store.damage().found(), None);
+    store.close().await;
 }
 
 #[tokio::test]

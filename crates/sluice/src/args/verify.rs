@@ -13,6 +13,9 @@ Reads the whole database: its pages and indexes, every row, the digest of every 
 between rows, and the counts of every flow, computed again from its responses. Names every damaged place
 with its table and ids. Changes no data, and works while servers run: it checks the state at its start.
 
+A server that found damage refuses submissions, also after a restart. If everything is sound again, this
+removes the mark that it left; then restart the server.
+
 On PostgreSQL, indexes are checked with the extension amcheck if it is installed.
 
 Exit codes:

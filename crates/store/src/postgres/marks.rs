@@ -3,33 +3,76 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio_postgres::Client;
+use tokio::sync::mpsc::{self, Receiver};
+use tokio_postgres::{Client, Error};
 
 use super::connect::{self, ConnectError};
 use super::failure::{RedactedError, TransactionError};
 use super::link::Connector;
 use super::pool::Pool;
 use super::transaction::{Transaction, end};
-use crate::StoreResult;
+use crate::{Damage, StoreError, StoreResult};
 
 /// A backup is being restored into the database.
 pub(super) const RESTORING: &str = "restoring";
+/// Damage was found in the database.
+const DAMAGED: &str = "damaged";
+/// The pause between two attempts to write a mark.
+const RETRY_PAUSE: Duration = Duration::from_secs(5);
 
-/// Refuses a database that holds a part of a backup.
-pub(super) async fn must_be_complete(
+/// Refuses a database that holds a part of a backup. Returns the damage that was found in it
+/// before, if any.
+pub(super) async fn read(
+    client: &Client,
+    connector: &Connector,
+    deadline: Duration,
+) -> Result<Option<String>, ConnectError> {
+    let sql = "SELECT name, detail FROM marks";
+    let found = connect::answered(deadline, client.query(sql, &[])).await?;
+    let found = found.map_err(|error| unreachable(connector, &error))?;
+    let detail = |name: &str| {
+        let row = found.iter().find(|row| row.get::<_, &str>(0) == name);
+        row.map(|row| row.get::<_, String>(1))
+    };
+    match detail(RESTORING) {
+        Some(_) => Err(ConnectError::Restoring { place: connector.place() }),
+        None => Ok(detail(DAMAGED)),
+    }
+}
+
+/// Removes the mark of damage.
+pub(super) async fn forget_damage(
     client: &Client,
     connector: &Connector,
     deadline: Duration,
 ) -> Result<(), ConnectError> {
-    let sql = "SELECT FROM marks WHERE name = $1";
-    let found = connect::answered(deadline, client.query(sql, &[&RESTORING])).await?;
-    let place = connector.place();
-    match found {
-        Ok(found) if found.is_empty() => Ok(()),
-        Ok(_) => Err(ConnectError::Restoring { place }),
-        Err(error) => {
-            let reason = RedactedError::new(&error).to_string();
-            Err(ConnectError::Unreachable { place, reason })
+    let removed = client.execute("DELETE FROM marks WHERE name = $1", &[&DAMAGED]);
+    let removed = connect::answered(deadline, removed).await?;
+    removed.map(drop).map_err(|error| unreachable(connector, &error))
+}
+
+fn unreachable(connector: &Connector, error: &Error) -> ConnectError {
+    let reason = RedactedError::new(error).to_string();
+    ConnectError::Unreachable { place: connector.place(), reason }
+}
+
+/// Damage that outlives the process, and what [`remember`] has to write.
+pub(super) fn lasting_damage(found_before: Option<String>) -> (Arc<Damage>, Receiver<String>) {
+    let (sender, found) = mpsc::channel(1);
+    // While one waits to be written, a second adds nothing.
+    let remember = move |what: &str| drop(sender.try_send(what.to_owned()));
+    (Arc::new(Damage::new(found_before, remember)), found)
+}
+
+/// Writes marks of damage, until the store is closed.
+pub(super) async fn remember(pool: Arc<Pool>, mut found: Receiver<String>) {
+    while let Some(what) = found.recv().await {
+        while let Err(error) = put(&pool, DAMAGED, &what).await {
+            if matches!(error, StoreError::Closed) {
+                return;
+            }
+            tracing::error!(%error, "the damage cannot be remembered: do not restart");
+            tokio::time::sleep(RETRY_PAUSE).await;
         }
     }
 }

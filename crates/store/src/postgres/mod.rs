@@ -67,7 +67,7 @@ pub struct PgStore {
     changed: Arc<Notify>,
     listens: bool,
     damage: Arc<Damage>,
-    /// Background tasks: listening, and creating partitions.
+    /// Background tasks: listening, creating partitions, and remembering damage.
     tasks: Vec<AbortHandle>,
 }
 
@@ -85,19 +85,21 @@ impl PgStore {
         let deadline = options.statement_deadline;
         let (mut client, _driver) = connect::first(&connector, deadline).await?;
         schema::bring_up_to_date(&mut client, &connector, deadline).await?;
-        marks::must_be_complete(&client, &connector, deadline).await?;
+        let found_before = marks::read(&client, &connector, deadline).await?;
         let workers = citus::find(&client, deadline).await?.map(Arc::new);
         workers.as_deref().map_or(Ok(()), citus::must_be_durable)?;
         drop(client);
         let listens = options.listen;
-        let damage = Arc::<Damage>::default();
+        let (damage, found) = marks::lasting_damage(found_before);
         let pool = Pool::new(connector.clone(), options, workers.clone(), Arc::clone(&damage))?;
         let pool = Arc::new(pool);
         // Best effort, as on every following day: startup waits no longer for it.
         let _late = tokio::time::timeout(deadline, partitions::make_ahead(&pool)).await;
         let changed = Arc::new(Notify::new());
-        let mut tasks =
-            vec![tokio::spawn(partitions::keep_ahead(Arc::clone(&pool))).abort_handle()];
+        let mut tasks = vec![
+            tokio::spawn(partitions::keep_ahead(Arc::clone(&pool))).abort_handle(),
+            tokio::spawn(marks::remember(Arc::clone(&pool), found)).abort_handle(),
+        ];
         if let Some(workers) = workers {
             let asking = Arc::clone(&pool).keep_asking(workers);
             tasks.push(tokio::spawn(asking).abort_handle());
@@ -126,6 +128,14 @@ impl PgStore {
         marks::remove(&self.pool, marks::RESTORING).await
     }
 
+    /// Forgets the damage that was found in a database, because it was checked and is sound. Servers
+    /// that are connected to it still refuse submissions until they are restarted.
+    pub async fn forget_damage(url: &str, options: Options) -> Result<(), ConnectError> {
+        let connector = connect::connector(url, options.connect_deadline)?;
+        let (client, _driver) = connect::first(&connector, options.statement_deadline).await?;
+        marks::forget_damage(&client, &connector, options.statement_deadline).await
+    }
+
     /// Connects for reading only. Creates nothing and migrates nothing: a database without a
     /// schema, or with an older one, is refused. The sessions are read-only, so the server refuses
     /// any write.
@@ -133,10 +143,10 @@ impl PgStore {
         let connector = connect::connector(url, options.connect_deadline)?.for_reading();
         let (client, _driver) = connect::first(&connector, options.statement_deadline).await?;
         schema::must_be_current(&client, connector.place(), options.statement_deadline).await?;
-        marks::must_be_complete(&client, &connector, options.statement_deadline).await?;
+        let found_before = marks::read(&client, &connector, options.statement_deadline).await?;
         let workers = citus::find(&client, options.statement_deadline).await?.map(Arc::new);
         drop(client);
-        let damage = Arc::<Damage>::default();
+        let damage = Arc::new(Damage::only(found_before));
         let pool = Arc::new(Pool::new(connector, options, workers, Arc::clone(&damage))?);
         let changed = Arc::new(Notify::new());
         Ok(Self { pool, changed, listens: false, damage, tasks: Vec::new() })

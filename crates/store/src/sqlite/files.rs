@@ -112,8 +112,8 @@ impl Files {
         Ok(files)
     }
 
-    pub(super) fn set_marker(&mut self, marker: Option<Marker>) {
-        self.marker = marker;
+    pub(super) fn set_marker(&mut self, marker: Marker) {
+        self.marker = Some(marker);
     }
 
     /// Call before each transaction.

@@ -66,8 +66,6 @@ pub(super) struct Writer {
 pub(super) struct Limits {
     pub(super) reserve: Arc<Reserve>,
     pub(super) log_pages_max: i32,
-    /// Whether unused pages are returned to the file system.
-    pub(super) reclaims: bool,
     pub(super) damage: Arc<Damage>,
 }
 
@@ -79,7 +77,7 @@ impl Writer {
         connection: Connection,
         path: &Path,
         limits: Limits,
-        marker: Option<Marker>,
+        marker: Marker,
     ) -> Result<Self, OpenError> {
         let why_stopped = WhyStopped::default();
         let thread = Thread::new(connection, limits, Arc::clone(&why_stopped));
@@ -92,6 +90,12 @@ impl Writer {
             .spawn(move || thread.run(queue))
             .map_err(OpenError::Thread)?;
         Ok(Self { jobs, places: Semaphore::new(QUEUE_MAX), why_stopped })
+    }
+
+    /// A writer that refuses every job, for a store that is only read.
+    pub(super) fn closed() -> Self {
+        let (jobs, _) = mpsc::unbounded_channel();
+        Self { jobs, places: Semaphore::new(QUEUE_MAX), why_stopped: WhyStopped::default() }
     }
 
     /// Never waits: callers limit the number of commits in progress.
@@ -183,7 +187,6 @@ struct Thread {
     written_at: Option<Instant>,
     /// The file may have more unused pages than it needs.
     may_reclaim: bool,
-    reclaims: bool,
     out_of_order: skip_index::OutOfOrderIds,
     reserve: Arc<Reserve>,
     damage: Arc<Damage>,
@@ -191,7 +194,7 @@ struct Thread {
     is_low: bool,
     /// The files that were opened; known once the first write has created them all.
     files: Option<Files>,
-    unwatched: Option<(PathBuf, Option<Marker>)>,
+    unwatched: Option<(PathBuf, Marker)>,
     why_stopped: WhyStopped,
 }
 
@@ -201,15 +204,14 @@ impl Thread {
         limits: Limits,
         why_stopped: WhyStopped,
     ) -> rusqlite::Result<Self> {
-        let Limits { reserve, log_pages_max, reclaims, damage } = limits;
+        let Limits { reserve, log_pages_max, damage } = limits;
         let log = Log::of(&mut connection, log_pages_max)?;
         Ok(Self {
             connection,
             log,
             stopped: false,
             written_at: None,
-            may_reclaim: reclaims,
-            reclaims,
+            may_reclaim: true,
             out_of_order: skip_index::OutOfOrderIds::default(),
             reserve,
             damage,
@@ -372,7 +374,7 @@ impl Thread {
     /// What was removed must leave the log as well, and its pages may be reclaimed.
     fn note_removal(&mut self, is_done: bool) {
         self.log.must_empty |= is_done;
-        self.may_reclaim |= is_done && self.reclaims;
+        self.may_reclaim |= is_done;
     }
 
     fn commit(&mut self, responses: &[NewResponse]) -> StoreResult<Vec<Outcome>> {

@@ -383,8 +383,9 @@ CREATE TABLE people (
 );
 INSERT INTO people (revision) VALUES (0);
 
--- Marks that outlive a process, at most one of each name: restoring, from before the first record of a backup
--- is written until everything was compared; nothing else opens such a database.
+-- Marks that outlive a process, at most one of each name.
+-- restoring: from before the first record of a backup is written until everything was compared; nothing else
+-- opens such a database. damaged: damage was found, and detail says where; no server accepts responses.
 CREATE TABLE marks (
     name   text COLLATE "C" PRIMARY KEY,
     detail text NOT NULL
