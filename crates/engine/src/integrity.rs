@@ -1,8 +1,8 @@
 //! Checks that everything stored is sound, for `sluice verify`.
 //!
-//! Reads a whole store at one instant, so servers may run meanwhile: pages and indexes (what the
-//! backend can check), every row, the digest of every response, references between rows, and
-//! the counts of every flow, computed again from its responses. Nothing is written or repaired.
+//! Reads a whole store at one instant, so servers may run meanwhile: pages, indexes, idempotency keys
+//! and consents (which the backend checks), every row, the digest of every response, references
+//! between rows, and the counts of every flow, computed again from its responses. Nothing is written or repaired.
 //!
 //! The order of records makes one pass enough: a row comes after the rows that it references. The
 //! ids of apps, flows, versions, respondents and users are held in memory.

@@ -33,6 +33,7 @@ mod invitations;
 mod link;
 mod listen;
 mod marks;
+mod page_check;
 mod partitions;
 mod people;
 mod pool;

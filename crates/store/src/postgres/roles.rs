@@ -12,8 +12,8 @@ use sluice_flow::time::{Day, Timestamp};
 
 use super::read::{self, apps, flows, instance, respondents, responses};
 use super::{
-    PgStore, apply, commit, counts, expired_months, expiry, import_records, invitations, people,
-    probe, recount, removal, skip_index, to_the_end, view,
+    PgStore, apply, commit, counts, expired_months, expiry, import_records, invitations,
+    page_check, people, probe, recount, removal, skip_index, to_the_end, view,
 };
 use crate::counting::DAMAGED_DAYS_MAX;
 use crate::{
@@ -434,6 +434,6 @@ impl MovingStore for PgStore {
     }
 
     async fn check_pages(&self) -> StoreResult<PageCheck> {
-        view::check_pages(&self.pool).await
+        page_check::check_pages(&self.pool).await
     }
 }

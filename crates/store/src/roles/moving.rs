@@ -35,8 +35,9 @@ pub trait MovingStore: Send + Sync + 'static {
     /// server has a separate instant.
     async fn open_view(&self) -> StoreResult<Box<dyn StoreView>>;
 
-    /// Checks the pages and indexes of the database, without reading values. Servers may run
-    /// meanwhile. Changes nothing.
+    /// Checks the pages and indexes of the database, and that rows of different tables belong
+    /// together: responses with their idempotency keys and consents. Servers may run meanwhile.
+    /// Changes nothing.
     async fn check_pages(&self) -> StoreResult<PageCheck>;
 }
 

@@ -27,6 +27,7 @@ mod log;
 mod marker;
 mod open;
 mod open_error;
+mod page_check;
 mod people;
 mod put;
 mod read;

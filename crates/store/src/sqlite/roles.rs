@@ -11,7 +11,9 @@ use sluice_flow::respondent::Known;
 use sluice_flow::time::{Day, Timestamp};
 
 use super::read::{apps, export, flows, instance, respondents, responses};
-use super::{SqliteStore, commit, counts, expiry, invitations, people, recount, skip_index, view};
+use super::{
+    SqliteStore, commit, counts, expiry, invitations, page_check, people, recount, skip_index, view,
+};
 use crate::counting::DAMAGED_DAYS_MAX;
 use crate::listing::Scan;
 use crate::{
@@ -482,6 +484,6 @@ impl MovingStore for SqliteStore {
     }
 
     async fn check_pages(&self) -> StoreResult<PageCheck> {
-        self.readers.read(view::check_pages).await
+        self.readers.read(page_check::check_pages).await
     }
 }
