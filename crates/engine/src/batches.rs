@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use sluice_flow::id::AppId;
 use sluice_store::{IfBusy, Lanes};
 
-use crate::overload::{DEADLINE, WriteTime};
+use crate::overload::{self, DEADLINE, WriteTime};
 
 /// The maximum number of responses in one write; more would only delay the first.
 pub(crate) const BATCH_MAX: usize = 512;
@@ -145,6 +145,15 @@ impl<T> Batches<T> {
         line.push_back(Queued { since, submission });
         self.count += 1;
         Ok(None)
+    }
+
+    /// Whether the line of this submission may grow, if the queue has room for `room` more. Lines
+    /// that all apps share always may. Call it only when the queue is filling up: it costs a lookup.
+    pub(crate) fn may_grow(&self, needs: Needs, room: usize) -> bool {
+        match self.lane_of(needs) {
+            Lane::All | Lane::Linked => true,
+            lane => overload::may_grow(self.waiting.get(&lane).map_or(0, VecDeque::len), room),
+        }
     }
 
     /// How long a submission to this lane would take until it is stored.
@@ -370,6 +379,22 @@ mod tests {
         batches.ended(of(1), None);
         assert_eq!(sizes(&mut batches), [(of(1), BATCH_MAX)]);
         assert_eq!(batches.count(), 2 * BATCH_MAX + 1);
+    }
+
+    #[test]
+    fn an_app_with_its_own_line_leaves_room_for_others() {
+        let alone = |app| Needs { alone: true, ..needs(app) };
+        for (mut batches, own) in [(for_all(4), alone(1)), (by_app(4), needs(1))] {
+            for _ in 0..100 {
+                batches.add(own, Instant::now(), ()).unwrap();
+            }
+            assert!(batches.may_grow(own, 101));
+            assert!(!batches.may_grow(own, 100));
+            assert!(batches.may_grow(alone(2), 1), "another app finds room");
+        }
+        let mut shared = for_all(4);
+        add(&mut shared, [1; 100]);
+        assert!(shared.may_grow(needs(1), 1), "the line of all apps may fill the queue");
     }
 
     #[test]

@@ -183,7 +183,7 @@ impl Queue {
         now: Instant,
     ) -> Result<Option<Queued<Waiting>>, QueueFull> {
         let (needs, weight) = (waiting.pending.needs(), waiting.weight);
-        let added = match self.has_room(weight) {
+        let added = match self.has_room(weight) && self.has_room_for_its_app(needs) {
             true => self.batches.add(needs, now, waiting),
             false => Err(self.batches.expected_wait(needs, now)),
         };
@@ -202,6 +202,14 @@ impl Queue {
         !self.is_closed
             && self.batches.count() < QUEUE_MAX
             && self.bytes.saturating_add(weight) <= QUEUE_BYTES_MAX
+    }
+
+    /// Whether its app may hold more of the queue; not limited while the queue is less than half full.
+    fn has_room_for_its_app(&self, needs: Needs) -> bool {
+        let rows = QUEUE_MAX.saturating_sub(self.batches.count());
+        let bytes = QUEUE_BYTES_MAX.saturating_sub(self.bytes);
+        let room = rows.min(bytes / (QUEUE_BYTES_MAX / QUEUE_MAX));
+        room > QUEUE_MAX / 2 || self.batches.may_grow(needs, room)
     }
 }
 

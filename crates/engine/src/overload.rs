@@ -15,7 +15,9 @@
 //!
 //! Within the deadline the order is first come, first served; newest first would be no faster, since
 //! the queue holds hardly more than can be stored in time. A queue for each app would cost every
-//! submission a count, while [`crate::rate`] limits apps already.
+//! submission a count, while [`crate::rate`] limits apps already. Only if an app has a line of its
+//! own, because its rows are locked or on another machine, it may hold no more of the queue than it
+//! leaves to others ([`may_grow`]).
 
 use std::time::Duration;
 
@@ -47,6 +49,13 @@ impl WriteTime {
         let writes = u32::try_from(writes_ahead + 1).unwrap_or(u32::MAX);
         one.max(elapsed).saturating_mul(writes).saturating_add(rest)
     }
+}
+
+/// Whether the line of a single app may grow, if it holds `line` submissions and the queue has room
+/// for `room` more. A line takes at most half of what others leave, so however many apps hang, the
+/// next one finds room.
+pub(crate) fn may_grow(line: usize, room: usize) -> bool {
+    line < room
 }
 
 /// When a refused client should retry: once what waits is stored, and up to twice as late, so that
@@ -83,6 +92,30 @@ mod tests {
             SECOND / 4,
             "it follows a disk that recovers"
         );
+    }
+
+    #[test]
+    fn a_line_holds_no_more_of_the_queue_than_it_leaves_to_others() {
+        const QUEUE: usize = 8_192;
+        let sixteen: [usize; 16] = std::array::from_fn(|app| if app < 15 { 512 } else { 256 });
+        // How many submissions the apps that hang one after the other get into the queue.
+        for (offered, held) in [
+            (&[100][..], &[100][..]),
+            (&[100_000], &[4_096]),
+            (&[100_000, 100_000, 100_000], &[4_096, 2_048, 1_024]),
+            (&[512; 16], &sixteen),
+        ] {
+            let mut room = QUEUE;
+            for (offered, held) in offered.iter().zip(held) {
+                let mut line = 0;
+                while line < *offered && may_grow(line, room) {
+                    line += 1;
+                    room -= 1;
+                }
+                assert_eq!(line, *held, "{offered}");
+            }
+            assert!(may_grow(0, room), "the next app finds room");
+        }
     }
 
     #[test]
