@@ -68,7 +68,8 @@ async fn check(store: Option<&str>, meddle: impl FnOnce(&str) -> usize) {
         let printed = tokio::task::spawn_blocking(move || {
             recount(&folder, &arguments.split(' ').collect::<Vec<_>>())
         });
-        assert!(printed.await.unwrap().ends_with(" responses of 1 flow counted\n"));
+        let printed = printed.await.unwrap();
+        assert!(printed.ends_with(" of 1 flow counted\n"), "{printed}");
     }
     ended.store(true, Ordering::Relaxed);
     let mut sent = 0;
