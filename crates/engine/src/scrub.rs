@@ -12,9 +12,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use sluice_store::{
-    Record, RecordCursor, RecordPage, Store, StoreError, StoreResult, Table, UnreadableRow,
-};
+use sluice_store::{Record, RecordCursor, Store, StoreError, StoreResult, Table, UnreadableRow};
 use tokio::sync::watch;
 
 use crate::background::keep_running_after;
@@ -77,7 +75,7 @@ impl Scrub {
             let mut listed = Vec::new();
             loop {
                 let begun = Instant::now();
-                let part = match self.part(&last).await {
+                let part = match self.store.read_records(&last, PART_RECORDS).await {
                     Ok(part) => part,
                     // What comes after it is not read: the operator has to act, and `verify` reads
                     // it.
@@ -104,11 +102,6 @@ impl Scrub {
             }
         }
         Ok(done)
-    }
-
-    /// In a view of its own: one that stayed open would keep the store from cleaning up.
-    async fn part(&self, after: &RecordCursor) -> StoreResult<RecordPage> {
-        self.store.open_view().await?.records(after, PART_RECORDS).await
     }
 
     fn damaged(&self, done: &mut Scrubbed, what: &StoreError) {

@@ -22,10 +22,10 @@ use crate::{
     ErasedPart, Erasure, Expired, ExpiredMonth, Expiry, FeedPosition, FlowCounts, FlowQuery,
     FlowState, IdempotencyKey, IdentityKeyRow, IfBusy, IntakeStore, InvitationCounts,
     InvitationQuery, InvitationRow, KeyRow, Lanes, LinkRow, MovingStore, NewResponse, Page,
-    PageCheck, Record, RecordCursor, Respondent, RespondentRow, RespondentStore, ResponseCount,
-    ResponsePage, ResponseQuery, ResponseRow, ResponseStore, RetainingApp, SecretHash, SessionRow,
-    SkipIndexCursor, SkipIndexPart, StoreError, StoreResult, StoreView, TokenHash, TokenRow,
-    UpkeepStore, User, UserKey, UserStore, VersionRow, VersionState,
+    PageCheck, Record, RecordCursor, RecordPage, Respondent, RespondentRow, RespondentStore,
+    ResponseCount, ResponsePage, ResponseQuery, ResponseRow, ResponseStore, RetainingApp,
+    SecretHash, SessionRow, SkipIndexCursor, SkipIndexPart, StoreError, StoreResult, StoreView,
+    TokenHash, TokenRow, UpkeepStore, User, UserKey, UserStore, VersionRow, VersionState,
 };
 
 #[async_trait]
@@ -422,6 +422,10 @@ impl MovingStore for PgStore {
         limit: usize,
     ) -> StoreResult<Vec<Record>> {
         read::export::page(&self.pool, after, limit).await
+    }
+
+    async fn read_records(&self, after: &RecordCursor, limit: usize) -> StoreResult<RecordPage> {
+        read::export::read_table(&self.pool, after, limit).await
     }
 
     async fn import_records(&self, records: Vec<Record>) -> StoreResult<()> {

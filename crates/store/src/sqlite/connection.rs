@@ -74,9 +74,8 @@ impl ConnectionRole {
         // A connection is used by one thread at a time, so SQLite needs no mutexes.
         OpenFlags::SQLITE_OPEN_NO_MUTEX
             | match self {
-                Self::Writer | Self::Reader => {
-                    OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE
-                }
+                Self::Writer => OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE,
+                Self::Reader => OpenFlags::SQLITE_OPEN_READ_WRITE,
                 Self::ReadOnly => OpenFlags::SQLITE_OPEN_READ_ONLY,
             }
     }
@@ -120,12 +119,18 @@ fn settings(role: ConnectionRole) -> [(&'static str, i64); 11] {
     ]
 }
 
-/// Opens the database with every setting in place. The only place that opens a connection.
+/// Opens the database with every setting in place. The only place that opens a connection. Only the
+/// writer, which is opened first, creates a database: the file may be taken away later.
 pub(super) fn connect(
     path: &Path,
     role: ConnectionRole,
     options: &Options,
 ) -> Result<Connection, OpenError> {
+    // SQLite would delete the log beside an empty file.
+    let is_empty = || std::fs::metadata(path).is_ok_and(|file| file.len() == 0);
+    if role != ConnectionRole::Writer && is_empty() {
+        return Err(OpenError::NoSchema { path: path.to_owned() });
+    }
     let opened = Connection::open_with_flags(path, role.flags());
     let connection = opened.map_err(|error| OpenError::of(path, error))?;
     let wait = connection.busy_timeout(options.busy_timeout);
@@ -146,7 +151,7 @@ fn set_up(
     // again for every run.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     let mode: String = connection.pragma_query_value(None, "journal_mode", |row| row.get(0))?;
-    if mode != "wal" && role != ConnectionRole::ReadOnly {
+    if mode != "wal" && role == ConnectionRole::Writer {
         // These only take effect on an empty file, before the first write.
         connection.pragma_update(None, "page_size", PAGE_BYTES)?;
         connection.pragma_update(None, "auto_vacuum", "incremental")?;
@@ -259,9 +264,30 @@ mod tests {
     fn a_reader_cannot_write() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("sluice.db");
+        let _writer = connect(&path, ConnectionRole::Writer, &Options::default()).unwrap();
         for role in [ConnectionRole::Reader, ConnectionRole::ReadOnly] {
             let reader = connect(&path, role, &Options::default()).unwrap();
             assert!(reader.execute_batch("CREATE TABLE t (x)").is_err(), "{role:?}");
+        }
+    }
+    #[test]
+    fn a_reader_of_a_file_that_was_taken_away_creates_nothing_and_keeps_the_log() {
+        let folder = tempfile::tempdir().unwrap();
+        let [path, log] = ["sluice.db", "sluice.db-wal"].map(|name| folder.path().join(name));
+        let writer = connect(&path, ConnectionRole::Writer, &Options::default()).unwrap();
+        writer.execute_batch("CREATE TABLE t (x); INSERT INTO t VALUES (7)").unwrap();
+        let written = std::fs::read(&log).unwrap();
+        assert!(!written.is_empty());
+        std::fs::rename(&path, folder.path().join("moved.db")).unwrap();
+        for is_empty_file_there in [false, true] {
+            if is_empty_file_there {
+                std::fs::write(&path, "").unwrap();
+            }
+            for role in [ConnectionRole::Reader, ConnectionRole::ReadOnly] {
+                assert!(connect(&path, role, &Options::default()).is_err(), "{role:?}");
+                assert_eq!(path.exists(), is_empty_file_there, "{role:?}");
+                assert!(std::fs::read(&log).unwrap() == written, "{role:?}");
+            }
         }
     }
 }

@@ -22,10 +22,10 @@ use crate::{
     ErasedPart, Erasure, Expired, ExpiredMonth, Expiry, FeedPosition, FlowCounts, FlowQuery,
     FlowState, IdempotencyKey, IdentityKeyRow, IfBusy, IntakeStore, InvitationCounts,
     InvitationQuery, InvitationRow, KeyRow, Lanes, LinkRow, MovingStore, NewResponse, Page,
-    PageCheck, Record, RecordCursor, Respondent, RespondentRow, RespondentStore, ResponseCount,
-    ResponsePage, ResponseQuery, ResponseRow, ResponseStore, RetainingApp, SecretHash, SessionRow,
-    SkipIndexCursor, SkipIndexPart, StoreError, StoreResult, StoreView, TokenHash, TokenRow,
-    UpkeepStore, User, UserKey, UserStore, VersionRow, VersionState,
+    PageCheck, Record, RecordCursor, RecordPage, Respondent, RespondentRow, RespondentStore,
+    ResponseCount, ResponsePage, ResponseQuery, ResponseRow, ResponseStore, RetainingApp,
+    SecretHash, SessionRow, SkipIndexCursor, SkipIndexPart, StoreError, StoreResult, StoreView,
+    TokenHash, TokenRow, UpkeepStore, User, UserKey, UserStore, VersionRow, VersionState,
 };
 
 #[async_trait]
@@ -472,6 +472,11 @@ impl MovingStore for SqliteStore {
     ) -> StoreResult<Vec<Record>> {
         let after = after.cloned();
         self.readers.read(move |it| export::page(it, after.as_ref(), limit)).await
+    }
+
+    async fn read_records(&self, after: &RecordCursor, limit: usize) -> StoreResult<RecordPage> {
+        let after = after.clone();
+        self.readers.read(move |it| export::read_table(it, &after, limit)).await
     }
 
     async fn import_records(&self, records: Vec<Record>) -> StoreResult<()> {
