@@ -25,6 +25,13 @@ const MAY_CHECK: &str =
     "SELECT has_function_privilege('bt_index_check(regclass, boolean)', 'EXECUTE')";
 const IS_INSTALLED: &str = "SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'amcheck')";
 
+/// Whether retention is removing the month of a response: the month is detached, and keys of it may
+/// be left. The lock of the statement on `responses` keeps other months attached.
+const IN_DETACHED_MONTH: &str = "EXISTS (SELECT FROM pg_class WHERE relkind = 'r' \
+     AND relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = 'responses'::regclass) \
+     AND relname = 'expired_responses_' || to_char(to_timestamp(('x' || left(replace( \
+     taken.response_id::text, '-', ''), 12))::bit(48)::bigint / 1000) AT TIME ZONE 'UTC', 'YYYY_MM'))";
+
 /// What selects the responses whose rows do not belong together, and what is wrong with them. Lists
 /// at most a thousand.
 const LINKS: [(&str, &str); 4] = [
@@ -40,7 +47,8 @@ const LINKS: [(&str, &str); 4] = [
          WHERE NOT EXISTS (SELECT FROM responses WHERE responses.app_id = taken.app_id \
          AND responses.response_id = taken.response_id AND responses.idempotency_key = taken.key) \
          AND NOT EXISTS (SELECT FROM used_keys WHERE used_keys.app_id = taken.app_id \
-         AND used_keys.response_id = taken.response_id AND used_keys.key = taken.key) LIMIT 1000",
+         AND used_keys.response_id = taken.response_id AND used_keys.key = taken.key) \
+         AND NOT IN_DETACHED_MONTH LIMIT 1000",
         "the table idempotency has a key of it, but it is not stored with that key, and the key is not marked as used",
     ),
     (
@@ -66,7 +74,9 @@ const LINKS: [(&str, &str); 4] = [
 pub(super) async fn check_pages(pool: &Arc<Pool>) -> StoreResult<PageCheck> {
     let mut damaged = Vec::new();
     for (sql, what) in LINKS {
-        match rows(pool, sql, &[]).await {
+        let in_detached_month = if pool.is_spread() { "false" } else { IN_DETACHED_MONTH };
+        let sql = sql.replace("IN_DETACHED_MONTH", in_detached_month);
+        match rows(pool, &sql, &[]).await {
             Ok(found) => {
                 for row in &found {
                     let id = Cells::of(row).id(ResponseId::from_uuid)?;
