@@ -22,7 +22,7 @@ type Remember = Box<dyn Fn(&str) + Send + Sync>;
 
 impl Damage {
     /// With what an earlier process has found, if anything; `remember` gets whatever is found from
-    /// now on, and must not block for long.
+    /// now on, and must not block.
     pub(crate) fn new(
         found_before: Option<String>,
         remember: impl Fn(&str) + Send + Sync + 'static,
@@ -47,19 +47,23 @@ impl Damage {
     /// Notes damage; the first one is logged with what to do.
     pub fn note(&self, what: impl fmt::Display) {
         let what = what.to_string();
+        // First: nothing may be acknowledged from here on.
+        let is_first = self.found.set(what.clone()).is_ok();
         // Each time: the mark may have been removed since.
         if let Some(remember) = &self.remember {
             remember(&what);
         }
-        if self.found.set(what.clone()).is_ok() {
-            tracing::error!(
-                what,
-                "the database is damaged: submissions are refused from now on. Run `sluice verify` to list \
-                 every place; restore a backup with `sluice restore`, or delete the responses that it names; \
-                 then run `sluice verify` again and restart"
-            );
+        if is_first {
+            log_first(&what);
         } else {
             tracing::error!(what, "more damage in the database");
+        }
+    }
+
+    /// Notes damage that another process has found, and remembers.
+    pub(crate) fn found_by_another(&self, what: &str) {
+        if self.found.set(what.to_owned()).is_ok() {
+            log_first(what);
         }
     }
 
@@ -75,6 +79,15 @@ impl Damage {
             None => Ok(()),
         }
     }
+}
+
+fn log_first(what: &str) {
+    tracing::error!(
+        what,
+        "the database is damaged: submissions are refused from now on. Run `sluice verify` to list \
+         every place; restore a backup with `sluice restore`, or delete the responses that it names; \
+         then run `sluice verify` again and restart"
+    );
 }
 
 impl fmt::Debug for Damage {

@@ -7,7 +7,7 @@ mod support;
 
 use sluice_store::postgres::{Options, PgStore};
 use sluice_store::roles::*;
-use sluice_store::{At, Change, ResponseQuery, StoreError, Write};
+use sluice_store::{At, Change, FeedPosition, ResponseQuery, StoreError, Write};
 use support::Cluster;
 use support::rows::{app_row, flow_row, now, response};
 
@@ -111,14 +111,16 @@ async fn damage_is_remembered_until_it_is_forgotten() {
     let database = cluster.database().await;
     let url = cluster.url(&database);
     let store = PgStore::connect(&url, Options::default()).await.unwrap();
+    let other = PgStore::connect(&url, Options::default()).await.unwrap();
     for what in ["page 7", "page 8", "page 9"] {
         store.damage().note(what);
     }
-    let remembered = "SELECT detail FROM marks WHERE name = 'damaged'";
-    while cluster.sql(&database, remembered).await != ["page 7"] {
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-    }
+    // Closing waits until it is written.
     store.close().await;
+    assert_eq!(other.damage().found(), None);
+    other.changes(FeedPosition::END).await.unwrap();
+    assert_eq!(other.damage().found(), Some("page 7"), "a node that polls the feed knows it");
+    other.close().await;
     let store = PgStore::connect(&url, Options::default()).await.unwrap();
     assert_eq!(store.damage().found(), Some("page 7"));
     assert!(store.commit(vec![response(now(), 1, 1)]).await.is_err());

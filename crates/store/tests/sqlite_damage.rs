@@ -55,8 +55,13 @@ async fn a_read_that_finds_the_file_damaged_stops_submissions() {
     let read = store.list_responses(&query).await;
     assert!(matches!(read, Err(StoreError::Damaged(_))), "{read:?}");
     assert!(store.damage().found().is_some());
+    let other = open(&path);
     let ready = store.check().await;
     assert!(matches!(ready, Err(StoreError::Damaged(_))), "{ready:?}");
+    store.check_files().await.unwrap();
+    other.check_files().await.unwrap();
+    assert!(other.damage().found().is_some(), "another process looks every second");
+    other.close().await;
     store.close().await;
     // The next process knows it, until the damage is forgotten.
     let store = open(&path);

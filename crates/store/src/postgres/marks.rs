@@ -1,9 +1,10 @@
 //! Marks of the whole database that outlive a process.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::mpsc::{self, Receiver};
+use tokio::sync::mpsc::{self, Receiver, Sender};
+use tokio::task::JoinHandle;
 use tokio_postgres::{Client, Error};
 
 use super::connect::{self, ConnectError};
@@ -19,6 +20,8 @@ pub(super) const RESTORING: &str = "restoring";
 const DAMAGED: &str = "damaged";
 /// The pause between two attempts to write a mark.
 const RETRY_PAUSE: Duration = Duration::from_secs(5);
+/// How long closing waits for a mark to be written.
+const FINISH_DEADLINE: Duration = Duration::from_secs(10);
 
 /// Refuses a database that holds a part of a backup. Returns the damage that was found in it
 /// before, if any.
@@ -56,16 +59,55 @@ fn unreachable(connector: &Connector, error: &Error) -> ConnectError {
     ConnectError::Unreachable { place: connector.place(), reason }
 }
 
-/// Damage that outlives the process, and what [`remember`] has to write.
-pub(super) fn lasting_damage(found_before: Option<String>) -> (Arc<Damage>, Receiver<String>) {
-    let (sender, found) = mpsc::channel(1);
-    // While one waits to be written, a second adds nothing.
-    let remember = move |what: &str| drop(sender.try_send(what.to_owned()));
-    (Arc::new(Damage::new(found_before, remember)), found)
+/// Damage that outlives the process: what is found goes to the task that writes it.
+#[derive(Debug, Default)]
+pub(super) struct Remembering {
+    sender: Arc<Mutex<Option<Sender<String>>>>,
+    task: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Remembering {
+    pub(super) fn new(found_before: Option<String>) -> (Arc<Damage>, Self, Receiver<String>) {
+        let (sender, found) = mpsc::channel(1);
+        let sender = Arc::new(Mutex::new(Some(sender)));
+        let to = Arc::clone(&sender);
+        let remember = move |what: &str| {
+            if let Some(sender) = &*lock(&to) {
+                // While one waits to be written, a second adds nothing.
+                drop(sender.try_send(what.to_owned()));
+            }
+        };
+        let damage = Arc::new(Damage::new(found_before, remember));
+        (damage, Self { sender, task: Mutex::default() }, found)
+    }
+
+    pub(super) fn start(&self, pool: Arc<Pool>, found: Receiver<String>) {
+        *lock(&self.task) = Some(tokio::spawn(remember(pool, found)));
+    }
+
+    /// Waits until what was found is written, but not for long.
+    pub(super) async fn finish(&self) {
+        drop(lock(&self.sender).take());
+        let task = lock(&self.task).take();
+        let Some(mut task) = task else { return };
+        if tokio::time::timeout(FINISH_DEADLINE, &mut task).await.is_err() {
+            task.abort();
+        }
+    }
+
+    pub(super) fn abort(&self) {
+        if let Some(task) = lock(&self.task).take() {
+            task.abort();
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Writes marks of damage, until the store is closed.
-pub(super) async fn remember(pool: Arc<Pool>, mut found: Receiver<String>) {
+async fn remember(pool: Arc<Pool>, mut found: Receiver<String>) {
     while let Some(what) = found.recv().await {
         while let Err(error) = put(&pool, DAMAGED, &what).await {
             if matches!(error, StoreError::Closed) {

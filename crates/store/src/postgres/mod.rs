@@ -68,7 +68,8 @@ pub struct PgStore {
     changed: Arc<Notify>,
     listens: bool,
     damage: Arc<Damage>,
-    /// Background tasks: listening, creating partitions, and remembering damage.
+    remembering: marks::Remembering,
+    /// Background tasks: listening, and creating partitions.
     tasks: Vec<AbortHandle>,
 }
 
@@ -91,16 +92,15 @@ impl PgStore {
         workers.as_deref().map_or(Ok(()), citus::must_be_durable)?;
         drop(client);
         let listens = options.listen;
-        let (damage, found) = marks::lasting_damage(found_before);
+        let (damage, remembering, found) = marks::Remembering::new(found_before);
         let pool = Pool::new(connector.clone(), options, workers.clone(), Arc::clone(&damage))?;
         let pool = Arc::new(pool);
         // Best effort, as on every following day: startup waits no longer for it.
         let _late = tokio::time::timeout(deadline, partitions::make_ahead(&pool)).await;
         let changed = Arc::new(Notify::new());
-        let mut tasks = vec![
-            tokio::spawn(partitions::keep_ahead(Arc::clone(&pool))).abort_handle(),
-            tokio::spawn(marks::remember(Arc::clone(&pool), found)).abort_handle(),
-        ];
+        remembering.start(Arc::clone(&pool), found);
+        let ahead = partitions::keep_ahead(Arc::clone(&pool));
+        let mut tasks = vec![tokio::spawn(ahead).abort_handle()];
         if let Some(workers) = workers {
             let asking = Arc::clone(&pool).keep_asking(workers);
             tasks.push(tokio::spawn(asking).abort_handle());
@@ -109,7 +109,7 @@ impl PgStore {
             let listening = listen::listen(connector, Arc::clone(&changed));
             tasks.push(tokio::spawn(listening).abort_handle());
         }
-        Ok(Self { pool, changed, listens, damage, tasks })
+        Ok(Self { pool, changed, listens, damage, remembering, tasks })
     }
 
     /// Connects to restore a backup. Until [`Self::end_restore`], the database is refused by every
@@ -150,7 +150,8 @@ impl PgStore {
         let damage = Arc::new(Damage::only(found_before));
         let pool = Arc::new(Pool::new(connector, options, workers, Arc::clone(&damage))?);
         let changed = Arc::new(Notify::new());
-        Ok(Self { pool, changed, listens: false, damage, tasks: Vec::new() })
+        let remembering = marks::Remembering::default();
+        Ok(Self { pool, changed, listens: false, damage, remembering, tasks: Vec::new() })
     }
 }
 
@@ -159,6 +160,7 @@ impl Drop for PgStore {
         for task in &self.tasks {
             task.abort();
         }
+        self.remembering.abort();
     }
 }
 

@@ -410,6 +410,7 @@ impl UpkeepStore for PgStore {
         for task in &self.tasks {
             task.abort();
         }
+        self.remembering.finish().await;
         self.pool.close().await;
     }
 }

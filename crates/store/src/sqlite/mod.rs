@@ -76,13 +76,14 @@ impl SqliteStore {
         })?;
         let reserve = Arc::new(disk::Reserve::new(path, options.disk_reserve_bytes));
         let found_before = damage_file::read(path);
-        let place = path.to_owned();
-        let remember = move |what: &str| damage_file::write(&place, what);
-        let damage = Arc::new(Damage::new(found_before, remember));
+        let damage_file = Arc::new(damage_file::DamageFile::beside(path));
+        let file = Arc::clone(&damage_file);
+        let damage = Arc::new(Damage::new(found_before, move |what| file.remember(what)));
         let limits = writer::Limits {
             reserve: Arc::clone(&reserve),
             log_pages_max: options.log_pages_max(),
             damage: Arc::clone(&damage),
+            damage_file,
         };
         let writer = writer::Writer::start(connection, path, limits, marker)?;
         let readers = readers::Readers::new(path, ConnectionRole::Reader, options, &damage);

@@ -18,6 +18,7 @@ use sluice_flow::time::Day;
 use tokio::sync::mpsc::error::TryRecvError;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
+use super::damage_file::DamageFile;
 use super::disk::Reserve;
 use super::files::Files;
 use super::log::Log;
@@ -67,6 +68,7 @@ pub(super) struct Limits {
     pub(super) reserve: Arc<Reserve>,
     pub(super) log_pages_max: i32,
     pub(super) damage: Arc<Damage>,
+    pub(super) damage_file: Arc<DamageFile>,
 }
 
 /// Why the thread stopped writing, once it has.
@@ -190,6 +192,7 @@ struct Thread {
     out_of_order: skip_index::OutOfOrderIds,
     reserve: Arc<Reserve>,
     damage: Arc<Damage>,
+    damage_file: Arc<DamageFile>,
     /// Submissions are refused because the disk is nearly full.
     is_low: bool,
     /// The files that were opened; known once the first write has created them all.
@@ -204,7 +207,7 @@ impl Thread {
         limits: Limits,
         why_stopped: WhyStopped,
     ) -> rusqlite::Result<Self> {
-        let Limits { reserve, log_pages_max, damage } = limits;
+        let Limits { reserve, log_pages_max, damage, damage_file } = limits;
         let log = Log::of(&mut connection, log_pages_max)?;
         Ok(Self {
             connection,
@@ -215,6 +218,7 @@ impl Thread {
             out_of_order: skip_index::OutOfOrderIds::default(),
             reserve,
             damage,
+            damage_file,
             is_low: false,
             files: None,
             unwatched: None,
@@ -268,6 +272,7 @@ impl Thread {
         while let Some(job) = queue.blocking_recv() {
             self.answer(job);
         }
+        self.damage_file.write();
         if let Err((_, error)) = self.connection.close() {
             tracing::warn!(%error, "the database did not close cleanly; the next start recovers it");
         }
@@ -363,10 +368,14 @@ impl Thread {
                 let ready = self.check_files().and_then(|()| self.may_store());
                 reply.send(ready.and_then(|()| self.check())).is_err()
             }
-            Job::CheckFiles(reply) => reply.send(self.check_files()).is_err(),
+            Job::CheckFiles(reply) => {
+                self.damage_file.look(&self.damage);
+                reply.send(self.check_files()).is_err()
+            }
             Job::Close(reply) => reply.send(Ok(())).is_err(),
         };
         self.checkpoint();
+        self.damage_file.write();
         // Only now: a commit that were composed before would wait for the checkpoint.
         drop(resume);
     }

@@ -385,7 +385,8 @@ INSERT INTO people (revision) VALUES (0);
 
 -- Marks that outlive a process, at most one of each name.
 -- restoring: from before the first record of a backup is written until everything was compared; nothing else
--- opens such a database. damaged: damage was found, and detail says where; no server accepts responses.
+-- opens such a database. damaged: damage was found, and detail says where; every server sees it within
+-- seconds and accepts no responses.
 CREATE TABLE marks (
     name   text COLLATE "C" PRIMARY KEY,
     detail text NOT NULL
