@@ -102,7 +102,9 @@ pub(super) async fn check_pages(pool: &Arc<Pool>) -> StoreResult<PageCheck> {
             Err(error) => return Err(error),
         }
     }
-    Ok(PageCheck { damaged, skipped: None })
+    let skipped = "the indexes of the workers were not checked, only those of the coordinator: call \
+                   bt_index_check on each worker";
+    Ok(PageCheck { damaged, skipped: pool.is_citus().then(|| skipped.to_owned()) })
 }
 
 /// The rows of a statement that may take as long as reading whole tables.

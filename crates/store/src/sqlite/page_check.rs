@@ -1,6 +1,7 @@
 //! Checks pages and indexes, and rows of different tables that must belong together.
 
-use rusqlite::{Connection, Result};
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, Result, Row};
 use sluice_flow::id::{AppId, ResponseId};
 use uuid::Uuid;
 
@@ -84,12 +85,11 @@ fn used_keys(connection: &Connection, damaged: &mut Vec<String>) -> Result<()> {
     while let Some(row) = rows.next()?
         && damaged.len() < PLACES_MAX
     {
-        let (app, key): (Vec<u8>, Vec<u8>) = (row.get(0)?, row.get(1)?);
-        let key = IdempotencyKey::try_from(key);
+        let key = IdempotencyKey::try_from(bytes(row, 1)?);
         // What cannot be decoded is reported when its own table is read.
-        let (Ok(app), Ok(key)) = (Uuid::from_slice(&app), key) else { continue };
+        let (Ok(app), Ok(key)) = (Uuid::from_slice(bytes(row, 0)?), key) else { continue };
         if find.exists([key_in_app(AppId::from_uuid(app), key)])? {
-            let id = shown(&row.get::<_, Vec<u8>>(2)?);
+            let id = shown(bytes(row, 2)?);
             damaged.push(format!("table used_keys: the key of {id} belongs to another response"));
         }
     }
@@ -101,9 +101,17 @@ fn each_response(connection: &Connection, sql: &str, mut found: impl FnMut(Strin
     let mut check = connection.prepare(sql)?;
     let mut rows = check.query([])?;
     while let Some(row) = rows.next()? {
-        found(shown(&row.get::<_, Vec<u8>>(0)?));
+        found(shown(bytes(row, 0)?));
     }
     Ok(())
+}
+
+/// The bytes of a column; none if it is damaged and holds a number.
+fn bytes<'a>(row: &'a Row<'_>, column: usize) -> Result<&'a [u8]> {
+    match row.get_ref(column)? {
+        ValueRef::Blob(bytes) | ValueRef::Text(bytes) => Ok(bytes),
+        ValueRef::Null | ValueRef::Integer(_) | ValueRef::Real(_) => Ok(&[]),
+    }
 }
 
 fn shown(id: &[u8]) -> String {
