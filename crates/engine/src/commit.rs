@@ -21,11 +21,11 @@ use sluice_flow::time::Timestamp;
 use sluice_store::{NewResponse, Outcome, Resume, Store, StoreError};
 use tokio::sync::{Notify, oneshot, watch};
 
-use crate::batches::{BATCH_MAX, Batch, Batches, Lane, Needs, Queued};
+use crate::batches::{BATCH_MAX, Batch, Batches, Lane, Needs, Queued, Weighted};
 use crate::clock::Clock;
 use crate::ids::Ids;
 use crate::metrics::{Metrics, SubmissionOutcome};
-use crate::overload::{SATURATED_FOR, retry_after_seconds};
+use crate::overload::{ROW_BYTES, SATURATED_FOR, retry_after_seconds};
 
 /// The maximum number of submissions that wait at once: 16 full writes.
 pub const QUEUE_MAX: usize = 8_192;
@@ -86,6 +86,12 @@ struct Waiting {
     pending: Pending,
     weight: usize,
     reply: oneshot::Sender<CommitOutcome>,
+}
+
+impl Weighted for Waiting {
+    fn weight(&self) -> usize {
+        self.weight
+    }
 }
 
 /// Where submissions wait for their write.
@@ -183,8 +189,8 @@ impl Queue {
         now: Instant,
     ) -> Result<Option<Queued<Waiting>>, QueueFull> {
         let (needs, weight) = (waiting.pending.needs(), waiting.weight);
-        let added = match self.has_room(weight) && self.has_room_for_its_app(needs) {
-            true => self.batches.add(needs, now, waiting),
+        let added = match self.has_room(weight) {
+            true => self.batches.add(needs, now, waiting, self.room()),
             false => Err(self.batches.expected_wait(needs, now)),
         };
         let replaced = added.map_err(|wait| self.refuse(wait, now))?;
@@ -204,12 +210,10 @@ impl Queue {
             && self.bytes.saturating_add(weight) <= QUEUE_BYTES_MAX
     }
 
-    /// Whether its app may hold more of the queue; not limited while the queue is less than half full.
-    fn has_room_for_its_app(&self, needs: Needs) -> bool {
+    /// How many more submissions of usual size it may hold.
+    fn room(&self) -> usize {
         let rows = QUEUE_MAX.saturating_sub(self.batches.count());
-        let bytes = QUEUE_BYTES_MAX.saturating_sub(self.bytes);
-        let room = rows.min(bytes / (QUEUE_BYTES_MAX / QUEUE_MAX));
-        room > QUEUE_MAX / 2 || self.batches.may_grow(needs, room)
+        rows.min(QUEUE_BYTES_MAX.saturating_sub(self.bytes) / ROW_BYTES)
     }
 }
 

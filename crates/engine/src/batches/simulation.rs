@@ -39,6 +39,12 @@ impl Results {
     }
 }
 
+impl Weighted for Duration {
+    fn weight(&self) -> usize {
+        0
+    }
+}
+
 /// Offers `rate(t)` submissions a second until `end` to a disk whose sync takes `sync(t)`.
 fn simulate(
     end: Duration,
@@ -66,7 +72,7 @@ fn simulate_writes(
         due += rate(now) * STEP.as_secs_f64();
         while due >= 1.0 {
             due -= 1.0;
-            match queue.add(needs, start + now, now) {
+            match queue.add(needs, start + now, now, usize::MAX) {
                 Ok(replaced) => results.refused.extend(replaced.map(|it| it.submission)),
                 Err(_) => results.refused.push(now),
             }
