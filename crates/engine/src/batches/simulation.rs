@@ -9,7 +9,7 @@ use sluice_flow::id::AppId;
 use sluice_store::Lanes;
 use uuid::Uuid;
 
-use super::{BATCH_MAX, Batch, Batches, Needs};
+use super::{BATCH_MAX, Batch, Batches, Needs, Weighted};
 use crate::overload::DEADLINE;
 
 const PATIENCE: Duration = Duration::from_secs(5);
