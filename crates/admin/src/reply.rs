@@ -267,7 +267,7 @@ fn engine_parts(error: AdminError) -> (StatusCode, &'static str, String, Vec<Fau
         AdminError::Store(StoreError::Unknown(_) | StoreError::InDoubt(_)) => {
             (StatusCode::SERVICE_UNAVAILABLE, "outcome_unknown")
         }
-        AdminError::Store(StoreError::Corrupt(_)) => {
+        AdminError::Store(StoreError::Corrupt(_) | StoreError::Damaged(_)) => {
             let detail = "the store holds something unreadable; the log says what".to_owned();
             return (StatusCode::INTERNAL_SERVER_ERROR, "store_corrupt", detail, Vec::new());
         }

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use sluice_flow::id::AppId;
 use sluice_store::{IfBusy, Lanes};
 
-use crate::overload::{DEADLINE, WriteTime};
+use crate::overload::{self, DEADLINE, WriteTime};
 
 /// The maximum number of responses in one write; more would only delay the first.
 pub(crate) const BATCH_MAX: usize = 512;
@@ -66,6 +66,38 @@ pub(crate) struct Queued<T> {
     pub(crate) submission: T,
 }
 
+/// A submission with its size.
+pub(crate) trait Weighted {
+    /// In bytes.
+    fn weight(&self) -> usize;
+}
+
+/// The submissions of a lane that wait.
+struct Line<T> {
+    queued: VecDeque<Queued<T>>,
+    bytes: usize,
+}
+
+impl<T: Weighted> Line<T> {
+    fn new() -> Self {
+        Self { queued: VecDeque::with_capacity(LINE_ROWS), bytes: 0 }
+    }
+
+    fn push(&mut self, queued: Queued<T>) {
+        self.bytes += queued.submission.weight();
+        self.queued.push_back(queued);
+    }
+
+    fn take(&mut self, rows: usize) -> Vec<Queued<T>> {
+        let taken: Vec<Queued<T>> = match self.queued.len() > rows {
+            true => self.queued.drain(..rows).collect(),
+            false => std::mem::take(&mut self.queued).into(),
+        };
+        self.bytes -= taken.iter().map(|it| it.submission.weight()).sum::<usize>();
+        taken
+    }
+}
+
 /// The submissions of one write.
 #[derive(Debug)]
 pub(crate) struct Batch<T> {
@@ -90,11 +122,11 @@ pub(crate) struct Batches<T> {
     count: usize,
     /// Lanes with waiting submissions, in the order in which they are served.
     turns: VecDeque<Lane>,
-    waiting: HashMap<Lane, VecDeque<Queued<T>>>,
+    waiting: HashMap<Lane, Line<T>>,
     under_way: HashMap<Lane, UnderWay>,
 }
 
-impl<T> Batches<T> {
+impl<T: Weighted> Batches<T> {
     pub(crate) fn new(lanes: Lanes) -> Self {
         Self {
             lanes,
@@ -117,32 +149,41 @@ impl<T> Batches<T> {
 
     /// Adds a submission to its line. If it would not be stored within the deadline, it takes the
     /// place of the first one in line, provided that this is overdue, and returns it; otherwise it
-    /// is refused, with the time that it would take.
+    /// is refused, with the time that it would take. It is also refused if its line may not grow
+    /// while the queue has room for `room` submissions of usual size; lines that all apps share
+    /// always may.
     pub(crate) fn add(
         &mut self,
         needs: Needs,
         since: Instant,
         submission: T,
+        room: usize,
     ) -> Result<Option<Queued<T>>, Duration> {
         let lane = self.lane_of(needs);
         let places = self.places();
-        let line = self.waiting.entry(lane).or_insert_with(|| VecDeque::with_capacity(LINE_ROWS));
-        if line.len() >= BATCH_MAX {
-            let wait =
-                expected_wait(line.len() / (BATCH_MAX * places), self.under_way.get(&lane), since);
+        let line = self.waiting.entry(lane).or_insert_with(Line::new);
+        let rows = line.queued.len();
+        let wait = || expected_wait(rows / (BATCH_MAX * places), self.under_way.get(&lane), since);
+        if rows >= BATCH_MAX {
+            let wait = wait();
             if wait > DEADLINE {
-                if !line.front().is_some_and(|first| is_overdue(first, since)) {
+                if !line.queued.front().is_some_and(|first| is_overdue(first, since)) {
                     return Err(wait);
                 }
-                let first = line.pop_front();
-                line.push_back(Queued { since, submission });
+                let first = line.take(1).pop();
+                line.push(Queued { since, submission });
                 return Ok(first);
             }
         }
-        if line.is_empty() {
+        if let Lane::App(_) = lane
+            && !overload::may_grow(rows, line.bytes, room)
+        {
+            return Err(wait());
+        }
+        if rows == 0 {
             self.turns.push_back(lane);
         }
-        line.push_back(Queued { since, submission });
+        line.push(Queued { since, submission });
         self.count += 1;
         Ok(None)
     }
@@ -150,7 +191,7 @@ impl<T> Batches<T> {
     /// How long a submission to this lane would take until it is stored.
     pub(crate) fn expected_wait(&self, needs: Needs, now: Instant) -> Duration {
         let lane = self.lane_of(needs);
-        let rows = self.waiting.get(&lane).map_or(0, VecDeque::len);
+        let rows = self.waiting.get(&lane).map_or(0, |line| line.queued.len());
         expected_wait(rows / (BATCH_MAX * self.places()), self.under_way.get(&lane), now)
     }
 
@@ -181,16 +222,12 @@ impl<T> Batches<T> {
         let lane = self.turns.remove(turn)?;
         let line = self.waiting.get_mut(&lane)?;
         let started = now();
-        let overdue = overdue(line, started);
-        let rows = overdue + BATCH_MAX;
-        let queued: Vec<Queued<T>> = if line.len() > rows {
-            self.turns.push_back(lane);
-            line.drain(..rows).collect()
-        } else {
-            std::mem::take(line).into()
-        };
-        if line.is_empty() {
+        let overdue = overdue(&line.queued, started);
+        let queued = line.take(overdue + BATCH_MAX);
+        if line.queued.is_empty() {
             self.waiting.remove(&lane);
+        } else {
+            self.turns.push_back(lane);
         }
         self.count -= queued.len();
         let under_way = self.under_way.entry(lane).or_insert(UnderWay {
@@ -222,7 +259,7 @@ impl<T> Batches<T> {
         let Some(under_way) = self.under_way.get(lane).filter(|it| it.count > 0) else {
             return true;
         };
-        let waiting = self.waiting.get(lane).map_or(0, VecDeque::len);
+        let waiting = self.waiting.get(lane).map_or(0, |line| line.queued.len());
         let is_worth =
             || waiting >= FURTHER_ROWS_MIN || now().duration_since(under_way.last_started) >= SLOW;
         under_way.count < places && is_worth()
@@ -273,6 +310,21 @@ mod tests {
 
     use super::*;
 
+    impl Weighted for () {
+        fn weight(&self) -> usize {
+            0
+        }
+    }
+
+    #[derive(Debug, Clone, Copy)]
+    struct Bytes(usize);
+
+    impl Weighted for Bytes {
+        fn weight(&self) -> usize {
+            self.0
+        }
+    }
+
     fn by_app(count: usize) -> Batches<()> {
         Batches::new(Lanes { count, by_app: true })
     }
@@ -291,7 +343,7 @@ mod tests {
 
     fn add(batches: &mut Batches<()>, apps: impl IntoIterator<Item = u128>) {
         for app in apps {
-            batches.add(needs(app), Instant::now(), ()).unwrap();
+            batches.add(needs(app), Instant::now(), (), usize::MAX).unwrap();
         }
     }
 
@@ -317,11 +369,11 @@ mod tests {
     fn linked_submissions_do_not_delay_others_unless_there_is_one_writer() {
         let linked = Needs { linked: true, ..needs(1) };
         let mut one = for_all(1);
-        one.add(linked, Instant::now(), ()).unwrap();
+        one.add(linked, Instant::now(), (), usize::MAX).unwrap();
         add(&mut one, [1]);
         assert_eq!(sizes(&mut one), [(Lane::All, 2)]);
         let mut several = for_all(4);
-        several.add(linked, Instant::now(), ()).unwrap();
+        several.add(linked, Instant::now(), (), usize::MAX).unwrap();
         add(&mut several, [1, 2]);
         assert_eq!(sizes(&mut several), [(Lane::Linked, 1), (Lane::All, 2)]);
     }
@@ -329,7 +381,7 @@ mod tests {
     #[test]
     fn a_submission_that_must_wait_for_its_app_does_not_delay_others() {
         let mut batches = for_all(3);
-        batches.add(Needs { alone: true, ..needs(1) }, Instant::now(), ()).unwrap();
+        batches.add(Needs { alone: true, ..needs(1) }, Instant::now(), (), usize::MAX).unwrap();
         // Further ones of the same app need not wait, once the change is over.
         add(&mut batches, [1, 2]);
         assert_eq!(sizes(&mut batches), [(of(1), 1), (Lane::All, 2)]);
@@ -339,7 +391,9 @@ mod tests {
     fn apps_that_wait_leave_a_place_for_all_others() {
         let mut batches = for_all(3);
         for app in 1..=3 {
-            batches.add(Needs { alone: true, ..needs(app) }, Instant::now(), ()).unwrap();
+            batches
+                .add(Needs { alone: true, ..needs(app) }, Instant::now(), (), usize::MAX)
+                .unwrap();
         }
         add(&mut batches, [4]);
         assert_eq!(sizes(&mut batches), [(of(1), 1), (of(2), 1), (Lane::All, 1)]);
@@ -370,6 +424,33 @@ mod tests {
         batches.ended(of(1), None);
         assert_eq!(sizes(&mut batches), [(of(1), BATCH_MAX)]);
         assert_eq!(batches.count(), 2 * BATCH_MAX + 1);
+    }
+
+    #[test]
+    fn an_app_with_its_own_line_leaves_room_for_others() {
+        let alone = |app| Needs { alone: true, ..needs(app) };
+        for (mut batches, own) in [(for_all(4), alone(1)), (by_app(4), needs(1))] {
+            for _ in 0..100 {
+                batches.add(own, Instant::now(), (), usize::MAX).unwrap();
+            }
+            assert!(batches.add(own, Instant::now(), (), 100).is_err());
+            assert!(batches.add(own, Instant::now(), (), 101).is_ok());
+            assert!(batches.add(alone(2), Instant::now(), (), 1).is_ok(), "another finds room");
+        }
+        let mut shared = for_all(4);
+        add(&mut shared, [1; 100]);
+        let added = shared.add(needs(1), Instant::now(), (), 1);
+        assert!(added.is_ok(), "the line of all apps may fill the queue");
+    }
+
+    #[test]
+    fn the_bytes_of_a_line_count_as_well_as_its_rows() {
+        let large = Bytes(100 * overload::ROW_BYTES);
+        let mut batches = Batches::new(Lanes { count: 4, by_app: true });
+        assert!(batches.add(needs(1), Instant::now(), large, 101).is_ok());
+        assert!(batches.add(needs(1), Instant::now(), large, 100).is_err());
+        assert!(batches.next(Instant::now).is_some());
+        assert!(batches.add(needs(1), Instant::now(), large, 100).is_ok(), "they were taken");
     }
 
     #[test]

@@ -21,11 +21,11 @@ use sluice_flow::time::Timestamp;
 use sluice_store::{NewResponse, Outcome, Resume, Store, StoreError};
 use tokio::sync::{Notify, oneshot, watch};
 
-use crate::batches::{BATCH_MAX, Batch, Batches, Lane, Needs, Queued};
+use crate::batches::{BATCH_MAX, Batch, Batches, Lane, Needs, Queued, Weighted};
 use crate::clock::Clock;
 use crate::ids::Ids;
 use crate::metrics::{Metrics, SubmissionOutcome};
-use crate::overload::{SATURATED_FOR, retry_after_seconds};
+use crate::overload::{ROW_BYTES, SATURATED_FOR, retry_after_seconds};
 
 /// The maximum number of submissions that wait at once: 16 full writes.
 pub const QUEUE_MAX: usize = 8_192;
@@ -86,6 +86,12 @@ struct Waiting {
     pending: Pending,
     weight: usize,
     reply: oneshot::Sender<CommitOutcome>,
+}
+
+impl Weighted for Waiting {
+    fn weight(&self) -> usize {
+        self.weight
+    }
 }
 
 /// Where submissions wait for their write.
@@ -184,7 +190,7 @@ impl Queue {
     ) -> Result<Option<Queued<Waiting>>, QueueFull> {
         let (needs, weight) = (waiting.pending.needs(), waiting.weight);
         let added = match self.has_room(weight) {
-            true => self.batches.add(needs, now, waiting),
+            true => self.batches.add(needs, now, waiting, self.room()),
             false => Err(self.batches.expected_wait(needs, now)),
         };
         let replaced = added.map_err(|wait| self.refuse(wait, now))?;
@@ -202,6 +208,12 @@ impl Queue {
         !self.is_closed
             && self.batches.count() < QUEUE_MAX
             && self.bytes.saturating_add(weight) <= QUEUE_BYTES_MAX
+    }
+
+    /// How many more submissions of usual size it may hold.
+    fn room(&self) -> usize {
+        let rows = QUEUE_MAX.saturating_sub(self.batches.count());
+        rows.min(QUEUE_BYTES_MAX.saturating_sub(self.bytes) / ROW_BYTES)
     }
 }
 
@@ -355,7 +367,9 @@ impl Writer {
         }
         match error {
             // An unreadable row is found before anything is committed.
-            StoreError::Failed(_) | StoreError::Corrupt(_) => CommitOutcome::Failed,
+            StoreError::Failed(_) | StoreError::Corrupt(_) | StoreError::Damaged(_) => {
+                CommitOutcome::Failed
+            }
             // Only these responses are in doubt; the store is not.
             StoreError::InDoubt(_) => CommitOutcome::Unknown,
             StoreError::DiskReserve => CommitOutcome::DiskReserve,

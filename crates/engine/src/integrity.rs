@@ -1,8 +1,8 @@
 //! Checks that everything stored is sound, for `sluice verify`.
 //!
-//! Reads a whole store at one instant, so servers may run meanwhile: pages and indexes (what the
-//! backend can check), every row, the digest of every response, references between rows, and
-//! the counts of every flow, computed again from its responses. Nothing is written or repaired.
+//! Reads a whole store at one instant, so servers may run meanwhile: pages, indexes, idempotency keys
+//! and consents (which the backend checks), every row, the digest of every response, references
+//! between rows, and the counts of every flow, computed again from its responses. Nothing is written or repaired.
 //!
 //! The order of records makes one pass enough: a row comes after the rows that it references. The
 //! ids of apps, flows, versions, respondents and users are held in memory.
@@ -35,6 +35,8 @@ pub struct Checked {
     pub records: u64,
     pub responses: u64,
     pub damaged: u64,
+    /// Whether pages and indexes were checked.
+    pub has_checked_pages: bool,
     /// What was not checked, and why.
     pub skipped: Vec<String>,
 }
@@ -55,7 +57,11 @@ pub async fn check(
         unreadable: BTreeSet::new(),
         compared: HashSet::new(),
         uncounted_flows: 0,
-        checked: Checked { skipped: Vec::from_iter(pages.skipped), ..Checked::default() },
+        checked: Checked {
+            has_checked_pages: pages.skipped.is_none(),
+            skipped: Vec::from_iter(pages.skipped),
+            ..Checked::default()
+        },
     };
     for line in pages.damaged {
         check.damaged("pages".to_owned(), line);
@@ -99,7 +105,7 @@ impl<F: Fn(DamagedPlace) + Send + Sync> Check<'_, F> {
         loop {
             let page = match view.records(&last, limit).await {
                 Ok(page) => page,
-                Err(StoreError::Corrupt(why)) => {
+                Err(StoreError::Corrupt(why) | StoreError::Damaged(why)) => {
                     // An error ends a view.
                     *view = self.store.open_view().await?;
                     if limit > 1 {
@@ -155,7 +161,7 @@ impl<F: Fn(DamagedPlace) + Send + Sync> Check<'_, F> {
             let version = match self.store.find_version(row.flow_version_id).await {
                 Ok(found) => found.map(|found| found.version.definition),
                 // Reported when its own table was read.
-                Err(StoreError::Corrupt(_)) => None,
+                Err(StoreError::Corrupt(_) | StoreError::Damaged(_)) => None,
                 Err(error) => return Err(error),
             };
             self.counts.learn(row, version.as_deref());
@@ -189,7 +195,9 @@ impl<F: Fn(DamagedPlace) + Send + Sync> Check<'_, F> {
                     self.damaged(format!("counts {flow}"), what);
                 }
             }
-            Err(StoreError::Corrupt(why)) => self.damaged(format!("counts {flow}"), why),
+            Err(StoreError::Corrupt(why) | StoreError::Damaged(why)) => {
+                self.damaged(format!("counts {flow}"), why);
+            }
             Err(error) => return Err(error),
         }
         Ok(())

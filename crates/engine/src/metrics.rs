@@ -97,9 +97,28 @@ pub struct Metrics {
     pub(crate) expired_responses: Counter,
     pub(crate) expired_respondents: Counter,
     connections_refused: Counter,
-    pub(crate) scrubbed_records: Counter,
-    pub(crate) damaged_records: Counter,
+    pub(crate) scrub: ScrubMetrics,
     damaged: Gauge,
+}
+
+/// What the background check has found.
+#[derive(Debug)]
+pub(crate) struct ScrubMetrics {
+    pub(crate) records: Counter,
+    pub(crate) damaged: Counter,
+    pub(crate) unreadable: Counter,
+}
+
+impl ScrubMetrics {
+    fn new(to: &mut Registry) -> Self {
+        let damaged = "Records that were found damaged in the background";
+        let unreadable = "Records found in the background that this build cannot read";
+        Self {
+            records: add(to, "scrubbed_records", "Records checked in the background"),
+            damaged: add(to, "damaged_records", damaged),
+            unreadable: add(to, "unreadable_records", unreadable),
+        }
+    }
 }
 
 impl Metrics {
@@ -128,9 +147,7 @@ impl Metrics {
         let expired_respondents = add(to, "expired_respondents", what);
         let what = "Connections closed at once because their address had too many open";
         let connections_refused = add(to, "connections_refused", what);
-        let scrubbed_records = add(to, "scrubbed_records", "Records checked in the background");
-        let what = "Records that were found damaged in the background";
-        let damaged_records = add(to, "damaged_records", what);
+        let scrub = ScrubMetrics::new(to);
         let what = "Whether damage was found in the database: submissions are refused";
         let damaged = add(to, "damaged", what);
         let (disk_free, disk_reserve, log_bytes) = if has_disk {
@@ -173,8 +190,7 @@ impl Metrics {
             expired_responses,
             expired_respondents,
             connections_refused,
-            scrubbed_records,
-            damaged_records,
+            scrub,
             damaged,
         }
     }

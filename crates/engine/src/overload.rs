@@ -15,7 +15,9 @@
 //!
 //! Within the deadline the order is first come, first served; newest first would be no faster, since
 //! the queue holds hardly more than can be stored in time. A queue for each app would cost every
-//! submission a count, while [`crate::rate`] limits apps already.
+//! submission a count, while [`crate::rate`] limits apps already. Only if an app has a line of its
+//! own, because its rows are locked or on another machine, it leaves some of the queue to others
+//! ([`may_grow`]).
 
 use std::time::Duration;
 
@@ -26,6 +28,10 @@ use crate::ids::random_bits;
 pub(crate) const DEADLINE: Duration = Duration::from_secs(2);
 /// How long the service counts as saturated after it refused a submission.
 pub(crate) const SATURATED_FOR: Duration = Duration::from_secs(5);
+/// The share of the queue that a submission of usual size takes up.
+pub(crate) const ROW_BYTES: usize = 8 * 1024;
+/// The room in the queue that no app fills alone: two writes.
+const FOR_OTHERS: usize = 1_024;
 /// The longest time that a client is asked to wait, before jitter.
 const RETRY_AFTER_SECONDS_MAX: u64 = 30;
 
@@ -47,6 +53,14 @@ impl WriteTime {
         let writes = u32::try_from(writes_ahead + 1).unwrap_or(u32::MAX);
         one.max(elapsed).saturating_mul(writes).saturating_add(rest)
     }
+}
+
+/// Whether the line of a single app may grow, if it holds so many submissions and bytes, and the queue
+/// has room for `room` submissions of [`ROW_BYTES`]. Of the last [`FOR_OTHERS`], a line takes at most
+/// half of what others leave, so however many apps hang, the next one finds room.
+pub(crate) fn may_grow(rows: usize, bytes: usize, room: usize) -> bool {
+    let line = rows.max(bytes / ROW_BYTES);
+    room > FOR_OTHERS || line == 0 || line < room
 }
 
 /// When a refused client should retry: once what waits is stored, and up to twice as late, so that
@@ -83,6 +97,30 @@ mod tests {
             SECOND / 4,
             "it follows a disk that recovers"
         );
+    }
+
+    #[test]
+    fn a_line_leaves_some_of_the_queue_to_others() {
+        const QUEUE: usize = 8_192;
+        let sixteen: [usize; 16] = std::array::from_fn(|app| if app < 15 { 512 } else { 256 });
+        // How many submissions the apps that hang one after the other get into the queue.
+        for (offered, held) in [
+            (&[100][..], &[100][..]),
+            (&[100_000], &[7_168]),
+            (&[100_000, 100_000, 100_000], &[7_168, 512, 256]),
+            (&[512; 16], &sixteen),
+        ] {
+            let mut room = QUEUE;
+            for (offered, held) in offered.iter().zip(held) {
+                let mut line = 0;
+                while line < *offered && may_grow(line, 0, room) {
+                    line += 1;
+                    room -= 1;
+                }
+                assert_eq!(line, *held, "{offered}");
+            }
+            assert!(may_grow(0, 0, room), "the next app finds room");
+        }
     }
 
     #[test]

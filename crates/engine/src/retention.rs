@@ -165,10 +165,15 @@ impl Retention {
             let part_gone = match self.store.expire(expiry).await {
                 Ok(gone) => gone,
                 Err(error) if is_final(&error) => return Err(error),
-                // A failure here does not stop the parts that follow.
+                // A failure here does not stop the parts that follow, except that consents must
+                // not go before their responses.
                 Err(error) => {
                     failed = Some(error);
-                    match cursor.following() {
+                    let following = match cursor {
+                        ExpiryCursor::Responses(_) => Some(ExpiryCursor::Keys(None)),
+                        _ => cursor.following(),
+                    };
+                    match following {
                         Some(next) => cursor = next,
                         None => break,
                     }

@@ -5,11 +5,14 @@
 //! compares every response with its digest. What it finds is noted in the store, which accepts no
 //! responses from then on ([`sluice_store::Damage`]). Its position is not kept: after a restart a
 //! pass begins again.
+//!
+//! A row that cannot be decoded is only logged and counted: during an upgrade, a newer node may have
+//! written it.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use sluice_store::{Record, Store, StoreError, StoreResult};
+use sluice_store::{Record, RecordCursor, Store, StoreError, StoreResult, Table, UnreadableRow};
 use tokio::sync::watch;
 
 use crate::background::keep_running_after;
@@ -28,6 +31,8 @@ const PAUSE_MIN: Duration = Duration::from_millis(20);
 pub struct Scrubbed {
     pub records: u64,
     pub damaged: u64,
+    /// Rows that this build cannot decode.
+    pub unreadable: u64,
 }
 
 pub(crate) struct Scrub {
@@ -44,8 +49,13 @@ impl Scrub {
         tokio::time::sleep(FIRST_RUN_DELAY).await;
         loop {
             match self.pass().await {
-                Ok(Scrubbed { records, damaged }) => {
-                    tracing::info!(records, damaged, "everything stored was read and compared");
+                Ok(Scrubbed { records, damaged, unreadable }) => {
+                    tracing::info!(
+                        records,
+                        damaged,
+                        unreadable,
+                        "everything stored was read and compared"
+                    );
                 }
                 Err(error) => {
                     if !keep_running_after(&error, "the stored data was not checked", &self.lost) {
@@ -60,36 +70,58 @@ impl Scrub {
     /// Reads everything once.
     pub(crate) async fn pass(&self) -> StoreResult<Scrubbed> {
         let mut done = Scrubbed::default();
-        let mut after = None;
-        loop {
-            let begun = Instant::now();
-            let part = match self.store.export_records(after.as_ref(), PART_RECORDS).await {
-                Ok(part) => part,
-                // What comes after it is not read: the operator has to act, and `verify` reads it.
-                Err(error @ StoreError::Corrupt(_)) => {
-                    self.damaged(&mut done, &error);
-                    return Ok(done);
+        for table in Table::ALL {
+            let mut last = RecordCursor::start_of(table);
+            let mut listed = Vec::new();
+            loop {
+                let begun = Instant::now();
+                let part = match self.store.read_records(&last, PART_RECORDS).await {
+                    Ok(part) => part,
+                    // What comes after it is not read: the operator has to act, and `verify` reads
+                    // it.
+                    Err(error @ StoreError::Damaged(_)) => {
+                        self.damaged(&mut done, &error);
+                        return Ok(done);
+                    }
+                    Err(error) => return Err(error),
+                };
+                self.note_unreadable(&mut done, &listed, &part.unreadable);
+                listed = part.unreadable;
+                let Some(end) = part.records.last() else { break };
+                last = end.cursor();
+                for record in &part.records {
+                    if let Record::Response { row, .. } = record
+                        && let Err(error) = row.check_intact()
+                    {
+                        self.damaged(&mut done, &error);
+                    }
                 }
-                Err(error) => return Err(error),
-            };
-            let Some(last) = part.last() else { return Ok(done) };
-            after = Some(last.cursor());
-            for record in &part {
-                if let Record::Response { row, .. } = record
-                    && let Err(error) = row.check_intact()
-                {
-                    self.damaged(&mut done, &error);
-                }
+                done.records += part.records.len() as u64;
+                self.metrics.scrub.records.inc_by(part.records.len() as u64);
+                tokio::time::sleep(PAUSE_MIN.max(begun.elapsed() * PAUSE_TIMES)).await;
             }
-            done.records += part.len() as u64;
-            self.metrics.scrubbed_records.inc_by(part.len() as u64);
-            tokio::time::sleep(PAUSE_MIN.max(begun.elapsed() * PAUSE_TIMES)).await;
         }
+        Ok(done)
     }
 
     fn damaged(&self, done: &mut Scrubbed, what: &StoreError) {
         done.damaged += 1;
-        self.metrics.damaged_records.inc();
+        self.metrics.scrub.damaged.inc();
         self.store.damage().note(what);
+    }
+
+    /// A row at the end of a part may be listed again with the next one.
+    fn note_unreadable(
+        &self,
+        done: &mut Scrubbed,
+        before: &[UnreadableRow],
+        now: &[UnreadableRow],
+    ) {
+        for row in now.iter().filter(|row| !before.contains(row)) {
+            done.unreadable += 1;
+            self.metrics.scrub.unreadable.inc();
+            let (table, ids, why) = (row.table.name(), &row.ids, &row.why);
+            tracing::error!(table, ids, why, "a stored row cannot be read by this build");
+        }
     }
 }

@@ -95,6 +95,7 @@ fn shared(failure: &Arc<StoreError>) -> StoreError {
         StoreError::InDoubt(_) => StoreError::InDoubt(cause()),
         StoreError::Conflict => StoreError::Conflict,
         StoreError::Corrupt(what) => StoreError::Corrupt(what.clone()),
+        StoreError::Damaged(what) => StoreError::Damaged(what.clone()),
         StoreError::DiskReserve => StoreError::DiskReserve,
         StoreError::Closed => StoreError::Closed,
     }

@@ -42,7 +42,8 @@ async fn a_store_as_a_server_leaves_it_is_sound() {
     let count = records.len() as u64;
     let (checked, found) = check(records).await;
     assert_eq!(found, Vec::<String>::new());
-    assert_eq!(checked, Checked { records: count, responses: 500, damaged: 0, skipped: vec![] });
+    let sound = Checked { records: count, responses: 500, ..Checked::default() };
+    assert_eq!(checked, Checked { has_checked_pages: true, ..sound });
 }
 
 #[tokio::test]
@@ -80,12 +81,17 @@ async fn every_damaged_place_is_named() {
             _ => continue,
         };
         expected.push(format!("responses {} {}: {what}", row.flow_id, row.response_id));
+        if number == 20 {
+            let id = row.response_id;
+            let what = "has another respondent, flow or version there";
+            expected.push(format!("pages: table consents: {id} {what}"));
+        }
     }
     let (checked, mut found) = check(records).await;
     found.sort();
     expected.sort();
     assert_eq!(found, expected);
-    assert_eq!(checked.damaged, 3);
+    assert_eq!(checked.damaged, 4);
 }
 
 #[tokio::test]
@@ -103,10 +109,10 @@ async fn a_damaged_response_is_not_moved() {
     from.import_records(records).await.unwrap();
     let id = row.response_id.to_string();
     let failed = moving::tally(&from, |_| {}).await.unwrap_err();
-    assert!(matches!(&failed, StoreError::Corrupt(what) if what.contains(&id)), "{failed:?}");
+    assert!(matches!(&failed, StoreError::Damaged(what) if what.contains(&id)), "{failed:?}");
     let to = open(&folder.path().join("to.db"));
     let failed = moving::copy(&from, &to, None, |_| {}).await.unwrap_err();
-    assert!(matches!(failed, MoveError::Source(StoreError::Corrupt(_))), "{failed:?}");
+    assert!(matches!(failed, MoveError::Source(StoreError::Damaged(_))), "{failed:?}");
 }
 
 /// A letter that changes in the file is found by the scrub, and then nothing more is acknowledged.
@@ -138,6 +144,39 @@ async fn the_scrub_finds_damage_and_stops_the_service() {
     for line in ["sluice_damaged_records_total 1", "sluice_damaged 1"] {
         assert!(metrics.lines().any(|it| it == line), "{metrics}");
     }
+    engine.close().await;
+}
+
+/// A newer node may have written it, so the service goes on.
+#[tokio::test]
+async fn a_row_that_this_build_cannot_decode_is_counted_and_is_no_damage() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sluice.db");
+    let (store, engine) = start(&path).await;
+    store.import_records(filling::records(20).collect()).await.unwrap();
+    let sound = engine.upkeep().scrub().await.unwrap();
+    engine.close().await;
+    // A kind of flow that this build does not know.
+    let mut bytes = std::fs::read(&path).unwrap();
+    let places: Vec<usize> = bytes
+        .windows(6)
+        .enumerate()
+        .filter_map(|(at, window)| (window == b"survey").then_some(at))
+        .collect();
+    for at in places {
+        bytes[at..at + 6].copy_from_slice(b"puzzle");
+    }
+    std::fs::write(&path, bytes).unwrap();
+
+    let (store, engine) = start(&path).await;
+    let done = engine.upkeep().scrub().await.unwrap();
+    assert!(done.unreadable > 0, "{done:?}");
+    assert_eq!((done.records + done.unreadable, done.damaged), (sound.records, 0), "{done:?}");
+    assert_eq!(store.damage().found(), None);
+    engine.ready().await.unwrap();
+    let metrics = engine.metrics_text();
+    let line = format!("sluice_unreadable_records_total {}", done.unreadable);
+    assert!(metrics.lines().any(|it| it == line), "{metrics}");
     engine.close().await;
 }
 

@@ -5,6 +5,7 @@
 //! may contain a password.
 
 mod refusals;
+mod restoring;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -20,6 +21,10 @@ use crate::failure::Failure;
 use crate::new_file;
 use crate::tuning::Tuning;
 use refusals::{connect_error, open_error};
+pub(crate) use restoring::Restoring;
+
+/// The ending of a SQLite database that is being restored.
+const RESTORING: &str = ".restoring";
 
 /// Where responses are stored.
 #[derive(Clone, PartialEq, Eq)]
@@ -143,7 +148,8 @@ pub(crate) fn require_existing(address: &StoreAddress) -> Result<(), Failure> {
     }
 }
 
-/// Checks that nothing is stored at an address, without creating or changing anything there.
+/// Checks that nothing is stored at an address, without creating or changing anything there. Files
+/// that an interrupted restore left do not count.
 pub(crate) async fn must_be_empty(address: &StoreAddress) -> Result<(), Failure> {
     let holds_data = || {
         Failure::new(
@@ -154,8 +160,14 @@ pub(crate) async fn must_be_empty(address: &StoreAddress) -> Result<(), Failure>
     match address {
         StoreAddress::Sqlite(path) => {
             let files = ["", "-wal", "-shm"].map(|end| new_file::with_ending(path, end));
-            match files.iter().any(|file| file.symlink_metadata().is_ok()) {
-                true => Err(holds_data()),
+            if files.iter().any(|file| file.symlink_metadata().is_ok()) {
+                return Err(holds_data());
+            }
+            match restoring::is_running(path) {
+                true => Err(Failure::new(
+                    format!("another process is restoring a backup to {address}"),
+                    "wait for it to end, or name another folder; nothing was changed",
+                )),
                 false => Ok(()),
             }
         }
@@ -178,6 +190,20 @@ pub(crate) async fn must_be_empty(address: &StoreAddress) -> Result<(), Failure>
     }
 }
 
+/// Whether an interrupted restore to this address left the file.
+pub(crate) fn is_left_by_restore(address: &StoreAddress, file: &Path) -> bool {
+    match address {
+        StoreAddress::Sqlite(path) => leftovers(path).iter().any(|it| it == file),
+        StoreAddress::Postgres(_) => false,
+    }
+}
+
+/// The files of a restore to a SQLite database that was interrupted, or is running.
+fn leftovers(path: &Path) -> [PathBuf; 4] {
+    let partial = new_file::with_ending(path, RESTORING);
+    ["", "-wal", "-shm", ".marker"].map(|end| new_file::with_ending(&partial, end))
+}
+
 /// Opens a store for reading. It must exist; nothing in it is created or upgraded.
 pub(crate) async fn open_to_read(address: &StoreAddress) -> Result<Arc<dyn Store>, Failure> {
     require_existing(address)?;
@@ -188,6 +214,27 @@ pub(crate) async fn open_to_read(address: &StoreAddress) -> Result<Arc<dyn Store
         StoreAddress::Postgres(url) => {
             let connected = PgStore::connect_to_read(url, postgres::Options::default()).await;
             connected.map(|store| Arc::new(store) as _).map_err(connect_error)
+        }
+    }
+}
+
+/// Forgets the damage that was found in a store, because it was checked and is sound.
+pub(crate) async fn forget_damage(address: &StoreAddress) -> Result<(), Failure> {
+    match address {
+        StoreAddress::Sqlite(path) => SqliteStore::forget_damage(path).map_err(|error| {
+            Failure::new(
+                format!("everything is sound, but the mark of damage cannot be removed: {error}"),
+                format!("delete {}.damaged", path.display()),
+            )
+        }),
+        StoreAddress::Postgres(url) => {
+            let forgotten = PgStore::forget_damage(url, postgres::Options::default()).await;
+            forgotten.map_err(|error| {
+                connect_error(error).with_remedy(
+                    "everything is sound, but the mark of damage is left: give a user that may write, or remove it \
+                     with DELETE FROM marks WHERE name = 'damaged'",
+                )
+            })
         }
     }
 }
@@ -294,6 +341,7 @@ mod tests {
             ),
             (ConnectError::Silent { deadline }, "did not answer within 10s", "its locks"),
             (ConnectError::NoSchema { place: place() }, "no database of Sluice at db1", "name the"),
+            (ConnectError::Restoring { place: place() }, "at db1", "create it again"),
             (
                 ConnectError::OlderSchema { place: place(), found: 1, known: 2 },
                 "older schema (1, this binary supports 2)",

@@ -8,6 +8,7 @@ mod support;
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use cluster::Cluster;
 use sluice_store::conformance::filling;
@@ -134,20 +135,110 @@ async fn a_server_that_finds_damage_stops_acknowledging() {
         .await
         .unwrap();
     assert_eq!(reply.status(), 503);
-    // The way out for a single response.
-    let url = format!("{}/api/admin/v1/responses/{id}", server.base);
-    let deleted = http().delete(url).bearer_auth(&token).send().await.unwrap();
+    assert_eq!(server.stop(), Some(0));
+    assert!(here.join("sluice-data/sluice.db.damaged").exists());
+    let refused = run(here, &["verify"]);
+    assert_eq!(refused.status.code(), Some(1), "{}", text(&refused.stdout));
+    comes_back(here, &[], &Demo { id, flow, token, version, api_key }, || {}).await;
+    assert!(!here.join("sluice-data/sluice.db.damaged").exists());
+}
+
+/// A restart does not forget the damage. The way out for a single response is to delete it, and to
+/// verify the store; `before_verify` is called before that.
+async fn comes_back(here: &Path, store: &[&str], demo: &Demo, before_verify: impl FnOnce()) {
+    let start = || Server::start_with(here, "127.0.0.1:0", |command| command.args(store));
+    let server = start();
+    let ready = async |server: &Server| {
+        http().get(format!("{}/readyz", server.base)).send().await.unwrap().status().as_u16()
+    };
+    assert_eq!(ready(&server).await, 503);
+    let log = std::fs::read_to_string(here.join("server.log")).unwrap();
+    for part in ["ERROR", "found in this database before", &demo.id, "sluice verify"] {
+        assert!(log.contains(part), "{part} is not in {log}");
+    }
+    let url = server.submit_url(&demo.api_key);
+    let (http, body) = (http(), submission(&demo.version, "x"));
+    assert_eq!(submit(&http, &url, "k", &body).await, None);
+    let url = format!("{}/api/admin/v1/responses/{}", server.base, demo.id);
+    let deleted = http.delete(url).bearer_auth(&demo.token).send().await.unwrap();
     assert_eq!(deleted.status(), 204);
     assert_eq!(server.stop(), Some(0));
-    let output = run(here, &["verify"]);
-    assert_eq!(output.status.code(), Some(0), "{}{}", text(&output.stdout), text(&output.stderr));
-    let server = Server::start(here);
-    assert!(
-        submit(&http(), &server.submit_url(&api_key), "k", &submission(&version, "x"))
-            .await
-            .is_some()
-    );
+    // Repaired, but not verified yet.
+    let server = start();
+    assert_eq!(ready(&server).await, 503);
     assert_eq!(server.stop(), Some(0));
+    before_verify();
+    let output = run(here, &[&["verify"], store].concat());
+    assert_eq!(output.status.code(), Some(0), "{}{}", text(&output.stdout), text(&output.stderr));
+    assert!(text(&output.stderr).contains("is removed"), "{}", text(&output.stderr));
+    let server = start();
+    assert_eq!(ready(&server).await, 200);
+    assert!(submit(&http, &server.submit_url(&demo.api_key), "k", &body).await.is_some());
+    assert_eq!(server.stop(), Some(0));
+}
+
+#[tokio::test]
+async fn a_restart_does_not_forget_damage_in_postgresql() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let cluster = Cluster::start(&[]);
+    let name = cluster.create_database();
+    let url = cluster.url(&name);
+    let store = ["--store", &url];
+    let start = || Server::start_with(here, "127.0.0.1:0", |command| command.args(store));
+    let demo = with_responses(start()).await;
+    let change = format!("UPDATE responses SET answers = replace(answers, '{WORD}', 'x')");
+    cluster.psql(&name, &change);
+    let server = start();
+    let export = format!("{}/api/admin/v1/flows/{}/export?format=jsonl", server.base, demo.flow);
+    let export = http().get(export).bearer_auth(&demo.token).send().await.unwrap();
+    assert!(export.bytes().await.is_err(), "the download must be cut off");
+    while cluster.psql(&name, "SELECT count(*) FROM marks") == ["0"] {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(server.stop(), Some(0));
+    comes_back(here, &store, &demo, || {
+        // Without a check of the indexes, the mark stays.
+        let output = run(here, &["verify", "--store", &url]);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stdout));
+        assert!(text(&output.stderr).contains("stays"), "{}", text(&output.stderr));
+        cluster.psql(&name, "CREATE EXTENSION amcheck");
+    })
+    .await;
+}
+
+/// What SQLite notices when it opens the file is refused at the start.
+#[tokio::test]
+async fn a_file_that_is_cut_off_or_overwritten_does_not_start() {
+    const PAGE: usize = 4096;
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    put(&here.join("a/sluice.db"), filling::records(500)).await;
+    let whole = std::fs::read(here.join("a/sluice.db")).unwrap();
+    let mut no_header = whole.clone();
+    no_header[..PAGE].fill(0);
+    let mut no_schema = whole.clone();
+    // The cells of the first page, after its header.
+    no_schema[100..PAGE].fill(0xA7);
+    for (name, bytes) in [
+        ("cut", &whole[..whole.len() / 2]),
+        ("short", &whole[..whole.len() - PAGE]),
+        ("header", &no_header),
+        ("schema", &no_schema),
+    ] {
+        std::fs::create_dir(here.join(name)).unwrap();
+        let path = here.join(name).join("sluice.db");
+        std::fs::write(&path, bytes).unwrap();
+        for command in ["serve", "verify"] {
+            let refused = run(here, &[command, "--data", name]);
+            let complaint = text(&refused.stderr);
+            assert_eq!(refused.status.code(), Some(1), "{name}, {command}: {complaint}");
+            let file = format!("{name}/sluice.db");
+            assert!(complaint.contains(&file) && complaint.contains("damaged"), "{complaint}");
+            assert!(complaint.contains("backup"), "{complaint}");
+        }
+        assert_eq!(std::fs::read(&path).unwrap(), bytes, "{name} is unchanged");
+    }
 }
 
 #[tokio::test]

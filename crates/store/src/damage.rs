@@ -1,8 +1,9 @@
 //! Damage that was found in a store: from then on it accepts no responses.
 //!
 //! A damaged database may lose what is written to it next, so an acknowledgement would promise too
-//! much. Reads continue, so that the rest can be exported. Nothing is repaired here, and the mark
-//! lasts as long as the process.
+//! much. Reads continue, so that the rest can be exported. Nothing is repaired here. Backends
+//! remember damage beside the data, so that a restart does not forget it; `sluice verify` removes
+//! that mark when it finds the store sound, and the next start accepts responses again.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -10,41 +11,95 @@ use std::sync::OnceLock;
 use crate::{StoreError, StoreResult};
 
 /// The first damage that was found, if any. Shared by all parts of a store.
-#[derive(Debug, Default)]
-pub struct Damage(OnceLock<String>);
+#[derive(Default)]
+pub struct Damage {
+    found: OnceLock<String>,
+    remember: Option<Remember>,
+}
+
+/// Remembers damage for the next process.
+type Remember = Box<dyn Fn(&str) + Send + Sync>;
 
 impl Damage {
+    /// With what an earlier process has found, if anything; `remember` gets whatever is found from
+    /// now on, and must not block.
+    pub(crate) fn new(
+        found_before: Option<String>,
+        remember: impl Fn(&str) + Send + Sync + 'static,
+    ) -> Self {
+        Self { remember: Some(Box::new(remember)), ..Self::only(found_before) }
+    }
+
+    /// With what an earlier process has found, if anything; nothing more is remembered.
+    pub(crate) fn only(found_before: Option<String>) -> Self {
+        let damage = Self::default();
+        if let Some(what) = found_before {
+            tracing::error!(
+                what,
+                "damage was found in this database before: submissions are refused. Repair it as docs/backup.md \
+                 explains and run `sluice verify`; if that finds everything sound, the next start accepts them"
+            );
+            let _first = damage.found.set(what);
+        }
+        damage
+    }
+
     /// Notes damage; the first one is logged with what to do.
     pub fn note(&self, what: impl fmt::Display) {
         let what = what.to_string();
-        if self.0.set(what.clone()).is_ok() {
-            tracing::error!(
-                what,
-                "the database is damaged: submissions are refused from now on. Run `sluice verify` to list \
-                 every place; restore a backup with `sluice restore`, or delete the responses that it names; \
-                 then start again"
-            );
+        // First: nothing may be acknowledged from here on.
+        let is_first = self.found.set(what.clone()).is_ok();
+        // Each time: the mark may have been removed since.
+        if let Some(remember) = &self.remember {
+            remember(&what);
+        }
+        if is_first {
+            log_first(&what);
         } else {
             tracing::error!(what, "more damage in the database");
         }
     }
 
+    /// Notes damage that another process has found, and remembers.
+    pub(crate) fn found_by_another(&self, what: &str) {
+        if self.found.set(what.to_owned()).is_ok() {
+            log_first(what);
+        }
+    }
+
     /// What was found first.
     pub fn found(&self) -> Option<&str> {
-        self.0.get().map(String::as_str)
+        self.found.get().map(String::as_str)
     }
 
     /// Fails if damage was found.
     pub fn refuse(&self) -> StoreResult<()> {
         match self.found() {
-            Some(what) => Err(StoreError::Corrupt(what.to_owned())),
+            Some(what) => Err(StoreError::Damaged(what.to_owned())),
             None => Ok(()),
         }
     }
 }
 
+fn log_first(what: &str) {
+    tracing::error!(
+        what,
+        "the database is damaged: submissions are refused from now on. Run `sluice verify` to list \
+         every place; restore a backup with `sluice restore`, or delete the responses that it names; \
+         then run `sluice verify` again and restart"
+    );
+}
+
+impl fmt::Debug for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Damage").field(&self.found()).finish()
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::sync::{Arc, Mutex};
+
     use super::*;
 
     #[test]
@@ -54,6 +109,18 @@ mod tests {
         damage.note("page 7");
         damage.note("page 8");
         assert_eq!(damage.found(), Some("page 7"));
-        assert!(matches!(damage.refuse(), Err(StoreError::Corrupt(what)) if what == "page 7"));
+        assert!(matches!(damage.refuse(), Err(StoreError::Damaged(what)) if what == "page 7"));
+    }
+
+    #[test]
+    fn damage_is_remembered_and_found_again() {
+        let remembered = Arc::new(Mutex::new(Vec::new()));
+        let into = Arc::clone(&remembered);
+        let damage = Damage::new(None, move |what| into.lock().unwrap().push(what.to_owned()));
+        damage.note("page 7");
+        damage.note("page 8");
+        assert_eq!(*remembered.lock().unwrap(), ["page 7", "page 8"]);
+        let next = Damage::only(remembered.lock().unwrap().first().cloned());
+        assert_eq!(next.found(), Some("page 7"));
     }
 }

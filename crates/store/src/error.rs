@@ -18,9 +18,12 @@ pub enum StoreError {
     /// The rows that the change was based on have changed since.
     #[error("this was changed by another request at the same time")]
     Conflict,
-    /// A stored value cannot be decoded.
+    /// A stored value cannot be decoded: it was damaged or changed, or a newer build wrote it.
     #[error("the store holds something unreadable: {0}")]
     Corrupt(String),
+    /// The database is damaged: its own software reports that, or a row does not match its digest.
+    #[error("the database is damaged: {0}")]
+    Damaged(String),
     /// Nothing was written: free disk space is below the reserve that submissions must not use, or
     /// the log of the database is at its limit.
     #[error("free disk space is below the reserve, or the log of the database at its limit")]

@@ -153,7 +153,7 @@ impl ResponseRow {
     pub fn check_intact(&self) -> StoreResult<()> {
         match self.is_intact() {
             true => Ok(()),
-            false => Err(StoreError::Corrupt(format!(
+            false => Err(StoreError::Damaged(format!(
                 "the response {} of the flow {} does not match its digest",
                 self.response_id, self.flow_id
             ))),

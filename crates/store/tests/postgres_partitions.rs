@@ -208,6 +208,8 @@ async fn an_interrupted_drop_of_a_month_is_finished_by_the_next_run() {
     let app = months.rows[0].app_id;
     let found = months.store.find_by_idempotency_key(app, &key(1)).await.unwrap();
     assert!(found.is_some(), "a key stays in use until the drop is finished");
+    let checked = months.store.check_pages().await.unwrap();
+    assert_eq!(checked.damaged, [""; 0], "such a store is sound");
     // The month has a partition again, as after an import.
     let again = of_app(1, MARCH_2025 + 1, 9);
     let record = Record::Response { row: again.clone(), idempotency_key: Some(key(9)) };

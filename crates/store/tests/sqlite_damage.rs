@@ -53,10 +53,23 @@ async fn a_read_that_finds_the_file_damaged_stops_submissions() {
     let Some(Record::Flow(flow)) = flows.first() else { panic!("it has a flow") };
     let query = ResponseQuery::new(app.row.app_id, flow.flow_id, 100);
     let read = store.list_responses(&query).await;
-    assert!(matches!(read, Err(StoreError::Corrupt(_))), "{read:?}");
+    assert!(matches!(read, Err(StoreError::Damaged(_))), "{read:?}");
     assert!(store.damage().found().is_some());
+    let other = open(&path);
     let ready = store.check().await;
-    assert!(matches!(ready, Err(StoreError::Corrupt(_))), "{ready:?}");
+    assert!(matches!(ready, Err(StoreError::Damaged(_))), "{ready:?}");
+    store.check_files().await.unwrap();
+    other.check_files().await.unwrap();
+    assert!(other.damage().found().is_some(), "another process looks every second");
+    other.close().await;
+    store.close().await;
+    // The next process knows it, until the damage is forgotten.
+    let store = open(&path);
+    assert!(store.damage().found().is_some());
+    store.close().await;
+    SqliteStore::forget_damage(&path).unwrap();
+    let store = open(&path);
+    assert_eq!(store.damage().found(), None);
     store.close().await;
 }
 

@@ -72,6 +72,9 @@ impl<'c> Pass<'c> {
         }
         let days = self.days().await?;
         let mut query = ResponseQuery { limit: PAGE_ROWS, ..subject.query.clone() };
+        // Excludes responses that arrive from now on; otherwise the pass might never end.
+        let end = as_of.plus_seconds(1);
+        query.to = Some(query.to.map_or(end, |to| to.min(end)));
         let mut aggregate = Aggregate::new(&subject.kind);
         loop {
             let page = self.core.store.list_responses(&query).await?;

@@ -486,6 +486,9 @@ impl MovingStore for FaultyStore {
     ) -> StoreResult<Vec<Record>> {
         self.inner.export_records(after, limit).await
     }
+    async fn read_records(&self, after: &RecordCursor, limit: usize) -> StoreResult<RecordPage> {
+        self.inner.read_records(after, limit).await
+    }
     async fn import_records(&self, records: Vec<Record>) -> StoreResult<()> {
         self.inner.import_records(records).await
     }

@@ -10,8 +10,11 @@ use clap::Args;
 Check that everything stored is sound.
 
 Reads the whole database: its pages and indexes, every row, the digest of every response, references
-between rows, and the counts of every flow, computed again from its responses. Names every damaged place
-with its table and ids. Changes no data, and works while servers run: it checks the state at its start.
+between rows, the idempotency keys and consents of responses, and the counts of every flow, computed again
+from its responses. Names every damaged place with its table and ids. Changes no data, and works while servers run: it checks the state at its start.
+
+A server that found damage refuses submissions, also after a restart. If everything is sound again, this
+removes the mark that it left; then restart the server.
 
 On PostgreSQL, indexes are checked with the extension amcheck if it is installed.
 

@@ -90,6 +90,15 @@ pub(super) fn open_error(error: OpenError) -> Failure {
 
 fn absent(path: &Path, other: Option<&OsStr>) -> Failure {
     let shown = path.display();
+    if super::leftovers(path).iter().any(|file| file.file_name() == other) {
+        return Failure::new(
+            format!(
+                "there is no database {shown}: a restore to it was interrupted, or is still running"
+            ),
+            "wait for that restore to end; if it was interrupted, run sluice restore again: it removes what \
+             was left",
+        );
+    }
     let what = match other {
         Some(other) => format!(
             "there is no database {shown}, or it is empty, but its folder has {}",
@@ -172,7 +181,19 @@ pub(super) fn connect_error(error: ConnectError) -> Failure {
             format!("the schema cannot be brought up to date: {reason}"),
             "give this user the right to create tables in an empty schema",
         ),
+        ConnectError::Restoring { place } => half_restored(&place),
     }
+}
+
+fn half_restored(place: &str) -> Failure {
+    Failure::new(
+        format!(
+            "the database at {place} holds a part of a backup: a restore into it was interrupted, \
+             or is still running"
+        ),
+        "wait for that restore to end; if it was interrupted, drop the database, create it again, \
+         and run sluice restore again",
+    )
 }
 
 fn not_durable(setting: &str, expected: &str, found: &str) -> Failure {

@@ -217,7 +217,7 @@ pub(crate) async fn check_file(
 pub(crate) fn backup_error(error: &BackupError, file: &Path) -> Failure {
     let file = file.display();
     let remedy = match error {
-        BackupError::Store(StoreError::Corrupt(_)) => {
+        BackupError::Store(StoreError::Corrupt(_) | StoreError::Damaged(_)) => {
             "the store is damaged and was not backed up; keep earlier backups, and run sluice verify"
         }
         BackupError::Store(_) => "check that the database responds, then run this again",

@@ -149,7 +149,7 @@ fn move_error(error: MoveError) -> Failure {
             "move into {FRESH_DESTINATION}; an interrupted move resumes only if neither side \
              was written to since"
         ),
-        MoveError::Source(StoreError::Corrupt(_)) => {
+        MoveError::Source(StoreError::Corrupt(_) | StoreError::Damaged(_)) => {
             "restore the source from a backup, and move that".to_owned()
         }
         MoveError::Source(_) | MoveError::Destination(_) | MoveError::Write(_) => {

@@ -1,7 +1,7 @@
 //! `sluice restore`: checks a whole backup, writes it into an empty store, and verifies the result.
 //!
-//! A new SQLite database is written under another name and renamed at the end, so that a restore
-//! that was interrupted does not look like a store.
+//! Until then the store cannot be used, so that a restore that was interrupted does not look like a
+//! store ([`Restoring`]).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,16 +16,12 @@ use sluice_engine::verify::MasterKey;
 use super::backup::{PASSPHRASE, backup_error, check_file, passphrase};
 use super::verify;
 use crate::args::RestoreArgs;
-use crate::backend::{self, StoreAddress};
+use crate::backend::{self, Restoring, StoreAddress};
 use crate::failure::{Exit, Failure, Outcome, with_cause};
 use crate::logging::{self, LogFormat};
 use crate::output::{self, counted};
 use crate::progress::Progress;
-use crate::tuning::Tuning;
-use crate::{config, master_key, new_file};
-
-/// The ending of a database that is being restored.
-const RESTORING: &str = ".restoring";
+use crate::{config, master_key};
 
 pub(crate) async fn run(args: RestoreArgs) -> Outcome {
     logging::start("warn", LogFormat::Text)?;
@@ -43,18 +39,20 @@ pub(crate) async fn run(args: RestoreArgs) -> Outcome {
     let keys = opened_keys(&contents, &args.file)?;
     let backup = Backup::open(&args.file, args.base.as_deref())
         .map_err(|error| backup_error(&error, &args.file))?;
-    let filled = fill(&address, backup, &contents, &args.file).await?;
-    if let Some(keys) = keys {
-        let written = master_key::restore(&folder, &keys);
-        let path = written.map_err(|error| {
-            Failure::new(
-                format!("the master key cannot be written to {}: {error}", folder.display()),
-                "the store is restored; run this again into a new place once that is fixed",
-            )
-        })?;
+    let restoring = Restoring::begin(&address).await?;
+    let written = write_and_verify(restoring.store(), backup, &contents, &args.file).await;
+    let key = written.and_then(|()| keys.map(|keys| write_key(&folder, &keys)).transpose());
+    let key = match key {
+        Ok(key) => key,
+        Err(failure) => {
+            output::note(restoring.discard().await);
+            return Err(failure);
+        }
+    };
+    restoring.finish().await?;
+    if let Some(path) = key {
         output::line(format_args!("the master key is restored to {}", path.display()));
     }
-    filled.finish().await?;
     let seconds = begin.elapsed().as_secs_f64();
     output::line(format_args!(
         "{} restored from {shown} to {address} in {seconds:.1} s: equal and sound",
@@ -79,15 +77,14 @@ async fn must_be_new(
     folder: &Path,
     is_folder: bool,
 ) -> Result<(), Failure> {
-    if let StoreAddress::Sqlite(path) = address {
-        remove_leftovers(path);
-    }
     backend::must_be_empty(address).await?;
     let held = match fs::read_dir(folder) {
         Ok(entries) if is_folder => {
             let mut paths = entries.flatten().map(|entry| entry.path());
-            // The root of a file system has it from the start.
-            paths.find(|path| !path.ends_with("lost+found"))
+            // The root of a file system has lost+found from the start.
+            paths.find(|path| {
+                !path.ends_with("lost+found") && !backend::is_left_by_restore(address, path)
+            })
         }
         _ => Some(master_key::path_in(folder)).filter(|path| path.symlink_metadata().is_ok()),
     };
@@ -98,6 +95,18 @@ async fn must_be_new(
         )),
         None => Ok(()),
     }
+}
+
+fn write_key(folder: &Path, keys: &[MasterKey]) -> Result<PathBuf, Failure> {
+    master_key::restore(folder, keys).map_err(|error| {
+        Failure::new(
+            format!("the master key cannot be written to {}: {error}", folder.display()),
+            format!(
+                "the backup is not restored: check that folder, then run this again, or unset {PASSPHRASE} \
+                 to restore without the key"
+            ),
+        )
+    })
 }
 
 /// The master keys of the backup; `None`, with a warning, if they cannot be restored.
@@ -123,68 +132,6 @@ fn opened_keys(contents: &Contents, file: &Path) -> Result<Option<Vec<MasterKey>
              was written",
         )
     })
-}
-
-/// A store that was written and is not at its final place yet.
-struct Filled {
-    /// The written file, and the name that it gets.
-    rename: Option<(PathBuf, PathBuf)>,
-}
-
-impl Filled {
-    async fn finish(self) -> Result<(), Failure> {
-        let Some((written, path)) = self.rename else { return Ok(()) };
-        let log = new_file::with_ending(&written, "-wal");
-        if fs::metadata(&log).is_ok_and(|log| log.len() > 0) {
-            return Err(Failure::new(
-                format!("the database did not close cleanly: {} is left", log.display()),
-                "check the disk, then run this again",
-            ));
-        }
-        new_file::give_name(&written, &path).map_err(|error| {
-            Failure::new(
-                format!("{} cannot be renamed: {error}", written.display()),
-                format!("it is complete: rename it to {}", path.display()),
-            )
-        })?;
-        remove_leftovers(&path);
-        Ok(())
-    }
-}
-
-/// Removes the files of a restore that was interrupted.
-fn remove_leftovers(path: &Path) {
-    let partial = new_file::with_ending(path, RESTORING);
-    for end in ["", "-wal", "-shm", ".marker"] {
-        // Nearly always absent.
-        let _absent = fs::remove_file(new_file::with_ending(&partial, end));
-    }
-}
-
-async fn fill(
-    address: &StoreAddress,
-    backup: Backup,
-    contents: &Contents,
-    file: &Path,
-) -> Result<Filled, Failure> {
-    let (target, rename) = match address {
-        StoreAddress::Sqlite(path) => {
-            let partial = new_file::with_ending(path, RESTORING);
-            (StoreAddress::Sqlite(partial.clone()), Some((partial, path.clone())))
-        }
-        StoreAddress::Postgres(_) => (address.clone(), None),
-    };
-    let store = backend::open(&target, &Tuning::default(), backend::Opening::default()).await?;
-    let filled = write_and_verify(&store, backup, contents, file).await;
-    store.close().await;
-    match (&filled, &rename) {
-        (Err(_), Some((_, path))) => remove_leftovers(path),
-        (Err(_), None) => {
-            output::note("the database holds a part of the backup: drop it before you try again")
-        }
-        (Ok(()), _) => {}
-    }
-    filled.map(|()| Filled { rename })
 }
 
 async fn write_and_verify(

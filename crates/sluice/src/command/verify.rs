@@ -4,6 +4,7 @@ use sluice_engine::integrity::{self, Checked, DamagedPlace};
 use sluice_engine::{Store, StoreError};
 
 use crate::args::VerifyArgs;
+use crate::backend::StoreAddress;
 use crate::failure::{Exit, Failure, Outcome, with_cause};
 use crate::logging::{self, LogFormat};
 use crate::output::{self, counted};
@@ -24,13 +25,34 @@ pub(crate) async fn run(args: VerifyArgs) -> Outcome {
         Exit::Damaged => failure,
         _ => failure.with_exit(Exit::Usage),
     })?;
+    // What an earlier process has found.
+    let found_before = store.damage().found().map(str::to_owned);
     let checked = check(&*store, Skipped::Shown).await;
     store.close().await;
     let checked = checked?;
+    if let Some(what) = found_before {
+        forget(&address, &checked, &what).await?;
+    }
     let records = counted(checked.records, "record");
     let responses = counted(checked.responses, "response");
     output::line(format_args!("{address}: {records}, {responses} among them: sound"));
     Ok(Exit::Done)
+}
+
+/// Removes the mark of damage from a sound store.
+async fn forget(address: &StoreAddress, checked: &Checked, what: &str) -> Result<(), Failure> {
+    if !checked.has_checked_pages {
+        output::note(format_args!(
+            "the mark of damage ({what}) stays: pages and indexes were not checked. Check them as well, or remove \
+             the mark with DELETE FROM marks WHERE name = 'damaged'"
+        ));
+        return Ok(());
+    }
+    backend::forget_damage(address).await.map_err(|failure| failure.with_exit(Exit::Usage))?;
+    output::note(format_args!(
+        "the mark of damage ({what}) is removed: restart the servers that refuse submissions"
+    ));
+    Ok(())
 }
 
 fn damaged(what: String) -> Failure {
@@ -52,7 +74,7 @@ pub(crate) async fn check(store: &dyn Store, skipped: Skipped) -> Result<Checked
     let checked = integrity::check(store, found, |records| progress.advance(records)).await;
     drop(progress);
     let checked = checked.map_err(|error| match &error {
-        StoreError::Corrupt(_) => damaged(with_cause(&error)),
+        StoreError::Corrupt(_) | StoreError::Damaged(_) => damaged(with_cause(&error)),
         _ => Failure::usage(
             format!("the check could not finish: {}", with_cause(&error)),
             "run it again once that is fixed",

@@ -59,8 +59,8 @@ pub(super) async fn a_damaged_store_accepts_no_responses(store: TheStore) {
     store.damage().note("page 7");
     let response = shop.response(&store, 2).await;
     let refused = store.commit(vec![response]).await;
-    assert!(matches!(&refused, Err(StoreError::Corrupt(what)) if what == "page 7"), "{refused:?}");
-    assert!(matches!(store.check().await, Err(StoreError::Corrupt(_))));
+    assert!(matches!(&refused, Err(StoreError::Damaged(what)) if what == "page 7"), "{refused:?}");
+    assert!(matches!(store.check().await, Err(StoreError::Damaged(_))));
     assert!(store.find_response(stored).await.unwrap().is_some(), "reads continue");
     apply(&store, shop.app(), vec![Write::DeleteResponse(stored)]).await;
     assert!(store.find_response(stored).await.unwrap().is_none(), "administration continues");

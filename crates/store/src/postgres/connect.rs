@@ -122,6 +122,10 @@ pub enum ConnectError {
         "the schema cannot be brought up to date: {reason}; the user needs the right to create tables in an empty schema"
     )]
     Migration { reason: String },
+    #[error(
+        "the database at {place} holds a part of a backup (a restore was interrupted, or is still running): drop the database, create it again and restore again"
+    )]
+    Restoring { place: String },
 }
 
 pub(super) fn connector(url: &str, deadline: Duration) -> Result<Connector, ConnectError> {

@@ -188,7 +188,9 @@ pub(super) async fn compact(
                 is_left |= !is_all;
             }
             // A flow that cannot be counted must not block the others.
-            Err(StoreError::Corrupt(why)) => tracing::warn!(%flow, why, "not counted"),
+            Err(StoreError::Corrupt(why) | StoreError::Damaged(why)) => {
+                tracing::warn!(%flow, why, "not counted");
+            }
             Err(error) => return Err(error),
         }
     }

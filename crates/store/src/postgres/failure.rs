@@ -10,7 +10,7 @@ use std::fmt;
 
 use tokio_postgres::error::{DbError, Error, Severity, SqlState};
 
-use crate::StoreError;
+use crate::{Damage, StoreError};
 
 /// Why work with the database stopped.
 #[derive(Debug)]
@@ -98,13 +98,22 @@ impl TransactionError {
         }
     }
 
+    /// Notes an error that means that files of the server are damaged.
+    pub(super) fn note_damage(&self, damage: &Damage) {
+        match self {
+            Self::Pg(error) if is_damage(error) => damage.note(RedactedError::new(error)),
+            Self::OutOfStep(error) => error.note_damage(damage),
+            Self::Pg(_) | Self::Deadline(_) | Self::Race | Self::Answer(_) => {}
+        }
+    }
+
     /// The error before COMMIT was sent, and while reading.
     pub(super) fn of_statement(self) -> StoreError {
         match self {
             Self::Answer(answer) => answer,
             Self::OutOfStep(error) => error.of_statement(),
             Self::Pg(error) if is_damage(&error) => {
-                StoreError::Corrupt(RedactedError::new(&error).to_string())
+                StoreError::Damaged(RedactedError::new(&error).to_string())
             }
             other => StoreError::Failed(Box::new(other.redacted())),
         }

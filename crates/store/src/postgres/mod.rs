@@ -32,6 +32,8 @@ mod import_records;
 mod invitations;
 mod link;
 mod listen;
+mod marks;
+mod page_check;
 mod partitions;
 mod people;
 mod pool;
@@ -66,6 +68,7 @@ pub struct PgStore {
     changed: Arc<Notify>,
     listens: bool,
     damage: Arc<Damage>,
+    remembering: marks::Remembering,
     /// Background tasks: listening, and creating partitions.
     tasks: Vec<AbortHandle>,
 }
@@ -84,16 +87,20 @@ impl PgStore {
         let deadline = options.statement_deadline;
         let (mut client, _driver) = connect::first(&connector, deadline).await?;
         schema::bring_up_to_date(&mut client, &connector, deadline).await?;
+        let found_before = marks::read(&client, &connector, deadline).await?;
         let workers = citus::find(&client, deadline).await?.map(Arc::new);
         workers.as_deref().map_or(Ok(()), citus::must_be_durable)?;
         drop(client);
         let listens = options.listen;
-        let pool = Arc::new(Pool::new(connector.clone(), options, workers.clone())?);
+        let (damage, remembering, found) = marks::Remembering::new(found_before);
+        let pool = Pool::new(connector.clone(), options, workers.clone(), Arc::clone(&damage))?;
+        let pool = Arc::new(pool);
         // Best effort, as on every following day: startup waits no longer for it.
         let _late = tokio::time::timeout(deadline, partitions::make_ahead(&pool)).await;
         let changed = Arc::new(Notify::new());
-        let mut tasks =
-            vec![tokio::spawn(partitions::keep_ahead(Arc::clone(&pool))).abort_handle()];
+        remembering.start(Arc::clone(&pool), found);
+        let ahead = partitions::keep_ahead(Arc::clone(&pool));
+        let mut tasks = vec![tokio::spawn(ahead).abort_handle()];
         if let Some(workers) = workers {
             let asking = Arc::clone(&pool).keep_asking(workers);
             tasks.push(tokio::spawn(asking).abort_handle());
@@ -102,7 +109,32 @@ impl PgStore {
             let listening = listen::listen(connector, Arc::clone(&changed));
             tasks.push(tokio::spawn(listening).abort_handle());
         }
-        Ok(Self { pool, changed, listens, damage: Arc::default(), tasks })
+        Ok(Self { pool, changed, listens, damage, remembering, tasks })
+    }
+
+    /// Connects to restore a backup. Until [`Self::end_restore`], the database is refused by every
+    /// other connect, so that a restore that was interrupted does not look like a store.
+    pub async fn connect_to_restore(url: &str, options: Options) -> Result<Self, ConnectError> {
+        let place = connect::connector(url, options.connect_deadline)?.place();
+        let store = Self::connect(url, options).await?;
+        match marks::put(&store.pool, marks::RESTORING, "").await {
+            Ok(true) => Ok(store),
+            Ok(false) => Err(ConnectError::Restoring { place }),
+            Err(error) => Err(ConnectError::Unreachable { place, reason: error.to_string() }),
+        }
+    }
+
+    /// The backup is restored completely: from now on the database can be used.
+    pub async fn end_restore(&self) -> StoreResult<()> {
+        marks::remove(&self.pool, marks::RESTORING).await
+    }
+
+    /// Forgets the damage that was found in a database, because it was checked and is sound. Servers
+    /// that are connected to it still refuse submissions until they are restarted.
+    pub async fn forget_damage(url: &str, options: Options) -> Result<(), ConnectError> {
+        let connector = connect::connector(url, options.connect_deadline)?;
+        let (client, _driver) = connect::first(&connector, options.statement_deadline).await?;
+        marks::forget_damage(&client, &connector, options.statement_deadline).await
     }
 
     /// Connects for reading only. Creates nothing and migrates nothing: a database without a
@@ -112,11 +144,14 @@ impl PgStore {
         let connector = connect::connector(url, options.connect_deadline)?.for_reading();
         let (client, _driver) = connect::first(&connector, options.statement_deadline).await?;
         schema::must_be_current(&client, connector.place(), options.statement_deadline).await?;
+        let found_before = marks::read(&client, &connector, options.statement_deadline).await?;
         let workers = citus::find(&client, options.statement_deadline).await?.map(Arc::new);
         drop(client);
-        let pool = Arc::new(Pool::new(connector, options, workers)?);
+        let damage = Arc::new(Damage::only(found_before));
+        let pool = Arc::new(Pool::new(connector, options, workers, Arc::clone(&damage))?);
         let changed = Arc::new(Notify::new());
-        Ok(Self { pool, changed, listens: false, damage: Arc::default(), tasks: Vec::new() })
+        let remembering = marks::Remembering::default();
+        Ok(Self { pool, changed, listens: false, damage, remembering, tasks: Vec::new() })
     }
 }
 
@@ -125,6 +160,7 @@ impl Drop for PgStore {
         for task in &self.tasks {
             task.abort();
         }
+        self.remembering.abort();
     }
 }
 

@@ -22,7 +22,7 @@ use super::connect::{ConnectError, Options};
 use super::failure::{RedactedError, TransactionError};
 use super::link::Connector;
 use super::stall::Stall;
-use crate::{StoreError, StoreResult};
+use crate::{Damage, StoreError, StoreResult};
 
 /// A connection that was idle for this long is tested before it is used.
 const IDLE_TRUSTED: Duration = Duration::from_secs(10);
@@ -53,6 +53,7 @@ pub(super) struct Pool {
     /// One permit for each unit of work in progress; closing takes them all.
     gate: Arc<Semaphore>,
     stall: Stall,
+    damage: Arc<Damage>,
 }
 
 impl Pool {
@@ -60,6 +61,7 @@ impl Pool {
         connector: Connector,
         options: Options,
         workers: Option<Arc<Workers>>,
+        damage: Arc<Damage>,
     ) -> Result<Self, ConnectError> {
         let longest = connector.longest() + Duration::from_millis(200);
         let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
@@ -86,7 +88,7 @@ impl Pool {
         let inner =
             builder.build().map_err(|error| ConnectError::Url { reason: error.to_string() })?;
         let gate = Arc::new(Semaphore::new(WORK_MAX as usize));
-        Ok(Self { inner, options, workers, gate, stall: Stall::default() })
+        Ok(Self { inner, options, workers, gate, stall: Stall::default(), damage })
     }
 
     pub(super) fn options(&self) -> &Options {
@@ -139,6 +141,11 @@ impl Pool {
         &self.stall
     }
 
+    /// The damage that was found in the database.
+    pub(super) fn damage(&self) -> &Damage {
+        &self.damage
+    }
+
     /// Refuses work that ends in a COMMIT while commits are not confirmed, see [`super::stall`], or
     /// while a worker would not keep them.
     pub(super) fn may_commit(&self) -> StoreResult<()> {
@@ -159,7 +166,12 @@ impl Pool {
     pub(super) async fn lease(&self) -> StoreResult<Lease> {
         let permit = self.enter().await?;
         match self.inner.get().await {
-            Ok(object) => Ok(Lease { object: Some(object), clean: false, permit: Some(permit) }),
+            Ok(object) => Ok(Lease {
+                object: Some(object),
+                clean: false,
+                permit: Some(permit),
+                damage: Arc::clone(&self.damage),
+            }),
             Err(PoolError::Closed) => Err(StoreError::Closed),
             Err(PoolError::Backend(error)) => {
                 Err(StoreError::Failed(Box::new(RedactedError::new(&error))))
@@ -244,6 +256,7 @@ pub(super) struct Lease {
     clean: bool,
     /// Absent once the work is given up; then closing does not wait for it.
     permit: Option<OwnedSemaphorePermit>,
+    damage: Arc<Damage>,
 }
 
 impl Lease {
@@ -290,8 +303,11 @@ impl Lease {
     }
 
     /// Records that the work has ended, and with which error if any: this decides whether the
-    /// connection may be used again.
+    /// connection may be used again, and notes damage that the server reports.
     pub(super) fn settle(&mut self, error: Option<&TransactionError>) {
+        if let Some(error) = error {
+            error.note_damage(&self.damage);
+        }
         self.clean = !error.is_some_and(TransactionError::ends_connection);
     }
 }

@@ -12,8 +12,8 @@ use sluice_flow::time::{Day, Timestamp};
 
 use super::read::{self, apps, flows, instance, respondents, responses};
 use super::{
-    PgStore, apply, commit, counts, expired_months, expiry, import_records, invitations, people,
-    probe, recount, removal, skip_index, to_the_end, view,
+    PgStore, apply, commit, counts, expired_months, expiry, import_records, invitations,
+    page_check, people, probe, recount, removal, skip_index, to_the_end, view,
 };
 use crate::counting::DAMAGED_DAYS_MAX;
 use crate::{
@@ -22,10 +22,10 @@ use crate::{
     ErasedPart, Erasure, Expired, ExpiredMonth, Expiry, FeedPosition, FlowCounts, FlowQuery,
     FlowState, IdempotencyKey, IdentityKeyRow, IfBusy, IntakeStore, InvitationCounts,
     InvitationQuery, InvitationRow, KeyRow, Lanes, LinkRow, MovingStore, NewResponse, Page,
-    PageCheck, Record, RecordCursor, Respondent, RespondentRow, RespondentStore, ResponseCount,
-    ResponsePage, ResponseQuery, ResponseRow, ResponseStore, RetainingApp, SecretHash, SessionRow,
-    SkipIndexCursor, SkipIndexPart, StoreError, StoreResult, StoreView, TokenHash, TokenRow,
-    UpkeepStore, User, UserKey, UserStore, VersionRow, VersionState,
+    PageCheck, Record, RecordCursor, RecordPage, Respondent, RespondentRow, RespondentStore,
+    ResponseCount, ResponsePage, ResponseQuery, ResponseRow, ResponseStore, RetainingApp,
+    SecretHash, SessionRow, SkipIndexCursor, SkipIndexPart, StoreError, StoreResult, StoreView,
+    TokenHash, TokenRow, UpkeepStore, User, UserKey, UserStore, VersionRow, VersionState,
 };
 
 #[async_trait]
@@ -410,6 +410,7 @@ impl UpkeepStore for PgStore {
         for task in &self.tasks {
             task.abort();
         }
+        self.remembering.finish().await;
         self.pool.close().await;
     }
 }
@@ -424,6 +425,10 @@ impl MovingStore for PgStore {
         read::export::page(&self.pool, after, limit).await
     }
 
+    async fn read_records(&self, after: &RecordCursor, limit: usize) -> StoreResult<RecordPage> {
+        read::export::read_table(&self.pool, after, limit).await
+    }
+
     async fn import_records(&self, records: Vec<Record>) -> StoreResult<()> {
         let pool = Arc::clone(&self.pool);
         to_the_end(async move { import_records::records(&pool, records).await }).await
@@ -434,6 +439,6 @@ impl MovingStore for PgStore {
     }
 
     async fn check_pages(&self) -> StoreResult<PageCheck> {
-        view::check_pages(&self.pool).await
+        page_check::check_pages(&self.pool).await
     }
 }

@@ -236,11 +236,13 @@ impl Transaction {
         error
     }
 
+    /// Every statement of a transaction passes here, except for those of [`Self::end_with`].
     async fn within<T>(
         &self,
         work: impl Future<Output = Result<T, TransactionError>>,
     ) -> Result<T, TransactionError> {
-        within(self.pool.options().statement_deadline, "answer", work).await
+        let result = within(self.pool.options().statement_deadline, "answer", work).await;
+        result.inspect_err(|error| error.note_damage(self.pool.damage()))
     }
 }
 

@@ -20,6 +20,9 @@ pub trait MovingStore: Send + Sync + 'static {
         limit: usize,
     ) -> StoreResult<Vec<Record>>;
 
+    /// A page of one table, as [`StoreView::records`] returns it, at an instant of its own.
+    async fn read_records(&self, after: &RecordCursor, limit: usize) -> StoreResult<RecordPage>;
+
     /// Writes records as [`Self::export_records`] returned them, including revisions, durably: all
     /// or none.
     ///
@@ -35,8 +38,9 @@ pub trait MovingStore: Send + Sync + 'static {
     /// server has a separate instant.
     async fn open_view(&self) -> StoreResult<Box<dyn StoreView>>;
 
-    /// Checks the pages and indexes of the database, without reading values. Servers may run
-    /// meanwhile. Changes nothing.
+    /// Checks the pages and indexes of the database, and that rows of different tables belong
+    /// together: responses with their idempotency keys and consents. Servers may run meanwhile.
+    /// Changes nothing.
     async fn check_pages(&self) -> StoreResult<PageCheck>;
 }
 

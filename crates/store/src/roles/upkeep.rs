@@ -103,7 +103,8 @@ pub trait UpkeepStore: Send + Sync + 'static {
     /// The damage that was found in this store, by the store itself or by a caller that notes it.
     ///
     /// Once there is any, [`IntakeStore::commit`] and [`Self::check`] fail with
-    /// [`StoreError::Corrupt`] until the process ends; everything else still works.
+    /// [`StoreError::Damaged`]; everything else still works. It is remembered durably, so that the
+    /// next process starts with it, until a check finds the store sound.
     fn damage(&self) -> &Damage;
 
     /// Whether a write would succeed now, for the readiness check. Leaves no trace.

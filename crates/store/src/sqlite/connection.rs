@@ -65,6 +65,20 @@ impl Default for Options {
 pub(super) enum ConnectionRole {
     Writer,
     Reader,
+    /// Reads a file that this process must not change.
+    ReadOnly,
+}
+
+impl ConnectionRole {
+    fn flags(self) -> OpenFlags {
+        // A connection is used by one thread at a time, so SQLite needs no mutexes.
+        OpenFlags::SQLITE_OPEN_NO_MUTEX
+            | match self {
+                Self::Writer => OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE,
+                Self::Reader => OpenFlags::SQLITE_OPEN_READ_WRITE,
+                Self::ReadOnly => OpenFlags::SQLITE_OPEN_READ_ONLY,
+            }
+    }
 }
 
 /// How long a connection waits for another process before it reports a locked database.
@@ -86,7 +100,7 @@ const STATEMENTS_MAX: usize = 64;
 fn settings(role: ConnectionRole) -> [(&'static str, i64); 11] {
     let (cache, query_only) = match role {
         ConnectionRole::Writer => (WRITER_CACHE_KIBIBYTES, 0),
-        ConnectionRole::Reader => (READER_CACHE_KIBIBYTES, 1),
+        ConnectionRole::Reader | ConnectionRole::ReadOnly => (READER_CACHE_KIBIBYTES, 1),
     };
     const FULL: i64 = 2;
     const IN_MEMORY: i64 = 2;
@@ -105,18 +119,20 @@ fn settings(role: ConnectionRole) -> [(&'static str, i64); 11] {
     ]
 }
 
-/// Opens the database with every setting in place. The only place that opens a connection.
+/// Opens the database with every setting in place. The only place that opens a connection. Only the
+/// writer, which is opened first, creates a database: the file may be taken away later.
 pub(super) fn connect(
     path: &Path,
     role: ConnectionRole,
     options: &Options,
 ) -> Result<Connection, OpenError> {
-    // A connection is used by one thread at a time, so SQLite needs no mutexes.
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
-        | OpenFlags::SQLITE_OPEN_CREATE
-        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection =
-        Connection::open_with_flags(path, flags).map_err(|error| OpenError::of(path, error))?;
+    // SQLite would delete the log beside an empty file.
+    let is_empty = || std::fs::metadata(path).is_ok_and(|file| file.len() == 0);
+    if role != ConnectionRole::Writer && is_empty() {
+        return Err(OpenError::NoSchema { path: path.to_owned() });
+    }
+    let opened = Connection::open_with_flags(path, role.flags());
+    let connection = opened.map_err(|error| OpenError::of(path, error))?;
     let wait = connection.busy_timeout(options.busy_timeout);
     wait.map_err(|error| OpenError::of(path, error))?;
     schema::refuse_foreign(&connection, path)?;
@@ -135,7 +151,7 @@ fn set_up(
     // again for every run.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     let mode: String = connection.pragma_query_value(None, "journal_mode", |row| row.get(0))?;
-    if mode != "wal" {
+    if mode != "wal" && role == ConnectionRole::Writer {
         // These only take effect on an empty file, before the first write.
         connection.pragma_update(None, "page_size", PAGE_BYTES)?;
         connection.pragma_update(None, "auto_vacuum", "incremental")?;
@@ -177,7 +193,8 @@ fn verify(
         .into_iter()
         .chain([("busy_timeout", timeout)])
         .map(|(name, value)| (name, value.to_string()))
-        .chain([("journal_mode", "wal".to_owned())]);
+        // A copy that is only read may have another mode.
+        .chain((role != ConnectionRole::ReadOnly).then(|| ("journal_mode", "wal".to_owned())));
     for (setting, expected) in expected {
         let found = read(setting)?;
         if found != expected {
@@ -247,7 +264,30 @@ mod tests {
     fn a_reader_cannot_write() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("sluice.db");
-        let reader = connect(&path, ConnectionRole::Reader, &Options::default()).unwrap();
-        assert!(reader.execute_batch("CREATE TABLE t (x)").is_err());
+        let _writer = connect(&path, ConnectionRole::Writer, &Options::default()).unwrap();
+        for role in [ConnectionRole::Reader, ConnectionRole::ReadOnly] {
+            let reader = connect(&path, role, &Options::default()).unwrap();
+            assert!(reader.execute_batch("CREATE TABLE t (x)").is_err(), "{role:?}");
+        }
+    }
+    #[test]
+    fn a_reader_of_a_file_that_was_taken_away_creates_nothing_and_keeps_the_log() {
+        let folder = tempfile::tempdir().unwrap();
+        let [path, log] = ["sluice.db", "sluice.db-wal"].map(|name| folder.path().join(name));
+        let writer = connect(&path, ConnectionRole::Writer, &Options::default()).unwrap();
+        writer.execute_batch("CREATE TABLE t (x); INSERT INTO t VALUES (7)").unwrap();
+        let written = std::fs::read(&log).unwrap();
+        assert!(!written.is_empty());
+        std::fs::rename(&path, folder.path().join("moved.db")).unwrap();
+        for is_empty_file_there in [false, true] {
+            if is_empty_file_there {
+                std::fs::write(&path, "").unwrap();
+            }
+            for role in [ConnectionRole::Reader, ConnectionRole::ReadOnly] {
+                assert!(connect(&path, role, &Options::default()).is_err(), "{role:?}");
+                assert_eq!(path.exists(), is_empty_file_there, "{role:?}");
+                assert!(std::fs::read(&log).unwrap() == written, "{role:?}");
+            }
+        }
     }
 }

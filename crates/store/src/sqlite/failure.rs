@@ -10,10 +10,13 @@ use crate::{Damage, StoreError};
 
 /// An error while reading: no write is in doubt.
 pub(super) fn of_read(error: Error) -> StoreError {
-    if is_corruption(&error) {
-        StoreError::Corrupt(error.to_string())
-    } else {
-        StoreError::Failed(Box::new(error))
+    match error {
+        _ if is_file_damage(&error) => StoreError::Damaged(error.to_string()),
+        Error::FromSqlConversionFailure(..)
+        | Error::InvalidColumnType(..)
+        | Error::IntegralValueOutOfRange(..)
+        | Error::Utf8Error(..) => StoreError::Corrupt(error.to_string()),
+        _ => StoreError::Failed(Box::new(error)),
     }
 }
 
@@ -47,16 +50,6 @@ pub(super) fn is_file_damage(error: &Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
 }
 
-fn is_corruption(error: &Error) -> bool {
-    match error {
-        Error::FromSqlConversionFailure(..)
-        | Error::InvalidColumnType(..)
-        | Error::IntegralValueOutOfRange(..)
-        | Error::Utf8Error(..) => true,
-        _ => is_file_damage(error),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use rusqlite::ffi;
@@ -71,8 +64,9 @@ mod tests {
         match error {
             StoreError::Failed(_) => "failed",
             StoreError::Unknown(_) => "unknown",
-            StoreError::Corrupt(_) => "corrupt",
+            StoreError::Damaged(_) => "damaged",
             StoreError::InDoubt(_)
+            | StoreError::Corrupt(_)
             | StoreError::Conflict
             | StoreError::DiskReserve
             | StoreError::Closed => "other",
@@ -92,8 +86,8 @@ mod tests {
             (ffi::SQLITE_IOERR_SHORT_READ, "failed", "unknown", "unknown"),
             (ffi::SQLITE_NOMEM, "failed", "failed", "unknown"),
             (ffi::SQLITE_READONLY, "failed", "failed", "unknown"),
-            (ffi::SQLITE_CORRUPT, "corrupt", "corrupt", "unknown"),
-            (ffi::SQLITE_NOTADB, "corrupt", "corrupt", "unknown"),
+            (ffi::SQLITE_CORRUPT, "damaged", "damaged", "unknown"),
+            (ffi::SQLITE_NOTADB, "damaged", "damaged", "unknown"),
         ] {
             assert_eq!(name(&of_read(sqlite(code))), read, "reading: {code}");
             assert_eq!(name(&of_write(sqlite(code))), write, "writing: {code}");

@@ -11,7 +11,9 @@
 //!   recovery ends.
 //! - Nothing else wrote to the database file: it has the size and time of our last checkpoint, or
 //!   SQLite knows of a checkpoint by somebody else. This is checked only while no other process of
-//!   Sluice has the database open ([`Marker`]), since one of its checkpoints may be under way.
+//!   Sluice has the database open ([`Marker`]), since one of its checkpoints may be under way. A
+//!   `touch` looks the same. With a log, SQLite need not change the counters in the header of the
+//!   file, so an older copy in its place may have the same ones: they prove nothing.
 //!
 //! A commit costs four system calls for this. On systems other than Unix nothing is checked.
 
@@ -112,8 +114,8 @@ impl Files {
         Ok(files)
     }
 
-    pub(super) fn set_marker(&mut self, marker: Option<Marker>) {
-        self.marker = marker;
+    pub(super) fn set_marker(&mut self, marker: Marker) {
+        self.marker = Some(marker);
     }
 
     /// Call before each transaction.

@@ -81,15 +81,6 @@ impl Marker {
         if file.metadata()?.len() == 0 {
             file.write_all(TEXT.as_bytes())?;
         }
-        Self::locked(file)
-    }
-
-    /// Opens the marker if there is one.
-    pub(super) fn find(path: &Path) -> Option<Self> {
-        File::open(beside(path, ".marker")).and_then(Self::locked).ok()
-    }
-
-    fn locked(file: File) -> io::Result<Self> {
         file.lock_shared()?;
         Ok(Self(file))
     }

@@ -2,7 +2,7 @@
 //!
 //! Reading order: [`OpenError`] (what can go wrong at startup), `connection` (the settings that
 //! durability depends on), `migrations/` (the tables), `writer` (the thread), `commit` and `apply`
-//! (its writes), `files` and `marker` (files that are taken away), `response_keys` and `version_numbers` (the integers in a response's row),
+//! (its writes), `files`, `marker` and `damage_file` (files that are taken away or damaged), `response_keys` and `version_numbers` (the integers in a response's row),
 //! `import_records` (records of another database), `read/`. Several processes may have the same file
 //! open: SQLite's locks serialise them, and each sees the changes of the others in the change feed.
 //!
@@ -16,6 +16,7 @@ mod commit;
 mod connection;
 mod count_rows;
 mod counts;
+mod damage_file;
 mod disk;
 mod expiry;
 mod failure;
@@ -26,6 +27,7 @@ mod log;
 mod marker;
 mod open;
 mod open_error;
+mod page_check;
 mod people;
 mod put;
 mod read;
@@ -46,7 +48,7 @@ mod writer;
 use std::path::Path;
 use std::sync::Arc;
 
-use rusqlite::Connection;
+use connection::ConnectionRole;
 
 pub use connection::Options;
 pub use marker::CreatePolicy;
@@ -72,35 +74,36 @@ impl SqliteStore {
             path: marker::folder_of(path).to_owned(),
             source,
         })?;
-        Self::start(connection, path, options, Some(marker), true)
-    }
-
-    /// Opens an existing database with the schema of this binary; any other is refused and left
-    /// unchanged.
-    pub fn open_to_read(path: &Path, options: Options) -> Result<Self, OpenError> {
-        open::must_be_current(path, &options)?;
-        let marker = marker::Marker::find(path);
-        Self::start(open::open(path, &options)?, path, options, marker, false)
-    }
-
-    fn start(
-        connection: Connection,
-        path: &Path,
-        options: Options,
-        marker: Option<marker::Marker>,
-        reclaims: bool,
-    ) -> Result<Self, OpenError> {
         let reserve = Arc::new(disk::Reserve::new(path, options.disk_reserve_bytes));
-        let damage = Arc::new(Damage::default());
+        let found_before = damage_file::read(path);
+        let damage_file = Arc::new(damage_file::DamageFile::beside(path));
+        let file = Arc::clone(&damage_file);
+        let damage = Arc::new(Damage::new(found_before, move |what| file.remember(what)));
         let limits = writer::Limits {
             reserve: Arc::clone(&reserve),
             log_pages_max: options.log_pages_max(),
-            reclaims,
             damage: Arc::clone(&damage),
+            damage_file,
         };
         let writer = writer::Writer::start(connection, path, limits, marker)?;
-        let readers = readers::Readers::new(path.to_owned(), options, Arc::clone(&damage));
+        let readers = readers::Readers::new(path, ConnectionRole::Reader, options, &damage);
         Ok(Self { writer, readers, reserve, damage })
+    }
+
+    /// Opens an existing database with the schema of this binary; any other is refused. Nothing is
+    /// written to its file or log, and every write fails: the store is closed for them.
+    pub fn open_to_read(path: &Path, options: Options) -> Result<Self, OpenError> {
+        open::must_be_current(path, &options)?;
+        let reserve = Arc::new(disk::Reserve::new(path, options.disk_reserve_bytes));
+        let damage = Arc::new(Damage::only(damage_file::read(path)));
+        let readers = readers::Readers::new(path, ConnectionRole::ReadOnly, options, &damage);
+        Ok(Self { writer: writer::Writer::closed(), readers, reserve, damage })
+    }
+
+    /// Forgets the damage that was found in a database, because it was checked and is sound. A
+    /// server that has it open still refuses submissions until it is restarted.
+    pub fn forget_damage(path: &Path) -> std::io::Result<()> {
+        damage_file::remove(path)
     }
 
     /// The version of the SQLite inside this binary.

@@ -1,12 +1,13 @@
 //! Opens the database: every failure is reported so that an operator can act on it.
 //!
 //! Startup time must not depend on the number of rows, so no rows are read here: only the header,
-//! the settings, the schema and its history are checked, and `integrity_check` is not run.
+//! the settings, the schema and its history are checked, and `integrity_check` is not run. SQLite
+//! itself refuses a file that has fewer pages than its header says.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::Connection;
 
 use super::connection::{self, ConnectionRole, Options};
 use super::marker::folder_of;
@@ -40,12 +41,7 @@ pub(super) fn open(path: &Path, options: &Options) -> Result<Connection, OpenErr
 
 /// Checks the schema with a read-only connection.
 pub(super) fn must_be_current(path: &Path, options: &Options) -> Result<(), OpenError> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let opened = Connection::open_with_flags(path, flags);
-    let connection = opened.map_err(|error| OpenError::of(path, error))?;
-    let wait = connection.busy_timeout(options.busy_timeout);
-    wait.map_err(|error| OpenError::of(path, error))?;
-    schema::refuse_foreign(&connection, path)?;
+    let connection = connection::connect(path, ConnectionRole::ReadOnly, options)?;
     schema::must_be_current(&connection, path)
 }
 

@@ -3,7 +3,7 @@
 //! Reads run on the runtime's blocking threads. Each one is short ([`super::read`] cuts long
 //! searches into slices), since the log cannot be reset while an old read still uses it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rusqlite::Connection;
@@ -17,6 +17,7 @@ use crate::{Damage, StoreError, StoreResult};
 #[derive(Debug)]
 pub(super) struct Readers {
     path: PathBuf,
+    role: ConnectionRole,
     options: Options,
     damage: Arc<Damage>,
     /// One permit for each concurrent read.
@@ -26,9 +27,15 @@ pub(super) struct Readers {
 }
 
 impl Readers {
-    pub(super) fn new(path: PathBuf, options: Options, damage: Arc<Damage>) -> Self {
+    pub(super) fn new(
+        path: &Path,
+        role: ConnectionRole,
+        options: Options,
+        damage: &Arc<Damage>,
+    ) -> Self {
         let permits = Arc::new(Semaphore::new(options.readers.max(1)));
-        Self { path, options, damage, permits, idle: Arc::default() }
+        let (path, damage) = (path.to_owned(), Arc::clone(damage));
+        Self { path, role, options, damage, permits, idle: Arc::default() }
     }
 
     /// Runs one read.
@@ -39,7 +46,7 @@ impl Readers {
         let permits = Arc::clone(&self.permits);
         let permit = permits.acquire_owned().await.map_err(|_| StoreError::Closed)?;
         let idle = Arc::clone(&self.idle);
-        let (path, options) = (self.path.clone(), self.options.clone());
+        let (path, role, options) = (self.path.clone(), self.role, self.options.clone());
         let damage = Arc::clone(&self.damage);
         let task = tokio::task::spawn_blocking(move || {
             // Released when the read ends, not when its caller stops waiting.
@@ -47,7 +54,7 @@ impl Readers {
             let taken = lock(&idle).pop();
             let connection = match taken {
                 Some(connection) => connection,
-                None => connection::connect(&path, ConnectionRole::Reader, &options)
+                None => connection::connect(&path, role, &options)
                     .map_err(|error| not_opened(&damage, error))?,
             };
             let result = read(&connection).map_err(|error| {
@@ -65,8 +72,8 @@ impl Readers {
         if self.permits.is_closed() {
             return Err(StoreError::Closed);
         }
-        let (path, options) = (self.path.clone(), self.options.clone());
-        let connect = move || connection::connect(&path, ConnectionRole::Reader, &options);
+        let (path, role, options) = (self.path.clone(), self.role, self.options.clone());
+        let connect = move || connection::connect(&path, role, &options);
         let connected = tokio::task::spawn_blocking(connect).await;
         let connected = connected.map_err(|error| StoreError::Failed(Box::new(error)))?;
         connected.map_err(|error| not_opened(&self.damage, error))
@@ -86,7 +93,7 @@ fn not_opened(damage: &Damage, error: OpenError) -> StoreError {
     match error {
         OpenError::Damaged { .. } | OpenError::NotOurs { .. } => {
             damage.note(&error);
-            StoreError::Corrupt(error.to_string())
+            StoreError::Damaged(error.to_string())
         }
         error => StoreError::Failed(Box::new(error)),
     }

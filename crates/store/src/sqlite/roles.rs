@@ -11,7 +11,9 @@ use sluice_flow::respondent::Known;
 use sluice_flow::time::{Day, Timestamp};
 
 use super::read::{apps, export, flows, instance, respondents, responses};
-use super::{SqliteStore, commit, counts, expiry, invitations, people, recount, skip_index, view};
+use super::{
+    SqliteStore, commit, counts, expiry, invitations, page_check, people, recount, skip_index, view,
+};
 use crate::counting::DAMAGED_DAYS_MAX;
 use crate::listing::Scan;
 use crate::{
@@ -20,10 +22,10 @@ use crate::{
     ErasedPart, Erasure, Expired, ExpiredMonth, Expiry, FeedPosition, FlowCounts, FlowQuery,
     FlowState, IdempotencyKey, IdentityKeyRow, IfBusy, IntakeStore, InvitationCounts,
     InvitationQuery, InvitationRow, KeyRow, Lanes, LinkRow, MovingStore, NewResponse, Page,
-    PageCheck, Record, RecordCursor, Respondent, RespondentRow, RespondentStore, ResponseCount,
-    ResponsePage, ResponseQuery, ResponseRow, ResponseStore, RetainingApp, SecretHash, SessionRow,
-    SkipIndexCursor, SkipIndexPart, StoreError, StoreResult, StoreView, TokenHash, TokenRow,
-    UpkeepStore, User, UserKey, UserStore, VersionRow, VersionState,
+    PageCheck, Record, RecordCursor, RecordPage, Respondent, RespondentRow, RespondentStore,
+    ResponseCount, ResponsePage, ResponseQuery, ResponseRow, ResponseStore, RetainingApp,
+    SecretHash, SessionRow, SkipIndexCursor, SkipIndexPart, StoreError, StoreResult, StoreView,
+    TokenHash, TokenRow, UpkeepStore, User, UserKey, UserStore, VersionRow, VersionState,
 };
 
 #[async_trait]
@@ -420,7 +422,9 @@ impl UpkeepStore for SqliteStore {
                     is_left |= !is_all;
                 }
                 // A flow that cannot be counted must not block the others.
-                Err(StoreError::Corrupt(why)) => tracing::warn!(flow = %flow.1, why, "not counted"),
+                Err(StoreError::Corrupt(why) | StoreError::Damaged(why)) => {
+                    tracing::warn!(flow = %flow.1, why, "not counted");
+                }
                 Err(error) => return Err(error),
             }
         }
@@ -470,6 +474,11 @@ impl MovingStore for SqliteStore {
         self.readers.read(move |it| export::page(it, after.as_ref(), limit)).await
     }
 
+    async fn read_records(&self, after: &RecordCursor, limit: usize) -> StoreResult<RecordPage> {
+        let after = after.clone();
+        self.readers.read(move |it| export::read_table(it, &after, limit)).await
+    }
+
     async fn import_records(&self, records: Vec<Record>) -> StoreResult<()> {
         self.writer.import_records(records).await
     }
@@ -480,6 +489,6 @@ impl MovingStore for SqliteStore {
     }
 
     async fn check_pages(&self) -> StoreResult<PageCheck> {
-        self.readers.read(view::check_pages).await
+        self.readers.read(page_check::check_pages).await
     }
 }

@@ -18,6 +18,7 @@ use sluice_flow::time::Day;
 use tokio::sync::mpsc::error::TryRecvError;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
+use super::damage_file::DamageFile;
 use super::disk::Reserve;
 use super::files::Files;
 use super::log::Log;
@@ -66,9 +67,8 @@ pub(super) struct Writer {
 pub(super) struct Limits {
     pub(super) reserve: Arc<Reserve>,
     pub(super) log_pages_max: i32,
-    /// Whether unused pages are returned to the file system.
-    pub(super) reclaims: bool,
     pub(super) damage: Arc<Damage>,
+    pub(super) damage_file: Arc<DamageFile>,
 }
 
 /// Why the thread stopped writing, once it has.
@@ -79,7 +79,7 @@ impl Writer {
         connection: Connection,
         path: &Path,
         limits: Limits,
-        marker: Option<Marker>,
+        marker: Marker,
     ) -> Result<Self, OpenError> {
         let why_stopped = WhyStopped::default();
         let thread = Thread::new(connection, limits, Arc::clone(&why_stopped));
@@ -92,6 +92,12 @@ impl Writer {
             .spawn(move || thread.run(queue))
             .map_err(OpenError::Thread)?;
         Ok(Self { jobs, places: Semaphore::new(QUEUE_MAX), why_stopped })
+    }
+
+    /// A writer that refuses every job, for a store that is only read.
+    pub(super) fn closed() -> Self {
+        let (jobs, _) = mpsc::unbounded_channel();
+        Self { jobs, places: Semaphore::new(QUEUE_MAX), why_stopped: WhyStopped::default() }
     }
 
     /// Never waits: callers limit the number of commits in progress.
@@ -183,15 +189,15 @@ struct Thread {
     written_at: Option<Instant>,
     /// The file may have more unused pages than it needs.
     may_reclaim: bool,
-    reclaims: bool,
     out_of_order: skip_index::OutOfOrderIds,
     reserve: Arc<Reserve>,
     damage: Arc<Damage>,
+    damage_file: Arc<DamageFile>,
     /// Submissions are refused because the disk is nearly full.
     is_low: bool,
     /// The files that were opened; known once the first write has created them all.
     files: Option<Files>,
-    unwatched: Option<(PathBuf, Option<Marker>)>,
+    unwatched: Option<(PathBuf, Marker)>,
     why_stopped: WhyStopped,
 }
 
@@ -201,18 +207,18 @@ impl Thread {
         limits: Limits,
         why_stopped: WhyStopped,
     ) -> rusqlite::Result<Self> {
-        let Limits { reserve, log_pages_max, reclaims, damage } = limits;
+        let Limits { reserve, log_pages_max, damage, damage_file } = limits;
         let log = Log::of(&mut connection, log_pages_max)?;
         Ok(Self {
             connection,
             log,
             stopped: false,
             written_at: None,
-            may_reclaim: reclaims,
-            reclaims,
+            may_reclaim: true,
             out_of_order: skip_index::OutOfOrderIds::default(),
             reserve,
             damage,
+            damage_file,
             is_low: false,
             files: None,
             unwatched: None,
@@ -229,7 +235,7 @@ impl Thread {
         let source = match self.check() {
             Ok(()) => return Ok(()),
             Err(StoreError::Failed(source)) => source,
-            Err(StoreError::Corrupt(reason)) => {
+            Err(StoreError::Corrupt(reason) | StoreError::Damaged(reason)) => {
                 return Err(OpenError::Damaged { path: path(), reason });
             }
             Err(StoreError::Unknown(source) | StoreError::InDoubt(source)) => {
@@ -266,6 +272,7 @@ impl Thread {
         while let Some(job) = queue.blocking_recv() {
             self.answer(job);
         }
+        self.damage_file.write();
         if let Err((_, error)) = self.connection.close() {
             tracing::warn!(%error, "the database did not close cleanly; the next start recovers it");
         }
@@ -361,10 +368,14 @@ impl Thread {
                 let ready = self.check_files().and_then(|()| self.may_store());
                 reply.send(ready.and_then(|()| self.check())).is_err()
             }
-            Job::CheckFiles(reply) => reply.send(self.check_files()).is_err(),
+            Job::CheckFiles(reply) => {
+                self.damage_file.look(&self.damage);
+                reply.send(self.check_files()).is_err()
+            }
             Job::Close(reply) => reply.send(Ok(())).is_err(),
         };
         self.checkpoint();
+        self.damage_file.write();
         // Only now: a commit that were composed before would wait for the checkpoint.
         drop(resume);
     }
@@ -372,7 +383,7 @@ impl Thread {
     /// What was removed must leave the log as well, and its pages may be reclaimed.
     fn note_removal(&mut self, is_done: bool) {
         self.log.must_empty |= is_done;
-        self.may_reclaim |= is_done && self.reclaims;
+        self.may_reclaim |= is_done;
     }
 
     fn commit(&mut self, responses: &[NewResponse]) -> StoreResult<Vec<Outcome>> {

@@ -22,8 +22,9 @@ pub(super) const OF_APPS: &[&str] = &[
     "invitations",
 ];
 
-/// On the coordinator: what concerns all apps. `probe`, `schema_history` and `migration_lock` are
-/// there too, unknown to Citus: they are never written together with another table.
+/// On the coordinator: what concerns all apps. `marks`, `probe`, `schema_history` and
+/// `migration_lock` are there too, unknown to Citus: they are never written together with another
+/// table.
 pub(super) const OF_INSTANCE: &[&str] = &[
     "app_directory",
     "id_directory",

@@ -383,7 +383,17 @@ CREATE TABLE people (
 );
 INSERT INTO people (revision) VALUES (0);
 
--- Always empty. The readiness check inserts a row and rolls back.
+-- Marks that outlive a process, at most one of each name.
+-- restoring: from before the first record of a backup is written until everything was compared; nothing else
+-- opens such a database. damaged: damage was found, and detail says where; every server sees it within
+-- seconds and accepts no responses.
+CREATE TABLE marks (
+    name   text COLLATE "C" PRIMARY KEY,
+    detail text NOT NULL
+);
+
+-- Rows of the readiness check: it fills a page, so that it needs space as a submission does. Emptied when the
+-- table has grown.
 CREATE TABLE probe (
     filler text NOT NULL
 );

@@ -38,23 +38,43 @@ pub(in super::super) async fn page(
     after: Option<&RecordCursor>,
     rows: usize,
 ) -> StoreResult<Vec<Record>> {
-    let transaction = Transaction::begun(pool).await.map_err(TransactionError::of_statement)?;
-    let page = async {
-        transaction.query(INDEX_SCAN, &[]).await?;
+    in_transaction(pool, async |transaction| {
         let mut filling = Filling::new(rows, IfUnreadable::Fail);
         for table in Table::ALL {
             match after {
                 Some(cursor) if cursor.table > table => {}
-                Some(cursor) if cursor.table == table => filling.scan(&transaction, cursor).await?,
-                _ => filling.scan(&transaction, &RecordCursor::start_of(table)).await?,
+                Some(cursor) if cursor.table == table => filling.scan(transaction, cursor).await?,
+                _ => filling.scan(transaction, &RecordCursor::start_of(table)).await?,
             }
         }
         Ok(filling.page.records)
+    })
+    .await
+}
+
+/// A page of one table. A row that cannot be decoded is listed.
+pub(in super::super) async fn read_table(
+    pool: &Arc<Pool>,
+    after: &RecordCursor,
+    rows: usize,
+) -> StoreResult<RecordPage> {
+    in_transaction(pool, async |transaction| page_of_table(transaction, after, rows).await).await
+}
+
+/// Reads in a short transaction, after which the connection is used again.
+async fn in_transaction<T>(
+    pool: &Arc<Pool>,
+    read: impl AsyncFnOnce(&Transaction) -> Result<T, TransactionError>,
+) -> StoreResult<T> {
+    let transaction = Transaction::begun(pool).await.map_err(TransactionError::of_statement)?;
+    let page = async {
+        transaction.query(INDEX_SCAN, &[]).await?;
+        read(&transaction).await
     };
     match page.await {
-        Ok(records) => {
+        Ok(page) => {
             transaction.roll_back().await;
-            Ok(records)
+            Ok(page)
         }
         Err(error) => Err(transaction.abort(error).await.of_statement()),
     }

@@ -90,17 +90,26 @@ fn actor_name(cells: &mut Cells) -> StoreResult<(ActorId, String)> {
 /// The position and the apps in one statement, so that both are of one instant. Only what the
 /// directory has: the worker of an app may show its change a moment later, see [`directory`].
 pub(in super::super) async fn changes(pool: &Pool, after: FeedPosition) -> StoreResult<Changes> {
-    let sql = "SELECT feed.position, apps.app_id FROM feed \
+    let sql = "SELECT feed.position, apps.app_id, \
+         (SELECT detail FROM marks WHERE name = 'damaged') FROM feed \
          LEFT JOIN app_directory AS apps ON apps.public_revision > $1 AND feed.position <> $1 \
          ORDER BY apps.public_revision";
     let rows = pool.many(sql, &[&after.0.cast_signed()], change).await?;
-    let Some((position, _)) = rows.first() else {
+    let Some((position, _, damage)) = rows.first() else {
         return Err(StoreError::Corrupt("the change feed has no position".to_owned()));
     };
+    // Read here because every node does this all the time.
+    if let Some(what) = damage {
+        pool.damage().found_by_another(what);
+    }
     let position = FeedPosition(*position);
-    Ok(Changes { position, apps: rows.into_iter().filter_map(|(_, app)| app).collect() })
+    Ok(Changes { position, apps: rows.into_iter().filter_map(|(_, app, _)| app).collect() })
 }
 
-fn change(cells: &mut Cells) -> StoreResult<(u64, Option<AppId>)> {
-    Ok((cells.revision()?, cells.take::<Option<Uuid>>()?.map(AppId::from_uuid)))
+/// The position of the feed, a changed app, and the damage that was found.
+type ChangeRow = (u64, Option<AppId>, Option<String>);
+
+fn change(cells: &mut Cells) -> StoreResult<ChangeRow> {
+    let (position, app) = (cells.revision()?, cells.take::<Option<Uuid>>()?);
+    Ok((position, app.map(AppId::from_uuid), cells.take()?))
 }

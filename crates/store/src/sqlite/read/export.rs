@@ -41,6 +41,16 @@ pub(in super::super) fn page(
     Ok(filling.page.records)
 }
 
+/// A page of one table at an instant of its own. A row that cannot be decoded is listed.
+pub(in super::super) fn read_table(
+    connection: &Connection,
+    after: &RecordCursor,
+    rows: usize,
+) -> Result<RecordPage> {
+    let instant = connection.unchecked_transaction()?;
+    page_of_table(&instant, after, rows)
+}
+
 /// A page of one table at the instant of a transaction that is open. A row that cannot be decoded
 /// is listed.
 pub(in super::super) fn page_of_table(

@@ -24,11 +24,7 @@ const AMPLE_BYTES: u64 = 16 * 1024 * 1024;
 impl Thread {
     /// Remembers the files of the database. If the disk was full at the start, there is no log yet,
     /// and this is done after the first write.
-    pub(super) fn watch_files(
-        &mut self,
-        path: PathBuf,
-        marker: Option<Marker>,
-    ) -> Result<(), OpenError> {
+    pub(super) fn watch_files(&mut self, path: PathBuf, marker: Marker) -> Result<(), OpenError> {
         match Files::of(&path, &self.connection) {
             Ok(mut files) => {
                 files.set_marker(marker);

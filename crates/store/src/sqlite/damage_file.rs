@@ -1,0 +1,84 @@
+//! The file beside a database that remembers that damage was found in it. Not in the database, which
+//! may lose what is written to it.
+//!
+//! The writer thread writes and reads it, after each of its jobs and once a second. So a failed
+//! attempt is repeated, and other processes see it soon.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use super::marker::{beside, folder_of};
+use crate::Damage;
+
+const SUFFIX: &str = ".damaged";
+
+#[derive(Debug)]
+pub(super) struct DamageFile {
+    database: PathBuf,
+    /// What was found and is not written yet.
+    waiting: Mutex<Option<String>>,
+}
+
+impl DamageFile {
+    pub(super) fn beside(database: &Path) -> Self {
+        Self { database: database.to_owned(), waiting: Mutex::default() }
+    }
+
+    /// Leaves it to the writer thread to write this. While something waits, a second adds nothing.
+    pub(super) fn remember(&self, what: &str) {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.get_or_insert_with(|| what.to_owned());
+    }
+
+    /// Writes what waits, durably. What is remembered already is kept.
+    pub(super) fn write(&self) {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(what) = &*waiting else { return };
+        match try_write(&self.database, what) {
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+                tracing::error!(%error, "the damage cannot be remembered: do not restart");
+            }
+            _ => *waiting = None,
+        }
+    }
+
+    /// Notes what another process has found.
+    pub(super) fn look(&self, damage: &Damage) {
+        if damage.found().is_none()
+            && let Some(what) = read(&self.database)
+        {
+            damage.found_by_another(&what);
+        }
+    }
+}
+
+/// What was found, if anything was.
+pub(super) fn read(path: &Path) -> Option<String> {
+    match fs::read_to_string(beside(path, SUFFIX)) {
+        Ok(text) => Some(text.lines().next().unwrap_or("it is not known where").to_owned()),
+        Err(error) if error.kind() == ErrorKind::NotFound => None,
+        Err(error) => Some(format!("the file that remembers it cannot be read: {error}")),
+    }
+}
+
+fn try_write(path: &Path, what: &str) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(beside(path, SUFFIX))?;
+    file.write_all(what.lines().next().unwrap_or_default().as_bytes())?;
+    file.write_all(b"\n\nSluice found this damage. Run sluice verify: it removes this file if everything is sound.\n")?;
+    file.sync_all()?;
+    File::open(folder_of(path))?.sync_all()
+}
+
+/// Forgets what was found.
+pub(super) fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(beside(path, SUFFIX)) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
