@@ -214,7 +214,10 @@ async fn a_session_ends_at_once_on_every_node() {
     let change = async |old: &str, new: &str| {
         world.engine.accounts().change_password(user.user_id, old, new, Some(&second.0)).await
     };
-    assert!(matches!(change("wrong password", "another horse battery").await, Err(Refusal::Invalid(_))));
+    assert!(matches!(
+        change("wrong password", "another horse battery").await,
+        Err(Refusal::Invalid(_))
+    ));
     let third = change(PASSWORD, "another horse battery").await.unwrap();
     assert!(other.session(&second).await.is_none() && other.session(&third).await.is_some());
     assert!(matches!(

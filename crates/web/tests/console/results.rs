@@ -151,7 +151,8 @@ async fn segments_are_compared_side_by_side_with_their_number_of_answers() {
     let desk = Desk::open().await;
     let page = desk.page("?compare=version").await;
     let nps = card(&page, "How likely are you to recommend us?");
-    for part in ["Version 1", "Version 2", "from 6 answers", "from 3 answers", "Fewer than 10 answers"]
+    for part in
+        ["Version 1", "Version 2", "from 6 answers", "from 3 answers", "Fewer than 10 answers"]
     {
         assert!(nps.contains(part), "{part}: {nps}");
     }
