@@ -159,17 +159,13 @@ pub(crate) async fn must_be_empty(address: &StoreAddress) -> Result<(), Failure>
     };
     match address {
         StoreAddress::Sqlite(path) => {
-            let files = ["", "-wal", "-shm"].map(|end| new_file::with_ending(path, end));
+            // A mark of damage would stop the new store.
+            let files =
+                ["", "-wal", "-shm", ".damaged"].map(|end| new_file::with_ending(path, end));
             if files.iter().any(|file| file.symlink_metadata().is_ok()) {
                 return Err(holds_data());
             }
-            match restoring::is_running(path) {
-                true => Err(Failure::new(
-                    format!("another process is restoring a backup to {address}"),
-                    "wait for it to end, or name another folder; nothing was changed",
-                )),
-                false => Ok(()),
-            }
+            restoring::must_not_be_running(path)
         }
         StoreAddress::Postgres(url) => {
             match PgStore::connect_to_read(url, postgres::Options::default()).await {
@@ -198,10 +194,23 @@ pub(crate) fn is_left_by_restore(address: &StoreAddress, file: &Path) -> bool {
     }
 }
 
+/// Whether a restore to this address was interrupted, or is running.
+pub(crate) fn has_begun_restore(address: &StoreAddress) -> bool {
+    match address {
+        StoreAddress::Sqlite(path) => has_leftovers(path),
+        StoreAddress::Postgres(_) => false,
+    }
+}
+
+fn has_leftovers(path: &Path) -> bool {
+    leftovers(path).iter().any(|file| file.symlink_metadata().is_ok())
+}
+
 /// The files of a restore to a SQLite database that was interrupted, or is running.
-fn leftovers(path: &Path) -> [PathBuf; 4] {
+fn leftovers(path: &Path) -> [PathBuf; 6] {
     let partial = new_file::with_ending(path, RESTORING);
-    ["", "-wal", "-shm", ".marker"].map(|end| new_file::with_ending(&partial, end))
+    ["", "-wal", "-shm", ".damaged", ".marker", ".lock"]
+        .map(|end| new_file::with_ending(&partial, end))
 }
 
 /// Opens a store for reading. It must exist; nothing in it is created or upgraded.

@@ -8,7 +8,7 @@ mod support;
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cluster::Cluster;
 use sluice_store::conformance::filling;
@@ -18,6 +18,8 @@ use sluice_store::{MovingStore as _, UpkeepStore as _};
 use support::{run, sluice, text};
 
 const RESPONSES: u32 = 5_000;
+/// The longest time that a test waits for something.
+const DEADLINE: Duration = Duration::from_secs(60);
 
 /// A backup `full.gz` in this folder.
 async fn make_backup(here: &Path) {
@@ -66,6 +68,19 @@ async fn a_killed_restore_leaves_no_store_on_sqlite() {
 }
 
 #[tokio::test]
+async fn a_mark_of_damage_is_not_taken_over_by_a_new_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    make_backup(here).await;
+    std::fs::create_dir(here.join("b")).unwrap();
+    std::fs::write(here.join("b/sluice.db.damaged"), "page 7").unwrap();
+    let restore = ["restore", "full.gz", "--store", "sqlite:b/sluice.db"];
+    assert_refused(&run(here, &restore), 1, &["not empty", "nothing was changed"]);
+    let moved = ["move", "--from", "sqlite:a/sluice.db", "--to", "sqlite:b/sluice.db"];
+    assert_refused(&run(here, &moved), 1, &["damage", "page 7", "nothing was moved"]);
+}
+
+#[tokio::test]
 async fn a_killed_restore_leaves_no_store_on_postgresql() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
@@ -85,7 +100,9 @@ async fn a_killed_restore_leaves_no_store_on_postgresql() {
     let mut restore = sluice();
     restore.current_dir(here).args(["restore", "full.gz", "--data", "b", "--store", &url]);
     let mut restore = restore.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let begun = Instant::now();
     while cluster.psql(&name, "SELECT count(*) FROM responses") == ["0"] {
+        assert!(begun.elapsed() < DEADLINE, "the restore writes nothing");
         assert!(restore.try_wait().unwrap().is_none(), "the restore has ended");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }

@@ -90,7 +90,7 @@ pub(super) fn open_error(error: OpenError) -> Failure {
 
 fn absent(path: &Path, other: Option<&OsStr>) -> Failure {
     let shown = path.display();
-    if super::leftovers(path).iter().any(|file| file.file_name() == other) {
+    if super::has_leftovers(path) {
         return Failure::new(
             format!(
                 "there is no database {shown}: a restore to it was interrupted, or is still running"

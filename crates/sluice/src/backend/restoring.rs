@@ -1,7 +1,7 @@
 //! A store that a backup is being written into. It cannot be used before it is complete: a SQLite
 //! database has another name until then, and a PostgreSQL database has a mark.
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -25,6 +25,8 @@ enum Place {
     File {
         written: PathBuf,
         path: PathBuf,
+        /// Held until the end, so that no other restore to this path begins.
+        lock: File,
     },
     Database(Arc<PgStore>),
 }
@@ -34,11 +36,12 @@ impl Restoring {
     pub(crate) async fn begin(address: &StoreAddress) -> Result<Self, Failure> {
         match address {
             StoreAddress::Sqlite(path) => {
+                let lock = lock(path)?;
                 remove_leftovers(path);
                 let written = with_ending(path, RESTORING);
                 let address = StoreAddress::Sqlite(written.clone());
                 let store = open(&address, &Tuning::default(), Opening::default()).await?;
-                Ok(Self { store, place: Place::File { written, path: path.clone() } })
+                Ok(Self { store, place: Place::File { written, path: path.clone(), lock } })
             }
             StoreAddress::Postgres(url) => {
                 let options = postgres::Options::default();
@@ -57,9 +60,11 @@ impl Restoring {
     /// Everything is restored: from now on the store can be used.
     pub(crate) async fn finish(self) -> Result<(), Failure> {
         match self.place {
-            Place::File { written, path } => {
+            Place::File { written, path, lock } => {
                 self.store.close().await;
-                finish_file(&written, &path)
+                finish_file(&written, &path)?;
+                remove_lock(&path, lock);
+                Ok(())
             }
             Place::Database(store) => {
                 let ended = store.end_restore().await;
@@ -78,8 +83,9 @@ impl Restoring {
     pub(crate) async fn discard(self) -> &'static str {
         self.store.close().await;
         match self.place {
-            Place::File { path, .. } => {
+            Place::File { path, lock, .. } => {
                 remove_leftovers(&path);
+                remove_lock(&path, lock);
                 "nothing was left there"
             }
             Place::Database(_) => DROP_DATABASE,
@@ -108,16 +114,55 @@ fn finish_file(written: &Path, path: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
+/// All but the lock.
 fn remove_leftovers(path: &Path) {
-    for file in leftovers(path) {
+    let [files @ .., _lock] = leftovers(path);
+    for file in files {
         // Nearly always absent.
         let _absent = fs::remove_file(file);
     }
 }
 
-/// Whether a process is restoring to this path now: it holds a lock on the marker.
-pub(super) fn is_running(path: &Path) -> bool {
-    let [.., marker] = leftovers(path);
-    let is_locked = |file: File| matches!(file.try_lock(), Err(fs::TryLockError::WouldBlock));
-    File::open(marker).is_ok_and(is_locked)
+/// Takes the lock for restoring to this path. It is released when the process ends.
+fn lock(path: &Path) -> Result<File, Failure> {
+    let [.., file] = leftovers(path);
+    let opened = file
+        .parent()
+        .map_or(Ok(()), fs::create_dir_all)
+        .and_then(|()| OpenOptions::new().create(true).truncate(false).write(true).open(&file));
+    let opened = opened.map_err(|error| {
+        Failure::new(
+            format!("cannot write {}: {error}", file.display()),
+            "choose another folder with --data, or give this user write permission there",
+        )
+    })?;
+    match opened.try_lock() {
+        Err(TryLockError::WouldBlock) => Err(is_running(path)),
+        // A file system without locks protects from nothing.
+        Err(TryLockError::Error(_)) | Ok(()) => Ok(opened),
+    }
+}
+
+/// The file goes first: nobody can then wait for a lock that is about to vanish.
+fn remove_lock(path: &Path, lock: File) {
+    let [.., file] = leftovers(path);
+    let _absent = fs::remove_file(file);
+    drop(lock);
+}
+
+/// Fails if a process is restoring to this path now.
+pub(super) fn must_not_be_running(path: &Path) -> Result<(), Failure> {
+    let [.., lock] = leftovers(path);
+    let is_locked = |file: File| matches!(file.try_lock(), Err(TryLockError::WouldBlock));
+    match File::open(lock).is_ok_and(is_locked) {
+        true => Err(is_running(path)),
+        false => Ok(()),
+    }
+}
+
+fn is_running(path: &Path) -> Failure {
+    Failure::new(
+        format!("another process is restoring a backup to {}", path.display()),
+        "wait for it to end, or name another folder; nothing was changed",
+    )
 }

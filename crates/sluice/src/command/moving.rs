@@ -34,7 +34,13 @@ pub(crate) async fn run(args: &MoveArgs) -> Outcome {
     logging::start("warn", LogFormat::Text)?;
     let source = backend::open_to_read(&from).await?;
     let destination = backend::open(&to, &Tuning::default(), backend::Opening::default()).await?;
-    let moved = move_all(&source, &destination).await;
+    let moved = match destination.damage().found() {
+        Some(what) => Err(Failure::new(
+            format!("damage was found in the destination before: {what}"),
+            format!("name {FRESH_DESTINATION}; nothing was moved"),
+        )),
+        None => move_all(&source, &destination).await,
+    };
     destination.close().await;
     source.close().await;
     let comparison = moved?;

@@ -17,11 +17,12 @@ use super::backup::{PASSPHRASE, backup_error, check_file, passphrase};
 use super::verify;
 use crate::args::RestoreArgs;
 use crate::backend::{self, Restoring, StoreAddress};
+use crate::config;
 use crate::failure::{Exit, Failure, Outcome, with_cause};
 use crate::logging::{self, LogFormat};
+use crate::master_key::{self, MasterKeys};
 use crate::output::{self, counted};
 use crate::progress::Progress;
-use crate::{config, master_key};
 
 pub(crate) async fn run(args: RestoreArgs) -> Outcome {
     logging::start("warn", LogFormat::Text)?;
@@ -37,6 +38,7 @@ pub(crate) async fn run(args: RestoreArgs) -> Outcome {
     must_be_new(&address, &folder, is_folder).await?;
     let contents = check_file(args.file.clone(), args.base.clone(), None).await?;
     let keys = opened_keys(&contents, &args.file)?;
+    must_have_same_key(&folder, keys.as_deref())?;
     let backup = Backup::open(&args.file, args.base.as_deref())
         .map_err(|error| backup_error(&error, &args.file))?;
     let restoring = Restoring::begin(&address).await?;
@@ -78,26 +80,49 @@ async fn must_be_new(
     is_folder: bool,
 ) -> Result<(), Failure> {
     backend::must_be_empty(address).await?;
+    let key = master_key::path_in(folder);
+    // A restore that was interrupted may have written it: it is compared later.
+    let may_have_key = backend::has_begun_restore(address);
     let held = match fs::read_dir(folder) {
         Ok(entries) if is_folder => {
             let mut paths = entries.flatten().map(|entry| entry.path());
             // The root of a file system has lost+found from the start.
             paths.find(|path| {
-                !path.ends_with("lost+found") && !backend::is_left_by_restore(address, path)
+                !path.ends_with("lost+found")
+                    && !backend::is_left_by_restore(address, path)
+                    && (!may_have_key || *path != key)
             })
         }
-        _ => Some(master_key::path_in(folder)).filter(|path| path.symlink_metadata().is_ok()),
+        _ => Some(key).filter(|path| !may_have_key && path.symlink_metadata().is_ok()),
     };
-    match held {
-        Some(held) => Err(Failure::new(
-            format!("the folder {} is not empty: it holds {}", folder.display(), held.display()),
-            "name a folder that does not exist with --data; nothing was changed",
-        )),
-        None => Ok(()),
+    held.map_or(Ok(()), |held| Err(not_empty(folder, &held)))
+}
+
+/// Refuses a master key that is not the one of the backup.
+fn must_have_same_key(folder: &Path, keys: Option<&[MasterKey]>) -> Result<(), Failure> {
+    let path = master_key::path_in(folder);
+    if path.symlink_metadata().is_err() {
+        return Ok(());
+    }
+    match MasterKeys::File(path.clone()).existing() {
+        Ok(found) if Some(&*found) == keys => Ok(()),
+        _ => Err(not_empty(folder, &path)),
     }
 }
 
+fn not_empty(folder: &Path, held: &Path) -> Failure {
+    Failure::new(
+        format!("the folder {} is not empty: it holds {}", folder.display(), held.display()),
+        "name a folder that does not exist with --data; nothing was changed",
+    )
+}
+
 fn write_key(folder: &Path, keys: &[MasterKey]) -> Result<PathBuf, Failure> {
+    let path = master_key::path_in(folder);
+    if path.symlink_metadata().is_ok() {
+        must_have_same_key(folder, Some(keys))?;
+        return Ok(path);
+    }
     master_key::restore(folder, keys).map_err(|error| {
         Failure::new(
             format!("the master key cannot be written to {}: {error}", folder.display()),

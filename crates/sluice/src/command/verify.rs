@@ -30,29 +30,31 @@ pub(crate) async fn run(args: VerifyArgs) -> Outcome {
     let checked = check(&*store, Skipped::Shown).await;
     store.close().await;
     let checked = checked?;
-    if let Some(what) = found_before {
-        forget(&address, &checked, &what).await?;
-    }
+    let is_forgotten = match found_before {
+        Some(what) => forget(&address, &checked, &what).await?,
+        None => true,
+    };
+    let stays = if is_forgotten { "" } else { "; the mark of damage stays" };
     let records = counted(checked.records, "record");
     let responses = counted(checked.responses, "response");
-    output::line(format_args!("{address}: {records}, {responses} among them: sound"));
+    output::line(format_args!("{address}: {records}, {responses} among them: sound{stays}"));
     Ok(Exit::Done)
 }
 
-/// Removes the mark of damage from a sound store.
-async fn forget(address: &StoreAddress, checked: &Checked, what: &str) -> Result<(), Failure> {
+/// Removes the mark of damage from a sound store. Returns false if it stays.
+async fn forget(address: &StoreAddress, checked: &Checked, what: &str) -> Result<bool, Failure> {
     if !checked.has_checked_pages {
         output::note(format_args!(
             "the mark of damage ({what}) stays: pages and indexes were not checked. Check them as well, or remove \
              the mark with DELETE FROM marks WHERE name = 'damaged'"
         ));
-        return Ok(());
+        return Ok(false);
     }
     backend::forget_damage(address).await.map_err(|failure| failure.with_exit(Exit::Usage))?;
     output::note(format_args!(
         "the mark of damage ({what}) is removed: restart the servers that refuse submissions"
     ));
-    Ok(())
+    Ok(true)
 }
 
 fn damaged(what: String) -> Failure {
