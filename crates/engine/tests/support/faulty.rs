@@ -1,5 +1,4 @@
-//! A real store with injected faults: failures, unknown outcomes and delays. Everything else passes
-//! through.
+//! A real store with injected failures, unknown outcomes and delays. The rest passes through.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
