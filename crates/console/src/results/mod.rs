@@ -93,7 +93,7 @@ fn shown(state: &FlowState, report: &Report) -> Markup {
             p.note { "Older responses are still being counted, so the numbers will grow. New responses are counted immediately." }
         }
         @if let Some(as_of) = report.summary.as_of { (computing::current(as_of)) }
-        @if report.summary.partial {
+        @if report.summary.partial || report.groups.iter().any(|(_, group)| group.partial) {
             p.note { "This tag had too many values on some days to count all of them separately. Some responses may be missing here." }
         }
         @if report.summary.responses == 0 {

@@ -58,11 +58,11 @@ impl Report {
         let history = summing.asked();
         let filter = query.filter(now.day());
         let both = compare::both_periods(&query, &filter, now.day());
-        if filter.is_counted()
-            && let Some(both) = &both
-        {
-            summing.prepare(both).await?;
-        }
+        // Requested with every load: a computation without requests stops.
+        let both_prepared = match &both {
+            Some(both) => Some(summing.prepare(both).await?),
+            None => None,
+        };
         let recent = recent(&filter, now.day());
         let both_results = match filter.is_counted() || includes(&filter, &recent) {
             // One after the other, so that the second uses what was read for the first.
@@ -76,10 +76,7 @@ impl Report {
             (Results::Ready(summary), Results::Ready(recent)) => (summary, recent),
             (one, other) => return Ok(Reading::Computing(progress([one, other]))),
         };
-        if !filter.is_counted()
-            && let Some(both) = &both
-            && let Results::Computing(progress) = summing.prepare(both).await?
-        {
+        if let Some(Results::Computing(progress)) = both_prepared {
             return Ok(Reading::Computing(progress));
         }
         let groups = compare::groups(&query, &filter, &summary, now.day());

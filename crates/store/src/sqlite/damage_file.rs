@@ -44,22 +44,31 @@ impl DamageFile {
         }
     }
 
-    /// Notes what another process has found.
+    /// Notes what another process has found. A failure says nothing about the database: too many
+    /// files may be open. The next look is a second later.
     pub(super) fn look(&self, damage: &Damage) {
-        if damage.found().is_none()
-            && let Some(what) = read(&self.database)
-        {
-            damage.found_by_another(&what);
+        if damage.found().is_some() {
+            return;
+        }
+        match read(&self.database) {
+            Ok(None) => {}
+            Ok(Some(what)) => damage.found_by_another(&what),
+            Err(error) => tracing::debug!(%error, "the file that remembers damage cannot be read"),
         }
     }
 }
 
-/// What was found, if anything was.
-pub(super) fn read(path: &Path) -> Option<String> {
+/// What was found before this start, if anything was.
+pub(super) fn found_before(path: &Path) -> Option<String> {
+    read(path)
+        .unwrap_or_else(|error| Some(format!("the file that remembers it cannot be read: {error}")))
+}
+
+fn read(path: &Path) -> io::Result<Option<String>> {
     match fs::read_to_string(beside(path, SUFFIX)) {
-        Ok(text) => Some(text.lines().next().unwrap_or("it is not known where").to_owned()),
-        Err(error) if error.kind() == ErrorKind::NotFound => None,
-        Err(error) => Some(format!("the file that remembers it cannot be read: {error}")),
+        Ok(text) => Ok(Some(text.lines().next().unwrap_or("it is not known where").to_owned())),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
     }
 }
 

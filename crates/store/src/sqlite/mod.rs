@@ -75,7 +75,7 @@ impl SqliteStore {
             source,
         })?;
         let reserve = Arc::new(disk::Reserve::new(path, options.disk_reserve_bytes));
-        let found_before = damage_file::read(path);
+        let found_before = damage_file::found_before(path);
         let damage_file = Arc::new(damage_file::DamageFile::beside(path));
         let file = Arc::clone(&damage_file);
         let damage = Arc::new(Damage::new(found_before, move |what| file.remember(what)));
@@ -95,7 +95,7 @@ impl SqliteStore {
     pub fn open_to_read(path: &Path, options: Options) -> Result<Self, OpenError> {
         open::must_be_current(path, &options)?;
         let reserve = Arc::new(disk::Reserve::new(path, options.disk_reserve_bytes));
-        let damage = Arc::new(Damage::only(damage_file::read(path)));
+        let damage = Arc::new(Damage::only(damage_file::found_before(path)));
         let readers = readers::Readers::new(path, ConnectionRole::ReadOnly, options, &damage);
         Ok(Self { writer: writer::Writer::closed(), readers, reserve, damage })
     }
