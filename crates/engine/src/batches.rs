@@ -66,6 +66,16 @@ pub(crate) struct Queued<T> {
     pub(crate) submission: T,
 }
 
+/// What became of a submission that was added.
+#[derive(Debug)]
+pub(crate) enum Added<T> {
+    Queued,
+    /// It took the place of this one, which has waited for too long.
+    InPlaceOf(Queued<T>),
+    /// It would take this long until it is stored.
+    Refused(T, Duration),
+}
+
 /// A submission with its size.
 pub(crate) trait Weighted {
     /// In bytes.
@@ -148,17 +158,16 @@ impl<T: Weighted> Batches<T> {
     }
 
     /// Adds a submission to its line. If it would not be stored within the deadline, it takes the
-    /// place of the first one in line, provided that this is overdue, and returns it; otherwise it
-    /// is refused, with the time that it would take. It is also refused if its line may not grow
-    /// while the queue has room for `room` submissions of usual size; lines that all apps share
-    /// always may.
+    /// place of the first one in line, provided that this is overdue; otherwise it is refused. It is
+    /// also refused if its line may not grow while the queue has room for `room` submissions of usual
+    /// size; lines that all apps share always may.
     pub(crate) fn add(
         &mut self,
         needs: Needs,
         since: Instant,
         submission: T,
         room: usize,
-    ) -> Result<Option<Queued<T>>, Duration> {
+    ) -> Added<T> {
         let lane = self.lane_of(needs);
         let places = self.places();
         let line = self.waiting.entry(lane).or_insert_with(Line::new);
@@ -167,25 +176,25 @@ impl<T: Weighted> Batches<T> {
         if rows >= BATCH_MAX {
             let wait = wait();
             if wait > DEADLINE {
-                if !line.queued.front().is_some_and(|first| is_overdue(first, since)) {
-                    return Err(wait);
-                }
-                let first = line.take(1).pop();
+                let is_first_overdue = line.queued.front().is_some_and(|it| is_overdue(it, since));
+                let Some(first) = is_first_overdue.then(|| line.take(1).pop()).flatten() else {
+                    return Added::Refused(submission, wait);
+                };
                 line.push(Queued { since, submission });
-                return Ok(first);
+                return Added::InPlaceOf(first);
             }
         }
         if let Lane::App(_) = lane
             && !overload::may_grow(rows, line.bytes, room)
         {
-            return Err(wait());
+            return Added::Refused(submission, wait());
         }
         if rows == 0 {
             self.turns.push_back(lane);
         }
         line.push(Queued { since, submission });
         self.count += 1;
-        Ok(None)
+        Added::Queued
     }
 
     /// How long a submission to this lane would take until it is stored.
@@ -333,6 +342,10 @@ mod tests {
         Batches::new(Lanes { count, by_app: false })
     }
 
+    fn is_added<T>(added: &Added<T>) -> bool {
+        !matches!(added, Added::Refused(..))
+    }
+
     fn needs(app: u128) -> Needs {
         Needs { app: AppId::from_uuid(Uuid::from_u128(app)), alone: false, linked: false }
     }
@@ -343,7 +356,7 @@ mod tests {
 
     fn add(batches: &mut Batches<()>, apps: impl IntoIterator<Item = u128>) {
         for app in apps {
-            batches.add(needs(app), Instant::now(), (), usize::MAX).unwrap();
+            assert!(is_added(&batches.add(needs(app), Instant::now(), (), usize::MAX)));
         }
     }
 
@@ -369,11 +382,11 @@ mod tests {
     fn linked_submissions_do_not_delay_others_unless_there_is_one_writer() {
         let linked = Needs { linked: true, ..needs(1) };
         let mut one = for_all(1);
-        one.add(linked, Instant::now(), (), usize::MAX).unwrap();
+        one.add(linked, Instant::now(), (), usize::MAX);
         add(&mut one, [1]);
         assert_eq!(sizes(&mut one), [(Lane::All, 2)]);
         let mut several = for_all(4);
-        several.add(linked, Instant::now(), (), usize::MAX).unwrap();
+        several.add(linked, Instant::now(), (), usize::MAX);
         add(&mut several, [1, 2]);
         assert_eq!(sizes(&mut several), [(Lane::Linked, 1), (Lane::All, 2)]);
     }
@@ -381,7 +394,7 @@ mod tests {
     #[test]
     fn a_submission_that_must_wait_for_its_app_does_not_delay_others() {
         let mut batches = for_all(3);
-        batches.add(Needs { alone: true, ..needs(1) }, Instant::now(), (), usize::MAX).unwrap();
+        batches.add(Needs { alone: true, ..needs(1) }, Instant::now(), (), usize::MAX);
         // Further ones of the same app need not wait, once the change is over.
         add(&mut batches, [1, 2]);
         assert_eq!(sizes(&mut batches), [(of(1), 1), (Lane::All, 2)]);
@@ -391,9 +404,7 @@ mod tests {
     fn apps_that_wait_leave_a_place_for_all_others() {
         let mut batches = for_all(3);
         for app in 1..=3 {
-            batches
-                .add(Needs { alone: true, ..needs(app) }, Instant::now(), (), usize::MAX)
-                .unwrap();
+            batches.add(Needs { alone: true, ..needs(app) }, Instant::now(), (), usize::MAX);
         }
         add(&mut batches, [4]);
         assert_eq!(sizes(&mut batches), [(of(1), 1), (of(2), 1), (Lane::All, 1)]);
@@ -431,26 +442,27 @@ mod tests {
         let alone = |app| Needs { alone: true, ..needs(app) };
         for (mut batches, own) in [(for_all(4), alone(1)), (by_app(4), needs(1))] {
             for _ in 0..100 {
-                batches.add(own, Instant::now(), (), usize::MAX).unwrap();
+                batches.add(own, Instant::now(), (), usize::MAX);
             }
-            assert!(batches.add(own, Instant::now(), (), 100).is_err());
-            assert!(batches.add(own, Instant::now(), (), 101).is_ok());
-            assert!(batches.add(alone(2), Instant::now(), (), 1).is_ok(), "another finds room");
+            assert!(!is_added(&batches.add(own, Instant::now(), (), 100)));
+            assert!(is_added(&batches.add(own, Instant::now(), (), 101)));
+            assert!(is_added(&batches.add(alone(2), Instant::now(), (), 1)), "another finds room");
         }
         let mut shared = for_all(4);
         add(&mut shared, [1; 100]);
         let added = shared.add(needs(1), Instant::now(), (), 1);
-        assert!(added.is_ok(), "the line of all apps may fill the queue");
+        assert!(is_added(&added), "the line of all apps may fill the queue");
     }
 
     #[test]
     fn the_bytes_of_a_line_count_as_well_as_its_rows() {
         let large = Bytes(100 * overload::ROW_BYTES);
         let mut batches = Batches::new(Lanes { count: 4, by_app: true });
-        assert!(batches.add(needs(1), Instant::now(), large, 101).is_ok());
-        assert!(batches.add(needs(1), Instant::now(), large, 100).is_err());
+        assert!(is_added(&batches.add(needs(1), Instant::now(), large, 101)));
+        assert!(!is_added(&batches.add(needs(1), Instant::now(), large, 100)));
         assert!(batches.next(Instant::now).is_some());
-        assert!(batches.add(needs(1), Instant::now(), large, 100).is_ok(), "they were taken");
+        let added = batches.add(needs(1), Instant::now(), large, 100);
+        assert!(is_added(&added), "they were taken");
     }
 
     #[test]

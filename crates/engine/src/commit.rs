@@ -5,15 +5,19 @@
 //! next write, with everything that has queued. So a single submission does not wait, and
 //! concurrent ones share one sync. The queue is bounded in time ([`crate::overload`]), in
 //! submissions and in bytes: beyond that, new submissions are refused at once, with nothing stored.
-//! A store with several lanes has several writes in progress ([`crate::batches`]).
+//! A store with several lanes has several writes in progress ([`crate::batches`]). The calls of one
+//! request enter the queue at once, so that they share a write ([`Committer::together`]).
 //!
 //! The response's id, and with it the time at which it was received, is assigned here, just before
 //! the write. So ids follow the order of writes, and a version that stopped accepting while the
 //! submission queued does not get it: it returns as [`CommitOutcome::Stale`], to be checked again.
 
+use std::cell::Cell;
+use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Context;
 use std::time::{Duration, Instant};
 
 use sluice_flow::id::{RespondentId, ResponseId};
@@ -21,7 +25,7 @@ use sluice_flow::time::Timestamp;
 use sluice_store::{NewResponse, Outcome, Resume, Store, StoreError};
 use tokio::sync::{Notify, oneshot, watch};
 
-use crate::batches::{BATCH_MAX, Batch, Batches, Lane, Needs, Queued, Weighted};
+use crate::batches::{Added, BATCH_MAX, Batch, Batches, Lane, Needs, Queued, Weighted};
 use crate::clock::Clock;
 use crate::ids::Ids;
 use crate::metrics::{Metrics, SubmissionOutcome};
@@ -94,6 +98,20 @@ impl Weighted for Waiting {
     }
 }
 
+thread_local! {
+    /// What the future that this thread polls in [`Committer::together`] stores.
+    static TOGETHER: Cell<Option<Vec<Waiting>>> = const { Cell::new(None) };
+}
+
+/// Ends [`TOGETHER`] when it is dropped.
+struct EndTogether;
+
+impl Drop for EndTogether {
+    fn drop(&mut self) {
+        TOGETHER.set(None);
+    }
+}
+
 /// Where submissions wait for their write.
 pub(crate) struct Committer(Arc<Writer>);
 
@@ -118,7 +136,15 @@ impl Committer {
     /// fit, or could not be stored in time. A caller that stops waiting takes it back, unless its
     /// write has begun.
     pub(crate) async fn store(&self, pending: Pending) -> Result<CommitOutcome, QueueFull> {
-        let settled = self.enqueue(pending)?;
+        let (reply, settled) = oneshot::channel();
+        let waiting = Waiting { weight: weight_of(&pending.response), pending, reply };
+        match TOGETHER.take() {
+            Some(mut others) => {
+                others.push(waiting);
+                TOGETHER.set(Some(others));
+            }
+            None => self.enqueue([waiting]),
+        }
         // The writer answers everything that it took; a dropped sender means that it died.
         match settled.await.unwrap_or(CommitOutcome::Unknown) {
             CommitOutcome::Overdue(refused) => Err(refused),
@@ -126,24 +152,46 @@ impl Committer {
         }
     }
 
-    fn enqueue(&self, pending: Pending) -> Result<oneshot::Receiver<CommitOutcome>, QueueFull> {
-        let (reply, settled) = oneshot::channel();
-        let waiting = Waiting { weight: weight_of(&pending.response), pending, reply };
-        let now = self.0.clock.monotonic();
-        let (replaced, first) = {
-            let mut queue = self.0.queue();
-            (queue.add(waiting, now)?, queue.batches.next(|| now))
-        };
-        match replaced {
-            None => {
-                self.0.metrics.queued.inc();
+    /// Runs a future that stores several responses. Those of one poll enter the queue at once.
+    pub(crate) async fn together<T>(&self, calls: impl Future<Output = T>) -> T {
+        let mut calls = pin!(calls);
+        let poll = |context: &mut Context<'_>| {
+            TOGETHER.set(Some(Vec::new()));
+            let _after_a_panic = EndTogether;
+            let polled = calls.as_mut().poll(context);
+            if let Some(waiting) = TOGETHER.take().filter(|waiting| !waiting.is_empty()) {
+                self.enqueue(waiting);
             }
-            Some(overdue) => self.0.refuse(vec![overdue], now),
+            polled
+        };
+        poll_fn(poll).await
+    }
+
+    /// Queues responses, and starts the writes that may start. Those that do not fit are refused.
+    fn enqueue(&self, submissions: impl IntoIterator<Item = Waiting>) {
+        let now = self.0.clock.monotonic();
+        let mut overdue = Vec::new();
+        let mut added: i64 = 0;
+        let mut queue = self.0.queue();
+        for waiting in submissions {
+            match queue.add(waiting, now) {
+                Added::Queued => added += 1,
+                Added::InPlaceOf(first) => overdue.push(first),
+                Added::Refused(waiting, wait) => {
+                    let refused = queue.refuse(wait, now);
+                    // The client may have gone just now.
+                    let _ = waiting.reply.send(CommitOutcome::Overdue(refused));
+                }
+            }
         }
-        if let Some(batch) = first {
+        let mut first = queue.batches.next(|| now);
+        drop(queue);
+        self.0.metrics.queued.inc_by(added);
+        self.0.refuse(overdue, now);
+        while let Some(batch) = first {
             self.0.write(batch);
+            first = self.0.queue().batches.next(|| now);
         }
-        Ok(settled)
     }
 
     /// Whether submissions were refused recently because they could not be stored in time.
@@ -181,22 +229,22 @@ struct Queue {
 }
 
 impl Queue {
-    /// Adds a submission, possibly in the place of one that has waited for too long: that one is
-    /// returned, to be refused.
-    fn add(
-        &mut self,
-        waiting: Waiting,
-        now: Instant,
-    ) -> Result<Option<Queued<Waiting>>, QueueFull> {
+    fn add(&mut self, waiting: Waiting, now: Instant) -> Added<Waiting> {
         let (needs, weight) = (waiting.pending.needs(), waiting.weight);
-        let added = match self.has_room(weight) {
-            true => self.batches.add(needs, now, waiting, self.room()),
-            false => Err(self.batches.expected_wait(needs, now)),
-        };
-        let replaced = added.map_err(|wait| self.refuse(wait, now))?;
-        self.bytes += weight;
-        self.bytes -= replaced.as_ref().map_or(0, |it| it.submission.weight);
-        Ok(replaced)
+        if !self.has_room(weight) {
+            let wait = self.batches.expected_wait(needs, now);
+            return Added::Refused(waiting, wait);
+        }
+        let added = self.batches.add(needs, now, waiting, self.room());
+        match &added {
+            Added::Queued => self.bytes += weight,
+            Added::InPlaceOf(first) => {
+                self.bytes += weight;
+                self.bytes -= first.submission.weight;
+            }
+            Added::Refused(..) => {}
+        }
+        added
     }
 
     fn refuse(&mut self, expected_wait: Duration, now: Instant) -> QueueFull {

@@ -354,6 +354,11 @@ impl Engine {
         self.core.submit_parts(app, parts, key, bearer).await
     }
 
+    /// Runs the calls of one request. Those that store a response share a write.
+    pub async fn together<T>(&self, calls: impl Future<Output = T>) -> T {
+        self.core.committer.together(calls).await
+    }
+
     /// The flow of a hosted page, if there is one.
     pub async fn hosted(&self, flow_id: &str) -> StoreResult<Result<HostedFlow, NoFlow>> {
         self.core.hosted(flow_id).await

@@ -118,4 +118,4 @@ pub mod rows {
         VersionState,
     };
 }
-pub use sluice_store::{Store, StoreError};
+pub use sluice_store::{DamageMark, Store, StoreError};

@@ -32,6 +32,27 @@ async fn submissions_that_queue_while_one_write_runs_share_the_next() {
 }
 
 #[tokio::test]
+async fn the_submissions_of_one_request_share_one_write() {
+    let world = World::new().await;
+    let app = world.app().await;
+    let flow = world.flow(&app).await.flow.flow_id;
+    let version = world.publish(flow).await.flow_version_id;
+    let view = world.view(&app).await;
+    let body = submission(version);
+    accepted(world.submit(&view, &body).await);
+    let before = world.faults.commits.load(Ordering::SeqCst);
+    let calls = futures_util::future::join_all((0..10).map(|_| world.submit(&view, &body)));
+    for receipt in world.engine.together(calls).await {
+        accepted(receipt);
+    }
+    assert_eq!(world.faults.commits.load(Ordering::SeqCst) - before, 1);
+    assert_eq!(world.stored(flow).await.len(), 11);
+    // A request that was given up leaves nothing behind that would hold up the next one.
+    drop(world.engine.together(world.submit(&view, &body)));
+    accepted(world.submit(&view, &body).await);
+}
+
+#[tokio::test]
 async fn a_full_queue_refuses_submissions_and_stores_none_of_them() {
     let world = World::new().await;
     let app = world.app().await;

@@ -15,7 +15,7 @@ use sluice_engine::Store;
 use sluice_store::postgres::{self, ConnectError, PgStore};
 pub(crate) use sluice_store::sqlite::CreatePolicy;
 use sluice_store::sqlite::{self, OpenError, SqliteStore};
-use sluice_store::{MovingStore as _, UpkeepStore as _};
+use sluice_store::{DamageMark, MovingStore as _, UpkeepStore as _};
 
 use crate::failure::Failure;
 use crate::new_file;
@@ -194,14 +194,6 @@ pub(crate) fn is_left_by_restore(address: &StoreAddress, file: &Path) -> bool {
     }
 }
 
-/// Whether a restore to this address was interrupted, or is running.
-pub(crate) fn has_begun_restore(address: &StoreAddress) -> bool {
-    match address {
-        StoreAddress::Sqlite(path) => has_leftovers(path),
-        StoreAddress::Postgres(_) => false,
-    }
-}
-
 fn has_leftovers(path: &Path) -> bool {
     leftovers(path).iter().any(|file| file.symlink_metadata().is_ok())
 }
@@ -227,17 +219,21 @@ pub(crate) async fn open_to_read(address: &StoreAddress) -> Result<Arc<dyn Store
     }
 }
 
-/// Forgets the damage that was found in a store, because it was checked and is sound.
-pub(crate) async fn forget_damage(address: &StoreAddress) -> Result<(), Failure> {
+/// Forgets the damage that was found in a store, because it was checked and is sound. Returns false
+/// if damage was found again since the mark was read.
+pub(crate) async fn forget_damage(
+    address: &StoreAddress,
+    mark: &DamageMark,
+) -> Result<bool, Failure> {
     match address {
-        StoreAddress::Sqlite(path) => SqliteStore::forget_damage(path).map_err(|error| {
+        StoreAddress::Sqlite(path) => SqliteStore::forget_damage(path, mark).map_err(|error| {
             Failure::new(
                 format!("everything is sound, but the mark of damage cannot be removed: {error}"),
                 format!("delete {}.damaged", path.display()),
             )
         }),
         StoreAddress::Postgres(url) => {
-            let forgotten = PgStore::forget_damage(url, postgres::Options::default()).await;
+            let forgotten = PgStore::forget_damage(url, postgres::Options::default(), mark).await;
             forgotten.map_err(|error| {
                 connect_error(error).with_remedy(
                     "everything is sound, but the mark of damage is left: give a user that may write, or remove it \

@@ -68,6 +68,22 @@ async fn a_killed_restore_leaves_no_store_on_sqlite() {
 }
 
 #[tokio::test]
+async fn only_one_restore_to_a_place_runs_at_a_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    make_backup(here).await;
+    std::fs::create_dir(here.join("b")).unwrap();
+    let lock = std::fs::File::create(here.join("b/sluice.db.restoring.lock")).unwrap();
+    lock.lock().unwrap();
+    let restore = ["restore", "full.gz", "--data", "b"];
+    assert_refused(&run(here, &restore), 1, &["another process is restoring", "nothing was"]);
+    assert!(!here.join("b/sluice.db").exists());
+    drop(lock);
+    let restored = run(here, &restore);
+    assert_eq!(restored.status.code(), Some(0), "{}", text(&restored.stderr));
+}
+
+#[tokio::test]
 async fn a_mark_of_damage_is_not_taken_over_by_a_new_store() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
@@ -140,6 +156,9 @@ async fn a_restore_without_its_master_key_is_not_complete() {
         command.args(arguments).output().unwrap()
     };
     assert_eq!(with_key(&["backup", "full.gz"]).status.code(), Some(0));
+    // As left by a restore that was killed after it had written the key.
+    std::fs::create_dir(here.join("keys")).unwrap();
+    std::fs::copy(here.join("sluice-data/master.key"), here.join("keys/master.key")).unwrap();
     // No folder can be made below a file.
     std::fs::write(here.join("file"), "x").unwrap();
     let cluster = Cluster::start(&[]);
@@ -149,4 +168,7 @@ async fn a_restore_without_its_master_key_is_not_complete() {
     assert_refused(&refused, 1, &parts);
     let refused = run(here, &["verify", "--store", &url]);
     assert_refused(&refused, 2, &["part of a backup"]);
+    let fresh = cluster.url(&cluster.create_database());
+    let restored = with_key(&["restore", "full.gz", "--data", "keys", "--store", &fresh]);
+    assert_eq!(restored.status.code(), Some(0), "{}", text(&restored.stderr));
 }

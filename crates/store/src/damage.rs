@@ -10,9 +10,26 @@ use std::sync::OnceLock;
 
 use crate::{StoreError, StoreResult};
 
+/// The mark beside the data that remembers damage.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DamageMark {
+    pub(crate) what: String,
+    /// Changes whenever damage is found again.
+    pub(crate) stamp: String,
+}
+
+impl DamageMark {
+    /// What was found first.
+    pub fn what(&self) -> &str {
+        &self.what
+    }
+}
+
 /// The first damage that was found, if any. Shared by all parts of a store.
 #[derive(Default)]
 pub struct Damage {
+    /// As it was when the store was opened.
+    mark: Option<DamageMark>,
     found: OnceLock<String>,
     remember: Option<Remember>,
 }
@@ -24,22 +41,22 @@ impl Damage {
     /// With what an earlier process has found, if anything; `remember` gets whatever is found from
     /// now on, and must not block.
     pub(crate) fn new(
-        found_before: Option<String>,
+        mark: Option<DamageMark>,
         remember: impl Fn(&str) + Send + Sync + 'static,
     ) -> Self {
-        Self { remember: Some(Box::new(remember)), ..Self::only(found_before) }
+        Self { remember: Some(Box::new(remember)), ..Self::only(mark) }
     }
 
     /// With what an earlier process has found, if anything; nothing more is remembered.
-    pub(crate) fn only(found_before: Option<String>) -> Self {
-        let damage = Self::default();
-        if let Some(what) = found_before {
+    pub(crate) fn only(mark: Option<DamageMark>) -> Self {
+        let damage = Self { mark, ..Self::default() };
+        if let Some(DamageMark { what, .. }) = &damage.mark {
             tracing::error!(
                 what,
                 "damage was found in this database before: submissions are refused. Repair it as docs/backup.md \
                  explains and run `sluice verify`; if that finds everything sound, the next start accepts them"
             );
-            let _first = damage.found.set(what);
+            let _first = damage.found.set(what.clone());
         }
         damage
     }
@@ -65,6 +82,11 @@ impl Damage {
         if self.found.set(what.to_owned()).is_ok() {
             log_first(what);
         }
+    }
+
+    /// The mark that an earlier process left.
+    pub fn mark(&self) -> Option<&DamageMark> {
+        self.mark.as_ref()
     }
 
     /// What was found first.
@@ -120,7 +142,8 @@ mod tests {
         damage.note("page 7");
         damage.note("page 8");
         assert_eq!(*remembered.lock().unwrap(), ["page 7", "page 8"]);
-        let next = Damage::only(remembered.lock().unwrap().first().cloned());
+        let what = remembered.lock().unwrap()[0].clone();
+        let next = Damage::only(Some(DamageMark { what, stamp: String::new() }));
         assert_eq!(next.found(), Some("page 7"));
     }
 }

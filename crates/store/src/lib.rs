@@ -35,7 +35,7 @@ mod skip_index;
 pub mod sqlite;
 
 pub use counting::{Compacted, CompactionCursor, CountScan, CountsQuery, DayTotal, FlowCounts};
-pub use damage::Damage;
+pub use damage::{Damage, DamageMark};
 pub use error::StoreError;
 pub use invitation::*;
 pub use listing::{ResponseCount, ResponsePage, ResponseQuery, Search};

@@ -124,8 +124,15 @@ async fn damage_is_remembered_until_it_is_forgotten() {
     let store = PgStore::connect(&url, Options::default()).await.unwrap();
     assert_eq!(store.damage().found(), Some("page 7"));
     assert!(store.commit(vec![response(now(), 1, 1)]).await.is_err());
+    let mark = store.damage().mark().unwrap().clone();
+    store.damage().note("page 9");
     store.close().await;
-    PgStore::forget_damage(&url, Options::default()).await.unwrap();
+    let is_forgotten = PgStore::forget_damage(&url, Options::default(), &mark).await.unwrap();
+    assert!(!is_forgotten, "damage was found again since");
+    let store = PgStore::connect(&url, Options::default()).await.unwrap();
+    let mark = store.damage().mark().unwrap().clone();
+    store.close().await;
+    assert!(PgStore::forget_damage(&url, Options::default(), &mark).await.unwrap());
     let store = PgStore::connect(&url, Options::default()).await.unwrap();
     assert_eq!(store.damage().found(), None);
     store.close().await;

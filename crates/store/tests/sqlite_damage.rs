@@ -65,9 +65,15 @@ async fn a_read_that_finds_the_file_damaged_stops_submissions() {
     store.close().await;
     // The next process knows it, until the damage is forgotten.
     let store = open(&path);
-    assert!(store.damage().found().is_some());
+    let mark = store.damage().mark().unwrap().clone();
+    store.damage().note("page 8");
     store.close().await;
-    SqliteStore::forget_damage(&path).unwrap();
+    let is_forgotten = SqliteStore::forget_damage(&path, &mark).unwrap();
+    assert!(!is_forgotten, "damage was found again since");
+    let store = open(&path);
+    let mark = store.damage().mark().unwrap().clone();
+    store.close().await;
+    assert!(SqliteStore::forget_damage(&path, &mark).unwrap());
     let store = open(&path);
     assert_eq!(store.damage().found(), None);
     store.close().await;

@@ -254,7 +254,10 @@ async fn batch_of_calls(
     let (calls, jobs) = jobs(access, head, paths, body);
     let outcomes: Vec<_> = jobs.into_iter().map(|job| run(Arc::clone(transport), job)).collect();
     match framing {
-        Framing::Single | Framing::Array => envelope::array(&calls, &join_all(outcomes).await),
+        Framing::Single | Framing::Array => {
+            let outcomes = transport.engine.together(join_all(outcomes)).await;
+            envelope::array(&calls, &outcomes)
+        }
         Framing::Lines11 => envelope::streamed(stream::lines11(calls, outcomes)),
         Framing::Lines10 => envelope::streamed(stream::lines10(calls, outcomes)),
     }

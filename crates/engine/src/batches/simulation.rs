@@ -9,7 +9,7 @@ use sluice_flow::id::AppId;
 use sluice_store::Lanes;
 use uuid::Uuid;
 
-use super::{BATCH_MAX, Batch, Batches, Needs, Weighted};
+use super::{Added, BATCH_MAX, Batch, Batches, Needs, Weighted};
 use crate::overload::DEADLINE;
 
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -73,8 +73,9 @@ fn simulate_writes(
         while due >= 1.0 {
             due -= 1.0;
             match queue.add(needs, start + now, now, usize::MAX) {
-                Ok(replaced) => results.refused.extend(replaced.map(|it| it.submission)),
-                Err(_) => results.refused.push(now),
+                Added::Queued => {}
+                Added::InPlaceOf(first) => results.refused.push(first.submission),
+                Added::Refused(arrived, _) => results.refused.push(arrived),
             }
         }
         if let Some((batch, _, pause)) = writing.take_if(|(_, done, _)| *done <= now) {

@@ -80,21 +80,19 @@ async fn must_be_new(
     is_folder: bool,
 ) -> Result<(), Failure> {
     backend::must_be_empty(address).await?;
+    if !is_folder {
+        return Ok(());
+    }
+    let Ok(entries) = fs::read_dir(folder) else { return Ok(()) };
+    // A restore that was interrupted may have written the key: it is compared later.
     let key = master_key::path_in(folder);
-    // A restore that was interrupted may have written it: it is compared later.
-    let may_have_key = backend::has_begun_restore(address);
-    let held = match fs::read_dir(folder) {
-        Ok(entries) if is_folder => {
-            let mut paths = entries.flatten().map(|entry| entry.path());
-            // The root of a file system has lost+found from the start.
-            paths.find(|path| {
-                !path.ends_with("lost+found")
-                    && !backend::is_left_by_restore(address, path)
-                    && (!may_have_key || *path != key)
-            })
-        }
-        _ => Some(key).filter(|path| !may_have_key && path.symlink_metadata().is_ok()),
-    };
+    let mut paths = entries.flatten().map(|entry| entry.path());
+    let held = paths.find(|path| {
+        // The root of a file system has lost+found from the start.
+        !path.ends_with("lost+found")
+            && !backend::is_left_by_restore(address, path)
+            && *path != key
+    });
     held.map_or(Ok(()), |held| Err(not_empty(folder, &held)))
 }
 

@@ -1,7 +1,7 @@
 //! `sluice verify`: checks that a store is sound, and names every damaged place.
 
 use sluice_engine::integrity::{self, Checked, DamagedPlace};
-use sluice_engine::{Store, StoreError};
+use sluice_engine::{DamageMark, Store, StoreError};
 
 use crate::args::VerifyArgs;
 use crate::backend::StoreAddress;
@@ -26,12 +26,12 @@ pub(crate) async fn run(args: VerifyArgs) -> Outcome {
         _ => failure.with_exit(Exit::Usage),
     })?;
     // What an earlier process has found.
-    let found_before = store.damage().found().map(str::to_owned);
+    let mark = store.damage().mark().cloned();
     let checked = check(&*store, Skipped::Shown).await;
     store.close().await;
     let checked = checked?;
-    let is_forgotten = match found_before {
-        Some(what) => forget(&address, &checked, &what).await?,
+    let is_forgotten = match mark {
+        Some(mark) => forget(&address, &checked, &mark).await?,
         None => true,
     };
     let stays = if is_forgotten { "" } else { "; the mark of damage stays" };
@@ -42,7 +42,12 @@ pub(crate) async fn run(args: VerifyArgs) -> Outcome {
 }
 
 /// Removes the mark of damage from a sound store. Returns false if it stays.
-async fn forget(address: &StoreAddress, checked: &Checked, what: &str) -> Result<bool, Failure> {
+async fn forget(
+    address: &StoreAddress,
+    checked: &Checked,
+    mark: &DamageMark,
+) -> Result<bool, Failure> {
+    let what = mark.what();
     if !checked.has_checked_pages {
         output::note(format_args!(
             "the mark of damage ({what}) stays: pages and indexes were not checked. Check them as well, or remove \
@@ -50,7 +55,11 @@ async fn forget(address: &StoreAddress, checked: &Checked, what: &str) -> Result
         ));
         return Ok(false);
     }
-    backend::forget_damage(address).await.map_err(|failure| failure.with_exit(Exit::Usage))?;
+    let forgotten = backend::forget_damage(address, mark).await;
+    if !forgotten.map_err(|failure| failure.with_exit(Exit::Usage))? {
+        output::note("the mark of damage stays: damage was found again during this check");
+        return Ok(false);
+    }
     output::note(format_args!(
         "the mark of damage ({what}) is removed: restart the servers that refuse submissions"
     ));

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio::task::JoinHandle;
+use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Error};
 
 use super::connect::{self, ConnectError};
@@ -12,10 +13,10 @@ use super::failure::{RedactedError, TransactionError};
 use super::link::Connector;
 use super::pool::Pool;
 use super::transaction::{Transaction, end};
-use crate::{Damage, StoreError, StoreResult};
+use crate::{Damage, DamageMark, StoreError, StoreResult};
 
 /// A backup is being restored into the database.
-pub(super) const RESTORING: &str = "restoring";
+const RESTORING: &str = "restoring";
 /// Damage was found in the database.
 const DAMAGED: &str = "damaged";
 /// The pause between two attempts to write a mark.
@@ -29,29 +30,30 @@ pub(super) async fn read(
     client: &Client,
     connector: &Connector,
     deadline: Duration,
-) -> Result<Option<String>, ConnectError> {
-    let sql = "SELECT name, detail FROM marks";
+) -> Result<Option<DamageMark>, ConnectError> {
+    let sql = "SELECT name, detail, noted_at::text FROM marks";
     let found = connect::answered(deadline, client.query(sql, &[])).await?;
     let found = found.map_err(|error| unreachable(connector, &error))?;
-    let detail = |name: &str| {
-        let row = found.iter().find(|row| row.get::<_, &str>(0) == name);
-        row.map(|row| row.get::<_, String>(1))
-    };
-    match detail(RESTORING) {
+    let mark = |name: &str| found.iter().find(|row| row.get::<_, &str>(0) == name);
+    match mark(RESTORING) {
         Some(_) => Err(ConnectError::Restoring { place: connector.place() }),
-        None => Ok(detail(DAMAGED)),
+        None => Ok(mark(DAMAGED).map(|row| DamageMark { what: row.get(1), stamp: row.get(2) })),
     }
 }
 
-/// Removes the mark of damage.
+/// Removes the mark of damage, unless damage was found again since it was read.
 pub(super) async fn forget_damage(
     client: &Client,
     connector: &Connector,
     deadline: Duration,
-) -> Result<(), ConnectError> {
-    let removed = client.execute("DELETE FROM marks WHERE name = $1", &[&DAMAGED]);
-    let removed = connect::answered(deadline, removed).await?;
-    removed.map(drop).map_err(|error| unreachable(connector, &error))
+    mark: &DamageMark,
+) -> Result<bool, ConnectError> {
+    let sql = "WITH removed AS ( \
+         DELETE FROM marks WHERE name = $1 AND noted_at = $2::text::timestamp RETURNING 1) \
+         SELECT EXISTS (SELECT FROM removed) OR NOT EXISTS (SELECT FROM marks WHERE name = $1)";
+    let values: [&(dyn ToSql + Sync); 2] = [&DAMAGED, &mark.stamp];
+    let removed = connect::answered(deadline, client.query_one(sql, &values)).await?;
+    removed.map(|row| row.get(0)).map_err(|error| unreachable(connector, &error))
 }
 
 fn unreachable(connector: &Connector, error: &Error) -> ConnectError {
@@ -67,7 +69,7 @@ pub(super) struct Remembering {
 }
 
 impl Remembering {
-    pub(super) fn new(found_before: Option<String>) -> (Arc<Damage>, Self, Receiver<String>) {
+    pub(super) fn new(mark: Option<DamageMark>) -> (Arc<Damage>, Self, Receiver<String>) {
         let (sender, found) = mpsc::channel(1);
         let sender = Arc::new(Mutex::new(Some(sender)));
         let to = Arc::clone(&sender);
@@ -77,7 +79,7 @@ impl Remembering {
                 drop(sender.try_send(what.to_owned()));
             }
         };
-        let damage = Arc::new(Damage::new(found_before, remember));
+        let damage = Arc::new(Damage::new(mark, remember));
         (damage, Self { sender, task: Mutex::default() }, found)
     }
 
@@ -109,7 +111,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Writes marks of damage, until the store is closed.
 async fn remember(pool: Arc<Pool>, mut found: Receiver<String>) {
     while let Some(what) = found.recv().await {
-        while let Err(error) = put(&pool, DAMAGED, &what).await {
+        while let Err(error) = put_damaged(&pool, &what).await {
             if matches!(error, StoreError::Closed) {
                 return;
             }
@@ -119,16 +121,26 @@ async fn remember(pool: Arc<Pool>, mut found: Receiver<String>) {
     }
 }
 
-/// Puts a mark, durably. Returns false if it is there already.
-pub(super) async fn put(pool: &Arc<Pool>, name: &str, detail: &str) -> StoreResult<bool> {
-    let sql = "INSERT INTO marks (name, detail) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING";
-    let transaction = Transaction::begun(pool).await.map_err(TransactionError::of_statement)?;
-    let rows = transaction.execute(sql, &[&name, &detail]).await;
-    Ok(end(transaction, rows).await? > 0)
+/// Puts the mark of damage, durably. If it is there already, it gets a new time: a check that began
+/// before then does not remove it.
+async fn put_damaged(pool: &Arc<Pool>, what: &str) -> StoreResult<()> {
+    let sql = "INSERT INTO marks (name, detail) VALUES ($1, $2) \
+         ON CONFLICT (name) DO UPDATE SET noted_at = DEFAULT";
+    execute(pool, sql, &[&DAMAGED, &what]).await.map(drop)
 }
 
-pub(super) async fn remove(pool: &Arc<Pool>, name: &str) -> StoreResult<()> {
+/// Puts the mark of a restore, durably. Returns false if it is there already.
+pub(super) async fn put_restoring(pool: &Arc<Pool>) -> StoreResult<bool> {
+    let sql = "INSERT INTO marks (name, detail) VALUES ($1, '') ON CONFLICT (name) DO NOTHING";
+    Ok(execute(pool, sql, &[&RESTORING]).await? > 0)
+}
+
+pub(super) async fn remove_restoring(pool: &Arc<Pool>) -> StoreResult<()> {
+    execute(pool, "DELETE FROM marks WHERE name = $1", &[&RESTORING]).await.map(drop)
+}
+
+async fn execute(pool: &Arc<Pool>, sql: &str, values: &[&(dyn ToSql + Sync)]) -> StoreResult<u64> {
     let transaction = Transaction::begun(pool).await.map_err(TransactionError::of_statement)?;
-    let removed = transaction.execute("DELETE FROM marks WHERE name = $1", &[&name]).await;
-    end(transaction, removed).await.map(drop)
+    let rows = transaction.execute(sql, values).await;
+    end(transaction, rows).await
 }

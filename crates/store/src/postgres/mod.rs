@@ -56,7 +56,7 @@ use std::sync::Arc;
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
-use crate::{Damage, StoreError, StoreResult};
+use crate::{Damage, DamageMark, StoreError, StoreResult};
 use pool::Pool;
 
 pub use connect::{ConnectError, Options};
@@ -117,7 +117,7 @@ impl PgStore {
     pub async fn connect_to_restore(url: &str, options: Options) -> Result<Self, ConnectError> {
         let place = connect::connector(url, options.connect_deadline)?.place();
         let store = Self::connect(url, options).await?;
-        match marks::put(&store.pool, marks::RESTORING, "").await {
+        match marks::put_restoring(&store.pool).await {
             Ok(true) => Ok(store),
             Ok(false) => Err(ConnectError::Restoring { place }),
             Err(error) => Err(ConnectError::Unreachable { place, reason: error.to_string() }),
@@ -126,15 +126,20 @@ impl PgStore {
 
     /// The backup is restored completely: from now on the database can be used.
     pub async fn end_restore(&self) -> StoreResult<()> {
-        marks::remove(&self.pool, marks::RESTORING).await
+        marks::remove_restoring(&self.pool).await
     }
 
-    /// Forgets the damage that was found in a database, because it was checked and is sound. Servers
-    /// that are connected to it still refuse submissions until they are restarted.
-    pub async fn forget_damage(url: &str, options: Options) -> Result<(), ConnectError> {
+    /// Forgets the damage that was found in a database, because it was checked and is sound. Returns
+    /// false if damage was found again since the mark was read. Servers that are connected to it
+    /// still refuse submissions until they are restarted.
+    pub async fn forget_damage(
+        url: &str,
+        options: Options,
+        mark: &DamageMark,
+    ) -> Result<bool, ConnectError> {
         let connector = connect::connector(url, options.connect_deadline)?;
         let (client, _driver) = connect::first(&connector, options.statement_deadline).await?;
-        marks::forget_damage(&client, &connector, options.statement_deadline).await
+        marks::forget_damage(&client, &connector, options.statement_deadline, mark).await
     }
 
     /// Connects for reading only. Creates nothing and migrates nothing: a database without a

@@ -8,9 +8,10 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
 
 use super::marker::{beside, folder_of};
-use crate::Damage;
+use crate::{Damage, DamageMark};
 
 const SUFFIX: &str = ".damaged";
 
@@ -32,15 +33,20 @@ impl DamageFile {
         waiting.get_or_insert_with(|| what.to_owned());
     }
 
-    /// Writes what waits, durably. What is remembered already is kept.
+    /// Writes what waits, durably. What is remembered already is kept, with a new time: a check that
+    /// began before then does not remove it.
     pub(super) fn write(&self) {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(what) = &*waiting else { return };
-        match try_write(&self.database, what) {
-            Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+        let written = match try_write(&self.database, what) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => renew(&self.database),
+            written => written,
+        };
+        match written {
+            Ok(()) => *waiting = None,
+            Err(error) => {
                 tracing::error!(%error, "the damage cannot be remembered: do not restart");
             }
-            _ => *waiting = None,
         }
     }
 
@@ -52,24 +58,39 @@ impl DamageFile {
         }
         match read(&self.database) {
             Ok(None) => {}
-            Ok(Some(what)) => damage.found_by_another(&what),
+            Ok(Some(mark)) => damage.found_by_another(&mark.what),
             Err(error) => tracing::debug!(%error, "the file that remembers damage cannot be read"),
         }
     }
 }
 
 /// What was found before this start, if anything was.
-pub(super) fn found_before(path: &Path) -> Option<String> {
-    read(path)
-        .unwrap_or_else(|error| Some(format!("the file that remembers it cannot be read: {error}")))
+pub(super) fn found_before(path: &Path) -> Option<DamageMark> {
+    read(path).unwrap_or_else(|error| {
+        let what = format!("the file that remembers it cannot be read: {error}");
+        Some(DamageMark { what, stamp: String::new() })
+    })
 }
 
-fn read(path: &Path) -> io::Result<Option<String>> {
-    match fs::read_to_string(beside(path, SUFFIX)) {
-        Ok(text) => Ok(Some(text.lines().next().unwrap_or("it is not known where").to_owned())),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
-    }
+fn read(path: &Path) -> io::Result<Option<DamageMark>> {
+    let text = match fs::read_to_string(beside(path, SUFFIX)) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let what = text.lines().next().unwrap_or("it is not known where").to_owned();
+    Ok(Some(DamageMark { what, stamp: stamp(path)? }))
+}
+
+/// When damage was last found.
+fn stamp(path: &Path) -> io::Result<String> {
+    let modified = fs::metadata(beside(path, SUFFIX))?.modified()?;
+    Ok(format!("{modified:?}"))
+}
+
+fn renew(path: &Path) -> io::Result<()> {
+    let file = OpenOptions::new().write(true).open(beside(path, SUFFIX))?;
+    file.set_modified(SystemTime::now())
 }
 
 fn try_write(path: &Path, what: &str) -> io::Result<()> {
@@ -84,10 +105,16 @@ fn try_write(path: &Path, what: &str) -> io::Result<()> {
     File::open(folder_of(path))?.sync_all()
 }
 
-/// Forgets what was found.
-pub(super) fn remove(path: &Path) -> io::Result<()> {
+/// Removes the mark, unless damage was found again since it was read. Returns false if it stays.
+pub(super) fn remove(path: &Path, mark: &DamageMark) -> io::Result<bool> {
+    match stamp(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(true),
+        Err(error) => return Err(error),
+        Ok(stamp) if stamp != mark.stamp => return Ok(false),
+        Ok(_) => {}
+    }
     match fs::remove_file(beside(path, SUFFIX)) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
+        _ => Ok(true),
     }
 }

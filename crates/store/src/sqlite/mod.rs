@@ -54,7 +54,7 @@ pub use connection::Options;
 pub use marker::CreatePolicy;
 pub use open_error::OpenError;
 
-use crate::Damage;
+use crate::{Damage, DamageMark};
 
 /// A store in one SQLite file.
 #[derive(Debug)]
@@ -100,10 +100,11 @@ impl SqliteStore {
         Ok(Self { writer: writer::Writer::closed(), readers, reserve, damage })
     }
 
-    /// Forgets the damage that was found in a database, because it was checked and is sound. A
-    /// server that has it open still refuses submissions until it is restarted.
-    pub fn forget_damage(path: &Path) -> std::io::Result<()> {
-        damage_file::remove(path)
+    /// Forgets the damage that was found in a database, because it was checked and is sound. Returns
+    /// false if damage was found again since the mark was read. A server that has the database open
+    /// still refuses submissions until it is restarted.
+    pub fn forget_damage(path: &Path, mark: &DamageMark) -> std::io::Result<bool> {
+        damage_file::remove(path, mark)
     }
 
     /// The version of the SQLite inside this binary.

@@ -389,7 +389,9 @@ INSERT INTO people (revision) VALUES (0);
 -- seconds and accepts no responses.
 CREATE TABLE marks (
     name   text COLLATE "C" PRIMARY KEY,
-    detail text NOT NULL
+    detail text NOT NULL,
+    -- In UTC. Damage that is found again renews it.
+    noted_at timestamp NOT NULL DEFAULT (clock_timestamp() AT TIME ZONE 'UTC')
 );
 
 -- Rows of the readiness check: it fills a page, so that it needs space as a submission does. Emptied when the
