@@ -38,7 +38,8 @@ pub(crate) async fn run(args: RestoreArgs) -> Outcome {
     must_be_new(&address, &folder, is_folder).await?;
     let contents = check_file(args.file.clone(), args.base.clone(), None).await?;
     let keys = opened_keys(&contents, &args.file)?;
-    must_have_same_key(&folder, keys.as_deref())?;
+    must_have_same_key(&folder, keys.as_deref().ok())?;
+    let keys = keys.inspect_err(|warning| output::note(warning)).ok();
     let backup = Backup::open(&args.file, args.base.as_deref())
         .map_err(|error| backup_error(&error, &args.file))?;
     let restoring = Restoring::begin(&address).await?;
@@ -89,9 +90,7 @@ async fn must_be_new(
     let mut paths = entries.flatten().map(|entry| entry.path());
     let held = paths.find(|path| {
         // The root of a file system has lost+found from the start.
-        !path.ends_with("lost+found")
-            && !backend::is_left_by_restore(address, path)
-            && *path != key
+        !path.ends_with("lost+found") && !backend::is_left_by_restore(address, path) && *path != key
     });
     held.map_or(Ok(()), |held| Err(not_empty(folder, &held)))
 }
@@ -132,23 +131,23 @@ fn write_key(folder: &Path, keys: &[MasterKey]) -> Result<PathBuf, Failure> {
     })
 }
 
-/// The master keys of the backup; `None`, with a warning, if they cannot be restored.
-fn opened_keys(contents: &Contents, file: &Path) -> Result<Option<Vec<MasterKey>>, Failure> {
+/// The master keys of the backup; a warning if they cannot be restored.
+fn opened_keys(
+    contents: &Contents,
+    file: &Path,
+) -> Result<Result<Vec<MasterKey>, String>, Failure> {
     let passphrase = passphrase()?;
     let Some(sealed) = &contents.header.master_keys else {
-        output::note(
-            "warning: this backup does not hold the master key: put the key that belongs to it into the data folder \
-             as master.key, or give it in SLUICE_MASTER_KEY, before you start the server",
-        );
-        return Ok(None);
+        return Ok(Err("warning: this backup does not hold the master key: put the key that belongs to it into the \
+             data folder as master.key, or give it in SLUICE_MASTER_KEY, before you start the server"
+            .to_owned()));
     };
     let Some(passphrase) = passphrase else {
-        output::note(format_args!(
+        return Ok(Err(format!(
             "warning: the master key is not restored: set {PASSPHRASE} to restore it with the rest"
-        ));
-        return Ok(None);
+        )));
     };
-    sealed.open(&passphrase).map(Some).ok_or_else(|| {
+    sealed.open(&passphrase).map(Ok).ok_or_else(|| {
         Failure::new(
             format!("{PASSPHRASE} does not open the master key in {}", file.display()),
             "give the passphrase that the backup was made with, or unset it to restore without the key; nothing \
