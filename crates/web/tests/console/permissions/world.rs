@@ -9,7 +9,7 @@ use http_body_util::BodyExt as _;
 use serde_json::json;
 use sluice_engine::people::NewUser;
 use sluice_engine::rows::{IdentityKeyKind, Role, Scope};
-use sluice_engine::{Duplicates, NewIdentityKey, NewInvitation, NewToken};
+use sluice_engine::{Duplicates, NewIdentityKey, NewInvitation, NewReport, NewToken};
 use sluice_flow::id::AppId;
 use sluice_flow::invitation::Invitee;
 use sluice_store::{AuditQuery, Record};
@@ -171,7 +171,17 @@ impl Fixture {
         let sign_in = site.browser().get("/console/sign-in").await.ok();
         let asset = sign_in.split("/console/assets/").nth(1).unwrap();
         let (asset_version, file) = asset.split('"').next().unwrap().split_once('/').unwrap();
+        let new = NewReport {
+            title: "Results".to_owned(),
+            questions: vec!["nps".to_owned()],
+            ..NewReport::default()
+        };
+        let opened = engine.flow(&actor(), Scope::Export, flow).await.unwrap();
+        let (report, report_link) = opened.create_report(&new).await.unwrap();
+        let secret = report_link.0.rsplit('/').next().unwrap().to_owned();
         let ids = BTreeMap::from([
+            ("reportId", report.report_id.to_string()),
+            ("secret", secret),
             ("appId", app.to_string()),
             ("flowId", flow.to_string()),
             ("flowVersionId", version.to_string()),
