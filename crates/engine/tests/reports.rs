@@ -13,7 +13,7 @@ use sluice_engine::{
 };
 use sluice_flow::id::FlowId;
 use sluice_flow::time::Timestamp;
-use support::{START_MILLIS, UseCases as _, World};
+use support::{START_MILLIS, World};
 
 const HOUR_MILLIS: i64 = 60 * 60 * 1000;
 const PASSWORD: &str = "blue lamp under the stairs";

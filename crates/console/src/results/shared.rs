@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use http::HeaderMap;
@@ -34,9 +35,10 @@ const WRONG_PASSWORD: &str = "This password is wrong. Ask the person who sent yo
 
 pub(super) async fn show(
     State(console): State<Arc<Console>>,
-    Path(secret): Path<String>,
+    path: SecretPath,
     headers: HeaderMap,
 ) -> Response {
+    let secret = secret_of(path);
     let shown = async {
         let Some(locked) = console.engine.report(&secret).await? else { return Ok(None) };
         let pass = session::cookie(&headers, COOKIE);
@@ -48,14 +50,22 @@ pub(super) async fn show(
     shown.await.map_or_else(|error| failed(&error), |page| page.unwrap_or_else(unavailable))
 }
 
+type SecretPath = Result<Path<String>, PathRejection>;
+
+/// The secret in the path. A path that cannot be decoded is like an unknown one.
+fn secret_of(path: SecretPath) -> String {
+    path.map(|Path(secret)| secret).unwrap_or_default()
+}
+
 /// Exchanges the password for a cookie.
 pub(super) async fn unlock(
     State(console): State<Arc<Console>>,
-    Path(secret): Path<String>,
+    path: SecretPath,
     from: PeerAddress,
     headers: HeaderMap,
     SmallForm(form): SmallForm,
 ) -> Response {
+    let secret = secret_of(path);
     let locked = match console.engine.report(&secret).await {
         Ok(Some(locked)) => locked,
         Ok(None) => return unavailable(),
@@ -143,7 +153,7 @@ fn document(title: &str, content: Markup) -> Markup {
         main.content { div.page { (content) } }
         p.unseen id="announcer" role="status" aria-live="polite" {}
     };
-    document::render(title, None, &["base.js", "results.js"], "shared", body)
+    document::whole(title, None, &["base.js", "results.js"], "shared", body)
 }
 
 fn content(title: &str, report: &Report) -> Markup {

@@ -215,7 +215,7 @@ async fn unknown_expired_and_revoked_reports_look_the_same() {
     let unknown = desk.read("/r/0000000000000000000000").await;
     assert_eq!(unknown.status, 404);
     assert!(unknown.text.contains("This report is not available"), "{}", unknown.text);
-    for path in [&expired, &revoked, &locked] {
+    for path in [expired.as_str(), &revoked, &locked, "/r/%FF", "/r/short"] {
         let reply = desk.read_with(path, &pass).await;
         assert_eq!((reply.status, &reply.text), (404, &unknown.text), "{path}");
         let without_id = |reply: &Reply| {
