@@ -25,6 +25,7 @@ pub mod openapi;
 mod page;
 mod pointer;
 mod reply;
+mod reports;
 mod request;
 mod respondents;
 mod responses;
@@ -76,6 +77,7 @@ pub fn documented() -> OpenApiRouter<Arc<Engine>> {
         .merge(exports::routes())
         .merge(respondents::routes())
         .merge(invitations::routes())
+        .merge(reports::routes())
         .merge(tokens::routes())
         .merge(users::routes())
         .merge(members::routes())

@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use sluice_engine::export::{ExportFormat, FORMATS, ValuesAs};
 use sluice_engine::retention::RETENTION_DAYS_MAX;
-use sluice_engine::{AdminError, StoreError};
+use sluice_engine::{AdminError, ReportState, StoreError};
 use sluice_flow::lifecycle::GRACE_MAX_SECONDS;
 use utoipa::openapi::Object;
 use utoipa::openapi::schema::{Array, ObjectBuilder, Type};
@@ -96,6 +96,10 @@ pub(super) fn export_values() -> Object {
 
 pub(super) fn invitation_state() -> Object {
     one_of(&["sent", "opened", "completed", "expired", "revoked"])
+}
+
+pub(super) fn report_state() -> Object {
+    one_of(&ReportState::ALL.map(ReportState::as_str))
 }
 
 pub(super) fn duplicates() -> Object {

@@ -12,6 +12,17 @@ pub(super) fn render(
     class: &str,
     body: Markup,
 ) -> Markup {
+    whole(&format!("{title} · Sluice"), theme, scripts, class, body)
+}
+
+/// The document with this title alone, for readers who need not know the product.
+pub(super) fn whole(
+    title: &str,
+    theme: Option<&'static str>,
+    scripts: &[&'static str],
+    class: &str,
+    body: Markup,
+) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" data-theme=[theme] {
@@ -20,7 +31,7 @@ pub(super) fn render(
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 meta name="robots" content="noindex";
-                title { (title) " · Sluice" }
+                title { (title) }
                 link rel="icon" href=(icon::address());
                 link rel="stylesheet" href=(assets::address(assets::STYLE));
                 @for script in scripts { script type="module" src=(assets::address(script)) {} }

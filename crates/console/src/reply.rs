@@ -37,6 +37,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
 const FILE_POLICY: &str = "default-src 'none'; sandbox";
 /// Disables buffering of events in a proxy.
 const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
 const X_FRAME_OPTIONS: HeaderName = HeaderName::from_static("x-frame-options");
 /// Fast, and nearly the best ratio: each page is rendered for one reader.
 const LEVEL: u32 = 5;
@@ -102,6 +103,28 @@ pub(super) fn page(kind: Kind, markup: Markup, gzip: bool) -> Response {
         Kind::Away => headers.insert(RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER_SECONDS)),
         _ => None,
     };
+    response
+}
+
+/// A page for readers with a link, who are not signed in. No one else learns its address, and it is
+/// not found by search engines.
+pub(super) fn shared_page(kind: Kind, markup: Markup, gzip: bool) -> Response {
+    let mut response = page(kind, markup, gzip);
+    for (name, value) in [
+        (CACHE_CONTROL, "private, no-store"),
+        (REFERRER_POLICY, "no-referrer"),
+        (X_ROBOTS_TAG, "noindex"),
+    ] {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+/// The same with a form. A browser sends the origin of a form, which we check, only if the page may
+/// be named to us as its referrer.
+pub(super) fn shared_form(kind: Kind, markup: Markup, gzip: bool) -> Response {
+    let mut response = shared_page(kind, markup, gzip);
+    response.headers_mut().insert(REFERRER_POLICY, HeaderValue::from_static("same-origin"));
     response
 }
 

@@ -23,6 +23,7 @@ pub enum Missing {
     Token,
     Invitation,
     User,
+    Report,
 }
 
 impl Missing {
@@ -40,6 +41,7 @@ impl Missing {
             Self::Token => "token",
             Self::Invitation => "invitation",
             Self::User => "user",
+            Self::Report => "report",
         }
     }
 
@@ -56,6 +58,7 @@ impl Missing {
             Self::Token => "token_not_found",
             Self::Invitation => "invitation_not_found",
             Self::User => "user_not_found",
+            Self::Report => "report_not_found",
         }
     }
 }

@@ -19,20 +19,26 @@ pub struct AuditEntry {
 
 /// Adds the display name of the actor to each entry; reads all names at once.
 pub(crate) async fn named(core: &Core, rows: Vec<AuditRow>) -> AdminResult<Vec<AuditEntry>> {
-    let actors: Vec<ActorId> = rows.iter().filter_map(|row| actor_id(&row.actor)).collect();
+    let names = actor_names(core, rows.iter().map(|row| row.actor.as_str())).await?;
+    Ok(rows.into_iter().zip(names).map(|(row, who)| AuditEntry { row, who }).collect())
+}
+
+/// The display name of each of these actors; reads all names at once.
+pub(crate) async fn actor_names<'a>(
+    core: &Core,
+    actors: impl Iterator<Item = &'a str> + Clone,
+) -> AdminResult<Vec<String>> {
+    let ids: Vec<ActorId> = actors.clone().filter_map(actor_id).collect();
     let names: HashMap<ActorId, String> =
-        core.store.find_actor_names(&actors).await?.into_iter().collect();
-    let named = rows.into_iter().map(|row| {
-        let who = match row.actor.as_str() {
-            "environment" => "Environment token".to_owned(),
-            "first-start" => "The first start".to_owned(),
-            "retention" => "The service itself".to_owned(),
-            actor => {
-                let name = actor_id(actor).and_then(|id| names.get(&id));
-                name.cloned().unwrap_or_else(|| actor.to_owned())
-            }
-        };
-        AuditEntry { row, who }
+        core.store.find_actor_names(&ids).await?.into_iter().collect();
+    let named = actors.map(|actor| match actor {
+        "environment" => "Environment token".to_owned(),
+        "first-start" => "The first start".to_owned(),
+        "retention" => "The service itself".to_owned(),
+        actor => {
+            let name = actor_id(actor).and_then(|id| names.get(&id));
+            name.cloned().unwrap_or_else(|| actor.to_owned())
+        }
     });
     Ok(named.collect())
 }

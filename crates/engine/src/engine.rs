@@ -46,6 +46,7 @@ use crate::publish::VersionHandle;
 use crate::rate::{Limited, Rates, Usages};
 use crate::readiness;
 use crate::registry::{AppView, NoFlow, Registry, Resolved};
+use crate::reports::LockedReport;
 use crate::respondents::RespondentHandle;
 use crate::responses::ResponseHandle;
 use crate::retention::Retention;
@@ -362,6 +363,11 @@ impl Engine {
     /// The flow of a hosted page, if there is one.
     pub async fn hosted(&self, flow_id: &str) -> StoreResult<Result<HostedFlow, NoFlow>> {
         self.core.hosted(flow_id).await
+    }
+
+    /// The report with this secret in its link, unless it is expired or revoked.
+    pub async fn report(&self, secret: &str) -> AdminResult<Option<LockedReport>> {
+        self.core.report(secret).await
     }
 }
 

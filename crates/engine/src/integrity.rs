@@ -304,6 +304,7 @@ impl Known {
             Record::Identity(row) => vec![respondent(row.respondent_id)],
             Record::Consent(row) => vec![respondent(row.respondent_id)],
             Record::Invitation(row) => vec![flow(row.app_id, row.flow_id)],
+            Record::Report(row) => vec![flow(row.app_id, row.flow_id)],
             Record::Grant(row) => {
                 let exists = self.users.contains(&row.user_id);
                 let user = (Table::Users, exists, row.user_id.to_string());

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use sluice_flow::id::AppId;
 use sluice_flow::time::Timestamp;
 use sluice_store::{
-    App, AuditRow, FlowRow, IdentityKeyRow, InvitationRow, KeyRow, Record, Table, TokenRow,
-    UserRow, VersionRow,
+    App, AuditRow, FlowRow, IdentityKeyRow, InvitationRow, KeyRow, Record, ReportRow, Table,
+    TokenRow, UserRow, VersionRow,
 };
 
 /// The tally of records, which must be added in order.
@@ -114,6 +114,7 @@ impl Bytes {
                 self.optional_app(row.app_id);
                 self.variant(&row.role);
             }
+            Record::Report(row) => self.report(row),
         }
     }
 
@@ -219,6 +220,27 @@ impl Bytes {
         self.optional_time(row.times.completed_at);
         self.optional_time(row.times.revoked_at);
         self.optional(row.response_id, |it, id| it.put(id.uuid().as_bytes()));
+    }
+
+    fn report(&mut self, row: &ReportRow) {
+        self.ids(&[row.app_id.uuid(), row.flow_id.uuid(), row.report_id.uuid()]);
+        self.put(&row.hash);
+        self.text(&row.title);
+        self.number(row.questions.len() as u64);
+        for question in &row.questions {
+            self.text(question);
+        }
+        self.number(row.filters.len() as u64);
+        for (name, value) in &row.filters {
+            self.text(name);
+            self.text(value);
+        }
+        self.number(row.shows_texts.into());
+        self.optional_text(row.password.as_deref());
+        self.text(&row.created_by);
+        self.time(row.created_at);
+        self.optional_time(row.expires_at);
+        self.optional_time(row.revoked_at);
     }
 
     fn user(&mut self, row: &UserRow) {

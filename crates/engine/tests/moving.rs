@@ -9,8 +9,8 @@ use sluice_engine::moving::{self, Beginning, MoveError};
 use sluice_engine::tally::{TableTally, Tally};
 use sluice_flow::definition::Kind;
 use sluice_flow::id::{
-    ApiKey, AppId, AssignmentId, AuditId, FlowId, FlowVersionId, RespondentId, ResponseId, TokenId,
-    UserId, v7,
+    ApiKey, AppId, AssignmentId, AuditId, FlowId, FlowVersionId, ReportId, RespondentId,
+    ResponseId, TokenId, UserId, v7,
 };
 use sluice_flow::respondent::IdentityType;
 use sluice_flow::submission::Admission;
@@ -215,6 +215,12 @@ fn every_column_of_every_table_is_in_the_digest() {
         Record::Grant(row) =>
             row.user_id => UserId::from_uuid(bits()), row.app_id => Some(id()),
             row.role => Role::Viewer;
+        Record::Report(row) =>
+            row.app_id => id(), row.flow_id => flow(), row.report_id => ReportId::from_uuid(bits()),
+            row.hash => [7; 32], row.title => text(), row.questions => vec![text()],
+            row.filters => vec![(text(), text())], row.shows_texts => true,
+            row.password => Some(text()), row.created_by => text(), row.created_at => at(),
+            row.expires_at => Some(at()), row.revoked_at => Some(at());
     };
     let all: Vec<Record> = filling::records(5).collect();
     let whole = tally_of(&all).tables();

@@ -164,6 +164,8 @@ ids! {
     /// An invitation. Anyone with the id may answer as the invitee, so it is entirely random and
     /// contains no time.
     AssignmentId = "fa_";
+    /// A report of results (its public name, not the secret of its link).
+    ReportId = "rep_";
     /// One form that was shown: its submission is stored once. Its time is when it was made.
     FormKey = "f_";
 }

@@ -13,6 +13,11 @@ pub fn pairs(query: &str) -> impl Iterator<Item = (Cow<'_, str>, Cow<'_, str>)> 
     form_urlencoded::parse(query.as_bytes())
 }
 
+/// These parameters as text, encoded.
+pub fn text(pairs: &[(String, String)]) -> String {
+    form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -32,5 +37,18 @@ mod tests {
             assert_eq!(first(Some(query), "payload").as_deref(), value, "{query}");
         }
         assert_eq!(first(None, "payload"), None);
+    }
+
+    #[test]
+    fn written_parameters_are_read_back() {
+        for list in [vec![], vec![("a b", "=&é"), ("answer.nps[lt]", "7"), ("a b", "")]] {
+            let list: Vec<_> = list
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect();
+            let text = text(&list);
+            let read = pairs(&text).map(|(name, value)| (name.into_owned(), value.into_owned()));
+            assert_eq!(read.collect::<Vec<_>>(), list);
+        }
     }
 }

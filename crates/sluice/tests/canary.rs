@@ -15,9 +15,10 @@ use std::io::{Read as _, Write as _};
 
 use cluster::Cluster;
 use identity::{Secret, change, demo_app, enforce};
+use reqwest::redirect::Policy;
 use reqwest::{Client, Method, RequestBuilder};
 use serde_json::{Value, json};
-use support::{Server, http};
+use support::{Server, client_builder, http};
 
 const ANSWER: &str = "canary-answer-5gQ2";
 const EMAIL: &str = "canary-5gQ2@mail.example";
@@ -31,6 +32,7 @@ const IDEMPOTENCY_KEY: &str = "canary-idempotency-5gQ2";
 const BEARER: &str = "canary-bearer-5gQ2";
 const ADMIN_TOKEN: &str = "canary-admin-token-5gQ2-of-the-canary";
 const PASSWORD: &str = "canary-password-5gQ2";
+const REPORT_PASSWORD: &str = "5gQ2 lamp under the stairs";
 /// A key set URL that nothing serves.
 const KEY_SET: &str = "https://nobody.invalid/canary-5gQ2";
 const API_KEY: &str = "pk_canary5gQ2canary5gQ2ca";
@@ -63,6 +65,7 @@ async fn search_the_log(store: Option<&str>) -> String {
     submit_all(&server).await;
     malformed(&server);
     secrets.extend(administer(&server).await);
+    secrets.extend(share(&server).await);
     secrets.extend(identify(&server).await);
     let printed = server.banner();
     assert_eq!(server.stop(), Some(0));
@@ -212,6 +215,32 @@ async fn administer(server: &Server) -> Vec<String> {
     }
     let invitation = invited["flowAssignmentId"].as_str().unwrap();
     vec![key.to_owned(), other["token"].as_str().unwrap().to_owned(), invitation.to_owned()]
+}
+
+/// Makes a report with a password and opens it. Returns the secret of its link, and the cookie.
+async fn share(server: &Server) -> Vec<String> {
+    let admin = server.token().unwrap();
+    let http = client_builder().no_proxy().redirect(Policy::none()).build().unwrap();
+    let reports = format!("/flows/{}/reports", server.id("fl_"));
+    let new = json!({"title": TAG, "questions": ["why"], "password": REPORT_PASSWORD});
+    let made = change(server, &admin, Method::POST, &reports, Some(&new)).await;
+    let secret = made["link"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
+    let url = format!("{}/r/{secret}", server.base);
+    assert_eq!(http.get(&url).send().await.unwrap().status(), 200);
+    let mut cookies = Vec::new();
+    for (password, status) in [(PASSWORD, 422), (REPORT_PASSWORD, 303)] {
+        let request = http.post(&url).header("origin", &server.base);
+        let body = format!("password={}", password.replace(' ', "+"));
+        let reply = request.body(body).send().await.unwrap();
+        assert_eq!(reply.status(), status, "{password}");
+        let set = reply.headers().get("set-cookie").map(|it| it.to_str().unwrap().to_owned());
+        cookies
+            .extend(set.and_then(|it| Some(it.split(';').next()?.split('=').nth(1)?.to_owned())));
+    }
+    let cookie = format!("__Secure-sluice-report={}", cookies[0]);
+    let shown = http.get(&url).header("cookie", cookie).send().await.unwrap();
+    assert!(shown.text().await.unwrap().contains(TAG));
+    cookies.into_iter().chain([secret]).collect()
 }
 
 /// Sends requests with tokens of every kind, signed with the server's keys and with a key set that

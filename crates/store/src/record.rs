@@ -7,12 +7,13 @@
 
 use serde::{Deserialize, Serialize};
 use sluice_flow::id::{
-    AppId, AuditId, FlowId, FlowVersionId, RespondentId, ResponseId, TokenId, UserId,
+    AppId, AuditId, FlowId, FlowVersionId, ReportId, RespondentId, ResponseId, TokenId, UserId,
 };
 
 use crate::{
     App, AuditRow, ConsentRow, FlowRow, GrantRow, IdempotencyKey, IdentityKeyRow, IdentityRow,
-    InvitationRow, KeyRow, RespondentRow, ResponseRow, TokenRow, UsedKeyRow, UserRow, VersionRow,
+    InvitationRow, KeyRow, ReportRow, RespondentRow, ResponseRow, TokenRow, UsedKeyRow, UserRow,
+    VersionRow,
 };
 
 /// One row of any table, with every column that a backend stores.
@@ -41,6 +42,7 @@ pub enum Record {
     Invitation(InvitationRow),
     User(UserRow),
     Grant(GrantRow),
+    Report(Box<ReportRow>),
 }
 
 /// A page of a [`crate::StoreView`].
@@ -85,6 +87,7 @@ impl UnreadableRow {
                 "token_id" => TokenId::from_uuid(id).to_string(),
                 "audit_id" => AuditId::from_uuid(id).to_string(),
                 "user_id" => UserId::from_uuid(id).to_string(),
+                "report_id" => ReportId::from_uuid(id).to_string(),
                 _ => return None,
             })
         });
@@ -123,10 +126,11 @@ pub enum Table {
     Invitations,
     Users,
     Grants,
+    Reports,
 }
 
 impl Table {
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Apps,
         Self::Keys,
         Self::IdentityKeys,
@@ -142,6 +146,7 @@ impl Table {
         Self::Invitations,
         Self::Users,
         Self::Grants,
+        Self::Reports,
     ];
 
     pub fn name(self) -> &'static str {
@@ -161,6 +166,7 @@ impl Table {
             Self::Invitations => "invitations",
             Self::Users => "users",
             Self::Grants => "grants",
+            Self::Reports => "reports",
         }
     }
 }
@@ -204,6 +210,7 @@ impl Record {
             Self::Invitation(_) => Table::Invitations,
             Self::User(_) => Table::Users,
             Self::Grant(_) => Table::Grants,
+            Self::Report(_) => Table::Reports,
         }
     }
 
@@ -237,6 +244,7 @@ impl Record {
             Self::Invitation(row) => cursor(Some(row.app_id), row.assignment_id.uuid().as_bytes()),
             Self::User(row) => cursor(None, row.user_id.uuid().as_bytes()),
             Self::Grant(row) => cursor(row.app_id, row.user_id.uuid().as_bytes()),
+            Self::Report(row) => cursor(Some(row.app_id), row.report_id.uuid().as_bytes()),
         }
     }
 
@@ -274,6 +282,13 @@ impl Record {
                     row.subject.as_ref().map_or(0, |it| it.issuer.len() + it.subject.len());
                 let password = row.password.as_ref().map_or(0, String::len);
                 row.email.len() + row.name.len() + password + subject
+            }
+            Self::Report(row) => {
+                let questions = row.questions.iter().map(String::len).sum::<usize>();
+                let filters = row.filters.iter().map(|(name, value)| name.len() + value.len());
+                let password = row.password.as_ref().map_or(0, String::len);
+                let texts = row.title.len() + row.created_by.len() + password;
+                texts + questions + filters.sum::<usize>()
             }
         };
         REST_BYTES + texts

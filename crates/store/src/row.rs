@@ -5,12 +5,14 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use sluice_flow::counts::Contribution;
 use sluice_flow::definition::Kind;
-use sluice_flow::id::{ApiKey, AppId, AuditId, FlowId, FlowVersionId, ResponseId, TokenId, UserId};
+use sluice_flow::id::{
+    ApiKey, AppId, AuditId, FlowId, FlowVersionId, ReportId, ResponseId, TokenId, UserId,
+};
 use sluice_flow::lifecycle::{FlowTimes, VersionTimes};
 use sluice_flow::respondent::Claim;
 use sluice_flow::time::{Timestamp, Window};
 
-use crate::{InvitationRow, InvitationStep, Invited, PeopleWrite, ResponseRow};
+use crate::{InvitationRow, InvitationStep, Invited, PeopleWrite, ReportRow, ResponseRow};
 
 /// SHA-256 of an admin token.
 pub type TokenHash = [u8; 32];
@@ -281,6 +283,8 @@ pub enum Write {
     /// New invitations of one app; an existing one is left unchanged.
     Invitations(Vec<InvitationRow>),
     Invitation(InvitationStep),
+    Report(ReportRow),
+    DeleteReport(AppId, ReportId),
     People(PeopleWrite),
 }
 
@@ -299,6 +303,8 @@ impl Write {
             | Self::DeleteResponse(_)
             | Self::Invitations(_)
             | Self::Invitation(_)
+            | Self::Report(_)
+            | Self::DeleteReport(..)
             | Self::People(_) => false,
         }
     }

@@ -56,6 +56,7 @@ fn label(name: &str) -> String {
         "pem" => "Public key",
         "retentionDays" => "Retention",
         "startsAt" => "Start",
+        "until" => "Expiry",
         "url" => "URL",
         "userId" => "User ID",
         name => return capitalised(name),

@@ -14,7 +14,7 @@ use crate::parts::number;
 
 /// A question: its headline figure, the distribution, and the development over time; or the groups
 /// of a comparison side by side.
-pub(super) fn card(flow: FlowId, report: &Report, at: usize, item: &Question<'_>) -> Markup {
+pub(super) fn card(report: &Report, at: usize, item: &Question<'_>) -> Markup {
     let question = item.summary;
     let id = format!("question-{}", at + 1);
     html! {
@@ -31,11 +31,11 @@ pub(super) fn card(flow: FlowId, report: &Report, at: usize, item: &Question<'_>
                 p.hint.few { "Fewer than " (FEW) " answers: shares are not reliable." }
             }
             @if report.groups.is_empty() {
-                (alone(flow, report, &id, item))
+                (alone(report, &id, item))
             } @else {
-                (compared(flow, report, &id, item))
+                (compared(report, &id, item))
             }
-            (more(flow, report, question))
+            @if let Some(flow) = report.reader.flow() { (more(flow, report, question)) }
         }
     }
 }
@@ -65,11 +65,11 @@ fn more(flow: FlowId, report: &Report, question: &QuestionSummary) -> Markup {
     }
 }
 
-fn alone(flow: FlowId, report: &Report, id: &str, item: &Question<'_>) -> Markup {
+fn alone(report: &Report, id: &str, item: &Question<'_>) -> Markup {
     let Question { key, summary: question } = item;
     let figure = |kind: &str, chart: Option<crate::chart::Chart>, name: &str| {
         let chart = chart?;
-        let tools = tools(flow, report, &format!("{kind}-{key}"), name);
+        let tools = tools(report, &format!("{kind}-{key}"), name);
         Some(chart.figure(&format!("{id}-{kind}"), tools))
     };
     html! {
@@ -78,7 +78,7 @@ fn alone(flow: FlowId, report: &Report, id: &str, item: &Question<'_>) -> Markup
             @if let Some(chart) = figure("question", question_chart::distribution(question), &question.prompt) {
                 div.result-main { (chart) }
             } @else if question.distribution == Distribution::Text {
-                div.result-main { (text_answers::texts(flow, report, question)) }
+                div.result-main { (text_answers::texts(report, question)) }
             }
             @if let Some(chart) = figure("points", question_chart::points(question), "Answers from 0 to 10") {
                 div.result-side { h3 { "Answers from 0 to 10" } (chart) }
@@ -90,18 +90,18 @@ fn alone(flow: FlowId, report: &Report, id: &str, item: &Question<'_>) -> Markup
     }
 }
 
-fn compared(flow: FlowId, report: &Report, id: &str, item: &Question<'_>) -> Markup {
+fn compared(report: &Report, id: &str, item: &Question<'_>) -> Markup {
     let Question { key, summary: question } = item;
     html! {
         @match report.compared(question) {
-            Some(multiples) => (multiples.figure(id, tools(flow, report, &format!("question-{key}"), &question.prompt))),
+            Some(multiples) => (multiples.figure(id, tools(report, &format!("question-{key}"), &question.prompt))),
             None if question.distribution == Distribution::Text => {
                 dl.group-answers {
                     @for (name, part) in compare::parts(&report.groups, question) {
                         div { dt dir="auto" { (name) } dd { (answered(part)) } }
                     }
                 }
-                (text_answers::texts(flow, report, question))
+                (text_answers::texts(report, question))
             }
             None => p.muted { "No answers in these groups" },
         }
@@ -109,7 +109,8 @@ fn compared(flow: FlowId, report: &Report, id: &str, item: &Question<'_>) -> Mar
 }
 
 /// The download formats of a chart. The script renders the PNG from the SVG.
-pub(super) fn tools(flow: FlowId, report: &Report, chart: &str, name: &str) -> Markup {
+pub(super) fn tools(report: &Report, chart: &str, name: &str) -> Markup {
+    let Some(flow) = report.reader.flow() else { return html! {} };
     let address = report.query.chart_address(flow, chart);
     html! {
         div.chart-tools {

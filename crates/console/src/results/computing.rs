@@ -12,8 +12,13 @@ use crate::reply::{self, Kind};
 
 /// The page while a result is being computed. It reloads itself, also without a script.
 pub(super) fn page(frame: Frame<'_>, progress: ReadProgress, here: &str) -> Response {
+    reply::reloading(frame.page(Kind::Shown, content(progress, here)))
+}
+
+/// The progress, with a link to the page itself.
+pub(super) fn content(progress: ReadProgress, here: &str) -> Markup {
     let ReadProgress { read, of } = progress;
-    let content = html! {
+    html! {
         section.card.computing role="status" {
             h2 { "Reading responses" }
             progress.bar aria-label="Responses read" max=(of.max(1)) value=(read) {}
@@ -24,8 +29,7 @@ pub(super) fn page(frame: Frame<'_>, progress: ReadProgress, here: &str) -> Resp
             p.hint { "These filters need every response to be read once. The page reloads until the result is complete; if you leave, reading stops and starts again when you return." }
             div.buttons { a.button href=(here) { "Reload now" } }
         }
-    };
-    reply::reloading(frame.page(Kind::Shown, content))
+    }
 }
 
 /// How current a result is.

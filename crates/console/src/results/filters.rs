@@ -61,7 +61,7 @@ fn between(flow: FlowId, report: &Report) -> Markup {
     }
 }
 
-fn hidden(pairs: &[(String, String)]) -> Markup {
+pub(super) fn hidden(pairs: &[(String, String)]) -> Markup {
     html! { @for (name, value) in pairs { input type="hidden" name=(name) value=(value); } }
 }
 
@@ -194,10 +194,8 @@ fn chosen(flow: FlowId, report: &Report) -> Markup {
                 @if let Some(compare) = &query.compare {
                     (out(ResultsQuery { compare: None, ..query.clone() }, html! {
                         @match compare {
-                            Compare::Version => "Compared by version",
-                            Compare::Period => "Compared with the previous period",
                             Compare::Tag(name) if are_two_tags => { "Not compared by " (name) },
-                            Compare::Tag(name) => { "Compared by " (name) },
+                            compare => (compare.words()),
                         }
                     }))
                 }

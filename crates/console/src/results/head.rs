@@ -2,7 +2,6 @@
 
 use maud::{Markup, html};
 use sluice_engine::summary::DayCount;
-use sluice_flow::id::FlowId;
 
 use super::card::tools;
 use super::over_time;
@@ -23,9 +22,11 @@ pub(super) fn line(report: &Report) -> Markup {
     html! {
         dl.stats {
             (stat("Responses", html! { (number(summary.responses)) }, html! {}))
-            (stat("Responses in the last 7 days", html! { (number(last_week)) }, change(last_week, week_before)))
-            (stat("Linked to a respondent", html! { (share(summary.admitted, summary.responses)) },
-                html! { (number(summary.admitted)) " of " (count(summary.responses, "response", "responses")) }))
+            @if report.reader.flow().is_some() {
+                (stat("Responses in the last 7 days", html! { (number(last_week)) }, change(last_week, week_before)))
+                (stat("Linked to a respondent", html! { (share(summary.admitted, summary.responses)) },
+                    html! { (number(summary.admitted)) " of " (count(summary.responses, "response", "responses")) }))
+            }
             @if let (Some(first), Some(last)) = (first, with_some().next_back()) {
                 (stat("First and last response", html! { span.stat-days { (date_label(first.day)) } },
                     html! { "to " (date_label(last.day)) " (UTC)" }))
@@ -71,12 +72,12 @@ fn change(now: u64, before: u64) -> Markup {
 }
 
 /// Responses over time, as a card.
-pub(super) fn responses(flow: FlowId, report: &Report) -> Markup {
+pub(super) fn responses(report: &Report) -> Markup {
     html! {
         @if let Some(chart) = chart(report) {
             section.card.result {
                 header { h2 { "Responses over time" } }
-                (chart.figure("chart-responses", tools(flow, report, CHART, "Responses over time")))
+                (chart.figure("chart-responses", tools(report, CHART, "Responses over time")))
             }
         }
     }

@@ -17,19 +17,24 @@ mod over_time;
 mod query;
 mod question_chart;
 mod read_all;
+mod reader;
 mod report;
+mod reports;
+mod shared;
 mod text_answers;
 
 use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{Path, State};
-use axum::routing::get;
+use axum::routing::{get, post};
 use maud::{Markup, html};
+use sluice_engine::FlowHandle;
 use sluice_engine::rows::{FlowState, Scope};
 use sluice_flow::id::FlowId;
 
 use self::query::ResultsQuery;
+use self::reader::Reader;
 use self::report::{Reading, Report};
 use super::Console;
 use super::answer_filters::SentForm;
@@ -48,6 +53,13 @@ pub(super) fn routes() -> Router<Arc<Console>> {
         .route("/console/flows/{flowId}/results/chart/{file}", get(chart_file))
         .route("/console/flows/{flowId}/results/crosstab", get(crosstab::page))
         .route("/console/flows/{flowId}/results/answers", get(read_all::page))
+        .route("/console/flows/{flowId}/results/reports", get(reports::show).post(reports::create))
+        .route(
+            "/console/flows/{flowId}/results/reports/{reportId}/link",
+            post(reports::replace_link),
+        )
+        .route("/console/flows/{flowId}/results/reports/{reportId}/revoke", post(reports::revoke))
+        .route("/r/{secret}", get(shared::show).post(shared::unlock))
 }
 
 async fn page(
@@ -69,17 +81,26 @@ async fn page(
     let frame = Frame::new(&visitor, &sidebar, NavItem::Flow(&state, Tab::Results), &title);
     let here = query.address(flow);
     let summing = summing.comparing_tag(query.compared_tag());
-    let mut report = match Report::read(&state, sidebar.now, &summing, query).await? {
-        Reading::Ready(report) => report,
-        Reading::Computing(progress) => return Ok(computing::page(frame, progress, &here)),
-    };
+    let mut report =
+        match Report::read(&state, sidebar.now, &summing, query, Reader::User(flow)).await? {
+            Reading::Ready(report) => report,
+            Reading::Computing(progress) => return Ok(computing::page(frame, progress, &here)),
+        };
     report.sent = SentForm { fields: fields.clone(), fault };
     let content =
         if report.has_anything { shown(&state, &report) } else { nothing_yet(&sidebar, &state) };
-    let print = html! { button.button type="button" data-print hidden { "Print report" } };
-    let frame = if report.has_anything { frame.actions(print) } else { frame };
+    let frame = if report.has_anything { frame.actions(actions(&state, &report)) } else { frame };
     let frame = frame.done(fields.get("done")).script("results.js").script("answer-filter.js");
     Ok(frame.page(Kind::Shown, content))
+}
+
+fn actions(state: &FlowHandle, report: &Report) -> Markup {
+    html! {
+        @if state.may(Scope::Export) {
+            a.button href=(report.query.reports_address(state.flow_id())) { "Share this report" }
+        }
+        button.button type="button" data-print hidden { "Print report" }
+    }
 }
 
 fn shown(state: &FlowState, report: &Report) -> Markup {
@@ -101,9 +122,9 @@ fn shown(state: &FlowState, report: &Report) -> Markup {
                 html! { a.button href=(ResultsQuery::default().address(flow)) { "Show all" } }))
         } @else {
             (head::line(report))
-            (head::responses(flow, report))
+            (head::responses(report))
             @for (at, question) in report.questions().enumerate() {
-                (card::card(flow, report, at, &question))
+                (card::card(report, at, &question))
             }
         }
     }
@@ -126,7 +147,8 @@ async fn chart_file(
     let summing = state.summing().await?;
     let query = ResultsQuery::from_fields(&fields).known(&summing.asked());
     let summing = summing.comparing_tag(query.compared_tag());
-    let report = match Report::read(&state, console.engine.now(), &summing, query).await? {
+    let reader = Reader::User(flow);
+    let report = match Report::read(&state, console.engine.now(), &summing, query, reader).await? {
         Reading::Ready(report) => report,
         Reading::Computing(_) => return Err(Refused::Computing),
     };

@@ -151,6 +151,11 @@ impl ResultsQuery {
         format!("/console/flows/{flow}/results{}", self.query_string())
     }
 
+    /// The address of the page that shares a report of this query.
+    pub(super) fn reports_address(&self, flow: FlowId) -> String {
+        format!("{}{}", page_path(flow, "reports"), self.query_string())
+    }
+
     /// The address of one of its charts, as a file.
     pub(super) fn chart_address(&self, flow: FlowId, chart: &str) -> String {
         format!("/console/flows/{flow}/results/chart/{chart}.svg{}", self.query_string())
@@ -241,6 +246,17 @@ impl Period {
             Self::Between(Some(from), None) => format!("From {}", date_label(from)),
             Self::Between(None, Some(to)) => format!("Until {}", date_label(to)),
             Self::Between(None, None) => "All time".to_owned(),
+        }
+    }
+}
+
+impl Compare {
+    /// The comparison in words.
+    pub(super) fn words(&self) -> String {
+        match self {
+            Self::Version => "Compared by version".to_owned(),
+            Self::Period => "Compared with the previous period".to_owned(),
+            Self::Tag(name) => format!("Compared by {name}"),
         }
     }
 }

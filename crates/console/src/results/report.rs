@@ -13,6 +13,7 @@ use sluice_flow::time::{Day, Timestamp};
 use super::compare::{self, ComparisonGroup};
 use super::over_time::Days;
 use super::query::{Period, ResultsQuery};
+use super::reader::Reader;
 use crate::answer_filters::{SentForm, admission_label, plain_words};
 use crate::chart::SmallMultiples;
 use crate::parts::number;
@@ -27,6 +28,7 @@ pub(super) enum Reading {
 pub(super) struct Report {
     pub(super) query: ResultsQuery,
     pub(super) history: QuestionHistory,
+    pub(super) reader: Reader,
     /// What the form sent, if it could not be added.
     pub(super) sent: SentForm,
     pub(super) now: Timestamp,
@@ -54,6 +56,7 @@ impl Report {
         now: Timestamp,
         summing: &Summing,
         query: ResultsQuery,
+        reader: Reader,
     ) -> AdminResult<Reading> {
         let history = summing.asked();
         let filter = query.filter(now.day());
@@ -72,13 +75,14 @@ impl Report {
             },
             false => tokio::try_join!(summing.summary(&filter), summing.summary(&recent))?,
         };
-        let (summary, recent) = match both_results {
+        let (mut summary, recent) = match both_results {
             (Results::Ready(summary), Results::Ready(recent)) => (summary, recent),
             (one, other) => return Ok(Reading::Computing(progress([one, other]))),
         };
         if let Some(Results::Computing(progress)) = both_prepared {
             return Ok(Reading::Computing(progress));
         }
+        reader.restrict(&mut summary);
         let groups = compare::groups(&query, &filter, &summary, now.day());
         let summaries = groups.iter().map(|group| summing.summary(&group.filter));
         let summaries = try_join_all(summaries).await?;
@@ -93,6 +97,7 @@ impl Report {
             .questions
             .iter()
             .filter(|question| question.distribution == Distribution::Text && question.answered > 0)
+            .filter(|question| reader.may_read_texts(question))
             .map(|question| question.id.as_str())
             .collect();
         let texts = flow.texts(&filter, &asking).await?;
@@ -102,8 +107,19 @@ impl Report {
                 && flow.responses_by_version().await?.values().any(|it| *it > 0);
         let days = shown_days(&query, &summary, now.day());
         let sent = SentForm::default();
-        let report =
-            Self { query, history, sent, now, summary, days, recent, groups, texts, has_anything };
+        let report = Self {
+            query,
+            history,
+            reader,
+            sent,
+            now,
+            summary,
+            days,
+            recent,
+            groups,
+            texts,
+            has_anything,
+        };
         Ok(Reading::Ready(Box::new(report)))
     }
 
@@ -122,7 +138,10 @@ impl Report {
         });
         let tag = self.query.tag.as_ref().map(|(name, value)| format!("{name}: {value}"));
         let answers = self.query.answers.iter();
-        let answers = answers.map(|(name, value)| plain_words(&self.history, name, value));
+        let answers = answers.map(|(name, value)| match self.reader.may_read_filter(name) {
+            true => plain_words(&self.history, name, value),
+            false => "answers to another question".to_owned(),
+        });
         let mut words = vec![self.query.period.words()];
         words.extend(version);
         words.extend(tag);

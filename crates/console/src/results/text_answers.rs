@@ -3,22 +3,23 @@
 use maud::{Markup, html};
 use sluice_engine::summary::QuestionSummary;
 use sluice_engine::texts::{TEXT_RESPONSES, Written};
-use sluice_flow::id::FlowId;
-use sluice_flow::question::QuestionType;
 
+use super::reader::is_prose;
 use super::report::Report;
 use crate::parts::{number, time};
 
 /// A quoted answer is cut to this many characters; the response has the full text.
 const QUOTE_CHARS_MAX: usize = 400;
 
-pub(super) fn texts(flow: FlowId, report: &Report, question: &QuestionSummary) -> Markup {
+pub(super) fn texts(report: &Report, question: &QuestionSummary) -> Markup {
+    if !report.reader.may_read_texts(question) {
+        return html! { p.muted { "The text of these answers is not part of this report." } };
+    }
     html! {
         @match report.texts.of(&question.id) {
             Some(texts) => {
-                // Answers such as e-mail addresses and telephone numbers contain no words.
-                @if is_prose(question) { (words(flow, report, texts)) }
-                (newest(flow, texts))
+                @if is_prose(question) { (words(report, texts)) }
+                (newest(report, texts))
                 p.hint { (source(report, texts)) }
             }
             None => p.muted { (nothing(report)) },
@@ -26,21 +27,20 @@ pub(super) fn texts(flow: FlowId, report: &Report, question: &QuestionSummary) -
     }
 }
 
-fn is_prose(question: &QuestionSummary) -> bool {
-    QuestionType::blank(question.question_type).is_some_and(|it| it.input().is_prose())
-}
-
-fn words(flow: FlowId, report: &Report, texts: &Written) -> Markup {
+fn words(report: &Report, texts: &Written) -> Markup {
     let most = texts.words.first().map_or(1, |(_, count)| *count).max(1);
     html! {
         @if !texts.words.is_empty() {
             h3 { "Frequent words" }
             ul.words {
                 @for (word, count) in &texts.words {
+                    @let class = format!("word word-{}", size(*count, most));
+                    @let words = html! { bdi { (word) } " " span.number { (number(*count)) } span.unseen { @if *count == 1 { " answer" } @else { " answers" } } };
                     li {
-                        a href=(report.query.search_address(flow, report.today(), word)) class={ "word word-" (size(*count, most)) }
-                            title={ "Search the responses for " (word) } {
-                            bdi { (word) } " " span.number { (number(*count)) } span.unseen { @if *count == 1 { " answer" } @else { " answers" } }
+                        @match report.reader.flow() {
+                            Some(flow) => a href=(report.query.search_address(flow, report.today(), word)) class=(class)
+                                title={ "Search the responses for " (word) } { (words) },
+                            None => span class=(class) { (words) },
                         }
                     }
                 }
@@ -54,14 +54,16 @@ fn size(count: u64, most: u64) -> u64 {
     (4 * count).div_ceil(most).clamp(1, 4)
 }
 
-fn newest(flow: FlowId, texts: &Written) -> Markup {
+fn newest(report: &Report, texts: &Written) -> Markup {
     html! {
         h3 { "Latest answers" }
         ul.quotes {
             @for (response, text) in &texts.newest {
                 li {
                     blockquote dir="auto" { (cut(text)) }
-                    p.hint { a href={ "/console/flows/" (flow) "/responses/" (response) } { (time(response.made_at())) } }
+                    @if let Some(flow) = report.reader.flow() {
+                        p.hint { a href={ "/console/flows/" (flow) "/responses/" (response) } { (time(response.made_at())) } }
+                    }
                 }
             }
         }

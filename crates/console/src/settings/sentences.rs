@@ -44,6 +44,12 @@ pub(super) fn sentence(row: &AuditRow) -> String {
         },
         Action::InvitationsExported => "exported invitations with their links".to_owned(),
         Action::InvitationRevoked => "revoked an invitation".to_owned(),
+        Action::ReportCreated => format!("shared the report {}", quoted("title")),
+        Action::ReportUpdated => format!("changed the report {}", quoted("title")),
+        Action::ReportLinkReplaced => {
+            format!("replaced the link of the report {}", quoted("title"))
+        }
+        Action::ReportRevoked => format!("revoked the report {}", quoted("title")),
         Action::RetentionEnforced => {
             format!("deleted {} expired responses", count("responses"))
         }

@@ -51,9 +51,23 @@ impl Passwords {
 
     /// Checks the rules and returns the hash of a password for a user.
     pub(super) async fn hash(&self, password: &str, user: &UserRow) -> Result<String, Refusal> {
+        self.hash_for(password, user.email.clone(), user.name.clone()).await
+    }
+
+    /// The same for the password of a report, which must not follow from its title.
+    pub(crate) async fn hash_shared(&self, password: &str, title: &str) -> Result<String, Refusal> {
+        self.hash_for(password, String::new(), title.to_owned()).await
+    }
+
+    async fn hash_for(
+        &self,
+        password: &str,
+        email: String,
+        name: String,
+    ) -> Result<String, Refusal> {
         let mut salt = [0; SALT_BYTES];
         fill_random(&mut salt);
-        let (password, email, name) = (password.to_owned(), user.email.clone(), user.name.clone());
+        let password = password.to_owned();
         self.in_turn(move || match password_fault(&password, &email, &name) {
             Some(fault) => Err(Refusal::Invalid(vec![fault])),
             None => hash(&password, &salt).ok_or(Refusal::Busy),

@@ -13,6 +13,9 @@ use sluice_flow::respondent::Known;
 use sluice_flow::time::{Day, Timestamp};
 use sluice_store::*;
 
+#[path = "faulty/reports.rs"]
+mod reports;
+
 /// How often a held commit checks the mood.
 const A_MOMENT: Duration = Duration::from_millis(1);
 
@@ -42,9 +45,7 @@ pub struct FaultyStore {
     mood: Arc<std::sync::Mutex<Mood>>,
     runtime: tokio::runtime::Handle,
     pub commits: AtomicUsize,
-    /// The number of rows in commits.
     pub rows: AtomicUsize,
-    /// The number of readiness checks.
     pub checks: AtomicUsize,
     /// The number of lookups during `Mood::Hanging`.
     pub hung: AtomicUsize,
@@ -54,7 +55,6 @@ pub struct FaultyStore {
     pub reads: AtomicUsize,
     /// The number of apps that the change feed has returned.
     pub changed_apps: AtomicUsize,
-    /// The number of batches of expiries.
     pub expiries: AtomicUsize,
 }
 

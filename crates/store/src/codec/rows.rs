@@ -1,7 +1,8 @@
 //! The columns and readers of every table except responses.
 
 use sluice_flow::id::{
-    AppId, AssignmentId, AuditId, FlowId, FlowVersionId, RespondentId, ResponseId, TokenId, UserId,
+    AppId, AssignmentId, AuditId, FlowId, FlowVersionId, ReportId, RespondentId, ResponseId,
+    TokenId, UserId,
 };
 use sluice_flow::invitation::{InvitationTimes, Invitee};
 use sluice_flow::lifecycle::VersionTimes;
@@ -12,8 +13,8 @@ use uuid::Uuid;
 use super::ReadCells;
 use crate::{
     App, AppLimits, AppRow, AuditRow, ConsentRow, FlowRow, GrantRow, IdentityKeyRow, IdentityRow,
-    InvitationRow, KeyRow, LinkRow, RespondentRow, SecondFactor, SessionHolder, SessionRow,
-    Subject, TokenRow, UsedKeyRow, UserRow, VersionRow,
+    InvitationRow, KeyRow, LinkRow, ReportRow, RespondentRow, SecondFactor, SessionHolder,
+    SessionRow, Subject, TokenRow, UsedKeyRow, UserRow, VersionRow,
 };
 
 pub(crate) const APP: &str = "apps.app_id, apps.name, apps.identity_verification, \
@@ -227,6 +228,27 @@ pub(crate) const GRANT: &str = "grants.app_id, grants.user_id, grants.role";
 pub(crate) fn grant<C: ReadCells>(cells: &mut C) -> Result<GrantRow, C::Error> {
     let app_id = cells.optional_app()?;
     Ok(GrantRow { app_id, user_id: cells.id(UserId::from_uuid)?, role: cells.variant()? })
+}
+
+pub(crate) const REPORT: &str = "app_id, flow_id, report_id, hash, title, questions, filters, \
+     shows_texts, password, created_by, created_at, expires_at, revoked_at";
+
+pub(crate) fn report<C: ReadCells>(cells: &mut C) -> Result<ReportRow, C::Error> {
+    Ok(ReportRow {
+        app_id: cells.id(AppId::from_uuid)?,
+        flow_id: cells.id(FlowId::from_uuid)?,
+        report_id: cells.id(ReportId::from_uuid)?,
+        hash: cells.hash()?,
+        title: cells.text()?,
+        questions: cells.json()?,
+        filters: cells.json()?,
+        shows_texts: cells.flag()?,
+        password: cells.optional_text()?,
+        created_by: cells.text()?,
+        created_at: cells.time()?,
+        expires_at: cells.optional_time()?,
+        revoked_at: cells.optional_time()?,
+    })
 }
 
 pub(crate) const LINK: &str = "user_id, hash, expires_at";

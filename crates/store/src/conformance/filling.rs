@@ -5,8 +5,8 @@
 
 use sluice_flow::definition::Kind;
 use sluice_flow::id::{
-    ApiKey, AppId, AssignmentId, AuditId, FlowId, FlowVersionId, RespondentId, ResponseId, TokenId,
-    UserId, v7,
+    ApiKey, AppId, AssignmentId, AuditId, FlowId, FlowVersionId, ReportId, RespondentId,
+    ResponseId, TokenId, UserId, v7,
 };
 use sluice_flow::invitation::{InvitationTimes, Invitee};
 use sluice_flow::lifecycle::VersionTimes;
@@ -16,7 +16,7 @@ use sluice_flow::time::{Timestamp, Window};
 
 use crate::{
     App, AppLimits, AppRow, AuditRow, ConsentRow, FlowRow, GrantRow, IdentityKeyKind,
-    IdentityKeyRow, IdentityRow, IdentityVerification, InvitationRow, KeyRow, Record,
+    IdentityKeyRow, IdentityRow, IdentityVerification, InvitationRow, KeyRow, Record, ReportRow,
     RespondentRow, ResponseRow, Role, Scope, SecondFactor, Subject, TokenRow, UsedKeyRow, UserRow,
     VersionRow,
 };
@@ -202,7 +202,30 @@ fn flow_records(app: u32, flow: u32) -> Vec<Record> {
         }));
     }
     records.extend((0..5).map(|number| invitation(app, flow, number)));
+    records.extend((0..2).map(|number| report(app, flow, number)));
     records
+}
+
+/// One that is open, and one with every column filled.
+fn report(app: u32, flow: u32, number: u32) -> Record {
+    let count = (app * FLOWS_OF_AN_APP + flow) * 2 + number;
+    let is_full = number == 1;
+    let filter = || ("tag.plan".to_owned(), format!("pro {count} é"));
+    Record::Report(Box::new(ReportRow {
+        app_id: app_id(app),
+        flow_id: flow_id(app, flow),
+        report_id: ReportId::from_uuid(bits(10, count)),
+        hash: hash(10, count),
+        title: format!("Report {count}"),
+        questions: (0..=number).map(|question| format!("q{question}")).collect(),
+        filters: is_full.then(filter).into_iter().collect(),
+        shows_texts: is_full,
+        password: is_full.then(|| "$argon2id$v=19$…".to_owned()),
+        created_by: "first-start".to_owned(),
+        created_at: at(9),
+        expires_at: is_full.then(|| at(500)),
+        revoked_at: is_full.then(|| at(600)),
+    }))
 }
 
 /// The number decides the state: sent without expiry, opened, expired, completed or revoked.

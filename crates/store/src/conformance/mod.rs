@@ -24,6 +24,7 @@ mod invitations;
 mod moving;
 mod people;
 mod removal;
+mod reports;
 mod respondents;
 mod responses;
 mod skip_index;
@@ -239,6 +240,13 @@ cases! {
         a_session_reads_back_is_touched_and_ends
         sessions_of_a_user_are_listed_by_epoch_and_all_but_one_end
         ended_sessions_are_removed_in_batches;
+    reports:
+        a_report_is_found_by_its_hash_even_if_it_ended
+        reports_of_a_flow_are_listed_newest_first
+        a_replaced_link_no_longer_finds_the_report
+        a_deleted_report_is_gone_and_the_others_are_kept
+        a_report_is_a_change_of_its_app_that_the_public_api_cannot_see
+        a_report_of_a_flow_that_does_not_exist_is_refused;
     feed:
         an_empty_store_has_no_changes
         a_public_change_is_in_the_feed_immediately

@@ -12,14 +12,14 @@ use sluice_flow::time::Window;
 
 use super::world::{
     Shop, TheStore, app_row, apply, at, audit_row, draft_row, flow_row, grant_row,
-    identity_key_row, invitation_row, key_row, public_revision, published_row, respondent_id,
-    response_row, token_row, user_row,
+    identity_key_row, invitation_row, key_row, public_revision, published_row, report_row,
+    respondent_id, response_row, token_row, user_row,
 };
 use crate::{
     Answers, App, AppLimits, AppRow, At, Change, ConsentRow, ErasureMark, FeedPosition,
     IdentityKeyKind, IdentityRow, IdentityVerification, NewResponse, Outcome, PeopleWrite, Record,
-    RecordCursor, RespondentRow, Role, Scope, SecondFactor, StoreError, Subject, Table, UsedKeyRow,
-    UserRow, Write,
+    RecordCursor, ReportRow, RespondentRow, Role, Scope, SecondFactor, StoreError, Subject, Table,
+    UsedKeyRow, UserRow, Write,
 };
 
 pub(super) async fn stored_rows_are_exported_once_and_in_order(store: TheStore) {
@@ -92,6 +92,7 @@ pub(super) async fn a_record_replaces_the_one_with_its_key(store: TheStore) {
             Record::Invitation(row) => row.times.revoked_at = Some(at(9)),
             Record::User(row) => row.disabled_at = Some(at(9)),
             Record::Grant(row) => row.role = Role::Editor,
+            Record::Report(row) => row.revoked_at = Some(at(9)),
         }
     }
     store.import_records(records.clone()).await.unwrap();
@@ -254,7 +255,9 @@ async fn stored_shop(store: &TheStore) -> Vec<Record> {
     let audit = audit_row(Some(shop.app()));
     let invited = invitation_row(&shop.flow);
     let identity_key = identity_key_row(shop.app());
+    let report = report_row(&shop.flow);
     let writes = vec![
+        Write::Report(report.clone()),
         Write::Invitations(vec![invited.clone()]),
         Write::IdentityKey(identity_key.clone()),
         Write::Flow(other.clone()),
@@ -278,7 +281,7 @@ async fn stored_shop(store: &TheStore) -> Vec<Record> {
     records.extend([Record::Flow(shop.flow), Record::Flow(other)]);
     records.extend([Record::Version(shop.version), Record::Version(draft)]);
     records.extend([Record::Key(shop.key), Record::Token(token), Record::Audit(audit)]);
-    records.push(Record::Invitation(invited));
+    records.extend([Record::Invitation(invited), Record::Report(report.into())]);
     records.push(Record::IdentityKey(identity_key));
     records
 }
@@ -300,7 +303,7 @@ fn records() -> Vec<Record> {
         let mut rich = response_row(&flow, &retired, 7);
         let plain = response_row(&flow, &retired, 6);
         let (plain_flow, plain_version) = (flow.clone(), retired.clone());
-        let mut invited = invitation_row(&flow);
+        let (mut invited, mut report) = (invitation_row(&flow), report_row(&flow));
         if full {
             fill_app(&mut app.row);
             identity_key.kind = IdentityKeyKind::Jwks;
@@ -335,6 +338,7 @@ fn records() -> Vec<Record> {
                 revoked_at: Some(at(7)),
             };
             invited.response_id = Some(rich.response_id);
+            fill_report(&mut report);
         } else {
             invited.invitee = Invitee::default();
         }
@@ -349,7 +353,7 @@ fn records() -> Vec<Record> {
         let erased = response_row(&plain_flow, &plain_version, 8);
         records.extend(of_a_respondent(&plain, &erased));
         records.push(Record::Response { row: plain, idempotency_key: None });
-        records.push(Record::Invitation(invited));
+        records.extend([Record::Invitation(invited), Record::Report(report.into())]);
     }
     records.sort_by_key(Record::cursor);
     records
@@ -363,6 +367,13 @@ fn fill_app(row: &mut AppRow) {
     row.token_lifetime_seconds = Some(86_400);
     row.hosted = Some(r#"{"spamProtection":false}"#.into());
     row.limits = AppLimits { calls_per_second: Some(1), bytes_per_day: Some(1 << 50) };
+}
+
+fn fill_report(row: &mut ReportRow) {
+    row.questions = vec!["nps".into(), "\u{e9}".into()];
+    row.filters = vec![("tag.plan".into(), "pro".into())];
+    (row.shows_texts, row.password) = (true, Some("$argon2id$".into()));
+    (row.expires_at, row.revoked_at) = (Some(at(8)), Some(at(9)));
 }
 
 /// A user with every column filled.

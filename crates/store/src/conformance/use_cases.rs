@@ -8,7 +8,7 @@ use super::removal::erasure;
 use super::respondents::{claiming, known};
 use super::world::{
     Shop, TheStore, apply, at, audit_row, draft_row, flow_row, grant_row, identity_key_row,
-    invitation_row, key_row, published_row, token_row, user_row,
+    invitation_row, key_row, published_row, report_row, token_row, user_row,
 };
 use crate::{
     ActorId, Answers, At, AuditQuery, Change, CountsQuery, Expiry, ExpiryCursor, FeedPosition,
@@ -62,6 +62,12 @@ async fn administration(store: &TheStore, shop: &Shop, done: &mut impl AsyncFnMu
     store.list_flows(&query).await.unwrap();
     store.list_versions(app, flow.flow_id, None, 10).await.unwrap();
     done("list flows and versions").await;
+    let report = report_row(&shop.flow);
+    apply(store, app, vec![Write::Report(report.clone()), audit()]).await;
+    store.list_reports(app, shop.flow.flow_id).await.unwrap();
+    done("share a report").await;
+    store.find_report(&report.hash).await.unwrap().unwrap();
+    done("open a report").await;
     store.changes(FeedPosition(0)).await.unwrap();
     done("read the change feed").await;
 }

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use sluice_flow::counts::Contribution;
 use sluice_flow::definition::Kind;
 use sluice_flow::id::{
-    ApiKey, AppId, AssignmentId, AuditId, FlowId, FlowVersionId, RespondentId, ResponseId, TokenId,
-    UserId, v7,
+    ApiKey, AppId, AssignmentId, AuditId, FlowId, FlowVersionId, ReportId, RespondentId,
+    ResponseId, TokenId, UserId, v7,
 };
 use sluice_flow::invitation::{InvitationTimes, Invitee};
 use sluice_flow::lifecycle::VersionTimes;
@@ -16,8 +16,8 @@ use sluice_flow::time::{Timestamp, Window};
 
 use crate::{
     AppLimits, AppRow, At, AuditRow, Change, FlowRow, GrantRow, IdentityKeyKind, IdentityKeyRow,
-    IdentityVerification, InvitationRow, KeyRow, NewResponse, Outcome, ResponseQuery, ResponseRow,
-    Role, Scope, Store, StoreResult, TokenRow, UserRow, VersionRow, Write,
+    IdentityVerification, InvitationRow, KeyRow, NewResponse, Outcome, ReportRow, ResponseQuery,
+    ResponseRow, Role, Scope, Store, StoreResult, TokenRow, UserRow, VersionRow, Write,
 };
 
 pub(super) type TheStore = Arc<dyn Store>;
@@ -164,6 +164,27 @@ pub(super) fn invitation_row(flow: &FlowRow) -> InvitationRow {
         created_at: at(0),
         times: InvitationTimes::default(),
         response_id: None,
+    }
+}
+
+pub(super) fn report_row(flow: &FlowRow) -> ReportRow {
+    let report_id = new_id!(ReportId, 0);
+    let mut hash = [9; 32];
+    hash[..16].copy_from_slice(report_id.uuid().as_bytes());
+    ReportRow {
+        app_id: flow.app_id,
+        flow_id: flow.flow_id,
+        report_id,
+        hash,
+        title: "Results".to_owned(),
+        questions: Vec::new(),
+        filters: Vec::new(),
+        shows_texts: false,
+        password: None,
+        created_by: "first-start".to_owned(),
+        created_at: at(0),
+        expires_at: None,
+        revoked_at: None,
     }
 }
 

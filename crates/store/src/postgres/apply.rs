@@ -19,6 +19,7 @@ use super::people;
 use super::pool::Pool;
 use super::put;
 use super::removal;
+use super::reports;
 use super::transaction::{LOCK, QUEUE, Transaction, end};
 use crate::{At, Change, PeopleWrite, StoreError, StoreResult, Write};
 
@@ -119,6 +120,8 @@ fn rank(write: &Write) -> u8 {
         | Write::DeleteResponse(_)
         | Write::Invitations(_)
         | Write::Invitation(_)
+        | Write::Report(_)
+        | Write::DeleteReport(..)
         | Write::People(_) => 3,
     }
 }
@@ -147,6 +150,10 @@ async fn put_one(
             Ok(rows.first().map(|row| row.app_id))
         }
         Write::Invitation(step) => invitations::step(transaction, step).await,
+        Write::Report(row) => reports::put(transaction, row).await.map(|()| Some(row.app_id)),
+        Write::DeleteReport(app, report) => {
+            reports::delete(transaction, *app, *report).await.map(|()| Some(*app))
+        }
         Write::People(write) => people::put(transaction, write).await.map(|()| None),
     }
 }

@@ -12,13 +12,14 @@ use uuid::Uuid;
 use crate::codec::{self, readers};
 use crate::{
     App, AuditRow, ConsentRow, FlowRow, GrantRow, IdempotencyKey, IdentityKeyRow, IdentityRow,
-    InvitationRow, KeyRow, LinkRow, RespondentRow, ResponseRow, SessionRow, StoreError,
+    InvitationRow, KeyRow, LinkRow, ReportRow, RespondentRow, ResponseRow, SessionRow, StoreError,
     StoreResult, TokenRow, UsedKeyRow, UserRow, VersionRow,
 };
 
 pub(super) use crate::codec::{
-    APP, AUDIT, CONSENT, FLOW, GRANT, IDENTITY, IDENTITY_KEY, INVITATION, KEY, LINK, RESPONDENT,
-    RESPONSE, ReadCells, SESSION, TOKEN, USED_KEY, USER, VERSION, of_table, text_columns,
+    APP, AUDIT, CONSENT, FLOW, GRANT, IDENTITY, IDENTITY_KEY, INVITATION, KEY, LINK, REPORT,
+    RESPONDENT, RESPONSE, ReadCells, SESSION, TOKEN, USED_KEY, USER, VERSION, of_table,
+    text_columns,
 };
 
 /// The cells of one row, read from left to right.
@@ -125,6 +126,7 @@ readers! {
     grant -> GrantRow,
     link -> LinkRow,
     session -> SessionRow,
+    report -> ReportRow,
 }
 
 /// The app's columns that decide about a flow: both revisions, and the grace window.

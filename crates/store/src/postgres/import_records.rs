@@ -21,6 +21,7 @@ use super::people;
 use super::pool::{Params, Pool};
 use super::put;
 use super::removal::put_used_key;
+use super::reports;
 use super::skip_index;
 use super::transaction::{Transaction, end};
 use crate::{App, IdempotencyKey, Record, ResponseRow, StoreError, StoreResult};
@@ -67,6 +68,7 @@ async fn put_all(
             Record::Invitation(row) => invited.entry(row.app_id).or_default().push(row),
             Record::User(row) => people::put_user(transaction, row).await?,
             Record::Grant(row) => people::put_grant(transaction, row).await?,
+            Record::Report(row) => reports::put(transaction, row).await?,
         }
     }
     for (app, rows) in responses {

@@ -42,6 +42,7 @@ mod put;
 mod read;
 mod recount;
 mod removal;
+mod reports;
 mod roles;
 mod schema;
 mod skip_index;

@@ -8,6 +8,7 @@ mod admin;
 mod counts;
 mod intake;
 mod moving;
+mod reports;
 mod respondents;
 mod responses;
 mod upkeep;
@@ -17,6 +18,7 @@ pub use admin::AdminStore;
 pub use counts::CountStore;
 pub use intake::{AfterCommit, IntakeStore, Lanes, Resume};
 pub use moving::{MovingStore, StoreView};
+pub use reports::ReportStore;
 pub use respondents::RespondentStore;
 pub use responses::ResponseStore;
 pub use upkeep::UpkeepStore;
@@ -31,6 +33,7 @@ pub trait Store:
     + ResponseStore
     + RespondentStore
     + UserStore
+    + ReportStore
     + CountStore
     + UpkeepStore
     + MovingStore
@@ -43,6 +46,7 @@ impl<T> Store for T where
         + ResponseStore
         + RespondentStore
         + UserStore
+        + ReportStore
         + CountStore
         + UpkeepStore
         + MovingStore

@@ -15,6 +15,7 @@ use super::invitations;
 use super::people;
 use super::put;
 use super::removal;
+use super::reports;
 use super::transaction::{Finish, TransactionError};
 use crate::{At, Change, StoreError, Write};
 
@@ -120,6 +121,10 @@ fn put(
             Ok(rows.first().map(|row| row.app_id))
         }
         Write::Invitation(step) => invitations::step(connection, step),
+        Write::Report(row) => reports::put(connection, row).map(|()| Some(row.app_id)),
+        Write::DeleteReport(app, report) => {
+            reports::delete(connection, *app, *report).map(|()| Some(*app))
+        }
         Write::People(write) => return people::put(connection, write).map(|()| None),
     };
     Ok(app?)

@@ -13,13 +13,13 @@ use uuid::Uuid;
 use crate::codec::{self, readers};
 use crate::{
     App, AuditRow, ConsentRow, FlowRow, GrantRow, IdentityKeyRow, IdentityRow, InvitationRow,
-    KeyRow, LinkRow, RespondentRow, ResponseRow, SessionRow, TokenRow, UsedKeyRow, UserRow,
-    VersionRow,
+    KeyRow, LinkRow, ReportRow, RespondentRow, ResponseRow, SessionRow, TokenRow, UsedKeyRow,
+    UserRow, VersionRow,
 };
 
 pub(super) use crate::codec::{
-    APP, AUDIT, CONSENT, FLOW, GRANT, IDENTITY, IDENTITY_KEY, INVITATION, KEY, LINK, RESPONDENT,
-    RESPONSE, ReadCells, SESSION, TOKEN, USED_KEY, USER, VERSION,
+    APP, AUDIT, CONSENT, FLOW, GRANT, IDENTITY, IDENTITY_KEY, INVITATION, KEY, LINK, REPORT,
+    RESPONDENT, RESPONSE, ReadCells, SESSION, TOKEN, USED_KEY, USER, VERSION,
 };
 
 /// The bytes of an id, as they are stored.
@@ -139,4 +139,5 @@ readers! {
     grant -> GrantRow,
     link -> LinkRow,
     session -> SessionRow,
+    report -> ReportRow,
 }

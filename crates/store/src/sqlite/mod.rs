@@ -35,6 +35,7 @@ mod readers;
 mod reclaim;
 mod recount;
 mod removal;
+mod reports;
 mod response_keys;
 mod response_row;
 mod roles;

@@ -10,6 +10,7 @@ mod flows;
 mod invitations;
 mod lists;
 mod page;
+mod reports;
 mod respondents;
 mod responses;
 mod routes;

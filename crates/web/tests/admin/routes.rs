@@ -23,7 +23,7 @@ fn routes() -> Vec<Route> {
             routes.push(Route { method: method.to_uppercase(), path: path.to_owned(), scope });
         }
     }
-    assert_eq!(routes.len(), 52, "a route was added or removed: check that these tests cover it");
+    assert_eq!(routes.len(), 57, "a route was added or removed: check that these tests cover it");
     routes
 }
 
@@ -39,6 +39,7 @@ struct Things {
     token: String,
     invitation: String,
     user: String,
+    report: String,
 }
 
 impl Things {
@@ -65,7 +66,10 @@ impl Things {
         let new =
             json!({"email": "ann@mail.example", "name": "Ann", "role": "viewer", "instance": true});
         let user = text(&site.post("/users", new).await.ok(201)["userId"]);
-        Self { app, key, kid, flow, version, response, respondent, token, invitation, user }
+        let new = json!({"title": "Results", "questions": ["nps"]});
+        let report = site.post(&format!("/flows/{flow}/reports"), new).await.ok(201);
+        let report = text(&report["reportId"]);
+        Self { app, key, kid, flow, version, response, respondent, token, invitation, user, report }
     }
 
     fn path(&self, route: &Route) -> String {
@@ -89,7 +93,8 @@ impl Things {
             .replace("{respondentId}", &self.respondent)
             .replace("{tokenId}", &self.token)
             .replace("{userId}", &self.user)
-            .replace("{flowAssignmentId}", &self.invitation);
+            .replace("{flowAssignmentId}", &self.invitation)
+            .replace("{reportId}", &self.report);
         assert!(!path.contains('{'), "{path}");
         path
     }
@@ -106,6 +111,8 @@ fn body(route: &Route) -> Value {
         ("POST", "/flows/{flowId}/invitations") => {
             json!({"identities": [{"type": "traits.email", "value": "ada@mail.example"}]})
         }
+        ("POST", "/flows/{flowId}/reports") => json!({"title": "x", "questions": ["nps"]}),
+        ("PATCH", "/flows/{flowId}/reports/{reportId}") => json!({"title": "x"}),
         ("POST", "/tokens") => json!({"name": "x", "scopes": ["read"]}),
         ("POST", "/users") => {
             json!({"email": "bob@mail.example", "name": "Bob", "role": "owner", "instance": true})
@@ -183,6 +190,7 @@ async fn a_token_of_another_app_finds_nothing() {
         token: "tk_0000000000000000000000".to_owned(),
         invitation: "fa_0000000000000000000000".to_owned(),
         user: "us_0000000000000000000000".to_owned(),
+        report: "rep_0000000000000000000000".to_owned(),
     };
     let names_a_thing = |route: &&Route| things.path(route) != route.path;
     for route in routes().iter().filter(names_a_thing) {

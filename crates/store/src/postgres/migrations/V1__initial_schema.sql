@@ -302,6 +302,27 @@ CREATE TABLE tokens (
 CREATE INDEX tokens_by_id ON tokens (token_id);
 CREATE INDEX tokens_by_hash ON tokens (hash);
 
+-- Reports: results of a flow that anyone with the link can read. hash is the SHA-256 of the secret in the
+-- link. password: an Argon2id hash. The flow is in a table of apps, so there is no foreign key to it.
+CREATE TABLE reports (
+    app_id      uuid NOT NULL REFERENCES app_directory,
+    flow_id     uuid NOT NULL,
+    report_id   uuid NOT NULL,
+    hash        bytea NOT NULL,
+    title       text NOT NULL,
+    questions   text NOT NULL,               -- JSON array of question ids
+    filters     text NOT NULL,               -- JSON array of names and values
+    shows_texts boolean NOT NULL,
+    password    text,
+    created_by  text NOT NULL,
+    created_at  bigint NOT NULL,
+    expires_at  bigint,
+    revoked_at  bigint,
+    PRIMARY KEY (app_id, report_id)
+);
+CREATE UNIQUE INDEX reports_by_hash ON reports (hash);
+CREATE INDEX reports_by_flow ON reports (app_id, flow_id, report_id);
+
 -- Users of the console.
 -- password: an Argon2id hash. issuer and subject: the identity at a single sign-on provider.
 -- epoch: sessions of an earlier epoch are no longer valid.

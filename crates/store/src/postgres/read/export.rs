@@ -17,7 +17,7 @@ use tokio_postgres::Row;
 use uuid::Uuid;
 
 use super::super::codec::{
-    self, APP, AUDIT, CONSENT, Cells, FLOW, GRANT, IDENTITY, IDENTITY_KEY, INVITATION, KEY,
+    self, APP, AUDIT, CONSENT, Cells, FLOW, GRANT, IDENTITY, IDENTITY_KEY, INVITATION, KEY, REPORT,
     RESPONDENT, RESPONSE, TOKEN, USED_KEY, USER, VERSION,
 };
 use super::super::failure::TransactionError;
@@ -192,7 +192,8 @@ fn is_of_apps(table: Table) -> bool {
         | Table::Tokens
         | Table::Audit
         | Table::Users
-        | Table::Grants => false,
+        | Table::Grants
+        | Table::Reports => false,
     }
 }
 
@@ -233,7 +234,8 @@ async fn scan(
         | Table::UsedKeys
         | Table::Invitations
         | Table::Users
-        | Table::Grants => &[&rows, &bytes, &app, &ids[0]],
+        | Table::Grants
+        | Table::Reports => &[&rows, &bytes, &app, &ids[0]],
     };
     Ok((transaction.query(&sql, params).await?, read))
 }
@@ -271,6 +273,9 @@ fn select(table: Table, scope: Scope) -> (String, Read) {
         }),
         Table::Users => ("users", USER, &["user_id"], |it| codec::user(it).map(Record::User)),
         Table::Grants => ("grants", GRANT, &["user_id"], |it| codec::grant(it).map(Record::Grant)),
+        Table::Reports => ("reports", REPORT, &["report_id"], |it| {
+            codec::report(it).map(|row| Record::Report(Box::new(row)))
+        }),
     };
     let key_column = match table {
         Table::Responses => ", idempotency_key",
@@ -318,6 +323,7 @@ fn texts(table: Table) -> Vec<&'static str> {
         Table::Invitations => &["user_id", "email"],
         Table::Users => &["email", "name", "password", "issuer", "subject"],
         Table::Grants => &[],
+        Table::Reports => &["title", "questions", "filters", "password", "created_by"],
     };
     columns.to_vec()
 }

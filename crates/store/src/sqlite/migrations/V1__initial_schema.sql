@@ -267,6 +267,28 @@ CREATE INDEX invitations_ended
     ON invitations (app_id, coalesce(completed_at, revoked_at, expires_at), assignment_id)
     WHERE user_id IS NOT NULL OR email IS NOT NULL;
 
+-- Reports: results of a flow that anyone with the link can read. hash is the SHA-256 of the secret in the
+-- link. password: an Argon2id hash.
+CREATE TABLE reports (
+    app_id      BLOB NOT NULL,
+    flow_id     BLOB NOT NULL,
+    report_id   BLOB NOT NULL CHECK (length(report_id) = 16),
+    hash        BLOB NOT NULL CHECK (length(hash) = 32),
+    title       TEXT NOT NULL,
+    questions   TEXT NOT NULL,               -- JSON array of question ids
+    filters     TEXT NOT NULL,               -- JSON array of names and values
+    shows_texts INTEGER NOT NULL,
+    password    TEXT,
+    created_by  TEXT NOT NULL,
+    created_at  INTEGER NOT NULL,
+    expires_at  INTEGER,
+    revoked_at  INTEGER,
+    PRIMARY KEY (app_id, report_id),
+    FOREIGN KEY (app_id, flow_id) REFERENCES flows DEFERRABLE INITIALLY DEFERRED
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX reports_by_hash ON reports (hash);
+CREATE INDEX reports_by_flow ON reports (app_id, flow_id, report_id);
+
 -- Admin tokens, stored as the SHA-256 of the token. app_id is NULL for a token that is not limited to an app.
 CREATE TABLE tokens (
     token_id   BLOB PRIMARY KEY CHECK (length(token_id) = 16),

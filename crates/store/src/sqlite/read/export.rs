@@ -9,7 +9,7 @@ use rusqlite::{Connection, Error, Params, Result, Row, params};
 use uuid::Uuid;
 
 use super::super::codec::{
-    self, APP, AUDIT, CONSENT, Cells, FLOW, GRANT, IDENTITY, IDENTITY_KEY, INVITATION, KEY,
+    self, APP, AUDIT, CONSENT, Cells, FLOW, GRANT, IDENTITY, IDENTITY_KEY, INVITATION, KEY, REPORT,
     RESPONDENT, RESPONSE, TOKEN, USED_KEY, USER, VERSION,
 };
 use super::super::failure::is_file_damage;
@@ -136,13 +136,7 @@ impl Filling {
                     codec::respondent(cells).map(Record::Respondent)
                 })
             }
-            Table::Identities => {
-                let key = String::from_utf8_lossy(key);
-                let (of, value) = key.split_once('\0').unwrap_or((&*key, ""));
-                self.add(connection, table, &sql, params![app, of, value, rows], |cells| {
-                    codec::identity(cells).map(Record::Identity)
-                })
-            }
+            Table::Identities => self.scan_identities(connection, after),
             Table::Consents => {
                 self.add(connection, table, &sql, params![app, key, rows], |cells| {
                     codec::consent(cells).map(Record::Consent)
@@ -167,7 +161,20 @@ impl Filling {
             Table::Grants => self.add(connection, table, &sql, params![app, key, rows], |cells| {
                 codec::grant(cells).map(Record::Grant)
             }),
+            Table::Reports => self.add(connection, table, &sql, params![app, key, rows], |cells| {
+                codec::report(cells).map(|row| Record::Report(Box::new(row)))
+            }),
         }
+    }
+
+    fn scan_identities(&mut self, connection: &Connection, after: &RecordCursor) -> Result<()> {
+        let key = String::from_utf8_lossy(&after.key);
+        let (of, value) = key.split_once('\0').unwrap_or((&*key, ""));
+        let (rows, sql) = (self.rows_left(), select(Table::Identities));
+        let params = params![after.app, of, value, rows];
+        self.add(connection, Table::Identities, &sql, params, |cells| {
+            codec::identity(cells).map(Record::Identity)
+        })
     }
 
     /// Entries without an app come first. Their app is NULL, which no comparison matches.
@@ -316,6 +323,10 @@ fn select(table: Table) -> String {
             "SELECT {GRANT} FROM grants WHERE (app_id, user_id) > (?1, ?2) \
              ORDER BY app_id, user_id LIMIT ?3"
         ),
+        Table::Reports => format!(
+            "SELECT {REPORT} FROM reports WHERE (app_id, report_id) > (?1, ?2) \
+             ORDER BY app_id, report_id LIMIT ?3"
+        ),
     }
 }
 
@@ -355,6 +366,7 @@ mod tests {
             ),
             (Table::Users, "SEARCH users USING PRIMARY KEY (user_id>?)"),
             (Table::Grants, "SEARCH grants USING PRIMARY KEY ((app_id,user_id)>(?,?))"),
+            (Table::Reports, "SEARCH reports USING PRIMARY KEY ((app_id,report_id)>(?,?))"),
         ] {
             let sql = format!("EXPLAIN QUERY PLAN {}", select(table));
             let mut explain = connection.prepare(&sql).unwrap();

@@ -250,6 +250,23 @@ pub(super) const TABLE: &[Line] = &[
     get("/console/flows/{flowId}/results/chart/{file}", READS),
     get("/console/flows/{flowId}/results/crosstab", READS),
     Line { query: "?question=why", ..get("/console/flows/{flowId}/results/answers", READS) },
+    get("/console/flows/{flowId}/results/reports", READS),
+    post(
+        "/console/flows/{flowId}/results/reports",
+        READS_AND_EXPORTS,
+        "title=Results&show=nps",
+        "",
+    ),
+    post("/console/flows/{flowId}/results/reports/{reportId}/link", READS_AND_EXPORTS, "", ""),
+    post(
+        "/console/flows/{flowId}/results/reports/{reportId}/revoke",
+        EXPORTS,
+        "",
+        "/console/flows/{flowId}/results/reports?done=revoked#reports",
+    ),
+    // A report, for anyone with its link.
+    get("/r/{secret}", ANYBODY),
+    post_unstored("/r/{secret}", ANYBODY, "password=", "/r/{secret}"),
     // Settings of an app.
     get("/console/apps/{appId}/settings", READS),
     post(

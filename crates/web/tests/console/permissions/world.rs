@@ -9,8 +9,8 @@ use http_body_util::BodyExt as _;
 use serde_json::json;
 use sluice_engine::people::NewUser;
 use sluice_engine::rows::{IdentityKeyKind, Role, Scope};
-use sluice_engine::{Duplicates, NewIdentityKey, NewInvitation, NewToken};
-use sluice_flow::id::AppId;
+use sluice_engine::{Duplicates, NewIdentityKey, NewInvitation, NewReport, NewToken};
+use sluice_flow::id::{AppId, FlowId};
 use sluice_flow::invitation::Invitee;
 use sluice_store::{AuditQuery, Record};
 use tower::ServiceExt as _;
@@ -128,6 +128,15 @@ impl World {
     }
 }
 
+/// The id of a report, and the secret of its link.
+async fn share(site: &Site, flow: FlowId) -> (String, String) {
+    let (title, questions) = ("Results".to_owned(), vec!["nps".to_owned()]);
+    let new = NewReport { title, questions, ..NewReport::default() };
+    let opened = site.engine.flow(&actor(), Scope::Export, flow).await.unwrap();
+    let (report, link) = opened.create_report(&new).await.unwrap();
+    (report.report_id.to_string(), link.0.rsplit('/').next().unwrap().to_owned())
+}
+
 impl Fixture {
     pub(super) async fn open(site: &Site, app: AppId, name: &str) -> Self {
         let engine = &site.engine;
@@ -171,7 +180,10 @@ impl Fixture {
         let sign_in = site.browser().get("/console/sign-in").await.ok();
         let asset = sign_in.split("/console/assets/").nth(1).unwrap();
         let (asset_version, file) = asset.split('"').next().unwrap().split_once('/').unwrap();
+        let (report, secret) = share(site, flow).await;
         let ids = BTreeMap::from([
+            ("reportId", report),
+            ("secret", secret),
             ("appId", app.to_string()),
             ("flowId", flow.to_string()),
             ("flowVersionId", version.to_string()),
