@@ -37,6 +37,7 @@ mod erasure;
 pub mod export;
 mod fault;
 mod flows;
+pub mod funnel;
 mod handle;
 mod history;
 mod hosted;
@@ -76,6 +77,7 @@ mod tokens;
 mod unavailable;
 mod upkeep;
 pub mod verify;
+mod visits;
 mod watches;
 
 pub use actor::{Actor, Grant};
@@ -108,6 +110,7 @@ pub use summary::{ReadProgress, Results, Summary, SummaryFilter};
 pub use tokens::{NewToken, TokenSecret};
 pub use unavailable::{NotReady, Unavailable};
 pub use upkeep::Upkeep;
+pub use visits::VisitRefused;
 
 /// The rows that transports show, so that they do not depend on the store.
 pub mod rows {

@@ -69,7 +69,8 @@ fn alone(flow: FlowId, report: &Report, id: &str, item: &Question<'_>) -> Markup
     let Question { key, summary: question } = item;
     let figure = |kind: &str, chart: Option<crate::chart::Chart>, name: &str| {
         let chart = chart?;
-        let tools = tools(flow, report, &format!("{kind}-{key}"), name);
+        let chart_name = format!("{kind}-{key}");
+        let tools = tools(&report.query.chart_address(flow, &chart_name), &chart_name, name);
         Some(chart.figure(&format!("{id}-{kind}"), tools))
     };
     html! {
@@ -92,9 +93,10 @@ fn alone(flow: FlowId, report: &Report, id: &str, item: &Question<'_>) -> Markup
 
 fn compared(flow: FlowId, report: &Report, id: &str, item: &Question<'_>) -> Markup {
     let Question { key, summary: question } = item;
+    let chart = format!("question-{key}");
     html! {
         @match report.compared(question) {
-            Some(multiples) => (multiples.figure(id, tools(flow, report, &format!("question-{key}"), &question.prompt))),
+            Some(multiples) => (multiples.figure(id, tools(&report.query.chart_address(flow, &chart), &chart, &question.prompt))),
             None if question.distribution == Distribution::Text => {
                 dl.group-answers {
                     @for (name, part) in compare::parts(&report.groups, question) {
@@ -108,9 +110,8 @@ fn compared(flow: FlowId, report: &Report, id: &str, item: &Question<'_>) -> Mar
     }
 }
 
-/// The download formats of a chart. The script renders the PNG from the SVG.
-pub(super) fn tools(flow: FlowId, report: &Report, chart: &str, name: &str) -> Markup {
-    let address = report.query.chart_address(flow, chart);
+/// The download formats of a chart at an address. The script renders the PNG from the SVG.
+pub(super) fn tools(address: &str, chart: &str, name: &str) -> Markup {
     html! {
         div.chart-tools {
             a.button.small.quiet href=(address) download={ (chart) ".svg" } aria-label={ "Download as SVG: " (name) } { "SVG" }

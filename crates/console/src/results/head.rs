@@ -34,7 +34,7 @@ pub(super) fn line(report: &Report) -> Markup {
     }
 }
 
-fn stat(name: &str, figure: Markup, detail: Markup) -> Markup {
+pub(super) fn stat(name: &str, figure: Markup, detail: Markup) -> Markup {
     html! { div.stat { dt { (name) } dd.big { (figure) } dd.hint { (detail) } } }
 }
 
@@ -76,7 +76,7 @@ pub(super) fn responses(flow: FlowId, report: &Report) -> Markup {
         @if let Some(chart) = chart(report) {
             section.card.result {
                 header { h2 { "Responses over time" } }
-                (chart.figure("chart-responses", tools(flow, report, CHART, "Responses over time")))
+                (chart.figure("chart-responses", tools(&report.query.chart_address(flow, CHART), CHART, "Responses over time")))
             }
         }
     }

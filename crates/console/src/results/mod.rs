@@ -11,6 +11,7 @@ mod compare;
 mod computing;
 mod crosstab;
 mod filters;
+mod funnel;
 mod head;
 mod headline;
 mod over_time;
@@ -48,6 +49,8 @@ pub(super) fn routes() -> Router<Arc<Console>> {
         .route("/console/flows/{flowId}/results/chart/{file}", get(chart_file))
         .route("/console/flows/{flowId}/results/crosstab", get(crosstab::page))
         .route("/console/flows/{flowId}/results/answers", get(read_all::page))
+        .route("/console/flows/{flowId}/results/funnel", get(funnel::page))
+        .route("/console/flows/{flowId}/results/funnel.svg", get(funnel::file))
 }
 
 async fn page(
@@ -76,8 +79,11 @@ async fn page(
     report.sent = SentForm { fields: fields.clone(), fault };
     let content =
         if report.has_anything { shown(&state, &report) } else { nothing_yet(&sidebar, &state) };
-    let print = html! { button.button type="button" data-print hidden { "Print report" } };
-    let frame = if report.has_anything { frame.actions(print) } else { frame };
+    let actions = html! {
+        a.button href=(funnel::address(flow, &report.query)) { "Funnel" }
+        @if report.has_anything { button.button type="button" data-print hidden { "Print report" } }
+    };
+    let frame = frame.actions(actions);
     let frame = frame.done(fields.get("done")).script("results.js").script("answer-filter.js");
     Ok(frame.page(Kind::Shown, content))
 }

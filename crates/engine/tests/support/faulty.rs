@@ -25,7 +25,7 @@ pub enum Mood {
     Simulated(Duration),
     /// Commits wait until the mood changes.
     Held,
-    /// Commits fail and store nothing.
+    /// Commits and counts of visits fail, and nothing is stored.
     Failing,
     /// Lookups of keys, apps, flows and versions fail after this long.
     Hanging(Duration),
@@ -388,6 +388,25 @@ impl CountStore for FaultyStore {
     }
     async fn recount(&self, app: AppId, flow: FlowId) -> StoreResult<u64> {
         self.inner.recount(app, flow).await
+    }
+}
+
+#[async_trait]
+impl VisitStore for FaultyStore {
+    async fn add_visit_counts(&self, counts: Vec<VisitCountRow>) -> StoreResult<()> {
+        let mood = *self.mood.lock().unwrap();
+        if mood == Mood::Failing {
+            return Err(StoreError::Failed("away".into()));
+        }
+        self.inner.add_visit_counts(counts).await
+    }
+    async fn read_visit_counts(
+        &self,
+        app: AppId,
+        flow: FlowId,
+        query: &VisitCountsQuery,
+    ) -> StoreResult<Vec<VisitCountRow>> {
+        self.read().read_visit_counts(app, flow, query).await
     }
 }
 

@@ -23,6 +23,7 @@ use super::put;
 use super::removal::put_used_key;
 use super::skip_index;
 use super::transaction::{Transaction, end};
+use super::visits;
 use crate::{App, IdempotencyKey, Record, ResponseRow, StoreError, StoreResult};
 
 pub(super) async fn records(pool: &Arc<Pool>, records: Vec<Record>) -> StoreResult<()> {
@@ -42,7 +43,7 @@ async fn put_all(
     transaction: &Transaction,
     records: impl Iterator<Item = &Record>,
 ) -> Result<(), TransactionError> {
-    let (mut newest, mut used) = (None, Vec::new());
+    let (mut newest, mut used, mut visited) = (None, Vec::new(), Vec::new());
     let mut responses: BTreeMap<AppId, Vec<_>> = BTreeMap::new();
     let mut invited: BTreeMap<AppId, Vec<_>> = BTreeMap::new();
     for record in records {
@@ -65,6 +66,7 @@ async fn put_all(
                 responses.entry(row.app_id).or_default().push((row, idempotency_key.as_ref()));
             }
             Record::Invitation(row) => invited.entry(row.app_id).or_default().push(row),
+            Record::VisitCount(row) => visited.push(row),
             Record::User(row) => people::put_user(transaction, row).await?,
             Record::Grant(row) => people::put_grant(transaction, row).await?,
         }
@@ -84,6 +86,7 @@ async fn put_all(
     for rows in invited.into_values() {
         invitations::replace(transaction, &rows).await?;
     }
+    visits::replace(transaction, visited).await?;
     if let Some(newest) = newest {
         let position = "UPDATE feed SET position = greatest(position, $1)";
         transaction.execute(position, &[&newest.cast_signed()]).await?;

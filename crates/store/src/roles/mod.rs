@@ -12,6 +12,7 @@ mod respondents;
 mod responses;
 mod upkeep;
 mod users;
+mod visits;
 
 pub use admin::AdminStore;
 pub use counts::CountStore;
@@ -21,6 +22,7 @@ pub use respondents::RespondentStore;
 pub use responses::ResponseStore;
 pub use upkeep::UpkeepStore;
 pub use users::UserStore;
+pub use visits::VisitStore;
 
 /// Durable storage of apps, flows, versions and responses: all roles together.
 ///
@@ -32,6 +34,7 @@ pub trait Store:
     + RespondentStore
     + UserStore
     + CountStore
+    + VisitStore
     + UpkeepStore
     + MovingStore
 {
@@ -44,6 +47,7 @@ impl<T> Store for T where
         + RespondentStore
         + UserStore
         + CountStore
+        + VisitStore
         + UpkeepStore
         + MovingStore
 {

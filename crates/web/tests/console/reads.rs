@@ -86,6 +86,7 @@ async fn a_page_makes_few_reads_however_many_apps_there_are() {
         format!("{of_flow}/results?from=2026-01-01&to=2026-11-15&compare=period"),
         format!("{of_flow}/results?compare=version"),
         format!("{of_flow}/results?compare=period"),
+        format!("{of_flow}/results/funnel"),
         format!("{of_flow}/responses"),
         format!("{of_flow}/responses?search=works"),
         format!("{of_flow}/responses/{response}"),

@@ -267,6 +267,18 @@ CREATE INDEX invitations_ended
     ON invitations (app_id, coalesce(completed_at, revoked_at, expires_at), assignment_id)
     WHERE user_id IS NOT NULL OR email IS NOT NULL;
 
+-- What visitors did, by version and day: only numbers, no row for a visit. counter is opened, started, finished,
+-- seen: or passed: with a question's id, or time: with the first second of a range.
+CREATE TABLE visit_counts (
+    app_id          BLOB NOT NULL,
+    flow_id         BLOB NOT NULL,
+    day             INTEGER NOT NULL,
+    flow_version_id BLOB NOT NULL,
+    counter         TEXT NOT NULL,
+    visits          INTEGER NOT NULL,
+    PRIMARY KEY (app_id, flow_id, day, flow_version_id, counter)
+) STRICT, WITHOUT ROWID;
+
 -- Admin tokens, stored as the SHA-256 of the token. app_id is NULL for a token that is not limited to an app.
 CREATE TABLE tokens (
     token_id   BLOB PRIMARY KEY CHECK (length(token_id) = 16),

@@ -250,6 +250,8 @@ pub(super) const TABLE: &[Line] = &[
     get("/console/flows/{flowId}/results/chart/{file}", READS),
     get("/console/flows/{flowId}/results/crosstab", READS),
     Line { query: "?question=why", ..get("/console/flows/{flowId}/results/answers", READS) },
+    get("/console/flows/{flowId}/results/funnel", READS),
+    get("/console/flows/{flowId}/results/funnel.svg", READS),
     // Settings of an app.
     get("/console/apps/{appId}/settings", READS),
     post(
