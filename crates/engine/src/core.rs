@@ -27,7 +27,7 @@ use crate::people::password::Passwords;
 use crate::registry::Registry;
 use crate::unavailable::NotReady;
 use crate::verify::Verifying;
-use crate::visits::VisitCounts;
+use crate::visit_counts::VisitCounts;
 use crate::watches::Watches;
 
 pub(crate) struct Core {

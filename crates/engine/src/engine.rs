@@ -57,7 +57,8 @@ use crate::tokens::hash_of;
 use crate::unavailable::NotReady;
 use crate::upkeep::Upkeep;
 use crate::verify::{KeySource, MasterKeySource, NotOpened, Presented, TokenRefused, Verifying};
-use crate::visits::{VisitCounts, VisitRefused};
+use crate::visit_counts::VisitCounts;
+use crate::visits::VisitRefused;
 use crate::watches::Watches;
 
 /// How often changes by other processes are polled.

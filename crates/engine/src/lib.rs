@@ -77,6 +77,7 @@ mod tokens;
 mod unavailable;
 mod upkeep;
 pub mod verify;
+mod visit_counts;
 mod visits;
 mod watches;
 

@@ -10,7 +10,7 @@ use crate::erasure::Erasures;
 use crate::retention::{Expired, Retention};
 use crate::scrub::{Scrub, Scrubbed};
 use crate::skip_index::SkipIndexBuilder;
-use crate::visits::VisitCounts;
+use crate::visit_counts::VisitCounts;
 
 pub struct Upkeep {
     pub(crate) retention: Arc<Retention>,
@@ -58,11 +58,6 @@ impl Upkeep {
     /// Reads everything once and notes damage; the server does this every week.
     pub async fn scrub(&self) -> StoreResult<Scrubbed> {
         self.scrub.pass().await
-    }
-
-    /// Writes the counts of visits now; the server does this every few seconds.
-    pub async fn write_visit_counts(&self) -> StoreResult<()> {
-        self.visits.write().await
     }
 
     /// Finishes interrupted erasures now.

@@ -1,5 +1,8 @@
 //! A real store with injected failures, unknown outcomes and delays. The rest passes through.
 
+#[path = "faulty_counts.rs"]
+mod counts;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -363,50 +366,6 @@ impl UserStore for FaultyStore {
         limit: usize,
     ) -> StoreResult<Vec<SessionRow>> {
         self.read().list_sessions(user, epoch, limit).await
-    }
-}
-
-#[async_trait]
-impl CountStore for FaultyStore {
-    async fn read_counts(
-        &self,
-        app: AppId,
-        flow: FlowId,
-        query: &CountsQuery,
-    ) -> StoreResult<FlowCounts> {
-        self.read().read_counts(app, flow, query).await
-    }
-    async fn count_by_day(&self, app: AppId, from: Option<Day>) -> StoreResult<Vec<DayTotal>> {
-        self.read().count_by_day(app, from).await
-    }
-    async fn count_by_version(
-        &self,
-        app: AppId,
-        flow: FlowId,
-    ) -> StoreResult<Vec<(FlowVersionId, i64)>> {
-        self.read().count_by_version(app, flow).await
-    }
-    async fn recount(&self, app: AppId, flow: FlowId) -> StoreResult<u64> {
-        self.inner.recount(app, flow).await
-    }
-}
-
-#[async_trait]
-impl VisitStore for FaultyStore {
-    async fn add_visit_counts(&self, counts: Vec<VisitCountRow>) -> StoreResult<()> {
-        let mood = *self.mood.lock().unwrap();
-        if mood == Mood::Failing {
-            return Err(StoreError::Failed("away".into()));
-        }
-        self.inner.add_visit_counts(counts).await
-    }
-    async fn read_visit_counts(
-        &self,
-        app: AppId,
-        flow: FlowId,
-        query: &VisitCountsQuery,
-    ) -> StoreResult<Vec<VisitCountRow>> {
-        self.read().read_visit_counts(app, flow, query).await
     }
 }
 
