@@ -17,6 +17,7 @@ mod docs;
 mod drafts;
 mod exports;
 mod flows;
+mod funnel;
 mod identity_keys;
 mod invitations;
 mod keys;
@@ -74,6 +75,7 @@ pub fn documented() -> OpenApiRouter<Arc<Engine>> {
         .merge(responses::routes())
         .merge(summary::routes())
         .merge(crosstab::routes())
+        .merge(funnel::routes())
         .merge(exports::routes())
         .merge(respondents::routes())
         .merge(invitations::routes())

@@ -2,10 +2,11 @@
 //! serve it.
 //!
 //! The admin API's part comes from the routes themselves, so that none can be missing; the public
-//! API's three calls are described in [`public`]. The document is generated once, at start.
+//! API's calls are described in [`public`] and [`visits`]. The document is generated once, at start.
 //! Deliberately absent: the grammar of definitions, which has a separate JSON Schema.
 
 mod public;
+mod visits;
 
 use axum::Router;
 use axum::http::{HeaderValue, header};
@@ -55,10 +56,10 @@ pub fn document() -> OpenApi {
         license(name = "Apache-2.0", identifier = "Apache-2.0"),
     ),
     servers((url = "/")),
-    paths(public::resolve_flow, public::fetch_version, public::submit_response),
+    paths(public::resolve_flow, public::fetch_version, public::submit_response, visits::count_visit),
     components(schemas(crate::Problem)),
     tags(
-        (name = "Public API", description = "Resolve a published flow, fetch its snapshot, submit answers."),
+        (name = "Public API", description = "Resolve a published flow, fetch its snapshot, submit answers, count visits."),
         (name = "Apps", description = "Tenants, each with its own keys and flows."),
         (name = "Keys", description = "Publishable keys of an app; several may be active, so that they can be rotated."),
         (name = "Identity", description = "Keys for identity tokens, and the counts of token checks."),

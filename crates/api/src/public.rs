@@ -21,7 +21,7 @@ use sluice_http::access::{AccessCheck, key_and_rest, needs_token};
 use sluice_http::client::Peer;
 use sluice_http::rate::AddressLimit;
 use sluice_http::reply::{self, Refusal};
-use sluice_http::{cors, negotiate, query, store_down};
+use sluice_http::{Limits, cors, negotiate, query, store_down};
 
 /// How long a resolved flow may be cached at most, in seconds: all clients see a publish within
 /// that time.
@@ -33,10 +33,11 @@ const SNAPSHOT_SECONDS: &str = "max-age=31536000, immutable";
 pub const FLOW: &str = "/api/v1/{apiKey}/flows/{flowId}";
 pub const VERSION: &str = "/api/v1/{apiKey}/flow_versions/{flowVersionId}";
 
-/// The state of the reads: the engine, and the limits by address.
+/// The state of the public API outside tRPC: the engine, and its limits.
 pub struct PublicReads {
     pub engine: Arc<Engine>,
-    addresses: Arc<AddressLimit>,
+    pub(crate) limits: Limits,
+    pub(crate) addresses: Arc<AddressLimit>,
 }
 
 impl std::fmt::Debug for PublicReads {
@@ -46,13 +47,13 @@ impl std::fmt::Debug for PublicReads {
 }
 
 impl PublicReads {
-    pub fn new(engine: Arc<Engine>, addresses: Arc<AddressLimit>) -> Self {
-        Self { engine, addresses }
+    pub fn new(engine: Arc<Engine>, limits: Limits, addresses: Arc<AddressLimit>) -> Self {
+        Self { engine, limits, addresses }
     }
 }
 
 /// The peer, if the accept loop set it.
-type PeerExtension = Option<Extension<Peer>>;
+pub(crate) type PeerExtension = Option<Extension<Peer>>;
 
 fn address(from: &PeerExtension) -> Option<IpAddr> {
     from.as_ref().map(|Extension(Peer(address))| *address)
@@ -109,7 +110,7 @@ pub async fn snapshot_of(reads: &PublicReads, peer: Option<IpAddr>, request: Req
     .await
 }
 
-async fn preflight(
+pub(crate) async fn preflight(
     State(reads): State<Arc<PublicReads>>,
     from: PeerExtension,
     request: Request,
@@ -123,7 +124,7 @@ async fn preflight(
     cors::preflight(entry.known_app(), &head.headers)
 }
 
-async fn method_not_allowed(
+pub(crate) async fn method_not_allowed(
     State(reads): State<Arc<PublicReads>>,
     from: PeerExtension,
     request: Request,
@@ -159,7 +160,7 @@ async fn no_route(
 }
 
 /// Checks access, runs the handler and sets the CORS headers.
-async fn answer(
+pub(crate) async fn answer(
     reads: &PublicReads,
     peer: Option<IpAddr>,
     head: &Parts,

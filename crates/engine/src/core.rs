@@ -27,6 +27,7 @@ use crate::people::password::Passwords;
 use crate::registry::Registry;
 use crate::unavailable::NotReady;
 use crate::verify::Verifying;
+use crate::visit_counts::VisitCounts;
 use crate::watches::Watches;
 
 pub(crate) struct Core {
@@ -39,6 +40,7 @@ pub(crate) struct Core {
     pub(crate) verifying: Verifying,
     pub(crate) exports: Arc<Exports>,
     pub(crate) computations: Computations,
+    pub(crate) visits: Arc<VisitCounts>,
     pub(crate) watches: Watches,
     pub(crate) passwords: Passwords,
     pub(crate) definitions: Definitions,

@@ -15,6 +15,7 @@ use sluice_flow::identity::Bearer;
 use sluice_flow::payload::Generation;
 use sluice_flow::submission::{BODY_BYTES_DEFAULT, Submission};
 use sluice_flow::time::Timestamp;
+use sluice_flow::visit::Visit;
 use sluice_store::{AuditRow, FeedPosition, Page, Scope, Store, StoreError, StoreResult};
 use tokio::sync::{Mutex, Notify, watch};
 use tokio::task::JoinHandle;
@@ -23,6 +24,7 @@ use crate::actor::Actor;
 use crate::admin::AdminResult;
 use crate::apps;
 use crate::audit::{self, AuditEntry};
+use crate::background::keep_running_after;
 use crate::clock::Clock;
 use crate::commit::Committer;
 use crate::computed::cache::Computations;
@@ -56,6 +58,8 @@ use crate::tokens::hash_of;
 use crate::unavailable::NotReady;
 use crate::upkeep::Upkeep;
 use crate::verify::{KeySource, MasterKeySource, NotOpened, Presented, TokenRefused, Verifying};
+use crate::visit_counts::VisitCounts;
+use crate::visits::VisitRefused;
 use crate::watches::Watches;
 
 /// How often changes by other processes are polled.
@@ -140,6 +144,7 @@ impl Engine {
             turn: Mutex::default(),
             left: Notify::default(),
         });
+        let visits = VisitCounts::new(Arc::clone(&store), Arc::clone(&metrics), lost.clone());
         let core = Arc::new(Core {
             store,
             clock,
@@ -150,6 +155,7 @@ impl Engine {
             verifying,
             exports: Arc::default(),
             computations: Computations::default(),
+            visits: Arc::new(visits),
             watches: Watches::default(),
             passwords: Passwords::new(),
             definitions,
@@ -225,6 +231,9 @@ impl Engine {
     /// Stores what is queued, then releases the store. New submissions are refused from here on.
     pub async fn close(&self) {
         self.core.committer.close().await;
+        if let Err(error) = self.core.visits.write().await {
+            keep_running_after(&error, "the last visits were not counted", &self.core.lost);
+        }
         for task in &self.tasks {
             task.abort();
         }
@@ -274,6 +283,7 @@ fn upkeep_of(
             lost: core.lost.clone(),
             interval: scrub_interval,
         }),
+        visits: Arc::clone(&core.visits),
     }
 }
 
@@ -358,6 +368,15 @@ impl Engine {
     /// Runs the calls of one request. Those that store a response share a write.
     pub async fn together<T>(&self, calls: impl Future<Output = T>) -> T {
         self.core.committer.together(calls).await
+    }
+
+    /// Counts the steps of a visit to a published version of this app that is not retired.
+    pub async fn count_visit(
+        &self,
+        app: &AppView,
+        visit: &Visit,
+    ) -> StoreResult<Result<(), VisitRefused>> {
+        self.core.count_visit(app, visit).await
     }
 
     /// The flow of a hosted page, if there is one.

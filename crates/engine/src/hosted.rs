@@ -99,6 +99,14 @@ impl HostedVersion {
         }
     }
 
+    /// The version, unless it is previewed.
+    pub(crate) fn published(&self) -> Option<&VersionView> {
+        match &self.0 {
+            Shown::Published(view) => Some(view),
+            Shown::Previewed(_) => None,
+        }
+    }
+
     pub fn snapshot(&self) -> Option<&Snapshot> {
         match &self.0 {
             Shown::Published(view) => view.published.as_ref().map(|published| &published.snapshot),

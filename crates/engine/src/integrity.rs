@@ -291,6 +291,10 @@ impl Known {
         let flow = |app: AppId, id: FlowId| {
             (Table::Flows, self.flows.contains(&(app, id)), id.to_string())
         };
+        let version = |id: FlowVersionId, flow: FlowId| {
+            let exists = self.versions.get(&id) == Some(&flow);
+            (Table::Versions, exists, id.to_string())
+        };
         let respondent =
             |id: RespondentId| (Table::Respondents, self.respondents.contains(&id), id.to_string());
         let references: Vec<(Table, bool, String)> = match record {
@@ -305,14 +309,16 @@ impl Known {
             Record::Consent(row) => vec![respondent(row.respondent_id)],
             Record::Invitation(row) => vec![flow(row.app_id, row.flow_id)],
             Record::Report(row) => vec![flow(row.app_id, row.flow_id)],
+            Record::VisitCount(row) => {
+                vec![flow(row.app_id, row.flow_id), version(row.flow_version_id, row.flow_id)]
+            }
             Record::Grant(row) => {
                 let exists = self.users.contains(&row.user_id);
                 let user = (Table::Users, exists, row.user_id.to_string());
                 row.app_id.map(app).into_iter().chain([user]).collect()
             }
             Record::Response { row, .. } => {
-                let exists = self.versions.get(&row.flow_version_id) == Some(&row.flow_id);
-                let version = (Table::Versions, exists, row.flow_version_id.to_string());
+                let version = version(row.flow_version_id, row.flow_id);
                 let fixed = [flow(row.app_id, row.flow_id), version];
                 fixed.into_iter().chain(row.respondent_id.map(respondent)).collect()
             }
@@ -339,7 +345,7 @@ fn shown(cursor: &RecordCursor) -> String {
             FlowId::from_uuid(Uuid::from_bytes(*flow)),
             ResponseId::from_uuid(Uuid::from_bytes(*response))
         ),
-        (Table::Flows | Table::Responses, [flow], []) => {
+        (Table::Flows | Table::Responses, [flow], []) | (Table::VisitCounts, [flow, ..], _) => {
             FlowId::from_uuid(Uuid::from_bytes(*flow)).to_string()
         }
         (Table::Versions, [version], []) => {

@@ -37,6 +37,7 @@ mod erasure;
 pub mod export;
 mod fault;
 mod flows;
+pub mod funnel;
 mod handle;
 mod history;
 mod hosted;
@@ -77,6 +78,8 @@ mod tokens;
 mod unavailable;
 mod upkeep;
 pub mod verify;
+mod visit_counts;
+mod visits;
 mod watches;
 
 pub use actor::{Actor, Grant};
@@ -110,6 +113,7 @@ pub use summary::{ReadProgress, Results, Summary, SummaryFilter};
 pub use tokens::{NewToken, TokenSecret};
 pub use unavailable::{NotReady, Unavailable};
 pub use upkeep::Upkeep;
+pub use visits::VisitRefused;
 
 /// The rows that transports show, so that they do not depend on the store.
 pub mod rows {

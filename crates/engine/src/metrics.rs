@@ -97,6 +97,7 @@ pub struct Metrics {
     pub(crate) expired_responses: Counter,
     pub(crate) expired_respondents: Counter,
     connections_refused: Counter,
+    pub(crate) dropped_visit_steps: Counter,
     pub(crate) scrub: ScrubMetrics,
     damaged: Gauge,
 }
@@ -147,6 +148,8 @@ impl Metrics {
         let expired_respondents = add(to, "expired_respondents", what);
         let what = "Connections closed at once because their address had too many open";
         let connections_refused = add(to, "connections_refused", what);
+        let what = "Steps of visits that were not counted because memory for counts was full";
+        let dropped_visit_steps = add(to, "dropped_visit_steps", what);
         let scrub = ScrubMetrics::new(to);
         let what = "Whether damage was found in the database: submissions are refused";
         let damaged = add(to, "damaged", what);
@@ -190,6 +193,7 @@ impl Metrics {
             expired_responses,
             expired_respondents,
             connections_refused,
+            dropped_visit_steps,
             scrub,
             damaged,
         }

@@ -10,7 +10,7 @@ use sluice_flow::id::AppId;
 use sluice_flow::time::Timestamp;
 use sluice_store::{
     App, AuditRow, FlowRow, IdentityKeyRow, InvitationRow, KeyRow, Record, ReportRow, Table,
-    TokenRow, UserRow, VersionRow,
+    TokenRow, UserRow, VersionRow, VisitCountRow,
 };
 
 /// The tally of records, which must be added in order.
@@ -108,6 +108,7 @@ impl Bytes {
                 self.optional(idempotency_key.as_ref(), |it, key| it.put(key));
             }
             Record::Invitation(row) => self.invitation(row),
+            Record::VisitCount(row) => self.visit_count(row),
             Record::User(row) => self.user(row),
             Record::Grant(row) => {
                 self.put(row.user_id.uuid().as_bytes());
@@ -241,6 +242,13 @@ impl Bytes {
         self.time(row.created_at);
         self.optional_time(row.expires_at);
         self.optional_time(row.revoked_at);
+    }
+
+    fn visit_count(&mut self, row: &VisitCountRow) {
+        self.ids(&[row.app_id.uuid(), row.flow_id.uuid(), row.flow_version_id.uuid()]);
+        self.put(&row.day.number().to_le_bytes());
+        self.text(&row.counter);
+        self.number(row.visits);
     }
 
     fn user(&mut self, row: &UserRow) {

@@ -10,6 +10,7 @@ use crate::erasure::Erasures;
 use crate::retention::{Expired, Retention};
 use crate::scrub::{Scrub, Scrubbed};
 use crate::skip_index::SkipIndexBuilder;
+use crate::visit_counts::VisitCounts;
 
 pub struct Upkeep {
     pub(crate) retention: Arc<Retention>,
@@ -17,6 +18,7 @@ pub struct Upkeep {
     pub(crate) count_compaction: Arc<CountCompaction>,
     pub(crate) erasures: Arc<Erasures>,
     pub(crate) scrub: Arc<Scrub>,
+    pub(crate) visits: Arc<VisitCounts>,
 }
 
 impl std::fmt::Debug for Upkeep {
@@ -33,6 +35,7 @@ impl Upkeep {
             tokio::spawn(Arc::clone(&self.count_compaction).run()),
             tokio::spawn(Arc::clone(&self.erasures).run()),
             tokio::spawn(Arc::clone(&self.scrub).run()),
+            tokio::spawn(Arc::clone(&self.visits).run()),
         ]
     }
 

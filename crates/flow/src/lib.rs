@@ -15,7 +15,8 @@
 //!
 //! Separate from these: [`invitation`] is the assignment of a flow to a person and its state at an
 //! instant, [`answer_filter`] selects responses by an answer, [`crosstab`]
-//! counts the answers to two questions together, [`words`] finds words that occur in
+//! counts the answers to two questions together, [`visit`] is what is counted of the way to a
+//! response, [`words`] finds words that occur in
 //! many answers, [`folding`] ignores case, and [`origin`] parses the origins that an app allows.
 //!
 //! A refusal is a value ([`issue::Issue`], the sender's fault); this crate has no error types.
@@ -44,4 +45,5 @@ pub mod snapshot;
 pub mod submission;
 pub(crate) mod text_map;
 pub mod time;
+pub mod visit;
 pub mod words;

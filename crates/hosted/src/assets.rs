@@ -15,7 +15,7 @@ use sluice_engine::EncodedBody;
 const NAME_DIGITS: usize = 16;
 
 /// In this order: each part uses the parts before it.
-const SCRIPT_PARTS: [&str; 9] = [
+const SCRIPT_PARTS: [&str; 10] = [
     include_str!("assets/script/logic.js"),
     include_str!("assets/script/fields.js"),
     include_str!("assets/script/ranking.js"),
@@ -23,6 +23,7 @@ const SCRIPT_PARTS: [&str; 9] = [
     include_str!("assets/script/drafts.js"),
     include_str!("assets/script/history.js"),
     include_str!("assets/script/server.js"),
+    include_str!("assets/script/visits.js"),
     include_str!("assets/script/host.js"),
     include_str!("assets/script/page.js"),
 ];

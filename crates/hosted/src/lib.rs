@@ -4,7 +4,7 @@
 //! links; POST handles one step or submits the form. Reading order: [`visit`] (the request and its
 //! flow), [`view`] and [`question`] (the form), [`form`] and [`steps`] (the fields that were sent,
 //! and the next step), [`post`] (handling a sent form), [`states`] (every page except the form),
-//! [`page`] (the frame and the policy around all of it). Deliberately absent: cookies, a session,
+//! [`page`] (the frame and the policy around all of it), [`visits`] (what is counted of them). Deliberately absent: cookies, a session,
 //! any other origin, and a second format for the script: it sends the same form and gets the same
 //! page.
 
@@ -21,9 +21,11 @@ mod states;
 mod steps;
 mod view;
 mod visit;
+mod visits;
 mod words;
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::Router;
@@ -55,6 +57,7 @@ use self::words::Words;
 const PAGE: &str = "/f/{flowId}";
 const DONE: &str = "/f/{flowId}/done";
 const OPENED: &str = "/f/{flowId}/opened";
+const VISIT: &str = "/f/{flowId}/visit";
 const LOGO: &str = "/f/{flowId}/{file}";
 const SCRIPT_FILE: &str = "/f/assets/{file}";
 
@@ -117,6 +120,7 @@ pub fn router(hosted: Arc<Hosted>) -> Router {
         .route(PAGE, get(show).post(answer))
         .route(DONE, get(done))
         .route(OPENED, posted(opened))
+        .route(VISIT, get(seen).post(visited))
         .route(LOGO, get(logo))
         .route(SCRIPT_FILE, get(script))
         .with_state(hosted)
@@ -178,6 +182,8 @@ async fn show(State(hosted): State<Arc<Hosted>>, request: Request) -> Response {
         errors: BTreeMap::new(),
         notice: None,
         opened: is_invited.then(|| opened_address(&visit)).flatten(),
+        visits: visits::address(&visit),
+        furthest: None,
     };
     view.page(Kind::Shown)
 }
@@ -237,6 +243,40 @@ async fn opened(State(hosted): State<Arc<Hosted>>, request: Request) -> Response
         store_down(&error, UNREAD);
     }
     reply::no_content()
+}
+
+/// The image of a page without script.
+async fn seen(State(hosted): State<Arc<Hosted>>, request: Request) -> Response {
+    let peer = request.extensions().get::<Peer>().map(|peer| peer.0);
+    let head = head_of(request);
+    match counted_visit(&hosted, peer, head.clone()).await {
+        Ok(visit) => visits::shown_without_script(&visit, &head).await,
+        Err(refused) => refused,
+    }
+}
+
+/// The steps of a visit, as reported by the script.
+async fn visited(State(hosted): State<Arc<Hosted>>, request: Request) -> Response {
+    let peer = request.extensions().get::<Peer>().map(|peer| peer.0);
+    let (head, body) = request.into_parts();
+    match counted_visit(&hosted, peer, head).await {
+        Ok(visit) => visits::report(&hosted, &visit, body).await,
+        Err(refused) => refused,
+    }
+}
+
+/// A visit that may be counted now, within the limits of other public calls.
+async fn counted_visit(
+    hosted: &Hosted,
+    peer: Option<IpAddr>,
+    head: Parts,
+) -> Result<Visit, Response> {
+    let limited = |limited| sluice_http::reply::Refusal::RateLimited(limited).reply();
+    let (engine, addresses) = (&hosted.engine, &hosted.addresses);
+    addresses.admit_read(engine, peer, &head.headers).map_err(limited)?;
+    let visit = Visit::resolve(engine, head).await.map_err(VisitRefused::page)?;
+    engine.admit_calls(visit.flow.app(), 1).map_err(limited)?;
+    Ok(visit)
 }
 
 async fn script(request: Request) -> Response {

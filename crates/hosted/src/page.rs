@@ -55,6 +55,8 @@ pub(super) struct PageData<'f> {
     /// The redirect URL after the form is sent, if any.
     pub(super) leads_to: Option<&'f str>,
     pub(super) opened: Option<&'f str>,
+    /// Where the steps of the visit are reported.
+    pub(super) visits: Option<&'f str>,
 }
 
 impl Frame<'_> {
@@ -105,6 +107,7 @@ impl Frame<'_> {
                 data-redirect=[data.redirect]
                 data-done=[data.done]
                 data-opened=[data.opened]
+                data-visits=[data.visits]
                 data-preview=[self.preview.map(|it| &it.question)] {
                 (self.brand())
                 (content)

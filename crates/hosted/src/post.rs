@@ -30,7 +30,8 @@ use super::states::StoredConfirmation;
 use super::steps::Step;
 use super::view::{Extent, FormView};
 use super::visit::{UNREAD, Visit, text};
-use super::{Hosted, rules};
+use super::visits::Onward;
+use super::{Hosted, rules, visits};
 
 /// A form sent sooner than this after it was created was not read by a person.
 const READ_MILLIS_MIN: i64 = 2_000;
@@ -159,7 +160,8 @@ impl SentForm<'_> {
             return self.shown(&reading, step, Kind::Unfinished, None, errors);
         }
         let next = step.next(definition, &reading.answers);
-        self.shown(&reading, next, Kind::Shown, None, errors)
+        let furthest = self.count(&reading, Onward::To(next));
+        self.shown_at(&reading, next, Kind::Shown, None, errors, furthest)
     }
 
     /// A respondent who continues has opened the invitation; fetching the page alone does not
@@ -200,7 +202,12 @@ impl SentForm<'_> {
         let submission = self.submission(&reading);
         let submitted = engine.submit_parts(app, submission, key.as_ref(), bearer).await;
         match submitted {
-            Ok(Receipt::Accepted(accepted)) => self.stored(&reading, accepted),
+            Ok(Receipt::Accepted(accepted)) => {
+                if !accepted.replayed {
+                    self.count(&reading, Onward::Finished { seconds: self.seconds() });
+                }
+                self.stored(&reading, accepted)
+            }
             Ok(Receipt::Refused(issues)) => self.refused(&reading, &issues),
             Err(SubmitError::Unavailable(unavailable)) => {
                 again(Kind::Away(unavailable.retry_after_seconds), notice.unavailable)
@@ -213,6 +220,25 @@ impl SentForm<'_> {
                 self.visit.bare_frame().failed()
             }
         }
+    }
+
+    /// Counts the steps of a visitor without script, and returns the furthest question.
+    fn count(&self, reading: &ParsedForm<'_>, onward: Onward) -> Option<String> {
+        if self.visit.is_scripted {
+            return None;
+        }
+        let (definition, answers) = (reading.definition(), &reading.answers);
+        let (steps, furthest) =
+            visits::moved_on(definition, answers, self.form.get("furthest"), onward);
+        self.visit.flow.count_steps(reading.version, &steps);
+        furthest
+    }
+
+    /// How long ago the form was opened.
+    fn seconds(&self) -> u32 {
+        let made = self.form.key().map(|key| key.made_at().as_millis());
+        let millis = made.map_or(0, |made| self.hosted.engine.now().as_millis() - made);
+        u32::try_from(millis / 1000).unwrap_or(0)
     }
 
     /// Judges the whole form for an author: the same result as for a respondent, but nothing is
@@ -347,7 +373,13 @@ impl SentForm<'_> {
                 let step = Step::first_open(reading.definition(), &reading.answers);
                 let notice =
                     super::words::Words::for_language(reading.wording.locale()).notice.changed;
-                self.shown(&reading, step, Kind::Unfinished, Some(notice), BTreeMap::new())
+                let (steps, furthest) =
+                    visits::opened(reading.definition(), &reading.answers, step);
+                if !self.visit.is_scripted {
+                    self.visit.flow.count_steps(current, &steps);
+                }
+                let (kind, errors) = (Kind::Unfinished, BTreeMap::new());
+                self.shown_at(&reading, step, kind, Some(notice), errors, furthest)
             }
             None => self.visit.bare_frame().missing(),
         }
@@ -362,6 +394,19 @@ impl SentForm<'_> {
         notice: Option<&'static str>,
         errors: BTreeMap<&'v str, String>,
     ) -> Response {
+        let furthest = self.form.get("furthest").map(str::to_owned);
+        self.shown_at(reading, step, kind, notice, errors, furthest)
+    }
+
+    fn shown_at<'v>(
+        &'v self,
+        reading: &'v ParsedForm<'v>,
+        step: Step,
+        kind: Kind,
+        notice: Option<&'static str>,
+        errors: BTreeMap<&'v str, String>,
+        furthest: Option<String>,
+    ) -> Response {
         let view = FormView {
             frame: self.visit.frame(&reading.wording),
             version: reading.version,
@@ -375,6 +420,8 @@ impl SentForm<'_> {
             errors,
             notice,
             opened: None,
+            visits: visits::address(self.visit),
+            furthest,
         };
         view.page(kind)
     }

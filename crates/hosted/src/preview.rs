@@ -70,6 +70,8 @@ fn shown(visit: &Visit) -> Response {
         errors: BTreeMap::new(),
         notice: None,
         opened: None,
+        visits: None,
+        furthest: None,
     };
     view.page(Kind::Shown)
 }

@@ -53,6 +53,10 @@ pub(super) struct FormView<'v> {
     pub(super) notice: Option<&'static str>,
     /// Where the script reports that an invitation was opened.
     pub(super) opened: Option<String>,
+    /// Where the steps of the visit are reported; absent in a preview.
+    pub(super) visits: Option<String>,
+    /// The furthest question of a visitor without script, after the first step.
+    pub(super) furthest: Option<String>,
 }
 
 impl FormView<'_> {
@@ -64,12 +68,14 @@ impl FormView<'_> {
             later: !self.is_first(),
             leads_to: definition.ending().redirect_url.as_deref(),
             opened: self.opened.as_deref(),
+            visits: self.visits.as_deref(),
             ..PageData::default()
         };
         let content = html! {
             (self.notices())
             (self.summary())
             (self.whole_form())
+            (self.image())
         };
         self.frame.page(kind, self.wording.title(), &data, content)
     }
@@ -149,12 +155,23 @@ impl FormView<'_> {
             (field("key", &self.key.to_string()))
             (field("step", step))
             (field("referrer", self.referrer.as_deref().unwrap_or_default()))
+            @if let Some(furthest) = self.furthest.as_ref().filter(|_| is_one) { (field("furthest", furthest)) }
             @if is_one {
                 @for (name, value) in others.flat_map(|question| self.form.of_question(&question.id)) {
                     (field(name, value))
                 }
             }
             @if admitted { (field("analytics", "admitted")) }
+        }
+    }
+
+    /// By this request, a browser without script counts as a visitor.
+    fn image(&self) -> Markup {
+        let visits = self.visits.as_ref().filter(|_| self.extent == Extent::First);
+        html! {
+            @if let Some(visits) = visits {
+                noscript { img src={ (visits) "?version=" (self.version.id()) } alt="" width="1" height="1"; }
+            }
         }
     }
 

@@ -17,6 +17,7 @@ use serde::Serialize;
 use sluice_engine::verify::TokenRefused;
 use sluice_engine::{EncodedBody, Limited};
 use sluice_flow::payload::Generation;
+use sluice_flow::visit::{BODY_BYTES_MAX, VisitFault};
 
 use crate::access::AccessDenied;
 use crate::exchange::Failure;
@@ -38,6 +39,9 @@ pub enum Refusal {
     FlowVersionNotFound,
     GenerationRequired,
     GenerationUnsupported,
+    VisitInvalid(VisitFault),
+    VisitTooLarge,
+    VisitUnread,
     MetricsTokenInvalid,
     RouteNotFound,
     MethodNotAllowed,
@@ -76,7 +80,11 @@ impl Refusal {
 
     fn status(self) -> StatusCode {
         match self {
-            Self::GenerationRequired | Self::GenerationUnsupported => StatusCode::BAD_REQUEST,
+            Self::GenerationRequired
+            | Self::GenerationUnsupported
+            | Self::VisitInvalid(_)
+            | Self::VisitUnread => StatusCode::BAD_REQUEST,
+            Self::VisitTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::ApiKeyInvalid
             | Self::TokenMissing
             | Self::TokenInvalid
@@ -114,6 +122,12 @@ impl Refusal {
             Self::GenerationUnsupported => {
                 ("payload_generation_unsupported", "Payload generation unsupported")
             }
+            Self::VisitInvalid(fault) if fault.is_unknown_question => {
+                ("unknown_question", "Unknown question")
+            }
+            Self::VisitInvalid(_) => ("visit_invalid", "Visit invalid"),
+            Self::VisitTooLarge => ("payload_too_large", "Payload too large"),
+            Self::VisitUnread => ("body_unreadable", "Body unreadable"),
             Self::MetricsTokenInvalid => ("metrics_token_invalid", "Metrics token invalid"),
             Self::RouteNotFound => ("route_not_found", "Not found"),
             Self::MethodNotAllowed => ("method_not_allowed", "Method not allowed"),
@@ -151,6 +165,11 @@ impl Refusal {
             Self::GenerationUnsupported => {
                 return format!("Versions are served with payload={}.", generations()).into();
             }
+            Self::VisitInvalid(fault) => return fault.to_string().into(),
+            Self::VisitTooLarge => {
+                return format!("Send at most {} KiB at once.", BODY_BYTES_MAX / 1024).into();
+            }
+            Self::VisitUnread => "The body did not arrive completely. Nothing was counted.",
             Self::MetricsTokenInvalid => {
                 "Send Authorization: Bearer with the token that the server has in SLUICE_METRICS_TOKEN."
             }

@@ -34,6 +34,7 @@ mod row;
 mod schema;
 mod skip_index;
 pub mod sqlite;
+mod visit_count;
 
 pub use counting::{Compacted, CompactionCursor, CountScan, CountsQuery, DayTotal, FlowCounts};
 pub use damage::{Damage, DamageMark};
@@ -50,6 +51,7 @@ pub use response::ResponseRow;
 pub use roles::*;
 pub use row::*;
 pub use skip_index::{SkipIndexCursor, SkipIndexPart};
+pub use visit_count::{VisitCountRow, VisitCountsQuery};
 
 /// The number of the newest schema that this build supports, in either backend.
 pub fn schema_version() -> i64 {

@@ -13,7 +13,7 @@ use sluice_flow::id::{
 use crate::{
     App, AuditRow, ConsentRow, FlowRow, GrantRow, IdempotencyKey, IdentityKeyRow, IdentityRow,
     InvitationRow, KeyRow, ReportRow, RespondentRow, ResponseRow, TokenRow, UsedKeyRow, UserRow,
-    VersionRow,
+    VersionRow, VisitCountRow,
 };
 
 /// One row of any table, with every column that a backend stores.
@@ -40,6 +40,7 @@ pub enum Record {
     Consent(ConsentRow),
     UsedKey(UsedKeyRow),
     Invitation(InvitationRow),
+    VisitCount(VisitCountRow),
     User(UserRow),
     Grant(GrantRow),
     Report(Box<ReportRow>),
@@ -124,6 +125,8 @@ pub enum Table {
     #[serde(rename = "used-keys")]
     UsedKeys,
     Invitations,
+    #[serde(rename = "visit-counts")]
+    VisitCounts,
     Users,
     Grants,
     Reports,
@@ -144,6 +147,7 @@ impl Table {
         Self::Consents,
         Self::UsedKeys,
         Self::Invitations,
+        Self::VisitCounts,
         Self::Users,
         Self::Grants,
         Self::Reports,
@@ -164,6 +168,7 @@ impl Table {
             Self::Consents => "consents",
             Self::UsedKeys => "used-keys",
             Self::Invitations => "invitations",
+            Self::VisitCounts => "visit-counts",
             Self::Users => "users",
             Self::Grants => "grants",
             Self::Reports => "reports",
@@ -176,8 +181,9 @@ impl Table {
 ///
 /// The key of an app is empty, of an API key its text, of an identity key its `kid`, of a response
 /// its flow's id followed by its own id, of an identity its type and value separated by a zero
-/// byte, of a consent or a used key the id of its response, of a grant the id of its user. For all
-/// other tables it is the row's id.
+/// byte, of a consent or a used key the id of its response, of a visit count its flow, day, version
+/// and counter ([`VisitCountRow::key`]), of a grant the id of its user. For all other tables it is
+/// the row's id.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RecordCursor {
     pub table: Table,
@@ -208,6 +214,7 @@ impl Record {
             Self::Consent(_) => Table::Consents,
             Self::UsedKey(_) => Table::UsedKeys,
             Self::Invitation(_) => Table::Invitations,
+            Self::VisitCount(_) => Table::VisitCounts,
             Self::User(_) => Table::Users,
             Self::Grant(_) => Table::Grants,
             Self::Report(_) => Table::Reports,
@@ -242,6 +249,7 @@ impl Record {
                 cursor(Some(row.app_id), ids.map(uuid::Uuid::into_bytes).as_flattened())
             }
             Self::Invitation(row) => cursor(Some(row.app_id), row.assignment_id.uuid().as_bytes()),
+            Self::VisitCount(row) => cursor(Some(row.app_id), &row.key()),
             Self::User(row) => cursor(None, row.user_id.uuid().as_bytes()),
             Self::Grant(row) => cursor(row.app_id, row.user_id.uuid().as_bytes()),
             Self::Report(row) => cursor(Some(row.app_id), row.report_id.uuid().as_bytes()),
@@ -277,6 +285,7 @@ impl Record {
                 let texts = [&row.invitee.user_id, &row.invitee.email];
                 texts.into_iter().flatten().map(String::len).sum()
             }
+            Self::VisitCount(row) => row.counter.len(),
             Self::User(row) => {
                 let subject =
                     row.subject.as_ref().map_or(0, |it| it.issuer.len() + it.subject.len());

@@ -21,7 +21,7 @@ use hyper::body::Incoming;
 use sluice_admin::openapi;
 use sluice_api::public::PublicReads;
 use sluice_api::trpc::Transport;
-use sluice_api::{public, trpc};
+use sluice_api::{public, trpc, visits};
 use sluice_console::{Console, ConsoleOptions};
 use sluice_engine::Engine;
 use sluice_hosted::{Hosted, HostedOptions, Previews};
@@ -81,11 +81,13 @@ impl App {
             limits.bytes_per_address,
             Proxies(proxies.clone()),
         ));
-        let reads = Arc::new(PublicReads::new(Arc::clone(&engine), Arc::clone(&addresses)));
+        let reads = PublicReads::new(Arc::clone(&engine), limits, Arc::clone(&addresses));
+        let reads = Arc::new(reads);
         let transport = Transport::new(Arc::clone(&engine), limits, Arc::clone(&addresses));
         let transport = Arc::new(transport);
         let documents = Router::new()
             .merge(public::router(Arc::clone(&reads)))
+            .merge(visits::router(Arc::clone(&reads)))
             .merge(health::router(Arc::clone(&engine), &metrics))
             .merge(openapi::router())
             .nest(

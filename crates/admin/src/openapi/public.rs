@@ -1,4 +1,4 @@
-//! The three calls of the public API in the OpenAPI document.
+//! The calls before and with a submission in the OpenAPI document.
 //!
 //! Documentation only: the public and tRPC transports handle the calls. They write JSON that was
 //! rendered when a version was published, and so have no types to describe here.

@@ -23,6 +23,7 @@ pub(super) fn samples() -> Vec<(&'static str, Chart)> {
         ("matrix", matrix().swap_remove(0)),
         ("line", line()),
         ("multiples", multiples().chart()),
+        ("funnel", funnel()),
     ]
 }
 
@@ -35,6 +36,20 @@ fn compared() -> Vec<(&'static str, Vec<Chart>)> {
         ("ranking", ranking()),
         ("matrix", matrix()),
     ]
+}
+
+fn funnel() -> Chart {
+    let step = |label: &str, people, left| FunnelStep { label: label.to_owned(), people, left };
+    let long = "2. A question with a text that is longer than any sensible person would write";
+    let steps = vec![
+        step("Opened", 1_200, None),
+        step("1. <b>How likely?</b> & \u{1}'", 1_200, Some(700)),
+        step("Started", 610, None),
+        step(long, 500, Some(0)),
+        step("3. ما السبب؟", 498, Some(17)),
+        step("Finished", 481, None),
+    ];
+    FunnelChart { title: "From opening to finishing", of: 1_200, steps }.chart()
 }
 
 const ANSWERS: (&str, &str) = ("answer", "answers");

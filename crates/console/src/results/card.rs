@@ -108,10 +108,16 @@ fn compared(report: &Report, id: &str, item: &Question<'_>) -> Markup {
     }
 }
 
-/// The download formats of a chart. The script renders the PNG from the SVG.
+/// The download formats of a chart; a shared report has none.
 pub(super) fn tools(report: &Report, chart: &str, name: &str) -> Markup {
-    let Some(flow) = report.reader.flow() else { return html! {} };
-    let address = report.query.chart_address(flow, chart);
+    match report.reader.flow() {
+        Some(flow) => tools_at(&report.query.chart_address(flow, chart), chart, name),
+        None => html! {},
+    }
+}
+
+/// The download formats of a chart at an address. The script renders the PNG from the SVG.
+pub(super) fn tools_at(address: &str, chart: &str, name: &str) -> Markup {
     html! {
         div.chart-tools {
             a.button.small.quiet href=(address) download={ (chart) ".svg" } aria-label={ "Download as SVG: " (name) } { "SVG" }

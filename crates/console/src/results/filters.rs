@@ -17,7 +17,7 @@ const ONE_TAG: &str =
 pub(super) fn bar(flow: FlowId, report: &Report) -> Markup {
     html! {
         section.filters aria-label="Filters" {
-            (periods(flow, report))
+            (periods(&report.query, |query| query.address(flow)))
             (form(flow, report))
             (adding(flow, &report.query, &report.history, &report.sent))
             (chosen(flow, report))
@@ -25,10 +25,11 @@ pub(super) fn bar(flow: FlowId, report: &Report) -> Markup {
     }
 }
 
-fn periods(flow: FlowId, report: &Report) -> Markup {
-    let ResultsQuery { period, .. } = report.query;
+/// `address` is that of the page with another query.
+pub(super) fn periods(query: &ResultsQuery, address: impl Fn(&ResultsQuery) -> String) -> Markup {
+    let ResultsQuery { period, .. } = *query;
     let link = |own: Period| {
-        html! { a.chip href=(report.query.with_period(own).address(flow)) aria-current=[(own == period).then_some("true")] { (own.words()) } }
+        html! { a.chip href=(address(&query.with_period(own))) aria-current=[(own == period).then_some("true")] { (own.words()) } }
     };
     let is_between = matches!(period, Period::Between(..));
     html! {
@@ -37,22 +38,22 @@ fn periods(flow: FlowId, report: &Report) -> Markup {
             @for days in PERIODS { (link(Period::Last(days))) }
             details.between open[is_between] {
                 summary.chip.on[is_between] { @if is_between { (period.words()) } @else { "Custom dates" } }
-                (between(flow, report))
+                (between(query, &address(&ResultsQuery::default())))
             }
         }
     }
 }
 
 /// A custom period.
-fn between(flow: FlowId, report: &Report) -> Markup {
-    let (from, to) = match report.query.period {
+fn between(query: &ResultsQuery, action: &str) -> Markup {
+    let (from, to) = match query.period {
         Period::Between(from, to) => (from, to),
         _ => (None, None),
     };
     let value = |day: Option<Day>| day.map(|day| day.to_string()).unwrap_or_default();
-    let others = report.query.with_period(Period::All).pairs();
+    let others = query.with_period(Period::All).pairs();
     html! {
-        form.inline method="get" action=(ResultsQuery::default().address(flow)) {
+        form.inline method="get" action=(action) {
             (hidden(&others))
             div.field { label for="from" { "From (UTC)" } input.input type="date" id="from" name="from" value=(value(from)); }
             div.field { label for="to" { "To" } input.input type="date" id="to" name="to" value=(value(to)); }

@@ -35,7 +35,7 @@ pub(super) fn line(report: &Report) -> Markup {
     }
 }
 
-fn stat(name: &str, figure: Markup, detail: Markup) -> Markup {
+pub(super) fn stat(name: &str, figure: Markup, detail: Markup) -> Markup {
     html! { div.stat { dt { (name) } dd.big { (figure) } dd.hint { (detail) } } }
 }
 

@@ -11,6 +11,7 @@ mod compare;
 mod computing;
 mod crosstab;
 mod filters;
+mod funnel;
 mod head;
 mod headline;
 mod over_time;
@@ -60,6 +61,8 @@ pub(super) fn routes() -> Router<Arc<Console>> {
         )
         .route("/console/flows/{flowId}/results/reports/{reportId}/revoke", post(reports::revoke))
         .route("/r/{secret}", get(shared::show).post(shared::unlock))
+        .route("/console/flows/{flowId}/results/funnel", get(funnel::page))
+        .route("/console/flows/{flowId}/results/funnel.svg", get(funnel::file))
 }
 
 async fn page(
@@ -89,17 +92,21 @@ async fn page(
     report.sent = SentForm { fields: fields.clone(), fault };
     let content =
         if report.has_anything { shown(&state, &report) } else { nothing_yet(&sidebar, &state) };
-    let frame = if report.has_anything { frame.actions(actions(&state, &report)) } else { frame };
+    let frame = frame.actions(actions(&state, &report));
     let frame = frame.done(fields.get("done")).script("results.js").script("answer-filter.js");
     Ok(frame.page(Kind::Shown, content))
 }
 
 fn actions(state: &FlowHandle, report: &Report) -> Markup {
+    let flow = state.flow_id();
     html! {
-        @if state.may(Scope::Export) {
-            a.button href=(report.query.reports_address(state.flow_id())) { "Share this report" }
+        a.button href=(funnel::address(flow, &report.query)) { "Funnel" }
+        @if report.has_anything {
+            @if state.may(Scope::Export) {
+                a.button href=(report.query.reports_address(flow)) { "Share this report" }
+            }
+            button.button type="button" data-print hidden { "Print report" }
         }
-        button.button type="button" data-print hidden { "Print report" }
     }
 }
 

@@ -1,5 +1,8 @@
 //! A real store with injected failures, unknown outcomes and delays. The rest passes through.
 
+#[path = "faulty_counts.rs"]
+mod counts;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -28,7 +31,7 @@ pub enum Mood {
     Simulated(Duration),
     /// Commits wait until the mood changes.
     Held,
-    /// Commits fail and store nothing.
+    /// Commits and counts of visits fail, and nothing is stored.
     Failing,
     /// Lookups of keys, apps, flows and versions fail after this long.
     Hanging(Duration),
@@ -363,31 +366,6 @@ impl UserStore for FaultyStore {
         limit: usize,
     ) -> StoreResult<Vec<SessionRow>> {
         self.read().list_sessions(user, epoch, limit).await
-    }
-}
-
-#[async_trait]
-impl CountStore for FaultyStore {
-    async fn read_counts(
-        &self,
-        app: AppId,
-        flow: FlowId,
-        query: &CountsQuery,
-    ) -> StoreResult<FlowCounts> {
-        self.read().read_counts(app, flow, query).await
-    }
-    async fn count_by_day(&self, app: AppId, from: Option<Day>) -> StoreResult<Vec<DayTotal>> {
-        self.read().count_by_day(app, from).await
-    }
-    async fn count_by_version(
-        &self,
-        app: AppId,
-        flow: FlowId,
-    ) -> StoreResult<Vec<(FlowVersionId, i64)>> {
-        self.read().count_by_version(app, flow).await
-    }
-    async fn recount(&self, app: AppId, flow: FlowId) -> StoreResult<u64> {
-        self.inner.recount(app, flow).await
     }
 }
 

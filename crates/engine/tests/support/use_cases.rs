@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use sluice_engine::export::{Export, ExportAs};
+use sluice_engine::funnel::{Funnel, FunnelFilter};
 use sluice_engine::people::{Member, NewMember, NewUser, UserDetail, UserPatch};
 use sluice_engine::rows::{
     Answers, ConsentRow, FlowState, IdentityKeyRow, InvitationCounts, Page, Respondent,
@@ -35,6 +36,15 @@ pub(crate) trait UseCases {
         value: &str,
     ) -> AdminResult<Option<Respondent>> {
         self.engine().app(actor, Scope::Read, id).await?.find_respondent(of, value).await
+    }
+
+    async fn funnel(
+        &self,
+        actor: &Actor,
+        id: FlowId,
+        filter: &FunnelFilter,
+    ) -> AdminResult<Funnel> {
+        self.engine().flow(actor, Scope::Read, id).await?.funnel(filter).await
     }
 
     async fn verification_report(

@@ -8,7 +8,7 @@ use clap::Args;
 #[command(
     long_about = "\
 Write everything into one file: apps, keys, flows, versions, drafts, tokens, users, the audit log,
-respondents, invitations, responses and their idempotency keys.
+respondents, invitations, responses and their idempotency keys, and the counts of visits.
 
 Servers may run meanwhile: the backup is the state at its start, and nothing acknowledged before is
 missing. The file is read again and checked before it gets its name; only its owner can read it. It can

@@ -7,14 +7,14 @@ use sluice_flow::id::{
 use sluice_flow::invitation::{InvitationTimes, Invitee};
 use sluice_flow::lifecycle::VersionTimes;
 use sluice_flow::respondent::Known;
-use sluice_flow::time::Window;
+use sluice_flow::time::{Day, Window};
 use uuid::Uuid;
 
 use super::ReadCells;
 use crate::{
     App, AppLimits, AppRow, AuditRow, ConsentRow, FlowRow, GrantRow, IdentityKeyRow, IdentityRow,
     InvitationRow, KeyRow, LinkRow, ReportRow, RespondentRow, SecondFactor, SessionHolder,
-    SessionRow, Subject, TokenRow, UsedKeyRow, UserRow, VersionRow,
+    SessionRow, Subject, TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow,
 };
 
 pub(crate) const APP: &str = "apps.app_id, apps.name, apps.identity_verification, \
@@ -194,6 +194,21 @@ pub(crate) fn invitation<C: ReadCells>(cells: &mut C) -> Result<InvitationRow, C
             revoked_at: cells.optional_time()?,
         },
         response_id: cells.optional_id(ResponseId::from_uuid)?,
+    })
+}
+
+pub(crate) const VISIT_COUNT: &str = "app_id, flow_id, day, flow_version_id, counter, visits";
+
+pub(crate) fn visit_count<C: ReadCells>(cells: &mut C) -> Result<VisitCountRow, C::Error> {
+    let (app_id, flow_id) = (cells.id(AppId::from_uuid)?, cells.id(FlowId::from_uuid)?);
+    let day = i32::try_from(cells.integer()?).map_err(|error| cells.unreadable(error))?;
+    Ok(VisitCountRow {
+        app_id,
+        flow_id,
+        day: Day::from_number(day),
+        flow_version_id: cells.id(FlowVersionId::from_uuid)?,
+        counter: cells.text()?,
+        visits: cells.revision()?,
     })
 }
 

@@ -18,7 +18,7 @@ use crate::{
     App, AppLimits, AppRow, AuditRow, ConsentRow, FlowRow, GrantRow, IdentityKeyKind,
     IdentityKeyRow, IdentityRow, IdentityVerification, InvitationRow, KeyRow, Record, ReportRow,
     RespondentRow, ResponseRow, Role, Scope, SecondFactor, Subject, TokenRow, UsedKeyRow, UserRow,
-    VersionRow,
+    VersionRow, VisitCountRow,
 };
 
 const APPS: u32 = 3;
@@ -96,6 +96,7 @@ fn app_records(app: u32) -> Vec<Record> {
         }));
     }
     records.extend((0..FLOWS_OF_AN_APP).flat_map(|flow| flow_records(app, flow)));
+    records.extend((0..FLOWS_OF_AN_APP).flat_map(|flow| visit_records(app, flow)));
     for number in 0..2 {
         let app_id = (number == 0).then_some(app_id);
         records.push(Record::Token(token(app * 2 + number, app_id)));
@@ -168,6 +169,20 @@ fn token(number: u32, app_id: Option<AppId>) -> TokenRow {
         expires_at: number.is_multiple_of(2).then(|| at(1_000_000)),
         revoked_at: number.is_multiple_of(3).then(|| at(4)),
     }
+}
+
+/// Visits to the current version of a flow, on two days.
+fn visit_records(app: u32, flow: u32) -> impl Iterator<Item = Record> {
+    let counters = ["opened", "started", "seen:nps", "passed:nps", "finished", "time:44"];
+    let row = move |at_day: i32, counter: &str| VisitCountRow {
+        app_id: app_id(app),
+        flow_id: flow_id(app, flow),
+        day: at(0).day().plus(at_day),
+        flow_version_id: version_id(app, flow, 2),
+        counter: counter.to_owned(),
+        visits: u64::from(100 + app * 10 + flow),
+    };
+    (0..2).flat_map(move |at_day| counters.map(|it| Record::VisitCount(row(at_day, it))))
 }
 
 fn flow_records(app: u32, flow: u32) -> Vec<Record> {

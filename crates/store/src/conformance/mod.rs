@@ -31,6 +31,7 @@ mod skip_index;
 mod unlinking;
 pub mod use_cases;
 mod views;
+mod visits;
 mod world;
 
 use std::pin::Pin;
@@ -270,6 +271,11 @@ cases! {
         a_view_reads_counts_at_its_instant
         the_pages_of_a_new_store_are_sound
         a_damaged_store_accepts_no_responses;
+    visits:
+        visit_counts_are_added_up
+        visit_counts_are_read_for_the_requested_days_of_one_flow
+        visit_counts_are_exact_under_concurrent_writes
+        visit_counts_move_no_revision_and_no_feed;
 }
 
 /// Runs every case on a fresh store, and panics with the names of all failed cases.

@@ -13,7 +13,7 @@ use sluice_flow::time::Window;
 use super::world::{
     Shop, TheStore, app_row, apply, at, audit_row, draft_row, flow_row, grant_row,
     identity_key_row, invitation_row, key_row, public_revision, published_row, report_row,
-    respondent_id, response_row, token_row, user_row,
+    respondent_id, response_row, token_row, user_row, visit_count_row,
 };
 use crate::{
     Answers, App, AppLimits, AppRow, At, Change, ConsentRow, ErasureMark, FeedPosition,
@@ -90,6 +90,7 @@ pub(super) async fn a_record_replaces_the_one_with_its_key(store: TheStore) {
                 *idempotency_key = None;
             }
             Record::Invitation(row) => row.times.revoked_at = Some(at(9)),
+            Record::VisitCount(row) => row.visits = 9,
             Record::User(row) => row.disabled_at = Some(at(9)),
             Record::Grant(row) => row.role = Role::Editor,
             Record::Report(row) => row.revoked_at = Some(at(9)),
@@ -266,7 +267,10 @@ async fn stored_shop(store: &TheStore) -> Vec<Record> {
         Write::Audit(audit.clone()),
     ];
     apply(store, shop.app(), writes).await;
-    let mut records = Vec::new();
+    let counters = ["opened", "seen:a"];
+    let visits = counters.map(|it| visit_count_row(&shop.version, at(0).day(), it, 3));
+    store.add_visit_counts(visits.to_vec()).await.unwrap();
+    let mut records = Vec::from(visits.map(Record::VisitCount));
     for millis in [5, 3, 4, 1] {
         let mut response = shop.response(store, millis).await;
         if millis % 2 == 0 {
@@ -302,6 +306,7 @@ fn records() -> Vec<Record> {
         let mut identity_key = identity_key_row(app.row.app_id);
         let mut rich = response_row(&flow, &retired, 7);
         let plain = response_row(&flow, &retired, 6);
+        records.extend(visit_counts(&retired, if full { u64::MAX >> 1 } else { 0 }));
         let (plain_flow, plain_version) = (flow.clone(), retired.clone());
         let (mut invited, mut report) = (invitation_row(&flow), report_row(&flow));
         if full {
@@ -374,6 +379,14 @@ fn fill_report(row: &mut ReportRow) {
     row.filters = vec![("tag.plan".into(), "pro".into())];
     (row.shows_texts, row.password) = (true, Some("$argon2id$".into()));
     (row.expires_at, row.revoked_at) = (Some(at(8)), Some(at(9)));
+}
+
+/// Counts on several days, one of them before the epoch.
+fn visit_counts(version: &crate::VersionRow, visits: u64) -> impl Iterator<Item = Record> {
+    let keys = [(0, "opened"), (0, "seen:q"), (-1, "opened"), (-30_000, "x")];
+    let row =
+        move |(day, counter)| visit_count_row(version, at(0).day().plus(day), counter, visits);
+    keys.into_iter().map(move |key| Record::VisitCount(row(key)))
 }
 
 /// A user with every column filled.

@@ -8,12 +8,12 @@ use super::removal::erasure;
 use super::respondents::{claiming, known};
 use super::world::{
     Shop, TheStore, apply, at, audit_row, draft_row, flow_row, grant_row, identity_key_row,
-    invitation_row, key_row, published_row, report_row, token_row, user_row,
+    invitation_row, key_row, published_row, report_row, token_row, user_row, visit_count_row,
 };
 use crate::{
     ActorId, Answers, At, AuditQuery, Change, CountsQuery, Expiry, ExpiryCursor, FeedPosition,
     FlowQuery, GraceCap, InvitationQuery, InvitationStep, Invited, LinkRow, Next, Order, Outcome,
-    Page, PeopleWrite, Role, SessionHolder, SessionRow, UserKey, Write,
+    Page, PeopleWrite, Role, SessionHolder, SessionRow, UserKey, VisitCountsQuery, Write,
 };
 
 /// Runs the use cases, and calls `done` with the name of each after it.
@@ -192,6 +192,12 @@ async fn intake(store: &TheStore, shop: &Shop, done: &mut impl AsyncFnMut(&'stat
 }
 
 async fn reading(store: &TheStore, shop: &Shop, done: &mut impl AsyncFnMut(&'static str)) {
+    let visits = vec![visit_count_row(&shop.version, at(0).day(), "opened", 1)];
+    store.add_visit_counts(visits).await.unwrap();
+    done("count visits").await;
+    let query = VisitCountsQuery::default();
+    store.read_visit_counts(shop.app(), shop.flow.flow_id, &query).await.unwrap();
+    done("read a funnel").await;
     let (app, flow) = (shop.app(), shop.flow.flow_id);
     let mut query = shop.query();
     store.list_responses(&query).await.unwrap();

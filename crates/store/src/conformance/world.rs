@@ -12,12 +12,13 @@ use sluice_flow::id::{
 use sluice_flow::invitation::{InvitationTimes, Invitee};
 use sluice_flow::lifecycle::VersionTimes;
 use sluice_flow::submission::Admission;
-use sluice_flow::time::{Timestamp, Window};
+use sluice_flow::time::{Day, Timestamp, Window};
 
 use crate::{
     AppLimits, AppRow, At, AuditRow, Change, FlowRow, GrantRow, IdentityKeyKind, IdentityKeyRow,
     IdentityVerification, InvitationRow, KeyRow, NewResponse, Outcome, ReportRow, ResponseQuery,
-    ResponseRow, Role, Scope, Store, StoreResult, TokenRow, UserRow, VersionRow, Write,
+    ResponseRow, Role, Scope, Store, StoreResult, TokenRow, UserRow, VersionRow, VisitCountRow,
+    Write,
 };
 
 pub(super) type TheStore = Arc<dyn Store>;
@@ -102,6 +103,22 @@ pub(super) fn draft_row(flow: &FlowRow) -> VersionRow {
 pub(super) fn published_row(flow: &FlowRow, number: u32) -> VersionRow {
     let times = VersionTimes { published_at: Some(at(0)), ..VersionTimes::default() };
     VersionRow { number, times, ..draft_row(flow) }
+}
+
+pub(super) fn visit_count_row(
+    version: &VersionRow,
+    day: Day,
+    counter: &str,
+    visits: u64,
+) -> VisitCountRow {
+    VisitCountRow {
+        app_id: version.app_id,
+        flow_id: version.flow_id,
+        day,
+        flow_version_id: version.flow_version_id,
+        counter: counter.to_owned(),
+        visits,
+    }
 }
 
 pub(super) fn token_row() -> TokenRow {

@@ -13,13 +13,13 @@ use crate::codec::{self, readers};
 use crate::{
     App, AuditRow, ConsentRow, FlowRow, GrantRow, IdempotencyKey, IdentityKeyRow, IdentityRow,
     InvitationRow, KeyRow, LinkRow, ReportRow, RespondentRow, ResponseRow, SessionRow, StoreError,
-    StoreResult, TokenRow, UsedKeyRow, UserRow, VersionRow,
+    StoreResult, TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow,
 };
 
 pub(super) use crate::codec::{
     APP, AUDIT, CONSENT, FLOW, GRANT, IDENTITY, IDENTITY_KEY, INVITATION, KEY, LINK, REPORT,
-    RESPONDENT, RESPONSE, ReadCells, SESSION, TOKEN, USED_KEY, USER, VERSION, of_table,
-    text_columns,
+    RESPONDENT, RESPONSE, ReadCells, SESSION, TOKEN, USED_KEY, USER, VERSION, VISIT_COUNT,
+    of_table, text_columns,
 };
 
 /// The cells of one row, read from left to right.
@@ -122,6 +122,7 @@ readers! {
     token -> TokenRow,
     audit -> AuditRow,
     invitation -> InvitationRow,
+    visit_count -> VisitCountRow,
     user -> UserRow,
     grant -> GrantRow,
     link -> LinkRow,

@@ -24,6 +24,7 @@ use super::removal::put_used_key;
 use super::reports;
 use super::skip_index;
 use super::transaction::{Transaction, end};
+use super::visits;
 use crate::{App, IdempotencyKey, Record, ResponseRow, StoreError, StoreResult};
 
 pub(super) async fn records(pool: &Arc<Pool>, records: Vec<Record>) -> StoreResult<()> {
@@ -43,7 +44,7 @@ async fn put_all(
     transaction: &Transaction,
     records: impl Iterator<Item = &Record>,
 ) -> Result<(), TransactionError> {
-    let (mut newest, mut used) = (None, Vec::new());
+    let (mut newest, mut used, mut visited) = (None, Vec::new(), Vec::new());
     let mut responses: BTreeMap<AppId, Vec<_>> = BTreeMap::new();
     let mut invited: BTreeMap<AppId, Vec<_>> = BTreeMap::new();
     for record in records {
@@ -66,6 +67,7 @@ async fn put_all(
                 responses.entry(row.app_id).or_default().push((row, idempotency_key.as_ref()));
             }
             Record::Invitation(row) => invited.entry(row.app_id).or_default().push(row),
+            Record::VisitCount(row) => visited.push(row),
             Record::User(row) => people::put_user(transaction, row).await?,
             Record::Grant(row) => people::put_grant(transaction, row).await?,
             Record::Report(row) => reports::put(transaction, row).await?,
@@ -86,6 +88,7 @@ async fn put_all(
     for rows in invited.into_values() {
         invitations::replace(transaction, &rows).await?;
     }
+    visits::replace(transaction, visited).await?;
     if let Some(newest) = newest {
         let position = "UPDATE feed SET position = greatest(position, $1)";
         transaction.execute(position, &[&newest.cast_signed()]).await?;

@@ -51,6 +51,7 @@ mod tls;
 mod tls_stream;
 mod transaction;
 mod view;
+mod visits;
 
 use std::sync::Arc;
 

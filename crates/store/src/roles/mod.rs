@@ -13,6 +13,7 @@ mod respondents;
 mod responses;
 mod upkeep;
 mod users;
+mod visits;
 
 pub use admin::AdminStore;
 pub use counts::CountStore;
@@ -23,6 +24,7 @@ pub use respondents::RespondentStore;
 pub use responses::ResponseStore;
 pub use upkeep::UpkeepStore;
 pub use users::UserStore;
+pub use visits::VisitStore;
 
 /// Durable storage of apps, flows, versions and responses: all roles together.
 ///
@@ -35,6 +37,7 @@ pub trait Store:
     + UserStore
     + ReportStore
     + CountStore
+    + VisitStore
     + UpkeepStore
     + MovingStore
 {
@@ -48,6 +51,7 @@ impl<T> Store for T where
         + UserStore
         + ReportStore
         + CountStore
+        + VisitStore
         + UpkeepStore
         + MovingStore
 {

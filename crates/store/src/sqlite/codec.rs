@@ -14,12 +14,12 @@ use crate::codec::{self, readers};
 use crate::{
     App, AuditRow, ConsentRow, FlowRow, GrantRow, IdentityKeyRow, IdentityRow, InvitationRow,
     KeyRow, LinkRow, ReportRow, RespondentRow, ResponseRow, SessionRow, TokenRow, UsedKeyRow,
-    UserRow, VersionRow,
+    UserRow, VersionRow, VisitCountRow,
 };
 
 pub(super) use crate::codec::{
     APP, AUDIT, CONSENT, FLOW, GRANT, IDENTITY, IDENTITY_KEY, INVITATION, KEY, LINK, REPORT,
-    RESPONDENT, RESPONSE, ReadCells, SESSION, TOKEN, USED_KEY, USER, VERSION,
+    RESPONDENT, RESPONSE, ReadCells, SESSION, TOKEN, USED_KEY, USER, VERSION, VISIT_COUNT,
 };
 
 /// The bytes of an id, as they are stored.
@@ -135,6 +135,7 @@ readers! {
     token -> TokenRow,
     audit -> AuditRow,
     invitation -> InvitationRow,
+    visit_count -> VisitCountRow,
     user -> UserRow,
     grant -> GrantRow,
     link -> LinkRow,

@@ -44,6 +44,7 @@ mod skip_index;
 mod transaction;
 mod version_numbers;
 mod view;
+mod visits;
 mod writer;
 
 use std::path::Path;

@@ -27,11 +27,12 @@ use super::open_error::OpenError;
 use super::transaction::{self, Finish};
 use super::{
     apply, commit, counts, expiry, failure, import_records, reclaim, recount, removal, skip_index,
+    visits,
 };
 use crate::counting::DamagedDay;
 use crate::{
     AfterCommit, At, Change, CountsQuery, Damage, ErasedPart, Erasure, Expired, Expiry,
-    NewResponse, Next, Outcome, Record, StoreError, StoreResult,
+    NewResponse, Next, Outcome, Record, StoreError, StoreResult, VisitCountRow,
 };
 
 /// Jobs other than commits that may wait for the writer; further callers wait for room.
@@ -43,6 +44,7 @@ enum Job {
     Commit(Vec<NewResponse>, AfterCommit),
     Apply(At, Change, Reply<()>),
     Import(Vec<Record>, Reply<()>),
+    Visits(Vec<VisitCountRow>, Reply<()>),
     Erase(Erasure, Reply<ErasedPart>),
     Expire(Expiry, Reply<Expired>),
     SkipIndex(skip_index::Work, Reply<()>),
@@ -115,6 +117,10 @@ impl Writer {
 
     pub(super) async fn import_records(&self, records: Vec<Record>) -> StoreResult<()> {
         self.ask(|reply| Job::Import(records, reply)).await
+    }
+
+    pub(super) async fn add_visit_counts(&self, counts: Vec<VisitCountRow>) -> StoreResult<()> {
+        self.ask(|reply| Job::Visits(counts, reply)).await
     }
 
     pub(super) async fn erase(&self, erasure: Erasure) -> StoreResult<ErasedPart> {
@@ -357,6 +363,9 @@ impl Thread {
             Job::Import(records, reply) => reply
                 .send(self.write(|connection| import_records::records(connection, &records)))
                 .is_err(),
+            Job::Visits(counts, reply) => {
+                reply.send(self.write(|connection| visits::add(connection, &counts))).is_err()
+            }
             Job::SkipIndex(work, reply) => {
                 let written = self.write(|connection| skip_index::write(connection, &work));
                 if written.is_ok() {

@@ -7,6 +7,7 @@ mod computed;
 mod crosstab;
 mod document;
 mod flows;
+mod funnel;
 mod invitations;
 mod lists;
 mod page;

@@ -23,7 +23,7 @@ fn routes() -> Vec<Route> {
             routes.push(Route { method: method.to_uppercase(), path: path.to_owned(), scope });
         }
     }
-    assert_eq!(routes.len(), 57, "a route was added or removed: check that these tests cover it");
+    assert_eq!(routes.len(), 58, "a route was added or removed: check that these tests cover it");
     routes
 }
 

@@ -13,6 +13,7 @@ mod editor;
 mod faulty;
 mod flows;
 mod frame;
+mod funnel;
 mod many_apps;
 mod oidc;
 mod permissions;

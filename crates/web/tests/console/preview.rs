@@ -2,6 +2,7 @@
 
 use crate::use_cases::UseCases as _;
 use serde_json::json;
+use sluice_engine::funnel::FunnelFilter;
 use sluice_engine::rows::{Order, Scope};
 use sluice_engine::templates::templates;
 use sluice_engine::{Paging, ResponseFilter};
@@ -29,6 +30,10 @@ async fn a_draft_can_be_previewed_and_answered_and_nothing_is_stored() {
     assert_eq!(ended.status, 200);
     assert!(ended.text().contains("Preview: answers are not saved."), "{}", ended.text());
     assert!(!ended.text().contains("Your answers are saved"));
+    // Nor is it a visit, with or without script.
+    assert!(!page.text().contains("data-visits") && !page.text().contains("<noscript>"));
+    let funnel = site.engine.funnel(&actor(), flow, &FunnelFilter::default()).await.unwrap();
+    assert_eq!((funnel.started, funnel.finished), (0, 0));
     let paging = Paging { after: None, order: Order::Asc, limit: 10 };
     let stored =
         site.engine.list_responses(&actor(), flow, &ResponseFilter::default(), paging).await;

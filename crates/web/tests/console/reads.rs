@@ -87,6 +87,7 @@ async fn a_page_makes_few_reads_however_many_apps_there_are() {
         format!("{of_flow}/results?compare=version"),
         format!("{of_flow}/results/reports"),
         format!("{of_flow}/results?compare=period"),
+        format!("{of_flow}/results/funnel"),
         format!("{of_flow}/responses"),
         format!("{of_flow}/responses?search=works"),
         format!("{of_flow}/responses/{response}"),

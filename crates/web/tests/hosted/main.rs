@@ -20,3 +20,4 @@ mod states;
 #[path = "../../../engine/tests/support/use_cases.rs"]
 mod use_cases;
 mod versions;
+mod visits;

@@ -24,5 +24,6 @@ mod superjson;
 mod trpc;
 #[path = "../../../engine/tests/support/use_cases.rs"]
 mod use_cases;
+mod visits;
 mod windows;
 mod withheld;

@@ -1,4 +1,4 @@
-// 5 of 9: keeps answers in the browser until they are stored.
+// 5 of 10: keeps answers in the browser until they are stored.
 //
 // By address, so that two invitations in one browser do not share a draft. Not with a token: the next user of
 // this browser may be another person. If storage is full or forbidden, nothing is kept.

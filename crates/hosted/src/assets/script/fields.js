@@ -1,4 +1,4 @@
-// 2 of 9: the fields of one question.
+// 2 of 10: the fields of one question.
 
 /** The kinds of inputs that one types into; the server names them. */
 const TYPED = ["text", "paragraph", "email", "url", "phone", "number"];

@@ -1,4 +1,4 @@
-// 6 of 9: every question is a step in the browser history.
+// 6 of 10: every question is a step in the browser history.
 //
 // A state contains the question, its number of steps, and the previous question. In a frame the steps would
 // be entries of the host's history, so only the page's Back button works there.

@@ -1,4 +1,4 @@
-// 8 of 9: the embedding page, and the token that identifies the respondent.
+// 9 of 10: the embedding page, and the token that identifies the respondent.
 //
 // Messages go to one origin, never to "*": the host's, and only if the app allows it.
 

@@ -1,4 +1,4 @@
-// The script of the hosted page, 1 of 9: which questions are visible.
+// The script of the hosted page, 1 of 10: which questions are visible.
 //
 // The page works completely without a script: it is one form that the server handles step by step. The
 // script shows the same form one question at a time and sends the same fields, and the <main> of the

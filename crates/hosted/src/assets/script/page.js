@@ -1,4 +1,4 @@
-// 9 of 9: setting up a page, loaded or from a reply; keyboard handling.
+// 10 of 10: setting up a page, loaded or from a reply; keyboard handling.
 
 /** Two digits within this time form one number. */
 const DIGITS_MS = 800;
@@ -15,6 +15,7 @@ function arrive(main, reply) {
   if (state === "answered" || state.startsWith("invitation-")) dropDraft(main);
   if (state !== "stored" || !reply) return;
   dropDraft(main);
+  finishVisit();
   postToHost("sluice:submitted", { flowVersionId: version, responseId: response, redirectUrl: redirect });
   if (redirect && !isFramed) location.replace(redirect);
   else settleHistory(done);
@@ -23,6 +24,7 @@ function arrive(main, reply) {
 function begin({ main, form, words }, reply) {
   // For a page loaded with a token, the server saw this page as the referrer.
   if (document.referrer) form.elements.referrer.value = document.referrer;
+  beginVisit(main.dataset, survey.sections);
   const isKept = !reply && restoreDraft(survey);
   const step = (isKept && history.state?.step) || form.elements.step.value;
   survey.show(survey.section(step), { move: false });
@@ -102,6 +104,8 @@ function start() {
   addEventListener("click", onClick);
   addEventListener("popstate", onPopState);
   addEventListener("hashchange", takeTokenOfAddress);
+  addEventListener("pagehide", sendSteps);
+  document.addEventListener("visibilitychange", () => document.hidden && sendSteps());
   // The token first: with a token, no draft is shown, because it may be another person's.
   takeTokenOfAddress();
   arrive(document.getElementById("page"));

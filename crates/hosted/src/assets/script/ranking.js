@@ -1,4 +1,4 @@
-// 3 of 9: rankings are ordered by buttons and dragging; the position lists are sent.
+// 3 of 10: rankings are ordered by buttons and dragging; the position lists are sent.
 
 function rank(section, words) {
   const list = section.querySelector(".ranking");

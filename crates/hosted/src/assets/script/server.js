@@ -1,4 +1,4 @@
-// 7 of 9: requests to the server, and showing its replies.
+// 7 of 10: requests to the server, and showing its replies.
 
 function ask(address, options = {}) {
   const proof = token ? { Authorization: `Bearer ${token}` } : {};

@@ -1,4 +1,4 @@
-// 4 of 9: the form, one question at a time.
+// 4 of 10: the form, one question at a time.
 
 const RETRY_MS = [1000, 2000, 4000, 8000, 15_000, 30_000];
 /** Number of server errors that are retried silently before the reader sees a message. */
@@ -80,6 +80,7 @@ class Survey {
   show(section, { move = true, push = move } = {}) {
     this.current = section;
     this.refresh();
+    reach(this.route(), this.current);
     const id = this.current?.dataset.id;
     if (id) this.form.elements.step.value = id;
     remember(id, push);
@@ -93,6 +94,7 @@ class Survey {
   }
 
   onInput(section) {
+    startVisit();
     this.refresh();
     if (section?.querySelector(".error") && !faultOf(section, this.words)) clearFaults(this.main, section);
     countLeft(section, this.words);

@@ -20,6 +20,7 @@ pub(super) const OF_APPS: &[&str] = &[
     "identities",
     "consents",
     "invitations",
+    "visit_counts",
 ];
 
 /// On the coordinator: what concerns all apps. `marks`, `probe`, `schema_history` and

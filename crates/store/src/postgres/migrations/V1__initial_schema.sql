@@ -286,6 +286,18 @@ CREATE INDEX invitations_ended
     ON invitations (app_id, coalesce(completed_at, revoked_at, expires_at), assignment_id)
     WHERE user_id IS NOT NULL OR email IS NOT NULL;
 
+-- What visitors did, by version and day: only numbers, no row for a visit. counter is opened, started, finished,
+-- seen: or passed: with a question's id, or time: with the first second of a range.
+CREATE TABLE visit_counts (
+    app_id          uuid NOT NULL,
+    flow_id         uuid NOT NULL,
+    day             bigint NOT NULL,
+    flow_version_id uuid NOT NULL,
+    counter         text COLLATE "C" NOT NULL,
+    visits          bigint NOT NULL,
+    PRIMARY KEY (app_id, flow_id, day, flow_version_id, counter)
+);
+
 -- Admin tokens, stored as the SHA-256 of the token. A table of the instance, as all that follow. The nil id
 -- as app_id: not limited to an app.
 CREATE TABLE tokens (

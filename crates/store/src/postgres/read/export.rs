@@ -18,12 +18,13 @@ use uuid::Uuid;
 
 use super::super::codec::{
     self, APP, AUDIT, CONSENT, Cells, FLOW, GRANT, IDENTITY, IDENTITY_KEY, INVITATION, KEY, REPORT,
-    RESPONDENT, RESPONSE, TOKEN, USED_KEY, USER, VERSION,
+    RESPONDENT, RESPONSE, TOKEN, USED_KEY, USER, VERSION, VISIT_COUNT,
 };
 use super::super::failure::TransactionError;
 use super::super::pool::{Params, Pool};
 use super::super::transaction::Transaction;
 use super::limit;
+use crate::visit_count::VisitCountKey;
 use crate::{Record, RecordCursor, RecordPage, StoreError, StoreResult, Table, UnreadableRow};
 
 /// The most bytes of texts on one page; the record that exceeds it is the last.
@@ -185,7 +186,8 @@ fn is_of_apps(table: Table) -> bool {
         | Table::Responses
         | Table::Consents
         | Table::UsedKeys
-        | Table::Invitations => true,
+        | Table::Invitations
+        | Table::VisitCounts => true,
         Table::Apps
         | Table::Keys
         | Table::IdentityKeys
@@ -220,11 +222,16 @@ async fn scan(
     let (rows, app) = (limit(rows), Uuid::from_bytes(after.app));
     let (text, ids) = (String::from_utf8_lossy(&after.key), ids(&after.key));
     let identity = text.split_once('\0').unwrap_or((&*text, ""));
+    let counted = VisitCountKey::read(&after.key);
+    let (flow, version) = (Uuid::from_bytes(counted.flow), Uuid::from_bytes(counted.version));
     let params: Params = match after.table {
         Table::Apps => &[&rows, &bytes, &app],
         Table::Keys | Table::IdentityKeys => &[&rows, &bytes, &app, &&*text],
         Table::Responses => &[&rows, &bytes, &app, &ids[0], &ids[1]],
         Table::Identities => &[&rows, &bytes, &app, &identity.0, &identity.1],
+        Table::VisitCounts => {
+            &[&rows, &bytes, &app, &flow, &counted.day, &version, &counted.counter]
+        }
         Table::Flows
         | Table::Versions
         | Table::Tokens
@@ -271,6 +278,10 @@ fn select(table: Table, scope: Scope) -> (String, Read) {
         Table::Invitations => ("invitations", INVITATION, &["assignment_id"], |it| {
             codec::invitation(it).map(Record::Invitation)
         }),
+        Table::VisitCounts => {
+            let key = &["flow_id", "day", "flow_version_id", "counter"];
+            ("visit_counts", VISIT_COUNT, key, |it| codec::visit_count(it).map(Record::VisitCount))
+        }
         Table::Users => ("users", USER, &["user_id"], |it| codec::user(it).map(Record::User)),
         Table::Grants => ("grants", GRANT, &["user_id"], |it| codec::grant(it).map(Record::Grant)),
         Table::Reports => ("reports", REPORT, &["report_id"], |it| {
@@ -321,6 +332,7 @@ fn texts(table: Table) -> Vec<&'static str> {
         Table::Audit => &["actor", "action", "subject", "detail"],
         Table::Responses => return codec::text_columns().collect(),
         Table::Invitations => &["user_id", "email"],
+        Table::VisitCounts => &["counter"],
         Table::Users => &["email", "name", "password", "issuer", "subject"],
         Table::Grants => &[],
         Table::Reports => &["title", "questions", "filters", "password", "created_by"],

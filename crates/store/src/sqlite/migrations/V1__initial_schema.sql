@@ -289,6 +289,18 @@ CREATE TABLE reports (
 CREATE UNIQUE INDEX reports_by_hash ON reports (hash);
 CREATE INDEX reports_by_flow ON reports (app_id, flow_id, report_id);
 
+-- What visitors did, by version and day: only numbers, no row for a visit. counter is opened, started, finished,
+-- seen: or passed: with a question's id, or time: with the first second of a range.
+CREATE TABLE visit_counts (
+    app_id          BLOB NOT NULL,
+    flow_id         BLOB NOT NULL,
+    day             INTEGER NOT NULL,
+    flow_version_id BLOB NOT NULL,
+    counter         TEXT NOT NULL,
+    visits          INTEGER NOT NULL,
+    PRIMARY KEY (app_id, flow_id, day, flow_version_id, counter)
+) STRICT, WITHOUT ROWID;
+
 -- Admin tokens, stored as the SHA-256 of the token. app_id is NULL for a token that is not limited to an app.
 CREATE TABLE tokens (
     token_id   BLOB PRIMARY KEY CHECK (length(token_id) = 16),

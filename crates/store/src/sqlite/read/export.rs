@@ -10,13 +10,14 @@ use uuid::Uuid;
 
 use super::super::codec::{
     self, APP, AUDIT, CONSENT, Cells, FLOW, GRANT, IDENTITY, IDENTITY_KEY, INVITATION, KEY, REPORT,
-    RESPONDENT, RESPONSE, TOKEN, USED_KEY, USER, VERSION,
+    RESPONDENT, RESPONSE, TOKEN, USED_KEY, USER, VERSION, VISIT_COUNT,
 };
 use super::super::failure::is_file_damage;
 use super::super::response_keys;
 use super::super::response_row::key_in_app;
 use super::super::version_numbers::RESPONSES;
 use super::limit;
+use crate::visit_count::VisitCountKey;
 use crate::{IdempotencyKey, Record, RecordCursor, RecordPage, Table, UnreadableRow};
 
 /// The most bytes of records on one page; the record that exceeds it is the last.
@@ -153,6 +154,7 @@ impl Filling {
                     codec::invitation(cells).map(Record::Invitation)
                 })
             }
+            Table::VisitCounts => self.scan_visit_counts(connection, after),
             // Users belong to no app, so there are none after any app.
             Table::Users if *app != NO_APP => Ok(()),
             Table::Users => self.add(connection, table, &sql, params![key, rows], |cells| {
@@ -194,6 +196,25 @@ impl Filling {
         }
         let rows = self.rows_left();
         self.add(connection, Table::Audit, &select(Table::Audit), params![app, key, rows], entry)
+    }
+
+    fn scan_identities(&mut self, connection: &Connection, after: &RecordCursor) -> Result<()> {
+        let key = String::from_utf8_lossy(&after.key);
+        let (of, value) = key.split_once('\0').unwrap_or((&*key, ""));
+        let (table, rows) = (Table::Identities, self.rows_left());
+        let params = params![after.app, of, value, rows];
+        self.add(connection, table, &select(table), params, |cells| {
+            codec::identity(cells).map(Record::Identity)
+        })
+    }
+
+    fn scan_visit_counts(&mut self, connection: &Connection, after: &RecordCursor) -> Result<()> {
+        let VisitCountKey { flow, day, version, counter } = VisitCountKey::read(&after.key);
+        let (table, rows) = (Table::VisitCounts, self.rows_left());
+        let params = params![after.app, flow, day, version, counter, rows];
+        self.add(connection, table, &select(table), params, |cells| {
+            codec::visit_count(cells).map(Record::VisitCount)
+        })
     }
 
     /// Flow by flow: the number of a flow is that of its first version.
@@ -316,6 +337,11 @@ fn select(table: Table) -> String {
             "SELECT {INVITATION} FROM invitations WHERE (app_id, assignment_id) > (?1, ?2) \
              ORDER BY app_id, assignment_id LIMIT ?3"
         ),
+        Table::VisitCounts => format!(
+            "SELECT {VISIT_COUNT} FROM visit_counts \
+             WHERE (app_id, flow_id, day, flow_version_id, counter) > (?1, ?2, ?3, ?4, ?5) \
+             ORDER BY app_id, flow_id, day, flow_version_id, counter LIMIT ?6"
+        ),
         Table::Users => {
             format!("SELECT {USER} FROM users WHERE user_id > ?1 ORDER BY user_id LIMIT ?2")
         }
@@ -363,6 +389,11 @@ mod tests {
             (
                 Table::Invitations,
                 "SEARCH invitations USING PRIMARY KEY ((app_id,assignment_id)>(?,?))",
+            ),
+            (
+                Table::VisitCounts,
+                "SEARCH visit_counts USING PRIMARY KEY \
+                 ((app_id,flow_id,day,flow_version_id,counter)>(?,?,?,?,?))",
             ),
             (Table::Users, "SEARCH users USING PRIMARY KEY (user_id>?)"),
             (Table::Grants, "SEARCH grants USING PRIMARY KEY ((app_id,user_id)>(?,?))"),

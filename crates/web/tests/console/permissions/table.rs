@@ -267,6 +267,8 @@ pub(super) const TABLE: &[Line] = &[
     // A report, for anyone with its link.
     get("/r/{secret}", ANYBODY),
     post_unstored("/r/{secret}", ANYBODY, "password=", "/r/{secret}"),
+    get("/console/flows/{flowId}/results/funnel", READS),
+    get("/console/flows/{flowId}/results/funnel.svg", READS),
     // Settings of an app.
     get("/console/apps/{appId}/settings", READS),
     post(
