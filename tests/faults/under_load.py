@@ -17,7 +17,7 @@ START_SECONDS_MAX = 60
 DEFINITION = {"title": "Faults", "questions": [{"id": "why", "type": "longText", "prompt": "Why?"}]}
 SETTINGS = {
     "PATH": os.environ["PATH"], "SLUICE_ADMIN_TOKEN": TOKEN,
-    "SLUICE_RATE_PER_ADDRESS": "0", "SLUICE_BYTES_PER_ADDRESS": "0",
+    "SLUICE_RATE_PER_ADDRESS": "0", "SLUICE_BYTES_PER_ADDRESS": "0", "SLUICE_RATE_PER_APP": "0",
 }
 
 

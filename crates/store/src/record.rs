@@ -133,7 +133,7 @@ pub enum Table {
 }
 
 impl Table {
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Apps,
         Self::Keys,
         Self::IdentityKeys,

@@ -1,11 +1,12 @@
 //! The only thread that writes.
 //!
 //! SQLite allows one writer at a time anyway; a dedicated thread turns waiting for it into a
-//! bounded queue instead of lock contention. Jobs are answered in order of arrival, each after its
-//! own sync. After an unknown outcome the thread never writes again: later jobs fail because the
+//! bounded queue instead of lock contention. Each job is answered after its own sync; commits and
+//! other jobs take turns. After an unknown outcome the thread never writes again: later jobs fail because the
 //! store is closed, and only a restart, which recovers the log, helps.
 
 mod health;
+mod jobs;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,6 +18,8 @@ use sluice_flow::id::{AppId, FlowId};
 use sluice_flow::time::Day;
 use tokio::sync::mpsc::error::TryRecvError;
 use tokio::sync::{Semaphore, mpsc, oneshot};
+
+use jobs::Jobs;
 
 use super::damage_file::DamageFile;
 use super::disk::Reserve;
@@ -91,7 +94,7 @@ impl Writer {
         let (jobs, queue) = mpsc::unbounded_channel();
         std::thread::Builder::new()
             .name("sqlite-writer".to_owned())
-            .spawn(move || thread.run(queue))
+            .spawn(move || thread.run(Jobs::new(queue)))
             .map_err(OpenError::Thread)?;
         Ok(Self { jobs, places: Semaphore::new(QUEUE_MAX), why_stopped })
     }
@@ -262,9 +265,9 @@ impl Thread {
         }
     }
 
-    fn run(mut self, mut queue: mpsc::UnboundedReceiver<Job>) {
+    fn run(mut self, mut jobs: Jobs) {
         let mut closing = None;
-        while let Some(job) = self.next(&mut queue) {
+        while let Some(job) = self.next(&mut jobs) {
             match job {
                 Job::Close(reply) => {
                     closing = Some(reply);
@@ -273,9 +276,9 @@ impl Thread {
                 job => self.answer(job),
             }
         }
-        queue.close();
+        jobs.close();
         self.stopped = true;
-        while let Some(job) = queue.blocking_recv() {
+        while let Some(job) = jobs.next() {
             self.answer(job);
         }
         self.damage_file.write();
@@ -289,15 +292,15 @@ impl Thread {
     }
 
     /// The next job. Until it comes, unused pages are returned to the file system.
-    fn next(&mut self, queue: &mut mpsc::UnboundedReceiver<Job>) -> Option<Job> {
+    fn next(&mut self, jobs: &mut Jobs) -> Option<Job> {
         while self.may_reclaim && !self.stopped {
-            match queue.try_recv() {
+            match jobs.try_next() {
                 Ok(job) => return Some(job),
                 Err(TryRecvError::Disconnected) => return None,
                 Err(TryRecvError::Empty) => self.may_reclaim = self.reclaim(),
             }
         }
-        queue.blocking_recv()
+        jobs.next()
     }
 
     /// Whether there may be more to reclaim.

@@ -169,16 +169,6 @@ impl Filling {
         }
     }
 
-    fn scan_identities(&mut self, connection: &Connection, after: &RecordCursor) -> Result<()> {
-        let key = String::from_utf8_lossy(&after.key);
-        let (of, value) = key.split_once('\0').unwrap_or((&*key, ""));
-        let (rows, sql) = (self.rows_left(), select(Table::Identities));
-        let params = params![after.app, of, value, rows];
-        self.add(connection, Table::Identities, &sql, params, |cells| {
-            codec::identity(cells).map(Record::Identity)
-        })
-    }
-
     /// Entries without an app come first. Their app is NULL, which no comparison matches.
     fn scan_audit(&mut self, connection: &Connection, after: &RecordCursor) -> Result<()> {
         let entry = |cells: &mut Cells| codec::audit(cells).map(Record::Audit);
