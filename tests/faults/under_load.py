@@ -45,7 +45,10 @@ class Server:
         try:
             connection.request(method, path, data, {"content-type": "application/json", **dict(headers)})
             reply = connection.getresponse()
-            return reply.status, reply.read()
+            try:
+                return reply.status, reply.read()
+            except http.client.IncompleteRead as cut:  # an export ends where the database is damaged
+                return reply.status, cut.partial
         finally:
             connection.close()
 
