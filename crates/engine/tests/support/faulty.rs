@@ -13,7 +13,7 @@ use sluice_flow::id::{
 };
 use sluice_flow::invitation::Invitee;
 use sluice_flow::respondent::Known;
-use sluice_flow::time::{Day, Timestamp};
+use sluice_flow::time::Timestamp;
 use sluice_store::*;
 
 /// How often a held commit checks the mood.
