@@ -17,12 +17,12 @@ const LABEL_LINES_MAX: usize = 3;
 #[derive(Debug, Clone)]
 pub(crate) struct FunnelStep {
     pub(crate) label: String,
-    pub(crate) people: u64,
+    pub(crate) visits: u64,
     /// How many went no further; none if the step has no such number.
     pub(crate) left: Option<u64>,
 }
 
-/// Steps that ever fewer people come to.
+/// Steps that ever fewer visits come to.
 #[derive(Debug, Clone)]
 pub(crate) struct FunnelChart<'c> {
     pub(crate) title: &'c str,
@@ -51,19 +51,19 @@ impl FunnelChart<'_> {
         let most = self.steps.iter().filter(|step| step.left > Some(0));
         match most.max_by_key(|step| step.left) {
             Some(FunnelStep { label, left: Some(left), .. }) => {
-                let people = count(*left, "person", "people");
-                format!("{steps}. Most leave at {label}: {people}, {}.", share(*left, self.of))
+                let visits = count(*left, "visit", "visits");
+                format!("{steps}. Largest drop-off: {label}, {visits}, {}.", share(*left, self.of))
             }
             _ => format!("{steps}. Nobody left on the way."),
         }
     }
 
     fn table(&self) -> Table {
-        let mut table = Table::new(&["Step", "People", "Share of opened", "Left here"]);
+        let mut table = Table::new(&["Step", "Visits", "Share of opened", "Left here"]);
         for step in &self.steps {
             let left = step.left.map_or_else(|| "–".to_owned(), grouped);
-            let of = share(step.people, self.of);
-            table.row([step.label.clone(), grouped(step.people), of, left]);
+            let of = share(step.visits, self.of);
+            table.row([step.label.clone(), grouped(step.visits), of, left]);
         }
         table
     }
@@ -73,14 +73,14 @@ impl FunnelChart<'_> {
         let above = LINE * label.len() as f64 + 2.0;
         let figures = self.figures(step);
         let tip = format!("{}: {figures}", step.label);
-        let width = (100.0 * step.people as f64 / self.of.max(1) as f64).min(100.0);
+        let width = (100.0 * step.visits as f64 / self.of.max(1) as f64).min(100.0);
         let markup = html! {
             @for (at, line) in label.iter().enumerate() {
                 (sized("0", top + 14.0 + LINE * at as f64, "start", Tone::Ink, 13.0, line))
             }
             (sized("100%", top + 14.0, "end", Tone::Muted, 13.0, &figures))
             (rect("0", top + above, "100%", BAR, BAR / 2.0, Tone::Track))
-            @if step.people > 0 {
+            @if step.visits > 0 {
                 (tipped("0", top + above, &Percent(width).to_string(), BAR, BAR / 2.0, Tone::Accent, Some(&tip)))
             }
         };
@@ -88,10 +88,10 @@ impl FunnelChart<'_> {
     }
 
     fn figures(&self, step: &FunnelStep) -> String {
-        let people = format!("{} · {}", share(step.people, self.of), grouped(step.people));
+        let visits = format!("{} · {}", share(step.visits, self.of), grouped(step.visits));
         match step.left {
-            Some(left) if left > 0 => format!("{people} · {} left", grouped(left)),
-            _ => people,
+            Some(left) if left > 0 => format!("{visits} · {} left", grouped(left)),
+            _ => visits,
         }
     }
 }

@@ -39,7 +39,7 @@ fn compared() -> Vec<(&'static str, Vec<Chart>)> {
 }
 
 fn funnel() -> Chart {
-    let step = |label: &str, people, left| FunnelStep { label: label.to_owned(), people, left };
+    let step = |label: &str, visits, left| FunnelStep { label: label.to_owned(), visits, left };
     let long = "2. A question with a text that is longer than any sensible person would write";
     let steps = vec![
         step("Opened", 1_200, None),

@@ -7,7 +7,7 @@ use maud::{Markup, html};
 use sluice_engine::funnel::{Funnel, FunnelFilter, FunnelQuestion};
 use sluice_engine::rows::{FlowState, Scope};
 use sluice_engine::summary::Asked;
-use sluice_flow::id::FlowId;
+use sluice_flow::id::{FlowId, FlowVersionId};
 use sluice_flow::time::Day;
 use sluice_flow::visit::MedianTime;
 
@@ -43,7 +43,7 @@ pub(super) async fn page(
     let content = html! {
         p { a href=(query.address(flow)) { "← Results" } }
         (filters(flow, &query, &funnel))
-        @if has_visits(&funnel) { (shown(flow, &query, &funnel)) } @else { (nothing(&state, &query)) }
+        @if has_visits(&funnel) { (shown(flow, &query, &funnel)) } @else { (nothing(&state, &query, &funnel)) }
     };
     Ok(frame.script("results.js").page(Kind::Shown, content))
 }
@@ -125,7 +125,7 @@ fn shown(flow: FlowId, query: &ResultsQuery, funnel: &Funnel) -> Markup {
             }
             @if funnel.opened < FEW { p.hint.few { "Fewer than " (FEW) " visits: shares are not reliable." } }
             @if let Some(worst) = worst(funnel) {
-                p { "Most people leave at " strong dir="auto" { (worst.prompt) } ": " (number(worst.left())) " of " (opened) "." }
+                p { "Largest drop-off: " strong dir="auto" { (worst.prompt) } ", where " (number(worst.left())) " of " (opened) " ended." }
             }
             (chart(funnel).figure("chart-funnel", tools_at(&drawing, PAGE, TITLE)))
         }
@@ -183,13 +183,13 @@ fn worst(funnel: &Funnel) -> Option<&FunnelQuestion> {
 
 /// In the order in which a visitor comes to them: the first question is seen before an answer.
 fn chart(funnel: &Funnel) -> Chart {
-    let step = |label: &str, people| FunnelStep { label: label.to_owned(), people, left: None };
+    let step = |label: &str, visits| FunnelStep { label: label.to_owned(), visits, left: None };
     let question = |(at, it): (usize, &FunnelQuestion)| FunnelStep {
         label: match it.asked {
             Asked::Now => format!("{}. {}", at + 1, it.prompt),
             Asked::UntilVersion(number) => format!("{} (asked until version {number})", it.prompt),
         },
-        people: it.seen,
+        visits: it.seen,
         left: Some(it.left()),
     };
     let mut steps = vec![step("Opened", funnel.opened)];
@@ -199,14 +199,14 @@ fn chart(funnel: &Funnel) -> Chart {
     FunnelChart { title: TITLE, of: funnel.opened, steps }.chart()
 }
 
-fn nothing(state: &FlowState, query: &ResultsQuery) -> Markup {
+fn nothing(state: &FlowState, query: &ResultsQuery, funnel: &Funnel) -> Markup {
     let flow = state.flow.flow_id;
     html! {
         @if query.is_everything() {
             (empty("No visits yet",
                 "Hosted and embedded pages count here how many people open the flow, start and finish, and at which question they leave. No cookies, no identity: only numbers are stored.",
                 html! { a.button href={ "/console/flows/" (flow) "/share" } { "Share the flow" } }))
-            @if let Some(version) = &state.current { (by_api(&version.flow_version_id.to_string())) }
+            @if let Some(version) = &state.current { (by_api(version.flow_version_id, funnel.questions.first())) }
         } @else {
             (empty("No visits here", "No visits of this period and version were counted.",
                 html! { a.button href=(page_path(flow, PAGE)) { "Show all" } }))
@@ -215,10 +215,18 @@ fn nothing(state: &FlowState, query: &ResultsQuery) -> Markup {
 }
 
 /// How a client reports visits.
-fn by_api(version: &str) -> Markup {
+fn by_api(version: FlowVersionId, first: Option<&FunnelQuestion>) -> Markup {
+    let step = |step: &str| format!("{{\"step\":\"{step}\"}}");
+    let about =
+        |step: &str| first.map(|it| format!("{{\"step\":\"{step}\",\"question\":\"{}\"}}", it.id));
+    let mut steps = vec![step("opened")];
+    steps.extend(about("seen"));
+    steps.push(step("started"));
+    steps.extend(about("passed"));
+    steps.push("{\"step\":\"finished\",\"seconds\":48}".to_owned());
     let call = format!(
-        "POST /api/v1/{{apiKey}}/visits\n\n\
-         {{\"flowVersionId\":\"{version}\",\n \"steps\":[{{\"step\":\"opened\"}},{{\"step\":\"started\"}},{{\"step\":\"finished\",\"seconds\":48}}]}}"
+        "POST /api/v1/{{apiKey}}/visits\n\n{{\"flowVersionId\":\"{version}\",\n \"steps\":[\n  {}]}}",
+        steps.join(",\n  ")
     );
     html! {
         section.card aria-labelledby="visits-title" {

@@ -59,7 +59,7 @@ async fn the_page_shows_how_far_people_came_and_where_they_left() {
     has_row(&page, "2. Why?", ["2", "50%", "1"]);
     has_row(&page, "Finished", ["1", "25%", "–"]);
     assert!(page.contains("≈ 48 s") && page.contains("between 44 s and 52 s"), "{page}");
-    assert!(page.contains(">How likely?</strong>: 2 of 4 visits."), "{page}");
+    assert!(page.contains(">How likely?</strong>, where 2 of 4 visits ended."), "{page}");
     let file = root.get(&format!("{address}.svg")).await.ok();
     assert!(file.starts_with("<?xml") && file.contains("1. How likely?"), "{file}");
 }
