@@ -231,7 +231,7 @@ impl Engine {
     /// Stores what is queued, then releases the store. New submissions are refused from here on.
     pub async fn close(&self) {
         self.core.committer.close().await;
-        if let Err(error) = self.core.visits.write().await {
+        if let Err(error) = self.core.visits.close().await {
             keep_running_after(&error, "the last visits were not counted", &self.core.lost);
         }
         for task in &self.tasks {

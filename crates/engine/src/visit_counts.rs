@@ -103,9 +103,27 @@ impl VisitCounts {
         }
     }
 
-    /// Writes what was counted so far. What could not be written stays, unless the outcome is
-    /// unknown: then it may have been written.
-    pub(crate) async fn write(&self) -> StoreResult<()> {
+    /// Writes what was counted so far, also if the caller stops waiting.
+    pub(crate) async fn write(self: &Arc<Self>) -> StoreResult<()> {
+        let own = Arc::clone(self);
+        let written = tokio::spawn(async move { own.write_all().await }).await;
+        written.unwrap_or_else(|error| Err(StoreError::Failed(error.into())))
+    }
+
+    /// Writes the last counts. What cannot be written is dropped.
+    pub(crate) async fn close(self: &Arc<Self>) -> StoreResult<()> {
+        let written = self.write().await;
+        let dropped = self.take().into_values().sum();
+        if dropped > 0 {
+            tracing::warn!(dropped, "the last visits were not counted");
+            self.metrics.dropped_visit_steps.inc_by(dropped);
+        }
+        written
+    }
+
+    /// What could not be written stays, unless the outcome is unknown: then it may have been
+    /// written.
+    async fn write_all(&self) -> StoreResult<()> {
         let _writing = self.writing.lock().await;
         // Below the reserve, the rest of the disk is for administration.
         if self.store.disk_space().is_some_and(|it| it.free_bytes < it.reserve_bytes) {

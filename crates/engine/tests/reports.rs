@@ -202,11 +202,15 @@ async fn every_fault_of_a_report_is_reported() {
         faults(handle.create_report(&NewReport { questions: vec![], ..new_report() }).await),
         ["/questions must name at least one question"]
     );
+    let version = handle.current.as_ref().unwrap().flow_version_id.to_string();
     // The results page ignores a second tag, so a report must refuse it.
     for twice in [
         [pair("tag.plan", "pro"), pair("tag.team", "a")],
         [pair("period", "7d"), pair("to", "2026-11-15")],
         [pair("compare", "version"), pair("compare", "period")],
+        [pair("compare", "tag.team"), pair("tag.plan", "pro")],
+        [pair("compare", "version"), pair("version", &version)],
+        [pair("answer.nps", "1"), pair("answer.nps", "1")],
     ] {
         let new = NewReport { filters: twice.to_vec(), ..new_report() };
         assert_eq!(faults(handle.create_report(&new).await).len(), 1, "{twice:?}");

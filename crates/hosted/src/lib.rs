@@ -260,7 +260,10 @@ async fn visited(State(hosted): State<Arc<Hosted>>, request: Request) -> Respons
     let peer = request.extensions().get::<Peer>().map(|peer| peer.0);
     let (head, body) = request.into_parts();
     match counted_visit(&hosted, peer, head).await {
-        Ok(visit) => visits::report(&hosted, &visit, body).await,
+        Ok(visit) => {
+            let sender = hosted.addresses.sender(peer, &visit.headers);
+            visits::report(&hosted, &visit, sender, body).await
+        }
         Err(refused) => refused,
     }
 }

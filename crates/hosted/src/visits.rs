@@ -14,8 +14,10 @@ use sluice_engine::VisitRefused;
 use sluice_flow::definition::Definition;
 use sluice_flow::submission::TextMap;
 use sluice_flow::visit::{BODY_BYTES_MAX, Visit as Steps, VisitStep};
+use sluice_http::body::{self, BodyError};
+use sluice_http::rate::Sender;
 use sluice_http::reply::Refusal;
-use sluice_http::{Limits, body, query, store_down};
+use sluice_http::{Limits, query, store_down};
 
 use super::Hosted;
 use super::reply;
@@ -44,12 +46,19 @@ pub(super) fn address(visit: &Visit) -> Option<String> {
 }
 
 /// Steps that the script reports.
-pub(super) async fn report(hosted: &Hosted, visit: &Visit, body: Body) -> Response {
+pub(super) async fn report(hosted: &Hosted, visit: &Visit, sender: Sender, body: Body) -> Response {
     let body_bytes_max = hosted.limits.body_bytes_max.min(BODY_BYTES_MAX);
     let limits = Limits { body_bytes_max, ..hosted.limits };
-    let Ok(body) = body::read(&visit.headers, body, &limits).await else {
-        return Refusal::VisitUnread.reply();
+    let body = match body::read(&visit.headers, body, &limits).await {
+        Ok(body) => body,
+        Err(BodyError::TooLarge) => return Refusal::VisitTooLarge.reply(),
+        Err(BodyError::TooSlow | BodyError::Broken) => return Refusal::VisitUnread.reply(),
+        Err(BodyError::NoMemory) => return Refusal::TimedOut.reply(),
     };
+    let admitted = hosted.addresses.admit_bytes(&hosted.engine, sender, body.len() as u64);
+    if let Err(limited) = admitted {
+        return Refusal::RateLimited(limited).reply();
+    }
     let steps = match Steps::parse(&body) {
         Ok(steps) => steps,
         Err(fault) => return Refusal::VisitInvalid(fault).reply(),

@@ -1,11 +1,13 @@
 //! Who reads the results: a user of the console, or anyone with the link of a report. It decides
 //! which questions and texts are shown, and whether there are links to other pages.
 
+use sluice_engine::QuestionHistory;
 use sluice_engine::reports::OpenReport;
 use sluice_engine::summary::{QuestionSummary, Summary};
 use sluice_flow::answer_filter::split_name;
 use sluice_flow::id::FlowId;
-use sluice_flow::question::QuestionType;
+use sluice_flow::question::choice::OTHER_PREFIX;
+use sluice_flow::question::{Input, QuestionType};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Reader {
@@ -41,20 +43,36 @@ impl Reader {
     }
 
     /// Whether the answers to a text question may be shown. The link never shows addresses and
-    /// telephone numbers, which identify people.
-    pub(super) fn may_read_texts(&self, question: &QuestionSummary) -> bool {
+    /// telephone numbers, which identify people: not even if only some version asks for them, since
+    /// texts are read by the id of the question.
+    pub(super) fn may_read_texts(&self, question: &str, history: &QuestionHistory) -> bool {
+        let is_prose = |it: &QuestionType| it.input().is_prose();
         match self {
             Self::User(_) => true,
-            Self::Link { shows_texts, .. } => *shows_texts && is_prose(question),
+            Self::Link { shows_texts, .. } => {
+                *shows_texts && history.types_of(question).all(is_prose)
+            }
         }
     }
 
-    /// Whether a filter by an answer may be described: the description contains the question.
-    pub(super) fn may_read_filter(&self, name: &str) -> bool {
-        match self {
-            Self::User(_) => true,
-            Self::Link { questions, .. } => questions.iter().any(|it| it == split_name(name).0),
-        }
+    /// Whether a filter by an answer may be described: the description contains the question and
+    /// the answer.
+    pub(super) fn may_read_filter(
+        &self,
+        name: &str,
+        value: &str,
+        history: &QuestionHistory,
+    ) -> bool {
+        let Self::Link { questions, shows_texts } = self else { return true };
+        let (question, _) = split_name(name);
+        let is_text =
+            |it: &QuestionType| matches!(it.input(), Input::Line { .. } | Input::Paragraph { .. });
+        let is_written = history.types_of(question).any(is_text);
+        questions.iter().any(|it| it == question)
+            && match is_written {
+                true => self.may_read_texts(question, history),
+                false => *shows_texts || !value.starts_with(OTHER_PREFIX),
+            }
     }
 }
 

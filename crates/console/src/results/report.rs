@@ -97,7 +97,7 @@ impl Report {
             .questions
             .iter()
             .filter(|question| question.distribution == Distribution::Text && question.answered > 0)
-            .filter(|question| reader.may_read_texts(question))
+            .filter(|question| reader.may_read_texts(&question.id, &history))
             .map(|question| question.id.as_str())
             .collect();
         let texts = flow.texts(&filter, &asking).await?;
@@ -138,9 +138,11 @@ impl Report {
         });
         let tag = self.query.tag.as_ref().map(|(name, value)| format!("{name}: {value}"));
         let answers = self.query.answers.iter();
-        let answers = answers.map(|(name, value)| match self.reader.may_read_filter(name) {
-            true => plain_words(&self.history, name, value),
-            false => "answers to another question".to_owned(),
+        let answers = answers.map(|(name, value)| {
+            match self.reader.may_read_filter(name, value, &self.history) {
+                true => plain_words(&self.history, name, value),
+                false => "answers to another question".to_owned(),
+            }
         });
         let mut words = vec![self.query.period.words()];
         words.extend(version);

@@ -16,6 +16,7 @@ use sluice_engine::{AdminError, Refusal};
 use sluice_flow::time::Timestamp;
 use sluice_http::negotiate;
 
+use super::computing::Numbers;
 use super::query::ResultsQuery;
 use super::reader::Reader;
 use super::report::{Reading, Report};
@@ -140,7 +141,7 @@ async fn opened(
             let here = format!("/r/{secret}");
             let content = html! {
                 header.shared-head { h1 { (open.title) } }
-                (computing::content(progress, &here))
+                (computing::content(progress, &here, Numbers::Hidden))
             };
             let markup = document(&open.title, content);
             reply::reloading(reply::shared_page(Kind::Shown, markup, gzip))

@@ -12,7 +12,7 @@ use crate::parts::{number, time};
 const QUOTE_CHARS_MAX: usize = 400;
 
 pub(super) fn texts(report: &Report, question: &QuestionSummary) -> Markup {
-    if !report.reader.may_read_texts(question) {
+    if !report.reader.may_read_texts(&question.id, &report.history) {
         return html! { p.muted { "The text of these answers is not part of this report." } };
     }
     html! {

@@ -16,6 +16,8 @@ const PERIODS: [&str; 3] = ["7d", "30d", "90d"];
 /// The maximum number of filters, and of bytes in all of them.
 const FILTERS_MAX: usize = 25;
 const BYTES_MAX: usize = 8 * 1024;
+/// The maximum number of filters by answers, as on the results page.
+const ANSWERS_MAX: usize = 19;
 
 /// Everything that is wrong with these filters.
 pub(super) fn faults(filters: &[(String, String)], history: &QuestionHistory) -> Vec<Fault> {
@@ -32,18 +34,32 @@ pub(super) fn faults(filters: &[(String, String)], history: &QuestionHistory) ->
 }
 
 /// Filters that exclude each other.
-fn together(filters: &[(String, String)]) -> Option<Fault> {
+fn together<'f>(filters: &'f [(String, String)]) -> Option<Fault> {
     let mut seen = HashSet::new();
-    let is_twice = |name: &str| !name.starts_with("answer.");
-    let twice = filters.iter().find(|(name, _)| is_twice(name) && !seen.insert(name.as_str()));
+    // A question may have several filters, but not the same one twice.
+    let key = |(name, value): &'f (String, String)| match name.starts_with("answer.") {
+        true => (name.as_str(), value.as_str()),
+        false => (name.as_str(), ""),
+    };
+    let twice = filters.iter().find(|filter| !seen.insert(key(filter)));
     let has = |wanted: &str| filters.iter().any(|(name, _)| name == wanted);
-    let tags = filters.iter().filter(|(name, _)| name.starts_with("tag.")).count();
+    let compares = |start: &str| {
+        filters.iter().any(|(name, value)| name == "compare" && value.starts_with(start))
+    };
+    let count = |start: &str| filters.iter().filter(|(name, _)| name.starts_with(start)).count();
+    let tags = count("tag.");
     if let Some((name, _)) = twice {
         Some(fault("/filters", format!("{name} must be given once")))
     } else if has("period") && (has("from") || has("to")) {
         Some(fault("/filters", "period excludes from and to"))
     } else if tags > 1 {
         Some(fault("/filters", "only one tag can be used at a time"))
+    } else if tags > 0 && compares("tag.") {
+        Some(fault("/filters", "a tag excludes a comparison by tag"))
+    } else if has("version") && compares("version") {
+        Some(fault("/filters", "version excludes a comparison by version"))
+    } else if count("answer.") > ANSWERS_MAX {
+        Some(fault("/filters", format!("must be at most {ANSWERS_MAX} filters by answers")))
     } else {
         None
     }

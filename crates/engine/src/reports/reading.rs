@@ -16,7 +16,7 @@ use sluice_store::{ReportRow, Scope};
 
 use super::{Filters, ReportState};
 use crate::actor::{Actor, Grant};
-use crate::admin::{AdminError, AdminResult};
+use crate::admin::AdminResult;
 use crate::core::Core;
 use crate::handle::FlowHandle;
 use crate::people::{Refusal, Secret};
@@ -79,11 +79,7 @@ impl LockedReport {
         let grant = Grant { app_id: Some(row.app_id), scopes: vec![Scope::Read] };
         let (name, grants) = (row.report_id.to_string(), vec![grant]);
         let reader = Actor { name, grants, is_fresh: false };
-        let opened = FlowHandle::open(&self.core, &reader, Scope::Read, row.flow_id).await;
-        let flow = match opened {
-            Err(AdminError::NotFound(_)) => return Ok(None),
-            opened => opened?,
-        };
+        let flow = FlowHandle::open(&self.core, &reader, Scope::Read, row.flow_id).await?;
         let ReportRow { title, questions, filters, shows_texts, .. } = row;
         Ok(Some(OpenReport { title, questions, filters, shows_texts, flow }))
     }

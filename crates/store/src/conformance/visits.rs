@@ -34,17 +34,18 @@ pub(super) async fn visit_counts_are_added_up(store: TheStore) {
 
 pub(super) async fn visit_counts_are_read_for_the_requested_days_of_one_flow(store: TheStore) {
     let shop = Shop::open(&store).await;
-    let rows = [1, 2, 3].map(|it| visit_count_row(&shop.version, day(it), "opened", 1));
+    let row = |it, visits| visit_count_row(&shop.version, day(it), "opened", visits);
+    let rows = [1, 2, 3].map(|it| row(it, 1));
     let mut all = rows.to_vec();
     let mut elsewhere = rows[1].clone();
     elsewhere.flow_id = super::world::flow_row(shop.app()).flow_id;
     all.push(elsewhere);
     store.add_visit_counts(all).await.unwrap();
     for (from, to, expected) in [
-        (None, None, &rows[..]),
-        (Some(2), None, &rows[1..]),
-        (None, Some(2), &rows[..2]),
-        (Some(2), Some(2), &rows[1..2]),
+        (None, None, &[row(1, 3)][..]),
+        (Some(2), None, &[row(2, 2)]),
+        (None, Some(2), &[row(1, 2)]),
+        (Some(2), Some(2), &[row(2, 1)]),
         (Some(4), None, &[]),
     ] {
         let query = VisitCountsQuery { from: from.map(day), to: to.map(day) };

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use sluice_flow::id::{AppId, FlowId};
 
 use super::by_app::{AppColumn, ByApp, groups};
-use super::codec::{VISIT_COUNT, visit_count};
+use super::codec::visit_count;
 use super::failure::TransactionError;
 use super::pool::{Params, Pool};
 use super::transaction::{Transaction, end};
@@ -30,11 +30,11 @@ impl VisitStore for PgStore {
         query: &VisitCountsQuery,
     ) -> StoreResult<Vec<VisitCountRow>> {
         let (from, to) = query.days();
-        let sql = format!(
-            "SELECT {VISIT_COUNT} FROM visit_counts WHERE app_id = $1 AND flow_id = $2 \
-             AND day BETWEEN $3 AND $4 ORDER BY day, flow_version_id, counter"
-        );
-        self.pool.many(&sql, &[&app.uuid(), &flow.uuid(), &from, &to], visit_count).await
+        let sql = "SELECT app_id, flow_id, min(day), flow_version_id, counter, \
+             sum(visits)::bigint FROM visit_counts \
+             WHERE app_id = $1 AND flow_id = $2 AND day BETWEEN $3 AND $4 \
+             GROUP BY app_id, flow_id, flow_version_id, counter ORDER BY flow_version_id, counter";
+        self.pool.many(sql, &[&app.uuid(), &flow.uuid(), &from, &to], visit_count).await
     }
 }
 

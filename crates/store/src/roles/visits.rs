@@ -15,8 +15,8 @@ pub trait VisitStore: Send + Sync + 'static {
     /// - No revision grows, and the change feed does not move.
     async fn add_visit_counts(&self, counts: Vec<VisitCountRow>) -> StoreResult<()>;
 
-    /// The counts of a flow for the days of the query, by day, version and counter; read at one
-    /// instant.
+    /// The counts of a flow, added up over the days of the query, by version and counter; the day
+    /// is the first that has any. Read at one instant.
     async fn read_visit_counts(
         &self,
         app: AppId,

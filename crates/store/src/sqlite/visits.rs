@@ -68,11 +68,10 @@ fn read(
     query: &VisitCountsQuery,
 ) -> Result<Vec<VisitCountRow>> {
     let (from, to) = query.days();
-    let sql = format!(
-        "SELECT {VISIT_COUNT} FROM visit_counts WHERE app_id = ?1 AND flow_id = ?2 \
-         AND day BETWEEN ?3 AND ?4 ORDER BY day, flow_version_id, counter"
-    );
-    let mut statement = connection.prepare_cached(&sql)?;
+    let sql = "SELECT app_id, flow_id, min(day), flow_version_id, counter, sum(visits) \
+         FROM visit_counts WHERE app_id = ?1 AND flow_id = ?2 AND day BETWEEN ?3 AND ?4 \
+         GROUP BY flow_version_id, counter ORDER BY flow_version_id, counter";
+    let mut statement = connection.prepare_cached(sql)?;
     let of = params![bytes!(app), bytes!(flow), from, to];
     statement.query_map(of, |row| visit_count(&mut Cells::of(row)))?.collect()
 }

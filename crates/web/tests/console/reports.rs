@@ -141,7 +141,7 @@ async fn a_filter_by_another_question_is_mentioned_without_its_text() {
 
 /// The page after everything was computed.
 async fn ready(desk: &Desk, path: &str) -> String {
-    for _ in 0..200 {
+    for _ in 0..3_000 {
         let reply = desk.read(path).await;
         assert_eq!(reply.headers["cache-control"], "private, no-store");
         if reply.headers.get("refresh").is_none() {
@@ -149,6 +149,7 @@ async fn ready(desk: &Desk, path: &str) -> String {
         }
         let page = reply.ok();
         assert!(page.contains("Reading responses") && !page.contains(CANARY), "{page}");
+        assert!(!page.contains("of 3 responses"), "{page}");
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     }
     panic!("it is not computed");
@@ -167,6 +168,30 @@ async fn texts_are_shown_only_if_chosen_and_addresses_never() {
     let page = desk.read(&path).await.ok();
     assert!(page.contains("canary-why excellent") && !page.contains("canary-mail@"), "{page}");
     assert!(!page.contains("canary-user") && !page.contains("<a "), "{page}");
+    // Also not if a later version asks for a text by the same id.
+    let mut changed = definition();
+    changed["questions"][3]["type"] = json!("shortText");
+    desk.site.publish_changed(desk.flow, changed).await;
+    let page = desk.read(&path).await.ok();
+    assert!(page.contains("canary-why excellent") && !page.contains("canary-mail@"), "{page}");
+}
+
+#[tokio::test]
+async fn the_words_of_a_filter_contain_no_text_that_the_report_does_not_show() {
+    let desk = Desk::open().await;
+    for (name, value, shows_texts, is_shown) in [
+        ("answer.mail", "canary-mail@mail.example", true, false),
+        ("answer.why[contains]", "canary-why", false, false),
+        ("answer.why[contains]", "canary-why", true, true),
+        ("answer.canary-secret", "other:canary-other", false, false),
+        ("answer.canary-secret", "canary-yes", false, true),
+    ] {
+        let filters = filter(name, value);
+        let (_, path) = desk.share(NewReport { filters, shows_texts, ..all_questions() }).await;
+        let page = ready(&desk, &path).await;
+        let is_hidden = page.contains("answers to another question");
+        assert_eq!(is_hidden, !is_shown, "{name}={value}: {page}");
+    }
 }
 
 #[tokio::test]

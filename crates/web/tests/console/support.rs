@@ -163,6 +163,12 @@ impl Site {
         (flow, published.flow_version_id)
     }
 
+    /// Publishes another definition of a flow.
+    pub(crate) async fn publish_changed(&self, flow: FlowId, definition: Value) {
+        self.engine.put_draft(&actor(), flow, definition).await.unwrap();
+        self.engine.publish(&actor(), flow).await.unwrap();
+    }
+
     /// Stores a response, as the public API does.
     pub(crate) async fn respond(
         &self,

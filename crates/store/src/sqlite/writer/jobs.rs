@@ -13,13 +13,13 @@ use super::Job;
 pub(super) struct Jobs {
     queue: UnboundedReceiver<Job>,
     turns: Turns<Job>,
-    /// Comes after all others.
-    close: Option<Job>,
+    /// Come after all others.
+    closing: VecDeque<Job>,
 }
 
 impl Jobs {
     pub(super) fn new(queue: UnboundedReceiver<Job>) -> Self {
-        Self { queue, turns: Turns::default(), close: None }
+        Self { queue, turns: Turns::default(), closing: VecDeque::new() }
     }
 
     /// The next job if there is one.
@@ -30,7 +30,7 @@ impl Jobs {
                 Err(why) => break why,
             }
         };
-        self.turns.take().or_else(|| self.close.take()).ok_or(why_empty)
+        self.turns.take().or_else(|| self.closing.pop_front()).ok_or(why_empty)
     }
 
     /// Waits for the next job. `None` if there will be none.
@@ -54,7 +54,7 @@ impl Jobs {
 
     fn add(&mut self, job: Job) {
         match job {
-            Job::Close(_) if self.close.is_none() => self.close = Some(job),
+            Job::Close(_) => self.closing.push_back(job),
             Job::Commit(..) => self.turns.commits.push_back(job),
             other => self.turns.others.push_back(other),
         }
