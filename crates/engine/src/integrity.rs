@@ -309,6 +309,11 @@ impl Known {
                 let user = (Table::Users, exists, row.user_id.to_string());
                 row.app_id.map(app).into_iter().chain([user]).collect()
             }
+            Record::SavedView(row) => {
+                let exists = self.users.contains(&row.user_id);
+                let user = (Table::Users, exists, row.user_id.to_string());
+                vec![flow(row.app_id, row.flow_id), user]
+            }
             Record::Response { row, .. } => {
                 let exists = self.versions.get(&row.flow_version_id) == Some(&row.flow_id);
                 let version = (Table::Versions, exists, row.flow_version_id.to_string());

@@ -215,6 +215,9 @@ fn every_column_of_every_table_is_in_the_digest() {
         Record::Grant(row) =>
             row.user_id => UserId::from_uuid(bits()), row.app_id => Some(id()),
             row.role => Role::Viewer;
+        Record::SavedView(row) =>
+            row.app_id => id(), row.flow_id => flow(), row.user_id => UserId::from_uuid(bits()),
+            row.name => text(), row.query => text(), row.is_default => !row.is_default;
     };
     let all: Vec<Record> = filling::records(5).collect();
     let whole = tally_of(&all).tables();

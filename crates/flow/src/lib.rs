@@ -14,8 +14,8 @@
 //! 7. [`counts`]: what a response adds to the counts of its version and day.
 //!
 //! Separate from these: [`invitation`] is the assignment of a flow to a person and its state at an
-//! instant, [`answer_filter`] selects responses by an answer, [`crosstab`]
-//! counts the answers to two questions together, [`words`] finds words that occur in
+//! instant, [`answer_filter`] selects responses by an answer,
+//! [`response_order`] sorts them by one, [`crosstab`] counts the answers to two questions together, [`words`] finds words that occur in
 //! many answers, [`folding`] ignores case, and [`origin`] parses the origins that an app allows.
 //!
 //! A refusal is a value ([`issue::Issue`], the sender's fault); this crate has no error types.
@@ -40,6 +40,7 @@ pub mod origin;
 pub mod payload;
 pub mod question;
 pub mod respondent;
+pub mod response_order;
 pub mod snapshot;
 pub mod submission;
 pub(crate) mod text_map;

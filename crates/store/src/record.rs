@@ -12,7 +12,8 @@ use sluice_flow::id::{
 
 use crate::{
     App, AuditRow, ConsentRow, FlowRow, GrantRow, IdempotencyKey, IdentityKeyRow, IdentityRow,
-    InvitationRow, KeyRow, RespondentRow, ResponseRow, TokenRow, UsedKeyRow, UserRow, VersionRow,
+    InvitationRow, KeyRow, RespondentRow, ResponseRow, SavedViewRow, TokenRow, UsedKeyRow, UserRow,
+    VersionRow,
 };
 
 /// One row of any table, with every column that a backend stores.
@@ -41,6 +42,7 @@ pub enum Record {
     Invitation(InvitationRow),
     User(UserRow),
     Grant(GrantRow),
+    SavedView(SavedViewRow),
 }
 
 /// A page of a [`crate::StoreView`].
@@ -123,10 +125,12 @@ pub enum Table {
     Invitations,
     Users,
     Grants,
+    #[serde(rename = "saved_views")]
+    SavedViews,
 }
 
 impl Table {
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Apps,
         Self::Keys,
         Self::IdentityKeys,
@@ -142,6 +146,7 @@ impl Table {
         Self::Invitations,
         Self::Users,
         Self::Grants,
+        Self::SavedViews,
     ];
 
     pub fn name(self) -> &'static str {
@@ -161,6 +166,7 @@ impl Table {
             Self::Invitations => "invitations",
             Self::Users => "users",
             Self::Grants => "grants",
+            Self::SavedViews => "saved_views",
         }
     }
 }
@@ -170,8 +176,9 @@ impl Table {
 ///
 /// The key of an app is empty, of an API key its text, of an identity key its `kid`, of a response
 /// its flow's id followed by its own id, of an identity its type and value separated by a zero
-/// byte, of a consent or a used key the id of its response, of a grant the id of its user. For all
-/// other tables it is the row's id.
+/// byte, of a consent or a used key the id of its response, of a grant the id of its user, of a
+/// saved view the ids of its flow and its user followed by its name. For all other tables it is the
+/// row's id.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RecordCursor {
     pub table: Table,
@@ -204,6 +211,7 @@ impl Record {
             Self::Invitation(_) => Table::Invitations,
             Self::User(_) => Table::Users,
             Self::Grant(_) => Table::Grants,
+            Self::SavedView(_) => Table::SavedViews,
         }
     }
 
@@ -237,6 +245,10 @@ impl Record {
             Self::Invitation(row) => cursor(Some(row.app_id), row.assignment_id.uuid().as_bytes()),
             Self::User(row) => cursor(None, row.user_id.uuid().as_bytes()),
             Self::Grant(row) => cursor(row.app_id, row.user_id.uuid().as_bytes()),
+            Self::SavedView(row) => {
+                let ids = [row.flow_id.uuid(), row.user_id.uuid()].map(uuid::Uuid::into_bytes);
+                cursor(Some(row.app_id), &[ids.as_flattened(), row.name.as_bytes()].concat())
+            }
         }
     }
 
@@ -258,6 +270,7 @@ impl Record {
                 key.kid.len() + key.material.len() + key.issuer.as_ref().map_or(0, String::len)
             }
             Self::Flow(flow) => flow.name.len(),
+            Self::SavedView(row) => row.name.len() + row.query.len(),
             Self::Version(version) => version.definition.len(),
             Self::Token(token) => token.name.len(),
             Self::Audit(audit) => {

@@ -12,8 +12,8 @@ use uuid::Uuid;
 use super::ReadCells;
 use crate::{
     App, AppLimits, AppRow, AuditRow, ConsentRow, FlowRow, GrantRow, IdentityKeyRow, IdentityRow,
-    InvitationRow, KeyRow, LinkRow, RespondentRow, SecondFactor, SessionHolder, SessionRow,
-    Subject, TokenRow, UsedKeyRow, UserRow, VersionRow,
+    InvitationRow, KeyRow, LinkRow, RespondentRow, SavedViewRow, SecondFactor, SessionHolder,
+    SessionRow, Subject, TokenRow, UsedKeyRow, UserRow, VersionRow,
 };
 
 pub(crate) const APP: &str = "apps.app_id, apps.name, apps.identity_verification, \
@@ -227,6 +227,19 @@ pub(crate) const GRANT: &str = "grants.app_id, grants.user_id, grants.role";
 pub(crate) fn grant<C: ReadCells>(cells: &mut C) -> Result<GrantRow, C::Error> {
     let app_id = cells.optional_app()?;
     Ok(GrantRow { app_id, user_id: cells.id(UserId::from_uuid)?, role: cells.variant()? })
+}
+
+pub(crate) const SAVED_VIEW: &str = "app_id, flow_id, user_id, name, query, is_default";
+
+pub(crate) fn saved_view<C: ReadCells>(cells: &mut C) -> Result<SavedViewRow, C::Error> {
+    Ok(SavedViewRow {
+        app_id: cells.id(AppId::from_uuid)?,
+        flow_id: cells.id(FlowId::from_uuid)?,
+        user_id: cells.id(UserId::from_uuid)?,
+        name: cells.text()?,
+        query: cells.text()?,
+        is_default: cells.flag()?,
+    })
 }
 
 pub(crate) const LINK: &str = "user_id, hash, expires_at";

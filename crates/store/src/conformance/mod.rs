@@ -238,7 +238,8 @@ cases! {
         a_user_has_at_most_one_link
         a_session_reads_back_is_touched_and_ends
         sessions_of_a_user_are_listed_by_epoch_and_all_but_one_end
-        ended_sessions_are_removed_in_batches;
+        ended_sessions_are_removed_in_batches
+        saved_views_are_listed_by_name_replaced_and_removed;
     feed:
         an_empty_store_has_no_changes
         a_public_change_is_in_the_feed_immediately

@@ -12,13 +12,14 @@ use uuid::Uuid;
 use crate::codec::{self, readers};
 use crate::{
     App, AuditRow, ConsentRow, FlowRow, GrantRow, IdempotencyKey, IdentityKeyRow, IdentityRow,
-    InvitationRow, KeyRow, LinkRow, RespondentRow, ResponseRow, SessionRow, StoreError,
-    StoreResult, TokenRow, UsedKeyRow, UserRow, VersionRow,
+    InvitationRow, KeyRow, LinkRow, RespondentRow, ResponseRow, SavedViewRow, SessionRow,
+    StoreError, StoreResult, TokenRow, UsedKeyRow, UserRow, VersionRow,
 };
 
 pub(super) use crate::codec::{
     APP, AUDIT, CONSENT, FLOW, GRANT, IDENTITY, IDENTITY_KEY, INVITATION, KEY, LINK, RESPONDENT,
-    RESPONSE, ReadCells, SESSION, TOKEN, USED_KEY, USER, VERSION, of_table, text_columns,
+    RESPONSE, ReadCells, SAVED_VIEW, SESSION, TOKEN, USED_KEY, USER, VERSION, of_table,
+    text_columns,
 };
 
 /// The cells of one row, read from left to right.
@@ -123,6 +124,7 @@ readers! {
     invitation -> InvitationRow,
     user -> UserRow,
     grant -> GrantRow,
+    saved_view -> SavedViewRow,
     link -> LinkRow,
     session -> SessionRow,
 }

@@ -67,6 +67,7 @@ async fn put_all(
             Record::Invitation(row) => invited.entry(row.app_id).or_default().push(row),
             Record::User(row) => people::put_user(transaction, row).await?,
             Record::Grant(row) => people::put_grant(transaction, row).await?,
+            Record::SavedView(row) => people::put_saved_view(transaction, row).await?,
         }
     }
     for (app, rows) in responses {

@@ -13,13 +13,13 @@ use uuid::Uuid;
 use crate::codec::{self, readers};
 use crate::{
     App, AuditRow, ConsentRow, FlowRow, GrantRow, IdentityKeyRow, IdentityRow, InvitationRow,
-    KeyRow, LinkRow, RespondentRow, ResponseRow, SessionRow, TokenRow, UsedKeyRow, UserRow,
-    VersionRow,
+    KeyRow, LinkRow, RespondentRow, ResponseRow, SavedViewRow, SessionRow, TokenRow, UsedKeyRow,
+    UserRow, VersionRow,
 };
 
 pub(super) use crate::codec::{
     APP, AUDIT, CONSENT, FLOW, GRANT, IDENTITY, IDENTITY_KEY, INVITATION, KEY, LINK, RESPONDENT,
-    RESPONSE, ReadCells, SESSION, TOKEN, USED_KEY, USER, VERSION,
+    RESPONSE, ReadCells, SAVED_VIEW, SESSION, TOKEN, USED_KEY, USER, VERSION,
 };
 
 /// The bytes of an id, as they are stored.
@@ -137,6 +137,7 @@ readers! {
     invitation -> InvitationRow,
     user -> UserRow,
     grant -> GrantRow,
+    saved_view -> SavedViewRow,
     link -> LinkRow,
     session -> SessionRow,
 }

@@ -105,6 +105,7 @@ fn put(
         Record::Invitation(row) => invitations::replace(connection, row),
         Record::User(row) => people::put_user(connection, row),
         Record::Grant(row) => return people::put_grant(connection, row),
+        Record::SavedView(row) => people::put_saved_view(connection, row),
     };
     Ok(put?)
 }

@@ -18,7 +18,7 @@ use uuid::Uuid;
 
 use super::super::codec::{
     self, APP, AUDIT, CONSENT, Cells, FLOW, GRANT, IDENTITY, IDENTITY_KEY, INVITATION, KEY,
-    RESPONDENT, RESPONSE, TOKEN, USED_KEY, USER, VERSION,
+    RESPONDENT, RESPONSE, SAVED_VIEW, TOKEN, USED_KEY, USER, VERSION,
 };
 use super::super::failure::TransactionError;
 use super::super::pool::{Params, Pool};
@@ -26,6 +26,8 @@ use super::super::transaction::Transaction;
 use super::limit;
 use crate::{Record, RecordCursor, RecordPage, StoreError, StoreResult, Table, UnreadableRow};
 
+/// The length of the ids at the start of a key.
+const IDS_BYTES: usize = 32;
 /// The most bytes of texts on one page; the record that exceeds it is the last.
 const PAGE_BYTES: i64 = 8 * 1024 * 1024;
 
@@ -192,7 +194,8 @@ fn is_of_apps(table: Table) -> bool {
         | Table::Tokens
         | Table::Audit
         | Table::Users
-        | Table::Grants => false,
+        | Table::Grants
+        | Table::SavedViews => false,
     }
 }
 
@@ -218,12 +221,14 @@ async fn scan(
     let (sql, read) = select(after.table, scope);
     let (rows, app) = (limit(rows), Uuid::from_bytes(after.app));
     let (text, ids) = (String::from_utf8_lossy(&after.key), ids(&after.key));
+    let name = String::from_utf8_lossy(after.key.get(IDS_BYTES..).unwrap_or_default());
     let identity = text.split_once('\0').unwrap_or((&*text, ""));
     let params: Params = match after.table {
         Table::Apps => &[&rows, &bytes, &app],
         Table::Keys | Table::IdentityKeys => &[&rows, &bytes, &app, &&*text],
         Table::Responses => &[&rows, &bytes, &app, &ids[0], &ids[1]],
         Table::Identities => &[&rows, &bytes, &app, &identity.0, &identity.1],
+        Table::SavedViews => &[&rows, &bytes, &app, &ids[0], &ids[1], &&*name],
         Table::Flows
         | Table::Versions
         | Table::Tokens
@@ -271,6 +276,9 @@ fn select(table: Table, scope: Scope) -> (String, Read) {
         }),
         Table::Users => ("users", USER, &["user_id"], |it| codec::user(it).map(Record::User)),
         Table::Grants => ("grants", GRANT, &["user_id"], |it| codec::grant(it).map(Record::Grant)),
+        Table::SavedViews => ("saved_views", SAVED_VIEW, &["flow_id", "user_id", "name"], |it| {
+            codec::saved_view(it).map(Record::SavedView)
+        }),
     };
     let key_column = match table {
         Table::Responses => ", idempotency_key",
@@ -318,6 +326,7 @@ fn texts(table: Table) -> Vec<&'static str> {
         Table::Invitations => &["user_id", "email"],
         Table::Users => &["email", "name", "password", "issuer", "subject"],
         Table::Grants => &[],
+        Table::SavedViews => &["name", "query"],
     };
     columns.to_vec()
 }
@@ -329,7 +338,7 @@ fn response(cells: &mut Cells) -> StoreResult<Record> {
 
 /// The ids in a key; if it is short, padded with zeros to the lowest possible ids.
 fn ids(key: &[u8]) -> [Uuid; 2] {
-    let mut bytes = [0; 32];
+    let mut bytes = [0; IDS_BYTES];
     for (byte, given) in bytes.iter_mut().zip(key) {
         *byte = *given;
     }
