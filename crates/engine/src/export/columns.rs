@@ -236,6 +236,7 @@ impl Columns {
     }
 
     /// Whether the question at this position has a column.
+    #[cfg(feature = "parquet")]
     pub(super) fn has_question(&self, position: usize) -> bool {
         self.sources.iter().any(|it| matches!(it, Source::Question(at) if *at == position))
     }
