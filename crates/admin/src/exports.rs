@@ -6,7 +6,7 @@ use axum::extract::State;
 use serde::{Deserialize, Deserializer};
 use sluice_engine::export::{ExportAs, ExportFormat, ValuesAs};
 use sluice_engine::rows::Scope;
-use sluice_engine::{Engine, ResponseFilter};
+use sluice_engine::{Engine, ResponseFilter, response_columns};
 use sluice_flow::id::{FlowId, FlowVersionId};
 use sluice_flow::submission::Admission;
 use sluice_flow::time::Timestamp;
@@ -34,6 +34,12 @@ struct ExportQuery {
     #[param(schema_with = schema::export_values, required = false)]
     #[serde(default, deserialize_with = "values")]
     values: Option<ValuesAs>,
+    /// Only these columns, in this order, separated by commas: names as in the file with IDs, but
+    /// `answer.QUESTION` for a question, and `tags` for all tags that are not named. `,` and `\` in a
+    /// name are escaped with `\`. Without it, all columns.
+    #[serde(default, deserialize_with = "columns")]
+    #[param(value_type = Option<String>)]
+    columns: Option<Vec<String>>,
     /// Only those to this `flowVersionId`.
     #[param(value_type = Option<String>)]
     version: Option<FlowVersionId>,
@@ -64,6 +70,10 @@ fn values<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ValuesAs>
     ValuesAs::named(&name).ok_or_else(error).map(Some)
 }
 
+fn columns<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<String>>, D::Error> {
+    String::deserialize(deserializer).map(|list| Some(response_columns::split(&list)))
+}
+
 /// Export the responses of a flow
 ///
 /// Over all its versions, oldest first, streamed as it is generated. The filters are those of the
@@ -92,7 +102,7 @@ async fn export(
     FilteredQuery { query, tags, answers }: FilteredQuery<ExportQuery>,
 ) -> Reply {
     let values = query.values.unwrap_or(query.format.values_as);
-    let exported_as = ExportAs { format: query.format, values };
+    let exported_as = ExportAs { format: query.format, values, columns: query.columns };
     let filter = ResponseFilter {
         version: query.version,
         from: query.from,

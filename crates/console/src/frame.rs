@@ -278,6 +278,7 @@ fn sentence_of(word: &str) -> Option<Cow<'static, str>> {
         "archived" => "Archived. Its responses and results are kept.",
         "withdrawn" => "Retired. The version is closed; its responses are kept.",
         "deleted" => "Deleted.",
+        "saved-view" => "Saved.",
         "ended" => "Revoked.",
         "erased" => "Erased permanently.",
         "erasing" => {

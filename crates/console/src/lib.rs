@@ -12,6 +12,7 @@ mod answer_filters;
 mod assets;
 mod attempts;
 mod chart;
+mod computing;
 mod confirm;
 mod document;
 mod editor;

@@ -317,6 +317,11 @@ impl Known {
                 let user = (Table::Users, exists, row.user_id.to_string());
                 row.app_id.map(app).into_iter().chain([user]).collect()
             }
+            Record::SavedView(row) => {
+                let exists = self.users.contains(&row.user_id);
+                let user = (Table::Users, exists, row.user_id.to_string());
+                vec![flow(row.app_id, row.flow_id), user]
+            }
             Record::Response { row, .. } => {
                 let version = version(row.flow_version_id, row.flow_id);
                 let fixed = [flow(row.app_id, row.flow_id), version];

@@ -116,6 +116,12 @@ impl Bytes {
                 self.variant(&row.role);
             }
             Record::Report(row) => self.report(row),
+            Record::SavedView(row) => {
+                self.ids(&[row.app_id.uuid(), row.flow_id.uuid(), row.user_id.uuid()]);
+                self.text(&row.name);
+                self.text(&row.query);
+                self.0.push(u8::from(row.is_default));
+            }
         }
     }
 

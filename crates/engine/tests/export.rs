@@ -32,7 +32,7 @@ async fn begin(
     flow: FlowId,
     format: &'static ExportFormat,
 ) -> Result<Export, AdminError> {
-    let exported_as = ExportAs { format, values: ValuesAs::Ids };
+    let exported_as = ExportAs { format, values: ValuesAs::Ids, columns: None };
     world.engine.export(&world.actor, flow, exported_as, &ResponseFilter::default()).await
 }
 
@@ -115,5 +115,54 @@ async fn a_failing_store_ends_the_export_with_an_error() {
         }
         assert!(matches!(last, Some(Err(_))), "{format:?}: {last:?}");
         assert!(!export.progress.has_ended(), "{format:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn chosen_columns_are_written_in_their_order() {
+    let world = World::new().await;
+    let app = world.app().await;
+    let flow = world.flow(&app).await.flow.flow_id;
+    let version = world.publish(flow).await.flow_version_id;
+    let view = world.view(&app).await;
+    let mut body = submission(version);
+    body["metadata"] = serde_json::json!({"tags": {"plan": "pro", "a,b": "c", "team": "red"}});
+    let id = accepted(world.submit(&view, &body).await).response_id.to_string();
+    let text = async |columns: &str| {
+        let columns = Some(sluice_engine::response_columns::split(columns));
+        let exported_as = ExportAs { format: csv(), values: ValuesAs::Ids, columns };
+        let filter = ResponseFilter::default();
+        let mut export = world.engine.export(&world.actor, flow, exported_as, &filter).await?;
+        let mut text = Vec::new();
+        while let Some(chunk) = export.chunks.recv().await {
+            text.extend(chunk.unwrap());
+        }
+        Ok::<_, AdminError>(String::from_utf8(text).unwrap())
+    };
+    for (columns, header, row) in [
+        ("version,responseId", "version,responseId", format!("1,{id}")),
+        ("tag.plan,version", "tag.plan,version", "pro,1".to_owned()),
+        ("tag.a\\,b,tag.none", "\"tag.a,b\",tag.none", "c,".to_owned()),
+        ("version,tags", "version,\"tag.a,b\",tag.plan,tag.team", "1,c,pro,red".to_owned()),
+        ("tag.team,tags", "tag.team,\"tag.a,b\",tag.plan", "red,c,pro".to_owned()),
+        ("tag.team,tags.other", "tag.team,tags.other", {
+            "red,\"{\"\"a,b\"\":\"\"c\"\",\"\"plan\"\":\"\"pro\"\"}\"".to_owned()
+        }),
+    ] {
+        assert_eq!(text(columns).await.unwrap(), format!("{header}\r\n{row}\r\n"), "{columns}");
+    }
+    for (columns, message) in [
+        ("version,answer.none", "has an unknown column: answer.none"),
+        ("nonsense", "has an unknown column: nonsense"),
+        ("version,version", "has version twice"),
+        ("", "must name 1 to 1000 columns"),
+    ] {
+        match text(columns).await {
+            Err(AdminError::Invalid(faults)) => {
+                let found: Vec<_> = faults.iter().map(|it| (&*it.pointer, &*it.message)).collect();
+                assert_eq!(found, [("/columns", message)]);
+            }
+            other => panic!("{columns}: {other:?}"),
+        }
     }
 }

@@ -14,8 +14,8 @@
 //! 7. [`counts`]: what a response adds to the counts of its version and day.
 //!
 //! Separate from these: [`invitation`] is the assignment of a flow to a person and its state at an
-//! instant, [`answer_filter`] selects responses by an answer, [`crosstab`]
-//! counts the answers to two questions together, [`visit`] is what is counted of the way to a
+//! instant, [`answer_filter`] selects responses by an answer,
+//! [`response_order`] sorts them by one, [`crosstab`] counts the answers to two questions together, [`visit`] is what is counted of the way to a
 //! response, [`words`] finds words that occur in
 //! many answers, [`folding`] ignores case, and [`origin`] parses the origins that an app allows.
 //!
@@ -41,6 +41,7 @@ pub mod origin;
 pub mod payload;
 pub mod question;
 pub mod respondent;
+pub mod response_order;
 pub mod snapshot;
 pub mod submission;
 pub(crate) mod text_map;

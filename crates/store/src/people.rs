@@ -1,11 +1,11 @@
-//! Console users as stored: users, their roles, sessions and links.
+//! Console users as stored: users, their roles, sessions, links and saved views.
 //!
 //! Nothing stored here is enough to sign in: a password is kept as its hash, sessions and links as
 //! the SHA-256 of random bits. A session carries the epoch of its user, so raising that one number
 //! ends all sessions of the user, whatever is written concurrently.
 
 use serde::{Deserialize, Serialize};
-use sluice_flow::id::{AppId, UserId};
+use sluice_flow::id::{AppId, FlowId, UserId};
 use sluice_flow::time::Timestamp;
 
 use crate::TokenHash;
@@ -105,6 +105,19 @@ pub struct GrantRow {
     pub role: Role,
 }
 
+/// A view of the responses of a flow that a user has named. Names are unique for a user and a flow.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SavedViewRow {
+    pub app_id: AppId,
+    pub flow_id: FlowId,
+    pub user_id: UserId,
+    pub name: String,
+    /// The query of the page's address, without the question mark.
+    pub query: String,
+    /// Whether the list of responses opens with it.
+    pub is_default: bool,
+}
+
 /// A user with all grants: the one for all apps first, then by app.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct User {
@@ -151,7 +164,7 @@ pub struct SessionRow {
     pub confirmed_at: Timestamp,
 }
 
-/// One write to users, grants, links or sessions.
+/// One write to users, grants, links, saved views or sessions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PeopleWrite {
     User(UserRow),
@@ -164,6 +177,13 @@ pub enum PeopleWrite {
     /// Replaces any other link of the user.
     Link(LinkRow),
     Unlink(UserId),
+    SavedView(SavedViewRow),
+    RemoveSavedView {
+        app_id: AppId,
+        flow_id: FlowId,
+        user_id: UserId,
+        name: String,
+    },
     Session(SessionRow),
     /// Updates an existing session; an ended one is not revived.
     Touch {

@@ -12,8 +12,7 @@ use sluice_flow::id::{
 
 use crate::{
     App, AuditRow, ConsentRow, FlowRow, GrantRow, IdempotencyKey, IdentityKeyRow, IdentityRow,
-    InvitationRow, KeyRow, ReportRow, RespondentRow, ResponseRow, TokenRow, UsedKeyRow, UserRow,
-    VersionRow, VisitCountRow,
+    InvitationRow, KeyRow, ReportRow, RespondentRow, ResponseRow, TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow, SavedViewRow,
 };
 
 /// One row of any table, with every column that a backend stores.
@@ -44,6 +43,7 @@ pub enum Record {
     User(UserRow),
     Grant(GrantRow),
     Report(Box<ReportRow>),
+    SavedView(SavedViewRow),
 }
 
 /// A page of a [`crate::StoreView`].
@@ -130,10 +130,12 @@ pub enum Table {
     Users,
     Grants,
     Reports,
+    #[serde(rename = "saved-views")]
+    SavedViews,
 }
 
 impl Table {
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Apps,
         Self::Keys,
         Self::IdentityKeys,
@@ -151,6 +153,7 @@ impl Table {
         Self::Users,
         Self::Grants,
         Self::Reports,
+        Self::SavedViews,
     ];
 
     pub fn name(self) -> &'static str {
@@ -172,6 +175,7 @@ impl Table {
             Self::Users => "users",
             Self::Grants => "grants",
             Self::Reports => "reports",
+            Self::SavedViews => "saved-views",
         }
     }
 }
@@ -182,8 +186,8 @@ impl Table {
 /// The key of an app is empty, of an API key its text, of an identity key its `kid`, of a response
 /// its flow's id followed by its own id, of an identity its type and value separated by a zero
 /// byte, of a consent or a used key the id of its response, of a visit count its flow, day, version
-/// and counter ([`VisitCountRow::key`]), of a grant the id of its user. For all other tables it is
-/// the row's id.
+/// and counter ([`VisitCountRow::key`]), of a grant the id of its user, of a saved view the ids
+/// of its flow and its user followed by its name. For all other tables it is the row's id.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RecordCursor {
     pub table: Table,
@@ -218,6 +222,7 @@ impl Record {
             Self::User(_) => Table::Users,
             Self::Grant(_) => Table::Grants,
             Self::Report(_) => Table::Reports,
+            Self::SavedView(_) => Table::SavedViews,
         }
     }
 
@@ -253,6 +258,10 @@ impl Record {
             Self::User(row) => cursor(None, row.user_id.uuid().as_bytes()),
             Self::Grant(row) => cursor(row.app_id, row.user_id.uuid().as_bytes()),
             Self::Report(row) => cursor(Some(row.app_id), row.report_id.uuid().as_bytes()),
+            Self::SavedView(row) => {
+                let ids = [row.flow_id.uuid(), row.user_id.uuid()].map(uuid::Uuid::into_bytes);
+                cursor(Some(row.app_id), &[ids.as_flattened(), row.name.as_bytes()].concat())
+            }
         }
     }
 
@@ -274,6 +283,7 @@ impl Record {
                 key.kid.len() + key.material.len() + key.issuer.as_ref().map_or(0, String::len)
             }
             Self::Flow(flow) => flow.name.len(),
+            Self::SavedView(row) => row.name.len() + row.query.len(),
             Self::Version(version) => version.definition.len(),
             Self::Token(token) => token.name.len(),
             Self::Audit(audit) => {

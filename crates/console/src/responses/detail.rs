@@ -46,7 +46,7 @@ pub(super) async fn page(
     let opened = console.engine.flow(&visitor.actor, Scope::Read, flow).await?;
     let history = opened.asked().await?;
     let query =
-        ResponsesQuery::from_fields(&fields).known(&history).with_position(ListPosition::Newest);
+        ResponsesQuery::from_fields(&fields).known(&history).with_position(ListPosition::First);
     let (newer, older) = tokio::try_join!(
         adjacent_response(&opened, &history, &query, id, Order::Asc),
         adjacent_response(&opened, &history, &query, id, Order::Desc),
@@ -103,7 +103,7 @@ pub(super) async fn delete(
     // Deleting also requires read access, like the page with the button.
     visitor.actor.need_in(Scope::Read, found.app_id, Missing::Response)?;
     found.delete().await?;
-    let back = ResponsesQuery::from_fields(&form).with_position(ListPosition::Newest).address(flow);
+    let back = ResponsesQuery::from_fields(&form).with_position(ListPosition::First).address(flow);
     let sign = if back.contains('?') { '&' } else { '?' };
     Ok(reply::see_other(&format!("{back}{sign}done=deleted")))
 }

@@ -8,11 +8,13 @@ use http::HeaderMap;
 use maud::{Markup, html};
 use serde_json::json;
 use sluice_engine::export::{ExportAs, ExportFormat, FORMATS, Progress, ValuesAs};
+use sluice_engine::response_columns;
 use sluice_engine::rows::Scope;
 use sluice_flow::id::FlowId;
 use sluice_http::download;
 
-use super::query::{ListPosition, ResponsesQuery};
+use super::query::{RECEIVED, ResponsesQuery};
+use super::table::TableColumns;
 use crate::Console;
 use crate::origin;
 use crate::reply::{self, Kind, Refused, Reply};
@@ -57,8 +59,7 @@ pub(super) fn button() -> Markup {
 }
 
 /// The dialog. Without a script it is open at the end of the page, and the button links to it.
-pub(super) fn dialog(flow: FlowId, query: &ResponsesQuery) -> Markup {
-    let plain = query.with_position(ListPosition::Newest);
+pub(super) fn dialog(flow: FlowId, query: &ResponsesQuery, columns: &TableColumns<'_>) -> Markup {
     html! {
         dialog.export-dialog id="export" open aria-labelledby="export-title" {
             form.form method="get" action={ "/console/flows/" (flow) "/responses/export" } data-export {
@@ -67,7 +68,7 @@ pub(super) fn dialog(flow: FlowId, query: &ResponsesQuery) -> Markup {
                     @if query.is_filtered() { "Only responses that match the filters above, from all pages, oldest first." }
                     @else { "All responses to all versions, oldest first." }
                 }
-                @for (name, value) in plain.pairs() { input type="hidden" name=(name) value=(value); }
+                @for (name, value) in query.filter_pairs() { input type="hidden" name=(name) value=(value); }
                 fieldset {
                     legend.label { "Format" }
                     @for (at, format) in FORMATS.iter().enumerate() {
@@ -78,6 +79,7 @@ pub(super) fn dialog(flow: FlowId, query: &ResponsesQuery) -> Markup {
                     }
                 }
                 (values())
+                (self::columns(columns))
                 div data-progress hidden {
                     progress.bar aria-label="Export progress" {}
                     p.hint data-progress-words role="status" {}
@@ -89,6 +91,28 @@ pub(super) fn dialog(flow: FlowId, query: &ResponsesQuery) -> Markup {
                 div.buttons {
                     button.button.primary type="submit" { "Download" }
                     button.button type="button" data-closes data-scripted hidden { "Close" }
+                }
+            }
+        }
+    }
+}
+
+/// All columns, or those of the table in its order.
+fn columns(shown: &TableColumns<'_>) -> Markup {
+    let without: Vec<_> =
+        FORMATS.iter().filter(|it| !it.has_columns()).map(|it| it.label).collect();
+    html! {
+        fieldset {
+            legend.label { "Columns" }
+            label.check {
+                input type="radio" name="columns" value="" checked;
+                span { "All " span.muted { "everything that is stored" } }
+            }
+            label.check {
+                input type="radio" name="columns" value=(response_columns::joined([RECEIVED].iter().chain(&shown.columns)));
+                span {
+                    "Those of the table, in its order"
+                    @if !without.is_empty() { " " span.muted { "not in " (without.join(" and ")) } }
                 }
             }
         }
@@ -146,7 +170,10 @@ pub(super) async fn download(
     let format = fields.get("format").and_then(ExportFormat::named).ok_or(Refused::NoSuchPage)?;
     let values = fields.get("values").and_then(ValuesAs::named).unwrap_or(format.values_as);
     let filter = ResponsesQuery::from_fields(&fields).filter();
-    let exported_as = ExportAs { format, values };
+    // A format without columns has everything.
+    let columns = fields.get("columns").filter(|_| format.has_columns());
+    let columns = columns.map(response_columns::split);
+    let exported_as = ExportAs { format, values, columns };
     let export = console
         .engine
         .flow(&visitor.actor, Scope::Export, flow)

@@ -16,12 +16,14 @@ use crate::parts::errors;
 /// The most tag values to choose from.
 const OFFERED_MAX: usize = 200;
 
+/// The controls, with others that follow them.
 pub(super) fn bar(
     flow: FlowId,
     history: &QuestionHistory,
     query: &ResponsesQuery,
     rows: &[ResponseRow],
     sent: &SentForm,
+    more: Markup,
 ) -> Markup {
     html! {
         section.response-filters aria-label="Filters" {
@@ -30,15 +32,16 @@ pub(super) fn bar(
                 summary.button { "Add filter" }
                 (adding(flow, history, query, &Tags::from_rows(rows), sent))
             }
+            (more)
             @if query.is_filtered() { (chips(flow, history, query)) }
         }
     }
 }
 
 fn search(flow: FlowId, query: &ResponsesQuery) -> Markup {
-    let without = ResponsesQuery { search: None, position: ListPosition::Newest, ..query.clone() };
+    let without = ResponsesQuery { search: None, position: ListPosition::First, ..query.clone() };
     html! {
-        form.search method="get" action=(ResponsesQuery::default().address(flow)) role="search" {
+        form.search method="get" action=(ResponsesQuery::path(flow)) role="search" {
             (hidden(&without.pairs()))
             label.unseen for="search" { "Search in text answers" }
             input.input type="search" id="search" name="search" placeholder="Search in text answers" maxlength="200"
@@ -65,14 +68,14 @@ fn adding(
         from: None,
         to: None,
         admission: None,
-        position: ListPosition::Newest,
+        position: ListPosition::First,
         ..query.clone()
     };
     let day = |when: Option<TimeBound>| {
         when.map(|when| when.to_string().chars().take(10).collect::<String>())
     };
     html! {
-        form.card.form method="get" action=(ResponsesQuery::default().address(flow)) {
+        form.card.form method="get" action=(ResponsesQuery::path(flow)) {
             (hidden(&kept.pairs()))
             input type="hidden" name="apply" value="1";
             (errors(sent.fault.as_slice(), answer_filters::field_of))
@@ -138,7 +141,7 @@ fn versions(history: &QuestionHistory, query: &ResponsesQuery) -> Markup {
 
 /// The active filters, each with a link that removes it.
 fn chips(flow: FlowId, history: &QuestionHistory, query: &ResponsesQuery) -> Markup {
-    let plain = query.with_position(ListPosition::Newest);
+    let plain = query.with_position(ListPosition::First);
     let out = |without: ResponsesQuery, words: Markup| {
         html! { a.chip.on href=(without.address(flow)) { span.chip-words { (words) } span aria-hidden="true" { "×" } span.unseen { "remove this filter" } } }
     };
@@ -163,7 +166,7 @@ fn chips(flow: FlowId, history: &QuestionHistory, query: &ResponsesQuery) -> Mar
             @for (at, (question, value)) in query.answers.iter().enumerate() {
                 (out(ResponsesQuery { answers: without(&query.answers, at), ..plain.clone() }, answer_filters::words(history, question, value)))
             }
-            a href=(ResponsesQuery::default().address(flow)) { "Clear all" }
+            a href=(query.unfiltered().address(flow)) { "Clear all" }
         }
     }
 }

@@ -43,7 +43,7 @@ pub(super) fn address(
     now: Timestamp,
 ) -> String {
     let address = query
-        .with_position(ListPosition::Newest)
+        .with_position(ListPosition::First)
         .address_of(&format!("/console/flows/{flow}/responses/live"));
     let sign = if address.contains('?') { '&' } else { '?' };
     let since = newest.unwrap_or_else(|| ResponseId::from_uuid(v7(now, 0, 0)));
@@ -101,7 +101,7 @@ impl Live {
         let actor = actor.ok_or(AdminError::NotFound(Missing::Flow))?;
         engine.flow(&actor, Scope::Read, self.flow).await?;
         let Ok(rows) = rows else { return Ok(vec![heartbeat()]) };
-        let columns = TableColumns::new(&self.history);
+        let columns = TableColumns::new(&self.history, &self.query);
         let events = rows?.into_iter().map(|row| {
             let markup = table::row(self.flow, &columns, &self.query, &row).into_string();
             let data = json!({"id": row.response_id, "row": markup});

@@ -1,16 +1,21 @@
 //! Responses: a table with filters, one response in full, live updates, and exports.
 //!
-//! [`query`] is the selection in the address, so that it can be shared; [`filters`] are its
-//! controls. A page scans a limited number of responses: if few pass the filters, it may be short,
-//! and says how far it searched. A script then continues automatically; without one there is a
-//! link.
+//! [`query`] is the selection in the address, so that it can be shared; [`filters`] and [`layout`]
+//! are its controls, and [`views`] saves it under a name. A page scans a limited number of
+//! responses: if few pass the filters, it may be short, and says how far it searched. A script then
+//! continues automatically; without one there is a link. A list that is sorted by a column is
+//! computed in the background, and so is the number of matches if counts cannot answer it.
 
+mod count;
 mod detail;
 mod export;
 mod filters;
+mod layout;
+mod list;
 mod live;
 mod query;
 mod table;
+mod views;
 
 use std::sync::Arc;
 
@@ -19,31 +24,39 @@ use axum::extract::State;
 use axum::routing::{get, post};
 use maud::{Markup, html};
 use serde_json::json;
-use sluice_engine::rows::{FlowState, Order, ResponsePage, Scope};
-use sluice_engine::{AdminResult, FlowHandle, Paging, QuestionHistory};
-use sluice_flow::id::{FlowId, ResponseId};
+use sluice_engine::response_table::SORTED_MAX;
+use sluice_engine::rows::{FlowState, Order, Scope};
+use sluice_engine::{AdminResult, FlowHandle, QuestionHistory, Results};
+use sluice_flow::definition::Fault;
+use sluice_flow::id::FlowId;
+use sluice_flow::response_order::Direction;
 use sluice_flow::time::Timestamp;
 
+use self::count::MatchCount;
 pub(super) use self::export::Downloads;
-use self::query::{ListPosition, ResponsesQuery};
+use self::list::{ListPage, Listed, rows_address};
+use self::query::{ListOrder, ListPosition, ResponsesQuery};
 use self::table::TableColumns;
+use self::views::ViewsBar;
 use super::Console;
 use super::answer_filters::SentForm;
+use super::computing;
 use super::frame::{Frame, NavItem, Tab, Width};
-use super::parts::{empty, time};
+use super::parts::{empty, number};
 use super::reply::{self, Kind, Reply};
-use super::request::{PathParam, Query};
+use super::request::{Fields, PathParam, Query};
 use super::session::Visitor;
 use super::sidebar::Sidebar;
 use super::steps;
-
-/// Responses per page.
-const PAGE_ROWS: usize = 50;
 
 pub(super) fn routes() -> Router<Arc<Console>> {
     Router::new()
         .route("/console/flows/{flowId}/responses", get(page))
         .route("/console/flows/{flowId}/responses/rows", get(more))
+        .route("/console/flows/{flowId}/responses/count", get(count::fragment))
+        .route("/console/flows/{flowId}/responses/layout", post(layout::apply))
+        .route("/console/flows/{flowId}/responses/views", post(views::save))
+        .route("/console/flows/{flowId}/responses/views/change", post(views::change))
         .route("/console/flows/{flowId}/responses/live", get(live::stream))
         .route("/console/flows/{flowId}/responses/export", get(export::download))
         .route("/console/flows/{flowId}/responses/codebook", get(export::codebook))
@@ -52,46 +65,20 @@ pub(super) fn routes() -> Router<Arc<Console>> {
         .route("/console/exports/{id}", get(export::progress))
 }
 
-/// A page of the list of responses, newest first.
-struct ListPage {
-    page: ResponsePage,
-    /// Whether there are newer ones.
-    has_newer: bool,
-    /// How far a scan towards newer responses came, if it did not reach the newest.
-    scanned_to: Option<ResponseId>,
-}
-
-impl ListPage {
-    async fn read(
-        flow: &FlowHandle,
-        history: &QuestionHistory,
-        query: &ResponsesQuery,
-    ) -> AdminResult<Self> {
-        let (after, order) = match query.position {
-            ListPosition::Newest => (None, Order::Desc),
-            ListPosition::OlderThan(id) => (Some(id), Order::Desc),
-            ListPosition::NewerThan(id) => (Some(id), Order::Asc),
-        };
-        let paging = Paging { after, order, limit: PAGE_ROWS };
-        let filter = query.filter();
-        let page = flow.list_responses_to(history, &filter, paging).await?;
-        Ok(match query.position {
-            ListPosition::NewerThan(_) => Self::from_ascending(page),
-            ListPosition::Newest | ListPosition::OlderThan(_) => {
-                Self { page, has_newer: query.position != ListPosition::Newest, scanned_to: None }
-            }
-        })
-    }
-
-    /// Turns a page that was scanned from old to new into newest first. "Older" leads back to the
-    /// page that the visitor came from. If nothing was found, it starts below the last response
-    /// scanned, so that it includes the response that the scan started after.
-    fn from_ascending(mut page: ResponsePage) -> Self {
-        let scanned_to = page.next;
-        page.rows.reverse();
-        page.next = page.rows.last().map(|row| row.response_id).or(scanned_to);
-        Self { page, has_newer: scanned_to.is_some(), scanned_to }
-    }
+/// What a page shows.
+struct Shown<'a> {
+    state: &'a FlowState,
+    history: &'a QuestionHistory,
+    query: &'a ResponsesQuery,
+    listed: &'a Listed,
+    count: MatchCount,
+    tags: std::collections::BTreeSet<String>,
+    sent: SentForm,
+    views: ViewsBar,
+    /// Whether the visitor is a user, who can save views.
+    is_user: bool,
+    may_export: bool,
+    now: Timestamp,
 }
 
 async fn page(
@@ -100,8 +87,25 @@ async fn page(
     PathParam(flow): PathParam<FlowId>,
     Query(fields): Query,
 ) -> Reply {
-    let (sidebar, state) = Sidebar::flow(&console, &visitor, flow).await?;
-    let history = state.asked().await?;
+    list_page(&console, visitor, flow, fields, (Fields::default(), Vec::new())).await
+}
+
+/// The list; with the form of a view that could not be saved, and its faults.
+async fn list_page(
+    console: &Arc<Console>,
+    visitor: Visitor,
+    flow: FlowId,
+    fields: Fields,
+    (sent, faults): (Fields, Vec<Fault>),
+) -> Reply {
+    let (sidebar, state) = Sidebar::flow(console, &visitor, flow).await?;
+    let (history, saved) = tokio::try_join!(state.asked(), state.saved_views())?;
+    if fields.0.is_empty()
+        && faults.is_empty()
+        && let Some(default) = saved.iter().find(|view| view.is_default)
+    {
+        return Ok(reply::see_other(&views::query_of(default).address(flow)));
+    }
     let query = ResponsesQuery::from_fields(&fields).known(&history);
     // The filter form sends what it adds; redirect to the plain address.
     let fault = match query.with_added(&fields, &history) {
@@ -109,108 +113,130 @@ async fn page(
         Ok(None) => None,
         Err(fault) => Some(fault),
     };
-    let sent = SentForm { fields: fields.clone(), fault };
-    let now = sidebar.now;
-    let list = ListPage::read(&state, &history, &query).await?;
-    // Nothing is newer: show the newest.
-    let is_newest =
-        matches!(query.position, ListPosition::NewerThan(_)) && list.page.next.is_none();
-    if is_newest {
-        return Ok(reply::see_other(&query.with_position(ListPosition::Newest).address(flow)));
-    }
-    let is_empty = list.page.rows.is_empty() && list.page.next.is_none();
-    let has_none = is_empty && query == ResponsesQuery::default();
-    let content = match has_none {
-        true => nothing_yet(&sidebar, &state, now),
-        false => shown(&visitor, &state, &history, &query, &list, &sent, now),
-    };
     let title = format!("Responses · {}", state.flow.name);
     let frame = Frame::new(&visitor, &sidebar, NavItem::Flow(&state, Tab::Responses), &title);
-    let frame = match visitor.actor.may(Scope::Export, state.flow.app_id) && !has_none {
-        true => frame.actions(export::button()),
-        false => frame,
-    };
-    let frame = frame.done(fields.get("done")).script("responses.js").script("answer-filter.js");
     let frame = frame.width(Width::Wide);
+    let (listed, count) = match read(&state, &history, &query).await? {
+        Results::Ready(read) => read,
+        Results::Computing(progress) => {
+            return Ok(computing::page(frame, progress, &query.address(flow)));
+        }
+    };
+    // Nothing precedes the page: show the first.
+    if matches!(&listed, Listed::ByTime(list) if list.page.next.is_none())
+        && matches!(query.position, ListPosition::Before(_))
+    {
+        return Ok(reply::see_other(&query.with_position(ListPosition::First).address(flow)));
+    }
+    let is_first = query.position == ListPosition::First;
+    let has_none = listed.is_empty() && !query.is_filtered() && is_first;
+    let may_export = visitor.actor.may(Scope::Export, state.flow.app_id);
+    let content = if has_none {
+        nothing_yet(&sidebar, &state, sidebar.now)
+    } else {
+        let recent = state.recent_tag_names().await?;
+        let shown = Shown {
+            state: &state,
+            history: &history,
+            query: &query,
+            listed: &listed,
+            count,
+            tags: layout::offered_tags(recent, listed.rows()),
+            sent: SentForm { fields: fields.clone(), fault },
+            views: ViewsBar { views: saved, sent, faults },
+            is_user: visitor.user_id.is_some(),
+            may_export,
+            now: sidebar.now,
+        };
+        shown.draw()
+    };
+    let frame = if may_export && !has_none { frame.actions(export::button()) } else { frame };
+    let frame = frame.done(fields.get("done")).script("responses.js").script("answer-filter.js");
     Ok(frame.page(Kind::Shown, content))
 }
 
-fn shown(
-    visitor: &Visitor,
-    state: &FlowState,
+/// The list and the number of matches. They are read at the same time, unless the list knows it.
+async fn read(
+    flow: &FlowHandle,
     history: &QuestionHistory,
     query: &ResponsesQuery,
-    list: &ListPage,
-    sent: &SentForm,
-    now: Timestamp,
-) -> Markup {
-    let flow = state.flow.flow_id;
-    let columns = TableColumns::new(history);
-    let newest = list.page.rows.first().map(|row| row.response_id);
-    let watches = query.position == ListPosition::Newest;
-    html! {
-        (filters::bar(flow, history, query, &list.page.rows, sent))
-        div.responses data-flow=(flow)
-            data-live=[watches.then(|| live::address(flow, query, newest, now))] {
-            p.hint {
-                "Newest first, in " span data-zone { "UTC" } ". "
-                span.live data-live-state {}
+) -> AdminResult<Results<(Listed, MatchCount)>> {
+    if let ListOrder::ByTime(_) = query.order() {
+        let list = Listed::read(flow, history, query);
+        let count = MatchCount::read(flow, history, query);
+        let (listed, count) = tokio::try_join!(list, count)?;
+        return Ok(match listed {
+            Results::Ready(listed) => {
+                let known = listed.matching(query).map(|(it, as_of)| MatchCount::Known(it, as_of));
+                Results::Ready((listed, known.unwrap_or(count)))
             }
-            @if list.page.rows.is_empty() && list.page.next.is_none() {
-                (empty("No matching responses", "All responses to this flow were searched.",
-                    html! { a.button href=(ResponsesQuery::default().address(flow)) { "Show all responses" } }))
-                (table::table(flow, &columns, query, &[], true))
-            } @else {
-                (table::table(flow, &columns, query, &list.page.rows, false))
-            }
-            (pager(flow, query, list))
-        }
-        dialog.panel id="panel" aria-label="Response" {}
-        @if visitor.actor.may(Scope::Export, state.flow.app_id) { (export::dialog(flow, query)) }
+            Results::Computing(progress) => Results::Computing(progress),
+        });
     }
+    Ok(match Listed::read(flow, history, query).await? {
+        Results::Ready(listed) => {
+            let known = listed.matching(query);
+            let count = known.map(|(it, as_of)| MatchCount::Known(it, as_of));
+            Results::Ready((listed, count.unwrap_or(MatchCount::Unavailable)))
+        }
+        Results::Computing(progress) => Results::Computing(progress),
+    })
 }
 
-/// Links to newer and older responses. If the page is short, how far it searched.
-fn pager(flow: FlowId, query: &ResponsesQuery, list: &ListPage) -> Markup {
-    let rows = &list.page.rows;
-    let is_short = rows.len() < PAGE_ROWS && list.page.next.is_some();
-    let is_newer = matches!(query.position, ListPosition::NewerThan(_));
-    let newer = match (list.scanned_to, rows.first()) {
-        (Some(last), _) => query.with_position(ListPosition::NewerThan(last)),
-        (None, Some(first)) if list.has_newer => {
-            query.with_position(ListPosition::NewerThan(first.response_id))
-        }
-        _ => query.with_position(ListPosition::Newest),
-    };
-    html! {
-        @if let (true, false, Some(next)) = (is_short, is_newer, list.page.next) {
-            p.note data-goes-on=(rows_address(flow, query, next)) data-wanted=(PAGE_ROWS - rows.len()) role="status" {
-                @if rows.is_empty() { "None found yet. " }
-                "Searched back to " (time(next.made_at())) "."
-            }
-        }
-        @if let (true, Some(last)) = (rows.len() < PAGE_ROWS, list.scanned_to) {
-            p.note role="status" {
-                @if rows.is_empty() { "None found yet. " }
-                "Searched up to " (time(last.made_at())) "; “Newer” continues the search."
-            }
-        }
-        nav.pager aria-label="Pages" {
-            @if query.position == ListPosition::Newest { span {} }
-            @else { a.button rel="prev" href=(newer.address(flow)) { @if list.has_newer { "Newer" } @else { "Newest" } } }
-            @if let Some(next) = list.page.next {
-                a.button rel="next" data-older href=(query.with_position(ListPosition::OlderThan(next)).address(flow)) {
-                    @if is_short && !is_newer { "Search further back" } @else { "Older" }
+impl Shown<'_> {
+    fn draw(&self) -> Markup {
+        let Self { query, history, listed, .. } = self;
+        let flow = self.state.flow.flow_id;
+        let columns = TableColumns::new(history, query);
+        let newest = listed.rows().first().map(|row| row.response_id);
+        let watches = query.position == ListPosition::First
+            && query.order() == ListOrder::ByTime(Order::Desc);
+        html! {
+            (views::links(flow, &self.views, query))
+            (filters::bar(flow, history, query, listed.rows(), &self.sent, html! {
+                (layout::form(flow, history, query, &self.tags))
+                @if self.is_user { (views::forms(flow, &self.views, query)) }
+            }))
+            div.responses data-flow=(flow)
+                data-live=[watches.then(|| live::address(flow, query, newest, self.now))] {
+                p.hint.list-head {
+                    (self.count.draw(flow, query)) ". "
+                    (self.order()) " Times are in " span data-zone { "UTC" } ". "
+                    span.live data-live-state {}
                 }
+                @if listed.is_empty() {
+                    (empty("No matching responses", "All responses to this flow were searched.",
+                        html! { a.button href=(query.unfiltered().address(flow)) { "Show all responses" } }))
+                    (table::table(flow, &columns, query, &[], true))
+                } @else {
+                    (table::table(flow, &columns, query, listed.rows(), false))
+                }
+                (listed.pager(flow, query))
             }
+            dialog.panel id="panel" aria-label="Response" {}
+            @if self.may_export { (export::dialog(flow, query, &columns)) }
         }
     }
-}
 
-fn rows_address(flow: FlowId, query: &ResponsesQuery, next: ResponseId) -> String {
-    query
-        .with_position(ListPosition::OlderThan(next))
-        .address_of(&format!("/console/flows/{flow}/responses/rows"))
+    /// The order in words, and how much of it can be reached.
+    fn order(&self) -> Markup {
+        let sort = match self.query.order() {
+            ListOrder::ByTime(Order::Desc) => return html! { "Newest first." },
+            ListOrder::ByTime(Order::Asc) => return html! { "Oldest first." },
+            ListOrder::ByColumn(sort) => sort,
+        };
+        let direction = match sort.direction {
+            Direction::Ascending => "ascending",
+            Direction::Descending => "descending",
+        };
+        let is_cut =
+            matches!(self.listed, Listed::Sorted(page) if page.matching > page.reachable as u64);
+        html! {
+            "Sorted by “" bdi { (table::label(&sort.column, self.history)) } "”, " (direction) "; empty values last. "
+            @if is_cut { "Only the first " (number(SORTED_MAX as u64)) " in this order can be shown. " }
+            "A minute later, reload to include newer responses."
+        }
+    }
 }
 
 /// The next rows for a short page.
@@ -223,19 +249,21 @@ async fn more(
     let opened = console.engine.flow(&visitor.actor, Scope::Read, flow).await?;
     let history = opened.asked().await?;
     let query = ResponsesQuery::from_fields(&fields).known(&history);
-    let list = ListPage::read(&opened, &history, &query).await?;
-    let columns = TableColumns::new(&history);
-    let rows: Vec<String> = list
-        .page
-        .rows
-        .iter()
-        .map(|row| table::row(flow, &columns, &query, row).into_string())
-        .collect();
+    let order = match query.order() {
+        ListOrder::ByTime(order) => order,
+        // Such a list has no short pages.
+        ListOrder::ByColumn(_) => Order::Desc,
+    };
+    let list = ListPage::read(&opened, &history, &query, order).await?;
+    let columns = TableColumns::new(&history, &query);
+    let rows = list.page.rows.iter();
+    let rows: Vec<String> =
+        rows.map(|row| table::row(flow, &columns, &query, row).into_string()).collect();
     let next = list.page.next;
     let reply_body = json!({
         "rows": rows,
         "next": next.map(|next| rows_address(flow, &query, next)),
-        "older": next.map(|next| query.with_position(ListPosition::OlderThan(next)).address(flow)),
+        "older": next.map(|next| query.with_position(ListPosition::After(next)).address(flow)),
         "back": next.map(|next| next.made_at()),
     });
     Ok(reply::json(Kind::Shown, &reply_body))
@@ -247,36 +275,5 @@ fn nothing_yet(sidebar: &Sidebar, state: &FlowState, now: Timestamp) -> Markup {
         div.responses data-flow=(flow) data-live=(live::address(flow, &ResponsesQuery::default(), None, now)) data-reload {
             (steps::first_run(sidebar, state, "Responses appear here as they arrive."))
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use sluice_flow::id::v7;
-
-    use super::*;
-
-    fn id(second: i64) -> ResponseId {
-        ResponseId::from_uuid(v7(Timestamp::from_millis(second * 1_000), 0, 0))
-    }
-
-    #[test]
-    fn an_empty_page_of_newer_responses_says_so_and_skips_none_on_the_way_back() {
-        let list = ListPage::from_ascending(ResponsePage { rows: Vec::new(), next: Some(id(9)) });
-        let flow = FlowId::from_uuid(v7(Timestamp::from_millis(0), 0, 0));
-        let query = ResponsesQuery {
-            position: ListPosition::NewerThan(id(5)),
-            ..ResponsesQuery::default()
-        };
-        let shown = pager(flow, &query, &list).into_string();
-        assert!(shown.contains("None found yet.") && shown.contains("Searched up to"), "{shown}");
-        assert!(
-            shown.contains(&format!("before={}", id(9))),
-            "newer continues from there: {shown}"
-        );
-        assert!(
-            shown.contains(&format!("after={}", id(9))),
-            "older includes the fifth again: {shown}"
-        );
     }
 }

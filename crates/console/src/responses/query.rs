@@ -1,12 +1,16 @@
-//! Selects the responses to show: the filters and the position in the list. All of it is in the
-//! address.
+//! Selects the responses to show, and how: the filters, the columns, the order and the position in
+//! the list. All of it is in the address.
 
 use std::fmt;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use sluice_engine::response_columns::{self, FixedColumn, ResponseColumn};
+use sluice_engine::response_table::SortBy;
+use sluice_engine::rows::Order;
 use sluice_engine::{QuestionHistory, ResponseFilter};
 use sluice_flow::definition::Fault;
 use sluice_flow::id::{FlowId, FlowVersionId, ResponseId};
+use sluice_flow::response_order::Direction;
 use sluice_flow::submission::Admission;
 use sluice_flow::time::{Day, Timestamp};
 
@@ -14,17 +18,56 @@ use crate::answer_filters;
 use crate::request::Fields;
 
 /// Characters that are not escaped in an address.
-const PLAIN: &AsciiSet =
-    &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b':').remove(b'/');
+const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'~')
+    .remove(b':')
+    .remove(b'/')
+    .remove(b',');
 const DAY_SECONDS: i64 = 24 * 60 * 60;
+
+/// The most columns of a table, besides the first.
+pub(super) const COLUMNS_MAX: usize = 50;
+pub(super) const RECEIVED: ResponseColumn = ResponseColumn::Fixed(FixedColumn::ReceivedAt);
 
 /// Where the shown page starts in the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum ListPosition {
     #[default]
-    Newest,
-    OlderThan(ResponseId),
-    NewerThan(ResponseId),
+    First,
+    /// After this response, in the order of the list.
+    After(ResponseId),
+    Before(ResponseId),
+    /// A page of a list that is sorted by a column; the second is 2.
+    Page(usize),
+}
+
+/// The height of rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Density {
+    #[default]
+    Comfortable,
+    Compact,
+}
+
+impl Density {
+    pub(super) const ALL: &[Self] = &[Self::Comfortable, Self::Compact];
+
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Comfortable => "comfortable",
+            Self::Compact => "compact",
+        }
+    }
+}
+
+/// How the list is ordered: as stored, or by a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ListOrder<'q> {
+    ByTime(Order),
+    ByColumn(&'q SortBy),
 }
 
 /// An end of a period: a day in UTC, or an instant.
@@ -76,6 +119,11 @@ pub(super) struct ResponsesQuery {
     pub(super) tags: Vec<(String, String)>,
     pub(super) answers: Vec<(String, String)>,
     pub(super) search: Option<String>,
+    /// The columns after the first; `None` is the default.
+    pub(super) columns: Option<Vec<ResponseColumn>>,
+    /// `None` is newest first.
+    pub(super) sort: Option<SortBy>,
+    pub(super) density: Density,
     pub(super) position: ListPosition,
 }
 
@@ -83,11 +131,17 @@ impl ResponsesQuery {
     /// Reads the parameters of an address. Invalid parameters are ignored.
     pub(super) fn from_fields(fields: &Fields) -> Self {
         let id = |name: &str| fields.get(name).and_then(|text| text.parse::<ResponseId>().ok());
-        let position = match (id("after"), id("before")) {
-            (Some(id), _) => ListPosition::OlderThan(id),
-            (None, Some(id)) => ListPosition::NewerThan(id),
-            (None, None) => ListPosition::Newest,
+        let page = fields.get("page").and_then(|page| page.parse().ok()).filter(|page| *page > 1);
+        let position = match (id("after"), id("before"), page) {
+            (Some(id), ..) => ListPosition::After(id),
+            (None, Some(id), _) => ListPosition::Before(id),
+            (None, None, Some(page)) => ListPosition::Page(page),
+            (None, None, None) => ListPosition::First,
         };
+        let columns = fields.get("columns").map(|list| {
+            let names = response_columns::split(list);
+            columns_of(names.iter().filter_map(|name| ResponseColumn::named(name)))
+        });
         let tags = fields.0.iter().filter_map(|(name, value)| {
             let name = name.strip_prefix("tag.").filter(|name| !name.is_empty())?;
             Some((name.to_owned(), value.clone()))
@@ -102,13 +156,38 @@ impl ResponsesQuery {
             tags,
             answers: answer_filters::from_fields(fields),
             search: fields.get("search").map(str::to_owned),
+            columns: columns.filter(|columns| !columns.is_empty()),
+            sort: fields.get("sort").and_then(sort_of),
+            density: match fields.get("density") {
+                Some("compact") => Density::Compact,
+                _ => Density::Comfortable,
+            },
             position,
         }
     }
 
-    /// Without filters by an answer that cannot be applied.
+    /// Without filters by an answer that cannot be applied, and without columns of unknown
+    /// questions.
     pub(super) fn known(self, history: &QuestionHistory) -> Self {
-        Self { answers: answer_filters::known(history, &self.answers), ..self }
+        let is_known = |column: &ResponseColumn| match column {
+            ResponseColumn::Answer(id) => history.questions.iter().any(|it| it.id == *id),
+            _ => true,
+        };
+        let columns = self.columns.map(|all| all.into_iter().filter(is_known).collect::<Vec<_>>());
+        Self {
+            answers: answer_filters::known(history, &self.answers),
+            columns: columns.filter(|columns| !columns.is_empty()),
+            sort: self.sort.filter(|sort| is_known(&sort.column)),
+            ..self
+        }
+    }
+
+    pub(super) fn order(&self) -> ListOrder<'_> {
+        match &self.sort {
+            None => ListOrder::ByTime(Order::Desc),
+            Some(sort) if sort.column == RECEIVED => ListOrder::ByTime(Order::Asc),
+            Some(sort) => ListOrder::ByColumn(sort),
+        }
     }
 
     /// The query with the filters that the form adds; none if the form was not sent.
@@ -120,7 +199,7 @@ impl ResponsesQuery {
         if !fields.has("apply") {
             return Ok(None);
         }
-        let mut query = self.with_position(ListPosition::Newest);
+        let mut query = self.with_position(ListPosition::First);
         answer_filters::add(&mut query.answers, fields, history)?;
         if let (Some(name), Some(value)) = (fields.get("tag_name"), fields.get("tag_value")) {
             query.tags.push((name.to_owned(), value.to_owned()));
@@ -141,15 +220,41 @@ impl ResponsesQuery {
     }
 
     pub(super) fn is_filtered(&self) -> bool {
-        self.with_position(ListPosition::Newest) != Self::default()
+        !self.filter_pairs().is_empty()
+    }
+
+    /// The same columns and order of all responses.
+    pub(super) fn unfiltered(&self) -> Self {
+        Self {
+            columns: self.columns.clone(),
+            sort: self.sort.clone(),
+            density: self.density,
+            ..Self::default()
+        }
     }
 
     pub(super) fn with_position(&self, position: ListPosition) -> Self {
         Self { position, ..self.clone() }
     }
 
-    /// The filters as query parameters.
+    /// The filters, columns and order as query parameters.
     pub(super) fn pairs(&self) -> Vec<(String, String)> {
+        let mut pairs = self.filter_pairs();
+        let mut add = |name: &str, value: String| pairs.push((name.to_owned(), value));
+        if let Some(columns) = &self.columns {
+            add("columns", response_columns::joined(columns));
+        }
+        if let Some(sort) = &self.sort {
+            add("sort", sort_name(sort));
+        }
+        if self.density != Density::default() {
+            add("density", self.density.as_str().to_owned());
+        }
+        pairs
+    }
+
+    /// The filters as query parameters.
+    pub(super) fn filter_pairs(&self) -> Vec<(String, String)> {
         let one = |name: &str, value: Option<String>| value.map(|value| (name.to_owned(), value));
         let named = |kind: &'static str, all: &[(String, String)]| {
             let all = all.to_vec();
@@ -166,26 +271,73 @@ impl ResponsesQuery {
             .collect()
     }
 
+    /// The path of the list. Without a query, it leads to the visitor's default view.
+    pub(super) fn path(flow: FlowId) -> String {
+        format!("/console/flows/{flow}/responses")
+    }
+
+    /// The address of the list, never without a query.
     pub(super) fn address(&self, flow: FlowId) -> String {
-        self.address_of(&format!("/console/flows/{flow}/responses"))
+        let path = Self::path(flow);
+        match self.address_of(&path) {
+            bare if bare == path => format!("{path}?sort={NEWEST_FIRST}"),
+            address => address,
+        }
     }
 
     /// The same query at another path.
     pub(super) fn address_of(&self, path: &str) -> String {
+        match self.encoded() {
+            query if query.is_empty() => path.to_owned(),
+            query => format!("{path}?{query}"),
+        }
+    }
+
+    /// The query of an address.
+    pub(super) fn encoded(&self) -> String {
         let position = match self.position {
-            ListPosition::Newest => None,
-            ListPosition::OlderThan(id) => Some(("after".to_owned(), id.to_string())),
-            ListPosition::NewerThan(id) => Some(("before".to_owned(), id.to_string())),
+            ListPosition::First => None,
+            ListPosition::After(id) => Some(("after".to_owned(), id.to_string())),
+            ListPosition::Before(id) => Some(("before".to_owned(), id.to_string())),
+            ListPosition::Page(page) => Some(("page".to_owned(), page.to_string())),
         };
         let encoded = |text: &str| utf8_percent_encode(text, PLAIN).to_string();
         let pairs = self.pairs().into_iter().chain(position);
         let pairs: Vec<String> =
             pairs.map(|(name, value)| format!("{}={}", encoded(&name), encoded(&value))).collect();
-        match pairs.is_empty() {
-            true => path.to_owned(),
-            false => format!("{path}?{}", pairs.join("&")),
+        pairs.join("&")
+    }
+}
+
+/// What stands for the default order in an address that would otherwise be empty.
+const NEWEST_FIRST: &str = "-receivedAt";
+
+/// The order with this name: that of a column, with a minus in front if it descends.
+pub(super) fn sort_of(name: &str) -> Option<SortBy> {
+    let (name, direction) = match name.strip_prefix('-') {
+        Some(name) => (name, Direction::Descending),
+        None => (name, Direction::Ascending),
+    };
+    let column = ResponseColumn::named(name)?;
+    let is_known =
+        column.is_sortable() || (column == RECEIVED && direction == Direction::Ascending);
+    is_known.then_some(SortBy { column, direction })
+}
+
+pub(super) fn sort_name(sort: &SortBy) -> String {
+    let minus = if sort.direction == Direction::Descending { "-" } else { "" };
+    format!("{minus}{}", sort.column.name())
+}
+
+/// Columns after the first, each once.
+pub(super) fn columns_of(all: impl Iterator<Item = ResponseColumn>) -> Vec<ResponseColumn> {
+    let mut columns: Vec<ResponseColumn> = Vec::new();
+    for column in all {
+        if column != RECEIVED && !columns.contains(&column) && columns.len() < COLUMNS_MAX {
+            columns.push(column);
         }
     }
+    columns
 }
 
 #[cfg(test)]
@@ -203,15 +355,34 @@ mod tests {
             "answer.nps%5Blt%5D=7&answer.why%5Banswered%5D=true",
             "search=x&after=rs_034y6XKcVpyT0TgS6fWhZt",
             "before=rs_034y6XKcVpyT0TgS6fWhZt",
+            "columns=version,answer.nps,tag.a%20b,tag.c%5C,d&sort=-answer.nps&page=3",
+            "search=x&sort=receivedAt&density=compact",
         ] {
             let query = ResponsesQuery::from_fields(&Fields::parse(text));
             let address = query.address_of("/x");
             assert_eq!(address.strip_prefix("/x?").unwrap_or_default(), text);
         }
         let wrong = ResponsesQuery::from_fields(&Fields::parse(
-            "from=x&admission=y&after=z&version=w&tag.=v",
+            "from=x&admission=y&after=z&version=w&tag.=v&columns=x,y&sort=tags&density=z&page=1",
         ));
         assert_eq!(wrong, ResponsesQuery::default());
+        let newest = ResponsesQuery::from_fields(&Fields::parse("sort=-receivedAt"));
+        assert_eq!(newest, ResponsesQuery::default());
+    }
+
+    #[test]
+    fn an_address_of_the_list_is_never_without_a_query() {
+        let flow = FlowId::from_uuid(sluice_flow::id::v7(Timestamp::from_millis(0), 0, 0));
+        let address = ResponsesQuery::default().address(flow);
+        assert!(address.ends_with("/responses?sort=-receivedAt"), "{address}");
+    }
+
+    #[test]
+    fn a_column_is_shown_once_and_the_first_is_not_among_the_others() {
+        let query = ResponsesQuery::from_fields(&Fields::parse(
+            "columns=version,receivedAt,tag.x,version,nonsense",
+        ));
+        assert_eq!(query.encoded(), "columns=version,tag.x");
     }
 
     #[test]

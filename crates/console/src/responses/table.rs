@@ -1,33 +1,69 @@
-//! The table: one row per response, with the answers to the first questions.
+//! The table: one row per response, with the chosen columns. Its first column is the time, which
+//! links to the response.
 
 use maud::{Markup, html};
 use sluice_engine::QuestionHistory;
+use sluice_engine::response_columns::{FixedColumn, ResponseColumn};
+use sluice_engine::response_table::SortBy;
 use sluice_engine::rows::ResponseRow;
 use sluice_flow::id::FlowId;
 use sluice_flow::question::Question;
+use sluice_flow::response_order::Direction;
 use sluice_flow::submission::{Admission, Texts, each_entry};
 
-use super::query::{ListPosition, ResponsesQuery};
+use super::query::{ListPosition, RECEIVED, ResponsesQuery};
 use crate::answer_filters::{admission_label, cut};
 use crate::parts::time;
 
-/// The number of questions with a column; the others are on the page of a response.
+/// The number of questions with a column unless others are chosen.
 const QUESTIONS_MAX: usize = 6;
-/// The most tags in a row, and the most characters of a text.
+/// The most tags in a cell, and the most characters of a text.
 const TAGS_MAX: usize = 3;
-const TEXT_CHARS: usize = 90;
+const TEXT_CHARS: usize = 140;
 
-/// The columns of the table.
+/// The columns of the table, without the first.
 pub(super) struct TableColumns<'a> {
     history: &'a QuestionHistory,
-    questions: Vec<&'a Question>,
+    pub(super) columns: Vec<ResponseColumn>,
+}
+
+/// The columns unless others are chosen.
+pub(super) fn default_columns(history: &QuestionHistory) -> Vec<ResponseColumn> {
+    let newest = history.newest().map_or(&[][..], |version| version.definition.questions());
+    let answerable = newest.iter().filter(|it| it.question_type.is_answerable());
+    let questions = answerable.take(QUESTIONS_MAX).map(|it| ResponseColumn::Answer(it.id.clone()));
+    let first = [ResponseColumn::Fixed(FixedColumn::Version)].into_iter();
+    let last = [ResponseColumn::Tags, ResponseColumn::Fixed(FixedColumn::Admission)];
+    first.chain(questions).chain(last).collect()
 }
 
 impl<'a> TableColumns<'a> {
-    pub(super) fn new(history: &'a QuestionHistory) -> Self {
-        let newest = history.newest().map_or(&[][..], |version| version.definition.questions());
-        let answerable = newest.iter().filter(|it| it.question_type.is_answerable());
-        Self { history, questions: answerable.take(QUESTIONS_MAX).collect() }
+    pub(super) fn new(history: &'a QuestionHistory, query: &ResponsesQuery) -> Self {
+        let columns = query.columns.clone().unwrap_or_else(|| default_columns(history));
+        Self { history, columns }
+    }
+}
+
+/// The name of a column on pages.
+pub(super) fn label(column: &ResponseColumn, history: &QuestionHistory) -> String {
+    match column {
+        ResponseColumn::Fixed(fixed) => match fixed {
+            FixedColumn::ReceivedAt => "Received",
+            FixedColumn::ResponseId => "Response ID",
+            FixedColumn::Version => "Version",
+            FixedColumn::Admission => "Consent",
+            FixedColumn::RespondentId => "Respondent",
+            FixedColumn::UserId => "User ID",
+            FixedColumn::Email => "E-mail",
+            FixedColumn::Locale => "Language",
+        }
+        .to_owned(),
+        ResponseColumn::Tags => "Tags".to_owned(),
+        ResponseColumn::Tag(name) => format!("Tag {name}"),
+        ResponseColumn::Answer(id) => {
+            let found = history.questions.iter().find(|it| it.id == *id);
+            found.map_or_else(|| id.clone(), |question| question.prompt.clone())
+        }
     }
 }
 
@@ -41,18 +77,51 @@ pub(super) fn table(
 ) -> Markup {
     html! {
         div.scroll hidden[hidden] tabindex="0" role="region" aria-label="Responses" {
-            table.table.hover.responses-table {
+            table.table.hover.responses-table data-density=(query.density.as_str()) {
                 thead {
                     tr {
-                        th scope="col" { "Received" }
-                        th scope="col" { "Version" }
-                        @for question in &columns.questions { th.prompt scope="col" title=(question.prompt) { (cut(&question.prompt)) } }
-                        th scope="col" { "Tags" }
-                        th scope="col" { "Consent" }
+                        (heading(flow, columns, query, &RECEIVED))
+                        @for column in &columns.columns { (heading(flow, columns, query, column)) }
                     }
                 }
                 tbody data-rows { @for row in rows { (self::row(flow, columns, query, row)) } }
             }
+        }
+    }
+}
+
+/// The name of a column. It links to the list in the order of this column, or in the reverse if it
+/// is sorted by it already.
+fn heading(
+    flow: FlowId,
+    columns: &TableColumns<'_>,
+    query: &ResponsesQuery,
+    column: &ResponseColumn,
+) -> Markup {
+    let label = label(column, columns.history);
+    let direction = match &query.sort {
+        Some(sort) if sort.column == *column => Some(sort.direction),
+        None if *column == RECEIVED => Some(Direction::Descending),
+        _ => None,
+    };
+    let next = direction.map_or(Direction::Ascending, Direction::reversed);
+    let is_newest_first = *column == RECEIVED && next == Direction::Descending;
+    let sort = SortBy { column: column.clone(), direction: next };
+    let sorted = ResponsesQuery {
+        sort: (!is_newest_first).then_some(sort),
+        position: ListPosition::First,
+        ..query.clone()
+    };
+    let (aria, arrow) = match direction {
+        Some(Direction::Ascending) => (Some("ascending"), " ↑"),
+        Some(Direction::Descending) => (Some("descending"), " ↓"),
+        None => (None, ""),
+    };
+    html! {
+        th.prompt scope="col" title=(label) aria-sort=[aria] {
+            @if column.is_sortable() || *column == RECEIVED {
+                a href=(sorted.address(flow)) { (cut(&label)) @if aria.is_some() { span aria-hidden="true" { (arrow) } } }
+            } @else { (cut(&label)) }
         }
     }
 }
@@ -65,50 +134,99 @@ pub(super) fn row(
 ) -> Markup {
     let id = row.response_id;
     let address = query
-        .with_position(ListPosition::Newest)
-        .address_of(&format!("/console/flows/{flow}/responses/{id}"));
-    let version = columns.history.version(row.flow_version_id);
-    let answers = entries(&row.answers);
-    let answer = |question: &Question| {
-        let texts = &answers.iter().find(|(id, _)| *id == question.id)?.1;
-        // Use the version that was answered, which may have had other options.
-        let history = version.and_then(|version| version.definition.question(&question.id));
-        Some(in_words(history.unwrap_or(question), texts))
+        .with_position(ListPosition::First)
+        .address_of(&format!("{}/{id}", ResponsesQuery::path(flow)));
+    let cells = Cells {
+        history: columns.history,
+        row,
+        answers: entries(&row.answers),
+        tags: entries(row.tags.as_deref().unwrap_or("{}")),
     };
     html! {
         tr data-id=(id) {
             td data-label="Received" { a href=(address) data-panel { (time(id.made_at())) } }
-            td data-label="Version" { @if let Some(version) = version { (version.number) } @else { "–" } }
-            @for question in &columns.questions {
-                td data-label=(cut(&question.prompt)) {
-                    @match answer(question) {
-                        Some(words) => bdi { (shortened(&words)) },
-                        None => span.muted { "–" },
+            @for column in &columns.columns {
+                td data-label=(cut(&label(column, columns.history))) {
+                    div.cell {
+                        @match cells.cell(column) { Some(cell) => (cell), None => span.muted { "–" } }
                     }
                 }
-            }
-            td data-label="Tags" { (tags(row)) }
-            td data-label="Consent" {
-                @if row.admission == Admission::Admitted { (admission_label(row.admission)) }
-                @else { span.muted { (admission_label(row.admission)) } }
             }
         }
     }
 }
 
-fn tags(row: &ResponseRow) -> Markup {
-    let tags = entries(row.tags.as_deref().unwrap_or("{}"));
-    html! {
-        @if tags.is_empty() { span.muted { "–" } }
-        @else {
-            span.response-tags {
-                @for (name, texts) in tags.iter().take(TAGS_MAX) {
-                    span.tag { bdi { (cut(name)) } ": " bdi { (cut(&texts.join(", "))) } } " "
-                }
-                @if tags.len() > TAGS_MAX { span.muted { "+" (tags.len() - TAGS_MAX) } }
+/// The parts of one response.
+struct Cells<'r> {
+    history: &'r QuestionHistory,
+    row: &'r ResponseRow,
+    answers: Vec<(String, Vec<String>)>,
+    tags: Vec<(String, Vec<String>)>,
+}
+
+impl Cells<'_> {
+    fn cell(&self, column: &ResponseColumn) -> Option<Markup> {
+        match column {
+            ResponseColumn::Fixed(FixedColumn::Version) => {
+                let version = self.history.version(self.row.flow_version_id)?;
+                Some(html! { (version.number) })
+            }
+            ResponseColumn::Fixed(FixedColumn::Admission) => {
+                let label = admission_label(self.row.admission);
+                Some(match self.row.admission {
+                    Admission::Admitted => html! { (label) },
+                    Admission::CollectionOnly => html! { span.muted { (label) } },
+                })
+            }
+            ResponseColumn::Fixed(FixedColumn::ReceivedAt) => {
+                Some(time(self.row.response_id.made_at()))
+            }
+            ResponseColumn::Fixed(FixedColumn::RespondentId) => {
+                let id = self.row.respondent_id?;
+                Some(html! { span.mono { (id) } })
+            }
+            ResponseColumn::Fixed(FixedColumn::ResponseId) => {
+                Some(html! { span.mono { (self.row.response_id) } })
+            }
+            ResponseColumn::Fixed(
+                fixed @ (FixedColumn::UserId | FixedColumn::Email | FixedColumn::Locale),
+            ) => fixed.text(self.row).map(|text| words(&text)),
+            ResponseColumn::Tags => self.all_tags(),
+            ResponseColumn::Tag(name) => {
+                let (_, texts) = self.tags.iter().find(|(own, _)| own == name)?;
+                Some(words(&texts.join(", ")))
+            }
+            ResponseColumn::Answer(id) => {
+                let (_, texts) = self.answers.iter().find(|(own, _)| own == id)?;
+                Some(words(&self.answer(id, texts)))
             }
         }
     }
+
+    /// An answer in the words of the version that was answered, which may have had other options.
+    fn answer(&self, id: &str, texts: &[String]) -> String {
+        let version = self.history.version(self.row.flow_version_id);
+        let question = version.and_then(|version| version.definition.question(id));
+        question.map_or_else(|| texts.join(", "), |question| in_words(question, texts))
+    }
+
+    fn all_tags(&self) -> Option<Markup> {
+        (!self.tags.is_empty()).then(|| {
+            html! {
+                span.response-tags {
+                    @for (name, texts) in self.tags.iter().take(TAGS_MAX) {
+                        span.tag { bdi { (cut(name)) } ": " bdi { (cut(&texts.join(", "))) } } " "
+                    }
+                    @if self.tags.len() > TAGS_MAX { span.muted { "+" (self.tags.len() - TAGS_MAX) } }
+                }
+            }
+        })
+    }
+}
+
+/// A text; the page of the response shows it in full.
+fn words(text: &str) -> Markup {
+    html! { bdi { (shortened(text)) } }
 }
 
 /// The entries of a stored map of texts; empty if it is not readable.

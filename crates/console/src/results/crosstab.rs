@@ -11,11 +11,11 @@ use sluice_flow::counts::Counted;
 use sluice_flow::crosstab::CrosstabSide;
 use sluice_flow::id::FlowId;
 
-use super::computing;
 use super::query::{ResultsQuery, page_path};
 use crate::Console;
 use crate::answer_filters::{cut, words};
 use crate::chart::{FEW, ShareGroup, StackedShares, decimal, share};
+use crate::computing;
 use crate::frame::{Frame, NavItem, Tab};
 use crate::parts::{empty, number};
 use crate::reply::{Kind, Reply};

@@ -8,7 +8,6 @@
 
 mod card;
 mod compare;
-mod computing;
 mod crosstab;
 mod filters;
 mod funnel;
@@ -40,6 +39,7 @@ use self::report::{Reading, Report};
 use super::Console;
 use super::answer_filters::SentForm;
 use super::chart::Chart;
+use super::computing;
 use super::frame::{Frame, NavItem, Tab};
 use super::parts::{empty, time};
 use super::reply::{self, Kind, Refused, Reply};

@@ -7,8 +7,16 @@ use sluice_flow::counts::{Contribution, DailyCounts, Delta, Gathered};
 use sluice_flow::crosstab::{CrosstabCounts, CrosstabSide};
 use sluice_flow::definition::Definition;
 use sluice_flow::id::FlowVersionId;
+use sluice_flow::response_order::{Direction, FirstResponses};
 use sluice_flow::time::Day;
 use sluice_store::{ResponseQuery, ResponseRow};
+
+use crate::response_columns::SortValues;
+
+/// The most responses of an order that are kept.
+pub(crate) const SORTED_MAX: usize = 1_000;
+/// A response of an order takes as much room as this many numbers: its key may be a text.
+const ENTRIES_PER_RESPONSE: usize = 4;
 
 /// What is computed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +36,13 @@ pub(crate) enum Kind {
         rows: CrosstabSide,
         columns: CrosstabSide,
     },
+    /// The number of responses.
+    Count,
+    /// The first responses in the order of these values.
+    Sorted {
+        values: SortValues,
+        direction: Direction,
+    },
 }
 
 /// The definitions of a flow's versions; `None` if one cannot be read.
@@ -37,6 +52,8 @@ pub(super) type VersionDefinitions = HashMap<FlowVersionId, Option<Arc<Definitio
 pub(crate) enum Aggregate {
     Results(DailyAggregate),
     Crosstab(CrosstabAggregate),
+    Count(u64),
+    Sorted(SortedAggregate),
 }
 
 /// The counts by day and version, as the store keeps them. Tags are kept once for each version:
@@ -57,6 +74,14 @@ pub(crate) struct CrosstabAggregate {
     pub(crate) versions: BTreeMap<FlowVersionId, CrosstabCounts>,
 }
 
+/// The first responses of an order, and the number of all.
+#[derive(Debug)]
+pub(crate) struct SortedAggregate {
+    values: SortValues,
+    pub(crate) first: FirstResponses,
+    pub(crate) matching: u64,
+}
+
 impl Aggregate {
     pub(super) fn new(kind: &Kind) -> Self {
         match kind {
@@ -68,6 +93,12 @@ impl Aggregate {
                 columns: columns.clone(),
                 versions: BTreeMap::new(),
             }),
+            Kind::Count => Self::Count(0),
+            Kind::Sorted { values, direction } => Self::Sorted(SortedAggregate {
+                values: values.clone(),
+                first: FirstResponses::new(SORTED_MAX, *direction),
+                matching: 0,
+            }),
         }
     }
 
@@ -75,6 +106,8 @@ impl Aggregate {
         match self {
             Self::Results(daily) => daily.add(rows, definitions),
             Self::Crosstab(crosstab) => crosstab.add(rows, definitions),
+            Self::Count(responses) => *responses += rows.len() as u64,
+            Self::Sorted(sorted) => sorted.add(rows),
         }
     }
 
@@ -83,6 +116,8 @@ impl Aggregate {
         match self {
             Self::Results(daily) => daily.entries,
             Self::Crosstab(it) => it.versions.values().map(CrosstabCounts::entries).sum(),
+            Self::Count(_) => 1,
+            Self::Sorted(sorted) => sorted.first.len() * ENTRIES_PER_RESPONSE,
         }
     }
 }
@@ -132,6 +167,15 @@ fn add_to(counts: &mut DailyCounts, delta: &Delta, entries: &mut usize) {
 fn only(name: &str, tags: Option<&str>) -> Option<String> {
     let tags: serde_json::Value = serde_json::from_str(tags?).ok()?;
     Some(serde_json::json!({ name: tags.get(name)? }).to_string())
+}
+
+impl SortedAggregate {
+    fn add(&mut self, rows: &[ResponseRow]) {
+        self.matching += rows.len() as u64;
+        for row in rows {
+            self.first.add(self.values.key(row), row.response_id);
+        }
+    }
 }
 
 impl CrosstabAggregate {

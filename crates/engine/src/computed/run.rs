@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use sluice_flow::id::ResponseId;
 use sluice_flow::time::{Day, Timestamp};
 use sluice_store::{ResponseQuery, ResponseRow, StoreError};
 
@@ -77,15 +78,30 @@ impl<'c> Pass<'c> {
         query.to = Some(query.to.map_or(end, |to| to.min(end)));
         let mut aggregate = Aggregate::new(&subject.kind);
         loop {
-            let page = self.core.store.list_responses(&query).await?;
-            aggregate = self.added(aggregate, page.rows).await?;
-            let Some(next) = page.next else { return Ok(Some(Computed { aggregate, as_of })) };
+            let next;
+            (aggregate, next) = self.next_page(aggregate, &query).await?;
+            let Some(next) = next else { return Ok(Some(Computed { aggregate, as_of })) };
             self.computation.lock().progress = progress(&days, next.made_at());
             if !self.is_wanted() {
                 return Ok(None);
             }
             query.after = Some(next);
         }
+    }
+
+    /// The aggregate with the next responses, and where the pass continues. To count them, they
+    /// need not leave the store.
+    async fn next_page(
+        &mut self,
+        aggregate: Aggregate,
+        query: &ResponseQuery,
+    ) -> AdminResult<(Aggregate, Option<ResponseId>)> {
+        if let Aggregate::Count(responses) = aggregate {
+            let part = self.core.store.count_responses(query).await?;
+            return Ok((Aggregate::Count(responses + part.responses), part.next));
+        }
+        let page = self.core.store.list_responses(query).await?;
+        Ok((self.added(aggregate, page.rows).await?, page.next))
     }
 
     fn is_wanted(&self) -> bool {

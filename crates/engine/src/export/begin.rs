@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
-use sluice_store::{CountsQuery, Order, ResponseQuery, Scope};
+use sluice_store::{Order, ResponseQuery, Scope};
 
+use super::chosen::ChosenColumns;
 use super::{Export, ExportAs, ExportFormat, Progress, file_name, pipe, too_many_rows};
 use crate::admin::AdminResult;
 use crate::audit_action::AuditAction;
 use crate::core::Core;
 use crate::handle::FlowHandle;
 use crate::question_history;
+use crate::response_table::counted;
 use crate::responses::{Paging, ResponseFilter, response_query};
 
 /// Rows of one page from the store.
@@ -20,7 +22,7 @@ impl FlowHandle {
     /// audit log.
     pub async fn export(
         &self,
-        ExportAs { format, values }: ExportAs,
+        ExportAs { format, values, columns }: ExportAs,
         filter: &ResponseFilter,
     ) -> AdminResult<Export> {
         let core = self.permit.core(Scope::Export)?;
@@ -34,6 +36,8 @@ impl FlowHandle {
         let asked =
             question_history::read(&*core.store, &core.definitions, self.app_id(), self.flow_id())
                 .await?;
+        let chosen =
+            columns.map(|names| ChosenColumns::read(&names, format, &asked)).transpose()?;
         let query = response_query(core, self, &filter, paging, Some(&asked)).await?;
         let total = expected(core, format, &query).await?;
         self.permit.record_export(AuditAction::ResponsesExported, self.flow_id()).await?;
@@ -44,6 +48,7 @@ impl FlowHandle {
             query,
             asked,
             values,
+            chosen,
             now,
         };
         let chunks = pipe::start(source, format, Arc::clone(&progress), slot);
@@ -80,27 +85,4 @@ async fn expected(
             Some(_) => return Ok(None),
         }
     }
-}
-
-/// The stored counts of a whole flow or of a version. `None` with other filters, and while
-/// responses are still being counted.
-async fn counted(core: &Core, query: &ResponseQuery) -> AdminResult<Option<u64>> {
-    let ResponseQuery { app_id, flow_id, version, .. } = *query;
-    let is_whole = query.from.is_none()
-        && query.to.is_none_or(|to| to > core.now())
-        && query.admission.is_none()
-        && query.tags.is_empty()
-        && query.answers.is_empty()
-        && query.search.is_none();
-    if !is_whole {
-        return Ok(None);
-    }
-    let today = Some(core.now().day());
-    let day = CountsQuery { from: today, to: today, segment: None };
-    if core.store.read_counts(app_id, flow_id, &day).await?.scan.is_some() {
-        return Ok(None);
-    }
-    let by_version = core.store.count_by_version(app_id, flow_id).await?;
-    let counted = by_version.iter().filter(|(id, _)| version.is_none_or(|it| it == *id));
-    Ok(u64::try_from(counted.map(|(_, responses)| responses).sum::<i64>()).ok())
 }

@@ -60,7 +60,7 @@ impl FlowHandle {
 }
 
 fn write(asked: QuestionHistory, mut outlet: Outlet<'_>) -> io::Result<()> {
-    let columns = Columns::new(asked, Vec::new(), ValuesAs::Ids, true);
+    let columns = Columns::new(asked, Vec::new(), ValuesAs::Ids, true, None);
     let (mut line, mut room) = (Vec::new(), String::new());
     let mut row = CsvRow::new(&mut line, &mut room);
     HEADER.iter().for_each(|name| row.text(name));

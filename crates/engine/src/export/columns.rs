@@ -3,7 +3,8 @@
 //! The order is the same for every export of a flow: what every response has, then the questions in
 //! the order in which versions first asked them, then tags by name, then the context. A question
 //! that was removed keeps its column. A column is named after its question: by its id, with the
-//! prefix `answer.` if a fixed column has that name; or by its text.
+//! prefix `answer.` if a fixed column has that name; or by its text. A caller may choose columns and
+//! their order ([`ChosenColumns`]).
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -16,6 +17,7 @@ use sluice_flow::time::Timestamp;
 use sluice_store::ResponseRow;
 
 use super::ValuesAs;
+use super::chosen::{ChosenColumn, ChosenColumns};
 use super::flat_row::{FlatRow, RowLayout};
 use super::labels::{self, AnswerLabels};
 use crate::question_history::{HistoricQuestion, HistoricVersion, QuestionHistory};
@@ -56,8 +58,9 @@ pub(super) trait Cells {
 }
 
 /// A column that every export has.
-struct FixedColumn {
-    name: &'static str,
+#[derive(Debug)]
+pub(super) struct FixedColumn {
+    pub(super) name: &'static str,
     kind: ColumnKind,
     write: fn(&Response<'_>, &mut dyn Cells),
 }
@@ -133,10 +136,26 @@ impl Response<'_> {
     }
 }
 
+/// Where the cells of a column come from.
+#[derive(Debug, Clone, Copy)]
+enum Source {
+    Fixed(&'static FixedColumn),
+    /// The question, or the tag, at this position.
+    Question(usize),
+    Tag(usize),
+}
+
+/// The column of every response with this name.
+pub(super) fn fixed_column(name: &str) -> Option<&'static FixedColumn> {
+    FIRST.iter().chain(&LAST).find(|column| column.name == name)
+}
+
 #[derive(Debug, Default)]
 pub(super) struct Columns {
     pub(super) layout: RowLayout,
     pub(super) values: ValuesAs,
+    /// From left to right.
+    sources: Vec<Source>,
     /// The name of each question's column.
     names: Vec<String>,
     /// Oldest first; empty if neither labels nor a codebook need them.
@@ -163,6 +182,7 @@ impl Columns {
         tags: Vec<String>,
         values: ValuesAs,
         has_codebook: bool,
+        chosen: Option<&ChosenColumns>,
     ) -> Self {
         let QuestionHistory { questions, mut versions } = asked;
         let known = |(at, version): (usize, &HistoricVersion)| {
@@ -188,25 +208,37 @@ impl Columns {
             }
         };
         let layout = RowLayout::new(questions, tags);
-        Self { layout, values, names, versions, by_id, shared_labels }
+        let sources = match chosen {
+            None => all_sources(&layout),
+            Some(chosen) => chosen_sources(&layout, chosen),
+        };
+        Self { layout, values, sources, names, versions, by_id, shared_labels }
     }
 
     /// Every column, in order.
     pub(super) fn all(&self) -> Vec<Column> {
-        let named = |name: String, kind| Column { name, kind };
-        let fixed = |column: &FixedColumn| named(column.name.to_owned(), column.kind);
-        let questions = self.layout.questions.iter().zip(&self.names).map(|(question, name)| {
-            let kind = match question.shape {
-                Shape::Number => ColumnKind::Number,
-                Shape::Date => ColumnKind::Date,
-                Shape::List => ColumnKind::List,
-                Shape::Text | Shape::Word | Shape::Nothing => ColumnKind::Text,
-            };
-            named(name.clone(), kind)
-        });
-        let tags = self.layout.tags.iter().map(|tag| named(tag_name(tag), ColumnKind::List));
-        let first = FIRST.iter().map(fixed);
-        first.chain(questions).chain(tags).chain(LAST.iter().map(fixed)).collect()
+        let column = |source: &Source| match *source {
+            Source::Fixed(column) => Column { name: column.name.to_owned(), kind: column.kind },
+            Source::Question(at) => {
+                let kind = match self.layout.questions[at].shape {
+                    Shape::Number => ColumnKind::Number,
+                    Shape::Date => ColumnKind::Date,
+                    Shape::List => ColumnKind::List,
+                    Shape::Text | Shape::Word | Shape::Nothing => ColumnKind::Text,
+                };
+                Column { name: self.names[at].clone(), kind }
+            }
+            Source::Tag(at) => {
+                Column { name: tag_name(&self.layout.tags[at]), kind: ColumnKind::List }
+            }
+        };
+        self.sources.iter().map(column).collect()
+    }
+
+    /// Whether the question at this position has a column.
+    #[cfg(feature = "parquet")]
+    pub(super) fn has_question(&self, position: usize) -> bool {
+        self.sources.iter().any(|it| matches!(it, Source::Question(at) if *at == position))
     }
 
     pub(super) fn versions(&self) -> &[HistoricVersion] {
@@ -237,30 +269,55 @@ impl Columns {
         cells: &mut impl Cells,
     ) {
         let response = Response { columns: self, row, flat };
-        for column in &FIRST {
-            (column.write)(&response, cells);
-        }
         let labels = self.labels(row.flow_version_id);
-        for (at, (question, answer)) in self.layout.questions.iter().zip(&flat.answers).enumerate()
-        {
-            let answer = answer.as_ref();
-            match (labels.get(at), answer) {
-                (Some(Some(labels)), Some(answer)) => {
-                    self::answer(cells, question.shape, Some(&labelled(labels, answer)));
+        for source in &self.sources {
+            match *source {
+                Source::Fixed(column) => (column.write)(&response, cells),
+                Source::Question(at) => {
+                    let (shape, answer) = (self.layout.questions[at].shape, &flat.answers[at]);
+                    match (labels.get(at), answer) {
+                        (Some(Some(labels)), Some(answer)) => {
+                            self::answer(cells, shape, Some(&labelled(labels, answer)));
+                        }
+                        _ => self::answer(cells, shape, answer.as_ref()),
+                    }
                 }
-                _ => self::answer(cells, question.shape, answer),
+                Source::Tag(at) => match &flat.tags[at] {
+                    Some(texts) => cells.list(texts.as_slice()),
+                    None => cells.empty(),
+                },
             }
-        }
-        for tag in &flat.tags {
-            match tag {
-                Some(texts) => cells.list(texts.as_slice()),
-                None => cells.empty(),
-            }
-        }
-        for column in &LAST {
-            (column.write)(&response, cells);
         }
     }
+}
+
+fn all_sources(layout: &RowLayout) -> Vec<Source> {
+    let questions = (0..layout.questions.len()).map(Source::Question);
+    let tags = (0..layout.tags.len()).map(Source::Tag);
+    let first = FIRST.iter().map(Source::Fixed).chain(questions);
+    first.chain(tags).chain(LAST.iter().map(Source::Fixed)).collect()
+}
+
+fn chosen_sources(layout: &RowLayout, chosen: &ChosenColumns) -> Vec<Source> {
+    let mut sources = Vec::new();
+    for column in &chosen.0 {
+        match column {
+            ChosenColumn::Fixed(column) => sources.push(Source::Fixed(column)),
+            ChosenColumn::Question(id) => {
+                sources.extend(layout.position(id).map(Source::Question));
+            }
+            ChosenColumn::Tag(name) => {
+                sources.extend(layout.tags.binary_search(name).ok().map(Source::Tag));
+            }
+            // Those that have no column of their own in the list.
+            ChosenColumn::Tags => {
+                let rest = layout.tags.iter().enumerate();
+                let rest = rest.filter(|(_, name)| !chosen.has_tag(name));
+                sources.extend(rest.map(|(at, _)| Source::Tag(at)));
+            }
+        }
+    }
+    sources
 }
 
 /// The name of a question's column by its id.
@@ -271,7 +328,7 @@ fn name_by_id(question: &HistoricQuestion) -> String {
     }
 }
 
-fn tag_name(tag: &String) -> String {
+fn tag_name(tag: &str) -> String {
     format!("tag.{tag}")
 }
 

@@ -58,6 +58,11 @@ pub(super) trait FormatWriter: Send {
 }
 
 impl ExportFormat {
+    /// Whether a caller can choose its columns.
+    pub fn has_columns(&self) -> bool {
+        self.has_columns
+    }
+
     /// The format with this name, if this build can write it.
     pub fn named(name: &str) -> Option<&'static Self> {
         FORMATS.iter().copied().find(|format| format.name == name)

@@ -9,6 +9,7 @@
 //! [`labels`] replaces ids by labels, and [`codebook`] lists both.
 
 mod begin;
+mod chosen;
 mod codebook;
 mod columns;
 mod csv;
@@ -50,10 +51,12 @@ pub static FORMATS: &[&ExportFormat] = &[
 ];
 
 /// How responses are exported.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExportAs {
     pub format: &'static ExportFormat,
     pub values: ValuesAs,
+    /// The names of its columns in their order ([`crate::response_columns`]); `None` means all.
+    pub columns: Option<Vec<String>>,
 }
 
 /// An export in progress.

@@ -148,7 +148,8 @@ impl io::Write for Drain {
 }
 
 fn questions(columns: &Columns) -> KeyValue {
-    let questions = columns.layout.questions.iter().enumerate().map(|(at, question)| {
+    let questions = columns.layout.questions.iter().enumerate();
+    let questions = questions.filter(|(at, _)| columns.has_question(*at)).map(|(at, question)| {
         json!({
             "column": columns.name_at(at), "id": question.id, "type": question.question_type,
             "prompt": question.prompt, "lastAskedInVersion": question.last_asked_in,

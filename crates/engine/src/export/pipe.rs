@@ -9,6 +9,7 @@ use sluice_flow::time::Timestamp;
 use sluice_store::{ResponseQuery, ResponseRow, Store};
 use tokio::sync::{mpsc, oneshot};
 
+use super::chosen::ChosenColumns;
 use super::columns::Columns;
 use super::format::{ExportFormat, FormatWriter, ValuesAs};
 use super::outlet::{Outlet, Piece};
@@ -77,19 +78,29 @@ pub(super) struct Source {
     pub(super) query: ResponseQuery,
     pub(super) asked: QuestionHistory,
     pub(super) values: ValuesAs,
+    pub(super) chosen: Option<ChosenColumns>,
     pub(super) now: Timestamp,
 }
 
 impl Source {
-    /// The columns of the format. May scan every response to collect tag names.
+    /// The columns of the format. May scan every response to collect tag names, unless the chosen
+    /// columns name the tags.
     async fn columns(&mut self, format: &ExportFormat) -> AdminResult<Columns> {
         let asked = std::mem::take(&mut self.asked);
         let ResponseQuery { app_id, flow_id, .. } = self.query;
-        let tags = match format.has_columns {
-            true => self.exports.tag_names.of(&*self.store, app_id, flow_id, self.now).await?,
-            false => Vec::new(),
+        let chosen = self.chosen.as_ref();
+        let tags = match chosen.and_then(ChosenColumns::tags) {
+            Some(tags) => tags,
+            None if format.has_columns => {
+                let all = self.exports.tag_names.of(&*self.store, app_id, flow_id, self.now);
+                match chosen {
+                    Some(chosen) => chosen.with_tags(all.await?),
+                    None => all.await?,
+                }
+            }
+            None => Vec::new(),
         };
-        Ok(Columns::new(asked, tags, self.values, format.has_codebook))
+        Ok(Columns::new(asked, tags, self.values, format.has_codebook, chosen))
     }
 }
 

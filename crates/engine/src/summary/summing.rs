@@ -291,7 +291,7 @@ fn add_up_computed(versions: &[Version], computed: &Computed, filter: &SummaryFi
     let nothing = DailyAggregate::default();
     let aggregate = match &computed.aggregate {
         Aggregate::Results(aggregate) => aggregate,
-        Aggregate::Crosstab(_) => &nothing,
+        Aggregate::Crosstab(_) | Aggregate::Count(_) | Aggregate::Sorted(_) => &nothing,
     };
     let daily = aggregate.daily.iter();
     let daily: Vec<_> = daily.map(|((day, version), counts)| (*version, *day, counts)).collect();

@@ -3,13 +3,16 @@
 #[path = "faulty_counts.rs"]
 mod counts;
 
+#[path = "faulty/users.rs"]
+mod users;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use sluice_flow::id::{
-    ApiKey, AppId, AssignmentId, AuditId, FlowId, FlowVersionId, RespondentId, ResponseId, UserId,
+    ApiKey, AppId, AssignmentId, AuditId, FlowId, FlowVersionId, RespondentId, ResponseId,
 };
 use sluice_flow::invitation::Invitee;
 use sluice_flow::respondent::Known;
@@ -339,33 +342,6 @@ impl RespondentStore for FaultyStore {
         now: Timestamp,
     ) -> StoreResult<InvitationCounts> {
         self.read().count_invitations(app, flow, now).await
-    }
-}
-
-#[async_trait]
-impl UserStore for FaultyStore {
-    async fn people_revision(&self) -> StoreResult<u64> {
-        self.read().people_revision().await
-    }
-    async fn find_user(&self, key: &UserKey) -> StoreResult<Option<User>> {
-        self.read().find_user(key).await
-    }
-    async fn list_users(&self, app: Option<AppId>, page: Page<UserId>) -> StoreResult<Vec<User>> {
-        self.read().list_users(app, page).await
-    }
-    async fn find_link(&self, hash: &SecretHash) -> StoreResult<Option<LinkRow>> {
-        self.read().find_link(hash).await
-    }
-    async fn find_session(&self, hash: &SecretHash) -> StoreResult<Option<SessionRow>> {
-        self.read().find_session(hash).await
-    }
-    async fn list_sessions(
-        &self,
-        user: UserId,
-        epoch: u32,
-        limit: usize,
-    ) -> StoreResult<Vec<SessionRow>> {
-        self.read().list_sessions(user, epoch, limit).await
     }
 }
 

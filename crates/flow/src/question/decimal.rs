@@ -38,6 +38,13 @@ impl Decimal {
     }
 }
 
+impl Decimal {
+    /// How two numbers compare by value.
+    pub(crate) fn compared(&self, other: &Self) -> Ordering {
+        compare(&self.0, &other.0)
+    }
+}
+
 impl std::fmt::Display for Decimal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0)

@@ -215,6 +215,10 @@ pub(crate) struct ExportArgs {
     #[arg(long, value_parser = export_values())]
     pub(crate) values: Option<ValuesAs>,
 
+    /// Only these columns, in this order, such as receivedAt,answer.nps,tag.plan [default: all]
+    #[arg(long, value_name = "COLUMNS")]
+    pub(crate) columns: Option<String>,
+
     /// The file to write; - writes to stdout
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,

@@ -110,6 +110,7 @@ fn query(args: &ExportArgs) -> Vec<(String, String)> {
         query.extend(value.map(|value| (name.to_owned(), value)));
     };
     add("values", args.values.map(|values| values.as_str().to_owned()));
+    add("columns", args.columns.clone());
     add("version", args.version.map(|id| id.to_string()));
     add("from", args.from.map(|time| time.to_string()));
     add("to", args.to.map(|time| time.to_string()));

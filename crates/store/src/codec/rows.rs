@@ -13,8 +13,7 @@ use uuid::Uuid;
 use super::ReadCells;
 use crate::{
     App, AppLimits, AppRow, AuditRow, ConsentRow, FlowRow, GrantRow, IdentityKeyRow, IdentityRow,
-    InvitationRow, KeyRow, LinkRow, ReportRow, RespondentRow, SecondFactor, SessionHolder,
-    SessionRow, Subject, TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow,
+    InvitationRow, KeyRow, LinkRow, ReportRow, RespondentRow, SecondFactor, SessionHolder, SessionRow, Subject, TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow, SavedViewRow,
 };
 
 pub(crate) const APP: &str = "apps.app_id, apps.name, apps.identity_verification, \
@@ -263,6 +262,19 @@ pub(crate) fn report<C: ReadCells>(cells: &mut C) -> Result<ReportRow, C::Error>
         created_at: cells.time()?,
         expires_at: cells.optional_time()?,
         revoked_at: cells.optional_time()?,
+    })
+}
+
+pub(crate) const SAVED_VIEW: &str = "app_id, flow_id, user_id, name, query, is_default";
+
+pub(crate) fn saved_view<C: ReadCells>(cells: &mut C) -> Result<SavedViewRow, C::Error> {
+    Ok(SavedViewRow {
+        app_id: cells.id(AppId::from_uuid)?,
+        flow_id: cells.id(FlowId::from_uuid)?,
+        user_id: cells.id(UserId::from_uuid)?,
+        name: cells.text()?,
+        query: cells.text()?,
+        is_default: cells.flag()?,
     })
 }
 

@@ -16,9 +16,7 @@ use sluice_flow::time::{Timestamp, Window};
 
 use crate::{
     App, AppLimits, AppRow, AuditRow, ConsentRow, FlowRow, GrantRow, IdentityKeyKind,
-    IdentityKeyRow, IdentityRow, IdentityVerification, InvitationRow, KeyRow, Record, ReportRow,
-    RespondentRow, ResponseRow, Role, Scope, SecondFactor, Subject, TokenRow, UsedKeyRow, UserRow,
-    VersionRow, VisitCountRow,
+    IdentityKeyRow, IdentityRow, IdentityVerification, InvitationRow, KeyRow, Record, ReportRow, RespondentRow, ResponseRow, Role, Scope, SecondFactor, Subject, TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow, SavedViewRow,
 };
 
 const APPS: u32 = 3;
@@ -136,6 +134,16 @@ fn user_records(app: u32, app_id: AppId) -> Vec<Record> {
     let grant = |app_id, role| Record::Grant(GrantRow { user_id, app_id, role });
     let mut records = vec![Record::User(user), grant(Some(app_id), Role::Editor)];
     records.extend((app == 0).then(|| grant(None, Role::Owner)));
+    records.extend(["Detractors", "\u{e9} all"].map(|name| {
+        Record::SavedView(SavedViewRow {
+            app_id,
+            flow_id: flow_id(app, 0),
+            user_id,
+            name: name.to_owned(),
+            query: format!("answer.nps%5Blte%5D={app}"),
+            is_default: name == "Detractors",
+        })
+    }));
     records
 }
 

@@ -240,7 +240,8 @@ cases! {
         a_user_has_at_most_one_link
         a_session_reads_back_is_touched_and_ends
         sessions_of_a_user_are_listed_by_epoch_and_all_but_one_end
-        ended_sessions_are_removed_in_batches;
+        ended_sessions_are_removed_in_batches
+        saved_views_are_listed_by_name_replaced_and_removed;
     reports:
         a_report_is_found_by_its_hash_even_if_it_ended
         reports_of_a_flow_are_listed_newest_first

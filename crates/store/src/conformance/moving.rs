@@ -16,10 +16,9 @@ use super::world::{
     respondent_id, response_row, token_row, user_row, visit_count_row,
 };
 use crate::{
-    Answers, App, AppLimits, AppRow, At, Change, ConsentRow, ErasureMark, FeedPosition,
+    Answers, App, AppLimits, AppRow, At, Change, ConsentRow, ErasureMark, FeedPosition, FlowRow,
     IdentityKeyKind, IdentityRow, IdentityVerification, NewResponse, Outcome, PeopleWrite, Record,
-    RecordCursor, ReportRow, RespondentRow, Role, Scope, SecondFactor, StoreError, Subject, Table,
-    UsedKeyRow, UserRow, Write,
+    RecordCursor, ReportRow, RespondentRow, Role, Scope, SecondFactor, StoreError, Subject, Table, UsedKeyRow, UserRow, Write, SavedViewRow,
 };
 
 pub(super) async fn stored_rows_are_exported_once_and_in_order(store: TheStore) {
@@ -94,6 +93,7 @@ pub(super) async fn a_record_replaces_the_one_with_its_key(store: TheStore) {
             Record::User(row) => row.disabled_at = Some(at(9)),
             Record::Grant(row) => row.role = Role::Editor,
             Record::Report(row) => row.revoked_at = Some(at(9)),
+            Record::SavedView(row) => row.query = "density=compact".into(),
         }
     }
     store.import_records(records.clone()).await.unwrap();
@@ -351,6 +351,7 @@ fn records() -> Vec<Record> {
         records.extend([Record::Audit(audit_row(Some(app.row.app_id))), Record::Key(key)]);
         let id = app.row.app_id;
         records.push(Record::Grant(grant_row(&owner, Some(id), Role::Viewer)));
+        records.extend([view_row(&flow, &owner, "b \u{e9}"), view_row(&flow, &owner, "a")]);
         records.extend([identity_key, identity_key_row(id)].map(Record::IdentityKey));
         records.extend([Record::Key(key_row(id)), Record::Flow(flow), Record::Flow(flow_row(id))]);
         records.extend([Record::App(app), Record::Token(token)]);
@@ -387,6 +388,17 @@ fn visit_counts(version: &crate::VersionRow, visits: u64) -> impl Iterator<Item 
     let row =
         move |(day, counter)| visit_count_row(version, at(0).day().plus(day), counter, visits);
     keys.into_iter().map(move |key| Record::VisitCount(row(key)))
+}
+
+fn view_row(flow: &FlowRow, user: &UserRow, name: &str) -> Record {
+    Record::SavedView(SavedViewRow {
+        app_id: flow.app_id,
+        flow_id: flow.flow_id,
+        user_id: user.user_id,
+        name: name.into(),
+        query: "sort=receivedAt".into(),
+        is_default: name == "a",
+    })
 }
 
 /// A user with every column filled.

@@ -1,11 +1,11 @@
-//! Users and their roles, links, sessions.
+//! Users and their roles, links, sessions, saved views.
 
 use sluice_flow::time::Timestamp;
 
 use super::world::{Shop, TheStore, app_row, at, grant_row, user_row};
 use crate::{
-    At, Change, GrantRow, LinkRow, Page, PeopleWrite, Role, SecondFactor, SessionHolder,
-    SessionRow, StoreError, StoreResult, Subject, User, UserKey, UserRow, Write,
+    At, Change, GrantRow, LinkRow, Page, PeopleWrite, Role, SavedViewRow, SecondFactor,
+    SessionHolder, SessionRow, StoreError, StoreResult, Subject, User, UserKey, UserRow, Write,
 };
 
 async fn write(store: &TheStore, writes: Vec<PeopleWrite>) -> StoreResult<()> {
@@ -263,4 +263,42 @@ pub(super) async fn ended_sessions_are_removed_in_batches(store: TheStore) {
             assert_eq!(found.is_some(), left.contains(&session.hash[0]), "{session:?}");
         }
     }
+}
+
+pub(super) async fn saved_views_are_listed_by_name_replaced_and_removed(store: TheStore) {
+    let (shop, other_shop) = (Shop::open(&store).await, Shop::open(&store).await);
+    let users = [user_row(), user_row()];
+    put(&store, users.iter().cloned().map(PeopleWrite::User).collect()).await;
+    let view = |shop: &Shop, user: &UserRow, name: &str| SavedViewRow {
+        app_id: shop.app(),
+        flow_id: shop.flow.flow_id,
+        user_id: user.user_id,
+        name: name.into(),
+        query: "columns=version&sort=-answer.nps".into(),
+        is_default: name == "b",
+    };
+    let own = ["Z", "b", "é"].map(|name| view(&shop, &users[0], name));
+    let others = [view(&shop, &users[1], "b"), view(&other_shop, &users[0], "b")];
+    let revision = store.people_revision().await.unwrap();
+    let all = own.iter().rev().chain(&others).cloned();
+    put(&store, all.map(PeopleWrite::SavedView).collect()).await;
+    assert_eq!(store.people_revision().await.unwrap(), revision + 1);
+    let listed = async |view: &SavedViewRow| {
+        store.list_saved_views(view.flow_id, view.user_id).await.unwrap()
+    };
+    assert_eq!(listed(&own[0]).await, own, "not in the order of names as bytes");
+    let changed =
+        SavedViewRow { query: "sort=receivedAt".into(), is_default: true, ..own[0].clone() };
+    let SavedViewRow { app_id, flow_id, user_id, name, .. } = own[1].clone();
+    let remove = PeopleWrite::RemoveSavedView { app_id, flow_id, user_id, name };
+    put(&store, vec![PeopleWrite::SavedView(changed.clone()), remove.clone()]).await;
+    assert_eq!(listed(&own[0]).await, [changed, own[2].clone()]);
+    put(&store, vec![remove]).await;
+    for other in others {
+        assert_eq!(listed(&other).await, std::slice::from_ref(&other), "not of this user and flow");
+    }
+    let stranger = SavedViewRow { user_id: user_row().user_id, ..own[0].clone() };
+    let result = write(&store, vec![PeopleWrite::SavedView(stranger.clone())]).await;
+    assert!(matches!(result, Err(StoreError::Failed(_))), "{result:?}");
+    assert_eq!(listed(&stranger).await, []);
 }

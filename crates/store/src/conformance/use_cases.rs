@@ -13,7 +13,7 @@ use super::world::{
 use crate::{
     ActorId, Answers, At, AuditQuery, Change, CountsQuery, Expiry, ExpiryCursor, FeedPosition,
     FlowQuery, GraceCap, InvitationQuery, InvitationStep, Invited, LinkRow, Next, Order, Outcome,
-    Page, PeopleWrite, Role, SessionHolder, SessionRow, UserKey, VisitCountsQuery, Write,
+    Page, PeopleWrite, Role, SessionHolder, SessionRow, UserKey, VisitCountsQuery, Write, SavedViewRow,
 };
 
 /// Runs the use cases, and calls `done` with the name of each after it.
@@ -123,6 +123,17 @@ async fn people(store: &TheStore, shop: &Shop, done: &mut impl AsyncFnMut(&'stat
     store.list_sessions(user.user_id, user.epoch, 5).await.unwrap();
     store.list_users(Some(shop.app()), Page { after: None, limit: 5 }).await.unwrap();
     done("find users").await;
+    let view = SavedViewRow {
+        app_id: shop.app(),
+        flow_id: shop.flow.flow_id,
+        user_id: user.user_id,
+        name: "Mine".into(),
+        query: String::new(),
+        is_default: false,
+    };
+    change(vec![PeopleWrite::SavedView(view)]).await;
+    store.list_saved_views(shop.flow.flow_id, user.user_id).await.unwrap();
+    done("save a view").await;
     change(vec![
         PeopleWrite::Touch { hash: [4; 32], used_at: at(1), expires_at: at(2) },
         PeopleWrite::Sweep { before: at(5), limit: 10 },

@@ -12,14 +12,11 @@ use uuid::Uuid;
 use crate::codec::{self, readers};
 use crate::{
     App, AuditRow, ConsentRow, FlowRow, GrantRow, IdempotencyKey, IdentityKeyRow, IdentityRow,
-    InvitationRow, KeyRow, LinkRow, ReportRow, RespondentRow, ResponseRow, SessionRow, StoreError,
-    StoreResult, TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow,
+    InvitationRow, KeyRow, LinkRow, ReportRow, RespondentRow, ResponseRow, SessionRow, StoreError, StoreResult, TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow, SavedViewRow,
 };
 
 pub(super) use crate::codec::{
-    APP, AUDIT, CONSENT, FLOW, GRANT, IDENTITY, IDENTITY_KEY, INVITATION, KEY, LINK, REPORT,
-    RESPONDENT, RESPONSE, ReadCells, SESSION, TOKEN, USED_KEY, USER, VERSION, VISIT_COUNT,
-    of_table, text_columns,
+    APP, AUDIT, CONSENT, FLOW, GRANT, IDENTITY, IDENTITY_KEY, INVITATION, KEY, LINK, REPORT, RESPONDENT, RESPONSE, ReadCells, SESSION, TOKEN, USED_KEY, USER, VERSION, VISIT_COUNT, of_table, text_columns, SAVED_VIEW,
 };
 
 /// The cells of one row, read from left to right.
@@ -125,6 +122,7 @@ readers! {
     visit_count -> VisitCountRow,
     user -> UserRow,
     grant -> GrantRow,
+    saved_view -> SavedViewRow,
     link -> LinkRow,
     session -> SessionRow,
     report -> ReportRow,

@@ -71,6 +71,7 @@ async fn put_all(
             Record::User(row) => people::put_user(transaction, row).await?,
             Record::Grant(row) => people::put_grant(transaction, row).await?,
             Record::Report(row) => reports::put(transaction, row).await?,
+            Record::SavedView(row) => people::put_saved_view(transaction, row).await?,
         }
     }
     for (app, rows) in responses {

@@ -1,10 +1,10 @@
-//! Users, grants, links and sessions: writes and lookups.
+//! Users, grants, links, saved views and sessions: writes and lookups.
 
-use sluice_flow::id::{AppId, UserId};
+use sluice_flow::id::{AppId, FlowId, UserId};
 use sluice_flow::time::Timestamp;
 use uuid::Uuid;
 
-use super::codec::{self, Cells, GRANT, LINK, ReadCells as _, SESSION, USER};
+use super::codec::{self, Cells, GRANT, LINK, ReadCells as _, SAVED_VIEW, SESSION, USER};
 use super::directory;
 use super::failure::TransactionError;
 use super::pool::{Params, Pool};
@@ -12,8 +12,8 @@ use super::put::or_nil;
 use super::read::limit;
 use super::transaction::Transaction;
 use crate::{
-    GrantRow, LinkRow, Page, PeopleWrite, SecondFactor, SecretHash, SessionHolder, SessionRow,
-    StoreResult, User, UserKey, UserRow, joined,
+    GrantRow, LinkRow, Page, PeopleWrite, SavedViewRow, SecondFactor, SecretHash, SessionHolder,
+    SessionRow, StoreResult, User, UserKey, UserRow, joined,
 };
 
 fn user_and_grant(cells: &mut Cells) -> StoreResult<(UserRow, Option<GrantRow>)> {
@@ -105,6 +105,18 @@ pub(super) async fn sessions(
     pool.many(&sql, &[&user.uuid(), &i64::from(epoch), &limit(rows)], codec::session).await
 }
 
+pub(super) async fn saved_views(
+    pool: &Pool,
+    flow: FlowId,
+    user: UserId,
+) -> StoreResult<Vec<SavedViewRow>> {
+    let sql = format!(
+        "SELECT {SAVED_VIEW} FROM saved_views \
+         WHERE user_id = $1 AND flow_id = $2 ORDER BY name"
+    );
+    pool.many(&sql, &[&user.uuid(), &flow.uuid()], codec::saved_view).await
+}
+
 pub(super) async fn put(
     transaction: &Transaction,
     write: &PeopleWrite,
@@ -125,6 +137,13 @@ pub(super) async fn put(
         }
         PeopleWrite::Unlink(user) => {
             done(transaction, "DELETE FROM links WHERE user_id = $1", &[&user.uuid()]).await
+        }
+        PeopleWrite::SavedView(row) => put_saved_view(transaction, row).await,
+        PeopleWrite::RemoveSavedView { app_id, flow_id, user_id, name } => {
+            let sql = "DELETE FROM saved_views \
+                 WHERE app_id = $1 AND flow_id = $2 AND user_id = $3 AND name = $4";
+            let ids = (app_id.uuid(), flow_id.uuid(), user_id.uuid());
+            done(transaction, sql, &[&ids.0, &ids.1, &ids.2, name]).await
         }
         PeopleWrite::Session(row) => put_session(transaction, row).await,
         PeopleWrite::Touch { hash, used_at, expires_at } => {
@@ -203,6 +222,18 @@ pub(super) async fn put_grant(
          ON CONFLICT (app_id, user_id) DO UPDATE SET role = excluded.role";
     let (app, role) = (or_nil(row.app_id), codec::variant_name(&row.role)?);
     done(transaction, sql, &[&app, &row.user_id.uuid(), &role]).await
+}
+
+pub(super) async fn put_saved_view(
+    transaction: &Transaction,
+    row: &SavedViewRow,
+) -> Result<(), TransactionError> {
+    let sql = "INSERT INTO saved_views (app_id, flow_id, user_id, name, query, is_default) \
+         VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (app_id, flow_id, user_id, name) \
+         DO UPDATE SET query = excluded.query, is_default = excluded.is_default";
+    let ids = (row.app_id.uuid(), row.flow_id.uuid(), row.user_id.uuid());
+    let params: Params = &[&ids.0, &ids.1, &ids.2, &row.name, &row.query, &row.is_default];
+    done(transaction, sql, params).await
 }
 
 async fn put_session(transaction: &Transaction, row: &SessionRow) -> Result<(), TransactionError> {

@@ -24,8 +24,9 @@ use crate::{
     InvitationQuery, InvitationRow, KeyRow, Lanes, LinkRow, MovingStore, NewResponse, Page,
     PageCheck, Record, RecordCursor, RecordPage, Respondent, RespondentRow, RespondentStore,
     ResponseCount, ResponsePage, ResponseQuery, ResponseRow, ResponseStore, RetainingApp,
-    SecretHash, SessionRow, SkipIndexCursor, SkipIndexPart, StoreError, StoreResult, StoreView,
-    TokenHash, TokenRow, UpkeepStore, User, UserKey, UserStore, VersionRow, VersionState,
+    SavedViewRow, SecretHash, SessionRow, SkipIndexCursor, SkipIndexPart, StoreError, StoreResult,
+    StoreView, TokenHash, TokenRow, UpkeepStore, User, UserKey, UserStore, VersionRow,
+    VersionState,
 };
 
 #[async_trait]
@@ -297,6 +298,10 @@ impl UserStore for PgStore {
         limit: usize,
     ) -> StoreResult<Vec<SessionRow>> {
         people::sessions(&self.pool, user, epoch, limit).await
+    }
+
+    async fn list_saved_views(&self, flow: FlowId, user: UserId) -> StoreResult<Vec<SavedViewRow>> {
+        people::saved_views(&self.pool, flow, user).await
     }
 }
 

@@ -1,16 +1,16 @@
 //! Users of the console, as one role of the store.
 
 use async_trait::async_trait;
-use sluice_flow::id::{AppId, UserId};
+use sluice_flow::id::{AppId, FlowId, UserId};
 
 #[cfg(doc)]
 use crate::At;
-use crate::{LinkRow, Page, SecretHash, SessionRow, StoreResult, User, UserKey};
+use crate::{LinkRow, Page, SavedViewRow, SecretHash, SessionRow, StoreResult, User, UserKey};
 
-/// Users of the console: accounts, password links and sessions.
+/// Users of the console: accounts, password links, sessions and saved views.
 #[async_trait]
 pub trait UserStore: Send + Sync + 'static {
-    /// The number of changes to users, grants and links: the revision of [`At::People`]. Read it
+    /// The number of changes to users, grants, links and saved views: the revision of [`At::People`]. Read it
     /// before the rows that a decision depends on, to detect later changes to them.
     async fn people_revision(&self) -> StoreResult<u64>;
 
@@ -34,4 +34,7 @@ pub trait UserStore: Send + Sync + 'static {
         epoch: u32,
         limit: usize,
     ) -> StoreResult<Vec<SessionRow>>;
+
+    /// The views of a flow that a user has saved, in the order of their names as bytes.
+    async fn list_saved_views(&self, flow: FlowId, user: UserId) -> StoreResult<Vec<SavedViewRow>>;
 }

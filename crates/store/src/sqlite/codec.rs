@@ -13,13 +13,11 @@ use uuid::Uuid;
 use crate::codec::{self, readers};
 use crate::{
     App, AuditRow, ConsentRow, FlowRow, GrantRow, IdentityKeyRow, IdentityRow, InvitationRow,
-    KeyRow, LinkRow, ReportRow, RespondentRow, ResponseRow, SessionRow, TokenRow, UsedKeyRow,
-    UserRow, VersionRow, VisitCountRow,
+    KeyRow, LinkRow, ReportRow, RespondentRow, ResponseRow, SessionRow, TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow, SavedViewRow,
 };
 
 pub(super) use crate::codec::{
-    APP, AUDIT, CONSENT, FLOW, GRANT, IDENTITY, IDENTITY_KEY, INVITATION, KEY, LINK, REPORT,
-    RESPONDENT, RESPONSE, ReadCells, SESSION, TOKEN, USED_KEY, USER, VERSION, VISIT_COUNT,
+    APP, AUDIT, CONSENT, FLOW, GRANT, IDENTITY, IDENTITY_KEY, INVITATION, KEY, LINK, REPORT, RESPONDENT, RESPONSE, ReadCells, SESSION, TOKEN, USED_KEY, USER, VERSION, VISIT_COUNT, SAVED_VIEW,
 };
 
 /// The bytes of an id, as they are stored.
@@ -138,6 +136,7 @@ readers! {
     visit_count -> VisitCountRow,
     user -> UserRow,
     grant -> GrantRow,
+    saved_view -> SavedViewRow,
     link -> LinkRow,
     session -> SessionRow,
     report -> ReportRow,

@@ -107,6 +107,7 @@ fn put(
         Record::User(row) => people::put_user(connection, row),
         Record::Grant(row) => return people::put_grant(connection, row),
         Record::Report(row) => reports::put(connection, row),
+        Record::SavedView(row) => people::put_saved_view(connection, row),
     };
     Ok(put?)
 }

@@ -1,15 +1,15 @@
-//! Users, grants, links and sessions: writes and lookups.
+//! Users, grants, links, saved views and sessions: writes and lookups.
 
 use rusqlite::{Connection, Result, params};
-use sluice_flow::id::{AppId, UserId};
+use sluice_flow::id::{AppId, FlowId, UserId};
 use sluice_flow::time::Timestamp;
 
-use super::codec::{self, Cells, GRANT, LINK, ReadCells as _, SESSION, USER, bytes};
+use super::codec::{self, Cells, GRANT, LINK, ReadCells as _, SAVED_VIEW, SESSION, USER, bytes};
 use super::read::{limit, many, one};
 use super::transaction::TransactionError;
 use crate::{
-    GrantRow, LinkRow, Page, PeopleWrite, SecondFactor, SecretHash, SessionHolder, SessionRow,
-    StoreError, User, UserKey, UserRow, joined,
+    GrantRow, LinkRow, Page, PeopleWrite, SavedViewRow, SecondFactor, SecretHash, SessionHolder,
+    SessionRow, StoreError, User, UserKey, UserRow, joined,
 };
 
 /// The app id of a grant for all apps.
@@ -108,6 +108,18 @@ pub(super) fn sessions(
     many(connection, &sql, params![bytes!(user), epoch, limit(rows)], codec::session)
 }
 
+pub(super) fn saved_views(
+    connection: &Connection,
+    flow: FlowId,
+    user: UserId,
+) -> Result<Vec<SavedViewRow>> {
+    let sql = format!(
+        "SELECT {SAVED_VIEW} FROM saved_views \
+         WHERE user_id = ?1 AND flow_id = ?2 ORDER BY name"
+    );
+    many(connection, &sql, params![bytes!(user), bytes!(flow)], codec::saved_view)
+}
+
 pub(super) fn put(connection: &Connection, write: &PeopleWrite) -> Result<(), TransactionError> {
     match write {
         PeopleWrite::User(row) => put_user(connection, row)?,
@@ -130,6 +142,15 @@ pub(super) fn put(connection: &Connection, write: &PeopleWrite) -> Result<(), Tr
             connection
                 .prepare_cached("DELETE FROM links WHERE user_id = ?1")?
                 .execute([bytes!(user)])?;
+        }
+        PeopleWrite::SavedView(row) => put_saved_view(connection, row)?,
+        PeopleWrite::RemoveSavedView { app_id, flow_id, user_id, name } => {
+            connection
+                .prepare_cached(
+                    "DELETE FROM saved_views \
+                     WHERE app_id = ?1 AND flow_id = ?2 AND user_id = ?3 AND name = ?4",
+                )?
+                .execute(params![bytes!(app_id), bytes!(flow_id), bytes!(user_id), name])?;
         }
         PeopleWrite::Session(row) => put_session(connection, row)?,
         PeopleWrite::Touch { hash, used_at, expires_at } => {
@@ -214,6 +235,24 @@ pub(super) fn put_grant(connection: &Connection, row: &GrantRow) -> Result<(), T
         ))),
         _ => Ok(()),
     }
+}
+
+pub(super) fn put_saved_view(connection: &Connection, row: &SavedViewRow) -> Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO saved_views (app_id, flow_id, user_id, name, query, is_default) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (app_id, flow_id, user_id, name) \
+             DO UPDATE SET query = excluded.query, is_default = excluded.is_default",
+        )?
+        .execute(params![
+            bytes!(row.app_id),
+            bytes!(row.flow_id),
+            bytes!(row.user_id),
+            row.name,
+            row.query,
+            row.is_default,
+        ])
+        .map(|_| ())
 }
 
 fn put_session(connection: &Connection, row: &SessionRow) -> Result<()> {

@@ -24,8 +24,9 @@ use crate::{
     InvitationQuery, InvitationRow, KeyRow, Lanes, LinkRow, MovingStore, NewResponse, Page,
     PageCheck, Record, RecordCursor, RecordPage, Respondent, RespondentRow, RespondentStore,
     ResponseCount, ResponsePage, ResponseQuery, ResponseRow, ResponseStore, RetainingApp,
-    SecretHash, SessionRow, SkipIndexCursor, SkipIndexPart, StoreError, StoreResult, StoreView,
-    TokenHash, TokenRow, UpkeepStore, User, UserKey, UserStore, VersionRow, VersionState,
+    SavedViewRow, SecretHash, SessionRow, SkipIndexCursor, SkipIndexPart, StoreError, StoreResult,
+    StoreView, TokenHash, TokenRow, UpkeepStore, User, UserKey, UserStore, VersionRow,
+    VersionState,
 };
 
 #[async_trait]
@@ -311,6 +312,10 @@ impl UserStore for SqliteStore {
         limit: usize,
     ) -> StoreResult<Vec<SessionRow>> {
         self.readers.read(move |it| people::sessions(it, user, epoch, limit)).await
+    }
+
+    async fn list_saved_views(&self, flow: FlowId, user: UserId) -> StoreResult<Vec<SavedViewRow>> {
+        self.readers.read(move |it| people::saved_views(it, flow, user)).await
     }
 }
 

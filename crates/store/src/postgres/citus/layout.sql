@@ -25,7 +25,7 @@ SELECT create_distributed_table('visit_counts', 'app_id', colocate_with => 'apps
 SELECT citus_add_local_table_to_metadata('app_directory', cascade_via_foreign_keys => true); -- and api_keys, identity_keys, reports
 SELECT citus_add_local_table_to_metadata('id_directory');
 SELECT citus_add_local_table_to_metadata('tokens');
-SELECT citus_add_local_table_to_metadata('users', cascade_via_foreign_keys => true); -- and grants, links
+SELECT citus_add_local_table_to_metadata('users', cascade_via_foreign_keys => true); -- and grants, saved_views, links
 SELECT citus_add_local_table_to_metadata('sessions');
 SELECT citus_add_local_table_to_metadata('people');
 SELECT citus_add_local_table_to_metadata('audit');

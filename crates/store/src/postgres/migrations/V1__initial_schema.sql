@@ -367,6 +367,19 @@ CREATE TABLE grants (
 );
 CREATE INDEX grants_by_user ON grants (user_id, app_id);
 
+-- Views of the responses of a flow that users have saved. query is that of the page's address. It cannot refer
+-- to the table of flows, which is elsewhere on a cluster.
+CREATE TABLE saved_views (
+    app_id     uuid NOT NULL,
+    flow_id    uuid NOT NULL,
+    user_id    uuid NOT NULL REFERENCES users ON DELETE CASCADE,
+    name       text COLLATE "C" NOT NULL,
+    query      text NOT NULL,
+    is_default boolean NOT NULL,
+    PRIMARY KEY (app_id, flow_id, user_id, name)
+);
+CREATE INDEX saved_views_by_user ON saved_views (user_id, flow_id, name);
+
 -- Links to set a password, at most one for each user. hash is the SHA-256 of the secret in the link.
 CREATE TABLE links (
     user_id    uuid PRIMARY KEY REFERENCES users,
@@ -410,7 +423,7 @@ CREATE TABLE feed (
 );
 INSERT INTO feed (position) VALUES (0);
 
--- One row: how often users, grants and links have changed.
+-- One row: how often users, grants, links and saved views have changed.
 CREATE TABLE people (
     revision bigint NOT NULL
 );

@@ -17,8 +17,7 @@ use tokio_postgres::Row;
 use uuid::Uuid;
 
 use super::super::codec::{
-    self, APP, AUDIT, CONSENT, Cells, FLOW, GRANT, IDENTITY, IDENTITY_KEY, INVITATION, KEY, REPORT,
-    RESPONDENT, RESPONSE, TOKEN, USED_KEY, USER, VERSION, VISIT_COUNT,
+    self, APP, AUDIT, CONSENT, Cells, FLOW, GRANT, IDENTITY, IDENTITY_KEY, INVITATION, KEY, REPORT, RESPONDENT, RESPONSE, TOKEN, USED_KEY, USER, VERSION, VISIT_COUNT, SAVED_VIEW,
 };
 use super::super::failure::TransactionError;
 use super::super::pool::{Params, Pool};
@@ -27,6 +26,8 @@ use super::limit;
 use crate::visit_count::VisitCountKey;
 use crate::{Record, RecordCursor, RecordPage, StoreError, StoreResult, Table, UnreadableRow};
 
+/// The length of the ids at the start of a key.
+const IDS_BYTES: usize = 32;
 /// The most bytes of texts on one page; the record that exceeds it is the last.
 const PAGE_BYTES: i64 = 8 * 1024 * 1024;
 
@@ -195,7 +196,8 @@ fn is_of_apps(table: Table) -> bool {
         | Table::Audit
         | Table::Users
         | Table::Grants
-        | Table::Reports => false,
+        | Table::Reports
+        | Table::SavedViews => false,
     }
 }
 
@@ -221,6 +223,7 @@ async fn scan(
     let (sql, read) = select(after.table, scope);
     let (rows, app) = (limit(rows), Uuid::from_bytes(after.app));
     let (text, ids) = (String::from_utf8_lossy(&after.key), ids(&after.key));
+    let name = String::from_utf8_lossy(after.key.get(IDS_BYTES..).unwrap_or_default());
     let identity = text.split_once('\0').unwrap_or((&*text, ""));
     let counted = VisitCountKey::read(&after.key);
     let (flow, version) = (Uuid::from_bytes(counted.flow), Uuid::from_bytes(counted.version));
@@ -232,6 +235,7 @@ async fn scan(
         Table::VisitCounts => {
             &[&rows, &bytes, &app, &flow, &counted.day, &version, &counted.counter]
         }
+        Table::SavedViews => &[&rows, &bytes, &app, &ids[0], &ids[1], &&*name],
         Table::Flows
         | Table::Versions
         | Table::Tokens
@@ -287,6 +291,9 @@ fn select(table: Table, scope: Scope) -> (String, Read) {
         Table::Reports => ("reports", REPORT, &["report_id"], |it| {
             codec::report(it).map(|row| Record::Report(Box::new(row)))
         }),
+        Table::SavedViews => ("saved_views", SAVED_VIEW, &["flow_id", "user_id", "name"], |it| {
+            codec::saved_view(it).map(Record::SavedView)
+        }),
     };
     let key_column = match table {
         Table::Responses => ", idempotency_key",
@@ -336,6 +343,7 @@ fn texts(table: Table) -> Vec<&'static str> {
         Table::Users => &["email", "name", "password", "issuer", "subject"],
         Table::Grants => &[],
         Table::Reports => &["title", "questions", "filters", "password", "created_by"],
+        Table::SavedViews => &["name", "query"],
     };
     columns.to_vec()
 }
@@ -347,7 +355,7 @@ fn response(cells: &mut Cells) -> StoreResult<Record> {
 
 /// The ids in a key; if it is short, padded with zeros to the lowest possible ids.
 fn ids(key: &[u8]) -> [Uuid; 2] {
-    let mut bytes = [0; 32];
+    let mut bytes = [0; IDS_BYTES];
     for (byte, given) in bytes.iter_mut().zip(key) {
         *byte = *given;
     }

@@ -344,6 +344,18 @@ CREATE TABLE grants (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX grants_by_user ON grants (user_id, app_id);
 
+-- Views of the responses of a flow that users have saved. query is that of the page's address.
+CREATE TABLE saved_views (
+    app_id     BLOB NOT NULL CHECK (length(app_id) = 16),
+    flow_id    BLOB NOT NULL CHECK (length(flow_id) = 16),
+    user_id    BLOB NOT NULL REFERENCES users ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED,
+    name       TEXT NOT NULL,
+    query      TEXT NOT NULL,
+    is_default INTEGER NOT NULL,
+    PRIMARY KEY (app_id, flow_id, user_id, name)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX saved_views_by_user ON saved_views (user_id, flow_id, name);
+
 -- Links to set a password, at most one for each user. hash is the SHA-256 of the secret in the link.
 CREATE TABLE links (
     user_id    BLOB PRIMARY KEY REFERENCES users DEFERRABLE INITIALLY DEFERRED,
@@ -385,7 +397,7 @@ CREATE TABLE feed (
 ) STRICT;
 INSERT INTO feed (only, position) VALUES (1, 0);
 
--- One row: how often users, grants and links have changed.
+-- One row: how often users, grants, links and saved views have changed.
 CREATE TABLE people (
     only     INTEGER PRIMARY KEY CHECK (only = 1),
     revision INTEGER NOT NULL

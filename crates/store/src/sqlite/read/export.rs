@@ -9,8 +9,7 @@ use rusqlite::{Connection, Error, Params, Result, Row, params};
 use uuid::Uuid;
 
 use super::super::codec::{
-    self, APP, AUDIT, CONSENT, Cells, FLOW, GRANT, IDENTITY, IDENTITY_KEY, INVITATION, KEY, REPORT,
-    RESPONDENT, RESPONSE, TOKEN, USED_KEY, USER, VERSION, VISIT_COUNT,
+    self, APP, AUDIT, CONSENT, Cells, FLOW, GRANT, IDENTITY, IDENTITY_KEY, INVITATION, KEY, REPORT, RESPONDENT, RESPONSE, TOKEN, USED_KEY, USER, VERSION, VISIT_COUNT, SAVED_VIEW,
 };
 use super::super::failure::is_file_damage;
 use super::super::response_keys;
@@ -102,8 +101,7 @@ impl Filling {
             return Ok(());
         }
         let (table, app, key) = (after.table, &after.app, &after.key);
-        let rows = self.rows_left();
-        let sql = select(table);
+        let (rows, sql) = (self.rows_left(), select(table));
         match table {
             Table::Apps => self.add(connection, table, &sql, params![app, rows], |cells| {
                 codec::app(cells).map(Record::App)
@@ -166,7 +164,18 @@ impl Filling {
             Table::Reports => self.add(connection, table, &sql, params![app, key, rows], |cells| {
                 codec::report(cells).map(|row| Record::Report(Box::new(row)))
             }),
+            Table::SavedViews => self.scan_saved_views(connection, after),
         }
+    }
+
+    fn scan_saved_views(&mut self, connection: &Connection, after: &RecordCursor) -> Result<()> {
+        let (flow, rest) = after.key.split_at(after.key.len().min(NO_APP.len()));
+        let (user, name) = rest.split_at(rest.len().min(NO_APP.len()));
+        let params =
+            params![after.app, flow, user, String::from_utf8_lossy(name), self.rows_left()];
+        self.add(connection, after.table, &select(after.table), params, |cells| {
+            codec::saved_view(cells).map(Record::SavedView)
+        })
     }
 
     /// Entries without an app come first. Their app is NULL, which no comparison matches.
@@ -343,6 +352,11 @@ fn select(table: Table) -> String {
             "SELECT {REPORT} FROM reports WHERE (app_id, report_id) > (?1, ?2) \
              ORDER BY app_id, report_id LIMIT ?3"
         ),
+        Table::SavedViews => format!(
+            "SELECT {SAVED_VIEW} FROM saved_views \
+             WHERE (app_id, flow_id, user_id, name) > (?1, ?2, ?3, ?4) \
+             ORDER BY app_id, flow_id, user_id, name LIMIT ?5"
+        ),
     }
 }
 
@@ -388,6 +402,10 @@ mod tests {
             (Table::Users, "SEARCH users USING PRIMARY KEY (user_id>?)"),
             (Table::Grants, "SEARCH grants USING PRIMARY KEY ((app_id,user_id)>(?,?))"),
             (Table::Reports, "SEARCH reports USING PRIMARY KEY ((app_id,report_id)>(?,?))"),
+            (
+                Table::SavedViews,
+                "SEARCH saved_views USING PRIMARY KEY ((app_id,flow_id,user_id,name)>(?,?,?,?))",
+            ),
         ] {
             let sql = format!("EXPLAIN QUERY PLAN {}", select(table));
             let mut explain = connection.prepare(&sql).unwrap();
