@@ -18,6 +18,7 @@ mod oidc;
 mod permissions;
 mod preview;
 mod reads;
+mod response_table;
 mod responses;
 mod results;
 mod settings;
