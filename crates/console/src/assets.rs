@@ -53,6 +53,7 @@ const SCRIPTS: &[(&str, &str)] = &[
     ("editor/values.js", include_str!("assets/script/editor/values.js")),
     ("editor/words.js", include_str!("assets/script/editor/words.js")),
     ("share.js", include_str!("assets/script/share.js")),
+    ("response-table.js", include_str!("assets/script/response-table.js")),
     ("responses.js", include_str!("assets/script/responses.js")),
     ("results.js", include_str!("assets/script/results.js")),
     ("settings.js", include_str!("assets/script/settings.js")),

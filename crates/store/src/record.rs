@@ -12,7 +12,8 @@ use sluice_flow::id::{
 
 use crate::{
     App, AuditRow, ConsentRow, FlowRow, GrantRow, IdempotencyKey, IdentityKeyRow, IdentityRow,
-    InvitationRow, KeyRow, ReportRow, RespondentRow, ResponseRow, TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow, SavedViewRow,
+    InvitationRow, KeyRow, ReportRow, RespondentRow, ResponseRow, SavedViewRow, TokenRow,
+    UsedKeyRow, UserRow, VersionRow, VisitCountRow,
 };
 
 /// One row of any table, with every column that a backend stores.

@@ -155,32 +155,21 @@ async fn list_page(
     Ok(frame.page(Kind::Shown, content))
 }
 
-/// The list and the number of matches. They are read at the same time, unless the list knows it.
+/// The list, and the number of matches, which a short list knows.
 async fn read(
     flow: &FlowHandle,
     history: &QuestionHistory,
     query: &ResponsesQuery,
 ) -> AdminResult<Results<(Listed, MatchCount)>> {
-    if let ListOrder::ByTime(_) = query.order() {
-        let list = Listed::read(flow, history, query);
-        let count = MatchCount::read(flow, history, query);
-        let (listed, count) = tokio::try_join!(list, count)?;
-        return Ok(match listed {
-            Results::Ready(listed) => {
-                let known = listed.matching(query).map(|(it, as_of)| MatchCount::Known(it, as_of));
-                Results::Ready((listed, known.unwrap_or(count)))
-            }
-            Results::Computing(progress) => Results::Computing(progress),
-        });
-    }
-    Ok(match Listed::read(flow, history, query).await? {
-        Results::Ready(listed) => {
-            let known = listed.matching(query);
-            let count = known.map(|(it, as_of)| MatchCount::Known(it, as_of));
-            Results::Ready((listed, count.unwrap_or(MatchCount::Unavailable)))
-        }
-        Results::Computing(progress) => Results::Computing(progress),
-    })
+    let listed = match Listed::read(flow, history, query).await? {
+        Results::Ready(listed) => listed,
+        Results::Computing(progress) => return Ok(Results::Computing(progress)),
+    };
+    let count = match listed.matching(query) {
+        Some((responses, as_of)) => MatchCount::Known(responses, as_of),
+        None => MatchCount::read(flow, history, query).await?,
+    };
+    Ok(Results::Ready((listed, count)))
 }
 
 impl Shown<'_> {

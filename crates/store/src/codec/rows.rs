@@ -13,7 +13,8 @@ use uuid::Uuid;
 use super::ReadCells;
 use crate::{
     App, AppLimits, AppRow, AuditRow, ConsentRow, FlowRow, GrantRow, IdentityKeyRow, IdentityRow,
-    InvitationRow, KeyRow, LinkRow, ReportRow, RespondentRow, SecondFactor, SessionHolder, SessionRow, Subject, TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow, SavedViewRow,
+    InvitationRow, KeyRow, LinkRow, ReportRow, RespondentRow, SavedViewRow, SecondFactor,
+    SessionHolder, SessionRow, Subject, TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow,
 };
 
 pub(crate) const APP: &str = "apps.app_id, apps.name, apps.identity_verification, \

@@ -16,7 +16,9 @@ use sluice_flow::time::{Timestamp, Window};
 
 use crate::{
     App, AppLimits, AppRow, AuditRow, ConsentRow, FlowRow, GrantRow, IdentityKeyKind,
-    IdentityKeyRow, IdentityRow, IdentityVerification, InvitationRow, KeyRow, Record, ReportRow, RespondentRow, ResponseRow, Role, Scope, SecondFactor, Subject, TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow, SavedViewRow,
+    IdentityKeyRow, IdentityRow, IdentityVerification, InvitationRow, KeyRow, Record, ReportRow,
+    RespondentRow, ResponseRow, Role, SavedViewRow, Scope, SecondFactor, Subject, TokenRow,
+    UsedKeyRow, UserRow, VersionRow, VisitCountRow,
 };
 
 const APPS: u32 = 3;

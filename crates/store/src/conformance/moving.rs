@@ -18,7 +18,8 @@ use super::world::{
 use crate::{
     Answers, App, AppLimits, AppRow, At, Change, ConsentRow, ErasureMark, FeedPosition, FlowRow,
     IdentityKeyKind, IdentityRow, IdentityVerification, NewResponse, Outcome, PeopleWrite, Record,
-    RecordCursor, ReportRow, RespondentRow, Role, Scope, SecondFactor, StoreError, Subject, Table, UsedKeyRow, UserRow, Write, SavedViewRow,
+    RecordCursor, ReportRow, RespondentRow, Role, SavedViewRow, Scope, SecondFactor, StoreError,
+    Subject, Table, UsedKeyRow, UserRow, Write,
 };
 
 pub(super) async fn stored_rows_are_exported_once_and_in_order(store: TheStore) {

@@ -13,7 +13,8 @@ use super::world::{
 use crate::{
     ActorId, Answers, At, AuditQuery, Change, CountsQuery, Expiry, ExpiryCursor, FeedPosition,
     FlowQuery, GraceCap, InvitationQuery, InvitationStep, Invited, LinkRow, Next, Order, Outcome,
-    Page, PeopleWrite, Role, SessionHolder, SessionRow, UserKey, VisitCountsQuery, Write, SavedViewRow,
+    Page, PeopleWrite, Role, SavedViewRow, SessionHolder, SessionRow, UserKey, VisitCountsQuery,
+    Write,
 };
 
 /// Runs the use cases, and calls `done` with the name of each after it.

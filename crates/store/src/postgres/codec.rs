@@ -12,11 +12,14 @@ use uuid::Uuid;
 use crate::codec::{self, readers};
 use crate::{
     App, AuditRow, ConsentRow, FlowRow, GrantRow, IdempotencyKey, IdentityKeyRow, IdentityRow,
-    InvitationRow, KeyRow, LinkRow, ReportRow, RespondentRow, ResponseRow, SessionRow, StoreError, StoreResult, TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow, SavedViewRow,
+    InvitationRow, KeyRow, LinkRow, ReportRow, RespondentRow, ResponseRow, SavedViewRow,
+    SessionRow, StoreError, StoreResult, TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow,
 };
 
 pub(super) use crate::codec::{
-    APP, AUDIT, CONSENT, FLOW, GRANT, IDENTITY, IDENTITY_KEY, INVITATION, KEY, LINK, REPORT, RESPONDENT, RESPONSE, ReadCells, SESSION, TOKEN, USED_KEY, USER, VERSION, VISIT_COUNT, of_table, text_columns, SAVED_VIEW,
+    APP, AUDIT, CONSENT, FLOW, GRANT, IDENTITY, IDENTITY_KEY, INVITATION, KEY, LINK, REPORT,
+    RESPONDENT, RESPONSE, ReadCells, SAVED_VIEW, SESSION, TOKEN, USED_KEY, USER, VERSION,
+    VISIT_COUNT, of_table, text_columns,
 };
 
 /// The cells of one row, read from left to right.

@@ -13,11 +13,14 @@ use uuid::Uuid;
 use crate::codec::{self, readers};
 use crate::{
     App, AuditRow, ConsentRow, FlowRow, GrantRow, IdentityKeyRow, IdentityRow, InvitationRow,
-    KeyRow, LinkRow, ReportRow, RespondentRow, ResponseRow, SessionRow, TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow, SavedViewRow,
+    KeyRow, LinkRow, ReportRow, RespondentRow, ResponseRow, SavedViewRow, SessionRow, TokenRow,
+    UsedKeyRow, UserRow, VersionRow, VisitCountRow,
 };
 
 pub(super) use crate::codec::{
-    APP, AUDIT, CONSENT, FLOW, GRANT, IDENTITY, IDENTITY_KEY, INVITATION, KEY, LINK, REPORT, RESPONDENT, RESPONSE, ReadCells, SESSION, TOKEN, USED_KEY, USER, VERSION, VISIT_COUNT, SAVED_VIEW,
+    APP, AUDIT, CONSENT, FLOW, GRANT, IDENTITY, IDENTITY_KEY, INVITATION, KEY, LINK, REPORT,
+    RESPONDENT, RESPONSE, ReadCells, SAVED_VIEW, SESSION, TOKEN, USED_KEY, USER, VERSION,
+    VISIT_COUNT,
 };
 
 /// The bytes of an id, as they are stored.

@@ -20,6 +20,7 @@ mod permissions;
 mod preview;
 mod reads;
 mod reports;
+mod response_table;
 mod responses;
 mod results;
 mod settings;

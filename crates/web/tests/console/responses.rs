@@ -169,8 +169,8 @@ async fn the_filter_form_redirects_to_a_short_address() {
         ("apply=1&question=use&operator=ne&value=the+api", "?answer.use%5Bne%5D=api"),
         ("apply=1&question=why&operator=answered&value=", "?answer.why%5Banswered%5D=true"),
         ("apply=1&question=why&operator=unanswered", "?answer.why%5Banswered%5D=false"),
-        ("apply=1&answer.what=9", ""),
-        ("apply=1", ""),
+        ("apply=1&answer.what=9", "?sort=-receivedAt"),
+        ("apply=1", "?sort=-receivedAt"),
     ] {
         let reply = viewer.get(&format!("{list}?{sent}")).await;
         assert_eq!(reply.to(), format!("{list}{expected}"), "{sent}");

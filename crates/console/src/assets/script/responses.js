@@ -4,6 +4,7 @@
  */
 
 import { localTimes } from "./base.js";
+import { countAgain } from "./response-table.js";
 
 const announcer = document.getElementById("announcer");
 const list = document.querySelector(".responses[data-flow]");
@@ -76,7 +77,7 @@ function leadTo(older, last) {
   const url = new URL(older.href);
   url.searchParams.set("after", last);
   older.href = url.href;
-  older.textContent = "Older";
+  older.textContent = older.dataset.older;
 }
 
 async function goOn(note) {
@@ -138,6 +139,7 @@ function watch(address) {
     list.querySelector(".empty")?.remove();
     if (rows.children.length > ROWS_MAX) shorten();
     announcer.textContent = "New response.";
+    countAgain();
   }
 
   /** Removes the oldest rows, which start the next page. */
@@ -148,7 +150,7 @@ function watch(address) {
     let older = list.querySelector("[data-older]");
     if (!older) {
       older = Object.assign(document.createElement("a"), { className: "button", rel: "next", href: location.href });
-      older.dataset.older = "";
+      older.dataset.older = "Older";
       list.querySelector(".pager").append(older);
     }
     leadTo(older, rows.lastElementChild.dataset.id);

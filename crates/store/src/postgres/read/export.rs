@@ -17,7 +17,8 @@ use tokio_postgres::Row;
 use uuid::Uuid;
 
 use super::super::codec::{
-    self, APP, AUDIT, CONSENT, Cells, FLOW, GRANT, IDENTITY, IDENTITY_KEY, INVITATION, KEY, REPORT, RESPONDENT, RESPONSE, TOKEN, USED_KEY, USER, VERSION, VISIT_COUNT, SAVED_VIEW,
+    self, APP, AUDIT, CONSENT, Cells, FLOW, GRANT, IDENTITY, IDENTITY_KEY, INVITATION, KEY, REPORT,
+    RESPONDENT, RESPONSE, SAVED_VIEW, TOKEN, USED_KEY, USER, VERSION, VISIT_COUNT,
 };
 use super::super::failure::TransactionError;
 use super::super::pool::{Params, Pool};

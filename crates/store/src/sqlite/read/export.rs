@@ -9,7 +9,8 @@ use rusqlite::{Connection, Error, Params, Result, Row, params};
 use uuid::Uuid;
 
 use super::super::codec::{
-    self, APP, AUDIT, CONSENT, Cells, FLOW, GRANT, IDENTITY, IDENTITY_KEY, INVITATION, KEY, REPORT, RESPONDENT, RESPONSE, TOKEN, USED_KEY, USER, VERSION, VISIT_COUNT, SAVED_VIEW,
+    self, APP, AUDIT, CONSENT, Cells, FLOW, GRANT, IDENTITY, IDENTITY_KEY, INVITATION, KEY, REPORT,
+    RESPONDENT, RESPONSE, SAVED_VIEW, TOKEN, USED_KEY, USER, VERSION, VISIT_COUNT,
 };
 use super::super::failure::is_file_damage;
 use super::super::response_keys;

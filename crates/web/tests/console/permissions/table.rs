@@ -66,6 +66,8 @@ const WRITES_AND_EXPORTS: &str = "s x++ 00 x++ xx+ xxxx+";
 const READS_AND_EXPORTS: &str = "s x++ 00 x++ xx+ xxxx+";
 const OWNS_APP: &str = "s xx+ 00 xx+ xx+ xxxx+";
 const OWNS_INSTANCE: &str = "s xxx xx xx+ xxx xxxx+";
+/// Only users have views.
+const READS_AS_USER: &str = "s +++ 00 +++ 000 00000";
 /// Only users have a password; tokens do not.
 const IS_A_USER: &str = "s +++ +0 +++ 000 00000";
 /// A token's session is confirmed only with the token: a password is refused (422).
@@ -232,7 +234,26 @@ pub(super) const TABLE: &[Line] = &[
     // Responses and results.
     get("/console/flows/{flowId}/responses", READS),
     get("/console/flows/{flowId}/responses/rows", READS),
+    get("/console/flows/{flowId}/responses/count", READS),
     get("/console/flows/{flowId}/responses/live", READS),
+    post_unstored(
+        "/console/flows/{flowId}/responses/layout",
+        READS,
+        "show=version&density=compact",
+        "/console/flows/{flowId}/responses?columns=version&density=compact",
+    ),
+    post(
+        "/console/flows/{flowId}/responses/views",
+        READS_AS_USER,
+        "name=Mine&query=density%3Dcompact",
+        "/console/flows/{flowId}/responses?density=compact&done=saved-view",
+    ),
+    post_unstored(
+        "/console/flows/{flowId}/responses/views/change",
+        READS_AS_USER,
+        "view=Unknown&do=delete&query=",
+        "/console/flows/{flowId}/responses?sort=-receivedAt&done=deleted",
+    ),
     Line {
         query: "?format=csv&id={id}",
         ..get("/console/flows/{flowId}/responses/export", EXPORTS)
@@ -244,7 +265,7 @@ pub(super) const TABLE: &[Line] = &[
         "/console/flows/{flowId}/responses/{responseId}/delete",
         OWNS_APP,
         "",
-        "/console/flows/{flowId}/responses?done=deleted",
+        "/console/flows/{flowId}/responses?sort=-receivedAt&done=deleted",
     ),
     get("/console/flows/{flowId}/results", READS),
     get("/console/flows/{flowId}/results/chart/{file}", READS),
