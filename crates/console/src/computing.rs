@@ -36,7 +36,7 @@ pub(super) fn content(progress: ReadProgress, here: &str, numbers: Numbers) -> M
                     @if numbers == Numbers::Shown { ", about " (number(read)) " of " (number(of)) " responses" }
                 }
             }
-            p.hint { "These filters need every response to be read once. The page reloads until the result is complete; if you leave, reading stops and starts again when you return." }
+            p.hint { "This needs every response to be read once. The page reloads until the result is complete; if you leave, reading stops and starts again when you return." }
             div.buttons { a.button href=(here) { "Reload now" } }
         }
     }
@@ -44,5 +44,5 @@ pub(super) fn content(progress: ReadProgress, here: &str, numbers: Numbers) -> M
 
 /// How current a result is.
 pub(super) fn current(as_of: Timestamp) -> Markup {
-    html! { p.hint { "Computed from the responses stored by " (time(as_of)) ". A minute later, reload to include newer ones." } }
+    html! { p.hint { "Computed from the responses stored by " (time(as_of)) ". To include newer ones, reload after a minute." } }
 }

@@ -73,7 +73,7 @@ impl MatchCount {
                     Self::Counting(ReadProgress { read, of }) => {
                         "Counting matches… " @if of > 0 { (share(read, of)) " " } (again)
                     }
-                    Self::Unavailable => { "The number of matches follows when other results are computed. " (again) }
+                    Self::Unavailable => { "The number of matches appears when other results are ready. " (again) }
                 }
             }
         }

@@ -66,6 +66,16 @@ impl Listed {
         }
     }
 
+    /// The last page, if a page after it was requested.
+    pub(super) fn last_page_before(&self, query: &ResponsesQuery) -> Option<ListPosition> {
+        let Self::Sorted(page) = self else { return None };
+        let last = page.reachable.div_ceil(PAGE_ROWS).max(1);
+        (page_number(query) > last).then(|| match last {
+            1 => ListPosition::First,
+            last => ListPosition::Page(last),
+        })
+    }
+
     pub(super) fn pager(&self, flow: FlowId, query: &ResponsesQuery) -> Markup {
         match self {
             Self::ByTime(list) => list.pager(flow, query),

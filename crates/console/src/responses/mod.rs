@@ -116,6 +116,12 @@ async fn list_page(
     let title = format!("Responses · {}", state.flow.name);
     let frame = Frame::new(&visitor, &sidebar, NavItem::Flow(&state, Tab::Responses), &title);
     let frame = frame.width(Width::Wide);
+    // After a fault in the order of time, which needs no computation: a page that is being computed
+    // would reload without the fault.
+    let query = match faults.is_empty() {
+        true => query,
+        false => ResponsesQuery { sort: None, ..query },
+    };
     let (listed, count) = match read(&state, &history, &query).await? {
         Results::Ready(read) => read,
         Results::Computing(progress) => {
@@ -128,7 +134,11 @@ async fn list_page(
     {
         return Ok(reply::see_other(&query.with_position(ListPosition::First).address(flow)));
     }
+    if let Some(last) = listed.last_page_before(&query) {
+        return Ok(reply::see_other(&query.with_position(last).address(flow)));
+    }
     let is_first = query.position == ListPosition::First;
+    let kind = if faults.is_empty() { Kind::Shown } else { Kind::Unfinished };
     let has_none = listed.is_empty() && !query.is_filtered() && is_first;
     let may_export = visitor.actor.may(Scope::Export, state.flow.app_id);
     let content = if has_none {
@@ -152,7 +162,7 @@ async fn list_page(
     };
     let frame = if may_export && !has_none { frame.actions(export::button()) } else { frame };
     let frame = frame.done(fields.get("done")).script("responses.js").script("answer-filter.js");
-    Ok(frame.page(Kind::Shown, content))
+    Ok(frame.page(kind, content))
 }
 
 /// The list, and the number of matches, which a short list knows.
@@ -223,7 +233,7 @@ impl Shown<'_> {
         html! {
             "Sorted by “" bdi { (table::label(&sort.column, self.history)) } "”, " (direction) "; empty values last. "
             @if is_cut { "Only the first " (number(SORTED_MAX as u64)) " in this order can be shown. " }
-            "A minute later, reload to include newer responses."
+            "To include newer responses, reload after a minute."
         }
     }
 }

@@ -94,7 +94,7 @@ fn manage(path: &str, encoded: &str, view: &SavedView, at: usize) -> Markup {
                 }
                 button.button.small type="submit" name="do" value="rename" { "Rename" span.unseen { ": " (view.name) } }
                 @if view.is_default {
-                    button.button.small type="submit" name="do" value="no-default" formnovalidate { "Do not open with it" span.unseen { ": " (view.name) } }
+                    button.button.small type="submit" name="do" value="no-default" formnovalidate { "Remove as default" span.unseen { ": " (view.name) } }
                 } @else {
                     button.button.small type="submit" name="do" value="default" formnovalidate { "Make default" span.unseen { ": " (view.name) } }
                 }

@@ -16,12 +16,12 @@ use sluice_engine::{AdminError, Refusal};
 use sluice_flow::time::Timestamp;
 use sluice_http::negotiate;
 
-use super::computing::Numbers;
 use super::query::ResultsQuery;
 use super::reader::Reader;
 use super::report::{Reading, Report};
 use super::{card, computing, head};
 use crate::attempts::PeerAddress;
+use crate::computing::Numbers;
 use crate::parts::field::Field;
 use crate::parts::{counted, time};
 use crate::reply::{self, Kind};

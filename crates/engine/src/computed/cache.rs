@@ -4,11 +4,10 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use sluice_flow::id::AppId;
 use sluice_flow::time::Timestamp;
 use tokio::sync::{Semaphore, watch};
 
-use super::aggregate::{Aggregate, Subject};
+use super::aggregate::{Aggregate, Kind, Subject};
 use crate::admin::{AdminError, AdminResult};
 
 /// How long a result is kept after its pass ended.
@@ -20,6 +19,8 @@ const RUNNING_MAX: usize = 2;
 /// The most that run or wait, of one app and of all apps.
 const UNDER_WAY_OF_APP_MAX: usize = 4;
 const UNDER_WAY_MAX: usize = 16;
+/// Lists count their matches unasked: that leaves room for results.
+const COUNTS_OF_APP_MAX: usize = 2;
 /// The most results that are kept.
 const RESULTS_MAX: usize = 32;
 /// The most numbers and texts in all results together; one takes about a hundred bytes.
@@ -86,7 +87,7 @@ impl Computations {
             all.push(Arc::clone(&computation));
             return Ok(Found { computation, must_start: false });
         }
-        refuse_too_many(&all, subject.query.app_id)?;
+        refuse_too_many(&all, &subject)?;
         let computation = Arc::new(Computation::new(subject, now));
         all.push(Arc::clone(&computation));
         Ok(Found { computation, must_start: true })
@@ -102,10 +103,15 @@ impl Computations {
     }
 }
 
-fn refuse_too_many(all: &[Arc<Computation>], app: AppId) -> AdminResult<()> {
+fn refuse_too_many(all: &[Arc<Computation>], subject: &Subject) -> AdminResult<()> {
     let under_way = || all.iter().filter(|it| it.is_running());
+    let app = subject.query.app_id;
     let of_app = under_way().filter(|it| it.subject.query.app_id == app).count();
-    let detail = if of_app >= UNDER_WAY_OF_APP_MAX {
+    let of_app_max = match subject.kind {
+        Kind::Count => COUNTS_OF_APP_MAX,
+        Kind::Results { .. } | Kind::Crosstab { .. } | Kind::Sorted { .. } => UNDER_WAY_OF_APP_MAX,
+    };
+    let detail = if of_app >= of_app_max {
         "several results of this app are being computed; ask for this one when one of them is ready"
     } else if under_way().count() >= UNDER_WAY_MAX {
         "many results are being computed; ask for this one when others are ready"

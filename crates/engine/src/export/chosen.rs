@@ -55,6 +55,10 @@ impl ChosenColumns {
         Ok(Self(chosen))
     }
 
+    pub(super) fn has_fixed(&self, name: &str) -> bool {
+        self.0.iter().any(|it| matches!(it, ChosenColumn::Fixed(own) if own.name == name))
+    }
+
     pub(super) fn has_tag(&self, name: &str) -> bool {
         self.0.iter().any(|it| matches!(it, ChosenColumn::Tag(own) if own == name))
     }

@@ -113,9 +113,12 @@ static FIRST: [FixedColumn; 11] = [
         optional(cells, it.row.flow_assignment_id.as_deref());
     }),
 ];
+/// The column of the tags that have none of their own.
+const OTHER_TAGS: &str = "tags.other";
+
 /// The columns after the questions and the tags.
 static LAST: [FixedColumn; 6] = [
-    fixed("tags.other", ColumnKind::Text, |it, cells| {
+    fixed(OTHER_TAGS, ColumnKind::Text, |it, cells| {
         optional(cells, it.flat.other_tags().as_deref());
     }),
     fixed("context.locale", ColumnKind::Text, |it, cells| it.context(0, cells)),
@@ -314,6 +317,10 @@ fn chosen_sources(layout: &RowLayout, chosen: &ChosenColumns) -> Vec<Source> {
                 let rest = layout.tags.iter().enumerate();
                 let rest = rest.filter(|(_, name)| !chosen.has_tag(name));
                 sources.extend(rest.map(|(at, _)| Source::Tag(at)));
+                // Those that have no column at all.
+                if !chosen.has_fixed(OTHER_TAGS) {
+                    sources.extend(fixed_column(OTHER_TAGS).map(Source::Fixed));
+                }
             }
         }
     }

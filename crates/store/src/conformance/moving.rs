@@ -18,8 +18,8 @@ use super::world::{
 use crate::{
     Answers, App, AppLimits, AppRow, At, Change, ConsentRow, ErasureMark, FeedPosition, FlowRow,
     IdentityKeyKind, IdentityRow, IdentityVerification, NewResponse, Outcome, PeopleWrite, Record,
-    RecordCursor, ReportRow, RespondentRow, Role, SavedViewRow, Scope, SecondFactor, StoreError,
-    Subject, Table, UsedKeyRow, UserRow, Write,
+    RecordCursor, ReportRow, RespondentRow, ResponseRow, Role, SavedViewRow, Scope, SecondFactor,
+    StoreError, Subject, Table, UsedKeyRow, UserRow, Write,
 };
 
 pub(super) async fn stored_rows_are_exported_once_and_in_order(store: TheStore) {
@@ -329,14 +329,7 @@ fn records() -> Vec<Record> {
             token.scopes = vec![Scope::Export, Scope::Erase];
             token.expires_at = Some(at(100));
             token.app_id = Some(app.row.app_id);
-            rich.admission = Admission::Admitted;
-            rich.answers = "{\"q\": \"\u{e9}\u{1F600}\\u0000 '\\\"\",\"n\":1.50 }".into();
-            rich.identities = Some(r#"[{"type":"userId","value":"7"}]"#.into());
-            rich.identity_verified = true;
-            rich.respondent_id = Some(RespondentId::from_uuid(flow.flow_id.uuid()));
-            rich.tags = Some(r#"{"plan": ["pro","x"]}"#.into());
-            rich.context = Some(r#"{"locale":"de"}"#.into());
-            rich.flow_assignment_id = Some("assignment 1".into());
+            fill_response(&mut rich);
             invited.times = InvitationTimes {
                 expires_at: Some(at(9)),
                 opened_at: Some(at(5)),
@@ -364,6 +357,17 @@ fn records() -> Vec<Record> {
     }
     records.sort_by_key(Record::cursor);
     records
+}
+
+fn fill_response(row: &mut ResponseRow) {
+    row.admission = Admission::Admitted;
+    row.answers = "{\"q\": \"\u{e9}\u{1F600}\\u0000 '\\\"\",\"n\":1.50 }".into();
+    row.identities = Some(r#"[{"type":"userId","value":"7"}]"#.into());
+    row.identity_verified = true;
+    row.respondent_id = Some(RespondentId::from_uuid(row.flow_id.uuid()));
+    row.tags = Some(r#"{"plan": ["pro","x"]}"#.into());
+    row.context = Some(r#"{"locale":"de"}"#.into());
+    row.flow_assignment_id = Some("assignment 1".into());
 }
 
 fn fill_app(row: &mut AppRow) {

@@ -51,18 +51,36 @@ if (list) {
 // --- the number of matches -----------------------------------------------------------------------
 
 let recounts;
+let isCounting = false;
 
 function hideLinks() {
   for (const link of document.querySelectorAll("[data-count] [data-unscripted]")) link.hidden = true;
 }
 
+function showLinks() {
+  for (const link of document.querySelectorAll("[data-count] [data-unscripted]")) link.hidden = false;
+}
+
 /** Asks until the number is known. */
 async function count() {
+  if (isCounting) return;
+  isCounting = true;
+  try {
+    await ask();
+  } finally {
+    isCounting = false;
+  }
+}
+
+async function ask() {
   for (;;) {
     const shown = document.querySelector("[data-count]");
     if (!shown || document.hidden) return;
     const reply = await fetch(shown.dataset.count).catch(() => undefined);
-    if (!reply?.ok || reply.redirected || !shown.isConnected) return;
+    if (!reply?.ok || reply.redirected || !shown.isConnected) {
+      showLinks();
+      return;
+    }
     const template = document.createElement("template");
     template.innerHTML = await reply.text();
     localTimes(template.content);
