@@ -246,6 +246,15 @@ impl Engine {
     }
 }
 
+impl Drop for Engine {
+    /// The tasks hold the store: without them, its files and connections are closed.
+    fn drop(&mut self) {
+        for task in &self.tasks {
+            task.abort();
+        }
+    }
+}
+
 /// Checks that the files of the store are in place, also while nothing is written.
 async fn watch_files(core: Arc<Core>) {
     while core.watched(core.store.check_files().await).is_ok() {
