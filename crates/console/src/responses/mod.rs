@@ -233,7 +233,7 @@ impl Shown<'_> {
         html! {
             "Sorted by “" bdi { (table::label(&sort.column, self.history)) } "”, " (direction) "; empty values last. "
             @if is_cut { "Only the first " (number(SORTED_MAX as u64)) " in this order can be shown. " }
-            "To include newer responses, reload after a minute."
+            "Reload after a minute to include newer ones."
         }
     }
 }

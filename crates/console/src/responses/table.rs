@@ -113,14 +113,14 @@ fn heading(
         ..query.clone()
     };
     let (aria, arrow) = match direction {
-        Some(Direction::Ascending) => (Some("ascending"), " ↑"),
-        Some(Direction::Descending) => (Some("descending"), " ↓"),
+        Some(Direction::Ascending) => (Some("ascending"), "↑"),
+        Some(Direction::Descending) => (Some("descending"), "↓"),
         None => (None, ""),
     };
     html! {
         th.prompt scope="col" title=(label) aria-sort=[aria] {
             @if column.is_sortable() || *column == RECEIVED {
-                a href=(sorted.address(flow)) { (cut(&label)) @if aria.is_some() { span aria-hidden="true" { (arrow) } } }
+                a href=(sorted.address(flow)) { span { (cut(&label)) } @if aria.is_some() { span aria-hidden="true" { (arrow) } } }
             } @else { (cut(&label)) }
         }
     }

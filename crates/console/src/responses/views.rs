@@ -92,13 +92,13 @@ fn manage(path: &str, encoded: &str, view: &SavedView, at: usize) -> Markup {
                     label.unseen for=(id) { "Name of " (view.name) }
                     input.input type="text" id=(id) name="to" maxlength=(VIEW_NAME_CHARS_MAX) required autocomplete="off" value=(view.name);
                 }
-                button.button.small type="submit" name="do" value="rename" { "Rename" span.unseen { ": " (view.name) } }
+                button.button.small type="submit" name="do" value="rename" aria-label={ "Rename: " (view.name) } { "Rename" }
                 @if view.is_default {
-                    button.button.small type="submit" name="do" value="no-default" formnovalidate { "Remove as default" span.unseen { ": " (view.name) } }
+                    button.button.small type="submit" name="do" value="no-default" formnovalidate aria-label={ "Remove as default: " (view.name) } { "Remove as default" }
                 } @else {
-                    button.button.small type="submit" name="do" value="default" formnovalidate { "Make default" span.unseen { ": " (view.name) } }
+                    button.button.small type="submit" name="do" value="default" formnovalidate aria-label={ "Make default: " (view.name) } { "Make default" }
                 }
-                button.button.small.danger type="submit" name="do" value="delete" formnovalidate { "Delete" span.unseen { ": " (view.name) } }
+                button.button.small.danger type="submit" name="do" value="delete" formnovalidate aria-label={ "Delete: " (view.name) } { "Delete" }
             }
         }
     }

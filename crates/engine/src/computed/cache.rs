@@ -250,7 +250,7 @@ impl State {
 
 #[cfg(test)]
 mod tests {
-    use sluice_flow::id::{FlowId, v7};
+    use sluice_flow::id::{AppId, FlowId, v7};
     use sluice_store::{ResponseQuery, StoreError};
 
     use super::super::aggregate::Kind;
