@@ -234,9 +234,7 @@ impl Engine {
         if let Err(error) = self.core.visits.close().await {
             keep_running_after(&error, "the last visits were not counted", &self.core.lost);
         }
-        for task in &self.tasks {
-            task.abort();
-        }
+        self.tasks.iter().for_each(JoinHandle::abort);
         self.core.store.close().await;
     }
 
@@ -249,9 +247,7 @@ impl Engine {
 impl Drop for Engine {
     /// The tasks hold the store: without them, its files and connections are closed.
     fn drop(&mut self) {
-        for task in &self.tasks {
-            task.abort();
-        }
+        self.tasks.iter().for_each(JoinHandle::abort);
     }
 }
 
