@@ -70,10 +70,11 @@ impl Listed {
     pub(super) fn last_page_before(&self, query: &ResponsesQuery) -> Option<ListPosition> {
         let Self::Sorted(page) = self else { return None };
         let last = page.reachable.div_ceil(PAGE_ROWS).max(1);
-        (page_number(query) > last).then(|| match last {
+        let position = match last {
             1 => ListPosition::First,
             last => ListPosition::Page(last),
-        })
+        };
+        (page_number(query) > last).then_some(position)
     }
 
     pub(super) fn pager(&self, flow: FlowId, query: &ResponsesQuery) -> Markup {
