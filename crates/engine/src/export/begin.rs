@@ -5,6 +5,7 @@ use std::sync::Arc;
 use sluice_store::{Order, ResponseQuery, Scope};
 
 use super::chosen::ChosenColumns;
+use super::columns::has_fixed;
 use super::{Export, ExportAs, ExportFormat, Progress, file_name, pipe, too_many_rows};
 use crate::admin::AdminResult;
 use crate::audit_action::AuditAction;
@@ -36,8 +37,9 @@ impl FlowHandle {
         let asked =
             question_history::read(&*core.store, &core.definitions, self.app_id(), self.flow_id())
                 .await?;
-        let chosen =
-            columns.map(|names| ChosenColumns::read(&names, format, &asked)).transpose()?;
+        let chosen = columns
+            .map(|names| ChosenColumns::read(&names, format, &asked, has_fixed))
+            .transpose()?;
         let query = response_query(core, self, &filter, paging, Some(&asked)).await?;
         let total = expected(core, format, &query).await?;
         self.permit.record_export(AuditAction::ResponsesExported, self.flow_id()).await?;

@@ -3,7 +3,6 @@
 use sluice_flow::definition::Fault;
 
 use super::ExportFormat;
-use super::columns::{FixedColumn, fixed_column};
 use crate::admin::AdminResult;
 use crate::fault::{fault, faultless};
 use crate::question_history::QuestionHistory;
@@ -18,7 +17,8 @@ pub(super) struct ChosenColumns(pub(super) Vec<ChosenColumn>);
 
 #[derive(Debug, Clone)]
 pub(super) enum ChosenColumn {
-    Fixed(&'static FixedColumn),
+    /// A column that every export has, by its name.
+    Fixed(String),
     Question(String),
     Tag(String),
     /// Every tag that is not chosen by itself.
@@ -26,11 +26,13 @@ pub(super) enum ChosenColumn {
 }
 
 impl ChosenColumns {
-    /// Reads the names; the error lists every unknown or repeated one.
+    /// Reads the names; the error lists every unknown or repeated one. `is_fixed` is whether every
+    /// export has a column with this name.
     pub(super) fn read(
         names: &[String],
         format: &ExportFormat,
         asked: &QuestionHistory,
+        is_fixed: impl Fn(&str) -> bool,
     ) -> AdminResult<Self> {
         let wrong = |message: String| fault("/columns", message);
         if !format.has_columns {
@@ -46,7 +48,11 @@ impl ChosenColumns {
             if names[..at].contains(name) {
                 faults.push(wrong(format!("has {name} twice")));
             }
-            match column(name, asked) {
+            let column = match is_fixed(name) {
+                true => Some(ChosenColumn::Fixed(name.clone())),
+                false => column(name, asked),
+            };
+            match column {
                 Some(column) => chosen.push(column),
                 None => faults.push(wrong(format!("has an unknown column: {name}"))),
             }
@@ -90,9 +96,6 @@ fn tag(column: &ChosenColumn) -> Option<&String> {
 }
 
 fn column(name: &str, asked: &QuestionHistory) -> Option<ChosenColumn> {
-    if let Some(fixed) = fixed_column(name) {
-        return Some(ChosenColumn::Fixed(fixed));
-    }
     match ResponseColumn::named(name)? {
         // Each of them has the name of a fixed column of exports.
         ResponseColumn::Fixed(_) => None,
@@ -101,19 +104,6 @@ fn column(name: &str, asked: &QuestionHistory) -> Option<ChosenColumn> {
         ResponseColumn::Answer(id) => {
             let is_asked = asked.questions.iter().any(|question| question.id == id);
             is_asked.then_some(ChosenColumn::Question(id))
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::response_columns::FixedColumn as TableColumn;
-
-    #[test]
-    fn every_column_of_a_table_is_a_column_of_exports() {
-        for column in TableColumn::ALL {
-            assert!(fixed_column(column.as_str()).is_some(), "{column:?}");
         }
     }
 }

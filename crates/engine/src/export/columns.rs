@@ -59,8 +59,8 @@ pub(super) trait Cells {
 
 /// A column that every export has.
 #[derive(Debug)]
-pub(super) struct FixedColumn {
-    pub(super) name: &'static str,
+struct FixedColumn {
+    name: &'static str,
     kind: ColumnKind,
     write: fn(&Response<'_>, &mut dyn Cells),
 }
@@ -148,9 +148,13 @@ enum Source {
     Tag(usize),
 }
 
-/// The column of every response with this name.
-pub(super) fn fixed_column(name: &str) -> Option<&'static FixedColumn> {
+fn fixed_column(name: &str) -> Option<&'static FixedColumn> {
     FIRST.iter().chain(&LAST).find(|column| column.name == name)
+}
+
+/// Whether every export has a column with this name.
+pub(super) fn has_fixed(name: &str) -> bool {
+    fixed_column(name).is_some()
 }
 
 #[derive(Debug, Default)]
@@ -305,7 +309,7 @@ fn chosen_sources(layout: &RowLayout, chosen: &ChosenColumns) -> Vec<Source> {
     let mut sources = Vec::new();
     for column in &chosen.0 {
         match column {
-            ChosenColumn::Fixed(column) => sources.push(Source::Fixed(column)),
+            ChosenColumn::Fixed(name) => sources.extend(fixed_column(name).map(Source::Fixed)),
             ChosenColumn::Question(id) => {
                 sources.extend(layout.position(id).map(Source::Question));
             }
@@ -366,5 +370,18 @@ fn answer(cells: &mut impl Cells, shape: Shape, answer: Option<&Texts<'_>>) {
         (Shape::Number, Texts::One(text)) => cells.number(text),
         (Shape::Date, Texts::One(text)) => cells.date(text),
         (Shape::Text | Shape::Word | Shape::Nothing, Texts::One(text)) => cells.text(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::response_columns;
+
+    #[test]
+    fn every_column_of_a_table_is_a_column_of_exports() {
+        for column in response_columns::FixedColumn::ALL {
+            assert!(has_fixed(column.as_str()), "{column:?}");
+        }
     }
 }
