@@ -2,7 +2,7 @@
 //!
 //! A view belongs to one user; nobody else sees it. Of the views of a flow, at most one is the
 //! default, with which the list opens. Changes are not in the audit log, because they concern
-//! nobody else. Views are removed with their user.
+//! nobody else.
 
 use sluice_flow::folding::folded;
 use sluice_flow::id::UserId;

@@ -37,7 +37,11 @@ impl MatchCount {
         history: &QuestionHistory,
         query: &ResponsesQuery,
     ) -> AdminResult<Self> {
-        Self::within(flow, history, query, PAGE_WAIT).await
+        match Self::within(flow, history, query, PAGE_WAIT).await {
+            // The rows of the page were read: it is shown without the number.
+            Err(AdminError::Store(_)) => Ok(Self::Unavailable),
+            count => count,
+        }
     }
 
     async fn within(

@@ -171,7 +171,8 @@ pub(super) async fn download(
     let values = fields.get("values").and_then(ValuesAs::named).unwrap_or(format.values_as);
     let filter = ResponsesQuery::from_fields(&fields).filter();
     // A format without columns has everything.
-    let columns = fields.get("columns").filter(|_| format.has_columns());
+    let columns = Some(fields.raw("columns"));
+    let columns = columns.filter(|list| !list.is_empty() && format.has_columns());
     let columns = columns.map(response_columns::split);
     let exported_as = ExportAs { format, values, columns };
     let export = console

@@ -102,7 +102,10 @@ fn sorting(history: &QuestionHistory, query: &ResponsesQuery, all: &[ResponseCol
             div.field {
                 label for="sort_column" { "Sort by" }
                 select.input id="sort_column" name="sort_column" {
-                    @for offered in [&RECEIVED].into_iter().chain(all.iter().filter(|it| it.is_sortable())) {
+                    @let offered = [&RECEIVED].into_iter().chain(all.iter().filter(|it| it.is_sortable()));
+                    // The present one may be a tag that is not offered.
+                    @let present = (column != &RECEIVED && !all.contains(column)).then_some(column);
+                    @for offered in offered.chain(present) {
                         option value=(offered.name()) selected[offered == column] { (label(offered, history)) }
                     }
                 }

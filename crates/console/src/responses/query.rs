@@ -138,7 +138,8 @@ impl ResponsesQuery {
             (None, None, Some(page)) => ListPosition::Page(page),
             (None, None, None) => ListPosition::First,
         };
-        let columns = fields.get("columns").map(|list| {
+        // As typed: the name of a tag may end with a space.
+        let columns = Some(fields.raw("columns")).filter(|list| !list.is_empty()).map(|list| {
             let names = response_columns::split(list);
             columns_of(names.iter().filter_map(|name| ResponseColumn::named(name)))
         });
@@ -157,7 +158,7 @@ impl ResponsesQuery {
             answers: answer_filters::from_fields(fields),
             search: fields.get("search").map(str::to_owned),
             columns: columns.filter(|columns| !columns.is_empty()),
-            sort: fields.get("sort").and_then(sort_of),
+            sort: sort_of(fields.raw("sort")),
             density: match fields.get("density") {
                 Some("compact") => Density::Compact,
                 _ => Density::Comfortable,

@@ -24,6 +24,18 @@ pub(super) struct ViewsBar {
     pub(super) faults: Vec<Fault>,
 }
 
+impl ViewsBar {
+    /// The id of the field that has faults: the new name of a view, or that of another one.
+    fn faulty_field(&self) -> String {
+        let renamed = self.views.iter().position(|view| view.name == self.sent.raw("view"));
+        renamed.map_or_else(|| "view_name".to_owned(), rename_field)
+    }
+}
+
+fn rename_field(at: usize) -> String {
+    format!("rename-{at}")
+}
+
 /// The query of a view, in the form of an address of today.
 pub(super) fn query_of(view: &SavedView) -> ResponsesQuery {
     ResponsesQuery::from_fields(&Fields::parse(&view.query))
@@ -58,14 +70,14 @@ pub(super) fn forms(flow: FlowId, bar: &ViewsBar, query: &ResponsesQuery) -> Mar
         details.adding.saved-views open[!bar.faults.is_empty()] {
             summary.button { "Save view" }
             div.card {
-                (errors(&bar.faults, |_| Some("view_name".to_owned())))
+                (errors(&bar.faults, |_| Some(bar.faulty_field())))
                 form.form method="post" action=(path) {
                     input type="hidden" name="query" value=(encoded);
                     div.field {
                         label for="view_name" { "Name" }
                         p.hint id="view_name-hint" { "Saves these filters, columns, order and row height for you. The name of an existing view replaces it." }
                         input.input type="text" id="view_name" name="name" list="view_names" required maxlength=(VIEW_NAME_CHARS_MAX) autocomplete="off"
-                            aria-describedby="view_name-hint" aria-invalid=[(!bar.faults.is_empty()).then_some("true")] value=[name];
+                            aria-describedby="view_name-hint" aria-invalid=[(!bar.faults.is_empty() && !bar.sent.has("view")).then_some("true")] value=[name];
                         datalist id="view_names" { @for view in &bar.views { option value=(view.name) {} } }
                     }
                     label.check { input type="checkbox" name="default" value="1"; span { "Open responses with this view" } }
@@ -82,7 +94,7 @@ pub(super) fn forms(flow: FlowId, bar: &ViewsBar, query: &ResponsesQuery) -> Mar
 
 /// The form that changes one view.
 fn manage(path: &str, encoded: &str, view: &SavedView, at: usize) -> Markup {
-    let id = format!("rename-{at}");
+    let id = rename_field(at);
     html! {
         li {
             form.inline method="post" action={ (path) "/change" } {
