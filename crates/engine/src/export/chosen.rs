@@ -62,7 +62,7 @@ impl ChosenColumns {
     }
 
     pub(super) fn has_fixed(&self, name: &str) -> bool {
-        self.0.iter().any(|it| matches!(it, ChosenColumn::Fixed(own) if own.name == name))
+        self.0.iter().any(|it| matches!(it, ChosenColumn::Fixed(own) if own == name))
     }
 
     pub(super) fn has_tag(&self, name: &str) -> bool {
