@@ -31,7 +31,7 @@ use crate::responses::{Paging, ResponseFilter, response_query};
 /// The most responses of an order that pages can reach.
 pub const SORTED_MAX: usize = aggregate::SORTED_MAX;
 /// The days whose counts are read for the names of tags.
-const TAG_DAYS: i32 = 90;
+const TAG_DAYS: i32 = 14;
 
 /// A column to sort by, and the direction.
 #[derive(Debug, Clone, PartialEq, Eq)]

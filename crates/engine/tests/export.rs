@@ -143,8 +143,12 @@ async fn chosen_columns_are_written_in_their_order() {
         ("version,responseId", "version,responseId", format!("1,{id}")),
         ("tag.plan,version", "tag.plan,version", "pro,1".to_owned()),
         ("tag.a\\,b,tag.none", "\"tag.a,b\",tag.none", "c,".to_owned()),
-        ("version,tags", "version,\"tag.a,b\",tag.plan,tag.team", "1,c,pro,red".to_owned()),
-        ("tag.team,tags", "tag.team,\"tag.a,b\",tag.plan", "red,c,pro".to_owned()),
+        (
+            "version,tags",
+            "version,\"tag.a,b\",tag.plan,tag.team,tags.other",
+            "1,c,pro,red,".to_owned(),
+        ),
+        ("tag.team,tags", "tag.team,\"tag.a,b\",tag.plan,tags.other", "red,c,pro,".to_owned()),
         ("tag.team,tags.other", "tag.team,tags.other", {
             "red,\"{\"\"a,b\"\":\"\"c\"\",\"\"plan\"\":\"\"pro\"\"}\"".to_owned()
         }),

@@ -67,7 +67,7 @@ impl MatchCount {
             .address_of(&format!("{}/count", ResponsesQuery::path(flow)));
         let again = html! { a href=(query.address(flow)) data-unscripted { "Reload" } };
         html! {
-            span.match-count data-count=(address) data-waits[!matches!(self, Self::Known(..))] {
+            span.match-count data-count=(address) data-waits[!matches!(self, Self::Known(..))] data-counted[matches!(self, Self::Known(_, Some(_)))] {
                 @match self {
                     Self::Known(responses, as_of) => {
                         strong { (counted(responses, "response")) }

@@ -83,6 +83,9 @@ async function ask() {
     }
     const template = document.createElement("template");
     template.innerHTML = await reply.text();
+    // A number that is known is shown until there is a newer one.
+    const isKnown = !shown.matches("[data-waits]");
+    if (isKnown && template.content.querySelector("[data-waits]")) return;
     localTimes(template.content);
     shown.replaceWith(template.content);
     hideLinks();
@@ -91,8 +94,9 @@ async function ask() {
   }
 }
 
-/** The number changes soon after a response arrived. */
+/** The number changes soon after a response arrived. One that is read from all responses stays as it is. */
 export function countAgain() {
+  if (document.querySelector("[data-count][data-counted]")) return;
   recounts ??= setTimeout(() => {
     recounts = undefined;
     count();
