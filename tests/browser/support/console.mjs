@@ -24,16 +24,16 @@ export async function checkAccess(page, what) {
   await page.waitForLoadState("load");
   if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(AXE);
   // The preview frame is the hosted page, which has its own tests.
-  const { violations } = await page.evaluate((tags) => axe.run({ exclude: ["iframe"] }, { runOnly: { type: "tag", values: tags }, iframes: false }), TAGS);
+  const { violations } = await page.evaluate((tags) => axe.run({ exclude: ["iframe"] }, { runOnly: { type: "tag", values: tags }, iframes: false, resultTypes: ["violations"] }), TAGS);
   const found = violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html} ${node.failureSummary}`));
   assert.deepEqual(found, [], what);
 }
 
-/** Light and dark, on a phone, a tablet and a desktop. */
-export const APPEARANCES = [
-  { theme: "light", width: 1440 }, { theme: "dark", width: 1440 }, { theme: "light", width: 768 }, { theme: "dark", width: 390 },
-  { theme: "light", width: 390 },
-];
+const WIDTHS = [1440, 768, 390];
+/** Light and dark, on a phone, a tablet and a desktop: each theme and each width once, or with `SLUICE_EVERY_APPEARANCE` all pairs. */
+export const APPEARANCES = process.env.SLUICE_EVERY_APPEARANCE
+  ? WIDTHS.flatMap((width) => ["light", "dark"].map((theme) => ({ theme, width })))
+  : [{ theme: "light", width: 1440 }, { theme: "light", width: 768 }, { theme: "dark", width: 390 }];
 
 /** A user who stays signed in over many pages: sign-in attempts are limited, so this happens once. */
 export async function atDesk(world) {
