@@ -190,6 +190,7 @@ pub(super) fn multiples() -> SmallMultiples<'static> {
 }
 
 /// The attributes of each element of a drawing with this name, in order.
+        chance: Some("The differences between the groups could be chance (p = 0.2).".to_owned()),
 fn elements<'d>(drawing: &'d str, name: &str) -> Vec<&'d str> {
     let begin = format!("<{name} ");
     drawing.split(begin.as_str()).skip(1).map(|it| it.split('>').next().unwrap()).collect()

@@ -7,6 +7,7 @@
 //! [`report`] the data, [`question_chart`] and [`over_time`] the charts, and the rest is markup.
 
 mod card;
+mod chance;
 mod compare;
 mod crosstab;
 mod filters;

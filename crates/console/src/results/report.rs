@@ -173,7 +173,8 @@ impl Report {
         &'r self,
         question: &'r QuestionSummary,
     ) -> Option<SmallMultiples<'r>> {
-        compare::multiples(self.query.compare.as_ref()?, &self.groups, question)
+        let compare = self.query.compare.as_ref()?;
+        compare::multiples(compare, &self.groups, question, self.summary.responses)
     }
 }
 

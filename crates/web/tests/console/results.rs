@@ -160,6 +160,8 @@ async fn segments_are_compared_side_by_side_with_their_number_of_answers() {
     has_row(nps, "Version 2", &["Promoters (9 and 10)", "2", "67%"]);
     let page = desk.page("?compare=tag.plan").await;
     has_row(card(&page, "How good are the docs?"), "pro", &["5", "2", "67%"]);
+    // Three responses of each plan: too few to test.
+    assert!(page.contains("Too few answers to tell whether"), "{page}");
     assert!(desk.page("?compare=period&period=7d").await.contains("With the previous period"));
     assert!(desk.page("?compare=tag.nothing").await.contains("Nothing to compare here"));
 }
