@@ -167,6 +167,16 @@ async fn segments_are_compared_side_by_side_with_their_number_of_answers() {
 }
 
 #[tokio::test]
+async fn the_day_that_is_not_over_is_marked() {
+    let desk = Desk::open().await;
+    let page = desk.page("").await;
+    has_row(&page, "18 Nov 2026 (so far)", &["4", "44%"]);
+    assert!(page.contains("The dashed column is not complete: 18 Nov 2026 (so far)."), "{page}");
+    let page = desk.page("?to=2026-11-17").await;
+    assert!(!page.contains("(so far)") && !page.contains("not complete"), "{page}");
+}
+
+#[tokio::test]
 async fn texts_are_shown_with_their_frequent_words_and_quotes() {
     let desk = Desk::open().await;
     let page = desk.page("").await;
