@@ -20,6 +20,8 @@ mod question_chart;
 mod read_all;
 mod reader;
 mod report;
+mod report_edit;
+mod report_form;
 mod reports;
 mod shared;
 mod text_answers;
@@ -56,6 +58,10 @@ pub(super) fn routes() -> Router<Arc<Console>> {
         .route("/console/flows/{flowId}/results/crosstab", get(crosstab::page))
         .route("/console/flows/{flowId}/results/answers", get(read_all::page))
         .route("/console/flows/{flowId}/results/reports", get(reports::show).post(reports::create))
+        .route(
+            "/console/flows/{flowId}/results/reports/{reportId}",
+            get(report_edit::show).post(report_edit::save),
+        )
         .route(
             "/console/flows/{flowId}/results/reports/{reportId}/link",
             post(reports::replace_link),
