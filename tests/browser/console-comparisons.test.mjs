@@ -110,7 +110,7 @@ const readCards = (page) => page.locator("section.result:has(.multiples)").evalu
   for (const { cells } of card.querySelector("details.chart-table table").tBodies[0].rows) {
     rows.set(cells[0].textContent, [...(rows.get(cells[0].textContent) ?? []), cells[1].textContent]);
   }
-  return { title: card.querySelector("h2").textContent, names: [...card.querySelectorAll(".multiple-name")].map((it) => it.textContent),
+  return { title: card.querySelector("h2").textContent, chance: card.querySelector(".multiples-chance")?.textContent, names: [...card.querySelectorAll(".multiple-name")].map((it) => it.textContent),
     bases: [...card.querySelectorAll(".multiple-base")].map((it) => it.textContent), panels, rows: [...rows.values()] };
 }));
 
@@ -153,6 +153,9 @@ for (const parts of PARTS) {
       const cards = await readCards(page);
       assert.deepEqual(cards.map(({ title }) => title), SURVEY.questions.slice(0, 14).map(({ prompt }) => prompt), what);
       for (const card of cards) checkShared(card, parts, what);
+      // All answers to the consent are the same.
+      const tested = cards.filter(({ title }) => title !== "I accept the house rules");
+      for (const { title, chance } of tested) assert.match(chance ?? "", /chance/, `${what}, ${title}: whether it could be chance`);
       for (const card of cards.filter(({ title }) => /documentation|mark|How many|spend|Since when|born/.test(title))) checkHeights(card, what);
       for (const theme of ["light", "dark"]) {
         await page.emulateMedia({ colorScheme: theme });

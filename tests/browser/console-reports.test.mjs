@@ -129,13 +129,39 @@ test("a report fits every screen and is accessible", async () => {
       await keep(page, `${name}-${width}-${theme}`);
       await page.context().close();
     }
-    const page = await desk.open(results("/reports?period=30d"), appearance);
-    await checkAccess(page, `form ${width} ${theme}`);
-    await checkFits(page, `form ${width} ${theme}`);
-    await keep(page, `form-${width}-${theme}`);
-    await page.context().close();
+    for (const [name, address] of [["form", "/reports?period=30d"], ["edit", `/reports/${locked.reportId}`]]) {
+      const page = await desk.open(results(address), appearance);
+      await checkAccess(page, `${name} ${width} ${theme}`);
+      await checkFits(page, `${name} ${width} ${theme}`);
+      await keep(page, `${name}-${width}-${theme}`);
+      await page.context().close();
+    }
   }
 });
+
+for (const script of [true, false]) {
+  test(`a report is edited and keeps its link, ${script ? "with" : "without"} script`, async () => {
+    const title = `Report ${script}`;
+    const { path } = await share({ title, password: PASSWORD });
+    const page = await desk.open(results("/reports"), { script });
+    await page.getByRole("link", { name: `Edit ${title}` }).click();
+    await becomes(() => page.getByLabel("Title").inputValue(), title);
+    assert.ok(!(await page.getByLabel("A question that is kept back").isChecked()));
+    await page.getByLabel("Title").fill("");
+    await page.getByLabel("Title").evaluate((field) => field.removeAttribute("required"));
+    await page.getByRole("button", { name: "Save changes" }).click();
+    await matches(() => page.locator(".errors").textContent(), /Title/);
+    await page.getByLabel("Title").fill(`${title}, changed`);
+    await page.getByLabel("How good is our documentation?").uncheck();
+    await page.getByLabel(/^Remove the password/).check();
+    await page.getByRole("button", { name: "Save changes" }).click();
+    await matches(() => page.locator(".flash").textContent(), /Saved/);
+    const reader = await world.visit(path, { script });
+    await becomes(() => reader.locator("h1").textContent(), `${title}, changed`);
+    assert.doesNotMatch(await reader.locator("body").textContent(), /How good is our documentation/);
+    for (const context of [page, reader].map((it) => it.context())) await context.close();
+  });
+}
 
 test("a compared report has the charts of the console", async () => {
   const { path } = await share({ filters: "compare=tag.plan" });

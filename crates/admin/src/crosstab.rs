@@ -18,7 +18,7 @@ use utoipa_axum::routes;
 
 use super::auth::Caller;
 use super::reply::{self, CommonErrors, Problem, QueryErrors, Reply};
-use super::request::{FilteredQuery, PathParam};
+use super::request::{FilterParams, FilteredQuery, PathParam};
 use super::schema;
 use super::summary::Computing;
 
@@ -187,12 +187,7 @@ impl Significance {
 #[utoipa::path(
     get, path = "/flows/{flowId}/crosstab", operation_id = "getCrosstab", tag = "Responses",
     security(("adminToken" = ["read"])),
-    params(
-        ("flowId" = String, Path), CrosstabQuery,
-        ("tag.NAME" = Option<String>, Query, description = "Only those with this tag; NAME is the tag's name"),
-        ("answer.QUESTION" = Option<String>, Query, description = "Only those with this answer; QUESTION is the question's id"),
-        ("answer.QUESTION[OPERATOR]" = Option<String>, Query, description = "Only those whose answer compares like this; OPERATOR is one of ne, lt, lte, gt, gte, contains, answered"),
-    ),
+    params(("flowId" = String, Path), CrosstabQuery, FilterParams),
     responses(
         (status = 200, description = "The table", body = Crosstab),
         (status = 202, description = "It is being computed", body = Computing),

@@ -16,7 +16,7 @@ use utoipa_axum::routes;
 
 use super::auth::Caller;
 use super::reply::{self, CommonErrors, Problem, QueryErrors, Reply};
-use super::request::{FilteredQuery, PathParam};
+use super::request::{FilterParams, FilteredQuery, PathParam};
 use super::schema;
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
@@ -82,12 +82,7 @@ fn columns<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<Stri
 #[utoipa::path(
     get, path = "/flows/{flowId}/export", operation_id = "exportResponses", tag = "Responses",
     security(("adminToken" = ["export"])),
-    params(
-        ("flowId" = String, Path), ExportQuery,
-        ("tag.NAME" = Option<String>, Query, description = "Only those with this tag; NAME is the tag's name"),
-        ("answer.QUESTION" = Option<String>, Query, description = "Only those with this answer; QUESTION is the question's id"),
-        ("answer.QUESTION[OPERATOR]" = Option<String>, Query, description = "Only those whose answer compares like this; OPERATOR is one of ne, lt, lte, gt, gte, contains, answered"),
-    ),
+    params(("flowId" = String, Path), ExportQuery, FilterParams),
     responses(
         (status = 200, description = "The file", content_type = "application/octet-stream", body = Vec<u8>),
         (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),

@@ -61,12 +61,16 @@ pub(super) struct PageQuery<T> {
 // Written by hand, because the derived one would require a schema for every cursor type.
 impl<T> IntoParams for PageQuery<T> {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
-        let text = ObjectBuilder::new().schema_type(Type::String).build();
         vec![
             parameter("limit", "How many items at most.", limit_schema()),
-            parameter("after", "`next` of the page before.", text),
+            text_parameter("after", "`next` of the page before."),
         ]
     }
+}
+
+/// An optional parameter of a query.
+pub(super) fn text_parameter(name: &str, description: &str) -> Parameter {
+    parameter(name, description, ObjectBuilder::new().schema_type(Type::String).build())
 }
 
 fn parameter(name: &str, description: &str, schema: Object) -> Parameter {

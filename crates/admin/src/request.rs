@@ -16,7 +16,10 @@ use sluice_flow::definition::Fault;
 use sluice_http::body::{self, BodyError};
 use sluice_http::path_id::PathId;
 use sluice_http::{Limits, query};
+use utoipa::IntoParams;
+use utoipa::openapi::path::{Parameter, ParameterIn};
 
+use super::page::text_parameter;
 use super::reply::Refused;
 use super::{BODY_BYTES_MAX, pointer};
 
@@ -159,6 +162,24 @@ pub(super) struct FilteredQuery<T> {
     pub(super) query: T,
     pub(super) tags: Vec<(String, String)>,
     pub(super) answers: Vec<(String, String)>,
+}
+
+/// The parameters of a [`FilteredQuery`] whose names vary, for the OpenAPI document.
+pub(super) struct FilterParams;
+
+impl IntoParams for FilterParams {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        [
+            ("tag.NAME", "Only those with this tag; NAME is the tag's name"),
+            ("answer.QUESTION", "Only those with this answer; QUESTION is the question's id"),
+            (
+                "answer.QUESTION[OPERATOR]",
+                "Only those whose answer compares like this; OPERATOR is one of ne, lt, lte, gt, gte, contains, answered",
+            ),
+        ]
+        .map(|(name, description)| text_parameter(name, description))
+        .into()
+    }
 }
 
 impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for FilteredQuery<T> {

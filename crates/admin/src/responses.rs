@@ -21,7 +21,7 @@ use utoipa_axum::routes;
 use super::auth::Caller;
 use super::page::{Limit, List, cursor, limit_schema};
 use super::reply::{self, CommonErrors, Problem, QueryErrors, Reply};
-use super::request::{FilteredQuery, PathParam};
+use super::request::{FilterParams, FilteredQuery, PathParam};
 use super::schema;
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
@@ -110,12 +110,7 @@ impl ToSchema for Response {
 #[utoipa::path(
     get, path = "/flows/{flowId}/responses", operation_id = "listResponses", tag = "Responses",
     security(("adminToken" = ["read"])),
-    params(
-        ("flowId" = String, Path), ResponseQuery,
-        ("tag.NAME" = Option<String>, Query, description = "Only those with this tag; NAME is the tag's name"),
-        ("answer.QUESTION" = Option<String>, Query, description = "Only those with this answer; QUESTION is the question's id"),
-        ("answer.QUESTION[OPERATOR]" = Option<String>, Query, description = "Only those whose answer compares like this; OPERATOR is one of ne, lt, lte, gt, gte, contains, answered"),
-    ),
+    params(("flowId" = String, Path), ResponseQuery, FilterParams),
     responses(
         (status = 200, description = "A page of responses", body = List<Response>),
         (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),

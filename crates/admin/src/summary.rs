@@ -16,7 +16,7 @@ use utoipa_axum::routes;
 
 use super::auth::Caller;
 use super::reply::{self, CommonErrors, Problem, QueryErrors, Reply};
-use super::request::{FilteredQuery, PathParam};
+use super::request::{FilterParams, FilteredQuery, PathParam};
 use super::schema;
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
@@ -405,12 +405,7 @@ fn rank(rank: summary::RankCount) -> RankCount {
 #[utoipa::path(
     get, path = "/flows/{flowId}/summary", operation_id = "getSummary", tag = "Responses",
     security(("adminToken" = ["read"])),
-    params(
-        ("flowId" = String, Path), SummaryQuery,
-        ("tag.NAME" = Option<String>, Query, description = "Only those with this tag; NAME is the tag's name"),
-        ("answer.QUESTION" = Option<String>, Query, description = "Only those with this answer; QUESTION is the question's id"),
-        ("answer.QUESTION[OPERATOR]" = Option<String>, Query, description = "Only those whose answer compares like this; OPERATOR is one of ne, lt, lte, gt, gte, contains, answered"),
-    ),
+    params(("flowId" = String, Path), SummaryQuery, FilterParams),
     responses(
         (status = 200, description = "The summary", body = Summary),
         (status = 202, description = "It is being computed", body = Computing),

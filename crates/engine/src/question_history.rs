@@ -34,6 +34,8 @@ pub struct QuestionHistory {
     pub questions: Vec<HistoricQuestion>,
     /// Oldest first.
     pub versions: Vec<HistoricVersion>,
+    /// The id and number of versions whose definition cannot be read: their questions are missing.
+    pub unreadable: Vec<(FlowVersionId, u32)>,
 }
 
 /// A published version.
@@ -93,8 +95,8 @@ impl QuestionHistory {
     }
 }
 
-/// The questions of a flow, over all its versions: for exports, which must not leave out a question.
-/// The caller has proved its permission.
+/// The questions of a flow, over all its versions that can be read. The caller has proved its
+/// permission.
 pub(crate) async fn read(
     store: &dyn Store,
     definitions: &Definitions,
@@ -103,24 +105,9 @@ pub(crate) async fn read(
 ) -> AdminResult<QuestionHistory> {
     let mut asked = QuestionHistory::default();
     for version in versions(store, app, flow).await? {
-        let definition = definitions.read(&version)?;
-        asked.add(version.flow_version_id, version.number, definition);
-    }
-    Ok(asked)
-}
-
-/// The same without versions that cannot be read: for lists and filters, which show and search the
-/// rest.
-pub(crate) async fn read_rest(
-    store: &dyn Store,
-    definitions: &Definitions,
-    app: AppId,
-    flow: FlowId,
-) -> AdminResult<QuestionHistory> {
-    let mut asked = QuestionHistory::default();
-    for version in versions(store, app, flow).await? {
-        if let Some(definition) = definitions.readable(&version) {
-            asked.add(version.flow_version_id, version.number, definition);
+        match definitions.readable(&version) {
+            Some(definition) => asked.add(version.flow_version_id, version.number, definition),
+            None => asked.unreadable.push((version.flow_version_id, version.number)),
         }
     }
     Ok(asked)

@@ -125,8 +125,7 @@ impl FlowHandle {
     /// The questions of the flow, over all its versions that can be read.
     pub async fn asked(&self) -> AdminResult<QuestionHistory> {
         let core = self.permit.core(Scope::Read)?;
-        question_history::read_rest(&*core.store, &core.definitions, self.app_id(), self.flow_id())
-            .await
+        question_history::read(&*core.store, &core.definitions, self.app_id(), self.flow_id()).await
     }
 
     /// A page of the responses. If few pass the filter, it may be short or empty although more
@@ -169,7 +168,7 @@ pub(crate) async fn response_query(
     let mut read = None;
     let asked = match asked {
         None if !words.is_empty() || !filter.answers.is_empty() => &*read.insert(
-            question_history::read_rest(&*core.store, &core.definitions, app_id, flow_id).await?,
+            question_history::read(&*core.store, &core.definitions, app_id, flow_id).await?,
         ),
         None => &QuestionHistory::default(),
         Some(asked) => asked,

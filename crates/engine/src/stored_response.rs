@@ -66,7 +66,7 @@ pub static FIELDS: &[ResponseField] = &[
         write: |row, out| write!(out, "\"{}\"", row.admission.as_str()),
     },
     ResponseField {
-        name: "answers",
+        name: ANSWERS,
         schema: || {
             json!({
                 "type": "object",
@@ -150,12 +150,27 @@ pub static FIELDS: &[ResponseField] = &[
     },
 ];
 
+/// The name of the field that exports may write in another form.
+const ANSWERS: &str = "answers";
+
 /// Appends the JSON of a response, without a line break in it.
 pub(crate) fn write_json(row: &ResponseRow, out: &mut Vec<u8>) -> io::Result<()> {
+    write_json_with(row, out, |out| copy_json(&row.answers, out))
+}
+
+/// The same with the answers that the caller writes.
+pub(crate) fn write_json_with(
+    row: &ResponseRow,
+    out: &mut Vec<u8>,
+    mut answers: impl FnMut(&mut Vec<u8>) -> io::Result<()>,
+) -> io::Result<()> {
     for (index, field) in FIELDS.iter().enumerate() {
         out.push(if index == 0 { b'{' } else { b',' });
         write!(out, "\"{}\":", field.name)?;
-        (field.write)(row, out)?;
+        match field.name {
+            ANSWERS => answers(out)?,
+            _ => (field.write)(row, out)?,
+        }
     }
     out.push(b'}');
     Ok(())

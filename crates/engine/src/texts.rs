@@ -107,7 +107,7 @@ impl FlowHandle {
             false => {
                 let given =
                     ResponseFilter { answers: filter.answers.clone(), ..ResponseFilter::default() };
-                let asked = question_history::read_rest(
+                let asked = question_history::read(
                     &*core.store,
                     &core.definitions,
                     self.app_id(),

@@ -5,7 +5,9 @@ mod support;
 use std::time::Duration;
 use support::UseCases as _;
 
+use serde_json::json;
 use sluice_engine::export::{Export, ExportAs, ExportFormat, FORMATS, ValuesAs};
+use sluice_engine::rows::Scope;
 use sluice_engine::{AdminError, ResponseFilter};
 use sluice_flow::id::FlowId;
 use support::{Mood, World, accepted, submission};
@@ -51,6 +53,60 @@ async fn every_format_is_written_completely() {
         assert_eq!(export.progress.total, Some(3), "{format:?}");
         assert!(export.progress.has_ended(), "{format:?}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_version_that_cannot_be_read_is_exported_with_ids() {
+    let world = World::new().await;
+    let app = world.app().await;
+    let flow = world.flow(&app).await.flow.flow_id;
+    let view = world.view(&app).await;
+    let first = world.publish(flow).await.flow_version_id;
+    accepted(world.submit(&view, &submission(first)).await);
+    let second = json!({"title": "Feedback", "questions": [
+        {"id": "nps", "type": "nps", "prompt": "How likely?", "required": true}]});
+    world.engine.put_draft(&world.actor, flow, second).await.unwrap();
+    let second = world.publish(flow).await.flow_version_id;
+    let mut body = submission(second);
+    body["answers"] = json!({"nps": "3"});
+    accepted(world.submit(&view, &body).await);
+
+    // Another process has not read the definitions yet.
+    let world = world.another().await;
+    world.faults.set(Mood::DamagingVersion(1));
+    for format in FORMATS {
+        let mut export = begin(&world, flow, format).await.unwrap();
+        while let Some(chunk) = export.chunks.recv().await {
+            chunk.unwrap();
+        }
+        assert!(export.progress.has_ended() && export.progress.rows() == 2, "{format:?}");
+    }
+    let whole = async |mut export: Export| {
+        let mut bytes = Vec::new();
+        while let Some(chunk) = export.chunks.recv().await {
+            bytes.extend_from_slice(&chunk.unwrap());
+        }
+        String::from_utf8(bytes).unwrap()
+    };
+    let exported = async |name: &str, values: ValuesAs| {
+        let format = FORMATS.iter().find(|it| it.name == name).unwrap();
+        let exported_as = ExportAs { format, values, columns: None };
+        let all = ResponseFilter::default();
+        whole(world.engine.export(&world.actor, flow, exported_as, &all).await.unwrap()).await
+    };
+    let csv = exported("csv", ValuesAs::Ids).await;
+    let lines: Vec<&str> = csv.lines().collect();
+    assert!(lines[0].contains(",nps,answers.other,tags.other,"), "{csv}");
+    let found = format!("{first},1,");
+    assert!(lines[1].contains(&found), "{csv}");
+    assert!(lines[1].contains(r#",9,"{""why"":""quick""}","#), "{csv}");
+    assert!(lines[2].contains(",3,,"), "{csv}");
+    let json = exported("jsonl", ValuesAs::Labels).await;
+    assert!(json.contains(r#""answers":{"How likely?":"9","why":"quick"}"#), "{json}");
+    let opened = world.engine.flow(&world.actor, Scope::Read, flow).await.unwrap();
+    let codebook = whole(opened.codebook().await.unwrap()).await;
+    assert!(codebook.contains(&second.to_string()), "{codebook}");
+    assert!(!codebook.contains(&first.to_string()), "{codebook}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -23,11 +23,13 @@ pub(crate) struct Column {
     /// In the table and the tooltip.
     pub(crate) name: String,
     pub(crate) tone: Tone,
+    /// A column that is not complete is dashed.
+    pub(crate) is_complete: bool,
 }
 
 impl Column {
     pub(crate) fn new(name: impl Into<String>) -> Self {
-        Self { name: name.into(), tone: Tone::Accent }
+        Self { name: name.into(), tone: Tone::Accent, is_complete: true }
     }
 }
 
@@ -126,7 +128,9 @@ impl ColumnChart<'_> {
         let round = if frame.is_numbered { 3.0 } else { 1.0 };
         html! {
             @if count > 0 {
-                (tipped(&Percent(x).to_string(), top, &Percent(room * filled).to_string(), height, round, column.tone, Some(&tip)))
+                @let bar = tipped(&Percent(x).to_string(), top, &Percent(room * filled).to_string(), height, round, column.tone, Some(&tip));
+                @if column.is_complete { (bar) }
+                @else { g class="c-part" fill-opacity="0.3" stroke=(column.tone.light()) stroke-dasharray="3 2" { (bar) } }
             }
             @if frame.is_numbered {
                 (sized(&Percent(room * (at as f64 + 0.5)).to_string(), top - 5.0, "middle",

@@ -54,7 +54,7 @@ pub(crate) use multiples::{FEW, Panel, SmallMultiples};
 pub(crate) use nps::NpsChart;
 pub(crate) use number::{count, decimal, share, signed};
 pub(crate) use ranking::{Ranked, RankingChart, RankingPart, by_mean_place};
-pub(crate) use series::{DayValue, Series};
+pub(crate) use series::{CountedDays, DayValue, Series};
 pub(crate) use spark::spark;
 pub(crate) use stacked_shares::{ShareGroup, StackedShares};
 

@@ -48,6 +48,8 @@ pub(crate) struct SmallMultiples<'c> {
     pub(crate) by: &'c str,
     /// What the headline figures are.
     pub(crate) measure: Option<String>,
+    /// Whether the differences between the groups could be chance.
+    pub(crate) chance: Option<String>,
     pub(crate) panels: Vec<Panel>,
 }
 
@@ -59,6 +61,7 @@ impl SmallMultiples<'_> {
                 @if let Some(measure) = &self.measure {
                     p.multiples-measure dir="auto" { (text::clean(measure)) }
                 }
+                @if let Some(chance) = &self.chance { p.multiples-chance { (chance) } }
                 div.multiples {
                     @for (at, panel) in self.panels.iter().enumerate() {
                         div.multiple {
@@ -123,7 +126,8 @@ impl SmallMultiples<'_> {
             .map(|panel| format!("{}: {}", panel.name, panel.figures()))
             .collect();
         let measure = self.measure.as_ref().map(|it| format!(" {it}.")).unwrap_or_default();
-        format!("By {}.{measure} {}.", self.by.to_lowercase(), panels.join("; "))
+        let chance = self.chance.as_ref().map(|it| format!(" {it}")).unwrap_or_default();
+        format!("By {}.{measure} {}.{chance}", self.by.to_lowercase(), panels.join("; "))
     }
 
     /// The tables of the groups, one below another.

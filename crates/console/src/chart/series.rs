@@ -32,6 +32,16 @@ pub(crate) enum Step {
 pub(crate) struct Series {
     pub(crate) step: Step,
     pub(crate) buckets: Vec<DayValue>,
+    counted: Option<CountedDays>,
+}
+
+/// The days whose data is counted; those of a period without ends are all until today.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct CountedDays {
+    pub(crate) from: Option<i64>,
+    pub(crate) to: Option<i64>,
+    /// It is not over yet.
+    pub(crate) today: i64,
 }
 
 impl Series {
@@ -58,16 +68,48 @@ impl Series {
         for (bucket, (sum, weight)) in buckets.iter_mut().zip(sums) {
             bucket.value = (weight > 0).then(|| sum / weight as f64);
         }
-        Self { step, buckets }
+        Self { step, buckets, counted: None }
     }
 
-    /// The name of a bucket, in full.
+    /// Marks buckets that are not complete.
+    pub(crate) fn counting(self, days: CountedDays) -> Self {
+        Self { counted: Some(days), ..self }
+    }
+
+    /// The name of a bucket, in full, with the part of it that is counted if it is not complete.
     pub(crate) fn name(&self, bucket: &DayValue) -> String {
         let date = Date::from_day(bucket.day).full();
-        match self.step {
+        let name = match self.step {
             Step::Day => date,
             Step::Weeks(1) => format!("Week from {date}"),
             Step::Weeks(weeks) => format!("{weeks} weeks from {date}"),
+        };
+        match self.counted_part(bucket) {
+            Some(part) => format!("{name} ({part})"),
+            None => name,
+        }
+    }
+
+    pub(crate) fn is_complete(&self, bucket: &DayValue) -> bool {
+        self.counted_part(bucket).is_none()
+    }
+
+    /// Which part of a bucket is counted; none if all of it is, or if it is in the future.
+    fn counted_part(&self, bucket: &DayValue) -> Option<String> {
+        let CountedDays { from, to, today } = self.counted?;
+        let end = bucket.day + self.step.days() - 1;
+        let last = to.map_or(today, |to| to.min(today));
+        let from = from.filter(|from| *from > bucket.day);
+        let until = (end > last || end == today).then_some(last);
+        let date = |day: i64| Date::from_day(day).full();
+        match (from, until) {
+            _ if bucket.day > today => None,
+            (None, None) => None,
+            (None, Some(_)) if end == today => Some("so far".to_owned()),
+            (None, Some(last)) => Some(format!("until {}", date(last))),
+            (Some(first), None) => Some(format!("only from {}", date(first))),
+            (Some(first), Some(last)) if first == last => Some(format!("only {}", date(first))),
+            (Some(first), Some(last)) => Some(format!("only {} to {}", date(first), date(last))),
         }
     }
 
@@ -186,6 +228,35 @@ mod tests {
                 assert_eq!((sunday + 1 - first).rem_euclid(step.days()), 0, "{length} {from} {to}");
             }
         }
+    }
+
+    #[test]
+    fn buckets_that_are_not_complete_name_the_part_that_is_counted() {
+        let names = |from: i64, to: i64, counted: CountedDays| {
+            let series = Series::new(&[], from, to).counting(counted);
+            let names = series
+                .buckets
+                .iter()
+                .map(|bucket| (series.name(bucket), series.is_complete(bucket)));
+            names.filter(|(_, is_complete)| !is_complete).map(|(name, _)| name).collect::<Vec<_>>()
+        };
+        let (all, today) = (CountedDays { from: None, to: None, today: FRIDAY }, FRIDAY);
+        assert_eq!(names(today - 6, today, all), ["13 Nov 2026 (so far)"]);
+        assert_eq!(names(today - 6, today - 1, all), [""; 0]);
+        assert_eq!(names(today - 90, today, all), ["Week from 9 Nov 2026 (until 13 Nov 2026)"]);
+        let period = CountedDays { from: Some(today - 90), to: Some(today - 3), today };
+        assert_eq!(
+            names(today - 90, today - 3, period),
+            [
+                "Week from 10 Aug 2026 (only from 15 Aug 2026)",
+                "Week from 9 Nov 2026 (until 10 Nov 2026)"
+            ]
+        );
+        // Days of whole weeks, and days in the future.
+        let weeks = CountedDays { from: Some(today - 88), to: Some(today - 5), today };
+        assert_eq!(names(today - 88, today - 5, weeks), [""; 0]);
+        let future = CountedDays { from: Some(today), to: Some(today + 80), today };
+        assert_eq!(names(today, today + 80, future), ["Week from 9 Nov 2026 (only 13 Nov 2026)"]);
     }
 
     #[test]

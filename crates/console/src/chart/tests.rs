@@ -105,13 +105,18 @@ fn days() -> Chart {
     let days: Vec<DayValue> = (0..30)
         .map(|at| DayValue { day: 20_743 + at, count: (at as u64 * 37) % 97 * 13, value: None })
         .collect();
-    let series = Series::new(&days, 20_743, 20_772);
+    let counted = CountedDays { from: None, to: None, today: 20_772 };
+    let series = Series::new(&days, 20_743, 20_772).counting(counted);
+    let column = |bucket: &DayValue| Column {
+        is_complete: series.is_complete(bucket),
+        ..Column::new(series.name(bucket))
+    };
     ColumnChart {
         title: "Responses",
         axis: series.axis(),
         unit: ("response", "responses"),
         measure: Measure::Count,
-        columns: series.buckets.iter().map(|it| Column::new(series.name(it))).collect(),
+        columns: series.buckets.iter().map(column).collect(),
         parts: vec![series.buckets.iter().map(|bucket| bucket.count).collect()],
         room: ROOM_ALONE,
     }
@@ -185,6 +190,7 @@ pub(super) fn multiples() -> SmallMultiples<'static> {
         title: "How good is our documentation?",
         by: "Version",
         measure: Some("Mean, on a scale of 1 to 5".to_owned()),
+        chance: Some("The differences between the groups could be chance (p = 0.2).".to_owned()),
         panels: names.into_iter().zip(scale()).map(panel).collect(),
     }
 }

@@ -2,9 +2,10 @@
 //! period.
 
 use sluice_engine::SummaryFilter;
-use sluice_engine::summary::{QuestionSummary, Summary};
+use sluice_engine::summary::{QuestionSummary, Summary, comparison};
 use sluice_flow::time::Day;
 
+use super::chance;
 use super::headline::Headline;
 use super::query::{Compare, Period, ResultsQuery, date_label};
 use super::question_chart;
@@ -88,11 +89,13 @@ fn by_period(period: Period, filter: &SummaryFilter, today: Day) -> Vec<Comparis
     vec![group(from.plus(-days), from.plus(-1)), group(from, to)]
 }
 
-/// The charts of a question for each group; none if it cannot be drawn.
+/// The charts of a question for each group; none if it cannot be drawn. `responses` is the number
+/// of all responses, in any group or none.
 pub(super) fn multiples<'r>(
     compare: &'r Compare,
     groups: &'r [(ComparisonGroup, Summary)],
     question: &'r QuestionSummary,
+    responses: u64,
 ) -> Option<SmallMultiples<'r>> {
     let by = match compare {
         Compare::Version => "Version",
@@ -101,6 +104,10 @@ pub(super) fn multiples<'r>(
     };
     let (names, parts): (Vec<&str>, Vec<&QuestionSummary>) = parts(groups, question).unzip();
     let charts = question_chart::distributions(question, &parts)?;
+    let chance = match overlap(compare, groups, responses) {
+        true => Some(OVERLAP.to_owned()),
+        false => comparison::test(&parts).as_ref().map(chance::of_groups),
+    };
     let measure = Headline::measure(question);
     let panel = |((name, part), chart): ((&str, &QuestionSummary), Chart)| {
         let Headline { figure, base, .. } = Headline::of_part(question, part);
@@ -109,7 +116,16 @@ pub(super) fn multiples<'r>(
     };
     let panels: Vec<Panel> = names.into_iter().zip(parts).zip(charts).map(panel).collect();
     let is_empty = panels.is_empty();
-    (!is_empty).then_some(SmallMultiples { title: &question.prompt, by, measure, panels })
+    let title = &question.prompt;
+    (!is_empty).then_some(SmallMultiples { title, by, measure, chance, panels })
+}
+
+const OVERLAP: &str = "Some responses have several values of this tag and are in several groups, so the differences are not tested.";
+
+/// Whether some responses are certainly in several groups.
+fn overlap(compare: &Compare, groups: &[(ComparisonGroup, Summary)], responses: u64) -> bool {
+    let sum: u64 = groups.iter().map(|(_, summary)| summary.responses).sum();
+    matches!(compare, Compare::Tag(_)) && sum > responses
 }
 
 /// Each group that was asked the question, with its answers.

@@ -11,10 +11,11 @@ use sluice_flow::counts::Counted;
 use sluice_flow::crosstab::CrosstabSide;
 use sluice_flow::id::FlowId;
 
+use super::chance::p_value;
 use super::query::{ResultsQuery, page_path};
 use crate::Console;
 use crate::answer_filters::{cut, words};
-use crate::chart::{FEW, ShareGroup, StackedShares, decimal, share};
+use crate::chart::{FEW, ShareGroup, StackedShares, share};
 use crate::computing;
 use crate::frame::{Frame, NavItem, Tab};
 use crate::parts::{empty, number};
@@ -254,10 +255,6 @@ fn hint(table: &Crosstab) -> String {
             )
         }
     }
-}
-
-fn p_value(p: f64) -> String {
-    if p < 0.001 { "p < 0.001".to_owned() } else { format!("p = {}", decimal(p, 3)) }
 }
 
 /// Counts, and the share of each column in its row.

@@ -78,15 +78,20 @@ pub(super) fn responses(report: &Report) -> Markup {
             section.card.result {
                 header { h2 { "Responses over time" } }
                 (chart.figure("chart-responses", tools(report, CHART, "Responses over time")))
+                @if let Some(note) = over_time::incomplete(&days(report), report.days) { p.hint { (note) } }
             }
         }
     }
 }
 
-pub(super) fn chart(report: &Report) -> Option<Chart> {
+fn days(report: &Report) -> Vec<DayValue> {
     let day =
         |it: &DayCount| DayValue { day: it.day.number().into(), count: it.responses, value: None };
-    let days: Vec<DayValue> = report.summary.days.iter().map(day).collect();
+    report.summary.days.iter().map(day).collect()
+}
+
+pub(super) fn chart(report: &Report) -> Option<Chart> {
+    let days = days(report);
     (!days.is_empty()).then(|| over_time::responses(&days, report.days))
 }
 

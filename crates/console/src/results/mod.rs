@@ -7,6 +7,7 @@
 //! [`report`] the data, [`question_chart`] and [`over_time`] the charts, and the rest is markup.
 
 mod card;
+mod chance;
 mod compare;
 mod crosstab;
 mod filters;
@@ -19,6 +20,8 @@ mod question_chart;
 mod read_all;
 mod reader;
 mod report;
+mod report_edit;
+mod report_form;
 mod reports;
 mod shared;
 mod text_answers;
@@ -55,6 +58,10 @@ pub(super) fn routes() -> Router<Arc<Console>> {
         .route("/console/flows/{flowId}/results/crosstab", get(crosstab::page))
         .route("/console/flows/{flowId}/results/answers", get(read_all::page))
         .route("/console/flows/{flowId}/results/reports", get(reports::show).post(reports::create))
+        .route(
+            "/console/flows/{flowId}/results/reports/{reportId}",
+            get(report_edit::show).post(report_edit::save),
+        )
         .route(
             "/console/flows/{flowId}/results/reports/{reportId}/link",
             post(reports::replace_link),

@@ -6,16 +6,56 @@ use sluice_flow::time::Day;
 
 use super::headline::{TopOption, top_option};
 use crate::chart::{
-    Chart, Column, ColumnChart, DayValue, LineChart, Measure, Point, ROOM_ALONE, Series,
+    Chart, Column, ColumnChart, CountedDays, DayValue, LineChart, Measure, Point, ROOM_ALONE,
+    Series,
 };
 
-/// The first and the last day of all charts of a page.
-pub(super) type Days = (Day, Day);
+/// The days of all charts of a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Days {
+    /// The first and the last that are shown.
+    pub(super) shown: (Day, Day),
+    /// The selected ones; open ends are all days until today.
+    pub(super) selected: (Option<Day>, Option<Day>),
+    pub(super) today: Day,
+}
+
+impl Days {
+    /// The series of some data over these days, and at least from one day to another.
+    fn series(self, days: &[DayValue], with: Option<(Day, Day)>) -> Series {
+        let number = |day: Day| i64::from(day.number());
+        let (mut from, mut to) = self.shown;
+        if let Some((first, last)) = with {
+            (from, to) = (from.min(first), to.max(last));
+        }
+        let counted = CountedDays {
+            from: self.selected.0.map(number),
+            to: self.selected.1.map(number),
+            today: number(self.today),
+        };
+        Series::new(days, number(from), number(to)).counting(counted)
+    }
+}
+
+/// Which columns of the responses are not complete, if there are any.
+pub(super) fn incomplete(days: &[DayValue], shown: Days) -> Option<String> {
+    let series = shown.series(days, None);
+    let buckets = series.buckets.iter().filter(|it| it.count > 0 && !series.is_complete(it));
+    let names: Vec<String> = buckets.map(|bucket| series.name(bucket)).collect();
+    match names.as_slice() {
+        [] => None,
+        [one] => Some(format!("The dashed column is not complete: {one}.")),
+        all => Some(format!("The dashed columns are not complete: {}.", all.join(" and "))),
+    }
+}
 
 /// The number of responses in each time bucket.
-pub(super) fn responses(days: &[DayValue], (from, to): Days) -> Chart {
-    let series = Series::new(days, from.number().into(), to.number().into());
-    let column = |bucket: &DayValue| Column::new(series.name(bucket));
+pub(super) fn responses(days: &[DayValue], shown: Days) -> Chart {
+    let series = shown.series(days, None);
+    let column = |bucket: &DayValue| Column {
+        is_complete: series.is_complete(bucket),
+        ..Column::new(series.name(bucket))
+    };
     let chart = ColumnChart {
         title: "Responses",
         axis: series.axis(),
@@ -29,7 +69,7 @@ pub(super) fn responses(days: &[DayValue], (from, to): Days) -> Chart {
 }
 
 /// The headline figure over time. None if there is no such figure, or all answers are from one day.
-pub(super) fn headline(question: &QuestionSummary, (from, to): Days) -> Option<Chart> {
+pub(super) fn headline(question: &QuestionSummary, shown: Days) -> Option<Chart> {
     let (first, last) = (question.over_time.first()?.day, question.over_time.last()?.day);
     let figure = figure(question)?;
     if first == last {
@@ -41,8 +81,7 @@ pub(super) fn headline(question: &QuestionSummary, (from, to): Days) -> Option<C
         value: (figure.of)(it),
     };
     let days: Vec<DayValue> = question.over_time.iter().map(day).collect();
-    let (from, to) = (from.min(first), to.max(last));
-    let series = Series::new(&days, from.number().into(), to.number().into());
+    let series = shown.series(&days, Some((first, last)));
     let point = |bucket: &DayValue| Point {
         name: series.name(bucket),
         count: bucket.count,

@@ -110,7 +110,7 @@ pub(super) fn points(question: &QuestionSummary) -> Option<Chart> {
         _ => Tone::Good,
     };
     let names: Vec<String> = (0..points.len()).map(|point| point.to_string()).collect();
-    let column = |(at, name): (usize, &String)| Column { name: name.clone(), tone: tone(at) };
+    let column = |(at, name): (usize, &String)| Column { tone: tone(at), ..Column::new(name) };
     let columns = names.iter().enumerate().map(column).collect();
     let axis = Axis::centred("Answer", 0, POINTS, names);
     columns_of("Answers from 0 to 10", axis, columns, vec![points.to_vec()], ROOM_ALONE).pop()

@@ -33,7 +33,7 @@ pub(super) struct Report {
     pub(super) sent: SentForm,
     pub(super) now: Timestamp,
     pub(super) summary: Summary,
-    /// The first and the last day of every chart over time.
+    /// The days of every chart over time.
     pub(super) days: Days,
     /// The last fourteen days, whatever the period of the query.
     pub(super) recent: Summary,
@@ -173,7 +173,8 @@ impl Report {
         &'r self,
         question: &'r QuestionSummary,
     ) -> Option<SmallMultiples<'r>> {
-        compare::multiples(self.query.compare.as_ref()?, &self.groups, question)
+        let compare = self.query.compare.as_ref()?;
+        compare::multiples(compare, &self.groups, question, self.summary.responses)
     }
 }
 
@@ -194,7 +195,7 @@ fn shown_days(query: &ResultsQuery, summary: &Summary, today: Day) -> Days {
     let (from, to) = (from.unwrap_or(first).min(first), to.unwrap_or(last).max(last));
     // A new flow shows at least one week.
     let from = if query.period == Period::All { from.min(to.plus(-6)) } else { from };
-    (from, to)
+    Days { shown: (from, to), selected: query.period.days(today), today }
 }
 
 /// Whether the days of one filter include those of another.

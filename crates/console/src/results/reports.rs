@@ -11,14 +11,13 @@ use sluice_engine::{
 };
 use sluice_flow::definition::Fault;
 use sluice_flow::id::{FlowId, ReportId};
-use sluice_flow::time::{Day, Timestamp};
 
 use super::filters::hidden;
 use super::query::{ResultsQuery, page_path};
+use super::report_form::{ReportForm, expiry, field_of};
 use crate::Console;
 use crate::answer_filters::{admission_label, plain_words};
 use crate::frame::{Frame, NavItem, Tab, Width};
-use crate::parts::field::Field;
 use crate::parts::{self, counted, day, errors};
 use crate::reply::{self, Kind, Refused, Reply};
 use crate::request::{Fields, Form, PathParam, Query};
@@ -82,13 +81,6 @@ pub(super) async fn create(
     }
 }
 
-/// The end of the last day, in UTC.
-fn expiry(until: Option<&str>) -> Result<Option<Timestamp>, Fault> {
-    let end = until.map(str::parse::<Day>).transpose();
-    let fault = |error| Fault { pointer: "/until".to_owned(), message: format!("{error}") };
-    Ok(end.map_err(fault)?.map(|day| day.plus(1).starts_at()))
-}
-
 pub(super) async fn replace_link(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
@@ -142,54 +134,21 @@ async fn page(
     Ok(frame.page(kind, content))
 }
 
-/// The id of the field that a fault points to.
-fn field_of(pointer: &str) -> Option<String> {
-    let name = pointer.split('/').nth(1)?;
-    match name {
-        "expiresAt" => Some("until".to_owned()),
-        "filters" => None,
-        name => Some(name.to_owned()),
-    }
-}
-
 fn form(
     state: &FlowHandle,
     history: &QuestionHistory,
     query: &ResultsQuery,
     shown: &Shown,
 ) -> Markup {
-    let Shown { fields, faults, is_sent, .. } = shown;
-    let error = |id: &str| {
-        let of_field = |fault: &&Fault| field_of(&fault.pointer).as_deref() == Some(id);
-        faults.iter().find(of_field).map(|fault| fault.message.as_str())
+    let faults = &shown.faults;
+    // At first, all questions are chosen.
+    let initial = || {
+        let field = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let questions = history.questions.iter().map(|it| field("show", &it.id));
+        Fields(std::iter::once(field("title", &state.flow.name)).chain(questions).collect())
     };
-    let title = Field {
-        id: "title",
-        label: "Title",
-        required: true,
-        value: if *is_sent { fields.raw("title") } else { &state.flow.name },
-        error: error("title"),
-        ..Field::default()
-    };
-    let password = Field {
-        id: "password",
-        label: "Password (optional)",
-        hint: Some("At least 10 characters. Send it separately from the link."),
-        kind: "password",
-        autocomplete: Some("new-password"),
-        error: error("password"),
-        ..Field::default()
-    };
-    let until = Field {
-        id: "until",
-        label: "Last day (optional, UTC)",
-        hint: Some("After this day the link no longer works. Leave empty for no expiry."),
-        kind: "date",
-        value: if *is_sent { fields.raw("until") } else { "" },
-        error: error("until"),
-        ..Field::default()
-    };
-    let is_chosen = |id: &str| !is_sent || fields.all("show").any(|it| it == id);
+    let fields = if shown.is_sent { shown.fields.clone() } else { initial() };
+    let form = ReportForm { history, fields: &fields, faults, has_password: false };
     html! {
         section.card aria-labelledby="share-report" {
             h2 id="share-report" { "Share a report" }
@@ -198,20 +157,7 @@ fn form(
             form.form method="post" action=(page_path(state.flow_id(), "reports")) {
                 (hidden(&query.pairs()))
                 p { strong { "Filters: " } (words(history, query)) " " a href=(query.address(state.flow_id())) { "Change" } }
-                (title.draw())
-                fieldset id="questions" tabindex="-1" {
-                    legend.label { "Questions" }
-                    @if let Some(error) = error("questions") { p.error { (error) } }
-                    @for question in &history.questions {
-                        label.check { input type="checkbox" name="show" value=(question.id) checked[is_chosen(&question.id)]; span dir="auto" { (question.prompt) } }
-                    }
-                }
-                label.check {
-                    input type="checkbox" name="texts" value="yes" checked[*is_sent && fields.has("texts")];
-                    span { "Show text answers. People may have written names or other personal data in them. E-mail addresses, telephone numbers and URLs are never shown." }
-                }
-                (password.draw())
-                (until.draw())
+                (form.draw())
                 div.buttons { button.button.primary type="submit" { "Create link" } }
             }
         }
@@ -219,7 +165,7 @@ fn form(
 }
 
 /// The filters in words. Readers see them too.
-fn words(history: &QuestionHistory, query: &ResultsQuery) -> String {
+pub(super) fn words(history: &QuestionHistory, query: &ResultsQuery) -> String {
     let mut words = vec![query.period.words()];
     let version = query.version.and_then(|id| history.version(id));
     words.extend(version.map(|it| format!("version {}", it.number)));
@@ -284,6 +230,7 @@ fn row(
             td {
                 @if may_share && report.state != ReportState::Revoked {
                     div.buttons {
+                        a.button.small href=(base) { "Edit" span.unseen { " " (report.title) } }
                         form method="post" action={ (base) "/link" } data-confirm="Replace the link? The previous link stops working." {
                             button.button.small type="submit" { "New link" span.unseen { " for " (report.title) } }
                         }
@@ -294,18 +241,5 @@ fn row(
                 }
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_report_expires_with_its_last_day() {
-        let end = expiry(Some("2026-12-01")).unwrap().unwrap();
-        assert_eq!(end.to_string(), "2026-12-02T00:00:00.000Z");
-        assert_eq!(expiry(None), Ok(None));
-        assert_eq!(expiry(Some("tomorrow")).unwrap_err().pointer, "/until");
     }
 }

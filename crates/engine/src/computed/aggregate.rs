@@ -15,6 +15,10 @@ use crate::response_columns::SortValues;
 
 /// The most responses of an order that are kept.
 pub(crate) const SORTED_MAX: usize = 1_000;
+/// The most numbers and texts in one aggregate.
+const ENTRIES_MAX: usize = 250_000;
+/// The same of responses that are added together; only a single response may have more.
+const PART_ENTRIES_MAX: usize = 100_000;
 /// A response of an order takes as much room as this many numbers: its key may be a text.
 const ENTRIES_PER_RESPONSE: usize = 4;
 
@@ -28,7 +32,7 @@ pub(crate) struct Subject {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// The counts by version and day, and for each value of a tag if one is given.
+    /// The counts by version and day, and by version and value of a tag if one is given.
     Results {
         by_tag: Option<String>,
     },
@@ -56,8 +60,8 @@ pub(crate) enum Aggregate {
     Sorted(SortedAggregate),
 }
 
-/// The counts by day and version, as the store keeps them. Tags are kept once for each version:
-/// by day they would take the most room.
+/// The counts by day and version, as the store keeps them. Tags are kept once for each version, and
+/// so are the answers for each value of the compared tag: by day they would take the most room.
 #[derive(Debug, Default)]
 pub(crate) struct DailyAggregate {
     by_tag: Option<String>,
@@ -72,6 +76,7 @@ pub(crate) struct CrosstabAggregate {
     rows: CrosstabSide,
     columns: CrosstabSide,
     pub(crate) versions: BTreeMap<FlowVersionId, CrosstabCounts>,
+    entries: usize,
 }
 
 /// The first responses of an order, and the number of all.
@@ -92,6 +97,7 @@ impl Aggregate {
                 rows: rows.clone(),
                 columns: columns.clone(),
                 versions: BTreeMap::new(),
+                entries: 0,
             }),
             Kind::Count => Self::Count(0),
             Kind::Sorted { values, direction } => Self::Sorted(SortedAggregate {
@@ -111,11 +117,16 @@ impl Aggregate {
         }
     }
 
+    /// Whether it takes too much room; then it may lack responses.
+    pub(super) fn is_too_large(&self) -> bool {
+        self.entries() > ENTRIES_MAX
+    }
+
     /// The numbers and texts that it keeps.
     pub(super) fn entries(&self) -> usize {
         match self {
             Self::Results(daily) => daily.entries,
-            Self::Crosstab(it) => it.versions.values().map(CrosstabCounts::entries).sum(),
+            Self::Crosstab(crosstab) => crosstab.entries,
             Self::Count(_) => 1,
             Self::Sorted(sorted) => sorted.first.len() * ENTRIES_PER_RESPONSE,
         }
@@ -123,33 +134,65 @@ impl Aggregate {
 }
 
 impl DailyAggregate {
+    /// Adds them in parts, and stops once it is too large: by then it is larger by one part at most.
     fn add(&mut self, rows: &[ResponseRow], definitions: &VersionDefinitions) {
-        let mut daily: BTreeMap<(Day, FlowVersionId), Delta> = BTreeMap::new();
-        let mut tagged: BTreeMap<FlowVersionId, Delta> = BTreeMap::new();
+        let mut part = Part::default();
         for row in rows {
-            let version = row.flow_version_id;
-            let definition = definitions.get(&version).and_then(Option::as_deref);
-            let by_tag = self.by_tag.as_deref().and_then(|name| only(name, row.tags.as_deref()));
-            let own =
-                Contribution::of_stored(definition, &row.answers, by_tag.as_deref(), row.admission);
-            daily.entry((row.response_id.made_at().day(), version)).or_default().add(&own);
-            if let Some(tags) = row.tags.as_deref() {
-                let tags = Contribution::of_stored(None, "{}", Some(tags), row.admission);
-                tagged.entry(version).or_default().add(&tags);
+            let definition = definitions.get(&row.flow_version_id).and_then(Option::as_deref);
+            part.add(row, definition, self.by_tag.as_deref());
+            if part.entries_max > PART_ENTRIES_MAX {
+                self.put(std::mem::take(&mut part));
+                if self.entries > ENTRIES_MAX {
+                    return;
+                }
             }
+        }
+        self.put(part);
+    }
+
+    fn put(&mut self, part: Part) {
+        for (key, delta) in part.daily {
+            let counts = self.daily.entry(key).or_insert_with(|| DailyCounts::to_read(None));
+            add_to(counts, &delta, &mut self.entries);
         }
         let empty = || match &self.by_tag {
             Some(name) => DailyCounts::to_read_tag(name),
             None => DailyCounts::to_read(None),
         };
-        for (key, delta) in daily {
-            let counts = self.daily.entry(key).or_insert_with(empty);
+        for (version, delta) in part.tags {
+            let counts = self.tags.entry(version).or_insert_with(empty);
             add_to(counts, &delta, &mut self.entries);
         }
-        for (version, delta) in tagged {
-            let counts = self.tags.entry(version).or_insert_with(|| DailyCounts::to_read(None));
-            add_to(counts, &delta, &mut self.entries);
-        }
+    }
+}
+
+/// Responses that are added together.
+#[derive(Default)]
+struct Part {
+    daily: BTreeMap<(Day, FlowVersionId), Delta>,
+    tags: BTreeMap<FlowVersionId, Delta>,
+    /// It adds at most this many numbers and texts.
+    entries_max: usize,
+}
+
+impl Part {
+    fn add(&mut self, row: &ResponseRow, definition: Option<&Definition>, by_tag: Option<&str>) {
+        let ResponseRow { answers, admission, flow_version_id: version, .. } = row;
+        let own = Contribution::of_stored(definition, answers, None, *admission);
+        self.daily.entry((row.response_id.made_at().day(), *version)).or_default().add(&own);
+        // Each of them takes at least one byte.
+        self.entries_max += own.as_bytes().len();
+        let Some(tags) = row.tags.as_deref() else { return };
+        let tagged = match by_tag {
+            // The answers are counted for each value of this tag.
+            Some(name) => {
+                self.entries_max += own.as_bytes().len() * (1 + values(name, tags));
+                Contribution::of_stored(definition, answers, Some(tags), *admission)
+            }
+            None => Contribution::of_stored(None, "{}", Some(tags), *admission),
+        };
+        self.entries_max += tags.len();
+        self.tags.entry(*version).or_default().add(&tagged);
     }
 }
 
@@ -163,10 +206,13 @@ fn add_to(counts: &mut DailyCounts, delta: &Delta, entries: &mut usize) {
     *entries = *entries + counts.entries() - before;
 }
 
-/// Only one of the tags, as stored.
-fn only(name: &str, tags: Option<&str>) -> Option<String> {
-    let tags: serde_json::Value = serde_json::from_str(tags?).ok()?;
-    Some(serde_json::json!({ name: tags.get(name)? }).to_string())
+/// The number of values of a tag.
+fn values(name: &str, tags: &str) -> usize {
+    match serde_json::from_str::<serde_json::Value>(tags).ok().as_ref().and_then(|it| it.get(name))
+    {
+        Some(serde_json::Value::Array(values)) => values.len(),
+        value => usize::from(value.is_some()),
+    }
 }
 
 impl SortedAggregate {
@@ -183,7 +229,82 @@ impl CrosstabAggregate {
         for row in rows {
             let definition = definitions.get(&row.flow_version_id).and_then(Option::as_deref);
             let counts = self.versions.entry(row.flow_version_id).or_default();
+            let before = counts.entries();
             counts.add(definition, &self.rows, &self.columns, &row.answers);
+            self.entries += counts.entries() - before;
+            if self.entries > ENTRIES_MAX {
+                return;
+            }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use sluice_flow::counts::segment;
+    use sluice_flow::definition;
+    use sluice_flow::id::ResponseId;
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::stored_response::tests::empty_row;
+
+    const DAY_MILLIS: u64 = 24 * 60 * 60 * 1000;
+
+    fn row(day: u64, answers: &Value, tags: &Value) -> ResponseRow {
+        // The time is in the first 48 bits of an id.
+        let response_id =
+            ResponseId::from_uuid(Uuid::from_u128(u128::from(day * DAY_MILLIS) << 80));
+        let (answers, tags) = (answers.to_string(), Some(tags.to_string()));
+        ResponseRow { response_id, answers, tags, ..empty_row(1) }
+    }
+
+    fn added(rows: &[ResponseRow], kind: &Kind, questions: &Value) -> Aggregate {
+        let draft = json!({"title": "T", "questions": questions});
+        let definition = Some(Arc::new(definition::check(&draft).unwrap()));
+        let definitions = HashMap::from([(rows[0].flow_version_id, definition)]);
+        let mut aggregate = Aggregate::new(kind);
+        aggregate.add(rows, &definitions);
+        aggregate
+    }
+
+    #[test]
+    fn a_compared_tag_takes_the_same_room_for_any_number_of_days() {
+        let kind = Kind::Results { by_tag: Some("plan".to_owned()) };
+        let questions = json!([{"id": "nps", "type": "nps", "prompt": "?"}]);
+        let all = |days: u64| {
+            let plans = (0..days).flat_map(|day| (0..40).map(move |plan| (day, plan)));
+            let rows: Vec<_> = plans
+                .map(|(day, plan)| {
+                    row(day, &json!({"nps": "9"}), &json!({"plan": plan.to_string()}))
+                })
+                .collect();
+            added(&rows, &kind, &questions)
+        };
+        // A day has its question and one answer.
+        assert_eq!(all(100).entries() - all(1).entries(), 99 * 2);
+        let Aggregate::Results(aggregate) = all(100) else { panic!("not results") };
+        let tags = aggregate.tags.values().next().unwrap();
+        assert_eq!(tags.of_segment(&segment("plan", "7")).unwrap().responses, 100);
+    }
+
+    #[test]
+    fn a_page_with_many_answers_stops_at_the_limit() {
+        let values: Vec<String> = (0..50).map(|it| it.to_string()).collect();
+        let number = |at: u32| json!({"id": format!("n{at}"), "type": "number", "prompt": "?"});
+        let questions: Vec<Value> = (0..100).map(number).collect();
+        // Every response has other numbers: without a limit, 250,000 more for each 50 responses.
+        let rows: Vec<_> = (0..900_u32)
+            .map(|own| {
+                let answers = (0..100).map(|at| (format!("n{at}"), json!(own.to_string())));
+                row(1, &Value::Object(answers.collect()), &json!({"list": values}))
+            })
+            .collect();
+        let kind = Kind::Results { by_tag: Some("list".to_owned()) };
+        let aggregate = added(&rows, &kind, &json!(questions));
+        assert!(aggregate.is_too_large());
+        let one = 100 * 51 * 4;
+        assert!(aggregate.entries() < ENTRIES_MAX + PART_ENTRIES_MAX + one);
     }
 }

@@ -15,8 +15,6 @@ use crate::summary::versions::published_versions;
 
 /// Responses of one page.
 const PAGE_ROWS: usize = 1_000;
-/// The most numbers and texts in one aggregate.
-const ENTRIES_MAX: usize = 250_000;
 
 /// Waits for its turn, and runs until the result is complete or there are no requests any more.
 pub(super) async fn run(core: Arc<Core>, computation: Arc<Computation>) {
@@ -131,7 +129,7 @@ impl<'c> Pass<'c> {
             aggregate
         });
         let added = added.await.map_err(|panicked| StoreError::Failed(Box::new(panicked)))?;
-        if added.entries() > ENTRIES_MAX {
+        if added.is_too_large() {
             let detail = "the responses that match have too many different answers to be counted \
                           together; choose fewer days";
             return Err(AdminError::conflict("too_many_answers", detail));

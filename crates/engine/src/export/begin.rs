@@ -37,6 +37,9 @@ impl FlowHandle {
         let asked =
             question_history::read(&*core.store, &core.definitions, self.app_id(), self.flow_id())
                 .await?;
+        for (version, _) in &asked.unreadable {
+            tracing::warn!(%version, "an export names the answers to a version by ids: its definition cannot be read");
+        }
         let chosen = columns
             .map(|names| ChosenColumns::read(&names, format, &asked, has_fixed))
             .transpose()?;

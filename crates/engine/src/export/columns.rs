@@ -113,6 +113,11 @@ static FIRST: [FixedColumn; 11] = [
         optional(cells, it.row.flow_assignment_id.as_deref());
     }),
 ];
+/// The answers that have no column, because the definition of their version cannot be read. Only
+/// then exports have it, unless it is chosen.
+static OTHER_ANSWERS: FixedColumn = fixed("answers.other", ColumnKind::Text, |it, cells| {
+    optional(cells, it.flat.other_answers().as_deref());
+});
 /// The column of the tags that have none of their own.
 const OTHER_TAGS: &str = "tags.other";
 
@@ -149,10 +154,14 @@ enum Source {
 }
 
 fn fixed_column(name: &str) -> Option<&'static FixedColumn> {
-    FIRST.iter().chain(&LAST).find(|column| column.name == name)
+    fixed_columns().find(|column| column.name == name)
 }
 
-/// Whether every export has a column with this name.
+fn fixed_columns() -> impl Iterator<Item = &'static FixedColumn> {
+    FIRST.iter().chain([&OTHER_ANSWERS]).chain(&LAST)
+}
+
+/// Whether every export can have a column with this name.
 pub(super) fn has_fixed(name: &str) -> bool {
     fixed_column(name).is_some()
 }
@@ -177,8 +186,8 @@ pub(super) struct Columns {
 struct KnownVersion {
     /// Its id as text, and its number.
     name: (String, u32),
-    /// Its position among the versions.
-    at: usize,
+    /// Its position among the versions; none if its definition cannot be read.
+    at: Option<usize>,
     /// By the position of the question; built when the first response needs them.
     labels: OnceLock<Vec<Option<AnswerLabels>>>,
 }
@@ -191,12 +200,14 @@ impl Columns {
         has_codebook: bool,
         chosen: Option<&ChosenColumns>,
     ) -> Self {
-        let QuestionHistory { questions, mut versions } = asked;
-        let known = |(at, version): (usize, &HistoricVersion)| {
-            let name = (version.id.to_string(), version.number);
-            (version.id, KnownVersion { name, at, labels: OnceLock::new() })
+        let QuestionHistory { questions, mut versions, unreadable } = asked;
+        let known = |id: FlowVersionId, number: u32, at: Option<usize>| {
+            (id, KnownVersion { name: (id.to_string(), number), at, labels: OnceLock::new() })
         };
-        let by_id = versions.iter().enumerate().map(known).collect();
+        let readable =
+            versions.iter().enumerate().map(|(at, it)| known(it.id, it.number, Some(at)));
+        let others = unreadable.iter().map(|(id, number)| known(*id, *number, None));
+        let by_id = readable.chain(others).collect();
         let shared_labels = match values {
             ValuesAs::Ids => Vec::new(),
             ValuesAs::Labels => {
@@ -209,14 +220,14 @@ impl Columns {
         let names = match values {
             ValuesAs::Ids => questions.iter().map(name_by_id).collect(),
             ValuesAs::Labels => {
-                let fixed = FIRST.iter().chain(&LAST).map(|column| column.name.to_lowercase());
+                let fixed = fixed_columns().map(|column| column.name.to_lowercase());
                 let tags = tags.iter().map(|tag| tag_name(tag).to_lowercase());
                 labels::titles(&questions, fixed.chain(tags).collect())
             }
         };
         let layout = RowLayout::new(questions, tags);
         let sources = match chosen {
-            None => all_sources(&layout),
+            None => all_sources(&layout, !unreadable.is_empty()),
             Some(chosen) => chosen_sources(&layout, chosen),
         };
         Self { layout, values, sources, names, versions, by_id, shared_labels }
@@ -262,7 +273,8 @@ impl Columns {
         let known = self.by_id.get(&version).filter(|_| self.values == ValuesAs::Labels);
         known.map_or(&[], |known| {
             known.labels.get_or_init(|| {
-                let definition = &self.versions[known.at].definition;
+                let Some(at) = known.at else { return Vec::new() };
+                let definition = &self.versions[at].definition;
                 labels::of_version(definition, &self.layout.questions, &self.shared_labels)
             })
         })
@@ -298,8 +310,9 @@ impl Columns {
     }
 }
 
-fn all_sources(layout: &RowLayout) -> Vec<Source> {
+fn all_sources(layout: &RowLayout, has_other_answers: bool) -> Vec<Source> {
     let questions = (0..layout.questions.len()).map(Source::Question);
+    let questions = questions.chain(has_other_answers.then_some(Source::Fixed(&OTHER_ANSWERS)));
     let tags = (0..layout.tags.len()).map(Source::Tag);
     let first = FIRST.iter().map(Source::Fixed).chain(questions);
     first.chain(tags).chain(LAST.iter().map(Source::Fixed)).collect()

@@ -43,6 +43,8 @@ impl RowLayout {
 pub(super) struct FlatRow<'r> {
     /// Indexed by the position of the question.
     pub(super) answers: Vec<Option<Texts<'r>>>,
+    /// Answers that have no column.
+    more_answers: Vec<(Cow<'r, str>, Texts<'r>)>,
     /// Indexed by the position of the name.
     pub(super) tags: Vec<Option<Texts<'r>>>,
     /// Tags that have no column.
@@ -58,6 +60,7 @@ impl<'r> FlatRow<'r> {
     pub(super) fn new(layout: &RowLayout) -> Self {
         Self {
             answers: vec![None; layout.questions.len()],
+            more_answers: Vec::new(),
             tags: vec![None; layout.tags.len()],
             more_tags: Vec::new(),
             user_id: None,
@@ -77,6 +80,7 @@ impl<'r> FlatRow<'r> {
         };
         self.answers.fill(None);
         self.tags.fill(None);
+        self.more_answers.clear();
         self.more_tags.clear();
         self.more_identities.clear();
         (self.user_id, self.email) = (None, None);
@@ -102,7 +106,7 @@ impl<'r> FlatRow<'r> {
     fn fill_answers(&mut self, json: &'r str, layout: &RowLayout) -> serde_json::Result<()> {
         let id_at = |place: usize| layout.questions[layout.by_id[place]].id.as_str();
         let mut next = 0;
-        let answers = &mut self.answers;
+        let (answers, more) = (&mut self.answers, &mut self.more_answers);
         each_entry(json, |id, texts| {
             while next < layout.by_id.len() && id_at(next) < &*id {
                 next += 1;
@@ -111,8 +115,9 @@ impl<'r> FlatRow<'r> {
                 true => Some(layout.by_id[next]),
                 false => layout.position(&id),
             };
-            if let Some(position) = position {
-                answers[position] = Some(texts);
+            match position {
+                Some(position) => answers[position] = Some(texts),
+                None => more.push((id, texts)),
             }
         })
     }
@@ -147,17 +152,27 @@ impl<'r> FlatRow<'r> {
         Some(serde_json::Value::Array(items.collect()).to_string())
     }
 
+    /// Answers without a column, as JSON.
+    pub(super) fn other_answers(&self) -> Option<String> {
+        as_json(&self.more_answers)
+    }
+
     /// Tags without a dedicated column, as JSON.
     pub(super) fn other_tags(&self) -> Option<String> {
-        if self.more_tags.is_empty() {
-            return None;
-        }
-        let items = self.more_tags.iter().map(|(name, texts)| match texts {
-            Texts::One(text) => (name.to_string(), json!(text)),
-            Texts::Many(texts) => (name.to_string(), json!(texts)),
-        });
-        Some(serde_json::Value::Object(items.collect()).to_string())
+        as_json(&self.more_tags)
     }
+}
+
+/// Names and texts as an object; none if there are none.
+fn as_json(entries: &[(Cow<'_, str>, Texts<'_>)]) -> Option<String> {
+    if entries.is_empty() {
+        return None;
+    }
+    let items = entries.iter().map(|(name, texts)| match texts {
+        Texts::One(text) => (name.to_string(), json!(text)),
+        Texts::Many(texts) => (name.to_string(), json!(texts)),
+    });
+    Some(serde_json::Value::Object(items.collect()).to_string())
 }
 
 #[derive(Debug, serde::Deserialize)]

@@ -1,8 +1,9 @@
 //! JSON Lines: one response per line, as the admin API's list returns it. With labels, its answers
 //! are named by the texts of their questions.
 
-use serde_json::json;
-use sluice_flow::submission::each_entry;
+use std::io;
+
+use sluice_flow::submission::{Texts, each_entry};
 use sluice_store::ResponseRow;
 
 use super::ExportFailed;
@@ -32,26 +33,34 @@ struct Jsonl {
 
 impl Jsonl {
     /// The answers of a response by the texts of their questions, in the same order.
-    fn labelled_answers(&self, row: &ResponseRow) -> serde_json::Result<String> {
+    fn write_labelled(&self, row: &ResponseRow, out: &mut Vec<u8>) -> io::Result<()> {
         let labels = self.columns.labels(row.flow_version_id);
-        let mut json = String::from("{");
-        each_entry(&row.answers, |id, texts| {
+        let (mut written, mut next) = (Ok(()), b'{');
+        let read = each_entry(&row.answers, |id, texts| {
             let at = self.columns.layout.position(&id);
             let name = at.map_or(&*id, |at| self.columns.name_at(at));
             let texts = match at.and_then(|at| labels.get(at)) {
                 Some(Some(labels)) => &labelled(labels, &texts),
                 _ => &texts,
             };
-            if json.len() > 1 {
-                json.push(',');
+            if written.is_ok() {
+                out.push(next);
+                next = b',';
+                written = write_entry(name, texts, out);
             }
-            json.push_str(&json!(name).to_string());
-            json.push(':');
-            json.push_str(&json!(texts).to_string());
+        });
+        read.and(written).map_err(|error| {
+            io::Error::other(format!("{} cannot be read: {error}", row.response_id))
         })?;
-        json.push('}');
-        Ok(json)
+        out.extend_from_slice(if next == b'{' { b"{}" } else { b"}" });
+        Ok(())
     }
+}
+
+fn write_entry(name: &str, texts: &Texts<'_>, out: &mut Vec<u8>) -> serde_json::Result<()> {
+    serde_json::to_writer(&mut *out, name)?;
+    out.push(b':');
+    serde_json::to_writer(out, texts)
 }
 
 impl FormatWriter for Jsonl {
@@ -64,10 +73,8 @@ impl FormatWriter for Jsonl {
             let written = match self.columns.values {
                 ValuesAs::Ids => stored_response::write_json(row, out),
                 ValuesAs::Labels => {
-                    let answers = self.labelled_answers(row).map_err(|error| {
-                        ExportFailed(format!("{} cannot be read: {error}", row.response_id))
-                    })?;
-                    stored_response::write_json(&ResponseRow { answers, ..row.clone() }, out)
+                    let answers = |out: &mut Vec<u8>| self.write_labelled(row, out);
+                    stored_response::write_json_with(row, out, answers)
                 }
             };
             written.map_err(|error| ExportFailed(error.to_string()))?;

@@ -269,8 +269,7 @@ impl FlowHandle {
     async fn checked(&self, row: ReportRow, password: Option<&str>) -> AdminResult<ReportRow> {
         let core = self.permit.core(Scope::Export)?;
         let (app, flow) = (self.app_id(), self.flow_id());
-        let history =
-            question_history::read_rest(&*core.store, &core.definitions, app, flow).await?;
+        let history = question_history::read(&*core.store, &core.definitions, app, flow).await?;
         let mut faults = row_faults(&row, &history, core.now());
         let Some(password) = password else {
             faultless(faults)?;

@@ -5,12 +5,14 @@
 //! identified over the versions by its id and its type: an edited question keeps its history, and a
 //! removed one is still reported.
 
+pub mod comparison;
 pub mod crosstab;
 mod distribution;
 mod numbers;
 mod questions;
 pub mod significance;
 pub mod summing;
+mod tails;
 #[cfg(test)]
 mod tests;
 pub(crate) mod versions;

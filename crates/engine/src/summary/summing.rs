@@ -161,17 +161,17 @@ impl Summing {
     fn known_computed(&self, query: &ResponseQuery) -> Option<(Arc<Computed>, Tags)> {
         let all = self.computed.lock().unwrap_or_else(PoisonError::into_inner);
         all.iter().find_map(|(known, computed)| {
-            let is_compared = known.tags.is_empty()
-                && matches!(query.tags.as_slice(), [(name, _)] if Some(name) == self.by_tag.as_ref());
-            let (applied, rest) = match is_compared {
-                true => (Vec::new(), query.tags.clone()),
-                false => (query.tags.clone(), Vec::new()),
-            };
+            let is_compared =
+                matches!(query.tags.as_slice(), [(name, _)] if Some(name) == self.by_tag.as_ref());
+            // The values of a tag are counted for all days together.
+            if is_compared && *known == (ResponseQuery { tags: Vec::new(), ..query.clone() }) {
+                return Some((Arc::clone(computed), query.tags.clone()));
+            }
             let (from, to) = (known.from, known.to);
-            let same_days = ResponseQuery { from, to, tags: applied, ..query.clone() };
+            let same_days = ResponseQuery { from, to, ..query.clone() };
             let is_from = from.is_none_or(|from| query.from.is_some_and(|it| it >= from));
             let is_to = to.is_none_or(|to| query.to.is_some_and(|it| it <= to));
-            (*known == same_days && is_from && is_to).then(|| (Arc::clone(computed), rest))
+            (*known == same_days && is_from && is_to).then(|| (Arc::clone(computed), Vec::new()))
         })
     }
 
@@ -285,20 +285,28 @@ fn add_up_all(versions: &[Version], counts: &FlowCounts, filter: &SummaryFilter)
     add_up(versions, &daily.collect::<Vec<_>>(), filter)
 }
 
-/// Applies the versions, and the days and tag that the computation did not apply. The tags are
-/// those of all its days.
+/// Applies the versions, and the days or the tag that the computation did not apply. The tags are
+/// those of all its days. With a tag, there is no development over time.
 fn add_up_computed(versions: &[Version], computed: &Computed, filter: &SummaryFilter) -> Summary {
     let nothing = DailyAggregate::default();
     let aggregate = match &computed.aggregate {
         Aggregate::Results(aggregate) => aggregate,
         Aggregate::Crosstab(_) | Aggregate::Count(_) | Aggregate::Sorted(_) => &nothing,
     };
-    let daily = aggregate.daily.iter();
-    let daily: Vec<_> = daily.map(|((day, version), counts)| (*version, *day, counts)).collect();
+    let daily = aggregate.daily.iter().map(|((day, version), counts)| (*version, *day, counts));
+    let any_day = filter.from.or(filter.to).unwrap_or(computed.as_of.day());
+    let tagged = aggregate.tags.iter().map(|(version, counts)| (*version, any_day, counts));
+    let is_by_tag = !filter.tags.is_empty();
+    let counts: Vec<_> = if is_by_tag { tagged.collect() } else { daily.collect() };
     let is_chosen = |id: &FlowVersionId| filter.versions.is_empty() || filter.versions.contains(id);
     let tags = aggregate.tags.iter().filter(|(version, _)| is_chosen(version));
     let tags = TagSums::of(tags.map(|(_, counts)| counts)).counts();
-    Summary { as_of: Some(computed.as_of), tags, ..add_up(versions, &daily, filter) }
+    let mut summary = add_up(versions, &counts, filter);
+    if is_by_tag {
+        summary.days.clear();
+        summary.questions.iter_mut().for_each(|it| it.over_time.clear());
+    }
+    Summary { as_of: Some(computed.as_of), tags, ..summary }
 }
 
 fn query_of(filter: &SummaryFilter) -> CountsQuery {

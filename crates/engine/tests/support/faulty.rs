@@ -40,6 +40,8 @@ pub enum Mood {
     Hanging(Duration),
     /// Lists of responses fail after this long.
     HidingResponses(Duration),
+    /// The definition of the version with this number cannot be read in lists of versions.
+    DamagingVersion(u32),
     /// Retention fails for this app.
     FailingToExpire(AppId),
     /// Writes are stored, but their outcome is reported as unknown.
@@ -109,7 +111,11 @@ impl IntakeStore for FaultyStore {
         self.rows.fetch_add(responses.len(), Ordering::SeqCst);
         let mood = *self.mood.lock().unwrap();
         match mood {
-            Mood::Well | Mood::Hanging(_) | Mood::HidingResponses(_) | Mood::FailingToExpire(_) => {
+            Mood::Well
+            | Mood::Hanging(_)
+            | Mood::HidingResponses(_)
+            | Mood::DamagingVersion(_)
+            | Mood::FailingToExpire(_) => {
                 self.inner.commit_then(responses, if_busy, then);
             }
             Mood::Slow(_) | Mood::Held => {
@@ -219,7 +225,12 @@ impl AdminStore for FaultyStore {
         before: Option<u32>,
         limit: usize,
     ) -> StoreResult<Vec<VersionRow>> {
-        self.read().list_versions(app, flow, before, limit).await
+        let mut versions = self.read().list_versions(app, flow, before, limit).await?;
+        if let Mood::DamagingVersion(number) = *self.mood.lock().unwrap() {
+            let damaged = versions.iter_mut().filter(|it| it.number == number);
+            damaged.for_each(|it| it.definition.truncate(1));
+        }
+        Ok(versions)
     }
     async fn find_token(&self, hash: &TokenHash) -> StoreResult<Option<TokenRow>> {
         self.read().find_token(hash).await
@@ -421,6 +432,7 @@ impl UpkeepStore for FaultyStore {
             | Mood::Held
             | Mood::Hanging(_)
             | Mood::HidingResponses(_)
+            | Mood::DamagingVersion(_)
             | Mood::FailingToExpire(_) => {}
         }
         self.inner.check().await

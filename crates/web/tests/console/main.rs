@@ -6,6 +6,7 @@
 #![allow(clippy::duplicate_mod, reason = "two test services open their stores in the same way")]
 
 mod accounts;
+mod comparison;
 mod desk;
 mod editor;
 #[path = "../../../engine/tests/support/faulty.rs"]

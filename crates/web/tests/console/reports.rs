@@ -354,6 +354,71 @@ async fn the_form_reports_faults_and_keeps_what_was_typed() {
 }
 
 #[tokio::test]
+async fn a_report_is_edited_and_keeps_its_link() {
+    let desk = Desk::open().await;
+    let filters = vec![("tag.plan".to_owned(), "pro".to_owned())];
+    let (report, link) = desk.share(NewReport { filters, ..only_nps() }).await;
+    let editor = desk.site.signed_in(Some(desk.app), Role::Editor).await;
+    let list = format!("/console/flows/{}/results/reports", desk.flow);
+    let address = format!("{list}/{}", report.report_id);
+    assert!(editor.get(&list).await.ok().contains(&format!("href=\"{address}\"")));
+    let form = editor.get(&address).await.ok();
+    for text in ["value=\"Shared results\"", "value=\"nps\" checked", "plan: pro"] {
+        assert!(form.contains(text), "{text}: {form}");
+    }
+    assert_eq!(form.matches("checked").count(), 1, "{form}");
+    assert!(!form.contains("Remove the password"), "{form}");
+    let sent = [
+        ("title", "For the board"),
+        ("show", "nps"),
+        ("show", "why"),
+        ("password", PASSWORD),
+        ("until", "2026-12-01"),
+    ];
+    assert_eq!(editor.post(&address, &sent).await.to(), format!("{list}?done=saved#reports"));
+    assert!(desk.read(&link).await.ok().contains("Password required"));
+    let form = editor.get(&address).await.ok();
+    for text in ["value=\"2026-12-01\"", "value=\"why\" checked", "Remove the password"] {
+        assert!(form.contains(text), "{text}: {form}");
+    }
+    assert!(!form.contains(PASSWORD), "{form}");
+    // Without a new one, the password stays; and so do the filters.
+    let sent = [("title", "For all"), ("show", "nps"), ("password", ""), ("until", "2026-12-01")];
+    editor.post(&address, &sent).await.to();
+    assert!(desk.read(&link).await.ok().contains("Password required"));
+    let sent = [("title", "For all"), ("show", "nps"), ("open", "yes"), ("until", "")];
+    editor.post(&address, &sent).await.to();
+    let page = desk.read(&link).await.ok();
+    assert!(page.contains("For all") && page.contains("2 responses"), "{page}");
+    assert!(!page.contains("Why?"), "{page}");
+}
+
+#[tokio::test]
+async fn the_form_of_a_report_reports_faults_and_a_revoked_report_has_none() {
+    let desk = Desk::open().await;
+    let password = Some(PASSWORD.to_owned());
+    let (report, link) = desk.share(NewReport { password, ..only_nps() }).await;
+    let root = desk.site.root().await;
+    let address = format!("/console/flows/{}/results/reports/{}", desk.flow, report.report_id);
+    let sent = [("title", ""), ("until", "2001-01-01")];
+    let reply = root.post(&address, &sent).await;
+    assert_eq!(reply.status, 422);
+    for text in
+        ["Questions must name at least one question", "Expiry must be in the future", "Title "]
+    {
+        assert!(reply.text.contains(text), "{text}: {}", reply.text);
+    }
+    let sent = [("title", "T"), ("show", "nps"), ("password", "any"), ("open", "yes")];
+    let reply = root.post(&address, &sent).await;
+    assert_eq!(reply.status, 422);
+    assert!(reply.text.contains("Password must be empty if"), "{}", reply.text);
+    assert!(desk.read(&link).await.ok().contains("Password required"), "nothing was changed");
+    desk.revoke(&report).await;
+    assert_eq!(root.get(&address).await.status, 404);
+    assert_eq!(root.post(&address, &sent).await.status, 404);
+}
+
+#[tokio::test]
 async fn a_viewer_sees_the_reports_and_cannot_share() {
     let desk = Desk::open().await;
     desk.share(only_nps()).await;

@@ -160,8 +160,20 @@ async fn segments_are_compared_side_by_side_with_their_number_of_answers() {
     has_row(nps, "Version 2", &["Promoters (9 and 10)", "2", "67%"]);
     let page = desk.page("?compare=tag.plan").await;
     has_row(card(&page, "How good are the docs?"), "pro", &["5", "2", "67%"]);
+    // Three responses of each plan: too few to test.
+    assert!(page.contains("Too few answers to tell whether"), "{page}");
     assert!(desk.page("?compare=period&period=7d").await.contains("With the previous period"));
     assert!(desk.page("?compare=tag.nothing").await.contains("Nothing to compare here"));
+}
+
+#[tokio::test]
+async fn the_day_that_is_not_over_is_marked() {
+    let desk = Desk::open().await;
+    let page = desk.page("").await;
+    has_row(&page, "18 Nov 2026 (so far)", &["4", "44%"]);
+    assert!(page.contains("The dashed column is not complete: 18 Nov 2026 (so far)."), "{page}");
+    let page = desk.page("?to=2026-11-17").await;
+    assert!(!page.contains("(so far)") && !page.contains("not complete"), "{page}");
 }
 
 #[tokio::test]

@@ -278,6 +278,13 @@ pub(super) const TABLE: &[Line] = &[
         "title=Results&show=nps",
         "",
     ),
+    get("/console/flows/{flowId}/results/reports/{reportId}", READS_AND_EXPORTS),
+    post(
+        "/console/flows/{flowId}/results/reports/{reportId}",
+        READS_AND_EXPORTS,
+        "title=Results&show=nps",
+        "/console/flows/{flowId}/results/reports?done=saved#reports",
+    ),
     post("/console/flows/{flowId}/results/reports/{reportId}/link", READS_AND_EXPORTS, "", ""),
     post(
         "/console/flows/{flowId}/results/reports/{reportId}/revoke",
