@@ -60,7 +60,10 @@ impl Texts {
                 continue;
             };
             for question in questions {
-                if let Some(Value::String(text)) = answers.remove(*question) {
+                // An empty text is no answer.
+                if let Some(Value::String(text)) = answers.remove(*question)
+                    && !text.is_empty()
+                {
                     found.entry(question).or_default().push((row.response_id, text));
                 }
             }
