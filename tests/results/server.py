@@ -144,7 +144,8 @@ class Server:
             status, headers, text = self.call("GET", address, headers={"cookie": self.cookie})
             if status != 200:
                 raise SystemExit(f"{address}: {status} {text.decode()[:2000]}")
-            if "refresh" not in headers:
+            # The whole page is computed, or the number of matches in it.
+            if "refresh" not in headers and b" data-waits" not in text:
                 return text.decode()
             time.sleep(0.2)
         raise SystemExit(f"{address} is never computed")
