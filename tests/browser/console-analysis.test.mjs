@@ -118,6 +118,8 @@ async function exportWithLabels(page) {
   await dialog.getByLabel(/^CSV/).check();
   await dialog.getByLabel(/^Labels/).check();
   const [download] = await Promise.all([page.waitForEvent("download"), dialog.getByRole("button", { name: "Download" }).click()]);
+  await dialog.getByText(`Done: ${low.length} responses.`).waitFor();
+  assert.deepEqual(await dialog.locator("progress").evaluate((bar) => [bar.position, bar.offsetHeight]), [1, 8], "a thin bar, and full");
   const rows = csv(await readFile(await download.path(), "utf8"));
   const found = rows.map((row) => [...Object.values(PROMPTS).map((prompt) => row[prompt]), row["tag.team"]]);
   const expected = low.map(({ nps, plan, use, why }) =>
@@ -162,7 +164,7 @@ for (const appearance of [{ theme: "light", width: 1440 }, { theme: "dark", widt
       ["Responses over time", PROMPTS.nps, PROMPTS.plan, PROMPTS.use]);
     await step(reader, `${what}-7-report`);
 
-    page.once("dialog", (dialog) => dialog.accept());
+    page.once("dialog", (asked) => asked.accept());
     await page.getByRole("button", { name: /^Revoke/ }).first().click();
     await matches(() => page.locator(".flash").textContent(), /Revoked/);
     const reply = await reader.reload();

@@ -26,8 +26,9 @@ pub(super) fn line(report: &Report) -> Markup {
                     html! { (number(summary.admitted)) " of " (count(summary.responses, "response", "responses")) }))
             }
             @if let Some((first, last)) = summary.ends {
-                (stat("First and last response", html! { span.stat-days { (date_label(first)) } },
-                    html! { "to " (date_label(last)) " (UTC)" }))
+                (stat("First and last response", html! { span.stat-days { (date_label(first)) } }, html! {
+                    @if first == last { "both on this day (UTC)" } @else { "to " (date_label(last)) " (UTC)" }
+                }))
             }
         }
     }

@@ -275,16 +275,9 @@ fn a_number_is_in_the_bin_that_has_it() {
     // From -60.5 to -29.5 and whole: -40.5 is below -40, and so is -40, which ends its bin.
     let below = (-60..-29).flat_map(|whole| [format!("{whole}"), format!("{whole}.5")]);
     check(&below.collect::<Vec<_>>(), -42.0, -40.0, 4);
-    // 1,000 to 1,930 are counted by hundreds, so no bin is narrower.
-    let large: Vec<String> = (100..194).map(|tens| format!("{tens}0")).collect();
-    check(&large, 1_200.0, 1_300.0, 10);
-    let many: Vec<String> = (0..30).map(|at| format!("{}", 1_000 + at * 31)).collect();
-    check(&[many, below_zero()].concat(), 1_000.0, 1_200.0, 7);
-}
-
-/// Numbers with many different first digits.
-fn below_zero() -> Vec<String> {
-    (1..30).map(|at| format!("-{at}00")).collect()
+    // From 1,000 on they are counted by hundreds, so no bin is narrower.
+    let large = (950..1_000).chain((1_000..1_450).step_by(10)).map(|number| number.to_string());
+    check(&large.collect::<Vec<_>>(), 1_000.0, 1_100.0, 10);
 }
 
 #[test]
