@@ -60,7 +60,8 @@ struct Funnel {
     started: u64,
     /// How often the answers were stored.
     finished: u64,
-    /// In the order of the newest version; questions that it no longer asks come last.
+    /// In the order of the selected version; without one in that of the newest version, and questions
+    /// that it no longer asks come last.
     questions: Vec<FunnelQuestion>,
     /// From opening to finishing; null if no time was reported.
     #[schema(required = true)]

@@ -271,7 +271,8 @@ struct Labelled {
     label: String,
 }
 
-/// A range of numbers; if both ends are equal, it is that number.
+/// A range of numbers, with `from` and without `to`; below zero with `to` and without `from`. If both
+/// ends are equal, it is that number.
 #[derive(Debug, Serialize, ToSchema)]
 struct Bin {
     from: f64,

@@ -60,7 +60,10 @@ impl Texts {
                 continue;
             };
             for question in questions {
-                if let Some(Value::String(text)) = answers.remove(*question) {
+                // An empty text is no answer.
+                if let Some(Value::String(text)) = answers.remove(*question)
+                    && !text.is_empty()
+                {
                     found.entry(question).or_default().push((row.response_id, text));
                 }
             }
@@ -126,5 +129,42 @@ impl FlowHandle {
         let paging = Paging { after: None, order: Order::Desc, limit: TEXT_RESPONSES };
         let page = self.list_responses(&newest, paging).await?;
         Ok(Texts::read(&page.rows, filter, &by_answers, questions))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sluice_flow::id::{AppId, FlowId, FlowVersionId, v7};
+    use sluice_flow::submission::Admission;
+    use sluice_flow::time::Timestamp;
+
+    use super::*;
+
+    fn row(number: u32, answers: &str) -> ResponseRow {
+        let id = |kind| v7(Timestamp::from_millis(1_000), number, kind);
+        ResponseRow {
+            app_id: AppId::from_uuid(id(1)),
+            flow_id: FlowId::from_uuid(id(2)),
+            flow_version_id: FlowVersionId::from_uuid(id(3)),
+            response_id: ResponseId::from_uuid(id(4)),
+            admission: Admission::CollectionOnly,
+            answers: answers.to_owned(),
+            identities: None,
+            identity_verified: false,
+            respondent_id: None,
+            tags: None,
+            context: None,
+            flow_assignment_id: None,
+            digest: [0; 16],
+        }
+    }
+
+    #[test]
+    fn an_empty_text_is_no_answer() {
+        let rows = [row(2, r#"{"why":""}"#), row(1, r#"{"why":"Slow export"}"#)];
+        let texts = Texts::read(&rows, &SummaryFilter::default(), &[], &["why"]);
+        let written = texts.of("why").unwrap();
+        assert_eq!((written.answers, written.newest.len()), (1, 1));
+        assert_eq!(written.newest[0].1, "Slow export");
     }
 }

@@ -9,6 +9,8 @@ use super::number::decimal;
 const WHOLE_MAX: f64 = 24.0;
 /// The maximum number of bins of equal width.
 const BINS_MAX: f64 = 20.0;
+/// Edges of bins are inexact in binary: a number this close to one is on it, in widths.
+const EDGE: f64 = 1e-9;
 /// Round numbers to label.
 const STEPS: &[i64] = &[1, 2, 5, 10, 20, 50];
 /// The most decimals of a label.
@@ -52,8 +54,12 @@ impl Histogram {
             // A bin is never narrower than the ranges that were counted.
             false => width_for(high - low).max(width_at_least(finest)),
         };
-        // The middle of a range is in the bin that holds all of it.
-        let bin = |it: &Range| (f64::midpoint(it.from, it.to) / width + 1e-9).floor() as i64;
+        // The middle of a range is in the bin that holds all of it. Bins of negative numbers have
+        // their end and not their start, unless all numbers are whole.
+        let bin = |it: &Range| match f64::midpoint(it.from, it.to) / width {
+            below if below < 0.0 && !is_whole => (below - EDGE).ceil() as i64 - 1,
+            middle => (middle + EDGE).floor() as i64,
+        };
         let first = all().map(bin).min().unwrap_or(0);
         let last = all().map(bin).max().unwrap_or(first);
         let counted = |part: &Vec<Range>| {
@@ -83,6 +89,9 @@ impl Histogram {
                 self.text(from)
             } else if self.is_whole {
                 format!("{} to {}", self.text(from), self.text(to - 1.0))
+            } else if to == 0.0 {
+                // Zero is in the next bin.
+                format!("over {} to under 0", self.text(from))
             } else if is_negative {
                 format!("over {} to {}", self.text(from), self.text(to))
             } else {
@@ -171,6 +180,27 @@ mod tests {
             let histogram = Histogram::new(std::slice::from_ref(&ranges));
             assert_eq!(names(&histogram), expected, "{ranges:?}");
         }
+    }
+
+    #[test]
+    fn a_negative_number_is_in_the_bin_whose_name_includes_it() {
+        let range = |from: f64, count| Range { from, to: from + 1.0, count };
+        let ranges = vec![one(-60.0, 1), range(-11.0, 2), one(-10.0, 3), one(-5.0, 4), one(0.0, 5)];
+        let histogram = Histogram::new(&[ranges]);
+        let counted: Vec<(String, u64)> =
+            names(&histogram).into_iter().zip(histogram.parts[0].clone()).collect();
+        let filled = counted.iter().filter(|(_, count)| *count > 0);
+        let filled: Vec<(&str, u64)> = filled.map(|(name, count)| (&**name, *count)).collect();
+        assert_eq!(
+            filled,
+            [
+                ("over −65 to −60", 1),
+                ("over −15 to −10", 5),
+                ("over −10 to −5", 4),
+                ("0 to under 5", 5)
+            ]
+        );
+        assert!(names(&histogram).contains(&"over −5 to under 0".to_owned()));
     }
 
     #[test]

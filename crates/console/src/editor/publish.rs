@@ -29,7 +29,7 @@ pub(super) fn bar(editing: &Editing) -> Markup {
     let base = format!("/console/flows/{}", state.flow.flow_id);
     let is_first = state.current.is_none();
     html! {
-        div.bar id="bar" {
+        div id="bar" {
             div.states {
                 p id="saving" data-state="saved" { @if state.draft.is_some() { "All changes saved" } @else { "No changes since version " (state.last_number) } }
                 p.hint { (standing(state)) }

@@ -16,23 +16,28 @@ pub(super) const CHART: &str = "responses";
 /// The figures for all responses.
 pub(super) fn line(report: &Report) -> Markup {
     let summary = &report.summary;
-    let with_some = || summary.days.iter().filter(|day| day.responses > 0);
-    let first = with_some().next();
     let (last_week, week_before) = weeks(report);
     html! {
         dl.stats {
-            (stat("Responses", html! { (number(summary.responses)) }, html! {}))
+            (stat("Responses", html! { (number(summary.responses)) }, list(report)))
             @if report.reader.flow().is_some() {
                 (stat("Responses in the last 7 days", html! { (number(last_week)) }, change(last_week, week_before)))
                 (stat("Linked to a respondent", html! { (share(summary.admitted, summary.responses)) },
                     html! { (number(summary.admitted)) " of " (count(summary.responses, "response", "responses")) }))
             }
-            @if let (Some(first), Some(last)) = (first, with_some().next_back()) {
-                (stat("First and last response", html! { span.stat-days { (date_label(first.day)) } },
-                    html! { "to " (date_label(last.day)) " (UTC)" }))
+            @if let Some((first, last)) = summary.ends {
+                (stat("First and last response", html! { span.stat-days { (date_label(first)) } }, html! {
+                    @if first == last { "both on this day (UTC)" } @else { "to " (date_label(last)) " (UTC)" }
+                }))
             }
         }
     }
+}
+
+/// A link to the list of exactly these responses, where they can be exported.
+fn list(report: &Report) -> Markup {
+    let address = |flow| report.query.responses_address(flow, report.today(), None);
+    html! { @if let Some(flow) = report.reader.flow() { a href=(address(flow)) { "Show these responses" } } }
 }
 
 pub(super) fn stat(name: &str, figure: Markup, detail: Markup) -> Markup {

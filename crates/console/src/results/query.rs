@@ -161,9 +161,10 @@ impl ResultsQuery {
         format!("/console/flows/{flow}/results/chart/{chart}.svg{}", self.query_string())
     }
 
-    /// The address of the responses of this query that contain this word.
-    pub(super) fn search_address(&self, flow: FlowId, today: Day, word: &str) -> String {
-        let mut pairs = vec![("search".to_owned(), word.to_owned())];
+    /// The address of the responses of this query, or of those that contain this word.
+    pub(super) fn responses_address(&self, flow: FlowId, today: Day, word: Option<&str>) -> String {
+        let mut pairs: Vec<_> =
+            word.map(|it| ("search".to_owned(), it.to_owned())).into_iter().collect();
         let (from, to) = self.period.days(today);
         pairs.extend(from.map(|day| ("from".to_owned(), day.to_string())));
         // The last day is included there, too.
@@ -364,11 +365,21 @@ mod tests {
     #[test]
     fn a_word_is_searched_for_in_the_same_responses() {
         let today: Day = "2026-11-15".parse().unwrap();
-        let address = query("from=2026-11-01&tag.plan=pro").search_address(flow(), today, "émoji");
+        let filtered = query("from=2026-11-01&tag.plan=pro");
+        let address = filtered.responses_address(flow(), today, Some("émoji"));
         let expected = "/responses?search=%C3%A9moji&from=2026-11-01&tag.plan=pro";
         assert!(address.ends_with(expected), "{address}");
         // The last day is included on both pages.
-        let address = query("period=7d").search_address(flow(), today, "x");
+        let address = query("period=7d").responses_address(flow(), today, Some("x"));
         assert!(address.ends_with("?search=x&from=2026-11-09&to=2026-11-15"), "{address}");
+    }
+
+    #[test]
+    fn results_lead_to_their_responses_with_all_filters() {
+        let today: Day = "2026-11-15".parse().unwrap();
+        let filters = "from=2026-11-01&tag.plan=pro&admission=admitted&answer.nps%5Blt%5D=7";
+        let address =
+            query(&format!("{filters}&compare=version")).responses_address(flow(), today, None);
+        assert!(address.ends_with(&format!("/responses?{filters}")), "{address}");
     }
 }

@@ -209,7 +209,7 @@ fn password_page(kind: Kind, secret: &str, error: Option<&str>, headers: &Header
 
 /// The same page for every report that cannot be opened, so that it tells nothing.
 fn unavailable() -> Response {
-    let text = "The link may be mistyped, or the report has expired or was withdrawn. Ask the person who sent you the link.";
+    let text = "The link may be mistyped, or the report has expired or was revoked. Ask the person who sent you the link.";
     message_page(Kind::Missing, "This report is not available", text)
 }
 

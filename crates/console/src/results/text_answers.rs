@@ -38,7 +38,7 @@ fn words(report: &Report, texts: &Written) -> Markup {
                     @let words = html! { bdi { (word) } " " span.number { (number(*count)) } span.unseen { @if *count == 1 { " answer" } @else { " answers" } } };
                     li {
                         @match report.reader.flow() {
-                            Some(flow) => a href=(report.query.search_address(flow, report.today(), word)) class=(class)
+                            Some(flow) => a href=(report.query.responses_address(flow, report.today(), Some(word))) class=(class)
                                 title={ "Search the responses for " (word) } { (words) },
                             None => span class=(class) { (words) },
                         }

@@ -183,6 +183,17 @@ fn merge(sums: &mut CrosstabCounts, counts: &CrosstabCounts, row: KeyMap<'_>, co
     }
 }
 
+/// The name of the numbers from one key to another: `45`, `45 to 60`, `45 to under 46`, `over -46 to
+/// -45`. A counted range has its end nearer to zero, and not the other.
+fn number_range(first: u32, last: u32) -> String {
+    let (first, last) = (NumberBin::of_key(first), NumberBin::of_key(last));
+    let from =
+        if first.far < first.near { format!("over {}", first.far) } else { first.near.to_string() };
+    let to =
+        if last.far > last.near { format!("under {}", last.far) } else { last.near.to_string() };
+    if from == to { from } else { format!("{from} to {to}") }
+}
+
 /// The groups of one question, in order.
 struct Groups {
     /// Id and label.
@@ -233,19 +244,22 @@ impl Groups {
             }
             AnswerKind::Numbers => {
                 let mut keys: Vec<(u32, u64)> = used.iter().map(|(k, n)| (*k, *n)).collect();
-                let near = |key: u32| NumberBin::of_key(key).near;
-                keys.sort_by(|one, other| near(one.0).total_cmp(&near(other.0)));
-                Self::ranges(&keys, |first, last| {
-                    let (first, last) = (NumberBin::of_key(first), NumberBin::of_key(last));
-                    let (from, to) = (first.near.min(first.far), last.near.max(last.far));
-                    if from == to { from.to_string() } else { format!("{from} to {to}") }
-                })
+                let (near, far) =
+                    (|key| NumberBin::of_key(key).near, |key| NumberBin::of_key(key).far);
+                keys.sort_by(|(one, _), (other, _)| {
+                    near(*one).total_cmp(&near(*other)).then(far(*one).total_cmp(&far(*other)))
+                });
+                // 45 and 45 to under 46 stay together, so that 45 is in one group only.
+                let parts = keys.chunk_by(|(one, _), (other, _)| near(*one) == near(*other));
+                Self::ranges(&parts.collect::<Vec<_>>(), number_range)
             }
             AnswerKind::Dates => {
                 let keys: Vec<(u32, u64)> = used.iter().map(|(k, n)| (*k, *n)).collect();
-                Self::ranges(&keys, |first, last| match first == last {
-                    true => month_of(first),
-                    false => format!("{} to {}", month_of(first), month_of(last)),
+                Self::ranges(&keys.chunks(1).collect::<Vec<_>>(), |first, last| {
+                    match first == last {
+                        true => month_of(first),
+                        false => format!("{} to {}", month_of(first), month_of(last)),
+                    }
                 })
             }
             AnswerKind::Text => Self::in_order([
@@ -261,20 +275,23 @@ impl Groups {
         Self { of_key: keys.into_iter().zip(0..).collect(), names }
     }
 
-    /// Neighbouring keys in groups with about as many answers each, if there are many keys.
-    fn ranges(keys: &[(u32, u64)], name: impl Fn(u32, u32) -> String) -> Self {
-        let all: u64 = keys.iter().map(|(_, count)| count).sum();
+    /// Neighbouring values in groups with about as many answers each, if there are many values. A
+    /// value is one key, or several that stay together.
+    fn ranges(values: &[&[(u32, u64)]], name: impl Fn(u32, u32) -> String) -> Self {
+        let answers = |keys: &[(u32, u64)]| keys.iter().map(|(_, count)| count).sum::<u64>();
+        let all: u64 = values.iter().map(|keys| answers(keys)).sum();
         let mut before = 0;
         let mut parts: Vec<(u64, Vec<u32>)> = Vec::new();
-        for (at, (key, count)) in (0..).zip(keys) {
-            let part = match keys.len() <= SINGLE_MAX {
+        for (at, keys) in (0..).zip(values) {
+            let part = match values.len() <= SINGLE_MAX {
                 true => at,
                 false => before * GROUPS_MAX / all.max(1),
             };
-            before += count;
+            before += answers(keys);
+            let keys = keys.iter().map(|(key, _)| *key);
             match parts.last_mut().filter(|(last, _)| *last == part) {
-                Some((_, keys)) => keys.push(*key),
-                None => parts.push((part, vec![*key])),
+                Some((_, own)) => own.extend(keys),
+                None => parts.push((part, keys.collect())),
             }
         }
         let mut groups = Self { names: Vec::new(), of_key: BTreeMap::new() };

@@ -59,6 +59,8 @@ pub struct Summary {
     pub days: Vec<DayCount>,
     /// The time span of an entry in `days` and `over_time`.
     pub step: Step,
+    /// The first and the last day with a response.
+    pub ends: Option<(Day, Day)>,
     /// Every published version, newest first, with its responses, even if the filter excludes it.
     pub versions: Vec<VersionCount>,
     /// The tags of the filter's versions and days, regardless of its tag.
@@ -281,7 +283,10 @@ fn add_up(versions: &[Version], daily: &AllDailyCounts<'_>, filter: &SummaryFilt
             day_counts.push((*version, *day, counts));
         }
     }
+    // Counts are zero after a deletion.
+    of_day.retain(|_, responses| *responses > 0);
     let (step, days) = gap_free(&of_day);
+    let ends = of_day.keys().next().copied().zip(of_day.keys().next_back().copied());
     let chosen: Vec<&Version> =
         versions.iter().filter(|it| is_chosen(&it.flow_version_id)).collect();
     Summary {
@@ -289,6 +294,7 @@ fn add_up(versions: &[Version], daily: &AllDailyCounts<'_>, filter: &SummaryFilt
         admitted: count(all.admitted),
         days,
         step,
+        ends,
         versions: versions.iter().map(|version| version_count(version, &of_version)).collect(),
         tags: tags.counts(),
         questions: questions::summed(versions, &chosen, &day_counts, step),

@@ -8,6 +8,8 @@ use super::{Bin, Distribution, count};
 const SINGLE_MAX: usize = 24;
 /// The maximum number of bins of equal width.
 const BINS_MAX: f64 = 20.0;
+/// Edges of bins are inexact in binary: a number this close to one is on it, in widths.
+const EDGE: f64 = 1e-9;
 
 pub(super) fn distribution(counts: &QuestionCounts) -> Distribution {
     let keys = counts.keys.iter().filter(|(_, times)| **times > 0);
@@ -61,18 +63,25 @@ fn singles(fine: &[(NumberBin, u64)]) -> Vec<Bin> {
     fine.iter().map(bin).collect()
 }
 
-/// Bins of equal width, aligned to multiples of the width, without gaps.
+/// Bins of equal width, aligned to multiples of the width, without gaps, and never narrower than
+/// the ranges that were counted. Those below zero include their end instead of their start, as the
+/// counted ranges do.
 fn coarse(fine: &[(NumberBin, u64)]) -> Vec<Bin> {
     let (Some((first, _)), Some((last, _))) = (fine.first(), fine.last()) else {
         return Vec::new();
     };
-    let width = width_for(last.near - first.near);
-    let at = |number: f64| (number / width).floor();
-    let base = at(first.near);
-    let bins = (at(last.near) - base) as usize + 1;
-    let mut counts = vec![0; bins];
+    let finest = fine.iter().map(|(bin, _)| (bin.far - bin.near).abs()).fold(0.0, f64::max);
+    let width = width_for(last.near - first.near).max(finest);
+    // The middle of a counted range is in the bin that holds all of it.
+    let at = |bin: &NumberBin| match f64::midpoint(bin.near, bin.far) / width {
+        below if below < 0.0 => (below - EDGE).ceil() - 1.0,
+        above => (above + EDGE).floor(),
+    };
+    let base = fine.iter().map(|(bin, _)| at(bin)).fold(f64::INFINITY, f64::min);
+    let end = fine.iter().map(|(bin, _)| at(bin)).fold(f64::NEG_INFINITY, f64::max);
+    let mut counts = vec![0; (end - base) as usize + 1];
     for (bin, times) in fine {
-        if let Some(count) = counts.get_mut((at(bin.near) - base) as usize) {
+        if let Some(count) = counts.get_mut((at(bin) - base) as usize) {
             *count += times;
         }
     }

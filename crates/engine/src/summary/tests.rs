@@ -262,6 +262,25 @@ fn numbers_have_a_mean_a_median_and_bins() {
 }
 
 #[test]
+fn a_number_is_in_the_bin_that_has_it() {
+    let check = |numbers: &[String], from: f64, to: f64, count: u64| {
+        let mut flow = Flow::default();
+        flow.publish(&json!([question("n", "number", json!({}))]));
+        for number in numbers {
+            flow.answer(1, "2026-11-15", &json!({"n": number}));
+        }
+        let Distribution::Numbers { bins, .. } = flow.question("n").distribution else { panic!() };
+        assert!(bins.contains(&Bin { from, to, count }), "{bins:?}");
+    };
+    // From -60.5 to -29.5 and whole: -40.5 is below -40, and so is -40, which ends its bin.
+    let below = (-60..-29).flat_map(|whole| [format!("{whole}"), format!("{whole}.5")]);
+    check(&below.collect::<Vec<_>>(), -42.0, -40.0, 4);
+    // From 1,000 on they are counted by hundreds, so no bin is narrower.
+    let large = (950..1_000).chain((1_000..1_450).step_by(10)).map(|number| number.to_string());
+    check(&large.collect::<Vec<_>>(), 1_000.0, 1_100.0, 10);
+}
+
+#[test]
 fn dates_are_counted_by_month() {
     let mut flow = Flow::default();
     flow.publish(&json!([question("d", "date", json!({}))]));
@@ -408,6 +427,18 @@ fn a_summary_by_tag_is_partial_if_the_value_may_be_among_the_others() {
 }
 
 #[test]
+fn a_day_without_responses_left_is_neither_first_nor_last() {
+    let mut flow = Flow::default();
+    flow.publish(&json!([question("r", "rating", json!({}))]));
+    flow.answer(1, "2026-11-15", &json!({"r": "5"}));
+    // What a deletion leaves.
+    flow.daily.entry((day("2026-11-01"), id(1))).or_default();
+    let summary = flow.summary(&SummaryFilter::default());
+    assert_eq!(summary.days, [DayCount { day: day("2026-11-15"), responses: 1 }]);
+    assert_eq!(summary.ends, Some((day("2026-11-15"), day("2026-11-15"))));
+}
+
+#[test]
 fn more_than_two_hundred_days_are_summarised_by_week() {
     let mut flow = Flow::default();
     flow.publish(&json!([question("r", "rating", json!({}))]));
@@ -422,6 +453,7 @@ fn more_than_two_hundred_days_are_summarised_by_week() {
     // New Year was a Thursday, and 20 July is a Monday.
     assert_eq!(summary.days[0], DayCount { day: day("2025-12-29"), responses: 1 });
     assert_eq!(summary.days[29], DayCount { day: day("2026-07-20"), responses: 2 });
+    assert_eq!(summary.ends, Some((day("2026-01-01"), day("2026-07-21"))));
     let over_time = &summary.questions[0].over_time;
     let reported: Vec<_> = over_time.iter().map(|it| (it.day, it.answered, it.mean)).collect();
     assert_eq!(
