@@ -7,22 +7,18 @@ use crate::chart::decimal;
 
 /// The outcome of the test of a question over the groups of a comparison.
 pub(super) fn of_groups(test: &GroupTest) -> String {
-    let mut words = match test.p {
-        None => "Too few answers to tell whether the groups differ by more than chance.".to_owned(),
-        Some(p) => {
-            let p_value = p_value(p);
-            match (test.groups, p < P_MAX) {
-                (2, false) => format!("The difference could be chance ({p_value})."),
-                (2, true) => format!("The difference is unlikely to be chance ({p_value})."),
-                (_, false) => {
-                    format!("The differences between the groups could be chance ({p_value}).")
-                }
-                (_, true) => format!(
-                    "The differences between the groups are unlikely to be chance ({p_value}): at \
-                     least one group differs from the others."
-                ),
-            }
-        }
+    let Some(p) = test.p else {
+        return "Too few answers to tell whether the groups differ by more than chance.".to_owned();
+    };
+    let p_value = p_value(p);
+    let mut words = match (test.groups, p < P_MAX) {
+        (2, false) => format!("The difference could be chance ({p_value})."),
+        (2, true) => format!("The difference is unlikely to be chance ({p_value})."),
+        (_, false) => format!("The differences between the groups could be chance ({p_value})."),
+        (_, true) => format!(
+            "The differences between the groups are unlikely to be chance ({p_value}): at least \
+             one group differs from the others."
+        ),
     };
     if test.leaves_out {
         words.push_str(&format!(" Groups with fewer than {ANSWERS_MIN} answers are not tested."));
@@ -62,9 +58,8 @@ mod tests {
                  show.",
             ),
             (
-                GroupTest { leaves_out: true, ..test(None, 1) },
-                "Too few answers to tell whether the groups differ by more than chance. Groups \
-                 with fewer than 10 answers are not tested.",
+                GroupTest { leaves_out: true, is_few: true, ..test(None, 1) },
+                "Too few answers to tell whether the groups differ by more than chance.",
             ),
         ] {
             assert_eq!(of_groups(&test), words);
