@@ -69,10 +69,14 @@ class Server:
         try:
             connection.request(method, path, body, headers or {})
             reply = connection.getresponse()
-            return reply.status, reply.headers, reply.read()
-        except (OSError, http.client.HTTPException):
+        except ConnectionError:
             connection.close()
-            raise
+            # The server ends connections that are idle for long, as they are during a computation here.
+            if method != "GET":
+                raise
+            connection.request(method, path, body, headers or {})
+            reply = connection.getresponse()
+        return reply.status, reply.headers, reply.read()
 
     # --- admin API ---
 
