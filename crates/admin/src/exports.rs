@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer};
 use sluice_engine::export::{ExportAs, ExportFormat, ValuesAs};
 use sluice_engine::rows::Scope;
 use sluice_engine::{Engine, ResponseFilter, response_columns};
-use sluice_flow::id::{FlowId, FlowVersionId};
+use sluice_flow::id::{FlowId, FlowVersionId, ResponseId};
 use sluice_flow::submission::Admission;
 use sluice_flow::time::Timestamp;
 use utoipa::IntoParams;
@@ -40,6 +40,9 @@ struct ExportQuery {
     #[serde(default, deserialize_with = "columns")]
     #[param(value_type = Option<String>)]
     columns: Option<Vec<String>>,
+    /// Only those after this `responseId`: the last one of the export before, to continue it.
+    #[param(value_type = Option<String>)]
+    after: Option<ResponseId>,
     /// Only those to this `flowVersionId`.
     #[param(value_type = Option<String>)]
     version: Option<FlowVersionId>,
@@ -97,7 +100,8 @@ async fn export(
     FilteredQuery { query, tags, answers }: FilteredQuery<ExportQuery>,
 ) -> Reply {
     let values = query.values.unwrap_or(query.format.values_as);
-    let exported_as = ExportAs { format: query.format, values, columns: query.columns };
+    let exported_as =
+        ExportAs { format: query.format, values, columns: query.columns, after: query.after };
     let filter = ResponseFilter {
         version: query.version,
         from: query.from,

@@ -190,6 +190,12 @@ pub(super) fn known(history: &QuestionHistory, all: &[NamedValue]) -> Vec<NamedV
     known.take(FILTERS_MAX).cloned().collect()
 }
 
+/// Says that filters are ignored: the page shows more than its address asks for.
+pub(super) fn left_out() -> Fault {
+    let message = "or value of a filter is not known: the filter is left out";
+    Fault { pointer: "/question".to_owned(), message: message.to_owned() }
+}
+
 /// The value typed for a question: the id of the option with this label, or else the text itself.
 fn chosen(history: &QuestionHistory, question: &str, typed: &str) -> String {
     let mut newest_first = history.types_of(question).collect::<Vec<_>>();

@@ -135,7 +135,7 @@ fn token_faults(new: &NewToken, now: Timestamp) -> Vec<sluice_flow::definition::
             .push(fault("/scopes", "must name at least one of read, write, export, erase, admin"));
     }
     if new.expires_at.is_some_and(|expiry| expiry <= now) {
-        faults.push(fault("/expiresAt", "must be in the future, or null for no expiry"));
+        faults.push(fault("/expiresAt", "must be in the future"));
     }
     faults
 }

@@ -9,7 +9,7 @@ use serde_json::json;
 use sluice_engine::export::{Export, ExportAs, ExportFormat, FORMATS, ValuesAs};
 use sluice_engine::rows::Scope;
 use sluice_engine::{AdminError, ResponseFilter};
-use sluice_flow::id::FlowId;
+use sluice_flow::id::{FlowId, ResponseId};
 use support::{Mood, World, accepted, submission};
 
 /// A flow with this many responses.
@@ -34,7 +34,7 @@ async fn begin(
     flow: FlowId,
     format: &'static ExportFormat,
 ) -> Result<Export, AdminError> {
-    let exported_as = ExportAs { format, values: ValuesAs::Ids, columns: None };
+    let exported_as = ExportAs { format, values: ValuesAs::Ids, columns: None, after: None };
     world.engine.export(&world.actor, flow, exported_as, &ResponseFilter::default()).await
 }
 
@@ -90,7 +90,7 @@ async fn a_version_that_cannot_be_read_is_exported_with_ids() {
     };
     let exported = async |name: &str, values: ValuesAs| {
         let format = FORMATS.iter().find(|it| it.name == name).unwrap();
-        let exported_as = ExportAs { format, values, columns: None };
+        let exported_as = ExportAs { format, values, columns: None, after: None };
         let all = ResponseFilter::default();
         whole(world.engine.export(&world.actor, flow, exported_as, &all).await.unwrap()).await
     };
@@ -107,6 +107,64 @@ async fn a_version_that_cannot_be_read_is_exported_with_ids() {
     let codebook = whole(opened.codebook().await.unwrap()).await;
     assert!(codebook.contains(&second.to_string()), "{codebook}");
     assert!(!codebook.contains(&first.to_string()), "{codebook}");
+}
+
+/// Its column is that of the versions that can be read, for which it was a number.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_does_not_fit_its_column_is_exported_whole() {
+    let world = World::new().await;
+    let app = world.app().await;
+    let flow = world.flow(&app).await.flow.flow_id;
+    let view = world.view(&app).await;
+    let options = json!([{"id": "a", "label": "A"}, {"id": "b", "label": "B"}]);
+    for (question, answer) in [
+        (json!({"type": "multipleChoice", "options": options}), json!(["a", "b"])),
+        (json!({"type": "number"}), json!("3")),
+    ] {
+        let mut asked = json!({"id": "pick", "prompt": "Which?"});
+        asked.as_object_mut().unwrap().extend(question.as_object().unwrap().clone());
+        let draft = json!({"title": "Feedback", "questions": [asked]});
+        world.engine.put_draft(&world.actor, flow, draft).await.unwrap();
+        let mut body = submission(world.publish(flow).await.flow_version_id);
+        body["answers"] = json!({"pick": answer});
+        accepted(world.submit(&view, &body).await);
+    }
+    let world = world.another().await;
+    world.faults.set(Mood::DamagingVersion(1));
+    let mut export = begin(&world, flow, csv()).await.unwrap();
+    let mut bytes = Vec::new();
+    while let Some(chunk) = export.chunks.recv().await {
+        bytes.extend_from_slice(&chunk.unwrap());
+    }
+    let csv = String::from_utf8(bytes).unwrap();
+    let lines: Vec<&str> = csv.lines().collect();
+    assert!(lines[0].contains(",pick,answers.other,"), "{csv}");
+    assert!(lines[1].contains(r#",,"{""pick"":[""a"",""b""]}","#), "{csv}");
+    assert!(lines[2].contains(",3,,"), "{csv}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_export_continues_after_a_response() {
+    let world = World::new().await;
+    let flow = filled(&world, 3).await;
+    let columns = || Some(vec!["responseId".to_owned()]);
+    let ids = async |after: Option<ResponseId>| {
+        let exported_as =
+            ExportAs { format: csv(), values: ValuesAs::Ids, columns: columns(), after };
+        let all = ResponseFilter::default();
+        let export = world.engine.export(&world.actor, flow, exported_as, &all).await;
+        let mut export = export.unwrap();
+        let mut bytes = Vec::new();
+        while let Some(chunk) = export.chunks.recv().await {
+            bytes.extend_from_slice(&chunk.unwrap());
+        }
+        let text = String::from_utf8(bytes).unwrap();
+        text.lines().skip(1).map(|id| id.parse().unwrap()).collect::<Vec<ResponseId>>()
+    };
+    let all = ids(None).await;
+    assert_eq!(all.len(), 3);
+    assert_eq!(ids(Some(all[0])).await, all[1..]);
+    assert_eq!(ids(Some(all[2])).await, []);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -186,7 +244,7 @@ async fn chosen_columns_are_written_in_their_order() {
     let id = accepted(world.submit(&view, &body).await).response_id.to_string();
     let text = async |columns: &str| {
         let columns = Some(sluice_engine::response_columns::split(columns));
-        let exported_as = ExportAs { format: csv(), values: ValuesAs::Ids, columns };
+        let exported_as = ExportAs { format: csv(), values: ValuesAs::Ids, columns, after: None };
         let filter = ResponseFilter::default();
         let mut export = world.engine.export(&world.actor, flow, exported_as, &filter).await?;
         let mut text = Vec::new();

@@ -80,7 +80,7 @@ async fn a_flow_opened_for_reading_cannot_be_changed_or_exported() {
     refused(flow.duplicate("Copy").await, Scope::Write);
     refused(flow.invite(&[invitation()], Duplicates::Refuse, false).await, Scope::Write);
     let format = ExportFormat::named("csv").unwrap();
-    let csv = ExportAs { format, values: ValuesAs::Ids, columns: None };
+    let csv = ExportAs { format, values: ValuesAs::Ids, columns: None, after: None };
     refused(flow.export(csv, &ResponseFilter::default()).await, Scope::Export);
     refused(flow.export_invitations().await, Scope::Export);
     assert_eq!(flow.draft().unwrap().definition, definition(), "it can be read");

@@ -61,8 +61,7 @@ impl MatchCount {
     /// The number in words. Until it is known, the script asks for it again, and without a script
     /// there is a link.
     pub(super) fn draw(self, flow: FlowId, query: &ResponsesQuery) -> Markup {
-        let plain = ResponsesQuery { sort: None, columns: None, ..query.clone() };
-        let address = plain
+        let address = query
             .with_position(ListPosition::First)
             .address_of(&format!("{}/count", ResponsesQuery::path(flow)));
         let again = html! { a href=(query.address(flow)) data-unscripted { "Reload" } };

@@ -174,7 +174,7 @@ pub(super) async fn download(
     let columns = Some(fields.raw("columns"));
     let columns = columns.filter(|list| !list.is_empty() && format.has_columns());
     let columns = columns.map(response_columns::split);
-    let exported_as = ExportAs { format, values, columns };
+    let exported_as = ExportAs { format, values, columns, after: None };
     let export = console
         .engine
         .flow(&visitor.actor, Scope::Export, flow)

@@ -106,11 +106,12 @@ async fn list_page(
     {
         return Ok(reply::see_other(&views::query_of(default).address(flow)));
     }
-    let query = ResponsesQuery::from_fields(&fields).known(&history);
+    let named = ResponsesQuery::from_fields(&fields);
+    let query = named.clone().known(&history);
     // The filter form sends what it adds; redirect to the plain address.
     let fault = match query.with_added(&fields, &history) {
         Ok(Some(query)) => return Ok(reply::see_other(&query.address(flow))),
-        Ok(None) => None,
+        Ok(None) => (query.answers.len() < named.answers.len()).then(answer_filters::left_out),
         Err(fault) => Some(fault),
     };
     let title = format!("Responses · {}", state.flow.name);

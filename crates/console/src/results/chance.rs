@@ -31,7 +31,14 @@ pub(super) fn of_groups(test: &GroupTest) -> String {
 }
 
 pub(super) fn p_value(p: f64) -> String {
-    if p < 0.001 { "p < 0.001".to_owned() } else { format!("p = {}", decimal(p, 3)) }
+    let rounded = decimal(p, 3);
+    if p < 0.001 {
+        "p < 0.001".to_owned()
+    } else if p < P_MAX && rounded == decimal(P_MAX, 3) {
+        format!("p < {rounded}")
+    } else {
+        format!("p = {rounded}")
+    }
 }
 
 #[cfg(test)]
@@ -44,6 +51,8 @@ mod tests {
         for (test, words) in [
             (test(Some(0.25), 2), "The difference could be chance (p = 0.25)."),
             (test(Some(0.05), 2), "The difference could be chance (p = 0.05)."),
+            (test(Some(0.0496), 2), "The difference is unlikely to be chance (p < 0.05)."),
+            (test(Some(0.0504), 2), "The difference could be chance (p = 0.05)."),
             (test(Some(0.0494), 2), "The difference is unlikely to be chance (p = 0.049)."),
             (
                 test(Some(1e-9), 3),

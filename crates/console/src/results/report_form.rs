@@ -47,8 +47,8 @@ impl ReportForm<'_> {
         };
         let until = Field {
             id: "until",
-            label: "Last day (optional, UTC)",
-            hint: Some("After this day the link no longer works. Leave empty for no expiry."),
+            label: "Expiry (optional)",
+            hint: Some("The last day, in UTC. After it the link no longer works."),
             kind: "date",
             value: fields.raw("until"),
             error: self.error("until"),

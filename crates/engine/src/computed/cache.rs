@@ -19,8 +19,8 @@ const RUNNING_MAX: usize = 2;
 /// The most that run or wait, of one app and of all apps.
 const UNDER_WAY_OF_APP_MAX: usize = 4;
 const UNDER_WAY_MAX: usize = 16;
-/// Lists count their matches unasked: that leaves room for results.
-const COUNTS_OF_APP_MAX: usize = 2;
+/// Lists count their matches unasked, so those of one app never take all slots.
+const COUNTS_OF_APP_MAX: usize = 1;
 /// The most results that are kept.
 const RESULTS_MAX: usize = 32;
 /// The most numbers and texts in all results together; one takes about a hundred bytes.

@@ -23,12 +23,12 @@ impl FlowHandle {
     /// audit log.
     pub async fn export(
         &self,
-        ExportAs { format, values, columns }: ExportAs,
+        ExportAs { format, values, columns, after }: ExportAs,
         filter: &ResponseFilter,
     ) -> AdminResult<Export> {
         let core = self.permit.core(Scope::Export)?;
         let slot = core.exports.take_slot(self.app_id())?;
-        let paging = Paging { after: None, order: Order::Asc, limit: PAGE_ROWS };
+        let paging = Paging { after, order: Order::Asc, limit: PAGE_ROWS };
         let now = core.now();
         // Excludes responses that arrive from now on; otherwise the export might never end.
         let end = now.plus_seconds(1);
@@ -70,7 +70,9 @@ async fn expected(
     query: &ResponseQuery,
 ) -> AdminResult<Option<u64>> {
     let too_many = |rows: u64| format.rows_max.filter(|max| rows > *max);
-    if let Some(rows) = counted(core, query).await? {
+    if query.after.is_none()
+        && let Some(rows) = counted(core, query).await?
+    {
         return match too_many(rows) {
             Some(max) => Err(too_many_rows(format, max)),
             None => Ok(Some(rows)),

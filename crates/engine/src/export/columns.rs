@@ -225,7 +225,7 @@ impl Columns {
                 labels::titles(&questions, fixed.chain(tags).collect())
             }
         };
-        let layout = RowLayout::new(questions, tags);
+        let layout = RowLayout::new(questions, tags, !unreadable.is_empty());
         let sources = match chosen {
             None => all_sources(&layout, !unreadable.is_empty()),
             Some(chosen) => chosen_sources(&layout, chosen),

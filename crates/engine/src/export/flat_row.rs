@@ -5,7 +5,9 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Visitor};
 use serde_json::json;
+use sluice_flow::question::Shape;
 use sluice_flow::submission::{Texts, each_entry};
+use sluice_flow::time::Day;
 use sluice_store::ResponseRow;
 
 use super::ExportFailed;
@@ -22,13 +24,31 @@ pub(super) struct RowLayout {
     pub(super) tags: Vec<String>,
     /// The positions of the questions in the order of their ids, which is how answers are stored.
     by_id: Vec<usize>,
+    /// Whether answers may not fit their column, because not every version could be read.
+    has_unreadable: bool,
 }
 
 impl RowLayout {
-    pub(super) fn new(questions: Vec<HistoricQuestion>, tags: Vec<String>) -> Self {
+    pub(super) fn new(
+        questions: Vec<HistoricQuestion>,
+        tags: Vec<String>,
+        has_unreadable: bool,
+    ) -> Self {
         let mut by_id: Vec<usize> = (0..questions.len()).collect();
         by_id.sort_by(|&one, &other| questions[one].id.cmp(&questions[other].id));
-        Self { questions, tags, by_id }
+        Self { questions, tags, by_id, has_unreadable }
+    }
+
+    /// Whether the column of a question can hold an answer to it.
+    fn fits(&self, position: usize, answer: &Texts<'_>) -> bool {
+        match (self.questions[position].shape, answer) {
+            _ if !self.has_unreadable => true,
+            (Shape::List, _) => true,
+            (_, Texts::Many(_)) => false,
+            (Shape::Number, Texts::One(text)) => text.parse::<f64>().is_ok(),
+            (Shape::Date, Texts::One(text)) => text.parse::<Day>().is_ok(),
+            (Shape::Text | Shape::Word | Shape::Nothing, Texts::One(_)) => true,
+        }
     }
 
     /// The position of the question with this id.
@@ -116,8 +136,10 @@ impl<'r> FlatRow<'r> {
                 false => layout.position(&id),
             };
             match position {
-                Some(position) => answers[position] = Some(texts),
-                None => more.push((id, texts)),
+                Some(position) if layout.fits(position, &texts) => {
+                    answers[position] = Some(texts);
+                }
+                _ => more.push((id, texts)),
             }
         })
     }

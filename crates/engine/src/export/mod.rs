@@ -33,6 +33,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use bytes::Bytes;
 use sluice_flow::definition::Fault;
+use sluice_flow::id::ResponseId;
 use sluice_flow::time::Timestamp;
 use tokio::sync::mpsc;
 
@@ -57,6 +58,8 @@ pub struct ExportAs {
     pub values: ValuesAs,
     /// The names of its columns in their order ([`crate::response_columns`]); `None` means all.
     pub columns: Option<Vec<String>>,
+    /// Only the responses after this one.
+    pub after: Option<ResponseId>,
 }
 
 /// An export in progress.

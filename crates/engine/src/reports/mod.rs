@@ -328,7 +328,7 @@ fn row_faults(row: &ReportRow, history: &QuestionHistory, now: Timestamp) -> Vec
     }
     faults.extend(filters::faults(&row.filters, history));
     if row.expires_at.is_some_and(|end| end <= now) {
-        faults.push(fault("/expiresAt", "must be in the future, or null for no expiry"));
+        faults.push(fault("/expiresAt", "must be in the future"));
     }
     faults
 }

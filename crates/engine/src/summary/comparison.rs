@@ -118,10 +118,11 @@ struct Moments {
 impl Moments {
     /// From values, each with the width of the range that it stands for, and its count.
     fn new(values: impl Iterator<Item = (f64, f64, u64)> + Clone) -> Option<Self> {
-        let answers = values.clone().map(|(.., count)| count).sum::<u64>() as f64;
-        if answers < 2.0 {
+        let answers = values.clone().map(|(.., count)| count).sum::<u64>();
+        if answers < ANSWERS_MIN {
             return None;
         }
+        let answers = answers as f64;
         let sum: f64 = values.clone().map(|(value, _, count)| value * count as f64).sum();
         let mean = sum / answers;
         // Within a range, values are taken as evenly distributed.
@@ -174,8 +175,13 @@ fn means(groups: &[Moments]) -> Outcome {
         let is_same = groups.iter().all(|it| it.mean == groups[0].mean);
         return if is_same { Outcome::Nothing } else { Outcome::P(0.0) };
     }
-    // A group in which all answers are the same weighs a lot, but not infinitely.
-    let weight = |it: &Moments| it.answers / it.variance.max(largest * 1e-9);
+    // A few equal answers do not prove that all others would be equal too: they are taken to vary
+    // as much as those of all groups do.
+    let freedom = |it: &Moments| it.answers - 1.0;
+    let squares: f64 = groups.iter().map(|it| freedom(it) * it.variance).sum();
+    let pooled = squares / groups.iter().map(freedom).sum::<f64>();
+    let variance = |it: &Moments| if it.variance > 0.0 { it.variance } else { pooled };
+    let weight = |it: &Moments| it.answers / variance(it);
     let all: f64 = groups.iter().map(weight).sum();
     let mean = groups.iter().map(|it| weight(it) * it.mean).sum::<f64>() / all;
     let between: f64 = groups.iter().map(|it| weight(it) * (it.mean - mean).powi(2)).sum();
@@ -360,8 +366,8 @@ mod tests {
                 vec![numbers([10, 10, 10, 5, 5]), numbers([5, 5, 10, 10, 10])],
                 0.030_969_382_319_407_06,
             ),
-            // All answers of one group are the same.
-            (vec![scale([0, 0, 0, 0, 12]), scale([0, 0, 3, 4, 8])], 0.006_920_652_515_844_016),
+            // All answers of one group are the same: its variance is that of both groups.
+            (vec![scale([0, 0, 0, 0, 12]), scale([0, 0, 3, 4, 8])], 0.022_874_212_043_635_63),
             // Three t-tests, the smallest probability three times.
             (
                 vec![
@@ -421,6 +427,18 @@ mod tests {
         ] {
             assert_eq!(tested(&groups), None);
         }
+    }
+
+    /// Ten of ten promoters are no surprise where eight of ten are.
+    #[test]
+    fn a_few_equal_answers_do_not_make_a_difference_certain() {
+        let p = tested(&[nps(0, 0, 10), nps(50, 150, 800)]).and_then(|it| it.p).unwrap();
+        assert!(p > 0.05, "{p}");
+        // Two ranks of the last option are too few.
+        let few = ranking([[5, 4, 3], [5, 4, 3], [0, 0, 2]]);
+        let many = ranking([[15, 12, 9], [15, 12, 9], [36, 0, 0]]);
+        let p = tested(&[few, many]).and_then(|it| it.p).unwrap();
+        assert!(p > 0.9, "{p}");
     }
 
     #[test]

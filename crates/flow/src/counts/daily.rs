@@ -120,7 +120,10 @@ impl DailyCounts {
         }
         for segment in self.tags.make_room() {
             self.segments.remove(&segment);
-            self.gone.push(segment);
+            // Only stored counts have parts to delete.
+            if matches!(self.kept, Kept::All) {
+                self.gone.push(segment);
+            }
         }
     }
 
