@@ -189,6 +189,21 @@ fn put_all(shelf: &mut Shelf, added: &[Contribution], taken: &[Contribution]) {
     shelf.keep(daily);
 }
 
+/// They would grow with every value of a tag such as a session.
+#[test]
+fn counts_that_are_only_read_remember_no_removed_values() {
+    for mut daily in [DailyCounts::to_read(None), DailyCounts::to_read_tag("n")] {
+        let mut delta = Delta::default();
+        for number in 0..2 * TAG_VALUES_ROOM {
+            delta.add(&tagged(&json!({"n": format!("v{number:05}")})));
+        }
+        daily.put(&Gathered::of(delta.as_bytes()).unwrap());
+        let parts = daily.into_parts();
+        assert!(parts.iter().all(|part| part.body.is_some()), "removed values are kept");
+        assert!(parts.len() <= 1 + TAG_VALUES_MAX, "{}", parts.len());
+    }
+}
+
 #[test]
 fn with_too_many_values_the_most_frequent_stay_and_the_rest_are_others() {
     let mut shelf = Shelf::default();
