@@ -39,7 +39,7 @@ use self::query::{ListOrder, ListPosition, ResponsesQuery};
 use self::table::TableColumns;
 use self::views::ViewsBar;
 use super::Console;
-use super::answer_filters::SentForm;
+use super::answer_filters::{self, SentForm};
 use super::computing;
 use super::frame::{Frame, NavItem, Tab, Width};
 use super::parts::{empty, number};
