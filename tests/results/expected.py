@@ -340,7 +340,9 @@ def marks(thread, values):
 
 
 def numbers(values):
-    return [(decimal.Decimal(value), count) for *_, value, count in values]
+    """Each number with its count."""
+    counts = counted(values, lambda _, value: value)
+    return [(decimal.Decimal(value), count) for value, count in counts.items()]
 
 
 def mean(values):

@@ -6,6 +6,7 @@ Printed numbers are rounded: a share of 33% is right if the share is between 32.
 import collections
 import datetime
 import decimal
+import functools
 import re
 
 import expected
@@ -213,11 +214,16 @@ class ResultsPage(Page):
     def line(self, place, rows, thread, question, answers):
         """The key figure over time."""
         told = question["distribution"]
+        answered_on, values_on = collections.Counter(), collections.defaultdict(list)
+        for version, day, number in answers.answered[thread.id]:
+            answered_on[day] += number if version in thread.forms else 0
+        for it in answers.values[thread.id]:
+            if it[0] in thread.forms:
+                values_on[it[1]].append(it)
         for name, value, count in rows[1:]:
-            days = bucket(name)
-            answered = sum(number for version, day, number in answers.answered[thread.id] if version in thread.forms and day in days)
+            answered = sum(answered_on[day] for day in bucket(name))
             self.count(f"{place} {name}", count, answered)
-            values = [it for it in answers.values[thread.id] if it[0] in thread.forms and it[1] in days]
+            values = [it for day in bucket(name) for it in values_on.get(day, ())]
             wanted = expected.over_time(thread, "", answered, values)
             figure = wanted["nps"] if thread.kind == "nps" else wanted["mean"]
             if thread.kind == "options":
@@ -236,18 +242,7 @@ def bucket(name):
     """The days of a row over time: a day, a week, or several weeks."""
     found = re.fullmatch(r"(?:(?:(\d+) weeks|Week) from )?(\d+ \w+ \d+)", name)
     length = 7 * int(found[1]) if found[1] else 7 if name.startswith("Week") else 1
-    return Days(day_of(found[2]), length)
-
-
-class Days:
-    def __init__(self, first, length):
-        self.first, self.length = first, length
-
-    def __contains__(self, day):
-        return 0 <= (day - self.first).days < self.length
-
-    def __iter__(self):
-        return (self.first + datetime.timedelta(days=at) for at in range(self.length))
+    return [day_of(found[2]) + datetime.timedelta(days=at) for at in range(length)]
 
 
 def counter(thread, told, values):
@@ -263,7 +258,7 @@ def counter(thread, told, values):
             return lambda name: labels[name.removesuffix(" (no longer offered)")]
         case "numbers":
             given = expected.numbers(values)
-            return lambda name: sum(count for number, count in given if is_in_range(number, name))
+            return lambda name: sum(count for number, count in given if is_in_range(number, *ends(name)))
         case "dates":
             months = collections.Counter()
             for *_, value, count in values:
@@ -271,12 +266,16 @@ def counter(thread, told, values):
             return lambda name: sum(count for month, count in months.items() if is_in_months(month, name))
 
 
-def is_in_range(value, name):
-    """`3`, `3 to 7`, `3 to under 7`, `over 3 to 7`, `over 3 to under 7`."""
+@functools.cache
+def ends(name):
+    """The ends of `3`, `3 to 7`, `3 to under 7`, `over 3 to 7` or `over 3 to under 7`, and whether each is excluded."""
     low, _, high = name.partition(" to ")
-    low_number, high_number = number(low.removeprefix("over "))[0], number(high.removeprefix("under ") or low)[0]
-    is_above = value > low_number if low.startswith("over ") else value >= low_number
-    return is_above and (value < high_number if high.startswith("under ") else value <= high_number)
+    return (number(low.removeprefix("over "))[0], low.startswith("over "),
+            number(high.removeprefix("under ") or low)[0], high.startswith("under "))
+
+
+def is_in_range(value, low, is_above, high, is_below):
+    return (value > low if is_above else value >= low) and (value < high if is_below else value <= high)
 
 
 def is_in_months(month, name):
