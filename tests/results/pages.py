@@ -239,10 +239,25 @@ def thread_of(question):
 
 
 def bucket(name):
-    """The days of a row over time: a day, a week, or several weeks."""
-    found = re.fullmatch(r"(?:(?:(\d+) weeks|Week) from )?(\d+ \w+ \d+)", name)
+    """The days of a row over time: a day, a week, or several weeks. If not all of it is counted, the part that is follows in brackets."""
+    found = re.fullmatch(r"(?:(?:(\d+) weeks|Week) from )?(\d+ \w+ \d+)(?: \((.*)\))?", name)
     length = 7 * int(found[1]) if found[1] else 7 if name.startswith("Week") else 1
-    return [day_of(found[2]) + datetime.timedelta(days=at) for at in range(length)]
+    first, part = day_of(found[2]), found[3] or ""
+    last = first + datetime.timedelta(days=length - 1)
+    match re.sub(r"\d+ \w+ \d+", "DAY", part):
+        case "" | "so far":
+            pass
+        case "until DAY":
+            last = day_of(part.removeprefix("until "))
+        case "only from DAY":
+            first = day_of(part.removeprefix("only from "))
+        case "only DAY":
+            first = last = day_of(part.removeprefix("only "))
+        case "only DAY to DAY":
+            first, last = map(day_of, part.removeprefix("only ").split(" to "))
+        case _:
+            raise ValueError(name)
+    return [first + datetime.timedelta(days=at) for at in range((last - first).days + 1)]
 
 
 def counter(thread, told, values):
