@@ -208,7 +208,7 @@ async fn a_small_flow_beside_a_giant_one_is_read_by_its_own_rows() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rare_value_in_scattered_blocks_takes_few_statements_for_each() {
     const BLOCKS: usize = 41;
-    let cluster = Cluster::start(&[]);
+    let cluster = Cluster::start(&["autovacuum=off"]);
     let database = cluster.database().await;
     let store = with_flow(&cluster, &database).await;
     // Every other block has the tag once.
@@ -229,7 +229,7 @@ async fn a_rare_value_in_scattered_blocks_takes_few_statements_for_each() {
         assert_eq!(found, BLOCKS / 2 + 1);
         // Some are the server's own. With a search from block to block, there were five for a row.
         assert!(
-            made <= 2 * found + 12 * pages,
+            made <= 3 * found + 12 * pages,
             "{made} statements for {found} rows, {pages} pages"
         );
     }
