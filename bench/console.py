@@ -14,7 +14,7 @@ import urllib.parse
 import contestants
 import sent
 from memory import resident
-from pages import BLOCK_ROWS, signed_in, times_ms, wait
+from pages import BLOCK_ROWS, computed_ms, signed_in, times_ms, wait
 
 ROWS, QUICK_ROWS = 1_000_000, 20_000
 DAYS = 90
@@ -42,6 +42,7 @@ def measure(bench, names):
                 result["complaints"].append(f"{title}: the request timed out")
         summary = contestants.admin_request("GET", f"/flows/{flow}/summary")
         result["figures"].append({"name": "summary", "unit": "ms", "values": times_ms(client, summary)[0]})
+        result["figures"] += [{"name": f"computed: {title}", "unit": "ms", "values": values} for title, values in computed_ms(client, flow).items()]
         result["figures"].append({"name": "memory", "unit": "MiB", "values": [resident(pid)["VmHWM"]]})
     return result
 

@@ -12,6 +12,7 @@ import cluster
 import contestants
 import export
 import load
+import memory
 import pages
 import sent
 from filled import filled
@@ -114,6 +115,9 @@ def ask(one, result, store):
         result["figures"].append({"name": store + title, "unit": "ms", "values": values})
         if given_up:
             result["notes"].append(f"{store}{title}: the request timed out; the time shown is the timeout")
+    for title, values in pages.computed_ms(client, one.about["flowId"]).items():
+        result["figures"].append({"name": f"{store}computed: {title}", "unit": "ms", "values": values})
+    result["figures"].append({"name": f"{store}memory after the pages", "unit": "MiB", "values": [memory.resident(one.pid)["VmHWM"]]})
     for form in export.FORMATS:
         took, size = export.exported(one, form)
         figure = {"name": f"{store}export, {form}", "unit": "responses a second", "values": [one.count_stored() / took]}

@@ -40,6 +40,27 @@ def console(client, one):
     return {f"console, {title}": sent.Request(path, headers=headers) for title, path in paths.items()}
 
 
+def computed_ms(client, flow):
+    """The durations of results that counts cannot answer, each from the first request to the complete result, by title.
+
+    Every request has another filter, because a result is kept for a minute."""
+    found = {
+        "summary, NPS from": [f"summary?answer.nps[gte]={score}" for score in (3, 5, 7, 9)],
+        "cross-tabulation, NPS from": [f"crosstab?rows=docs&columns=nps&answer.nps[gte]={score}" for score in (3, 5, 7, 9)],
+    }
+    return {title: [completed_ms(client, f"/flows/{flow}/{path}") for path in paths] for title, paths in found.items()}
+
+
+def completed_ms(client, path):
+    request, start = contestants.admin_request("GET", path), time.perf_counter()
+    while True:
+        status, _, body = client.send(request)
+        if status == 200:
+            return (time.perf_counter() - start) * 1000
+        if status != 202:
+            raise SystemExit(f"{path} returned {status}: {body[:500].decode(errors='replace')}")
+
+
 def times_ms(client, request):
     """The duration of each request, and whether one timed out: that is a missed goal, not an invalid run."""
     values, given_up, end = [], False, time.monotonic() + ASKED_SECONDS

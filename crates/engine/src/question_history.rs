@@ -51,6 +51,25 @@ impl QuestionHistory {
         self.versions.iter().find(|version| version.id == id)
     }
 
+    /// The id and number of every version, oldest first, also of those that cannot be read.
+    pub fn numbers(&self) -> Vec<(FlowVersionId, u32)> {
+        let readable = self.versions.iter().map(|version| (version.id, version.number));
+        let mut numbers: Vec<_> = readable.chain(self.unreadable.iter().copied()).collect();
+        numbers.sort_unstable_by_key(|(_, number)| *number);
+        numbers
+    }
+
+    /// The number of a version, also of one that cannot be read.
+    pub fn number(&self, id: FlowVersionId) -> Option<u32> {
+        self.numbers().into_iter().find(|(version, _)| *version == id).map(|(_, number)| number)
+    }
+
+    /// Whether a version asks this question for a text.
+    pub(crate) fn asks_text(&self, version: FlowVersionId, question: &str) -> bool {
+        let asked = self.version(version).and_then(|it| it.definition.question(question));
+        asked.is_some_and(|it| it.question_type.shape() == Shape::Text)
+    }
+
     /// The newest version.
     pub fn newest(&self) -> Option<&HistoricVersion> {
         self.versions.last()

@@ -165,7 +165,7 @@ impl SortValues {
         Some(match column {
             _ if !column.is_sortable() => return None,
             ResponseColumn::Fixed(FixedColumn::Version) => {
-                Self::Version(asked.versions.iter().map(|it| (it.id, it.number)).collect())
+                Self::Version(asked.numbers().into_iter().collect())
             }
             ResponseColumn::Fixed(fixed) => Self::Text(*fixed),
             ResponseColumn::Tags => return None,

@@ -14,7 +14,7 @@ use sluice_store::{Order, ResponseRow, Scope};
 
 use crate::admin::AdminResult;
 use crate::handle::FlowHandle;
-use crate::question_history;
+use crate::question_history::QuestionHistory;
 use crate::responses::{Paging, ResponseFilter};
 use crate::summary::SummaryFilter;
 
@@ -50,6 +50,7 @@ impl Texts {
     /// Reads texts from responses, newest first.
     fn read(
         rows: &[ResponseRow],
+        history: &QuestionHistory,
         filter: &SummaryFilter,
         by_answers: &[AnswerFilter],
         questions: &[&str],
@@ -60,9 +61,10 @@ impl Texts {
                 continue;
             };
             for question in questions {
-                // An empty text is no answer.
+                // An empty text is no answer, and an option of another version no text.
                 if let Some(Value::String(text)) = answers.remove(*question)
                     && !text.is_empty()
+                    && history.asks_text(row.flow_version_id, question)
                 {
                     found.entry(question).or_default().push((row.response_id, text));
                 }
@@ -100,26 +102,18 @@ fn has_tag(row: &ResponseRow, name: &str, value: &str) -> bool {
 
 impl FlowHandle {
     /// The text answers to these questions, in the newest responses that pass the filter.
-    pub async fn texts(&self, filter: &SummaryFilter, questions: &[&str]) -> AdminResult<Texts> {
+    pub async fn texts(
+        &self,
+        history: &QuestionHistory,
+        filter: &SummaryFilter,
+        questions: &[&str],
+    ) -> AdminResult<Texts> {
         if questions.is_empty() {
             return Ok(Texts::default());
         }
-        let core = self.permit.core(Scope::Read)?;
-        let by_answers = match filter.answers.is_empty() {
-            true => Vec::new(),
-            false => {
-                let given =
-                    ResponseFilter { answers: filter.answers.clone(), ..ResponseFilter::default() };
-                let asked = question_history::read(
-                    &*core.store,
-                    &core.definitions,
-                    self.app_id(),
-                    self.flow_id(),
-                );
-                let asked = asked.await?;
-                given.checked_answers(|question| asked.types_of(question).collect())?
-            }
-        };
+        self.permit.core(Scope::Read)?;
+        let given = ResponseFilter { answers: filter.answers.clone(), ..ResponseFilter::default() };
+        let by_answers = given.checked_answers(|question| history.types_of(question).collect())?;
         // Everything but days is filtered here: the store would scan everything for a rare one.
         let newest = ResponseFilter {
             from: filter.from.map(|day| day.starts_at()),
@@ -128,12 +122,15 @@ impl FlowHandle {
         };
         let paging = Paging { after: None, order: Order::Desc, limit: TEXT_RESPONSES };
         let page = self.list_responses(&newest, paging).await?;
-        Ok(Texts::read(&page.rows, filter, &by_answers, questions))
+        Ok(Texts::read(&page.rows, history, filter, &by_answers, questions))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use sluice_flow::definition;
     use sluice_flow::id::{AppId, FlowId, FlowVersionId, v7};
     use sluice_flow::submission::Admission;
     use sluice_flow::time::Timestamp;
@@ -159,11 +156,41 @@ mod tests {
         }
     }
 
+    const SHORT_TEXT: &str = r#"{"id":"why","type":"shortText","prompt":"Why?"}"#;
+    const CHOICE: &str = r#"{"id":"why","type":"singleChoice","prompt":"Why?","options":[
+        {"id":"price","label":"Price"},{"id":"speed","label":"Speed"}]}"#;
+
+    /// The history of a flow whose versions, from number 1, ask these questions.
+    fn asking(questions: &[&str]) -> QuestionHistory {
+        let mut history = QuestionHistory::default();
+        for (number, question) in (1..).zip(questions) {
+            let definition = format!(r#"{{"title":"T","questions":[{question}]}}"#);
+            let definition = definition::check(&serde_json::from_str(&definition).unwrap());
+            let id = FlowVersionId::from_uuid(v7(Timestamp::from_millis(1_000), number, 3));
+            history.add(id, number, Arc::new(definition.unwrap()));
+        }
+        history
+    }
+
+    fn of_why(rows: &[ResponseRow], history: &QuestionHistory) -> Written {
+        let texts = Texts::read(rows, history, &SummaryFilter::default(), &[], &["why"]);
+        texts.of("why").unwrap().clone()
+    }
+
+    #[test]
+    fn an_option_of_an_earlier_version_is_no_text() {
+        let history = asking(&[CHOICE, SHORT_TEXT]);
+        let rows = [row(2, r#"{"why":"Slow export"}"#), row(1, r#"{"why":"price"}"#)];
+        assert_eq!(
+            of_why(&rows, &history).newest,
+            [(rows[0].response_id, "Slow export".to_owned())]
+        );
+    }
+
     #[test]
     fn an_empty_text_is_no_answer() {
         let rows = [row(2, r#"{"why":""}"#), row(1, r#"{"why":"Slow export"}"#)];
-        let texts = Texts::read(&rows, &SummaryFilter::default(), &[], &["why"]);
-        let written = texts.of("why").unwrap();
+        let written = of_why(&rows, &asking(&[SHORT_TEXT, SHORT_TEXT]));
         assert_eq!((written.answers, written.newest.len()), (1, 1));
         assert_eq!(written.newest[0].1, "Slow export");
     }

@@ -131,8 +131,8 @@ fn versions(history: &QuestionHistory, query: &ResponsesQuery) -> Markup {
             label for="version" { "Version" }
             select.input id="version" name="version" {
                 option value="" { "All versions" }
-                @for version in history.versions.iter().rev() {
-                    option value=(version.id) selected[query.version == Some(version.id)] { "Version " (version.number) }
+                @for (id, number) in history.numbers().into_iter().rev() {
+                    option value=(id.to_string()) selected[query.version == Some(id)] { "Version " (number) }
                 }
             }
         }
@@ -156,7 +156,7 @@ fn chips(flow: FlowId, history: &QuestionHistory, query: &ResponsesQuery) -> Mar
             @if let Some(to) = query.to { (out(ResponsesQuery { to: None, ..plain.clone() }, html! { "To " (to) })) }
             @if let Some(id) = query.version {
                 (out(ResponsesQuery { version: None, ..plain.clone() }, html! {
-                    @match history.version(id) { Some(version) => { "Version " (version.number) }, None => "Unknown version" }
+                    @match history.number(id) { Some(number) => { "Version " (number) }, None => "Unknown version" }
                 }))
             }
             @if let Some(admission) = query.admission { (out(ResponsesQuery { admission: None, ..plain.clone() }, html! { (admission_label(admission)) })) }

@@ -168,8 +168,8 @@ impl Cells<'_> {
     fn cell(&self, column: &ResponseColumn) -> Option<Markup> {
         match column {
             ResponseColumn::Fixed(FixedColumn::Version) => {
-                let version = self.history.version(self.row.flow_version_id)?;
-                Some(html! { (version.number) })
+                let number = self.history.number(self.row.flow_version_id)?;
+                Some(html! { (number) })
             }
             ResponseColumn::Fixed(FixedColumn::Admission) => {
                 let label = admission_label(self.row.admission);

@@ -100,7 +100,7 @@ impl Report {
             .filter(|question| reader.may_read_texts(&question.id, &history))
             .map(|question| question.id.as_str())
             .collect();
-        let texts = flow.texts(&filter, &asking).await?;
+        let texts = flow.texts(&history, &filter, &asking).await?;
         let groups = groups.into_iter().zip(summaries).collect();
         let has_anything = summary.responses > 0
             || !query.is_everything()

@@ -74,32 +74,55 @@ impl<'c> Pass<'c> {
         // Excludes responses that arrive from now on; otherwise the pass might never end.
         let end = as_of.plus_seconds(1);
         query.to = Some(query.to.map_or(end, |to| to.min(end)));
-        let mut aggregate = Aggregate::new(&subject.kind);
+        let aggregate = match Aggregate::new(&subject.kind) {
+            Aggregate::Count(_) => self.counted(query, &days).await?.map(Aggregate::Count),
+            empty => self.aggregated(empty, query, &days).await?,
+        };
+        Ok(aggregate.map(|aggregate| Computed { aggregate, as_of }))
+    }
+
+    /// The number of responses: to count them, they need not leave the store.
+    async fn counted(
+        &self,
+        mut query: ResponseQuery,
+        days: &[(Day, u64)],
+    ) -> AdminResult<Option<u64>> {
+        let mut responses = 0;
         loop {
-            let next;
-            (aggregate, next) = self.next_page(aggregate, &query).await?;
-            let Some(next) = next else { return Ok(Some(Computed { aggregate, as_of })) };
-            self.computation.lock().progress = progress(&days, next.made_at());
-            if !self.is_wanted() {
+            let part = self.core.store.count_responses(&query).await?;
+            responses += part.responses;
+            let Some(next) = part.next else { return Ok(Some(responses)) };
+            if !self.continues(days, next) {
                 return Ok(None);
             }
             query.after = Some(next);
         }
     }
 
-    /// The aggregate with the next responses, and where the pass continues. To count them, they
-    /// need not leave the store.
-    async fn next_page(
+    /// The aggregate with all responses. While a page is added, the next one is read.
+    async fn aggregated(
         &mut self,
-        aggregate: Aggregate,
-        query: &ResponseQuery,
-    ) -> AdminResult<(Aggregate, Option<ResponseId>)> {
-        if let Aggregate::Count(responses) = aggregate {
-            let part = self.core.store.count_responses(query).await?;
-            return Ok((Aggregate::Count(responses + part.responses), part.next));
+        mut aggregate: Aggregate,
+        mut query: ResponseQuery,
+        days: &[(Day, u64)],
+    ) -> AdminResult<Option<Aggregate>> {
+        let store = &self.core.store;
+        let mut page = store.list_responses(&query).await?;
+        while let Some(next) = page.next {
+            if !self.continues(days, next) {
+                return Ok(None);
+            }
+            query.after = Some(next);
+            let following = async { Ok(store.list_responses(&query).await?) };
+            (aggregate, page) = tokio::try_join!(self.added(aggregate, page.rows), following)?;
         }
-        let page = self.core.store.list_responses(query).await?;
-        Ok((self.added(aggregate, page.rows).await?, page.next))
+        self.added(aggregate, page.rows).await.map(Some)
+    }
+
+    /// Notes the progress; false if there are no requests any more.
+    fn continues(&self, days: &[(Day, u64)], next: ResponseId) -> bool {
+        self.computation.lock().progress = progress(days, next.made_at());
+        self.is_wanted()
     }
 
     fn is_wanted(&self) -> bool {
