@@ -203,6 +203,9 @@ impl Core {
                     if let Ok(CommitOutcome::Stored(_)) = settled {
                         app.usage.stored(self.now(), bytes);
                     }
+                    if !version.limits.is_empty() {
+                        self.registry.check_full(version.flow_id);
+                    }
                     match settled {
                         Ok(CommitOutcome::Stale) => self.registry.forget(&[app.app_id]),
                         Ok(CommitOutcome::Busy) => alone = true,
@@ -339,6 +342,7 @@ fn receipt(
             let source = key.map_or(KeySource::Header, IdempotencyKey::source);
             Ok(Receipt::Refused(vec![Issue::key_reused(source)]))
         }
+        Ok(CommitOutcome::Full(full)) => Ok(Receipt::Refused(vec![Issue::full(full)])),
         Ok(CommitOutcome::Failed) => Err(Unavailable::STORE_DOWN.into()),
         Ok(CommitOutcome::DiskReserve) => Err(Unavailable::DISK_RESERVE.into()),
         Ok(
@@ -419,6 +423,7 @@ fn response_of(
         invitation: invitation
             .filter(|row| is_to(row, version))
             .map(|row| Invited { assignment_id: row.assignment_id, linked: admitted }),
+        limits: version.limits.of(&submission.answers),
         // Uses the tags as stored, without the values that were withheld.
         contribution: Contribution::of(
             definition,

@@ -13,6 +13,7 @@
 //!   judged against the rows of one public revision, and is stored only while that is still the
 //!   newest.
 
+mod closing;
 mod codec;
 #[cfg(feature = "testsuite")]
 pub mod conformance;
@@ -36,6 +37,7 @@ mod skip_index;
 pub mod sqlite;
 mod visit_count;
 
+pub use closing::{ClosingCountsRow, ClosingWrite, SetClosing};
 pub use counting::{Compacted, CompactionCursor, CountScan, CountsQuery, DayTotal, FlowCounts};
 pub use damage::{Damage, DamageMark};
 pub use error::StoreError;

@@ -3,16 +3,23 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use sluice_flow::closing::Limit;
 use sluice_flow::counts::Contribution;
 use sluice_flow::definition::Kind;
 use sluice_flow::id::{
     ApiKey, AppId, AuditId, FlowId, FlowVersionId, ReportId, ResponseId, TokenId, UserId,
 };
+use sluice_flow::issue::Full;
 use sluice_flow::lifecycle::{FlowTimes, VersionTimes};
 use sluice_flow::respondent::Claim;
 use sluice_flow::time::{Timestamp, Window};
 
-use crate::{InvitationRow, InvitationStep, Invited, PeopleWrite, ReportRow, ResponseRow};
+#[cfg(doc)]
+use sluice_flow::closing::Closing;
+
+use crate::{
+    ClosingWrite, InvitationRow, InvitationStep, Invited, PeopleWrite, ReportRow, ResponseRow,
+};
 
 /// SHA-256 of an admin token.
 pub type TokenHash = [u8; 32];
@@ -126,6 +133,8 @@ pub struct FlowRow {
     pub name: String,
     pub live: Window,
     pub grace_window_seconds: Option<u32>,
+    /// How many responses are accepted, as JSON ([`Closing`]); absent means any number.
+    pub closing: Option<String>,
     pub created_at: Timestamp,
     pub archived_at: Option<Timestamp>,
 }
@@ -187,6 +196,8 @@ pub struct NewResponse {
     pub claim: Option<Box<Claim>>,
     /// The invitation that it completes.
     pub invitation: Option<Invited>,
+    /// The limits of its flow that it counts towards; empty if the flow has none.
+    pub limits: Vec<Limit>,
     /// What it adds to the counts, according to its version's definition.
     pub contribution: Contribution,
 }
@@ -214,6 +225,8 @@ pub enum Outcome {
     Busy,
     /// Its invitation does not accept a response, or no longer does.
     Uninvited,
+    /// The flow accepts no more responses, or none with these answers.
+    Full(Full),
 }
 
 /// What an admin token may do.
@@ -286,6 +299,7 @@ pub enum Write {
     Report(ReportRow),
     DeleteReport(AppId, ReportId),
     People(PeopleWrite),
+    Closing(ClosingWrite),
 }
 
 impl Write {
@@ -296,7 +310,8 @@ impl Write {
             | Self::Key(_)
             | Self::IdentityKey(_)
             | Self::Flow(_)
-            | Self::CapGrace(_) => true,
+            | Self::CapGrace(_)
+            | Self::Closing(_) => true,
             Self::Version(version) => version.times.published_at.is_some(),
             Self::Token(_)
             | Self::Audit(_)
