@@ -15,7 +15,7 @@ use sluice_flow::id::{FlowVersionId, ResponseId, v7};
 use sluice_flow::time::Timestamp;
 use sluice_store::{
     ClosingWrite, FlowRow, FlowState, ResponseQuery, ResponseRow, Scope, SetClosing, Store,
-    StoreError, StoreResult, VersionRow, Write,
+    StoreError, StoreResult, Write,
 };
 use uuid::Uuid;
 
@@ -187,16 +187,11 @@ async fn limits_by_version(
         let Some(last) = page.last() else { return Ok(limits) };
         before = Some(last.number);
         for version in &page {
-            let definition = read(version)?;
-            limits.push((version.flow_version_id, closing.limits(&definition).only(counters)));
+            let definition = definition::stored(&version.definition).ok();
+            let of_version = closing.limits(definition.as_ref()).only(counters);
+            limits.push((version.flow_version_id, of_version));
         }
     }
-}
-
-fn read(version: &VersionRow) -> StoreResult<Definition> {
-    let id = version.flow_version_id;
-    definition::stored(&version.definition)
-        .map_err(|why| StoreError::Corrupt(format!("definition of {id}: {why}")))
 }
 
 /// Counts the responses that no write in progress can precede.
@@ -228,7 +223,8 @@ pub(crate) async fn release(store: &dyn Store, row: &ResponseRow) -> StoreResult
     if closing.is_empty() {
         return Ok(None);
     }
-    let limits = closing.limits(&read(&found.version)?).of_stored(&row.answers);
+    let definition = definition::stored(&found.version.definition).ok();
+    let limits = closing.limits(definition.as_ref()).of_stored(&row.answers);
     let counters = limits.into_iter().map(|limit| limit.counter).collect();
     let (app_id, flow_id) = (row.app_id, row.flow_id);
     Ok(Some(Write::Closing(ClosingWrite::Release { app_id, flow_id, counters })))

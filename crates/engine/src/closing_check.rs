@@ -45,7 +45,6 @@ impl ClosingCheck {
 
     pub(crate) fn add(&mut self, row: &ResponseRow, definition: Option<&Definition>) {
         let Some(flow) = self.flows.get_mut(&row.flow_id) else { return };
-        let Some(definition) = definition else { return };
         let CheckedFlow { closing, limits, counted, .. } = flow;
         let limits =
             limits.entry(row.flow_version_id).or_insert_with(|| closing.limits(definition));

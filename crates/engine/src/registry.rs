@@ -405,7 +405,7 @@ impl VersionView {
         };
         let closing = closing_of(&state.flow)?;
         let definition = published.as_ref().map(|it| it.snapshot.definition());
-        let limits = definition.map(|it| closing.limits(it)).unwrap_or_default();
+        let limits = definition.map(|it| closing.limits(Some(it))).unwrap_or_default();
         Ok(Self {
             limits,
             app_id: state.version.app_id,

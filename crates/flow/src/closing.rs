@@ -83,14 +83,15 @@ impl Closing {
         self.quotas.iter().flat_map(of_quota).collect()
     }
 
-    /// The limits for responses to a version.
-    pub fn limits(&self, definition: &Definition) -> VersionLimits {
+    /// The limits for responses to a version. Without a definition that can be read, its responses
+    /// count towards no quota.
+    pub fn limits(&self, definition: Option<&Definition>) -> VersionLimits {
         let all = CountedLimit {
             limit: Limit { counter: ALL.to_owned(), most: self.close_after.map(u64::from) },
             when: None,
         };
         let quotas = self.quotas.iter().filter_map(|quota| {
-            let when = Some(condition(&quota.when, "", definition).ok()?);
+            let when = Some(condition(&quota.when, "", definition?).ok()?);
             let most = Some(u64::from(quota.limit));
             Some(CountedLimit { limit: Limit { counter: quota.id.clone(), most }, when })
         });
@@ -407,7 +408,7 @@ mod tests {
         };
         let stored = closing.to_stored();
         assert_eq!(Closing::from_stored(stored.as_deref()), Ok(closing.clone()));
-        let limits = closing.limits(&survey());
+        let limits = closing.limits(Some(&survey()));
         for (answers, counters) in [
             (r#"{"sex":"f","age":"70"}"#, vec!["", "women", "old"]),
             (r#"{"sex":"m","age":"64"}"#, vec![""]),
@@ -418,7 +419,7 @@ mod tests {
             let found: Vec<_> = found.iter().map(|limit| limit.counter.as_str()).collect();
             assert_eq!(found, counters, "{answers}");
         }
-        assert!(Closing::default().limits(&survey()).is_empty());
+        assert!(Closing::default().limits(Some(&survey())).is_empty());
     }
 
     #[test]

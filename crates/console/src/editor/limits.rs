@@ -36,7 +36,7 @@ impl LimitsForm {
     }
 
     pub(super) fn sent(form: &Fields) -> Self {
-        let column = |name: &str| form.all(name).map(str::trim).map(str::to_owned);
+        let column = |name: &'static str| form.all(name).map(str::trim).map(str::to_owned);
         let rows = column("quotaId").zip(column("quotaWhen")).zip(column("quotaLimit"));
         Self {
             close_after: form.raw("closeAfter").trim().to_owned(),
@@ -83,6 +83,17 @@ impl LimitsForm {
     }
 }
 
+/// The faults of a form that was sent.
+#[derive(Clone, Copy)]
+struct Errors<'f>(&'f [Fault]);
+
+impl<'f> Errors<'f> {
+    fn of(self, field: &str) -> Option<&'f str> {
+        let fault = self.0.iter().find(|it| field_of(&it.pointer).as_deref() == Some(field));
+        fault.map(|it| it.message.as_str())
+    }
+}
+
 /// The fields, with what has been counted so far.
 pub(super) fn fields(
     state: &FlowState,
@@ -93,10 +104,7 @@ pub(super) fn fields(
     let read = |row: &VersionRow| definition::stored(&row.definition).ok();
     let definition = state.current.as_ref().or(state.draft.as_ref()).and_then(read);
     let definition = definition.as_ref();
-    let error = |id: &str| {
-        let fault = faults.iter().find(|it| field_of(&it.pointer).as_deref() == Some(id));
-        fault.map(|it| it.message.as_str())
-    };
+    let errors = Errors(faults);
     let so_far = closing.closing.close_after.map(|limit| counted(closing.counts.get(ALL), limit));
     let hint = match &so_far {
         Some(so_far) => format!("{so_far} responses so far. Leave empty for no limit."),
@@ -108,7 +116,7 @@ pub(super) fn fields(
         kind: "number",
         value: &values.close_after,
         hint: Some(&hint),
-        error: error("closeAfter"),
+        error: errors.of("closeAfter"),
         ..Field::default()
     };
     let choices = definition.map(answer_choices).unwrap_or_default();
@@ -118,9 +126,9 @@ pub(super) fn fields(
             p.hint { "A deleted response makes room for another one. Erased and expired ones stay counted." }
             (close_after.draw())
             @for (index, quota) in values.quotas.iter().enumerate() {
-                (quota_row(index, quota, closing, definition, &error))
+                (quota_row(index, quota, closing, definition, errors))
             }
-            @if !choices.is_empty() { (new_quota(&choices, values, &error)) }
+            @if !choices.is_empty() { (new_quota(&choices, values, errors)) }
         }
     }
 }
@@ -130,7 +138,7 @@ fn quota_row(
     [id, when, limit]: &[String; 3],
     closing: &ClosingState,
     definition: Option<&Definition>,
-    error: &dyn Fn(&str) -> Option<&str>,
+    errors: Errors<'_>,
 ) -> Markup {
     let field_id = format!("quota-{index}");
     let condition = serde_json::from_str(when).unwrap_or_default();
@@ -146,7 +154,7 @@ fn quota_row(
         kind: "number",
         value: limit,
         hint: hint.as_deref(),
-        error: error(&field_id),
+        error: errors.of(&field_id),
         ..Field::default()
     };
     html! {
@@ -156,17 +164,13 @@ fn quota_row(
     }
 }
 
-fn new_quota(
-    choices: &[AnswerChoices<'_>],
-    values: &LimitsForm,
-    error: &dyn Fn(&str) -> Option<&str>,
-) -> Markup {
+fn new_quota(choices: &[AnswerChoices<'_>], values: &LimitsForm, errors: Errors<'_>) -> Markup {
     let limit = Field {
         id: "newQuotaLimit",
         label: "Responses",
         kind: "number",
         value: &values.new_limit,
-        error: error("newQuotaLimit"),
+        error: errors.of("newQuotaLimit"),
         ..Field::default()
     };
     html! {

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use maud::{Markup, html};
-use sluice_engine::AdminResult;
 use sluice_engine::rows::{FlowState, Page};
 use sluice_engine::summary::Spark;
+use sluice_engine::{AdminResult, ClosingState};
 use sluice_flow::definition::Kind as FlowKind;
 use sluice_flow::id::{AppId, FlowId};
 use sluice_flow::time::Timestamp;

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::condition;
 use crate::definition::Definition;
+use crate::question::Question;
 use crate::question::choice::{Choice, OTHER};
 use crate::question::rules::Comparable;
 
@@ -17,28 +18,35 @@ pub struct AnswerChoices<'d> {
 
 /// The questions with a fixed list of answers.
 pub fn answer_choices(definition: &Definition) -> Vec<AnswerChoices<'_>> {
-    let of_question = |question| {
-        let crate::question::Question { id, prompt, question_type, .. } = question;
-        let of = |test: &str, value: &str| json!({"question": id, test: value});
-        let listed = |test: &str, options: &'_ [Choice], other: bool| {
-            let other = other.then(|| (of(test, OTHER), "Other"));
-            let each = options.iter().map(|it| (of(test, &it.id), it.label.as_str()));
-            each.chain(other).collect()
-        };
-        let answers: Vec<(Value, &str)> = match question_type.comparable() {
-            Comparable::OneOf { options, other } => listed("equals", options, other),
-            Comparable::SomeOf { options, other } => listed("includes", options, other),
-            Comparable::Words(words) => words.iter().map(|it| (of("equals", it), *it)).collect(),
-            Comparable::Never
-            | Comparable::Presence
-            | Comparable::Text
-            | Comparable::Number
-            | Comparable::Date
-            | Comparable::Cells { .. } => Vec::new(),
-        };
-        (!answers.is_empty()).then_some(AnswerChoices { prompt, answers })
-    };
-    definition.questions().iter().filter_map(of_question).collect()
+    let choices = definition
+        .questions()
+        .iter()
+        .map(|question| AnswerChoices { prompt: &question.prompt, answers: answers_of(question) });
+    choices.filter(|it| !it.answers.is_empty()).collect()
+}
+
+fn answers_of(question: &Question) -> Vec<(Value, &str)> {
+    let of = |test: &str, value: &str| json!({"question": question.id, test: value});
+    match question.question_type.comparable() {
+        Comparable::OneOf { options, other } => listed(options, other, |id| of("equals", id)),
+        Comparable::SomeOf { options, other } => listed(options, other, |id| of("includes", id)),
+        Comparable::Words(words) => words.iter().map(|it| (of("equals", it), *it)).collect(),
+        Comparable::Never
+        | Comparable::Presence
+        | Comparable::Text
+        | Comparable::Number
+        | Comparable::Date
+        | Comparable::Cells { .. } => Vec::new(),
+    }
+}
+
+fn listed(
+    options: &[Choice],
+    other: bool,
+    condition: impl Fn(&str) -> Value,
+) -> Vec<(Value, &str)> {
+    let each = options.iter().map(|it| (condition(&it.id), it.label.as_str()));
+    each.chain(other.then(|| (condition(OTHER), "Other"))).collect()
 }
 
 /// A condition in English; its JSON if it does not fit the questions.

@@ -166,7 +166,7 @@ fn panel() -> (Closing, VersionLimits) {
     let options = json!([{"id": "f", "label": "f"}, {"id": "m", "label": "m"}]);
     let question = json!({"id": "sex", "type": "singleChoice", "prompt": "?", "options": options});
     let survey = definition::check(&json!({"title": "Panel", "questions": [question]})).unwrap();
-    let limits = closing.limits(&survey);
+    let limits = closing.limits(Some(&survey));
     (closing, limits)
 }
 
