@@ -8,20 +8,19 @@
 //! its respondent, or that is older than the app keeps responses, stays counted: a survey that is
 //! complete does not open again by itself. [`crate::recount`] counts what is stored now.
 
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 use sluice_flow::closing::{Closing, ClosingCounts, VersionLimits, close_after_fault, read_quotas};
 use sluice_flow::definition::{self, Definition, Fault};
 use sluice_flow::id::{FlowVersionId, ResponseId, v7};
 use sluice_flow::time::Timestamp;
 use sluice_store::{
     ClosingWrite, FlowRow, FlowState, ResponseQuery, ResponseRow, Scope, SetClosing, Store,
-    StoreError, StoreResult, Write,
+    StoreResult, Write,
 };
 use uuid::Uuid;
 
 use crate::admin::{AdminError, AdminResult};
 use crate::core::Core;
-use crate::flows::FlowPatch;
 use crate::handle::{AppHandle, FlowHandle};
 
 /// The number of versions, and of responses, to read at a time.
@@ -42,12 +41,6 @@ impl ClosingState {
     pub fn is_full(&self) -> bool {
         self.counts.closes(&self.closing)
     }
-}
-
-/// The limits of a flow.
-pub(crate) fn closing_of(flow: &FlowRow) -> StoreResult<Closing> {
-    Closing::from_stored(flow.closing.as_deref())
-        .map_err(|why| StoreError::Corrupt(format!("flow {}: {why}", flow.flow_id)))
 }
 
 impl FlowHandle {
@@ -80,27 +73,25 @@ async fn states(store: &dyn Store, flows: &[&FlowRow]) -> StoreResult<Vec<Closin
     let state = |flow: &&FlowRow| {
         let found = counted.iter().find(|row| row.flow_id == flow.flow_id);
         let counts = found.map(|row| row.counts.clone()).unwrap_or_default();
-        Ok(ClosingState { closing: closing_of(flow)?, counts })
+        Ok(ClosingState { closing: flow.limits()?, counts })
     };
     flows.iter().map(state).collect()
 }
 
-/// The limits of a flow after a patch, or the faults of the patch. `None` if it does not name them.
-pub(crate) fn patched(
+/// The limits of a flow after a change, or the faults of the change. What is absent stays.
+pub(crate) fn changed(
     core: &Core,
     state: &FlowState,
-    patch: &FlowPatch,
-) -> AdminResult<Result<Option<Closing>, Vec<Fault>>> {
-    if patch.close_after.is_none() && patch.quotas.is_none() {
-        return Ok(Ok(None));
-    }
-    let mut closing = closing_of(&state.flow)?;
+    close_after: Option<Option<u32>>,
+    quotas: Option<&Value>,
+) -> AdminResult<Result<Closing, Vec<Fault>>> {
+    let mut closing = state.flow.limits()?;
     let mut faults = Vec::new();
-    if let Some(close_after) = patch.close_after {
+    if let Some(close_after) = close_after {
         faults.extend(close_after_fault(close_after));
         closing.close_after = close_after;
     }
-    if let Some(quotas) = &patch.quotas {
+    if let Some(quotas) = quotas {
         let rows = state.current.iter().chain(&state.draft);
         let definitions: Vec<_> = rows.filter_map(|row| core.definitions.readable(row)).collect();
         let definitions: Vec<&Definition> = definitions.iter().map(|it| &**it).collect();
@@ -109,17 +100,7 @@ pub(crate) fn patched(
             Err(found) => faults.extend(found),
         }
     }
-    Ok(if faults.is_empty() { Ok(Some(closing)) } else { Err(faults) })
-}
-
-/// What a patch changed, for the audit log.
-pub(crate) fn note_changed(patch: &FlowPatch, changed: &mut Map<String, Value>) {
-    if let Some(close_after) = patch.close_after {
-        changed.insert("closeAfter".into(), json!(close_after));
-    }
-    if let Some(quotas) = &patch.quotas {
-        changed.insert("quotas".into(), quotas.clone());
-    }
+    Ok(if faults.is_empty() { Ok(closing) } else { Err(faults) })
 }
 
 /// The counters for other limits of a flow. Those that count the same as before are kept.
@@ -129,7 +110,7 @@ pub(crate) async fn set(
     flow: &FlowRow,
     closing: &Closing,
 ) -> StoreResult<Write> {
-    let kept = closing.kept_counters(&closing_of(flow)?);
+    let kept = closing.kept_counters(&flow.limits()?);
     Ok(Write::Closing(ClosingWrite::Set(counted(store, now, flow, closing, kept).await?)))
 }
 
@@ -139,7 +120,7 @@ pub(crate) async fn set_again(
     now: Timestamp,
     flow: &FlowRow,
 ) -> StoreResult<Option<Write>> {
-    let closing = closing_of(flow)?;
+    let closing = flow.limits()?;
     if closing.is_empty() {
         return Ok(None);
     }
@@ -219,7 +200,7 @@ async fn count_settled(store: &dyn Store, now: Timestamp, set: &mut SetClosing) 
 /// The room that the deletion of a response makes; `None` if its flow limits nothing.
 pub(crate) async fn release(store: &dyn Store, row: &ResponseRow) -> StoreResult<Option<Write>> {
     let Some(found) = store.find_version(row.flow_version_id).await? else { return Ok(None) };
-    let closing = closing_of(&found.flow)?;
+    let closing = found.flow.limits()?;
     if closing.is_empty() {
         return Ok(None);
     }
@@ -232,7 +213,7 @@ pub(crate) async fn release(store: &dyn Store, row: &ResponseRow) -> StoreResult
 
 /// Refuses to publish a definition without the questions that the flow's quotas ask about.
 pub(crate) fn must_fit(state: &FlowState, definition: &Definition) -> AdminResult<()> {
-    let closing = closing_of(&state.flow)?;
+    let closing = state.flow.limits()?;
     let faults: Vec<Fault> = closing
         .misfits(definition)
         .into_iter()

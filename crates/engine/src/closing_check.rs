@@ -10,8 +10,6 @@ use sluice_flow::definition::Definition;
 use sluice_flow::id::{FlowId, FlowVersionId};
 use sluice_store::{ClosingCountsRow, FlowRow, Record, ResponseRow};
 
-use crate::closing::closing_of;
-
 /// The limited flows, in the order of records: their settings, their responses, their counters.
 #[derive(Debug, Default)]
 pub(crate) struct ClosingCheck {
@@ -39,7 +37,7 @@ impl ClosingCheck {
 
     fn note_flow(&mut self, row: &FlowRow) {
         // Limits that cannot be read are reported by those who need them.
-        let closing = closing_of(row).unwrap_or_default();
+        let closing = row.limits().unwrap_or_default();
         self.flows.insert(row.flow_id, CheckedFlow { closing, ..CheckedFlow::default() });
     }
 

@@ -80,17 +80,15 @@ impl FlowHandle {
             let state: &FlowState = newest.as_ref().unwrap_or(self);
             must_be_in_use(&state.flow)?;
             let mut faults = patch_faults(patch);
-            let limits = closing::patched(core, state, patch)?.unwrap_or_else(|found| {
-                faults.extend(found);
-                None
-            });
+            let (close_after, quotas) = (patch.close_after, patch.quotas.as_ref());
+            let limits = closing::changed(core, state, close_after, quotas)?;
+            faults.extend(limits.as_ref().err().into_iter().flatten().cloned());
             faultless(faults)?;
+            let limits = limits.unwrap_or_default();
             let mut row = state.flow.clone();
             let changed = patched(&mut row, patch);
             let mut rows = Vec::new();
-            if let Some(limits) = limits
-                && limits != closing::closing_of(&state.flow)?
-            {
+            if limits != state.flow.limits()? {
                 rows.push(closing::set(&*core.store, core.now(), &row, &limits).await?);
                 row.closing = limits.to_stored();
             }
@@ -191,7 +189,12 @@ fn patched(row: &mut FlowRow, patch: &FlowPatch) -> Value {
         row.grace_window_seconds = grace;
         changed.insert("graceWindowSeconds".into(), json!(grace));
     }
-    closing::note_changed(patch, &mut changed);
+    if let Some(close_after) = patch.close_after {
+        changed.insert("closeAfter".into(), json!(close_after));
+    }
+    if let Some(quotas) = &patch.quotas {
+        changed.insert("quotas".into(), quotas.clone());
+    }
     changed.into()
 }
 

@@ -12,8 +12,6 @@ use sluice_flow::closing::Closing;
 use sluice_flow::id::{AppId, FlowId};
 use sluice_store::{FlowRow, Store, StoreResult};
 
-use crate::closing::closing_of;
-
 /// How old the answer may be, in milliseconds.
 const AGE_MILLIS_MAX: u64 = 1_000;
 /// Instead of the time of the last check: the next one is due.
@@ -37,7 +35,7 @@ impl FullCheck {
         flow: &FlowRow,
         now: Instant,
     ) -> StoreResult<Option<Self>> {
-        let closing = closing_of(flow)?;
+        let closing = flow.limits()?;
         if closing.close_after.is_none() {
             return Ok(None);
         }
@@ -68,8 +66,15 @@ impl FullCheck {
         self.is_full.load(Ordering::Acquire)
     }
 
-    pub(crate) fn check_again(&self) {
+    /// The last answer.
+    pub(crate) fn is_known_full(&self) -> bool {
+        self.is_full.load(Ordering::Acquire)
+    }
+
+    /// Reads the answer now, unless it is known.
+    pub(crate) async fn confirm(&self, store: &dyn Store, now: Instant) {
         self.checked.store(DUE, Ordering::Release);
+        self.is_full(store, now).await;
     }
 
     async fn read(&self, store: &dyn Store) -> StoreResult<()> {

@@ -8,7 +8,7 @@ use sluice_flow::counts::Contribution;
 use sluice_flow::definition::Definition;
 use sluice_flow::id::{AppId, AssignmentId, FlowVersionId, ResponseId};
 use sluice_flow::identity::{self, Bearer, Claims};
-use sluice_flow::issue::{Issue, KeySource};
+use sluice_flow::issue::{Full, Issue, KeySource};
 use sluice_flow::judge::{canonicalise, judge};
 use sluice_flow::lifecycle::Accepting;
 use sluice_flow::respondent::Claim;
@@ -203,13 +203,14 @@ impl Core {
                     if let Ok(CommitOutcome::Stored(_)) = settled {
                         app.usage.stored(self.now(), bytes);
                     }
-                    if !version.limits.is_empty() {
-                        self.registry.check_full(version.flow_id);
-                    }
                     match settled {
                         Ok(CommitOutcome::Stale) => self.registry.forget(&[app.app_id]),
                         Ok(CommitOutcome::Busy) => alone = true,
                         Ok(CommitOutcome::Uninvited) => {}
+                        Ok(CommitOutcome::Full(full)) => {
+                            self.registry.confirm_full(version.flow_id).await;
+                            return Ok(Receipt::Refused(vec![Issue::full(full)]));
+                        }
                         settled => return receipt(settled, grace, key),
                     }
                 }
@@ -288,6 +289,9 @@ impl Core {
         let issues = judge(&published.snapshot, &submission.answers);
         if !issues.is_empty() {
             return Verdict::Refused(issues);
+        }
+        if !version.limits.is_empty() && self.registry.is_known_full(version.flow_id) {
+            return Verdict::Refused(vec![Issue::full(Full::Flow)]);
         }
         let grace = match accepting {
             Accepting::InGrace { until } => {

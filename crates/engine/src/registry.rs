@@ -36,7 +36,6 @@ use sluice_store::{
 use crate::branding::Branding;
 use crate::cache_marks::CacheMarks;
 use crate::clock::Clock;
-use crate::closing::closing_of;
 use crate::definitions::Definitions;
 use crate::encoded_body::EncodedBody;
 use crate::full_check::FullCheck;
@@ -403,7 +402,7 @@ impl VersionView {
             Some(published_at) => Some(PublishedView::new(&state, published_at, definitions)?),
             None => None,
         };
-        let closing = closing_of(&state.flow)?;
+        let closing = state.flow.limits()?;
         let definition = published.as_ref().map(|it| it.snapshot.definition());
         let limits = definition.map(|it| closing.limits(Some(it))).unwrap_or_default();
         Ok(Self {

@@ -31,6 +31,7 @@ mod report;
 mod respondent;
 mod response;
 pub mod roles;
+mod room;
 mod row;
 mod schema;
 mod skip_index;

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use sluice_flow::closing::Limit;
+use sluice_flow::closing::{Closing, Limit};
 use sluice_flow::counts::Contribution;
 use sluice_flow::definition::Kind;
 use sluice_flow::id::{
@@ -13,9 +13,6 @@ use sluice_flow::issue::Full;
 use sluice_flow::lifecycle::{FlowTimes, VersionTimes};
 use sluice_flow::respondent::Claim;
 use sluice_flow::time::{Timestamp, Window};
-
-#[cfg(doc)]
-use sluice_flow::closing::Closing;
 
 use crate::{
     ClosingWrite, InvitationRow, InvitationStep, Invited, PeopleWrite, ReportRow, ResponseRow,
@@ -133,7 +130,7 @@ pub struct FlowRow {
     pub name: String,
     pub live: Window,
     pub grace_window_seconds: Option<u32>,
-    /// How many responses are accepted, as JSON ([`Closing`]); absent means any number.
+    /// How many responses are accepted, as JSON ([`Self::limits`]); absent means any number.
     pub closing: Option<String>,
     pub created_at: Timestamp,
     pub archived_at: Option<Timestamp>,
@@ -142,6 +139,12 @@ pub struct FlowRow {
 impl FlowRow {
     pub fn times(&self) -> FlowTimes {
         FlowTimes { live: self.live, archived_at: self.archived_at }
+    }
+
+    /// How many responses are accepted.
+    pub fn limits(&self) -> StoreResult<Closing> {
+        Closing::from_stored(self.closing.as_deref())
+            .map_err(|why| StoreError::Corrupt(format!("flow {}: {why}", self.flow_id)))
     }
 }
 

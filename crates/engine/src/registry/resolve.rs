@@ -10,6 +10,7 @@ use sluice_store::StoreResult;
 
 use super::{AppView, FlowView, NoFlow, Registry, Resolved};
 use crate::encoded_body::EncodedBody;
+use crate::full_check::FullCheck;
 
 impl Registry {
     /// The latest published version of a flow of this app.
@@ -50,12 +51,19 @@ impl Registry {
         }
     }
 
-    /// Reads the number of responses again when the status of the flow is needed next.
-    pub(crate) fn check_full(&self, flow: FlowId) {
-        if let Some(Some(view)) = self.caches.flows.get(&flow)
+    /// Whether it is known that the flow has all its responses; reads nothing.
+    pub(crate) fn is_known_full(&self, flow: FlowId) -> bool {
+        let known = self.caches.flows.get(&flow).flatten();
+        known.and_then(|view| view.full.as_ref().map(FullCheck::is_known_full)).unwrap_or(false)
+    }
+
+    /// Reads whether the flow has all its responses, after one was refused: then later ones need no
+    /// transaction.
+    pub(crate) async fn confirm_full(&self, flow: FlowId) {
+        if let Ok(Some(view)) = self.flow(flow).await
             && let Some(full) = &view.full
         {
-            full.check_again();
+            full.confirm(&*self.store, self.clock.monotonic()).await;
         }
     }
 

@@ -12,12 +12,12 @@ use crate::{ClosingWrite, FlowRow, NewResponse, Outcome, ResponseQuery, SetClosi
 
 const FULL: Outcome = Outcome::Full(Full::Flow);
 
-fn limit(counter: &str, most: u64) -> Limit {
+pub(super) fn limit(counter: &str, most: u64) -> Limit {
     Limit { counter: counter.to_owned(), most: Some(most) }
 }
 
 /// Sets the counters of the shop's flow to zero.
-async fn open_with(store: &TheStore, counters: &[&str]) -> Shop {
+pub(super) async fn open_with(store: &TheStore, counters: &[&str]) -> Shop {
     let shop = Shop::open(store).await;
     let mut counted = ClosingCounts::default();
     counters.iter().for_each(|counter| counted.set(counter, 0));
@@ -40,7 +40,12 @@ async fn set(store: &TheStore, shop: &Shop, set: SetClosing) {
     apply(store, shop.app(), vec![Write::Closing(ClosingWrite::Set(set))]).await;
 }
 
-async fn limited(shop: &Shop, store: &TheStore, millis: i64, limits: &[Limit]) -> NewResponse {
+pub(super) async fn limited(
+    shop: &Shop,
+    store: &TheStore,
+    millis: i64,
+    limits: &[Limit],
+) -> NewResponse {
     NewResponse { limits: limits.to_vec(), ..shop.response(store, millis).await }
 }
 

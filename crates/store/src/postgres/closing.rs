@@ -15,7 +15,7 @@ use super::PgStore;
 use super::codec::{self, CLOSING_COUNTS, Cells, ReadCells as _, closing_counts};
 use super::failure::TransactionError;
 use super::transaction::Transaction;
-use crate::closing::Room;
+use crate::room::Room;
 use crate::{ClosingCountsRow, ClosingStore, ClosingWrite, NewResponse, SetClosing, StoreResult};
 
 #[async_trait]

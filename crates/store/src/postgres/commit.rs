@@ -49,7 +49,7 @@ use super::invitations::{self, Locked};
 use super::pool::{Params, Pool};
 use super::skip_index;
 use super::transaction::{NotCommitted, Transaction};
-use crate::closing::Room;
+use crate::room::Room;
 use crate::{Digest, IdempotencyKey, IfBusy, NewResponse, Outcome, StoreError, StoreResult};
 
 /// How often a transaction that lost a race is tried.

@@ -11,7 +11,7 @@ use super::codec::{self, CLOSING_COUNTS, Cells, ReadCells as _, bytes, closing_c
 use super::read::one;
 use super::response_keys;
 use super::version_numbers::{OF_FLOW, RESPONSES};
-use crate::closing::Room;
+use crate::room::Room;
 use crate::{ClosingCountsRow, ClosingStore, ClosingWrite, NewResponse, SetClosing, StoreResult};
 
 #[async_trait]

@@ -18,7 +18,7 @@ use super::response_row::{self, PARAMETERS, Place, key_in_app};
 use super::transaction::{Finish, TransactionError};
 use super::version_numbers::VersionNumbers;
 use super::{counts, invitations};
-use crate::closing::Room;
+use crate::room::Room;
 use crate::{Digest, IdempotencyKey, NewResponse, Outcome, ResponseRow};
 
 /// How many rows one statement inserts: rows are split into the largest of these sizes.
