@@ -1,12 +1,14 @@
 //! Flows: surveys, forms and messages.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sluice_engine::rows::{FlowState, Page, Scope};
-use sluice_engine::{AdminError, AdminResult, Engine};
+use sluice_engine::{Actor, AdminError, AdminResult, ClosingState, Engine};
+use sluice_flow::closing::ALL;
 use sluice_flow::definition::{Fault, Kind};
 use sluice_flow::id::{AppId, FlowId, FlowVersionId};
 use sluice_flow::time::{Timestamp, Window};
@@ -80,6 +82,34 @@ struct FlowPatch {
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<u32>, required = false)]
     grace_window_seconds: Option<Option<GraceSeconds>>,
+    /// The number of responses after which the flow is closed, 1 to 1,000,000,000; null for any
+    /// number. Responses that are already stored count.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<u32>, required = false)]
+    close_after: Option<Value>,
+    /// Replaces all quotas; at most 50.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Vec<Quota>, required = false)]
+    quotas: Option<Value>,
+}
+
+/// How many responses that satisfy a condition are accepted.
+#[derive(Debug, Serialize, ToSchema)]
+struct Quota {
+    /// Letters, digits, `_` and `-`, unique in the flow.
+    id: String,
+    /// A condition as in `visibleIf`, about any questions of the published version or the draft.
+    #[schema(value_type = Object)]
+    when: Value,
+    limit: u32,
+}
+
+/// How many responses the limits of a flow have counted.
+#[derive(Debug, Serialize, ToSchema)]
+struct Counted {
+    responses: u64,
+    /// By the id of the quota.
+    quotas: BTreeMap<String, u64>,
 }
 
 /// A survey, form or message, with its draft and its published version.
@@ -93,6 +123,9 @@ struct FlowPatch {
         "publishedAt": "2026-11-15T02:00:00.000Z"
     },
     "liveWindow": {"startsAt": null, "endsAt": null}, "graceWindowSeconds": null,
+    "closeAfter": 200,
+    "quotas": [{"id": "students", "when": {"question": "job", "equals": "student"}, "limit": 50}],
+    "counted": {"responses": 37, "quotas": {"students": 12}},
     "createdAt": "2026-11-15T01:58:12.345Z", "archivedAt": null
 }))]
 struct Flow {
@@ -112,6 +145,13 @@ struct Flow {
     live_window: LiveWindow,
     #[schema(required = true)]
     grace_window_seconds: Option<u32>,
+    /// The number of responses after which the flow is closed; null for any number.
+    #[schema(required = true)]
+    close_after: Option<u32>,
+    quotas: Vec<Quota>,
+    /// What `closeAfter` and the quotas have counted; null if the flow has neither.
+    #[schema(required = true)]
+    counted: Option<Counted>,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
     #[schema(value_type = Option<String>, format = DateTime, required = true)]
@@ -145,8 +185,8 @@ struct LiveWindow {
     ends_at: Option<Timestamp>,
 }
 
-impl From<FlowState> for Flow {
-    fn from(state: FlowState) -> Self {
+impl Flow {
+    fn new(state: FlowState, ClosingState { closing, counts }: ClosingState) -> Self {
         let draft = state.draft.map(|draft| DraftRef { flow_version_id: draft.flow_version_id });
         let published = state.current.map(|version| PublishedRef {
             flow_version_id: version.flow_version_id,
@@ -163,6 +203,20 @@ impl From<FlowState> for Flow {
             published,
             live_window: LiveWindow { starts_at, ends_at },
             grace_window_seconds: state.flow.grace_window_seconds,
+            counted: (!closing.is_empty()).then(|| Counted {
+                responses: counts.get(ALL),
+                quotas: closing
+                    .quotas
+                    .iter()
+                    .map(|it| (it.id.clone(), counts.get(&it.id)))
+                    .collect(),
+            }),
+            close_after: closing.close_after,
+            quotas: closing
+                .quotas
+                .into_iter()
+                .map(|it| Quota { id: it.id, when: it.when, limit: it.limit })
+                .collect(),
             created_at: state.flow.created_at,
             archived_at: state.flow.archived_at,
         }
@@ -191,9 +245,8 @@ async fn create(
 ) -> Reply {
     let new = NewFlow::read(new)?;
     let new = sluice_engine::NewFlow { name: new.name, kind: new.kind, definition: new.definition };
-    reply::created(Flow::from(
-        engine.app(&actor, Scope::Write, app).await?.create_flow(&new).await?,
-    ))
+    let made = engine.app(&actor, Scope::Write, app).await?.create_flow(&new).await?;
+    reply::created(Flow::new(made, ClosingState::default()))
 }
 
 /// List the flows of an app
@@ -216,8 +269,10 @@ async fn list(
     Query(query): Query<PageQuery<FlowId>>,
 ) -> Reply {
     let page = Page { after: query.after, limit: query.limit.and_one() };
-    let found = engine.app(&actor, Scope::Read, app).await?.list_flows(page).await?;
-    let flows = found.into_iter().map(Flow::from).collect();
+    let app = engine.app(&actor, Scope::Read, app).await?;
+    let found = app.list_flows(page).await?;
+    let limits = app.closing_of_flows(&found).await?;
+    let flows = found.into_iter().zip(limits).map(|(state, it)| Flow::new(state, it)).collect();
     reply::ok(List::new(flows, query.limit, |flow: &Flow| flow.flow_id.to_string()))
 }
 
@@ -237,12 +292,13 @@ async fn get(
     Caller(actor): Caller,
     PathParam(flow): PathParam<FlowId>,
 ) -> Reply {
-    reply::ok(Flow::from(engine.flow(&actor, Scope::Read, flow).await?.into_state()))
+    reply::ok(read(&engine, &actor, flow).await?)
 }
 
 /// Change a flow
 ///
-/// Takes effect at once, for every version, without a publish. A grace window counts from the next
+/// Takes effect at once, for every version, without a publish. New limits count the responses that
+/// are already stored, which takes a moment if there are many. A grace window counts from the next
 /// publish on: that of a version already superseded was fixed when it was.
 #[utoipa::path(
     patch, path = "/flows/{flowId}", operation_id = "updateFlow", tag = "Flows",
@@ -266,8 +322,23 @@ async fn update(
         name: patch.name,
         live_window: patch.live_window,
         grace_window_seconds: patch.grace_window_seconds.map(|grace| grace.map(u32::from)),
+        close_after: patch.close_after.map(|limit| limit_of(&limit)),
+        quotas: patch.quotas,
     };
-    reply::ok(Flow::from(engine.flow(&actor, Scope::Write, flow).await?.update(&patch).await?))
+    engine.flow(&actor, Scope::Write, flow).await?.update(&patch).await?;
+    reply::ok(read(&engine, &actor, flow).await?)
+}
+
+async fn read(engine: &Engine, actor: &Actor, flow: FlowId) -> AdminResult<Flow> {
+    let found = engine.flow(actor, Scope::Read, flow).await?;
+    let limits = found.closing().await?;
+    Ok(Flow::new(found.into_state(), limits))
+}
+
+/// A limit as it was sent; anything else becomes 0, which the engine refuses.
+fn limit_of(value: &Value) -> Option<u32> {
+    let limit = value.as_u64().and_then(|limit| u32::try_from(limit).ok());
+    if value.is_null() { None } else { Some(limit.unwrap_or(0)) }
 }
 
 /// Archive a flow

@@ -146,7 +146,7 @@ impl<'f> Frame<'f> {
                     }
                     @if let NavItem::Flow(state, _) = self.place {
                         h1 { (state.flow.name) }
-                        (state_of(FlowStage::new(state, self.sidebar.now)))
+                        (state_of(self.sidebar.stage(state)))
                     } @else {
                         h1 { (self.title) }
                     }

@@ -1,6 +1,6 @@
 //! The side bar of a page: the apps that the visitor may see, and the flows of the current app.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use sluice_engine::rows::{AppRow, FlowState, Page, Scope};
 use sluice_engine::{AdminError, AdminResult, AppHandle, FlowHandle, Missing};
@@ -27,6 +27,8 @@ pub(super) struct Sidebar {
     own: Option<AppHandle>,
     /// The newest flows of the app that are not archived.
     pub(super) flows: Vec<SidebarFlow>,
+    /// Those of them that have all the responses that they accept.
+    full: HashSet<FlowId>,
     pub(super) now: Timestamp,
 }
 
@@ -49,6 +51,9 @@ impl Sidebar {
         };
         let page = Page { after: None, limit: FLOWS_SHOWN };
         let flows = own.newest_flows(false, page).await?;
+        let limits = own.closing_of_flows(&flows).await?;
+        let full = flows.iter().zip(&limits).filter(|(_, limits)| limits.is_full());
+        sidebar.full = full.map(|(state, _)| state.flow.flow_id).collect();
         let sparks = own.recent_sparks(DAYS_SHOWN).await?;
         let mut days: HashMap<FlowId, Vec<u64>> =
             sparks.into_iter().map(|spark| (spark.flow_id, spark.days)).collect();
@@ -82,7 +87,14 @@ impl Sidebar {
         let has_more_apps = listed.len() > APPS_SHOWN;
         listed.truncate(APPS_SHOWN);
         let apps = listed.iter().map(|app| app.row.clone()).collect();
-        let sidebar = Self { apps, has_more_apps, own: None, flows: Vec::new(), now: engine.now() };
+        let sidebar = Self {
+            apps,
+            has_more_apps,
+            own: None,
+            flows: Vec::new(),
+            full: HashSet::new(),
+            now: engine.now(),
+        };
         Ok((sidebar, listed))
     }
 
@@ -96,9 +108,14 @@ impl Sidebar {
         self.own.as_ref().ok_or(AdminError::NotFound(Missing::App))
     }
 
+    /// The state of a flow of this app.
+    pub(super) fn stage(&self, state: &FlowState) -> FlowStage {
+        FlowStage::new(state, self.now).or_full(self.full.contains(&state.flow.flow_id))
+    }
+
     fn sidebar_flow(&self, state: &FlowState, days: Vec<u64>) -> SidebarFlow {
         let flow = &state.flow;
-        let status = FlowStage::new(state, self.now);
+        let status = self.stage(state);
         SidebarFlow { flow_id: flow.flow_id, name: flow.name.clone(), status, days }
     }
 }
@@ -126,6 +143,11 @@ impl FlowStage {
             FlowStatus::Open => Self::Open,
             FlowStatus::Closed => Self::Closed,
         }
+    }
+
+    /// A flow that is open is closed if it has all its responses.
+    pub(super) fn or_full(self, is_full: bool) -> Self {
+        if is_full && self == Self::Open { Self::Closed } else { self }
     }
 
     pub(super) fn label(self) -> &'static str {

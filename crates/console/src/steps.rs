@@ -8,7 +8,7 @@ use super::sidebar::{FlowStage, Sidebar};
 /// The steps, with the next one highlighted. `why` explains why the page is empty.
 pub(super) fn first_run(sidebar: &Sidebar, state: &FlowState, why: &str) -> Markup {
     let flow = state.flow.flow_id;
-    let status = FlowStage::new(state, sidebar.now);
+    let status = sidebar.stage(state);
     let next = match status {
         FlowStage::Draft => 1,
         _ => 2,

@@ -21,6 +21,7 @@ use std::task::Context;
 use std::time::{Duration, Instant};
 
 use sluice_flow::id::{RespondentId, ResponseId};
+use sluice_flow::issue::Full;
 use sluice_flow::time::Timestamp;
 use sluice_store::{NewResponse, Outcome, Resume, Store, StoreError};
 use tokio::sync::{Notify, oneshot, watch};
@@ -54,7 +55,9 @@ impl Pending {
         Needs {
             app: response.row.app_id,
             alone: *alone,
-            linked: response.claim.is_some() || response.invitation.is_some(),
+            linked: response.claim.is_some()
+                || response.invitation.is_some()
+                || !response.limits.is_empty(),
         }
     }
 }
@@ -70,6 +73,8 @@ pub(crate) enum CommitOutcome {
     Busy,
     /// Its invitation received another response, or ended, after the check.
     Uninvited,
+    /// Its flow has no room for it.
+    Full(Full),
     /// Not stored; a retry may succeed.
     Failed,
     /// Not stored; the disk has less free space than its reserve.
@@ -400,6 +405,7 @@ impl Writer {
                 Outcome::Stale => CommitOutcome::Stale,
                 Outcome::Busy => CommitOutcome::Busy,
                 Outcome::Uninvited => CommitOutcome::Uninvited,
+                Outcome::Full(full) => CommitOutcome::Full(full),
             });
         }
     }

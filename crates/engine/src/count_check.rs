@@ -35,6 +35,11 @@ impl CountCheck {
         self.definitions.insert(row.flow_version_id, definition);
     }
 
+    /// The definition of the response's version, if it is known and can be read.
+    pub(crate) fn definition(&self, row: &ResponseRow) -> Option<&Definition> {
+        self.definitions.get(&row.flow_version_id)?.as_ref()
+    }
+
     pub(crate) fn add(&mut self, row: &ResponseRow) {
         self.flow = Some((row.app_id, row.flow_id));
         let definition = self.definitions.get(&row.flow_version_id).and_then(Option::as_ref);

@@ -12,10 +12,11 @@ use sluice_store::{Change, FlowQuery, FlowRow, FlowState, Order, Page, Scope, Ve
 use crate::admin::{AdminError, AdminResult, Missing};
 use crate::audit_action::AuditAction;
 use crate::clock::next_instant;
+use crate::closing;
 use crate::conflict::retry_on_conflict;
 use crate::core::Core;
 use crate::fault::{fault, faultless, grace_faults, name_faults, object_fault};
-use crate::handle::{AppHandle, FLOW_ARCHIVED, FlowHandle, Permit};
+use crate::handle::{AppHandle, FLOW_ARCHIVED, FlowHandle, Permit, must_be_in_use};
 
 /// A flow to create. Without a definition it starts as an empty draft.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,12 +27,16 @@ pub struct NewFlow {
 }
 
 /// Changes to a flow; absent fields stay unchanged. They take effect without publishing.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct FlowPatch {
     pub name: Option<String>,
     pub live_window: Option<Window>,
     /// `Some(None)` restores the app's setting.
     pub grace_window_seconds: Option<Option<u32>>,
+    /// `Some(None)` accepts any number of responses.
+    pub close_after: Option<Option<u32>>,
+    /// The quotas as JSON; they replace all existing ones.
+    pub quotas: Option<Value>,
 }
 
 impl AppHandle {
@@ -69,18 +74,32 @@ impl FlowHandle {
     }
 
     pub async fn update(&self, patch: &FlowPatch) -> AdminResult<FlowState> {
-        faultless(patch_faults(patch))?;
-        self.change(Scope::Write, |_, state| {
+        let core = self.permit.core(Scope::Write)?;
+        let updated = retry_on_conflict(|is_retry| async move {
+            let newest = if is_retry { Some(self.read_again().await?) } else { None };
+            let state: &FlowState = newest.as_ref().unwrap_or(self);
+            must_be_in_use(&state.flow)?;
+            let mut faults = patch_faults(patch);
+            let (close_after, quotas) = (patch.close_after, patch.quotas.as_ref());
+            let limits = closing::changed(core, state, close_after, quotas)?;
+            faults.extend(limits.as_ref().err().into_iter().flatten().cloned());
+            faultless(faults)?;
+            let limits = limits.unwrap_or_default();
             let mut row = state.flow.clone();
             let changed = patched(&mut row, patch);
+            let mut rows = Vec::new();
+            if limits != state.flow.limits()? {
+                rows.push(closing::set(&*core.store, core.now(), &row, &limits).await?);
+                row.closing = limits.to_stored();
+            }
             if row == state.flow {
-                return Ok((Vec::new().into(), ()));
+                return Ok(());
             }
             let audit = self.permit.audit(AuditAction::FlowUpdated, row.flow_id, &changed);
-            let rows = vec![Write::Flow(row), Write::Audit(audit)];
-            Ok((rows.into(), ()))
-        })
-        .await?;
+            rows.extend([Write::Flow(row), Write::Audit(audit)]);
+            self.permit.change(Scope::Write, state.revision, rows).await
+        });
+        updated.await?;
         Ok(self.read_again().await?.into_state())
     }
 
@@ -129,6 +148,7 @@ async fn make_flow(
             name: new.name.clone(),
             live: Window::default(),
             grace_window_seconds: None,
+            closing: None,
             created_at: core.now(),
             archived_at: None,
         };
@@ -168,6 +188,12 @@ fn patched(row: &mut FlowRow, patch: &FlowPatch) -> Value {
     if let Some(grace) = patch.grace_window_seconds {
         row.grace_window_seconds = grace;
         changed.insert("graceWindowSeconds".into(), json!(grace));
+    }
+    if let Some(close_after) = patch.close_after {
+        changed.insert("closeAfter".into(), json!(close_after));
+    }
+    if let Some(quotas) = &patch.quotas {
+        changed.insert("quotas".into(), quotas.clone());
     }
     changed.into()
 }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use sluice_flow::definition::{self, Definition};
 use sluice_flow::id::{AppId, FlowId, FlowVersionId, FormKey};
-use sluice_flow::lifecycle::{self, FlowStatus};
+use sluice_flow::lifecycle::FlowStatus;
 use sluice_flow::snapshot::{Snapshot, VersionMeta};
 use sluice_flow::time::{Timestamp, Window};
 use sluice_store::{Scope, StoreResult};
@@ -144,8 +144,11 @@ impl Core {
         let Some(current) = current.and_then(HostedVersion::of) else {
             return Ok(Err(NoFlow::NotPublished));
         };
-        let live = flow.times.live;
-        let (status, _) = lifecycle::flow_status(&live, self.now());
+        let now = self.now();
+        let (status, _) = self.registry.status(&flow, now).await;
+        let mut live = flow.times.live;
+        // It may have closed before that, because it has all its responses.
+        live.ends_at = live.ends_at.filter(|end| status != FlowStatus::Closed || now >= *end);
         Ok(Ok(HostedFlow { flow_id, status, live, current, app, core: Arc::clone(self) }))
     }
 

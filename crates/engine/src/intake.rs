@@ -8,7 +8,7 @@ use sluice_flow::counts::Contribution;
 use sluice_flow::definition::Definition;
 use sluice_flow::id::{AppId, AssignmentId, FlowVersionId, ResponseId};
 use sluice_flow::identity::{self, Bearer, Claims};
-use sluice_flow::issue::{Issue, KeySource};
+use sluice_flow::issue::{Full, Issue, KeySource};
 use sluice_flow::judge::{canonicalise, judge};
 use sluice_flow::lifecycle::Accepting;
 use sluice_flow::respondent::Claim;
@@ -207,6 +207,10 @@ impl Core {
                         Ok(CommitOutcome::Stale) => self.registry.forget(&[app.app_id]),
                         Ok(CommitOutcome::Busy) => alone = true,
                         Ok(CommitOutcome::Uninvited) => {}
+                        Ok(CommitOutcome::Full(full)) => {
+                            self.registry.confirm_full(version.flow_id).await;
+                            return Ok(Receipt::Refused(vec![Issue::full(full)]));
+                        }
                         settled => return receipt(settled, grace, key),
                     }
                 }
@@ -286,6 +290,9 @@ impl Core {
         if !issues.is_empty() {
             return Verdict::Refused(issues);
         }
+        if !version.limits.is_empty() && self.registry.is_known_full(version.flow_id) {
+            return Verdict::Refused(vec![Issue::full(Full::Flow)]);
+        }
         let grace = match accepting {
             Accepting::InGrace { until } => {
                 Some(Grace { superseded_by: version.current, accepts_until: until })
@@ -339,6 +346,7 @@ fn receipt(
             let source = key.map_or(KeySource::Header, IdempotencyKey::source);
             Ok(Receipt::Refused(vec![Issue::key_reused(source)]))
         }
+        Ok(CommitOutcome::Full(full)) => Ok(Receipt::Refused(vec![Issue::full(full)])),
         Ok(CommitOutcome::Failed) => Err(Unavailable::STORE_DOWN.into()),
         Ok(CommitOutcome::DiskReserve) => Err(Unavailable::DISK_RESERVE.into()),
         Ok(
@@ -419,6 +427,7 @@ fn response_of(
         invitation: invitation
             .filter(|row| is_to(row, version))
             .map(|row| Invited { assignment_id: row.assignment_id, linked: admitted }),
+        limits: version.limits.of(&submission.answers),
         // Uses the tags as stored, without the values that were withheld.
         contribution: Contribution::of(
             definition,

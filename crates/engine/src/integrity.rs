@@ -2,7 +2,7 @@
 //!
 //! Reads a whole store at one instant, so servers may run meanwhile: pages, indexes, idempotency keys
 //! and consents (which the backend checks), every row, the digest of every response, references
-//! between rows, and the counts of every flow, computed again from its responses. Nothing is written or repaired.
+//! between rows, and the counts of every flow and of its limits, computed again from its responses. Nothing is written or repaired.
 //!
 //! The order of records makes one pass enough: a row comes after the rows that it references. The
 //! ids of apps, flows, versions, respondents and users are held in memory.
@@ -16,6 +16,7 @@ use sluice_store::{
 };
 use uuid::Uuid;
 
+use crate::closing_check::ClosingCheck;
 use crate::count_check::CountCheck;
 
 /// The number of records to read at a time.
@@ -54,6 +55,7 @@ pub async fn check(
         found,
         known: Known::default(),
         counts: CountCheck::default(),
+        closing: ClosingCheck::default(),
         unreadable: BTreeSet::new(),
         compared: HashSet::new(),
         uncounted_flows: 0,
@@ -79,6 +81,7 @@ struct Check<'s, F> {
     found: F,
     known: Known,
     counts: CountCheck,
+    closing: ClosingCheck,
     /// Rows that were reported already.
     unreadable: BTreeSet<UnreadableRow>,
     /// Flows whose counts were compared, or cannot be: some of their responses are unreadable.
@@ -144,6 +147,12 @@ impl<F: Fn(DamagedPlace) + Send + Sync> Check<'_, F> {
         if let Some(what) = self.known.dangling(record) {
             self.damaged(place(record), what);
         }
+        self.closing.note(record);
+        if let Record::ClosingCounts(row) = record {
+            for what in self.closing.differences(row) {
+                self.damaged(place(record), what);
+            }
+        }
         let Record::Response { row, .. } = record else { return Ok(()) };
         self.checked.responses += 1;
         if !row.is_intact() {
@@ -167,6 +176,7 @@ impl<F: Fn(DamagedPlace) + Send + Sync> Check<'_, F> {
             self.counts.learn(row, version.as_deref());
         }
         self.counts.add(row);
+        self.closing.add(row, self.counts.definition(row));
         Ok(())
     }
 
@@ -209,6 +219,12 @@ impl<F: Fn(DamagedPlace) + Send + Sync> Check<'_, F> {
         let flows: Vec<_> = self.known.flows.iter().copied().collect();
         for (app, flow) in flows {
             self.compare_counts_of(view, app, flow).await?;
+        }
+        if !self.known.incomplete.contains(&Table::ClosingCounts) {
+            for flow in self.closing.without_counts() {
+                let what = "it limits its responses, but they are not counted";
+                self.damaged(format!("flows {flow}"), what);
+            }
         }
         let flows = match self.uncounted_flows {
             0 => return Ok(()),
@@ -309,6 +325,7 @@ impl Known {
             Record::Consent(row) => vec![respondent(row.respondent_id)],
             Record::Invitation(row) => vec![flow(row.app_id, row.flow_id)],
             Record::Report(row) => vec![flow(row.app_id, row.flow_id)],
+            Record::ClosingCounts(row) => vec![flow(row.app_id, row.flow_id)],
             Record::VisitCount(row) => {
                 vec![flow(row.app_id, row.flow_id), version(row.flow_version_id, row.flow_id)]
             }
@@ -350,7 +367,8 @@ fn shown(cursor: &RecordCursor) -> String {
             FlowId::from_uuid(Uuid::from_bytes(*flow)),
             ResponseId::from_uuid(Uuid::from_bytes(*response))
         ),
-        (Table::Flows | Table::Responses, [flow], []) | (Table::VisitCounts, [flow, ..], _) => {
+        (Table::Flows | Table::Responses | Table::ClosingCounts, [flow], [])
+        | (Table::VisitCounts, [flow, ..], _) => {
             FlowId::from_uuid(Uuid::from_bytes(*flow)).to_string()
         }
         (Table::Versions, [version], []) => {

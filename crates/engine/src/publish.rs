@@ -21,6 +21,7 @@ use crate::actor::Actor;
 use crate::admin::{AdminError, AdminResult, Missing};
 use crate::audit_action::AuditAction;
 use crate::clock::next_instant;
+use crate::closing::must_fit;
 use crate::conflict::retry_on_conflict;
 use crate::core::Core;
 use crate::drafts::tag_of;
@@ -68,6 +69,7 @@ impl FlowHandle {
                     ));
                 }
                 let definition = checked(draft)?;
+                must_fit(state, &definition)?;
                 let warnings = warnings(core, &definition);
                 let definition = definition.to_json().to_string();
                 let version = VersionRow { definition, ..draft.clone() };
@@ -89,6 +91,9 @@ impl FlowHandle {
         let stamp = Stamp::default();
         let (flow_version_id, number) = self
             .change(Scope::Write, |core, state| {
+                if let Some(definition) = core.definitions.readable(old) {
+                    must_fit(state, &definition)?;
+                }
                 let id = FlowVersionId::from_uuid(core.new_id());
                 let copy = VersionRow {
                     flow_version_id: id,

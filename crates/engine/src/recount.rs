@@ -4,7 +4,12 @@
 //! Uses only the store, flow by flow and day by day, and can run while servers use it.
 
 use sluice_flow::id::{AppId, FlowId};
-use sluice_store::{FlowQuery, Page, Store, StoreResult};
+use sluice_flow::time::Timestamp;
+use sluice_store::{At, FlowQuery, FlowState, Page, Store, StoreError, StoreResult};
+
+use crate::clock::{Clock as _, SystemClock};
+use crate::closing;
+use crate::conflict::retry_on_conflict;
 
 /// The number of apps and flows to read at a time.
 const PAGE: usize = 100;
@@ -23,17 +28,18 @@ pub struct Recounted {
     pub responses: u64,
 }
 
-/// Rebuilds the counts, and calls `counted` after each flow with its number of responses.
+/// Rebuilds the counts, also those of limits, and calls `counted` after each flow with its number of responses.
 pub async fn recount(
     store: &dyn Store,
     which: Which,
     counted: impl Fn(u64),
 ) -> StoreResult<Recounted> {
     let mut sum = Recounted::default();
+    let now = store.time().await?.unwrap_or_else(|| SystemClock.now());
     let apps = match which {
         Which::Flow(flow) => {
             if let Some(state) = store.find_flow(flow).await? {
-                sum.add(store, state.flow.app_id, flow, &counted).await?;
+                sum.add(store, &state, now, &counted).await?;
             }
             return Ok(sum);
         }
@@ -48,7 +54,7 @@ pub async fn recount(
             let Some(last) = flows.last() else { break };
             after = Some(last.flow.flow_id);
             for state in &flows {
-                sum.add(store, app, state.flow.flow_id, &counted).await?;
+                sum.add(store, state, now, &counted).await?;
             }
         }
     }
@@ -59,16 +65,34 @@ impl Recounted {
     async fn add(
         &mut self,
         store: &dyn Store,
-        app: AppId,
-        flow: FlowId,
+        state: &FlowState,
+        now: Timestamp,
         counted: &impl Fn(u64),
     ) -> StoreResult<()> {
-        let responses = store.recount(app, flow).await?;
+        let responses = store.recount(state.flow.app_id, state.flow.flow_id).await?;
+        recount_limits(store, state, now).await?;
         self.flows += 1;
         self.responses += responses;
         counted(responses);
         Ok(())
     }
+}
+
+/// Sets the counters of a flow's limits to the number of responses that are stored.
+async fn recount_limits(store: &dyn Store, state: &FlowState, now: Timestamp) -> StoreResult<()> {
+    retry_on_conflict(|is_retry| async move {
+        let newest = match is_retry {
+            true => store.find_flow(state.flow.flow_id).await?,
+            false => None,
+        };
+        let state = newest.as_ref().unwrap_or(state);
+        let Some(write) = closing::set_again(store, now, &state.flow).await? else {
+            return Ok::<_, StoreError>(());
+        };
+        let at = At::App { app: state.flow.app_id, expected: state.revision };
+        store.apply(at, vec![write].into()).await
+    })
+    .await
 }
 
 async fn apps(store: &dyn Store) -> StoreResult<Vec<AppId>> {

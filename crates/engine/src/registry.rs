@@ -8,6 +8,8 @@
 //! Lookups that found nothing are cached too, until something changes, so that guessing keys costs
 //! no database reads.
 
+mod resolve;
+
 use std::hash::Hash;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,6 +18,7 @@ use std::time::Duration;
 use quick_cache::sync::Cache;
 use quick_cache::{UnitWeighter, Weighter};
 use serde::Serialize;
+use sluice_flow::closing::VersionLimits;
 use sluice_flow::definition::Kind;
 use sluice_flow::id::{ApiKey, AppId, FlowId, FlowVersionId};
 use sluice_flow::lifecycle::{
@@ -35,6 +38,7 @@ use crate::cache_marks::CacheMarks;
 use crate::clock::Clock;
 use crate::definitions::Definitions;
 use crate::encoded_body::EncodedBody;
+use crate::full_check::FullCheck;
 use crate::rate::{Usage, Usages};
 use crate::single_flight::{Entry, SingleFlightCache};
 use crate::verify::{Verification, Verifying};
@@ -85,6 +89,7 @@ pub(crate) struct FlowView {
     pub(crate) app_id: AppId,
     pub(crate) times: FlowTimes,
     pub(crate) current: Option<FlowVersionId>,
+    full: Option<FullCheck>,
     published: Option<[Arc<EncodedBody>; 3]>,
 }
 
@@ -98,6 +103,8 @@ pub(crate) struct VersionView {
     pub(crate) current: Option<FlowVersionId>,
     times: VersionTimes,
     pub(crate) flow_times: FlowTimes,
+    /// How many responses the flow accepts; empty if any number.
+    pub(crate) limits: VersionLimits,
     /// `None` for a draft.
     pub(crate) published: Option<PublishedView>,
 }
@@ -239,8 +246,9 @@ impl Registry {
 
     pub(crate) async fn flow(&self, id: FlowId) -> StoreResult<Option<Arc<FlowView>>> {
         self.cached(&self.caches.flows, &id, |view| view.app_id, async {
-            let state = self.store.find_flow(id).await?;
-            Ok(state.map(|state| Arc::new(FlowView::new(&state))))
+            let Some(state) = self.store.find_flow(id).await? else { return Ok(None) };
+            let full = FullCheck::new(&*self.store, &state.flow, self.clock.monotonic()).await?;
+            Ok(Some(Arc::new(FlowView::new(&state, full))))
         })
         .await
     }
@@ -341,7 +349,7 @@ impl Registry {
 }
 
 impl FlowView {
-    fn new(state: &FlowState) -> Self {
+    fn new(state: &FlowState, full: Option<FullCheck>) -> Self {
         let published = state.current.as_ref().and_then(|version| {
             let published_at = version.times.published_at?;
             let body = |status| ResolvedBody {
@@ -362,7 +370,7 @@ impl FlowView {
             }))
         });
         let current = state.current.as_ref().map(|version| version.flow_version_id);
-        Self { app_id: state.flow.app_id, times: state.flow.times(), current, published }
+        Self { app_id: state.flow.app_id, times: state.flow.times(), current, full, published }
     }
 }
 
@@ -394,7 +402,11 @@ impl VersionView {
             Some(published_at) => Some(PublishedView::new(&state, published_at, definitions)?),
             None => None,
         };
+        let closing = state.flow.limits()?;
+        let definition = published.as_ref().map(|it| it.snapshot.definition());
+        let limits = definition.map(|it| closing.limits(Some(it))).unwrap_or_default();
         Ok(Self {
+            limits,
             app_id: state.version.app_id,
             flow_id: state.version.flow_id,
             flow_version_id: state.version.flow_version_id,
@@ -438,46 +450,6 @@ impl PublishedView {
 
     fn served(&self, generation: Generation) -> &Arc<EncodedBody> {
         &self.served[generation.index()]
-    }
-}
-
-impl Registry {
-    /// The latest published version of a flow of this app.
-    pub(crate) async fn resolve(
-        &self,
-        app: &AppView,
-        flow_id: &str,
-    ) -> StoreResult<Result<Resolved, NoFlow>> {
-        let Ok(id) = flow_id.parse() else { return Ok(Err(NoFlow::NotFound)) };
-        let Some(flow) = self.flow(id).await? else { return Ok(Err(NoFlow::NotFound)) };
-        if flow.app_id != app.app_id || flow.times.archived_at.is_some() {
-            return Ok(Err(NoFlow::NotFound));
-        }
-        let Some(published) = &flow.published else { return Ok(Err(NoFlow::NotPublished)) };
-        let now = self.clock.now();
-        let (status, valid_until) = lifecycle::flow_status(&flow.times.live, now);
-        let served = match status {
-            FlowStatus::Scheduled => &published[0],
-            FlowStatus::Open => &published[1],
-            FlowStatus::Closed => &published[2],
-        };
-        Ok(Ok(Resolved { served: Arc::clone(served), valid_until, now }))
-    }
-
-    /// The snapshot of a published version of this app that is not retired.
-    pub(crate) async fn snapshot(
-        &self,
-        app: &AppView,
-        flow_version_id: &str,
-        generation: Generation,
-    ) -> StoreResult<Option<Arc<EncodedBody>>> {
-        let Ok(id) = flow_version_id.parse() else { return Ok(None) };
-        let Some(version) = self.version(app.app_id, id).await? else { return Ok(None) };
-        if version.accepting(self.clock.now()) == Accepting::Gone {
-            return Ok(None);
-        }
-        let published = version.published.as_ref();
-        Ok(published.map(|published| Arc::clone(published.served(generation))))
     }
 }
 

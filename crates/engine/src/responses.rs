@@ -16,6 +16,7 @@ use sluice_store::{Order, ResponsePage, ResponseQuery, ResponseRow, Scope, Searc
 use crate::actor::Actor;
 use crate::admin::{AdminError, AdminResult, Missing};
 use crate::audit_action::AuditAction;
+use crate::closing;
 use crate::conflict::retry_on_conflict;
 use crate::core::Core;
 use crate::fault::faultless;
@@ -232,8 +233,15 @@ impl ResponseHandle {
             let expected = self.permit.current_revision().await?;
             let detail = json!({"flowId": self.row.flow_id});
             let audit = self.permit.audit(AuditAction::ResponseDeleted, id, &detail);
-            let rows = vec![Write::DeleteResponse(id), Write::Audit(audit)];
-            self.permit.change_quietly(Scope::Erase, expected, rows).await
+            let mut rows = vec![Write::DeleteResponse(id), Write::Audit(audit)];
+            match closing::release(&*core.store, &self.row).await? {
+                None => self.permit.change_quietly(Scope::Erase, expected, rows).await,
+                // The public API may show that the flow is open again.
+                Some(release) => {
+                    rows.push(release);
+                    self.permit.change(Scope::Erase, expected, rows).await
+                }
+            }
         })
         .await
     }

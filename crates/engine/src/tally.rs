@@ -109,6 +109,13 @@ impl Bytes {
             }
             Record::Invitation(row) => self.invitation(row),
             Record::VisitCount(row) => self.visit_count(row),
+            Record::ClosingCounts(row) => {
+                self.ids(&[row.app_id.uuid(), row.flow_id.uuid()]);
+                for (counter, count) in row.counts.iter() {
+                    self.text(counter);
+                    self.number(count);
+                }
+            }
             Record::User(row) => self.user(row),
             Record::Grant(row) => {
                 self.put(row.user_id.uuid().as_bytes());
@@ -170,6 +177,7 @@ impl Bytes {
         self.optional_time(row.live.starts_at);
         self.optional_time(row.live.ends_at);
         self.seconds(row.grace_window_seconds);
+        self.optional_text(row.closing.as_deref());
         self.time(row.created_at);
         self.optional_time(row.archived_at);
     }

@@ -8,8 +8,10 @@ use std::sync::{Arc, Mutex};
 use sluice_engine::clock::SystemClock;
 use sluice_engine::integrity::{self, Checked};
 use sluice_engine::moving::{self, MoveError};
+use sluice_engine::recount::{self, Which};
 use sluice_engine::{Engine, NotReady, Options, StoreError};
-use sluice_flow::id::{FlowVersionId, RespondentId};
+use sluice_flow::closing::ALL;
+use sluice_flow::id::{FlowId, FlowVersionId, RespondentId};
 use sluice_store::conformance::filling;
 use sluice_store::sqlite::{self, SqliteStore};
 use sluice_store::{Record, ResponseRow, Store};
@@ -92,6 +94,46 @@ async fn every_damaged_place_is_named() {
     expected.sort();
     assert_eq!(found, expected);
     assert_eq!(checked.damaged, 4);
+}
+
+#[tokio::test]
+async fn a_counter_of_a_limit_must_not_be_too_low() {
+    let mut records: Vec<Record> = filling::records(60).collect();
+    let mut flows = Vec::new();
+    for record in &mut records {
+        if let Record::ClosingCounts(row) = record {
+            flows.push(row.flow_id);
+            row.counts.set(ALL, 2);
+        }
+    }
+    let gone = flows.remove(0);
+    records.retain(|it| !matches!(it, Record::ClosingCounts(row) if row.flow_id == gone));
+    let of_flow = |flow| {
+        let is_of =
+            |it: &&Record| matches!(it, Record::Response { row, .. } if row.flow_id == flow);
+        records.iter().filter(is_of).count()
+    };
+    let low = |flow: &FlowId| {
+        let stored = of_flow(*flow);
+        format!("closing-counts {flow}: 2 responses are counted, {stored} stored")
+    };
+    let mut expected: Vec<String> = flows.iter().map(low).collect();
+    expected.push(format!("flows {gone}: it limits its responses, but they are not counted"));
+    let (_, mut found) = check(records.clone()).await;
+    found.sort();
+    expected.sort();
+    assert_eq!(found, expected);
+    // A recount corrects them.
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(&folder.path().join("sluice.db"));
+    store.import_records(records.clone()).await.unwrap();
+    recount::recount(&*store, Which::All, |_| {}).await.unwrap();
+    integrity::check(&*store, |it| panic!("{it:?}"), |_| {}).await.unwrap();
+    for flow in [gone, flows[0]] {
+        let app = store.find_flow(flow).await.unwrap().unwrap().flow.app_id;
+        let counted = store.read_closing_counts(app, &[flow]).await.unwrap();
+        assert_eq!(counted[0].counts.get(ALL), of_flow(flow) as u64);
+    }
 }
 
 #[tokio::test]

@@ -48,6 +48,8 @@ codes! {
     FlowVersionNotFound = "flow_version_not_found";
     NotOpenYet = "not_open_yet";
     NoLongerAccepting = "no_longer_accepting";
+    /// A quota for responses with these answers is full.
+    QuotaFull = "quota_full";
     // Identity and idempotency.
     IdentityMismatch = "identity_mismatch";
     IdempotencyKeyReused = "idempotency_key_reused";
@@ -148,6 +150,18 @@ impl Issue {
         Self { latest_flow_version_id: latest, ..issue }
     }
 
+    /// The flow has all the responses that it accepts, of any kind or with these answers.
+    pub fn full(full: Full) -> Self {
+        match full {
+            Full::Flow => Self::no_longer_accepting(None),
+            Full::Quota => Self::of_version(
+                Code::QuotaFull,
+                "This survey version is no longer accepting responses. \
+                 It has enough responses with these answers.",
+            ),
+        }
+    }
+
     fn of_version(code: Code, message: &'static str) -> Self {
         Self::new(code, vec!["flowVersionId".into()], message)
     }
@@ -184,6 +198,15 @@ impl Issue {
         };
         Self::new(Code::IdempotencyKeyReused, path, message)
     }
+}
+
+/// Which limit of a flow has no room for a response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Full {
+    /// The flow has all its responses: it is closed.
+    Flow,
+    /// A quota is full; responses with other answers may be accepted.
+    Quota,
 }
 
 /// Where a submission has its idempotency key.

@@ -14,7 +14,7 @@
 //! 7. [`counts`]: what a response adds to the counts of its version and day.
 //!
 //! Separate from these: [`invitation`] is the assignment of a flow to a person and its state at an
-//! instant, [`answer_filter`] selects responses by an answer,
+//! instant, [`closing`] limits how many responses a flow accepts, [`answer_filter`] selects responses by an answer,
 //! [`response_order`] sorts them by one, [`crosstab`] counts the answers to two questions together, [`visit`] is what is counted of the way to a
 //! response, [`words`] finds words that occur in
 //! many answers, [`folding`] ignores case, and [`origin`] parses the origins that an app allows.
@@ -22,6 +22,7 @@
 //! A refusal is a value ([`issue::Issue`], the sender's fault); this crate has no error types.
 
 pub mod answer_filter;
+pub mod closing;
 pub mod counts;
 pub mod crosstab;
 pub(crate) mod date;

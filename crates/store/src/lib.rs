@@ -13,6 +13,7 @@
 //!   judged against the rows of one public revision, and is stored only while that is still the
 //!   newest.
 
+mod closing;
 mod codec;
 #[cfg(feature = "testsuite")]
 pub mod conformance;
@@ -30,12 +31,14 @@ mod report;
 mod respondent;
 mod response;
 pub mod roles;
+mod room;
 mod row;
 mod schema;
 mod skip_index;
 pub mod sqlite;
 mod visit_count;
 
+pub use closing::{ClosingCountsRow, ClosingWrite, SetClosing};
 pub use counting::{Compacted, CompactionCursor, CountScan, CountsQuery, DayTotal, FlowCounts};
 pub use damage::{Damage, DamageMark};
 pub use error::StoreError;

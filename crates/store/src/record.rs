@@ -11,9 +11,9 @@ use sluice_flow::id::{
 };
 
 use crate::{
-    App, AuditRow, ConsentRow, FlowRow, GrantRow, IdempotencyKey, IdentityKeyRow, IdentityRow,
-    InvitationRow, KeyRow, ReportRow, RespondentRow, ResponseRow, SavedViewRow, TokenRow,
-    UsedKeyRow, UserRow, VersionRow, VisitCountRow,
+    App, AuditRow, ClosingCountsRow, ConsentRow, FlowRow, GrantRow, IdempotencyKey, IdentityKeyRow,
+    IdentityRow, InvitationRow, KeyRow, ReportRow, RespondentRow, ResponseRow, SavedViewRow,
+    TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow,
 };
 
 /// One row of any table, with every column that a backend stores.
@@ -41,6 +41,7 @@ pub enum Record {
     UsedKey(UsedKeyRow),
     Invitation(InvitationRow),
     VisitCount(VisitCountRow),
+    ClosingCounts(ClosingCountsRow),
     User(UserRow),
     Grant(GrantRow),
     Report(Box<ReportRow>),
@@ -128,6 +129,8 @@ pub enum Table {
     Invitations,
     #[serde(rename = "visit-counts")]
     VisitCounts,
+    #[serde(rename = "closing-counts")]
+    ClosingCounts,
     Users,
     Grants,
     Reports,
@@ -136,7 +139,7 @@ pub enum Table {
 }
 
 impl Table {
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Apps,
         Self::Keys,
         Self::IdentityKeys,
@@ -151,6 +154,7 @@ impl Table {
         Self::UsedKeys,
         Self::Invitations,
         Self::VisitCounts,
+        Self::ClosingCounts,
         Self::Users,
         Self::Grants,
         Self::Reports,
@@ -173,6 +177,7 @@ impl Table {
             Self::UsedKeys => "used-keys",
             Self::Invitations => "invitations",
             Self::VisitCounts => "visit-counts",
+            Self::ClosingCounts => "closing-counts",
             Self::Users => "users",
             Self::Grants => "grants",
             Self::Reports => "reports",
@@ -187,7 +192,7 @@ impl Table {
 /// The key of an app is empty, of an API key its text, of an identity key its `kid`, of a response
 /// its flow's id followed by its own id, of an identity its type and value separated by a zero
 /// byte, of a consent or a used key the id of its response, of a visit count its flow, day, version
-/// and counter ([`VisitCountRow::key`]), of a grant the id of its user, of a saved view the ids
+/// and counter ([`VisitCountRow::key`]), of the counts of a limited flow the flow's id, of a grant the id of its user, of a saved view the ids
 /// of its flow and its user followed by its name. For all other tables it is the row's id.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RecordCursor {
@@ -220,6 +225,7 @@ impl Record {
             Self::UsedKey(_) => Table::UsedKeys,
             Self::Invitation(_) => Table::Invitations,
             Self::VisitCount(_) => Table::VisitCounts,
+            Self::ClosingCounts(_) => Table::ClosingCounts,
             Self::User(_) => Table::Users,
             Self::Grant(_) => Table::Grants,
             Self::Report(_) => Table::Reports,
@@ -256,6 +262,7 @@ impl Record {
             }
             Self::Invitation(row) => cursor(Some(row.app_id), row.assignment_id.uuid().as_bytes()),
             Self::VisitCount(row) => cursor(Some(row.app_id), &row.key()),
+            Self::ClosingCounts(row) => cursor(Some(row.app_id), row.flow_id.uuid().as_bytes()),
             Self::User(row) => cursor(None, row.user_id.uuid().as_bytes()),
             Self::Grant(row) => cursor(row.app_id, row.user_id.uuid().as_bytes()),
             Self::Report(row) => cursor(Some(row.app_id), row.report_id.uuid().as_bytes()),
@@ -283,7 +290,10 @@ impl Record {
             Self::IdentityKey(key) => {
                 key.kid.len() + key.material.len() + key.issuer.as_ref().map_or(0, String::len)
             }
-            Self::Flow(flow) => flow.name.len(),
+            Self::Flow(flow) => flow.name.len() + flow.closing.as_ref().map_or(0, String::len),
+            Self::ClosingCounts(row) => {
+                row.counts.iter().map(|(counter, _)| counter.len() + 8).sum()
+            }
             Self::SavedView(row) => row.name.len() + row.query.len(),
             Self::Version(version) => version.definition.len(),
             Self::Token(token) => token.name.len(),

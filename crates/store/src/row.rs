@@ -3,16 +3,20 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use sluice_flow::closing::{Closing, Limit};
 use sluice_flow::counts::Contribution;
 use sluice_flow::definition::Kind;
 use sluice_flow::id::{
     ApiKey, AppId, AuditId, FlowId, FlowVersionId, ReportId, ResponseId, TokenId, UserId,
 };
+use sluice_flow::issue::Full;
 use sluice_flow::lifecycle::{FlowTimes, VersionTimes};
 use sluice_flow::respondent::Claim;
 use sluice_flow::time::{Timestamp, Window};
 
-use crate::{InvitationRow, InvitationStep, Invited, PeopleWrite, ReportRow, ResponseRow};
+use crate::{
+    ClosingWrite, InvitationRow, InvitationStep, Invited, PeopleWrite, ReportRow, ResponseRow,
+};
 
 /// SHA-256 of an admin token.
 pub type TokenHash = [u8; 32];
@@ -126,6 +130,8 @@ pub struct FlowRow {
     pub name: String,
     pub live: Window,
     pub grace_window_seconds: Option<u32>,
+    /// How many responses are accepted, as JSON ([`Self::limits`]); absent means any number.
+    pub closing: Option<String>,
     pub created_at: Timestamp,
     pub archived_at: Option<Timestamp>,
 }
@@ -133,6 +139,12 @@ pub struct FlowRow {
 impl FlowRow {
     pub fn times(&self) -> FlowTimes {
         FlowTimes { live: self.live, archived_at: self.archived_at }
+    }
+
+    /// How many responses are accepted.
+    pub fn limits(&self) -> StoreResult<Closing> {
+        Closing::from_stored(self.closing.as_deref())
+            .map_err(|why| StoreError::Corrupt(format!("flow {}: {why}", self.flow_id)))
     }
 }
 
@@ -187,6 +199,8 @@ pub struct NewResponse {
     pub claim: Option<Box<Claim>>,
     /// The invitation that it completes.
     pub invitation: Option<Invited>,
+    /// The limits of its flow that it counts towards; empty if the flow has none.
+    pub limits: Vec<Limit>,
     /// What it adds to the counts, according to its version's definition.
     pub contribution: Contribution,
 }
@@ -214,6 +228,8 @@ pub enum Outcome {
     Busy,
     /// Its invitation does not accept a response, or no longer does.
     Uninvited,
+    /// The flow accepts no more responses, or none with these answers.
+    Full(Full),
 }
 
 /// What an admin token may do.
@@ -286,6 +302,7 @@ pub enum Write {
     Report(ReportRow),
     DeleteReport(AppId, ReportId),
     People(PeopleWrite),
+    Closing(ClosingWrite),
 }
 
 impl Write {
@@ -296,7 +313,8 @@ impl Write {
             | Self::Key(_)
             | Self::IdentityKey(_)
             | Self::Flow(_)
-            | Self::CapGrace(_) => true,
+            | Self::CapGrace(_)
+            | Self::Closing(_) => true,
             Self::Version(version) => version.times.published_at.is_some(),
             Self::Token(_)
             | Self::Audit(_)

@@ -46,6 +46,7 @@ fn flow_of(app: AppId) -> FlowRow {
         name: "before".to_owned(),
         live: Window { starts_at: None, ends_at: None },
         grace_window_seconds: None,
+        closing: None,
         created_at: Timestamp::from_millis(now()),
         archived_at: None,
     }

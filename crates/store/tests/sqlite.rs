@@ -70,6 +70,7 @@ fn response(app: &AppRow, number: u32, public_revision: u64, answers: &str) -> N
         public_revision,
         claim: None,
         invitation: None,
+        limits: Vec::new(),
         contribution,
     }
 }
@@ -259,6 +260,7 @@ async fn responses_stored_without_counts_are_counted_by_a_scan() {
         name: "Feedback".to_owned(),
         live: Window::default(),
         grace_window_seconds: None,
+        closing: None,
         created_at: Timestamp::from_millis(1),
         archived_at: None,
     };

@@ -9,7 +9,7 @@ use maud::{Markup, html};
 use serde::Serialize;
 use serde_json::{Value, json};
 use sluice_engine::rows::Scope;
-use sluice_engine::{Editing, Saved};
+use sluice_engine::{ClosingState, Editing, Saved};
 use sluice_flow::counts::Counted;
 use sluice_flow::definition::{Definition, Fault, check};
 use sluice_flow::id::FlowId;
@@ -97,10 +97,12 @@ async fn page(
     let state = &editing.state;
     let sidebar = Sidebar::app(console, visitor, state.flow.app_id).await?;
     let writes = may_write(visitor, state.flow.app_id) && state.flow.archived_at.is_none();
+    let closing = sidebar.own()?.closing_of_flows(std::slice::from_ref(state)).await?;
+    let closing = closing.into_iter().next().unwrap_or_default();
     let content = html! {
         @if done == Some("published") { (publish::what_next(state)) }
         @if writes {
-            (editor(editing, shown, sidebar.own()?.row.grace_window_seconds))
+            (editor(editing, shown, &closing, sidebar.own()?.row.grace_window_seconds))
         } @else {
             (reading(editing))
         }
@@ -112,7 +114,12 @@ async fn page(
     Ok(frame.page(kind, content))
 }
 
-fn editor(editing: &Editing, shown: &EditorContent<'_>, app_grace: Option<u32>) -> Markup {
+fn editor(
+    editing: &Editing,
+    shown: &EditorContent<'_>,
+    closing: &ClosingState,
+    app_grace: Option<u32>,
+) -> Markup {
     let base = format!("/console/flows/{}", editing.state.flow.flow_id);
     let faults = serde_json::to_string(shown.faults).unwrap_or_default();
     html! {
@@ -130,7 +137,7 @@ fn editor(editing: &Editing, shown: &EditorContent<'_>, app_grace: Option<u32>) 
             div.panes {
                 section.write aria-label="Draft" {
                     @for name in ["questions", "texts", "languages"] { div id={ "section-" (name) } {} }
-                    div id="section-schedule" { (schedule::form(&editing.state, app_grace)) }
+                    div id="section-schedule" { (schedule::form(&editing.state, closing, app_grace)) }
                     div id="section-json" { (json_form(&base, shown)) }
                 }
                 (preview_pane(&base))

@@ -10,6 +10,7 @@
 mod changes;
 mod edit;
 mod history;
+mod limits;
 mod publish;
 mod questions;
 mod save;

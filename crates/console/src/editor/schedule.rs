@@ -1,4 +1,5 @@
-//! When responses are accepted: the live window, and the grace window of a superseded version.
+//! When responses are accepted: the live window, the grace window of a superseded version, and the
+//! limits on their number.
 //! Changes apply immediately, without publishing.
 
 use std::sync::Arc;
@@ -6,12 +7,13 @@ use std::sync::Arc;
 use axum::extract::State;
 use maud::{Markup, html};
 use sluice_engine::rows::{FlowState, Scope};
-use sluice_engine::{AdminError, FlowPatch};
+use sluice_engine::{AdminError, ClosingState, FlowPatch};
 use sluice_flow::definition::Fault;
 use sluice_flow::id::FlowId;
 use sluice_flow::lifecycle::GRACE_DEFAULT_SECONDS;
 use sluice_flow::time::{Timestamp, Window};
 
+use super::limits::{self, LimitsForm};
 use crate::Console;
 use crate::frame::{Frame, NavItem, Tab, Width};
 use crate::parts::errors;
@@ -38,10 +40,11 @@ struct ScheduleForm<'f> {
     is_own: bool,
     amount: String,
     unit: &'f str,
+    limits: LimitsForm,
 }
 
 /// The form with the stored values.
-pub(super) fn form(state: &FlowState, app_grace: Option<u32>) -> Markup {
+pub(super) fn form(state: &FlowState, closing: &ClosingState, app_grace: Option<u32>) -> Markup {
     let Window { starts_at, ends_at } = state.flow.live;
     let own = state.flow.grace_window_seconds;
     let (amount, unit) = own.map_or((24, "hours"), in_units);
@@ -52,12 +55,14 @@ pub(super) fn form(state: &FlowState, app_grace: Option<u32>) -> Markup {
         is_own: own.is_some(),
         amount: amount.to_string(),
         unit,
+        limits: LimitsForm::stored(closing),
     };
-    render(state, app_grace, &values, &[])
+    render(state, closing, app_grace, &values, &[])
 }
 
 fn render(
     state: &FlowState,
+    closing: &ClosingState,
     app_grace: Option<u32>,
     values: &ScheduleForm<'_>,
     faults: &[Fault],
@@ -102,6 +107,7 @@ fn render(
                 }
                 p.hint { "0 seconds means no grace window: forms opened before can no longer be sent." }
             }
+            (limits::fields(state, closing, &values.limits, faults))
             div.buttons { button.button.primary type="submit" { "Save schedule" } }
         }
     }
@@ -145,10 +151,14 @@ pub(super) async fn save(
         is_own: form.get("grace") == Some("own"),
         amount: form.raw("amount").to_owned(),
         unit: form.raw("unit"),
+        limits: LimitsForm::sent(&form),
     };
+    let closing = state.closing().await?;
     let content = html! {
-        (errors(&faults, |pointer| Some(field_of(pointer).to_owned())))
-        (render(&state, None, &values, &faults))
+        (errors(&faults, |pointer| {
+            Some(limits::field_of(pointer).unwrap_or_else(|| field_of(pointer).to_owned()))
+        }))
+        (render(&state, &closing, None, &values, &faults))
     };
     let frame = Frame::new(&visitor, &sidebar, NavItem::Flow(&state, Tab::Edit), "Schedule");
     Ok(frame.script("editor.js").width(Width::Narrow).page(Kind::Unfinished, content))
@@ -187,7 +197,15 @@ fn patch_of(form: &Fields, state: &FlowState) -> Result<FlowPatch, Vec<Fault>> {
         _ => None,
     };
     let live_window = Some(Window { starts_at, ends_at });
-    let patch = FlowPatch { name: Some(name), live_window, grace_window_seconds };
+    let limits = LimitsForm::sent(form);
+    let has_limits = form.has("closeAfter");
+    let patch = FlowPatch {
+        name: Some(name),
+        live_window,
+        grace_window_seconds,
+        close_after: has_limits.then(|| limits.close_after()),
+        quotas: has_limits.then(|| limits.quotas()),
+    };
     if faults.is_empty() { Ok(patch) } else { Err(faults) }
 }
 

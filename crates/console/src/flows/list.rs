@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use maud::{Markup, html};
-use sluice_engine::AdminResult;
 use sluice_engine::rows::{FlowState, Page};
 use sluice_engine::summary::Spark;
+use sluice_engine::{AdminResult, ClosingState};
 use sluice_flow::definition::Kind as FlowKind;
 use sluice_flow::id::{AppId, FlowId};
 use sluice_flow::time::Timestamp;
@@ -82,13 +82,14 @@ async fn read(sidebar: &Sidebar, flows: Vec<FlowState>) -> AdminResult<Vec<FlowE
         sparks.into_iter().map(|spark| (spark.flow_id, spark)).collect();
     let ids: Vec<FlowId> = flows.iter().map(|state| state.flow.flow_id).collect();
     let last_received = app.last_received(&ids).await?;
-    let entry = |state: FlowState| FlowEntry {
-        status: FlowStage::new(&state, sidebar.now),
+    let limits = app.closing_of_flows(&flows).await?;
+    let entry = |(state, limits): (FlowState, ClosingState)| FlowEntry {
+        status: FlowStage::new(&state, sidebar.now).or_full(limits.is_full()),
         spark: sparks.remove(&state.flow.flow_id),
         last_answer: last_received.get(&state.flow.flow_id).copied(),
         state,
     };
-    Ok(flows.into_iter().map(entry).collect())
+    Ok(flows.into_iter().zip(limits).map(entry).collect())
 }
 
 fn views(base: &str, is_archive: bool) -> Markup {

@@ -94,7 +94,7 @@ fn published(base: &str, app: &AppDetail, hosted: &HostedFlow, query: &Fields) -
 fn state_note(sidebar: &Sidebar, state: &FlowState) -> Markup {
     let edit = format!("/console/flows/{}/edit", state.flow.flow_id);
     html! {
-        @match FlowStage::new(state, sidebar.now) {
+        @match sidebar.stage(state) {
             FlowStage::Draft => (steps::first_run(sidebar, state, "Publish the flow before you share it.")),
             FlowStage::Scheduled => p.note { "This flow is published but not open yet. Its page shows when it opens." },
             FlowStage::Closed => p.note.warn { "This flow is closed and accepts no responses. " a href=(edit) { "Change its schedule" } " to open it again." },

@@ -3,6 +3,9 @@
 #[path = "faulty_counts.rs"]
 mod counts;
 
+#[path = "faulty/closing.rs"]
+mod closing;
+
 #[path = "faulty/users.rs"]
 mod users;
 

@@ -11,7 +11,8 @@ use sluice_flow::id::{AppId, FlowId};
 Rebuild the counts of responses: of a flow, of an app, or all.
 
 Every write updates the counts, so this is rarely needed. Run it after an upgrade during which older
-nodes without counts stored or deleted responses, or after responses were changed by hand. It works day
+nodes without counts stored or deleted responses, or after responses were changed by hand. The counters of
+limits (closeAfter, quotas) are set to the responses that are stored now. It works day
 by day while servers are running; the results of a day are correct as soon as that day is done.",
     after_long_help = "\
 Examples:

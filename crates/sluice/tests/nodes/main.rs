@@ -13,6 +13,7 @@
 )]
 
 mod clocks;
+mod closing;
 #[path = "../../../store/tests/support/cluster.rs"]
 mod cluster;
 mod edges;

@@ -12,9 +12,10 @@ use uuid::Uuid;
 
 use super::ReadCells;
 use crate::{
-    App, AppLimits, AppRow, AuditRow, ConsentRow, FlowRow, GrantRow, IdentityKeyRow, IdentityRow,
-    InvitationRow, KeyRow, LinkRow, ReportRow, RespondentRow, SavedViewRow, SecondFactor,
-    SessionHolder, SessionRow, Subject, TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow,
+    App, AppLimits, AppRow, AuditRow, ClosingCountsRow, ConsentRow, FlowRow, GrantRow,
+    IdentityKeyRow, IdentityRow, InvitationRow, KeyRow, LinkRow, ReportRow, RespondentRow,
+    SavedViewRow, SecondFactor, SessionHolder, SessionRow, Subject, TokenRow, UsedKeyRow, UserRow,
+    VersionRow, VisitCountRow,
 };
 
 pub(crate) const APP: &str = "apps.app_id, apps.name, apps.identity_verification, \
@@ -67,7 +68,7 @@ pub(crate) fn identity_key<C: ReadCells>(cells: &mut C) -> Result<IdentityKeyRow
 }
 
 pub(crate) const FLOW: &str = "flows.app_id, flows.flow_id, flows.kind, flows.name, \
-     flows.live_starts_at, flows.live_ends_at, flows.grace_window_seconds, flows.created_at, \
+     flows.live_starts_at, flows.live_ends_at, flows.grace_window_seconds, flows.closing, flows.created_at, \
      flows.archived_at";
 
 pub(crate) fn flow<C: ReadCells>(cells: &mut C) -> Result<FlowRow, C::Error> {
@@ -78,6 +79,7 @@ pub(crate) fn flow<C: ReadCells>(cells: &mut C) -> Result<FlowRow, C::Error> {
         name: cells.text()?,
         live: Window { starts_at: cells.optional_time()?, ends_at: cells.optional_time()? },
         grace_window_seconds: cells.optional_number()?,
+        closing: cells.optional_text()?,
         created_at: cells.time()?,
         archived_at: cells.optional_time()?,
     })
@@ -209,6 +211,16 @@ pub(crate) fn visit_count<C: ReadCells>(cells: &mut C) -> Result<VisitCountRow, 
         flow_version_id: cells.id(FlowVersionId::from_uuid)?,
         counter: cells.text()?,
         visits: cells.revision()?,
+    })
+}
+
+pub(crate) const CLOSING_COUNTS: &str = "app_id, flow_id, counts";
+
+pub(crate) fn closing_counts<C: ReadCells>(cells: &mut C) -> Result<ClosingCountsRow, C::Error> {
+    Ok(ClosingCountsRow {
+        app_id: cells.id(AppId::from_uuid)?,
+        flow_id: cells.id(FlowId::from_uuid)?,
+        counts: cells.json()?,
     })
 }
 

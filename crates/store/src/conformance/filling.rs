@@ -3,6 +3,7 @@
 //! The same count gives the same records, so a copy can be compared with the original. Nothing is
 //! random; lengths and absent fields vary with the number of the row.
 
+use sluice_flow::closing::{ALL, ClosingCounts};
 use sluice_flow::definition::Kind;
 use sluice_flow::id::{
     ApiKey, AppId, AssignmentId, AuditId, FlowId, FlowVersionId, ReportId, RespondentId,
@@ -15,10 +16,10 @@ use sluice_flow::submission::Admission;
 use sluice_flow::time::{Timestamp, Window};
 
 use crate::{
-    App, AppLimits, AppRow, AuditRow, ConsentRow, FlowRow, GrantRow, IdentityKeyKind,
-    IdentityKeyRow, IdentityRow, IdentityVerification, InvitationRow, KeyRow, Record, ReportRow,
-    RespondentRow, ResponseRow, Role, SavedViewRow, Scope, SecondFactor, Subject, TokenRow,
-    UsedKeyRow, UserRow, VersionRow, VisitCountRow,
+    App, AppLimits, AppRow, AuditRow, ClosingCountsRow, ConsentRow, FlowRow, GrantRow,
+    IdentityKeyKind, IdentityKeyRow, IdentityRow, IdentityVerification, InvitationRow, KeyRow,
+    Record, ReportRow, RespondentRow, ResponseRow, Role, SavedViewRow, Scope, SecondFactor,
+    Subject, TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow,
 };
 
 const APPS: u32 = 3;
@@ -205,6 +206,7 @@ fn flow_records(app: u32, flow: u32) -> Vec<Record> {
         name: format!("Feedback {flow}"),
         live: Window { starts_at: has(flow == 1, 0), ends_at: has(flow == 1, 1_000_000_000) },
         grace_window_seconds: (flow == 1).then_some(60),
+        closing: (flow == 1).then(|| r#"{"closeAfter":500}"#.to_owned()),
         created_at: at(5),
         archived_at: has(flow == 1 && app == 1, 6),
     })];
@@ -225,6 +227,11 @@ fn flow_records(app: u32, flow: u32) -> Vec<Record> {
             created_at: at(7),
             updated_at: at(8),
         }));
+    }
+    if flow == 1 {
+        let mut counts = ClosingCounts::default();
+        counts.set(ALL, u64::from(300 + app));
+        records.push(Record::ClosingCounts(ClosingCountsRow { app_id, flow_id, counts }));
     }
     records.extend((0..5).map(|number| invitation(app, flow, number)));
     records.extend((0..2).map(|number| report(app, flow, number)));

@@ -13,6 +13,7 @@
 mod answer_filters;
 mod apply;
 mod apps;
+mod closing;
 mod commit;
 mod counts;
 mod expiry;
@@ -80,6 +81,15 @@ cases! {
         a_failed_call_stores_nothing
         many_callers_with_one_key_store_one_row
         batches_that_share_keys_store_each_once;
+    closing:
+        a_row_is_stored_while_every_limit_has_room
+        a_used_key_is_answered_when_a_limit_is_reached
+        a_stale_row_takes_no_room
+        a_limited_flow_without_counts_accepts_nothing
+        concurrent_calls_never_exceed_a_limit
+        setting_limits_counts_the_stored_responses
+        a_released_response_makes_room
+        limits_are_a_setting_of_the_flow;
     apply:
         the_rows_of_a_change_are_written_all_or_none
         the_rows_of_a_change_may_come_in_any_order

@@ -94,6 +94,7 @@ pub(super) async fn a_record_replaces_the_one_with_its_key(store: TheStore) {
             Record::User(row) => row.disabled_at = Some(at(9)),
             Record::Grant(row) => row.role = Role::Editor,
             Record::Report(row) => row.revoked_at = Some(at(9)),
+            Record::ClosingCounts(row) => row.counts.set("other", 3),
             Record::SavedView(row) => row.query = "density=compact".into(),
         }
     }

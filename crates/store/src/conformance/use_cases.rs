@@ -1,9 +1,11 @@
 //! Every use case of the service once, as calls of the store, for a backend that measures what each
 //! costs: on a distributed database, how many servers it asks.
 
+use sluice_flow::closing::ALL;
 use sluice_flow::invitation::Invitee;
 use sluice_flow::time::Timestamp;
 
+use super::closing;
 use super::removal::erasure;
 use super::respondents::{claiming, known};
 use super::world::{
@@ -25,6 +27,7 @@ pub async fn run_each(store: TheStore, mut done: impl AsyncFnMut(&'static str)) 
     instance(&store, &shop, &mut done).await;
     people(&store, &shop, &mut done).await;
     intake(&store, &shop, &mut done).await;
+    limits(&store, &mut done).await;
     reading(&store, &shop, &mut done).await;
     removal(&store, &shop, &mut done).await;
 }
@@ -71,6 +74,16 @@ async fn administration(store: &TheStore, shop: &Shop, done: &mut impl AsyncFnMu
     done("open a report").await;
     store.changes(FeedPosition(0)).await.unwrap();
     done("read the change feed").await;
+}
+
+async fn limits(store: &TheStore, done: &mut impl AsyncFnMut(&'static str)) {
+    let shop = closing::open_with(store, &[ALL]).await;
+    done("limit the responses of a flow").await;
+    let response = closing::limited(&shop, store, 1, &[closing::limit(ALL, 1)]).await;
+    assert_eq!(store.commit(vec![response]).await.unwrap(), [Outcome::Stored]);
+    done("store a response of a limited flow").await;
+    store.read_closing_counts(shop.app(), &[shop.flow.flow_id]).await.unwrap();
+    done("read the counts of limits").await;
 }
 
 async fn instance(store: &TheStore, shop: &Shop, done: &mut impl AsyncFnMut(&'static str)) {

@@ -82,6 +82,7 @@ pub(super) fn flow_row(app_id: AppId) -> FlowRow {
         name: "Feedback".to_owned(),
         live: Window::default(),
         grace_window_seconds: None,
+        closing: None,
         created_at: at(0),
         archived_at: None,
     }
@@ -241,6 +242,7 @@ pub(super) fn new_response(row: ResponseRow, public_revision: u64) -> NewRespons
         public_revision,
         claim: None,
         invitation: None,
+        limits: Vec::new(),
         contribution,
     }
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use sluice_flow::id::AppId;
 
+use super::closing;
 use super::codec::{Cells, ReadCells as _};
 use super::counts;
 use super::failure::TransactionError;
@@ -122,6 +123,7 @@ fn rank(write: &Write) -> u8 {
         | Write::Invitation(_)
         | Write::Report(_)
         | Write::DeleteReport(..)
+        | Write::Closing(_)
         | Write::People(_) => 3,
     }
 }
@@ -154,6 +156,7 @@ async fn put_one(
         Write::DeleteReport(app, report) => {
             reports::delete(transaction, *app, *report).await.map(|()| Some(*app))
         }
+        Write::Closing(write) => closing::change(transaction, write).await,
         Write::People(write) => people::put(transaction, write).await.map(|()| None),
     }
 }

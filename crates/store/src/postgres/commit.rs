@@ -8,7 +8,8 @@
 //! On a distributed database all statements are per app and name it ([`super::by_app`]).
 //!
 //! Invitations of the responses are locked before keys are looked up, and completed once it is
-//! known which responses are stored. Batches without invitations skip both steps.
+//! known which responses are stored. The counts of flows that limit their responses are locked
+//! after them. Batches without invitations or limits skip these steps.
 //!
 //! Every exchange with the server costs a turn of two processes, so there are as few as possible:
 //! usually one that begins, locks and looks up, and one that stores and commits
@@ -25,17 +26,20 @@
 //! only if its transaction wrote something, so such a transaction locks the app's row, which is a
 //! write.
 
+use std::cell::RefCell;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use futures_util::FutureExt;
 use sluice_flow::id::{AppId, AssignmentId, ResponseId, v7};
+use sluice_flow::issue::Full;
 use tokio_postgres::{Row, Statement};
 use uuid::Uuid;
 
 use super::by_app::{AppColumn, groups};
 use super::claims::{self, Links};
+use super::closing;
 use super::codec::{Cells, ReadCells as _};
 use super::copy;
 use super::failure::TransactionError;
@@ -45,6 +49,7 @@ use super::invitations::{self, Locked};
 use super::pool::{Params, Pool};
 use super::skip_index;
 use super::transaction::{NotCommitted, Transaction};
+use crate::room::Room;
 use crate::{Digest, IdempotencyKey, IfBusy, NewResponse, Outcome, StoreError, StoreResult};
 
 /// How often a transaction that lost a race is tried.
@@ -169,8 +174,9 @@ async fn plan(
 ) -> Result<CommitPlan, TransactionError> {
     let apps: BTreeSet<AppId> = responses.iter().map(|it| it.row.app_id).collect();
     let apps: Vec<AppId> = apps.into_iter().collect();
-    // If no invitation or respondent must be found first, the copy starts in the first exchange.
-    let is_plain = |it: &NewResponse| it.claim.is_none() && it.invitation.is_none();
+    // If no invitation, respondent or limit must be found first, the copy starts in the first exchange.
+    let is_plain =
+        |it: &NewResponse| it.claim.is_none() && it.invitation.is_none() && it.limits.is_empty();
     let is_first = !transaction.is_spread() && responses.iter().all(is_plain);
     let (of_keys, keys) = keys_of(false, responses.iter());
     let with = match is_first {
@@ -183,6 +189,7 @@ async fn plan(
     let mut batch =
         Batch { rows: responses.iter().enumerate().collect(), newest, ..Batch::default() };
     let locked = batch.lock_invitations(transaction).await?;
+    batch.room = closing::lock(transaction, batch.locked_rows()).await?;
     match is_first {
         true => batch.note_taken(&found)?,
         false => batch.look_up_keys(transaction).await?,
@@ -191,6 +198,7 @@ async fn plan(
     let mut links = Links::new();
     claims::settle(transaction, &batch.to_store, &mut links).await?;
     batch.complete_invitations(transaction).await?;
+    closing::write(transaction, std::mem::take(&mut batch.room)).await?;
     let to_store = batch.to_store.iter().map(|(index, _)| *index).collect();
     let outcomes = batch.outcomes();
     let way = ending(transaction, responses, &outcomes, copy).await?;
@@ -254,6 +262,10 @@ struct Batch<'a> {
     taken: HashMap<KeyOfApp, (ResponseId, Option<Digest>)>,
     /// Their invitation accepts no response, or was claimed by the row with this index.
     uninvited: HashMap<usize, Option<usize>>,
+    /// The room in flows that limit their responses.
+    room: Room,
+    /// The flow of these has no room for them.
+    full: HashMap<usize, Full>,
 }
 
 impl<'a> Batch<'a> {
@@ -298,6 +310,13 @@ impl<'a> Batch<'a> {
         let mut keys = HashSet::new();
         let mut claimed = HashMap::new();
         let (uninvited, newest) = (&mut self.uninvited, &self.newest);
+        // What a row takes, the rows after it do not find.
+        let (full, room) = (&mut self.full, RefCell::new(&mut self.room));
+        let has_room = |(index, it): &&(usize, &'a NewResponse)| {
+            let refusal = room.borrow().full(it);
+            full.extend(refusal.map(|refusal| (*index, refusal)));
+            refusal.is_none()
+        };
         let is_fresh = |(_, it): &&(usize, &'a NewResponse)| {
             newest.get(&it.row.app_id) == Some(&Some(it.public_revision))
         };
@@ -322,7 +341,9 @@ impl<'a> Batch<'a> {
         let is_free = |(_, it): &&(usize, &'a NewResponse)| {
             key_of_app(it).is_none_or(|key| keys.insert(key) && !taken.contains_key(&key))
         };
-        let to_store = self.rows.iter().filter(is_fresh).filter(invited).filter(is_free);
+        let rows = self.rows.iter().filter(is_fresh).filter(has_room);
+        let to_store = rows.filter(invited).filter(is_free);
+        let to_store = to_store.inspect(|(_, it)| room.borrow_mut().take(it));
         self.to_store = to_store.copied().collect();
         // In the order of the primary key: rows of a flow follow each other in the table and in its
         // index.
@@ -371,6 +392,7 @@ impl<'a> Batch<'a> {
                     Outcome::Stored
                 }
                 None => match self.uninvited.get(&index) {
+                    _ if self.full.contains_key(&index) => Outcome::Full(self.full[&index]),
                     Some(None) => Outcome::Uninvited,
                     Some(Some(by)) if stored.contains(by) => Outcome::Uninvited,
                     // The row that claimed the invitation was not stored, so it may still be free.

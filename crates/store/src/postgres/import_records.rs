@@ -11,6 +11,7 @@ use sluice_flow::id::AppId;
 use uuid::Uuid;
 
 use super::claims::{put_consent, put_identity, put_respondent};
+use super::closing;
 use super::columns::{Columns, given, names};
 use super::counts;
 use super::failure::TransactionError;
@@ -68,6 +69,7 @@ async fn put_all(
             }
             Record::Invitation(row) => invited.entry(row.app_id).or_default().push(row),
             Record::VisitCount(row) => visited.push(row),
+            Record::ClosingCounts(row) => closing::put(transaction, row).await?,
             Record::User(row) => people::put_user(transaction, row).await?,
             Record::Grant(row) => people::put_grant(transaction, row).await?,
             Record::Report(row) => reports::put(transaction, row).await?,

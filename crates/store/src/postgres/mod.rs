@@ -14,6 +14,7 @@ mod apply;
 mod by_app;
 mod citus;
 mod claims;
+mod closing;
 mod codec;
 mod columns;
 mod commit;

@@ -81,6 +81,10 @@ pub trait IntakeStore: Send + Sync + 'static {
     ///   `Uninvited`. Of several rows with the same invitation, in one call or in concurrent calls,
     ///   one is stored. A row that follows another one of the same call, which was then not stored,
     ///   may be `Stale`.
+    /// - A row with limits adds one to the counters of its flow in the same transaction. If a counter
+    ///   has reached its limit, or the flow has no counts, the row is not stored: `Full`. However
+    ///   many calls and processes store concurrently, no counter exceeds its limit, and none is
+    ///   refused while there is room. Rows without limits read and write nothing for this.
     /// - With [`IfBusy::Skip`], rows of an app that is being changed may be `Busy`: nothing is known
     ///   about them, and nothing of them is stored. So may all rows of a commit that failed because
     ///   of some of them. A backend that never waits ignores it.

@@ -5,6 +5,7 @@
 //! little.
 
 mod admin;
+mod closing;
 mod counts;
 mod intake;
 mod moving;
@@ -16,6 +17,7 @@ mod users;
 mod visits;
 
 pub use admin::AdminStore;
+pub use closing::ClosingStore;
 pub use counts::CountStore;
 pub use intake::{AfterCommit, IntakeStore, Lanes, Resume};
 pub use moving::{MovingStore, StoreView};
@@ -37,6 +39,7 @@ pub trait Store:
     + UserStore
     + ReportStore
     + CountStore
+    + ClosingStore
     + VisitStore
     + UpkeepStore
     + MovingStore
@@ -51,6 +54,7 @@ impl<T> Store for T where
         + UserStore
         + ReportStore
         + CountStore
+        + ClosingStore
         + VisitStore
         + UpkeepStore
         + MovingStore

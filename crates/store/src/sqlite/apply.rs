@@ -9,6 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use rusqlite::{Connection, OptionalExtension, Result, params};
 use sluice_flow::id::AppId;
 
+use super::closing;
 use super::codec::{Cells, ReadCells as _, bytes};
 use super::counts::Going;
 use super::invitations;
@@ -125,6 +126,7 @@ fn put(
         Write::DeleteReport(app, report) => {
             reports::delete(connection, *app, *report).map(|()| Some(*app))
         }
+        Write::Closing(write) => closing::change(connection, write),
         Write::People(write) => return people::put(connection, write).map(|()| None),
     };
     Ok(app?)

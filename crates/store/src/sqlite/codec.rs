@@ -12,15 +12,15 @@ use uuid::Uuid;
 
 use crate::codec::{self, readers};
 use crate::{
-    App, AuditRow, ConsentRow, FlowRow, GrantRow, IdentityKeyRow, IdentityRow, InvitationRow,
-    KeyRow, LinkRow, ReportRow, RespondentRow, ResponseRow, SavedViewRow, SessionRow, TokenRow,
-    UsedKeyRow, UserRow, VersionRow, VisitCountRow,
+    App, AuditRow, ClosingCountsRow, ConsentRow, FlowRow, GrantRow, IdentityKeyRow, IdentityRow,
+    InvitationRow, KeyRow, LinkRow, ReportRow, RespondentRow, ResponseRow, SavedViewRow,
+    SessionRow, TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow,
 };
 
 pub(super) use crate::codec::{
-    APP, AUDIT, CONSENT, FLOW, GRANT, IDENTITY, IDENTITY_KEY, INVITATION, KEY, LINK, REPORT,
-    RESPONDENT, RESPONSE, ReadCells, SAVED_VIEW, SESSION, TOKEN, USED_KEY, USER, VERSION,
-    VISIT_COUNT,
+    APP, AUDIT, CLOSING_COUNTS, CONSENT, FLOW, GRANT, IDENTITY, IDENTITY_KEY, INVITATION, KEY,
+    LINK, REPORT, RESPONDENT, RESPONSE, ReadCells, SAVED_VIEW, SESSION, TOKEN, USED_KEY, USER,
+    VERSION, VISIT_COUNT,
 };
 
 /// The bytes of an id, as they are stored.
@@ -137,6 +137,7 @@ readers! {
     audit -> AuditRow,
     invitation -> InvitationRow,
     visit_count -> VisitCountRow,
+    closing_counts -> ClosingCountsRow,
     user -> UserRow,
     grant -> GrantRow,
     saved_view -> SavedViewRow,

@@ -11,12 +11,14 @@ use rusqlite::{Connection, OptionalExtension, Result, ToSql, ffi, params};
 use sluice_flow::id::{AppId, ResponseId};
 
 use super::claims;
+use super::closing;
 use super::codec::{Cells, ReadCells as _, bytes};
 use super::response_keys::{NewKeys, Placed};
 use super::response_row::{self, PARAMETERS, Place, key_in_app};
 use super::transaction::{Finish, TransactionError};
 use super::version_numbers::VersionNumbers;
 use super::{counts, invitations};
+use crate::room::Room;
 use crate::{Digest, IdempotencyKey, NewResponse, Outcome, ResponseRow};
 
 /// How many rows one statement inserts: rows are split into the largest of these sizes.
@@ -52,6 +54,7 @@ pub(super) fn responses(
     let outcomes =
         responses.iter().map(|response| batch.judge(response)).collect::<Result<Vec<_>>>()?;
     batch.insert()?;
+    closing::write(connection, batch.room)?;
     counts::add(connection, responses, &outcomes)?;
     let then = match outcomes.contains(&Outcome::Stored) {
         true => Finish::Commit,
@@ -71,6 +74,8 @@ struct Batch<'c, 'r> {
     waiting_keys: HashSet<&'r IdempotencyKey>,
     /// Whether there are keys of removed responses; read if a row has a key.
     has_used_keys: Option<bool>,
+    /// The room in flows that limit their responses.
+    room: Room,
 }
 
 impl<'c, 'r> Batch<'c, 'r> {
@@ -83,6 +88,7 @@ impl<'c, 'r> Batch<'c, 'r> {
             waiting: Vec::with_capacity(rows),
             waiting_keys: HashSet::new(),
             has_used_keys: None,
+            room: Room::default(),
         }
     }
 
@@ -100,9 +106,14 @@ impl<'c, 'r> Batch<'c, 'r> {
         if newest != Some(response.public_revision) {
             return Ok(Outcome::Stale);
         }
+        closing::learn(self.connection, &mut self.room, response)?;
+        if let Some(full) = self.room.full(response) {
+            return Ok(Outcome::Full(full));
+        }
         if response.invitation.is_some() && !invitations::complete(self.connection, response)? {
             return Ok(Outcome::Uninvited);
         }
+        self.room.take(response);
         self.store(response)?;
         Ok(Outcome::Stored)
     }

@@ -16,7 +16,7 @@ use super::response_keys::{NewKeys, Placed};
 use super::response_row::{self, Place};
 use super::transaction::{Finish, TransactionError};
 use super::version_numbers::VersionNumbers;
-use super::{counts, invitations, people, put, reports, skip_index, visits};
+use super::{closing, counts, invitations, people, put, reports, skip_index, visits};
 use crate::{App, IdempotencyKey, Record, ResponseRow};
 
 /// With the parameters of [`response_row::bind`].
@@ -104,6 +104,7 @@ fn put(
         }
         Record::Invitation(row) => invitations::replace(connection, row),
         Record::VisitCount(row) => visits::replace(connection, row),
+        Record::ClosingCounts(row) => closing::put(connection, row),
         Record::User(row) => people::put_user(connection, row),
         Record::Grant(row) => return people::put_grant(connection, row),
         Record::Report(row) => reports::put(connection, row),

@@ -11,6 +11,7 @@
 
 mod apply;
 mod claims;
+mod closing;
 mod codec;
 mod commit;
 mod connection;

@@ -31,6 +31,7 @@ pub(crate) fn flow_row() -> FlowRow {
         name: "Feedback".to_owned(),
         live: Window::default(),
         grace_window_seconds: None,
+        closing: None,
         created_at: Timestamp::from_millis(1),
         archived_at: None,
     }
@@ -61,6 +62,7 @@ pub(crate) fn response(millis: i64, number: u32, public_revision: u64) -> NewRes
         public_revision,
         claim: None,
         invitation: None,
+        limits: Vec::new(),
         contribution,
     }
 }

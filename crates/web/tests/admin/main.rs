@@ -3,6 +3,7 @@
 
 mod apps;
 mod bodies;
+mod closing;
 mod computed;
 mod crosstab;
 mod document;

@@ -15,6 +15,7 @@ mod faulty;
 mod flows;
 mod frame;
 mod funnel;
+mod limits;
 mod many_apps;
 mod oidc;
 mod permissions;

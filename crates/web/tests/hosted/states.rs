@@ -2,7 +2,7 @@
 
 use crate::use_cases::UseCases as _;
 use serde_json::{Value, json};
-use sluice_engine::NewInvitation;
+use sluice_engine::{FlowPatch, NewInvitation};
 use sluice_flow::id::FlowId;
 use sluice_flow::invitation::{InvitationState, Invitee};
 use sluice_flow::time::Timestamp;
@@ -184,4 +184,42 @@ async fn the_ending_is_the_authors_and_redirects_as_configured() {
             assert!(page.contains(part), "{part}\n{page}");
         }
     }
+}
+
+#[tokio::test]
+async fn a_flow_with_all_its_responses_is_closed() {
+    let site = Site::start().await;
+    let flow = published(&site, nps()).await;
+    let patch = FlowPatch {
+        close_after: Some(Some(1)),
+        quotas: Some(
+            json!([{"id": "low", "when": {"question": "nps", "lessThan": 7}, "limit": 1}]),
+        ),
+        ..FlowPatch::default()
+    };
+    // The window is open, and would be for an hour.
+    site.live_window(flow, None, Some(START + 3_600_000)).await;
+    site.engine.update_flow(&actor(), flow, &patch).await.unwrap();
+    let mut first = Browser::open(&site, &path(flow)).await;
+    let mut second = Browser::open(&site, &path(flow)).await;
+    site.at(READ);
+    first.press("send", &[("answers.nps", "3")]).await;
+    assert_eq!(stored(&site, flow).await.len(), 1);
+    // One that was filled in meanwhile, and one that is opened now.
+    second.press("send", &[("answers.nps", "9")]).await;
+    assert_eq!((second.page.status, second.state().as_str()), (200, "closed"));
+    assert!(!second.html().contains("datetime="), "it did not close by its window");
+    let late = Browser::open(&site, &path(flow)).await;
+    assert_eq!((late.page.status, late.state().as_str()), (200, "closed"));
+    // With room in total, the quota closes it for these answers only.
+    let patch = FlowPatch { close_after: Some(None), ..FlowPatch::default() };
+    site.engine.update_flow(&actor(), flow, &patch).await.unwrap();
+    let mut low = Browser::open(&site, &path(flow)).await;
+    let mut high = Browser::open(&site, &path(flow)).await;
+    site.at(2 * READ);
+    low.press("send", &[("answers.nps", "2")]).await;
+    assert_eq!((low.page.status, low.state().as_str()), (200, "closed"));
+    high.press("send", &[("answers.nps", "8")]).await;
+    assert_eq!(high.page.status, 303);
+    assert_eq!(stored(&site, flow).await.len(), 2);
 }

@@ -7,6 +7,7 @@
 mod support;
 
 mod browsers;
+mod closing;
 mod document;
 mod forgery;
 mod hostile;

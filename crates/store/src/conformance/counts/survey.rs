@@ -90,6 +90,7 @@ impl Survey {
             public_revision,
             claim: None,
             invitation: None,
+            limits: Vec::new(),
             contribution,
         }
     }

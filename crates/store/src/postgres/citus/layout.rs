@@ -21,6 +21,7 @@ pub(super) const OF_APPS: &[&str] = &[
     "consents",
     "invitations",
     "visit_counts",
+    "closing_counts",
 ];
 
 /// On the coordinator: what concerns all apps. `marks`, `probe`, `schema_history` and

@@ -84,6 +84,7 @@ CREATE TABLE flows (
     live_starts_at       bigint,
     live_ends_at         bigint,
     grace_window_seconds bigint,
+    closing              text,               -- how many responses are accepted, JSON object
     created_at           bigint NOT NULL,
     archived_at          bigint,
     PRIMARY KEY (app_id, flow_id)
@@ -296,6 +297,15 @@ CREATE TABLE visit_counts (
     counter         text COLLATE "C" NOT NULL,
     visits          bigint NOT NULL,
     PRIMARY KEY (app_id, flow_id, day, flow_version_id, counter)
+);
+
+-- How many responses each limit of a flow has counted, as a JSON object. Only flows with limits (flows.closing)
+-- have a row. A commit locks it, and writes it with the responses that it stores.
+CREATE TABLE closing_counts (
+    app_id  uuid NOT NULL,
+    flow_id uuid NOT NULL,
+    counts  text NOT NULL,
+    PRIMARY KEY (app_id, flow_id)
 );
 
 -- Admin tokens, stored as the SHA-256 of the token. A table of the instance, as all that follow. The nil id

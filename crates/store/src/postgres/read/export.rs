@@ -17,8 +17,9 @@ use tokio_postgres::Row;
 use uuid::Uuid;
 
 use super::super::codec::{
-    self, APP, AUDIT, CONSENT, Cells, FLOW, GRANT, IDENTITY, IDENTITY_KEY, INVITATION, KEY, REPORT,
-    RESPONDENT, RESPONSE, SAVED_VIEW, TOKEN, USED_KEY, USER, VERSION, VISIT_COUNT,
+    self, APP, AUDIT, CLOSING_COUNTS, CONSENT, Cells, FLOW, GRANT, IDENTITY, IDENTITY_KEY,
+    INVITATION, KEY, REPORT, RESPONDENT, RESPONSE, SAVED_VIEW, TOKEN, USED_KEY, USER, VERSION,
+    VISIT_COUNT,
 };
 use super::super::failure::TransactionError;
 use super::super::pool::{Params, Pool};
@@ -189,7 +190,8 @@ fn is_of_apps(table: Table) -> bool {
         | Table::Consents
         | Table::UsedKeys
         | Table::Invitations
-        | Table::VisitCounts => true,
+        | Table::VisitCounts
+        | Table::ClosingCounts => true,
         Table::Apps
         | Table::Keys
         | Table::IdentityKeys
@@ -245,6 +247,7 @@ async fn scan(
         | Table::Consents
         | Table::UsedKeys
         | Table::Invitations
+        | Table::ClosingCounts
         | Table::Users
         | Table::Grants
         | Table::Reports => &[&rows, &bytes, &app, &ids[0]],
@@ -254,6 +257,7 @@ async fn scan(
 
 type Read = fn(&mut Cells) -> StoreResult<Record>;
 
+#[expect(clippy::too_many_lines, reason = "a list of every table")]
 fn select(table: Table, scope: Scope) -> (String, Read) {
     let (name, columns, key, read): (_, _, &[&str], Read) = match table {
         Table::Apps => ("app_directory", APP, &[], |it| codec::app(it).map(Record::App)),
@@ -287,6 +291,9 @@ fn select(table: Table, scope: Scope) -> (String, Read) {
             let key = &["flow_id", "day", "flow_version_id", "counter"];
             ("visit_counts", VISIT_COUNT, key, |it| codec::visit_count(it).map(Record::VisitCount))
         }
+        Table::ClosingCounts => ("closing_counts", CLOSING_COUNTS, &["flow_id"], |it| {
+            codec::closing_counts(it).map(Record::ClosingCounts)
+        }),
         Table::Users => ("users", USER, &["user_id"], |it| codec::user(it).map(Record::User)),
         Table::Grants => ("grants", GRANT, &["user_id"], |it| codec::grant(it).map(Record::Grant)),
         Table::Reports => ("reports", REPORT, &["report_id"], |it| {
@@ -334,7 +341,8 @@ fn texts(table: Table) -> Vec<&'static str> {
         Table::Keys | Table::Respondents | Table::Consents | Table::UsedKeys => &[],
         Table::IdentityKeys => &["kid", "material", "issuer"],
         Table::Identities => &["value"],
-        Table::Flows => &["name"],
+        Table::Flows => &["name", "closing"],
+        Table::ClosingCounts => &["counts"],
         Table::Versions => &["definition"],
         Table::Tokens => &["name", "scopes"],
         Table::Audit => &["actor", "action", "subject", "detail"],

@@ -65,6 +65,7 @@ CREATE TABLE flows (
     live_starts_at       INTEGER,
     live_ends_at         INTEGER,
     grace_window_seconds INTEGER,
+    closing              TEXT,               -- how many responses are accepted, JSON object
     created_at           INTEGER NOT NULL,
     archived_at          INTEGER,
     PRIMARY KEY (app_id, flow_id)
@@ -299,6 +300,15 @@ CREATE TABLE visit_counts (
     counter         TEXT NOT NULL,
     visits          INTEGER NOT NULL,
     PRIMARY KEY (app_id, flow_id, day, flow_version_id, counter)
+) STRICT, WITHOUT ROWID;
+
+-- How many responses each limit of a flow has counted, as a JSON object. Only flows with limits (flows.closing)
+-- have a row. A commit reads and writes it with the responses that it stores.
+CREATE TABLE closing_counts (
+    app_id  BLOB NOT NULL,
+    flow_id BLOB NOT NULL,
+    counts  TEXT NOT NULL,
+    PRIMARY KEY (app_id, flow_id)
 ) STRICT, WITHOUT ROWID;
 
 -- Admin tokens, stored as the SHA-256 of the token. app_id is NULL for a token that is not limited to an app.

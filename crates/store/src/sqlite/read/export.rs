@@ -9,8 +9,9 @@ use rusqlite::{Connection, Error, Params, Result, Row, params};
 use uuid::Uuid;
 
 use super::super::codec::{
-    self, APP, AUDIT, CONSENT, Cells, FLOW, GRANT, IDENTITY, IDENTITY_KEY, INVITATION, KEY, REPORT,
-    RESPONDENT, RESPONSE, SAVED_VIEW, TOKEN, USED_KEY, USER, VERSION, VISIT_COUNT,
+    self, APP, AUDIT, CLOSING_COUNTS, CONSENT, Cells, FLOW, GRANT, IDENTITY, IDENTITY_KEY,
+    INVITATION, KEY, REPORT, RESPONDENT, RESPONSE, SAVED_VIEW, TOKEN, USED_KEY, USER, VERSION,
+    VISIT_COUNT,
 };
 use super::super::failure::is_file_damage;
 use super::super::response_keys;
@@ -97,6 +98,7 @@ impl Filling {
     }
 
     /// Adds the records of the table after the cursor, until the page is full.
+    #[expect(clippy::too_many_lines, reason = "a list of every table")]
     fn scan(&mut self, connection: &Connection, after: &RecordCursor) -> Result<()> {
         if self.is_full() {
             return Ok(());
@@ -154,6 +156,11 @@ impl Filling {
                 })
             }
             Table::VisitCounts => self.scan_visit_counts(connection, after),
+            Table::ClosingCounts => {
+                self.add(connection, table, &sql, params![app, key, rows], |cells| {
+                    codec::closing_counts(cells).map(Record::ClosingCounts)
+                })
+            }
             // Users belong to no app, so there are none after any app.
             Table::Users if *app != NO_APP => Ok(()),
             Table::Users => self.add(connection, table, &sql, params![key, rows], |cells| {
@@ -343,6 +350,10 @@ fn select(table: Table) -> String {
              WHERE (app_id, flow_id, day, flow_version_id, counter) > (?1, ?2, ?3, ?4, ?5) \
              ORDER BY app_id, flow_id, day, flow_version_id, counter LIMIT ?6"
         ),
+        Table::ClosingCounts => format!(
+            "SELECT {CLOSING_COUNTS} FROM closing_counts WHERE (app_id, flow_id) > (?1, ?2) \
+             ORDER BY app_id, flow_id LIMIT ?3"
+        ),
         Table::Users => {
             format!("SELECT {USER} FROM users WHERE user_id > ?1 ORDER BY user_id LIMIT ?2")
         }
@@ -400,6 +411,10 @@ mod tests {
                 Table::VisitCounts,
                 "SEARCH visit_counts USING PRIMARY KEY \
                  ((app_id,flow_id,day,flow_version_id,counter)>(?,?,?,?,?))",
+            ),
+            (
+                Table::ClosingCounts,
+                "SEARCH closing_counts USING PRIMARY KEY ((app_id,flow_id)>(?,?))",
             ),
             (Table::Users, "SEARCH users USING PRIMARY KEY (user_id>?)"),
             (Table::Grants, "SEARCH grants USING PRIMARY KEY ((app_id,user_id)>(?,?))"),

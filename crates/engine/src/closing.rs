@@ -1,0 +1,229 @@
+//! Limits on the number of responses of a flow: its settings, and how many responses they have
+//! counted.
+//!
+//! The store compares the counts with the limits when it stores a response. Here they are set: a new
+//! limit counts the responses that are already stored. Most of them are counted in pages while
+//! submissions go on; only those of the last minute are counted by the store in the transaction that
+//! sets the limit. A response that is deleted makes room for another one. One that is erased with
+//! its respondent, or that is older than the app keeps responses, stays counted: a survey that is
+//! complete does not open again by itself. [`crate::recount`] counts what is stored now.
+
+use serde_json::Value;
+use sluice_flow::closing::{Closing, ClosingCounts, VersionLimits, close_after_fault, read_quotas};
+use sluice_flow::definition::{self, Definition, Fault};
+use sluice_flow::id::{FlowVersionId, ResponseId, v7};
+use sluice_flow::time::Timestamp;
+use sluice_store::{
+    ClosingWrite, FlowRow, FlowState, ResponseQuery, ResponseRow, Scope, SetClosing, Store,
+    StoreResult, Write,
+};
+use uuid::Uuid;
+
+use crate::admin::{AdminError, AdminResult};
+use crate::core::Core;
+use crate::handle::{AppHandle, FlowHandle};
+
+/// The number of versions, and of responses, to read at a time.
+const VERSIONS_PAGE: usize = 100;
+const RESPONSES_PAGE: usize = 1_000;
+/// Responses that are older than this are all visible: no write takes so long.
+const SETTLED_SECONDS: i64 = 60;
+
+/// The limits of a flow, and what they have counted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ClosingState {
+    pub closing: Closing,
+    pub counts: ClosingCounts,
+}
+
+impl ClosingState {
+    /// Whether the flow has all the responses that it accepts.
+    pub fn is_full(&self) -> bool {
+        self.counts.closes(&self.closing)
+    }
+}
+
+impl FlowHandle {
+    /// The limits of the flow, and how many responses they have counted. Reads nothing if it has
+    /// none.
+    pub async fn closing(&self) -> AdminResult<ClosingState> {
+        let core = self.permit.core(Scope::Read)?;
+        Ok(states(&*core.store, &[&self.flow]).await?.pop().unwrap_or_default())
+    }
+}
+
+impl AppHandle {
+    /// The same for flows of this app, in order.
+    pub async fn closing_of_flows(&self, flows: &[FlowState]) -> AdminResult<Vec<ClosingState>> {
+        let core = self.permit.core(Scope::Read)?;
+        let flows: Vec<&FlowRow> = flows.iter().map(|state| &state.flow).collect();
+        Ok(states(&*core.store, &flows).await?)
+    }
+}
+
+async fn states(store: &dyn Store, flows: &[&FlowRow]) -> StoreResult<Vec<ClosingState>> {
+    let limited: Vec<_> = flows.iter().filter(|flow| flow.closing.is_some()).collect();
+    let counted = match limited.first() {
+        Some(first) => {
+            let ids: Vec<_> = limited.iter().map(|flow| flow.flow_id).collect();
+            store.read_closing_counts(first.app_id, &ids).await?
+        }
+        None => Vec::new(),
+    };
+    let state = |flow: &&FlowRow| {
+        let found = counted.iter().find(|row| row.flow_id == flow.flow_id);
+        let counts = found.map(|row| row.counts.clone()).unwrap_or_default();
+        Ok(ClosingState { closing: flow.limits()?, counts })
+    };
+    flows.iter().map(state).collect()
+}
+
+/// The limits of a flow after a change, or the faults of the change. What is absent stays.
+pub(crate) fn changed(
+    core: &Core,
+    state: &FlowState,
+    close_after: Option<Option<u32>>,
+    quotas: Option<&Value>,
+) -> AdminResult<Result<Closing, Vec<Fault>>> {
+    let mut closing = state.flow.limits()?;
+    let mut faults = Vec::new();
+    if let Some(close_after) = close_after {
+        faults.extend(close_after_fault(close_after));
+        closing.close_after = close_after;
+    }
+    if let Some(quotas) = quotas {
+        let rows = state.current.iter().chain(&state.draft);
+        let definitions: Vec<_> = rows.filter_map(|row| core.definitions.readable(row)).collect();
+        let definitions: Vec<&Definition> = definitions.iter().map(|it| &**it).collect();
+        match read_quotas(quotas, &definitions) {
+            Ok(quotas) => closing.quotas = quotas,
+            Err(found) => faults.extend(found),
+        }
+    }
+    Ok(if faults.is_empty() { Ok(closing) } else { Err(faults) })
+}
+
+/// The counters for other limits of a flow. Those that count the same as before are kept.
+pub(crate) async fn set(
+    store: &dyn Store,
+    now: Timestamp,
+    flow: &FlowRow,
+    closing: &Closing,
+) -> StoreResult<Write> {
+    let kept = closing.kept_counters(&flow.limits()?);
+    Ok(Write::Closing(ClosingWrite::Set(counted(store, now, flow, closing, kept).await?)))
+}
+
+/// The counters of a flow, all counted again; `None` if it limits nothing.
+pub(crate) async fn set_again(
+    store: &dyn Store,
+    now: Timestamp,
+    flow: &FlowRow,
+) -> StoreResult<Option<Write>> {
+    let closing = flow.limits()?;
+    if closing.is_empty() {
+        return Ok(None);
+    }
+    let set = counted(store, now, flow, &closing, Vec::new()).await?;
+    Ok(Some(Write::Closing(ClosingWrite::Set(set))))
+}
+
+async fn counted(
+    store: &dyn Store,
+    now: Timestamp,
+    flow: &FlowRow,
+    closing: &Closing,
+    kept: Vec<String>,
+) -> StoreResult<SetClosing> {
+    let is_new = |counter: &&str| !kept.iter().any(|it| it == counter);
+    let new: Vec<&str> = closing.counters().filter(is_new).collect();
+    let mut set = SetClosing {
+        app_id: flow.app_id,
+        flow_id: flow.flow_id,
+        counted: ClosingCounts::default(),
+        counted_to: None,
+        limits: Vec::new(),
+        kept: kept.clone(),
+    };
+    new.iter().for_each(|counter| set.counted.set(counter, 0));
+    if !new.is_empty() {
+        set.limits = limits_by_version(store, flow, closing, &new).await?;
+    }
+    if !set.limits.is_empty() {
+        count_settled(store, now, &mut set).await?;
+    }
+    Ok(set)
+}
+
+/// The limits with these counters, for every published version.
+async fn limits_by_version(
+    store: &dyn Store,
+    flow: &FlowRow,
+    closing: &Closing,
+    counters: &[&str],
+) -> StoreResult<Vec<(FlowVersionId, VersionLimits)>> {
+    let (mut limits, mut before) = (Vec::new(), None);
+    loop {
+        let page = store.list_versions(flow.app_id, flow.flow_id, before, VERSIONS_PAGE).await?;
+        let Some(last) = page.last() else { return Ok(limits) };
+        before = Some(last.number);
+        for version in &page {
+            let definition = definition::stored(&version.definition).ok();
+            let of_version = closing.limits(definition.as_ref()).only(counters);
+            limits.push((version.flow_version_id, of_version));
+        }
+    }
+}
+
+/// Counts the responses that no write in progress can precede.
+async fn count_settled(store: &dyn Store, now: Timestamp, set: &mut SetClosing) -> StoreResult<()> {
+    let to = now.plus_seconds(-SETTLED_SECONDS);
+    let mut query = ResponseQuery::new(set.app_id, set.flow_id, RESPONSES_PAGE);
+    query.to = Some(to);
+    loop {
+        let page = store.list_responses(&query).await?;
+        for row in &page.rows {
+            let limits = set.limits.iter().find(|(version, _)| *version == row.flow_version_id);
+            if let Some((_, limits)) = limits {
+                set.counted.add(&limits.of_stored(&row.answers));
+            }
+        }
+        let Some(next) = page.next else { break };
+        query.after = Some(next);
+    }
+    // The last id before that time.
+    let first_later = v7(to, 0, 0).as_u128();
+    set.counted_to = Some(ResponseId::from_uuid(Uuid::from_u128(first_later.saturating_sub(1))));
+    Ok(())
+}
+
+/// The room that the deletion of a response makes; `None` if its flow limits nothing.
+pub(crate) async fn release(store: &dyn Store, row: &ResponseRow) -> StoreResult<Option<Write>> {
+    let Some(found) = store.find_version(row.flow_version_id).await? else { return Ok(None) };
+    let closing = found.flow.limits()?;
+    if closing.is_empty() {
+        return Ok(None);
+    }
+    let definition = definition::stored(&found.version.definition).ok();
+    let limits = closing.limits(definition.as_ref()).of_stored(&row.answers);
+    let counters = limits.into_iter().map(|limit| limit.counter).collect();
+    let (app_id, flow_id) = (row.app_id, row.flow_id);
+    Ok(Some(Write::Closing(ClosingWrite::Release { app_id, flow_id, counters })))
+}
+
+/// Refuses to publish a definition without the questions that the flow's quotas ask about.
+pub(crate) fn must_fit(state: &FlowState, definition: &Definition) -> AdminResult<()> {
+    let closing = state.flow.limits()?;
+    let faults: Vec<Fault> = closing
+        .misfits(definition)
+        .into_iter()
+        .map(|(quota, fault)| {
+            let message = format!(
+                "the quota {quota} does not fit these questions ({}): change the quota first",
+                fault.message
+            );
+            Fault { pointer: "/questions".to_owned(), message }
+        })
+        .collect();
+    if faults.is_empty() { Ok(()) } else { Err(AdminError::Invalid(faults)) }
+}
