@@ -156,7 +156,7 @@ impl<'t> Scanner<'t> {
         if from >= to || is_space(from) || (mark == b'_' && at > 0 && is_word(at - 1)) {
             return None;
         }
-        let mut end = from + 1;
+        let mut end = from;
         while end + marks <= to {
             if bytes[end] == b'\\' {
                 end += 2;
@@ -170,7 +170,7 @@ impl<'t> Scanner<'t> {
             }
             let run = bytes[end..to].iter().take_while(|byte| **byte == mark).count();
             let is_inside = mark == b'_' && end + run < to && is_word(end + run);
-            if run == marks && !is_space(end - 1) && !is_inside {
+            if run == marks && end > from && !is_space(end - 1) && !is_inside {
                 return Some(end);
             }
             end += run.max(1);

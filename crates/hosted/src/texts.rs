@@ -221,3 +221,163 @@ fn script_name<'t>(source: Source<'t>) -> Option<&'t str> {
         Source::Tag(_) => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use serde_json::json;
+    use sluice_flow::definition::{self, Definition};
+    use sluice_flow::submission::Texts;
+
+    use super::*;
+
+    fn survey() -> Definition {
+        let options = json!([{"id": "a", "label": "Option A"}, {"id": "b", "label": "B for {{answer:name}}"}]);
+        definition::check(&json!({"title": "t", "questions": [
+            {"id": "name", "type": "shortText", "prompt": "?"},
+            {"id": "one", "type": "singleChoice", "prompt": "?", "options": options, "allowOther": true},
+            {"id": "some", "type": "multipleChoice", "prompt": "?", "options": options},
+            {"id": "grid", "type": "matrix", "prompt": "?", "rows": options, "columns": options},
+            {"id": "more", "type": "yesNo", "prompt": "?"},
+            {"id": "stars", "type": "rating", "prompt": "?", "score": "value"},
+        ]}))
+        .unwrap()
+    }
+
+    /// Calls a test with the texts of a survey that was answered.
+    fn with_answers(test: impl FnOnce(&FlowTexts<'_>)) {
+        let survey = survey();
+        let one = |id: &'static str, text: &'static str| (Cow::from(id), Texts::One(text.into()));
+        let answers: TextMap<'_> = [
+            one("name", "<b>*Ada*"),
+            one("one", "other:Mine & yours"),
+            (Cow::from("some"), Texts::Many(vec!["b".into(), "a".into()])),
+            (Cow::from("grid"), Texts::Many(vec!["a:b".into()])),
+            one("more", "no"),
+            one("stars", "4"),
+        ]
+        .into_iter()
+        .collect();
+        let parameters = Parameters::read(Some("tags.plan=pro&tags.plan=beta"), false);
+        let words = Words::for_language("en");
+        test(&FlowTexts::new(survey.wording(&[]), words, &parameters, &answers));
+    }
+
+    #[test]
+    fn a_placeholder_shows_what_the_respondent_chose_or_its_fallback() {
+        with_answers(|texts| {
+            for (text, expected) in [
+                ("{{answer:name}}!", "<b>*Ada*!"),
+                ("{{answer:one}}", "Mine & yours"),
+                ("{{answer:some}}", "B for <b>*Ada*, Option A"),
+                ("{{answer:grid}}", "Option A: B for <b>*Ada*"),
+                ("{{answer:more|maybe}}", "No"),
+                ("{{score}} of 5", "4 of 5"),
+                ("{{tag:plan|free}} {{tag:seats|few}}", "pro, beta few"),
+                ("{{answer:nobody|x}}", "x"),
+                ("*so* [it](https://a.example) is", "so it is"),
+            ] {
+                assert_eq!(texts.plain(text), expected, "{text}");
+            }
+            assert_eq!(
+                texts.inline("*Hi* {{answer:name|you}}").into_string(),
+                "<em>Hi</em> <span data-pipe=\"name\" data-fallback=\"you\">&lt;b&gt;*Ada*</span>"
+            );
+            assert_eq!(texts.script_parts("{{tag:plan}} only"), None);
+            assert_eq!(
+                texts.script_parts("{{tag:plan}}: {{answer:name|you}}").as_deref(),
+                Some(r#"["pro, beta",": ",["name","you"]]"#)
+            );
+        });
+    }
+
+    /// Whether a tag is one that a text may become.
+    fn is_allowed(tag: &str) -> bool {
+        const PLAIN: &[&str] = &[
+            "p class=\"lead\"",
+            "div class=\"lead\"",
+            "p",
+            "/p",
+            "/div",
+            "ul",
+            "/ul",
+            "ol",
+            "/ol",
+            "li",
+            "/li",
+            "em",
+            "/em",
+            "strong",
+            "/strong",
+            "/a",
+            "/span",
+        ];
+        let between = |start: &str, end: &str| {
+            tag.strip_prefix(start).and_then(|rest| rest.strip_suffix(end)).map(str::to_owned)
+        };
+        let link = between("a href=\"", "\" target=\"_blank\" rel=\"noopener noreferrer\"");
+        let is_address = |it: &String| {
+            !it.contains('"')
+                && ["http://", "https://", "mailto:"].iter().any(|at| it.starts_with(at))
+        };
+        let pipe = between("span data-pipe=\"name\" data-fallback=\"", "\"");
+        PLAIN.contains(&tag)
+            || link.is_some_and(|it| is_address(&it))
+            || pipe.is_some_and(|it| !it.contains('"'))
+    }
+
+    #[test]
+    fn no_text_becomes_any_other_element() {
+        const PIECES: &[&str] = &[
+            "<script>",
+            "</p>",
+            "<img src=x onerror=y>",
+            "*",
+            "**",
+            "_",
+            "[",
+            "](",
+            "[x](",
+            ")",
+            "https://a.example",
+            "mailto:a@b",
+            "javascript:alert(1)",
+            "\n- ",
+            "\n1. ",
+            "\n\n",
+            "\"",
+            "'",
+            "&",
+            "<",
+            ">",
+            "{{answer:name|<i>\"}}",
+            "{{tag:plan|*}}",
+            "{{",
+            "}}",
+            "ä",
+            " ",
+            "\\",
+        ];
+        with_answers(|texts| {
+            let mut state = 7_u64;
+            let mut next = |bound: usize| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                (state >> 33) as usize % bound
+            };
+            for _ in 0..20_000 {
+                let length = next(12);
+                let text: String = (0..length).map(|_| PIECES[next(PIECES.len())]).collect();
+                let blocks = texts.blocks("lead", None, &text).into_string();
+                let inline = texts.inline(&text).into_string();
+                for html in [&blocks, &inline, &texts.label(&text).into_string()] {
+                    for piece in html.split('<').skip(1) {
+                        let tag = piece.split('>').next().unwrap_or_default();
+                        assert!(is_allowed(tag), "<{tag}> of {text:?}: {html}");
+                    }
+                    assert_eq!(html.matches('<').count(), html.matches('>').count(), "{text:?}");
+                }
+            }
+        });
+    }
+}

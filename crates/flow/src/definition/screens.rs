@@ -37,6 +37,7 @@ pub struct Section {
     pub questions: Vec<String>,
 }
 
+/// One without any text is no screen.
 pub(super) fn read_welcome(reader: &mut ObjectReader<'_>) -> Option<Welcome> {
     let value = reader.field("welcome")?;
     let mut reader = ObjectReader::open(value, reader.at("welcome"), reader.faults)?;
@@ -46,7 +47,7 @@ pub(super) fn read_welcome(reader: &mut ObjectReader<'_>) -> Option<Welcome> {
         button_text: reader.text("buttonText", BUTTON_CHARS_MAX),
     };
     reader.close();
-    Some(welcome)
+    (welcome != Welcome::default()).then_some(welcome)
 }
 
 pub(super) fn read_sections(reader: &mut ObjectReader<'_>, questions: &[Question]) -> Vec<Section> {

@@ -140,7 +140,7 @@ fn read_welcome(reader: &mut ObjectReader<'_>, original: Option<&Welcome>) -> Op
             reader.faults.add(child(&pointer, name), message);
         }
     }
-    (translated != Welcome::default()).then_some(translated)
+    Some(translated)
 }
 
 fn read_sections(
