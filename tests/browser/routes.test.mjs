@@ -23,7 +23,7 @@ test("the way through the questions in the browser passes the same table as the 
     const { follow, holds } = await import(address);
     return table.cases.map(({ flow, answers }) => {
       const { questions, endings = [] } = table.flows[flow];
-      const allowsOther = (id) => questions.find((question) => question.id === id).allowOther;
+      const allowsOther = (id) => questions.find((question) => question.id === id)?.allowOther;
       const scoreOf = ({ options = [], score }, text) => (score === "value" ? text : options.find(({ id }) => id === text)?.score);
       const given = (question) => (answers[question.id] ?? []).map((text) => ({ text, score: scoreOf(question, text) }));
       const { route, given: kept, score, to } = follow(questions.map((each) => ({ ...each, given: () => given(each) })), allowsOther);
@@ -80,8 +80,7 @@ for (const script of [true, false]) {
     await page.locator(".welcome:visible").waitFor();
     await goOn(page);
     await page.locator("#q-name").waitFor();
-    assert.equal(await page.locator("#q-name .text").inputValue(), script ? "Ada <b>" : "");
-    await fill(page.locator("#q-name"), "Ada <b>");
+    assert.equal(await page.locator("#q-name .text").inputValue(), "Ada <b>");
     await goOn(page);
     await page.locator("#q-level").waitFor();
     assert.match(await heading(page, "level"), /How good are you, Ada <b>\?/);
@@ -210,7 +209,7 @@ for (const script of [true, false]) {
       ["https://example.com/terms?a=1&b=2", "_blank", "noopener noreferrer"]);
     assert.deepEqual(await page.locator("#h-ok li").allInnerTexts(), ["a", "b"]);
     assert.equal(await page.locator("#h-ok strong").innerText(), "Really");
-    assert.equal(await page.locator("#page img").count(), 0);
+    assert.equal(await page.locator("img[src=x]").count(), 0);
   });
 }
 
