@@ -37,6 +37,7 @@ const SCRIPTS: &[(&str, &str)] = &[
     ("editor/faults.js", include_str!("assets/script/editor/faults.js")),
     ("editor/ids.js", include_str!("assets/script/editor/ids.js")),
     ("editor/json.js", include_str!("assets/script/editor/json.js")),
+    ("editor/jumps.js", include_str!("assets/script/editor/jumps.js")),
     ("editor/languages.js", include_str!("assets/script/editor/languages.js")),
     ("editor/list.js", include_str!("assets/script/editor/list.js")),
     ("editor/logic.js", include_str!("assets/script/editor/logic.js")),

@@ -12,6 +12,7 @@ use sluice_flow::issue::{Full, Issue, KeySource};
 use sluice_flow::judge::{canonicalise, judge};
 use sluice_flow::lifecycle::Accepting;
 use sluice_flow::respondent::Claim;
+use sluice_flow::score::Score;
 use sluice_flow::submission::{
     self, Admission, Identity, ParseError, Submission, identities_json_without_proof,
 };
@@ -48,6 +49,8 @@ pub struct Accepted {
     pub grace: Option<Grace>,
     /// The same submission was already stored; nothing was stored now.
     pub replayed: bool,
+    /// The score of the answers, if the version has scores.
+    pub score: Option<Score>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -195,6 +198,7 @@ impl Core {
                         let replay = self.replay(&version, &submission, invitation, key, &proof);
                         return replay.await?.ok_or(SubmitError::Limited(limited));
                     }
+                    let score = score_of(&version, &submission);
                     let response =
                         response_of(&version, &submission, invitation, key, &proof, definition);
                     let bytes = response.row.texts_len() as u64;
@@ -211,7 +215,7 @@ impl Core {
                             self.registry.confirm_full(version.flow_id).await;
                             return Ok(Receipt::Refused(vec![Issue::full(full)]));
                         }
-                        settled => return receipt(settled, grace, key),
+                        settled => return receipt(settled, grace, score, key),
                     }
                 }
             }
@@ -325,7 +329,8 @@ impl Core {
         let is_same = digest
             .is_none_or(|digest| digest == row_of(version, submission, invitation, proof).digest);
         Ok(Some(if is_same {
-            Receipt::Accepted(Accepted { response_id, grace: None, replayed: true })
+            let score = score_of(version, submission);
+            Receipt::Accepted(Accepted { response_id, grace: None, replayed: true, score })
         } else {
             Receipt::Refused(vec![Issue::key_reused(key.source())])
         }))
@@ -335,10 +340,12 @@ impl Core {
 fn receipt(
     settled: Result<CommitOutcome, QueueFull>,
     grace: Option<Grace>,
+    score: Option<Score>,
     key: Option<&IdempotencyKey>,
 ) -> Result<Receipt, SubmitError> {
-    let accepted =
-        |response_id, replayed| Ok(Receipt::Accepted(Accepted { response_id, grace, replayed }));
+    let accepted = |response_id, replayed| {
+        Ok(Receipt::Accepted(Accepted { response_id, grace, replayed, score }))
+    };
     match settled {
         Ok(CommitOutcome::Stored(id)) => accepted(id, false),
         Ok(CommitOutcome::Replayed(id)) => accepted(id, true),
@@ -365,6 +372,12 @@ fn receipt(
 /// as the caller's own id.
 fn is_to(invitation: &InvitationRow, version: &VersionView) -> bool {
     invitation.app_id == version.app_id && invitation.flow_id == version.flow_id
+}
+
+/// The score of the answers, if the version has scores.
+fn score_of(version: &VersionView, submission: &Submission<'_>) -> Option<Score> {
+    let published = version.published.as_ref()?;
+    published.snapshot.definition().score(&submission.answers)
 }
 
 /// The row to store for a submission. This is the consent boundary: with `collection_only`, nothing
@@ -394,6 +407,7 @@ fn row_of(
         tags: submission.tags_json(),
         context: submission.context_json(),
         flow_assignment_id: flow_assignment_id.map(str::to_owned),
+        score: score_of(version, submission).map(|score| score.to_string()),
         digest: Default::default(),
     };
     // Computed from what was sent, so that a retry matches even if its token has expired since.

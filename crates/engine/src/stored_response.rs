@@ -148,6 +148,18 @@ pub static FIELDS: &[ResponseField] = &[
         label: Some("Invitation"),
         write: |row, out| Ok(serde_json::to_writer(out, &row.flow_assignment_id)?),
     },
+    ResponseField {
+        name: "score",
+        schema: || {
+            json!({
+                "type": ["number", "null"],
+                "description": "The sum over the visible answers, if the version has scores.",
+            })
+        },
+        example: || Value::Null,
+        label: Some("Score"),
+        write: |row, out| out.write_all(row.score.as_deref().unwrap_or("null").as_bytes()),
+    },
 ];
 
 /// The name of the field that exports may write in another form.
@@ -266,6 +278,7 @@ pub(crate) mod tests {
             tags: None,
             context: None,
             flow_assignment_id: None,
+            score: None,
             digest: [0; 16],
         }
     }
@@ -275,7 +288,7 @@ pub(crate) mod tests {
         let json = ResponseJson::new(&empty_row(1)).unwrap();
         assert_eq!(
             serde_json::to_string(&json).unwrap(),
-            r#"{"responseId":"rs_0000000000000000000000","flowId":"fl_0000000000000000000000","flowVersionId":"fv_0000000000000000000000","receivedAt":"1970-01-01T00:00:00.000Z","respondentAnalyticsAdmission":"collection_only","answers":{},"identities":[],"identityVerified":false,"respondentId":null,"metadata":{"tags":{}},"context":{},"flowAssignmentId":null}"#
+            r#"{"responseId":"rs_0000000000000000000000","flowId":"fl_0000000000000000000000","flowVersionId":"fv_0000000000000000000000","receivedAt":"1970-01-01T00:00:00.000Z","respondentAnalyticsAdmission":"collection_only","answers":{},"identities":[],"identityVerified":false,"respondentId":null,"metadata":{"tags":{}},"context":{},"flowAssignmentId":null,"score":null}"#
         );
         assert_eq!(labelled_values(&empty_row(1)), []);
     }
@@ -290,6 +303,7 @@ pub(crate) mod tests {
             tags: Some(r#"{"plan":["a","b"]}"#.to_owned()),
             context: Some(r#"{"locale":"en"}"#.to_owned()),
             flow_assignment_id: Some("a \"b\"".to_owned()),
+            score: Some("-0.5".to_owned()),
             ..empty_row(1)
         };
         let mut line = Vec::new();
@@ -303,7 +317,9 @@ pub(crate) mod tests {
         assert_eq!(value["metadata"], json!({"tags": {"plan": ["a", "b"]}}));
         assert_eq!(value["context"], json!({"locale": "en"}));
         assert_eq!(value["flowAssignmentId"], "a \"b\"");
-        assert_eq!(labelled_values(&row), [("Invitation", "a \"b\"".to_owned())]);
+        assert_eq!(value["score"], -0.5);
+        let labelled = [("Invitation", "a \"b\"".to_owned()), ("Score", "-0.5".to_owned())];
+        assert_eq!(labelled_values(&row), labelled);
         assert_eq!(serde_json::to_value(ResponseJson::new(&row).unwrap()).unwrap(), value);
     }
 

@@ -152,6 +152,7 @@ mod tests {
             tags: None,
             context: None,
             flow_assignment_id: None,
+            score: None,
             digest: [0; 16],
         }
     }

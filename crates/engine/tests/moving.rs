@@ -198,7 +198,8 @@ fn every_column_of_every_table_is_in_the_digest() {
             row.admission => Admission::CollectionOnly,
             row.answers => text(), row.identities => None, row.identity_verified => false,
             row.respondent_id => Some(whose()), row.tags => Some(text()),
-            row.context => None, row.flow_assignment_id => Some(text()), row.digest => [7; 16];
+            row.context => None, row.flow_assignment_id => Some(text()),
+            row.score => Some(text()), row.digest => [7; 16];
         Record::Response { idempotency_key, .. } => *idempotency_key => None;
         Record::Invitation(row) =>
             row.app_id => id(), row.flow_id => flow(),

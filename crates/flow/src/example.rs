@@ -51,7 +51,7 @@ fn proposals(question_type: &QuestionType) -> Vec<Texts<'static>> {
             let least = min.unwrap_or(1).max(1) as usize;
             vec![many(options.options.iter().take(least).map(|option| option.id.clone()))]
         }
-        Input::Order { options } => vec![many(options.iter().map(|option| option.id.clone()))],
+        Input::Order { options, .. } => vec![many(options.iter().map(|option| option.id.clone()))],
         Input::Grid { rows, columns } => {
             let column = columns.last().map(|column| column.id.as_str()).unwrap_or_default();
             vec![many(rows.iter().map(|row| format!("{}:{column}", row.id)))]

@@ -1,7 +1,8 @@
 //! Judges answers against the questions of the version.
 //!
 //! This runs for every submission: one pass over the questions, without allocations unless there is
-//! an issue (only an e-mail address must be parsed to be checked). Logic decides only whether
+//! an issue or the questions have jumps or scores (only an e-mail address must be parsed to be
+//! checked). Logic decides only whether
 //! `required` applies; an answer to a hidden question is judged like any other.
 
 use crate::definition::Definition;
@@ -31,8 +32,17 @@ pub fn judge(snapshot: &Snapshot, answers: &TextMap<'_>) -> Vec<Issue> {
     let definition = snapshot.definition();
     let mut issues = Vec::new();
     let mut known = 0;
-    for question in definition.questions() {
-        known += usize::from(judge_one(question, answers, &mut issues));
+    // Computed only if jumps or scores decide what is visible.
+    let route = (!definition.is_plain()).then(|| definition.route(answers));
+    for (at, question) in definition.questions().iter().enumerate() {
+        let is_visible = || match &route {
+            Some(route) => route.is_visible(at),
+            None => {
+                let condition = question.visible_if.as_ref();
+                condition.is_none_or(|condition| condition.holds(answers))
+            }
+        };
+        known += usize::from(judge_one(question, answers, is_visible, &mut issues));
     }
     if known < answers.len() {
         let unknown = answers.names().filter(|id| definition.question(id).is_none());
@@ -41,15 +51,21 @@ pub fn judge(snapshot: &Snapshot, answers: &TextMap<'_>) -> Vec<Issue> {
     issues
 }
 
-/// Every issue of the answer to this question, for a page that asks one question at a time.
+/// Every issue of the answer to this question, which is visible; for a page that asks one question
+/// at a time.
 pub fn judge_question(question: &Question, answers: &TextMap<'_>) -> Vec<Issue> {
     let mut issues = Vec::new();
-    judge_one(question, answers, &mut issues);
+    judge_one(question, answers, || true, &mut issues);
     issues
 }
 
 /// Judges the answer to one question. Returns whether the submission contains the question at all.
-fn judge_one(question: &Question, answers: &TextMap<'_>, issues: &mut Vec<Issue>) -> bool {
+fn judge_one(
+    question: &Question,
+    answers: &TextMap<'_>,
+    is_visible: impl FnOnce() -> bool,
+    issues: &mut Vec<Issue>,
+) -> bool {
     let named = answers.get(question.id.as_str());
     let answer = named.filter(|answer| !answer.is_absent());
     let mut problems = Problems { question: &question.id, issues };
@@ -57,7 +73,7 @@ fn judge_one(question: &Question, answers: &TextMap<'_>, issues: &mut Vec<Issue>
         question.question_type.judge(answer, &mut problems);
         question.question_type.is_whole(answer)
     });
-    if question.required && !whole && question.is_asked(answers) {
+    if question.required && !whole && is_visible() {
         let rule = if answer.is_some() { "must be answered in full" } else { "must be answered" };
         problems.add(Code::AnswerRequired, rule);
     }

@@ -1,4 +1,5 @@
-//! Which questions are visible for a set of answers: `visibleIf`.
+//! Conditions on answers and scores: when a question is visible (`visibleIf`), where a jump leads,
+//! which ending is shown. [`crate::route`] applies them.
 //!
 //! A condition reads all answers that were sent, including those to hidden questions: every answer
 //! counts, and the result does not depend on the order of evaluation. A comparison with an
@@ -18,11 +19,12 @@ use serde::{Serialize, Serializer};
 use crate::date::is_date;
 use crate::question::choice::{OTHER, OTHER_PREFIX};
 use crate::question::decimal::Decimal;
+use crate::score::Score;
 use crate::text_map::{TextMap, Texts};
 
 pub(crate) use self::read::{Earlier, read, schema};
 
-/// When a question is shown.
+/// When a question is shown, a jump is taken, or an ending is reached.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Condition {
     All(Vec<Condition>),
@@ -31,6 +33,10 @@ pub enum Condition {
     /// A test of the answer to an earlier question.
     Answer {
         question: String,
+        test: Test,
+    },
+    /// A test of the score so far.
+    Score {
         test: Test,
     },
 }
@@ -58,15 +64,33 @@ pub enum Operand {
 }
 
 impl Condition {
-    /// Whether these answers satisfy the condition.
+    /// Whether these answers satisfy a condition that does not read the score.
     pub fn holds(&self, answers: &TextMap<'_>) -> bool {
+        self.holds_at(answers, Score::default())
+    }
+
+    /// Whether these answers satisfy the condition, at a place where they have this score.
+    pub fn holds_at(&self, answers: &TextMap<'_>, score: Score) -> bool {
         match self {
-            Self::All(conditions) => conditions.iter().all(|each| each.holds(answers)),
-            Self::Any(conditions) => conditions.iter().any(|each| each.holds(answers)),
-            Self::Not(condition) => !condition.holds(answers),
+            Self::All(conditions) => conditions.iter().all(|each| each.holds_at(answers, score)),
+            Self::Any(conditions) => conditions.iter().any(|each| each.holds_at(answers, score)),
+            Self::Not(condition) => !condition.holds_at(answers, score),
             Self::Answer { question, test } => {
                 test.holds(answers.get(question.as_str()).filter(|answer| !answer.is_absent()))
             }
+            Self::Score { test } => test.holds(Some(&Texts::One(score.to_string().into()))),
+        }
+    }
+
+    /// Whether it depends on the score.
+    pub(crate) fn reads_score(&self) -> bool {
+        match self {
+            Self::All(conditions) | Self::Any(conditions) => {
+                conditions.iter().any(Self::reads_score)
+            }
+            Self::Not(condition) => condition.reads_score(),
+            Self::Answer { .. } => false,
+            Self::Score { .. } => true,
         }
     }
 }
@@ -127,19 +151,29 @@ impl Serialize for Condition {
             Self::Not(condition) => map.serialize_entry("not", condition)?,
             Self::Answer { question, test } => {
                 map.serialize_entry("question", question)?;
-                match test {
-                    Test::Answered(wanted) => map.serialize_entry(test.name(), wanted)?,
-                    Test::In(operands) | Test::NotIn(operands) => {
-                        map.serialize_entry(test.name(), operands)?;
-                    }
-                    Test::Equals(operand)
-                    | Test::Includes(operand)
-                    | Test::LessThan(operand)
-                    | Test::GreaterThan(operand) => map.serialize_entry(test.name(), operand)?,
-                }
+                test.serialize_into(&mut map)?;
+            }
+            Self::Score { test } => {
+                map.serialize_entry("score", &true)?;
+                test.serialize_into(&mut map)?;
             }
         }
         map.end()
+    }
+}
+
+impl Test {
+    fn serialize_into<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
+        match self {
+            Self::Answered(wanted) => map.serialize_entry(self.name(), wanted),
+            Self::In(operands) | Self::NotIn(operands) => {
+                map.serialize_entry(self.name(), operands)
+            }
+            Self::Equals(operand)
+            | Self::Includes(operand)
+            | Self::LessThan(operand)
+            | Self::GreaterThan(operand) => map.serialize_entry(self.name(), operand),
+        }
     }
 }
 

@@ -253,3 +253,81 @@ fn changes_of_languages_are_reported() {
         &[(Translation, None, "de: 2 texts new or changed", false)],
     );
 }
+
+#[test]
+fn changes_of_jumps_and_endings_are_reported() {
+    use ChangeKind::{Ending, Logic};
+    changed(
+        |it| {
+            it["questions"][1]["next"] = json!([
+                {"when": {"question": "plan", "equals": "pro"}, "to": "order"}, {"to": "end"},
+            ]);
+        },
+        &[(
+            Logic,
+            Some("plan"),
+            "After “Which plan?”: go to “What matters?” if “Which plan?” is “Pro”; go to the end",
+            false,
+        )],
+    );
+    let endings = json!([
+        {"id": "low", "when": {"question": "taste", "lessThan": 3}, "title": "Sorry"}, {"id": "bye"},
+    ]);
+    changed(
+        |it| it["endings"] = endings.clone(),
+        &[
+            (Ending, None, "New ending low: shown if “How was it?” is less than 3", false),
+            (Ending, None, "New ending bye: shown only after a jump to it", false),
+        ],
+    );
+    let mut before = survey();
+    before["endings"] = endings;
+    before["questions"][1]["next"] = json!([{"to": "end:bye"}]);
+    let mut after = survey();
+    after["endings"] = json!([{"id": "low", "title": "Oh"}]);
+    let found = difference(&check(&before).unwrap(), &check(&after).unwrap());
+    let texts: Vec<&str> = found.iter().map(|it| it.text.as_str()).collect();
+    assert_eq!(
+        texts,
+        [
+            "“Which plan?” no longer jumps",
+            "The ending low title now reads “Oh”",
+            "The ending low is now shown only after a jump to it; it was shown if “How was it?” is less than 3",
+            "The ending bye was removed",
+        ]
+    );
+}
+
+#[test]
+fn changes_of_scores_and_of_the_order_of_options_are_reported() {
+    use ChangeKind::{Choices, Rule};
+    changed(
+        |it| {
+            it["questions"][0]["score"] = json!("value");
+            it["questions"][1]["options"][1]["score"] = json!(2.5);
+            it["questions"][1]["options"][0]["fixed"] = json!(true);
+            it["questions"][1]["optionOrder"] = json!("random");
+        },
+        &[
+            (Rule, Some("taste"), "“How was it?”: score now “value”", true),
+            (Choices, Some("plan"), "“Which plan?”: option “Free” now keeps its place", false),
+            (Choices, Some("plan"), "“Which plan?”: option “Pro” is now scored 2.5", true),
+            (Rule, Some("plan"), "“Which plan?”: order of options now “random”", false),
+        ],
+    );
+}
+
+#[test]
+fn changes_of_the_welcome_screen_and_of_sections_are_reported() {
+    use ChangeKind::Flow;
+    changed(
+        |it| {
+            it["welcome"] = json!({"title": "Hi"});
+            it["sections"] = json!([{"id": "s", "title": "You", "questions": ["taste", "plan"]}]);
+        },
+        &[
+            (Flow, None, "New welcome screen", false),
+            (Flow, None, "New section: “How was it?”, “Which plan?”", false),
+        ],
+    );
+}

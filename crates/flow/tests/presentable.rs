@@ -45,6 +45,23 @@ fn a_missing_text_gets_a_placeholder() {
 }
 
 #[test]
+fn broken_jumps_endings_sections_and_scores_are_left_out_alone() {
+    let draft = json!({
+        "title": "T",
+        "questions": [
+            {"id": "a", "type": "nps", "prompt": "A", "next": [{"to": "gone"}]},
+            {"id": "b", "type": "singleChoice", "prompt": "B", "options": [{"id": "x", "label": "X", "score": "many"}]},
+        ],
+        "endings": [{"title": "No id"}, {"id": "e", "when": {"question": "x", "answered": true}}, {"id": "f"}],
+        "sections": [{"id": "s", "questions": ["a", "gone"]}],
+    });
+    shown(draft.clone(), &[("a", "A"), ("b", "B")], &[]);
+    let (definition, _) = presentable(&draft).unwrap();
+    assert_eq!(definition.endings().len(), 1);
+    assert!(definition.sections().is_empty());
+}
+
+#[test]
 fn a_broken_question_is_left_out_with_its_references() {
     shown(
         json!({"title": "T", "questions": [

@@ -88,6 +88,11 @@ impl Form {
         }
     }
 
+    /// The questions that were on the page.
+    pub(super) fn shown(&self) -> Vec<&str> {
+        self.all("on").collect()
+    }
+
     pub(super) fn key(&self) -> Option<FormKey> {
         self.get("key")?.parse().ok()
     }
@@ -128,7 +133,7 @@ impl Form {
             Input::Nothing => None,
             Input::SomeOf { .. } => many(self.chosen(id, &field)),
             Input::OneOf { .. } => self.chosen(id, &field).pop().and_then(one),
-            Input::Order { options } => many(self.ranked(id, options)),
+            Input::Order { options, .. } => many(self.ranked(id, options)),
             Input::Grid { rows, .. } => {
                 let cell = |row: &Choice| {
                     let column = self.get(&format!("matrix.{id}.{}", row.id))?;

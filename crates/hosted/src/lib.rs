@@ -3,7 +3,7 @@
 //! A page is one form of one version. GET shows it and writes nothing, since mail scanners follow
 //! links; POST handles one step or submits the form. Reading order: [`visit`] (the request and its
 //! flow), [`view`] and [`question`] (the form), [`form`] and [`steps`] (the fields that were sent,
-//! and the next step), [`post`] (handling a sent form), [`states`] (every page except the form),
+//! and the next step), [`texts`] (an author's texts), [`post`] (handling a sent form), [`states`] (every page except the form),
 //! [`page`] (the frame and the policy around all of it), [`visits`] (what is counted of them). Deliberately absent: cookies, a session,
 //! any other origin, and a second format for the script: it sends the same form and gets the same
 //! page.
@@ -19,6 +19,7 @@ mod reply;
 mod rules;
 mod states;
 mod steps;
+mod texts;
 mod view;
 mod visit;
 mod visits;
@@ -35,6 +36,7 @@ use axum::routing::{get, post as posted};
 use http::HeaderMap;
 use http::request::Parts;
 use sluice_engine::{Engine, HostedVersion};
+use sluice_flow::definition::NamedEnding;
 use sluice_flow::id::FlowVersionId;
 use sluice_flow::submission::TextMap;
 use sluice_http::client::{Peer, Proxies, SendLimiter};
@@ -47,8 +49,9 @@ use self::form::Form;
 use self::page::Frame;
 use self::parameters::Parameters;
 use self::reply::Kind;
-use self::states::StoredConfirmation;
+use self::states::{ReachedEnding, StoredConfirmation};
 use self::steps::Step;
+use self::texts::FlowTexts;
 use self::view::{Extent, FormView};
 use self::visit::{UNREAD, Visit, VisitRefused};
 use self::words::Words;
@@ -169,13 +172,15 @@ async fn show(State(hosted): State<Arc<Hosted>>, request: Request) -> Response {
         }
     }
     let (form, answers) = (Form::default(), TextMap::default());
+    let step = Step::first(definition, &answers);
     let view = FormView {
         frame,
         version: &visit.flow.current,
         wording,
         form: &form,
         answers: &answers,
-        step: Step::first(definition, &answers),
+        step,
+        page: step.questions(definition, &answers),
         extent: if visit.is_scripted { Extent::All } else { Extent::First },
         key: visit.flow.new_form_key(),
         referrer: visit.referrer(),
@@ -220,10 +225,14 @@ async fn done(State(hosted): State<Arc<Hosted>>, request: Request) -> Response {
     let wording = version.as_ref().and_then(Visit::definition).map(|it| visit.wording(it));
     let frame = wording.as_ref().map_or_else(|| visit.bare_frame(), |wording| visit.frame(wording));
     let version = version.as_ref().map(HostedVersion::id);
-    frame.stored(
-        wording.as_ref(),
-        StoredConfirmation { version, linked, ..StoredConfirmation::default() },
-    )
+    // Which ending it was is in the address, but no answer: texts show what they say without one.
+    let answers = TextMap::default();
+    let id = query::first(Some(&query), "ending").unwrap_or_default();
+    let reached = wording.map(|wording| ReachedEnding {
+        texts: FlowTexts::new(wording, frame.words, &visit.parameters, &answers),
+        named: wording.definition().endings().iter().find(|ending| ending.id == id),
+    });
+    frame.stored(reached, StoredConfirmation { version, linked, ..StoredConfirmation::default() })
 }
 
 /// Records that an invitation was opened, as reported by the script. The reply does not reveal
@@ -312,9 +321,17 @@ async fn logo(State(hosted): State<Arc<Hosted>>, request: Request) -> Response {
 }
 
 /// The address of the ending of a stored response.
-fn done_address(visit: &Visit, version: FlowVersionId, linked: bool) -> String {
+fn done_address(
+    visit: &Visit,
+    version: FlowVersionId,
+    linked: bool,
+    ending: Option<&NamedEnding>,
+) -> String {
     let mut address = format!("/f/{}/done?version={version}", visit.flow.flow_id);
     address.push_str(if linked { "&linked=1" } else { "&linked=0" });
+    if let Some(ending) = ending {
+        address.push_str(&format!("&ending={}", ending.id));
+    }
     for (name, value) in query::pairs(&visit.parameters.query) {
         if matches!(&*name, "embed" | "theme" | "context.locale") {
             let value =

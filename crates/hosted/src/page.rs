@@ -5,6 +5,8 @@
 //! the same origin, and the policy allows nothing else. The template escapes all texts; the page
 //! contains no markup from authors or respondents.
 
+use std::collections::BTreeSet;
+
 use axum::response::Response;
 use http::HeaderMap;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -52,8 +54,8 @@ pub(super) struct PageData<'f> {
     pub(super) response: Option<ResponseId>,
     pub(super) redirect: Option<&'f str>,
     pub(super) done: Option<&'f str>,
-    /// The redirect URL after the form is sent, if any.
-    pub(super) leads_to: Option<&'f str>,
+    /// The URLs that the page may redirect to after the form is sent.
+    pub(super) leads_to: Vec<&'f str>,
     pub(super) opened: Option<&'f str>,
     /// Where the steps of the visit are reported.
     pub(super) visits: Option<&'f str>,
@@ -87,7 +89,7 @@ impl Frame<'_> {
                 body.hosted data-embed=[self.embedded()] { (self.main(data, content)) }
             }
         };
-        let policy = self.policy(accent.as_deref(), data.leads_to);
+        let policy = self.policy(accent.as_deref(), &data.leads_to);
         reply::page(kind, markup, &policy, self.request)
     }
 
@@ -146,16 +148,17 @@ impl Frame<'_> {
     }
 
     /// The content security policy: only what the page consists of. In some browsers `form-action`
-    /// also applies to a redirect after the form, so it includes the origin that the flow redirects
+    /// also applies to a redirect after the form, so it includes the origins that the flow redirects
     /// to.
-    fn policy(&self, accent: Option<&str>, leads_to: Option<&str>) -> String {
+    fn policy(&self, accent: Option<&str>, leads_to: &[&str]) -> String {
         let mut policy = format!("default-src 'none'; style-src {}", *STYLE_HASH);
         if let Some(accent) = accent {
             policy.push(' ');
             policy.push_str(&policy_hash(accent));
         }
         policy.push_str("; script-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'self'");
-        if let Some(origin) = leads_to.and_then(web_origin) {
+        let origins: BTreeSet<_> = leads_to.iter().filter_map(|url| web_origin(url)).collect();
+        for origin in origins {
             policy.push(' ');
             policy.push_str(&origin);
         }

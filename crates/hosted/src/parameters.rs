@@ -115,6 +115,12 @@ impl Parameters {
     }
 
     /// Fills these into a submission, replacing existing values.
+    /// The values of a tag.
+    pub(super) fn tag(&self, name: &str) -> Option<&[String]> {
+        let found = self.tags.iter().find(|(known, _)| known == name);
+        found.map(|(_, values)| values.as_slice())
+    }
+
     pub(super) fn fill<'s>(&'s self, submission: &mut Submission<'s>) {
         let texts = |values: &'s [String]| match values {
             [one] => Texts::One(one.into()),

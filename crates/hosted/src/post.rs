@@ -26,8 +26,9 @@ use sluice_http::store_down;
 
 use super::form::{Form, FormAction};
 use super::reply::Kind;
-use super::states::StoredConfirmation;
+use super::states::{ReachedEnding, StoredConfirmation};
 use super::steps::Step;
+use super::texts::FlowTexts;
 use super::view::{Extent, FormView};
 use super::visit::{UNREAD, Visit, text};
 use super::visits::Onward;
@@ -125,6 +126,13 @@ impl<'r> ParsedForm<'r> {
         Step::named(self.definition(), &self.answers, self.form.get("step"))
     }
 
+    /// The ending that the answers lead to.
+    fn ending<'e>(&'e self, visit: &'e Visit) -> ReachedEnding<'e> {
+        let words = super::words::Words::for_language(self.wording.locale());
+        let texts = FlowTexts::new(self.wording, words, &visit.parameters, &self.answers);
+        ReachedEnding { texts, named: self.definition().route(&self.answers).ending() }
+    }
+
     /// The error messages, by question.
     fn errors(&self, issues: &[Issue]) -> BTreeMap<&'r str, String> {
         let words = super::words::Words::for_language(self.wording.locale());
@@ -153,13 +161,18 @@ impl SentForm<'_> {
             return self.shown(&reading, step, Kind::Shown, None, BTreeMap::new());
         }
         self.record_opened().await;
-        let question = step.question(definition);
-        let issues = question.map(|question| judge_question(question, &reading.answers));
-        let errors = reading.errors(&issues.unwrap_or_default());
+        let shown = self.form.shown();
+        let page = step.questions(definition, &reading.answers).into_iter();
+        let page = page.map(|at| &definition.questions()[at]);
+        // A question that this page makes visible was not there to be answered.
+        let asked = page.filter(|it| shown.is_empty() || shown.contains(&it.id.as_str()));
+        let issues: Vec<Issue> =
+            asked.flat_map(|question| judge_question(question, &reading.answers)).collect();
+        let errors = reading.errors(&issues);
         if !errors.is_empty() {
             return self.shown(&reading, step, Kind::Unfinished, None, errors);
         }
-        let next = step.next(definition, &reading.answers);
+        let next = step.next(definition, &reading.answers, &shown);
         let furthest = self.count(&reading, Onward::To(next));
         self.shown_at(&reading, next, Kind::Shown, None, errors, furthest)
     }
@@ -228,8 +241,13 @@ impl SentForm<'_> {
             return None;
         }
         let (definition, answers) = (reading.definition(), &reading.answers);
-        let (steps, furthest) =
-            visits::moved_on(definition, answers, self.form.get("furthest"), onward);
+        let (steps, furthest) = visits::moved_on(
+            definition,
+            answers,
+            reading.step(),
+            self.form.get("furthest"),
+            onward,
+        );
         self.visit.flow.count_steps(reading.version, &steps);
         furthest
     }
@@ -255,7 +273,8 @@ impl SentForm<'_> {
         }
         let address = self.visit.address();
         let done = StoredConfirmation { address: Some(&address), ..StoredConfirmation::default() };
-        self.visit.frame(&reading.wording).stored(Some(&reading.wording), done)
+        let frame = self.visit.frame(&reading.wording);
+        frame.stored(Some(reading.ending(self.visit)), done)
     }
 
     fn is_bot(&self) -> bool {
@@ -303,19 +322,22 @@ impl SentForm<'_> {
         let linked = self.admission(reading) == Admission::Admitted
             && (visit.bearer.as_ref().is_some_and(|bearer| bearer.proven().is_some())
                 || visit.parameters.identifies_respondent());
-        let address = super::done_address(visit, reading.version.id(), linked);
-        if visit.is_scripted {
+        let reached = reading.ending(visit);
+        let address = super::done_address(visit, reading.version.id(), linked, reached.named);
+        // Most sites refuse to be framed, so an embedded page shows its ending with a link instead.
+        let redirect = reached.redirect().filter(|_| !visit.parameters.embed);
+        // Answers are in no address. So an ending that repeats them is shown right here; the key of
+        // the form prevents a reload from storing another response.
+        if visit.is_scripted || (redirect.is_none() && reached.is_piped()) {
             let done = StoredConfirmation {
                 version: Some(reading.version.id()),
                 response: Some(accepted.response_id),
                 linked,
                 address: Some(&address),
             };
-            return visit.frame(&reading.wording).stored(Some(&reading.wording), done);
+            return visit.frame(&reading.wording).stored(Some(reached), done);
         }
-        // Most sites refuse to be framed, so an embedded page shows its ending with a link instead.
-        let redirect = reading.definition().ending().redirect_url.as_deref();
-        see_other(redirect.filter(|_| !visit.parameters.embed).unwrap_or(&address))
+        see_other(redirect.unwrap_or(&address))
     }
 
     fn refused(&self, reading: &ParsedForm<'_>, issues: &[Issue]) -> Response {
@@ -324,7 +346,9 @@ impl SentForm<'_> {
             let questions = reading.definition().questions();
             let first =
                 questions.iter().position(|question| errors.contains_key(question.id.as_str()));
-            let step = first.map_or_else(|| reading.step(), Step::Question);
+            let route = reading.definition().route(&reading.answers);
+            let step = first
+                .map_or_else(|| reading.step(), |at| Step::at(reading.definition(), &route, at));
             return self.shown(reading, step, Kind::Unfinished, None, errors);
         }
         let frame = self.visit.frame(&reading.wording);
@@ -422,6 +446,7 @@ impl SentForm<'_> {
             form: reading.form,
             answers: &reading.answers,
             step,
+            page: step.questions(reading.definition(), &reading.answers),
             extent: if self.visit.is_scripted { Extent::All } else { Extent::One },
             key: self.form.key().unwrap_or_else(|| self.visit.flow.new_form_key()),
             referrer: self.form.get("referrer").map(str::to_owned),

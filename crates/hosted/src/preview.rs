@@ -63,6 +63,7 @@ fn shown(visit: &Visit) -> Response {
         form: &form,
         answers: &answers,
         step,
+        page: step.questions(definition, &answers),
         // With only the first question outside the template, the questions stay in order.
         extent: if step == first && !visit.is_scripted { Extent::First } else { Extent::All },
         key: visit.flow.new_form_key(),

@@ -6,13 +6,15 @@
 use axum::response::Response;
 use maud::{Markup, html};
 use sluice_engine::verify::TokenRefused;
-use sluice_flow::definition::Wording;
+use sluice_flow::definition::NamedEnding;
 use sluice_flow::id::{FlowVersionId, ResponseId};
 use sluice_flow::invitation::InvitationState;
+use sluice_flow::piping::is_piped;
 use sluice_flow::time::Timestamp;
 
 use super::page::{Frame, PageData, time};
 use super::reply::Kind;
+use super::texts::FlowTexts;
 use super::words::TitledText;
 
 /// Seconds after which a failed page may be retried.
@@ -110,22 +112,49 @@ pub(super) struct StoredConfirmation<'d> {
     pub(super) address: Option<&'d str>,
 }
 
+/// The ending that the answers lead to.
+#[derive(Clone, Copy)]
+pub(super) struct ReachedEnding<'d> {
+    pub(super) texts: FlowTexts<'d>,
+    /// `None` is the last resort.
+    pub(super) named: Option<&'d NamedEnding>,
+}
+
+impl<'d> ReachedEnding<'d> {
+    pub(super) fn redirect(self) -> Option<&'d str> {
+        let last_resort = self.texts.wording.definition().ending();
+        let ending = self.named.map_or(last_resort, |named| &named.ending);
+        ending.redirect_url.as_deref()
+    }
+
+    /// Whether its texts depend on the answers.
+    pub(super) fn is_piped(self) -> bool {
+        let (title, body) = self.texts.wording.ending(self.named);
+        title.into_iter().chain(body).any(is_piped)
+    }
+}
+
 impl Frame<'_> {
     /// The ending: the author's, or the default one.
     pub(super) fn stored(
         &self,
-        wording: Option<&Wording<'_>>,
+        reached: Option<ReachedEnding<'_>>,
         done: StoredConfirmation<'_>,
     ) -> Response {
         let state = &self.words.state;
-        let title = wording.and_then(Wording::ending_title).unwrap_or(state.stored.title);
-        let body = wording.and_then(Wording::ending_body);
-        let ending = wording.map(|wording| wording.definition().ending());
-        let redirect = ending.and_then(|ending| ending.redirect_url.as_deref());
+        let (title, body) = reached.map_or((None, None), |it| it.texts.wording.ending(it.named));
+        let texts = reached.map(|it| it.texts);
+        let heading = match texts.zip(title) {
+            Some((texts, title)) => texts.inline(title),
+            None => html! { (state.stored.title) },
+        };
+        let title = texts.zip(title).map(|(texts, title)| texts.plain(title));
+        let title = title.as_deref().unwrap_or(state.stored.title);
+        let redirect = reached.and_then(|it| it.redirect());
         let linked = if done.linked { state.linked } else { state.unlinked };
         let content = html! {
-            h1 { (title) }
-            @if let Some(body) = body { p.lead { (body) } }
+            h1 { (heading) }
+            @if let Some((texts, body)) = texts.zip(body) { (texts.blocks("lead", None, body)) }
             @if let Some(preview) = self.preview {
                 p.detail.preview { (state.preview) }
                 a.button href=(preview.address) { (state.new_form) }

@@ -1,16 +1,22 @@
-//! The steps of the form without a script, one question each.
+//! The steps of the form without a script, one page each.
 //!
-//! A step is a question that the answers lead to, or the end, where only sending is left. The last
-//! question is shown together with the end if it is certain to be the last: whether a later
-//! question is visible may depend on the answer.
+//! A step is the welcome screen, a page of questions that the answers lead to, or the end, where
+//! only sending is left. A page is one question, or the visible questions of a section; it has the
+//! index of its first question. The last page is shown together with the end if it is certain to be
+//! the last: whether a later question is visible may depend on the answer.
 
 use sluice_flow::definition::Definition;
-use sluice_flow::question::Question;
+use sluice_flow::route::Route;
 use sluice_flow::submission::TextMap;
 
-/// Where a respondent is: at a question, by its index, or at the end.
+/// The name of the welcome screen in a form; no question has it.
+pub(super) const WELCOME: &str = "*";
+
+/// Where a respondent is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
+    Welcome,
+    /// At the page that starts with this question.
     Question(usize),
     End,
 }
@@ -18,7 +24,14 @@ pub(super) enum Step {
 impl Step {
     /// The first step. A flow without questions has only its end.
     pub(super) fn first(definition: &Definition, answers: &TextMap<'_>) -> Self {
-        Self::after(definition, answers, 0)
+        match definition.welcome() {
+            Some(_) => Self::Welcome,
+            None => Self::first_question(definition, answers),
+        }
+    }
+
+    fn first_question(definition: &Definition, answers: &TextMap<'_>) -> Self {
+        Self::after(definition, &definition.route(answers), 0)
     }
 
     /// The step with this name, if the answers lead to it; otherwise the first.
@@ -27,60 +40,98 @@ impl Step {
         answers: &TextMap<'_>,
         name: Option<&str>,
     ) -> Self {
-        let questions = definition.questions();
-        let at = name.and_then(|name| questions.iter().position(|question| question.id == name));
-        match (at, name) {
-            (Some(at), _) if questions[at].is_asked(answers) => Self::Question(at),
+        let route = definition.route(answers);
+        match (name.and_then(|name| definition.position(name)), name) {
+            (Some(at), _) if route.is_visible(at) => Self::at(definition, &route, at),
             (_, Some("")) => Self::End,
             _ => Self::first(definition, answers),
         }
     }
 
-    pub(super) fn next(self, definition: &Definition, answers: &TextMap<'_>) -> Self {
+    /// Its name in a form.
+    pub(super) fn name(self, definition: &Definition) -> &str {
         match self {
-            Self::Question(at) => Self::after(definition, answers, at + 1),
-            Self::End => Self::End,
+            Self::Welcome => WELCOME,
+            Self::Question(at) => definition.questions().get(at).map_or("", |it| it.id.as_str()),
+            Self::End => "",
         }
     }
 
-    pub(super) fn back(self, definition: &Definition, answers: &TextMap<'_>) -> Self {
-        let questions = definition.questions();
-        let end = match self {
-            Self::Question(at) => at,
-            Self::End => questions.len(),
+    /// The step after this one. `shown` are the questions of the page as it was sent: if an answer
+    /// made another question of its section visible, the page is shown again.
+    pub(super) fn next(
+        self,
+        definition: &Definition,
+        answers: &TextMap<'_>,
+        shown: &[&str],
+    ) -> Self {
+        let route = definition.route(answers);
+        let Self::Question(at) = self else {
+            return if self == Self::End { Self::End } else { Self::after(definition, &route, 0) };
         };
-        let before = questions[..end].iter().rposition(|question| question.is_asked(answers));
-        before.map_or_else(|| Self::first(definition, answers), Self::Question)
+        let id = |at: usize| definition.questions()[at].id.as_str();
+        let page = page(definition, &route, at);
+        if page.len() > 1 && page.iter().any(|&at| !shown.contains(&id(at))) {
+            return Self::at(definition, &route, at);
+        }
+        let end = definition.section_of(at).map_or(at + 1, |(_, section)| section.end);
+        Self::after(definition, &route, end)
     }
 
-    /// The first question from this index on that the answers lead to.
-    fn after(definition: &Definition, answers: &TextMap<'_>, from: usize) -> Self {
-        let rest = definition.questions().get(from..).unwrap_or_default();
-        let next = rest.iter().position(|question| question.is_asked(answers));
-        next.map_or(Self::End, |ahead| Self::Question(from + ahead))
+    pub(super) fn back(self, definition: &Definition, answers: &TextMap<'_>) -> Self {
+        let route = definition.route(answers);
+        let end = match self {
+            Self::Welcome => 0,
+            Self::Question(at) => page(definition, &route, at).first().copied().unwrap_or(at),
+            Self::End => definition.questions().len(),
+        };
+        let before = (0..end).rev().find(|&at| route.is_visible(at));
+        before
+            .map_or_else(|| Self::first(definition, answers), |at| Self::at(definition, &route, at))
+    }
+
+    /// The page of this question.
+    pub(super) fn at(definition: &Definition, route: &Route<'_>, at: usize) -> Self {
+        Self::Question(page(definition, route, at).first().copied().unwrap_or(at))
+    }
+
+    /// The page of the first question from this index on that the answers lead to.
+    fn after(definition: &Definition, route: &Route<'_>, from: usize) -> Self {
+        let next = (from..definition.questions().len()).find(|&at| route.is_visible(at));
+        next.map_or(Self::End, Self::Question)
     }
 
     /// The first question without an answer, used when kept answers are reviewed.
     pub(super) fn first_open(definition: &Definition, answers: &TextMap<'_>) -> Self {
-        let open = definition.questions().iter().position(|question| {
-            question.is_asked(answers)
+        let route = definition.route(answers);
+        let open = definition.questions().iter().enumerate().position(|(at, question)| {
+            route.is_visible(at)
                 && question.question_type.is_answerable()
                 && answers.get(&question.id).is_none()
         });
-        open.map_or_else(|| Self::first(definition, answers), Self::Question)
+        open.map_or_else(
+            || Self::first_question(definition, answers),
+            |at| Self::at(definition, &route, at),
+        )
     }
 
-    pub(super) fn question(self, definition: &Definition) -> Option<&Question> {
+    /// The indexes of the questions of its page.
+    pub(super) fn questions(self, definition: &Definition, answers: &TextMap<'_>) -> Vec<usize> {
         match self {
-            Self::Question(at) => definition.questions().get(at),
-            Self::End => None,
+            Self::Question(at) => page(definition, &definition.route(answers), at),
+            Self::Welcome | Self::End => Vec::new(),
         }
     }
 
     /// Whether the answers can be sent from here: no question can follow, whatever the answers.
-    pub(super) fn is_last(self, definition: &Definition) -> bool {
+    pub(super) fn is_last(self, definition: &Definition, answers: &TextMap<'_>) -> bool {
+        let all = definition.questions().len();
         match self {
-            Self::Question(at) => at + 1 == definition.questions().len(),
+            Self::Welcome => all == 0,
+            Self::Question(at) => {
+                let page = page(definition, &definition.route(answers), at);
+                page.first().is_some_and(|first| first + page.len() == all)
+            }
             Self::End => true,
         }
     }
@@ -89,16 +140,31 @@ impl Step {
         self == Self::first(definition, answers)
     }
 
-    /// The position of the step among those that the answers lead to, and their number.
+    /// The position of the last question of its page among those that the answers lead to, and
+    /// their number. The welcome screen does not count.
     pub(super) fn place(self, definition: &Definition, answers: &TextMap<'_>) -> (usize, usize) {
-        let asked = |questions: &[Question]| {
-            questions.iter().filter(|question| question.is_asked(answers)).count()
-        };
-        let all = asked(definition.questions());
+        let route = definition.route(answers);
+        let visible = |end: usize| (0..end).filter(|&at| route.is_visible(at)).count();
+        let all = visible(definition.questions().len());
         match self {
-            Self::Question(at) => (asked(&definition.questions()[..=at]), all),
+            Self::Welcome => (0, all),
+            Self::Question(at) => {
+                let last = page(definition, &route, at).last().copied().unwrap_or(at);
+                (visible(last + 1), all)
+            }
             Self::End => (all, all),
         }
+    }
+}
+
+/// The visible questions of the page with this question; that question alone if it is not in a
+/// section.
+fn page(definition: &Definition, route: &Route<'_>, at: usize) -> Vec<usize> {
+    match definition.section_of(at) {
+        Some((_, section)) => {
+            section.filter(|&each| each == at || route.is_visible(each)).collect()
+        }
+        None => vec![at],
     }
 }
 
@@ -106,11 +172,11 @@ impl Step {
 mod tests {
     use std::borrow::Cow;
 
-    use serde_json::json;
+    use serde_json::{Value, json};
     use sluice_flow::definition;
     use sluice_flow::submission::Texts;
 
-    use super::Step::{End, Question};
+    use super::Step::{End, Question, Welcome};
     use super::*;
 
     fn survey() -> Definition {
@@ -140,7 +206,7 @@ mod tests {
             for (at, expected) in steps.iter().enumerate() {
                 assert_eq!(step, *expected, "{nps:?}");
                 assert_eq!(step.place(&survey, &answers), ((at + 1).min(all), all));
-                step = step.next(&survey, &answers);
+                step = step.next(&survey, &answers, &[]);
             }
             for expected in steps.iter().rev().skip(1) {
                 step = step.back(&survey, &answers);
@@ -172,5 +238,46 @@ mod tests {
         let survey = survey();
         assert_eq!(Step::first_open(&survey, &answers(Some("9"))), Question(2));
         assert_eq!(Step::first_open(&survey, &answers(Some("1"))), Question(1));
+    }
+
+    fn with(more: Value) -> Definition {
+        let mut draft = survey().to_json();
+        for (name, value) in more.as_object().unwrap() {
+            draft[name] = value.clone();
+        }
+        definition::check(&draft).unwrap()
+    }
+
+    #[test]
+    fn the_welcome_screen_comes_before_the_first_question() {
+        let survey = with(json!({"welcome": {"title": "Hello"}}));
+        let none = answers(None);
+        assert_eq!(Step::first(&survey, &none), Welcome);
+        assert_eq!(Step::named(&survey, &none, Some(WELCOME)), Welcome);
+        assert_eq!(Welcome.next(&survey, &none, &[]), Question(0));
+        assert_eq!(Question(0).back(&survey, &none), Welcome);
+        assert_eq!(Welcome.place(&survey, &none), (0, 2));
+    }
+
+    #[test]
+    fn the_questions_of_a_section_share_a_step() {
+        let survey = with(json!({"sections": [{"id": "s", "questions": ["nps", "why"]}]}));
+        let (low, high) = (answers(Some("3")), answers(Some("9")));
+        assert_eq!(Question(0).questions(&survey, &low), [0, 1]);
+        assert_eq!(Question(0).questions(&survey, &high), [0]);
+        // The answer made "why" visible: the page is shown again, with both.
+        assert_eq!(Question(0).next(&survey, &low, &["nps"]), Question(0));
+        assert_eq!(Question(0).next(&survey, &low, &["nps", "why"]), Question(2));
+        assert_eq!(Question(0).next(&survey, &high, &["nps"]), Question(2));
+        assert_eq!(Question(2).back(&survey, &low), Question(0));
+        assert_eq!(Question(0).place(&survey, &low), (2, 3));
+    }
+
+    #[test]
+    fn a_section_is_last_only_if_all_its_questions_are_shown() {
+        let survey = with(json!({"sections": [{"id": "s", "questions": ["nps", "why", "more"]}]}));
+        assert!(Question(0).is_last(&survey, &answers(Some("3"))));
+        assert!(!Question(0).is_last(&survey, &answers(Some("9"))));
+        assert_eq!(Question(0).next(&survey, &answers(Some("9")), &["nps", "more"]), End);
     }
 }

@@ -1,10 +1,11 @@
 //! Renders the form at one of its steps.
 //!
-//! Without a script a page has one question, and earlier answers are sent along in hidden fields.
-//! On the first page the other questions are in a template, which a browser without scripts
-//! ignores; if the script requested the page, all questions are in the form.
+//! Without a script a page has one question or those of a section, and earlier answers are sent
+//! along in hidden fields. On the first page the other questions are in templates, which a browser
+//! without scripts ignores; if the script requested the page, all questions are in the form.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use axum::response::Response;
 use maud::{Markup, html};
@@ -18,7 +19,8 @@ use super::form::Form;
 use super::page::{Frame, PageData};
 use super::question::QuestionView;
 use super::reply::Kind;
-use super::steps::Step;
+use super::steps::{Step, WELCOME};
+use super::texts::FlowTexts;
 use super::words::fill;
 
 /// The maximum number of unusable parameters that are named.
@@ -29,9 +31,9 @@ const NAME_CHARS_MAX: usize = 40;
 /// Which questions a page contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Extent {
-    /// Only the current question; the other answers are in hidden fields.
+    /// Only the current page; the other answers are in hidden fields.
     One,
-    /// The current question, and the others in a template.
+    /// The current page, and the other questions in templates.
     First,
     /// All questions.
     All,
@@ -45,6 +47,8 @@ pub(super) struct FormView<'v> {
     pub(super) form: &'v Form,
     pub(super) answers: &'v TextMap<'v>,
     pub(super) step: Step,
+    /// The indexes of the questions of the current page.
+    pub(super) page: Vec<usize>,
     pub(super) extent: Extent,
     pub(super) key: FormKey,
     pub(super) referrer: Option<String>,
@@ -66,7 +70,7 @@ impl FormView<'_> {
             state: "asking",
             version: Some(self.version.id()),
             later: !self.is_first(),
-            leads_to: definition.ending().redirect_url.as_deref(),
+            leads_to: definition.redirects().collect(),
             opened: self.opened.as_deref(),
             visits: self.visits.as_deref(),
             ..PageData::default()
@@ -77,11 +81,15 @@ impl FormView<'_> {
             (self.whole_form())
             (self.image())
         };
-        self.frame.page(kind, self.wording.title(), &data, content)
+        self.frame.page(kind, &self.texts().plain(self.wording.title()), &data, content)
     }
 
     fn is_first(&self) -> bool {
         self.step.is_first(self.wording.definition(), self.answers)
+    }
+
+    fn texts(&self) -> FlowTexts<'_> {
+        FlowTexts::new(self.wording, self.frame.words, self.frame.parameters, self.answers)
     }
 
     fn notices(&self) -> Markup {
@@ -114,10 +122,12 @@ impl FormView<'_> {
         }
     }
 
+    /// Whether a question is on the current page.
     fn is_current(&self, question: &Question) -> bool {
-        self.step
-            .question(self.wording.definition())
-            .is_some_and(|current| current.id == question.id)
+        self.page.iter().any(|at| {
+            let questions = self.wording.definition().questions();
+            questions.get(*at).is_some_and(|current| current.id == question.id)
+        })
     }
 
     fn whole_form(&self) -> Markup {
@@ -135,8 +145,13 @@ impl FormView<'_> {
                 data-whole[self.extent != Extent::One]
                 data-words=(self.frame.words.for_script()) {
                 (self.hidden())
-                (self.intro())
-                (self.progress())
+                @if self.step == Step::Welcome || self.extent == Extent::All { (self.welcome()) }
+                @match (self.step, self.extent) {
+                    (Step::Welcome, Extent::One) => {}
+                    // For the script, when the respondent goes on.
+                    (Step::Welcome, Extent::First) => { template { (self.intro()) (self.progress()) } }
+                    _ => { (self.intro()) (self.progress()) }
+                }
                 (self.questions())
                 (self.honeypot())
                 (self.actions())
@@ -146,7 +161,7 @@ impl FormView<'_> {
 
     fn hidden(&self) -> Markup {
         let definition = self.wording.definition();
-        let step = self.step.question(definition).map_or("", |question| question.id.as_str());
+        let step = self.step.name(definition);
         let others = definition.questions().iter().filter(|question| !self.is_current(question));
         let is_one = self.extent == Extent::One;
         let admitted = is_one && !self.asks_consent() && self.form.is_admitted();
@@ -159,6 +174,9 @@ impl FormView<'_> {
             @if is_one {
                 @for (name, value) in others.flat_map(|question| self.form.of_question(&question.id)) {
                     (field(name, value))
+                }
+                @if self.page.len() > 1 || self.page.iter().any(|at| definition.section_of(*at).is_some()) {
+                    @for at in &self.page { (field("on", &definition.questions()[*at].id)) }
                 }
             }
             @if admitted { (field("analytics", "admitted")) }
@@ -179,9 +197,24 @@ impl FormView<'_> {
         let is_told = self.is_first() || self.extent == Extent::All;
         html! {
             div.intro {
-                h1 { (self.wording.title()) }
+                h1 { (self.texts().inline(self.wording.title())) }
                 @if let Some(description) = self.wording.description().filter(|_| is_told) {
-                    p.lead { (description) }
+                    (self.texts().blocks("lead", None, description))
+                }
+            }
+        }
+    }
+
+    /// The screen before the first question. What it leaves out is taken from the flow.
+    fn welcome(&self) -> Markup {
+        let texts = self.texts();
+        html! {
+            @if let Some([title, body, button]) = self.wording.welcome() {
+                div.welcome data-id=(WELCOME) data-button=[button.map(|text| texts.plain(text))] {
+                    h1 { (texts.inline(title.unwrap_or(self.wording.title()))) }
+                    @if let Some(body) = body.or(self.wording.description()) {
+                        (texts.blocks("lead", None, body))
+                    }
                 }
             }
         }
@@ -202,36 +235,72 @@ impl FormView<'_> {
     }
 
     fn questions(&self) -> Markup {
-        let questions = self.wording.definition().questions();
-        let of = |question: &Question| self.section(question);
-        let current = self.step.question(self.wording.definition());
+        let consent = self.asks_consent();
         html! {
             @match self.extent {
                 Extent::All => {
-                    @for question in questions { (of(question)) }
+                    @for at in 0..self.wording.definition().questions().len() { (self.question(at)) }
                     (self.consent())
                 }
                 Extent::First => {
-                    @if let Some(question) = current { (of(question)) }
-                    @if self.asks_consent() { (self.consent()) } @else {
-                        template #rest {
-                            @for question in questions.iter().filter(|it| !self.is_current(it)) { (of(question)) }
-                            (self.consent())
-                        }
+                    @for (is_here, run) in self.runs() {
+                        @if is_here { (self.all(run)) } @else { template { (self.all(run)) } }
                     }
+                    @if consent { (self.consent()) } @else { template { (self.consent()) } }
                 }
                 Extent::One => {
-                    @if let Some(question) = current { (of(question)) } @else { (self.end()) }
-                    @if self.asks_consent() { (self.consent()) }
+                    @for at in &self.page { (self.question(*at)) }
+                    @if self.step == Step::End { (self.end()) }
+                    @if consent { (self.consent()) }
                 }
             }
         }
     }
 
-    fn section(&self, question: &Question) -> Markup {
+    /// The questions in runs that are on the current page or not.
+    fn runs(&self) -> Vec<(bool, Range<usize>)> {
+        let mut runs: Vec<(bool, Range<usize>)> = Vec::new();
+        for at in 0..self.wording.definition().questions().len() {
+            let is_here = self.page.contains(&at);
+            match runs.last_mut() {
+                Some((was_here, run)) if *was_here == is_here => run.end = at + 1,
+                _ => runs.push((is_here, at..at + 1)),
+            }
+        }
+        runs
+    }
+
+    fn all(&self, run: Range<usize>) -> Markup {
+        html! { @for at in run { (self.question(at)) } }
+    }
+
+    /// A question, after the title of its section if it starts one.
+    fn question(&self, at: usize) -> Markup {
+        let definition = self.wording.definition();
+        let question = &definition.questions()[at];
         let error = self.errors.get(question.id.as_str()).map(String::as_str);
-        let (wording, words, form) = (&self.wording, self.frame.words, self.form);
-        QuestionView { question, wording, words, form, error }.section()
+        let section = definition.section_of(at);
+        // Without a script only the visible questions are there, so the first of them counts.
+        let is_start = section.as_ref().is_some_and(|(_, range)| match self.extent {
+            Extent::One => self.page.first() == Some(&at),
+            Extent::First | Extent::All => range.start == at,
+        });
+        let section = section.map(|(section, _)| section);
+        let title = section.filter(|_| is_start).and_then(|it| self.wording.section_title(it));
+        let view = QuestionView {
+            question,
+            texts: self.texts(),
+            form: self.form,
+            error,
+            section: section.map(|section| section.id.as_str()),
+            seed: seed(self.key, &question.id),
+        };
+        html! {
+            @if let (Some(section), Some(title)) = (section, title) {
+                p.part data-part=(section.id) { (self.texts().inline(title)) }
+            }
+            (view.section())
+        }
     }
 
     /// Shown after the last question, if it was not known to be the last.
@@ -246,7 +315,7 @@ impl FormView<'_> {
 
     /// Whether the answers are sent from this step.
     fn asks_consent(&self) -> bool {
-        self.step.is_last(self.wording.definition())
+        self.step.is_last(self.wording.definition(), self.answers)
     }
 
     fn consent(&self) -> Markup {
@@ -285,8 +354,11 @@ impl FormView<'_> {
     /// The main button comes first, because Enter presses the first one.
     fn actions(&self) -> Markup {
         let form = &self.frame.words.form;
+        let start = self.wording.welcome().and_then(|[_, _, button]| button);
+        let start = start.filter(|_| self.step == Step::Welcome).map(|it| self.texts().plain(it));
         let (go, label) =
             if self.asks_consent() { ("send", form.send) } else { ("next", form.next) };
+        let label = start.as_deref().unwrap_or(label);
         html! {
             div.actions {
                 button.primary name="go" value=(go) { (label) }
@@ -298,4 +370,12 @@ impl FormView<'_> {
 
 fn field(name: &str, value: &str) -> Markup {
     html! { input type="hidden" name=(name) value=(value) autocomplete="off"; }
+}
+
+/// The seed for the order of a question's options: the same for all pages of one form.
+fn seed(key: FormKey, question: &str) -> u64 {
+    let text = format!("{key}{question}");
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
 }

@@ -102,11 +102,13 @@ pub(super) fn opened(
     at: Step,
 ) -> (Vec<VisitStep>, Option<String>) {
     let end = match at {
-        Step::Question(at) => at + 1,
+        Step::Welcome => 0,
+        Step::Question(_) => at.questions(definition, answers).last().map_or(0, |last| last + 1),
         Step::End => definition.questions().len(),
     };
-    let until = definition.questions().get(..end).unwrap_or_default();
-    let asked: Vec<_> = until.iter().filter(|question| question.is_asked(answers)).collect();
+    let (until, route) = (&definition.questions()[..end], definition.route(answers));
+    let asked = until.iter().enumerate().filter(|(at, _)| route.is_visible(*at));
+    let asked: Vec<_> = asked.map(|(_, question)| question).collect();
     let mut steps = vec![VisitStep::Opened];
     if asked.len() > 1 {
         steps.push(VisitStep::Started);
@@ -132,16 +134,18 @@ pub(super) enum Onward {
 }
 
 /// The steps of a visitor without script who goes on, and the furthest question after it.
-/// `furthest` is what the form carried: nothing before the first step.
+/// `furthest` is what the form carried: nothing before the first step. Of a page with several
+/// questions, all but the last are passed when it is shown, as the script counts them.
 pub(super) fn moved_on(
     definition: &Definition,
     answers: &TextMap<'_>,
+    from: Step,
     furthest: Option<&str>,
     onward: Onward,
 ) -> (Vec<VisitStep>, Option<String>) {
     let questions = definition.questions();
-    let first = || Step::first(definition, answers).question(definition);
-    let known = furthest.and_then(|id| definition.question(id)).or_else(first);
+    let on_page = || from.questions(definition, answers).last().map(|&at| &questions[at]);
+    let known = furthest.and_then(|id| definition.question(id)).or_else(on_page);
     let mut steps = Vec::new();
     if furthest.is_none() {
         steps.push(VisitStep::Started);
@@ -150,10 +154,16 @@ pub(super) fn moved_on(
     let reached = known.and_then(|question| position(&question.id));
     let passed = known.map(|question| VisitStep::Passed(question.id.clone()));
     match onward {
-        Onward::To(Step::Question(at)) if reached.is_none_or(|reached| at > reached) => {
-            let next = questions.get(at).map(|question| question.id.clone());
-            steps.extend(passed.into_iter().chain(next.clone().map(VisitStep::Seen)));
-            (steps, next)
+        Onward::To(next) if next.questions(definition, answers).last().copied() > reached => {
+            let page = next.questions(definition, answers).into_iter();
+            let new = page.filter(|&at| reached.is_none_or(|reached| at > reached));
+            let mut last = known.map(|question| question.id.clone());
+            for at in new {
+                steps.extend(last.map(VisitStep::Passed));
+                steps.push(VisitStep::Seen(questions[at].id.clone()));
+                last = Some(questions[at].id.clone());
+            }
+            (steps, last)
         }
         // Back among questions that were seen, or to the page that only sends.
         Onward::To(_) => (steps, known.map(|question| question.id.clone())),
@@ -180,7 +190,9 @@ mod tests {
 
     #[track_caller]
     fn check(furthest: Option<&str>, onward: Onward, steps: &[VisitStep], after: Option<&str>) {
-        let found = moved_on(&survey(&["a", "b", "c"]), &TextMap::default(), furthest, onward);
+        let (survey, none) = (survey(&["a", "b", "c"]), TextMap::default());
+        let first = Step::first(&survey, &none);
+        let found = moved_on(&survey, &none, first, furthest, onward);
         assert_eq!((found.0.as_slice(), found.1.as_deref()), (steps, after));
     }
 
@@ -219,7 +231,7 @@ mod tests {
         let (onward, finished) = (Onward::Finished { seconds: 9 }, Finished { seconds: Some(9) });
         check(Some("c"), onward, &[Passed("c".into()), finished.clone()], None);
         check(None, onward, &[Started, Passed("a".into()), finished.clone()], None);
-        let none = moved_on(&survey(&[]), &TextMap::default(), None, onward);
+        let none = moved_on(&survey(&[]), &TextMap::default(), Step::End, None, onward);
         assert_eq!(none.0, [Started, finished]);
     }
 

@@ -158,6 +158,7 @@ impl History {
             tags: Some(tags(number)),
             context: Some(r#"{"locale":"en-GB","page":{"path":"/settings"}}"#.to_owned()),
             flow_assignment_id: None,
+            score: None,
             digest: [0; 16],
         };
         Record::Response { row, idempotency_key: None }

@@ -34,6 +34,8 @@ pub struct ResponseRow {
     /// JSON object.
     pub context: Option<String>,
     pub flow_assignment_id: Option<String>,
+    /// A decimal number, if its version has scores.
+    pub score: Option<String>,
     #[serde(with = "crate::hex")]
     pub digest: Digest,
 }
@@ -80,6 +82,7 @@ columns! {
     tags: Text(|row| row.tags.as_deref()),
     context: Text(|row| row.context.as_deref()),
     flow_assignment_id: Text(|row| row.flow_assignment_id.as_deref()),
+    score: Text(|row| row.score.as_deref()),
     digest: Id(|row| Some(Uuid::from_bytes(row.digest))),
 }
 
@@ -98,6 +101,7 @@ pub(crate) fn response<C: ReadCells>(cells: &mut C) -> Result<ResponseRow, C::Er
         tags: cells.optional_text()?,
         context: cells.optional_text()?,
         flow_assignment_id: cells.optional_text()?,
+        score: cells.optional_text()?,
         digest: cells.id(Uuid::into_bytes)?,
     })
 }
@@ -139,6 +143,10 @@ impl ResponseRow {
             // Distinguishes an empty text from an absent one.
             part(&[u8::from(text.is_some())]);
             part(text.as_deref().unwrap_or_default().as_bytes());
+        }
+        // It follows from the answers, so that a retry has the same.
+        if let Some(score) = &self.score {
+            part(score.as_bytes());
         }
         first_half(blake3::hash(&whole))
     }
@@ -204,6 +212,7 @@ impl ResponseRow {
             tags: kept.tags,
             context: kept.context,
             flow_assignment_id: None,
+            score: self.score,
             digest: self.digest,
         };
         row.replace_digest(was_intact);

@@ -60,6 +60,7 @@ fn response(app: &AppRow, number: u32, public_revision: u64, answers: &str) -> N
         tags: None,
         context: None,
         flow_assignment_id: None,
+        score: None,
         digest: [1; 16],
     };
     let contribution =

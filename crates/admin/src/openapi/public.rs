@@ -191,6 +191,9 @@ struct Accepted {
     /// When the older one stops accepting responses.
     #[schema(nullable = false, format = DateTime)]
     accepts_until: Option<String>,
+    /// The sum over the visible answers, if the version has scores.
+    #[schema(nullable = false)]
+    score: Option<f64>,
 }
 
 /// Nothing was stored.

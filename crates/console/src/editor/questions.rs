@@ -2,14 +2,37 @@
 //! versions.
 
 use maud::{Markup, html};
-use sluice_flow::definition::Definition;
+use serde_json::Value;
+use sluice_flow::definition::{Definition, NamedEnding};
 use sluice_flow::question::{Question, QuestionType};
 
 pub(super) fn list(definition: &Definition) -> Markup {
     html! {
         @if let Some(description) = definition.description() { p.muted { (description) } }
+        @if let Some(welcome) = definition.welcome() {
+            @let texts = [&welcome.title, &welcome.body, &welcome.button_text];
+            p.muted { "Welcome screen: " (texts.into_iter().flatten().map(String::as_str).collect::<Vec<_>>().join(" · ")) }
+        }
         ol.reading { @for question in definition.questions() { (one(definition, question)) } }
         @if definition.questions().is_empty() { p.muted { "No questions" } }
+        @if !definition.endings().is_empty() {
+            h3 { "Endings" }
+            ul.reading { @for ending in definition.endings() { (one_ending(definition, ending)) } }
+        }
+    }
+}
+
+fn one_ending(definition: &Definition, ending: &NamedEnding) -> Markup {
+    html! {
+        li {
+            strong { (ending.ending.title.as_deref().unwrap_or("Default title")) } " "
+            code { (ending.id) }
+            @if let Some(body) = &ending.ending.body { p.muted { (body) } }
+            @match &ending.when {
+                Some(when) => p.hint { "Shown if " (when.in_words(definition.questions())) "." },
+                None => p.hint { "Shown only after a jump to it." },
+            }
+        }
     }
 }
 
@@ -26,16 +49,26 @@ fn one(definition: &Definition, question: &Question) -> Markup {
             @if let Some(condition) = &question.visible_if {
                 p.hint { "Asked only if " (condition.in_words(definition.questions())) "." }
             }
+            @if !question.next.is_empty() { p.hint { "Then " (jumps(definition, question)) "." } }
         }
     }
 }
 
-/// The labels of the choices, in one line.
+fn jumps(definition: &Definition, question: &Question) -> String {
+    let jumps = question.next.iter().map(|jump| jump.in_words(definition.questions()));
+    jumps.collect::<Vec<_>>().join("; otherwise ")
+}
+
+/// The labels of the choices with their scores, in one line.
 fn choices(question_type: &QuestionType) -> String {
     let fields = serde_json::to_value(question_type).unwrap_or_default();
+    let labelled = |choice: &Value| -> Option<String> {
+        let label = choice["label"].as_str()?;
+        let score = choice.get("score").map(|score| format!(" ({score})"));
+        Some(format!("{label}{}", score.unwrap_or_default()))
+    };
     let labels = |name: &str| -> Option<String> {
-        let labels =
-            fields.get(name)?.as_array()?.iter().filter_map(|choice| choice["label"].as_str());
+        let labels = fields.get(name)?.as_array()?.iter().filter_map(labelled);
         Some(labels.collect::<Vec<_>>().join(" · "))
     };
     let lists = question_type.choice_fields().into_iter().filter_map(labels);

@@ -51,6 +51,7 @@ pub struct Header {
 /// A line after the first.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[expect(clippy::large_enum_variant, reason = "nearly every entry is a record")]
 enum Entry {
     Record(Record),
     /// Unchanged responses: those after the next `skip` responses of the base.

@@ -118,6 +118,11 @@ static FIRST: [FixedColumn; 11] = [
 static OTHER_ANSWERS: FixedColumn = fixed("answers.other", ColumnKind::Text, |it, cells| {
     optional(cells, it.flat.other_answers().as_deref());
 });
+/// The score. Only exports of a flow with scores have it, unless it is chosen.
+static SCORE: FixedColumn = fixed("score", ColumnKind::Number, |it, cells| match &it.row.score {
+    Some(score) => cells.number(score),
+    None => cells.empty(),
+});
 /// The column of the tags that have none of their own.
 const OTHER_TAGS: &str = "tags.other";
 
@@ -158,7 +163,7 @@ fn fixed_column(name: &str) -> Option<&'static FixedColumn> {
 }
 
 fn fixed_columns() -> impl Iterator<Item = &'static FixedColumn> {
-    FIRST.iter().chain([&OTHER_ANSWERS]).chain(&LAST)
+    FIRST.iter().chain([&SCORE, &OTHER_ANSWERS]).chain(&LAST)
 }
 
 /// Whether every export can have a column with this name.
@@ -201,6 +206,7 @@ impl Columns {
         chosen: Option<&ChosenColumns>,
     ) -> Self {
         let QuestionHistory { questions, mut versions, unreadable } = asked;
+        let is_scored = versions.iter().any(|version| version.definition.is_scored());
         let known = |id: FlowVersionId, number: u32, at: Option<usize>| {
             (id, KnownVersion { name: (id.to_string(), number), at, labels: OnceLock::new() })
         };
@@ -218,16 +224,17 @@ impl Columns {
             versions.clear();
         }
         let names = match values {
-            ValuesAs::Ids => questions.iter().map(name_by_id).collect(),
+            ValuesAs::Ids => questions.iter().map(|it| name_by_id(it, is_scored)).collect(),
             ValuesAs::Labels => {
-                let fixed = fixed_columns().map(|column| column.name.to_lowercase());
+                let fixed = fixed_columns().filter(|column| is_scored || column.name != SCORE.name);
+                let fixed = fixed.map(|column| column.name.to_lowercase());
                 let tags = tags.iter().map(|tag| tag_name(tag).to_lowercase());
                 labels::titles(&questions, fixed.chain(tags).collect())
             }
         };
         let layout = RowLayout::new(questions, tags, !unreadable.is_empty());
         let sources = match chosen {
-            None => all_sources(&layout, !unreadable.is_empty()),
+            None => all_sources(&layout, is_scored, !unreadable.is_empty()),
             Some(chosen) => chosen_sources(&layout, chosen),
         };
         Self { layout, values, sources, names, versions, by_id, shared_labels }
@@ -310,8 +317,9 @@ impl Columns {
     }
 }
 
-fn all_sources(layout: &RowLayout, has_other_answers: bool) -> Vec<Source> {
-    let questions = (0..layout.questions.len()).map(Source::Question);
+fn all_sources(layout: &RowLayout, is_scored: bool, has_other_answers: bool) -> Vec<Source> {
+    let score = is_scored.then_some(Source::Fixed(&SCORE)).into_iter();
+    let questions = score.chain((0..layout.questions.len()).map(Source::Question));
     let questions = questions.chain(has_other_answers.then_some(Source::Fixed(&OTHER_ANSWERS)));
     let tags = (0..layout.tags.len()).map(Source::Tag);
     let first = FIRST.iter().map(Source::Fixed).chain(questions);
@@ -345,8 +353,9 @@ fn chosen_sources(layout: &RowLayout, chosen: &ChosenColumns) -> Vec<Source> {
 }
 
 /// The name of a question's column by its id.
-fn name_by_id(question: &HistoricQuestion) -> String {
-    match FIRST.iter().any(|column| column.name == question.id) {
+fn name_by_id(question: &HistoricQuestion, is_scored: bool) -> String {
+    let score = is_scored.then_some(&SCORE);
+    match FIRST.iter().chain(score).any(|column| column.name == question.id) {
         true => format!("answer.{}", question.id),
         false => question.id.clone(),
     }

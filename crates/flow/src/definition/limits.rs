@@ -19,6 +19,16 @@ pub const LABEL_CHARS_MAX: usize = 500;
 pub const ENDING_BODY_CHARS_MAX: usize = 5_000;
 pub const URL_CHARS_MAX: usize = 2_048;
 
+/// The text of a button.
+pub const BUTTON_CHARS_MAX: usize = 100;
+
+/// Endings by condition, besides the last resort.
+pub const ENDINGS_MAX: usize = 50;
+/// Jumps after one question.
+pub const JUMPS_MAX: usize = 50;
+/// The largest magnitude of the score of an option.
+pub const SCORE_MAX: u32 = 1_000_000;
+
 /// Languages besides the default one.
 pub const TRANSLATIONS_MAX: usize = 100;
 

@@ -10,31 +10,38 @@
 //! except the spelling of locales.
 
 mod difference;
+mod ending;
 pub mod limits;
+mod piping;
 mod presentable;
 pub(crate) mod reader;
 mod schema;
+mod screens;
 mod translation;
 mod warnings;
 mod wording;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use self::limits::{DESCRIPTION_CHARS_MAX, ENDING_BODY_CHARS_MAX, TITLE_CHARS_MAX, URL_CHARS_MAX};
+use self::ending::REDIRECT;
+use self::limits::{DESCRIPTION_CHARS_MAX, TITLE_CHARS_MAX};
 use self::reader::{Faults, ObjectReader};
 use crate::locale;
+use crate::logic::Condition;
 use crate::origin;
 use crate::question::types::url::is_url;
 use crate::question::{self, Question};
-use crate::text_map::TextMap;
 
 pub use self::difference::{Change, ChangeKind, difference};
+pub use self::ending::{Ending, NamedEnding};
 pub use self::presentable::presentable;
 pub use self::reader::Fault;
 pub use self::schema::json_schema;
+pub use self::screens::{Section, Welcome};
 pub use self::translation::{TranslatedText, Translation};
 pub use self::warnings::warnings;
 pub use self::wording::Wording;
@@ -68,18 +75,6 @@ impl RespondentAnalytics {
     pub(crate) const WORDS: &[(&str, Self)] = &[("ask", Self::Ask), ("never", Self::Never)];
 }
 
-/// What is shown after the last question, or where to redirect.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct Ending {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub title: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub body: Option<String>,
-    pub redirect_url: Option<String>,
-}
-
 /// A valid draft; only [`check`] creates one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -89,13 +84,25 @@ pub struct Definition {
     description: Option<String>,
     default_locale: String,
     respondent_analytics: RespondentAnalytics,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    welcome: Option<Welcome>,
     questions: Vec<Question>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    sections: Vec<Section>,
     ending: Ending,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    endings: Vec<NamedEnding>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     translations: BTreeMap<String, Translation>,
     /// The indexes of the questions sorted by id, to find one by its id.
     #[serde(skip)]
     by_id: Vec<usize>,
+    /// Whether any question has a score.
+    #[serde(skip)]
+    is_scored: bool,
+    /// Whether a question's `visibleIf` alone decides that it is visible.
+    #[serde(skip)]
+    is_plain: bool,
 }
 
 impl Definition {
@@ -128,13 +135,45 @@ impl Definition {
         self.respondent_analytics
     }
 
+    pub fn welcome(&self) -> Option<&Welcome> {
+        self.welcome.as_ref()
+    }
+
+    pub fn sections(&self) -> &[Section] {
+        &self.sections
+    }
+
+    /// The section of a question, and the range of the indexes of its questions.
+    pub fn section_of(&self, at: usize) -> Option<(&Section, Range<usize>)> {
+        let id = &self.questions.get(at)?.id;
+        let section = self.sections.iter().find(|section| section.questions.contains(id))?;
+        let first = self.position(section.questions.first()?)?;
+        Some((section, first..first + section.questions.len()))
+    }
+
     pub fn questions(&self) -> &[Question] {
         &self.questions
     }
 
     pub fn question(&self, id: &str) -> Option<&Question> {
+        self.position(id).map(|at| &self.questions[at])
+    }
+
+    /// The index of a question.
+    pub fn position(&self, id: &str) -> Option<usize> {
         let found = self.by_id.binary_search_by(|&at| self.questions[at].id.as_str().cmp(id));
-        found.ok().map(|at| &self.questions[self.by_id[at]])
+        found.ok().map(|at| self.by_id[at])
+    }
+
+    /// Whether any question has a score.
+    pub fn is_scored(&self) -> bool {
+        self.is_scored
+    }
+
+    /// Whether a question's `visibleIf` alone decides that it is visible: there are no jumps, and
+    /// no condition reads the score.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.is_plain
     }
 
     /// The questions sorted by id, each with its index in the definition.
@@ -142,21 +181,19 @@ impl Definition {
         self.by_id.iter().map(|&at| (at, &self.questions[at]))
     }
 
-    /// The answers without those to questions that earlier answers hide. Used by a page that asks
-    /// one question at a time: if a respondent goes back and changes an answer, answers to
-    /// questions that are now hidden do not count.
-    #[must_use]
-    pub fn reached<'a>(&self, mut answers: TextMap<'a>) -> TextMap<'a> {
-        for question in &self.questions {
-            if !question.is_asked(&answers) {
-                answers.remove(&question.id);
-            }
-        }
-        answers
-    }
-
+    /// The ending if none of [`Self::endings`] applies.
     pub fn ending(&self) -> &Ending {
         &self.ending
+    }
+
+    pub fn endings(&self) -> &[NamedEnding] {
+        &self.endings
+    }
+
+    /// The address that each ending redirects to.
+    pub fn redirects(&self) -> impl Iterator<Item = &str> {
+        let endings = self.endings.iter().map(|named| &named.ending);
+        endings.chain([&self.ending]).filter_map(|ending| ending.redirect_url.as_deref())
     }
 
     /// The texts in other languages, by canonical BCP 47 tag.
@@ -189,7 +226,10 @@ pub fn stored(json: &str) -> Result<Definition, String> {
 /// Checks a draft for publishing: [`check`], and rules that did not exist when older versions were
 /// published. Those versions must stay readable, so these rules are not part of [`check`].
 pub fn check_new(draft: &Value) -> Result<Definition, Vec<Fault>> {
-    let checked = check(draft);
+    let checked = check(draft).and_then(|definition| {
+        let faults = piping::faults(&definition);
+        if faults.is_empty() { Ok(definition) } else { Err(faults) }
+    });
     let redirect = draft.pointer("/ending/redirectUrl").and_then(Value::as_str);
     let is_faulty = |url: &str| is_url(url) && origin::web_origin(url).is_none();
     if !redirect.is_some_and(is_faulty) {
@@ -208,8 +248,11 @@ fn read(draft: &Value, faults: &Faults) -> Option<Definition> {
     let default_locale = read_default_locale(&mut reader);
     let respondent_analytics =
         reader.choice("respondentAnalytics", RespondentAnalytics::WORDS).unwrap_or_default();
-    let questions = question::read_all(&mut reader);
-    let ending = read_ending(&mut reader);
+    let welcome = screens::read_welcome(&mut reader);
+    let (questions, known) = question::read_all(&mut reader, &ending::ids(draft));
+    let sections = screens::read_sections(&mut reader, &questions);
+    let ending = ending::read_ending(&mut reader);
+    let endings = ending::read_endings(&mut reader, &known);
     let translations = translation::read_all(
         &mut reader,
         &translation::Original {
@@ -217,20 +260,33 @@ fn read(draft: &Value, faults: &Faults) -> Option<Definition> {
             description: description.is_some(),
             questions: &questions,
             ending: &ending,
+            endings: &endings,
+            welcome: welcome.as_ref(),
+            sections: &sections,
         },
     );
     close(reader, draft);
     let mut by_id: Vec<usize> = (0..questions.len()).collect();
     by_id.sort_by(|&one, &other| questions[one].id.cmp(&questions[other].id));
+    let is_scored = questions.iter().any(|question| question.question_type.is_scored());
+    let is_plain = questions.iter().all(|question| {
+        let condition = question.visible_if.as_ref();
+        question.next.is_empty() && !condition.is_some_and(Condition::reads_score)
+    });
     Some(Definition {
         title: title?,
         description,
         default_locale,
         respondent_analytics,
+        welcome,
         questions,
+        sections,
         ending,
+        endings,
         translations,
         by_id,
+        is_scored,
+        is_plain,
     })
 }
 
@@ -240,30 +296,6 @@ fn read_default_locale(reader: &mut ObjectReader<'_>) -> String {
         reader.fault("defaultLocale", "must be a BCP 47 language tag such as en or pt-BR");
         DEFAULT_LOCALE.to_owned()
     })
-}
-
-const REDIRECT: &str =
-    "must be an http or https address such as https://www.example.com/thanks, without spaces";
-
-fn read_ending(reader: &mut ObjectReader<'_>) -> Ending {
-    let Some(value) = reader.field("ending") else { return Ending::default() };
-    let pointer = reader.at("ending");
-    let Some(mut reader) = ObjectReader::open(value, pointer, reader.faults) else {
-        return Ending::default();
-    };
-    let ending = read_ending_fields(&mut reader);
-    reader.close();
-    ending
-}
-
-fn read_ending_fields(reader: &mut ObjectReader<'_>) -> Ending {
-    let title = reader.text("title", TITLE_CHARS_MAX);
-    let body = reader.text("body", ENDING_BODY_CHARS_MAX);
-    let redirect_url = reader.text("redirectUrl", URL_CHARS_MAX);
-    if redirect_url.as_deref().is_some_and(|url| !is_url(url)) {
-        reader.fault("redirectUrl", REDIRECT);
-    }
-    Ending { title, body, redirect_url }
 }
 
 /// Reports fields that only the server sets, then all unknown fields.

@@ -69,7 +69,9 @@ fn whole_question(pointer: &[String]) -> Option<usize> {
 fn is_repairable(rest: &[String]) -> bool {
     match rest.first().map(String::as_str) {
         None | Some("id" | "type") => false,
-        Some("options" | "rows" | "columns") => rest.len() > 2 && rest[2] == "label",
+        Some("options" | "rows" | "columns") => {
+            rest.get(2).is_some_and(|field| matches!(&**field, "label" | "score" | "fixed"))
+        }
         Some(_) => true,
     }
 }
@@ -96,6 +98,11 @@ fn repair(draft: &mut Value, pointer: &[String]) {
                 fields.insert(last.clone(), json!(PLACEHOLDER));
             }
         }
+        // Without its faulty part, an ending or a section would mean something else.
+        _ if matches!(&*pointer[0], "endings" | "sections") && pointer.len() > 1 => {
+            take(draft, &pointer[..1], &pointer[1].clone());
+        }
+        "score" | "fixed" if is_question && pointer.len() == 5 => take(draft, parent, last),
         // Removes the whole condition: a part of it would mean something else.
         _ if is_question && pointer.len() > 2 => take(draft, &pointer[..2], &pointer[2].clone()),
         _ => take(draft, parent, last),

@@ -11,7 +11,7 @@ use std::ops::RangeInclusive;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::limits::FAULTS_MAX;
+use super::limits::{FAULTS_MAX, ID_CHARS_MAX};
 
 /// One fault of a draft: where (JSON Pointer), and how to fix it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -206,6 +206,31 @@ impl<'a> ObjectReader<'a> {
         items.iter().enumerate().map(|(at, item)| (child(&list, at), item)).take(*high).collect()
     }
 
+    /// An optional list of at most this many items; `None` if absent.
+    pub(crate) fn optional_list(
+        &mut self,
+        name: &'static str,
+        most: usize,
+    ) -> Option<Vec<(String, &'a Value)>> {
+        if self.map.get(name).is_none_or(Value::is_null) {
+            self.asked.push(name);
+            return None;
+        }
+        Some(self.list(name, 0..=most))
+    }
+
+    /// The required id of a question, an ending or a section.
+    pub(crate) fn needed_id(&mut self, is_taken: impl Fn(&str) -> bool) -> Option<&'a str> {
+        let id = self.needed("id")?.as_str().filter(|id| is_id(id));
+        match id {
+            None => self
+                .fault("id", "must start with a letter, then at most 63 letters, digits, _ and -"),
+            Some(id) if is_taken(id) => self.fault("id", format!("{id} is used twice")),
+            Some(_) => {}
+        }
+        id
+    }
+
     /// Excludes these fields from the faults of [`Self::close`].
     pub(crate) fn ignore(&mut self, names: &'static [&'static str]) {
         self.ignored = names;
@@ -222,6 +247,13 @@ impl<'a> ObjectReader<'a> {
             self.fault(name, message);
         }
     }
+}
+
+/// Whether a text can be the id of a question, an ending or a section.
+fn is_id(id: &str) -> bool {
+    id.len() <= ID_CHARS_MAX
+        && id.starts_with(|first: char| first.is_ascii_alphabetic())
+        && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
 }
 
 /// The most likely intended candidate for a mistyped word.

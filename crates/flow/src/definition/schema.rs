@@ -9,13 +9,13 @@ use std::sync::LazyLock;
 use serde_json::{Map, Value, json};
 
 use super::limits::{
-    DESCRIPTION_CHARS_MAX, ENDING_BODY_CHARS_MAX, HELP_CHARS_MAX, ID_CHARS_MAX, PROMPT_CHARS_MAX,
-    QUESTIONS_MAX, TITLE_CHARS_MAX, TRANSLATIONS_MAX, URL_CHARS_MAX,
+    DESCRIPTION_CHARS_MAX, ENDING_BODY_CHARS_MAX, ENDINGS_MAX, HELP_CHARS_MAX, PROMPT_CHARS_MAX,
+    QUESTIONS_MAX, TITLE_CHARS_MAX, TRANSLATIONS_MAX,
 };
 use super::reader::text_schema;
-use super::{DEFAULT_LOCALE, RespondentAnalytics};
+use super::{DEFAULT_LOCALE, RespondentAnalytics, ending, screens};
 use crate::logic;
-
+use crate::question::jump;
 use crate::question::types::schemas;
 
 /// The JSON Schema (2020-12) of a definition.
@@ -38,6 +38,9 @@ fn make() -> Value {
                 "type": "array", "maxItems": QUESTIONS_MAX, "items": {"$ref": "#/$defs/question"}
             },
             "ending": {"$ref": "#/$defs/ending"},
+            "endings": endings(),
+            "welcome": object(screens::welcome_schema(), &[]),
+            "sections": sections(),
             "translations": {
                 "type": "object",
                 "description": "The texts in other languages, by BCP 47 tag.",
@@ -52,7 +55,7 @@ fn make() -> Value {
     schema["$defs"] = json!({
         "question": {"oneOf": schemas().into_iter().map(question).collect::<Vec<_>>()},
         "condition": logic::schema(),
-        "ending": ending(),
+        "ending": object(ending::schema(), &[]),
         "translation": translation(),
     });
     schema
@@ -62,14 +65,14 @@ fn make() -> Value {
 fn question(
     (name, needed, own): (&'static str, &'static [&'static str], Map<String, Value>),
 ) -> Value {
-    let id = format!("^[A-Za-z][A-Za-z0-9_-]{{0,{}}}$", ID_CHARS_MAX - 1);
     let mut properties = json!({
-        "id": {"type": "string", "pattern": id},
+        "id": ending::id_schema(),
         "type": {"const": name},
         "prompt": needed_text(PROMPT_CHARS_MAX),
         "help": text_schema(HELP_CHARS_MAX),
         "required": {"type": "boolean", "default": false},
         "visibleIf": {"$ref": "#/$defs/condition"},
+        "next": jump::schema(),
     });
     for (field, schema) in own {
         properties[field] = schema;
@@ -79,17 +82,18 @@ fn question(
     object(properties, &all_needed)
 }
 
-fn ending() -> Value {
-    object(
-        json!({
-            "title": text_schema(TITLE_CHARS_MAX),
-            "body": text_schema(ENDING_BODY_CHARS_MAX),
-            "redirectUrl": {
-                "type": "string", "maxLength": URL_CHARS_MAX, "pattern": "^$|^[Hh][Tt][Tt][Pp][Ss]?:"
-            },
-        }),
-        &[],
-    )
+fn sections() -> Value {
+    let mut properties = screens::section_schema();
+    properties["id"] = ending::id_schema();
+    let section = object(properties, &["id", "questions"]);
+    json!({"type": "array", "maxItems": QUESTIONS_MAX, "items": section})
+}
+
+fn endings() -> Value {
+    let mut properties = ending::schema();
+    properties["id"] = ending::id_schema();
+    properties["when"] = json!({"$ref": "#/$defs/condition"});
+    json!({"type": "array", "maxItems": ENDINGS_MAX, "items": object(properties, &["id"])})
 }
 
 /// Only the structure: which texts a question has depends on the definition.
@@ -99,18 +103,23 @@ fn translation() -> Value {
         "type": ["object", "null"],
         "additionalProperties": {"anyOf": [{"type": ["string", "null"]}, labels]},
     });
+    let section = object(json!({"title": text_schema(TITLE_CHARS_MAX)}), &[]);
+    let ending = object(
+        json!({
+            "title": text_schema(TITLE_CHARS_MAX),
+            "body": text_schema(ENDING_BODY_CHARS_MAX),
+        }),
+        &[],
+    );
     object(
         json!({
             "title": text_schema(TITLE_CHARS_MAX),
             "description": text_schema(DESCRIPTION_CHARS_MAX),
             "questions": {"type": "object", "additionalProperties": texts},
-            "ending": object(
-                json!({
-                    "title": text_schema(TITLE_CHARS_MAX),
-                    "body": text_schema(ENDING_BODY_CHARS_MAX),
-                }),
-                &[],
-            ),
+            "ending": ending,
+            "endings": {"type": "object", "additionalProperties": optional(ending.clone())},
+            "welcome": object(screens::welcome_schema(), &[]),
+            "sections": {"type": "object", "additionalProperties": optional(section)},
         }),
         &[],
     )

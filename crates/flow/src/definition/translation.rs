@@ -9,12 +9,12 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::Ending;
 use super::limits::{
     DESCRIPTION_CHARS_MAX, ENDING_BODY_CHARS_MAX, HELP_CHARS_MAX, LABEL_CHARS_MAX,
     PROMPT_CHARS_MAX, TITLE_CHARS_MAX, TRANSLATIONS_MAX,
 };
 use super::reader::{Faults, ObjectReader, child, object, text};
+use super::{Ending, NamedEnding, Section, Welcome, screens};
 use crate::locale;
 use crate::question::{Label, Question};
 
@@ -31,6 +31,14 @@ pub struct Translation {
     pub questions: BTreeMap<String, BTreeMap<String, TranslatedText>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ending: Option<TranslatedEnding>,
+    /// By the id of the ending.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub endings: BTreeMap<String, TranslatedEnding>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub welcome: Option<Welcome>,
+    /// By the id of the section.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub sections: BTreeMap<String, TranslatedSection>,
 }
 
 /// A text, or the labels of options, rows or columns by their ids.
@@ -50,12 +58,21 @@ pub struct TranslatedEnding {
     pub body: Option<String>,
 }
 
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct TranslatedSection {
+    pub title: String,
+}
+
 /// The texts that can be translated.
 pub(super) struct Original<'d> {
     pub(super) default_locale: &'d str,
     pub(super) description: bool,
     pub(super) questions: &'d [Question],
     pub(super) ending: &'d Ending,
+    pub(super) endings: &'d [NamedEnding],
+    pub(super) welcome: Option<&'d Welcome>,
+    pub(super) sections: &'d [Section],
 }
 
 pub(super) fn read_all(
@@ -99,14 +116,85 @@ fn read_one(value: &Value, pointer: &str, original: &Original<'_>, faults: &Faul
         reader.fault("description", "the definition has no description to translate");
     }
     let questions = read_questions(&mut reader, original.questions);
-    let ending = read_ending(&mut reader, original.ending);
+    let value = reader.field("ending");
+    let ending = value
+        .and_then(|value| read_ending(value, reader.at("ending"), original.ending, reader.faults));
+    let endings = read_endings(&mut reader, original.endings);
+    let welcome = read_welcome(&mut reader, original.welcome);
+    let sections = read_sections(&mut reader, original.sections);
     reader.close();
-    Translation { title, description, questions, ending }
+    Translation { title, description, questions, ending, endings, welcome, sections }
 }
 
-fn read_ending(reader: &mut ObjectReader<'_>, original: &Ending) -> Option<TranslatedEnding> {
-    let value = reader.field("ending")?;
-    let mut reader = ObjectReader::open(value, reader.at("ending"), reader.faults)?;
+fn read_welcome(reader: &mut ObjectReader<'_>, original: Option<&Welcome>) -> Option<Welcome> {
+    let pointer = reader.at("welcome");
+    let translated = screens::read_welcome(reader)?;
+    let original = original.cloned().unwrap_or_default();
+    for (name, text, had) in [
+        ("title", &translated.title, &original.title),
+        ("body", &translated.body, &original.body),
+        ("buttonText", &translated.button_text, &original.button_text),
+    ] {
+        if text.is_some() && had.is_none() {
+            let message = format!("the welcome screen has no {name} to translate");
+            reader.faults.add(child(&pointer, name), message);
+        }
+    }
+    Some(translated)
+}
+
+fn read_sections(
+    reader: &mut ObjectReader<'_>,
+    sections: &[Section],
+) -> BTreeMap<String, TranslatedSection> {
+    let Some(value) = reader.field("sections") else { return BTreeMap::new() };
+    let all = reader.at("sections");
+    let map = object(value, &all, reader.faults).into_iter().flatten();
+    map.filter(|(_, value)| !value.is_null())
+        .filter_map(|(id, value)| {
+            let pointer = child(&all, id);
+            let Some(original) = sections.iter().find(|section| section.id == *id) else {
+                reader.faults.add(pointer, "the definition has no section with this id");
+                return None;
+            };
+            let mut reader = ObjectReader::open(value, pointer, reader.faults)?;
+            let title = reader.text("title", TITLE_CHARS_MAX);
+            if title.is_some() && original.title.is_none() {
+                reader.fault("title", "the section has no title to translate");
+            }
+            reader.close();
+            Some((id.clone(), TranslatedSection { title: title? }))
+        })
+        .collect()
+}
+
+fn read_endings(
+    reader: &mut ObjectReader<'_>,
+    endings: &[NamedEnding],
+) -> BTreeMap<String, TranslatedEnding> {
+    let Some(value) = reader.field("endings") else { return BTreeMap::new() };
+    let all = reader.at("endings");
+    let map = object(value, &all, reader.faults).into_iter().flatten();
+    map.filter(|(_, value)| !value.is_null())
+        .filter_map(|(id, value)| {
+            let pointer = child(&all, id);
+            let Some(original) = endings.iter().find(|ending| ending.id == *id) else {
+                reader.faults.add(pointer, "the definition has no ending with this id");
+                return None;
+            };
+            let ending = read_ending(value, pointer, &original.ending, reader.faults)?;
+            Some((id.clone(), ending))
+        })
+        .collect()
+}
+
+fn read_ending(
+    value: &Value,
+    pointer: String,
+    original: &Ending,
+    faults: &Faults,
+) -> Option<TranslatedEnding> {
+    let mut reader = ObjectReader::open(value, pointer, faults)?;
     let title = reader.text("title", TITLE_CHARS_MAX);
     let body = reader.text("body", ENDING_BODY_CHARS_MAX);
     if title.is_some() && original.title.is_none() {

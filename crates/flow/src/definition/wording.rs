@@ -1,7 +1,7 @@
 //! The texts of a definition for one reader: in the best matching language, else in the default
 //! one.
 
-use super::{Definition, TranslatedText, Translation};
+use super::{Definition, NamedEnding, Section, TranslatedText, Translation, Welcome};
 use crate::locale;
 use crate::question::Question;
 use crate::question::choice::Choice;
@@ -44,16 +44,33 @@ impl<'d> Wording<'d> {
         translated.or(self.definition.description.as_deref())
     }
 
-    pub fn ending_title(&self) -> Option<&'d str> {
-        let ending = self.translation.and_then(|texts| texts.ending.as_ref());
-        let translated = ending.and_then(|ending| ending.title.as_deref());
-        translated.or(self.definition.ending.title.as_deref())
+    /// The title, the text and the button of the welcome screen, if there is one.
+    pub fn welcome(&self) -> Option<[Option<&'d str>; 3]> {
+        let original = self.definition.welcome.as_ref()?;
+        let texts =
+            |it: &'d Welcome| [it.title.as_deref(), it.body.as_deref(), it.button_text.as_deref()];
+        let translated = self.translation.and_then(|texts| texts.welcome.as_ref()).map(texts);
+        let [title, body, button] = texts(original);
+        let [own_title, own_body, own_button] = translated.unwrap_or_default();
+        Some([own_title.or(title), own_body.or(body), own_button.or(button)])
     }
 
-    pub fn ending_body(&self) -> Option<&'d str> {
-        let ending = self.translation.and_then(|texts| texts.ending.as_ref());
-        let translated = ending.and_then(|ending| ending.body.as_deref());
-        translated.or(self.definition.ending.body.as_deref())
+    pub fn section_title(&self, section: &'d Section) -> Option<&'d str> {
+        let sections = self.translation.map(|texts| &texts.sections);
+        let translated = sections.and_then(|sections| sections.get(&section.id));
+        translated.map(|texts| texts.title.as_str()).or(section.title.as_deref())
+    }
+
+    /// The title and the text of an ending; `None` is the last resort.
+    pub fn ending(&self, named: Option<&'d NamedEnding>) -> (Option<&'d str>, Option<&'d str>) {
+        let translated = self.translation.and_then(|texts| match named {
+            Some(named) => texts.endings.get(&named.id),
+            None => texts.ending.as_ref(),
+        });
+        let original = named.map_or(&self.definition.ending, |named| &named.ending);
+        let title = translated.and_then(|ending| ending.title.as_deref());
+        let body = translated.and_then(|ending| ending.body.as_deref());
+        (title.or(original.title.as_deref()), body.or(original.body.as_deref()))
     }
 
     pub fn prompt(&self, question: &'d Question) -> &'d str {

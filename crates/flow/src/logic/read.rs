@@ -19,18 +19,30 @@ use crate::question::types::matrix::is_cell;
 const COMBINATORS: &[&str] = &["all", "any", "not"];
 const TESTS: &[&str] =
     &["equals", "in", "notIn", "includes", "answered", "lessThan", "greaterThan"];
+const SCORE_TESTS: &[&str] = &["equals", "lessThan", "greaterThan"];
 
 /// The questions before the current one.
 #[derive(Debug)]
 pub(crate) struct Earlier<'a> {
     /// By id; without a type if it could not be read.
     types: HashMap<&'a str, Option<QuestionType>>,
-    all_ids: &'a HashSet<&'a str>,
+    all_ids: HashSet<&'a str>,
 }
 
 impl<'a> Earlier<'a> {
-    pub(crate) fn new(all_ids: &'a HashSet<&'a str>) -> Self {
+    pub(crate) fn new(all_ids: HashSet<&'a str>) -> Self {
         Self { types: HashMap::new(), all_ids }
+    }
+
+    /// Whether any question has this id, earlier or later.
+    pub(crate) fn is_known(&self, id: &str) -> bool {
+        self.all_ids.contains(id)
+    }
+
+    /// Whether an earlier question adds to the score. One that could not be read may.
+    fn is_scored(&self) -> bool {
+        let mut types = self.types.values();
+        types.any(|it| it.as_ref().is_none_or(QuestionType::is_scored))
     }
 
     pub(crate) fn has(&self, id: &str) -> bool {
@@ -71,16 +83,16 @@ impl Scope<'_> {
             names.iter().copied().filter(|name| value.get(name).is_some()).collect()
         };
         let (combinators, tests) = (given(COMBINATORS), given(TESTS));
-        let condition = match (combinators[..].first(), value.get("question").is_some()) {
-            (Some(name), false) if combinators.len() == 1 && tests.is_empty() => {
-                self.combination(&mut reader, name, depth)
-            }
-            (None, true) if tests.len() == 1 => self.answer(&mut reader, tests[0]),
+        let condition = match (&combinators[..], &given(&["question", "score"])[..], &tests[..]) {
+            ([name], [], []) => self.combination(&mut reader, name, depth),
+            ([], ["question"], [test]) => self.answer(&mut reader, test),
+            ([], ["score"], [test]) if SCORE_TESTS.contains(test) => self.score(&mut reader, test),
             _ => {
                 let message = format!(
-                    "must hold either one of {}, or question and one of {}",
+                    "must hold either one of {}, or question and one of {}, or score and one of {}",
                     COMBINATORS.join(", "),
-                    TESTS.join(", ")
+                    TESTS.join(", "),
+                    SCORE_TESTS.join(", ")
                 );
                 self.faults.add(reader.pointer.clone(), message);
                 return None;
@@ -130,6 +142,25 @@ impl Scope<'_> {
         };
         let test = read_test(reader, test, value, question_type)?;
         Some(Condition::Answer { question: id.to_owned(), test })
+    }
+
+    fn score(&self, reader: &mut ObjectReader<'_>, test: &'static str) -> Option<Condition> {
+        if !reader.flag("score") {
+            reader.fault("score", "must be true");
+        }
+        let value = reader.needed(test)?;
+        if !self.earlier.is_scored() {
+            reader.fault("score", "no question before this place has a score");
+        }
+        let operand = operand(Comparable::Number, value)
+            .map_err(|message| reader.fault(test, message))
+            .ok()?;
+        let test = match test {
+            "equals" => Test::Equals(operand),
+            "lessThan" => Test::LessThan(operand),
+            _ => Test::GreaterThan(operand),
+        };
+        Some(Condition::Score { test })
     }
 }
 
@@ -266,6 +297,12 @@ pub(crate) fn schema() -> Value {
         }
         form["properties"]["question"] = json!({"type": "string"});
         form["required"] = json!(["question", test]);
+        forms.push(form);
+    }
+    for &test in SCORE_TESTS {
+        let mut form = only(test, &json!({"type": "number"}));
+        form["properties"]["score"] = json!({"const": true});
+        form["required"] = json!(["score", test]);
         forms.push(form);
     }
     json!({"oneOf": forms})

@@ -6,9 +6,9 @@
 //! English.
 
 use super::{Condition, Operand, Test};
-use crate::question::Question;
 use crate::question::choice::Choice;
 use crate::question::rules::Comparable;
+use crate::question::{Jump, Question, Target};
 
 /// The most characters of a prompt or label that are quoted.
 const NAME_CHARS_MAX: usize = 60;
@@ -40,6 +40,27 @@ impl Condition {
                 let question = Asked { id: question, question: found };
                 format!("{} {}", question.name(), question.test(test))
             }
+            Self::Score { test } => {
+                format!("the score {}", Asked { id: "", question: None }.test(test))
+            }
+        }
+    }
+}
+
+impl Jump {
+    /// The jump as a phrase: `go to “Which plan?” if “Seats” is more than 5`.
+    pub fn in_words(&self, questions: &[Question]) -> String {
+        let to = match &self.to {
+            Target::Question(id) => {
+                let found = questions.iter().find(|question| question.id == *id);
+                format!("go to {}", quoted(found.map_or(id, |question| &question.prompt)))
+            }
+            Target::End => "go to the end".to_owned(),
+            Target::Ending(id) => format!("go to the ending {id}"),
+        };
+        match &self.when {
+            Some(when) => format!("{to} if {}", when.in_words(questions)),
+            None => to,
         }
     }
 }

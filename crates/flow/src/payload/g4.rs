@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::Generation;
-use crate::definition::{Ending, Kind, RespondentAnalytics, Translation};
+use crate::definition::{
+    Ending, Kind, NamedEnding, RespondentAnalytics, Section, Translation, Welcome,
+};
 use crate::id::{FlowId, FlowVersionId};
 use crate::question::Question;
 use crate::snapshot::Snapshot;
@@ -29,8 +31,14 @@ struct Payload<'s> {
     default_locale: &'s str,
     locales: Vec<&'s str>,
     respondent_analytics: RespondentAnalytics,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    welcome: Option<&'s Welcome>,
     questions: &'s [Question],
+    #[serde(skip_serializing_if = "<[Section]>::is_empty")]
+    sections: &'s [Section],
     ending: &'s Ending,
+    #[serde(skip_serializing_if = "<[NamedEnding]>::is_empty")]
+    endings: &'s [NamedEnding],
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     translations: &'s BTreeMap<String, Translation>,
 }
@@ -50,8 +58,11 @@ pub(super) fn render(snapshot: &Snapshot) -> Vec<u8> {
         default_locale: definition.default_locale(),
         locales: definition.locales().collect(),
         respondent_analytics: definition.respondent_analytics(),
+        welcome: definition.welcome(),
         questions: definition.questions(),
+        sections: definition.sections(),
         ending: definition.ending(),
+        endings: definition.endings(),
         translations: definition.translations(),
     };
     serde_json::to_vec(&payload).expect("a snapshot has a JSON form")

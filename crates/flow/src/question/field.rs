@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::choice::{Options, choices_schema};
+use super::choice::{ChoiceFields, OptionOrder, Options, choices_schema};
 use crate::definition::reader::text_schema;
 
 /// One field of a type.
@@ -42,7 +42,12 @@ pub enum FieldKind {
     /// A text that can be translated.
     Text { chars_max: usize },
     /// A list of choices with translatable labels.
-    Choices { min: usize, max: usize },
+    Choices {
+        min: usize,
+        max: usize,
+        #[serde(flatten)]
+        fields: ChoiceFields,
+    },
 }
 
 impl Field {
@@ -73,7 +78,7 @@ impl Field {
                 json!({"enum": values, "default": values.first()})
             }
             FieldKind::Text { chars_max } => text_schema(chars_max),
-            FieldKind::Choices { min, max } => choices_schema(min..=max),
+            FieldKind::Choices { min, max, fields } => choices_schema(min..=max, fields),
         }
     }
 }
@@ -85,11 +90,17 @@ pub(super) fn schemas(fields: &[Field]) -> Map<String, Value> {
 
 impl Options {
     pub(super) fn fields(allowed: RangeInclusive<usize>) -> Vec<Field> {
-        let (min, max) = (*allowed.start(), *allowed.end());
+        let (min, max, fields) = (*allowed.start(), *allowed.end(), ChoiceFields::CHOSEN);
         let other = "Offer “Other” with free text";
         vec![
-            Field::new("options", "Options", FieldKind::Choices { min, max }),
+            Field::new("options", "Options", FieldKind::Choices { min, max, fields }),
             Field::new("allowOther", other, FieldKind::Flag),
+            OptionOrder::FIELD,
         ]
     }
+}
+
+impl OptionOrder {
+    pub(super) const FIELD: Field =
+        Field::new("optionOrder", "Order of options", FieldKind::Word { words: Self::NAMES });
 }

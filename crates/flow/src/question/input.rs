@@ -7,7 +7,7 @@
 
 use serde::Serialize;
 
-use super::choice::{Choice, Options};
+use super::choice::{Choice, OptionOrder, Options};
 use super::decimal::Decimal;
 use super::text::Length;
 
@@ -48,6 +48,7 @@ pub enum Input<'q> {
     /// All of these options, put in order.
     Order {
         options: &'q [Choice],
+        order: OptionOrder,
     },
     /// One column for each row.
     Grid {
@@ -59,6 +60,8 @@ pub enum Input<'q> {
         low: u32,
         high: u32,
         marks: Marks,
+        /// Whether an answer adds its value to the score.
+        is_scored: bool,
         low_label: Option<&'q str>,
         high_label: Option<&'q str>,
     },

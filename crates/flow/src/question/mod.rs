@@ -13,6 +13,7 @@ pub mod choice;
 pub(crate) mod decimal;
 mod field;
 mod input;
+pub(crate) mod jump;
 pub(crate) mod rules;
 mod shape;
 mod size;
@@ -24,10 +25,10 @@ use std::collections::HashSet;
 use serde::{Serialize, Serializer};
 
 pub(crate) use self::answer::Problems;
-use self::choice::is_choice_id;
 pub use self::decimal::Decimal;
 pub use self::field::{Field, FieldKind};
 pub use self::input::{Format, Input, Marks};
+pub use self::jump::{Jump, Target};
 pub(crate) use self::rules::Label;
 pub use self::shape::Shape;
 pub use self::text::Length;
@@ -35,7 +36,6 @@ pub use self::types::*;
 use crate::definition::limits::{HELP_CHARS_MAX, PROMPT_CHARS_MAX, QUESTIONS_MAX};
 use crate::definition::reader::{ObjectReader, nearest};
 use crate::logic::{self, Condition, Earlier};
-use crate::text_map::TextMap;
 
 /// One question of a definition.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,14 +47,11 @@ pub struct Question {
     pub required: bool,
     pub question_type: QuestionType,
     pub visible_if: Option<Condition>,
+    /// Where to go on; without a jump that applies, at the next question.
+    pub next: Vec<Jump>,
 }
 
 impl Question {
-    /// Whether these answers make it visible.
-    pub fn is_asked(&self, answers: &TextMap<'_>) -> bool {
-        self.visible_if.as_ref().is_none_or(|condition| condition.holds(answers))
-    }
-
     /// Its translatable texts, by field name.
     pub(crate) fn labels(&self) -> Vec<(&'static str, Label<'_>)> {
         let mut labels = vec![("prompt", Label::One)];
@@ -83,6 +80,8 @@ impl Serialize for Question {
             own: &'q QuestionType,
             #[serde(skip_serializing_if = "Option::is_none")]
             visible_if: Option<&'q Condition>,
+            #[serde(skip_serializing_if = "<[Jump]>::is_empty")]
+            next: &'q [Jump],
         }
         let wire = Wire {
             id: &self.id,
@@ -92,43 +91,36 @@ impl Serialize for Question {
             required: self.required,
             own: &self.question_type,
             visible_if: self.visible_if.as_ref(),
+            next: &self.next,
         };
         wire.serialize(serializer)
     }
 }
 
-/// Reads the list of questions.
-pub(crate) fn read_all(reader: &mut ObjectReader<'_>) -> Vec<Question> {
+/// Reads the list of questions. `endings` are the ids that jumps may lead to.
+pub(crate) fn read_all<'a>(
+    reader: &mut ObjectReader<'a>,
+    endings: &HashSet<&str>,
+) -> (Vec<Question>, Earlier<'a>) {
     let items = reader.list("questions", 0..=QUESTIONS_MAX);
-    let all_ids: HashSet<&str> =
-        items.iter().filter_map(|(_, item)| item.get("id")?.as_str()).collect();
-    let mut earlier = Earlier::new(&all_ids);
+    let all_ids = items.iter().filter_map(|(_, item)| item.get("id")?.as_str()).collect();
+    let mut earlier = Earlier::new(all_ids);
     let mut questions = Vec::with_capacity(items.len());
     for (pointer, item) in items {
         let Some(mut reader) = ObjectReader::open(item, pointer, reader.faults) else { continue };
-        let id = read_id(&mut reader, &earlier);
+        let id = reader.needed_id(|id| earlier.has(id));
         let question = read_one(&mut reader, id, &earlier);
         if let Some(id) = id {
             earlier.add(id, question.as_ref().map(|question| question.question_type.clone()));
         }
-        if let Some(question) = question {
+        if let Some(mut question) = question {
+            // Jumps may depend on the question's own answer.
+            question.next = jump::read(&mut reader, id, &earlier, endings);
             reader.close();
             questions.push(question);
         }
     }
-    questions
-}
-
-fn read_id<'a>(reader: &mut ObjectReader<'a>, earlier: &Earlier<'_>) -> Option<&'a str> {
-    let id = reader.needed("id")?.as_str().filter(|id| is_question_id(id));
-    match id {
-        None => {
-            reader.fault("id", "must start with a letter, then at most 63 letters, digits, _ and -")
-        }
-        Some(id) if earlier.has(id) => reader.fault("id", format!("{id} is used twice")),
-        Some(_) => {}
-    }
-    id
+    (questions, earlier)
 }
 
 fn read_one(
@@ -154,6 +146,7 @@ fn read_one(
         required,
         question_type,
         visible_if,
+        next: Vec::new(),
     })
 }
 
@@ -169,8 +162,4 @@ fn read_type(reader: &mut ObjectReader<'_>) -> Option<QuestionType> {
         reader.fault("type", message);
     }
     question_type
-}
-
-fn is_question_id(id: &str) -> bool {
-    id.starts_with(|first: char| first.is_ascii_alphabetic()) && is_choice_id(id)
 }

@@ -37,6 +37,11 @@ pub(crate) trait Rules: Sized {
     /// Which tests conditions may apply to an answer.
     fn comparable(&self) -> Comparable<'_>;
 
+    /// What an answer adds to the score.
+    fn scoring(&self) -> Scoring<'_> {
+        Scoring::Nothing
+    }
+
     /// The most characters of an answer that is a single text.
     fn text_chars_max(&self) -> u32 {
         ANSWER_CHARS_MAX
@@ -91,6 +96,16 @@ impl Comparable<'_> {
             Self::Cells { .. } => "cells",
         }
     }
+}
+
+/// What an answer adds to the score.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Scoring<'q> {
+    Nothing,
+    /// The scores of the chosen options.
+    Options(&'q [Choice]),
+    /// Its own value.
+    Value,
 }
 
 /// A translatable text.

@@ -8,8 +8,8 @@ use serde_json::{Map, Value, json};
 /// Valid definitions.
 pub(crate) fn definition() -> impl Strategy<Value = Value> {
     let head = (text(), option::of(text()), any::<bool>(), any::<bool>(), any::<bool>());
-    (head, vec(question(), 0..10)).prop_map(
-        |((title, description, never, translated, ended), parts)| {
+    (head, vec(question(), 0..10), any::<u64>()).prop_map(
+        |((title, description, never, translated, ended), parts, bits)| {
             let questions = number(parts);
             let mut definition = json!({"title": title, "questions": questions});
             if let Some(description) = description {
@@ -21,6 +21,7 @@ pub(crate) fn definition() -> impl Strategy<Value = Value> {
             if ended {
                 definition["ending"] = json!({"title": "End", "redirectUrl": "https://a.example/"});
             }
+            add_screens(&mut definition, bits);
             if translated {
                 definition["translations"] = json!({"pt_br": translation(&definition)});
             }
@@ -112,6 +113,43 @@ fn options(least: usize) -> impl Strategy<Value = Value> {
     })
 }
 
+/// Adds endings, jumps, a welcome screen and a section to some definitions.
+fn add_screens(definition: &mut Value, bits: u64) {
+    let questions = definition["questions"].as_array_mut().unwrap();
+    let count = questions.len();
+    for (at, question) in questions.iter_mut().enumerate() {
+        let own = bits >> (at % 8);
+        let later = format!("q{}", at + 1 + own as usize % (count - at));
+        let is_last = later == format!("q{count}");
+        let to = if is_last { "end:bye".to_owned() } else { later };
+        if own.is_multiple_of(3) {
+            let first = json!({"when": {"question": "q0", "answered": true}, "to": "end"});
+            question["next"] = json!([first, {"to": to}]);
+        }
+        if question["options"].is_array() && question["type"] != "ranking" && own.is_multiple_of(2)
+        {
+            question["options"][0]["score"] = json!((own % 400) as f64 / 4.0 - 50.0);
+            question["options"][0]["fixed"] = json!(true);
+            question["optionOrder"] = json!("random");
+        }
+        if question["type"] == "nps" {
+            question["score"] = json!("value");
+        }
+    }
+    // Nothing can be asked about a statement.
+    if count > 0 && questions[0]["type"] == "statement" {
+        questions.iter_mut().for_each(|question| question["next"] = json!([{"to": "end:bye"}]));
+    }
+    definition["endings"] = json!([{"id": "bye", "title": "Bye"}]);
+    if bits.is_multiple_of(5) {
+        definition["welcome"] = json!({"title": "Hello", "buttonText": "Go"});
+    }
+    if count > 1 {
+        let section = json!({"id": "s", "title": "Part", "questions": ["q0", "q1"]});
+        definition["sections"] = json!([section]);
+    }
+}
+
 /// Assigns ids to the questions, and conditions on an earlier question to some of them.
 fn number(parts: Vec<(Value, u64)>) -> Vec<Value> {
     let mut questions: Vec<Value> = Vec::new();
@@ -159,5 +197,13 @@ fn translation(definition: &Value) -> Value {
         }
         questions.insert(question["id"].as_str().unwrap().to_owned(), texts);
     }
-    json!({"title": "Übersetzt", "questions": questions})
+    let mut texts = json!({"title": "Übersetzt", "questions": questions});
+    texts["endings"] = json!({"bye": {"title": "Tschüss"}});
+    if definition["welcome"].is_object() {
+        texts["welcome"] = json!({"title": "Hallo", "buttonText": null});
+    }
+    if definition["sections"].is_array() {
+        texts["sections"] = json!({"s": {"title": "Teil"}});
+    }
+    texts
 }

@@ -7,6 +7,7 @@ mod faults;
 mod logic;
 mod properties;
 mod question_faults;
+mod routing;
 mod schema;
 mod translation_faults;
 

@@ -1,7 +1,8 @@
 //! Controls for choosing: options, a drop-down list, a ranking, a matrix.
 
 use maud::{Markup, html};
-use sluice_flow::question::choice::{Choice, OTHER_PREFIX, Options};
+use sluice_flow::question::choice::{Choice, OTHER_PREFIX, OptionOrder, Options};
+use sluice_flow::score::Score;
 
 use super::QuestionView;
 use crate::words::fill;
@@ -9,21 +10,33 @@ use crate::words::fill;
 impl QuestionView<'_> {
     pub(super) fn choices(&self, kind: &str, options: &Options) -> Markup {
         html! {
-            @for option in &options.options {
-                (self.choice(kind, &option.id, self.wording.label(self.question, "options", option)))
+            @for option in options.option_order.arrange(&options.options, self.seed) {
+                (self.choice(kind, &option.id, option.score, self.texts.label(self.label("options", option))))
             }
             @if options.allow_other {
-                (self.choice(kind, OTHER_PREFIX, self.words.form.other))
+                (self.choice(kind, OTHER_PREFIX, None, html! { (self.texts.words.form.other) }))
                 (self.own_answer())
             }
         }
     }
 
-    pub(super) fn choice(&self, kind: &str, value: &str, label: &str) -> Markup {
+    /// The author's text of a choice, in the reader's language.
+    fn label<'c>(&'c self, field: &str, choice: &'c Choice) -> &'c str {
+        self.texts.wording.label(self.question, field, choice)
+    }
+
+    pub(super) fn choice(
+        &self,
+        kind: &str,
+        value: &str,
+        score: Option<Score>,
+        label: Markup,
+    ) -> Markup {
         let field = self.field();
         html! {
             label.choice {
-                input type=(kind) name=(field) value=(value) checked[self.form.has(&field, value)];
+                input type=(kind) name=(field) value=(value) data-score=[score]
+                    checked[self.form.has(&field, value)];
                 span { (label) }
             }
         }
@@ -35,7 +48,7 @@ impl QuestionView<'_> {
         html! {
             input.text.other
                 type="text" name=(name) value=[self.form.get(&name)]
-                aria-label=(self.words.form.own_answer);
+                aria-label=(self.texts.words.form.own_answer);
         }
     }
 
@@ -49,29 +62,33 @@ impl QuestionView<'_> {
                 aria-describedby=[self.described_by()]
                 aria-required=[self.question.required.then_some("true")]
                 aria-invalid=[self.error.map(|_| "true")] {
-                option value="" { (self.words.form.choose) }
-                @for option in &options.options {
-                    option value=(option.id) selected[is_chosen(&option.id)] {
-                        (self.wording.label(self.question, "options", option))
-                    }
+                option value="" { (self.texts.words.form.choose) }
+                @for option in options.option_order.arrange(&options.options, self.seed) {
+                    @let label = self.label("options", option);
+                    option value=(option.id) data-score=[option.score]
+                        data-parts=[self.texts.script_parts(label)]
+                        selected[is_chosen(&option.id)] { (self.texts.plain_label(label)) }
                 }
                 @if options.allow_other {
-                    option value=(OTHER_PREFIX) selected[is_chosen(OTHER_PREFIX)] { (self.words.form.other) }
+                    option value=(OTHER_PREFIX) selected[is_chosen(OTHER_PREFIX)] { (self.texts.words.form.other) }
                 }
             }
             @if options.allow_other { (self.own_answer()) }
         }
     }
 
-    pub(super) fn ranking(&self, options: &[Choice]) -> Markup {
+    pub(super) fn ranking(&self, options: &[Choice], order: OptionOrder) -> Markup {
+        let position = |label: &str| fill(self.texts.words.form.position, &[("label", label)]);
         html! {
             ol.ranking {
-                @for option in options {
+                @for option in order.arrange(options, self.seed) {
                     @let name = format!("rank.{}.{}", self.question.id, option.id);
-                    @let label = self.wording.label(self.question, "options", option);
+                    @let label = self.label("options", option);
                     li data-option=(option.id) {
-                        span.label { (label) }
-                        select name=(name) aria-label=(fill(self.words.form.position, &[("label", label)])) {
+                        span.label { (self.texts.label(label)) }
+                        select name=(name)
+                            data-parts=[self.texts.script_parts(&position(label))]
+                            aria-label=(position(&self.texts.plain_label(label))) {
                             option value="" { "–" }
                             @for place in 1..=options.len() {
                                 @let place = place.to_string();
@@ -85,29 +102,31 @@ impl QuestionView<'_> {
     }
 
     pub(super) fn matrix(&self, rows: &[Choice], columns: &[Choice]) -> Markup {
-        let column = |choice| self.wording.label(self.question, "columns", choice);
+        let column = |choice| self.label("columns", choice);
         html! {
             div.grid {
                 table.matrix {
                     thead {
                         tr {
                             td {}
-                            @for choice in columns { th scope="col" { (column(choice)) } }
+                            @for choice in columns { th scope="col" { (self.texts.label(column(choice))) } }
                         }
                     }
                     tbody {
                         @for row in rows {
                             @let name = format!("matrix.{}.{}", self.question.id, row.id);
-                            @let label = self.wording.label(self.question, "rows", row);
+                            @let label = self.label("rows", row);
                             tr {
-                                th scope="row" { (label) }
+                                th scope="row" { (self.texts.label(label)) }
                                 @for choice in columns {
+                                    @let cell = format!("{label}: {}", column(choice));
                                     td {
                                         label.cell {
                                             input type="radio" name=(name) value=(choice.id)
                                                 checked[self.form.has(&name, &choice.id)]
-                                                aria-label={ (label) ": " (column(choice)) };
-                                            span aria-hidden="true" { (column(choice)) }
+                                                data-parts=[self.texts.script_parts(&cell)]
+                                                aria-label=(self.texts.plain_label(&cell));
+                                            span aria-hidden="true" { (self.texts.label(column(choice))) }
                                         }
                                     }
                                 }

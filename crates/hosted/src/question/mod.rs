@@ -8,22 +8,24 @@ mod scale;
 mod text;
 
 use maud::{Markup, html};
-use sluice_flow::definition::Wording;
 use sluice_flow::question::{Format, Input, Question};
 
 use super::form::Form;
 use super::rules;
-use super::words::Words;
+use super::texts::FlowTexts;
 
 /// What is needed to render a question.
 #[derive(Clone, Copy)]
 pub(super) struct QuestionView<'a> {
     pub(super) question: &'a Question,
-    pub(super) wording: &'a Wording<'a>,
-    pub(super) words: &'static Words,
+    pub(super) texts: FlowTexts<'a>,
     pub(super) form: &'a Form,
     /// The error message of the answer.
     pub(super) error: Option<&'a str>,
+    /// The section that the question is in.
+    pub(super) section: Option<&'a str>,
+    /// For options in random order.
+    pub(super) seed: u64,
 }
 
 impl<'a> QuestionView<'a> {
@@ -33,9 +35,11 @@ impl<'a> QuestionView<'a> {
         let id = &question.id;
         let condition =
             question.visible_if.as_ref().map(|it| serde_json::to_string(it).unwrap_or_default());
+        let jumps = Some(&question.next).filter(|jumps| !jumps.is_empty());
+        let jumps = jumps.map(|it| serde_json::to_string(it).unwrap_or_default());
         let input = question.question_type.input();
         let bounds = rules::Bounds::new(input);
-        let rule = rules::rule(self.words, input);
+        let rule = rules::rule(self.texts.words, input);
         let described = self.is_group().then(|| self.described_by()).flatten();
         html! {
             section.question
@@ -45,6 +49,8 @@ impl<'a> QuestionView<'a> {
                 data-input=(input.as_str())
                 data-required[question.required]
                 data-visible-if=[condition]
+                data-next=[jumps]
+                data-part=[self.section]
                 data-min=[bounds.min]
                 data-max=[bounds.max]
                 data-min-length=[bounds.min_length]
@@ -52,8 +58,10 @@ impl<'a> QuestionView<'a> {
                 data-integer[bounds.integer]
                 data-rule=[rule] {
                 fieldset aria-describedby=[described] {
-                    legend { h2 id={ "p-" (id) } { (self.wording.prompt(question)) (self.optional()) } }
-                    @if let Some(hint) = self.hint() { p.hint id={ "h-" (id) } { (hint) } }
+                    legend { h2 id={ "p-" (id) } { (self.prompt()) (self.optional()) } }
+                    @if let Some(hint) = self.hint() {
+                        (self.texts.blocks("hint", Some(&format!("h-{id}")), &hint))
+                    }
                     @if let Some(error) = self.error { p.error id={ "e-" (id) } { (error) } }
                     (self.control())
                 }
@@ -61,16 +69,20 @@ impl<'a> QuestionView<'a> {
         }
     }
 
+    fn prompt(&self) -> Markup {
+        self.texts.inline(self.texts.wording.prompt(self.question))
+    }
+
     fn optional(&self) -> Markup {
         let is_optional = !self.question.required && self.question.question_type.is_answerable();
-        html! { @if is_optional { " " span.optional { (self.words.form.optional) } } }
+        html! { @if is_optional { " " span.optional { (self.texts.words.form.optional) } } }
     }
 
     /// The author's help text, or else how many options may be chosen.
     fn hint(&self) -> Option<String> {
-        let help = self.wording.help(self.question).map(str::to_owned);
+        let help = self.texts.wording.help(self.question).map(str::to_owned);
         help.or_else(|| match self.question.question_type.input() {
-            input @ Input::SomeOf { .. } => rules::rule(self.words, input),
+            input @ Input::SomeOf { .. } => rules::rule(self.texts.words, input),
             _ => None,
         })
     }
@@ -124,13 +136,15 @@ impl<'a> QuestionView<'a> {
             Input::OneOf { options, dropdown: false } => self.choices("radio", options),
             Input::OneOf { options, dropdown: true } => self.dropdown(options),
             Input::SomeOf { options, .. } => self.choices("checkbox", options),
-            Input::Order { options } => self.ranking(options),
+            Input::Order { options, order } => self.ranking(options, order),
             Input::Grid { rows, columns } => self.matrix(rows, columns),
-            Input::Scale { low, high, marks, low_label, high_label } => {
-                self.scale(low..=high, marks, low_label, high_label)
+            Input::Scale { low, high, marks, is_scored, low_label, high_label } => {
+                self.scale(low..=high, marks, is_scored, [low_label, high_label])
             }
             Input::YesNo => self.yes_no(),
-            Input::Tick { value } => self.choice("checkbox", value, self.words.form.agree),
+            Input::Tick { value } => {
+                self.choice("checkbox", value, None, html! { (self.texts.words.form.agree) })
+            }
         }
     }
 }

@@ -16,27 +16,32 @@ impl QuestionView<'_> {
         &self,
         marks: RangeInclusive<u32>,
         look: Marks,
-        low: Option<&str>,
-        high: Option<&str>,
+        is_scored: bool,
+        [low, high]: [Option<&str>; 2],
     ) -> Markup {
         let best = *marks.end();
         let face = |mark: u32| (look == Marks::Emoji).then(|| face(mark, best));
         let field = self.field();
-        let low = self.wording.end(self.question, "lowLabel", low);
-        let high = self.wording.end(self.question, "highLabel", high);
+        let low = self.texts.wording.end(self.question, "lowLabel", low);
+        let high = self.texts.wording.end(self.question, "highLabel", high);
         html! {
             div.rated {
                 div.scale data-shape=(look.as_str()) {
                     @for mark in marks {
                         @let value = mark.to_string();
                         label.mark {
-                            input type="radio" name=(field) value=(value) checked[self.form.has(&field, &value)];
+                            input type="radio" name=(field) value=(value)
+                                data-score=[is_scored.then_some(&value)]
+                                checked[self.form.has(&field, &value)];
                             span data-face=[face(mark)] { (value) }
                         }
                     }
                 }
                 @if low.is_some() || high.is_some() {
-                    div.ends { span { (low.unwrap_or_default()) } span { (high.unwrap_or_default()) } }
+                    div.ends {
+                        span { (self.texts.label(low.unwrap_or_default())) }
+                        span { (self.texts.label(high.unwrap_or_default())) }
+                    }
                 }
             }
         }
@@ -46,7 +51,7 @@ impl QuestionView<'_> {
         let field = self.field();
         html! {
             div.scale data-shape="word" {
-                @for (value, word) in [("yes", self.words.form.yes), ("no", self.words.form.no)] {
+                @for (value, word) in [("yes", self.texts.words.form.yes), ("no", self.texts.words.form.no)] {
                     label.mark {
                         input type="radio" name=(field) value=(value) checked[self.form.has(&field, value)];
                         span { (word) }

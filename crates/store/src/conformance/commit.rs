@@ -22,6 +22,7 @@ pub(super) async fn a_stored_response_reads_back_as_it_was_given(store: TheStore
     full.row.tags = Some(r#"{"plan":"pro"}"#.to_owned());
     full.row.context = Some(r#"{"locale":"de"}"#.to_owned());
     full.row.flow_assignment_id = Some("assignment 1".to_owned());
+    full.row.score = Some("4.5".to_owned());
     for response in [bare, full] {
         let row = response.row.clone();
         assert_eq!(store.commit(vec![response]).await.unwrap(), [Outcome::Stored]);

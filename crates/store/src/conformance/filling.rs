@@ -302,6 +302,7 @@ fn response(number: u32) -> Vec<Record> {
         tags: some(5, r#"{"plan":["pro","beta"]}"#),
         context: some(2, r#"{"locale":"de","url":"https://shop.example/"}"#),
         flow_assignment_id: some(7, "assignment é"),
+        score: some(3, "-2.25"),
         digest: [0; 16],
     };
     row.digest = row.digest_of_content();

@@ -65,6 +65,7 @@ pub(super) async fn an_erasure_keeps_answers_without_the_person(store: TheStore)
         respondent_id: None,
         context: Some(format!(r#"{{"page":{{"search":"{search}"}}}}"#)),
         flow_assignment_id: None,
+        score: None,
         digest: after.digest,
         ..before
     };

@@ -34,6 +34,7 @@ async fn is_unlinked(store: &TheStore, before: &ResponseRow) {
         identities: None,
         respondent_id: None,
         flow_assignment_id: None,
+        score: None,
         tags: Some(r#"{"plan":"pro","who":"by "}"#.to_owned()),
         context: Some(r#"{"page":{"search":"?a=1&who="}}"#.to_owned()),
         digest: after.digest_of_content(),

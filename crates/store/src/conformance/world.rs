@@ -227,6 +227,7 @@ pub(super) fn response_row(flow: &FlowRow, version: &VersionRow, millis: i64) ->
         tags: None,
         context: None,
         flow_assignment_id: None,
+        score: None,
         digest: response_id.uuid().into_bytes(),
     }
 }

@@ -52,6 +52,7 @@ pub(crate) fn response(millis: i64, number: u32, public_revision: u64) -> NewRes
         tags: None,
         context: None,
         flow_assignment_id: None,
+        score: None,
         digest: [1; 16],
     };
     let contribution =

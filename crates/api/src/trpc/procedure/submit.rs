@@ -5,6 +5,7 @@ use sluice_engine::intake::Accepted;
 use sluice_engine::{Engine, Receipt, SubmitError};
 use sluice_flow::id::{FlowVersionId, ResponseId};
 use sluice_flow::issue::Issue;
+use sluice_flow::score::Score;
 use sluice_flow::time::Timestamp;
 
 use super::Arguments;
@@ -48,6 +49,8 @@ struct Data<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     accepts_until: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    score: Option<Score>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     errors: Option<Errors<'a>>,
 }
 
@@ -65,6 +68,7 @@ impl<'a> Data<'a> {
             response_id: Some(accepted.response_id),
             superseded_by: accepted.grace.and_then(|grace| grace.superseded_by),
             accepts_until: accepted.grace.map(|grace| grace.accepts_until),
+            score: accepted.score,
             errors: None,
         }
     }
@@ -76,6 +80,7 @@ impl<'a> Data<'a> {
             response_id: None,
             superseded_by: None,
             accepts_until: None,
+            score: None,
             errors: Some(Errors { form_errors, issues }),
         }
     }

@@ -7,8 +7,10 @@
 //! because of it. Types are not listed here: everything besides the texts of a question is compared
 //! field by field.
 
+mod ending;
 mod order;
 mod question;
+mod screens;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,7 +38,7 @@ pub enum ChangeKind {
     Logic,
     /// Any other rule for its answers, or one of its labels.
     Rule,
-    /// The title, the description, the language or the consent.
+    /// The title, the description, the welcome screen, a section, the language or the consent.
     Flow,
     Ending,
     Translation,
@@ -160,19 +162,12 @@ impl Changes {
             };
             self.plain(kind, text.to_owned());
         }
+        screens::compare(self, before, after);
     }
 
     fn of_ending(&mut self, before: &Definition, after: &Definition) {
-        let (was, now, kind) = (&before.ending, &after.ending, ChangeKind::Ending);
-        self.text(kind, "ending title", was.title.as_deref(), now.title.as_deref());
-        self.text(kind, "ending text", was.body.as_deref(), now.body.as_deref());
-        if was.redirect_url != now.redirect_url {
-            let text = match &now.redirect_url {
-                Some(url) => format!("The ending now redirects to {}", quoted(url)),
-                None => "The ending no longer redirects".to_owned(),
-            };
-            self.plain(kind, text);
-        }
+        ending::compare(self, "ending", &before.ending, &after.ending);
+        ending::compare_named(self, before, after);
     }
 
     /// An optional text of the flow.

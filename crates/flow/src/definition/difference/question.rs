@@ -12,6 +12,7 @@ const NEW_ID: &str = "Results count it as a new question: earlier answers keep t
 const NEW_TYPE: &str = "Answers of the new type are counted separately.";
 const NEW_CHOICE_ID: &str = "Earlier answers are counted under the old ID.";
 const CHOICE_GONE: &str = "Answers that chose it stay in the results; it can no longer be chosen.";
+const OTHER_SCORE: &str = "Scores from before and after are not comparable.";
 const OTHER_SCALE: &str = "Ratings on another scale are not comparable with earlier ones.";
 
 /// Records every change of a question.
@@ -49,6 +50,30 @@ pub(super) fn compare(
         changes.of(now, ChangeKind::Retyped, text, Some(NEW_TYPE));
     }
     compare_logic(changes, (before, was), (after, now));
+    compare_jumps(changes, (before, was), (after, now));
+}
+
+/// Compares the jumps by their texts, so that a question that only has a new id is no change.
+fn compare_jumps(
+    changes: &mut Changes,
+    (before, was): (&Definition, &Question),
+    (after, now): (&Definition, &Question),
+) {
+    let (old, new) = (jumps_in_words(before, was), jumps_in_words(after, now));
+    if old == new {
+        return;
+    }
+    let name = quoted(&now.prompt);
+    let text = match new.as_slice() {
+        [] => format!("{name} no longer jumps"),
+        jumps => format!("After {name}: {}", jumps.join("; ")),
+    };
+    changes.of(now, ChangeKind::Logic, text, None);
+}
+
+fn jumps_in_words(definition: &Definition, question: &Question) -> Vec<String> {
+    let jumps = question.next.iter();
+    jumps.map(|jump| jump.in_words(definition.questions())).collect()
 }
 
 fn compare_logic(
@@ -102,7 +127,11 @@ fn compare_own(changes: &mut Changes, was: &Question, now: &Question) {
         if was != is {
             let text = format!("{}: {} {}", quoted(&now.prompt), in_words(field), said(is));
             let is_scale = now.question_type.input().is_scale(field);
-            changes.of(now, ChangeKind::Rule, text, is_scale.then_some(OTHER_SCALE));
+            let breaks = match field.as_str() {
+                "score" => Some(OTHER_SCORE),
+                _ => is_scale.then_some(OTHER_SCALE),
+            };
+            changes.of(now, ChangeKind::Rule, text, breaks);
         }
     }
 }
@@ -152,6 +181,21 @@ fn compare_choices(
             changes.of(now, kind, format!("{name}: {what} {was} now reads {is}"), None);
         }
     }
+    for choice in new {
+        let Some(was) = old.iter().find(|was| was.id == choice.id) else { continue };
+        let label = quoted(&choice.label);
+        if was.score != choice.score {
+            let score = choice
+                .score
+                .map_or("no longer scored".to_owned(), |score| format!("now scored {score}"));
+            let text = format!("{name}: {what} {label} is {score}");
+            changes.of(now, kind, text, Some(OTHER_SCORE));
+        }
+        if was.fixed != choice.fixed {
+            let place = if choice.fixed { "now keeps" } else { "no longer keeps" };
+            changes.of(now, kind, format!("{name}: {what} {label} {place} its place"), None);
+        }
+    }
     let common = |one: &[Choice], other: &[Choice]| -> Vec<String> {
         let both = one.iter().filter(|choice| has(other, &choice.id));
         both.map(|choice| choice.id.clone()).collect()
@@ -175,6 +219,7 @@ fn in_words(field: &str) -> &str {
         "shape" => "style",
         "lowLabel" => "label of the low end",
         "highLabel" => "label of the high end",
+        "optionOrder" => "order of options",
         other => other,
     }
 }

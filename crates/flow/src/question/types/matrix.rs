@@ -15,7 +15,7 @@ use crate::definition::limits::{MATRIX_ROWS_MAX, OPTIONS_MAX};
 use crate::definition::reader::ObjectReader;
 use crate::issue::Code;
 use crate::question::answer::Problems;
-use crate::question::choice::{Choice, has, listed, read_choices};
+use crate::question::choice::{Choice, ChoiceFields, has, listed, read_choices};
 use crate::question::rules::{Comparable, Label, Rules};
 use crate::text_map::Texts;
 
@@ -31,8 +31,8 @@ impl Rules for Matrix {
 
     fn read(reader: &mut ObjectReader<'_>) -> Self {
         Self {
-            rows: read_choices(reader, "rows", 1..=MATRIX_ROWS_MAX),
-            columns: read_choices(reader, "columns", 1..=OPTIONS_MAX),
+            rows: read_choices(reader, "rows", 1..=MATRIX_ROWS_MAX, ChoiceFields::NONE),
+            columns: read_choices(reader, "columns", 1..=OPTIONS_MAX, ChoiceFields::NONE),
         }
     }
 
@@ -77,9 +77,10 @@ impl Rules for Matrix {
     }
 
     fn fields() -> Vec<Field> {
+        let choices = |max| FieldKind::Choices { min: 1, max, fields: ChoiceFields::NONE };
         vec![
-            Field::new("rows", "Rows", FieldKind::Choices { min: 1, max: MATRIX_ROWS_MAX }),
-            Field::new("columns", "Columns", FieldKind::Choices { min: 1, max: OPTIONS_MAX }),
+            Field::new("rows", "Rows", choices(MATRIX_ROWS_MAX)),
+            Field::new("columns", "Columns", choices(OPTIONS_MAX)),
         ]
     }
 }

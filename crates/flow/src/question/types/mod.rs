@@ -29,7 +29,8 @@ use crate::definition::reader::{Faults, ObjectReader};
 use crate::question::answer::Problems;
 use crate::question::field::{self, Field, FieldKind};
 use crate::question::input::Input;
-use crate::question::rules::{Comparable, Label, Rules};
+use crate::question::rules::{Comparable, Label, Rules, Scoring};
+use crate::score::Score;
 use crate::text_map::Texts;
 
 macro_rules! types {
@@ -100,6 +101,10 @@ macro_rules! types {
                 match self { $(Self::$variant(rules) => rules.comparable(),)* }
             }
 
+            fn scoring(&self) -> Scoring<'_> {
+                match self { $(Self::$variant(rules) => rules.scoring(),)* }
+            }
+
             pub(in crate::question) fn text_chars_max(&self) -> u32 {
                 match self { $(Self::$variant(rules) => rules.text_chars_max(),)* }
             }
@@ -142,6 +147,30 @@ impl QuestionType {
         let (nothing, faults) = (Value::Object(Map::new()), Faults::default());
         let mut reader = ObjectReader::open(&nothing, String::new(), &faults)?;
         Self::read(name, &mut reader)
+    }
+
+    /// Whether an answer can add to the score.
+    pub fn is_scored(&self) -> bool {
+        match self.scoring() {
+            Scoring::Nothing => false,
+            Scoring::Options(options) => options.iter().any(|option| option.score.is_some()),
+            Scoring::Value => true,
+        }
+    }
+
+    /// What a valid answer adds to the score.
+    pub(crate) fn score(&self, answer: &Texts<'_>) -> Score {
+        let mut sum = Score::default();
+        let texts = answer.as_slice();
+        match self.scoring() {
+            Scoring::Nothing => {}
+            Scoring::Options(options) => {
+                let chosen = options.iter().filter(|it| texts.iter().any(|id| *id == it.id));
+                chosen.filter_map(|option| option.score).for_each(|score| sum += score);
+            }
+            Scoring::Value => texts.iter().take(1).for_each(|it| sum += Score::from_mark(it)),
+        }
+        sum
     }
 
     /// The names of its fields that are lists of choices.

@@ -13,7 +13,7 @@ use crate::definition::reader::ObjectReader;
 use crate::issue::Code;
 use crate::question::answer::{Problems, within};
 use crate::question::choice::{OTHER_PREFIX, Options};
-use crate::question::rules::{Comparable, Label, Rules};
+use crate::question::rules::{Comparable, Label, Rules, Scoring};
 use crate::text_map::Texts;
 
 /// Every option, and one free-text answer.
@@ -77,6 +77,10 @@ impl Rules for MultipleChoice {
 
     fn comparable(&self) -> Comparable<'_> {
         Comparable::SomeOf { options: &self.choice.options, other: self.choice.allow_other }
+    }
+
+    fn scoring(&self) -> Scoring<'_> {
+        Scoring::Options(&self.choice.options)
     }
 
     fn labels(&self) -> Vec<(&'static str, Label<'_>)> {

@@ -1,16 +1,18 @@
 //! `nps`: how likely the respondent is to recommend, from 0 to 10.
 
+use std::ops::Not;
+
 use serde::Serialize;
 
 use crate::question::field::Field;
 use crate::question::input::{Input, Marks};
 
-use super::rating::{end_fields, end_labels, judge_mark};
+use super::rating::{SCORE, end_fields, end_labels, judge_mark, read_score, write_score};
 use crate::counts::counted::Counted;
 use crate::definition::limits::LABEL_CHARS_MAX;
 use crate::definition::reader::ObjectReader;
 use crate::question::answer::{Problems, one};
-use crate::question::rules::{Comparable, Label, Rules};
+use crate::question::rules::{Comparable, Label, Rules, Scoring};
 use crate::text_map::Texts;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -21,6 +23,9 @@ pub struct Nps {
     pub low_label: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub high_label: Option<String>,
+    /// Whether an answer adds its value to the score.
+    #[serde(skip_serializing_if = "Not::not", serialize_with = "write_score")]
+    pub score: bool,
 }
 
 impl Rules for Nps {
@@ -28,6 +33,7 @@ impl Rules for Nps {
         Self {
             low_label: reader.text("lowLabel", LABEL_CHARS_MAX),
             high_label: reader.text("highLabel", LABEL_CHARS_MAX),
+            score: read_score(reader),
         }
     }
 
@@ -44,6 +50,7 @@ impl Rules for Nps {
             marks: Marks::Number,
             low_label: self.low_label.as_deref(),
             high_label: self.high_label.as_deref(),
+            is_scored: self.score,
         }
     }
 
@@ -55,11 +62,16 @@ impl Rules for Nps {
         Comparable::Number
     }
 
+    fn scoring(&self) -> Scoring<'_> {
+        if self.score { Scoring::Value } else { Scoring::Nothing }
+    }
+
     fn labels(&self) -> Vec<(&'static str, Label<'_>)> {
         end_labels(self.low_label.as_ref(), self.high_label.as_ref())
     }
 
     fn fields() -> Vec<Field> {
-        end_fields().to_vec()
+        let [low, high] = end_fields();
+        vec![low, high, SCORE]
     }
 }

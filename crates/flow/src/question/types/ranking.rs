@@ -10,21 +10,26 @@ use crate::definition::limits::OPTIONS_MAX;
 use crate::definition::reader::ObjectReader;
 use crate::issue::Code;
 use crate::question::answer::Problems;
-use crate::question::choice::{Choice, has, listed, read_choices};
+use crate::question::choice::{Choice, ChoiceFields, OptionOrder, has, listed, read_choices};
 use crate::question::rules::{Comparable, Label, Rules};
 use crate::text_map::Texts;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
+#[serde(rename_all = "camelCase")]
 pub struct Ranking {
     pub options: Vec<Choice>,
+    #[serde(skip_serializing_if = "OptionOrder::is_listed")]
+    pub option_order: OptionOrder,
 }
 
 impl Rules for Ranking {
     const NEEDED: &[&str] = &["options"];
 
     fn read(reader: &mut ObjectReader<'_>) -> Self {
-        Self { options: read_choices(reader, "options", 2..=OPTIONS_MAX) }
+        let fields = ChoiceFields::ORDERED;
+        let options = read_choices(reader, "options", 2..=OPTIONS_MAX, fields);
+        Self { options, option_order: OptionOrder::read(reader) }
     }
 
     fn judge(&self, answer: &Texts<'_>, problems: &mut Problems<'_>) {
@@ -42,7 +47,7 @@ impl Rules for Ranking {
     }
 
     fn input(&self) -> Input<'_> {
-        Input::Order { options: &self.options }
+        Input::Order { options: &self.options, order: self.option_order }
     }
 
     fn counted(&self) -> Counted<'_> {
@@ -58,6 +63,8 @@ impl Rules for Ranking {
     }
 
     fn fields() -> Vec<Field> {
-        vec![Field::new("options", "Options", FieldKind::Choices { min: 2, max: OPTIONS_MAX })]
+        let fields = ChoiceFields::ORDERED;
+        let options = FieldKind::Choices { min: 2, max: OPTIONS_MAX, fields };
+        vec![Field::new("options", "Options", options), OptionOrder::FIELD]
     }
 }

@@ -1,6 +1,8 @@
 //! `rating`: a value from 1 to `max`.
 
-use serde::Serialize;
+use std::ops::Not;
+
+use serde::{Serialize, Serializer};
 
 use crate::question::field::{Field, FieldKind};
 use crate::question::input::{Input, Marks};
@@ -10,7 +12,7 @@ use crate::definition::limits::LABEL_CHARS_MAX;
 use crate::definition::reader::ObjectReader;
 use crate::issue::Code;
 use crate::question::answer::{Problems, one};
-use crate::question::rules::{Comparable, Label, Rules};
+use crate::question::rules::{Comparable, Label, Rules, Scoring};
 use crate::text_map::Texts;
 
 const RATING_MAX_DEFAULT: u32 = 5;
@@ -27,6 +29,9 @@ pub struct Rating {
     pub low_label: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub high_label: Option<String>,
+    /// Whether an answer adds its value to the score.
+    #[serde(skip_serializing_if = "Not::not", serialize_with = "write_score")]
+    pub score: bool,
 }
 
 /// The author-facing names of the shapes of the steps.
@@ -39,6 +44,7 @@ impl Rules for Rating {
             shape: reader.choice("shape", &WORDS).unwrap_or_default(),
             low_label: reader.text("lowLabel", LABEL_CHARS_MAX),
             high_label: reader.text("highLabel", LABEL_CHARS_MAX),
+            score: read_score(reader),
         }
     }
 
@@ -55,6 +61,7 @@ impl Rules for Rating {
             marks: self.shape,
             low_label: self.low_label.as_deref(),
             high_label: self.high_label.as_deref(),
+            is_scored: self.score,
         }
     }
 
@@ -64,6 +71,10 @@ impl Rules for Rating {
 
     fn comparable(&self) -> Comparable<'_> {
         Comparable::Number
+    }
+
+    fn scoring(&self) -> Scoring<'_> {
+        if self.score { Scoring::Value } else { Scoring::Nothing }
     }
 
     fn labels(&self) -> Vec<(&'static str, Label<'_>)> {
@@ -78,8 +89,25 @@ impl Rules for Rating {
             Field::new("shape", "Style", FieldKind::Word { words: SHAPES }),
             low,
             high,
+            SCORE,
         ]
     }
+}
+
+/// The field that adds the value of an answer to the score.
+pub(super) const SCORE: Field = Field::new(
+    "score",
+    "Score",
+    FieldKind::Word { words: &[("none", "Not scored"), ("value", "The answer adds its value")] },
+);
+
+pub(super) fn read_score(reader: &mut ObjectReader<'_>) -> bool {
+    reader.choice("score", &[("none", false), ("value", true)]).unwrap_or_default()
+}
+
+/// Only written if it is set.
+pub(super) fn write_score<S: Serializer>(_: &bool, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str("value")
 }
 
 /// Judges a whole number on a scale.

@@ -10,7 +10,7 @@ use crate::definition::limits::OPTIONS_MAX;
 use crate::definition::reader::ObjectReader;
 use crate::question::answer::{Problems, one};
 use crate::question::choice::Options;
-use crate::question::rules::{Comparable, Label, Rules};
+use crate::question::rules::{Comparable, Label, Rules, Scoring};
 use crate::text_map::Texts;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -43,6 +43,10 @@ impl Rules for SingleChoice {
 
     fn comparable(&self) -> Comparable<'_> {
         Comparable::OneOf { options: &self.choice.options, other: self.choice.allow_other }
+    }
+
+    fn scoring(&self) -> Scoring<'_> {
+        Scoring::Options(&self.choice.options)
     }
 
     fn labels(&self) -> Vec<(&'static str, Label<'_>)> {

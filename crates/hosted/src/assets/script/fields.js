@@ -4,20 +4,38 @@
 const TYPED = ["text", "paragraph", "email", "url", "phone", "number"];
 const isTicked = (field) => /radio|checkbox/.test(field.type);
 
-/** The answer to a question as the server reads it: a list of texts, empty if there is none. */
-function answerOf(section) {
+/** The answer to a question as the server reads it: texts with their labels and scores, none if there is no answer. */
+function givenTo(section) {
   const given = [];
   for (const field of section.querySelectorAll("[name]")) {
     const [kind, id, part] = field.name.split(".");
     const text = plainText(field, section.dataset.input);
     if (text === "" || (isTicked(field) && !field.checked)) continue;
-    if (kind === "matrix") given.push(`${part}:${text}`);
-    if (kind === "rank") given[text - 1] = part;
+    if (kind === "matrix") given.push({ text: `${part}:${text}`, label: field.ariaLabel });
+    if (kind === "rank") given[text - 1] = { text: part, label: field.parentElement.querySelector(".label").textContent };
     if (kind !== "answers") continue;
     const own = text === "other:" ? field.form.elements[`other.${id}`].value.trim() : "";
-    given.push(text + own);
+    const { dataset } = field.selectedOptions?.[0] ?? field;
+    const label = field.selectedOptions?.[0].text ?? (isTicked(field) ? field.parentElement.textContent : text);
+    given.push({ text: text + own, label: own || label.trim(), score: dataset.score });
   }
-  return given.filter((text) => text !== undefined);
+  return given.filter(Boolean);
+}
+
+const answerOf = (section) => givenTo(section).map(({ text }) => text);
+
+/** Fills placeholders in texts with the labels of answers, or the score. */
+function pipe(main, { given, score }) {
+  const valueOf = (name, fallback) =>
+    (name === "#" ? String(score) : (given[name] ?? []).map(({ label }) => label).join(", ")) || fallback;
+  for (const place of main.querySelectorAll("[data-pipe]")) {
+    place.textContent = valueOf(place.dataset.pipe, place.dataset.fallback);
+  }
+  for (const place of main.querySelectorAll("[data-parts]")) {
+    const text = JSON.parse(place.dataset.parts).map((part) => (part.trim ? part : valueOf(...part))).join("");
+    if (place.matches("option")) place.textContent = text;
+    else place.ariaLabel = text;
+  }
 }
 
 /** The value of a field; numbers are converted from the reader's notation. */
@@ -76,7 +94,7 @@ function countLeft(section, words) {
 
 /** Focuses the text field, or else the heading, so that it is read aloud and digits select. */
 function focusOn(section) {
-  const heading = section.querySelector("h2");
+  const heading = section.querySelector("h1, h2");
   if (heading) heading.tabIndex = -1;
   const target = TYPED.includes(section.dataset.input) ? section.querySelector(".text") : heading;
   target?.focus({ preventScroll: true });

@@ -5,21 +5,44 @@
 // server's reply replaces that of this page. So there is one set of rules, the server's; checks here only
 // save a round trip. Deliberately absent: a second format, a template, a library.
 //
-// The server joins the nine files into one module, in the order of their numbers, and strips comments and
+// The server joins the ten files into one module, in the order of their numbers, and strips comments and
 // indentation; so no string may span lines.
 //
-// This file implements `visibleIf` like crates/flow/src/logic.rs; both pass crates/flow/tests/visible_if.json.
+// This file implements conditions and jumps like crates/flow/src/logic.rs and route.rs; both pass visible_if.json and
+// routes.json in crates/flow/tests.
+
+/**
+ * The way through the questions: the visible ones, what is given to each by its id, the score, and where the last jump
+ * led. A question has an id, `visibleIf`, `next`, and `given()`: texts with their scores. `forced` is always visible.
+ */
+export function follow(questions, allowsOther, forced) {
+  const [given, answers] = [{}, {}];
+  let [points, to] = [0, ""];
+  const meets = (condition) => !condition || holds(condition, answers, allowsOther, points / 100);
+  const route = questions.filter((question) => {
+    const { id, visibleIf, next = [] } = question;
+    const isPassed = to && (to === "end" || to !== id);
+    if (id !== forced && (isPassed || !meets(visibleIf))) return false;
+    to = "";
+    given[id] = question.given();
+    answers[id] = given[id].map(({ text }) => text);
+    for (const { score } of given[id]) points += Math.round((score ?? 0) * 100);
+    to = next.find(({ when }) => meets(when))?.to ?? "";
+    return true;
+  });
+  return { route, given, score: points / 100, to };
+}
 
 /**
  * Whether answers (lists of texts by question id) meet a condition.
  * `allowsOther` returns whether "other" matches any free-text answer of a question.
  */
-export function holds(condition, answers, allowsOther = () => false) {
-  const each = (inner) => holds(inner, answers, allowsOther);
+export function holds(condition, answers, allowsOther = () => false, score = 0) {
+  const each = (inner) => holds(inner, answers, allowsOther, score);
   if (condition.all) return condition.all.every(each);
   if (condition.any) return condition.any.some(each);
   if (condition.not) return !each(condition.not);
-  const given = answers[condition.question] ?? [];
+  const given = condition.score ? [plain(score)] : (answers[condition.question] ?? []);
   const isGiven = given.length > 1 || Boolean(given[0]);
   if ("answered" in condition) return isGiven === condition.answered;
   if (!isGiven) return false;

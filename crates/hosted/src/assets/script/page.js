@@ -68,7 +68,8 @@ function onKey({ target, key, altKey, ctrlKey, metaKey, isComposing }) {
   }
   // Only if the question has the focus, so that keys meant for something else select no answer.
   const isTyping = target.matches("select, .text");
-  if (/^\d$/.test(key) && !ctrlKey && !isTyping && survey.current?.contains(target)) pick(survey.current, key);
+  const section = target.closest(".question[data-id]");
+  if (/^\d$/.test(key) && !ctrlKey && !isTyping && section) pick(section, key);
 }
 
 /** A digit selects a mark by its value, or an option by its position. */

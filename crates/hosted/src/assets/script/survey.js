@@ -9,12 +9,13 @@ let survey = null;
 
 class Survey {
   constructor(main, form) {
-    const rest = form.querySelector("#rest");
-    rest?.replaceWith(rest.content);
+    for (const rest of form.querySelectorAll("template")) rest.replaceWith(rest.content);
     this.main = main;
     this.form = form;
     this.words = JSON.parse(form.dataset.words);
+    this.welcome = form.querySelector(".welcome");
     this.sections = [...form.querySelectorAll(".question[data-id]")];
+    this.questions = this.sections.map((section) => questionOf(section));
     this.consent = form.querySelector(".consent");
     this.actions = form.querySelector(".actions");
     this.primary = form.querySelector(".primary");
@@ -33,39 +34,48 @@ class Survey {
   }
 
   section(id) {
-    return this.sections.find((section) => section.dataset.id === id);
+    return [this.welcome, ...this.sections].find((section) => section?.dataset.id === id);
   }
 
-  /** The visible questions. Hidden questions do not affect later ones. */
-  route() {
-    const answers = {};
+  /** The visible questions in pages. Hidden questions do not affect later ones. The questions of a section share a page. */
+  way() {
     const allowsOther = (id) => Boolean(this.form.elements[`other.${id}`]);
-    return this.sections.filter((section) => {
-      const { id, visibleIf } = section.dataset;
-      const isAsked = !visibleIf || id === this.main.dataset.preview || holds(JSON.parse(visibleIf), answers, allowsOther);
-      if (isAsked) answers[id] = answerOf(section);
-      return isAsked;
-    });
+    const way = follow(this.questions, allowsOther, this.main.dataset.preview);
+    const route = way.route.map(({ section }) => section);
+    const pages = this.welcome ? [[this.welcome]] : [];
+    for (const section of route) {
+      const { part } = section.dataset;
+      if (part && pages.at(-1)?.[0].dataset.part === part) pages.at(-1).push(section);
+      else pages.push([section]);
+    }
+    const at = Math.max(pages.findIndex((page) => page.includes(this.current)), 0);
+    return { ...way, route, pages, at, page: pages[at] ?? [] };
   }
 
-  /** Updates everything that depends on the answers: visible questions, progress, buttons. */
+  /** Updates everything that depends on the answers: visible questions, texts, progress, buttons. */
   refresh() {
-    const route = this.route();
-    if (!route.includes(this.current)) this.current = route[0];
+    const way = this.way();
+    const { route, pages, at, page } = way;
+    if (!page.includes(this.current)) this.current = page[0];
+    const isWelcome = this.welcome && this.current === this.welcome;
     for (const section of this.sections) {
-      section.hidden = section !== this.current;
+      section.hidden = !page.includes(section);
       // Disabled fields are not sent: answers to hidden questions.
       section.querySelector("fieldset")?.toggleAttribute("disabled", !route.includes(section));
     }
-    const at = Math.max(route.indexOf(this.current), 0);
-    const isLast = at >= route.length - 1;
+    for (const part of this.form.querySelectorAll(".part")) part.hidden = part.dataset.part !== this.current?.dataset.part;
+    if (this.welcome) this.welcome.hidden = !isWelcome;
+    for (const rest of this.form.querySelectorAll(".intro, .progress")) rest.hidden = isWelcome;
+    pipe(this.main, way);
+    const isLast = at >= pages.length - 1;
     if (this.consent) this.consent.hidden = !isLast;
     this.primary.value = isLast ? "send" : "next";
-    this.primary.textContent = this.words[this.sending ? "sending" : this.primary.value];
+    this.primary.textContent =
+      (isWelcome && this.welcome.dataset.button) || this.words[this.sending ? "sending" : this.primary.value];
     this.primary.setAttribute("aria-disabled", this.sending);
     this.quiet.hidden = at === 0;
     this.main.toggleAttribute("data-later", at > 0);
-    this.showProgress(at + 1, route.length);
+    this.showProgress(route.indexOf(page.at(-1)) + 1, route.length);
   }
 
   showProgress(n, all) {
@@ -80,7 +90,8 @@ class Survey {
   show(section, { move = true, push = move } = {}) {
     this.current = section;
     this.refresh();
-    reach(this.route(), this.current);
+    const { route, page } = this.way();
+    reach(route, page.at(-1));
     const id = this.current?.dataset.id;
     if (id) this.form.elements.step.value = id;
     remember(id, push);
@@ -105,15 +116,15 @@ class Survey {
     event.preventDefault();
     if (this.sending) return;
     const go = event.submitter?.value ?? this.primary.value;
-    const route = this.route();
-    const at = route.indexOf(this.current);
-    if (go === "back") return goBack(this, route[Math.max(at - 1, 0)]);
-    const asked = go === "send" ? route : route.slice(at, at + 1);
+    const { route, pages, at, page } = this.way();
+    if (go === "back") return goBack(this, pages[Math.max(at - 1, 0)][0]);
+    const asked = go === "send" ? route : page;
+    if (this.current === this.welcome) startVisit();
     const faults = asked.map((section) => [section, faultOf(section, this.words)]).filter(([, text]) => text);
     if (faults.length > 0) return this.complain(faults);
     clearFaults(this.main);
     if (go === "send") this.send();
-    else this.show(route[at + 1]);
+    else this.show(pages[at + 1][0]);
     keepDraft(this);
   }
 
@@ -191,6 +202,12 @@ class Survey {
   hush() {
     this.main.querySelector(".notice.live")?.remove();
   }
+}
+
+/** A question for `follow`. */
+function questionOf(section) {
+  const { id, visibleIf = null, next = "[]" } = section.dataset;
+  return { section, id, visibleIf: JSON.parse(visibleIf), next: JSON.parse(next), given: () => givenTo(section) };
 }
 
 function describe(field, id) {

@@ -138,6 +138,7 @@ CREATE TABLE responses (
     tags               text,
     context            text,
     flow_assignment_id text,
+    score              text,
     PRIMARY KEY (app_id, flow_id, response_id)
 ) PARTITION BY RANGE (response_id);
 CREATE INDEX responses_by_id ON responses (response_id);

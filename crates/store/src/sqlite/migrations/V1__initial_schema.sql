@@ -130,6 +130,7 @@ CREATE TABLE responses (
     tags               TEXT,
     context            TEXT,
     flow_assignment_id TEXT,
+    score              TEXT,
     digest             BLOB NOT NULL,
     idempotency_key    BLOB,
     counted            INTEGER NOT NULL DEFAULT 0

@@ -1,24 +1,28 @@
 /*
- * Options, rows and columns: their labels, their order, and, collapsed, the ids under which answers are stored.
+ * Options, rows and columns: their labels, their order, and, collapsed, their scores and the ids under which answers are
+ * stored.
  */
 
-import { announce, button, el, pointer, redraw } from "./dom.js";
+import { announce, button, el, pointer, redraw, tick } from "./dom.js";
 import { idFrom, isMadeUp } from "./ids.js";
 
 /** Default options of a new question that were not reworded. */
 const isNewborn = ({ label }) => ["First", "Second"].includes(label);
 
-export function choicesEditor(draft, at, list, title, context) {
+export function choicesEditor(draft, at, { name: list, label: title, score, fixed }, context) {
   const place = el("fieldset", { className: "choicelist", data: { pointer: pointer(["questions", at, list]), list }, tabIndex: -1 });
   const choices = () => (Array.isArray(draft.questions[at][list]) ? draft.questions[at][list] : (draft.questions[at][list] = []));
   const word = list.slice(0, -1);
   let areIdsShown = false;
+  let areScoresShown = score && choices().some((choice) => typeof choice?.score === "number");
+  const isRandom = fixed && draft.questions[at].optionOrder === "random";
 
   const draw = () => redraw(place,
     el("legend", { className: "label" }, title),
     el("ol", {}, choices().map(row)),
     el("div", { className: "buttons" },
       button(`+ Add ${word === "option" ? "an" : "a"} ${word}`, add, { data: { key: `add-${list}` } }),
+      score && button(areScoresShown ? "Hide scores" : "Show scores", () => { areScoresShown = !areScoresShown; draw() }, { className: "button small quiet", data: { key: `scores-${list}` } }),
       button(areIdsShown ? "Hide IDs" : "Show IDs", () => { areIdsShown = !areIdsShown; draw() }, { className: "button small quiet", data: { key: `ids-${list}` } })));
 
   const changed = () => { draw(); draft.changed(false); context.faults.mark() };
@@ -35,12 +39,18 @@ export function choicesEditor(draft, at, list, title, context) {
       className: "input mono", value: choice?.id ?? "", aria: { label: `ID of ${word} ${place + 1}` }, data: { pointer: pointer([...path, "id"]) },
       onchange: () => draft.renameChoice(at, list, place, id.value.trim()),
     });
+    const points = areScoresShown && el("input", {
+      className: "input score", type: "number", step: "any", value: choice?.score ?? "", placeholder: "Score", aria: { label: `Score of ${word} ${place + 1}` },
+      data: { pointer: pointer([...path, "score"]) },
+      oninput: () => draft.set([...path, "score"], points.value === "" ? undefined : Number(points.value)),
+    });
+    const keeps = isRandom && tick("Keep place", choice?.fixed === true, (on) => draft.set([...path, "fixed"], on), [...path, "fixed"]);
     const wasPublished = context.published[draft.questions[at].id]?.choices?.includes(choice?.id);
     const mover = (sign, wordOf, by) => button(sign, () => move(place, place + by), {
       className: "button small quiet", aria: { label: `Move ${word} ${place + 1} ${wordOf}` }, data: { key: `${list}${by}-${place}` },
       disabled: place + by < 0 || place + by >= choices().length,
     });
-    return el("li", {}, label, id,
+    return el("li", {}, label, points, id, keeps,
       id && wasPublished && el("span", { className: "hint" }, "Published: answers are stored under this ID"),
       el("span", { className: "movers" }, mover("↑", "up", -1), mover("↓", "down", 1),
         button("✕", () => remove(place), { className: "button small quiet", aria: { label: `Remove ${word} ${place + 1}` } })));

@@ -102,11 +102,25 @@ export class Draft extends EventTarget {
     return Object.values(this.definition.translations ?? {}).filter(isObject);
   }
 
+  /** Every condition: of questions, of their jumps, and of endings. */
+  conditions() {
+    const whens = (list) => (Array.isArray(list) ? list.map((each) => each?.when) : []);
+    const own = this.questions.flatMap(({ visibleIf, next }) => [visibleIf, ...whens(next)]);
+    return [...own, ...whens(this.definition.endings)];
+  }
+
+  sections() {
+    const { sections } = this.definition;
+    return Array.isArray(sections) ? sections.filter(isObject) : [];
+  }
+
   /** Renames a question id and all references to it. */
   rename(at, id) {
     const old = this.questions[at].id;
     this.questions[at].id = id;
-    for (const question of this.questions) eachTest(question.visibleIf, (test) => { if (test.question === old) test.question = id });
+    for (const condition of this.conditions()) eachTest(condition, (test) => { if (test.question === old) test.question = id });
+    for (const { next } of this.questions) if (Array.isArray(next)) for (const jump of next) if (jump?.to === old) jump.to = id;
+    for (const { questions } of this.sections()) if (questions?.includes(old)) questions[questions.indexOf(old)] = id;
     for (const { questions } of this.translations()) {
       if (questions?.[old] === undefined || old === id) continue;
       questions[id] = questions[old];
@@ -125,8 +139,8 @@ export class Draft extends EventTarget {
       const [row, column] = String(value).split(":");
       return list === "rows" && row === old ? `${id}:${column}` : list === "columns" && column === old ? `${row}:${id}` : value;
     };
-    for (const other of this.questions) {
-      eachTest(other.visibleIf, (test) => {
+    for (const condition of this.conditions()) {
+      eachTest(condition, (test) => {
         if (test.question !== question.id) return;
         for (const key of ["equals", "includes"]) if (key in test) test[key] = changedTo(test[key]);
         for (const key of ["in", "notIn"]) if (Array.isArray(test[key])) test[key] = test[key].map(changedTo);

@@ -6,9 +6,10 @@
 import { button } from "./dom.js";
 
 const ORDER = [
-  "title", "description", "defaultLocale", "respondentAnalytics", "questions", "ending", "translations",
+  "title", "description", "defaultLocale", "respondentAnalytics", "welcome", "questions", "sections", "ending", "endings", "translations",
   "id", "type", "prompt", "help", "label", "required", "max", "min", "shape", "integer", "lowLabel", "highLabel",
-  "options", "rows", "columns", "allowOther", "minSelected", "maxSelected", "minLength", "maxLength", "visibleIf",
+  "options", "rows", "columns", "allowOther", "minSelected", "maxSelected", "minLength", "maxLength", "optionOrder", "score", "fixed",
+  "visibleIf", "next", "when", "to",
 ];
 const REST_MS = 300;
 

@@ -28,14 +28,23 @@ function textsIn(definition) {
   const add = (path, what, original) => original && texts.push({ path, what, original: String(original) });
   add(["title"], "Title", definition.title);
   add(["description"], "Description", definition.description);
+  for (const [name, what] of [["title", "title"], ["body", "text"], ["buttonText", "button"]]) {
+    add(["welcome", name], `Welcome: ${what}`, definition.welcome?.[name]);
+  }
   (Array.isArray(definition.questions) ? definition.questions : []).forEach((question, at) => {
     const { plain, lists } = textsOf(question);
     const words = { prompt: "question", help: "help", lowLabel: "low end", highLabel: "high end" };
     for (const name of plain) add(["questions", question.id, name], `${at + 1}: ${words[name]}`, question[name]);
     for (const name of lists) for (const choice of question[name]) add(["questions", question.id, name, choice?.id], `${at + 1}: ${name.slice(0, -1)}`, choice?.label);
   });
+  const listed = (name) => (Array.isArray(definition[name]) ? definition[name] : []);
+  for (const section of listed("sections")) add(["sections", section?.id, "title"], "Section", section?.title);
   add(["ending", "title"], "Ending: title", definition.ending?.title);
   add(["ending", "body"], "Ending: text", definition.ending?.body);
+  for (const ending of listed("endings")) {
+    add(["endings", ending?.id, "title"], `Ending ${ending?.id}: title`, ending?.title);
+    add(["endings", ending?.id, "body"], `Ending ${ending?.id}: text`, ending?.body);
+  }
   return texts;
 }
 

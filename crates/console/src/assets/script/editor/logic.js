@@ -1,6 +1,6 @@
 /*
- * The condition of a question: an earlier question, a comparison, a value; groups of which all or any must be true;
- * and negation. The sentence below it summarises the condition.
+ * A condition: a question or the score, a comparison, a value; groups of which all or any must be true; and negation.
+ * The sentence below it summarises the condition. Questions, jumps and endings have one.
  *
  * A group with one member is stored as that member, so that the definition stays simple.
  */
@@ -16,15 +16,24 @@ const TESTS = {
 };
 const OF_DATES = { lessThan: "is before", greaterThan: "is after" };
 
+/** When a question is shown. */
 export function logicEditor(draft, at, context) {
-  const question = draft.questions[at];
-  const path = ["questions", at, "visibleIf"];
+  return conditionEditor(draft, ["questions", at, "visibleIf"], draft.questions.slice(0, at), context, {
+    title: "Show this question", never: "Always", sometimes: "Only if…", sentence: (words) => `Shown only if ${words}.`,
+  });
+}
+
+/** The condition at a path, about the questions `before`. `texts` are its title, its two states and its sentence. */
+export function conditionEditor(draft, path, before, context, texts) {
+  const key = path.join("-");
   const place = el("fieldset", { className: "logic", data: { pointer: pointer(path) }, tabIndex: -1 });
-  const earlier = draft.questions.slice(0, at).filter((each) => kindOf(each) !== "never");
-  let root = question.visibleIf ? asGroup(question.visibleIf) : null;
+  const earlier = before.filter((each) => kindOf(each) !== "never");
+  if (before.some(isScored)) earlier.push(SCORE);
+  const current = path.reduce((inner, step) => inner?.[step], draft.definition);
+  let root = current ? asGroup(current) : null;
 
   const sentence = el("p", { className: "sentence" });
-  const showSentence = () => root && (sentence.textContent = `Shown only if ${inWords(simplified(root), draft.questions)}.`);
+  const showSentence = () => root && (sentence.textContent = texts.sentence(inWords(simplified(root), draft.questions)));
   /** With `isTyping` the fields are not redrawn, because the user is typing in one of them. */
   const changed = (isTyping = false) => {
     draft.set(path, root ? simplified(root) : undefined);
@@ -33,21 +42,25 @@ export function logicEditor(draft, at, context) {
     context.faults.mark();
   };
   const draw = () => {
-    const always = select([["", "Always"], ["if", "Only if…"]], root ? "if" : "", (value) => {
+    const always = select([["", texts.never], ["if", texts.sometimes]], root ? "if" : "", (value) => {
       root = value ? { all: [firstTest(earlier)] } : null;
       changed();
-    }, { aria: { label: "Show this question" }, data: { key: `when-${at}` }, disabled: earlier.length === 0 && !root });
+    }, { aria: { label: texts.title }, data: { key: `when-${key}` }, disabled: earlier.length === 0 && !root });
     redraw(place,
-      el("legend", { className: "label" }, "Show this question"),
+      el("legend", { className: "label" }, texts.title),
       always,
       earlier.length === 0 && !root && el("p", { className: "hint" }, "Conditions use earlier questions; there are none yet."),
-      root && group(root, null, earlier, changed, `logic-${at}`),
+      root && group(root, null, earlier, changed, `logic-${key}`),
       root && sentence);
     showSentence();
   };
   draw();
   return place;
 }
+
+/** Stands for the score where conditions list questions; no question has this id. */
+const SCORE = { id: "#score", prompt: "The score", type: "#score" };
+const isScored = ({ options, score }) => score === "value" || (Array.isArray(options) && options.some((option) => typeof option?.score === "number"));
 
 const isGroup = (condition) => Array.isArray(condition.all) || Array.isArray(condition.any);
 const asGroup = (condition) => (isGroup(condition) ? structuredClone(condition) : { all: [structuredClone(condition)] });
@@ -61,11 +74,12 @@ function simplified(condition) {
   return inner.length === 1 ? inner[0] : { [word]: inner };
 }
 
-const firstTest = (earlier) => beginning(earlier.at(-1));
+const firstTest = (earlier) => beginning(earlier.findLast((each) => each !== SCORE) ?? earlier.at(-1));
 
 /** A default comparison with a valid value. For a removed question, only whether it is answered. */
 function beginning(question) {
   if (!question) return { question: "", answered: true };
+  if (question === SCORE) return { score: true, greaterThan: 0 };
   const kind = kindOf(question);
   const first = (list) => (Array.isArray(question[list]) ? question[list][0]?.id : undefined) ?? "";
   const own = {
@@ -111,7 +125,7 @@ function entry(items, n, earlier, changed, key) {
 
 function comparison(inner, put, earlier, key) {
   const condition = inner();
-  const question = earlier.find(({ id }) => id === condition.question);
+  const question = condition.score ? SCORE : earlier.find(({ id }) => id === condition.question);
   const known = earlier.map(({ id, prompt }) => [id, quoted(prompt || id).slice(1, -1)]);
   const options = question ? known : [[condition.question ?? "", condition.question || "Choose a question"], ...known];
   const test = testOf(condition);
@@ -119,18 +133,19 @@ function comparison(inner, put, earlier, key) {
   const fitting = testsFor(question);
   const offered = (fitting.includes(test) ? fitting : [test, ...fitting]).map((each) => [each, words[each] ?? each]);
   return el("div", { className: "test" },
-    select(options, condition.question, (id) => put(beginning(earlier.find((each) => each.id === id))), { aria: { label: "Question" }, data: { key: `${key}-question` } }),
+    select(options, question?.id ?? condition.question, (id) => put(beginning(earlier.find((each) => each.id === id))), { aria: { label: "Question" }, data: { key: `${key}-question` } }),
     select(offered, test, (next) => put(retested(inner(), next, question)), { aria: { label: "Comparison" }, data: { key: `${key}-test` } }),
     valueField(condition, question, put, `${key}-value`));
 }
 
 /** The same condition with another comparison; keeps the value if possible. */
-function retested({ question: id, ...own }, test, question) {
+function retested({ question: id, score, ...own }, test, question) {
   const value = Object.values(own)[0];
   const isMany = ["in", "notIn"].includes(test);
   const one = Array.isArray(value) ? value[0] : value;
   const fallback = Object.values(beginning(question)).at(-1);
   const plain = typeof one === "boolean" || one === undefined ? (typeof fallback === "boolean" ? "" : fallback) : one;
+  if (score) return { score, [test]: plain };
   if (test === "answered") return { question: id, answered: true };
   return { question: id, [test]: isMany ? [plain] : plain };
 }

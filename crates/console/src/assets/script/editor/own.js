@@ -7,7 +7,7 @@ import { el, field, select, tick } from "./dom.js";
 
 export function ownFields(draft, at, type, context) {
   const of = (...kinds) => type.fields.filter(({ kind }) => kinds.includes(kind));
-  const lists = of("choices").map((own) => choicesEditor(draft, at, own.name, own.label, context));
+  const lists = of("choices").map((own) => choicesEditor(draft, at, own, context));
   const others = of("count", "number", "date", "word", "text").map((own) => one(draft, at, own));
   const ticks = of("flag").map((own) => one(draft, at, own));
   return [...lists, others.length > 0 && el("div", { className: "inline" }, others), ...ticks].filter(Boolean);
@@ -24,7 +24,8 @@ const INPUTS = {
 function one(draft, at, own) {
   const path = ["questions", at, own.name];
   const value = draft.questions[at][own.name];
-  const set = (next) => draft.set(path, next);
+  // The order decides which fields options have.
+  const set = (next) => draft.set(path, next, { shape: own.name === "optionOrder" });
   if (own.kind === "flag") return tick(own.label, value === true, set, path);
   if (own.kind === "word") {
     const chosen = value ?? own.words[0][0];

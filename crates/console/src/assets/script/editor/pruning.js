@@ -23,10 +23,25 @@ export function prune(definition) {
     if (!texts || typeof texts !== "object") continue;
     if (!definition.description) delete texts.description;
     for (const name of ["title", "body"]) if (!definition.ending?.[name]) delete texts.ending?.[name];
+    for (const name of ["title", "body", "buttonText"]) if (!definition.welcome?.[name]) delete texts.welcome?.[name];
+    for (const list of ["endings", "sections"]) pruneNamed(texts, definition, list);
     for (const [id, own] of Object.entries(texts.questions ?? {})) pruneQuestion(texts.questions, id, own, questions);
     dropEmpty(texts, "ending");
+    dropEmpty(texts, "welcome");
     dropEmpty(texts, "questions");
   }
+}
+
+/** Endings or sections: those that are gone, and texts that are. */
+function pruneNamed(texts, definition, list) {
+  const originals = Array.isArray(definition[list]) ? definition[list] : [];
+  for (const [id, own] of Object.entries(texts[list] ?? {})) {
+    const original = originals.find((each) => each?.id === id);
+    for (const name of Object.keys(own ?? {})) if (!original?.[name]) delete own[name];
+    if (!original) delete texts[list][id];
+    else dropEmpty(texts[list], id);
+  }
+  dropEmpty(texts, list);
 }
 
 function pruneQuestion(all, id, own, questions) {

@@ -1,9 +1,10 @@
 /*
- * The form of one question: texts, fields of its type, condition, type and id.
+ * The form of one question: texts, fields of its type, condition, jumps, type and id.
  */
 
 import { el, field, select, tick } from "./dom.js";
 import { idFrom, isMadeUp } from "./ids.js";
+import { jumpsEditor } from "./jumps.js";
 import { logicEditor } from "./logic.js";
 import { ownFields } from "./own.js";
 import { allTypes, isAnswerable, typeNamed, typeOf } from "./types.js";
@@ -23,6 +24,7 @@ export function questionForm(draft, at, context) {
     type ? ownFields(draft, at, type, context) : el("p", { className: "note warn" }, "Unknown type. Choose another, or edit it under JSON."),
     !isStatement && tick("Required", question.required === true, (on) => draft.set(path("required"), on), path("required")),
     logicEditor(draft, at, context),
+    jumpsEditor(draft, at, context),
     el("details", { className: "more", open: context.isFaulty(["questions", at, "id"]) },
       el("summary", {}, "Type and ID"),
       el("div", { className: "inline" }, typeField(draft, at, context), idField(draft, at, context)),
@@ -51,7 +53,7 @@ function typeField(draft, at, context) {
 function retype(draft, at, context, name) {
   const question = draft.questions[at];
   const type = typeNamed(name);
-  const common = ["id", "type", "prompt", "help", "required", "visibleIf"];
+  const common = ["id", "type", "prompt", "help", "required", "visibleIf", "next"];
   // Bounds of numbers, dates and ratings are not interchangeable.
   const kept = type.fields.map((each) => each.name).filter((each) => !["min", "max"].includes(each));
   for (const key of Object.keys(question)) if (!common.includes(key) && !kept.includes(key)) delete question[key];

@@ -1,8 +1,9 @@
 /*
- * The other texts of a flow: title, description, consent, ending.
+ * The other texts of a flow: title, description, consent, welcome screen, endings.
  */
 
 import { el, field, redraw, select } from "./dom.js";
+import { endingsEditor } from "./jumps.js";
 import { languageField } from "./languages.js";
 
 export class Texts {
@@ -15,6 +16,7 @@ export class Texts {
   draw() {
     const { definition } = this.draft;
     const ending = definition.ending && typeof definition.ending === "object" ? definition.ending : {};
+    const welcome = definition.welcome && typeof definition.welcome === "object" ? definition.welcome : {};
     const line = (label, path, value, more = {}) => this.control("input", label, path, value, more);
     const text = (label, path, value, more = {}) => this.control("textarea", label, path, value, { rows: 3, ...more });
     redraw(this.place, el("div", { className: "form" },
@@ -23,10 +25,15 @@ export class Texts {
       field("Consent", select([["ask", "Ask whether the response may be linked to the respondent"], ["never", "Never ask; responses are anonymous"]],
         definition.respondentAnalytics ?? "never", (value) => this.draft.set(["respondentAnalytics"], value)), { path: ["respondentAnalytics"] }),
       languageField(this.draft),
+      el("h2", {}, "Welcome screen"),
+      line("Welcome title", ["welcome", "title"], welcome.title, { hint: "Without any of these texts there is no welcome screen" }),
+      text("Welcome text", ["welcome", "body"], welcome.body),
+      line("Button", ["welcome", "buttonText"], welcome.buttonText, { hint: "Default: “Next”" }),
       el("h2", {}, "Ending"),
       line("Ending title", ["ending", "title"], ending.title, { hint: "Default: “Thank you”" }),
       text("Ending text", ["ending", "body"], ending.body),
-      line("Redirect URL", ["ending", "redirectUrl"], ending.redirectUrl, { hint: "Respondents are sent here after their answers are saved (optional)", type: "url" })));
+      line("Redirect URL", ["ending", "redirectUrl"], ending.redirectUrl, { hint: "Respondents are sent here after their answers are saved (optional)", type: "url" }),
+      endingsEditor(this.draft, this.context)));
     this.context.faults.mark();
   }
 

@@ -8,7 +8,8 @@ import { kindOf, testOf } from "./words.js";
 
 export function valueField(condition, question, put, key) {
   const test = testOf(condition);
-  const set = (value, isTyping) => put({ question: condition.question, [test]: value }, isTyping);
+  const about = condition.score ? { score: true } : { question: condition.question };
+  const set = (value, isTyping) => put({ ...about, [test]: value }, isTyping);
   const value = condition[test];
   if (test === "answered") {
     return select([["true", "is answered"], ["false", "is not answered"]], String(value), (next) => set(next === "true"), { aria: { label: "Answered" }, data: { key } });
@@ -50,10 +51,10 @@ function cells(question, value, set, key) {
     part("columns", column, "Column", (next) => set(`${row}:${next}`)));
 }
 
-const TYPES = { number: "number", date: "date" };
+const TYPES = { number: "number", score: "number", date: "date" };
 
 /** Converts to a number if possible; otherwise keeps the text, so that the fault can be shown. */
-const read = (kind, text) => (kind === "number" && text.trim() !== "" && !Number.isNaN(Number(text)) ? Number(text) : text);
+const read = (kind, text) => (TYPES[kind] === "number" && text.trim() !== "" && !Number.isNaN(Number(text)) ? Number(text) : text);
 
 function typed(kind, value, set, key) {
   const input = el("input", { className: "input", type: TYPES[kind] ?? "text", step: "any", value: value ?? "", aria: { label: "Value" }, data: { key } });

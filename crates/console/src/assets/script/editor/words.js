@@ -15,16 +15,17 @@ const TESTS = {
   number: ["equals", "lessThan", "greaterThan", "in", "notIn", "answered"],
   date: ["equals", "lessThan", "greaterThan", "answered"],
   some: ["includes", "answered"], cells: ["includes", "answered"],
+  score: ["lessThan", "greaterThan", "equals"],
 };
 
 /** The kind of comparison that conditions can use on this question. */
-export const kindOf = (question) => typeOf(question)?.comparison ?? "presence";
+export const kindOf = (question) => (question?.type === "#score" ? "score" : (typeOf(question)?.comparison ?? "presence"));
 
 /** The comparisons for a question, in menu order. */
 export const testsFor = (question) => TESTS[kindOf(question)];
 
 /** The comparison of a condition. */
-export const testOf = (condition) => Object.keys(condition).find((key) => key !== "question") ?? "answered";
+export const testOf = (condition) => Object.keys(condition).find((key) => !["question", "score"].includes(key)) ?? "answered";
 
 export function quoted(text) {
   const letters = [...String(text ?? "").trim()];
@@ -41,8 +42,17 @@ export function inWords(condition, questions, inner = false) {
   if (Array.isArray(condition?.all)) return joined(condition.all, " and ");
   if (Array.isArray(condition?.any)) return joined(condition.any, " or ");
   if (condition?.not) return `it is not true that ${inWords(condition.not, questions, true)}`;
+  if (condition?.score) return `the score ${describeTest(condition)}`;
   const question = questions.find(({ id }) => id === condition?.question);
   return `${quoted(question?.prompt || condition?.question || "…")} ${describeTest(condition ?? {}, question)}`;
+}
+
+/** Where a jump of `next` leads, and when. */
+export function jumpInWords({ when, to }, questions) {
+  const question = questions.find(({ id }) => id === to);
+  const named = /^end:(.*)/.exec(to ?? "");
+  const target = to === "end" ? "the end" : named ? `the ending ${named[1]}` : quoted(question?.prompt || to || "…");
+  return when ? `go to ${target} if ${inWords(when, questions)}` : `go to ${target}`;
 }
 
 function describeTest(condition, question) {
