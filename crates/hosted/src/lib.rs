@@ -10,6 +10,7 @@
 
 mod assets;
 mod form;
+mod linkage;
 mod page;
 mod parameters;
 mod post;
@@ -44,6 +45,7 @@ use sluice_http::{Limits, Network, body, query, store_down};
 
 use self::assets::SCRIPT;
 use self::form::Form;
+use self::linkage::Linkage;
 use self::page::Frame;
 use self::parameters::Parameters;
 use self::reply::Kind;
@@ -184,6 +186,7 @@ async fn show(State(hosted): State<Arc<Hosted>>, request: Request) -> Response {
         opened: is_invited.then(|| opened_address(&visit)).flatten(),
         visits: visits::address(&visit),
         furthest: None,
+        asks_to_link: visit.asks_to_link(definition),
     };
     view.page(Kind::Shown)
 }
@@ -198,7 +201,7 @@ async fn answer(State(hosted): State<Arc<Hosted>>, request: Request) -> Response
 async fn done(State(hosted): State<Arc<Hosted>>, request: Request) -> Response {
     let head = head_of(request);
     let query = head.uri.query().unwrap_or_default().to_owned();
-    let linked = query::first(Some(&query), "linked").as_deref() == Some("1");
+    let linkage = Linkage::in_address(&query);
     let visit = match Visit::resolve(&hosted.engine, head).await {
         Ok(visit) => visit,
         Err(VisitRefused::Page(response)) => return response,
@@ -206,7 +209,7 @@ async fn done(State(hosted): State<Arc<Hosted>>, request: Request) -> Response {
         Err(VisitRefused::Token(visit, _)) => {
             return visit
                 .bare_frame()
-                .stored(None, StoredConfirmation { linked, ..StoredConfirmation::default() });
+                .stored(None, StoredConfirmation { linkage, ..StoredConfirmation::default() });
         }
     };
     let version = query::first(Some(&query), "version").unwrap_or_default();
@@ -222,7 +225,7 @@ async fn done(State(hosted): State<Arc<Hosted>>, request: Request) -> Response {
     let version = version.as_ref().map(HostedVersion::id);
     frame.stored(
         wording.as_ref(),
-        StoredConfirmation { version, linked, ..StoredConfirmation::default() },
+        StoredConfirmation { version, linkage, ..StoredConfirmation::default() },
     )
 }
 
@@ -312,9 +315,9 @@ async fn logo(State(hosted): State<Arc<Hosted>>, request: Request) -> Response {
 }
 
 /// The address of the ending of a stored response.
-fn done_address(visit: &Visit, version: FlowVersionId, linked: bool) -> String {
+fn done_address(visit: &Visit, version: FlowVersionId, linkage: Linkage) -> String {
     let mut address = format!("/f/{}/done?version={version}", visit.flow.flow_id);
-    address.push_str(if linked { "&linked=1" } else { "&linked=0" });
+    address.push_str(linkage.parameters());
     for (name, value) in query::pairs(&visit.parameters.query) {
         if matches!(&*name, "embed" | "theme" | "context.locale") {
             let value =

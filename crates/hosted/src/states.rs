@@ -11,6 +11,7 @@ use sluice_flow::id::{FlowVersionId, ResponseId};
 use sluice_flow::invitation::InvitationState;
 use sluice_flow::time::Timestamp;
 
+use super::linkage::Linkage;
 use super::page::{Frame, PageData, time};
 use super::reply::Kind;
 use super::words::TitledText;
@@ -95,7 +96,7 @@ impl Frame<'_> {
         let content = html! {
             h1 { (titled.title) }
             @if let Some(at) = at { p.lead { (before) (time(at)) (after) } }
-            p.detail { (title) }
+            p.detail dir="auto" { (title) }
         };
         self.page(Kind::Shown, titled.title, &PageData { state, ..PageData::default() }, content)
     }
@@ -106,7 +107,7 @@ impl Frame<'_> {
 pub(super) struct StoredConfirmation<'d> {
     pub(super) version: Option<FlowVersionId>,
     pub(super) response: Option<ResponseId>,
-    pub(super) linked: bool,
+    pub(super) linkage: Linkage,
     pub(super) address: Option<&'d str>,
 }
 
@@ -122,10 +123,14 @@ impl Frame<'_> {
         let body = wording.and_then(Wording::ending_body);
         let ending = wording.map(|wording| wording.definition().ending());
         let redirect = ending.and_then(|ending| ending.redirect_url.as_deref());
-        let linked = if done.linked { state.linked } else { state.unlinked };
+        let linked = match done.linkage {
+            Linkage::Linked => state.linked,
+            Linkage::Anonymous => state.anonymous,
+            Linkage::Unlinked => state.unlinked,
+        };
         let content = html! {
-            h1 { (title) }
-            @if let Some(body) = body { p.lead { (body) } }
+            h1 dir="auto" { (title) }
+            @if let Some(body) = body { p.lead dir="auto" { (body) } }
             @if let Some(preview) = self.preview {
                 p.detail.preview { (state.preview) }
                 a.button href=(preview.address) { (state.new_form) }

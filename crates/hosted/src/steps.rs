@@ -5,6 +5,7 @@
 //! question is visible may depend on the answer.
 
 use sluice_flow::definition::Definition;
+use sluice_flow::logic::Condition;
 use sluice_flow::question::Question;
 use sluice_flow::submission::TextMap;
 
@@ -89,16 +90,37 @@ impl Step {
         self == Self::first(definition, answers)
     }
 
-    /// The position of the step among those that the answers lead to, and their number.
+    /// The position of the step, and the number of steps on the longest path from here. Both
+    /// depend only on answers before this step, so that the share grows with every step and does
+    /// not change with the answer that is being given.
     pub(super) fn place(self, definition: &Definition, answers: &TextMap<'_>) -> (usize, usize) {
+        let questions = definition.questions();
         let asked = |questions: &[Question]| {
             questions.iter().filter(|question| question.is_asked(answers)).count()
         };
-        let all = asked(definition.questions());
-        match self {
-            Self::Question(at) => (asked(&definition.questions()[..=at]), all),
-            Self::End => (all, all),
+        let Self::Question(at) = self else {
+            let all = asked(questions);
+            return (all, all);
+        };
+        let can_follow = |question: &&Question| {
+            let condition = question.visible_if.as_ref();
+            let is_decided = condition.is_none_or(|it| is_decided(it, &questions[..at]));
+            !is_decided || question.is_asked(answers)
+        };
+        // The current question counts, even if an author's preview shows one that is not asked.
+        let place = asked(&questions[..at]) + 1;
+        (place, place + questions[at + 1..].iter().filter(can_follow).count())
+    }
+}
+
+/// Whether a condition depends only on these questions.
+fn is_decided(condition: &Condition, questions: &[Question]) -> bool {
+    match condition {
+        Condition::All(parts) | Condition::Any(parts) => {
+            parts.iter().all(|part| is_decided(part, questions))
         }
+        Condition::Not(part) => is_decided(part, questions),
+        Condition::Answer { question, .. } => questions.iter().any(|it| it.id == *question),
     }
 }
 
@@ -130,16 +152,20 @@ mod tests {
     #[test]
     fn a_hidden_question_is_not_a_step() {
         let survey = survey();
-        for (nps, steps, all) in [
-            (Some("9"), vec![Question(0), Question(2), End], 2),
-            (Some("3"), vec![Question(0), Question(1), Question(2), End], 3),
-            (None, vec![Question(0), Question(2), End], 2),
+        for (nps, steps, places) in [
+            (Some("9"), vec![Question(0), Question(2), End], vec![(1, 3), (2, 2), (2, 2)]),
+            (
+                Some("3"),
+                vec![Question(0), Question(1), Question(2), End],
+                vec![(1, 3), (2, 3), (3, 3), (3, 3)],
+            ),
+            (None, vec![Question(0), Question(2), End], vec![(1, 3), (2, 2), (2, 2)]),
         ] {
             let answers = answers(nps);
             let mut step = Step::first(&survey, &answers);
-            for (at, expected) in steps.iter().enumerate() {
+            for (expected, place) in steps.iter().zip(&places) {
                 assert_eq!(step, *expected, "{nps:?}");
-                assert_eq!(step.place(&survey, &answers), ((at + 1).min(all), all));
+                assert_eq!(step.place(&survey, &answers), *place);
                 step = step.next(&survey, &answers);
             }
             for expected in steps.iter().rev().skip(1) {
@@ -147,6 +173,36 @@ mod tests {
                 assert_eq!(step, *expected, "{nps:?} back");
             }
             assert_eq!(step.back(&survey, &answers), Question(0));
+        }
+    }
+
+    /// Every path through a survey with nested conditions: the share of the path grows with each
+    /// step, and the answer to the current question does not change it.
+    #[test]
+    fn progress_never_goes_back() {
+        let yes = |id: &str| json!({"question": id, "equals": "yes"});
+        let ask = |id: &str, visible_if: serde_json::Value| json!({"id": id, "type": "yesNo", "prompt": "?", "visibleIf": visible_if});
+        let survey = definition::check(&json!({"title": "t", "questions": [
+            ask("a", json!(null)), ask("b", yes("a")), ask("c", json!({"not": yes("a")})),
+            ask("d", json!({"any": [yes("b"), yes("c")]})), ask("e", yes("a")),
+            ask("f", json!({"all": [yes("d"), {"not": yes("e")}]})), ask("g", json!(null)),
+        ]}))
+        .unwrap();
+        for path in 0_u32..1 << 7 {
+            let mut given = TextMap::default();
+            let mut step = Step::first(&survey, &given);
+            let mut before = (0, 1);
+            while let Question(at) = step {
+                let place = step.place(&survey, &given);
+                assert!(place.0 * before.1 > before.0 * place.1, "{path:b}: {before:?} {place:?}");
+                let answer = if path >> at & 1 == 1 { "yes" } else { "no" };
+                let id = survey.questions()[at].id.clone();
+                given = given.into_iter().chain([(id.into(), Texts::One(answer.into()))]).collect();
+                assert_eq!(step.place(&survey, &given), place, "{path:b}");
+                before = place;
+                step = step.next(&survey, &given);
+            }
+            assert!(before.0 <= before.1 && End.place(&survey, &given).0 == before.0);
         }
     }
 

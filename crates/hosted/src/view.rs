@@ -9,13 +9,14 @@ use std::collections::BTreeMap;
 use axum::response::Response;
 use maud::{Markup, html};
 use sluice_engine::HostedVersion;
-use sluice_flow::definition::{RespondentAnalytics, Wording};
+use sluice_engine::rows::IdentityVerification;
+use sluice_flow::definition::Wording;
 use sluice_flow::id::FormKey;
 use sluice_flow::question::Question;
 use sluice_flow::submission::TextMap;
 
 use super::form::Form;
-use super::page::{Frame, PageData};
+use super::page::{Frame, LinkCard, PageData};
 use super::question::QuestionView;
 use super::reply::Kind;
 use super::steps::Step;
@@ -57,6 +58,8 @@ pub(super) struct FormView<'v> {
     pub(super) visits: Option<String>,
     /// The furthest question of a visitor without script, after the first step.
     pub(super) furthest: Option<String>,
+    /// Whether the respondent is asked to be linked to the answers.
+    pub(super) asks_to_link: bool,
 }
 
 impl FormView<'_> {
@@ -69,15 +72,26 @@ impl FormView<'_> {
             leads_to: definition.ending().redirect_url.as_deref(),
             opened: self.opened.as_deref(),
             visits: self.visits.as_deref(),
+            card: self.card(),
             ..PageData::default()
         };
         let content = html! {
             (self.notices())
-            (self.summary())
             (self.whole_form())
             (self.image())
         };
         self.frame.page(kind, self.wording.title(), &data, content)
+    }
+
+    /// Personal links and previews are not for sharing, and a verified page only for its reader.
+    fn card(&self) -> Option<LinkCard<'_>> {
+        let app = self.frame.flow?.app();
+        let is_open = app.identity_verification != IdentityVerification::Enforce;
+        let is_shared = self.frame.preview.is_none() && self.frame.parameters.assignment.is_none();
+        (is_open && is_shared).then(|| LinkCard {
+            title: self.wording.title(),
+            description: self.wording.description(),
+        })
     }
 
     fn is_first(&self) -> bool {
@@ -93,23 +107,6 @@ impl FormView<'_> {
             @if let Some(notice) = self.notice { div.notice role="status" { p { (notice) } } }
             @if !names.is_empty() && (self.is_first() || self.extent == Extent::All) {
                 div.notice role="status" { p { (fill(text, &[("names", &names.join(", "))])) } }
-            }
-        }
-    }
-
-    /// The list of errors, which takes the focus and links to each question.
-    fn summary(&self) -> Markup {
-        let questions = self.wording.definition().questions().iter();
-        let faulty = questions.filter_map(|question| {
-            let is_here = self.extent == Extent::All || self.is_current(question);
-            self.errors.get(question.id.as_str()).filter(|_| is_here).map(|text| (question, text))
-        });
-        html! {
-            @if !self.errors.is_empty() {
-                div.errors #errors role="alert" tabindex="-1" autofocus {
-                    h2 { (self.frame.words.rule.problem) }
-                    ul { @for (question, text) in faulty { li { a href={ "#q-" (question.id) } { (text) } } } }
-                }
             }
         }
     }
@@ -133,13 +130,16 @@ impl FormView<'_> {
             form method="post" action=(action) novalidate
                 autocomplete="on"
                 data-whole[self.extent != Extent::One]
+                data-advance[self.wording.definition().auto_advance()]
                 data-words=(self.frame.words.for_script()) {
                 (self.hidden())
-                (self.intro())
                 (self.progress())
-                (self.questions())
-                (self.honeypot())
-                (self.actions())
+                div.stage {
+                    (self.intro())
+                    (self.questions())
+                    (self.honeypot())
+                    (self.actions())
+                }
             }
         }
     }
@@ -149,7 +149,7 @@ impl FormView<'_> {
         let step = self.step.question(definition).map_or("", |question| question.id.as_str());
         let others = definition.questions().iter().filter(|question| !self.is_current(question));
         let is_one = self.extent == Extent::One;
-        let admitted = is_one && !self.asks_consent() && self.form.is_admitted();
+        let admitted = is_one && !self.sends() && self.form.is_admitted();
         html! {
             (field("version", &self.version.id().to_string()))
             (field("key", &self.key.to_string()))
@@ -179,9 +179,9 @@ impl FormView<'_> {
         let is_told = self.is_first() || self.extent == Extent::All;
         html! {
             div.intro {
-                h1 { (self.wording.title()) }
+                h1 dir="auto" { (self.wording.title()) }
                 @if let Some(description) = self.wording.description().filter(|_| is_told) {
-                    p.lead { (description) }
+                    p.lead dir="auto" { (description) }
                 }
             }
         }
@@ -213,7 +213,7 @@ impl FormView<'_> {
                 }
                 Extent::First => {
                     @if let Some(question) = current { (of(question)) }
-                    @if self.asks_consent() { (self.consent()) } @else {
+                    @if self.sends() { (self.consent()) } @else {
                         template #rest {
                             @for question in questions.iter().filter(|it| !self.is_current(it)) { (of(question)) }
                             (self.consent())
@@ -222,7 +222,7 @@ impl FormView<'_> {
                 }
                 Extent::One => {
                     @if let Some(question) = current { (of(question)) } @else { (self.end()) }
-                    @if self.asks_consent() { (self.consent()) }
+                    @if self.sends() { (self.consent()) }
                 }
             }
         }
@@ -245,14 +245,14 @@ impl FormView<'_> {
     }
 
     /// Whether the answers are sent from this step.
-    fn asks_consent(&self) -> bool {
+    fn sends(&self) -> bool {
         self.step.is_last(self.wording.definition())
     }
 
     fn consent(&self) -> Markup {
         let form = &self.frame.words.form;
         html! {
-            @if self.wording.definition().respondent_analytics() == RespondentAnalytics::Ask {
+            @if self.asks_to_link {
                 section.question.consent #q-analytics {
                     fieldset aria-describedby="h-analytics" {
                         legend { h2 { (form.consent.title) } }
@@ -285,8 +285,7 @@ impl FormView<'_> {
     /// The main button comes first, because Enter presses the first one.
     fn actions(&self) -> Markup {
         let form = &self.frame.words.form;
-        let (go, label) =
-            if self.asks_consent() { ("send", form.send) } else { ("next", form.next) };
+        let (go, label) = if self.sends() { ("send", form.send) } else { ("next", form.next) };
         html! {
             div.actions {
                 button.primary name="go" value=(go) { (label) }

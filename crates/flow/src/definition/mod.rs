@@ -89,6 +89,8 @@ pub struct Definition {
     description: Option<String>,
     default_locale: String,
     respondent_analytics: RespondentAnalytics,
+    #[serde(skip_serializing_if = "is_true")]
+    auto_advance: bool,
     questions: Vec<Question>,
     ending: Ending,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -126,6 +128,11 @@ impl Definition {
 
     pub fn respondent_analytics(&self) -> RespondentAnalytics {
         self.respondent_analytics
+    }
+
+    /// Whether a page goes on by itself after a single choice was clicked.
+    pub fn auto_advance(&self) -> bool {
+        self.auto_advance
     }
 
     pub fn questions(&self) -> &[Question] {
@@ -208,6 +215,7 @@ fn read(draft: &Value, faults: &Faults) -> Option<Definition> {
     let default_locale = read_default_locale(&mut reader);
     let respondent_analytics =
         reader.choice("respondentAnalytics", RespondentAnalytics::WORDS).unwrap_or_default();
+    let auto_advance = reader.flag_or("autoAdvance", true);
     let questions = question::read_all(&mut reader);
     let ending = read_ending(&mut reader);
     let translations = translation::read_all(
@@ -227,11 +235,18 @@ fn read(draft: &Value, faults: &Faults) -> Option<Definition> {
         description,
         default_locale,
         respondent_analytics,
+        auto_advance,
         questions,
         ending,
         translations,
         by_id,
     })
+}
+
+/// For fields that are omitted if true.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+pub(crate) fn is_true(value: &bool) -> bool {
+    *value
 }
 
 fn read_default_locale(reader: &mut ObjectReader<'_>) -> String {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::Generation;
-use crate::definition::{Ending, Kind, RespondentAnalytics, Translation};
+use crate::definition::{Ending, Kind, RespondentAnalytics, Translation, is_true};
 use crate::id::{FlowId, FlowVersionId};
 use crate::question::Question;
 use crate::snapshot::Snapshot;
@@ -29,6 +29,8 @@ struct Payload<'s> {
     default_locale: &'s str,
     locales: Vec<&'s str>,
     respondent_analytics: RespondentAnalytics,
+    #[serde(skip_serializing_if = "is_true")]
+    auto_advance: bool,
     questions: &'s [Question],
     ending: &'s Ending,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -50,6 +52,7 @@ pub(super) fn render(snapshot: &Snapshot) -> Vec<u8> {
         default_locale: definition.default_locale(),
         locales: definition.locales().collect(),
         respondent_analytics: definition.respondent_analytics(),
+        auto_advance: definition.auto_advance(),
         questions: definition.questions(),
         ending: definition.ending(),
         translations: definition.translations(),

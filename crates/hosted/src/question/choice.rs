@@ -9,22 +9,23 @@ use crate::words::fill;
 impl QuestionView<'_> {
     pub(super) fn choices(&self, kind: &str, options: &Options) -> Markup {
         html! {
-            @for option in &options.options {
-                (self.choice(kind, &option.id, self.wording.label(self.question, "options", option)))
+            @for (at, option) in options.options.iter().enumerate() {
+                (self.choice(kind, &option.id, self.wording.label(self.question, "options", option), at))
             }
             @if options.allow_other {
-                (self.choice(kind, OTHER_PREFIX, self.words.form.other))
+                (self.choice(kind, OTHER_PREFIX, self.words.form.other, options.options.len()))
                 (self.own_answer())
             }
         }
     }
 
-    pub(super) fn choice(&self, kind: &str, value: &str, label: &str) -> Markup {
+    pub(super) fn choice(&self, kind: &str, value: &str, label: &str, at: usize) -> Markup {
         let field = self.field();
         html! {
             label.choice {
-                input type=(kind) name=(field) value=(value) checked[self.form.has(&field, value)];
-                span { (label) }
+                input type=(kind) name=(field) value=(value) checked[self.form.has(&field, value)]
+                    autofocus[self.is_focused(at)];
+                span dir="auto" { (label) }
             }
         }
     }
@@ -48,7 +49,8 @@ impl QuestionView<'_> {
                 aria-labelledby={ "p-" (self.question.id) }
                 aria-describedby=[self.described_by()]
                 aria-required=[self.question.required.then_some("true")]
-                aria-invalid=[self.error.map(|_| "true")] {
+                aria-invalid=[self.error.map(|_| "true")]
+                autofocus[self.is_focused(0)] {
                 option value="" { (self.words.form.choose) }
                 @for option in &options.options {
                     option value=(option.id) selected[is_chosen(&option.id)] {
@@ -66,12 +68,13 @@ impl QuestionView<'_> {
     pub(super) fn ranking(&self, options: &[Choice]) -> Markup {
         html! {
             ol.ranking {
-                @for option in options {
+                @for (at, option) in options.iter().enumerate() {
                     @let name = format!("rank.{}.{}", self.question.id, option.id);
                     @let label = self.wording.label(self.question, "options", option);
                     li data-option=(option.id) {
-                        span.label { (label) }
-                        select name=(name) aria-label=(fill(self.words.form.position, &[("label", label)])) {
+                        span.label dir="auto" { (label) }
+                        select name=(name) autofocus[self.is_focused(at)]
+                            aria-label=(fill(self.words.form.position, &[("label", label)])) {
                             option value="" { "–" }
                             @for place in 1..=options.len() {
                                 @let place = place.to_string();
@@ -92,22 +95,23 @@ impl QuestionView<'_> {
                     thead {
                         tr {
                             td {}
-                            @for choice in columns { th scope="col" { (column(choice)) } }
+                            @for choice in columns { th scope="col" dir="auto" { (column(choice)) } }
                         }
                     }
                     tbody {
-                        @for row in rows {
+                        @for (row_at, row) in rows.iter().enumerate() {
                             @let name = format!("matrix.{}.{}", self.question.id, row.id);
                             @let label = self.wording.label(self.question, "rows", row);
                             tr {
-                                th scope="row" { (label) }
-                                @for choice in columns {
+                                th scope="row" dir="auto" { (label) }
+                                @for (at, choice) in columns.iter().enumerate() {
                                     td {
                                         label.cell {
                                             input type="radio" name=(name) value=(choice.id)
                                                 checked[self.form.has(&name, &choice.id)]
+                                                autofocus[self.is_focused(row_at + at)]
                                                 aria-label={ (label) ": " (column(choice)) };
-                                            span aria-hidden="true" { (column(choice)) }
+                                            span aria-hidden="true" dir="auto" { (column(choice)) }
                                         }
                                     }
                                 }

@@ -52,8 +52,8 @@ impl<'a> QuestionView<'a> {
                 data-integer[bounds.integer]
                 data-rule=[rule] {
                 fieldset aria-describedby=[described] {
-                    legend { h2 id={ "p-" (id) } { (self.wording.prompt(question)) (self.optional()) } }
-                    @if let Some(hint) = self.hint() { p.hint id={ "h-" (id) } { (hint) } }
+                    legend { h2 id={ "p-" (id) } dir="auto" { (self.wording.prompt(question)) (self.optional()) } }
+                    @if let Some(hint) = self.hint() { p.hint id={ "h-" (id) } dir="auto" { (hint) } }
                     @if let Some(error) = self.error { p.error id={ "e-" (id) } { (error) } }
                     (self.control())
                 }
@@ -99,6 +99,11 @@ impl<'a> QuestionView<'a> {
         (!named.is_empty()).then(|| named.join(" "))
     }
 
+    /// Whether this field of the control gets the focus: the first one, if the answer has an error.
+    fn is_focused(&self, at: usize) -> bool {
+        at == 0 && self.error.is_some()
+    }
+
     /// The field name that most types use.
     fn field(&self) -> String {
         format!("answers.{}", self.question.id)
@@ -130,7 +135,7 @@ impl<'a> QuestionView<'a> {
                 self.scale(low..=high, marks, low_label, high_label)
             }
             Input::YesNo => self.yes_no(),
-            Input::Tick { value } => self.choice("checkbox", value, self.words.form.agree),
+            Input::Tick { value } => self.choice("checkbox", value, self.words.form.agree, 0),
         }
     }
 }

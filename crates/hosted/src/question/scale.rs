@@ -27,16 +27,20 @@ impl QuestionView<'_> {
         html! {
             div.rated {
                 div.scale data-shape=(look.as_str()) {
-                    @for mark in marks {
+                    @for (at, mark) in marks.enumerate() {
                         @let value = mark.to_string();
                         label.mark {
-                            input type="radio" name=(field) value=(value) checked[self.form.has(&field, &value)];
+                            input type="radio" name=(field) value=(value) checked[self.form.has(&field, &value)]
+                                autofocus[self.is_focused(at)];
                             span data-face=[face(mark)] { (value) }
                         }
                     }
                 }
                 @if low.is_some() || high.is_some() {
-                    div.ends { span { (low.unwrap_or_default()) } span { (high.unwrap_or_default()) } }
+                    div.ends {
+                        span dir="auto" { (low.unwrap_or_default()) }
+                        span dir="auto" { (high.unwrap_or_default()) }
+                    }
                 }
             }
         }
@@ -46,9 +50,10 @@ impl QuestionView<'_> {
         let field = self.field();
         html! {
             div.scale data-shape="word" {
-                @for (value, word) in [("yes", self.words.form.yes), ("no", self.words.form.no)] {
+                @for (at, (value, word)) in [("yes", self.words.form.yes), ("no", self.words.form.no)].into_iter().enumerate() {
                     label.mark {
-                        input type="radio" name=(field) value=(value) checked[self.form.has(&field, value)];
+                        input type="radio" name=(field) value=(value) checked[self.form.has(&field, value)]
+                            autofocus[self.is_focused(at)];
                         span { (word) }
                     }
                 }

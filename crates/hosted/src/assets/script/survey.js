@@ -3,6 +3,10 @@
 const RETRY_MS = [1000, 2000, 4000, 8000, 15_000, 30_000];
 /** Number of server errors that are retried silently before the reader sees a message. */
 const SERVER_FAILURES_MAX = 4;
+/** Inputs with a single choice, after which the page goes on. */
+const SINGLE = ["one", "scale", "yesNo"];
+/** A moment in which the choice is seen. */
+const ADVANCE_MS = 250;
 
 /** The current survey, or null. */
 let survey = null;
@@ -23,6 +27,7 @@ class Survey {
     for (const section of this.sections) if (section.dataset.input === "order") rank(section, this.words);
     form.addEventListener("input", (event) => this.onInput(event.target.closest(".question")));
     form.addEventListener("change", (event) => completeAddress(event.target));
+    form.addEventListener("click", (event) => this.onClick(event));
     form.addEventListener("submit", (event) => this.onSubmit(event));
   }
 
@@ -65,7 +70,15 @@ class Survey {
     this.primary.setAttribute("aria-disabled", this.sending);
     this.quiet.hidden = at === 0;
     this.main.toggleAttribute("data-later", at > 0);
-    this.showProgress(at + 1, route.length);
+    this.showProgress(at + 1, at + 1 + this.laterOn(route));
+  }
+
+  /** The number of questions that may follow; the answer to the current one does not change it. */
+  laterOn(route) {
+    const at = this.sections.indexOf(this.current);
+    const isDecided = ({ dataset }) =>
+      [...(dataset.visibleIf ?? "").matchAll(/"question":"([^"]+)"/g)].every(([, id]) => this.sections.indexOf(this.section(id)) < at);
+    return this.sections.slice(at + 1).filter((section) => route.includes(section) || !isDecided(section)).length;
   }
 
   showProgress(n, all) {
@@ -96,9 +109,21 @@ class Survey {
   onInput(section) {
     startVisit();
     this.refresh();
-    if (section?.querySelector(".error") && !faultOf(section, this.words)) clearFaults(this.main, section);
+    if (section?.querySelector(".error") && !faultOf(section, this.words)) clearFaults(section);
     countLeft(section, this.words);
     keepDraft(this);
+  }
+
+  /** Goes on after a click on a single choice. Keys have no `detail`: with them one looks through the choices. */
+  onClick({ target, detail }) {
+    const section = this.current;
+    const choice = target.closest("label")?.querySelector("[type=radio]");
+    const isAlone = this.sections.filter(({ hidden }) => !hidden).length === 1;
+    clearTimeout(this.timer);
+    if (!detail || !choice || choice.value === "other:" || !isAlone) return;
+    if (!("advance" in this.form.dataset) || !SINGLE.includes(section.dataset.input)) return;
+    const goOn = () => this.current === section && this.primary.value === "next" && !this.sending && this.form.requestSubmit(this.primary);
+    this.timer = setTimeout(goOn, ADVANCE_MS);
   }
 
   onSubmit(event) {
@@ -117,24 +142,20 @@ class Survey {
     keepDraft(this);
   }
 
-  /** Shows the problems next to the questions and at the top, and goes to the first. */
+  /** Shows the problems next to their questions, and goes to the first. */
   complain(faults) {
     clearFaults(this.main);
-    const list = element("ul");
     for (const [section, text] of faults) {
-      const error = element("p", { className: "error", id: `e-${section.dataset.id}` }, text);
       const field = section.querySelector("fieldset > .text:not(.other)");
+      // A field has the focus and is described by its error; a group is not always read aloud.
+      const error = element("p", { className: "error", id: `e-${section.dataset.id}`, role: field ? null : "alert" }, text);
       field?.setAttribute("aria-invalid", "true");
       describe(field ?? section.querySelector("fieldset"), error.id);
       (section.querySelector(".hint") ?? section.querySelector("legend")).after(error);
-      list.append(element("li", {}, element("a", { href: `#${section.id}` }, text)));
     }
-    const heading = element("h2", {}, this.words.problem);
-    const errors = element("div", { className: "errors", id: "errors", role: "alert", tabIndex: -1 }, heading, list);
-    this.form.before(errors);
     const first = faults[0][0];
     this.show(first, { move: false, push: first !== this.current });
-    errors.focus();
+    focusField(first);
   }
 
   /** Sends the form until the server replies; its key makes one response of many attempts. */
@@ -198,11 +219,8 @@ function describe(field, id) {
   field.setAttribute("aria-describedby", [...ids.add(id)].join(" "));
 }
 
-/** Removes the errors of one question, or all errors. */
-function clearFaults(main, section) {
-  const errors = main.querySelector("#errors");
-  for (const error of (section ?? main).querySelectorAll(".error")) error.remove();
-  for (const field of (section ?? main).querySelectorAll("[aria-invalid]")) field.removeAttribute("aria-invalid");
-  if (section) errors?.querySelector(`[href="#${section.id}"]`)?.parentElement.remove();
-  if (!section || !errors?.querySelector("li")) errors?.remove();
+/** Removes the errors within an element. */
+function clearFaults(place) {
+  for (const error of place.querySelectorAll(".error")) error.remove();
+  for (const field of place.querySelectorAll("[aria-invalid]")) field.removeAttribute("aria-invalid");
 }

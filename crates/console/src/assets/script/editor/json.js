@@ -6,7 +6,7 @@
 import { button } from "./dom.js";
 
 const ORDER = [
-  "title", "description", "defaultLocale", "respondentAnalytics", "questions", "ending", "translations",
+  "title", "description", "defaultLocale", "respondentAnalytics", "autoAdvance", "questions", "ending", "translations",
   "id", "type", "prompt", "help", "label", "required", "max", "min", "shape", "integer", "lowLabel", "highLabel",
   "options", "rows", "columns", "allowOther", "minSelected", "maxSelected", "minLength", "maxLength", "visibleIf",
 ];
