@@ -309,6 +309,7 @@ impl Known {
             Record::Consent(row) => vec![respondent(row.respondent_id)],
             Record::Invitation(row) => vec![flow(row.app_id, row.flow_id)],
             Record::Report(row) => vec![flow(row.app_id, row.flow_id)],
+            Record::ShortPath(row) => vec![flow(row.app_id, row.flow_id)],
             Record::VisitCount(row) => {
                 vec![flow(row.app_id, row.flow_id), version(row.flow_version_id, row.flow_id)]
             }

@@ -42,6 +42,7 @@ pub mod payload;
 pub mod question;
 pub mod respondent;
 pub mod response_order;
+pub mod short_path;
 pub mod snapshot;
 pub mod submission;
 pub(crate) mod text_map;

@@ -12,8 +12,8 @@ use sluice_flow::id::{
 
 use crate::{
     App, AuditRow, ConsentRow, FlowRow, GrantRow, IdempotencyKey, IdentityKeyRow, IdentityRow,
-    InvitationRow, KeyRow, ReportRow, RespondentRow, ResponseRow, SavedViewRow, TokenRow,
-    UsedKeyRow, UserRow, VersionRow, VisitCountRow,
+    InvitationRow, KeyRow, ReportRow, RespondentRow, ResponseRow, SavedViewRow, ShortPathRow,
+    TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow,
 };
 
 /// One row of any table, with every column that a backend stores.
@@ -45,6 +45,7 @@ pub enum Record {
     Grant(GrantRow),
     Report(Box<ReportRow>),
     SavedView(SavedViewRow),
+    ShortPath(ShortPathRow),
 }
 
 /// A page of a [`crate::StoreView`].
@@ -133,10 +134,12 @@ pub enum Table {
     Reports,
     #[serde(rename = "saved-views")]
     SavedViews,
+    #[serde(rename = "short-paths")]
+    ShortPaths,
 }
 
 impl Table {
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Apps,
         Self::Keys,
         Self::IdentityKeys,
@@ -155,6 +158,7 @@ impl Table {
         Self::Grants,
         Self::Reports,
         Self::SavedViews,
+        Self::ShortPaths,
     ];
 
     pub fn name(self) -> &'static str {
@@ -177,6 +181,7 @@ impl Table {
             Self::Grants => "grants",
             Self::Reports => "reports",
             Self::SavedViews => "saved-views",
+            Self::ShortPaths => "short-paths",
         }
     }
 }
@@ -188,7 +193,7 @@ impl Table {
 /// its flow's id followed by its own id, of an identity its type and value separated by a zero
 /// byte, of a consent or a used key the id of its response, of a visit count its flow, day, version
 /// and counter ([`VisitCountRow::key`]), of a grant the id of its user, of a saved view the ids
-/// of its flow and its user followed by its name. For all other tables it is the row's id.
+/// of its flow and its user followed by its name, of a short path the id of its flow. For all other tables it is the row's id.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RecordCursor {
     pub table: Table,
@@ -224,6 +229,7 @@ impl Record {
             Self::Grant(_) => Table::Grants,
             Self::Report(_) => Table::Reports,
             Self::SavedView(_) => Table::SavedViews,
+            Self::ShortPath(_) => Table::ShortPaths,
         }
     }
 
@@ -258,6 +264,7 @@ impl Record {
             Self::VisitCount(row) => cursor(Some(row.app_id), &row.key()),
             Self::User(row) => cursor(None, row.user_id.uuid().as_bytes()),
             Self::Grant(row) => cursor(row.app_id, row.user_id.uuid().as_bytes()),
+            Self::ShortPath(row) => cursor(Some(row.app_id), row.flow_id.uuid().as_bytes()),
             Self::Report(row) => cursor(Some(row.app_id), row.report_id.uuid().as_bytes()),
             Self::SavedView(row) => {
                 let ids = [row.flow_id.uuid(), row.user_id.uuid()].map(uuid::Uuid::into_bytes);
@@ -284,6 +291,7 @@ impl Record {
                 key.kid.len() + key.material.len() + key.issuer.as_ref().map_or(0, String::len)
             }
             Self::Flow(flow) => flow.name.len(),
+            Self::ShortPath(row) => row.path.len(),
             Self::SavedView(row) => row.name.len() + row.query.len(),
             Self::Version(version) => version.definition.len(),
             Self::Token(token) => token.name.len(),

@@ -12,7 +12,9 @@ use sluice_flow::lifecycle::{FlowTimes, VersionTimes};
 use sluice_flow::respondent::Claim;
 use sluice_flow::time::{Timestamp, Window};
 
-use crate::{InvitationRow, InvitationStep, Invited, PeopleWrite, ReportRow, ResponseRow};
+use crate::{
+    InvitationRow, InvitationStep, Invited, PeopleWrite, ReportRow, ResponseRow, ShortPathRow,
+};
 
 /// SHA-256 of an admin token.
 pub type TokenHash = [u8; 32];
@@ -285,6 +287,9 @@ pub enum Write {
     Invitation(InvitationStep),
     Report(ReportRow),
     DeleteReport(AppId, ReportId),
+    /// Replaces the flow's path.
+    ShortPath(ShortPathRow),
+    DeleteShortPath(AppId, FlowId),
     People(PeopleWrite),
 }
 
@@ -296,7 +301,9 @@ impl Write {
             | Self::Key(_)
             | Self::IdentityKey(_)
             | Self::Flow(_)
-            | Self::CapGrace(_) => true,
+            | Self::CapGrace(_)
+            | Self::ShortPath(_)
+            | Self::DeleteShortPath(..) => true,
             Self::Version(version) => version.times.published_at.is_some(),
             Self::Token(_)
             | Self::Audit(_)

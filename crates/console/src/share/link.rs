@@ -24,6 +24,8 @@ const TAGS: usize = 3;
 pub(super) struct HostedLink {
     base: String,
     flow: FlowId,
+    /// The path that the author chose.
+    short_path: Option<String>,
     title: String,
     /// The languages of the flow, its default language first.
     locales: Vec<String>,
@@ -32,7 +34,12 @@ pub(super) struct HostedLink {
 }
 
 impl HostedLink {
-    pub(super) fn new(base: &str, hosted: &HostedFlow, query: &Fields) -> Self {
+    pub(super) fn new(
+        base: &str,
+        hosted: &HostedFlow,
+        short_path: Option<&str>,
+        query: &Fields,
+    ) -> Self {
         let definition = hosted.current.snapshot().map(|snapshot| snapshot.definition());
         let locales: Vec<String> =
             definition.map(|it| it.locales().map(str::to_owned).collect()).unwrap_or_default();
@@ -44,6 +51,7 @@ impl HostedLink {
         Self {
             base: base.to_owned(),
             flow: hosted.flow_id,
+            short_path: short_path.map(str::to_owned),
             title: definition.map(|it| it.title().to_owned()).unwrap_or_default(),
             locale: locale.map(str::to_owned),
             locales,
@@ -51,8 +59,20 @@ impl HostedLink {
         }
     }
 
-    /// The link, starting with these parameters.
+    /// The link that is given to people.
+    fn shared(&self) -> String {
+        match &self.short_path {
+            Some(path) => self.address_at(path, &[]),
+            None => self.address(&[]),
+        }
+    }
+
+    /// The link with the flow's id, starting with these parameters.
     fn address(&self, first: &[(&str, &str)]) -> String {
+        self.address_at(&self.flow.to_string(), first)
+    }
+
+    fn address_at(&self, path: &str, first: &[(&str, &str)]) -> String {
         let mut pairs: Vec<String> =
             first.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let encoded = |text: &str| utf8_percent_encode(text, PLAIN).to_string();
@@ -63,12 +83,12 @@ impl HostedLink {
                 .iter()
                 .map(|(name, value)| format!("tags.{}={}", encoded(name), encoded(value))),
         );
-        let start = format!("{}/f/{}", self.base, self.flow);
+        let start = format!("{}/f/{path}", self.base);
         if pairs.is_empty() { start } else { format!("{start}?{}", pairs.join("&")) }
     }
 
-    pub(super) fn card(&self) -> Markup {
-        let address = self.address(&[]);
+    pub(super) fn card(&self, path_form: &Markup) -> Markup {
+        let address = self.shared();
         let file = format!("/console/flows/{}/share/code.svg?{}", self.flow, self.own_query());
         html! {
             section.card aria-labelledby="link-title" {
@@ -83,6 +103,7 @@ impl HostedLink {
                                 a.button href=(address) target="_blank" rel="noopener" { "Open" }
                             }
                         }
+                        (path_form)
                         (self.builder())
                     }
                     @if let Some(drawing) = code::drawing(&address, "QR code of the link") {
@@ -204,11 +225,12 @@ pub(super) async fn code_file(
     PathParam(flow): PathParam<FlowId>,
     Query(query): Query,
 ) -> Reply {
-    console.engine.flow(&visitor.actor, Scope::Read, flow).await?;
+    let short_path = console.engine.flow(&visitor.actor, Scope::Read, flow).await?;
+    let short_path = short_path.short_path().await?;
     let missing = || AdminError::NotFound(Missing::Flow);
     let hosted = console.engine.hosted(&flow.to_string()).await?.map_err(|_| missing())?;
-    let link = HostedLink::new(console.engine.public_url(), &hosted, &query);
-    let drawing = code::drawing(&link.address(&[]), &link.title).ok_or_else(missing)?;
+    let link = HostedLink::new(console.engine.public_url(), &hosted, short_path.as_deref(), &query);
+    let drawing = code::drawing(&link.shared(), &link.title).ok_or_else(missing)?;
     Ok(reply::drawing(
         "code.svg",
         format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{}\n", drawing.0),

@@ -20,6 +20,7 @@ use super::pool::Pool;
 use super::put;
 use super::removal;
 use super::reports;
+use super::short_paths;
 use super::transaction::{LOCK, QUEUE, Transaction, end};
 use crate::{At, Change, PeopleWrite, StoreError, StoreResult, Write};
 
@@ -122,6 +123,8 @@ fn rank(write: &Write) -> u8 {
         | Write::Invitation(_)
         | Write::Report(_)
         | Write::DeleteReport(..)
+        | Write::DeleteShortPath(..)
+        | Write::ShortPath(_)
         | Write::People(_) => 3,
     }
 }
@@ -153,6 +156,12 @@ async fn put_one(
         Write::Report(row) => reports::put(transaction, row).await.map(|()| Some(row.app_id)),
         Write::DeleteReport(app, report) => {
             reports::delete(transaction, *app, *report).await.map(|()| Some(*app))
+        }
+        Write::ShortPath(row) => {
+            short_paths::put(transaction, row).await.map(|()| Some(row.app_id))
+        }
+        Write::DeleteShortPath(app, flow) => {
+            short_paths::delete(transaction, *app, *flow).await.map(|()| Some(*app))
         }
         Write::People(write) => people::put(transaction, write).await.map(|()| None),
     }

@@ -13,13 +13,14 @@ use crate::codec::{self, readers};
 use crate::{
     App, AuditRow, ConsentRow, FlowRow, GrantRow, IdempotencyKey, IdentityKeyRow, IdentityRow,
     InvitationRow, KeyRow, LinkRow, ReportRow, RespondentRow, ResponseRow, SavedViewRow,
-    SessionRow, StoreError, StoreResult, TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow,
+    SessionRow, ShortPathRow, StoreError, StoreResult, TokenRow, UsedKeyRow, UserRow, VersionRow,
+    VisitCountRow,
 };
 
 pub(super) use crate::codec::{
     APP, AUDIT, CONSENT, FLOW, GRANT, IDENTITY, IDENTITY_KEY, INVITATION, KEY, LINK, REPORT,
-    RESPONDENT, RESPONSE, ReadCells, SAVED_VIEW, SESSION, TOKEN, USED_KEY, USER, VERSION,
-    VISIT_COUNT, of_table, text_columns,
+    RESPONDENT, RESPONSE, ReadCells, SAVED_VIEW, SESSION, SHORT_PATH, TOKEN, USED_KEY, USER,
+    VERSION, VISIT_COUNT, of_table, text_columns,
 };
 
 /// The cells of one row, read from left to right.
@@ -129,6 +130,7 @@ readers! {
     link -> LinkRow,
     session -> SessionRow,
     report -> ReportRow,
+    short_path -> ShortPathRow,
 }
 
 /// The app's columns that decide about a flow: both revisions, and the grace window.

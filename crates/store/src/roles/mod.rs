@@ -11,6 +11,7 @@ mod moving;
 mod reports;
 mod respondents;
 mod responses;
+mod short_paths;
 mod upkeep;
 mod users;
 mod visits;
@@ -22,6 +23,7 @@ pub use moving::{MovingStore, StoreView};
 pub use reports::ReportStore;
 pub use respondents::RespondentStore;
 pub use responses::ResponseStore;
+pub use short_paths::ShortPathStore;
 pub use upkeep::UpkeepStore;
 pub use users::UserStore;
 pub use visits::VisitStore;
@@ -36,6 +38,7 @@ pub trait Store:
     + RespondentStore
     + UserStore
     + ReportStore
+    + ShortPathStore
     + CountStore
     + VisitStore
     + UpkeepStore
@@ -50,6 +53,7 @@ impl<T> Store for T where
         + RespondentStore
         + UserStore
         + ReportStore
+        + ShortPathStore
         + CountStore
         + VisitStore
         + UpkeepStore

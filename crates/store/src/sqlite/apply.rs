@@ -16,6 +16,7 @@ use super::people;
 use super::put;
 use super::removal;
 use super::reports;
+use super::short_paths;
 use super::transaction::{Finish, TransactionError};
 use crate::{At, Change, StoreError, Write};
 
@@ -124,6 +125,10 @@ fn put(
         Write::Report(row) => reports::put(connection, row).map(|()| Some(row.app_id)),
         Write::DeleteReport(app, report) => {
             reports::delete(connection, *app, *report).map(|()| Some(*app))
+        }
+        Write::ShortPath(row) => short_paths::put(connection, row).map(|()| Some(row.app_id)),
+        Write::DeleteShortPath(app, flow) => {
+            short_paths::delete(connection, *app, *flow).map(|()| Some(*app))
         }
         Write::People(write) => return people::put(connection, write).map(|()| None),
     };

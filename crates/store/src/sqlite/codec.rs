@@ -13,14 +13,14 @@ use uuid::Uuid;
 use crate::codec::{self, readers};
 use crate::{
     App, AuditRow, ConsentRow, FlowRow, GrantRow, IdentityKeyRow, IdentityRow, InvitationRow,
-    KeyRow, LinkRow, ReportRow, RespondentRow, ResponseRow, SavedViewRow, SessionRow, TokenRow,
-    UsedKeyRow, UserRow, VersionRow, VisitCountRow,
+    KeyRow, LinkRow, ReportRow, RespondentRow, ResponseRow, SavedViewRow, SessionRow, ShortPathRow,
+    TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow,
 };
 
 pub(super) use crate::codec::{
     APP, AUDIT, CONSENT, FLOW, GRANT, IDENTITY, IDENTITY_KEY, INVITATION, KEY, LINK, REPORT,
-    RESPONDENT, RESPONSE, ReadCells, SAVED_VIEW, SESSION, TOKEN, USED_KEY, USER, VERSION,
-    VISIT_COUNT,
+    RESPONDENT, RESPONSE, ReadCells, SAVED_VIEW, SESSION, SHORT_PATH, TOKEN, USED_KEY, USER,
+    VERSION, VISIT_COUNT,
 };
 
 /// The bytes of an id, as they are stored.
@@ -143,4 +143,5 @@ readers! {
     link -> LinkRow,
     session -> SessionRow,
     report -> ReportRow,
+    short_path -> ShortPathRow,
 }
