@@ -43,7 +43,7 @@ use sluice_http::exchange::Failure;
 use sluice_http::rate::AddressLimit;
 use sluice_http::{Limits, Network, body, query, store_down};
 
-use self::assets::SCRIPT;
+use self::assets::{EMBED, EMBED_NAME, SCRIPT};
 use self::form::Form;
 use self::linkage::Linkage;
 use self::page::Frame;
@@ -286,11 +286,17 @@ async fn counted_visit(
 }
 
 async fn script(request: Request) -> Response {
+    const TYPE: &str = "text/javascript; charset=utf-8";
     let head = head_of(request);
-    if head.uri.path().rsplit('/').next() != Some(&SCRIPT.name) {
-        return sluice_http::reply::Refusal::RouteNotFound.reply();
+    match head.uri.path().rsplit('/').next() {
+        Some(name) if name == SCRIPT.name => {
+            sluice_http::reply::file(TYPE, &SCRIPT.served, &head.headers)
+        }
+        Some(EMBED_NAME) => {
+            reply::for_an_hour(sluice_http::reply::file(TYPE, &EMBED, &head.headers))
+        }
+        _ => sluice_http::reply::Refusal::RouteNotFound.reply(),
     }
-    sluice_http::reply::file("text/javascript; charset=utf-8", &SCRIPT.served, &head.headers)
 }
 
 /// The app's logo. It belongs to the app, not the flow, and browsers request it without a token.

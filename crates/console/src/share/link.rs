@@ -12,6 +12,7 @@ use sluice_flow::id::FlowId;
 use super::code;
 use crate::Console;
 use crate::parts;
+use crate::parts::field::select;
 use crate::reply::{self, Reply};
 use crate::request::{Fields, PathParam, Query};
 use crate::session::Visitor;
@@ -31,7 +32,32 @@ pub(super) struct HostedLink {
     locales: Vec<String>,
     locale: Option<String>,
     tags: Vec<(String, String)>,
+    kind: EmbedKind,
+    theme: Option<&'static str>,
 }
+
+/// How a flow appears in another page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum EmbedKind {
+    Inline,
+    Popup,
+    Slide,
+}
+
+impl EmbedKind {
+    const ALL: [(Self, &str, &str); 3] = [
+        (Self::Inline, "inline", "In the page"),
+        (Self::Popup, "popup", "Pop-up, opened by a button"),
+        (Self::Slide, "slide", "Slide-in at the edge, opened by a button"),
+    ];
+
+    fn name(self) -> &'static str {
+        Self::ALL.into_iter().find(|(kind, ..)| *kind == self).map_or("", |(_, name, _)| name)
+    }
+}
+
+const THEMES: [(&str, &str); 3] =
+    [("", "The reader's preference"), ("light", "Light"), ("dark", "Dark")];
 
 impl HostedLink {
     pub(super) fn new(
@@ -56,6 +82,14 @@ impl HostedLink {
             locale: locale.map(str::to_owned),
             locales,
             tags: (1..=TAGS).filter_map(tag).collect(),
+            kind: EmbedKind::ALL
+                .into_iter()
+                .find(|(_, name, _)| query.get("kind") == Some(name))
+                .map_or(EmbedKind::Inline, |(kind, ..)| kind),
+            theme: THEMES
+                .into_iter()
+                .map(|(theme, _)| theme)
+                .find(|theme| !theme.is_empty() && query.get("theme") == Some(theme)),
         }
     }
 
@@ -173,7 +207,8 @@ impl HostedLink {
         html! {
             section.card aria-labelledby="embed-title" {
                 header { h2 id="embed-title" { "Embed" } a href="#embed-who" { "Allowed origins" } }
-                p.muted { "The frame grows with its content and notifies your page when a response is stored." }
+                p.muted { "The frame grows with its content, is transparent, and notifies your page when a response is stored." }
+                (self.embed_form())
                 (parts::code("embed", "Embed snippet", &self.snippet(app)))
                 p.hint id="embed-who" {
                     @if app.allowed_origins.is_empty() {
@@ -187,8 +222,45 @@ impl HostedLink {
         }
     }
 
+    /// The choices of the snippet, which work without a script.
+    fn embed_form(&self) -> Markup {
+        let kinds = EmbedKind::ALL.map(|(_, name, label)| (name, label));
+        html! {
+            form.inline method="get" action={ "/console/flows/" (self.flow) "/share#embed-title" } {
+                @if let Some(locale) = &self.locale { input type="hidden" name="locale" value=(locale); }
+                @for (at, (name, value)) in (1..).zip(&self.tags) {
+                    input type="hidden" name={ "name" (at) } value=(name);
+                    input type="hidden" name={ "value" (at) } value=(value);
+                }
+                (select("kind", "Appearance", &kinds, self.kind.name()))
+                (select("theme", "Theme", &THEMES, self.theme.unwrap_or_default()))
+                button.button type="submit" { "Show snippet" }
+            }
+        }
+    }
+
+    /// One tag for a pop-up or slide-in, with the script that opens it.
+    fn script_tag(&self) -> String {
+        let address = self.address(&[]);
+        let query = address.split_once('?').map(|(_, query)| query);
+        let theme = self.theme.map(|theme| format!(" data-theme=\"{theme}\"")).unwrap_or_default();
+        let query =
+            query.map(|it| format!(" data-query=\"{}\"", attribute(it))).unwrap_or_default();
+        let (base, flow, kind) = (&self.base, self.flow, self.kind.name());
+        format!(
+            "<script src=\"{base}/f/assets/embed.js\" data-flow=\"{flow}\" data-kind=\"{kind}\"\n        \
+             data-label=\"{}\"{theme}{query} async></script>\n",
+            attribute(&self.title)
+        )
+    }
+
     fn snippet(&self, app: &AppRow) -> String {
-        let address = attribute(&self.address(&[("embed", "1")]));
+        if self.kind != EmbedKind::Inline {
+            return self.script_tag();
+        }
+        let theme = self.theme.map(|theme| ("theme", theme));
+        let first: Vec<_> = [("embed", "1")].into_iter().chain(theme).collect();
+        let address = attribute(&self.address(&first));
         let title = attribute(&self.title);
         let Self { base, .. } = self;
         let is_enforced = app.identity_verification == IdentityVerification::Enforce;
