@@ -12,9 +12,8 @@
   const CSS = ":host{all:initial}"
     + "*{box-sizing:border-box}"
     + "button{border:0;font:600 1rem/1.5 system-ui,sans-serif;cursor:pointer}"
-    + ":focus-visible{outline:3px solid;outline-offset:2px}"
+    + ":focus-visible{outline:3px solid #777;outline-offset:2px}"
     + ".opener{position:fixed;inset-block-end:1.25rem;inset-inline-end:1.25rem;z-index:2147483000;min-block-size:3rem;padding:.5rem 1.25rem;border-radius:2rem;background:var(--sluice-background,#0f6b73);color:var(--sluice-color,#fff);box-shadow:0 .25rem 1rem rgb(0 0 0/.25)}"
-    + ".opener:focus-visible{outline-color:var(--sluice-background,#0f6b73)}"
     + "dialog{color-scheme:light dark;max-inline-size:none;padding:0;border:1px solid rgb(128 128 128/.4);border-radius:.75rem;background:#fbfbfa;background:light-dark(#fbfbfa,#131619);color:#1b1f23;color:light-dark(#1b1f23,#eceef0);box-shadow:0 1rem 3rem rgb(0 0 0/.3);overflow:auto}"
     + "[data-theme=light]{color-scheme:light}[data-theme=dark]{color-scheme:dark}"
     + ".popup{inline-size:min(42rem,100vw - 2rem);max-block-size:calc(100dvh - 2rem)}"
@@ -67,7 +66,7 @@
   });
 
   const start = () => {
-    const place = make("div", { className: "sluice-embed" });
+    const place = make("section", { className: "sluice-embed", ariaLabel: label });
     const root = place.attachShadow({ mode: "open" });
     const sheet = new CSSStyleSheet();
     sheet.replaceSync(CSS);
