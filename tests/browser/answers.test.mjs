@@ -40,35 +40,43 @@ for (const way of WAYS) {
     assert.deepEqual(answers, { nps: "9", name: "Ada" });
   });
 
-  test(`a wrong answer is reported next to its question and at the top, and is kept (${way})`, async () => {
+  test(`a wrong answer is reported once, next to its field, which gets the focus (${way})`, async () => {
     const questions = [
       { id: "team", type: "number", prompt: "How many are you?", min: 1, max: 500, integer: true, required: true },
+      { id: "plan", type: "singleChoice", prompt: "Which plan?", options: [{ id: "a", label: "A" }, { id: "b", label: "B" }], required: true },
       { id: "mail", type: "email", prompt: "Your address", required: true },
     ];
     const flow = await world.flow({ questions, respondentAnalytics: "never" });
     const page = await world.visit(flow.path, way);
-    const complaint = page.locator("#errors");
-    for (const [wrong, right] of [["", "501"], ["501", "12"]]) {
+    const focused = () => page.evaluate(() => document.activeElement.name);
+    const complaint = page.locator(".error:visible");
+    for (const [wrong, right, text] of [["", "501", "Answer this question."], ["501", "12", "Enter a whole number: from 1 to 500."]]) {
       await fill(page.locator("#q-team"), wrong);
       await goOn(page);
-      await complaint.waitFor();
+      await becomes(() => complaint.allInnerTexts(), [text]);
       await becomes(() => shownId(page), "team");
       await becomes(() => page.locator("#q-team .text").inputValue(), wrong);
-      await becomes(() => page.locator("#q-team .error").innerText(), await complaint.locator("a").innerText());
       await becomes(() => page.locator("#q-team .text").getAttribute("aria-invalid"), "true");
-      if (way.script) await becomes(() => page.evaluate(() => document.activeElement.id), "errors");
+      await becomes(() => page.locator("#q-team .text").getAttribute("aria-describedby"), "e-team");
+      await becomes(focused, "answers.team");
+      assert.equal(await page.getByText(text, { exact: true }).count(), 1);
       await fill(page.locator("#q-team"), right);
     }
     await goOn(page);
-    await page.locator("#q-mail").waitFor();
+    await page.locator("#q-plan").waitFor();
     await becomes(() => complaint.count(), 0);
+    await goOn(page);
+    await becomes(() => complaint.allInnerTexts(), ["Answer this question."]);
+    await becomes(focused, "answers.plan");
+    await fill(page.locator("#q-plan"), "b");
+    await goOn(page);
     await fill(page.locator("#q-mail"), "nobody");
     await press(page, "send");
-    await complaint.waitFor();
-    await complaint.locator("a").click();
+    await becomes(() => complaint.count(), 1);
+    await becomes(focused, "answers.mail");
     await fill(page.locator("#q-mail"), "ada@example.com");
     await sendAll(page);
-    assert.deepEqual((await world.responses(flow))[0].answers, { team: "12", mail: "ada@example.com" });
+    assert.deepEqual((await world.responses(flow))[0].answers, { team: "12", plan: "b", mail: "ada@example.com" });
   });
 }
 
@@ -83,7 +91,7 @@ test("a problem that only the server finds is shown at its question", async () =
   await answerAll(page, [["mail", "ada@-example-.com"], ["name", "Ada"]], { send: false });
   await press(page, "send");
   await page.locator("#q-mail .error").waitFor();
-  await becomes(() => page.evaluate(() => document.activeElement.id), "errors");
+  await becomes(() => page.evaluate(() => document.activeElement.name), "answers.mail");
   await answerAll(page, [["mail", "ada@example.com"], ["name", null]]);
   assert.deepEqual((await world.responses(flow))[0].answers, { mail: "ada@example.com", name: "Ada" });
 });

@@ -10,6 +10,8 @@ import { openWorld } from "./support/world.mjs";
 
 const IMAGES = resolve(import.meta.dirname, "../../docs/images");
 const DAY_MS = 86_400_000;
+/** Of a phone, a tablet and a desktop, each with its height. */
+const WIDTHS = [[390, 844], [768, 1024], [1440, 900]];
 
 const FEEDBACK = {
   title: "Product feedback",
@@ -25,6 +27,12 @@ const FEEDBACK = {
       options: [{ id: "price", label: "Price" }, { id: "speed", label: "Speed" }, { id: "care", label: "Support" }] },
   ],
   ending: { title: "Thank you", body: "We read every answer." },
+};
+
+const ASKED = {
+  title: "Asked",
+  respondentAnalytics: "ask",
+  questions: [{ id: "docs", type: "rating", prompt: "How good is our documentation?", lowLabel: "Poor", highLabel: "Excellent" }],
 };
 
 const ARABIC = {
@@ -60,11 +68,13 @@ async function takeForReadme() {
 
 async function takeAll(folder) {
   await mkdir(folder, { recursive: true });
-  for (const [theme, size] of [["light", "desktop"], ["light", "phone"], ["dark", "desktop"], ["dark", "phone"]]) {
-    const appearance = { theme, size };
-    const name = (what) => `${folder}/${what}-${size}-${theme}.png`;
-    await takeQuestions(appearance, name);
-    await takeStates(appearance, name);
+  for (const [width, height] of WIDTHS) {
+    for (const theme of ["light", "dark"]) {
+      const appearance = { theme, size: width < 500 ? "phone" : "desktop", viewport: { width, height } };
+      const name = (what) => `${folder}/${what}-${width}-${theme}.png`;
+      await takeQuestions(appearance, name);
+      await takeStates(appearance, name);
+    }
   }
 }
 
@@ -92,6 +102,7 @@ async function takeStates(appearance, name) {
   const at = async (path, what) => take(await world.visit(path, appearance), name(what));
   await at(`${flow.path}?tags.plan=${"x".repeat(600)}`, "notice");
   await at(`${flow.path}?embed=1`, "embed");
+  await at(`${(await world.flow(ASKED, { name: "Asked" })).path}?identities.userId=ada`, "consent");
   const page = await world.visit(flow.path, appearance);
   await fill(page.locator("#q-nps"), "9");
   for (const id of ["use", "docs", "order"]) {

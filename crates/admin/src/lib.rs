@@ -31,6 +31,7 @@ mod request;
 mod respondents;
 mod responses;
 mod schema;
+mod short_path;
 mod summary;
 mod tokens;
 mod users;
@@ -71,6 +72,7 @@ pub fn documented() -> OpenApiRouter<Arc<Engine>> {
         .merge(identity_keys::routes())
         .merge(flows::routes())
         .merge(drafts::routes())
+        .merge(short_path::routes())
         .merge(versions::routes())
         .merge(responses::routes())
         .merge(summary::routes())

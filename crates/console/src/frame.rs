@@ -287,6 +287,8 @@ fn sentence_of(word: &str) -> Option<Cow<'static, str>> {
         "added" => "Added.",
         "password" => "Your password was changed. All other browsers are signed out.",
         "invited" => "Invited. Each person has a personal link.",
+        "path-saved" => "The short path works now.",
+        "path-removed" => "The short path was removed.",
         "invited-already" => "No one was invited: all of them already have an open invitation.",
         "revoked" => "Revoked. The link no longer works.",
         "welcome" => "Your password is set, and you are signed in.",

@@ -1,4 +1,4 @@
-//! Data for the hosted page of a flow: the flow by its id alone, the app's branding, and the
+//! Data for the hosted page of a flow: the flow by its id or short path alone, the app's branding, and the
 //! version that a form was rendered for.
 //!
 //! A page has no API key in its URL, so this is the only place where a flow is found without one.
@@ -122,12 +122,18 @@ pub struct Preview {
 }
 
 impl Core {
-    /// The flow of a page, if there is one.
+    /// The flow of a page, by its id or its short path, if there is one.
     pub(crate) async fn hosted(
         self: &Arc<Self>,
         flow_id: &str,
     ) -> StoreResult<Result<HostedFlow, NoFlow>> {
-        let Ok(flow_id) = flow_id.parse() else { return Ok(Err(NoFlow::NotFound)) };
+        let flow_id = match flow_id.parse() {
+            Ok(flow_id) => flow_id,
+            Err(_) => match self.registry.short_path(flow_id).await? {
+                Some(row) => row.flow_id,
+                None => return Ok(Err(NoFlow::NotFound)),
+            },
+        };
         let Some(flow) = self.registry.flow(flow_id).await? else {
             return Ok(Err(NoFlow::NotFound));
         };

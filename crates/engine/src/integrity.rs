@@ -326,6 +326,7 @@ impl Known {
             Record::Invitation(row) => vec![flow(row.app_id, row.flow_id)],
             Record::Report(row) => vec![flow(row.app_id, row.flow_id)],
             Record::ClosingCounts(row) => vec![flow(row.app_id, row.flow_id)],
+            Record::ShortPath(row) => vec![flow(row.app_id, row.flow_id)],
             Record::VisitCount(row) => {
                 vec![flow(row.app_id, row.flow_id), version(row.flow_version_id, row.flow_id)]
             }

@@ -73,6 +73,7 @@ pub mod restore;
 pub mod retention;
 mod saved_views;
 mod scrub;
+mod short_paths;
 mod single_flight;
 mod skip_index;
 pub mod stored_response;

@@ -9,6 +9,7 @@
 //! no database reads.
 
 mod resolve;
+mod short_paths;
 
 use std::hash::Hash;
 use std::sync::Arc;
@@ -29,8 +30,8 @@ use sluice_flow::payload::{self, Generation};
 use sluice_flow::snapshot::{Snapshot, VersionMeta};
 use sluice_flow::time::{Timestamp, Window};
 use sluice_store::{
-    App, FeedPosition, FlowState, IdentityVerification, Store, StoreError, StoreResult,
-    VersionState,
+    App, FeedPosition, FlowState, IdentityVerification, ShortPathRow, Store, StoreError,
+    StoreResult, VersionState,
 };
 
 use crate::branding::Branding;
@@ -47,12 +48,11 @@ use crate::verify::{Verification, Verifying};
 const APPS_MAX: usize = 10_000;
 /// The maximum number of cached flows.
 const FLOWS_MAX: usize = 10_000;
-/// The number of versions expected to be in use at once.
+/// Versions in use at once.
 const VERSIONS_EXPECTED: usize = 1_000;
-/// The minimum size of an entry in bytes: a version that was not found has a size too, or guessed
-/// ids would fill the memory.
+/// The minimum size of an entry in bytes, found or not, or guessed ids would fill the memory.
 const ENTRY_BYTES: u64 = 512;
-/// The memory limit for versions, including their encoded snapshots.
+/// The memory limit for versions with their encoded snapshots.
 const VERSIONS_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// The memory limit for the hosted-page data of apps, including logos.
 const HOSTED_BYTES_MAX: u64 = 16 * 1024 * 1024;
@@ -83,7 +83,7 @@ pub(crate) struct HostedApp {
     pub(crate) branding: Branding,
 }
 
-/// A flow as it is resolved: its body for each status that it can have in its live window.
+/// A flow as it is resolved: its body for each status in its live window.
 #[derive(Debug)]
 pub(crate) struct FlowView {
     pub(crate) app_id: AppId,
@@ -121,8 +121,7 @@ impl VersionView {
         lifecycle::accepting(&self.times, &self.flow_times, now)
     }
 
-    /// The version that accepts responses instead of this one, if there is one now: the one that a
-    /// client gets when it resolves the flow.
+    /// The version that accepts responses instead of this one: what a client now resolves.
     pub(crate) fn successor(&self, now: Timestamp) -> Option<FlowVersionId> {
         let open = VersionTimes { published_at: Some(Timestamp::MIN), ..VersionTimes::default() };
         let accepts = lifecycle::accepting(&open, &self.flow_times, now).accepts();
@@ -162,6 +161,7 @@ struct Caches {
     flows: SingleFlightCache<FlowId, FlowView, UnitWeighter>,
     versions: SingleFlightCache<FlowVersionId, VersionView, RegistryWeighter>,
     hosted: SingleFlightCache<AppId, HostedApp, RegistryWeighter>,
+    short_paths: SingleFlightCache<String, ShortPathRow, UnitWeighter>,
     /// Incremented with every change; a load during which it changes is not cached.
     changes: AtomicU64,
     marks: CacheMarks,
@@ -199,10 +199,11 @@ impl Registry {
             flows: SingleFlightCache::new(Cache::new(FLOWS_MAX)),
             versions: SingleFlightCache::new(versions),
             hosted: SingleFlightCache::new(hosted),
+            short_paths: SingleFlightCache::new(Cache::new(FLOWS_MAX)),
             changes: AtomicU64::new(0),
             marks: CacheMarks::default(),
         };
-        let (usages, caches) = (Arc::new(usages), Arc::new(caches));
+        let (usages, caches) = (usages.into(), caches.into());
         Self { store, clock, verifying, usages, definitions, caches }
     }
 
@@ -275,8 +276,7 @@ impl Registry {
 
     /// Outdates the cached entries of these apps, and all entries for lookups that found nothing.
     pub(crate) fn forget(&self, apps: &[AppId]) {
-        // Incremented first: a load that started earlier either notices that and caches nothing, or
-        // already has its mark, which is outdated here.
+        // Incremented first: an earlier load notices that, or has its mark, which is outdated here.
         self.caches.changes.fetch_add(1, Ordering::SeqCst);
         self.caches.marks.outdate(apps);
     }
@@ -286,9 +286,8 @@ impl Registry {
         self.caches.marks.outdate_all();
     }
 
-    /// Follows changes by other processes, indefinitely. While the store is unavailable nothing is
-    /// dropped: cached entries are still served, and the store itself refuses writes based on
-    /// outdated ones.
+    /// Follows changes by other processes, indefinitely. While the store is unavailable, cached
+    /// entries are still served; the store itself refuses writes based on outdated ones.
     pub(crate) async fn follow(self, mut position: FeedPosition, interval: Duration) {
         let mut away = false;
         loop {

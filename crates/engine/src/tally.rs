@@ -123,6 +123,10 @@ impl Bytes {
                 self.variant(&row.role);
             }
             Record::Report(row) => self.report(row),
+            Record::ShortPath(row) => {
+                self.ids(&[row.app_id.uuid(), row.flow_id.uuid()]);
+                self.text(&row.path);
+            }
             Record::SavedView(row) => {
                 self.ids(&[row.app_id.uuid(), row.flow_id.uuid(), row.user_id.uuid()]);
                 self.text(&row.name);

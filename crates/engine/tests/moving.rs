@@ -222,6 +222,8 @@ fn every_column_of_every_table_is_in_the_digest() {
             row.filters => vec![(text(), text())], row.shows_texts => true,
             row.password => Some(text()), row.created_by => text(), row.created_at => at(),
             row.expires_at => Some(at()), row.revoked_at => Some(at());
+        Record::ShortPath(row) =>
+            row.app_id => id(), row.flow_id => flow(), row.path => text();
         Record::SavedView(row) =>
             row.app_id => id(), row.flow_id => flow(), row.user_id => UserId::from_uuid(bits()),
             row.name => text(), row.query => text(), row.is_default => !row.is_default;

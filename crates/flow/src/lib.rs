@@ -47,6 +47,7 @@ pub mod respondent;
 pub mod response_order;
 pub mod route;
 pub mod score;
+pub mod short_path;
 pub mod snapshot;
 pub mod submission;
 pub(crate) mod text_map;

@@ -17,6 +17,7 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 use crate::date::is_date;
+use crate::question::Question;
 use crate::question::choice::{OTHER, OTHER_PREFIX};
 use crate::question::decimal::Decimal;
 use crate::score::Score;
@@ -79,6 +80,18 @@ impl Condition {
                 test.holds(answers.get(question.as_str()).filter(|answer| !answer.is_absent()))
             }
             Self::Score { test } => test.holds(Some(&Texts::One(score.to_string().into()))),
+        }
+    }
+
+    /// Whether it reads only answers to these questions.
+    pub(crate) fn is_decided_by(&self, questions: &[Question]) -> bool {
+        match self {
+            Self::All(conditions) | Self::Any(conditions) => {
+                conditions.iter().all(|each| each.is_decided_by(questions))
+            }
+            Self::Not(condition) => condition.is_decided_by(questions),
+            Self::Answer { question, .. } => questions.iter().any(|it| it.id == *question),
+            Self::Score { .. } => false,
         }
     }
 

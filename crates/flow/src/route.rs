@@ -8,6 +8,7 @@
 //! `tests/routes.json`.
 
 use crate::definition::{Definition, NamedEnding};
+use crate::logic::Condition;
 use crate::question::{Question, Target};
 use crate::score::Score;
 use crate::text_map::TextMap;
@@ -51,6 +52,29 @@ impl Definition {
     /// The score of these answers, if any question has one.
     pub fn score(&self, answers: &TextMap<'_>) -> Option<Score> {
         self.is_scored().then(|| self.route(answers).score)
+    }
+
+    /// The place of the question at this index among those that are visible, and the number of
+    /// questions on the longest way from there. Only answers to earlier questions change them, so
+    /// that the share grows with every page.
+    pub fn place_of(&self, at: usize, answers: &TextMap<'_>) -> (usize, usize) {
+        let mut walk = Walk::new(self);
+        let mut visible_before = 0;
+        while walk.at < at
+            && let Some((_, is_visible)) = walk.next(answers)
+        {
+            visible_before += usize::from(is_visible);
+        }
+        let (earlier, later) = self.questions().split_at(at.min(self.questions().len()));
+        let can_follow = |&(each, question): &(usize, &Question)| {
+            let holds = |condition: &Condition| condition.holds_at(answers, walk.score);
+            let condition = question.visible_if.as_ref();
+            each == at
+                || each >= walk.resume_at
+                    && condition.is_none_or(|it| !it.is_decided_by(earlier) || holds(it))
+        };
+        let following = (at..).zip(later).filter(can_follow).count();
+        (visible_before + 1, visible_before + following)
     }
 
     /// The answers without those to questions that are not visible. Used by a page that asks one

@@ -55,6 +55,11 @@ fn changes_of_the_flow_are_reported() {
         &[(Flow, None, "The description was removed", false)],
     );
     changed(
+        |it| it["autoAdvance"] = json!(false),
+        &[(Flow, None, "The page no longer goes on by itself after a single choice", false)],
+    );
+    changed(|it| it["autoAdvance"] = json!(true), &[]);
+    changed(
         |it| it["respondentAnalytics"] = json!("never"),
         &[(
             Flow,

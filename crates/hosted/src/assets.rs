@@ -40,6 +40,11 @@ pub(super) static SCRIPT: LazyLock<ScriptFile> = LazyLock::new(|| {
     ScriptFile { name, served: EncodedBody::new(text.into_bytes()) }
 });
 
+/// The script that other pages include. Its name never changes, since it is in their source.
+pub(super) const EMBED_NAME: &str = "embed.js";
+pub(super) static EMBED: LazyLock<EncodedBody> =
+    LazyLock::new(|| EncodedBody::new(small_script(include_str!("assets/embed.js")).into_bytes()));
+
 /// The script, ready to send.
 pub(super) struct ScriptFile {
     pub(super) name: String,
@@ -117,5 +122,14 @@ mod tests {
         assert!(STYLE.len() > 1_000 && SCRIPT.served.body.len() > 1_000);
         assert_eq!(SCRIPT.name, format!("page-{}.js", name_of(&SCRIPT.served.body)));
         assert!(SCRIPT.served.gzip.is_some());
+    }
+
+    /// The size of the script that other pages include, in bytes before compression.
+    const EMBED_BYTES_MAX: usize = 4 * 1024;
+
+    #[test]
+    fn the_script_for_other_pages_is_small() {
+        let bytes = EMBED.body.len();
+        assert!((1_000..EMBED_BYTES_MAX).contains(&bytes), "{bytes} bytes");
     }
 }

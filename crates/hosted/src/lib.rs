@@ -10,6 +10,7 @@
 
 mod assets;
 mod form;
+mod linkage;
 mod page;
 mod parameters;
 mod post;
@@ -44,8 +45,9 @@ use sluice_http::exchange::Failure;
 use sluice_http::rate::AddressLimit;
 use sluice_http::{Limits, Network, body, query, store_down};
 
-use self::assets::SCRIPT;
+use self::assets::{EMBED, EMBED_NAME, SCRIPT};
 use self::form::Form;
+use self::linkage::Linkage;
 use self::page::Frame;
 use self::parameters::Parameters;
 use self::reply::Kind;
@@ -189,6 +191,7 @@ async fn show(State(hosted): State<Arc<Hosted>>, request: Request) -> Response {
         opened: is_invited.then(|| opened_address(&visit)).flatten(),
         visits: visits::address(&visit),
         furthest: None,
+        asks_to_link: visit.asks_to_link(definition),
     };
     view.page(Kind::Shown)
 }
@@ -203,7 +206,7 @@ async fn answer(State(hosted): State<Arc<Hosted>>, request: Request) -> Response
 async fn done(State(hosted): State<Arc<Hosted>>, request: Request) -> Response {
     let head = head_of(request);
     let query = head.uri.query().unwrap_or_default().to_owned();
-    let linked = query::first(Some(&query), "linked").as_deref() == Some("1");
+    let linkage = Linkage::in_address(&query);
     let visit = match Visit::resolve(&hosted.engine, head).await {
         Ok(visit) => visit,
         Err(VisitRefused::Page(response)) => return response,
@@ -211,7 +214,7 @@ async fn done(State(hosted): State<Arc<Hosted>>, request: Request) -> Response {
         Err(VisitRefused::Token(visit, _)) => {
             return visit
                 .bare_frame()
-                .stored(None, StoredConfirmation { linked, ..StoredConfirmation::default() });
+                .stored(None, StoredConfirmation { linkage, ..StoredConfirmation::default() });
         }
     };
     let version = query::first(Some(&query), "version").unwrap_or_default();
@@ -232,7 +235,7 @@ async fn done(State(hosted): State<Arc<Hosted>>, request: Request) -> Response {
         texts: FlowTexts::new(wording, frame.words, &visit.parameters, &answers),
         named: wording.definition().endings().iter().find(|ending| ending.id == id),
     });
-    frame.stored(reached, StoredConfirmation { version, linked, ..StoredConfirmation::default() })
+    frame.stored(reached, StoredConfirmation { version, linkage, ..StoredConfirmation::default() })
 }
 
 /// Records that an invitation was opened, as reported by the script. The reply does not reveal
@@ -292,11 +295,17 @@ async fn counted_visit(
 }
 
 async fn script(request: Request) -> Response {
+    const TYPE: &str = "text/javascript; charset=utf-8";
     let head = head_of(request);
-    if head.uri.path().rsplit('/').next() != Some(&SCRIPT.name) {
-        return sluice_http::reply::Refusal::RouteNotFound.reply();
+    match head.uri.path().rsplit('/').next() {
+        Some(name) if name == SCRIPT.name => {
+            sluice_http::reply::file(TYPE, &SCRIPT.served, &head.headers)
+        }
+        Some(EMBED_NAME) => {
+            reply::for_an_hour(sluice_http::reply::file(TYPE, &EMBED, &head.headers))
+        }
+        _ => sluice_http::reply::Refusal::RouteNotFound.reply(),
     }
-    sluice_http::reply::file("text/javascript; charset=utf-8", &SCRIPT.served, &head.headers)
 }
 
 /// The app's logo. It belongs to the app, not the flow, and browsers request it without a token.
@@ -324,11 +333,11 @@ async fn logo(State(hosted): State<Arc<Hosted>>, request: Request) -> Response {
 fn done_address(
     visit: &Visit,
     version: FlowVersionId,
-    linked: bool,
+    linkage: Linkage,
     ending: Option<&NamedEnding>,
 ) -> String {
     let mut address = format!("/f/{}/done?version={version}", visit.flow.flow_id);
-    address.push_str(if linked { "&linked=1" } else { "&linked=0" });
+    address.push_str(linkage.parameters());
     if let Some(ending) = ending {
         address.push_str(&format!("&ending={}", ending.id));
     }

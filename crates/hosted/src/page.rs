@@ -59,6 +59,40 @@ pub(super) struct PageData<'f> {
     pub(super) opened: Option<&'f str>,
     /// Where the steps of the visit are reported.
     pub(super) visits: Option<&'f str>,
+    /// What other sites show where the link is shared; only of a form that anyone may open now.
+    pub(super) card: Option<LinkCard>,
+}
+
+/// The title and the description of a shared link.
+#[derive(Debug, Clone)]
+pub(super) struct LinkCard {
+    pub(super) title: String,
+    pub(super) description: Option<String>,
+}
+
+/// The length of a shared link's description in characters; sites show no more.
+const CARD_CHARS_MAX: usize = 200;
+
+impl LinkCard {
+    fn tags(&self) -> Markup {
+        let description = self.description.as_deref().map(|text| beginning(text, CARD_CHARS_MAX));
+        html! {
+            meta property="og:type" content="website";
+            meta property="og:title" content=(self.title);
+            meta name="twitter:card" content="summary";
+            @if let Some(description) = description {
+                meta name="description" property="og:description" content=(description);
+            }
+        }
+    }
+}
+
+/// The beginning of a text in one line, cut at a space if there is one.
+fn beginning(text: &str, chars_max: usize) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let Some((end, _)) = line.char_indices().nth(chars_max) else { return line };
+    let cut = line[..end].rfind(' ').unwrap_or(end);
+    format!("{}…", &line[..cut])
 }
 
 impl Frame<'_> {
@@ -80,6 +114,7 @@ impl Frame<'_> {
                     meta name="color-scheme" content="light dark";
                     meta name="robots" content="noindex";
                     title { (title) }
+                    @if let Some(card) = data.card { (card.tags()) }
                     // Without this, browsers request `/favicon.ico`.
                     link rel="icon" href=(self.logo().unwrap_or_else(|| "data:,".to_owned()));
                     style { (PreEscaped(STYLE.as_str())) }
@@ -189,4 +224,22 @@ pub(super) fn time(at: Timestamp) -> Markup {
     // 2026-11-15T02:00:00.000Z
     let (day, clock) = (text.get(..10).unwrap_or_default(), text.get(11..16).unwrap_or_default());
     html! { time datetime=(text) { (day) " " (clock) " UTC" } }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_description_is_cut_at_a_space() {
+        for (text, shown) in [
+            ("Two minutes.", "Two minutes."),
+            (" Two\n minutes. ", "Two minutes."),
+            ("Two minutes of your time", "Two minutes…"),
+            ("Donaudampfschifffahrt", "Donaudampfsc…"),
+            ("", ""),
+        ] {
+            assert_eq!(beginning(text, 12), shown, "{text}");
+        }
+    }
 }

@@ -114,6 +114,14 @@ impl Parameters {
         !self.identities.is_empty() || self.assignment.is_some()
     }
 
+    /// Whether the address gives nothing that is stored, except what is removed without consent.
+    pub(super) fn is_plain(&self) -> bool {
+        let mut pairs = query::pairs(&self.query);
+        pairs.all(|(name, _)| {
+            matches!(&*name, "embed" | "theme" | LOCALE) || name.starts_with("identities.")
+        })
+    }
+
     /// Fills these into a submission, replacing existing values.
     /// The values of a tag.
     pub(super) fn tag(&self, name: &str) -> Option<&[String]> {

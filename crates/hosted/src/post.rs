@@ -14,7 +14,7 @@ use http::header::USER_AGENT;
 use http::request::Parts;
 use sluice_engine::intake::Accepted;
 use sluice_engine::{HostedVersion, Receipt, SubmitError};
-use sluice_flow::definition::{Definition, RespondentAnalytics, Wording};
+use sluice_flow::definition::{Definition, Wording};
 use sluice_flow::invitation::InvitationState;
 use sluice_flow::issue::{Code, Issue};
 use sluice_flow::judge::{self, judge_question};
@@ -25,6 +25,7 @@ use sluice_http::reply::see_other;
 use sluice_http::store_down;
 
 use super::form::{Form, FormAction};
+use super::linkage::Linkage;
 use super::reply::Kind;
 use super::states::{ReachedEnding, StoredConfirmation};
 use super::steps::Step;
@@ -309,21 +310,30 @@ impl SentForm<'_> {
     }
 
     fn admission(&self, reading: &ParsedForm<'_>) -> Admission {
-        let asked = reading.definition().respondent_analytics() == RespondentAnalytics::Ask;
-        if asked && self.form.is_admitted() {
+        if self.visit.asks_to_link(reading.definition()) && self.form.is_admitted() {
             Admission::Admitted
         } else {
             Admission::CollectionOnly
         }
     }
 
+    fn linkage(&self, reading: &ParsedForm<'_>) -> Linkage {
+        match self.admission(reading) {
+            Admission::Admitted => Linkage::Linked,
+            Admission::CollectionOnly => Linkage::without_consent(
+                reading.definition(),
+                &reading.answers,
+                self.visit.parameters.is_plain(),
+                self.form.get("referrer"),
+            ),
+        }
+    }
+
     fn stored(&self, reading: &ParsedForm<'_>, accepted: Accepted) -> Response {
         let visit = self.visit;
-        let linked = self.admission(reading) == Admission::Admitted
-            && (visit.bearer.as_ref().is_some_and(|bearer| bearer.proven().is_some())
-                || visit.parameters.identifies_respondent());
+        let linkage = self.linkage(reading);
         let reached = reading.ending(visit);
-        let address = super::done_address(visit, reading.version.id(), linked, reached.named);
+        let address = super::done_address(visit, reading.version.id(), linkage, reached.named);
         // Most sites refuse to be framed, so an embedded page shows its ending with a link instead.
         let redirect = reached.redirect().filter(|_| !visit.parameters.embed);
         // Answers are in no address. So an ending that repeats them is shown right here; the key of
@@ -332,7 +342,7 @@ impl SentForm<'_> {
             let done = StoredConfirmation {
                 version: Some(reading.version.id()),
                 response: Some(accepted.response_id),
-                linked,
+                linkage,
                 address: Some(&address),
             };
             return visit.frame(&reading.wording).stored(Some(reached), done);
@@ -455,6 +465,7 @@ impl SentForm<'_> {
             opened: None,
             visits: visits::address(self.visit),
             furthest,
+            asks_to_link: self.visit.asks_to_link(reading.definition()),
         };
         view.page(kind)
     }

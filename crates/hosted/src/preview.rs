@@ -73,6 +73,7 @@ fn shown(visit: &Visit) -> Response {
         opened: None,
         visits: None,
         furthest: None,
+        asks_to_link: visit.asks_to_link(definition),
     };
     view.page(Kind::Shown)
 }

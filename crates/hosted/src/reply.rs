@@ -100,6 +100,13 @@ pub(super) fn no_content() -> Response {
     response
 }
 
+/// A file that may change under its name: browsers ask again after an hour.
+pub(super) fn for_an_hour(mut file: Response) -> Response {
+    let freshness = HeaderValue::from_static("public, max-age=3600");
+    file.headers_mut().insert(CACHE_CONTROL, freshness);
+    file
+}
+
 fn gzip(text: &[u8]) -> Option<Vec<u8>> {
     let mut encoder = GzEncoder::new(Vec::with_capacity(text.len() / 3), Compression::new(LEVEL));
     encoder.write_all(text).ok()?;

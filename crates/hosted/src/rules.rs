@@ -49,6 +49,13 @@ impl Bounds {
         }
     }
 
+    /// The last number of the range, which decides about plural forms.
+    fn last(&self) -> u64 {
+        let bound = self.max.as_ref().or(self.min.as_ref()).and_then(|bound| bound.parse().ok());
+        let length = self.max_length.or(self.min_length).map(u64::from);
+        bound.or(length).unwrap_or_default()
+    }
+
     /// The range as text, if there is one.
     fn range(&self, words: &Words) -> Option<String> {
         let (least, most) =
@@ -67,23 +74,24 @@ impl Bounds {
 
 /// The sentence that says what the answer must be, if there are limits or a format.
 pub(super) fn rule(words: &Words, input: Input<'_>) -> Option<String> {
-    let (rule, range) = (&words.rule, Bounds::new(input).range(words));
+    let (rule, bounds) = (&words.rule, Bounds::new(input));
+    let range = bounds.range(words);
     let with_range = |sentence: &str| match &range {
-        Some(range) => format!("{sentence}: {range}."),
-        None => format!("{sentence}."),
+        Some(range) => fill(rule.ranged, &[("rule", sentence), ("range", range)]),
+        None => fill(rule.sentence, &[("rule", sentence)]),
     };
     match input {
         Input::Line { format: Format::Email, .. } => Some(rule.email.to_owned()),
         Input::Line { format: Format::Url, .. } => Some(rule.url.to_owned()),
         Input::Line { format: Format::Phone, .. } => Some(rule.phone.to_owned()),
         Input::Line { format: Format::Text, .. } | Input::Paragraph { .. } => {
-            range.map(|range| fill(rule.length, &[("range", &range)]))
+            range.map(|range| words.length(&range, bounds.last()))
         }
         Input::Number { integer: true, .. } => Some(with_range(rule.whole_number)),
         Input::Number { integer: false, .. } => Some(with_range(rule.number)),
         Input::Date { .. } => Some(with_range(rule.date)),
         Input::Order { .. } => Some(rule.ranking.to_owned()),
-        Input::SomeOf { .. } => range.map(|range| fill(rule.selected, &[("range", &range)])),
+        Input::SomeOf { .. } => range.map(|range| words.selected(&range, bounds.last())),
         Input::Nothing
         | Input::OneOf { .. }
         | Input::Grid { .. }
@@ -110,8 +118,8 @@ pub(super) fn error_message(
         Code::InvalidFormat if is_choice => texts.other,
         Code::TooLong => texts.too_long,
         Code::OutOfRange if has_format => {
-            let range = Bounds::new(input).range(words).unwrap_or_default();
-            return fill(texts.length, &[("range", &range)]);
+            let bounds = Bounds::new(input);
+            return words.length(&bounds.range(words).unwrap_or_default(), bounds.last());
         }
         Code::InvalidFormat | Code::OutOfRange | Code::InvalidSelection => {
             return rule(words, input).unwrap_or_else(|| texts.option.to_owned());

@@ -12,6 +12,7 @@ use sluice_flow::invitation::InvitationState;
 use sluice_flow::piping::is_piped;
 use sluice_flow::time::Timestamp;
 
+use super::linkage::Linkage;
 use super::page::{Frame, PageData, time};
 use super::reply::Kind;
 use super::texts::FlowTexts;
@@ -97,7 +98,7 @@ impl Frame<'_> {
         let content = html! {
             h1 { (titled.title) }
             @if let Some(at) = at { p.lead { (before) (time(at)) (after) } }
-            p.detail { (title) }
+            p.detail dir="auto" { (title) }
         };
         self.page(Kind::Shown, titled.title, &PageData { state, ..PageData::default() }, content)
     }
@@ -108,7 +109,7 @@ impl Frame<'_> {
 pub(super) struct StoredConfirmation<'d> {
     pub(super) version: Option<FlowVersionId>,
     pub(super) response: Option<ResponseId>,
-    pub(super) linked: bool,
+    pub(super) linkage: Linkage,
     pub(super) address: Option<&'d str>,
 }
 
@@ -151,9 +152,13 @@ impl Frame<'_> {
         let title = texts.zip(title).map(|(texts, title)| texts.plain(title));
         let title = title.as_deref().unwrap_or(state.stored.title);
         let redirect = reached.and_then(|it| it.redirect());
-        let linked = if done.linked { state.linked } else { state.unlinked };
+        let linked = match done.linkage {
+            Linkage::Linked => state.linked,
+            Linkage::Anonymous => state.anonymous,
+            Linkage::Unlinked => state.unlinked,
+        };
         let content = html! {
-            h1 { (heading) }
+            h1 dir="auto" { (heading) }
             @if let Some((texts, body)) = texts.zip(body) { (texts.blocks("lead", None, body)) }
             @if let Some(preview) = self.preview {
                 p.detail.preview { (state.preview) }

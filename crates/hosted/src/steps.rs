@@ -140,19 +140,21 @@ impl Step {
         self == Self::first(definition, answers)
     }
 
-    /// The position of the last question of its page among those that the answers lead to, and
-    /// their number. The welcome screen does not count.
+    /// The position of its first question, and the number of questions on the longest way from
+    /// here. The welcome screen does not count.
     pub(super) fn place(self, definition: &Definition, answers: &TextMap<'_>) -> (usize, usize) {
-        let route = definition.route(answers);
-        let visible = |end: usize| (0..end).filter(|&at| route.is_visible(at)).count();
-        let all = visible(definition.questions().len());
         match self {
-            Self::Welcome => (0, all),
+            Self::Welcome => (0, definition.place_of(0, answers).1),
             Self::Question(at) => {
-                let last = page(definition, &route, at).last().copied().unwrap_or(at);
-                (visible(last + 1), all)
+                let section = definition.section_of(at).map(|(_, section)| section.start);
+                definition.place_of(section.unwrap_or(at), answers)
             }
-            Self::End => (all, all),
+            Self::End => {
+                let route = definition.route(answers);
+                let all = (0..definition.questions().len()).filter(|&at| route.is_visible(at));
+                let all = all.count();
+                (all, all)
+            }
         }
     }
 }
@@ -196,16 +198,20 @@ mod tests {
     #[test]
     fn a_hidden_question_is_not_a_step() {
         let survey = survey();
-        for (nps, steps, all) in [
-            (Some("9"), vec![Question(0), Question(2), End], 2),
-            (Some("3"), vec![Question(0), Question(1), Question(2), End], 3),
-            (None, vec![Question(0), Question(2), End], 2),
+        for (nps, steps, places) in [
+            (Some("9"), vec![Question(0), Question(2), End], vec![(1, 3), (2, 2), (2, 2)]),
+            (
+                Some("3"),
+                vec![Question(0), Question(1), Question(2), End],
+                vec![(1, 3), (2, 3), (3, 3), (3, 3)],
+            ),
+            (None, vec![Question(0), Question(2), End], vec![(1, 3), (2, 2), (2, 2)]),
         ] {
             let answers = answers(nps);
             let mut step = Step::first(&survey, &answers);
-            for (at, expected) in steps.iter().enumerate() {
+            for (expected, place) in steps.iter().zip(&places) {
                 assert_eq!(step, *expected, "{nps:?}");
-                assert_eq!(step.place(&survey, &answers), ((at + 1).min(all), all));
+                assert_eq!(step.place(&survey, &answers), *place);
                 step = step.next(&survey, &answers, &[]);
             }
             for expected in steps.iter().rev().skip(1) {
@@ -213,6 +219,36 @@ mod tests {
                 assert_eq!(step, *expected, "{nps:?} back");
             }
             assert_eq!(step.back(&survey, &answers), Question(0));
+        }
+    }
+
+    /// Every path through a survey with nested conditions: the share of the path grows with each
+    /// step, and the answer to the current question does not change it.
+    #[test]
+    fn progress_never_goes_back() {
+        let yes = |id: &str| json!({"question": id, "equals": "yes"});
+        let ask = |id: &str, visible_if: serde_json::Value| json!({"id": id, "type": "yesNo", "prompt": "?", "visibleIf": visible_if});
+        let survey = definition::check(&json!({"title": "t", "questions": [
+            ask("a", json!(null)), ask("b", yes("a")), ask("c", json!({"not": yes("a")})),
+            ask("d", json!({"any": [yes("b"), yes("c")]})), ask("e", yes("a")),
+            ask("f", json!({"all": [yes("d"), {"not": yes("e")}]})), ask("g", json!(null)),
+        ]}))
+        .unwrap();
+        for path in 0_u32..1 << 7 {
+            let mut given = TextMap::default();
+            let mut step = Step::first(&survey, &given);
+            let mut before = (0, 1);
+            while let Question(at) = step {
+                let place = step.place(&survey, &given);
+                assert!(place.0 * before.1 > before.0 * place.1, "{path:b}: {before:?} {place:?}");
+                let answer = if path >> at & 1 == 1 { "yes" } else { "no" };
+                let id = survey.questions()[at].id.clone();
+                given = given.into_iter().chain([(id.into(), Texts::One(answer.into()))]).collect();
+                assert_eq!(step.place(&survey, &given), place, "{path:b}");
+                before = place;
+                step = step.next(&survey, &given, &[]);
+            }
+            assert!(before.0 <= before.1 && End.place(&survey, &given).0 == before.0);
         }
     }
 
@@ -256,7 +292,7 @@ mod tests {
         assert_eq!(Step::named(&survey, &none, Some(WELCOME)), Welcome);
         assert_eq!(Welcome.next(&survey, &none, &[]), Question(0));
         assert_eq!(Question(0).back(&survey, &none), Welcome);
-        assert_eq!(Welcome.place(&survey, &none), (0, 2));
+        assert_eq!(Welcome.place(&survey, &none), (0, 3));
     }
 
     #[test]
@@ -270,7 +306,7 @@ mod tests {
         assert_eq!(Question(0).next(&survey, &low, &["nps", "why"]), Question(2));
         assert_eq!(Question(0).next(&survey, &high, &["nps"]), Question(2));
         assert_eq!(Question(2).back(&survey, &low), Question(0));
-        assert_eq!(Question(0).place(&survey, &low), (2, 3));
+        assert_eq!(Question(0).place(&survey, &low), (1, 3));
     }
 
     #[test]

@@ -51,9 +51,9 @@ impl<'a> FlowTexts<'a> {
         let blocks = markdown::blocks(text);
         html! {
             @if let [Block::Paragraph(parts)] = blocks.as_slice() {
-                p class=(class) id=[id] { (self.parts(parts)) }
+                p class=(class) id=[id] dir="auto" { (self.parts(parts)) }
             } @else {
-                div class=(class) id=[id] { @for block in &blocks { (self.block(block)) } }
+                div class=(class) id=[id] dir="auto" { @for block in &blocks { (self.block(block)) } }
             }
         }
     }

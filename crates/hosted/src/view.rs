@@ -10,13 +10,14 @@ use std::ops::Range;
 use axum::response::Response;
 use maud::{Markup, html};
 use sluice_engine::HostedVersion;
-use sluice_flow::definition::{RespondentAnalytics, Wording};
+use sluice_engine::rows::IdentityVerification;
+use sluice_flow::definition::Wording;
 use sluice_flow::id::FormKey;
 use sluice_flow::question::Question;
 use sluice_flow::submission::TextMap;
 
 use super::form::Form;
-use super::page::{Frame, PageData};
+use super::page::{Frame, LinkCard, PageData};
 use super::question::QuestionView;
 use super::reply::Kind;
 use super::steps::{Step, WELCOME};
@@ -61,6 +62,8 @@ pub(super) struct FormView<'v> {
     pub(super) visits: Option<String>,
     /// The furthest question of a visitor without script, after the first step.
     pub(super) furthest: Option<String>,
+    /// Whether the respondent is asked to be linked to the answers.
+    pub(super) asks_to_link: bool,
 }
 
 impl FormView<'_> {
@@ -73,15 +76,26 @@ impl FormView<'_> {
             leads_to: definition.redirects().collect(),
             opened: self.opened.as_deref(),
             visits: self.visits.as_deref(),
+            card: self.card(),
             ..PageData::default()
         };
         let content = html! {
             (self.notices())
-            (self.summary())
             (self.whole_form())
             (self.image())
         };
         self.frame.page(kind, &self.texts().plain(self.wording.title()), &data, content)
+    }
+
+    /// Personal links and previews are not for sharing, and a verified page only for its reader.
+    fn card(&self) -> Option<LinkCard> {
+        let app = self.frame.flow?.app();
+        let is_open = app.identity_verification != IdentityVerification::Enforce;
+        let is_shared = self.frame.preview.is_none() && self.frame.parameters.assignment.is_none();
+        (is_open && is_shared).then(|| LinkCard {
+            title: self.texts().plain(self.wording.title()),
+            description: self.wording.description().map(|text| self.texts().plain(text)),
+        })
     }
 
     fn is_first(&self) -> bool {
@@ -101,23 +115,6 @@ impl FormView<'_> {
             @if let Some(notice) = self.notice { div.notice role="status" { p { (notice) } } }
             @if !names.is_empty() && (self.is_first() || self.extent == Extent::All) {
                 div.notice role="status" { p { (fill(text, &[("names", &names.join(", "))])) } }
-            }
-        }
-    }
-
-    /// The list of errors, which takes the focus and links to each question.
-    fn summary(&self) -> Markup {
-        let questions = self.wording.definition().questions().iter();
-        let faulty = questions.filter_map(|question| {
-            let is_here = self.extent == Extent::All || self.is_current(question);
-            self.errors.get(question.id.as_str()).filter(|_| is_here).map(|text| (question, text))
-        });
-        html! {
-            @if !self.errors.is_empty() {
-                div.errors #errors role="alert" tabindex="-1" autofocus {
-                    h2 { (self.frame.words.rule.problem) }
-                    ul { @for (question, text) in faulty { li { a href={ "#q-" (question.id) } { (text) } } } }
-                }
             }
         }
     }
@@ -143,18 +140,26 @@ impl FormView<'_> {
             form method="post" action=(action) novalidate
                 autocomplete="on"
                 data-whole[self.extent != Extent::One]
+                data-advance[self.wording.definition().auto_advance()]
                 data-words=(self.frame.words.for_script()) {
                 (self.hidden())
-                @if self.step == Step::Welcome || self.extent == Extent::All { (self.welcome()) }
                 @match (self.step, self.extent) {
                     (Step::Welcome, Extent::One) => {}
                     // For the script, when the respondent goes on.
-                    (Step::Welcome, Extent::First) => { template { (self.intro()) (self.progress()) } }
-                    _ => { (self.intro()) (self.progress()) }
+                    (Step::Welcome, Extent::First) => { template { (self.progress()) } }
+                    _ => { (self.progress()) }
                 }
-                (self.questions())
-                (self.honeypot())
-                (self.actions())
+                div.stage {
+                    @if self.step == Step::Welcome || self.extent == Extent::All { (self.welcome()) }
+                    @match (self.step, self.extent) {
+                        (Step::Welcome, Extent::One) => {}
+                        (Step::Welcome, Extent::First) => { template { (self.intro()) } }
+                        _ => { (self.intro()) }
+                    }
+                    (self.questions())
+                    (self.honeypot())
+                    (self.actions())
+                }
             }
         }
     }
@@ -164,7 +169,7 @@ impl FormView<'_> {
         let step = self.step.name(definition);
         let others = definition.questions().iter().filter(|question| !self.is_current(question));
         let is_one = self.extent == Extent::One;
-        let admitted = is_one && !self.asks_consent() && self.form.is_admitted();
+        let admitted = is_one && !self.sends() && self.form.is_admitted();
         html! {
             (field("version", &self.version.id().to_string()))
             (field("key", &self.key.to_string()))
@@ -197,7 +202,7 @@ impl FormView<'_> {
         let is_told = self.is_first() || self.extent == Extent::All;
         html! {
             div.intro {
-                h1 { (self.texts().inline(self.wording.title())) }
+                h1 dir="auto" { (self.texts().inline(self.wording.title())) }
                 @if let Some(description) = self.wording.description().filter(|_| is_told) {
                     (self.texts().blocks("lead", None, description))
                 }
@@ -211,7 +216,7 @@ impl FormView<'_> {
         html! {
             @if let Some([title, body, button]) = self.wording.welcome() {
                 div.welcome data-id=(WELCOME) data-button=[button.map(|text| texts.plain(text))] {
-                    h1 { (texts.inline(title.unwrap_or(self.wording.title()))) }
+                    h1 dir="auto" { (texts.inline(title.unwrap_or(self.wording.title()))) }
                     @if let Some(body) = body.or(self.wording.description()) {
                         (texts.blocks("lead", None, body))
                     }
@@ -235,7 +240,7 @@ impl FormView<'_> {
     }
 
     fn questions(&self) -> Markup {
-        let consent = self.asks_consent();
+        let sends = self.sends();
         html! {
             @match self.extent {
                 Extent::All => {
@@ -246,12 +251,12 @@ impl FormView<'_> {
                     @for (is_here, run) in self.runs() {
                         @if is_here { (self.all(run)) } @else { template { (self.all(run)) } }
                     }
-                    @if consent { (self.consent()) } @else { template { (self.consent()) } }
+                    @if sends { (self.consent()) } @else { template { (self.consent()) } }
                 }
                 Extent::One => {
                     @for at in &self.page { (self.question(*at)) }
                     @if self.step == Step::End { (self.end()) }
-                    @if consent { (self.consent()) }
+                    @if sends { (self.consent()) }
                 }
             }
         }
@@ -297,7 +302,7 @@ impl FormView<'_> {
         };
         html! {
             @if let (Some(section), Some(title)) = (section, title) {
-                p.part data-part=(section.id) { (self.texts().inline(title)) }
+                p.part data-part=(section.id) dir="auto" { (self.texts().inline(title)) }
             }
             (view.section())
         }
@@ -314,14 +319,14 @@ impl FormView<'_> {
     }
 
     /// Whether the answers are sent from this step.
-    fn asks_consent(&self) -> bool {
+    fn sends(&self) -> bool {
         self.step.is_last(self.wording.definition(), self.answers)
     }
 
     fn consent(&self) -> Markup {
         let form = &self.frame.words.form;
         html! {
-            @if self.wording.definition().respondent_analytics() == RespondentAnalytics::Ask {
+            @if self.asks_to_link {
                 section.question.consent #q-analytics {
                     fieldset aria-describedby="h-analytics" {
                         legend { h2 { (form.consent.title) } }
@@ -356,8 +361,7 @@ impl FormView<'_> {
         let form = &self.frame.words.form;
         let start = self.wording.welcome().and_then(|[_, _, button]| button);
         let start = start.filter(|_| self.step == Step::Welcome).map(|it| self.texts().plain(it));
-        let (go, label) =
-            if self.asks_consent() { ("send", form.send) } else { ("next", form.next) };
+        let (go, label) = if self.sends() { ("send", form.send) } else { ("next", form.next) };
         let label = start.as_deref().unwrap_or(label);
         html! {
             div.actions {

@@ -9,7 +9,7 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderName};
 use sluice_engine::rows::IdentityVerification;
 use sluice_engine::{Engine, HostedFlow, HostedVersion};
-use sluice_flow::definition::{Definition, Wording};
+use sluice_flow::definition::{Definition, RespondentAnalytics, Wording};
 use sluice_flow::identity::Bearer;
 use sluice_flow::lifecycle::FlowStatus;
 use sluice_http::access::{AccessCheck, AccessDenied};
@@ -147,6 +147,19 @@ impl Visit {
 
     pub(super) fn wording<'d>(&self, definition: &'d Definition) -> Wording<'d> {
         definition.wording(&self.languages)
+    }
+
+    /// Whether it is known who answers: by their token, or by the address.
+    pub(super) fn knows_respondent(&self) -> bool {
+        self.bearer.as_ref().is_some_and(|bearer| bearer.proven().is_some())
+            || self.parameters.identifies_respondent()
+    }
+
+    /// Whether respondents are asked to be linked to their answers: if the flow wants it and there
+    /// is somebody to link. An author sees the question in the preview.
+    pub(super) fn asks_to_link(&self, definition: &Definition) -> bool {
+        definition.respondent_analytics() == RespondentAnalytics::Ask
+            && (self.preview.is_some() || self.knows_respondent())
     }
 
     /// The definition of a version. Versions with a page are published, and so have one.

@@ -34,6 +34,7 @@ pub mod roles;
 mod room;
 mod row;
 mod schema;
+mod short_path;
 mod skip_index;
 pub mod sqlite;
 mod visit_count;
@@ -53,6 +54,7 @@ pub use respondent::*;
 pub use response::ResponseRow;
 pub use roles::*;
 pub use row::*;
+pub use short_path::*;
 pub use skip_index::{SkipIndexCursor, SkipIndexPart};
 pub use visit_count::{VisitCountRow, VisitCountsQuery};
 

@@ -12,7 +12,7 @@ use sluice_flow::id::{
 
 use crate::{
     App, AuditRow, ClosingCountsRow, ConsentRow, FlowRow, GrantRow, IdempotencyKey, IdentityKeyRow,
-    IdentityRow, InvitationRow, KeyRow, ReportRow, RespondentRow, ResponseRow, SavedViewRow,
+    IdentityRow, InvitationRow, KeyRow, ReportRow, RespondentRow, ResponseRow, SavedViewRow, ShortPathRow,
     TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow,
 };
 
@@ -46,6 +46,7 @@ pub enum Record {
     Grant(GrantRow),
     Report(Box<ReportRow>),
     SavedView(SavedViewRow),
+    ShortPath(ShortPathRow),
 }
 
 /// A page of a [`crate::StoreView`].
@@ -136,6 +137,8 @@ pub enum Table {
     Reports,
     #[serde(rename = "saved-views")]
     SavedViews,
+    #[serde(rename = "short-paths")]
+    ShortPaths,
 }
 
 impl Table {
@@ -159,6 +162,7 @@ impl Table {
         Self::Grants,
         Self::Reports,
         Self::SavedViews,
+        Self::ShortPaths,
     ];
 
     pub fn name(self) -> &'static str {
@@ -182,6 +186,7 @@ impl Table {
             Self::Grants => "grants",
             Self::Reports => "reports",
             Self::SavedViews => "saved-views",
+            Self::ShortPaths => "short-paths",
         }
     }
 }
@@ -192,8 +197,9 @@ impl Table {
 /// The key of an app is empty, of an API key its text, of an identity key its `kid`, of a response
 /// its flow's id followed by its own id, of an identity its type and value separated by a zero
 /// byte, of a consent or a used key the id of its response, of a visit count its flow, day, version
-/// and counter ([`VisitCountRow::key`]), of the counts of a limited flow the flow's id, of a grant the id of its user, of a saved view the ids
-/// of its flow and its user followed by its name. For all other tables it is the row's id.
+/// and counter ([`VisitCountRow::key`]), of a grant the id of its user, of a saved view the ids of
+/// its flow and its user followed by its name, of a short path and of the counts of a limited flow
+/// the id of the flow. For all other tables it is the row's id.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RecordCursor {
     pub table: Table,
@@ -230,6 +236,7 @@ impl Record {
             Self::Grant(_) => Table::Grants,
             Self::Report(_) => Table::Reports,
             Self::SavedView(_) => Table::SavedViews,
+            Self::ShortPath(_) => Table::ShortPaths,
         }
     }
 
@@ -265,6 +272,7 @@ impl Record {
             Self::ClosingCounts(row) => cursor(Some(row.app_id), row.flow_id.uuid().as_bytes()),
             Self::User(row) => cursor(None, row.user_id.uuid().as_bytes()),
             Self::Grant(row) => cursor(row.app_id, row.user_id.uuid().as_bytes()),
+            Self::ShortPath(row) => cursor(Some(row.app_id), row.flow_id.uuid().as_bytes()),
             Self::Report(row) => cursor(Some(row.app_id), row.report_id.uuid().as_bytes()),
             Self::SavedView(row) => {
                 let ids = [row.flow_id.uuid(), row.user_id.uuid()].map(uuid::Uuid::into_bytes);
@@ -294,6 +302,7 @@ impl Record {
             Self::ClosingCounts(row) => {
                 row.counts.iter().map(|(counter, _)| counter.len() + 8).sum()
             }
+            Self::ShortPath(row) => row.path.len(),
             Self::SavedView(row) => row.name.len() + row.query.len(),
             Self::Version(version) => version.definition.len(),
             Self::Token(token) => token.name.len(),

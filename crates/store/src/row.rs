@@ -16,6 +16,7 @@ use sluice_flow::time::{Timestamp, Window};
 
 use crate::{
     ClosingWrite, InvitationRow, InvitationStep, Invited, PeopleWrite, ReportRow, ResponseRow,
+    ShortPathRow,
 };
 
 /// SHA-256 of an admin token.
@@ -301,6 +302,9 @@ pub enum Write {
     Invitation(InvitationStep),
     Report(ReportRow),
     DeleteReport(AppId, ReportId),
+    /// Replaces the flow's path.
+    ShortPath(ShortPathRow),
+    DeleteShortPath(AppId, FlowId),
     People(PeopleWrite),
     Closing(ClosingWrite),
 }
@@ -314,7 +318,9 @@ impl Write {
             | Self::IdentityKey(_)
             | Self::Flow(_)
             | Self::CapGrace(_)
-            | Self::Closing(_) => true,
+            | Self::Closing(_)
+            | Self::ShortPath(_)
+            | Self::DeleteShortPath(..) => true,
             Self::Version(version) => version.times.published_at.is_some(),
             Self::Token(_)
             | Self::Audit(_)

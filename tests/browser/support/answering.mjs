@@ -13,9 +13,17 @@ export async function answerAll(page, answers, { send = true } = {}) {
     const section = page.locator(`#q-${id}`);
     await section.waitFor();
     await fill(section, answer);
-    if (at < answers.length - 1) await goOn(page);
+    if (at === answers.length - 1) break;
+    if (await goesOnByItself(page, section, answer)) await section.waitFor({ state: "hidden" });
+    else await goOn(page);
   }
   if (send) await sendAll(page);
+}
+
+/** Whether the page goes on after this answer was clicked. */
+async function goesOnByItself(page, section, answer) {
+  if (page.isScripted === false || answer === null || (await page.locator("form[data-advance]").count()) === 0) return false;
+  return ["one", "scale", "yesNo"].includes(await section.getAttribute("data-input")) && !answer.startsWith("other:");
 }
 
 export const goOn = (page) => press(page, "next");

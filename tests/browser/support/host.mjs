@@ -29,6 +29,6 @@ export async function startHost(world) {
   /** A page with this body that stores all messages, with their origins, in `messages`. */
   const put = (path, body) => pages.set(path, `<!doctype html><html lang="en"><title>Host</title>
     <script>messages = []; addEventListener("message", ({ origin, data }) => messages.push({ origin, data }))</script>
-    <h1>Host</h1>${body}</html>`);
+    <main><h1>Host</h1>${body}</main></html>`);
   return { origin, otherOrigin, put, close: () => http.close() };
 }

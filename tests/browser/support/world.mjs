@@ -30,12 +30,12 @@ class World {
     this.browser = browser;
   }
 
-  /** A published flow of a new app without spam protection. */
+  /** A published flow of a new app without spam protection; its pages wait for the Next button. */
   async flow(definition, { app = {}, name = "Flow" } = {}) {
     const { appId, base } = await this.server.createApp(name);
     const hosted = { spamProtection: false, ...app.hosted };
     await this.server.admin("PATCH", `/apps/${appId}`, { ...app, hosted });
-    const { flowId, flowVersionId } = await this.server.createFlow(appId, name, { title: name, ...definition });
+    const { flowId, flowVersionId } = await this.server.createFlow(appId, name, { title: name, autoAdvance: false, ...definition });
     return { appId, base, flowId, flowVersionId, path: `/f/${flowId}` };
   }
 

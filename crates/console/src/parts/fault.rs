@@ -53,6 +53,7 @@ fn label(name: &str) -> String {
         "graceWindowSeconds" => "Grace window",
         "kid" => "Key ID",
         "old" => "Current password",
+        "path" => "Short path",
         "pem" => "Public key",
         "retentionDays" => "Retention",
         "startsAt" => "Start",

@@ -14,7 +14,7 @@ use sluice_flow::id::{AssignmentId, FlowId};
 use sluice_flow::invitation::{InvitationState, Invitee};
 use sluice_flow::time::{Day, Timestamp};
 
-use super::page;
+use super::{TypedForms, page};
 use crate::Console;
 use crate::parts::field::Field;
 use crate::parts::{day, errors, number};
@@ -239,6 +239,7 @@ pub(super) async fn invite(
         Err(AdminError::Invalid(faults)) => {
             let typed =
                 InvitationForm { people, until, faults: faults.into_iter().map(by_line).collect() };
+            let typed = TypedForms { invitations: typed, ..TypedForms::default() };
             page(&console, &visitor, flow, &Fields::default(), typed).await
         }
         Err(error) => Err(error.into()),

@@ -12,6 +12,7 @@ use sluice_flow::id::FlowId;
 use super::code;
 use crate::Console;
 use crate::parts;
+use crate::parts::field::select;
 use crate::reply::{self, Reply};
 use crate::request::{Fields, PathParam, Query};
 use crate::session::Visitor;
@@ -24,15 +25,47 @@ const TAGS: usize = 3;
 pub(super) struct HostedLink {
     base: String,
     flow: FlowId,
+    /// The path that the author chose.
+    short_path: Option<String>,
     title: String,
     /// The languages of the flow, its default language first.
     locales: Vec<String>,
     locale: Option<String>,
     tags: Vec<(String, String)>,
+    kind: EmbedKind,
+    theme: Option<&'static str>,
 }
 
+/// How a flow appears in another page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum EmbedKind {
+    Inline,
+    Popup,
+    Slide,
+}
+
+impl EmbedKind {
+    const ALL: [(Self, &str, &str); 3] = [
+        (Self::Inline, "inline", "In the page"),
+        (Self::Popup, "popup", "Pop-up, opened by a button"),
+        (Self::Slide, "slide", "Slide-in at the edge, opened by a button"),
+    ];
+
+    fn name(self) -> &'static str {
+        Self::ALL.into_iter().find(|(kind, ..)| *kind == self).map_or("", |(_, name, _)| name)
+    }
+}
+
+const THEMES: [(&str, &str); 3] =
+    [("", "The reader's preference"), ("light", "Light"), ("dark", "Dark")];
+
 impl HostedLink {
-    pub(super) fn new(base: &str, hosted: &HostedFlow, query: &Fields) -> Self {
+    pub(super) fn new(
+        base: &str,
+        hosted: &HostedFlow,
+        short_path: Option<&str>,
+        query: &Fields,
+    ) -> Self {
         let definition = hosted.current.snapshot().map(|snapshot| snapshot.definition());
         let locales: Vec<String> =
             definition.map(|it| it.locales().map(str::to_owned).collect()).unwrap_or_default();
@@ -44,15 +77,36 @@ impl HostedLink {
         Self {
             base: base.to_owned(),
             flow: hosted.flow_id,
+            short_path: short_path.map(str::to_owned),
             title: definition.map(|it| it.title().to_owned()).unwrap_or_default(),
             locale: locale.map(str::to_owned),
             locales,
             tags: (1..=TAGS).filter_map(tag).collect(),
+            kind: EmbedKind::ALL
+                .into_iter()
+                .find(|(_, name, _)| query.get("kind") == Some(name))
+                .map_or(EmbedKind::Inline, |(kind, ..)| kind),
+            theme: THEMES
+                .into_iter()
+                .map(|(theme, _)| theme)
+                .find(|theme| !theme.is_empty() && query.get("theme") == Some(theme)),
         }
     }
 
-    /// The link, starting with these parameters.
+    /// The link that is given to people.
+    fn shared(&self) -> String {
+        match &self.short_path {
+            Some(path) => self.address_at(path, &[]),
+            None => self.address(&[]),
+        }
+    }
+
+    /// The link with the flow's id, starting with these parameters.
     fn address(&self, first: &[(&str, &str)]) -> String {
+        self.address_at(&self.flow.to_string(), first)
+    }
+
+    fn address_at(&self, path: &str, first: &[(&str, &str)]) -> String {
         let mut pairs: Vec<String> =
             first.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let encoded = |text: &str| utf8_percent_encode(text, PLAIN).to_string();
@@ -63,12 +117,12 @@ impl HostedLink {
                 .iter()
                 .map(|(name, value)| format!("tags.{}={}", encoded(name), encoded(value))),
         );
-        let start = format!("{}/f/{}", self.base, self.flow);
+        let start = format!("{}/f/{path}", self.base);
         if pairs.is_empty() { start } else { format!("{start}?{}", pairs.join("&")) }
     }
 
-    pub(super) fn card(&self) -> Markup {
-        let address = self.address(&[]);
+    pub(super) fn card(&self, path_form: &Markup) -> Markup {
+        let address = self.shared();
         let file = format!("/console/flows/{}/share/code.svg?{}", self.flow, self.own_query());
         html! {
             section.card aria-labelledby="link-title" {
@@ -83,6 +137,7 @@ impl HostedLink {
                                 a.button href=(address) target="_blank" rel="noopener" { "Open" }
                             }
                         }
+                        (path_form)
                         (self.builder())
                     }
                     @if let Some(drawing) = code::drawing(&address, "QR code of the link") {
@@ -152,7 +207,8 @@ impl HostedLink {
         html! {
             section.card aria-labelledby="embed-title" {
                 header { h2 id="embed-title" { "Embed" } a href="#embed-who" { "Allowed origins" } }
-                p.muted { "The frame grows with its content and notifies your page when a response is stored." }
+                p.muted { "The frame grows with its content, is transparent, and notifies your page when a response is stored." }
+                (self.embed_form())
                 (parts::code("embed", "Embed snippet", &self.snippet(app)))
                 p.hint id="embed-who" {
                     @if app.allowed_origins.is_empty() {
@@ -166,8 +222,45 @@ impl HostedLink {
         }
     }
 
+    /// The choices of the snippet, which work without a script.
+    fn embed_form(&self) -> Markup {
+        let kinds = EmbedKind::ALL.map(|(_, name, label)| (name, label));
+        html! {
+            form.inline method="get" action={ "/console/flows/" (self.flow) "/share#embed-title" } {
+                @if let Some(locale) = &self.locale { input type="hidden" name="locale" value=(locale); }
+                @for (at, (name, value)) in (1..).zip(&self.tags) {
+                    input type="hidden" name={ "name" (at) } value=(name);
+                    input type="hidden" name={ "value" (at) } value=(value);
+                }
+                (select("kind", "Appearance", &kinds, self.kind.name()))
+                (select("theme", "Theme", &THEMES, self.theme.unwrap_or_default()))
+                button.button type="submit" { "Show snippet" }
+            }
+        }
+    }
+
+    /// One tag for a pop-up or slide-in, with the script that opens it.
+    fn script_tag(&self) -> String {
+        let address = self.address(&[]);
+        let query = address.split_once('?').map(|(_, query)| query);
+        let theme = self.theme.map(|theme| format!(" data-theme=\"{theme}\"")).unwrap_or_default();
+        let query =
+            query.map(|it| format!(" data-query=\"{}\"", attribute(it))).unwrap_or_default();
+        let (base, flow, kind) = (&self.base, self.flow, self.kind.name());
+        format!(
+            "<script src=\"{base}/f/assets/embed.js\" data-flow=\"{flow}\" data-kind=\"{kind}\"\n        \
+             data-label=\"{}\"{theme}{query} async></script>\n",
+            attribute(&self.title)
+        )
+    }
+
     fn snippet(&self, app: &AppRow) -> String {
-        let address = attribute(&self.address(&[("embed", "1")]));
+        if self.kind != EmbedKind::Inline {
+            return self.script_tag();
+        }
+        let theme = self.theme.map(|theme| ("theme", theme));
+        let first: Vec<_> = [("embed", "1")].into_iter().chain(theme).collect();
+        let address = attribute(&self.address(&first));
         let title = attribute(&self.title);
         let Self { base, .. } = self;
         let is_enforced = app.identity_verification == IdentityVerification::Enforce;
@@ -204,11 +297,12 @@ pub(super) async fn code_file(
     PathParam(flow): PathParam<FlowId>,
     Query(query): Query,
 ) -> Reply {
-    console.engine.flow(&visitor.actor, Scope::Read, flow).await?;
+    let short_path = console.engine.flow(&visitor.actor, Scope::Read, flow).await?;
+    let short_path = short_path.short_path().await?;
     let missing = || AdminError::NotFound(Missing::Flow);
     let hosted = console.engine.hosted(&flow.to_string()).await?.map_err(|_| missing())?;
-    let link = HostedLink::new(console.engine.public_url(), &hosted, &query);
-    let drawing = code::drawing(&link.address(&[]), &link.title).ok_or_else(missing)?;
+    let link = HostedLink::new(console.engine.public_url(), &hosted, short_path.as_deref(), &query);
+    let drawing = code::drawing(&link.shared(), &link.title).ok_or_else(missing)?;
     Ok(reply::drawing(
         "code.svg",
         format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{}\n", drawing.0),

@@ -5,6 +5,7 @@ mod calls;
 pub(super) mod code;
 mod invitations;
 mod link;
+mod short_path;
 
 use std::sync::Arc;
 
@@ -14,11 +15,11 @@ use axum::response::Response;
 use axum::routing::{get, post};
 use maud::{Markup, html};
 use sluice_engine::rows::{AppRow, FlowState, IdentityVerification, Scope};
-use sluice_engine::{AppDetail, HostedFlow};
 use sluice_flow::id::FlowId;
 
 use self::invitations::{InvitationForm, InvitationPermissions, Invitations};
 use self::link::HostedLink;
+use self::short_path::ShortPathForm;
 use super::Console;
 use super::frame::{Frame, NavItem, Tab};
 use super::reply::{Kind, Refused, Reply};
@@ -31,6 +32,7 @@ pub(super) fn routes() -> Router<Arc<Console>> {
     Router::new()
         .route("/console/flows/{flowId}/share", get(show))
         .route("/console/flows/{flowId}/share/code.svg", get(link::code_file))
+        .route("/console/flows/{flowId}/share/path", post(short_path::change))
         .route("/console/flows/{flowId}/share/invitations", post(invitations::invite))
         .route("/console/flows/{flowId}/share/invitations.csv", post(invitations::file))
         .route(
@@ -45,49 +47,55 @@ async fn show(
     PathParam(flow): PathParam<FlowId>,
     Query(query): Query,
 ) -> Reply {
-    page(&console, &visitor, flow, &query, InvitationForm::default()).await
+    page(&console, &visitor, flow, &query, TypedForms::default()).await
 }
 
-/// The page, with the values typed into its form and their faults.
+/// The values typed into a form of the page, with their faults.
+#[derive(Debug, Clone, Default)]
+struct TypedForms<'t> {
+    invitations: InvitationForm<'t>,
+    short_path: ShortPathForm<'t>,
+}
+
+/// The page, with the values typed into its forms and their faults.
 async fn page(
     console: &Console,
     visitor: &Visitor,
     flow: FlowId,
     query: &Fields,
-    typed: InvitationForm<'_>,
+    typed: TypedForms<'_>,
 ) -> Result<Response, Refused> {
     let (sidebar, state) = Sidebar::flow(console, visitor, flow).await?;
     let engine = &console.engine;
     let app = sidebar.own()?.detail().await?;
     let hosted = engine.hosted(&flow.to_string()).await?.ok();
     let invitations = Invitations::read(&state, query).await?;
+    let short_path = state.short_path().await?;
     let (app_id, is_living) = (state.flow.app_id, state.flow.archived_at.is_none());
     let permissions = InvitationPermissions {
         write: is_living && visitor.actor.may(Scope::Write, app_id),
         export: visitor.actor.may(Scope::Export, app_id),
     };
-    let kind = if typed.faults.is_empty() { Kind::Shown } else { Kind::Unfinished };
+    let is_faulty = !typed.invitations.faults.is_empty() || !typed.short_path.faults.is_empty();
+    let kind = if is_faulty { Kind::Unfinished } else { Kind::Shown };
+    let base = engine.public_url();
+    let path_form = html! {
+        @if permissions.write { (typed.short_path.draw(flow, base, short_path.as_deref())) }
+    };
     let content = html! {
         (state_note(&sidebar, &state))
         @if let Some(hosted) = &hosted {
             (verification_note(&app.row))
-            (published(engine.public_url(), &app, hosted, query))
+            @let link = HostedLink::new(base, hosted, short_path.as_deref(), query);
+            (link.card(&path_form))
+            (link.embed_card(&app.row))
+            (calls::card(base, &app, hosted))
         }
-        (invitations.card(flow, permissions, hosted.is_some(), &typed))
+        (invitations.card(flow, permissions, hosted.is_some(), &typed.invitations))
     };
     let title = format!("Share · {}", state.flow.name);
     let frame = Frame::new(visitor, &sidebar, NavItem::Flow(&state, Tab::Share), &title);
     Ok(frame.done(query.get("done")).script("share.js").page(kind, content))
-}
-
-/// What can be shared of a published flow.
-fn published(base: &str, app: &AppDetail, hosted: &HostedFlow, query: &Fields) -> Markup {
-    let link = HostedLink::new(base, hosted, query);
-    html! {
-        (link.card())
-        (link.embed_card(&app.row))
-        (calls::card(base, app, hosted))
-    }
 }
 
 /// Why the flow cannot be answered now, and what to do about it.

@@ -24,6 +24,8 @@ use sluice_store::*;
 
 #[path = "faulty/reports.rs"]
 mod reports;
+#[path = "faulty/short_paths.rs"]
+mod short_paths;
 
 /// How often a held commit checks the mood.
 const A_MOMENT: Duration = Duration::from_millis(1);

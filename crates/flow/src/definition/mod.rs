@@ -84,6 +84,8 @@ pub struct Definition {
     description: Option<String>,
     default_locale: String,
     respondent_analytics: RespondentAnalytics,
+    #[serde(skip_serializing_if = "is_true")]
+    auto_advance: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     welcome: Option<Welcome>,
     questions: Vec<Question>,
@@ -133,6 +135,11 @@ impl Definition {
 
     pub fn respondent_analytics(&self) -> RespondentAnalytics {
         self.respondent_analytics
+    }
+
+    /// Whether a page goes on by itself after a single choice was clicked.
+    pub fn auto_advance(&self) -> bool {
+        self.auto_advance
     }
 
     pub fn welcome(&self) -> Option<&Welcome> {
@@ -248,6 +255,7 @@ fn read(draft: &Value, faults: &Faults) -> Option<Definition> {
     let default_locale = read_default_locale(&mut reader);
     let respondent_analytics =
         reader.choice("respondentAnalytics", RespondentAnalytics::WORDS).unwrap_or_default();
+    let auto_advance = reader.flag_or("autoAdvance", true);
     let welcome = screens::read_welcome(&mut reader);
     let (questions, known) = question::read_all(&mut reader, &ending::ids(draft));
     let sections = screens::read_sections(&mut reader, &questions);
@@ -278,6 +286,7 @@ fn read(draft: &Value, faults: &Faults) -> Option<Definition> {
         description,
         default_locale,
         respondent_analytics,
+        auto_advance,
         welcome,
         questions,
         sections,
@@ -288,6 +297,12 @@ fn read(draft: &Value, faults: &Faults) -> Option<Definition> {
         is_scored,
         is_plain,
     })
+}
+
+/// For fields that are omitted if true.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+pub(crate) fn is_true(value: &bool) -> bool {
+    *value
 }
 
 fn read_default_locale(reader: &mut ObjectReader<'_>) -> String {

@@ -143,12 +143,17 @@ impl<'a> ObjectReader<'a> {
 
     /// A boolean field; false if absent.
     pub(crate) fn flag(&mut self, name: &'static str) -> bool {
+        self.flag_or(name, false)
+    }
+
+    /// A boolean field; `default` if absent.
+    pub(crate) fn flag_or(&mut self, name: &'static str, default: bool) -> bool {
         match self.field(name) {
-            None => false,
+            None => default,
             Some(Value::Bool(flag)) => *flag,
             Some(_) => {
                 self.fault(name, "must be true or false");
-                false
+                default
             }
         }
     }

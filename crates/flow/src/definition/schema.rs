@@ -34,6 +34,10 @@ fn make() -> Value {
                 "type": "string", "description": "A BCP 47 tag.", "default": DEFAULT_LOCALE
             },
             "respondentAnalytics": {"enum": analytics, "default": "never"},
+            "autoAdvance": {
+                "type": "boolean", "default": true,
+                "description": "Whether the page goes on by itself after a single choice.",
+            },
             "questions": {
                 "type": "array", "maxItems": QUESTIONS_MAX, "items": {"$ref": "#/$defs/question"}
             },

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::Generation;
 use crate::definition::{
-    Ending, Kind, NamedEnding, RespondentAnalytics, Section, Translation, Welcome,
+    Ending, Kind, NamedEnding, RespondentAnalytics, Section, Translation, Welcome, is_true,
 };
 use crate::id::{FlowId, FlowVersionId};
 use crate::question::Question;
@@ -31,6 +31,8 @@ struct Payload<'s> {
     default_locale: &'s str,
     locales: Vec<&'s str>,
     respondent_analytics: RespondentAnalytics,
+    #[serde(skip_serializing_if = "is_true")]
+    auto_advance: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     welcome: Option<&'s Welcome>,
     questions: &'s [Question],
@@ -58,6 +60,7 @@ pub(super) fn render(snapshot: &Snapshot) -> Vec<u8> {
         default_locale: definition.default_locale(),
         locales: definition.locales().collect(),
         respondent_analytics: definition.respondent_analytics(),
+        auto_advance: definition.auto_advance(),
         welcome: definition.welcome(),
         questions: definition.questions(),
         sections: definition.sections(),

@@ -10,11 +10,11 @@ use crate::words::fill;
 impl QuestionView<'_> {
     pub(super) fn choices(&self, kind: &str, options: &Options) -> Markup {
         html! {
-            @for option in options.option_order.arrange(&options.options, self.seed) {
-                (self.choice(kind, &option.id, option.score, self.texts.label(self.label("options", option))))
+            @for (at, option) in options.option_order.arrange(&options.options, self.seed).into_iter().enumerate() {
+                (self.choice(kind, &option.id, option.score, self.texts.label(self.label("options", option)), at))
             }
             @if options.allow_other {
-                (self.choice(kind, OTHER_PREFIX, None, html! { (self.texts.words.form.other) }))
+                (self.choice(kind, OTHER_PREFIX, None, html! { (self.texts.words.form.other) }, options.options.len()))
                 (self.own_answer())
             }
         }
@@ -31,13 +31,14 @@ impl QuestionView<'_> {
         value: &str,
         score: Option<Score>,
         label: Markup,
+        at: usize,
     ) -> Markup {
         let field = self.field();
         html! {
             label.choice {
                 input type=(kind) name=(field) value=(value) data-score=[score]
-                    checked[self.form.has(&field, value)];
-                span { (label) }
+                    checked[self.form.has(&field, value)] autofocus[self.is_focused(at)];
+                span dir="auto" { (label) }
             }
         }
     }
@@ -61,7 +62,8 @@ impl QuestionView<'_> {
                 aria-labelledby={ "p-" (self.question.id) }
                 aria-describedby=[self.described_by()]
                 aria-required=[self.question.required.then_some("true")]
-                aria-invalid=[self.error.map(|_| "true")] {
+                aria-invalid=[self.error.map(|_| "true")]
+                autofocus[self.is_focused(0)] {
                 option value="" { (self.texts.words.form.choose) }
                 @for option in options.option_order.arrange(&options.options, self.seed) {
                     @let label = self.label("options", option);
@@ -81,12 +83,12 @@ impl QuestionView<'_> {
         let position = |label: &str| fill(self.texts.words.form.position, &[("label", label)]);
         html! {
             ol.ranking {
-                @for option in order.arrange(options, self.seed) {
+                @for (at, option) in order.arrange(options, self.seed).into_iter().enumerate() {
                     @let name = format!("rank.{}.{}", self.question.id, option.id);
                     @let label = self.label("options", option);
                     li data-option=(option.id) {
-                        span.label { (self.texts.label(label)) }
-                        select name=(name)
+                        span.label dir="auto" { (self.texts.label(label)) }
+                        select name=(name) autofocus[self.is_focused(at)]
                             data-parts=[self.texts.script_parts(&position(label))]
                             aria-label=(position(&self.texts.plain_label(label))) {
                             option value="" { "–" }
@@ -109,24 +111,25 @@ impl QuestionView<'_> {
                     thead {
                         tr {
                             td {}
-                            @for choice in columns { th scope="col" { (self.texts.label(column(choice))) } }
+                            @for choice in columns { th scope="col" dir="auto" { (self.texts.label(column(choice))) } }
                         }
                     }
                     tbody {
-                        @for row in rows {
+                        @for (row_at, row) in rows.iter().enumerate() {
                             @let name = format!("matrix.{}.{}", self.question.id, row.id);
                             @let label = self.label("rows", row);
                             tr {
-                                th scope="row" { (self.texts.label(label)) }
-                                @for choice in columns {
+                                th scope="row" dir="auto" { (self.texts.label(label)) }
+                                @for (at, choice) in columns.iter().enumerate() {
                                     @let cell = format!("{label}: {}", column(choice));
                                     td {
                                         label.cell {
                                             input type="radio" name=(name) value=(choice.id)
                                                 checked[self.form.has(&name, &choice.id)]
                                                 data-parts=[self.texts.script_parts(&cell)]
+                                                autofocus[self.is_focused(row_at + at)]
                                                 aria-label=(self.texts.plain_label(&cell));
-                                            span aria-hidden="true" { (self.texts.label(column(choice))) }
+                                            span aria-hidden="true" dir="auto" { (self.texts.label(column(choice))) }
                                         }
                                     }
                                 }

@@ -58,7 +58,7 @@ impl<'a> QuestionView<'a> {
                 data-integer[bounds.integer]
                 data-rule=[rule] {
                 fieldset aria-describedby=[described] {
-                    legend { h2 id={ "p-" (id) } { (self.prompt()) (self.optional()) } }
+                    legend { h2 id={ "p-" (id) } dir="auto" { (self.prompt()) (self.optional()) } }
                     @if let Some(hint) = self.hint() {
                         (self.texts.blocks("hint", Some(&format!("h-{id}")), &hint))
                     }
@@ -111,6 +111,11 @@ impl<'a> QuestionView<'a> {
         (!named.is_empty()).then(|| named.join(" "))
     }
 
+    /// Whether this field of the control gets the focus: the first one, if the answer has an error.
+    fn is_focused(&self, at: usize) -> bool {
+        at == 0 && self.error.is_some()
+    }
+
     /// The field name that most types use.
     fn field(&self) -> String {
         format!("answers.{}", self.question.id)
@@ -143,7 +148,7 @@ impl<'a> QuestionView<'a> {
             }
             Input::YesNo => self.yes_no(),
             Input::Tick { value } => {
-                self.choice("checkbox", value, None, html! { (self.texts.words.form.agree) })
+                self.choice("checkbox", value, None, html! { (self.texts.words.form.agree) }, 0)
             }
         }
     }

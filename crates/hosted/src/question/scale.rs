@@ -27,20 +27,20 @@ impl QuestionView<'_> {
         html! {
             div.rated {
                 div.scale data-shape=(look.as_str()) {
-                    @for mark in marks {
+                    @for (at, mark) in marks.enumerate() {
                         @let value = mark.to_string();
                         label.mark {
                             input type="radio" name=(field) value=(value)
                                 data-score=[is_scored.then_some(&value)]
-                                checked[self.form.has(&field, &value)];
+                                checked[self.form.has(&field, &value)] autofocus[self.is_focused(at)];
                             span data-face=[face(mark)] { (value) }
                         }
                     }
                 }
                 @if low.is_some() || high.is_some() {
                     div.ends {
-                        span { (self.texts.label(low.unwrap_or_default())) }
-                        span { (self.texts.label(high.unwrap_or_default())) }
+                        span dir="auto" { (self.texts.label(low.unwrap_or_default())) }
+                        span dir="auto" { (self.texts.label(high.unwrap_or_default())) }
                     }
                 }
             }
@@ -51,9 +51,10 @@ impl QuestionView<'_> {
         let field = self.field();
         html! {
             div.scale data-shape="word" {
-                @for (value, word) in [("yes", self.texts.words.form.yes), ("no", self.texts.words.form.no)] {
+                @for (at, (value, word)) in [("yes", self.texts.words.form.yes), ("no", self.texts.words.form.no)].into_iter().enumerate() {
                     label.mark {
-                        input type="radio" name=(field) value=(value) checked[self.form.has(&field, value)];
+                        input type="radio" name=(field) value=(value) checked[self.form.has(&field, value)]
+                            autofocus[self.is_focused(at)];
                         span { (word) }
                     }
                 }

@@ -27,7 +27,8 @@ impl QuestionView<'_> {
                 aria-labelledby={ "p-" (self.question.id) }
                 aria-describedby=[self.described_by()]
                 aria-required=[self.question.required.then_some("true")]
-                aria-invalid=[self.error.map(|_| "true")];
+                aria-invalid=[self.error.map(|_| "true")]
+                autofocus[self.is_focused(0)];
         }
     }
 
@@ -42,7 +43,8 @@ impl QuestionView<'_> {
                 aria-labelledby={ "p-" (self.question.id) }
                 aria-describedby=[self.described_by()]
                 aria-required=[self.question.required.then_some("true")]
-                aria-invalid=[self.error.map(|_| "true")];
+                aria-invalid=[self.error.map(|_| "true")]
+                autofocus[self.is_focused(0)];
         }
     }
 
@@ -54,7 +56,8 @@ impl QuestionView<'_> {
                 aria-labelledby={ "p-" (self.question.id) }
                 aria-describedby=[self.described_by()]
                 aria-required=[self.question.required.then_some("true")]
-                aria-invalid=[self.error.map(|_| "true")] {
+                aria-invalid=[self.error.map(|_| "true")]
+                autofocus[self.is_focused(0)] {
                 // HTML drops a line break right after the opening tag, so a text that starts with
                 // one needs another.
                 "\n" (self.sent().unwrap_or_default())

@@ -1,6 +1,6 @@
 //! Arabic.
 
-use super::{FormTexts, NoticeTexts, RuleTexts, ScriptTexts, StateTexts, TitledText, Words};
+use super::{FormTexts, Forms, NoticeTexts, RuleTexts, ScriptTexts, StateTexts, TitledText, Words};
 
 pub(super) const WORDS: Words = Words {
     language: "ar",
@@ -12,14 +12,14 @@ pub(super) const WORDS: Words = Words {
         optional: "(اختياري)",
         choose: "اختر…",
         other: "غير ذلك",
-        own_answer: "بكلماتك الخاصة",
+        own_answer: "إجابتك الخاصة",
         yes: "نعم",
         no: "لا",
         agree: "أوافق",
         position: "{label}: المرتبة",
         consent: TitledText {
             title: "هل يمكن ربط إجاباتك بك؟",
-            text: "إذا تركت هذا المربع فارغًا، تُحفظ إجاباتك دون أي شيء يدل على هويتك.",
+            text: "إذا تركت هذا المربع فارغًا، تُحفظ إجاباتك دون ربطها بك.",
         },
         consent_box: "نعم، يمكن ربط إجاباتي بي",
         honeypot: "اترك هذا الحقل فارغًا",
@@ -28,7 +28,6 @@ pub(super) const WORDS: Words = Words {
         },
     },
     rule: RuleTexts {
-        problem: "يرجى مراجعة ما يلي",
         required: "أجب عن هذا السؤال.",
         every_row: "اختر إجابة في كل صف.",
         email: "أدخل عنوان بريد إلكتروني مثل name@example.com.",
@@ -37,8 +36,10 @@ pub(super) const WORDS: Words = Words {
         number: "أدخل رقمًا",
         whole_number: "أدخل عددًا صحيحًا",
         date: "أدخل تاريخًا",
-        length: "اكتب {range} من الأحرف.",
-        selected: "اختر {range}.",
+        sentence: "{rule}.",
+        ranged: "{rule}: {range}.",
+        length: Forms::same("عدد الأحرف: {range}."),
+        selected: Forms::same("اختر {range}."),
         option: "اختر من الخيارات.",
         ranking: "أعط كل خيار مرتبة مختلفة.",
         other: "اكتب إجابتك الخاصة، أو اختر خيارًا آخر.",
@@ -57,7 +58,7 @@ pub(super) const WORDS: Words = Words {
     },
     state: StateTexts {
         missing: TitledText {
-            title: "لا يوجد شيء هنا",
+            title: "الصفحة غير موجودة",
             text: "ربما كُتب العنوان خطأ، أو لم يعد النموذج منشورًا. اسأل من أعطاك الرابط.",
         },
         scheduled: TitledText {
@@ -65,7 +66,8 @@ pub(super) const WORDS: Words = Words {
             text: "يمكنك الإجابة ابتداءً من {time}. يبقى الرابط نفسه.",
         },
         closed: TitledText {
-            title: "هذا مغلق", text: "قُبلت الإجابات حتى {time}. شكرًا لزيارتك."
+            title: "هذا النموذج مغلق",
+            text: "قُبلت الإجابات حتى {time}. شكرًا لاهتمامك.",
         },
         answered: TitledText {
             title: "لقد أجبت من قبل",
@@ -93,16 +95,17 @@ pub(super) const WORDS: Words = Words {
         },
         token_needs_script: "يحتاج هذا النموذج إلى JavaScript، لأن التطبيق الذي أتيت منه هو الذي يقول من أنت.",
         failed: TitledText {
-            title: "لم ينجح ذلك",
-            text: "تعذر الوصول إلى الخدمة الآن. ما حُفظ لم يضع. حاول مرة أخرى بعد قليل.",
+            title: "حدث خطأ ما",
+            text: "الخدمة غير متاحة الآن. الإجابات المحفوظة لم تُفقد. حاول مرة أخرى بعد قليل.",
         },
         too_large: TitledText {
-            title: "هذا أكثر مما يجب",
+            title: "إجاباتك طويلة جدًا",
             text: "إجاباتك معًا أطول من أن تُرسل. ارجع واختصرها.",
         },
         stored: TitledText { title: "شكرًا", text: "حُفظت إجاباتك." },
         linked: "كما وافقت، فهي مرتبطة بك.",
-        unlinked: "ليست مرتبطة بك: لم يُحفظ معها أي شيء يدل على هويتك.",
+        anonymous: "إجاباتك مجهولة الهوية: لم يُحفظ معها أي شيء يدل عليك.",
+        unlinked: "ليست مرتبطة بك. وما كتبته عن نفسك محفوظ ضمنها.",
         preview: "معاينة: لم يُحفظ شيء.",
         go_on: "متابعة",
         try_again: "حاول مرة أخرى",
@@ -112,12 +115,19 @@ pub(super) const WORDS: Words = Words {
         sending: "جارٍ الإرسال…",
         offline: "أنت غير متصل. تبقى إجاباتك هنا وتُرسل حالما يعود الاتصال.",
         retry: "حاول الآن",
-        kept: "هذا ما كتبته في المرة السابقة.",
+        kept: "أُدرجت إجاباتك من المرة السابقة.",
         again: "ابدأ من جديد",
         up: "حرّك {label} إلى أعلى",
         down: "حرّك {label} إلى أسفل",
         order: "أبقِ هذا الترتيب",
-        left: "بقي {n} حرفًا",
+        left: Forms {
+            zero: Some("لم يبقَ أي حرف"),
+            one: Some("بقي حرف واحد"),
+            two: Some("بقي حرفان"),
+            few: Some("بقيت {n} أحرف"),
+            many: Some("بقي {n} حرفًا"),
+            other: "بقي {n} حرف",
+        },
         failed: "لم ينجح ذلك. إجاباتك ما زالت هنا؛ حاول مرة أخرى.",
     },
 };

@@ -1,6 +1,6 @@
 //! German.
 
-use super::{FormTexts, NoticeTexts, RuleTexts, ScriptTexts, StateTexts, TitledText, Words};
+use super::{FormTexts, Forms, NoticeTexts, RuleTexts, ScriptTexts, StateTexts, TitledText, Words};
 
 pub(super) const WORDS: Words = Words {
     language: "de",
@@ -9,17 +9,17 @@ pub(super) const WORDS: Words = Words {
         back: "Zurück",
         send: "Absenden",
         of: "Frage {n} von {all}",
-        optional: "(freiwillig)",
+        optional: "(optional)",
         choose: "Bitte wählen…",
-        other: "Etwas anderes",
-        own_answer: "In Ihren eigenen Worten",
+        other: "Andere",
+        own_answer: "Ihre eigene Antwort",
         yes: "Ja",
         no: "Nein",
         agree: "Ich stimme zu",
         position: "{label}: Platz",
         consent: TitledText {
             title: "Dürfen Ihre Antworten mit Ihnen verknüpft werden?",
-            text: "Ohne Häkchen werden Ihre Antworten ohne alles gespeichert, was sagt, wer Sie sind.",
+            text: "Ohne Häkchen werden Ihre Antworten gespeichert, ohne sie mit Ihnen zu verknüpfen.",
         },
         consent_box: "Ja, meine Antworten dürfen mit mir verknüpft werden",
         honeypot: "Dieses Feld leer lassen",
@@ -29,7 +29,6 @@ pub(super) const WORDS: Words = Words {
         },
     },
     rule: RuleTexts {
-        problem: "Bitte sehen Sie das noch einmal an",
         required: "Beantworten Sie diese Frage.",
         every_row: "Wählen Sie in jeder Zeile eine Antwort.",
         email: "Geben Sie eine E-Mail-Adresse wie name@example.com ein.",
@@ -38,8 +37,10 @@ pub(super) const WORDS: Words = Words {
         number: "Geben Sie eine Zahl ein",
         whole_number: "Geben Sie eine ganze Zahl ein",
         date: "Geben Sie ein Datum ein",
-        length: "Schreiben Sie {range} Zeichen.",
-        selected: "Wählen Sie {range} aus.",
+        sentence: "{rule}.",
+        ranged: "{rule}: {range}.",
+        length: Forms::same("Schreiben Sie {range} Zeichen."),
+        selected: Forms::same("Wählen Sie {range} aus."),
         option: "Wählen Sie aus den Antworten.",
         ranking: "Geben Sie jeder Antwort einen eigenen Platz.",
         other: "Schreiben Sie Ihre eigene Antwort, oder wählen Sie eine andere.",
@@ -58,32 +59,32 @@ pub(super) const WORDS: Words = Words {
     },
     state: StateTexts {
         missing: TitledText {
-            title: "Hier ist nichts",
-            text: "Die Adresse ist vielleicht falsch geschrieben, oder das Formular ist nicht mehr veröffentlicht. Fragen Sie, wer Ihnen den Link gegeben hat.",
+            title: "Seite nicht gefunden",
+            text: "Vielleicht ist die Adresse falsch geschrieben, oder das Formular ist nicht mehr veröffentlicht. Fragen Sie die Person, von der Sie den Link haben.",
         },
         scheduled: TitledText {
             title: "Noch nicht offen",
             text: "Sie können ab {time} antworten. Der Link bleibt derselbe.",
         },
         closed: TitledText {
-            title: "Das ist geschlossen",
-            text: "Antworten wurden bis {time} angenommen. Danke, dass Sie vorbeigekommen sind.",
+            title: "Dieses Formular ist geschlossen",
+            text: "Antworten wurden bis {time} angenommen. Vielen Dank für Ihr Interesse.",
         },
         answered: TitledText {
             title: "Sie haben schon geantwortet",
             text: "Ihre ersten Antworten aus diesem Formular sind gespeichert. Was Sie gerade gesendet haben, ist anders und wurde nicht gespeichert.",
         },
         invitation_used: TitledText {
-            title: "Diese Einladung wurde benutzt",
-            text: "Eine Antwort dazu ist schon gespeichert. Danke.",
+            title: "Diese Einladung wurde schon verwendet",
+            text: "Eine Antwort dazu ist bereits gespeichert. Vielen Dank.",
         },
         invitation_expired: TitledText {
             title: "Diese Einladung ist abgelaufen",
-            text: "Bitten Sie, wer sie geschickt hat, um eine neue.",
+            text: "Bitten Sie den Absender um eine neue.",
         },
         invitation_revoked: TitledText {
             title: "Diese Einladung wurde zurückgezogen",
-            text: "Bitten Sie, wer sie geschickt hat, um eine neue.",
+            text: "Bitten Sie den Absender um eine neue.",
         },
         token_missing: TitledText {
             title: "Einen Moment",
@@ -95,16 +96,17 @@ pub(super) const WORDS: Words = Words {
         },
         token_needs_script: "Dieses Formular braucht JavaScript, weil die App, aus der Sie kommen, sagt, wer Sie sind.",
         failed: TitledText {
-            title: "Das hat nicht geklappt",
-            text: "Der Dienst ist gerade nicht erreichbar. Was gespeichert war, ist nicht verloren. Bitte versuchen Sie es gleich noch einmal.",
+            title: "Etwas ist schiefgegangen",
+            text: "Der Dienst ist gerade nicht erreichbar. Gespeicherte Antworten sind nicht verloren. Bitte versuchen Sie es gleich noch einmal.",
         },
         too_large: TitledText {
-            title: "Das war zu viel",
-            text: "Ihre Antworten sind zusammen zu lang. Gehen Sie zurück und kürzen Sie sie.",
+            title: "Ihre Antworten sind zu lang",
+            text: "Zusammen sind sie zu lang zum Absenden. Gehen Sie zurück und kürzen Sie sie.",
         },
-        stored: TitledText { title: "Danke", text: "Ihre Antworten sind gespeichert." },
+        stored: TitledText { title: "Vielen Dank", text: "Ihre Antworten sind gespeichert." },
         linked: "Wie Sie zugestimmt haben, sind sie mit Ihnen verknüpft.",
-        unlinked: "Sie sind nicht mit Ihnen verknüpft: Es wurde nichts dazu gespeichert, was sagt, wer Sie sind.",
+        anonymous: "Sie sind anonym: Es wurde nichts mitgespeichert, was Sie erkennbar macht.",
+        unlinked: "Sie sind nicht mit Ihnen verknüpft. Was Sie über sich selbst geschrieben haben, ist Teil der Antworten.",
         preview: "Vorschau: Es wurde nichts gespeichert.",
         go_on: "Weiter",
         try_again: "Noch einmal versuchen",
@@ -114,12 +116,12 @@ pub(super) const WORDS: Words = Words {
         sending: "Wird gesendet…",
         offline: "Sie sind offline. Ihre Antworten bleiben hier und werden gesendet, sobald die Verbindung wieder da ist.",
         retry: "Jetzt versuchen",
-        kept: "Das haben Sie beim letzten Mal geschrieben.",
+        kept: "Ihre Antworten vom letzten Mal sind eingetragen.",
         again: "Von vorn beginnen",
         up: "{label} nach oben",
         down: "{label} nach unten",
         order: "Diese Reihenfolge behalten",
-        left: "Noch {n} Zeichen",
+        left: Forms::same("Noch {n} Zeichen"),
         failed: "Das hat nicht geklappt. Ihre Antworten sind noch da; versuchen Sie es noch einmal.",
     },
 };

@@ -1,6 +1,6 @@
 //! English.
 
-use super::{FormTexts, NoticeTexts, RuleTexts, ScriptTexts, StateTexts, TitledText, Words};
+use super::{FormTexts, Forms, NoticeTexts, RuleTexts, ScriptTexts, StateTexts, TitledText, Words};
 
 pub(super) const WORDS: Words = Words {
     language: "en",
@@ -19,7 +19,7 @@ pub(super) const WORDS: Words = Words {
         position: "{label}: position",
         consent: TitledText {
             title: "May your answers be linked to you?",
-            text: "If you leave this unticked, your answers are saved anonymously.",
+            text: "If you leave this unticked, your answers are saved without being linked to you.",
         },
         consent_box: "Yes, link my answers to me",
         honeypot: "Leave this field empty",
@@ -29,7 +29,6 @@ pub(super) const WORDS: Words = Words {
         },
     },
     rule: RuleTexts {
-        problem: "Please check your answers",
         required: "Answer this question.",
         every_row: "Choose an answer in every row.",
         email: "Enter an e-mail address such as name@example.com.",
@@ -38,8 +37,10 @@ pub(super) const WORDS: Words = Words {
         number: "Enter a number",
         whole_number: "Enter a whole number",
         date: "Enter a date",
-        length: "Write {range} characters.",
-        selected: "Choose {range}.",
+        sentence: "{rule}.",
+        ranged: "{rule}: {range}.",
+        length: Forms::one("Write {range} character.", "Write {range} characters."),
+        selected: Forms::same("Choose {range}."),
         option: "Choose from the options.",
         ranking: "Give every option a different position.",
         other: "Write your own answer or choose another option.",
@@ -104,7 +105,8 @@ pub(super) const WORDS: Words = Words {
         },
         stored: TitledText { title: "Thank you", text: "Your answers are saved." },
         linked: "As you agreed, they are linked to you.",
-        unlinked: "They are anonymous: nothing that identifies you was saved with them.",
+        anonymous: "They are anonymous: nothing that identifies you was saved with them.",
+        unlinked: "They are not linked to you. Anything you wrote about yourself is saved as part of them.",
         preview: "Preview: answers are not saved.",
         go_on: "Continue",
         try_again: "Try again",
@@ -119,7 +121,7 @@ pub(super) const WORDS: Words = Words {
         up: "Move {label} up",
         down: "Move {label} down",
         order: "Keep this order",
-        left: "{n} characters left",
+        left: Forms::one("{n} character left", "{n} characters left"),
         failed: "Something went wrong. Your answers are still here: try again.",
     },
 };

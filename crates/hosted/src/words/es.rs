@@ -1,6 +1,6 @@
 //! Spanish.
 
-use super::{FormTexts, NoticeTexts, RuleTexts, ScriptTexts, StateTexts, TitledText, Words};
+use super::{FormTexts, Forms, NoticeTexts, RuleTexts, ScriptTexts, StateTexts, TitledText, Words};
 
 pub(super) const WORDS: Words = Words {
     language: "es",
@@ -12,14 +12,14 @@ pub(super) const WORDS: Words = Words {
         optional: "(opcional)",
         choose: "Elija…",
         other: "Otra",
-        own_answer: "Con sus propias palabras",
+        own_answer: "Su propia respuesta",
         yes: "Sí",
         no: "No",
         agree: "Acepto",
         position: "{label}: puesto",
         consent: TitledText {
             title: "¿Se pueden vincular sus respuestas con usted?",
-            text: "Si no marca la casilla, sus respuestas se guardan sin nada que diga quién es usted.",
+            text: "Si no marca la casilla, sus respuestas se guardan sin vincularlas con usted.",
         },
         consent_box: "Sí, pueden vincular mis respuestas conmigo",
         honeypot: "Deje este campo vacío",
@@ -29,7 +29,6 @@ pub(super) const WORDS: Words = Words {
         },
     },
     rule: RuleTexts {
-        problem: "Por favor, revise esto",
         required: "Responda a esta pregunta.",
         every_row: "Elija una respuesta en cada fila.",
         email: "Escriba una dirección de correo como nombre@example.com.",
@@ -38,8 +37,10 @@ pub(super) const WORDS: Words = Words {
         number: "Escriba un número",
         whole_number: "Escriba un número entero",
         date: "Escriba una fecha",
-        length: "Escriba {range} caracteres.",
-        selected: "Elija {range} opciones.",
+        sentence: "{rule}.",
+        ranged: "{rule}: {range}.",
+        length: Forms::one("Escriba {range} carácter.", "Escriba {range} caracteres."),
+        selected: Forms::one("Elija {range} opción.", "Elija {range} opciones."),
         option: "Elija entre las opciones.",
         ranking: "Dé a cada opción un puesto distinto.",
         other: "Escriba su propia respuesta o elija otra opción.",
@@ -58,7 +59,7 @@ pub(super) const WORDS: Words = Words {
     },
     state: StateTexts {
         missing: TitledText {
-            title: "Aquí no hay nada",
+            title: "Página no encontrada",
             text: "Puede que la dirección esté mal escrita o que el formulario ya no esté publicado. Pregunte a quien le dio el enlace.",
         },
         scheduled: TitledText {
@@ -66,8 +67,8 @@ pub(super) const WORDS: Words = Words {
             text: "Podrá responder a partir del {time}. El enlace sigue siendo el mismo.",
         },
         closed: TitledText {
-            title: "Está cerrado",
-            text: "Se aceptaron respuestas hasta el {time}. Gracias por pasar.",
+            title: "Este formulario está cerrado",
+            text: "Se aceptaron respuestas hasta el {time}. Gracias por su interés.",
         },
         answered: TitledText {
             title: "Ya ha respondido",
@@ -95,16 +96,17 @@ pub(super) const WORDS: Words = Words {
         },
         token_needs_script: "Este formulario necesita JavaScript, porque la aplicación de la que viene dice quién es usted.",
         failed: TitledText {
-            title: "No ha funcionado",
-            text: "No se puede acceder al servicio. Lo que estaba guardado no se ha perdido. Inténtelo de nuevo en un momento.",
+            title: "Algo ha fallado",
+            text: "El servicio no está disponible. Las respuestas guardadas no se han perdido. Inténtelo de nuevo en un momento.",
         },
         too_large: TitledText {
-            title: "Era demasiado",
-            text: "Sus respuestas son demasiado largas en conjunto. Vuelva atrás y acórtelas.",
+            title: "Sus respuestas son demasiado largas",
+            text: "En conjunto son demasiado largas para enviarlas. Vuelva atrás y acórtelas.",
         },
         stored: TitledText { title: "Gracias", text: "Sus respuestas están guardadas." },
         linked: "Como aceptó, están vinculadas con usted.",
-        unlinked: "No están vinculadas con usted: no se ha guardado con ellas nada que diga quién es.",
+        anonymous: "Son anónimas: no se ha guardado con ellas nada que le identifique.",
+        unlinked: "No están vinculadas con usted. Lo que haya escrito sobre sí mismo forma parte de ellas.",
         preview: "Vista previa: no se ha guardado nada.",
         go_on: "Continuar",
         try_again: "Intentar de nuevo",
@@ -114,12 +116,12 @@ pub(super) const WORDS: Words = Words {
         sending: "Enviando…",
         offline: "No tiene conexión. Sus respuestas se quedan aquí y se envían en cuanto vuelva.",
         retry: "Intentar ahora",
-        kept: "Esto es lo que escribió la última vez.",
+        kept: "Se han recuperado sus respuestas de la última vez.",
         again: "Empezar de nuevo",
         up: "Subir {label}",
         down: "Bajar {label}",
         order: "Dejar este orden",
-        left: "Quedan {n} caracteres",
+        left: Forms::one("Queda {n} carácter", "Quedan {n} caracteres"),
         failed: "No ha funcionado. Sus respuestas siguen aquí; inténtelo de nuevo.",
     },
 };

@@ -1,6 +1,6 @@
 //! French.
 
-use super::{FormTexts, NoticeTexts, RuleTexts, ScriptTexts, StateTexts, TitledText, Words};
+use super::{FormTexts, Forms, NoticeTexts, RuleTexts, ScriptTexts, StateTexts, TitledText, Words};
 
 pub(super) const WORDS: Words = Words {
     language: "fr",
@@ -12,14 +12,14 @@ pub(super) const WORDS: Words = Words {
         optional: "(facultatif)",
         choose: "Choisir…",
         other: "Autre",
-        own_answer: "Avec vos propres mots",
+        own_answer: "Votre propre réponse",
         yes: "Oui",
         no: "Non",
         agree: "J’accepte",
         position: "{label} : rang",
         consent: TitledText {
             title: "Vos réponses peuvent-elles être associées à vous ?",
-            text: "Si la case reste vide, vos réponses sont enregistrées sans rien qui dise qui vous êtes.",
+            text: "Si la case reste vide, vos réponses sont enregistrées sans être associées à vous.",
         },
         consent_box: "Oui, mes réponses peuvent m’être associées",
         honeypot: "Laissez ce champ vide",
@@ -29,7 +29,6 @@ pub(super) const WORDS: Words = Words {
         },
     },
     rule: RuleTexts {
-        problem: "Merci de revoir ceci",
         required: "Répondez à cette question.",
         every_row: "Choisissez une réponse sur chaque ligne.",
         email: "Saisissez une adresse e-mail comme nom@example.com.",
@@ -38,8 +37,10 @@ pub(super) const WORDS: Words = Words {
         number: "Saisissez un nombre",
         whole_number: "Saisissez un nombre entier",
         date: "Saisissez une date",
-        length: "Écrivez {range} caractères.",
-        selected: "Choisissez {range} réponses.",
+        sentence: "{rule}.",
+        ranged: "{rule} : {range}.",
+        length: Forms::one("Écrivez {range} caractère.", "Écrivez {range} caractères."),
+        selected: Forms::one("Choisissez {range} réponse.", "Choisissez {range} réponses."),
         option: "Choisissez parmi les réponses.",
         ranking: "Donnez à chaque réponse un rang différent.",
         other: "Écrivez votre propre réponse, ou choisissez-en une autre.",
@@ -58,16 +59,16 @@ pub(super) const WORDS: Words = Words {
     },
     state: StateTexts {
         missing: TitledText {
-            title: "Il n’y a rien ici",
-            text: "L’adresse est peut-être mal écrite, ou le formulaire n’est plus publié. Demandez à la personne qui vous a donné le lien.",
+            title: "Page introuvable",
+            text: "L’adresse est peut-être mal écrite, ou le formulaire n’est plus publié. Adressez-vous à la personne qui vous a donné le lien.",
         },
         scheduled: TitledText {
             title: "Pas encore ouvert",
             text: "Vous pourrez répondre à partir du {time}. Le lien reste le même.",
         },
         closed: TitledText {
-            title: "C’est fermé",
-            text: "Les réponses étaient acceptées jusqu’au {time}. Merci d’être passé.",
+            title: "Ce formulaire est fermé",
+            text: "Les réponses étaient acceptées jusqu’au {time}. Merci de votre intérêt.",
         },
         answered: TitledText {
             title: "Vous avez déjà répondu",
@@ -95,16 +96,17 @@ pub(super) const WORDS: Words = Words {
         },
         token_needs_script: "Ce formulaire a besoin de JavaScript, car l’application d’où vous venez dit qui vous êtes.",
         failed: TitledText {
-            title: "Cela n’a pas marché",
-            text: "Le service n’est pas joignable. Ce qui était enregistré n’est pas perdu. Réessayez dans un instant.",
+            title: "Un problème est survenu",
+            text: "Le service est indisponible. Les réponses enregistrées ne sont pas perdues. Réessayez dans un instant.",
         },
         too_large: TitledText {
-            title: "C’était trop",
-            text: "Vos réponses sont trop longues en tout. Revenez en arrière et raccourcissez-les.",
+            title: "Vos réponses sont trop longues",
+            text: "Ensemble, elles sont trop longues pour être envoyées. Revenez en arrière et raccourcissez-les.",
         },
         stored: TitledText { title: "Merci", text: "Vos réponses sont enregistrées." },
         linked: "Comme vous l’avez accepté, elles vous sont associées.",
-        unlinked: "Elles ne vous sont pas associées : rien de ce qui dit qui vous êtes n’a été enregistré avec elles.",
+        anonymous: "Elles sont anonymes : rien qui permette de vous identifier n’a été enregistré avec elles.",
+        unlinked: "Elles ne sont pas associées à vous. Ce que vous avez écrit à votre sujet en fait partie.",
         preview: "Aperçu : rien n’a été enregistré.",
         go_on: "Continuer",
         try_again: "Réessayer",
@@ -114,12 +116,12 @@ pub(super) const WORDS: Words = Words {
         sending: "Envoi…",
         offline: "Vous êtes hors ligne. Vos réponses restent ici et partent dès que la connexion revient.",
         retry: "Réessayer",
-        kept: "Voici ce que vous aviez écrit la dernière fois.",
+        kept: "Vos réponses de la dernière fois ont été reprises.",
         again: "Recommencer",
         up: "Monter {label}",
         down: "Descendre {label}",
         order: "Garder cet ordre",
-        left: "Encore {n} caractères",
+        left: Forms::one("Encore {n} caractère", "Encore {n} caractères"),
         failed: "Cela n’a pas marché. Vos réponses sont toujours là ; réessayez.",
     },
 };

@@ -1,15 +1,26 @@
 //! The texts of the page itself: its buttons, notices, errors and states. One file per language.
 //!
 //! An author's texts come from the flow; these surround them, in the same language if there is a
-//! file for it, otherwise in English. `{name}` in a text is a placeholder ([`fill`]).
+//! file for it, otherwise in English. `{name}` in a text is a placeholder ([`fill`]); a text with a
+//! number has the plural forms of its language ([`plural`]).
 
 mod ar;
 mod de;
 mod en;
 mod es;
 mod fr;
+mod it;
+mod ja;
+mod nl;
+mod pl;
+mod plural;
+mod pt_br;
+mod tr;
+mod zh_hans;
 
 use sluice_flow::locale;
+
+use self::plural::Forms;
 
 /// The heading of a page and the text below it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,8 +69,6 @@ pub(super) struct FormTexts {
 /// What an answer must be; shown if it is not.
 #[derive(Debug)]
 pub(super) struct RuleTexts {
-    /// Above the list of errors.
-    pub(super) problem: &'static str,
     pub(super) required: &'static str,
     pub(super) every_row: &'static str,
     pub(super) email: &'static str,
@@ -68,9 +77,13 @@ pub(super) struct RuleTexts {
     pub(super) number: &'static str,
     pub(super) whole_number: &'static str,
     pub(super) date: &'static str,
-    /// With `{range}`, like the next one.
-    pub(super) length: &'static str,
-    pub(super) selected: &'static str,
+    /// With `{rule}`, one of the last three.
+    pub(super) sentence: &'static str,
+    /// With `{rule}` and `{range}`.
+    pub(super) ranged: &'static str,
+    /// With `{range}`, like the next one; the form is that of the range's last number.
+    length: Forms,
+    selected: Forms,
     pub(super) option: &'static str,
     pub(super) ranking: &'static str,
     pub(super) other: &'static str,
@@ -110,9 +123,13 @@ pub(super) struct StateTexts {
     pub(super) failed: TitledText,
     pub(super) too_large: TitledText,
     pub(super) stored: TitledText,
+    /// As agreed, they are linked to the respondent.
     pub(super) linked: &'static str,
+    /// Nothing stored with them says who the respondent is.
+    pub(super) anonymous: &'static str,
+    /// They are not linked, but may contain what the respondent wrote.
     pub(super) unlinked: &'static str,
-    /// Replaces the last three in an author's preview.
+    /// Replaces the text and these in an author's preview.
     pub(super) preview: &'static str,
     pub(super) go_on: &'static str,
     pub(super) try_again: &'static str,
@@ -130,24 +147,56 @@ pub(super) struct ScriptTexts {
     pub(super) up: &'static str,
     pub(super) down: &'static str,
     pub(super) order: &'static str,
-    pub(super) left: &'static str,
+    /// With `{n}`.
+    left: Forms,
     pub(super) failed: &'static str,
 }
 
-const ALL: [&Words; 5] = [&en::WORDS, &de::WORDS, &fr::WORDS, &es::WORDS, &ar::WORDS];
+const ALL: [&Words; 12] = [
+    &en::WORDS,
+    &de::WORDS,
+    &fr::WORDS,
+    &es::WORDS,
+    &pt_br::WORDS,
+    &it::WORDS,
+    &nl::WORDS,
+    &pl::WORDS,
+    &tr::WORDS,
+    &ar::WORDS,
+    &ja::WORDS,
+    &zh_hans::WORDS,
+];
 
 impl Words {
     /// The texts for a page in this language.
     pub(super) fn for_language(tag: &str) -> &'static Self {
-        let language = locale::language(tag);
-        ALL.into_iter().find(|words| words.language == language).unwrap_or(&en::WORDS)
+        Self::in_language(tag).unwrap_or(&en::WORDS)
     }
 
     /// The texts for a reader of these languages, if there is no flow.
     pub(super) fn for_reader(wanted: &[String]) -> &'static Self {
-        let available = ALL.map(|words| words.language);
-        let best = wanted.iter().find_map(|tag| locale::best(&available, tag));
-        Self::for_language(best.unwrap_or_default())
+        wanted.iter().find_map(|tag| Self::in_language(tag)).unwrap_or(&en::WORDS)
+    }
+
+    /// The texts in this language, or in another variant of it.
+    fn in_language(tag: &str) -> Option<&'static Self> {
+        let language = locale::language(tag);
+        let found = ALL.into_iter().find(|words| locale::language(words.language) == language)?;
+        (!is_traditional_chinese(tag)).then_some(found)
+    }
+
+    /// The rule for the length of a text; `last` is the last number of the range.
+    pub(super) fn length(&self, range: &str, last: u64) -> String {
+        self.ranged(&self.rule.length, range, last)
+    }
+
+    /// The rule for the number of chosen options.
+    pub(super) fn selected(&self, range: &str, last: u64) -> String {
+        self.ranged(&self.rule.selected, range, last)
+    }
+
+    fn ranged(&self, forms: &Forms, range: &str, last: u64) -> String {
+        fill(forms.of(locale::language(self.language), last), &[("range", range)])
     }
 
     /// The texts that the script needs, as JSON with the names that it uses.
@@ -155,13 +204,21 @@ impl Words {
         let (form, rule, script) = (&self.form, &self.rule, &self.script);
         serde_json::json!({
             "of": form.of, "back": form.back, "next": form.next, "send": form.send,
-            "required": rule.required, "rows": rule.every_row, "problem": rule.problem,
+            "required": rule.required, "rows": rule.every_row,
             "sending": script.sending, "offline": script.offline, "retry": script.retry,
             "kept": script.kept, "again": script.again, "up": script.up, "down": script.down,
-            "order": script.order, "left": script.left, "failed": script.failed,
+            "order": script.order, "left": script.left.to_json(), "failed": script.failed,
         })
         .to_string()
     }
+}
+
+/// Chinese in the other script, which the texts in simplified characters do not serve.
+fn is_traditional_chinese(tag: &str) -> bool {
+    let mut parts = tag.split('-');
+    let is_chinese = parts.next() == Some("zh");
+    let is_simplified = tag.contains("-Hans");
+    is_chinese && !is_simplified && parts.any(|part| matches!(part, "Hant" | "TW" | "HK" | "MO"))
 }
 
 /// A text with its placeholders replaced. Inserted values are not expanded again.
@@ -194,9 +251,15 @@ mod tests {
     fn a_reader_gets_texts_in_their_language_or_english() {
         for (wanted, language) in [
             (vec!["de-AT"], "de"),
-            (vec!["nl", "fr-CA"], "fr"),
+            (vec!["ko", "fr-CA"], "fr"),
             (vec!["ar"], "ar"),
-            (vec!["nl"], "en"),
+            (vec!["pt-PT"], "pt-BR"),
+            (vec!["zh"], "zh-Hans"),
+            (vec!["zh-CN"], "zh-Hans"),
+            (vec!["zh-Hans-HK"], "zh-Hans"),
+            (vec!["zh-TW"], "en"),
+            (vec!["zh-Hant", "ja-JP"], "ja"),
+            (vec!["ko"], "en"),
             (vec![], "en"),
         ] {
             let wanted: Vec<String> = wanted.into_iter().map(str::to_owned).collect();
@@ -220,8 +283,10 @@ mod tests {
             [
                 words.form.of,
                 words.form.position,
-                words.rule.length,
-                words.rule.selected,
+                words.rule.sentence,
+                words.rule.ranged,
+                words.rule.length.other,
+                words.rule.selected.other,
                 words.rule.between,
                 words.rule.at_least,
                 words.rule.at_most,
@@ -230,12 +295,31 @@ mod tests {
                 words.state.closed.text,
                 words.script.up,
                 words.script.down,
-                words.script.left,
+                words.script.left.other,
             ]
             .map(places)
         };
         for words in ALL {
             assert_eq!(texts(words), texts(&en::WORDS), "{}", words.language);
         }
+    }
+    #[test]
+    fn a_text_with_a_number_has_its_plural_form() {
+        for (language, last, text) in [
+            ("en", 1, "Write at most 1 character."),
+            ("en", 5, "Write at most 5 characters."),
+            ("it", 1, "Scriva al massimo 1 carattere."),
+        ] {
+            let words = Words::for_language(language);
+            let range = fill(words.rule.at_most, &[("max", &last.to_string())]);
+            assert_eq!(words.length(&range, last), text);
+        }
+        let polish = &Words::for_language("pl").script.left;
+        let left = |n| fill(polish.of("pl", n), &[("n", &n.to_string())]);
+        assert_eq!(left(1), "Pozostał 1 znak");
+        assert_eq!(left(3), "Pozostały 3 znaki");
+        assert_eq!(left(12), "Pozostało 12 znaków");
+        let arabic = &Words::for_language("ar").script.left;
+        assert_eq!(arabic.of("ar", 2), "بقي حرفان");
     }
 }

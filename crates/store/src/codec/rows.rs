@@ -12,10 +12,7 @@ use uuid::Uuid;
 
 use super::ReadCells;
 use crate::{
-    App, AppLimits, AppRow, AuditRow, ClosingCountsRow, ConsentRow, FlowRow, GrantRow,
-    IdentityKeyRow, IdentityRow, InvitationRow, KeyRow, LinkRow, ReportRow, RespondentRow,
-    SavedViewRow, SecondFactor, SessionHolder, SessionRow, Subject, TokenRow, UsedKeyRow, UserRow,
-    VersionRow, VisitCountRow,
+    App, AppLimits, AppRow, AuditRow, ClosingCountsRow, ConsentRow, FlowRow, GrantRow, IdentityKeyRow, IdentityRow, InvitationRow, KeyRow, LinkRow, ReportRow, RespondentRow, SavedViewRow, SecondFactor, SessionHolder, SessionRow, ShortPathRow, Subject, TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow,
 };
 
 pub(crate) const APP: &str = "apps.app_id, apps.name, apps.identity_verification, \
@@ -276,6 +273,13 @@ pub(crate) fn report<C: ReadCells>(cells: &mut C) -> Result<ReportRow, C::Error>
         expires_at: cells.optional_time()?,
         revoked_at: cells.optional_time()?,
     })
+}
+
+pub(crate) const SHORT_PATH: &str = "app_id, flow_id, path";
+
+pub(crate) fn short_path<C: ReadCells>(cells: &mut C) -> Result<ShortPathRow, C::Error> {
+    let (app_id, flow_id) = (cells.id(AppId::from_uuid)?, cells.id(FlowId::from_uuid)?);
+    Ok(ShortPathRow { app_id, flow_id, path: cells.text()? })
 }
 
 pub(crate) const SAVED_VIEW: &str = "app_id, flow_id, user_id, name, query, is_default";

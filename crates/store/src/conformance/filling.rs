@@ -16,10 +16,7 @@ use sluice_flow::submission::Admission;
 use sluice_flow::time::{Timestamp, Window};
 
 use crate::{
-    App, AppLimits, AppRow, AuditRow, ClosingCountsRow, ConsentRow, FlowRow, GrantRow,
-    IdentityKeyKind, IdentityKeyRow, IdentityRow, IdentityVerification, InvitationRow, KeyRow,
-    Record, ReportRow, RespondentRow, ResponseRow, Role, SavedViewRow, Scope, SecondFactor,
-    Subject, TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow,
+    App, AppLimits, AppRow, AuditRow, ClosingCountsRow, ConsentRow, FlowRow, GrantRow, IdentityKeyKind, IdentityKeyRow, IdentityRow, IdentityVerification, InvitationRow, KeyRow, Record, ReportRow, RespondentRow, ResponseRow, Role, SavedViewRow, Scope, SecondFactor, ShortPathRow, Subject, TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow,
 };
 
 const APPS: u32 = 3;
@@ -235,6 +232,8 @@ fn flow_records(app: u32, flow: u32) -> Vec<Record> {
     }
     records.extend((0..5).map(|number| invitation(app, flow, number)));
     records.extend((0..2).map(|number| report(app, flow, number)));
+    let path = format!("flow-{app}-{flow}");
+    records.push(Record::ShortPath(ShortPathRow { app_id, flow_id, path }));
     records
 }
 

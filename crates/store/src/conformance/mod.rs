@@ -28,6 +28,7 @@ mod removal;
 mod reports;
 mod respondents;
 mod responses;
+mod short_paths;
 mod skip_index;
 mod unlinking;
 pub mod use_cases;
@@ -259,6 +260,11 @@ cases! {
         a_deleted_report_is_gone_and_the_others_are_kept
         a_report_is_a_change_of_its_app_that_the_public_api_cannot_see
         a_report_of_a_flow_that_does_not_exist_is_refused;
+    short_paths:
+        a_flow_is_found_by_its_path
+        a_path_belongs_to_one_flow_of_all_apps
+        a_path_of_a_flow_that_does_not_exist_is_refused
+        a_path_is_a_change_that_the_public_can_see;
     feed:
         an_empty_store_has_no_changes
         a_public_change_is_in_the_feed_immediately

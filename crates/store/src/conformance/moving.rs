@@ -19,7 +19,7 @@ use crate::{
     Answers, App, AppLimits, AppRow, At, Change, ConsentRow, ErasureMark, FeedPosition, FlowRow,
     IdentityKeyKind, IdentityRow, IdentityVerification, NewResponse, Outcome, PeopleWrite, Record,
     RecordCursor, ReportRow, RespondentRow, ResponseRow, Role, SavedViewRow, Scope, SecondFactor,
-    StoreError, Subject, Table, UsedKeyRow, UserRow, Write,
+    ShortPathRow, StoreError, Subject, Table, UsedKeyRow, UserRow, Write,
 };
 
 pub(super) async fn stored_rows_are_exported_once_and_in_order(store: TheStore) {
@@ -96,6 +96,7 @@ pub(super) async fn a_record_replaces_the_one_with_its_key(store: TheStore) {
             Record::Report(row) => row.revoked_at = Some(at(9)),
             Record::ClosingCounts(row) => row.counts.set("other", 3),
             Record::SavedView(row) => row.query = "density=compact".into(),
+            Record::ShortPath(row) => row.path += "-2",
         }
     }
     store.import_records(records.clone()).await.unwrap();
@@ -259,7 +260,9 @@ async fn stored_shop(store: &TheStore) -> Vec<Record> {
     let invited = invitation_row(&shop.flow);
     let identity_key = identity_key_row(shop.app());
     let report = report_row(&shop.flow);
+    let path = path_row(&shop.flow);
     let writes = vec![
+        Write::ShortPath(path.clone()),
         Write::Report(report.clone()),
         Write::Invitations(vec![invited.clone()]),
         Write::IdentityKey(identity_key.clone()),
@@ -288,8 +291,13 @@ async fn stored_shop(store: &TheStore) -> Vec<Record> {
     records.extend([Record::Version(shop.version), Record::Version(draft)]);
     records.extend([Record::Key(shop.key), Record::Token(token), Record::Audit(audit)]);
     records.extend([Record::Invitation(invited), Record::Report(report.into())]);
-    records.push(Record::IdentityKey(identity_key));
+    records.extend([Record::IdentityKey(identity_key), Record::ShortPath(path)]);
     records
+}
+
+fn path_row(flow: &FlowRow) -> ShortPathRow {
+    let path = flow.flow_id.to_string().replace('_', "-");
+    ShortPathRow { app_id: flow.app_id, flow_id: flow.flow_id, path }
 }
 
 /// Records with every column filled in one and empty in another, in order.
@@ -342,6 +350,7 @@ fn records() -> Vec<Record> {
         } else {
             invited.invitee = Invitee::default();
         }
+        records.push(Record::ShortPath(path_row(&flow)));
         records.extend([Record::Version(draft_row(&flow)), Record::Version(retired)]);
         records.extend([Record::Audit(audit_row(Some(app.row.app_id))), Record::Key(key)]);
         let id = app.row.app_id;

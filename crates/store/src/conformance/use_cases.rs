@@ -15,8 +15,8 @@ use super::world::{
 use crate::{
     ActorId, Answers, At, AuditQuery, Change, CountsQuery, Expiry, ExpiryCursor, FeedPosition,
     FlowQuery, GraceCap, InvitationQuery, InvitationStep, Invited, LinkRow, Next, Order, Outcome,
-    Page, PeopleWrite, Role, SavedViewRow, SessionHolder, SessionRow, UserKey, VisitCountsQuery,
-    Write,
+    Page, PeopleWrite, Role, SavedViewRow, SessionHolder, SessionRow, ShortPathRow, UserKey,
+    VisitCountsQuery, Write,
 };
 
 /// Runs the use cases, and calls `done` with the name of each after it.
@@ -72,6 +72,13 @@ async fn administration(store: &TheStore, shop: &Shop, done: &mut impl AsyncFnMu
     done("share a report").await;
     store.find_report(&report.hash).await.unwrap().unwrap();
     done("open a report").await;
+    let path = shop.flow.flow_id.to_string().replace('_', "-");
+    let row = ShortPathRow { app_id: app, flow_id: shop.flow.flow_id, path };
+    apply(store, app, vec![Write::ShortPath(row.clone()), audit()]).await;
+    store.short_path_of(app, row.flow_id).await.unwrap().unwrap();
+    done("choose a short path").await;
+    store.find_short_path(&row.path).await.unwrap().unwrap();
+    done("open a short path").await;
     store.changes(FeedPosition(0)).await.unwrap();
     done("read the change feed").await;
 }

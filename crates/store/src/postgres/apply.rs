@@ -21,6 +21,7 @@ use super::pool::Pool;
 use super::put;
 use super::removal;
 use super::reports;
+use super::short_paths;
 use super::transaction::{LOCK, QUEUE, Transaction, end};
 use crate::{At, Change, PeopleWrite, StoreError, StoreResult, Write};
 
@@ -124,6 +125,8 @@ fn rank(write: &Write) -> u8 {
         | Write::Report(_)
         | Write::DeleteReport(..)
         | Write::Closing(_)
+        | Write::DeleteShortPath(..)
+        | Write::ShortPath(_)
         | Write::People(_) => 3,
     }
 }
@@ -157,6 +160,12 @@ async fn put_one(
             reports::delete(transaction, *app, *report).await.map(|()| Some(*app))
         }
         Write::Closing(write) => closing::change(transaction, write).await,
+        Write::ShortPath(row) => {
+            short_paths::put(transaction, row).await.map(|()| Some(row.app_id))
+        }
+        Write::DeleteShortPath(app, flow) => {
+            short_paths::delete(transaction, *app, *flow).await.map(|()| Some(*app))
+        }
         Write::People(write) => people::put(transaction, write).await.map(|()| None),
     }
 }

@@ -11,15 +11,12 @@ use uuid::Uuid;
 
 use crate::codec::{self, readers};
 use crate::{
-    App, AuditRow, ClosingCountsRow, ConsentRow, FlowRow, GrantRow, IdempotencyKey, IdentityKeyRow,
-    IdentityRow, InvitationRow, KeyRow, LinkRow, ReportRow, RespondentRow, ResponseRow,
-    SavedViewRow, SessionRow, StoreError, StoreResult, TokenRow, UsedKeyRow, UserRow, VersionRow,
+    App, AuditRow, ClosingCountsRow, ConsentRow, FlowRow, GrantRow, IdempotencyKey, IdentityKeyRow, IdentityRow, InvitationRow, KeyRow, LinkRow, ReportRow, RespondentRow, ResponseRow, SavedViewRow, SessionRow, ShortPathRow, StoreError, StoreResult, TokenRow, UsedKeyRow, UserRow, VersionRow,
     VisitCountRow,
 };
 
 pub(super) use crate::codec::{
-    APP, AUDIT, CLOSING_COUNTS, CONSENT, FLOW, GRANT, IDENTITY, IDENTITY_KEY, INVITATION, KEY,
-    LINK, REPORT, RESPONDENT, RESPONSE, ReadCells, SAVED_VIEW, SESSION, TOKEN, USED_KEY, USER,
+    APP, AUDIT, CLOSING_COUNTS, CONSENT, FLOW, GRANT, IDENTITY, IDENTITY_KEY, INVITATION, KEY, LINK, REPORT, RESPONDENT, RESPONSE, ReadCells, SAVED_VIEW, SESSION, SHORT_PATH, TOKEN, USED_KEY, USER,
     VERSION, VISIT_COUNT, of_table, text_columns,
 };
 
@@ -131,6 +128,7 @@ readers! {
     link -> LinkRow,
     session -> SessionRow,
     report -> ReportRow,
+    short_path -> ShortPathRow,
 }
 
 /// The app's columns that decide about a flow: both revisions, and the grace window.

@@ -23,6 +23,7 @@ use super::pool::{Params, Pool};
 use super::put;
 use super::removal::put_used_key;
 use super::reports;
+use super::short_paths;
 use super::skip_index;
 use super::transaction::{Transaction, end};
 use super::visits;
@@ -73,6 +74,7 @@ async fn put_all(
             Record::User(row) => people::put_user(transaction, row).await?,
             Record::Grant(row) => people::put_grant(transaction, row).await?,
             Record::Report(row) => reports::put(transaction, row).await?,
+            Record::ShortPath(row) => short_paths::put(transaction, row).await?,
             Record::SavedView(row) => people::put_saved_view(transaction, row).await?,
         }
     }

@@ -46,6 +46,7 @@ mod removal;
 mod reports;
 mod roles;
 mod schema;
+mod short_paths;
 mod skip_index;
 mod stall;
 mod tls;

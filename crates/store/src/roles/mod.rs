@@ -12,6 +12,7 @@ mod moving;
 mod reports;
 mod respondents;
 mod responses;
+mod short_paths;
 mod upkeep;
 mod users;
 mod visits;
@@ -24,6 +25,7 @@ pub use moving::{MovingStore, StoreView};
 pub use reports::ReportStore;
 pub use respondents::RespondentStore;
 pub use responses::ResponseStore;
+pub use short_paths::ShortPathStore;
 pub use upkeep::UpkeepStore;
 pub use users::UserStore;
 pub use visits::VisitStore;
@@ -38,6 +40,7 @@ pub trait Store:
     + RespondentStore
     + UserStore
     + ReportStore
+    + ShortPathStore
     + CountStore
     + ClosingStore
     + VisitStore
@@ -53,6 +56,7 @@ impl<T> Store for T where
         + RespondentStore
         + UserStore
         + ReportStore
+        + ShortPathStore
         + CountStore
         + ClosingStore
         + VisitStore

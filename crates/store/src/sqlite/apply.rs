@@ -17,6 +17,7 @@ use super::people;
 use super::put;
 use super::removal;
 use super::reports;
+use super::short_paths;
 use super::transaction::{Finish, TransactionError};
 use crate::{At, Change, StoreError, Write};
 
@@ -127,6 +128,10 @@ fn put(
             reports::delete(connection, *app, *report).map(|()| Some(*app))
         }
         Write::Closing(write) => closing::change(connection, write),
+        Write::ShortPath(row) => short_paths::put(connection, row).map(|()| Some(row.app_id)),
+        Write::DeleteShortPath(app, flow) => {
+            short_paths::delete(connection, *app, *flow).map(|()| Some(*app))
+        }
         Write::People(write) => return people::put(connection, write).map(|()| None),
     };
     Ok(app?)

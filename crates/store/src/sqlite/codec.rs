@@ -14,12 +14,12 @@ use crate::codec::{self, readers};
 use crate::{
     App, AuditRow, ClosingCountsRow, ConsentRow, FlowRow, GrantRow, IdentityKeyRow, IdentityRow,
     InvitationRow, KeyRow, LinkRow, ReportRow, RespondentRow, ResponseRow, SavedViewRow,
-    SessionRow, TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow,
+    SessionRow, ShortPathRow, TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow,
 };
 
 pub(super) use crate::codec::{
     APP, AUDIT, CLOSING_COUNTS, CONSENT, FLOW, GRANT, IDENTITY, IDENTITY_KEY, INVITATION, KEY,
-    LINK, REPORT, RESPONDENT, RESPONSE, ReadCells, SAVED_VIEW, SESSION, TOKEN, USED_KEY, USER,
+    LINK, REPORT, RESPONDENT, RESPONSE, ReadCells, SAVED_VIEW, SESSION, SHORT_PATH, TOKEN, USED_KEY, USER,
     VERSION, VISIT_COUNT,
 };
 
@@ -144,4 +144,5 @@ readers! {
     link -> LinkRow,
     session -> SessionRow,
     report -> ReportRow,
+    short_path -> ShortPathRow,
 }

@@ -41,6 +41,7 @@ mod response_keys;
 mod response_row;
 mod roles;
 mod schema;
+mod short_paths;
 mod skip_index;
 mod transaction;
 mod version_numbers;

@@ -16,6 +16,7 @@ mod reports;
 mod respondents;
 mod responses;
 mod routes;
+mod short_paths;
 mod summary;
 mod support;
 mod tokens;

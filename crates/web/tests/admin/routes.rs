@@ -23,7 +23,7 @@ fn routes() -> Vec<Route> {
             routes.push(Route { method: method.to_uppercase(), path: path.to_owned(), scope });
         }
     }
-    assert_eq!(routes.len(), 58, "a route was added or removed: check that these tests cover it");
+    assert_eq!(routes.len(), 60, "a route was added or removed: check that these tests cover it");
     routes
 }
 
@@ -118,6 +118,7 @@ fn body(route: &Route) -> Value {
             json!({"email": "bob@mail.example", "name": "Bob", "role": "owner", "instance": true})
         }
         ("PUT", "/users/{userId}/role") => json!({"instance": true, "role": "editor"}),
+        ("PUT", "/flows/{flowId}/short-path") => json!({"path": "my-survey"}),
         ("PUT", _) => definition("Three"),
         ("PATCH", _) => json!({"name": "x"}),
         _ => Value::Null,

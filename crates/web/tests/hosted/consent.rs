@@ -1,4 +1,5 @@
-//! Consent to link answers: asked in plain words, unticked by default, and decided only by the box.
+//! Consent to link answers: asked in plain words, only of people who are known, unticked by
+//! default, and decided only by the box. The ending claims no more than is true.
 
 use serde_json::{Value, json};
 use sluice_flow::submission::Admission;
@@ -58,7 +59,10 @@ async fn the_ending_states_whether_answers_of_a_personal_link_are_linked() {
         ("flowAssignmentId=crm-7", true, "they are linked to you"),
         ("identities.traits.plan=pro", true, "they are linked to you"),
         ("identities.traits.plan=pro", false, "They are anonymous"),
-        ("tags.plan=pro", true, "They are anonymous"),
+        ("flowAssignmentId=crm-7", false, "They are not linked to you."),
+        ("tags.plan=pro", true, "They are not linked to you."),
+        ("utm_source=mail", true, "They are not linked to you."),
+        ("context.locale=en&theme=dark", true, "They are anonymous"),
     ] {
         let site = Site::start().await;
         let flow = published(&site, asks("ask")).await;
@@ -77,10 +81,66 @@ async fn the_ending_states_whether_answers_of_a_personal_link_are_linked() {
 async fn a_ticked_box_stays_ticked_when_the_form_is_shown_again() {
     let site = Site::start().await;
     let flow = published(&site, asks("ask")).await;
-    let mut browser = Browser::open(&site, &format!("/f/{flow}")).await;
+    let mut browser = Browser::open(&site, &format!("/f/{flow}?identities.userId=u-1")).await;
     browser.press("next", &[("answers.a", "yes")]).await;
     browser.press("back", &[("analytics", "admitted")]).await;
     assert_eq!(browser.hidden("analytics"), "admitted");
     browser.press("next", &[("answers.a", "yes")]).await;
     assert!(browser.html().contains("value=\"admitted\" checked"));
+}
+
+#[tokio::test]
+async fn only_people_who_are_known_are_asked() {
+    for (query, asked) in [
+        ("", false),
+        ("?tags.plan=pro&context.locale=en", false),
+        ("?identities.userId=u-1", true),
+        ("?flowAssignmentId=crm-7", true),
+    ] {
+        let site = Site::start().await;
+        let flow = published(&site, asks("ask")).await;
+        let mut browser = Browser::open(&site, &format!("/f/{flow}{query}")).await;
+        site.at(READ);
+        let scripted = site.get(&format!("/f/{flow}{query}"), &[("sluice-script", "1")]).await;
+        assert_eq!(scripted.text().contains("name=\"analytics\""), asked, "{query}");
+        browser.press("next", &[("answers.a", "yes")]).await;
+        assert_eq!(browser.html().contains("name=\"analytics\""), asked, "{query}");
+        // A box that was not shown cannot be ticked.
+        browser.press("send", &[("answers.b", "no"), ("analytics", "admitted")]).await;
+        let expected = if asked { Admission::Admitted } else { Admission::CollectionOnly };
+        assert_eq!(stored(&site, flow).await[0].admission, expected, "{query}");
+    }
+}
+
+#[tokio::test]
+async fn answers_that_may_name_a_person_are_never_called_anonymous() {
+    let options = json!([{"id": "a", "label": "A"}]);
+    for (question, field, value, anonymous) in [
+        (json!({"type": "nps"}), "answers.q", "9", true),
+        (json!({"type": "email"}), "answers.q", "ada@example.com", false),
+        (json!({"type": "phone"}), "answers.q", "+49 30 123456", false),
+        (json!({"type": "longText"}), "answers.q", "I am Ada", false),
+        (json!({"type": "longText"}), "answers.q", "", true),
+        (json!({"type": "singleChoice", "options": options}), "answers.q", "a", true),
+    ] {
+        for scripted in [false, true] {
+            let site = Site::start().await;
+            let mut question = question.clone();
+            question["id"] = json!("q");
+            question["prompt"] = json!("Q?");
+            let definition = json!({"title": "t", "questions": [question]});
+            let flow = published(&site, definition).await;
+            let headers: &[(&str, &str)] = if scripted { &[("sluice-script", "1")] } else { &[] };
+            let mut browser = Browser::open_with(&site, &format!("/f/{flow}"), headers).await;
+            site.at(READ);
+            browser.press("send", &[(field, value)]).await;
+            let done = match browser.page.header("location") {
+                Some(address) => site.get(&address, &[]).await.text(),
+                None => browser.html(),
+            };
+            assert!(done.contains("Your answers are saved."), "{question}: {done}");
+            assert_eq!(done.contains("They are anonymous"), anonymous, "{question}: {done}");
+            assert_eq!(done.contains("They are not linked to you."), !anonymous, "{question}");
+        }
+    }
 }

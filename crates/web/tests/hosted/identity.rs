@@ -6,6 +6,7 @@ use http::Method;
 use serde_json::{Value, json};
 use sluice_engine::rows::{IdentityKeyKind, IdentityVerification};
 use sluice_engine::{AppPatch, NewIdentityKey};
+use sluice_flow::submission::Admission;
 
 use crate::browser::{Browser, READ, published, stored};
 use crate::support::tokens::Signer;
@@ -131,7 +132,9 @@ async fn observing_accepts_everyone_and_ignores_identities_in_the_address() {
     site.at(READ);
     browser.press("send", &[("answers.secretid", "secretoption"), ("analytics", "admitted")]).await;
     assert_eq!(browser.page.status, 303);
-    assert_eq!(stored(&site, flow).await[0].identities, None);
+    let row = &stored(&site, flow).await[0];
+    // Nobody is known, so nobody was asked.
+    assert_eq!((&row.identities, row.admission), (&None, Admission::CollectionOnly));
 }
 
 #[tokio::test]

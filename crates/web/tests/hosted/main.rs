@@ -13,6 +13,7 @@ mod consent;
 mod form;
 mod frame;
 mod identity;
+mod links;
 mod once;
 mod parameters;
 mod shield;

@@ -163,6 +163,14 @@ impl Changes {
             self.plain(kind, text.to_owned());
         }
         screens::compare(self, before, after);
+        if before.auto_advance != after.auto_advance {
+            let text = if after.auto_advance {
+                "The page now goes on by itself after a single choice"
+            } else {
+                "The page no longer goes on by itself after a single choice"
+            };
+            self.plain(kind, text.to_owned());
+        }
     }
 
     fn of_ending(&mut self, before: &Definition, after: &Definition) {

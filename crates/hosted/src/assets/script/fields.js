@@ -88,7 +88,8 @@ function countLeft(section, words) {
   const left = max - [...field.value].length;
   const shown = section.querySelector(".count") ?? element("p", { className: "count", role: "status" });
   const n = left.toLocaleString(document.documentElement.lang || "en");
-  shown.textContent = left < max / 5 ? fill(words.left, { n }) : "";
+  const form = words.left[new Intl.PluralRules(document.documentElement.lang || "en").select(left)] ?? words.left.other;
+  shown.textContent = left < max / 5 ? fill(form, { n }) : "";
   field.after(shown);
 }
 
@@ -98,6 +99,13 @@ function focusOn(section) {
   if (heading) heading.tabIndex = -1;
   const target = TYPED.includes(section.dataset.input) ? section.querySelector(".text") : heading;
   target?.focus({ preventScroll: true });
+}
+
+/** Focuses the first field of a question, so that its error can be corrected at once. */
+function focusField(section) {
+  const field = section.querySelector("fieldset .text, fieldset input, fieldset select:not([hidden]), fieldset button");
+  field?.focus({ preventScroll: true });
+  section.scrollIntoView({ block: "nearest" });
 }
 
 function element(name, properties = {}, ...children) {

@@ -21,8 +21,8 @@ export function follow(questions, allowsOther, forced) {
   const meets = (condition) => !condition || holds(condition, answers, allowsOther, points / 100);
   const route = questions.filter((question) => {
     const { id, visibleIf, next = [] } = question;
-    const isPassed = to && (to === "end" || to !== id);
-    if (id !== forced && (isPassed || !meets(visibleIf))) return false;
+    if (to === id && to !== "end") to = "";
+    if (id !== forced && (to || !meets(visibleIf))) return false;
     to = "";
     given[id] = question.given();
     answers[id] = given[id].map(({ text }) => text);
@@ -30,7 +30,20 @@ export function follow(questions, allowsOther, forced) {
     to = next.find(({ when }) => meets(when))?.to ?? "";
     return true;
   });
-  return { route, given, score: points / 100, to };
+  return { route, given, answers, score: points / 100, to };
+}
+
+/** The place of a question on the way, and the number of questions on the longest way from there: Definition::place_of. */
+export function placeOf(questions, at, allowsOther) {
+  const earlier = questions.slice(0, at);
+  let { route: { length }, answers, to } = follow(earlier, allowsOther);
+  const isDecided = (condition) =>
+    [...JSON.stringify(condition).matchAll(/"(?:question":"([^"]+)"|score":)/g)].every(([, id]) => earlier.some((it) => it.id === id));
+  const following = questions.slice(at).filter(({ id, visibleIf }, later) => {
+    if (to === id && to !== "end") to = "";
+    return !later || (!to && (!visibleIf || !isDecided(visibleIf) || holds(visibleIf, answers, allowsOther)));
+  });
+  return [length + 1, length + following.length];
 }
 
 /**

@@ -29,7 +29,8 @@ function begin({ main, form, words }, reply) {
   const step = (isKept && history.state?.step) || form.elements.step.value;
   survey.show(survey.section(step), { move: false });
   if (isKept) survey.notice(form, words.kept, words.again).then(() => startAgain(main, form));
-  if (reply) focusFirst(main, "#errors, .notice");
+  if (reply && survey.current?.querySelector(".error")) focusField(survey.current);
+  else if (reply) focusFirst(main, ".notice");
   if (main.dataset.opened) ask(main.dataset.opened, { method: "POST", keepalive: true }).catch(() => {});
   postToHost("sluice:ready", { flowVersionId: main.dataset.version });
 }
@@ -85,15 +86,6 @@ function pick(section, digit) {
   option?.click();
 }
 
-function onClick(event) {
-  // Links of the error summary show their question.
-  const link = event.target.closest?.(".errors a");
-  const section = link && survey?.section(link.getAttribute("href").slice("#q-".length));
-  if (!section) return;
-  event.preventDefault();
-  survey.show(section, { push: section !== survey.current });
-}
-
 function onPopState({ state }) {
   const section = survey?.section(state?.step);
   if (section && !survey.sending) survey.show(section, { push: false });
@@ -102,7 +94,6 @@ function onPopState({ state }) {
 function start() {
   if (isFramed) listenToHost();
   addEventListener("keydown", onKey);
-  addEventListener("click", onClick);
   addEventListener("popstate", onPopState);
   addEventListener("hashchange", takeTokenOfAddress);
   addEventListener("pagehide", sendSteps);

@@ -3,6 +3,10 @@
 const RETRY_MS = [1000, 2000, 4000, 8000, 15_000, 30_000];
 /** Number of server errors that are retried silently before the reader sees a message. */
 const SERVER_FAILURES_MAX = 4;
+/** Inputs with a single choice, after which the page goes on. */
+const SINGLE = ["one", "scale", "yesNo"];
+/** A moment in which the choice is seen. */
+const ADVANCE_MS = 250;
 
 /** The current survey, or null. */
 let survey = null;
@@ -21,9 +25,11 @@ class Survey {
     this.primary = form.querySelector(".primary");
     this.quiet = this.actions.querySelector("[value=back]") ?? this.makeBackButton();
     this.sending = false;
+    this.allowsOther = (id) => Boolean(form.elements[`other.${id}`]);
     for (const section of this.sections) if (section.dataset.input === "order") rank(section, this.words);
     form.addEventListener("input", (event) => this.onInput(event.target.closest(".question")));
     form.addEventListener("change", (event) => completeAddress(event.target));
+    form.addEventListener("click", (event) => this.onClick(event));
     form.addEventListener("submit", (event) => this.onSubmit(event));
   }
 
@@ -39,8 +45,7 @@ class Survey {
 
   /** The visible questions in pages. Hidden questions do not affect later ones. The questions of a section share a page. */
   way() {
-    const allowsOther = (id) => Boolean(this.form.elements[`other.${id}`]);
-    const way = follow(this.questions, allowsOther, this.main.dataset.preview);
+    const way = follow(this.questions, this.allowsOther, this.main.dataset.preview);
     const route = way.route.map(({ section }) => section);
     const pages = this.welcome ? [[this.welcome]] : [];
     for (const section of route) {
@@ -75,7 +80,8 @@ class Survey {
     this.primary.setAttribute("aria-disabled", this.sending);
     this.quiet.hidden = at === 0;
     this.main.toggleAttribute("data-later", at > 0);
-    this.showProgress(route.indexOf(page.at(-1)) + 1, route.length);
+    const first = this.questions.findIndex(({ section }) => section === page[0]);
+    if (first >= 0) this.showProgress(...placeOf(this.questions, first, this.allowsOther));
   }
 
   showProgress(n, all) {
@@ -107,9 +113,21 @@ class Survey {
   onInput(section) {
     startVisit();
     this.refresh();
-    if (section?.querySelector(".error") && !faultOf(section, this.words)) clearFaults(this.main, section);
+    if (section?.querySelector(".error") && !faultOf(section, this.words)) clearFaults(section);
     countLeft(section, this.words);
     keepDraft(this);
+  }
+
+  /** Goes on after a click on a single choice. Keys have no `detail`: with them one looks through the choices. */
+  onClick({ target, detail }) {
+    const section = this.current;
+    const choice = target.closest("label")?.querySelector("[type=radio]");
+    const isAlone = this.sections.filter(({ hidden }) => !hidden).length === 1;
+    clearTimeout(this.timer);
+    if (!detail || !choice || choice.value === "other:" || !isAlone) return;
+    if (!("advance" in this.form.dataset) || !SINGLE.includes(section.dataset.input)) return;
+    const goOn = () => this.current === section && this.primary.value === "next" && !this.sending && this.form.requestSubmit(this.primary);
+    this.timer = setTimeout(goOn, ADVANCE_MS);
   }
 
   onSubmit(event) {
@@ -128,24 +146,20 @@ class Survey {
     keepDraft(this);
   }
 
-  /** Shows the problems next to the questions and at the top, and goes to the first. */
+  /** Shows the problems next to their questions, and goes to the first. */
   complain(faults) {
     clearFaults(this.main);
-    const list = element("ul");
     for (const [section, text] of faults) {
-      const error = element("p", { className: "error", id: `e-${section.dataset.id}` }, text);
       const field = section.querySelector("fieldset > .text:not(.other)");
+      // A field has the focus and is described by its error; a group is not always read aloud.
+      const error = element("p", { className: "error", id: `e-${section.dataset.id}`, role: field ? null : "alert" }, text);
       field?.setAttribute("aria-invalid", "true");
       describe(field ?? section.querySelector("fieldset"), error.id);
       (section.querySelector(".hint") ?? section.querySelector("legend")).after(error);
-      list.append(element("li", {}, element("a", { href: `#${section.id}` }, text)));
     }
-    const heading = element("h2", {}, this.words.problem);
-    const errors = element("div", { className: "errors", id: "errors", role: "alert", tabIndex: -1 }, heading, list);
-    this.form.before(errors);
     const first = faults[0][0];
     this.show(first, { move: false, push: first !== this.current });
-    errors.focus();
+    focusField(first);
   }
 
   /** Sends the form until the server replies; its key makes one response of many attempts. */
@@ -215,11 +229,8 @@ function describe(field, id) {
   field.setAttribute("aria-describedby", [...ids.add(id)].join(" "));
 }
 
-/** Removes the errors of one question, or all errors. */
-function clearFaults(main, section) {
-  const errors = main.querySelector("#errors");
-  for (const error of (section ?? main).querySelectorAll(".error")) error.remove();
-  for (const field of (section ?? main).querySelectorAll("[aria-invalid]")) field.removeAttribute("aria-invalid");
-  if (section) errors?.querySelector(`[href="#${section.id}"]`)?.parentElement.remove();
-  if (!section || !errors?.querySelector("li")) errors?.remove();
+/** Removes the errors within an element. */
+function clearFaults(place) {
+  for (const error of place.querySelectorAll(".error")) error.remove();
+  for (const field of place.querySelectorAll("[aria-invalid]")) field.removeAttribute("aria-invalid");
 }

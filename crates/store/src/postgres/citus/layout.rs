@@ -33,6 +33,7 @@ pub(super) const OF_INSTANCE: &[&str] = &[
     "api_keys",
     "identity_keys",
     "reports",
+    "short_paths",
     "tokens",
     "users",
     "grants",
@@ -105,7 +106,8 @@ mod tests {
         assert_eq!(named("create_distributed_table"), OF_APPS.iter().copied().collect());
         // A table with a foreign key to another one is placed together with it.
         let mut local = named("citus_add_local_table_to_metadata");
-        local.extend(["api_keys", "identity_keys", "reports", "grants", "saved_views", "links"]);
+        local.extend(["api_keys", "identity_keys", "reports", "short_paths"]);
+        local.extend(["grants", "saved_views", "links"]);
         assert_eq!(local, OF_INSTANCE.iter().copied().collect());
     }
 }

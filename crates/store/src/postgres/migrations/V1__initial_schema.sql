@@ -346,6 +346,16 @@ CREATE TABLE reports (
 CREATE UNIQUE INDEX reports_by_hash ON reports (hash);
 CREATE INDEX reports_by_flow ON reports (app_id, flow_id, report_id);
 
+-- Short paths: addresses of hosted pages that authors choose, unique among all apps. The flow is in a table of
+-- apps, so there is no foreign key to it.
+CREATE TABLE short_paths (
+    app_id  uuid NOT NULL REFERENCES app_directory,
+    flow_id uuid NOT NULL,
+    path    text COLLATE "C" NOT NULL,
+    PRIMARY KEY (app_id, flow_id)
+);
+CREATE UNIQUE INDEX short_paths_by_path ON short_paths (path);
+
 -- Users of the console.
 -- password: an Argon2id hash. issuer and subject: the identity at a single sign-on provider.
 -- epoch: sessions of an earlier epoch are no longer valid.

@@ -17,9 +17,7 @@ use tokio_postgres::Row;
 use uuid::Uuid;
 
 use super::super::codec::{
-    self, APP, AUDIT, CLOSING_COUNTS, CONSENT, Cells, FLOW, GRANT, IDENTITY, IDENTITY_KEY,
-    INVITATION, KEY, REPORT, RESPONDENT, RESPONSE, SAVED_VIEW, TOKEN, USED_KEY, USER, VERSION,
-    VISIT_COUNT,
+    self, APP, AUDIT, CLOSING_COUNTS, CONSENT, Cells, FLOW, GRANT, IDENTITY, IDENTITY_KEY, INVITATION, KEY, REPORT, RESPONDENT, RESPONSE, SAVED_VIEW, SHORT_PATH, TOKEN, USED_KEY, USER, VERSION, VISIT_COUNT,
 };
 use super::super::failure::TransactionError;
 use super::super::pool::{Params, Pool};
@@ -200,7 +198,8 @@ fn is_of_apps(table: Table) -> bool {
         | Table::Users
         | Table::Grants
         | Table::Reports
-        | Table::SavedViews => false,
+        | Table::SavedViews
+        | Table::ShortPaths => false,
     }
 }
 
@@ -250,7 +249,8 @@ async fn scan(
         | Table::ClosingCounts
         | Table::Users
         | Table::Grants
-        | Table::Reports => &[&rows, &bytes, &app, &ids[0]],
+        | Table::Reports
+        | Table::ShortPaths => &[&rows, &bytes, &app, &ids[0]],
     };
     Ok((transaction.query(&sql, params).await?, read))
 }
@@ -299,6 +299,7 @@ fn select(table: Table, scope: Scope) -> (String, Read) {
         Table::Reports => ("reports", REPORT, &["report_id"], |it| {
             codec::report(it).map(|row| Record::Report(Box::new(row)))
         }),
+        Table::ShortPaths => ("short_paths", SHORT_PATH, &["flow_id"], short_path),
         Table::SavedViews => ("saved_views", SAVED_VIEW, &["flow_id", "user_id", "name"], |it| {
             codec::saved_view(it).map(Record::SavedView)
         }),
@@ -353,8 +354,13 @@ fn texts(table: Table) -> Vec<&'static str> {
         Table::Grants => &[],
         Table::Reports => &["title", "questions", "filters", "password", "created_by"],
         Table::SavedViews => &["name", "query"],
+        Table::ShortPaths => &["path"],
     };
     columns.to_vec()
+}
+
+fn short_path(cells: &mut Cells) -> StoreResult<Record> {
+    codec::short_path(cells).map(Record::ShortPath)
 }
 
 fn response(cells: &mut Cells) -> StoreResult<Record> {

@@ -291,6 +291,16 @@ CREATE TABLE reports (
 CREATE UNIQUE INDEX reports_by_hash ON reports (hash);
 CREATE INDEX reports_by_flow ON reports (app_id, flow_id, report_id);
 
+-- Short paths: addresses of hosted pages that authors choose, unique among all apps.
+CREATE TABLE short_paths (
+    app_id  BLOB NOT NULL,
+    flow_id BLOB NOT NULL CHECK (length(flow_id) = 16),
+    path    TEXT NOT NULL,
+    PRIMARY KEY (app_id, flow_id),
+    FOREIGN KEY (app_id, flow_id) REFERENCES flows DEFERRABLE INITIALLY DEFERRED
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX short_paths_by_path ON short_paths (path);
+
 -- What visitors did, by version and day: only numbers, no row for a visit. counter is opened, started, finished,
 -- seen: or passed: with a question's id, or time: with the first second of a range.
 CREATE TABLE visit_counts (

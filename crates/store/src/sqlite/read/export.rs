@@ -9,9 +9,7 @@ use rusqlite::{Connection, Error, Params, Result, Row, params};
 use uuid::Uuid;
 
 use super::super::codec::{
-    self, APP, AUDIT, CLOSING_COUNTS, CONSENT, Cells, FLOW, GRANT, IDENTITY, IDENTITY_KEY,
-    INVITATION, KEY, REPORT, RESPONDENT, RESPONSE, SAVED_VIEW, TOKEN, USED_KEY, USER, VERSION,
-    VISIT_COUNT,
+    self, APP, AUDIT, CLOSING_COUNTS, CONSENT, Cells, FLOW, GRANT, IDENTITY, IDENTITY_KEY, INVITATION, KEY, REPORT, RESPONDENT, RESPONSE, SAVED_VIEW, SHORT_PATH, TOKEN, USED_KEY, USER, VERSION, VISIT_COUNT,
 };
 use super::super::failure::is_file_damage;
 use super::super::response_keys;
@@ -173,7 +171,15 @@ impl Filling {
                 codec::report(cells).map(|row| Record::Report(Box::new(row)))
             }),
             Table::SavedViews => self.scan_saved_views(connection, after),
+            Table::ShortPaths => self.scan_short_paths(connection, after),
         }
+    }
+
+    fn scan_short_paths(&mut self, connection: &Connection, after: &RecordCursor) -> Result<()> {
+        let params = params![after.app, after.key, self.rows_left()];
+        self.add(connection, after.table, &select(after.table), params, |cells| {
+            codec::short_path(cells).map(Record::ShortPath)
+        })
     }
 
     fn scan_saved_views(&mut self, connection: &Connection, after: &RecordCursor) -> Result<()> {
@@ -365,6 +371,10 @@ fn select(table: Table) -> String {
             "SELECT {REPORT} FROM reports WHERE (app_id, report_id) > (?1, ?2) \
              ORDER BY app_id, report_id LIMIT ?3"
         ),
+        Table::ShortPaths => format!(
+            "SELECT {SHORT_PATH} FROM short_paths WHERE (app_id, flow_id) > (?1, ?2) \
+             ORDER BY app_id, flow_id LIMIT ?3"
+        ),
         Table::SavedViews => format!(
             "SELECT {SAVED_VIEW} FROM saved_views \
              WHERE (app_id, flow_id, user_id, name) > (?1, ?2, ?3, ?4) \
@@ -419,6 +429,7 @@ mod tests {
             (Table::Users, "SEARCH users USING PRIMARY KEY (user_id>?)"),
             (Table::Grants, "SEARCH grants USING PRIMARY KEY ((app_id,user_id)>(?,?))"),
             (Table::Reports, "SEARCH reports USING PRIMARY KEY ((app_id,report_id)>(?,?))"),
+            (Table::ShortPaths, "SEARCH short_paths USING PRIMARY KEY ((app_id,flow_id)>(?,?))"),
             (
                 Table::SavedViews,
                 "SEARCH saved_views USING PRIMARY KEY ((app_id,flow_id,user_id,name)>(?,?,?,?))",

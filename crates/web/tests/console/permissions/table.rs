@@ -224,6 +224,12 @@ pub(super) const TABLE: &[Line] = &[
         "people=ada%40mail.example&until=",
         "/console/flows/{flowId}/share?done=invited#invitations",
     ),
+    post(
+        "/console/flows/{flowId}/share/path",
+        WRITES,
+        "path=my-survey",
+        "/console/flows/{flowId}/share?done=path-saved#link-title",
+    ),
     post("/console/flows/{flowId}/share/invitations.csv", WRITES_AND_EXPORTS, "", ""),
     post(
         "/console/flows/{flowId}/share/invitations/{flowAssignmentId}/revoke",

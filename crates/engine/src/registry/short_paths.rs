@@ -1,0 +1,20 @@
+//! Flows by their short paths. A path is a change of its app that the public can see, so its entry
+//! is outdated with the others of the app.
+
+use std::sync::Arc;
+
+use sluice_flow::short_path;
+use sluice_store::{ShortPathRow, StoreResult};
+
+use super::Registry;
+
+impl Registry {
+    /// The flow with this path, in any letter case. A text that cannot be a path is not looked up.
+    pub(crate) async fn short_path(&self, path: &str) -> StoreResult<Option<Arc<ShortPathRow>>> {
+        let Ok(path) = short_path::check(path) else { return Ok(None) };
+        self.cached(&self.caches.short_paths, &path, |row| row.app_id, async {
+            Ok(self.store.find_short_path(&path).await?.map(Arc::new))
+        })
+        .await
+    }
+}

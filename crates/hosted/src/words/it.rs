@@ -1,0 +1,127 @@
+//! Italian.
+
+use super::{FormTexts, Forms, NoticeTexts, RuleTexts, ScriptTexts, StateTexts, TitledText, Words};
+
+pub(super) const WORDS: Words = Words {
+    language: "it",
+    form: FormTexts {
+        next: "Avanti",
+        back: "Indietro",
+        send: "Invia",
+        of: "Domanda {n} di {all}",
+        optional: "(facoltativa)",
+        choose: "Scelga…",
+        other: "Altro",
+        own_answer: "La sua risposta",
+        yes: "Sì",
+        no: "No",
+        agree: "Accetto",
+        position: "{label}: posizione",
+        consent: TitledText {
+            title: "Le sue risposte possono essere associate a lei?",
+            text: "Se lascia vuota la casella, le sue risposte vengono salvate senza essere associate a lei.",
+        },
+        consent_box: "Sì, le mie risposte possono essere associate a me",
+        honeypot: "Lasci vuoto questo campo",
+        end: TitledText {
+            title: "Questa era l’ultima domanda",
+            text: "Invii le sue risposte quando vuole.",
+        },
+    },
+    rule: RuleTexts {
+        required: "Risponda a questa domanda.",
+        every_row: "Scelga una risposta in ogni riga.",
+        email: "Inserisca un indirizzo e-mail come nome@example.com.",
+        url: "Inserisca un indirizzo web che inizi con http:// o https://.",
+        phone: "Inserisca un numero di telefono con cifre, spazi e + - ( ) .",
+        number: "Inserisca un numero",
+        whole_number: "Inserisca un numero intero",
+        date: "Inserisca una data",
+        sentence: "{rule}.",
+        ranged: "{rule}: {range}.",
+        length: Forms::one("Scriva {range} carattere.", "Scriva {range} caratteri."),
+        selected: Forms::same("Scelga {range}."),
+        option: "Scelga una delle opzioni.",
+        ranking: "Dia a ogni opzione una posizione diversa.",
+        other: "Scriva la sua risposta o scelga un’altra opzione.",
+        too_long: "Questa risposta è troppo lunga.",
+        between: "da {min} a {max}",
+        at_least: "almeno {min}",
+        at_most: "al massimo {max}",
+    },
+    notice: NoticeTexts {
+        parameters: "Una parte del link non è utilizzabile ({names}). Può comunque rispondere.",
+        changed: "Il modulo è cambiato mentre rispondeva. Le risposte ancora valide sono state mantenute. Le controlli e invii di nuovo.",
+        robot: "Invii ancora una volta, per favore. Lo chiediamo quando un modulo viene inviato molto in fretta, per evitare lo spam.",
+        limited: "Sono arrivate troppe risposte dalla sua rete e la sua non è stata salvata. Le sue risposte sono ancora qui: attenda un minuto e invii di nuovo.",
+        unavailable: "Non è stato possibile salvare le sue risposte. Sono ancora qui: invii di nuovo tra poco.",
+        full: "Oggi non è possibile salvare altre risposte. Le sue sono ancora qui: invii di nuovo più tardi.",
+    },
+    state: StateTexts {
+        missing: TitledText {
+            title: "Pagina non trovata",
+            text: "L’indirizzo potrebbe essere errato, oppure il modulo non è più pubblicato. Si rivolga a chi le ha dato il link.",
+        },
+        scheduled: TitledText {
+            title: "Non ancora aperto",
+            text: "Potrà rispondere dal {time}. Il link resta lo stesso.",
+        },
+        closed: TitledText {
+            title: "Questo modulo è chiuso",
+            text: "Le risposte erano accettate fino al {time}. Grazie per l’interesse.",
+        },
+        answered: TitledText {
+            title: "Ha già risposto",
+            text: "Le sue prime risposte a questo modulo sono salvate. Quelle appena inviate sono diverse e non sono state salvate.",
+        },
+        invitation_used: TitledText {
+            title: "Questo invito è già stato usato",
+            text: "Una risposta è già salvata. Grazie.",
+        },
+        invitation_expired: TitledText {
+            title: "Questo invito è scaduto",
+            text: "Ne chieda uno nuovo a chi glielo ha inviato.",
+        },
+        invitation_revoked: TitledText {
+            title: "Questo invito è stato revocato",
+            text: "Ne chieda uno nuovo a chi glielo ha inviato.",
+        },
+        token_missing: TitledText {
+            title: "Un momento",
+            text: "Questo modulo si apre dall’app da cui proviene. Se non succede nulla, torni all’app e lo apra di nuovo.",
+        },
+        token_refused: TitledText {
+            title: "Lo apra di nuovo, per favore",
+            text: "Il suo accesso non è più valido. Torni all’app da cui proviene e apra di nuovo il modulo.",
+        },
+        token_needs_script: "Questo modulo richiede JavaScript, perché l’app da cui proviene conferma chi è lei.",
+        failed: TitledText {
+            title: "Qualcosa è andato storto",
+            text: "Il servizio non è disponibile. Le risposte salvate non sono andate perse. Riprovi tra poco.",
+        },
+        too_large: TitledText {
+            title: "Le sue risposte sono troppo lunghe",
+            text: "Nel complesso sono troppo lunghe per essere inviate. Torni indietro e le accorci.",
+        },
+        stored: TitledText { title: "Grazie", text: "Le sue risposte sono state salvate." },
+        linked: "Come ha accettato, sono associate a lei.",
+        anonymous: "Sono anonime: insieme a loro non è stato salvato nulla che la identifichi.",
+        unlinked: "Non sono associate a lei. Quello che ha scritto di sé ne fa parte.",
+        preview: "Anteprima: le risposte non vengono salvate.",
+        go_on: "Continua",
+        try_again: "Riprova",
+        new_form: "Rispondi di nuovo",
+    },
+    script: ScriptTexts {
+        sending: "Invio in corso…",
+        offline: "Non c’è connessione. Le sue risposte restano qui e verranno inviate quando la connessione torna.",
+        retry: "Riprova",
+        kept: "Sono state inserite le sue risposte dell’ultima volta.",
+        again: "Ricomincia",
+        up: "Sposta {label} in alto",
+        down: "Sposta {label} in basso",
+        order: "Mantieni questo ordine",
+        left: Forms::one("Ancora {n} carattere", "Ancora {n} caratteri"),
+        failed: "Qualcosa è andato storto. Le sue risposte sono ancora qui: riprovi.",
+    },
+};

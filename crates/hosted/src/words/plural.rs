@@ -1,0 +1,124 @@
+//! Texts with a number, in the plural forms of a language.
+//!
+//! The categories are those of Unicode CLDR for whole numbers, with the same names as
+//! `Intl.PluralRules` in the script. A category without a form uses `other`.
+
+use serde_json::{Map, Value};
+
+/// A text with one form per category.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Forms {
+    pub(super) zero: Option<&'static str>,
+    pub(super) one: Option<&'static str>,
+    pub(super) two: Option<&'static str>,
+    pub(super) few: Option<&'static str>,
+    pub(super) many: Option<&'static str>,
+    pub(super) other: &'static str,
+}
+
+/// The plural category of a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Category {
+    Zero,
+    One,
+    Two,
+    Few,
+    Many,
+    Other,
+}
+
+impl Forms {
+    /// One form for every number.
+    pub(super) const fn same(other: &'static str) -> Self {
+        Self { zero: None, one: None, two: None, few: None, many: None, other }
+    }
+
+    /// A form for one, and another for the rest.
+    pub(super) const fn one(one: &'static str, other: &'static str) -> Self {
+        Self { one: Some(one), ..Self::same(other) }
+    }
+
+    /// The forms by the names of their categories, for the script.
+    pub(super) fn to_json(self) -> Value {
+        let forms = [
+            ("zero", self.zero),
+            ("one", self.one),
+            ("two", self.two),
+            ("few", self.few),
+            ("many", self.many),
+            ("other", Some(self.other)),
+        ];
+        let named = forms.into_iter().filter_map(|(name, form)| Some((name.into(), form?.into())));
+        named.collect::<Map<_, _>>().into()
+    }
+
+    /// The form for a number in a language, given without script and region.
+    pub(super) fn of(&self, language: &str, number: u64) -> &'static str {
+        let form = match category(language, number) {
+            Category::Zero => self.zero,
+            Category::One => self.one,
+            Category::Two => self.two,
+            Category::Few => self.few,
+            Category::Many => self.many,
+            Category::Other => None,
+        };
+        form.unwrap_or(self.other)
+    }
+}
+
+/// The rules of CLDR for whole numbers, without the category of millions in Romance languages,
+/// which have no form of their own here.
+fn category(language: &str, number: u64) -> Category {
+    let (tens, units) = (number % 100, number % 10);
+    match (language, number) {
+        ("ja" | "zh", _) => Category::Other,
+        ("ar", 0) => Category::Zero,
+        ("ar", 2) => Category::Two,
+        ("fr" | "pt", 0) | (_, 1) => Category::One,
+        ("ar", _) if (3..=10).contains(&tens) => Category::Few,
+        ("ar", _) if tens >= 11 => Category::Many,
+        ("pl", _) if (2..=4).contains(&units) && !(12..=14).contains(&tens) => Category::Few,
+        ("pl", _) => Category::Many,
+        _ => Category::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: Forms = Forms {
+        zero: Some("zero"),
+        one: Some("one"),
+        two: Some("two"),
+        few: Some("few"),
+        many: Some("many"),
+        other: "other",
+    };
+
+    #[test]
+    fn numbers_have_the_categories_of_their_language() {
+        for (language, numbers) in [
+            ("en", [(0, "other"), (1, "one"), (2, "other"), (21, "other"), (100, "other")]),
+            ("fr", [(0, "one"), (1, "one"), (2, "other"), (21, "other"), (100, "other")]),
+            ("pt", [(0, "one"), (1, "one"), (2, "other"), (11, "other"), (101, "other")]),
+            ("tr", [(0, "other"), (1, "one"), (2, "other"), (11, "other"), (101, "other")]),
+            ("pl", [(0, "many"), (1, "one"), (3, "few"), (13, "many"), (24, "few")]),
+            ("pl", [(5, "many"), (21, "many"), (22, "few"), (112, "many"), (1002, "few")]),
+            ("ar", [(0, "zero"), (1, "one"), (2, "two"), (3, "few"), (10, "few")]),
+            ("ar", [(11, "many"), (99, "many"), (100, "other"), (103, "few"), (111, "many")]),
+            ("ja", [(0, "other"), (1, "other"), (2, "other"), (5, "other"), (11, "other")]),
+            ("zh", [(0, "other"), (1, "other"), (2, "other"), (5, "other"), (11, "other")]),
+        ] {
+            for (number, form) in numbers {
+                assert_eq!(ALL.of(language, number), form, "{language} {number}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_category_without_a_form_uses_the_form_of_other_numbers() {
+        assert_eq!(Forms::same("x").of("pl", 3), "x");
+        assert_eq!(Forms::one("one", "x").of("ar", 0), "x");
+    }
+}

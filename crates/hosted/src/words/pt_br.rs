@@ -1,0 +1,127 @@
+//! Brazilian Portuguese.
+
+use super::{FormTexts, Forms, NoticeTexts, RuleTexts, ScriptTexts, StateTexts, TitledText, Words};
+
+pub(super) const WORDS: Words = Words {
+    language: "pt-BR",
+    form: FormTexts {
+        next: "Avançar",
+        back: "Voltar",
+        send: "Enviar",
+        of: "Pergunta {n} de {all}",
+        optional: "(opcional)",
+        choose: "Selecione…",
+        other: "Outra",
+        own_answer: "Sua própria resposta",
+        yes: "Sim",
+        no: "Não",
+        agree: "Concordo",
+        position: "{label}: posição",
+        consent: TitledText {
+            title: "Podemos vincular suas respostas a você?",
+            text: "Se esta caixa ficar desmarcada, suas respostas serão salvas sem vínculo com você.",
+        },
+        consent_box: "Sim, podem vincular minhas respostas a mim",
+        honeypot: "Deixe este campo em branco",
+        end: TitledText {
+            title: "Essa foi a última pergunta",
+            text: "Envie suas respostas quando quiser.",
+        },
+    },
+    rule: RuleTexts {
+        required: "Responda a esta pergunta.",
+        every_row: "Escolha uma resposta em cada linha.",
+        email: "Digite um endereço de e-mail, como nome@example.com.",
+        url: "Digite um endereço da web que comece com http:// ou https://.",
+        phone: "Digite um número de telefone com dígitos, espaços e + - ( ) .",
+        number: "Digite um número",
+        whole_number: "Digite um número inteiro",
+        date: "Informe uma data",
+        sentence: "{rule}.",
+        ranged: "{rule}: {range}.",
+        length: Forms::one("Escreva {range} caractere.", "Escreva {range} caracteres."),
+        selected: Forms::same("Escolha {range}."),
+        option: "Escolha uma das opções.",
+        ranking: "Dê a cada opção uma posição diferente.",
+        other: "Escreva sua própria resposta ou escolha outra opção.",
+        too_long: "Esta resposta é longa demais.",
+        between: "de {min} a {max}",
+        at_least: "pelo menos {min}",
+        at_most: "no máximo {max}",
+    },
+    notice: NoticeTexts {
+        parameters: "Uma parte do link não pôde ser usada ({names}). Você pode responder mesmo assim.",
+        changed: "Este formulário mudou enquanto você respondia. As respostas que ainda se aplicam foram mantidas. Confira e envie novamente.",
+        robot: "Envie mais uma vez, por favor. Pedimos isso quando um formulário é enviado muito rápido, para evitar spam.",
+        limited: "Chegaram respostas demais da sua rede, e a sua não foi salva. Suas respostas continuam aqui: aguarde um minuto e envie novamente.",
+        unavailable: "Não foi possível salvar suas respostas. Elas continuam aqui: envie novamente em alguns instantes.",
+        full: "Hoje não é possível salvar mais respostas. As suas continuam aqui: envie novamente mais tarde.",
+    },
+    state: StateTexts {
+        missing: TitledText {
+            title: "Página não encontrada",
+            text: "O endereço pode estar errado ou o formulário não está mais publicado. Fale com quem lhe enviou o link.",
+        },
+        scheduled: TitledText {
+            title: "Ainda não está aberto",
+            text: "Você poderá responder a partir de {time}. O link continua o mesmo.",
+        },
+        closed: TitledText {
+            title: "Este formulário está encerrado",
+            text: "As respostas foram aceitas até {time}. Agradecemos o seu interesse.",
+        },
+        answered: TitledText {
+            title: "Você já respondeu",
+            text: "Suas primeiras respostas a este formulário estão salvas. As que você acabou de enviar são diferentes e não foram salvas.",
+        },
+        invitation_used: TitledText {
+            title: "Este convite já foi usado",
+            text: "Já existe uma resposta salva. Obrigado.",
+        },
+        invitation_expired: TitledText {
+            title: "Este convite expirou",
+            text: "Peça um novo a quem o enviou.",
+        },
+        invitation_revoked: TitledText {
+            title: "Este convite foi cancelado",
+            text: "Peça um novo a quem o enviou.",
+        },
+        token_missing: TitledText {
+            title: "Um momento",
+            text: "Este formulário é aberto pelo aplicativo de onde você veio. Se nada acontecer, volte até lá e abra-o de novo.",
+        },
+        token_refused: TitledText {
+            title: "Abra novamente, por favor",
+            text: "Seu acesso não é mais válido. Volte ao aplicativo de onde você veio e abra o formulário de novo.",
+        },
+        token_needs_script: "Este formulário precisa de JavaScript, porque o aplicativo de onde você veio confirma quem você é.",
+        failed: TitledText {
+            title: "Algo deu errado",
+            text: "O serviço está indisponível. As respostas salvas não foram perdidas. Tente novamente em alguns instantes.",
+        },
+        too_large: TitledText {
+            title: "Suas respostas são longas demais",
+            text: "Juntas, elas são longas demais para serem enviadas. Volte e encurte-as.",
+        },
+        stored: TitledText { title: "Obrigado", text: "Suas respostas foram salvas." },
+        linked: "Como você concordou, elas estão vinculadas a você.",
+        anonymous: "Elas são anônimas: nada que identifique você foi salvo com elas.",
+        unlinked: "Elas não estão vinculadas a você. O que você escreveu sobre si faz parte delas.",
+        preview: "Prévia: as respostas não são salvas.",
+        go_on: "Continuar",
+        try_again: "Tentar novamente",
+        new_form: "Responder novamente",
+    },
+    script: ScriptTexts {
+        sending: "Enviando…",
+        offline: "Você está sem conexão. Suas respostas ficam guardadas aqui e serão enviadas quando a conexão voltar.",
+        retry: "Tentar novamente",
+        kept: "Suas respostas da última vez foram preenchidas.",
+        again: "Recomeçar",
+        up: "Mover {label} para cima",
+        down: "Mover {label} para baixo",
+        order: "Manter esta ordem",
+        left: Forms::one("Resta {n} caractere", "Restam {n} caracteres"),
+        failed: "Algo deu errado. Suas respostas continuam aqui: tente novamente.",
+    },
+};

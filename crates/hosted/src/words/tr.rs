@@ -1,0 +1,127 @@
+//! Turkish.
+
+use super::{FormTexts, Forms, NoticeTexts, RuleTexts, ScriptTexts, StateTexts, TitledText, Words};
+
+pub(super) const WORDS: Words = Words {
+    language: "tr",
+    form: FormTexts {
+        next: "İleri",
+        back: "Geri",
+        send: "Gönder",
+        of: "Soru {n} / {all}",
+        optional: "(isteğe bağlı)",
+        choose: "Seçin…",
+        other: "Diğer",
+        own_answer: "Kendi yanıtınız",
+        yes: "Evet",
+        no: "Hayır",
+        agree: "Kabul ediyorum",
+        position: "{label}: sıra",
+        consent: TitledText {
+            title: "Yanıtlarınız sizinle ilişkilendirilebilir mi?",
+            text: "Bu kutuyu işaretlemezseniz yanıtlarınız sizinle ilişkilendirilmeden kaydedilir.",
+        },
+        consent_box: "Evet, yanıtlarım benimle ilişkilendirilebilir",
+        honeypot: "Bu alanı boş bırakın",
+        end: TitledText {
+            title: "Bu son soruydu",
+            text: "Hazır olduğunuzda yanıtlarınızı gönderin.",
+        },
+    },
+    rule: RuleTexts {
+        required: "Bu soruyu yanıtlayın.",
+        every_row: "Her satırda bir yanıt seçin.",
+        email: "ad@example.com gibi bir e-posta adresi girin.",
+        url: "http:// veya https:// ile başlayan bir web adresi girin.",
+        phone: "Rakam, boşluk ve + - ( ) . işaretlerinden oluşan bir telefon numarası girin.",
+        number: "Bir sayı girin",
+        whole_number: "Bir tam sayı girin",
+        date: "Bir tarih girin",
+        sentence: "{rule}.",
+        ranged: "{rule}: {range}.",
+        length: Forms::same("Karakter sayısı: {range}."),
+        selected: Forms::same("Seçilecek yanıt sayısı: {range}."),
+        option: "Seçeneklerden birini seçin.",
+        ranking: "Her seçeneğe farklı bir sıra verin.",
+        other: "Kendi yanıtınızı yazın veya başka bir seçenek seçin.",
+        too_long: "Bu yanıt çok uzun.",
+        between: "{min} ile {max} arası",
+        at_least: "en az {min}",
+        at_most: "en fazla {max}",
+    },
+    notice: NoticeTexts {
+        parameters: "Bağlantının bir bölümü kullanılamadı ({names}). Yine de yanıt verebilirsiniz.",
+        changed: "Siz yanıtlarken bu form değişti. Hâlâ geçerli olan yanıtlarınız korundu. Lütfen kontrol edip yeniden gönderin.",
+        robot: "Lütfen bir kez daha gönderin. Bunu, form çok hızlı gönderildiğinde istenmeyen iletileri önlemek için istiyoruz.",
+        limited: "Ağınızdan çok fazla yanıt geldiği için yanıtınız kaydedilmedi. Yanıtlarınız hâlâ burada: bir dakika bekleyip yeniden gönderin.",
+        unavailable: "Yanıtlarınız kaydedilemedi. Hâlâ buradalar: lütfen biraz sonra yeniden gönderin.",
+        full: "Bugün daha fazla yanıt kaydedilemiyor. Yanıtlarınız hâlâ burada: lütfen daha sonra yeniden gönderin.",
+    },
+    state: StateTexts {
+        missing: TitledText {
+            title: "Sayfa bulunamadı",
+            text: "Adres yanlış yazılmış olabilir veya form artık yayında değildir. Bağlantıyı size veren kişiye sorun.",
+        },
+        scheduled: TitledText {
+            title: "Henüz açılmadı",
+            text: "Yanıt verebileceğiniz zaman: {time}. Bağlantı aynı kalır.",
+        },
+        closed: TitledText {
+            title: "Bu form kapandı",
+            text: "Yanıtların kabul edildiği son zaman: {time}. İlginiz için teşekkür ederiz.",
+        },
+        answered: TitledText {
+            title: "Zaten yanıt verdiniz",
+            text: "Bu formdaki ilk yanıtlarınız kayıtlı. Az önce gönderdiğiniz yanıtlar farklı olduğu için kaydedilmedi.",
+        },
+        invitation_used: TitledText {
+            title: "Bu davet daha önce kullanıldı",
+            text: "Bir yanıt zaten kayıtlı. Teşekkür ederiz.",
+        },
+        invitation_expired: TitledText {
+            title: "Bu davetin süresi doldu",
+            text: "Gönderenden yeni bir davet isteyin.",
+        },
+        invitation_revoked: TitledText {
+            title: "Bu davet geri çekildi",
+            text: "Gönderenden yeni bir davet isteyin.",
+        },
+        token_missing: TitledText {
+            title: "Bir dakika lütfen",
+            text: "Bu form, geldiğiniz uygulamadan açılır. Bir şey olmazsa oraya dönüp formu yeniden açın.",
+        },
+        token_refused: TitledText {
+            title: "Lütfen yeniden açın",
+            text: "Oturumunuz artık geçerli değil. Geldiğiniz uygulamaya dönüp formu yeniden açın.",
+        },
+        token_needs_script: "Kim olduğunuzu geldiğiniz uygulama doğruladığı için bu form JavaScript gerektirir.",
+        failed: TitledText {
+            title: "Bir sorun oluştu",
+            text: "Hizmete şu anda ulaşılamıyor. Kaydedilen yanıtlar kaybolmadı. Lütfen biraz sonra yeniden deneyin.",
+        },
+        too_large: TitledText {
+            title: "Yanıtlarınız çok uzun",
+            text: "Toplamda gönderilemeyecek kadar uzunlar. Geri dönüp kısaltın.",
+        },
+        stored: TitledText { title: "Teşekkür ederiz", text: "Yanıtlarınız kaydedildi." },
+        linked: "Onayladığınız gibi sizinle ilişkilendirildi.",
+        anonymous: "Yanıtlarınız anonimdir: kimliğinizi gösteren hiçbir şey kaydedilmedi.",
+        unlinked: "Yanıtlarınız sizinle ilişkilendirilmedi. Kendiniz hakkında yazdıklarınız yanıtların içinde yer alır.",
+        preview: "Önizleme: yanıtlar kaydedilmez.",
+        go_on: "Devam",
+        try_again: "Yeniden dene",
+        new_form: "Yeniden yanıtla",
+    },
+    script: ScriptTexts {
+        sending: "Gönderiliyor…",
+        offline: "Çevrimdışısınız. Yanıtlarınız burada saklanır ve bağlantı gelince gönderilir.",
+        retry: "Yeniden dene",
+        kept: "Önceki yanıtlarınız dolduruldu.",
+        again: "Baştan başla",
+        up: "{label} öğesini yukarı taşı",
+        down: "{label} öğesini aşağı taşı",
+        order: "Bu sırayı koru",
+        left: Forms::same("{n} karakter kaldı"),
+        failed: "Bir sorun oluştu. Yanıtlarınız hâlâ burada: yeniden deneyin.",
+    },
+};
