@@ -8,7 +8,7 @@ import { languageField } from "./languages.js";
 export class Texts {
   constructor(place, draft, context) {
     Object.assign(this, { place, draft, context });
-    draft.addEventListener("change", ({ detail }) => detail.shape && this.draw());
+    draft.addEventListener("change", ({ detail }) => (detail.shape ? this.draw() : this.follow()));
     this.draw();
   }
 
@@ -28,6 +28,13 @@ export class Texts {
       text("Ending text", ["ending", "body"], ending.body),
       line("Redirect URL", ["ending", "redirectUrl"], ending.redirectUrl, { hint: "Respondents are sent here after their answers are saved (optional)", type: "url" })));
     this.context.faults.mark();
+  }
+
+  /** The title is also a field of the header. */
+  follow() {
+    const field = this.place.querySelector('[data-pointer="/title"]');
+    const title = String(this.draft.definition.title ?? "");
+    if (field && field.value !== title) field.value = title;
   }
 
   control(name, label, path, value, { hint, ...properties }) {

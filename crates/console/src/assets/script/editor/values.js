@@ -10,9 +10,6 @@ export function valueField(condition, question, put, key) {
   const test = testOf(condition);
   const set = (value, isTyping) => put({ question: condition.question, [test]: value }, isTyping);
   const value = condition[test];
-  if (test === "answered") {
-    return select([["true", "is answered"], ["false", "is not answered"]], String(value), (next) => set(next === "true"), { aria: { label: "Answered" }, data: { key } });
-  }
   const kind = kindOf(question);
   if (kind === "cells") return cells(question, String(value ?? ""), set, key);
   const choices = choicesOf(question, kind);
