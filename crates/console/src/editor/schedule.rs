@@ -34,6 +34,9 @@ const UNITS: [(&str, &str, u32); 4] = [
     ("seconds", "second", 1),
 ];
 
+/// A title may be longer than a name.
+const NAME_CHARS_MAX: usize = 200;
+
 /// The content of the form.
 struct ScheduleForm<'f> {
     name: &'f str,
@@ -193,7 +196,8 @@ fn patch_of(form: &Fields, state: &FlowState) -> Result<FlowPatch, Vec<Fault>> {
     let mut fault = |pointer: &str, message: &str| {
         faults.push(Fault { pointer: pointer.to_owned(), message: message.to_owned() });
     };
-    let name = form.get("name").map_or_else(|| title(state), str::to_owned);
+    let title = || title(state).chars().take(NAME_CHARS_MAX).collect();
+    let name = form.get("name").map_or_else(title, str::to_owned);
     let Window { starts_at, ends_at } = state.flow.live;
     let mut moment = |id: &str, stored| {
         bound(form, id, stored).unwrap_or_else(|InvalidTime| {

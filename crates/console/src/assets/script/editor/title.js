@@ -8,7 +8,7 @@ export class Title {
   constructor(place, draft) {
     Object.assign(this, { draft, heading: place.querySelector("h1") });
     this.input = el("input", {
-      className: "title-field", id: "title-field", value: draft.definition.title ?? "", placeholder: "Untitled", maxLength: 200, autocomplete: "off",
+      className: "title-field", id: "title-field", value: draft.definition.title ?? "", placeholder: "Untitled", maxLength: 300, autocomplete: "off",
       aria: { label: "Title" },
       oninput: () => draft.set(["title"], this.input.value),
       onkeydown: (event) => { if (event.key === "Enter") this.input.blur() },
