@@ -300,6 +300,27 @@ test("without JavaScript the same actions are pages and forms", async () => {
   await page.getByText("Archived.").waitFor();
 });
 
+test("the live window is set in the reader's time zone", async () => {
+  const { page, flowId } = await edit();
+  await page.locator("[data-shows-section=schedule]").click();
+  await page.getByText("Europe/Berlin").waitFor();
+  await page.getByLabel("Starts").fill("2036-12-01T09:00");
+  await page.getByText("Only for this flow:").click();
+  await page.getByLabel("Amount").fill("2");
+  await page.getByLabel("Unit").selectOption("days");
+  await becomes(async () => (await flowNow(flowId)).graceWindowSeconds, 172_800);
+  assert.equal((await flowNow(flowId)).liveWindow.startsAt, "2036-12-01T08:00:00.000Z");
+  await saved(page);
+  // The state in the header follows.
+  await world.publish({ flowId }, SURVEY);
+  await page.reload();
+  await becomes(() => page.locator("#title-row .state").textContent(), "Scheduled");
+  await page.getByLabel("Starts").fill("");
+  await page.getByLabel("Starts").press("Tab");
+  await becomes(() => page.locator("#title-row .state").textContent(), "Open");
+  await saved(page);
+});
+
 test("flows are found by name, title and question, from the list and from anywhere", async () => {
   const { appId, flowId } = await flowOf({ ...SURVEY, title: "Zanzibar lunch" });
   await world.server.createFlow(appId, "Another", { title: "Another", questions: [{ id: "q", type: "shortText", prompt: "Which quokka?" }] }, { publish: false });
@@ -319,7 +340,7 @@ test("flows are found by name, title and question, from the list and from anywhe
   // Arrow keys choose among the pages of the flow.
   await page.locator(".editor[data-ready]").waitFor();
   await press(page, "Control+k");
-  await page.getByRole("combobox").fill("share");
+  await page.getByRole("combobox", { name: "Search flows and pages" }).fill("share");
   await page.getByRole("option", { name: /^Share/ }).waitFor();
   await press(page, "ArrowDown");
   await press(page, "ArrowUp");
@@ -380,8 +401,8 @@ for (const appearance of APPEARANCES) {
     for (const tab of ["edit", "share", "responses", "results", "history"]) {
       const page = await desk.open(`/console/flows/${flowId}/${tab}`, appearance);
       if (tab === "edit") await page.locator(".editor[data-ready]").waitFor();
-      const top = await page.locator(".tabs + *").first().evaluate((first) => first.getBoundingClientRect().top);
-      assert.ok(top <= 200, `${tab}: the content starts at ${top} px`);
+      const top = await page.locator(".tabs").evaluate((tabs) => tabs.getBoundingClientRect().bottom);
+      assert.ok(top <= 196, `${tab}: the content starts below ${top} px`);
       await checkFits(page, tab);
       await checkAccess(page, tab);
       await page.context().close();

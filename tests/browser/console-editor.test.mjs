@@ -434,23 +434,6 @@ test("a later version is reviewed, published, and rolled back", async () => {
   assert.equal((await world.server.admin("GET", `/flows/${flowId}/versions`)).items.length, 3);
 });
 
-test("the live window is set in the reader's time zone", async () => {
-  const { page, flowId } = await edit();
-  await show(page, "schedule");
-  await page.getByText("Europe/Berlin").waitFor();
-  await page.getByLabel("Starts").fill("2026-12-01T09:00");
-  await page.getByText("Only for this flow:").click();
-  await page.getByLabel("Amount").fill("2");
-  const stored = page.waitForResponse((reply) => reply.url().endsWith("/schedule"));
-  await page.getByLabel("Unit").selectOption("days");
-  await stored;
-  await saved(page);
-  const flow = await world.server.admin("GET", `/flows/${flowId}`);
-  assert.equal(flow.liveWindow.startsAt, "2026-12-01T08:00:00.000Z");
-  assert.equal(flow.graceWindowSeconds, 172_800);
-  await becomes(() => page.getByLabel("Starts").inputValue(), "2026-12-01T09:00");
-});
-
 test("without JavaScript the draft is edited as JSON", async () => {
   const { appId } = await world.server.createApp("Plain");
   const { flowId } = await world.server.createFlow(appId, "Plain", SURVEY, { publish: false });

@@ -22,7 +22,7 @@ pub(super) struct FlowHeader<'f> {
 }
 
 impl FlowHeader<'_> {
-    pub(super) fn render(&self, more: &Markup) -> Markup {
+    pub(super) fn render(&self) -> Markup {
         let flow = &self.state.flow;
         let base = format!("/console/flows/{}", flow.flow_id);
         let title = title(self.state);
@@ -41,9 +41,7 @@ impl FlowHeader<'_> {
                     }
                 }
                 div.actions {
-                    span id="saving" data-state="saved" hidden {}
                     @if is_edited { (Unpublished::new(self.state).actions(&base)) }
-                    (more)
                     @if self.writes { (self.menu(stage, &base)) }
                 }
             }

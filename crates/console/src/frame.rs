@@ -41,7 +41,8 @@ pub(super) enum Tab {
 }
 
 impl Tab {
-    pub(super) const ALL: [Self; 5] = [Self::Edit, Self::Share, Self::Responses, Self::Results, Self::History];
+    pub(super) const ALL: [Self; 5] =
+        [Self::Edit, Self::Share, Self::Responses, Self::Results, Self::History];
 
     pub(super) fn name(self) -> (&'static str, &'static str) {
         match self {
@@ -157,13 +158,16 @@ impl<'f> Frame<'f> {
         };
         let (now, writes, tab) = (self.sidebar.now, self.may(Scope::Write), current.name().0);
         html! {
-            (FlowHeader { app, state, now, writes, tab }.render(&self.actions))
-            nav.tabs aria-label="Flow" {
-                @for tab in Tab::ALL {
-                    @let (part, word) = tab.name();
-                    a href={ "/console/flows/" (state.flow.flow_id) "/" (part) }
-                        aria-current=[(tab == current).then_some("page")] { (word) }
+            (FlowHeader { app, state, now, writes, tab }.render())
+            div.tabs-row {
+                nav.tabs aria-label="Flow" {
+                    @for tab in Tab::ALL {
+                        @let (part, word) = tab.name();
+                        a href={ "/console/flows/" (state.flow.flow_id) "/" (part) }
+                            aria-current=[(tab == current).then_some("page")] { (word) }
+                    }
                 }
+                div.actions { (self.actions) }
             }
         }
     }

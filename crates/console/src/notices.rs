@@ -47,7 +47,11 @@ fn unarchive(flow: FlowId) -> Markup {
 /// Opens the flow again until the end that it had, in milliseconds.
 fn reopen(flow: FlowId, until: &str) -> Markup {
     let until: Option<i64> = until.parse().ok();
-    undo(flow, "reopen", html! { @if let Some(until) = until { input type="hidden" name="until" value=(until); } })
+    undo(
+        flow,
+        "reopen",
+        html! { @if let Some(until) = until { input type="hidden" name="until" value=(until); } },
+    )
 }
 
 fn undo(flow: FlowId, action: &str, fields: Markup) -> Markup {

@@ -81,8 +81,11 @@ impl Unpublished {
     /// The note, and what can be done about it. The script shows the pages as dialogs.
     pub(super) fn actions(&self, base: &str) -> Markup {
         html! {
-            span.unpublished id="unpublished" { (self.text()) }
-            a.button.small.quiet href={ (base) "/discard" } data-dialog data-discard hidden[!self.can_discard()] { "Discard" }
+            div.standing {
+                span id="saving" data-state="saved" hidden {}
+                span.unpublished id="unpublished" { (self.text()) }
+                a.button.small.quiet href={ (base) "/discard" } data-dialog data-discard hidden[!self.can_discard()] { "Discard" }
+            }
             a.button.small.primary href={ (base) "/publish" } data-dialog data-publish hidden[!self.can_publish()] { "Publish" }
         }
     }

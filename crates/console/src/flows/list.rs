@@ -97,11 +97,7 @@ struct Listed {
     has_more: bool,
 }
 
-async fn newest(
-    sidebar: &Sidebar,
-    is_archive: bool,
-    after: Option<FlowId>,
-) -> AdminResult<Listed> {
+async fn newest(sidebar: &Sidebar, is_archive: bool, after: Option<FlowId>) -> AdminResult<Listed> {
     let page = Page { after, limit: PAGE_FLOWS + 1 };
     let mut flows = sidebar.own()?.newest_flows(is_archive, page).await?;
     let has_more = flows.len() > PAGE_FLOWS;

@@ -57,10 +57,14 @@ pub(in super::super) fn question_type(name: &str) -> &'static str {
         "longText" => "M4 6h16M4 10h16M4 14h16M4 18h9",
         "email" => "M3 6h18v12H3zM3 7l9 7 9-7",
         "url" => "M9 15 15 9M11 6l1-1a4.2 4.2 0 0 1 6 6l-1 1M13 18l-1 1a4.2 4.2 0 0 1-6-6l1-1",
-        "phone" => "M6 3h4l1 5-2.5 1.5a11 11 0 0 0 5 5L15 12l5 1v4a3 3 0 0 1-3 3A14 14 0 0 1 4 6a3 3 0 0 1 2-3z",
+        "phone" => {
+            "M6 3h4l1 5-2.5 1.5a11 11 0 0 0 5 5L15 12l5 1v4a3 3 0 0 1-3 3A14 14 0 0 1 4 6a3 3 0 0 1 2-3z"
+        }
         "number" => "M9 4 7 20M17 4l-2 16M4 9h17M3 15h17",
         "date" => "M4 6h16v14H4zM4 10h16M8 3v4M16 3v4",
-        "singleChoice" => "M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18zM12 14a2 2 0 1 0 0-4 2 2 0 0 0 0 4z",
+        "singleChoice" => {
+            "M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18zM12 14a2 2 0 1 0 0-4 2 2 0 0 0 0 4z"
+        }
         "multipleChoice" => "M4 4h16v16H4zM8 12l3 3 5-6",
         "dropdown" => "M3 7h18v10H3zM14 11l2 2 2-2",
         "ranking" => "M10 6h10M10 12h10M10 18h10M4 8V4L3 5M3 16h3l-3 4h3",

@@ -73,8 +73,9 @@ async fn many_flows_are_listed_page_by_page_newest_first() {
     loop {
         let text = desk.get(&address).await.text();
         let flows = text.split("<li class=\"flow\">").skip(1);
-        let ids = flows
-            .map(|row| row.split("/console/flows/").nth(1).unwrap().split(['/', '"']).next().unwrap());
+        let ids = flows.map(|row| {
+            row.split("/console/flows/").nth(1).unwrap().split(['/', '"']).next().unwrap()
+        });
         seen.extend(ids.map(str::to_owned));
         let Some(next) = text.split("?after=").nth(1) else { break };
         let next = next.split('"').next().unwrap();

@@ -9,7 +9,7 @@ const TOAST_WITH_UNDO_MS = 12_000;
 
 /** Shows a dialog that is removed when it is closed. Escape and a click outside close it. */
 export function showDialog(label, ...content) {
-  const dialog = el("dialog", { className: "ask", aria: { label } }, el("div", { className: "stack" }, content));
+  const dialog = el("dialog", { className: "ask", aria: { label } }, el("div", { className: "stack" }, content.flat(Infinity)));
   dialog.addEventListener("close", () => dialog.remove());
   dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close() });
   document.body.append(dialog);

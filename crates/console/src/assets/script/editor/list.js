@@ -56,14 +56,16 @@ export class List {
 
   fillHead(open, question, at) {
     const label = typeOf(question)?.label ?? "Unknown type";
-    open.replaceChildren(
+    const parts = [
       el("span", { className: "n" }, `${at + 1}`),
       el("span", { className: "prompt" }, question.prompt || "Untitled question"),
       el("span", { className: "marks" },
         el("span", { className: "tag" }, typeIcon(typeOf(question)), label),
         question.required && el("span", { className: "tag" }, "Required"),
         this.context.faults.countIn(["questions", at]) > 0 && el("span", { className: "tag bad" }, "Needs fixing")),
-      question.visibleIf && el("span", { className: "only-if" }, `Only if ${inWords(question.visibleIf, this.draft.questions, { isWhole: true })}`));
+      question.visibleIf && el("span", { className: "only-if" }, `Only if ${inWords(question.visibleIf, this.draft.questions, { isWhole: true })}`),
+    ];
+    open.replaceChildren(...parts.filter(Boolean));
   }
 
   /** Updates one or all headings while the user types, without redrawing the forms. */

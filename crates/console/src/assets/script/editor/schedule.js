@@ -6,6 +6,8 @@
 
 import { el } from "./dom.js";
 
+const RETRY_MS = 5000;
+
 const pad = (number) => String(number).padStart(2, "0");
 
 const localText = (at) => `${at.getFullYear()}-${pad(at.getMonth() + 1)}-${pad(at.getDate())}T${pad(at.getHours())}:${pad(at.getMinutes())}`;
@@ -32,7 +34,7 @@ export class Schedule extends EventTarget {
     this.form.addEventListener("focusout", () => this.save());
     this.form.addEventListener("change", ({ target }) => { if (target.matches("select, [type=radio], [type=checkbox]")) this.save() });
     this.form.addEventListener("submit", (event) => { event.preventDefault(); this.save() });
-    addEventListener("beforeunload", (event) => { if (this.state !== "saved" || this.body() !== this.last) event.preventDefault() });
+    addEventListener("beforeunload", (event) => (["saved", "saving"].includes(this.state) ? this.save() : event.preventDefault()));
   }
 
   convert(formData) {
@@ -62,9 +64,12 @@ export class Schedule extends EventTarget {
     for (let body = this.body(); body !== this.last; body = this.body()) {
       this.become("saving");
       const headers = { Accept: "application/json", "Content-Type": "application/x-www-form-urlencoded" };
-      const reply = await fetch(this.form.action, { method: "POST", body, headers, redirect: "manual" }).catch(() => null);
+      const reply = await fetch(this.form.action, { method: "POST", body, headers, redirect: "manual", keepalive: true }).catch(() => null);
       const result = reply?.headers.get("content-type") === "application/json" ? await reply.json().catch(() => null) : null;
-      if (!result) return this.become(reply?.type === "opaqueredirect" || reply?.status === 401 ? "signed-out" : reply ? "failed" : "offline");
+      if (!result) {
+        setTimeout(() => this.save(), RETRY_MS);
+        return this.become(reply?.type === "opaqueredirect" || reply?.status === 401 ? "signed-out" : reply ? "failed" : "offline");
+      }
       this.mark(result.faults);
       if (result.faults.length > 0) return this.become("invalid");
       this.last = body;
