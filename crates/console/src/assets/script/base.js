@@ -105,7 +105,7 @@ document.addEventListener("keydown", (event) => {
 document.addEventListener("submit", async (event) => {
   const form = event.target;
   const question = form.dataset?.confirm;
-  if (!question || form.dataset.confirmed) return;
+  if (!question || "confirmed" in form.dataset) return;
   event.preventDefault();
   const { submitter } = event;
   const button = submitter ?? form.querySelector("[type=submit]");

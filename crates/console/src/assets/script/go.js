@@ -54,21 +54,26 @@ export function openGo() {
     mark(0);
   };
   let turn = 0;
+  /** Places by their name first, then the flows that were found, then places by their hint. */
+  const all = (hits) => {
+    const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const named = places.filter(({ name }) => hasAll(name, words));
+    return [...named, ...hits, ...places.filter(({ name, hint }) => hasAll(`${name} ${hint}`, words))];
+  };
   const search = async () => {
     const text = input.value.trim();
-    const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-    const own = places.filter(({ name, hint }) => hasAll(`${name} ${hint}`, words));
-    draw(own);
-    if (!text) return;
     const mine = (turn += 1);
+    if (!text) return;
     const reply = await fetch(`/console/search?q=${encodeURIComponent(text)}`, { redirect: "manual" }).catch(() => null);
     const hits = reply?.ok ? await reply.json().catch(() => []) : [];
     if (mine !== turn || !dialog.isConnected) return;
-    draw([...hits, ...own]);
+    draw(all(hits));
     announce(shown.length === 1 ? "1 result." : `${shown.length} results.`);
   };
   let timer;
   input.addEventListener("input", () => {
+    // At once: Enter must open what matches the whole text.
+    draw(all([]));
     clearTimeout(timer);
     timer = setTimeout(search, REST_MS);
   });

@@ -1,12 +1,16 @@
 /*
- * The settings that take effect without publishing. They are saved like the draft: as soon as a field is left. The server
+ * The settings that take effect without publishing. They are saved automatically, like the draft. The server
  * sends and receives UTC; the fields show local time. Without JavaScript they are in UTC, and labelled so. An unchanged
  * field is sent back unchanged, because an hour that occurs twice would otherwise be ambiguous.
  */
 
 import { el } from "./dom.js";
 
+const REST_MS = 2000;
 const RETRY_MS = 5000;
+
+/** Whether the year of a time is complete. */
+const isWhole = ({ value }) => value === "" || Number.parseInt(value, 10) >= 2000;
 
 const pad = (number) => String(number).padStart(2, "0");
 
@@ -28,10 +32,14 @@ export class Schedule extends EventTarget {
     form.addEventListener("formdata", ({ formData }) => this.convert(formData));
   }
 
-  /** Saves from now on. A date is complete only when its field is left: half of a year must not close the flow. */
+  /** Saves from now on: when a field is left, or after a pause. Half of a typed year must not close the flow. */
   start() {
     this.last = this.body();
     this.form.addEventListener("focusout", () => this.save());
+    this.form.addEventListener("input", () => {
+      clearTimeout(this.timer);
+      if (this.times.every(isWhole)) this.timer = setTimeout(() => this.save(), REST_MS);
+    });
     this.form.addEventListener("change", ({ target }) => { if (target.matches("select, [type=radio], [type=checkbox]")) this.save() });
     this.form.addEventListener("submit", (event) => { event.preventDefault(); this.save() });
     addEventListener("beforeunload", (event) => (["saved", "saving"].includes(this.state) ? this.save() : event.preventDefault()));
