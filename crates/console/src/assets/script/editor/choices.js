@@ -21,7 +21,7 @@ export function choicesEditor(draft, at, list, title, context) {
     el("ol", {}, choices().map(row)),
     el("div", { className: "buttons" },
       button(`+ Add ${word === "option" ? "an" : "a"} ${word}`, add, { data: { key: `add-${list}` } }),
-      el("span", { className: "hint" }, "Paste several lines to add several"),
+      el("span", { className: "hint" }, `Paste several lines to add several ${list}`),
       button(areIdsShown ? "Hide IDs" : "Show IDs", () => { areIdsShown = !areIdsShown; draw() }, { className: "button small quiet", data: { key: `ids-${list}` } })));
 
   const changed = () => { draw(); draft.changed(false); context.faults.mark() };
