@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { after, test } from "node:test";
 
-import { checkAccess, checkFits } from "./support/console.mjs";
+import { agree, checkAccess, checkFits } from "./support/console.mjs";
 import { becomes, matches } from "./support/until.mjs";
 import { openWorld } from "./support/world.mjs";
 
@@ -105,8 +105,8 @@ test("a second factor is turned on, requested, replaced by a recovery code, and 
   await second.waitForURL(`**${ACCOUNT}`);
   await matches(() => second.locator("main").innerText(), /9 of 10 recovery codes are left/);
   await assertGood(second, "the account with a second factor and other sessions");
-  second.once("dialog", (dialog) => dialog.accept());
   await second.getByRole("button", { name: "End all others" }).click();
+  await agree(second);
   await becomes(() => second.locator("tbody tr").count(), 1);
   await first.reload();
   await matches(() => first.url(), /\/console\/sign-in/);

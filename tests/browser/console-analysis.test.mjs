@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { mkdir, readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
 
-import { atDesk, checkAccess, checkFits } from "./support/console.mjs";
+import { agree, atDesk, checkAccess, checkFits } from "./support/console.mjs";
 import { becomes, matches } from "./support/until.mjs";
 import { openWorld } from "./support/world.mjs";
 
@@ -164,8 +164,8 @@ for (const appearance of [{ theme: "light", width: 1440 }, { theme: "dark", widt
       ["Responses over time", PROMPTS.nps, PROMPTS.plan, PROMPTS.use]);
     await step(reader, `${what}-7-report`);
 
-    page.once("dialog", (asked) => asked.accept());
     await page.getByRole("button", { name: /^Revoke/ }).first().click();
+    await agree(page);
     await matches(() => page.locator(".flash").textContent(), /Revoked/);
     const reply = await reader.reload();
     assert.equal(reply.status(), 404);

@@ -5,7 +5,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
 import { inflateSync } from "node:zlib";
 
-import { APPEARANCES, atDesk, checkAccess, checkFits } from "./support/console.mjs";
+import { APPEARANCES, agree, atDesk, checkAccess, checkFits } from "./support/console.mjs";
 import { becomes, matches, until } from "./support/until.mjs";
 import { openWorld } from "./support/world.mjs";
 
@@ -105,9 +105,9 @@ for (const script of [true, false]) {
     const other = await world.visit(new URL(link).pathname, { script });
     await becomes(() => other.locator("h1").textContent(), "Password required");
 
-    page.on("dialog", (dialog) => dialog.accept());
     await page.goto(world.address(results("/reports")));
     await page.getByRole("button", { name: "Revoke For the board" }).first().click();
+    await agree(page);
     await matches(() => page.locator(".flash").textContent(), /Revoked/);
     const reply = await reader.reload();
     assert.equal(reply.status(), 404);

@@ -4,7 +4,7 @@
 import { mkdir } from "node:fs/promises";
 import { resolve } from "node:path";
 
-import { openConsole } from "./support/console.mjs";
+import { atDesk } from "./support/console.mjs";
 import { openWorld } from "./support/world.mjs";
 
 const IMAGES = resolve(import.meta.dirname, "../../docs/images");
@@ -30,6 +30,7 @@ const WHY = [
 const PLANS = ["free", "pro", "pro", "team"];
 
 const world = await openWorld({ args: ["--hosted-sends-per-minute", "0"] });
+const desk = await atDesk(world);
 try {
   const flow = await world.flow(SURVEY, { name: "Product feedback" });
   await answer(flow, 140);
@@ -62,15 +63,17 @@ async function readme({ flowId }) {
   const desktop = { viewport: { width: 1280, height: 860 }, deviceScaleFactor: 1.5 };
   await shoot(`/console/flows/${flowId}/results`, desktop, "console-results.png", IMAGES, 745);
   await shoot(`/console/flows/${flowId}/edit`, desktop, "console-editor.png");
-  await shoot(`/console/flows/${flowId}/responses`, { size: "phone", theme: "dark", deviceScaleFactor: 2 }, "console-phone.png");
+  await shoot(`/console/flows/${flowId}/responses`, { width: 390, viewport: { width: 390, height: 780 }, theme: "dark", deviceScaleFactor: 2 }, "console-phone.png");
 }
 
-async function shoot(path, appearance, name, folder = IMAGES, from = 0) {
-  const page = await openConsole(world, path, appearance);
+/** With `act`, the visible part of a state of the page. */
+async function shoot(path, appearance, name, folder = IMAGES, from = 0, act = null) {
+  const page = await desk.open(path, appearance);
   await page.waitForLoadState("networkidle").catch(() => {});
+  await act?.(page);
   await page.evaluate((top) => scrollTo(0, top), from);
   await page.waitForTimeout(800);
-  await page.screenshot({ path: resolve(folder, name), fullPage: folder !== IMAGES });
+  await page.screenshot({ path: resolve(folder, name), fullPage: folder !== IMAGES && !act });
   await page.context().close();
 }
 
@@ -83,10 +86,28 @@ async function everything({ appId, flowId }, folder) {
     history: `${flow}/history`, settings: `${app}/settings`, keys: `${app}/settings/keys`, identity: `${app}/settings/identity`,
     people: `${app}/settings/people`, users: "/console/settings/users", tokens: "/console/settings/tokens", audit: "/console/settings/audit",
   };
+  // States of pages, each with what leads to it.
+  const open = (page, at) => page.locator(".item").nth(at).locator(".open").click();
+  const states = {
+    "edit-options": [`${flow}/edit`, (page) => open(page, 2)],
+    "edit-logic": [`${flow}/edit`, async (page) => { await open(page, 1); await page.getByLabel("Show this question").selectOption("if") }],
+    "edit-palette": [`${flow}/edit`, (page) => page.getByRole("button", { name: "+ Add question" }).click()],
+    "edit-settings": [`${flow}/edit`, (page) => page.locator("[data-shows-section=schedule]").click()],
+    "edit-deleted": [`${flow}/edit`, (page) => page.getByRole("button", { name: "Delete" }).click()],
+    publish: [`${flow}/share`, (page) => page.getByRole("link", { name: "Publish", exact: true }).click()],
+    discard: [`${flow}/share`, (page) => page.getByRole("link", { name: "Discard" }).click()],
+    menu: [`${flow}/results`, (page) => page.locator(".flow-top summary").click()],
+    go: [app, async (page) => { await page.keyboard.press("Control+k"); await page.keyboard.type("feedback") }],
+    shortcuts: [app, (page) => page.keyboard.press("?")],
+  };
+  await world.server.admin("PUT", `/flows/${flowId}/draft`, { ...SURVEY, description: "One minute that helps us." });
   for (const width of [390, 768, 1440]) {
     for (const theme of ["light", "dark"]) {
       for (const [name, path] of Object.entries(pages)) {
-        await shoot(path, { viewport: { width, height: 900 }, theme }, `${name}-${width}-${theme}.png`, folder);
+        await shoot(path, { width, theme }, `${name}-${width}-${theme}.png`, folder);
+      }
+      for (const [name, [path, act]] of Object.entries(states)) {
+        await shoot(path, { width, theme }, `${name}-${width}-${theme}.png`, folder, 0, act);
       }
     }
   }

@@ -89,7 +89,8 @@ test("from the first start to exports that third-party libraries read", async ()
   await checkAccess(author, "editor");
 
   // Publish.
-  await author.getByRole("button", { name: "Publish" }).click();
+  await author.getByRole("link", { name: "Publish", exact: true }).click();
+  await author.locator("dialog.ask[open]").getByRole("button", { name: "Publish version 1" }).click();
   await author.getByText("Version 1 is live.").waitFor();
 
   // The page of responses, before there are any; it waits for them.

@@ -5,18 +5,18 @@
 //! template escapes all texts, and there are no inline scripts or styles: the content security
 //! policy would block both.
 
-use std::borrow::Cow;
-
 use axum::response::Response;
 use maud::{Markup, html};
 use sluice_engine::rows::{FlowState, Scope};
 
 use super::chart;
 use super::document;
+use super::flow_header::FlowHeader;
+use super::notices::Notice;
 use super::parts::icon;
 use super::reply::{self, Kind};
 use super::session::Visitor;
-use super::sidebar::{FlowStage, Sidebar};
+use super::sidebar::Sidebar;
 
 /// The position of a page in the navigation.
 #[derive(Debug, Clone, Copy)]
@@ -41,9 +41,10 @@ pub(super) enum Tab {
 }
 
 impl Tab {
-    const ALL: [Self; 5] = [Self::Edit, Self::Share, Self::Responses, Self::Results, Self::History];
+    pub(super) const ALL: [Self; 5] =
+        [Self::Edit, Self::Share, Self::Responses, Self::Results, Self::History];
 
-    fn name(self) -> (&'static str, &'static str) {
+    pub(super) fn name(self) -> (&'static str, &'static str) {
         match self {
             Self::Edit => ("edit", "Edit"),
             Self::Share => ("share", "Share"),
@@ -69,7 +70,7 @@ pub(super) struct Frame<'f> {
     sidebar: &'f Sidebar,
     place: NavItem<'f>,
     title: &'f str,
-    done: Option<Cow<'static, str>>,
+    done: Option<Notice>,
     actions: Markup,
     scripts: Vec<&'static str>,
     width: Width,
@@ -96,7 +97,11 @@ impl<'f> Frame<'f> {
 
     /// The message about the last action, by the name in the redirect.
     pub(super) fn done(mut self, word: Option<&str>) -> Self {
-        self.done = word.and_then(sentence_of);
+        let flow = match self.place {
+            NavItem::Flow(state, _) => Some(state.flow.flow_id),
+            _ => None,
+        };
+        self.done = word.and_then(|word| Notice::named(word, flow));
         self
     }
 
@@ -125,11 +130,11 @@ impl<'f> Frame<'f> {
                 main.content id="content" tabindex="-1" {
                     div.page.wide[self.width == Width::Wide].narrow[self.width == Width::Narrow] {
                         (self.top())
-                        @if let Some(done) = &self.done { p.flash role="status" { (done) } }
                         (content)
                     }
                 }
             }
+            div.toasts id="toasts" { @if let Some(done) = &self.done { (done.render()) } }
             p.unseen id="announcer" role="status" aria-live="polite" {}
         };
         let whole = document::render(self.title, self.visitor.theme, &self.scripts, "", body);
@@ -138,22 +143,24 @@ impl<'f> Frame<'f> {
 
     fn top(&self) -> Markup {
         let app = self.sidebar.in_app();
-        html! {
-            header.top {
-                div.heading {
-                    @if let (Some(app), false) = (app, matches!(self.place, NavItem::Flows)) {
-                        p.crumbs { a href={ "/console/apps/" (app.app_id) } { (app.name) } }
-                    }
-                    @if let NavItem::Flow(state, _) = self.place {
-                        h1 { (state.flow.name) }
-                        (state_of(self.sidebar.stage(state)))
-                    } @else {
+        let NavItem::Flow(state, current) = self.place else {
+            return html! {
+                header.top {
+                    div.heading {
+                        @if let (Some(app), false) = (app, matches!(self.place, NavItem::Flows)) {
+                            p.crumbs { a href={ "/console/apps/" (app.app_id) } { (app.name) } }
+                        }
                         h1 { (self.title) }
                     }
+                    div.actions { (self.actions) }
                 }
-                div.actions { (self.actions) }
-            }
-            @if let NavItem::Flow(state, current) = self.place {
+            };
+        };
+        let (writes, tab) = (self.may(Scope::Write), current.name().0);
+        let stage = self.sidebar.stage(state);
+        html! {
+            (FlowHeader { app, state, stage, writes, tab }.render())
+            div.tabs-row {
                 nav.tabs aria-label="Flow" {
                     @for tab in Tab::ALL {
                         @let (part, word) = tab.name();
@@ -161,6 +168,7 @@ impl<'f> Frame<'f> {
                             aria-current=[(tab == current).then_some("page")] { (word) }
                     }
                 }
+                div.actions { (self.actions) }
             }
         }
     }
@@ -172,6 +180,7 @@ impl<'f> Frame<'f> {
                     summary { span.brand { (icon::mark()) "Sluice" } span { "Menu" } }
                     div.inner {
                         a.brand.first href="/console" { (icon::mark()) "Sluice" }
+                        button.button.small.go-to type="button" data-go hidden { span { "Search and go to…" } kbd data-go-keys { "Ctrl K" } }
                         (self.apps())
                         @if let Some(app) = self.sidebar.in_app() {
                             (self.flows(&format!("/console/apps/{}", app.app_id)))
@@ -219,7 +228,7 @@ impl<'f> Frame<'f> {
                     li { a href=(base) aria-current=[is(matches!(self.place, NavItem::Flows))] { span.name { "All flows" } } }
                     @for flow in &self.sidebar.flows {
                         li {
-                            a href={ "/console/flows/" (flow.flow_id) "/results" } aria-current=[is(current == Some(flow.flow_id))] {
+                            a href={ "/console/flows/" (flow.flow_id) } aria-current=[is(current == Some(flow.flow_id))] {
                                 span class={ "dot " (flow.status.class()) } {}
                                 span.name { (flow.name) }
                                 span.unseen { (flow.status.label()) }
@@ -254,63 +263,9 @@ impl<'f> Frame<'f> {
                 div.row {
                     form method="post" action="/console/sign-out" { button.button.small.quiet type="submit" { "Sign out" } }
                     button.button.small.quiet type="button" data-theme-switch hidden { "Theme" }
+                    button.button.small.quiet type="button" data-shortcuts hidden { "Shortcuts" }
                 }
             }
         }
     }
-}
-
-/// A state as a dot and a word.
-pub(super) fn state_of(status: FlowStage) -> Markup {
-    html! { span.state { span class={ "dot " (status.class()) } {} (status.label()) } }
-}
-
-/// The messages after an action, by the name in the address. No other text is ever shown.
-fn sentence_of(word: &str) -> Option<Cow<'static, str>> {
-    if let Some(counts) = word.strip_prefix("invited.") {
-        return invited(counts);
-    }
-    let sentence = match word {
-        "saved" => "Saved.",
-        "published" => "Published. New visitors now get this version.",
-        "created" => "Created.",
-        "duplicated" => "Duplicated. This is the copy; it is not published yet.",
-        "archived" => "Archived. Its responses and results are kept.",
-        "withdrawn" => "Retired. The version is closed; its responses are kept.",
-        "deleted" => "Deleted.",
-        "saved-view" => "Saved.",
-        "ended" => "Revoked.",
-        "erased" => "Erased permanently.",
-        "erasing" => {
-            "The erasure has started. It takes a while; the server continues in the background."
-        }
-        "added" => "Added.",
-        "password" => "Your password was changed. All other browsers are signed out.",
-        "invited" => "Invited. Each person has a personal link.",
-        "path-saved" => "The short path works now.",
-        "path-removed" => "The short path was removed.",
-        "invited-already" => "No one was invited: all of them already have an open invitation.",
-        "revoked" => "Revoked. The link no longer works.",
-        "welcome" => "Your password is set, and you are signed in.",
-        _ => return None,
-    };
-    Some(sentence.into())
-}
-
-/// How many were invited, and how many were skipped: `3.2`.
-fn invited(counts: &str) -> Option<Cow<'static, str>> {
-    let (made, left) = counts.split_once('.')?;
-    let (made, left) = (made.parse::<u32>().ok()?, left.parse::<u32>().ok()?);
-    let people = |count: u32| match count {
-        1 => "1 person".to_owned(),
-        _ => format!("{count} people"),
-    };
-    Some(
-        format!(
-            "{} invited. {} skipped: already invited, or on an earlier line.",
-            people(made),
-            people(left)
-        )
-        .into(),
-    )
 }

@@ -16,8 +16,10 @@ mod computing;
 mod confirm;
 mod document;
 mod editor;
+mod flow_header;
 mod flows;
 mod frame;
+mod notices;
 mod oidc;
 mod origin;
 mod parts;
@@ -25,12 +27,14 @@ mod reply;
 mod request;
 mod responses;
 mod results;
+mod search;
 mod session;
 mod settings;
 mod share;
 mod sidebar;
 mod sign_in;
 mod steps;
+mod unpublished;
 mod welcome;
 
 use std::sync::Arc;
@@ -119,6 +123,7 @@ pub fn router(console: Arc<Console>) -> Router {
         .route("/", get(async || reply::see_other("/console")))
         .route("/console", get(home))
         .route("/console/assets/{version}/{*file}", get(asset))
+        .route("/console/search", get(search::find))
         .merge(sign_in::routes())
         .merge(confirm::routes())
         .merge(welcome::routes())

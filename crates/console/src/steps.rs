@@ -24,7 +24,7 @@ pub(super) fn first_run(sidebar: &Sidebar, state: &FlowState, why: &str) -> Mark
                     a href=(edit) { "Edit questions" }
                 }))
                 (step(1, next, "Publish", "Respondents see only published versions.", html! {
-                    a.button.primary href=(edit) { "Review and publish" }
+                    a.button.primary href={ "/console/flows/" (flow) "/publish" } data-dialog { "Review and publish" }
                 }))
                 (step(2, next, "Answer", closed(status), html! {
                     a.button.primary href={ "/f/" (flow) } target="_blank" rel="noopener" { "Send a test response" }

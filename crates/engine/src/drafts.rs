@@ -12,12 +12,14 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use sluice_flow::definition::{self, Definition, Fault};
 use sluice_flow::id::FlowVersionId;
-use sluice_store::{AuditQuery, AuditRow, Change, FlowState, Scope, StoreError, VersionRow, Write};
+use sluice_store::{
+    AuditQuery, AuditRow, Change, FlowRow, FlowState, Scope, StoreError, VersionRow, Write,
+};
 
 use crate::admin::{AdminError, AdminResult, Missing};
 use crate::audit_action::AuditAction;
 use crate::core::Core;
-use crate::fault::{faultless, object_fault};
+use crate::fault::{faultless, name_faults, object_fault};
 use crate::flows::new_draft;
 use crate::handle::FlowHandle;
 
@@ -81,7 +83,8 @@ impl FlowHandle {
     /// Saves a draft for an editor that started from the state with this tag.
     ///
     /// A definition that is already stored is not stored again, so a client can repeat a save after
-    /// losing the reply. Consecutive saves within a few minutes, with nothing else in between,
+    /// losing the reply. The flow is renamed with its title, unless it has another name.
+    /// Consecutive saves within a few minutes, with nothing else in between,
     /// share one entry in the audit log.
     pub async fn save_draft(&self, definition: &Value, started_from: &str) -> AdminResult<Saved> {
         faultless(object_fault("", definition))?;
@@ -97,19 +100,37 @@ impl FlowHandle {
                     return Ok((unchanged, Some(Editing::new(core, state.clone())?)));
                 }
                 let draft = state.draft.as_ref().map(|draft| draft.flow_version_id);
-                match draft.is_some() && draft == last {
-                    true => {
-                        let rows = vec![Write::Version(draft_row(core, state, &text))];
-                        Ok((rows.into(), None))
-                    }
-                    false => Ok((self.saving(core, state, &text).0, None)),
+                let row = draft_row(core, state, &text);
+                let entry = self.saved_entry(state, row.flow_version_id);
+                let mut rows = vec![Write::Version(row)];
+                if draft.is_none() || draft != last {
+                    rows.push(entry);
                 }
+                rows.extend(renamed(state, definition).map(Write::Flow));
+                Ok((rows.into(), None))
             })
             .await?;
         Ok(match overtaken {
             Some(editing) => Saved::Overtaken(Box::new(editing)),
             None => Saved::Saved { tag: tag(&text), faults: faults_of(definition) },
         })
+    }
+
+    /// Makes the draft as published again, if the author has seen the draft with this tag.
+    pub async fn discard_draft(&self, seen: &str) -> AdminResult<()> {
+        let Some(published) = &self.current else {
+            return Err(AdminError::conflict(
+                "nothing_published",
+                "no version is published, so there is nothing to go back to",
+            ));
+        };
+        match self.save_draft(&read(published)?, seen).await? {
+            Saved::Saved { .. } => Ok(()),
+            Saved::Overtaken(_) => Err(AdminError::conflict(
+                "draft_changed",
+                "the draft was changed meanwhile: review it, then discard it",
+            )),
+        }
     }
 
     /// The draft that the actor saved a short while ago, if nothing else happened to the flow
@@ -137,11 +158,29 @@ impl FlowHandle {
     /// The rows that save a draft, and the draft's id.
     fn saving(&self, core: &Core, state: &FlowState, text: &str) -> (Change, FlowVersionId) {
         let draft = draft_row(core, state, text);
-        let (id, flow) = (draft.flow_version_id, state.flow.flow_id);
-        let audit = self.permit.audit(AuditAction::DraftSaved, id, &json!({"flowId": flow}));
-        let rows = vec![Write::Version(draft), Write::Audit(audit)];
+        let id = draft.flow_version_id;
+        let rows = vec![Write::Version(draft), self.saved_entry(state, id)];
         (rows.into(), id)
     }
+
+    fn saved_entry(&self, state: &FlowState, draft: FlowVersionId) -> Write {
+        let detail = json!({"flowId": state.flow.flow_id});
+        Write::Audit(self.permit.audit(AuditAction::DraftSaved, draft, &detail))
+    }
+}
+
+/// The flow under its new title. A flow is named by its title until it gets another name.
+fn renamed(state: &FlowState, definition: &Value) -> Option<FlowRow> {
+    let before = state.draft.as_ref().or(state.current.as_ref())?;
+    let before = title_of(&serde_json::from_str(&before.definition).ok()?)?;
+    let title = title_of(definition)?;
+    let is_named_by_title = state.flow.name == before && title != before;
+    let is_name = name_faults("", &title).is_none();
+    (is_named_by_title && is_name).then(|| FlowRow { name: title, ..state.flow.clone() })
+}
+
+fn title_of(definition: &Value) -> Option<String> {
+    Some(definition["title"].as_str()?.trim().to_owned())
 }
 
 fn draft_row(core: &Core, state: &FlowState, text: &str) -> VersionRow {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use sluice_flow::definition::{Fault, Kind};
 use sluice_flow::id::{FlowId, FlowVersionId};
 use sluice_flow::lifecycle::VersionTimes;
-use sluice_flow::time::Window;
+use sluice_flow::time::{Timestamp, Window};
 use sluice_store::{Change, FlowQuery, FlowRow, FlowState, Order, Page, Scope, VersionRow, Write};
 
 use crate::admin::{AdminError, AdminResult, Missing};
@@ -120,6 +120,67 @@ impl FlowHandle {
             Err(AdminError::Conflict { code: FLOW_ARCHIVED, .. }) => Ok(()),
             done => done,
         }
+    }
+}
+
+impl FlowHandle {
+    /// Ends the live window now; a closed flow is left unchanged. Returns the end that it had, for
+    /// [`Self::reopen`].
+    pub async fn close(&self) -> AdminResult<Option<Timestamp>> {
+        let before = self.change(Scope::Write, |core, state| {
+            let live = state.flow.live;
+            let now = core.now();
+            if live.ends_at.is_some_and(|end| end <= now) {
+                return Ok((Vec::new().into(), None));
+            }
+            if live.starts_at.is_some_and(|start| start > now) {
+                return Err(AdminError::conflict("flow_not_open", "the flow is not open yet"));
+            }
+            let clock = Arc::clone(&core.clock);
+            let row = state.flow.clone();
+            let detail = json!({"liveWindow": Window { ends_at: Some(now), ..live }});
+            let audit = self.permit.audit(AuditAction::FlowUpdated, row.flow_id, &detail);
+            let change = Change::new(move || {
+                let live = Window { ends_at: Some(next_instant(&*clock)), ..live };
+                vec![Write::Flow(FlowRow { live, ..row }), Write::Audit(audit)]
+            });
+            Ok((change, live.ends_at))
+        });
+        before.await
+    }
+
+    /// Opens a closed flow again, until `ends_at` if that is in the future. An open flow is left
+    /// unchanged.
+    pub async fn reopen(&self, ends_at: Option<Timestamp>) -> AdminResult<()> {
+        self.change(Scope::Write, |core, state| {
+            let now = core.now();
+            if state.flow.live.ends_at.is_none_or(|end| end > now) {
+                return Ok((Vec::new().into(), ()));
+            }
+            let ends_at = ends_at.filter(|end| *end > now);
+            let live = Window { ends_at, ..state.flow.live };
+            let row = FlowRow { live, ..state.flow.clone() };
+            let detail = json!({"liveWindow": live});
+            let audit = self.permit.audit(AuditAction::FlowUpdated, row.flow_id, &detail);
+            Ok((vec![Write::Flow(row), Write::Audit(audit)].into(), ()))
+        })
+        .await
+    }
+
+    /// Undoes [`Self::archive`]: the flow is as it was before. A flow in use is left unchanged.
+    pub async fn unarchive(&self) -> AdminResult<()> {
+        retry_on_conflict(|is_retry| async move {
+            let newest = if is_retry { Some(self.read_again().await?) } else { None };
+            let state: &FlowState = newest.as_ref().unwrap_or(self);
+            if state.flow.archived_at.is_none() {
+                return Ok(());
+            }
+            let row = FlowRow { archived_at: None, ..state.flow.clone() };
+            let audit = self.permit.audit(AuditAction::FlowUnarchived, row.flow_id, &json!({}));
+            let rows = vec![Write::Flow(row), Write::Audit(audit)];
+            self.permit.change(Scope::Write, state.revision, rows).await
+        })
+        .await
     }
 }
 

@@ -14,11 +14,13 @@ use futures_util::future::BoxFuture;
 use http::Method;
 use sluice_flow::submission::TextMap;
 use sluice_http::preview::Preview;
+use sluice_http::query;
 
 use super::Hosted;
 use super::form::Form;
 use super::post;
 use super::reply::Kind;
+use super::states::StoredConfirmation;
 use super::steps::Step;
 use super::view::{Extent, FormView};
 use super::visit::Visit;
@@ -38,10 +40,26 @@ impl Preview for Previews {
         Box::pin(async move {
             let is_sent = request.method() == Method::POST;
             let (head, body) = request.into_parts();
+            let is_ending = query::first(head.uri.query(), "ending").is_some();
             let visit = Visit::preview(previewed.flow, &address, head);
-            if is_sent { post::preview(&hosted, &visit, body).await } else { shown(&visit) }
+            match (is_sent, is_ending) {
+                (true, _) => post::preview(&hosted, &visit, body).await,
+                (false, true) => ended(&visit),
+                (false, false) => shown(&visit),
+            }
         })
     }
+}
+
+/// The page after the last question, while the author edits it.
+fn ended(visit: &Visit) -> Response {
+    let Some(definition) = Visit::definition(&visit.flow.current) else {
+        return visit.bare_frame().missing();
+    };
+    let wording = visit.wording(definition);
+    let address = visit.address();
+    let done = StoredConfirmation { address: Some(&address), ..StoredConfirmation::default() };
+    visit.frame(&wording).stored(Some(&wording), done)
 }
 
 /// The form, at the question that the author has selected.

@@ -29,6 +29,9 @@ export async function checkAccess(page, what) {
   assert.deepEqual(found, [], what);
 }
 
+/** Agrees in the dialog that an action opened. */
+export const agree = (page) => page.locator("dialog.ask[open] .buttons .primary").click();
+
 const WIDTHS = [1440, 768, 390];
 /** Light and dark, on a phone, a tablet and a desktop: each theme and each width once, or with `SLUICE_EVERY_APPEARANCE` all pairs. */
 export const APPEARANCES = process.env.SLUICE_EVERY_APPEARANCE

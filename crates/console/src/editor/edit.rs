@@ -8,7 +8,7 @@ use axum::response::Response;
 use maud::{Markup, html};
 use serde::Serialize;
 use serde_json::{Value, json};
-use sluice_engine::rows::Scope;
+use sluice_engine::rows::{FlowState, Scope};
 use sluice_engine::{ClosingState, Editing, Saved};
 use sluice_flow::counts::Counted;
 use sluice_flow::definition::{Definition, Fault, check};
@@ -19,6 +19,7 @@ use super::{publish, questions, schedule};
 use crate::Console;
 use crate::flows::may_write;
 use crate::frame::{Frame, NavItem, Tab, Width};
+use crate::parts::icon;
 use crate::reply::{self, Kind, Reply};
 use crate::request::{Form, PathParam, Query};
 use crate::session::Visitor;
@@ -124,8 +125,9 @@ fn editor(
     let faults = serde_json::to_string(shown.faults).unwrap_or_default();
     html! {
         div.editor id="editor" data-save={ (base) "/draft" } data-tag=(shown.tag) data-faults=(faults)
+            data-published=[published_json(&editing.state)]
             data-about=(script_context(editing.published.as_deref())) data-pane="write" {
-            (publish::bar(editing))
+            div.note.bad id="bar" role="status" hidden {}
             @if let Some(wrong) = &shown.wrong { div.errors role="alert" tabindex="-1" { p { (wrong) } } }
             section.errors.faults id="faults" aria-label="Needs fixing" hidden[shown.faults.is_empty()] {
                 details open {
@@ -146,13 +148,18 @@ fn editor(
     }
 }
 
+/// The published definition, which the script goes back to when changes are discarded.
+fn published_json(state: &FlowState) -> Option<&str> {
+    state.current.as_ref().map(|current| current.definition.as_str())
+}
+
 /// The sections of the editor; only useful with a script.
 fn switches() -> Markup {
     const PARTS: [(&str, &str); 5] = [
         ("questions", "Questions"),
         ("texts", "Title and ending"),
         ("languages", "Languages"),
-        ("schedule", "Schedule"),
+        ("schedule", "Settings"),
         ("json", "JSON"),
     ];
     html! {
@@ -161,6 +168,10 @@ fn switches() -> Markup {
                 @for (name, word) in PARTS {
                     button.chip type="button" data-shows-section=(name) aria-pressed="false" { (word) }
                 }
+            }
+            div.chips role="group" aria-label="History" {
+                button.button.small.quiet type="button" data-undo aria-keyshortcuts="Control+Z Meta+Z" disabled { (icon::undo()) span.unseen { "Undo last change" } }
+                button.button.small.quiet type="button" data-redo aria-keyshortcuts="Control+Shift+Z Meta+Shift+Z" disabled { (icon::redo()) span.unseen { "Redo" } }
             }
             div.chips.narrowly role="group" aria-label="View" {
                 button.chip type="button" data-shows-pane="write" aria-pressed="true" { "Edit" }
@@ -210,7 +221,7 @@ fn reading(editing: &Editing) -> Markup {
     let base = format!("/console/flows/{}", editing.state.flow.flow_id);
     html! {
         p.note {
-            @if is_archived { "This flow is archived. You can view and duplicate it, but not edit it." }
+            @if is_archived { "This flow is archived. Restore it to edit it." }
             @else { "You can view this flow, but not edit it." }
         }
         div.editor data-pane="both" {
@@ -257,6 +268,8 @@ struct QuestionTypeInfo {
     name: &'static str,
     label: &'static str,
     purpose: &'static str,
+    /// The path of its icon.
+    icon: &'static str,
     is_answerable: bool,
     fields: Vec<Field>,
     /// Which comparisons conditions can use on an answer.
@@ -283,6 +296,7 @@ fn types() -> Vec<QuestionTypeInfo> {
             name,
             label,
             purpose,
+            icon: icon::question_type(name),
             is_answerable: blank.is_answerable(),
             fields: blank.fields(),
             comparison: blank.comparison(),

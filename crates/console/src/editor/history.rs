@@ -14,7 +14,7 @@ use super::{changes, questions};
 use crate::Console;
 use crate::flows::may_write;
 use crate::frame::{Frame, NavItem, Tab};
-use crate::parts::{empty, number, time};
+use crate::parts::{ago, empty, number, time};
 use crate::reply::{self, Kind, Reply};
 use crate::request::{PathParam, Query};
 use crate::session::Visitor;
@@ -87,7 +87,7 @@ fn version_card(shown: &VersionEntry<'_>, base: &str, writes: bool) -> Markup {
                 (state_text(version, *accepting))
             }
             p.muted {
-                @if let Some(at) = version.times.published_at { "Published " (time(at)) }
+                @if let Some(at) = version.times.published_at { "Published " (ago(at)) }
                 @if let Some(who) = published_by { " by " (who) }
                 @if republished_from.is_some() { ", a republished older version" }
                 " · " (responses(shown.responses))

@@ -121,7 +121,7 @@ pub(super) fn fields(
     };
     let choices = definition.map(answer_choices).unwrap_or_default();
     html! {
-        fieldset.stack {
+        fieldset.stack id="limits" {
             legend.label { "Response limits" }
             p.hint { "A deleted response makes room for another one. Erased and expired ones stay counted." }
             (close_after.draw())

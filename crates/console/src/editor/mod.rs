@@ -3,11 +3,12 @@
 //!
 //! The definition of the draft is the single source of truth. [`edit`] is the page where it is
 //! edited, by the script or as JSON without one; [`save`] saves it for the script; [`publish`]
-//! shows what would change and publishes; [`history`] lists earlier versions; [`schedule`] sets
+//! shows what would change and publishes; [`discard`] goes back to what is published; [`history`] lists earlier versions; [`schedule`] sets
 //! when responses are accepted. The preview is the hosted page itself, through
 //! [`sluice_http::preview`].
 
 mod changes;
+mod discard;
 mod edit;
 mod history;
 mod limits;
@@ -35,6 +36,7 @@ pub(super) fn routes() -> Router<Arc<Console>> {
         .route("/console/flows/{flowId}/draft", post(save::save))
         .route("/console/flows/{flowId}/preview", get(preview).post(preview))
         .route("/console/flows/{flowId}/publish", get(publish::review).post(publish::publish))
+        .route("/console/flows/{flowId}/discard", get(discard::ask).post(discard::discard))
         .route("/console/flows/{flowId}/schedule", post(schedule::save))
         .route("/console/flows/{flowId}/history", get(history::show))
         .route("/console/flows/{flowId}/history/{flowVersionId}", get(history::version))

@@ -1,8 +1,7 @@
-//! Publishing: the bar above the editor, the review of changes, and the publish action.
+//! Publishing: the review of what changes, and the publish action.
 //!
-//! The first version is published without a review, since there is nothing to compare and no
-//! respondent has a version open. Every later one is reviewed first: what changes, which results it
-//! splits, and how long the previous version still accepts responses.
+//! Every version is reviewed first: what changes, which results it splits, and how long the
+//! previous version still accepts responses. With a script the review is a dialog.
 
 use std::sync::Arc;
 
@@ -10,53 +9,19 @@ use axum::extract::State;
 use maud::{Markup, html};
 use sluice_engine::rows::{FlowState, Scope};
 use sluice_engine::{AdminError, Editing};
-use sluice_flow::definition::{Change, Fault, check, difference};
+use sluice_flow::definition::Fault;
 use sluice_flow::id::FlowId;
 use sluice_flow::lifecycle::GRACE_DEFAULT_SECONDS;
 
 use super::{changes, schedule};
 use crate::Console;
 use crate::frame::{Frame, NavItem, Tab, Width};
-use crate::parts::time;
+use crate::parts::{counted, time};
 use crate::reply::{self, Kind, Reply};
 use crate::request::{Form, PathParam};
 use crate::session::Visitor;
 use crate::sidebar::Sidebar;
-
-/// The save status, and the publish button.
-pub(super) fn bar(editing: &Editing) -> Markup {
-    let state = &editing.state;
-    let base = format!("/console/flows/{}", state.flow.flow_id);
-    let is_first = state.current.is_none();
-    html! {
-        div id="bar" {
-            div.states {
-                p id="saving" data-state="saved" { @if state.draft.is_some() { "All changes saved" } @else { "No changes since version " (state.last_number) } }
-                p.hint { (standing(state)) }
-            }
-            div.buttons {
-                @if is_first {
-                    form method="post" action={ (base) "/publish" } data-publish {
-                        input type="hidden" name="tag" value=(editing.tag);
-                        button.button.primary type="submit" { "Publish" }
-                    }
-                } @else {
-                    a.button.primary href={ (base) "/publish" } data-publish { "Review and publish" }
-                }
-            }
-        }
-    }
-}
-
-fn standing(state: &FlowState) -> Markup {
-    html! {
-        @match &state.current {
-            Some(current) => { "Respondents get version " (current.number) "." },
-            None if state.last_number == 0 => "Not published yet. Only editors can see this draft.",
-            None => { "Version " (state.last_number) " was retired. Respondents see no version." },
-        }
-    }
-}
+use crate::unpublished::Unpublished;
 
 /// Next steps after publishing.
 pub(super) fn what_next(state: &FlowState) -> Markup {
@@ -124,52 +89,61 @@ pub(super) async fn publish(
 fn reviewed(editing: &Editing, warnings: &[Fault], why: Option<&str>) -> Markup {
     let state = &editing.state;
     let base = format!("/console/flows/{}", state.flow.flow_id);
-    let changes = changes_of(editing);
-    let has_draft = state.draft.is_some();
+    let unpublished = Unpublished::new(state);
+    let is_ready = unpublished.can_publish() && editing.faults.is_empty();
     html! {
         @if let Some(why) = why { div.errors role="alert" tabindex="-1" { p { "Not published: " (why) "." } } }
-        @if !editing.faults.is_empty() { (faulty(editing, &base)) }
-        @for warning in warnings { p.note.warn { "Warning: " (warning.message) "." } }
-        section.card {
-            h2 { @if state.current.is_some() { "Changes" } @else { "First version" } }
-            @if !has_draft { p.muted { "No unpublished changes." } }
-            @else if let Some(changes) = &changes { (changes::warning(changes)) (changes::list(changes)) }
-            @else if state.current.is_none() { p { "This is the first version, so there is nothing to compare." } }
-            @else { p.muted { "Fix the problems above to see the changes." } }
-        }
-        @if let Some(current) = &state.current { section.card {
-            h2 { "Current respondents" }
-            p { (grace_note(state, current.number)) }
-            p.hint { "Their number is unknown, because open pages are not tracked. " a href={ (base) "/edit#schedule" } { "Change grace window" } }
-        } }
-        div.buttons {
-            @if has_draft && editing.faults.is_empty() {
-                form method="post" action={ (base) "/publish" } {
-                    input type="hidden" name="tag" value=(editing.tag);
-                    button.button.primary type="submit" { "Publish version " (state.last_number + 1) }
-                }
+        section.card data-dialog-body {
+            h2 { @if is_ready { "Publish version " (state.last_number + 1) "?" } @else { "Nothing to publish" } }
+            @if !editing.faults.is_empty() { (faulty(editing, &base)) }
+            @for warning in warnings { p.note.warn { "Warning: " (warning.message) "." } }
+            (what_changes(editing, &unpublished))
+            @if let (Some(current), true) = (&state.current, is_ready) {
+                h3 { "Current respondents" }
+                p { (grace_note(state, current.number)) }
+                p.hint { "Their number is unknown, because open pages are not tracked. " a href={ (base) "/edit#schedule" } { "Change grace window" } }
             }
-            a.button href={ (base) "/edit" } { "Back to editor" }
+            div.buttons {
+                @if is_ready {
+                    form method="post" action={ (base) "/publish" } {
+                        input type="hidden" name="tag" value=(editing.tag);
+                        button.button.primary type="submit" { "Publish version " (state.last_number + 1) }
+                    }
+                }
+                a.button href={ (base) "/edit" } data-closes { @if is_ready { "Cancel" } @else { "Back to editor" } }
+            }
         }
+    }
+}
+
+fn what_changes(editing: &Editing, unpublished: &Unpublished) -> Markup {
+    match unpublished {
+        Unpublished::Nothing => {
+            html! { p.muted { "No unpublished changes: the draft is as published." } }
+        }
+        Unpublished::First => {
+            let questions = editing.definition["questions"].as_array().map_or(0, Vec::len);
+            html! { @if questions > 0 { p { "This is the first version: " (counted(questions as u64, "question")) ". Anyone with the link can answer it." } } }
+        }
+        Unpublished::Changes(changes) => {
+            html! { (changes::warning(changes)) (changes::list(changes)) }
+        }
+        Unpublished::Unknown if editing.faults.is_empty() => {
+            html! { p.muted { "The published version cannot be compared with the draft." } }
+        }
+        Unpublished::Unknown => html! { p.muted { "Fix the problems above to see the changes." } },
     }
 }
 
 fn faulty(editing: &Editing, base: &str) -> Markup {
     html! {
         div.errors role="alert" tabindex="-1" {
-            h2 { "Not ready to publish" }
+            p { strong { "Not ready to publish" } }
             ul { @for fault in &editing.faults {
                 li { a href={ (base) "/edit" } { code { (fault.pointer) } " " (fault.message) } }
             } }
         }
     }
-}
-
-/// The changes from the published version to the draft, if both are valid.
-fn changes_of(editing: &Editing) -> Option<Vec<Change>> {
-    let before = editing.published.as_deref()?;
-    let after = check(&editing.definition).ok()?;
-    Some(difference(before, &after))
 }
 
 /// What happens to respondents who have the previous version open.

@@ -15,6 +15,7 @@ use crate::Console;
 use crate::reply::{self, Kind, Refused, Reply};
 use crate::request::{PathParam, read_whole};
 use crate::session::Visitor;
+use crate::unpublished::{Unpublished, UnpublishedNote};
 
 /// The request of the script.
 #[derive(Debug, Deserialize)]
@@ -29,6 +30,8 @@ struct SaveRequest {
 struct SaveReply<'t> {
     tag: &'t str,
     faults: &'t [Fault],
+    /// What is not published yet, for the header.
+    unpublished: UnpublishedNote,
     /// The draft that someone else saved in the meantime.
     #[serde(skip_serializing_if = "Option::is_none")]
     definition: Option<&'t Value>,
@@ -45,14 +48,16 @@ pub(super) async fn save(
     let body = read_whole(request).await?;
     let sent: SaveRequest = serde_json::from_slice(&body).map_err(|_| Refused::Unreadable)?;
     let saved = flow.save_draft(&sent.definition, &sent.tag).await?;
+    let note = |definition| Unpublished::between(flow.current.as_ref(), definition).note();
     Ok(match &saved {
         Saved::Saved { tag, faults } => {
-            reply::json(Kind::Shown, &SaveReply { tag, faults, definition: None })
+            let unpublished = note(&sent.definition);
+            reply::json(Kind::Shown, &SaveReply { tag, faults, unpublished, definition: None })
         }
         Saved::Overtaken(theirs) => {
             let (tag, faults) = (theirs.tag.as_str(), theirs.faults.as_slice());
-            let definition = Some(&theirs.definition);
-            reply::json(Kind::Conflict, &SaveReply { tag, faults, definition })
+            let (unpublished, definition) = (note(&theirs.definition), Some(&theirs.definition));
+            reply::json(Kind::Conflict, &SaveReply { tag, faults, unpublished, definition })
         }
     })
 }

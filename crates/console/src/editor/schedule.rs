@@ -5,7 +5,11 @@
 use std::sync::Arc;
 
 use axum::extract::State;
+use axum::response::Response;
+use http::HeaderMap;
+use http::header::ACCEPT;
 use maud::{Markup, html};
+use serde_json::json;
 use sluice_engine::rows::{FlowState, Scope};
 use sluice_engine::{AdminError, ClosingState, FlowPatch};
 use sluice_flow::definition::Fault;
@@ -15,13 +19,14 @@ use sluice_flow::time::{Timestamp, Window};
 
 use super::limits::{self, LimitsForm};
 use crate::Console;
+use crate::flow_header::title;
 use crate::frame::{Frame, NavItem, Tab, Width};
 use crate::parts::errors;
 use crate::parts::field::Field;
 use crate::reply::{self, Kind, Reply};
 use crate::request::{Fields, Form, PathParam};
 use crate::session::Visitor;
-use crate::sidebar::Sidebar;
+use crate::sidebar::{FlowStage, Sidebar};
 
 /// Units of the grace window, largest first.
 const UNITS: [(&str, &str, u32); 4] = [
@@ -30,6 +35,9 @@ const UNITS: [(&str, &str, u32); 4] = [
     ("minutes", "minute", 60),
     ("seconds", "second", 1),
 ];
+
+/// A title may be longer than a name.
+const NAME_CHARS_MAX: usize = 200;
 
 /// The content of the form.
 struct ScheduleForm<'f> {
@@ -48,8 +56,10 @@ pub(super) fn form(state: &FlowState, closing: &ClosingState, app_grace: Option<
     let Window { starts_at, ends_at } = state.flow.live;
     let own = state.flow.grace_window_seconds;
     let (amount, unit) = own.map_or((24, "hours"), in_units);
+    // A flow with the name of its title has no internal name.
+    let name = if state.flow.name == title(state) { "" } else { &state.flow.name };
     let values = ScheduleForm {
-        name: &state.flow.name,
+        name,
         starts: starts_at.map(minutes).unwrap_or_default(),
         ends: ends_at.map(minutes).unwrap_or_default(),
         is_own: own.is_some(),
@@ -79,13 +89,12 @@ fn render(
         ..Field::default()
     };
     let name = Field {
-        required: true,
-        hint: Some("Shown in this console. Respondents see the title."),
-        ..field("name", "Name", "text", values.name)
+        hint: Some("Shown only in this console. Leave empty to use the title."),
+        ..field("name", "Internal name", "text", values.name)
     };
     html! {
         form.form id="schedule" method="post" action={ "/console/flows/" (state.flow.flow_id) "/schedule" } {
-            (name.draw())
+            p.hint { "These settings take effect immediately, without publishing." }
             fieldset.stack {
                 legend.label { "Live window" }
                 p.hint { "All versions accept responses from the start until the end. Leave empty for no limit. Times are in " span data-utc { "UTC" } "." }
@@ -108,12 +117,17 @@ fn render(
                 p.hint { "0 seconds means no grace window: forms opened before can no longer be sent." }
             }
             (limits::fields(state, closing, &values.limits, faults))
-            div.buttons { button.button.primary type="submit" { "Save schedule" } }
+            (name.draw())
+            noscript { button.button.primary type="submit" { "Save schedule" } }
         }
     }
 }
 
-/// The field that a fault belongs to.
+/// The field that a fault belongs to, also among those of the limits.
+fn named_field(pointer: &str) -> String {
+    limits::field_of(pointer).unwrap_or_else(|| field_of(pointer).to_owned())
+}
+
 fn field_of(pointer: &str) -> &'static str {
     match pointer {
         "/name" => "name",
@@ -127,14 +141,17 @@ pub(super) async fn save(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
     PathParam(flow): PathParam<FlowId>,
+    headers: HeaderMap,
     Form(form): Form,
 ) -> Reply {
+    let is_script = headers.get(ACCEPT).is_some_and(|accepted| accepted == "application/json");
     let state = console.engine.flow(&visitor.actor, Scope::Write, flow).await?;
     let saved = match patch_of(&form, &state) {
         Ok(patch) => state.update(&patch).await,
         Err(faults) => Err(AdminError::Invalid(faults)),
     };
     let faults = match saved {
+        Ok(_) if is_script => return stored_reply(&console, &visitor, flow).await,
         Ok(_) => {
             return Ok(reply::see_other(&format!(
                 "/console/flows/{flow}/edit?done=saved#schedule"
@@ -143,6 +160,9 @@ pub(super) async fn save(
         Err(AdminError::Invalid(faults)) => faults,
         Err(error) => return Err(error.into()),
     };
+    if is_script {
+        return Ok(faulty_reply(&faults));
+    }
     let sidebar = Sidebar::app(&console, &visitor, state.flow.app_id).await?;
     let values = ScheduleForm {
         name: form.raw("name"),
@@ -155,13 +175,31 @@ pub(super) async fn save(
     };
     let closing = state.closing().await?;
     let content = html! {
-        (errors(&faults, |pointer| {
-            Some(limits::field_of(pointer).unwrap_or_else(|| field_of(pointer).to_owned()))
-        }))
+        (errors(&faults, |pointer| Some(named_field(pointer))))
         (render(&state, &closing, None, &values, &faults))
     };
     let frame = Frame::new(&visitor, &sidebar, NavItem::Flow(&state, Tab::Edit), "Schedule");
     Ok(frame.script("editor.js").width(Width::Narrow).page(Kind::Unfinished, content))
+}
+
+/// The reply to the script: the state of the flow and its limits after the change.
+async fn stored_reply(console: &Console, visitor: &Visitor, flow: FlowId) -> Reply {
+    let state = console.engine.flow(&visitor.actor, Scope::Write, flow).await?;
+    let closing = state.closing().await?;
+    let stage = FlowStage::new(&state, console.engine.now()).or_full(closing.is_full());
+    let (class, label) = (stage.class(), stage.label());
+    let limits = limits::fields(&state, &closing, &LimitsForm::stored(&closing), &[]);
+    let limits = limits.into_string();
+    let reply = json!({"faults": [], "state": {"class": class, "label": label}, "limits": limits});
+    Ok(reply::json(Kind::Shown, &reply))
+}
+
+/// The same with what is wrong, by field.
+fn faulty_reply(faults: &[Fault]) -> Response {
+    let listed = faults
+        .iter()
+        .map(|fault| json!({"field": named_field(&fault.pointer), "message": fault.message}));
+    reply::json(Kind::Unfinished, &json!({"faults": listed.collect::<Vec<_>>()}))
 }
 
 /// A time as a form field has it, in UTC, to the minute.
@@ -175,10 +213,8 @@ fn patch_of(form: &Fields, state: &FlowState) -> Result<FlowPatch, Vec<Fault>> {
     let mut fault = |pointer: &str, message: &str| {
         faults.push(Fault { pointer: pointer.to_owned(), message: message.to_owned() });
     };
-    let name = form.get("name").unwrap_or_default().to_owned();
-    if name.is_empty() {
-        fault("/name", "must not be empty");
-    }
+    let title = || title(state).chars().take(NAME_CHARS_MAX).collect();
+    let name = form.get("name").map_or_else(title, str::to_owned);
     let Window { starts_at, ends_at } = state.flow.live;
     let mut moment = |id: &str, stored| {
         bound(form, id, stored).unwrap_or_else(|InvalidTime| {

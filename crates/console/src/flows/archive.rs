@@ -22,19 +22,20 @@ pub(super) async fn ask(
     let (sidebar, state) = Sidebar::flow(&console, &visitor, flow).await?;
     let title = format!("Archive “{}”?", state.flow.name);
     let content = html! {
-        section.card {
+        section.card data-dialog-body {
+            h2 { (title) }
             ul {
                 li { "Its page and API stop working immediately. People who are answering now can no longer send." }
                 li { "Its responses, results and history are kept. You can still view and export them." }
-                li { "You can no longer edit or publish it. To continue, duplicate it." }
+                li { "You can restore it at any time. Until then it cannot be edited or published." }
             }
-            form.buttons method="post" {
+            form.buttons method="post" action={ "/console/flows/" (flow) "/archive" } {
                 button.button.danger.primary type="submit" { "Archive" }
-                a.button href={ "/console/flows/" (flow) "/edit" } { "Cancel" }
+                a.button href={ "/console/flows/" (flow) } data-closes { "Cancel" }
             }
         }
     };
-    let frame = Frame::new(&visitor, &sidebar, NavItem::Flows, &title).width(Width::Narrow);
+    let frame = Frame::new(&visitor, &sidebar, NavItem::Flows, "Archive").width(Width::Narrow);
     Ok(frame.page(Kind::Shown, content))
 }
 
@@ -45,5 +46,6 @@ pub(super) async fn done(
 ) -> Reply {
     let flow = console.engine.flow(&visitor.actor, Scope::Write, flow).await?;
     flow.archive().await?;
-    Ok(reply::see_other(&format!("/console/apps/{}?done=archived", flow.app_id())))
+    let (app, flow) = (flow.app_id(), flow.flow_id());
+    Ok(reply::see_other(&format!("/console/apps/{app}?done=archived.{flow}")))
 }

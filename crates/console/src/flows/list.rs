@@ -14,18 +14,22 @@ use sluice_flow::definition::Kind as FlowKind;
 use sluice_flow::id::{AppId, FlowId};
 use sluice_flow::time::Timestamp;
 
-use super::{may_write, templates};
+use super::{may_write, overview, templates};
 use crate::Console;
 use crate::chart;
-use crate::frame::{Frame, NavItem, state_of};
-use crate::parts::{empty, number, time};
+use crate::flow_header::state_of;
+use crate::frame::{Frame, NavItem};
+use crate::parts::{ago, empty, number};
 use crate::reply::{Kind, Reply};
 use crate::request::{PathParam, Query};
 use crate::session::Visitor;
 use crate::sidebar::{FlowStage, Sidebar};
+use crate::unpublished::Unpublished;
 
 /// Flows per page.
 const PAGE_FLOWS: usize = 25;
+/// The most flows that a search shows.
+const FOUND_MAX: usize = 50;
 /// Days of a sparkline.
 const SPARK_DAYS: u32 = 30;
 
@@ -35,6 +39,8 @@ struct FlowEntry {
     status: FlowStage,
     spark: Option<Spark>,
     last_answer: Option<Timestamp>,
+    /// The question that matches the search.
+    question: Option<String>,
 }
 
 pub(super) async fn show(
@@ -46,24 +52,33 @@ pub(super) async fn show(
     let sidebar = Sidebar::app(&console, &visitor, app).await?;
     let is_archive = query.get("view") == Some("archived");
     let after: Option<FlowId> = query.get("after").and_then(|id| id.parse().ok());
-    let page = Page { after, limit: PAGE_FLOWS + 1 };
-    let mut flows = sidebar.own()?.newest_flows(is_archive, page).await?;
-    let has_more = flows.len() > PAGE_FLOWS;
-    flows.truncate(PAGE_FLOWS);
-    let entries = read(&sidebar, flows).await?;
+    let search = query.get("q");
+    let listed = match search {
+        Some(text) => found(&sidebar, text, is_archive).await?,
+        None => newest(&sidebar, is_archive, after).await?,
+    };
+    let (sparks, entries) = read(&sidebar, listed.flows).await?;
     let base = format!("/console/apps/{app}");
     let writes = may_write(&visitor, app);
-    let is_first_run = entries.is_empty() && after.is_none() && !is_archive;
+    let is_first_page = after.is_none() && !is_archive && search.is_none();
+    let is_first_run = entries.is_empty() && is_first_page;
     let content = html! {
         @if is_first_run { (first_run(app, writes)) } @else {
-            (views(&base, is_archive))
-            @if entries.is_empty() && is_archive {
+            @if is_first_page { (overview::strip(&sidebar, &sparks).await?) }
+            (tools(&base, is_archive, search.unwrap_or_default()))
+            @if entries.is_empty() && search.is_some() {
+                (empty("No flows found", "No name, title or question has all these words.", html! { a.button href=(base) { "All flows" } }))
+            } @else if entries.is_empty() && is_archive {
                 (empty("No archived flows", "Archived flows are listed here with their responses and results.", html! { a.button href=(base) { "All flows" } }))
             } @else if entries.is_empty() {
                 (empty("No more flows", "This page is empty.", html! { a.button href=(base) { "Newest flows" } }))
             } @else {
                 ul.flows { @for entry in &entries { (row(entry, writes)) } }
-                (pager(&base, is_archive, after.is_some(), entries.last().filter(|_| has_more)))
+                @if search.is_some() {
+                    @if listed.has_more { p.hint { "Only the first matches are shown. Add a word to narrow the search." } }
+                } @else {
+                    (pager(&base, is_archive, after.is_some(), entries.last().filter(|_| listed.has_more)))
+                }
             }
         }
     };
@@ -75,29 +90,65 @@ pub(super) async fn show(
     Ok(frame.actions(new).script("flows.js").page(Kind::Shown, content))
 }
 
-async fn read(sidebar: &Sidebar, flows: Vec<FlowState>) -> AdminResult<Vec<FlowEntry>> {
-    let app = sidebar.own()?;
-    let sparks = app.sparks(SPARK_DAYS).await?;
-    let mut sparks: HashMap<FlowId, Spark> =
-        sparks.into_iter().map(|spark| (spark.flow_id, spark)).collect();
-    let ids: Vec<FlowId> = flows.iter().map(|state| state.flow.flow_id).collect();
-    let last_received = app.last_received(&ids).await?;
-    let limits = app.closing_of_flows(&flows).await?;
-    let entry = |(state, limits): (FlowState, ClosingState)| FlowEntry {
-        status: FlowStage::new(&state, sidebar.now).or_full(limits.is_full()),
-        spark: sparks.remove(&state.flow.flow_id),
-        last_answer: last_received.get(&state.flow.flow_id).copied(),
-        state,
-    };
-    Ok(flows.into_iter().zip(limits).map(entry).collect())
+/// The flows to show, and whether there are more.
+struct Listed {
+    /// Each with the question that matches the search, if only that does.
+    flows: Vec<(FlowState, Option<String>)>,
+    has_more: bool,
 }
 
-fn views(base: &str, is_archive: bool) -> Markup {
+async fn newest(sidebar: &Sidebar, is_archive: bool, after: Option<FlowId>) -> AdminResult<Listed> {
+    let page = Page { after, limit: PAGE_FLOWS + 1 };
+    let mut flows = sidebar.own()?.newest_flows(is_archive, page).await?;
+    let has_more = flows.len() > PAGE_FLOWS;
+    flows.truncate(PAGE_FLOWS);
+    Ok(Listed { flows: flows.into_iter().map(|state| (state, None)).collect(), has_more })
+}
+
+async fn found(sidebar: &Sidebar, text: &str, is_archive: bool) -> AdminResult<Listed> {
+    let found = sidebar.own()?.search_flows(text, is_archive, FOUND_MAX).await?;
+    let flows = found.flows.into_iter().map(|it| (it.state, it.question)).collect();
+    Ok(Listed { flows, has_more: found.has_more })
+}
+
+async fn read(
+    sidebar: &Sidebar,
+    flows: Vec<(FlowState, Option<String>)>,
+) -> AdminResult<(Vec<Spark>, Vec<FlowEntry>)> {
+    let app = sidebar.own()?;
+    let sparks = app.sparks(SPARK_DAYS).await?;
+    let mut by_flow: HashMap<FlowId, Spark> =
+        sparks.iter().map(|spark| (spark.flow_id, spark.clone())).collect();
+    let ids: Vec<FlowId> = flows.iter().map(|(state, _)| state.flow.flow_id).collect();
+    let last_received = app.last_received(&ids).await?;
+    let states: Vec<FlowState> = flows.iter().map(|(state, _)| state.clone()).collect();
+    let limits = app.closing_of_flows(&states).await?;
+    let entry = |((state, question), limits): ((FlowState, Option<String>), ClosingState)| FlowEntry {
+        status: FlowStage::new(&state, sidebar.now).or_full(limits.is_full()),
+        spark: by_flow.remove(&state.flow.flow_id),
+        last_answer: last_received.get(&state.flow.flow_id).copied(),
+        question,
+        state,
+    };
+    let entries = flows.into_iter().zip(limits).map(entry).collect();
+    Ok((sparks, entries))
+}
+
+/// The search, and the choice of active or archived flows.
+fn tools(base: &str, is_archive: bool, search: &str) -> Markup {
     let is = |here: bool| here.then_some("page");
     html! {
-        nav.chips aria-label="Show flows" {
-            a.chip href=(base) aria-current=[is(!is_archive)] { "Active" }
-            a.chip href={ (base) "?view=archived" } aria-current=[is(is_archive)] { "Archived" }
+        div.list-tools {
+            form.search role="search" action=(base) {
+                @if is_archive { input type="hidden" name="view" value="archived"; }
+                label.unseen for="q" { "Search flows" }
+                input.input id="q" name="q" type="search" value=(search) placeholder="Search by name, title or question" data-search;
+                button.button type="submit" { "Search" }
+            }
+            nav.chips aria-label="Show flows" {
+                a.chip href=(base) aria-current=[is(!is_archive)] { "Active" }
+                a.chip href={ (base) "?view=archived" } aria-current=[is(is_archive)] { "Archived" }
+            }
         }
     }
 }
@@ -105,22 +156,21 @@ fn views(base: &str, is_archive: bool) -> Markup {
 fn row(entry: &FlowEntry, writes: bool) -> Markup {
     let flow = &entry.state.flow;
     let base = format!("/console/flows/{}", flow.flow_id);
-    // A flow with responses opens its results, any other the editor.
-    let first = if entry.last_answer.is_some() { "results" } else { "edit" };
     let none = Vec::new();
     let days = entry.spark.as_ref().map_or(&none, |spark| &spark.days);
     html! {
         li.flow {
             div.what {
-                h2 { a href={ (base) "/" (first) } { (flow.name) } }
+                h2 { a href=(base) { (flow.name) } }
                 p.muted { (state_of(entry.status)) span { (kind_label(flow.kind)) } span { (versions(&entry.state)) } }
+                @if let Some(question) = &entry.question { p.hint { "Question: " (question) } }
             }
             div.much {
                 (chart::spark(days))
                 p.number { (responses(entry)) }
             }
             p.last.muted { @match entry.last_answer {
-                Some(at) => { span { "Last response" } (time(at)) }
+                Some(at) => { span { "Last response" } (ago(at)) }
                 None => "No responses yet",
             } }
             (menu(entry, &base, writes))
@@ -139,7 +189,9 @@ fn menu(entry: &FlowEntry, base: &str, writes: bool) -> Markup {
                 }
                 @if writes {
                     form method="post" action={ (base) "/duplicate" } { button.button.quiet type="submit" { "Duplicate" } }
-                    @if entry.status != FlowStage::Archived { a.button.quiet href={ (base) "/archive" } { "Archive…" } }
+                    @if entry.status == FlowStage::Archived {
+                        form method="post" action={ (base) "/unarchive" } { button.button.quiet type="submit" { "Restore" } }
+                    } @else { a.button.quiet href={ (base) "/archive" } data-dialog { "Archive…" } }
                 }
             }
         }
@@ -155,11 +207,15 @@ fn kind_label(kind: FlowKind) -> &'static str {
 }
 
 fn versions(state: &FlowState) -> String {
-    let draft = if state.draft.is_some() { ", unpublished draft" } else { "" };
+    let unpublished = Unpublished::new(state);
+    let changes = match state.current.is_some() && unpublished.can_publish() {
+        true => format!(", {}", unpublished.text().to_lowercase()),
+        false => String::new(),
+    };
     match state.last_number {
         0 => "never published".to_owned(),
-        1 => format!("1 version{draft}"),
-        many => format!("{many} versions{draft}"),
+        1 => format!("1 version{changes}"),
+        many => format!("{many} versions{changes}"),
     }
 }
 

@@ -3,6 +3,8 @@
 mod archive;
 mod list;
 mod new;
+mod overview;
+mod state;
 mod templates;
 mod thumbnail;
 
@@ -28,6 +30,9 @@ pub(super) fn routes() -> Router<Arc<Console>> {
         .route("/console/flows/{flowId}", get(first_tab))
         .route("/console/flows/{flowId}/duplicate", post(duplicate))
         .route("/console/flows/{flowId}/archive", get(archive::ask).post(archive::done))
+        .route("/console/flows/{flowId}/unarchive", post(state::unarchive))
+        .route("/console/flows/{flowId}/close", post(state::close))
+        .route("/console/flows/{flowId}/reopen", post(state::reopen))
 }
 
 /// Whether the visitor may change flows of this app.
@@ -35,13 +40,15 @@ pub(super) fn may_write(visitor: &Visitor, app: AppId) -> bool {
     visitor.actor.need_in(Scope::Write, app, Missing::App).is_ok()
 }
 
+/// The place that a flow's name leads to: the results, or the editor before the first publish.
 async fn first_tab(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
     PathParam(flow): PathParam<FlowId>,
 ) -> Reply {
-    console.engine.flow(&visitor.actor, Scope::Read, flow).await?;
-    Ok(reply::see_other(&format!("/console/flows/{flow}/edit")))
+    let state = console.engine.flow(&visitor.actor, Scope::Read, flow).await?;
+    let tab = if state.last_number == 0 { "edit" } else { "results" };
+    Ok(reply::see_other(&format!("/console/flows/{flow}/{tab}")))
 }
 
 /// Creates a copy, and opens it in the editor.

@@ -24,7 +24,7 @@ pub(super) async fn show(
 ) -> Reply {
     let sidebar = Sidebar::app(&console, &visitor, app).await?;
     let content = html! {
-        p.muted { "Choose a template. You can change everything in it, and nothing is public until you publish." }
+        p.muted { "Start from scratch or choose a template. You can change everything in it, and nothing is public until you publish." }
         (templates::cards(app))
     };
     let frame = Frame::new(&visitor, &sidebar, NavItem::New, "New flow");
@@ -41,7 +41,9 @@ pub(super) async fn create(
     // Checked first: a visitor who may not write learns nothing about other errors.
     visitor.actor.need_in(Scope::Write, app, Missing::App)?;
     let template = form.get("template").and_then(template).ok_or(Refused::NoSuchPage)?;
-    let name = form.get("name").unwrap_or(&template.name).to_owned();
+    // A flow is named by its title, unless it gets another name.
+    let title = template.definition["title"].as_str().unwrap_or(&template.name);
+    let name = form.get("name").unwrap_or(title).to_owned();
     let definition = Some(template.definition.clone());
     let new = NewFlow { name, kind: template.kind, definition };
     let made =

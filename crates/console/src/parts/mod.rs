@@ -12,4 +12,4 @@ pub(super) use self::code::code;
 pub(super) use self::empty::empty;
 pub(super) use self::fault::errors;
 pub(super) use self::number::{counted, number};
-pub(super) use self::time::{day, time};
+pub(super) use self::time::{ago, day, time};

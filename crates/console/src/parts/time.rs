@@ -11,6 +11,13 @@ pub(in super::super) fn time(at: Timestamp) -> Markup {
     html! { time datetime=(text) { (day) " " (clock) " UTC" } }
 }
 
+/// How long ago something was; the script shows the exact time on hover.
+pub(in super::super) fn ago(at: Timestamp) -> Markup {
+    let text = at.to_string();
+    let (day, clock) = (text.get(..10).unwrap_or_default(), text.get(11..16).unwrap_or_default());
+    html! { time datetime=(text) data-ago { (day) " " (clock) " UTC" } }
+}
+
 /// The date only.
 pub(in super::super) fn day(at: Timestamp) -> Markup {
     let text = at.to_string();

@@ -15,7 +15,7 @@ use super::crosstab::filters;
 use super::query::{ResultsQuery, page_path};
 use crate::Console;
 use crate::frame::{Frame, NavItem, Tab, Width};
-use crate::parts::{empty, time};
+use crate::parts::{ago, empty, time};
 use crate::reply::{Kind, Refused, Reply};
 use crate::request::{PathParam, Query};
 use crate::session::Visitor;
@@ -113,7 +113,7 @@ impl Here<'_> {
                     @for row in &list.rows {
                         li.card {
                             blockquote dir="auto" { (answer(row, self.question)) }
-                            p.hint { a href={ "/console/flows/" (self.flow) "/responses/" (row.response_id) } { (time(row.response_id.made_at())) } }
+                            p.hint { a href={ "/console/flows/" (self.flow) "/responses/" (row.response_id) } { (ago(row.response_id.made_at())) } }
                         }
                     }
                 }

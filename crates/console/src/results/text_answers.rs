@@ -6,7 +6,7 @@ use sluice_engine::texts::{TEXT_RESPONSES, Written};
 
 use super::reader::is_prose;
 use super::report::Report;
-use crate::parts::{number, time};
+use crate::parts::{ago, number};
 
 /// A quoted answer is cut to this many characters; the response has the full text.
 const QUOTE_CHARS_MAX: usize = 400;
@@ -62,7 +62,7 @@ fn newest(report: &Report, texts: &Written) -> Markup {
                 li {
                     blockquote dir="auto" { (cut(text)) }
                     @if let Some(flow) = report.reader.flow() {
-                        p.hint { a href={ "/console/flows/" (flow) "/responses/" (response) } { (time(response.made_at())) } }
+                        p.hint { a href={ "/console/flows/" (flow) "/responses/" (response) } { (ago(response.made_at())) } }
                     }
                 }
             }

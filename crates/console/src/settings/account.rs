@@ -13,7 +13,7 @@ use sluice_flow::definition::Fault;
 use super::super::Console;
 use super::super::attempts::PeerAddress;
 use super::super::parts::field::Field;
-use super::super::parts::{self, time};
+use super::super::parts::{self, ago, time};
 use super::super::reply::{self, Kind, Refused, Reply};
 use super::super::request::{Form, Query};
 use super::super::session::{self, Visitor};
@@ -138,8 +138,8 @@ fn list(sessions: &[OwnSession]) -> Markup {
                     tbody {
                         @for session in sessions {
                             tr {
-                                td data-label="Signed in" { (time(session.created_at)) }
-                                td data-label="Last used" { (time(session.used_at)) }
+                                td data-label="Signed in" { (ago(session.created_at)) }
+                                td data-label="Last used" { (ago(session.used_at)) }
                                 td {
                                     @if session.is_current { span.tag { "this session" } }
                                     @else {

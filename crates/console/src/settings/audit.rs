@@ -8,7 +8,7 @@ use sluice_engine::AuditEntry;
 use sluice_flow::id::{AppId, AuditId};
 
 use super::super::Console;
-use super::super::parts::{self, time};
+use super::super::parts::{self, ago};
 use super::super::reply::{Kind, Reply};
 use super::super::request::{Fields, PathParam, Query};
 use super::super::session::Visitor;
@@ -82,7 +82,7 @@ fn table(entries: &[AuditEntry], of_all: bool, sidebar: &Sidebar) -> Markup {
                 tbody {
                     @for entry in entries {
                         tr {
-                            td data-label="Time" { (time(entry.row.audit_id.made_at())) }
+                            td data-label="Time" { (ago(entry.row.audit_id.made_at())) }
                             td data-label="Actor" { (entry.who) }
                             td data-label="Action" { (entry_of(entry)) }
                             @if of_all { td data-label="App" { @if let Some(app) = entry.row.app_id { (app_name(app)) } } }

@@ -13,7 +13,7 @@ use sluice_flow::id::AppId;
 
 use super::super::Console;
 use super::super::parts::field::{Field, select};
-use super::super::parts::{self, number, time};
+use super::super::parts::{self, ago, number, time};
 use super::super::reply::{self, Kind, Refused, Reply};
 use super::super::request::{Fields, Form, PathParam, Query};
 use super::super::session::Visitor;
@@ -268,7 +268,7 @@ fn keys_of(app: AppId, keys: &[IdentityKeyRow], may_change: bool) -> Markup {
                 div.row {
                     div.fill {
                         p { code { (key.kid) } " · " (kind_of(key)) }
-                        p.muted { "Created " (time(key.created_at)) @if let Some(issuer) = &key.issuer { " · issuer " (issuer) } }
+                        p.muted { "Created " (ago(key.created_at)) @if let Some(issuer) = &key.issuer { " · issuer " (issuer) } }
                     }
                     @if may_change {
                         form method="post" action={ "/console/apps/" (app) "/settings/identity/revoke" } data-confirm="Revoke this key? Tokens signed with it will be refused." {

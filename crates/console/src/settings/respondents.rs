@@ -11,7 +11,7 @@ use sluice_flow::id::{AppId, RespondentId};
 use sluice_flow::respondent::IdentityType;
 
 use super::super::Console;
-use super::super::parts::{self, number, time};
+use super::super::parts::{self, ago, number, time};
 use super::super::reply::{self, Kind, Reply};
 use super::super::request::{Form, PathParam, Query};
 use super::super::session::Visitor;
@@ -187,8 +187,8 @@ fn list(
                                     a href={ (base) "/" (one.row.respondent_id) } { (name_of(one)) }
                                     @if one.row.erasing.is_some() { " " span.muted { "Being erased" } }
                                 }
-                                td { @if let Some((first, _)) = one.seen { (time(first)) } }
-                                td { @if let Some((_, last)) = one.seen { (time(last)) } }
+                                td { @if let Some((first, _)) = one.seen { (ago(first)) } }
+                                td { @if let Some((_, last)) = one.seen { (ago(last)) } }
                             }
                         }
                     }
@@ -216,8 +216,8 @@ fn profile(respondent: &Respondent, consents: &[ConsentRow], sidebar: &Sidebar) 
                 dt { "ID" } dd { code { (respondent.row.respondent_id) } }
                 @for known in &respondent.identities { dt { (identity_type_label(known.of)) } dd { (known.value) } }
                 @if let Some((first, last)) = respondent.seen {
-                    dt { "First seen" } dd { (time(first)) }
-                    dt { "Last seen" } dd { (time(last)) }
+                    dt { "First seen" } dd { (ago(first)) }
+                    dt { "Last seen" } dd { (ago(last)) }
                 }
                 @for (flow, count) in &respondent.flows {
                     dt { "Responses" } dd { a href={ "/console/flows/" (flow) "/responses" } { (flow_name(flow)) } ": " (number(*count)) }

@@ -24,6 +24,7 @@ pub(super) fn sentence(row: &AuditRow) -> String {
         Action::FlowCreated => format!("created the flow {}", quoted("name")),
         Action::FlowUpdated => format!("changed a flow’s {}", names(&detail)),
         Action::FlowArchived => "archived a flow".to_owned(),
+        Action::FlowUnarchived => "restored an archived flow".to_owned(),
         Action::FlowPublished => format!("published version {} of a flow", count("number")),
         Action::FlowRepublished => {
             format!("republished an earlier version as version {}", count("number"))

@@ -13,7 +13,7 @@ use sluice_flow::time::Timestamp;
 
 use super::super::Console;
 use super::super::parts::field::Field;
-use super::super::parts::{self, time};
+use super::super::parts::{self, ago, time};
 use super::super::reply::{self, Kind, Reply};
 use super::super::request::{Fields, Form, PathParam, Query};
 use super::super::session::Visitor;
@@ -143,7 +143,7 @@ fn list(tokens: &[TokenRow], sidebar: &Sidebar) -> Markup {
                                 td data-label="App" { (app_name(token)) }
                                 td data-label="Created" { (parts::day(token.created_at)) }
                                 td data-label="Expires" { @match (token.revoked_at, token.expires_at) {
-                                    (Some(at), _) => { "Revoked " (time(at)) }
+                                    (Some(at), _) => { "Revoked " (ago(at)) }
                                     (None, Some(at)) => (time(at)),
                                     (None, None) => "Never",
                                 } }

@@ -13,7 +13,7 @@ use sluice_flow::id::{AppId, UserId};
 
 use super::super::Console;
 use super::super::parts::field::{Field, select};
-use super::super::parts::{self, time};
+use super::super::parts::{self, ago};
 use super::super::reply::{self, Kind, Reply};
 use super::super::request::{Fields, Form, PathParam, Query};
 use super::super::session::Visitor;
@@ -316,7 +316,7 @@ fn about(user: &UserDetail, base: &str, faults: &[Fault]) -> Markup {
             dl.facts {
                 dt { "E-mail" } dd { (user.email) }
                 dt { "State" } dd { (state_of(user)) }
-                dt { "Added" } dd { (time(user.created_at)) }
+                dt { "Added" } dd { (ago(user.created_at)) }
                 dt { "Sign-in" } dd { @match (user.has_password, user.has_subject) {
                     (true, true) => "password or organisation account",
                     (true, false) => "password",

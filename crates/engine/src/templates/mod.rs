@@ -1,5 +1,5 @@
 //! Templates to start a flow from: one file each, with a name, a purpose, and a definition that
-//! could be published unchanged.
+//! could be published unchanged. One is empty.
 //!
 //! Deliberately absent: user-defined templates. Any flow can be duplicated.
 

@@ -237,14 +237,28 @@ pub fn check_new(draft: &Value) -> Result<Definition, Vec<Fault>> {
         let faults = piping::faults(&definition);
         if faults.is_empty() { Ok(definition) } else { Err(faults) }
     });
+    let mut newer = Vec::new();
+    if is_empty(draft) {
+        newer.push(Fault { pointer: "/questions".into(), message: EMPTY.into() });
+    }
     let redirect = draft.pointer("/ending/redirectUrl").and_then(Value::as_str);
     let is_faulty = |url: &str| is_url(url) && origin::web_origin(url).is_none();
-    if !redirect.is_some_and(is_faulty) {
+    if redirect.is_some_and(is_faulty) {
+        newer.push(Fault { pointer: "/ending/redirectUrl".into(), message: REDIRECT.into() });
+    }
+    if newer.is_empty() {
         return checked;
     }
     let mut faults = checked.err().unwrap_or_default();
-    faults.push(Fault { pointer: "/ending/redirectUrl".into(), message: REDIRECT.into() });
+    faults.append(&mut newer);
     Err(faults)
+}
+
+/// Whether a draft would show nothing but its title. A message may have only a description.
+fn is_empty(draft: &Value) -> bool {
+    let has_questions = draft["questions"].as_array().is_none_or(|list| !list.is_empty());
+    let description = draft["description"].as_str().unwrap_or_default();
+    !has_questions && description.trim().is_empty()
 }
 
 /// The definition, if it can be read at all; it is valid only if there are no faults.
@@ -312,6 +326,8 @@ fn read_default_locale(reader: &mut ObjectReader<'_>) -> String {
         DEFAULT_LOCALE.to_owned()
     })
 }
+
+const EMPTY: &str = "must not be empty: add a question, or a description";
 
 /// Reports fields that only the server sets, then all unknown fields.
 fn close(mut reader: ObjectReader<'_>, draft: &Value) {

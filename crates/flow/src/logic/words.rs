@@ -32,9 +32,9 @@ impl Condition {
         match self {
             Self::All(conditions) => joined(conditions, " and "),
             Self::Any(conditions) => joined(conditions, " or "),
-            Self::Not(condition) => {
+            Self::Not(condition) => condition.negated(questions).unwrap_or_else(|| {
                 format!("it is not true that {}", condition.part(questions, true))
-            }
+            }),
             Self::Answer { question, test } => {
                 let found = questions.iter().find(|it| it.id == *question);
                 let question = Asked { id: question, question: found };
@@ -65,6 +65,24 @@ impl Jump {
     }
 }
 
+impl Condition {
+    /// The opposite of a comparison, if that reads well.
+    fn negated(&self, questions: &[Question]) -> Option<String> {
+        match self {
+            Self::Answer { question, test } => {
+                let found = questions.iter().find(|it| it.id == *question);
+                let question = Asked { id: question, question: found };
+                Some(format!("{} {}", question.name(), question.negated(test)?))
+            }
+            Self::Score { test } => {
+                let score = Asked { id: "", question: None };
+                Some(format!("the score {}", score.negated(test)?))
+            }
+            Self::All(_) | Self::Any(_) | Self::Not(_) => None,
+        }
+    }
+}
+
 /// The question that a test is about, if it is known.
 struct Asked<'q> {
     id: &'q str,
@@ -81,15 +99,14 @@ impl Asked<'_> {
             Test::Answered(true) => "is answered".to_owned(),
             Test::Answered(false) => "is not answered".to_owned(),
             Test::Equals(operand) => format!("is {}", self.operand(operand)),
-            Test::In(operands) => format!("is {}", self.either(operands)),
+            Test::In(operands) => format!("is {}", self.listed(operands, "or")),
             // True only if there is an answer, which "is not" would leave open.
-            Test::NotIn(operands) => format!("is something other than {}", self.either(operands)),
-            Test::Includes(operand) => match (self.comparable(), operand) {
-                (Some(Comparable::Cells { rows, columns }), Operand::Text(cell)) => {
-                    let (row, column) = cell.split_once(':').unwrap_or((cell, ""));
-                    format!("has {} for {}", label(columns, column), label(rows, row))
-                }
-                _ => format!("includes {}", self.operand(operand)),
+            Test::NotIn(operands) => {
+                format!("is something other than {}", self.listed(operands, "or"))
+            }
+            Test::Includes(operand) => match self.cell(operand) {
+                Some(cell) => format!("has {cell}"),
+                None => format!("includes {}", self.operand(operand)),
             },
             Test::LessThan(operand @ Operand::Date(_)) => {
                 format!("is before {}", self.operand(operand))
@@ -102,15 +119,44 @@ impl Asked<'_> {
         }
     }
 
+    /// The opposite of a test. For "something other than" there is none that reads well.
+    fn negated(&self, test: &Test) -> Option<String> {
+        Some(match test {
+            Test::Answered(is_answered) => self.test(&Test::Answered(!is_answered)),
+            Test::In(operands) if operands.len() > 1 => {
+                format!("is neither {}", self.listed(operands, "nor"))
+            }
+            Test::Includes(operand) => match self.cell(operand) {
+                Some(cell) => format!("does not have {cell}"),
+                None => format!("does not include {}", self.operand(operand)),
+            },
+            Test::Equals(_) | Test::In(_) | Test::LessThan(_) | Test::GreaterThan(_) => {
+                format!("is not {}", self.test(test).strip_prefix("is ")?)
+            }
+            Test::NotIn(_) => return None,
+        })
+    }
+
+    /// A cell of a matrix.
+    fn cell(&self, operand: &Operand) -> Option<String> {
+        let (Some(Comparable::Cells { rows, columns }), Operand::Text(cell)) =
+            (self.comparable(), operand)
+        else {
+            return None;
+        };
+        let (row, column) = cell.split_once(':').unwrap_or((cell, ""));
+        Some(format!("{} for {}", label(columns, column), label(rows, row)))
+    }
+
     fn comparable(&self) -> Option<Comparable<'_>> {
         self.question.map(|question| question.question_type.comparable())
     }
 
-    fn either(&self, operands: &[Operand]) -> String {
+    fn listed(&self, operands: &[Operand], word: &str) -> String {
         let words: Vec<String> = operands.iter().map(|operand| self.operand(operand)).collect();
         match words.split_last() {
             Some((last, [])) => last.clone(),
-            Some((last, others)) => format!("{} or {last}", others.join(", ")),
+            Some((last, others)) => format!("{} {word} {last}", others.join(", ")),
             None => String::new(),
         }
     }

@@ -83,7 +83,8 @@ fn an_ending_has_texts_and_a_web_address() {
 /// A `;` would end a directive in the content security policy of the hosted page.
 #[test]
 fn a_redirect_host_unsafe_in_a_header_is_refused_at_publish_but_readable() {
-    let to = |url: &str| with("ending", json!({"redirectUrl": url}));
+    let ending = |ending: Value| json!({"title": "T", "questions": [], "description": "Read", "ending": ending});
+    let to = |url: &str| ending(json!({"redirectUrl": url}));
     for url in ["https://a.example;sandbox/", "https://a.example,b/", "https://a'b/"] {
         accepted(&to(url));
         let faults = check_new(&to(url)).unwrap_err();
@@ -92,8 +93,22 @@ fn a_redirect_host_unsafe_in_a_header_is_refused_at_publish_but_readable() {
         assert!(faults[0].message.contains("https://www.example.com/thanks"), "{faults:?}");
     }
     assert!(check_new(&to("https://a.example/x;y?a=b;c")).is_ok());
-    let faulty = with("ending", json!({"redirectUrl": "https://a;b/", "title": 1}));
+    let faulty = ending(json!({"redirectUrl": "https://a;b/", "title": 1}));
     assert_eq!(check_new(&faulty).unwrap_err().len(), 2);
+}
+
+#[test]
+fn a_flow_that_shows_nothing_is_not_published() {
+    let empty = json!({"title": "T", "questions": []});
+    accepted(&empty);
+    let faults = check_new(&empty).unwrap_err();
+    assert_eq!(faults.len(), 1, "{faults:?}");
+    assert_eq!(faults[0].pointer, "/questions");
+    assert!(faults[0].message.contains("add a question"), "{faults:?}");
+    let blank = json!({"title": "T", "questions": [], "description": "  "});
+    assert!(check_new(&blank).unwrap_err().iter().any(|it| it.pointer == "/questions"));
+    assert!(check_new(&json!({"title": "T", "questions": [], "description": "Read"})).is_ok());
+    assert!(check_new(&asking("nps", json!({}))).is_ok());
 }
 
 #[test]

@@ -73,6 +73,18 @@ impl<'s> Desk<'s> {
         self.site.send(request(Method::POST, path, &headers, Body::from(body))).await
     }
 
+    /// Sends a form as the console's script does.
+    pub(crate) async fn send_form_for_json(&self, path: &str, body: &str) -> Reply {
+        let headers = [
+            ("host", HOST),
+            ("origin", ORIGIN),
+            ("cookie", self.cookie.as_str()),
+            ("accept", "application/json"),
+            ("content-type", "application/x-www-form-urlencoded"),
+        ];
+        self.site.send(request(Method::POST, path, &headers, Body::from(body.to_owned()))).await
+    }
+
     /// The page that a form redirects to.
     #[track_caller]
     pub(crate) fn led_to(reply: &Reply) -> String {

@@ -1,21 +1,13 @@
 /*
- * For every page of the console: times in the reader's time zone, copy buttons, dialogs, the theme switch. Everything
- * works without it.
+ * For every page of the console: times in the reader's time zone, copy buttons, menus, dialogs, toasts, the theme
+ * switch. Everything works without it.
  */
 
-/** Shows every <time> in the reader's time zone, with the name of the zone. */
-export function localTimes(root) {
-  const full = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
-  const day = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
-  const zoned = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
-  for (const element of root.querySelectorAll("time[datetime]:not([data-local])")) {
-    const at = new Date(element.dateTime);
-    if (Number.isNaN(at.getTime())) continue;
-    element.textContent = (element.dataset.only === "day" ? day : full).format(at);
-    element.title = zoned.format(at);
-    element.dataset.local = "";
-  }
-}
+import { ask, follow, openPage } from "./dialogs.js";
+import "./shortcuts.js";
+import { localTimes } from "./times.js";
+
+export { localTimes };
 
 /** Buttons that copy the content of the element that they name. */
 async function copy(button) {
@@ -60,9 +52,28 @@ for (const zone of document.querySelectorAll("[data-zone]")) {
   zone.textContent = Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
 
+/** The address without the name of the message, so that a reload does not show it again. */
+function forgetDone() {
+  const address = new URL(location.href);
+  if (!address.searchParams.has("done")) return;
+  address.searchParams.delete("done");
+  history.replaceState(history.state, "", address);
+}
+
+for (const shown of document.querySelectorAll(".toasts .toast")) follow(shown);
+forgetDone();
+
 document.addEventListener("click", (event) => {
+  for (const menu of document.querySelectorAll("details.choices[open]")) {
+    if (!menu.contains(event.target)) menu.open = false;
+  }
   const button = event.target.closest("button, a");
   if (!button) return;
+  const isPlain = !event.defaultPrevented && !event.ctrlKey && !event.metaKey && !event.shiftKey;
+  if (button.hasAttribute("data-dialog") && isPlain) {
+    event.preventDefault();
+    openPage(button.href);
+  }
   if (button.dataset.copy) copy(button);
   if (button.dataset.opens) {
     const dialog = document.getElementById(button.dataset.opens);
@@ -71,7 +82,10 @@ document.addEventListener("click", (event) => {
       dialog.showModal();
     }
   }
-  if (button.hasAttribute("data-closes")) button.closest("dialog")?.close();
+  if (button.hasAttribute("data-closes") && button.closest("dialog")) {
+    event.preventDefault();
+    button.closest("dialog").close();
+  }
   if (button.hasAttribute("data-theme-switch")) {
     const theme = themes[(themes.indexOf(shownTheme()) + 1) % themes.length];
     document.cookie = `sluice_theme=${theme}; Path=/console; Max-Age=31536000; SameSite=Lax`;
@@ -79,11 +93,30 @@ document.addEventListener("click", (event) => {
   }
 });
 
-// A form with `data-confirm` asks for confirmation.
-document.addEventListener("submit", (event) => {
-  const question = event.target.dataset?.confirm;
-  if (question && !confirm(question)) event.preventDefault();
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape") return;
+  const menu = event.target.closest?.("details.choices[open]");
+  if (!menu) return;
+  menu.open = false;
+  menu.querySelector("summary").focus();
 });
+
+// A form with `data-confirm` asks first.
+document.addEventListener("submit", async (event) => {
+  const form = event.target;
+  const question = form.dataset?.confirm;
+  if (!question || "confirmed" in form.dataset) return;
+  event.preventDefault();
+  const { submitter } = event;
+  const button = submitter ?? form.querySelector("[type=submit]");
+  const isDanger = button?.classList.contains("danger");
+  // The visible part of the label; the rest names the row for screen readers.
+  if (!(await ask(question, button?.firstChild?.textContent.trim() || "Continue", { isDanger }))) return;
+  form.dataset.confirmed = "";
+  form.requestSubmit(submitter);
+});
+
+document.addEventListener("filled", ({ target }) => localTimes(target));
 
 // Focus the error summary, so that it is read first.
 document.querySelector(".errors[tabindex]")?.focus();

@@ -6,15 +6,17 @@
 import { Bar } from "./editor/bar.js";
 import { Draft } from "./editor/draft.js";
 import { Faults } from "./editor/faults.js";
+import { History } from "./editor/history.js";
 import { Json, jsonError } from "./editor/json.js";
 import { Languages } from "./editor/languages.js";
 import { List } from "./editor/list.js";
 import { Preview } from "./editor/preview.js";
 import { newQuestion, Palette } from "./editor/palette.js";
 import { Saving } from "./editor/saving.js";
-import { schedule } from "./editor/schedule.js";
+import { Schedule } from "./editor/schedule.js";
 import { Sections } from "./editor/sections.js";
 import { Texts } from "./editor/texts.js";
+import { Title } from "./editor/title.js";
 import { registerTypes } from "./editor/types.js";
 
 function start(root) {
@@ -36,12 +38,20 @@ function start(root) {
   saving.addEventListener("stored", ({ detail }) => faults.set(detail.faults));
   faults.addEventListener("go", ({ detail }) => goTo(detail.path, draft, sections));
   const place = (name) => document.getElementById(`section-${name}`);
+  const history = new History(draft, root);
+  context.undoable = (text) => bar.undoable(text);
+  new Title(document.getElementById("title-row"), draft);
   new List(place("questions"), draft, context);
   new Texts(place("texts"), draft, context);
   new Languages(place("languages"), draft, context);
   new Json(area, draft, document.getElementById("json-wrong"), sections);
-  new Preview(document.getElementById("preview-pane"), draft, saving);
-  new Bar(document.getElementById("bar"), saving, faults);
+  new Preview(document.getElementById("preview-pane"), draft, saving, sections);
+  const schedule = new Schedule(document.getElementById("schedule"));
+  schedule.start();
+  const bar = new Bar({
+    place: document.getElementById("bar"), saving, faults, history, draft, schedule,
+    published: root.dataset.published ? JSON.parse(root.dataset.published) : null,
+  });
   sections.start();
   root.dataset.ready = "";
   faults.set(JSON.parse(root.dataset.faults));
@@ -61,5 +71,5 @@ function goTo(path, draft, sections) {
 
 const root = document.getElementById("editor");
 if (root) start(root);
-// The schedule is also a separate page, if it has errors.
-schedule(document.getElementById("schedule"));
+// The settings are also a separate page, if they have errors.
+else if (document.getElementById("schedule")) new Schedule(document.getElementById("schedule"));

@@ -134,6 +134,7 @@ pub(super) const TABLE: &[Line] = &[
     get_to("/", ANYBODY, "/console"),
     get_to("/console", READS_ANY, "/console/apps/*"),
     get("/console/assets/{version}/{*file}", ANYBODY),
+    get("/console/search", READS_ANY),
     get("/console/sign-in", ANYBODY),
     post_unstored("/console/sign-in", ANYBODY, "token=root-secret", "/console"),
     // Without a ticket the sign-in starts over.
@@ -168,10 +169,33 @@ pub(super) const TABLE: &[Line] = &[
     ),
     get("/console/apps/{appId}/templates/{template}", READS),
     post_unstored("/console/apps/{appId}/templates/{template}", READS, "", ""),
-    get_to("/console/flows/{flowId}", READS, "/console/flows/{flowId}/edit"),
+    get_to("/console/flows/{flowId}", READS, "/console/flows/{flowId}/results"),
     post("/console/flows/{flowId}/duplicate", WRITES, "", "/console/flows/*/edit?done=duplicated"),
     get("/console/flows/{flowId}/archive", READS),
-    post("/console/flows/{flowId}/archive", WRITES, "", "/console/apps/{appId}?done=archived"),
+    post(
+        "/console/flows/{flowId}/archive",
+        WRITES,
+        "",
+        "/console/apps/{appId}?done=archived.{flowId}",
+    ),
+    post_unstored(
+        "/console/flows/{flowId}/unarchive",
+        WRITES,
+        "",
+        "/console/flows/{flowId}/edit?done=unarchived",
+    ),
+    post(
+        "/console/flows/{flowId}/close",
+        WRITES,
+        "tab=share",
+        "/console/flows/{flowId}/share?done=closed",
+    ),
+    post_unstored(
+        "/console/flows/{flowId}/reopen",
+        WRITES,
+        "",
+        "/console/flows/{flowId}/edit?done=reopened",
+    ),
     // The editor.
     get("/console/flows/{flowId}/edit", READS),
     post(
@@ -194,6 +218,13 @@ pub(super) const TABLE: &[Line] = &[
         WRITES,
         "tag={tag}",
         "/console/flows/{flowId}/edit?done=published",
+    ),
+    get("/console/flows/{flowId}/discard", READS),
+    post(
+        "/console/flows/{flowId}/discard",
+        WRITES,
+        "tag={tag}",
+        "/console/flows/{flowId}/edit?done=discarded",
     ),
     post(
         "/console/flows/{flowId}/schedule",

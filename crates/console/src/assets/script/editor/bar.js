@@ -1,68 +1,84 @@
 /*
- * The bar above the editor: save status, actions after a failed save, and publishing.
+ * The header while editing: the save status, what is not published, discarding and publishing. A failed save is
+ * explained above the editor, with what to do.
  */
 
+import { openPage, toast } from "../dialogs.js";
 import { announce, button, el } from "./dom.js";
 
+const SHORT = { saved: "Saved", changed: "Saving…", saving: "Saving…" };
 const WORDS = {
-  saved: "All changes saved",
-  changed: "Unsaved changes",
-  saving: "Saving…",
   offline: "Not saved: the server cannot be reached. Your changes are kept on this page and saved when it is back.",
-  failed: "Not saved: the server failed to store the draft. Trying again…",
+  failed: "Not saved: the server failed to store your changes. Trying again…",
   "signed-out": "Not saved: you are signed out. Sign in in another tab, then continue here. Your changes are kept on this page.",
   refused: "Not saved: the server refused the draft. You may no longer have permission to edit this flow, or the draft is too long. Your changes are kept on this page and saved again with the next change.",
   conflict: "Not saved: someone else, or another tab, saved this draft in the meantime.",
 };
 
 export class Bar {
-  constructor(place, saving, faults) {
-    Object.assign(this, { place, saving, faults });
-    this.words = place.querySelector("#saving");
-    this.more = el("span", { className: "buttons" });
-    this.words.after(this.more);
-    saving.addEventListener("state", () => this.draw());
-    faults.addEventListener("change", () => this.draw());
-    for (const form of place.querySelectorAll("form[data-publish]")) form.addEventListener("submit", (event) => this.publish(event, form));
-    for (const link of place.querySelectorAll("a[data-publish]")) link.addEventListener("click", (event) => this.review(event, link));
+  constructor({ place, saving, faults, history, draft, published, schedule }) {
+    Object.assign(this, { place, saving, faults, history, draft, published, schedule });
+    this.words = document.getElementById("saving");
+    this.unpublished = document.getElementById("unpublished");
+    this.publishLink = document.querySelector("[data-publish]");
+    this.discardLink = document.querySelector("[data-discard]");
+    for (const each of [saving, schedule]) each?.addEventListener("state", () => this.draw());
+    saving.addEventListener("stored", ({ detail }) => this.showUnpublished(detail.unpublished));
+    this.publishLink?.addEventListener("click", (event) => this.publish(event));
+    this.discardLink?.addEventListener("click", (event) => this.discard(event));
     this.draw();
   }
 
   draw() {
-    const { state } = this.saving;
+    const isDraft = this.saving.state !== "saved" || !this.schedule;
+    const { state } = isDraft ? this.saving : this.schedule;
     if (this.shown === state) return;
     this.shown = state;
-    this.words.textContent = WORDS[state];
+    this.words.hidden = false;
+    this.words.textContent = SHORT[state] ?? "Not saved";
     this.words.dataset.state = state;
+    const problem = WORDS[state];
     // Announce only failures and recoveries, not every save.
-    const isWell = ["saved", "changed", "saving"].includes(state);
-    if (!isWell) announce(WORDS[state]);
+    if (problem) announce(problem);
     else if (this.wasIll && state === "saved") announce("Saved again.");
-    this.wasIll = !isWell || (this.wasIll && state !== "saved");
+    this.wasIll = Boolean(problem) || (this.wasIll && state !== "saved");
+    const again = () => [button("Try again", () => (isDraft ? this.saving : this.schedule).save())];
     const actions = {
-      offline: () => [button("Try again", () => this.saving.save())],
-      failed: () => [button("Try again", () => this.saving.save())],
-      refused: () => [button("Try again", () => this.saving.save())],
-      "signed-out": () => [el("a", { className: "button small", href: "/console/sign-in", target: "_blank" }, "Sign in"), button("Try again", () => this.saving.save())],
+      offline: again, failed: again, refused: again,
+      "signed-out": () => [el("a", { className: "button small", href: "/console/sign-in", target: "_blank" }, "Sign in"), ...again()],
       conflict: () => [button("Keep mine", () => this.saving.keepMine()), button("Take theirs", () => this.saving.takeTheirs())],
     };
-    this.more.replaceChildren(...(actions[state]?.() ?? []));
+    this.place.hidden = !problem;
+    this.place.replaceChildren(...(problem ? [el("p", {}, problem), el("div", { className: "buttons" }, actions[state]())] : []));
   }
 
-  /** Publishes exactly the visible draft: saves it first, and sends its tag. */
-  async publish(event, form) {
-    if (form.dataset.ready) return;
+  showUnpublished(note) {
+    if (!note || !this.unpublished) return;
+    this.unpublished.textContent = note.text;
+    this.publishLink.hidden = !note.canPublish;
+    this.discardLink.hidden = !note.canDiscard;
+  }
+
+  /** Saves the visible draft, then shows what a publish would change. */
+  async publish(event) {
     event.preventDefault();
+    await this.schedule?.flush();
     if (!(await this.saving.flush())) return;
     if (this.faults.all.length > 0) return this.faults.goTo(this.faults.all[0].pointer);
-    form.elements.tag.value = this.saving.tag;
-    form.dataset.ready = "1";
-    // Not during this submit event: the browser would ignore another one.
-    setTimeout(() => form.requestSubmit());
+    await openPage(this.publishLink.href);
   }
 
-  async review(event, link) {
+  /** Goes back to the published definition; the next change makes that final. */
+  discard(event) {
+    if (!this.published) return;
     event.preventDefault();
-    if (await this.saving.flush()) location.href = link.href;
+    this.draft.replace(structuredClone(this.published));
+    this.undoable("Changes discarded.");
+  }
+
+  /** A toast that undoes the last step, until there is another one. */
+  undoable(text) {
+    const remove = toast(text, () => this.history.undo());
+    this.draft.addEventListener("change", remove, { once: true });
   }
 }

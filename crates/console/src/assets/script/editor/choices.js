@@ -1,9 +1,10 @@
 /*
  * Options, rows and columns: their labels, their order, and, collapsed, their scores and the ids under which answers are
- * stored.
+ * stored. Several pasted lines become several choices.
  */
 
 import { announce, button, el, pointer, redraw, tick } from "./dom.js";
+import { draggable } from "./dragging.js";
 import { idFrom, isMadeUp } from "./ids.js";
 
 /** Default options of a new question that were not reworded. */
@@ -22,6 +23,7 @@ export function choicesEditor(draft, at, { name: list, label: title, score, fixe
     el("ol", {}, choices().map(row)),
     el("div", { className: "buttons" },
       button(`+ Add ${word === "option" ? "an" : "a"} ${word}`, add, { data: { key: `add-${list}` } }),
+      el("span", { className: "hint" }, `Paste several lines to add several ${list}`),
       score && button(areScoresShown ? "Hide scores" : "Show scores", () => { areScoresShown = !areScoresShown; draw() }, { className: "button small quiet", data: { key: `scores-${list}` } }),
       button(areIdsShown ? "Hide IDs" : "Show IDs", () => { areIdsShown = !areIdsShown; draw() }, { className: "button small quiet", data: { key: `ids-${list}` } })));
 
@@ -31,7 +33,8 @@ export function choicesEditor(draft, at, { name: list, label: title, score, fixe
     const path = ["questions", at, list, place];
     const label = el("input", {
       className: "input", value: choice?.label ?? "", aria: { label: `${title}: ${place + 1}` }, data: { pointer: pointer([...path, "label"]) },
-      oninput: () => { choice.label = label.value; draft.changed(false) },
+      oninput: () => { choice.label = label.value; draft.changed(false, { key: pointer([...path, "label"]) }) },
+      onpaste: (event) => paste(event, place),
       onchange: settle,
       onkeydown: (event) => onKey(event, place),
     });
@@ -50,10 +53,34 @@ export function choicesEditor(draft, at, { name: list, label: title, score, fixe
       className: "button small quiet", aria: { label: `Move ${word} ${place + 1} ${wordOf}` }, data: { key: `${list}${by}-${place}` },
       disabled: place + by < 0 || place + by >= choices().length,
     });
-    return el("li", {}, label, points, id, keeps,
+    const grip = el("span", { className: "grip small", aria: { hidden: "true" }, title: "Drag to move" }, "⠿");
+    const item = el("li", {}, grip, label, points, id, keeps,
       id && wasPublished && el("span", { className: "hint" }, "Published: answers are stored under this ID"),
       el("span", { className: "movers" }, mover("↑", "up", -1), mover("↓", "down", 1),
         button("✕", () => remove(place), { className: "button small quiet", aria: { label: `Remove ${word} ${place + 1}` } })));
+    draggable(item, grip, (to) => move(place, to));
+    return item;
+  }
+
+  /** Several lines become several choices, from the one that they are pasted into. */
+  function paste(event, index) {
+    const lines = (event.clipboardData?.getData("text/plain") ?? "").split(/\r?\n/).map((line) => line.trim()).filter(Boolean);
+    if (lines.length < 2) return;
+    event.preventDefault();
+    const input = event.target;
+    const first = input.value.slice(0, input.selectionStart) + lines[0] + input.value.slice(input.selectionEnd);
+    choices()[index].label = first;
+    const taken = choices().map((choice) => choice?.id);
+    const more = lines.slice(1).map((label) => {
+      const id = idFrom(label, [...taken, "other"], { fallback: word });
+      taken.push(id);
+      return { id, label };
+    });
+    choices().splice(index + 1, 0, ...more);
+    changed();
+    settle();
+    place.querySelector(`[data-pointer="${pointer(["questions", at, list, index + more.length, "label"])}"]`)?.focus();
+    announce(`${lines.length} ${list} pasted.`);
   }
 
   /** Generates an id from the label, unless it was chosen or published. */
@@ -62,7 +89,7 @@ export function choicesEditor(draft, at, { name: list, label: title, score, fixe
     for (const [index, choice] of choices().entries()) {
       if (!isMadeUp(choice?.id) || !choice.label || published.includes(choice.id) || isNewborn(choice)) continue;
       const taken = choices().filter((other) => other !== choice).map((other) => other?.id);
-      draft.renameChoice(at, list, index, idFrom(choice.label, [...taken, "other"], { fallback: word }));
+      draft.renameChoice(at, list, index, idFrom(choice.label, [...taken, "other"], { fallback: word }), { follows: true });
       const shown = place.querySelector(`[data-pointer="${pointer(["questions", at, list, index, "id"])}"]`);
       if (shown) shown.value = choice.id;
     }
@@ -82,7 +109,7 @@ export function choicesEditor(draft, at, { name: list, label: title, score, fixe
     settle();
     const [gone] = choices().splice(index, 1);
     changed();
-    place.querySelectorAll("li input")[Math.min(index, choices().length - 1)]?.focus();
+    place.querySelectorAll("li > input:not(.mono)")[Math.min(index, choices().length - 1)]?.focus();
     announce(`${word} ${gone?.label ?? ""} removed.`);
   }
 
@@ -103,7 +130,7 @@ export function choicesEditor(draft, at, { name: list, label: title, score, fixe
       move(index, index + (event.key === "ArrowUp" ? -1 : 1));
     } else if (event.key === "Enter") {
       event.preventDefault();
-      const next = place.querySelectorAll("li > input:first-child")[index + 1];
+      const next = place.querySelectorAll("li > input:not(.mono)")[index + 1];
       if (next) next.focus();
       else add();
     }

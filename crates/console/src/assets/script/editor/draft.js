@@ -33,8 +33,9 @@ export class Draft extends EventTarget {
     return this.questions[this.selected];
   }
 
-  changed(shape = true) {
-    this.dispatchEvent(new CustomEvent("change", { detail: { shape } }));
+  /** `key` names the field that is typed in; with `follows` the change is part of the previous one. */
+  changed(shape = true, { key, follows = false } = {}) {
+    this.dispatchEvent(new CustomEvent("change", { detail: { shape, key, follows } }));
   }
 
   /** Replaces the definition. */
@@ -51,7 +52,7 @@ export class Draft extends EventTarget {
     const isEmpty = value === undefined || value === "" || value === null || value === false;
     if (isEmpty) delete place[path.at(-1)];
     else place[path.at(-1)] = value;
-    this.changed(shape);
+    this.changed(shape, { key: shape ? undefined : path.join("/") });
   }
 
   select(at) {
@@ -85,17 +86,11 @@ export class Draft extends EventTarget {
     this.add(copy, at + 1);
   }
 
-  /** Removes a question, and returns a function that restores it. */
   remove(at) {
     const [question] = this.definition.questions.splice(at, 1);
-    const texts = Object.entries(this.definition.translations ?? {}).map(([tag, each]) => [tag, each?.questions?.[question.id]]);
     for (const each of this.translations()) delete each.questions?.[question.id];
     this.selected = Math.min(at, Math.max(this.questions.length - 1, 0));
     this.changed();
-    return () => {
-      for (const [tag, own] of texts) if (own && this.definition.translations?.[tag]) (this.definition.translations[tag].questions ??= {})[question.id] = own;
-      this.add(question, Math.min(at, this.questions.length));
-    };
   }
 
   translations() {
@@ -115,7 +110,7 @@ export class Draft extends EventTarget {
   }
 
   /** Renames a question id and all references to it. */
-  rename(at, id) {
+  rename(at, id, { follows = false } = {}) {
     const old = this.questions[at].id;
     this.questions[at].id = id;
     for (const condition of this.conditions()) eachTest(condition, (test) => { if (test.question === old) test.question = id });
@@ -126,11 +121,11 @@ export class Draft extends EventTarget {
       questions[id] = questions[old];
       delete questions[old];
     }
-    this.changed(false);
+    this.changed(false, { follows });
   }
 
   /** Renames the id of an option, row or column and all references to it. */
-  renameChoice(at, list, place, id) {
+  renameChoice(at, list, place, id, { follows = false } = {}) {
     const question = this.questions[at];
     const old = question[list][place].id;
     question[list][place].id = id;
@@ -152,7 +147,7 @@ export class Draft extends EventTarget {
       labels[id] = labels[old];
       delete labels[old];
     }
-    this.changed(false);
+    this.changed(false, { follows });
   }
 }
 

@@ -7,7 +7,7 @@ import { idFrom } from "./ids.js";
 import { conditionEditor } from "./logic.js";
 import { jumpInWords, quoted } from "./words.js";
 
-const WHEN_JUMPING = { title: "When", never: "Always", sometimes: "Only if…", sentence: (words) => `Only if ${words}.` };
+const WHEN_JUMPING = { title: "When", never: "Always", sometimes: "Only if", sentence: (words) => `Only if ${words}.` };
 const WHEN_ENDING = { title: "Show this ending", never: "Only after a jump to it", sometimes: "If…", sentence: (words) => `Shown if ${words}.` };
 
 const listAt = (holder, name) => (Array.isArray(holder[name]) ? holder[name] : []);

@@ -53,7 +53,11 @@ const at = (value, path) => path.reduce((inner, step) => inner?.[step], value);
 export class Languages {
   constructor(place, draft, context) {
     Object.assign(this, { place, draft, context });
-    draft.addEventListener("change", ({ detail }) => (detail.shape || place.hidden ? (this.isStale = true) : this.count()));
+    draft.addEventListener("change", ({ detail }) => {
+      if (place.hidden) this.isStale = true;
+      else if (detail.shape) this.draw();
+      else this.count();
+    });
     context.sections.addEventListener("shown", () => this.isStale && !place.hidden && this.draw());
     this.draw();
   }
@@ -116,9 +120,11 @@ export class Languages {
   }
 
   remove(tag) {
-    if (!confirm(`Remove ${nameOf(tag)} and all its translations?`)) return;
-    this.draft.set(["translations", tag], undefined, { shape: true });
+    const { translations } = this.draft.definition;
+    delete translations[tag];
     if (this.tags.length === 0) delete this.draft.definition.translations;
-    this.draw();
+    this.draft.changed();
+    this.context.undoable(`${nameOf(tag)} and its translations were removed.`);
+    this.place.querySelector("#new-language")?.focus();
   }
 }

@@ -4,6 +4,8 @@
  */
 
 import { announce, button, el, redraw } from "./dom.js";
+import { draggable } from "./dragging.js";
+import { typeIcon } from "./icons.js";
 import { questionForm } from "./question.js";
 import { typeOf } from "./types.js";
 import { inWords, quoted } from "./words.js";
@@ -26,9 +28,9 @@ export class List {
     }
     const items = draft.questions.map((question, at) => this.item(question, at));
     const list = el("ol", { className: "questions" }, items);
-    const add = el("button", { type: "button", className: "button", onclick: () => this.context.palette.open(draft.questions.length) }, "+ Add question");
+    const add = el("button", { type: "button", className: "button add", onclick: () => this.context.palette.open(draft.questions.length) }, "+ Add question");
     const empty = el("p", { className: "muted" }, "No questions yet. Add the first one.");
-    redraw(this.place, this.undo, items.length > 0 ? list : empty, el("div", { className: "buttons" }, add));
+    redraw(this.place, items.length > 0 ? list : empty, el("div", { className: "buttons" }, add));
     this.context.faults.mark();
   }
 
@@ -48,20 +50,22 @@ export class List {
       el("div", { className: "head" }, grip, open, this.movers(at)),
       isOpen && el("div", { className: "body" }, questionForm(this.draft, at, this.context), this.tools(question, at)));
     this.fillHead(open, question, at);
-    this.drag(item, grip, at);
+    draggable(item, grip, (to) => this.move(at, to, "open-"));
     return item;
   }
 
   fillHead(open, question, at) {
     const label = typeOf(question)?.label ?? "Unknown type";
-    open.replaceChildren(
+    const parts = [
       el("span", { className: "n" }, `${at + 1}`),
       el("span", { className: "prompt" }, question.prompt || "Untitled question"),
       el("span", { className: "marks" },
-        el("span", { className: "tag" }, label),
+        el("span", { className: "tag" }, typeIcon(typeOf(question)), label),
         question.required && el("span", { className: "tag" }, "Required"),
-        this.context.faults.countIn(["questions", at]) > 0 && el("span", { className: "tag bad" }, "Needs fixing"),
-        question.visibleIf && el("span", { className: "tag", title: inWords(question.visibleIf, this.draft.questions) }, "Only if…")));
+        this.context.faults.countIn(["questions", at]) > 0 && el("span", { className: "tag bad" }, "Needs fixing")),
+      question.visibleIf && el("span", { className: "only-if" }, `Only if ${inWords(question.visibleIf, this.draft.questions, { isWhole: true })}`),
+    ];
+    open.replaceChildren(...parts.filter(Boolean));
   }
 
   /** Updates one or all headings while the user types, without redrawing the forms. */
@@ -107,11 +111,10 @@ export class List {
   }
 
   remove(question, at) {
-    const bringBack = this.draft.remove(at);
-    const undo = button("Undo", () => { this.undo = null; bringBack(); announce("Question restored.") }, { data: { key: "undo" } });
-    this.undo = el("div", { className: "undo", role: "status" }, el("span", {}, `${quoted(question.prompt)} was deleted.`), undo);
-    this.draw();
-    undo.focus();
+    this.draft.remove(at);
+    this.context.undoable(`${quoted(question.prompt || "Untitled question")} was deleted.`);
+    const next = this.place.querySelector(`[data-key="open-${Math.min(at, this.draft.questions.length - 1)}"]`);
+    (next ?? this.place.querySelector(".add"))?.focus();
   }
 
   onKey(event) {
@@ -121,27 +124,5 @@ export class List {
     event.preventDefault();
     const at = Number(item.dataset.at);
     this.move(at, at + (event.key === "ArrowUp" ? -1 : 1), "open-");
-  }
-
-  drag(item, grip, from) {
-    const middle = (other) => other.getBoundingClientRect().top + other.offsetHeight / 2;
-    grip.addEventListener("pointerdown", (down) => {
-      down.preventDefault();
-      grip.setPointerCapture(down.pointerId);
-      item.classList.add("lifted");
-      grip.onpointermove = ({ clientY }) => {
-        const [above, below] = [item.previousElementSibling, item.nextElementSibling];
-        if (above && clientY < middle(above)) above.before(item);
-        else if (below && clientY > middle(below)) below.after(item);
-        // A moved node loses the pointer capture.
-        grip.setPointerCapture(down.pointerId);
-      };
-      grip.onpointerup = grip.onpointercancel = () => {
-        grip.onpointermove = grip.onpointerup = grip.onpointercancel = null;
-        item.classList.remove("lifted");
-        const to = [...item.parentElement.children].indexOf(item);
-        if (to !== from) this.move(from, to, "open-");
-      };
-    });
   }
 }

@@ -3,6 +3,7 @@
  */
 
 import { el } from "./dom.js";
+import { typeIcon } from "./icons.js";
 import { free } from "./ids.js";
 import { allTypes } from "./types.js";
 
@@ -17,7 +18,7 @@ export class Palette {
   constructor(draft) {
     this.draft = draft;
     const choices = allTypes().map((type) => el("button", { type: "button", className: "kind", data: { type: type.name }, onclick: () => this.choose(type) },
-      el("strong", {}, type.label), el("span", {}, type.purpose)));
+      typeIcon(type), el("strong", {}, type.label), el("span", {}, type.purpose)));
     this.dialog = el("dialog", { className: "palette", aria: { label: "Add question" } },
       el("div", { className: "form" },
         el("h2", {}, "Add question"),

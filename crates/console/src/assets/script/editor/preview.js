@@ -6,9 +6,12 @@
 import { el } from "./dom.js";
 import { nameOf } from "./languages.js";
 
+/** The width of the desktop that is shown. */
+const DESKTOP_PX = 1280;
+
 export class Preview {
-  constructor(place, draft, saving) {
-    Object.assign(this, { place, draft });
+  constructor(place, draft, saving, sections) {
+    Object.assign(this, { place, draft, isEnding: false });
     this.frame = place.querySelector("iframe");
     this.languages = place.querySelector("select");
     this.alone = place.querySelector("a");
@@ -20,14 +23,26 @@ export class Preview {
     new MutationObserver(() => this.frame.contentWindow.location.replace(this.address())).observe(document.documentElement, { attributeFilter: ["data-theme"] });
     draft.addEventListener("select", () => this.refresh({}));
     saving.addEventListener("stored", () => { this.offerLanguages(); this.refresh({ keep: true }) });
+    // The ending is shown while its fields are edited.
+    sections.root.addEventListener("focusin", ({ target }) => this.showEnding(target.dataset?.pointer?.startsWith("/ending") ?? false));
+    sections.addEventListener("shown", ({ detail }) => detail.name !== "texts" && this.showEnding(false));
+    this.stage = place.querySelector(".stage");
+    new ResizeObserver(() => this.fit()).observe(this.stage);
     this.offerLanguages();
     this.frame.src = this.address();
+  }
+
+  showEnding(isEnding) {
+    if (this.isEnding === isEnding) return;
+    this.isEnding = isEnding;
+    this.refresh({});
   }
 
   address() {
     const query = new URLSearchParams();
     const question = this.draft.question?.id;
-    if (question) query.set("question", question);
+    if (this.isEnding) query.set("ending", "yes");
+    else if (question) query.set("question", question);
     if (this.languages.value) query.set("context.locale", this.languages.value);
     const { theme } = document.documentElement.dataset;
     if (theme) query.set("theme", theme);
@@ -53,6 +68,17 @@ export class Preview {
 
   widen(choice) {
     for (const each of this.place.querySelectorAll("[data-width]")) each.setAttribute("aria-pressed", String(each === choice));
-    this.place.querySelector(".stage").dataset.width = choice.dataset.width;
+    this.stage.dataset.width = choice.dataset.width;
+    this.fit();
+  }
+
+  /** A desktop has its real width, scaled down to the space that there is. */
+  fit() {
+    const { style } = this.frame;
+    if (this.stage.dataset.width !== "desktop") return void (style.inlineSize = style.blockSize = style.transform = "");
+    const scale = Math.min(this.stage.clientWidth / DESKTOP_PX, 1);
+    style.inlineSize = `${DESKTOP_PX}px`;
+    style.blockSize = `${this.stage.clientHeight / scale}px`;
+    style.transform = `scale(${scale})`;
   }
 }

@@ -86,7 +86,7 @@ function nameIt(draft, at, context) {
   const question = draft.questions[at];
   if (!isMadeUp(question.id) || !question.prompt || context.published[question.id]) return;
   const taken = draft.questions.filter((other) => other !== question).map(({ id }) => id);
-  draft.rename(at, idFrom(question.prompt, taken));
+  draft.rename(at, idFrom(question.prompt, taken), { follows: true });
   const shown = document.querySelector(`[data-pointer="/questions/${at}/id"]`);
   if (shown) shown.value = question.id;
 }

@@ -107,10 +107,10 @@ export class Saving extends EventTarget {
     this.soon(wait);
   }
 
-  stored({ tag, faults }, text) {
+  stored({ tag, faults, unpublished }, text) {
     Object.assign(this, { tag, failures: 0, last: text, since: Date.now() });
     this.become(this.isStale ? "changed" : "saved");
-    this.dispatchEvent(new CustomEvent("stored", { detail: { faults } }));
+    this.dispatchEvent(new CustomEvent("stored", { detail: { faults, unpublished } }));
     if (this.isStale) this.soon(REST_MS);
   }
 
@@ -128,11 +128,11 @@ export class Saving extends EventTarget {
 
   /** Replaces this draft with the other save. */
   takeTheirs() {
-    const { tag, definition, faults } = this.theirs;
+    const { tag, definition, faults, unpublished } = this.theirs;
     Object.assign(this, { tag, last: JSON.stringify(definition), failures: 0, isStale: false });
     this.become("saved");
     this.draft.replace(definition);
-    this.dispatchEvent(new CustomEvent("stored", { detail: { faults } }));
+    this.dispatchEvent(new CustomEvent("stored", { detail: { faults, unpublished } }));
   }
 
   become(state) {

@@ -9,7 +9,7 @@ import { languageField } from "./languages.js";
 export class Texts {
   constructor(place, draft, context) {
     Object.assign(this, { place, draft, context });
-    draft.addEventListener("change", ({ detail }) => detail.shape && this.draw());
+    draft.addEventListener("change", ({ detail }) => (detail.shape ? this.draw() : this.follow()));
     this.draw();
   }
 
@@ -37,6 +37,13 @@ export class Texts {
       line("Redirect URL", ["ending", "redirectUrl"], ending.redirectUrl, { hint: "Respondents are sent here after their answers are saved (optional)", type: "url" }),
       endingsEditor(this.draft, this.context)));
     this.context.faults.mark();
+  }
+
+  /** The title is also a field of the header. */
+  follow() {
+    const field = this.place.querySelector('[data-pointer="/title"]');
+    const title = String(this.draft.definition.title ?? "");
+    if (field && field.value !== title) field.value = title;
   }
 
   control(name, label, path, value, { hint, ...properties }) {

@@ -11,9 +11,6 @@ export function valueField(condition, question, put, key) {
   const about = condition.score ? { score: true } : { question: condition.question };
   const set = (value, isTyping) => put({ ...about, [test]: value }, isTyping);
   const value = condition[test];
-  if (test === "answered") {
-    return select([["true", "is answered"], ["false", "is not answered"]], String(value), (next) => set(next === "true"), { aria: { label: "Answered" }, data: { key } });
-  }
   const kind = kindOf(question);
   if (kind === "cells") return cells(question, String(value ?? ""), set, key);
   const choices = choicesOf(question, kind);

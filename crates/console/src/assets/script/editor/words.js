@@ -32,62 +32,95 @@ export function quoted(text) {
   return letters.length > NAME_CHARS_MAX ? `“${letters.slice(0, NAME_CHARS_MAX).join("").trimEnd()}…”` : `“${letters.join("")}”`;
 }
 
-/** A condition about these questions in plain English. */
-export function inWords(condition, questions, inner = false) {
+const whole = (text) => `“${String(text ?? "").trim()}”`;
+
+/** A condition about these questions in plain English; `isWhole` does not shorten their texts. */
+export function inWords(condition, questions, { isWhole = false } = {}) {
+  return part(condition, { questions, quote: isWhole ? whole : quoted }, false);
+}
+
+/** With `inner`, the text becomes part of a longer one, so clauses joined by and/or need brackets. */
+function part(condition, context, inner) {
   const joined = (conditions, word) => {
     const isOne = conditions.length === 1;
-    const text = conditions.map((each) => inWords(each, questions, inner || !isOne)).join(word);
+    const text = conditions.map((each) => part(each, context, inner || !isOne)).join(word);
     return inner && !isOne ? `(${text})` : text;
   };
   if (Array.isArray(condition?.all)) return joined(condition.all, " and ");
   if (Array.isArray(condition?.any)) return joined(condition.any, " or ");
-  if (condition?.not) return `it is not true that ${inWords(condition.not, questions, true)}`;
-  if (condition?.score) return `the score ${describeTest(condition)}`;
-  const question = questions.find(({ id }) => id === condition?.question);
-  return `${quoted(question?.prompt || condition?.question || "…")} ${describeTest(condition ?? {}, question)}`;
+  if (condition?.not) {
+    const isTest = !Array.isArray(condition.not.all) && !Array.isArray(condition.not.any) && !condition.not.not;
+    const negated = isTest && named(condition.not, context, describeNegated);
+    return negated || `it is not true that ${part(condition.not, context, true)}`;
+  }
+  return named(condition ?? {}, context, describeTest);
 }
 
 /** Where a jump of `next` leads, and when. */
 export function jumpInWords({ when, to }, questions) {
   const question = questions.find(({ id }) => id === to);
-  const named = /^end:(.*)/.exec(to ?? "");
-  const target = to === "end" ? "the end" : named ? `the ending ${named[1]}` : quoted(question?.prompt || to || "…");
+  const ending = /^end:(.*)/.exec(to ?? "");
+  const target = to === "end" ? "the end" : ending ? `the ending ${ending[1]}` : quoted(question?.prompt || to || "…");
   return when ? `go to ${target} if ${inWords(when, questions)}` : `go to ${target}`;
 }
 
-function describeTest(condition, question) {
+/** The question of a comparison, and what is said about it; nothing if there are no words for it. */
+function named(condition, { questions, quote }, describe) {
+  const question = questions.find(({ id }) => id === condition.question);
+  const words = describe(condition, question, quote);
+  return words && `${condition.score ? "the score" : quote(question?.prompt || condition.question || "…")} ${words}`;
+}
+
+function describeTest(condition, question, quote) {
   const test = testOf(condition);
   const value = condition[test];
-  const one = () => operand(value, question);
+  const one = () => operand(value, question, quote);
   const isDate = kindOf(question) === "date";
   switch (test) {
     case "answered": return value ? "is answered" : "is not answered";
     case "equals": return `is ${one()}`;
-    case "in": return `is ${either(value, question)}`;
-    case "notIn": return `is something other than ${either(value, question)}`;
-    case "includes": return kindOf(question) === "cells" ? cell(String(value), question) : `includes ${one()}`;
+    case "in": return `is ${listed(value, question, quote, "or")}`;
+    case "notIn": return `is something other than ${listed(value, question, quote, "or")}`;
+    case "includes": return kindOf(question) === "cells" ? `has ${cell(String(value), question, quote)}` : `includes ${one()}`;
     case "lessThan": return `is ${isDate ? "before" : "less than"} ${one()}`;
     case "greaterThan": return `is ${isDate ? "after" : "more than"} ${one()}`;
     default: return "…";
   }
 }
 
-function cell(text, question) {
+/** The opposite of a comparison. For "something other than" there is none that reads well. */
+function describeNegated(condition, question, quote) {
+  const test = testOf(condition);
+  const value = condition[test];
+  const one = () => operand(value, question, quote);
+  const isDate = kindOf(question) === "date";
+  switch (test) {
+    case "answered": return value ? "is not answered" : "is answered";
+    case "equals": return `is not ${one()}`;
+    case "in": return Array.isArray(value) && value.length > 1 ? `is neither ${listed(value, question, quote, "nor")}` : `is not ${listed(value, question, quote, "nor")}`;
+    case "includes": return kindOf(question) === "cells" ? `does not have ${cell(String(value), question, quote)}` : `does not include ${one()}`;
+    case "lessThan": return `is not ${isDate ? "before" : "less than"} ${one()}`;
+    case "greaterThan": return `is not ${isDate ? "after" : "more than"} ${one()}`;
+    default: return null;
+  }
+}
+
+function cell(text, question, quote) {
   const [row, column = ""] = text.split(":");
-  return `has ${label(question.columns, column)} for ${label(question.rows, row)}`;
+  return `${label(question.columns, column, quote)} for ${label(question.rows, row, quote)}`;
 }
 
-function either(values, question) {
-  const words = (Array.isArray(values) ? values : [values]).map((value) => operand(value, question));
-  return words.length > 1 ? `${words.slice(0, -1).join(", ")} or ${words.at(-1)}` : (words[0] ?? "…");
+function listed(values, question, quote, word) {
+  const words = (Array.isArray(values) ? values : [values]).map((value) => operand(value, question, quote));
+  return words.length > 1 ? `${words.slice(0, -1).join(", ")} ${word} ${words.at(-1)}` : (words[0] ?? "…");
 }
 
-function operand(value, question) {
+function operand(value, question, quote) {
   const kind = kindOf(question);
   if (value === undefined || value === "") return "…";
   if (typeof value === "number" || kind === "date" || kind === "words") return String(value);
-  if (kind !== "one" && kind !== "some") return quoted(value);
-  return value === "other" && question.allowOther ? "a free-text answer" : label(question.options, value);
+  if (kind !== "one" && kind !== "some") return quote(value);
+  return value === "other" && question.allowOther ? "a free-text answer" : label(question.options, value, quote);
 }
 
-const label = (choices, id) => quoted((choices ?? []).find((choice) => choice.id === id)?.label ?? id);
+const label = (choices, id, quote) => quote((choices ?? []).find((choice) => choice.id === id)?.label ?? id);

@@ -1,0 +1,133 @@
+//! The messages after an action, shown as toasts: by the name in the address, some with a button
+//! that undoes the action. No other text is ever shown.
+
+use std::borrow::Cow;
+
+use maud::{Markup, html};
+use sluice_flow::id::FlowId;
+
+/// A message, and the form that undoes what it reports.
+pub(super) struct Notice {
+    text: Cow<'static, str>,
+    undo: Option<Markup>,
+}
+
+impl Notice {
+    /// The notice with this name. `flow` is the flow of the page.
+    pub(super) fn named(word: &str, flow: Option<FlowId>) -> Option<Self> {
+        let (name, detail) = word.split_once('.').unwrap_or((word, ""));
+        let undo = match (name, flow) {
+            ("archived", _) => detail.parse().ok().map(unarchive),
+            ("closed", Some(flow)) => Some(reopen(flow, detail)),
+            ("reopened", Some(flow)) => Some(undo(flow, "close", html! {})),
+            _ => None,
+        };
+        let text = match name {
+            "invited" if !detail.is_empty() => invited(detail)?,
+            "archived" | "closed" => sentence(name)?.into(),
+            _ => sentence(word)?.into(),
+        };
+        Some(Self { text, undo })
+    }
+
+    pub(super) fn render(&self) -> Markup {
+        html! {
+            div.toast.flash role="status" {
+                p { (self.text) }
+                @if let Some(undo) = &self.undo { (undo) }
+            }
+        }
+    }
+}
+
+fn unarchive(flow: FlowId) -> Markup {
+    undo(flow, "unarchive", html! {})
+}
+
+/// Opens the flow again until the end that it had, in milliseconds.
+fn reopen(flow: FlowId, until: &str) -> Markup {
+    let until: Option<i64> = until.parse().ok();
+    undo(
+        flow,
+        "reopen",
+        html! { @if let Some(until) = until { input type="hidden" name="until" value=(until); } },
+    )
+}
+
+fn undo(flow: FlowId, action: &str, fields: Markup) -> Markup {
+    html! {
+        form method="post" action={ "/console/flows/" (flow) "/" (action) } {
+            (fields)
+            button.button.small type="submit" { "Undo" }
+        }
+    }
+}
+
+fn sentence(word: &str) -> Option<&'static str> {
+    Some(match word {
+        "saved" | "saved-view" => "Saved.",
+        "published" => "Published. New visitors now get this version.",
+        "created" => "Created.",
+        "duplicated" => "Duplicated. This is the copy; it is not published yet.",
+        "archived" => "Archived. Its responses and results are kept.",
+        "unarchived" => "Restored. The flow is as it was before.",
+        "closed" => "Closed. The flow accepts no more responses.",
+        "reopened" => "Reopened. The flow accepts responses again.",
+        "discarded" => "Changes discarded. The draft is as published.",
+        "withdrawn" => "Retired. The version is closed; its responses are kept.",
+        "deleted" => "Deleted.",
+        "ended" => "Revoked.",
+        "erased" => "Erased permanently.",
+        "erasing" => {
+            "The erasure has started. It takes a while; the server continues in the background."
+        }
+        "added" => "Added.",
+        "password" => "Your password was changed. All other browsers are signed out.",
+        "invited" => "Invited. Each person has a personal link.",
+        "invited-already" => "No one was invited: all of them already have an open invitation.",
+        "path-saved" => "The short path works now.",
+        "path-removed" => "The short path was removed.",
+        "revoked" => "Revoked. The link no longer works.",
+        "welcome" => "Your password is set, and you are signed in.",
+        _ => return None,
+    })
+}
+
+/// How many were invited, and how many were skipped: `3.2`.
+fn invited(counts: &str) -> Option<Cow<'static, str>> {
+    let (made, left) = counts.split_once('.')?;
+    let (made, left) = (made.parse::<u32>().ok()?, left.parse::<u32>().ok()?);
+    let people = |count: u32| match count {
+        1 => "1 person".to_owned(),
+        _ => format!("{count} people"),
+    };
+    Some(
+        format!(
+            "{} invited. {} skipped: already invited, or on an earlier line.",
+            people(made),
+            people(left)
+        )
+        .into(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_known_names_have_a_text_and_details_are_checked() {
+        for (word, text) in [
+            ("saved", Some("Saved.")),
+            ("invited.3.1", Some("3 people invited.")),
+            ("invited.3.<b>", None),
+            ("saved.x", None),
+            ("archived.<b>", Some("Archived.")),
+            ("anything", None),
+        ] {
+            let found = Notice::named(word, None).map(|it| it.render().into_string());
+            assert_eq!(found.is_some(), text.is_some(), "{word}");
+            assert!(found.is_none_or(|it| it.contains(text.unwrap()) && !it.contains("<b>")));
+        }
+    }
+}
