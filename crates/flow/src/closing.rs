@@ -371,7 +371,7 @@ mod tests {
             &[
                 ("/quotas/0/id", "must be letters, digits, underscores and hyphens"),
                 ("/quotas/0/when", "when is required"),
-                ("/quotas/0/what", "unknown field; allowed are id, when, limit"),
+                ("/quotas/0/what", "unknown field; did you mean when?"),
             ],
         );
         check(

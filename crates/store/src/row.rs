@@ -16,7 +16,7 @@ use sluice_flow::time::{Timestamp, Window};
 
 use crate::{
     ClosingWrite, InvitationRow, InvitationStep, Invited, PeopleWrite, ReportRow, ResponseRow,
-    ShortPathRow,
+    ShortPathRow, StoreError, StoreResult,
 };
 
 /// SHA-256 of an admin token.

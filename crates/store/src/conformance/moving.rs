@@ -3,6 +3,7 @@
 //! The first case compares records with what the other methods stored. The later cases start from
 //! records. Together they show that one store imports unchanged what another exports.
 
+use sluice_flow::closing::ClosingCounts;
 use sluice_flow::id::RespondentId;
 use sluice_flow::invitation::{InvitationTimes, Invitee};
 use sluice_flow::lifecycle::VersionTimes;
@@ -16,10 +17,17 @@ use super::world::{
     respondent_id, response_row, token_row, user_row, visit_count_row,
 };
 use crate::{
+<<<<<<< HEAD
     Answers, App, AppLimits, AppRow, At, Change, ConsentRow, ErasureMark, FeedPosition, FlowRow,
     IdentityKeyKind, IdentityRow, IdentityVerification, NewResponse, Outcome, PeopleWrite, Record,
     RecordCursor, ReportRow, RespondentRow, ResponseRow, Role, SavedViewRow, Scope, SecondFactor,
     ShortPathRow, StoreError, Subject, Table, UsedKeyRow, UserRow, Write,
+=======
+    Answers, App, AppLimits, AppRow, At, Change, ClosingCountsRow, ConsentRow, ErasureMark,
+    FeedPosition, FlowRow, IdentityKeyKind, IdentityRow, IdentityVerification, NewResponse,
+    Outcome, PeopleWrite, Record, RecordCursor, ReportRow, RespondentRow, ResponseRow, Role,
+    SavedViewRow, Scope, SecondFactor, StoreError, Subject, Table, UsedKeyRow, UserRow, Write,
+>>>>>>> closing
 };
 
 pub(super) async fn stored_rows_are_exported_once_and_in_order(store: TheStore) {
@@ -310,6 +318,7 @@ fn records() -> Vec<Record> {
         let full = number == 1;
         let mut app = App { row: app_row(), revision: 41, public_revision: 10 + u64::from(number) };
         let mut flow = flow_row(app.row.app_id);
+        records.push(limited(&mut flow));
         let mut retired = published_row(&flow, 1);
         let mut token = token_row();
         let mut key = key_row(app.row.app_id);
@@ -367,6 +376,15 @@ fn records() -> Vec<Record> {
     }
     records.sort_by_key(Record::cursor);
     records
+}
+
+fn limited(flow: &mut FlowRow) -> Record {
+    flow.closing = Some(r#"{ "closeAfter": 7 }"#.into());
+    let mut counts = ClosingCounts::default();
+    counts.set("\u{e9} quota", u64::MAX);
+    counts.set("", 3);
+    let (app_id, flow_id) = (flow.app_id, flow.flow_id);
+    Record::ClosingCounts(ClosingCountsRow { app_id, flow_id, counts })
 }
 
 fn fill_response(row: &mut ResponseRow) {
