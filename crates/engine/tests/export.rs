@@ -284,3 +284,41 @@ async fn chosen_columns_are_written_in_their_order() {
         }
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_score_has_a_column_if_a_version_has_scores() {
+    let world = World::new().await;
+    let app = world.app().await;
+    let flow = world.flow(&app).await.flow.flow_id;
+    let view = world.view(&app).await;
+    let first = world.publish(flow).await.flow_version_id;
+    assert_eq!(accepted(world.submit(&view, &submission(first)).await).score, None);
+    let header = async |values: ValuesAs| {
+        let exported_as = ExportAs { format: csv(), values, columns: None, after: None };
+        let all = ResponseFilter::default();
+        let export = world.engine.export(&world.actor, flow, exported_as, &all).await;
+        let (mut export, mut bytes) = (export.unwrap(), Vec::new());
+        while let Some(chunk) = export.chunks.recv().await {
+            bytes.extend_from_slice(&chunk.unwrap());
+        }
+        String::from_utf8(bytes).unwrap()
+    };
+    assert!(!header(ValuesAs::Ids).await.contains("score"));
+    let options = json!([{"id": "a", "label": "A", "score": 2.5}, {"id": "b", "label": "B"}]);
+    let second = json!({"title": "Feedback", "questions": [
+        {"id": "nps", "type": "nps", "prompt": "How likely?", "score": "value"},
+        {"id": "score", "type": "singleChoice", "prompt": "Score", "options": options},
+    ]});
+    world.engine.put_draft(&world.actor, flow, second).await.unwrap();
+    let second = world.publish(flow).await.flow_version_id;
+    let mut body = submission(second);
+    body["answers"] = json!({"nps": "3", "score": "a"});
+    let receipt = accepted(world.submit(&view, &body).await);
+    assert_eq!(receipt.score.map(|score| score.to_string()).as_deref(), Some("5.5"));
+    let ids = header(ValuesAs::Ids).await;
+    let lines: Vec<&str> = ids.lines().collect();
+    assert!(lines[0].contains(",flowAssignmentId,score,nps,why,answer.score,"), "{ids}");
+    assert!(lines[1].contains(",,9,quick,,") && lines[2].contains(",5.5,3,,a,"), "{ids}");
+    let labels = header(ValuesAs::Labels).await;
+    assert!(labels.lines().next().unwrap().contains(",score,How likely?,"), "{labels}");
+}

@@ -33,7 +33,8 @@ async fn a_response_is_shown_as_it_was_stored() {
         "responseId": bare, "flowId": flow, "flowVersionId": version, "receivedAt": at(1234),
         "respondentAnalyticsAdmission": "collection_only", "answers": {"nps": "9"},
         "identities": [], "identityVerified": false, "respondentId": null,
-        "metadata": {"tags": {}}, "context": {}, "flowAssignmentId": null
+        "metadata": {"tags": {}}, "context": {}, "flowAssignmentId": null,
+        "score": null
     });
     assert_eq!(site.get(&format!("/responses/{bare}")).await.ok(200), expected);
     let list = site.get(&format!("/flows/{flow}/responses")).await.ok(200);

@@ -10,6 +10,7 @@ mod support;
 mod branding;
 mod browser;
 mod consent;
+mod endings;
 mod form;
 mod frame;
 mod identity;
