@@ -180,7 +180,7 @@ impl<'f> Frame<'f> {
                     summary { span.brand { (icon::mark()) "Sluice" } span { "Menu" } }
                     div.inner {
                         a.brand.first href="/console" { (icon::mark()) "Sluice" }
-                        button.button.small.go-to type="button" data-go hidden { span { "Search and go to…" } kbd data-go-keys { "Ctrl K" } }
+                        button.button.small.go-to type="button" data-go hidden { span { "Go to…" } kbd data-go-keys { "Ctrl K" } }
                         (self.apps())
                         @if let Some(app) = self.sidebar.in_app() {
                             (self.flows(&format!("/console/apps/{}", app.app_id)))
