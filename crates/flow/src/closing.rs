@@ -147,7 +147,7 @@ fn condition(
 ) -> Result<Condition, Vec<Fault>> {
     let questions = definition.questions();
     let ids: HashSet<&str> = questions.iter().map(|question| question.id.as_str()).collect();
-    let mut asked = Earlier::new(&ids);
+    let mut asked = Earlier::new(ids);
     for question in questions {
         asked.add(&question.id, Some(question.question_type.clone()));
     }

@@ -123,13 +123,14 @@ async fn read(
     let last_received = app.last_received(&ids).await?;
     let states: Vec<FlowState> = flows.iter().map(|(state, _)| state.clone()).collect();
     let limits = app.closing_of_flows(&states).await?;
-    let entry = |((state, question), limits): ((FlowState, Option<String>), ClosingState)| FlowEntry {
-        status: FlowStage::new(&state, sidebar.now).or_full(limits.is_full()),
-        spark: by_flow.remove(&state.flow.flow_id),
-        last_answer: last_received.get(&state.flow.flow_id).copied(),
-        question,
-        state,
-    };
+    let entry =
+        |((state, question), limits): ((FlowState, Option<String>), ClosingState)| FlowEntry {
+            status: FlowStage::new(&state, sidebar.now).or_full(limits.is_full()),
+            spark: by_flow.remove(&state.flow.flow_id),
+            last_answer: last_received.get(&state.flow.flow_id).copied(),
+            question,
+            state,
+        };
     let entries = flows.into_iter().zip(limits).map(entry).collect();
     Ok((sparks, entries))
 }
