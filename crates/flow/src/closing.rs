@@ -145,6 +145,10 @@ fn condition(
     pointer: &str,
     definition: &Definition,
 ) -> Result<Condition, Vec<Fault>> {
+    if asks_about_score(when) {
+        let message = "must ask about answers, not about the score".to_owned();
+        return Err(vec![Fault { pointer: pointer.to_owned(), message }]);
+    }
     let questions = definition.questions();
     let ids: HashSet<&str> = questions.iter().map(|question| question.id.as_str()).collect();
     let mut asked = Earlier::new(ids);
@@ -160,6 +164,15 @@ fn condition(
     match read {
         Some(condition) if faults.is_empty() => Ok(condition),
         _ => Err(faults),
+    }
+}
+
+/// Whether a condition, or a part of it, is about the score: a limit is decided by answers alone.
+fn asks_about_score(when: &Value) -> bool {
+    match when {
+        Value::Object(parts) => parts.contains_key("score") || parts.values().any(asks_about_score),
+        Value::Array(parts) => parts.iter().any(asks_about_score),
+        _ => false,
     }
 }
 
@@ -377,6 +390,10 @@ mod tests {
         check(
             json!([quota("a", json!({"question": "height", "equals": 1}), 1)]),
             &[("/quotas/0/when/question", "must be the id of a question")],
+        );
+        check(
+            json!([quota("a", json!({"not": {"score": true, "lessThan": 5}}), 1)]),
+            &[("/quotas/0/when", "must ask about answers, not about the score")],
         );
         check(
             json!([quota("a", json!({"question": "sex", "lessThan": 1}), 1)]),
