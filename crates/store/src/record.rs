@@ -12,8 +12,8 @@ use sluice_flow::id::{
 
 use crate::{
     App, AuditRow, ClosingCountsRow, ConsentRow, FlowRow, GrantRow, IdempotencyKey, IdentityKeyRow,
-    IdentityRow, InvitationRow, KeyRow, ReportRow, RespondentRow, ResponseRow, SavedViewRow, ShortPathRow,
-    TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow,
+    IdentityRow, InvitationRow, KeyRow, ReportRow, RespondentRow, ResponseRow, SavedViewRow,
+    ShortPathRow, TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow,
 };
 
 /// One row of any table, with every column that a backend stores.
@@ -142,7 +142,7 @@ pub enum Table {
 }
 
 impl Table {
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::Apps,
         Self::Keys,
         Self::IdentityKeys,

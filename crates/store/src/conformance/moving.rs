@@ -17,7 +17,11 @@ use super::world::{
     respondent_id, response_row, token_row, user_row, visit_count_row,
 };
 use crate::{
-    Answers, App, AppLimits, AppRow, At, Change, ClosingCountsRow, ConsentRow, ErasureMark, FeedPosition, FlowRow, IdentityKeyKind, IdentityRow, IdentityVerification, NewResponse, Outcome, PeopleWrite, Record, RecordCursor, ReportRow, RespondentRow, ResponseRow, Role, SavedViewRow, Scope, SecondFactor, ShortPathRow, StoreError, Subject, Table, UsedKeyRow, UserRow, Write,
+    Answers, App, AppLimits, AppRow, At, Change, ClosingCountsRow, ConsentRow, ErasureMark,
+    FeedPosition, FlowRow, IdentityKeyKind, IdentityRow, IdentityVerification, NewResponse,
+    Outcome, PeopleWrite, Record, RecordCursor, ReportRow, RespondentRow, ResponseRow, Role,
+    SavedViewRow, Scope, SecondFactor, ShortPathRow, StoreError, Subject, Table, UsedKeyRow,
+    UserRow, Write,
 };
 
 pub(super) async fn stored_rows_are_exported_once_and_in_order(store: TheStore) {

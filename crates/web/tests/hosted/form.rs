@@ -188,7 +188,8 @@ async fn the_first_page_contains_the_other_questions_for_the_script() {
     let mut definition = all_types().0;
     definition["respondentAnalytics"] = json!("ask");
     let flow = published(&site, definition).await;
-    let html = Browser::open(&site, &path(flow)).await.html();
+    let known = format!("{}?identities.userId=u-1", path(flow));
+    let html = Browser::open(&site, &known).await.html();
     let (before, rest) = html.split_once("<template>").unwrap();
     assert!(html.contains("data-whole"));
     assert_eq!(before.matches("<section").count(), 1);
@@ -428,7 +429,9 @@ async fn texts_use_the_language_of_the_address_or_the_browser() {
         let at = format!("/f/{flow}{query}");
         let html = Browser::open_with(&site, &at, &[("accept-language", accepted)]).await.html();
         let root = format!("<html lang=\"{lang}\" dir=\"{dir}\"");
-        for part in [&root[..], &format!("<h1>{title}</h1>"), &format!(">{button}</button>")] {
+        for part in
+            [&root[..], &format!("<h1 dir=\"auto\">{title}</h1>"), &format!(">{button}</button>")]
+        {
             assert!(html.contains(part), "{query} {accepted}: {part}\n{html}");
         }
     }

@@ -176,7 +176,7 @@ async fn the_ending_is_the_authors_and_redirects_as_configured() {
             None => browser.html(),
         };
         for part in [
-            "<h1>Cheers</h1>",
+            "<h1 dir=\"auto\">Cheers</h1>",
             "Bye.",
             "data-redirect=\"https://shop.example/a?b=c\"",
             "href=\"https://shop.example/a?b=c\"",

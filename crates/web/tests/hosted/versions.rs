@@ -72,7 +72,7 @@ async fn after_the_grace_window_valid_answers_are_carried_to_the_new_version() {
         assert_eq!(browser.page.status, 422, "{}", browser.html());
         let html = browser.html();
         assert!(html.contains("This form changed while you were answering."), "{html}");
-        assert!(html.contains("<h1>Second</h1>"));
+        assert!(html.contains("<h1 dir=\"auto\">Second</h1>"));
         assert_ne!(browser.hidden("version"), version);
         assert_eq!(browser.hidden("key"), key);
         assert_eq!(browser.hidden("step"), "kind", "the first unanswered question");

@@ -258,7 +258,7 @@ pub(super) const TABLE: &[Line] = &[
     post(
         "/console/flows/{flowId}/share/path",
         WRITES,
-        "path=my-survey",
+        "path={shortPath}",
         "/console/flows/{flowId}/share?done=path-saved#link-title",
     ),
     post("/console/flows/{flowId}/share/invitations.csv", WRITES_AND_EXPORTS, "", ""),

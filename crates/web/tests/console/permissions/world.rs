@@ -188,6 +188,7 @@ impl Fixture {
             ("secret", secret),
             ("appId", app.to_string()),
             ("flowId", flow.to_string()),
+            ("shortPath", flow.to_string().replace('_', "-")),
             ("flowVersionId", version.to_string()),
             ("responseId", response.to_string()),
             ("respondentId", row.respondent_id.unwrap().to_string()),
