@@ -181,7 +181,7 @@ fn stored_reply(state: &FlowState, now: Timestamp) -> Response {
 fn faulty_reply(faults: &[Fault]) -> Response {
     let listed = faults
         .iter()
-        .map(|fault| json!({"field": field_of(&fault.pointer), "message": fault.message}));
+        .map(|fault| json!({"field": field_of(&fault.pointer), "message": fault.message.replace("startsAt", "the start")}));
     reply::json(Kind::Unfinished, &json!({"faults": listed.collect::<Vec<_>>()}))
 }
 
