@@ -179,9 +179,10 @@ fn stored_reply(state: &FlowState, now: Timestamp) -> Response {
 
 /// The same with what is wrong, by field.
 fn faulty_reply(faults: &[Fault]) -> Response {
-    let listed = faults
-        .iter()
-        .map(|fault| json!({"field": field_of(&fault.pointer), "message": fault.message.replace("startsAt", "the start")}));
+    let listed = faults.iter().map(|fault| {
+        let message = fault.message.replace("startsAt", "the start");
+        json!({"field": field_of(&fault.pointer), "message": message})
+    });
     reply::json(Kind::Unfinished, &json!({"faults": listed.collect::<Vec<_>>()}))
 }
 
