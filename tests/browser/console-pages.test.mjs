@@ -141,7 +141,7 @@ test("an invalid schedule shows the problems at its fields, in the reader's time
   await page.locator("#endsAt").blur();
   await page.locator("#saving[data-state=invalid]").waitFor();
   await becomes(() => page.locator("#endsAt").getAttribute("aria-invalid"), "true");
-  await matches(() => page.locator("#endsAt-error").innerText(), /must be after/);
+  await matches(() => page.locator("#endsAt-error").innerText(), /^Must be after the start\.$/);
   await becomes(() => page.locator("#startsAt").inputValue(), "2030-07-01T12:00");
   await becomes(() => page.locator("[data-utc]").innerText(), "Europe/Berlin");
   await page.context().close();

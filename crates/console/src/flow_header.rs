@@ -35,7 +35,7 @@ impl FlowHeader<'_> {
                         @if flow.name != title { span.internal { " / " (flow.name) } }
                     }
                     div.title-row id="title-row" {
-                        h1 id="title" { (title) }
+                        h1 id="flow-title" { (title) }
                         (state_of(stage))
                     }
                 }

@@ -196,9 +196,10 @@ async fn stored_reply(console: &Console, visitor: &Visitor, flow: FlowId) -> Rep
 
 /// The same with what is wrong, by field.
 fn faulty_reply(faults: &[Fault]) -> Response {
-    let listed = faults
-        .iter()
-        .map(|fault| json!({"field": named_field(&fault.pointer), "message": fault.message}));
+    let listed = faults.iter().map(|fault| {
+        let message = fault.message.replace("startsAt", "the start");
+        json!({"field": named_field(&fault.pointer), "message": message})
+    });
     reply::json(Kind::Unfinished, &json!({"faults": listed.collect::<Vec<_>>()}))
 }
 

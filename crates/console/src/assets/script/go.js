@@ -13,7 +13,7 @@ const hasAll = (text, words) => words.every((word) => text.toLowerCase().include
 /** The pages that this page links to in its navigation. */
 function placesOfPage() {
   const here = document.querySelector(".tabs");
-  const flow = clean(document.getElementById("title")?.textContent ?? "");
+  const flow = clean(document.getElementById("flow-title")?.textContent ?? "");
   const tabs = [...(here?.querySelectorAll("a") ?? [])].map((link) => ({ name: clean(link.textContent), hint: flow, address: link.href }));
   const side = [...document.querySelectorAll(".side nav a, .side .foot a")].map((link) => ({
     name: clean(link.querySelector(".name")?.textContent ?? link.textContent), hint: link.closest("nav")?.getAttribute("aria-label") ?? "", address: link.href,
