@@ -114,7 +114,7 @@ impl Frame<'_> {
                     meta name="color-scheme" content="light dark";
                     meta name="robots" content="noindex";
                     title { (title) }
-                    @if let Some(card) = data.card { (card.tags()) }
+                    @if let Some(card) = &data.card { (card.tags()) }
                     // Without this, browsers request `/favicon.ico`.
                     link rel="icon" href=(self.logo().unwrap_or_else(|| "data:,".to_owned()));
                     style { (PreEscaped(STYLE.as_str())) }

@@ -20,8 +20,9 @@ use super::Hosted;
 use super::form::Form;
 use super::post;
 use super::reply::Kind;
-use super::states::StoredConfirmation;
+use super::states::{ReachedEnding, StoredConfirmation};
 use super::steps::Step;
+use super::texts::FlowTexts;
 use super::view::{Extent, FormView};
 use super::visit::Visit;
 
@@ -40,26 +41,33 @@ impl Preview for Previews {
         Box::pin(async move {
             let is_sent = request.method() == Method::POST;
             let (head, body) = request.into_parts();
-            let is_ending = query::first(head.uri.query(), "ending").is_some();
+            let ending = query::first(head.uri.query(), "ending").map(|id| id.to_string());
             let visit = Visit::preview(previewed.flow, &address, head);
-            match (is_sent, is_ending) {
+            match (is_sent, ending) {
                 (true, _) => post::preview(&hosted, &visit, body).await,
-                (false, true) => ended(&visit),
-                (false, false) => shown(&visit),
+                (false, Some(ending)) => ended(&visit, &ending),
+                (false, None) => shown(&visit),
             }
         })
     }
 }
 
-/// The page after the last question, while the author edits it.
-fn ended(visit: &Visit) -> Response {
+/// The page after the last question, while the author edits it: the ending with this id, or the
+/// last resort.
+fn ended(visit: &Visit, id: &str) -> Response {
     let Some(definition) = Visit::definition(&visit.flow.current) else {
         return visit.bare_frame().missing();
     };
     let wording = visit.wording(definition);
     let address = visit.address();
     let done = StoredConfirmation { address: Some(&address), ..StoredConfirmation::default() };
-    visit.frame(&wording).stored(Some(&wording), done)
+    let frame = visit.frame(&wording);
+    let answers = TextMap::default();
+    let reached = ReachedEnding {
+        texts: FlowTexts::new(wording, frame.words, &visit.parameters, &answers),
+        named: definition.endings().iter().find(|ending| ending.id == id),
+    };
+    frame.stored(Some(reached), done)
 }
 
 /// The form, at the question that the author has selected.

@@ -111,6 +111,7 @@ impl History {
             grace_window_seconds: None,
             created_at,
             archived_at: None,
+            closing: None,
         };
         let mut records = vec![Record::App(App { row, revision: 1, public_revision: 1 })];
         records.push(Record::Flow(flow));
