@@ -34,7 +34,6 @@ const at = (page, pointer) => page.locator(`[data-pointer="${pointer}"]`);
 
 test("jumps are edited as sentences, and follow a renamed question", async () => {
   const { page, flowId } = await edit();
-  await open(page, 0);
   const jumps = item(page, 0).locator(".jumps");
   await jumps.getByRole("button", { name: "+ Jump" }).click();
   await becomes(async () => (await draftOf(flowId)).questions[0].next, [{ to: "why" }]);
@@ -56,7 +55,6 @@ test("jumps are edited as sentences, and follow a renamed question", async () =>
 
 test("options have scores, and conditions of endings read the score", async () => {
   const { page, flowId } = await edit();
-  await open(page, 0);
   await item(page, 0).getByRole("button", { name: "Show scores" }).click();
   await page.getByLabel("Score of option 2").fill("2.5");
   await becomes(async () => (await draftOf(flowId)).questions[0].options[1], { id: "pro", label: "Pro", score: 2.5 });

@@ -74,7 +74,39 @@ fn small_script(source: &str) -> String {
             || line == "*"
     };
     let lines = source.lines().map(str::trim).filter(|line| !line.is_empty() && !is_comment(line));
-    lines.flat_map(|line| [line, "\n"]).collect()
+    lines.flat_map(|line| [squeezed(line), "\n".to_owned()]).collect()
+}
+
+/// A line of a script without spaces around punctuation outside of quotes. A line with a template,
+/// or with a slash that may start a regular expression, stays as it is.
+fn squeezed(line: &str) -> String {
+    const PUNCTUATION: &str = "=,;{}()?:&|<>";
+    if line.contains(['`', '/']) {
+        return line.to_owned();
+    }
+    let is_beside = |it: Option<char>| it.is_some_and(|it| PUNCTUATION.contains(it));
+    let (mut small, mut quote) = (String::with_capacity(line.len()), None);
+    let mut letters = line.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match quote {
+            Some(end) => {
+                small.push(letter);
+                if letter == '\\' {
+                    small.extend(letters.next());
+                } else if letter == end {
+                    quote = None;
+                }
+            }
+            None if letter == ' '
+                && (is_beside(small.chars().next_back()) || is_beside(letters.peek().copied())) => {
+            }
+            None => {
+                quote = Some(letter).filter(|it| matches!(it, '"' | '\''));
+                small.push(letter);
+            }
+        }
+    }
+    small
 }
 
 /// A style sheet without comments, and with white space only where it separates words.
@@ -105,7 +137,16 @@ mod tests {
     #[test]
     fn comments_and_indentation_are_removed_from_the_script() {
         let source = "// one\n/** two */\nlet a = 1;\n\n  /*\n   * three\n   */\n  f(a); // four\n";
-        assert_eq!(small_script(source), "let a = 1;\nf(a); // four\n");
+        assert_eq!(small_script(source), "let a=1;\nf(a); // four\n");
+        for (line, expected) in [
+            ("const { a } = b ? c : d;", "const{a}=b?c:d;"),
+            (r#"f("a = b", 'c, "d"', "\" = ") ;"#, r#"f("a = b",'c, "d"',"\" = ");"#),
+            ("return a - -b;", "return a - -b;"),
+            ("x = `a = ${b}`;", "x = `a = ${b}`;"),
+            ("x = y.replace(/a = b/, z);", "x = y.replace(/a = b/, z);"),
+        ] {
+            assert_eq!(squeezed(line), expected);
+        }
     }
 
     #[test]

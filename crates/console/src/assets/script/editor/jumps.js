@@ -7,7 +7,7 @@ import { idFrom } from "./ids.js";
 import { conditionEditor } from "./logic.js";
 import { jumpInWords, quoted } from "./words.js";
 
-const WHEN_JUMPING = { title: "When", never: "Always", sometimes: "Only if", sentence: (words) => `Only if ${words}.` };
+const WHEN_JUMPING = { title: "When", never: "Always", sometimes: "Only if", sentence: () => "" };
 const WHEN_ENDING = { title: "Show this ending", never: "Only after a jump to it", sometimes: "If…", sentence: (words) => `Shown if ${words}.` };
 
 const listAt = (holder, name) => (Array.isArray(holder[name]) ? holder[name] : []);
@@ -43,7 +43,7 @@ export function jumpsEditor(draft, at, context) {
       sentence);
     showSentence();
   };
-  place.addEventListener("change", showSentence);
+  for (const kind of ["input", "change", "click"]) place.addEventListener(kind, showSentence);
   draw();
   return place;
 }
