@@ -161,6 +161,17 @@ test("the stars up to the chosen one are filled", async () => {
   assert.deepEqual(masks.map((mask) => mask === masks[0]), [true, true, true, false, false]);
 });
 
+test("faces stay whole when one is chosen", async () => {
+  const flow = await world.flow({ questions: [{ id: "face", type: "rating", shape: "emoji", prompt: "Faces" }] });
+  const page = await world.visit(flow.path, { theme: "dark" });
+  await fill(page.locator("#q-face"), "4");
+  const looks = await page.locator(".mark span").evaluateAll((all) => all.map((each) => {
+    const { maskImage, color } = getComputedStyle(each, "::before");
+    return [maskImage, color === getComputedStyle(document.body).color];
+  }));
+  assert.deepEqual(looks, Array(5).fill(["none", true]));
+});
+
 test("the question is in the middle of the page, but not in a frame", async () => {
   const flow = await world.flow({ questions: SINGLE.slice(0, 2) });
   const page = await world.visit(flow.path);
