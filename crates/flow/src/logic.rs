@@ -17,7 +17,6 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 use crate::date::is_date;
-use crate::question::Question;
 use crate::question::choice::{OTHER, OTHER_PREFIX};
 use crate::question::decimal::Decimal;
 use crate::score::Score;
@@ -83,14 +82,14 @@ impl Condition {
         }
     }
 
-    /// Whether it reads only answers to these questions.
-    pub(crate) fn is_decided_by(&self, questions: &[Question]) -> bool {
+    /// Whether it reads only answers to questions with known answers.
+    pub(crate) fn is_decided_by(&self, is_known: &impl Fn(&str) -> bool) -> bool {
         match self {
             Self::All(conditions) | Self::Any(conditions) => {
-                conditions.iter().all(|each| each.is_decided_by(questions))
+                conditions.iter().all(|each| each.is_decided_by(is_known))
             }
-            Self::Not(condition) => condition.is_decided_by(questions),
-            Self::Answer { question, .. } => questions.iter().any(|it| it.id == *question),
+            Self::Not(condition) => condition.is_decided_by(is_known),
+            Self::Answer { question, .. } => is_known(question),
             Self::Score { .. } => false,
         }
     }

@@ -66,12 +66,13 @@ impl Definition {
             visible_before += usize::from(is_visible);
         }
         let (earlier, later) = self.questions().split_at(at.min(self.questions().len()));
+        let is_known = |id: &str| earlier.iter().any(|question| question.id == id);
         let can_follow = |&(each, question): &(usize, &Question)| {
             let holds = |condition: &Condition| condition.holds_at(answers, walk.score);
             let condition = question.visible_if.as_ref();
             each == at
                 || each >= walk.resume_at
-                    && condition.is_none_or(|it| !it.is_decided_by(earlier) || holds(it))
+                    && condition.is_none_or(|it| !it.is_decided_by(&is_known) || holds(it))
         };
         let following = (at..).zip(later).filter(can_follow).count();
         (visible_before + 1, visible_before + following)

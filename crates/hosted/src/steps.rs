@@ -228,12 +228,17 @@ mod tests {
     fn progress_never_goes_back() {
         let yes = |id: &str| json!({"question": id, "equals": "yes"});
         let ask = |id: &str, visible_if: serde_json::Value| json!({"id": id, "type": "yesNo", "prompt": "?", "visibleIf": visible_if});
-        let survey = definition::check(&json!({"title": "t", "questions": [
+        let mut draft = json!({"title": "t", "questions": [
             ask("a", json!(null)), ask("b", yes("a")), ask("c", json!({"not": yes("a")})),
             ask("d", json!({"any": [yes("b"), yes("c")]})), ask("e", yes("a")),
             ask("f", json!({"all": [yes("d"), {"not": yes("e")}]})), ask("g", json!(null)),
-        ]}))
-        .unwrap();
+        ]});
+        for (jumping, to) in [("a", "d"), ("b", "f"), ("c", "e"), ("e", "end")] {
+            let questions = draft["questions"].as_array_mut().unwrap();
+            let from = questions.iter_mut().find(|it| it["id"] == jumping).unwrap();
+            from["next"] = json!([{"when": yes(jumping), "to": to}]);
+        }
+        let survey = definition::check(&draft).unwrap();
         for path in 0_u32..1 << 7 {
             let mut given = TextMap::default();
             let mut step = Step::first(&survey, &given);

@@ -295,8 +295,8 @@ mod tests {
     /// Whether a tag is one that a text may become.
     fn is_allowed(tag: &str) -> bool {
         const PLAIN: &[&str] = &[
-            "p class=\"lead\"",
-            "div class=\"lead\"",
+            "p class=\"lead\" dir=\"auto\"",
+            "div class=\"lead\" dir=\"auto\"",
             "p",
             "/p",
             "/div",

@@ -167,7 +167,7 @@ mod tests {
         assert_eq!(yaml.len(), 2, "{yaml:?}");
         assert!(yaml[0].starts_with("/title: ") && yaml[0].contains("\"2026\""), "{yaml:?}");
         assert!(yaml[1].starts_with("/questions/0/prompt: ") && yaml[1].contains("\"true\""));
-        let json = hints("{\"title\": 2026, \"questions\": []}", "json");
+        let json = hints("{\"title\": 2026, \"description\": \"d\", \"questions\": []}", "json");
         assert!(json.len() == 1 && !json[0].contains("YAML"), "{json:?}");
         let other =
             hints("title: t\nquestions:\n- {id: a, type: rating, prompt: p, max: 99}", "yaml");

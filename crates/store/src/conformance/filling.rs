@@ -230,7 +230,7 @@ fn flow_records(app: u32, flow: u32) -> Vec<Record> {
     }
     if flow == 1 {
         let mut counts = ClosingCounts::default();
-        counts.set(ALL, u64::from(300 + app));
+        counts.set(ALL, u64::from(1_000 + app));
         records.push(Record::ClosingCounts(ClosingCountsRow { app_id, flow_id, counts }));
     }
     records.extend((0..5).map(|number| invitation(app, flow, number)));

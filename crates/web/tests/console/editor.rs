@@ -45,7 +45,7 @@ async fn the_page_gives_the_script_every_type_and_the_published_version() {
         fields.iter().map(|field| field["name"].as_str().unwrap()).collect()
     };
     assert_eq!(fields("matrix"), ["rows", "columns"]);
-    assert_eq!(fields("rating"), ["max", "shape", "lowLabel", "highLabel"]);
+    assert_eq!(fields("rating"), ["max", "shape", "lowLabel", "highLabel", "score"]);
     assert_eq!(fields("statement"), [""; 0]);
     assert_eq!(
         of("rating")["fields"][0],

@@ -54,7 +54,7 @@ async fn the_answers_decide_which_ending_is_shown_and_where_it_leads() {
     let low = finished(&site, &address, "1", "").await.page;
     let ending = low.header("location").unwrap();
     assert!(ending.contains("/done?") && ending.contains("&ending=low"), "{ending}");
-    assert!(site.get(&ending, &[]).await.text().contains("<h1>Sorry</h1>"));
+    assert!(site.get(&ending, &[]).await.text().contains("<h1 dir=\"auto\">Sorry</h1>"));
 
     let rows = stored(&site, flow).await;
     let scores: Vec<Option<&str>> = rows.iter().map(|row| row.score.as_deref()).collect();
