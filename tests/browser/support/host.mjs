@@ -27,7 +27,7 @@ export async function startHost(world) {
   const otherOrigin = `http://127.0.0.1:${http.address().port}`;
   world.hosts.add(origin).add(otherOrigin);
   /** A page with this body that stores all messages, with their origins, in `messages`. */
-  const put = (path, body) => pages.set(path, `<!doctype html><html lang="en"><title>Host</title>
+  const put = (path, body) => pages.set(path, `<!doctype html><html lang="en"><title>Host</title><meta name="viewport" content="width=device-width">
     <script>messages = []; addEventListener("message", ({ origin, data }) => messages.push({ origin, data }))</script>
     <main><h1>Host</h1>${body}</main></html>`);
   return { origin, otherOrigin, put, close: () => http.close() };

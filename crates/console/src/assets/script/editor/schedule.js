@@ -110,6 +110,9 @@ export class Schedule extends EventTarget {
 
   /** A new quota becomes one of the list, and the counts are current. */
   showLimits(html) {
+    const { newQuota, newQuotaLimit } = this.form.elements;
+    // Half of a new quota is not stored yet.
+    if (Boolean(newQuota?.value) !== Boolean(newQuotaLimit?.value)) return;
     const focused = document.activeElement?.id;
     this.form.querySelector("#limits").outerHTML = html;
     if (focused) document.getElementById(focused)?.focus();
