@@ -380,6 +380,7 @@ test("faults are listed, link to their fields, and prevent publishing", async ()
 test("the preview follows the draft, keeps its position and its answers, and stores nothing", async () => {
   const definition = structuredClone(SURVEY);
   definition.respondentAnalytics = "never";
+  definition.autoAdvance = false;
   definition.questions[2].visibleIf = { question: "taste", lessThan: 3 };
   const { page, flowId } = await edit(definition);
   await preview(page).getByRole("heading", { name: "How was it?" }).waitFor();

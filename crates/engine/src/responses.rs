@@ -225,12 +225,11 @@ impl ResponseHandle {
     pub async fn delete(&self) -> AdminResult<()> {
         let core = self.permit.core(Scope::Erase)?;
         let id = self.row.response_id;
-        retry_on_conflict(|is_retry| async move {
-            // Another call may have deleted it in the meantime.
-            if is_retry {
-                read_response(core, id).await?;
-            }
+        retry_on_conflict(|_| async move {
             let expected = self.permit.current_revision().await?;
+            // Another call may have deleted it in the meantime. One that does so from now on changes
+            // the revision; otherwise its place under a limit would be released twice.
+            read_response(core, id).await?;
             let detail = json!({"flowId": self.row.flow_id});
             let audit = self.permit.audit(AuditAction::ResponseDeleted, id, &detail);
             let mut rows = vec![Write::DeleteResponse(id), Write::Audit(audit)];

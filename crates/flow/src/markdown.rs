@@ -5,10 +5,15 @@
 //! http, https or mailto address. A placeholder ([`crate::piping`]) is one part: its value is never
 //! read as Markdown.
 
+use std::cell::Cell;
+
 use crate::piping::{Placeholder, placeholder};
 
 /// How deep emphasis and links may nest.
 const DEPTH_MAX: usize = 4;
+/// The most characters that searches for closing marks read in one text; what is left is plain text.
+/// A mark that is never closed is searched for up to the end.
+const STEPS_MAX: usize = 100_000;
 /// What a link may start with.
 const SCHEMES: [&str; 3] = ["http://", "https://", "mailto:"];
 
@@ -91,14 +96,21 @@ fn list_item(line: &str) -> Option<(bool, usize)> {
 
 /// The inline parts of a text; for places that have no blocks, such as a heading.
 pub fn inline(text: &str) -> Vec<Inline<'_>> {
-    Scanner { text }.parts(0, text.len(), 0)
+    Scanner { text, steps_left: Cell::new(STEPS_MAX) }.parts(0, text.len(), 0)
 }
 
 struct Scanner<'t> {
     text: &'t str,
+    steps_left: Cell<usize>,
 }
 
 impl<'t> Scanner<'t> {
+    /// Whether steps are left after these.
+    fn spend(&self, steps: usize) -> bool {
+        self.steps_left.set(self.steps_left.get().saturating_sub(steps));
+        self.steps_left.get() > 0
+    }
+
     fn parts(&self, from: usize, to: usize, depth: usize) -> Vec<Inline<'t>> {
         let mut parts = Vec::new();
         let (mut plain, mut at) = (from, from);
@@ -157,7 +169,7 @@ impl<'t> Scanner<'t> {
             return None;
         }
         let mut end = from;
-        while end + marks <= to {
+        while end + marks <= to && self.spend(1) {
             if bytes[end] == b'\\' {
                 end += 2;
                 continue;
@@ -180,7 +192,11 @@ impl<'t> Scanner<'t> {
 
     fn link(&self, at: usize, to: usize, depth: usize) -> Option<(Inline<'t>, usize)> {
         let rest = &self.text[at..to];
-        let middle = rest.find("](")?;
+        let middle = rest.find("](");
+        if !self.spend(middle.unwrap_or(rest.len())) {
+            return None;
+        }
+        let middle = middle?;
         let label = &rest[1..middle];
         let address = rest[middle + 2..].split_once(')')?.0;
         let lower = address.to_ascii_lowercase();
@@ -193,5 +209,22 @@ impl<'t> Scanner<'t> {
         }
         let label = self.parts(at + 1, at + middle, depth.max(DEPTH_MAX - 1));
         Some((Inline::Link { address, label }, at + middle + 2 + address.len() + 1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_full_of_marks_ends_its_search_and_stays_text() {
+        for marks in ["*a ".repeat(20_000), "[".repeat(60_000), "{".repeat(60_000)] {
+            let scanner = Scanner { text: &marks, steps_left: Cell::new(STEPS_MAX) };
+            assert_eq!(scanner.parts(0, marks.len(), 0), [Inline::Text(&marks)]);
+        }
+        let many = "*a ".repeat(20_000) + "*b*";
+        let scanner = Scanner { text: &many, steps_left: Cell::new(STEPS_MAX) };
+        scanner.parts(0, many.len(), 0);
+        assert_eq!(scanner.steps_left.get(), 0);
     }
 }

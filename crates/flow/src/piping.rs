@@ -68,10 +68,9 @@ pub fn is_piped(text: &str) -> bool {
 /// The placeholder at the start of a text, and its length in bytes.
 pub(crate) fn placeholder(text: &str) -> Option<(Placeholder<'_>, usize)> {
     let inner = text.strip_prefix("{{")?;
-    let (inner, _) = inner.split_once("}}")?;
-    if inner.contains('{') {
-        return None;
-    }
+    // Up to the next brace only: a text may have thousands of them, and each is looked at.
+    let end = inner.find(['{', '}'])?;
+    let inner = inner[end..].starts_with("}}").then_some(&inner[..end])?;
     let (source, fallback) = inner.split_once('|').unwrap_or((inner, ""));
     let source = match source.trim().split_once(':') {
         Some(("answer", id)) => Source::Answer(id.trim()),

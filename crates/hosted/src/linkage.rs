@@ -34,7 +34,10 @@ impl Linkage {
         let are_chosen = questions.all(|question| {
             answers.get(&question.id).is_none_or(|answer| is_chosen(question, answer))
         });
-        let is_origin = |referrer: &str| referrer.splitn(4, '/').nth(3).is_none_or(str::is_empty);
+        let is_origin = |referrer: &str| {
+            !referrer.contains(['?', '#'])
+                && referrer.splitn(4, '/').nth(3).is_none_or(str::is_empty)
+        };
         if are_chosen && is_plain && referrer.is_none_or(is_origin) {
             Self::Anonymous
         } else {

@@ -145,10 +145,7 @@ impl Step {
     pub(super) fn place(self, definition: &Definition, answers: &TextMap<'_>) -> (usize, usize) {
         match self {
             Self::Welcome => (0, definition.place_of(0, answers).1),
-            Self::Question(at) => {
-                let section = definition.section_of(at).map(|(_, section)| section.start);
-                definition.place_of(section.unwrap_or(at), answers)
-            }
+            Self::Question(at) => definition.place_of(at, answers),
             Self::End => {
                 let route = definition.route(answers);
                 let all = (0..definition.questions().len()).filter(|&at| route.is_visible(at));

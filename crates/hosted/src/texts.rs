@@ -141,6 +141,33 @@ impl<'a> FlowTexts<'a> {
         piping::parts(text).into_iter().map(part).collect()
     }
 
+    /// The label of a chosen option. If it repeats a choice in turn, that one's fallback is shown:
+    /// it may be this question, or each label may repeat the one before many times.
+    fn label_of_answer(&self, text: &str) -> String {
+        let part = |part| match part {
+            Part::Text(text) => text.to_owned(),
+            Part::Placeholder(it) if self.has_labels(it.source) => it.fallback.to_owned(),
+            Part::Placeholder(it) => self.value(&it),
+        };
+        piping::parts(text).into_iter().map(part).collect()
+    }
+
+    /// Whether this is an answer that is shown by the labels of its question.
+    fn has_labels(&self, source: Source<'_>) -> bool {
+        let Source::Answer(id) = source else { return false };
+        let question = self.wording.definition().question(id);
+        question.is_some_and(|question| {
+            let input = question.question_type.input();
+            matches!(
+                input,
+                Input::OneOf { .. }
+                    | Input::SomeOf { .. }
+                    | Input::Order { .. }
+                    | Input::Grid { .. }
+            )
+        })
+    }
+
     /// The parts of a text that the script must assemble again when the answers change: texts, and
     /// pairs of a source and a fallback. `None` if it depends on no answer.
     pub(super) fn script_parts(&self, text: &str) -> Option<String> {
@@ -185,7 +212,7 @@ impl<'a> FlowTexts<'a> {
             let found = choices.iter().find(|choice| choice.id == id);
             found.map_or_else(
                 || id.to_owned(),
-                |choice| self.plain_label(self.wording.label(question, field, choice)),
+                |choice| self.label_of_answer(self.wording.label(question, field, choice)),
             )
         };
         match question.question_type.input() {
@@ -239,6 +266,8 @@ mod tests {
             {"id": "one", "type": "singleChoice", "prompt": "?", "options": options, "allowOther": true},
             {"id": "some", "type": "multipleChoice", "prompt": "?", "options": options},
             {"id": "grid", "type": "matrix", "prompt": "?", "rows": options, "columns": options},
+            {"id": "again", "type": "singleChoice", "prompt": "?", "options": [
+                {"id": "self", "label": "Same as {{answer:again|?}}"}, {"id": "b", "label": "B"}]},
             {"id": "more", "type": "yesNo", "prompt": "?"},
             {"id": "stars", "type": "rating", "prompt": "?", "score": "value"},
         ]}))
@@ -254,6 +283,7 @@ mod tests {
             one("one", "other:Mine & yours"),
             (Cow::from("some"), Texts::Many(vec!["b".into(), "a".into()])),
             (Cow::from("grid"), Texts::Many(vec!["a:b".into()])),
+            one("again", "self"),
             one("more", "no"),
             one("stars", "4"),
         ]
@@ -276,6 +306,7 @@ mod tests {
                 ("{{score}} of 5", "4 of 5"),
                 ("{{tag:plan|free}} {{tag:seats|few}}", "pro, beta few"),
                 ("{{answer:nobody|x}}", "x"),
+                ("{{answer:again}}", "Same as ?"),
                 ("*so* [it](https://a.example) is", "so it is"),
             ] {
                 assert_eq!(texts.plain(text), expected, "{text}");

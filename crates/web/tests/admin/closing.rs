@@ -138,3 +138,21 @@ async fn a_deleted_response_makes_room() {
     site.store(&key, &version, json!({"answers": {"nps": "1"}})).await;
     assert!(matches!(site.submit(&key, &submission(&version)).await, Receipt::Refused(_)));
 }
+
+#[tokio::test]
+async fn two_deletions_of_a_response_make_room_once() {
+    let site = Site::start().await;
+    let (app, key) = site.app().await;
+    let flow = site.flow(&app).await;
+    let version = site.publish(&flow).await;
+    let first = site.store(&key, &version, json!({})).await;
+    site.store(&key, &version, json!({})).await;
+    site.patch(&format!("/flows/{flow}"), json!({"closeAfter": 2})).await.ok(200);
+    let path = format!("/responses/{first}");
+    let (one, other) = tokio::join!(site.delete(&path), site.delete(&path));
+    let mut statuses = [one.status, other.status];
+    statuses.sort_unstable();
+    assert_eq!(statuses, [204, 404]);
+    let counted = site.get(&format!("/flows/{flow}")).await.ok(200)["counted"].clone();
+    assert_eq!(counted["responses"], 1);
+}

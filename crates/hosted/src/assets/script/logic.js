@@ -16,7 +16,7 @@
  * led. A question has an id, `visibleIf`, `next`, and `given()`: texts with their scores. `forced` is always visible.
  */
 export function follow(questions, allowsOther, forced) {
-  const [given, answers] = [{}, {}];
+  const [given, answers] = [{ __proto__: null }, { __proto__: null }];
   let [points, to] = [0, ""];
   const meets = (condition) => !condition || holds(condition, answers, allowsOther, points / 100);
   const route = questions.filter((question) => {
