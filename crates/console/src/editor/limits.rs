@@ -1,4 +1,4 @@
-//! How many responses a flow accepts: in total, and with certain answers. A part of the schedule.
+//! How many responses a flow accepts: in total, and with certain answers. A part of the settings.
 //!
 //! A quota for one answer is chosen from a list. Any other condition comes from the API, and is shown
 //! in words.

@@ -12,20 +12,20 @@ const SUBMISSIONS: usize = 200;
 const LIMIT: usize = 73;
 const QUOTA: usize = 31;
 
-/// What a client was told.
-enum Told {
+/// The reply to a client.
+enum Reply {
     Stored(String),
     Refused(String),
 }
 
-async fn submit(url: String, key: String, body: Value) -> Told {
+async fn submit(url: String, key: String, body: Value) -> Reply {
     let sent = http().post(&url).header("idempotency-key", key).json(&body).send().await.unwrap();
     let status = sent.status();
     let text = sent.text().await.unwrap();
     let data = serde_json::from_str::<Value>(&text).unwrap()["result"]["data"].take();
     match (data["responseId"].as_str(), data["errors"]["issues"][0]["code"].as_str()) {
-        (Some(id), None) => Told::Stored(id.to_owned()),
-        (None, Some(code)) => Told::Refused(code.to_owned()),
+        (Some(id), None) => Reply::Stored(id.to_owned()),
+        (None, Some(code)) => Reply::Refused(code.to_owned()),
         _ => panic!("neither stored nor refused: {status}: {text}"),
     }
 }
@@ -43,8 +43,8 @@ async fn storm(nodes: &[Node], demo: &Demo) -> (HashSet<String>, Vec<String>) {
     let (mut stored, mut refused) = (HashSet::new(), Vec::new());
     for call in calls {
         match call.await.unwrap() {
-            Told::Stored(id) => assert!(stored.insert(id), "two clients got one id"),
-            Told::Refused(code) => refused.push(code),
+            Reply::Stored(id) => assert!(stored.insert(id), "two clients got one id"),
+            Reply::Refused(code) => refused.push(code),
         }
     }
     (stored, refused)
