@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 use sluice_flow::id::FlowVersionId;
 use sluice_flow::response_order::{AnswerOrder, SortKey};
-use sluice_flow::submission::{Texts, each_entry};
+use sluice_flow::submission::{self, Texts};
 use sluice_store::ResponseRow;
 
 use crate::question_history::QuestionHistory;
@@ -196,13 +196,7 @@ impl SortValues {
 
 /// An entry of a stored map of texts; `None` if it is absent or unreadable.
 fn entry<'j>(json: &'j str, name: &str) -> Option<Texts<'j>> {
-    let mut found = None;
-    let read = each_entry(json, |entry, texts| {
-        if entry == name {
-            found = Some(texts);
-        }
-    });
-    read.ok().and(found)
+    submission::entry(json, name).ok().flatten()
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use crate::question::choice::{OTHER, OTHER_PREFIX};
 use crate::question::decimal::Decimal;
 use crate::question::rules::Comparable;
 use crate::question::types::QuestionType;
-use crate::submission::each_entry;
+use crate::submission::entry;
 use crate::text_map::Texts;
 
 /// The maximum length of the text of `contains`, in characters.
@@ -194,13 +194,7 @@ impl AnswerFilter {
 
     /// Whether stored answers pass; unreadable ones do not.
     pub fn holds_in(&self, answers: &str) -> bool {
-        let mut holds = self.holds(None);
-        let read = each_entry(answers, |question, texts| {
-            if question == self.question {
-                holds = self.holds(Some(&texts));
-            }
-        });
-        read.is_ok() && holds
+        entry(answers, &self.question).is_ok_and(|answer| self.holds(answer.as_ref()))
     }
 
     /// Whether the answer to the question passes; `None` if the response has none.

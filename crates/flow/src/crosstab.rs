@@ -11,7 +11,7 @@ use crate::counts::Counted;
 use crate::definition::Definition;
 use crate::question::Question;
 use crate::question::choice::Choice;
-use crate::submission::stored_texts;
+use crate::submission::entry;
 use crate::text_map::Texts;
 
 /// The keys of a text question.
@@ -117,10 +117,10 @@ impl CrosstabCounts {
         columns: &CrosstabSide,
         answers: &str,
     ) {
-        let answers = stored_texts(answers).unwrap_or_default();
         let read = |side: &CrosstabSide| {
             let question = definition.and_then(|it| it.question(&side.question));
-            question.map(|it| side.read(it, answers.get(&side.question))).unwrap_or_default()
+            let answer = entry(answers, &side.question).ok().flatten();
+            question.map(|it| side.read(it, answer.as_ref())).unwrap_or_default()
         };
         let ((row_keys, is_row), (column_keys, is_column)) = (read(rows), read(columns));
         match (is_row, is_column) {

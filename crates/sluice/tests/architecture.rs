@@ -8,6 +8,7 @@
 
 mod architecture {
     pub(crate) mod circles;
+    pub(crate) mod dependencies;
     pub(crate) mod imports;
     pub(crate) mod rules;
     pub(crate) mod source;
@@ -16,6 +17,7 @@ mod architecture {
 use std::collections::BTreeSet;
 
 use architecture::circles::circles;
+use architecture::dependencies::{self, Dependency, Package};
 use architecture::imports::{self, Crate};
 use architecture::rules;
 use architecture::source::Source;
@@ -36,6 +38,14 @@ fn check(rule: fn(&Source) -> Vec<String>) {
 fn crates_import_only_what_the_table_allows() {
     let crates = imports::of_workspace();
     let offences: Vec<String> = crates.iter().flat_map(imports::offences).collect();
+    assert!(offences.is_empty(), "offences:\n  {}", offences.join("\n  "));
+}
+
+#[test]
+fn dependencies_follow_the_rules_of_deny_toml() {
+    let packages = dependencies::packages();
+    assert!(packages.len() > 100, "only {} crates found", packages.len());
+    let offences = dependencies::offences(&dependencies::policy(), &packages);
     assert!(offences.is_empty(), "offences:\n  {}", offences.join("\n  "));
 }
 
@@ -239,4 +249,47 @@ fn the_file_rules_can_fail() {
     sample(rules::unwritten_code, path, "//! x\nfn f() { todo!() }\n", 1);
     sample(rules::unwritten_code, path, "//! x\n// todo!( in prose\n", 0);
     sample(rules::sql_outside_store, "crates/web/src/lib.rs", "//! x\nuse rusqlite::Row;\n", 1);
+}
+
+#[test]
+fn each_rule_of_deny_toml_is_noticed_when_broken() {
+    let package = |name: &str, licence: &str, source: Option<&str>, req: &str| Package {
+        name: name.to_owned(),
+        license: Some(licence.to_owned()),
+        source: source.map(str::to_owned),
+        dependencies: vec![Dependency {
+            name: "other".to_owned(),
+            req: req.to_owned(),
+            source: Some("registry".to_owned()),
+        }],
+    };
+    let mut packages = dependencies::packages();
+    packages.push(package("copied", "GPL-3.0", None, "^1"));
+    packages.push(package("forked", "MIT", Some("git+https://example.org/forked"), "^1"));
+    packages.push(package("openssl", "MIT", None, "^1"));
+    packages.push(package("loose", "MIT", None, "*"));
+    packages.retain(|it| it.license.as_deref() != Some("CDLA-Permissive-2.0"));
+    let offences = dependencies::offences(&dependencies::policy(), &packages);
+    let names: Vec<&str> = offences.iter().filter_map(|it| it.split(' ').next()).collect();
+    assert_eq!(names, ["copied", "forked", "openssl", "loose", "no"], "{offences:?}");
+}
+
+#[test]
+fn licence_expressions_are_read_by_their_operators() {
+    let allowed = |licence: &str| matches!(licence, "MIT" | "ISC");
+    for (expression, expected) in [
+        ("MIT", true),
+        ("GPL-3.0", false),
+        ("", false),
+        ("GPL-3.0 OR MIT", true),
+        ("GPL-3.0/MIT", true),
+        ("MIT AND GPL-3.0", false),
+        ("MIT AND ISC", true),
+        ("(GPL-3.0 OR MIT) AND ISC", true),
+        ("GPL-3.0 OR MIT AND GPL-2.0", false),
+        ("MIT WITH LLVM-exception", true),
+        ("MIT MIT", false),
+    ] {
+        assert_eq!(dependencies::fits(expression, &allowed), expected, "{expression}");
+    }
 }

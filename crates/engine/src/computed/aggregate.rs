@@ -8,6 +8,7 @@ use sluice_flow::crosstab::{CrosstabCounts, CrosstabSide};
 use sluice_flow::definition::Definition;
 use sluice_flow::id::FlowVersionId;
 use sluice_flow::response_order::{Direction, FirstResponses};
+use sluice_flow::submission::Admission;
 use sluice_flow::time::Day;
 use sluice_store::{ResponseQuery, ResponseRow};
 
@@ -21,6 +22,9 @@ const ENTRIES_MAX: usize = 250_000;
 const PART_ENTRIES_MAX: usize = 100_000;
 /// A response of an order takes as much room as this many numbers: its key may be a text.
 const ENTRIES_PER_RESPONSE: usize = 4;
+
+/// The most texts of tags that are remembered.
+const KNOWN_TAGS_MAX: usize = 1_000;
 
 /// What is computed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,6 +71,7 @@ pub(crate) struct DailyAggregate {
     by_tag: Option<String>,
     pub(crate) daily: BTreeMap<(Day, FlowVersionId), DailyCounts>,
     pub(crate) tags: BTreeMap<FlowVersionId, DailyCounts>,
+    known_tags: KnownTags,
     entries: usize,
 }
 
@@ -139,7 +144,7 @@ impl DailyAggregate {
         let mut part = Part::default();
         for row in rows {
             let definition = definitions.get(&row.flow_version_id).and_then(Option::as_deref);
-            part.add(row, definition, self.by_tag.as_deref());
+            part.add(row, definition, self.by_tag.as_deref(), &mut self.known_tags);
             if part.entries_max > PART_ENTRIES_MAX {
                 self.put(std::mem::take(&mut part));
                 if self.entries > ENTRIES_MAX {
@@ -176,23 +181,47 @@ struct Part {
 }
 
 impl Part {
-    fn add(&mut self, row: &ResponseRow, definition: Option<&Definition>, by_tag: Option<&str>) {
+    fn add(
+        &mut self,
+        row: &ResponseRow,
+        definition: Option<&Definition>,
+        by_tag: Option<&str>,
+        known_tags: &mut KnownTags,
+    ) {
         let ResponseRow { answers, admission, flow_version_id: version, .. } = row;
         let own = Contribution::of_stored(definition, answers, None, *admission);
         self.daily.entry((row.response_id.made_at().day(), *version)).or_default().add(&own);
         // Each of them takes at least one byte.
         self.entries_max += own.as_bytes().len();
         let Some(tags) = row.tags.as_deref() else { return };
-        let tagged = match by_tag {
+        self.entries_max += tags.len();
+        let delta = self.tags.entry(*version).or_default();
+        match by_tag {
             // The answers are counted for each value of this tag.
             Some(name) => {
                 self.entries_max += own.as_bytes().len() * (1 + values(name, tags));
-                Contribution::of_stored(definition, answers, Some(tags), *admission)
+                delta.add(&Contribution::of_stored(definition, answers, Some(tags), *admission));
             }
-            None => Contribution::of_stored(None, "{}", Some(tags), *admission),
-        };
-        self.entries_max += tags.len();
-        self.tags.entry(*version).or_default().add(&tagged);
+            None => delta.add(known_tags.contribution(tags, *admission)),
+        }
+    }
+}
+
+/// The contributions of tags without answers: many responses have the same tags.
+#[derive(Debug, Default)]
+struct KnownTags([HashMap<String, Contribution>; 2]);
+
+impl KnownTags {
+    fn contribution(&mut self, tags: &str, admission: Admission) -> &Contribution {
+        let known = &mut self.0[usize::from(admission == Admission::Admitted)];
+        if !known.contains_key(tags) {
+            if known.len() >= KNOWN_TAGS_MAX {
+                known.clear();
+            }
+            let contribution = Contribution::of_stored(None, "{}", Some(tags), admission);
+            known.insert(tags.to_owned(), contribution);
+        }
+        &known[tags]
     }
 }
 

@@ -20,6 +20,30 @@ pub fn each_entry<'j>(
     reader.deserialize_map(EntryVisitor(each))
 }
 
+/// The texts of one name, without reading the other entries if none has an escape: then a quote
+/// always begins or ends a text, and a quoted name with a colon after it is an entry.
+pub fn entry<'j>(json: &'j str, name: &str) -> Result<Option<Texts<'j>>, serde_json::Error> {
+    let has_escape = json.contains('\\') || name.contains(['"', '\\']);
+    let is_flat = json.starts_with('{') && json.ends_with('}') && json.rfind('{') == Some(0);
+    if has_escape || !is_flat {
+        let mut found = None;
+        each_entry(json, |entry, texts| {
+            if entry == name {
+                found = Some(texts);
+            }
+        })?;
+        return Ok(found);
+    }
+    for (at, _) in json.match_indices(name) {
+        let (before, after) = (&json[..at], &json[at + name.len()..]);
+        let after = after.strip_prefix('"').filter(|_| before.ends_with('"'));
+        if let Some(value) = after.and_then(|after| after.trim_start().strip_prefix(':')) {
+            return OneOrMany.deserialize(&mut serde_json::Deserializer::from_str(value));
+        }
+    }
+    Ok(None)
+}
+
 struct EntryVisitor<F>(F);
 
 impl<'j, F: FnMut(Cow<'j, str>, Texts<'j>)> Visitor<'j> for EntryVisitor<F> {
@@ -159,5 +183,37 @@ mod tests {
         }
         assert!(each_entry("{\"a\":", |_, _| {}).is_err());
         assert!(each_entry("[]", |_, _| {}).is_err());
+    }
+
+    #[test]
+    fn an_entry_is_found_as_if_all_were_read() {
+        let all = [
+            r#"{}"#,
+            r#"{"a":"b","b":"a","ab":["a","b"],"":"none"}"#,
+            r#"{"x":"a\":","a":"1"}"#,
+            r#"{"x\"a":"0","a":"1"}"#,
+            r#"{"\u0061":"1"}"#,
+            r#"{"x":{"a":"0"},"a":"1"}"#,
+            r#"{"x":"{","a":"1"}"#,
+            r#"{"x":{"a":"0"}}"#,
+            r#"{ "x" : "a" , "a" : [ "1" ] }"#,
+            r#"{"a":7,"b":[]}"#,
+            r#"{"x":"a:","é":"a","a":"é"}"#,
+        ];
+        for json in all {
+            for name in ["a", "b", "ab", "x", "", "é", "x\"a", "\\u0061", "c", ":"] {
+                let mut found = None;
+                each_entry(json, |it, texts| {
+                    if it == name {
+                        found = Some(texts);
+                    }
+                })
+                .unwrap();
+                assert_eq!(entry(json, name).unwrap(), found, "{name} in {json}");
+            }
+        }
+        for damaged in ["", "[]", "{\"a\":\"1\"", "{\"a\":}", "{\"a\":\"1}"] {
+            assert!(entry(damaged, "a").is_err(), "{damaged}");
+        }
     }
 }

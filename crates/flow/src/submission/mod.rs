@@ -26,7 +26,7 @@ mod withheld;
 use crate::issue::{Code, Issue};
 
 pub use identities::IDENTITIES_MAX;
-pub use kept::each_entry;
+pub use kept::{each_entry, entry};
 pub use limits::LIMITS;
 pub use parts::{Admission, Context, Identity, Page, Submission};
 pub use rules::{IDEMPOTENCY_KEY_CHARS_MAX, is_idempotency_key};

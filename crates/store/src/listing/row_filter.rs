@@ -8,7 +8,7 @@ use sluice_flow::answer_filter::{AnswerFilter, AnswerTest};
 use sluice_flow::folding::fold_into;
 use sluice_flow::id::FlowVersionId;
 use sluice_flow::question::choice::{OTHER, OTHER_PREFIX};
-use sluice_flow::submission::{Admission, each_entry};
+use sluice_flow::submission::{Admission, Texts, each_entry, entry};
 
 use super::{ResponseQuery, Search};
 
@@ -124,42 +124,15 @@ impl AnswerCheck {
 
 /// Whether each tag has its text in a stored map of texts.
 fn tags_hold(all: &[TagFilter], json: &str) -> bool {
-    if all.is_empty() {
-        return true;
-    }
-    if !all.iter().all(|filter| may_contain(json, &filter.needle)) {
-        return false;
-    }
-    let mut held = vec![false; all.len()];
-    let read = each_entry(json, |name, texts| {
-        for (filter, held) in all.iter().zip(&mut held) {
-            *held |= filter.name == name && texts.as_slice().iter().any(|it| *it == filter.value);
-        }
-    });
-    read.is_ok() && held.into_iter().all(|held| held)
+    let has = |texts: Texts<'_>, value: &str| texts.as_slice().iter().any(|it| it == value);
+    all.iter().all(|TagFilter { name, value, .. }| {
+        entry(json, name).is_ok_and(|texts| texts.is_some_and(|texts| has(texts, value)))
+    })
 }
 
 /// Whether stored answers pass every filter.
 fn answers_hold(all: &[AnswerCheck], json: &str) -> bool {
-    if all.is_empty() {
-        return true;
-    }
-    if !all.iter().filter_map(|it| it.needle.as_deref()).all(|it| may_contain(json, it)) {
-        return false;
-    }
-    let mut held: Vec<bool> = all.iter().map(|check| check.filter.holds(None)).collect();
-    let read = each_entry(json, |question, texts| {
-        for (check, held) in all.iter().zip(&mut held) {
-            if check.filter.question == question {
-                *held = check.filter.holds(Some(&texts));
-            }
-        }
-    });
-    read.is_ok() && held.into_iter().all(|held| held)
-}
-
-fn may_contain(json: &str, needle: &str) -> bool {
-    json.contains(needle) || has_escape(json)
+    all.iter().all(|check| check.filter.holds_in(json))
 }
 
 fn has_escape(json: &str) -> bool {

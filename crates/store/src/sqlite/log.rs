@@ -16,6 +16,10 @@ use crate::{StoreError, StoreResult};
 
 /// Pages in the log at which a checkpoint writes it back into the database: 16 MiB.
 const CHECKPOINT_PAGES: i32 = 4_000;
+/// The same while the disk is slow: 128 MiB. A checkpoint makes submissions wait for three more syncs.
+const SLOW_CHECKPOINT_PAGES: i32 = 32_768;
+/// A write that takes this long is slow.
+const SLOW_WRITE: Duration = Duration::from_millis(250);
 /// Pages in the log from which on its length is reported: 256 MiB, and at every doubling.
 const WARNED_PAGES: i32 = 65_536;
 /// How long to wait for readers when the log must be emptied; the next write tries again.
@@ -30,6 +34,8 @@ pub(super) struct Log {
     pages: Arc<AtomicI32>,
     /// Whether those pages were written back.
     is_written_back: bool,
+    /// Whether the last commit was slow.
+    is_slow: bool,
     /// The log may contain data removed from the database: it must be emptied, not only reset.
     pub(super) must_empty: bool,
     pages_max: i32,
@@ -50,9 +56,19 @@ impl Log {
             Ok(())
         };
         connection.wal_hook(Some(hook))?;
-        let (is_written_back, must_empty, is_full) = (false, false, false);
+        let (is_written_back, is_slow) = (false, false);
+        let (must_empty, is_full) = (false, false);
         let (pages_max, warned_at, tried_at) = (pages_max.max(1), WARNED_PAGES, None);
-        Ok(Self { pages, is_written_back, must_empty, pages_max, warned_at, is_full, tried_at })
+        Ok(Self {
+            pages,
+            is_written_back,
+            is_slow,
+            must_empty,
+            pages_max,
+            warned_at,
+            is_full,
+            tried_at,
+        })
     }
 
     fn pages(&self) -> i32 {
@@ -74,8 +90,9 @@ impl Log {
     }
 
     /// A commit has added to the log.
-    pub(super) fn note_commit(&mut self) {
+    pub(super) fn note_commit(&mut self, took: Duration) {
         self.is_written_back = false;
+        self.is_slow = took >= SLOW_WRITE;
         let pages = self.pages();
         if pages >= self.warned_at {
             self.warned_at = pages.saturating_mul(2);
@@ -90,7 +107,8 @@ impl Log {
 
     /// Whether the log should be written back: it is long, or still contains removed data.
     pub(super) fn is_due(&self) -> bool {
-        self.may_empty() || !self.is_written_back && self.pages() >= CHECKPOINT_PAGES
+        let pages = if self.is_slow { SLOW_CHECKPOINT_PAGES } else { CHECKPOINT_PAGES };
+        self.may_empty() || !self.is_written_back && self.pages() >= pages
     }
 
     /// Writes the log back into the database, so that it can be reset; empties it if it still

@@ -430,6 +430,7 @@ impl Thread {
             files.before_commit();
         }
         let log_pages = self.log.before_write();
+        let started = Instant::now();
         let mut result = transaction::run(&self.connection, &self.damage, body);
         if let Some(log_pages) = self.log.after_write(log_pages)
             && let Ok((_, Finish::Commit)) = &result
@@ -441,7 +442,7 @@ impl Thread {
         match &result {
             Ok((_, Finish::Commit)) => {
                 self.written_at = Some(Instant::now());
-                self.log.note_commit();
+                self.log.note_commit(started.elapsed());
                 if let Some((path, marker)) = self.unwatched.take()
                     && let Err(error) = self.watch_files(path, marker)
                 {
