@@ -12,12 +12,12 @@ use sluice_flow::closing::ALL;
 use sluice_flow::definition::{Fault, Kind};
 use sluice_flow::id::{AppId, FlowId, FlowVersionId};
 use sluice_flow::time::{Timestamp, Window};
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::auth::Caller;
-use super::page::{List, PageQuery};
+use super::page::{Limit, List, cursor, limit_schema};
 use super::pointer;
 use super::reply::{self, BodyErrors, CommonErrors, Problem, QueryErrors, Reply};
 use super::request::{Body, PathParam, Query};
@@ -87,6 +87,10 @@ struct FlowPatch {
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<u32>, required = false)]
     close_after: Option<Value>,
+    /// Replaces all labels: at most 10, each of 1 to 30 characters without a comma.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
+    labels: Option<Vec<String>>,
     /// Replaces all quotas; at most 50.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Vec<Quota>, required = false)]
@@ -117,7 +121,7 @@ struct Counted {
 #[serde(rename_all = "camelCase")]
 #[schema(example = json!({
     "flowId": "fl_01KA2VgdPrWYDVgYy3wLpB", "appId": "app_01KA2VgdPrWYDVgYy3wLpA",
-    "name": "Product feedback", "kind": "survey", "draft": null,
+    "name": "Product feedback", "kind": "survey", "labels": ["product"], "draft": null,
     "published": {
         "flowVersionId": "fv_01KA2VgdPrWYDVgYy3wLpC", "number": 1,
         "publishedAt": "2026-11-15T02:00:00.000Z"
@@ -128,7 +132,7 @@ struct Counted {
     "counted": {"responses": 37, "quotas": {"students": 12}},
     "createdAt": "2026-11-15T01:58:12.345Z", "archivedAt": null
 }))]
-struct Flow {
+pub(super) struct Flow {
     #[schema(value_type = String)]
     flow_id: FlowId,
     #[schema(value_type = String)]
@@ -136,6 +140,8 @@ struct Flow {
     name: String,
     #[schema(schema_with = schema::kind)]
     kind: Kind,
+    /// Words by which authors find it.
+    labels: Vec<String>,
     /// What an author edits; null after a publish, until the next edit.
     #[schema(required = true)]
     draft: Option<DraftRef>,
@@ -199,6 +205,7 @@ impl Flow {
             app_id: state.flow.app_id,
             name: state.flow.name,
             kind: state.flow.kind,
+            labels: state.flow.labels,
             draft,
             published,
             live_window: LiveWindow { starts_at, ends_at },
@@ -221,6 +228,22 @@ impl Flow {
             archived_at: state.flow.archived_at,
         }
     }
+}
+
+/// Which flows.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct ListQuery {
+    #[serde(default)]
+    #[param(schema_with = limit_schema, required = false)]
+    limit: Limit,
+    /// `next` of the page before.
+    #[serde(default, deserialize_with = "cursor")]
+    #[param(value_type = Option<String>)]
+    after: Option<FlowId>,
+    /// Only those with exactly this label.
+    label: Option<String>,
 }
 
 /// Make a flow
@@ -255,7 +278,7 @@ async fn create(
 #[utoipa::path(
     get, path = "/apps/{appId}/flows", operation_id = "listFlows", tag = "Flows",
     security(("adminToken" = ["read"])),
-    params(("appId" = String, Path), PageQuery<FlowId>),
+    params(("appId" = String, Path), ListQuery),
     responses(
         (status = 200, description = "A page of flows", body = List<Flow>),
         (status = 404, description = "`app_not_found`", body = Problem, content_type = "application/problem+json"),
@@ -266,11 +289,11 @@ async fn list(
     State(engine): State<Arc<Engine>>,
     Caller(actor): Caller,
     PathParam(app): PathParam<AppId>,
-    Query(query): Query<PageQuery<FlowId>>,
+    Query(query): Query<ListQuery>,
 ) -> Reply {
     let page = Page { after: query.after, limit: query.limit.and_one() };
     let app = engine.app(&actor, Scope::Read, app).await?;
-    let found = app.list_flows(page).await?;
+    let found = app.list_flows(query.label, page).await?;
     let limits = app.closing_of_flows(&found).await?;
     let flows = found.into_iter().zip(limits).map(|(state, it)| Flow::new(state, it)).collect();
     reply::ok(List::new(flows, query.limit, |flow: &Flow| flow.flow_id.to_string()))
@@ -324,12 +347,13 @@ async fn update(
         grace_window_seconds: patch.grace_window_seconds.map(|grace| grace.map(u32::from)),
         close_after: patch.close_after.map(|limit| limit_of(&limit)),
         quotas: patch.quotas,
+        labels: patch.labels,
     };
     engine.flow(&actor, Scope::Write, flow).await?.update(&patch).await?;
     reply::ok(read(&engine, &actor, flow).await?)
 }
 
-async fn read(engine: &Engine, actor: &Actor, flow: FlowId) -> AdminResult<Flow> {
+pub(super) async fn read(engine: &Engine, actor: &Actor, flow: FlowId) -> AdminResult<Flow> {
     let found = engine.flow(actor, Scope::Read, flow).await?;
     let limits = found.closing().await?;
     Ok(Flow::new(found.into_state(), limits))

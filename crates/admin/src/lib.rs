@@ -16,6 +16,7 @@ mod crosstab;
 mod docs;
 mod drafts;
 mod exports;
+mod flow_state;
 mod flows;
 mod funnel;
 mod identity_keys;
@@ -33,6 +34,7 @@ mod responses;
 mod schema;
 mod short_path;
 mod summary;
+mod test_responses;
 mod tokens;
 mod users;
 mod versions;
@@ -71,10 +73,12 @@ pub fn documented() -> OpenApiRouter<Arc<Engine>> {
         .merge(keys::routes())
         .merge(identity_keys::routes())
         .merge(flows::routes())
+        .merge(flow_state::routes())
         .merge(drafts::routes())
         .merge(short_path::routes())
         .merge(versions::routes())
         .merge(responses::routes())
+        .merge(test_responses::routes())
         .merge(summary::routes())
         .merge(crosstab::routes())
         .merge(funnel::routes())

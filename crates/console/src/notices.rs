@@ -76,6 +76,7 @@ fn sentence(word: &str) -> Option<&'static str> {
         "discarded" => "Changes discarded. The draft is as published.",
         "withdrawn" => "Retired. The version is closed; its responses are kept.",
         "deleted" => "Deleted.",
+        "tests-deleted" => "All test responses are deleted.",
         "ended" => "Revoked.",
         "erased" => "Erased permanently.",
         "erasing" => {

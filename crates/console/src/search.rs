@@ -36,7 +36,7 @@ pub(super) async fn find(
     };
     let mut hits = Vec::new();
     for app in &apps {
-        for found in app.search_flows(text, false, FLOWS_PER_APP).await?.flows {
+        for found in app.search_flows(text, None, false, FLOWS_PER_APP).await?.flows {
             let flow = &found.state.flow;
             let hint = match &found.question {
                 Some(question) => format!("{} · {question}", app.row.name),

@@ -51,6 +51,7 @@ actions! {
     FlowVersionRetired = "flow_version.retired",
     DraftSaved = "draft.saved",
     ResponseDeleted = "response.deleted",
+    TestResponsesDeleted = "test_responses.deleted",
     ResponsesExported = "responses.exported",
     RespondentExported = "respondent.exported",
     RespondentErased = "respondent.erased",

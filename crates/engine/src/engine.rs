@@ -54,9 +54,10 @@ use crate::responses::ResponseHandle;
 use crate::retention::Retention;
 use crate::scrub::Scrub;
 use crate::skip_index::SkipIndexBuilder;
+use crate::test_mode::TestedFlow;
 use crate::tokens::hash_of;
 use crate::unavailable::NotReady;
-use crate::upkeep::Upkeep;
+use crate::upkeep::{Upkeep, watch_files};
 use crate::verify::{KeySource, MasterKeySource, NotOpened, Presented, TokenRefused, Verifying};
 use crate::visit_counts::VisitCounts;
 use crate::visits::VisitRefused;
@@ -64,9 +65,6 @@ use crate::watches::Watches;
 
 /// How often changes by other processes are polled.
 const FEED_INTERVAL: Duration = Duration::from_millis(200);
-
-/// How often an idle server checks that the files of its store are in place.
-const FILES_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The address of a server without configuration.
 const PUBLIC_URL_DEFAULT: &str = "http://127.0.0.1:8080";
@@ -251,13 +249,6 @@ impl Drop for Engine {
     }
 }
 
-/// Checks that the files of the store are in place, also while nothing is written.
-async fn watch_files(core: Arc<Core>) {
-    while core.watched(core.store.check_files().await).is_ok() {
-        tokio::time::sleep(FILES_INTERVAL).await;
-    }
-}
-
 fn upkeep_of(
     core: &Arc<Core>,
     stored: Arc<AtomicBool>,
@@ -387,6 +378,11 @@ impl Engine {
     /// The flow of a hosted page, if there is one.
     pub async fn hosted(&self, flow_id: &str) -> StoreResult<Result<HostedFlow, NoFlow>> {
         self.core.hosted(flow_id).await
+    }
+
+    /// The flow of a test link that still works.
+    pub async fn tested_flow(&self, flow: &str, token: &str) -> StoreResult<Option<TestedFlow>> {
+        self.core.tested_flow(flow, token).await
     }
 
     /// The report with this secret in its link, unless it is expired or revoked.

@@ -1,4 +1,4 @@
-//! Finds flows of an app: by their name, title and questions, or because they close soon.
+//! Finds flows of an app: by their name, title, questions and labels, or because they close soon.
 //!
 //! Both read the newest flows in pages, up to a limit that the result reports. Deliberately absent:
 //! an index. An app has tens of flows, rarely thousands.
@@ -21,7 +21,7 @@ const CLOSING_FLOWS_MAX: usize = 200;
 #[derive(Debug, Clone, PartialEq)]
 pub struct FoundFlow {
     pub state: FlowState,
-    /// The question that matches, if neither the name nor the title does.
+    /// The question that matches, if neither the name, the title nor a label does.
     pub question: Option<String>,
 }
 
@@ -34,10 +34,12 @@ pub struct FoundFlows {
 }
 
 impl AppHandle {
-    /// The first `limit` active flows, or archived ones, that have all words in one of their texts.
+    /// The first `limit` active flows, or archived ones, that have all words in one of their texts;
+    /// with a label, only flows that have it.
     pub async fn search_flows(
         &self,
         text: &str,
+        label: Option<&str>,
         archived: bool,
         limit: usize,
     ) -> AdminResult<FoundFlows> {
@@ -48,7 +50,9 @@ impl AppHandle {
         let mut after: Option<FlowId> = None;
         let mut read = 0;
         while read < FLOWS_MAX {
-            let page = self.newest_flows(archived, Page { after, limit: PAGE_FLOWS }).await?;
+            let page = Page { after, limit: PAGE_FLOWS };
+            let label = label.map(str::to_owned);
+            let page = self.newest_flows_labelled(label, archived, page).await?;
             read += page.len();
             after = page.last().map(|state| state.flow.flow_id);
             let is_last = page.len() < PAGE_FLOWS;
@@ -84,7 +88,7 @@ fn matching(state: FlowState, words: &[&str]) -> Option<FoundFlow> {
         let text = folded(text);
         words.iter().all(|word| text.contains(word))
     };
-    let is_named = has_all(&state.flow.name);
+    let is_named = has_all(&state.flow.name) || state.flow.labels.iter().any(|it| has_all(it));
     let mut question = None;
     let found = is_named
         || state.draft.iter().chain(&state.current).any(|version| {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use sluice_flow::definition::{Fault, Kind};
 use sluice_flow::id::{FlowId, FlowVersionId};
+use sluice_flow::labels;
 use sluice_flow::lifecycle::VersionTimes;
 use sluice_flow::time::{Timestamp, Window};
 use sluice_store::{Change, FlowQuery, FlowRow, FlowState, Order, Page, Scope, VersionRow, Write};
@@ -37,16 +38,24 @@ pub struct FlowPatch {
     pub close_after: Option<Option<u32>>,
     /// The quotas as JSON; they replace all existing ones.
     pub quotas: Option<Value>,
+    /// They replace all existing ones.
+    pub labels: Option<Vec<String>>,
 }
 
 impl AppHandle {
     pub async fn create_flow(&self, new: &NewFlow) -> AdminResult<FlowState> {
-        make_flow(&self.permit, self.revision, new, json!({})).await
+        make_flow(&self.permit, self.revision, new, &[], json!({})).await
     }
 
-    pub async fn list_flows(&self, page: Page<FlowId>) -> AdminResult<Vec<FlowState>> {
+    /// The flows in the order in which they were made; with a label, only those that have it.
+    pub async fn list_flows(
+        &self,
+        label: Option<String>,
+        page: Page<FlowId>,
+    ) -> AdminResult<Vec<FlowState>> {
         let core = self.permit.core(Scope::Read)?;
-        Ok(core.store.list_flows(&FlowQuery::all(self.app_id(), page)).await?)
+        let query = FlowQuery { label, ..FlowQuery::all(self.app_id(), page) };
+        Ok(core.store.list_flows(&query).await?)
     }
 
     /// The active flows, or the archived ones, newest first.
@@ -55,22 +64,32 @@ impl AppHandle {
         archived: bool,
         page: Page<FlowId>,
     ) -> AdminResult<Vec<FlowState>> {
+        self.newest_flows_labelled(None, archived, page).await
+    }
+
+    /// The same for those with this label, if there is one.
+    pub async fn newest_flows_labelled(
+        &self,
+        label: Option<String>,
+        archived: bool,
+        page: Page<FlowId>,
+    ) -> AdminResult<Vec<FlowState>> {
         let core = self.permit.core(Scope::Read)?;
         let Page { after, limit } = page;
         let (app_id, archived) = (self.app_id(), Some(archived));
-        let query = FlowQuery { app_id, archived, after, order: Order::Desc, limit };
+        let query = FlowQuery { app_id, label, archived, after, order: Order::Desc, limit };
         Ok(core.store.list_flows(&query).await?)
     }
 }
 
 impl FlowHandle {
     /// Creates another flow in the same app, with this flow's draft, or its published definition if
-    /// it has no draft, as its draft. Times and responses are not copied.
+    /// it has no draft, as its draft, and its labels. Times and responses are not copied.
     pub async fn duplicate(&self, name: &str) -> AdminResult<FlowState> {
         let definition = Some(self.editing()?.definition);
         let new = NewFlow { name: name.to_owned(), kind: self.flow.kind, definition };
         let detail = json!({"duplicateOf": self.flow_id()});
-        make_flow(&self.permit, self.revision, &new, detail).await
+        make_flow(&self.permit, self.revision, &new, &self.flow.labels, detail).await
     }
 
     pub async fn update(&self, patch: &FlowPatch) -> AdminResult<FlowState> {
@@ -189,6 +208,7 @@ async fn make_flow(
     permit: &Permit,
     revision: u64,
     new: &NewFlow,
+    labels: &[String],
     mut detail: Value,
 ) -> AdminResult<FlowState> {
     let core = permit.core(Scope::Write)?;
@@ -210,6 +230,7 @@ async fn make_flow(
             live: Window::default(),
             grace_window_seconds: None,
             closing: None,
+            labels: labels.to_vec(),
             created_at: core.now(),
             archived_at: None,
         };
@@ -253,6 +274,10 @@ fn patched(row: &mut FlowRow, patch: &FlowPatch) -> Value {
     if let Some(close_after) = patch.close_after {
         changed.insert("closeAfter".into(), json!(close_after));
     }
+    if let Some(labels) = &patch.labels {
+        row.labels = labels::cleaned(labels);
+        changed.insert("labels".into(), json!(row.labels));
+    }
     if let Some(quotas) = &patch.quotas {
         changed.insert("quotas".into(), quotas.clone());
     }
@@ -267,6 +292,8 @@ fn patch_faults(patch: &FlowPatch) -> Vec<Fault> {
     if patch.live_window.is_some_and(|window| !window.is_ordered()) {
         faults.push(fault("/liveWindow/endsAt", "must be after startsAt"));
     }
+    let label_faults = patch.labels.iter().flat_map(|labels| labels::faults(labels));
+    faults.extend(label_faults.map(|(at, why)| fault(&at, why)));
     faults.extend(grace_faults("/graceWindowSeconds", patch.grace_window_seconds.flatten()));
     faults
 }

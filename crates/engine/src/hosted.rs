@@ -158,23 +158,23 @@ impl Core {
         Ok(Ok(HostedFlow { flow_id, status, live, current, app, core: Arc::clone(self) }))
     }
 
-    async fn previewed(
+    /// The page of a definition that is not published, if the app exists.
+    pub(crate) async fn previewed(
         self: &Arc<Self>,
         app: AppId,
         meta: VersionMeta,
         definition: Definition,
-    ) -> AdminResult<HostedFlow> {
-        let app = self.registry.hosted_app(app).await?;
-        let app = app.ok_or(AdminError::NotFound(Missing::App))?;
+    ) -> StoreResult<Option<HostedFlow>> {
+        let Some(app) = self.registry.hosted_app(app).await? else { return Ok(None) };
         let snapshot = Arc::new(Snapshot::new(meta, definition));
-        Ok(HostedFlow {
+        Ok(Some(HostedFlow {
             flow_id: meta.flow_id,
             status: FlowStatus::Open,
             live: Window::default(),
             current: HostedVersion(Shown::Previewed(snapshot)),
             app,
             core: Arc::clone(self),
-        })
+        }))
     }
 }
 
@@ -211,7 +211,7 @@ impl FlowHandle {
             published_at: core.now(),
         };
         let flow = core.previewed(self.app_id(), meta, definition).await?;
-        Ok(Preview { flow })
+        flow.map(|flow| Preview { flow }).ok_or(AdminError::NotFound(Missing::App))
     }
 }
 
@@ -229,6 +229,6 @@ impl AppHandle {
             published_at: core.now(),
         };
         let flow = core.previewed(self.app_id(), meta, definition).await?;
-        Ok(Preview { flow })
+        flow.map(|flow| Preview { flow }).ok_or(AdminError::NotFound(Missing::App))
     }
 }

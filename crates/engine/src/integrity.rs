@@ -327,6 +327,7 @@ impl Known {
             Record::Report(row) => vec![flow(row.app_id, row.flow_id)],
             Record::ClosingCounts(row) => vec![flow(row.app_id, row.flow_id)],
             Record::ShortPath(row) => vec![flow(row.app_id, row.flow_id)],
+            Record::TestResponse(row) => vec![flow(row.app_id, row.flow_id)],
             Record::VisitCount(row) => {
                 vec![flow(row.app_id, row.flow_id), version(row.flow_version_id, row.flow_id)]
             }
@@ -369,7 +370,7 @@ fn shown(cursor: &RecordCursor) -> String {
             ResponseId::from_uuid(Uuid::from_bytes(*response))
         ),
         (Table::Flows | Table::Responses | Table::ClosingCounts, [flow], [])
-        | (Table::VisitCounts, [flow, ..], _) => {
+        | (Table::VisitCounts | Table::TestResponses, [flow, ..], _) => {
             FlowId::from_uuid(Uuid::from_bytes(*flow)).to_string()
         }
         (Table::Versions, [version], []) => {

@@ -81,6 +81,7 @@ pub mod stored_response;
 pub mod summary;
 pub mod tally;
 pub mod templates;
+mod test_mode;
 pub mod texts;
 mod tokens;
 mod unavailable;
@@ -121,6 +122,7 @@ pub use scrub::Scrubbed;
 pub use stored_response::ResponseJson;
 pub use summary::summing::Summing;
 pub use summary::{ReadProgress, Results, Summary, SummaryFilter};
+pub use test_mode::{TEST_DAYS, TEST_LINK_DAYS, TESTS_MAX, TestLink, TestedFlow};
 pub use tokens::{NewToken, TokenSecret};
 pub use unavailable::{NotReady, Unavailable};
 pub use upkeep::Upkeep;
@@ -131,8 +133,8 @@ pub mod rows {
     pub use sluice_store::{
         Answers, AppLimits, AppRow, AuditRow, ConsentRow, FlowRow, FlowState, GrantRow,
         IdentityKeyKind, IdentityKeyRow, IdentityVerification, InvitationCounts, InvitationRow,
-        Order, Page, Respondent, ResponsePage, ResponseRow, Role, Scope, TokenRow, VersionRow,
-        VersionState,
+        Order, Page, Respondent, ResponsePage, ResponseRow, Role, Scope, TestResponseRow, TokenRow,
+        VersionRow, VersionState,
     };
 }
 pub use sluice_store::{DamageMark, Store, StoreError};

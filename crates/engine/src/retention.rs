@@ -13,7 +13,7 @@ use sluice_flow::id::{AppId, AuditId};
 use sluice_flow::time::Timestamp;
 use sluice_store::{
     At, AuditRow, Expiry, ExpiryCursor, Next, Page, PeopleWrite, RetainingApp, Store, StoreResult,
-    Write,
+    TestWrite, Write,
 };
 use tokio::sync::watch;
 
@@ -22,6 +22,7 @@ use crate::background::{is_final, keep_running_after};
 use crate::clock::{Clock, OFFSET_MAX};
 use crate::ids::Ids;
 use crate::metrics::Metrics;
+use crate::test_mode::TEST_DAYS;
 
 /// The maximum retention that an app can set, in days: a hundred years.
 pub const RETENTION_DAYS_MAX: u32 = 36_525;
@@ -35,6 +36,7 @@ const PART_ROWS: usize = 500;
 const PART_PAUSE: Duration = Duration::from_millis(20);
 /// The maximum number of sessions that one run removes.
 const SESSIONS_SWEPT: usize = 1_000;
+const DAY_SECONDS: i64 = 24 * 60 * 60;
 /// The number of apps to read at a time.
 const APPS_PAGE: usize = 100;
 /// The number of parts after which progress is logged.
@@ -85,6 +87,7 @@ impl Retention {
             return Ok(Expired::default());
         }
         let mut all = Expired::default();
+        self.expire_tests(None, TEST_DAYS).await?;
         self.drop_months(&mut all).await?;
         let mut after = None;
         loop {
@@ -92,6 +95,9 @@ impl Retention {
             let apps = self.store.list_retaining_apps(self.clock.now(), page).await?;
             let Some(last) = apps.last() else { return Ok(all) };
             after = Some(last.app_id);
+            for app in apps.iter().filter(|app| app.retention_days < TEST_DAYS) {
+                self.expire_tests(Some(app.app_id), app.retention_days).await?;
+            }
             for app in apps.iter().filter(|app| app.is_due) {
                 let id = app.app_id;
                 match self.expire(app, &mut all).await {
@@ -105,6 +111,13 @@ impl Retention {
                 }
             }
         }
+    }
+
+    /// Deletes the test responses that are older than this, in one app or in all.
+    async fn expire_tests(&self, app_id: Option<AppId>, days: u32) -> StoreResult<()> {
+        let before = self.clock.now().plus_seconds(-i64::from(days) * DAY_SECONDS);
+        let expiry = Write::Test(TestWrite::Expire { app_id, before });
+        self.store.apply(At::Instance, vec![expiry].into()).await
     }
 
     /// Drops whole months first, if no app keeps them: what is left then expires row by row.

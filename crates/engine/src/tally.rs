@@ -127,6 +127,14 @@ impl Bytes {
                 self.ids(&[row.app_id.uuid(), row.flow_id.uuid()]);
                 self.text(&row.path);
             }
+            Record::TestResponse(row) => {
+                self.ids(&[row.app_id.uuid(), row.flow_id.uuid(), row.form_key.uuid()]);
+                self.number(u64::from(row.number));
+                self.time(row.received_at);
+                self.text(&row.answers);
+                self.optional_text(row.tags.as_deref());
+                self.optional_text(row.score.as_deref());
+            }
             Record::SavedView(row) => {
                 self.ids(&[row.app_id.uuid(), row.flow_id.uuid(), row.user_id.uuid()]);
                 self.text(&row.name);
@@ -182,6 +190,8 @@ impl Bytes {
         self.optional_time(row.live.ends_at);
         self.seconds(row.grace_window_seconds);
         self.optional_text(row.closing.as_deref());
+        self.number(row.labels.len() as u64);
+        row.labels.iter().for_each(|label| self.text(label));
         self.time(row.created_at);
         self.optional_time(row.archived_at);
     }

@@ -9,7 +9,7 @@ use sluice_engine::moving::{self, Beginning, MoveError};
 use sluice_engine::tally::{TableTally, Tally};
 use sluice_flow::definition::Kind;
 use sluice_flow::id::{
-    ApiKey, AppId, AssignmentId, AuditId, FlowId, FlowVersionId, ReportId, RespondentId,
+    ApiKey, AppId, AssignmentId, AuditId, FlowId, FlowVersionId, FormKey, ReportId, RespondentId,
     ResponseId, TokenId, UserId, v7,
 };
 use sluice_flow::respondent::IdentityType;
@@ -166,7 +166,7 @@ fn every_column_of_every_table_is_in_the_digest() {
             row.kind => Kind::Message,
             row.live.starts_at => Some(at()), row.live.ends_at => Some(at()),
             row.grace_window_seconds => Some(7), row.created_at => at(),
-            row.archived_at => Some(at());
+            row.archived_at => Some(at()), row.labels => vec![text()];
         Record::Version(row) =>
             row.app_id => id(), row.flow_id => flow(), row.flow_version_id => version(),
             row.number => 7, row.times.published_at => Some(at()),
@@ -224,6 +224,10 @@ fn every_column_of_every_table_is_in_the_digest() {
             row.expires_at => Some(at()), row.revoked_at => Some(at());
         Record::ShortPath(row) =>
             row.app_id => id(), row.flow_id => flow(), row.path => text();
+        Record::TestResponse(row) =>
+            row.app_id => id(), row.flow_id => flow(), row.form_key => FormKey::from_uuid(bits()),
+            row.number => 7, row.received_at => at(), row.answers => text(),
+            row.tags => Some(text()), row.score => Some(text());
         Record::SavedView(row) =>
             row.app_id => id(), row.flow_id => flow(), row.user_id => UserId::from_uuid(bits()),
             row.name => text(), row.query => text(), row.is_default => !row.is_default;

@@ -35,6 +35,7 @@ pub mod identity;
 pub mod invitation;
 pub mod issue;
 pub mod judge;
+pub mod labels;
 pub mod lifecycle;
 pub mod locale;
 pub mod logic;

@@ -13,6 +13,7 @@ mod form;
 mod linkage;
 mod page;
 mod parameters;
+mod parsed_form;
 mod post;
 mod preview;
 mod question;
@@ -20,6 +21,7 @@ mod reply;
 mod rules;
 mod states;
 mod steps;
+mod test_mode;
 mod texts;
 mod view;
 mod visit;
@@ -63,6 +65,7 @@ const PAGE: &str = "/f/{flowId}";
 const DONE: &str = "/f/{flowId}/done";
 const OPENED: &str = "/f/{flowId}/opened";
 const VISIT: &str = "/f/{flowId}/visit";
+const TEST: &str = "/f/{flowId}/test/{token}";
 const LOGO: &str = "/f/{flowId}/{file}";
 const SCRIPT_FILE: &str = "/f/assets/{file}";
 
@@ -126,6 +129,7 @@ pub fn router(hosted: Arc<Hosted>) -> Router {
         .route(DONE, get(done))
         .route(OPENED, posted(opened))
         .route(VISIT, get(seen).post(visited))
+        .route(TEST, get(test_mode::page).post(test_mode::page))
         .route(LOGO, get(logo))
         .route(SCRIPT_FILE, get(script))
         .with_state(hosted)

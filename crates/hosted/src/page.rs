@@ -35,13 +35,15 @@ pub(super) struct Frame<'f> {
     pub(super) preview: Option<&'f PreviewContext>,
 }
 
-/// A preview for an author: shown in the console, and nothing is stored.
+/// A page for an author: a preview in the console, which stores nothing, or a test.
 #[derive(Debug, Clone, Default)]
 pub(super) struct PreviewContext {
     /// Where the form is sent instead of the public address.
     pub(super) address: String,
     /// The question that is shown first, even if the answers do not lead to it.
     pub(super) question: String,
+    /// Whether it is the page of a test link, whose answers are stored as tests.
+    pub(super) is_test: bool,
 }
 
 /// The data attributes of `<main>`, which the script reads.
@@ -146,10 +148,16 @@ impl Frame<'_> {
                 data-opened=[data.opened]
                 data-visits=[data.visits]
                 data-preview=[self.preview.map(|it| &it.question)] {
+                (self.test_banner())
                 (self.brand())
                 (content)
             }
         }
+    }
+
+    fn test_banner(&self) -> Markup {
+        let is_test = self.preview.is_some_and(|preview| preview.is_test);
+        html! { @if is_test { div.notice { p { (self.words.state.test) } } } }
     }
 
     fn brand(&self) -> Markup {

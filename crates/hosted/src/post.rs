@@ -12,9 +12,9 @@ use axum::body::Body;
 use axum::response::Response;
 use http::header::USER_AGENT;
 use http::request::Parts;
+use sluice_engine::idempotency::IdempotencyKey;
 use sluice_engine::intake::Accepted;
-use sluice_engine::{HostedVersion, Receipt, SubmitError};
-use sluice_flow::definition::{Definition, Wording};
+use sluice_engine::{HostedVersion, Receipt, SubmitError, TestedFlow};
 use sluice_flow::invitation::InvitationState;
 use sluice_flow::issue::{Code, Issue};
 use sluice_flow::judge::{self, judge_question};
@@ -26,14 +26,14 @@ use sluice_http::store_down;
 
 use super::form::{Form, FormAction};
 use super::linkage::Linkage;
+use super::parsed_form::ParsedForm;
 use super::reply::Kind;
-use super::states::{ReachedEnding, StoredConfirmation};
+use super::states::StoredConfirmation;
 use super::steps::Step;
-use super::texts::FlowTexts;
 use super::view::{Extent, FormView};
 use super::visit::{UNREAD, Visit, text};
 use super::visits::Onward;
-use super::{Hosted, rules, visits};
+use super::{Hosted, visits};
 
 /// A form sent sooner than this after it was created was not read by a person.
 const READ_MILLIS_MIN: i64 = 2_000;
@@ -49,12 +49,10 @@ pub(super) async fn answer(
         Ok(visit) => visit,
         Err(barred) => return barred.page(),
     };
-    let body = match body::read(&visit.headers, body, &hosted.form_limits()).await {
-        Ok(body) => body,
-        Err(BodyError::TooLarge) => return visit.bare_frame().too_large(),
-        Err(_) => return visit.bare_frame().failed(),
+    let (form, bytes) = match read_form(hosted, &visit, body).await {
+        Ok(read) => read,
+        Err(refused) => return refused,
     };
-    let form = Form::parse(&String::from_utf8_lossy(&body));
     let version = form.get("version").unwrap_or_default();
     let version = match visit.flow.version(version).await {
         Ok(version) => version,
@@ -65,8 +63,8 @@ pub(super) async fn answer(
     };
     let address = hosted.proxies.client(peer, &visit.headers);
     let sender = hosted.addresses.sender(peer, &visit.headers);
-    let bytes = body.len() as u64;
-    let sent = SentForm { hosted, visit: &visit, form: &form, bytes, address, sender };
+    let visit = &visit;
+    let sent = SentForm { hosted, visit, form: &form, bytes, address, sender, tested: None };
     match (version, form.action()) {
         (Some(version), FormAction::Send) => sent.send(&version).await,
         (Some(version), action) if version.is_accepting(hosted.engine.now()) => {
@@ -78,17 +76,48 @@ pub(super) async fn answer(
 
 /// Handles a form that an author sent from a preview: judged like any other, but not stored.
 pub(super) async fn preview(hosted: &Hosted, visit: &Visit, body: Body) -> Response {
-    let form = match body::read(&visit.headers, body, &hosted.form_limits()).await {
-        Ok(body) => Form::parse(&String::from_utf8_lossy(&body)),
-        Err(BodyError::TooLarge) => return visit.bare_frame().too_large(),
-        Err(_) => return visit.bare_frame().failed(),
+    let (form, bytes) = match read_form(hosted, visit, body).await {
+        Ok(read) => read,
+        Err(refused) => return refused,
     };
     let sender = Sender::UNLIMITED;
-    let sent = SentForm { hosted, visit, form: &form, bytes: 0, address: None, sender };
+    let (address, tested) = (None, None);
+    let sent = SentForm { hosted, visit, form: &form, bytes, address, sender, tested };
     let version = &visit.flow.current;
     match form.action() {
         FormAction::Send => sent.validate(version),
         action => sent.step(version, action).await,
+    }
+}
+
+/// Handles a form that was sent from a test link.
+pub(super) async fn test(
+    hosted: &Hosted,
+    visit: &Visit,
+    tested: &TestedFlow,
+    body: Body,
+    peer: Option<IpAddr>,
+) -> Response {
+    let (form, bytes) = match read_form(hosted, visit, body).await {
+        Ok(read) => read,
+        Err(refused) => return refused,
+    };
+    let address = hosted.proxies.client(peer, &visit.headers);
+    let sender = hosted.addresses.sender(peer, &visit.headers);
+    let tested = Some(tested);
+    let sent = SentForm { hosted, visit, form: &form, bytes, address, sender, tested };
+    match form.action() {
+        FormAction::Send => sent.send(&visit.flow.current).await,
+        action => sent.step(&visit.flow.current, action).await,
+    }
+}
+
+/// The fields of a form, and the size of its body; or the page for a body that cannot be read.
+async fn read_form(hosted: &Hosted, visit: &Visit, body: Body) -> Result<(Form, u64), Response> {
+    match body::read(&visit.headers, body, &hosted.form_limits()).await {
+        Ok(body) => Ok((Form::parse(&String::from_utf8_lossy(&body)), body.len() as u64)),
+        Err(BodyError::TooLarge) => Err(visit.bare_frame().too_large()),
+        Err(_) => Err(visit.bare_frame().failed()),
     }
 }
 
@@ -101,53 +130,8 @@ struct SentForm<'s> {
     bytes: u64,
     address: Option<IpAddr>,
     sender: Sender,
-}
-
-/// A form interpreted with the questions of a version.
-struct ParsedForm<'r> {
-    version: &'r HostedVersion,
-    wording: Wording<'r>,
-    form: &'r Form,
-    answers: TextMap<'r>,
-}
-
-impl<'r> ParsedForm<'r> {
-    fn new(visit: &Visit, version: &'r HostedVersion, form: &'r Form) -> Option<Self> {
-        let definition = Visit::definition(version)?;
-        let wording = visit.wording(definition);
-        let answers = definition.reached(form.answers(definition, wording.locale()));
-        Some(Self { version, wording, form, answers })
-    }
-
-    fn definition(&self) -> &'r Definition {
-        self.wording.definition()
-    }
-
-    fn step(&self) -> Step {
-        Step::named(self.definition(), &self.answers, self.form.get("step"))
-    }
-
-    /// The ending that the answers lead to.
-    fn ending<'e>(&'e self, visit: &'e Visit) -> ReachedEnding<'e> {
-        let words = super::words::Words::for_language(self.wording.locale());
-        let texts = FlowTexts::new(self.wording, words, &visit.parameters, &self.answers);
-        ReachedEnding { texts, named: self.definition().route(&self.answers).ending() }
-    }
-
-    /// The error messages, by question.
-    fn errors(&self, issues: &[Issue]) -> BTreeMap<&'r str, String> {
-        let words = super::words::Words::for_language(self.wording.locale());
-        let mut errors = BTreeMap::new();
-        for issue in issues {
-            let question = rules::question_of(issue).and_then(|id| self.definition().question(id));
-            if let Some(question) = question {
-                let has_answer = self.answers.get(&question.id).is_some();
-                let text = rules::error_message(words, question, issue, has_answer);
-                errors.entry(question.id.as_str()).or_insert(text);
-            }
-        }
-        errors
-    }
+    /// Set if the form belongs to a test link: its answers are stored as a test.
+    tested: Option<&'s TestedFlow>,
 }
 
 impl SentForm<'_> {
@@ -210,11 +194,15 @@ impl SentForm<'_> {
         let Some(key) = self.form.key().filter(|_| !self.is_bot()) else {
             return again(Kind::Unfinished, notice.robot);
         };
-        let key =
-            sluice_engine::idempotency::IdempotencyKey::parse(key.to_string().as_bytes()).ok();
-        let bearer = self.visit.bearer.as_deref();
         let submission = self.submission(&reading);
-        let submitted = engine.submit_parts(app, submission, key.as_ref(), bearer).await;
+        let submitted = match self.tested {
+            Some(tested) => tested.submit(submission, key).await,
+            None => {
+                let key = IdempotencyKey::parse(key.to_string().as_bytes()).ok();
+                let bearer = self.visit.bearer.as_deref();
+                engine.submit_parts(app, submission, key.as_ref(), bearer).await
+            }
+        };
         match submitted {
             Ok(Receipt::Accepted(accepted)) => {
                 if !accepted.replayed {
@@ -333,12 +321,16 @@ impl SentForm<'_> {
         let visit = self.visit;
         let linkage = self.linkage(reading);
         let reached = reading.ending(visit);
-        let address = super::done_address(visit, reading.version.id(), linkage, reached.named);
+        let address = match self.tested {
+            Some(_) => visit.address(),
+            None => super::done_address(visit, reading.version.id(), linkage, reached.named),
+        };
         // Most sites refuse to be framed, so an embedded page shows its ending with a link instead.
         let redirect = reached.redirect().filter(|_| !visit.parameters.embed);
-        // Answers are in no address. So an ending that repeats them is shown right here; the key of
+        // Answers are in no address. So an ending that repeats them, or of a test, is shown here; the key of
         // the form prevents a reload from storing another response.
-        if visit.is_scripted || (redirect.is_none() && reached.is_piped()) {
+        let is_here = self.tested.is_some() || reached.is_piped();
+        if visit.is_scripted || (redirect.is_none() && is_here) {
             let done = StoredConfirmation {
                 version: Some(reading.version.id()),
                 response: Some(accepted.response_id),

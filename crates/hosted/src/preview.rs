@@ -71,7 +71,7 @@ fn ended(visit: &Visit, id: &str) -> Response {
 }
 
 /// The form, at the question that the author has selected.
-fn shown(visit: &Visit) -> Response {
+pub(super) fn shown(visit: &Visit) -> Response {
     let Some(definition) = Visit::definition(&visit.flow.current) else {
         return visit.bare_frame().missing();
     };

@@ -161,7 +161,7 @@ impl Frame<'_> {
             h1 dir="auto" { (heading) }
             @if let Some((texts, body)) = texts.zip(body) { (texts.blocks("lead", None, body)) }
             @if let Some(preview) = self.preview {
-                p.detail.preview { (state.preview) }
+                @if !preview.is_test { p.detail.preview { (state.preview) } }
                 a.button href=(preview.address) { (state.new_form) }
             } @else {
                 p.detail { (state.stored.text) " " (linked) }

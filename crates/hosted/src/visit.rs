@@ -110,10 +110,21 @@ impl Visit {
         let mark = if parameters.query.is_empty() { "" } else { "?" };
         let address = format!("{address}{mark}{}", parameters.query);
         let question = query::first(query, "question").unwrap_or_default().into_owned();
-        let preview = Some(PreviewContext { address, question });
+        let preview = Some(PreviewContext { address, question, is_test: false });
         let is_scripted = head.headers.contains_key(SLUICE_SCRIPT);
         let headers = head.headers;
         Self { flow, parameters, languages, bearer: None, is_scripted, headers, preview }
+    }
+
+    /// The page of a test link at this address, in the language of its reader.
+    pub(super) fn test(flow: HostedFlow, address: &str, head: Parts) -> Self {
+        let accepted = text(&head.headers, ACCEPT_LANGUAGE).map(str::to_owned);
+        let mut visit = Self::preview(flow, address, head);
+        visit.languages = visit.parameters.languages(accepted.as_deref());
+        if let Some(preview) = &mut visit.preview {
+            preview.is_test = true;
+        }
+        visit
     }
 
     fn denied(&self, denied: AccessDenied) -> Response {

@@ -37,6 +37,7 @@ mod schema;
 mod short_path;
 mod skip_index;
 pub mod sqlite;
+mod test_response;
 mod visit_count;
 
 pub use closing::{ClosingCountsRow, ClosingWrite, SetClosing};
@@ -56,6 +57,7 @@ pub use roles::*;
 pub use row::*;
 pub use short_path::*;
 pub use skip_index::{SkipIndexCursor, SkipIndexPart};
+pub use test_response::*;
 pub use visit_count::{VisitCountRow, VisitCountsQuery};
 
 /// The number of the newest schema that this build supports, in either backend.

@@ -13,7 +13,7 @@ use sluice_flow::id::{
 use crate::{
     App, AuditRow, ClosingCountsRow, ConsentRow, FlowRow, GrantRow, IdempotencyKey, IdentityKeyRow,
     IdentityRow, InvitationRow, KeyRow, ReportRow, RespondentRow, ResponseRow, SavedViewRow,
-    ShortPathRow, TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow,
+    ShortPathRow, TestResponseRow, TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow,
 };
 
 /// One row of any table, with every column that a backend stores.
@@ -47,6 +47,7 @@ pub enum Record {
     Report(Box<ReportRow>),
     SavedView(SavedViewRow),
     ShortPath(ShortPathRow),
+    TestResponse(TestResponseRow),
 }
 
 /// A page of a [`crate::StoreView`].
@@ -139,10 +140,12 @@ pub enum Table {
     SavedViews,
     #[serde(rename = "short-paths")]
     ShortPaths,
+    #[serde(rename = "test-responses")]
+    TestResponses,
 }
 
 impl Table {
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::Apps,
         Self::Keys,
         Self::IdentityKeys,
@@ -163,6 +166,7 @@ impl Table {
         Self::Reports,
         Self::SavedViews,
         Self::ShortPaths,
+        Self::TestResponses,
     ];
 
     pub fn name(self) -> &'static str {
@@ -187,6 +191,7 @@ impl Table {
             Self::Reports => "reports",
             Self::SavedViews => "saved-views",
             Self::ShortPaths => "short-paths",
+            Self::TestResponses => "test-responses",
         }
     }
 }
@@ -199,7 +204,7 @@ impl Table {
 /// byte, of a consent or a used key the id of its response, of a visit count its flow, day, version
 /// and counter ([`VisitCountRow::key`]), of a grant the id of its user, of a saved view the ids of
 /// its flow and its user followed by its name, of a short path and of the counts of a limited flow
-/// the id of the flow. For all other tables it is the row's id.
+/// the id of the flow, of a test response the id of its flow followed by its form key. For all other tables it is the row's id.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RecordCursor {
     pub table: Table,
@@ -237,6 +242,7 @@ impl Record {
             Self::Report(_) => Table::Reports,
             Self::SavedView(_) => Table::SavedViews,
             Self::ShortPath(_) => Table::ShortPaths,
+            Self::TestResponse(_) => Table::TestResponses,
         }
     }
 
@@ -273,6 +279,10 @@ impl Record {
             Self::User(row) => cursor(None, row.user_id.uuid().as_bytes()),
             Self::Grant(row) => cursor(row.app_id, row.user_id.uuid().as_bytes()),
             Self::ShortPath(row) => cursor(Some(row.app_id), row.flow_id.uuid().as_bytes()),
+            Self::TestResponse(row) => {
+                let ids = [row.flow_id.uuid(), row.form_key.uuid()];
+                cursor(Some(row.app_id), ids.map(uuid::Uuid::into_bytes).as_flattened())
+            }
             Self::Report(row) => cursor(Some(row.app_id), row.report_id.uuid().as_bytes()),
             Self::SavedView(row) => {
                 let ids = [row.flow_id.uuid(), row.user_id.uuid()].map(uuid::Uuid::into_bytes);
@@ -298,7 +308,14 @@ impl Record {
             Self::IdentityKey(key) => {
                 key.kid.len() + key.material.len() + key.issuer.as_ref().map_or(0, String::len)
             }
-            Self::Flow(flow) => flow.name.len() + flow.closing.as_ref().map_or(0, String::len),
+            Self::Flow(flow) => {
+                let labels = flow.labels.iter().map(String::len).sum::<usize>();
+                flow.name.len() + flow.closing.as_ref().map_or(0, String::len) + labels
+            }
+            Self::TestResponse(row) => {
+                let texts = [&row.tags, &row.score].into_iter().flatten();
+                row.answers.len() + texts.map(String::len).sum::<usize>()
+            }
             Self::ClosingCounts(row) => {
                 row.counts.iter().map(|(counter, _)| counter.len() + 8).sum()
             }

@@ -16,7 +16,7 @@ use sluice_flow::time::{Timestamp, Window};
 
 use crate::{
     ClosingWrite, InvitationRow, InvitationStep, Invited, PeopleWrite, ReportRow, ResponseRow,
-    ShortPathRow, StoreError, StoreResult,
+    ShortPathRow, StoreError, StoreResult, TestWrite,
 };
 
 /// SHA-256 of an admin token.
@@ -133,6 +133,9 @@ pub struct FlowRow {
     pub grace_window_seconds: Option<u32>,
     /// How many responses are accepted, as JSON ([`Self::limits`]); absent means any number.
     pub closing: Option<String>,
+    /// Words by which its authors find it.
+    #[serde(default)]
+    pub labels: Vec<String>,
     pub created_at: Timestamp,
     pub archived_at: Option<Timestamp>,
 }
@@ -307,6 +310,7 @@ pub enum Write {
     DeleteShortPath(AppId, FlowId),
     People(PeopleWrite),
     Closing(ClosingWrite),
+    Test(TestWrite),
 }
 
 impl Write {
@@ -329,6 +333,7 @@ impl Write {
             | Self::Invitation(_)
             | Self::Report(_)
             | Self::DeleteReport(..)
+            | Self::Test(_)
             | Self::People(_) => false,
         }
     }
@@ -386,9 +391,11 @@ pub struct Page<T> {
 }
 
 /// Which flows of an app to list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FlowQuery {
     pub app_id: AppId,
+    /// Only flows with exactly this label.
+    pub label: Option<String>,
     /// Only archived flows, or only flows that are not archived; absent means both.
     pub archived: Option<bool>,
     /// Continues after this id, in the requested order.
@@ -401,7 +408,7 @@ impl FlowQuery {
     /// A page of all flows of an app, in creation order.
     pub fn all(app_id: AppId, page: Page<FlowId>) -> Self {
         let Page { after, limit } = page;
-        Self { app_id, archived: None, after, order: Order::Asc, limit }
+        Self { app_id, label: None, archived: None, after, order: Order::Asc, limit }
     }
 }
 

@@ -47,6 +47,7 @@ fn flow_of(app: AppId) -> FlowRow {
         live: Window { starts_at: None, ends_at: None },
         grace_window_seconds: None,
         closing: None,
+        labels: Vec::new(),
         created_at: Timestamp::from_millis(now()),
         archived_at: None,
     }

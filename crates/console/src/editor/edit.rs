@@ -142,7 +142,7 @@ fn editor(
                     div id="section-schedule" { (schedule::form(&editing.state, closing, app_grace)) }
                     div id="section-json" { (json_form(&base, shown)) }
                 }
-                (preview_pane(&base))
+                (preview_pane(&base, true))
             }
         }
     }
@@ -197,7 +197,8 @@ fn json_form(base: &str, shown: &EditorContent<'_>) -> Markup {
     }
 }
 
-fn preview_pane(base: &str) -> Markup {
+/// The preview; `writes` if the visitor may also try the flow.
+fn preview_pane(base: &str, writes: bool) -> Markup {
     html! {
         section.preview-pane id="preview-pane" aria-label="Preview" {
             div.toolbar {
@@ -208,6 +209,7 @@ fn preview_pane(base: &str) -> Markup {
                     button.chip type="button" data-width="phone" aria-pressed="false" { "Phone" }
                 }
                 a.button.small.quiet href={ (base) "/preview" } target="_blank" rel="noopener" { "Open in new tab" }
+                @if writes { a.button.small href={ (base) "/try" } target="_blank" rel="noopener" title="Answer it for real: the answers are stored as a test and never counted" { "Try it" } }
             }
             div.stage data-width="desktop" { iframe title="Preview of the flow" src={ (base) "/preview" } {} }
             p.hint { "Preview: answers are not saved. Questions with problems are hidden." }
@@ -232,7 +234,7 @@ fn reading(editing: &Editing) -> Markup {
                         Err(_) => pre.mono { (pretty(&editing.definition)) },
                     }
                 }
-                (preview_pane(&base))
+                (preview_pane(&base, false))
             }
         }
     }

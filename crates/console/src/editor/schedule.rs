@@ -23,6 +23,7 @@ use crate::flow_header::title;
 use crate::frame::{Frame, NavItem, Tab, Width};
 use crate::parts::errors;
 use crate::parts::field::Field;
+use crate::parts::labels;
 use crate::reply::{self, Kind, Reply};
 use crate::request::{Fields, Form, PathParam};
 use crate::session::Visitor;
@@ -49,6 +50,7 @@ struct ScheduleForm<'f> {
     amount: String,
     unit: &'f str,
     limits: LimitsForm,
+    labels: String,
 }
 
 /// The form with the stored values.
@@ -66,6 +68,7 @@ pub(super) fn form(state: &FlowState, closing: &ClosingState, app_grace: Option<
         amount: amount.to_string(),
         unit,
         limits: LimitsForm::stored(closing),
+        labels: labels::joined(&state.flow.labels),
     };
     render(state, closing, app_grace, &values, &[])
 }
@@ -91,6 +94,11 @@ fn render(
     let name = Field {
         hint: Some("Shown only in this console. Leave empty to use the title."),
         ..field("name", "Internal name", "text", values.name)
+    };
+    let labels = Field {
+        hint: Some(labels::HINT),
+        autocomplete: Some("off"),
+        ..field("labels", "Labels", "text", &values.labels)
     };
     html! {
         form.form id="schedule" method="post" action={ "/console/flows/" (state.flow.flow_id) "/schedule" } {
@@ -118,6 +126,7 @@ fn render(
             }
             (limits::fields(state, closing, &values.limits, faults))
             (name.draw())
+            (labels.draw())
             noscript { button.button.primary type="submit" { "Save schedule" } }
         }
     }
@@ -133,6 +142,7 @@ fn field_of(pointer: &str) -> &'static str {
         "/name" => "name",
         "/liveWindow/startsAt" => "startsAt",
         "/liveWindow/endsAt" => "endsAt",
+        _ if pointer.starts_with("/labels") => "labels",
         _ => "amount",
     }
 }
@@ -172,6 +182,7 @@ pub(super) async fn save(
         amount: form.raw("amount").to_owned(),
         unit: form.raw("unit"),
         limits: LimitsForm::sent(&form),
+        labels: form.raw("labels").to_owned(),
     };
     let closing = state.closing().await?;
     let content = html! {
@@ -242,6 +253,7 @@ fn patch_of(form: &Fields, state: &FlowState) -> Result<FlowPatch, Vec<Fault>> {
         grace_window_seconds,
         close_after: has_limits.then(|| limits.close_after()),
         quotas: has_limits.then(|| limits.quotas()),
+        labels: form.has("labels").then(|| labels::in_text(form.raw("labels"))),
     };
     if faults.is_empty() { Ok(patch) } else { Err(faults) }
 }

@@ -14,7 +14,7 @@ use sluice_flow::definition::Kind as FlowKind;
 use sluice_flow::id::{AppId, FlowId};
 use sluice_flow::time::Timestamp;
 
-use super::{may_write, overview, templates};
+use super::{labels, may_write, overview, templates};
 use crate::Console;
 use crate::chart;
 use crate::flow_header::state_of;
@@ -52,32 +52,35 @@ pub(super) async fn show(
     let sidebar = Sidebar::app(&console, &visitor, app).await?;
     let is_archive = query.get("view") == Some("archived");
     let after: Option<FlowId> = query.get("after").and_then(|id| id.parse().ok());
-    let search = query.get("q");
+    let (search, label) = (query.get("q"), query.get("label"));
     let listed = match search {
-        Some(text) => found(&sidebar, text, is_archive).await?,
-        None => newest(&sidebar, is_archive, after).await?,
+        Some(text) => found(&sidebar, text, label, is_archive).await?,
+        None => newest(&sidebar, label, is_archive, after).await?,
     };
     let (sparks, entries) = read(&sidebar, listed.flows).await?;
     let base = format!("/console/apps/{app}");
     let writes = may_write(&visitor, app);
-    let is_first_page = after.is_none() && !is_archive && search.is_none();
+    let is_first_page = after.is_none() && !is_archive && search.is_none() && label.is_none();
     let is_first_run = entries.is_empty() && is_first_page;
     let content = html! {
         @if is_first_run { (first_run(app, writes)) } @else {
             @if is_first_page { (overview::strip(&sidebar, &sparks).await?) }
-            (tools(&base, is_archive, search.unwrap_or_default()))
+            (tools(&base, is_archive, search.unwrap_or_default(), label))
             @if entries.is_empty() && search.is_some() {
-                (empty("No flows found", "No name, title or question has all these words.", html! { a.button href=(base) { "All flows" } }))
+                (empty("No flows found", "No name, title, question or label has all these words.", html! { a.button href=(base) { "All flows" } }))
+            } @else if entries.is_empty() && label.is_some() && after.is_none() {
+                (empty("No flows with this label", "Labels are compared exactly, including upper and lower case.", html! { a.button href=(base) { "All flows" } }))
             } @else if entries.is_empty() && is_archive {
                 (empty("No archived flows", "Archived flows are listed here with their responses and results.", html! { a.button href=(base) { "All flows" } }))
             } @else if entries.is_empty() {
                 (empty("No more flows", "This page is empty.", html! { a.button href=(base) { "Newest flows" } }))
             } @else {
-                ul.flows { @for entry in &entries { (row(entry, writes)) } }
+                ul.flows { @for entry in &entries { (row(entry, &base, writes)) } }
                 @if search.is_some() {
                     @if listed.has_more { p.hint { "Only the first matches are shown. Add a word to narrow the search." } }
                 } @else {
-                    (pager(&base, is_archive, after.is_some(), entries.last().filter(|_| listed.has_more)))
+                    @let view = format!("{}{}", if is_archive { "view=archived&" } else { "" }, labels::parameter('&', label).trim_start_matches('&'));
+                    (pager(&base, &view, after.is_some(), entries.last().filter(|_| listed.has_more)))
                 }
             }
         }
@@ -97,16 +100,27 @@ struct Listed {
     has_more: bool,
 }
 
-async fn newest(sidebar: &Sidebar, is_archive: bool, after: Option<FlowId>) -> AdminResult<Listed> {
+async fn newest(
+    sidebar: &Sidebar,
+    label: Option<&str>,
+    is_archive: bool,
+    after: Option<FlowId>,
+) -> AdminResult<Listed> {
     let page = Page { after, limit: PAGE_FLOWS + 1 };
-    let mut flows = sidebar.own()?.newest_flows(is_archive, page).await?;
+    let label = label.map(str::to_owned);
+    let mut flows = sidebar.own()?.newest_flows_labelled(label, is_archive, page).await?;
     let has_more = flows.len() > PAGE_FLOWS;
     flows.truncate(PAGE_FLOWS);
     Ok(Listed { flows: flows.into_iter().map(|state| (state, None)).collect(), has_more })
 }
 
-async fn found(sidebar: &Sidebar, text: &str, is_archive: bool) -> AdminResult<Listed> {
-    let found = sidebar.own()?.search_flows(text, is_archive, FOUND_MAX).await?;
+async fn found(
+    sidebar: &Sidebar,
+    text: &str,
+    label: Option<&str>,
+    is_archive: bool,
+) -> AdminResult<Listed> {
+    let found = sidebar.own()?.search_flows(text, label, is_archive, FOUND_MAX).await?;
     let flows = found.flows.into_iter().map(|it| (it.state, it.question)).collect();
     Ok(Listed { flows, has_more: found.has_more })
 }
@@ -135,26 +149,31 @@ async fn read(
     Ok((sparks, entries))
 }
 
-/// The search, and the choice of active or archived flows.
-fn tools(base: &str, is_archive: bool, search: &str) -> Markup {
+/// The search, the label, and the choice of active or archived flows.
+fn tools(base: &str, is_archive: bool, search: &str, label: Option<&str>) -> Markup {
     let is = |here: bool| here.then_some("page");
+    let view = if is_archive { "?view=archived" } else { "" };
     html! {
         div.list-tools {
             form.search role="search" action=(base) {
                 @if is_archive { input type="hidden" name="view" value="archived"; }
+                @if let Some(label) = label { input type="hidden" name="label" value=(label); }
                 label.unseen for="q" { "Search flows" }
-                input.input id="q" name="q" type="search" value=(search) placeholder="Search by name, title or question" data-search;
+                input.input id="q" name="q" type="search" value=(search) placeholder="Search by name, title, question or label" data-search;
                 button.button type="submit" { "Search" }
             }
             nav.chips aria-label="Show flows" {
-                a.chip href=(base) aria-current=[is(!is_archive)] { "Active" }
-                a.chip href={ (base) "?view=archived" } aria-current=[is(is_archive)] { "Archived" }
+                @if let Some(label) = label {
+                    a.chip href={ (base) (view) } aria-label={ "Label “" (label) "”: show all flows" } { "Label: " bdi { (label) } " ×" }
+                }
+                a.chip href={ (base) (labels::parameter('?', label)) } aria-current=[is(!is_archive)] { "Active" }
+                a.chip href={ (base) "?view=archived" (labels::parameter('&', label)) } aria-current=[is(is_archive)] { "Archived" }
             }
         }
     }
 }
 
-fn row(entry: &FlowEntry, writes: bool) -> Markup {
+fn row(entry: &FlowEntry, list: &str, writes: bool) -> Markup {
     let flow = &entry.state.flow;
     let base = format!("/console/flows/{}", flow.flow_id);
     let none = Vec::new();
@@ -164,6 +183,7 @@ fn row(entry: &FlowEntry, writes: bool) -> Markup {
             div.what {
                 h2 { a href=(base) { (flow.name) } }
                 p.muted { (state_of(entry.status)) span { (kind_label(flow.kind)) } span { (versions(&entry.state)) } }
+                (labels::chips(list, &flow.labels))
                 @if let Some(question) = &entry.question { p.hint { "Question: " (question) } }
             }
             div.much {
@@ -189,6 +209,7 @@ fn menu(entry: &FlowEntry, base: &str, writes: bool) -> Markup {
                     a.button.quiet href={ (base) "/" (part) } { (word) }
                 }
                 @if writes {
+                    @if entry.status != FlowStage::Archived { a.button.quiet href={ (base) "/labels" } data-dialog { "Labels…" } }
                     form method="post" action={ (base) "/duplicate" } { button.button.quiet type="submit" { "Duplicate" } }
                     @if entry.status == FlowStage::Archived {
                         form method="post" action={ (base) "/unarchive" } { button.button.quiet type="submit" { "Restore" } }
@@ -227,14 +248,15 @@ fn responses(entry: &FlowEntry) -> String {
     }
 }
 
-fn pager(base: &str, is_archive: bool, is_later: bool, last: Option<&FlowEntry>) -> Markup {
-    let view = if is_archive { "view=archived&" } else { "" };
+/// `view` are the parameters of the list, without the page.
+fn pager(base: &str, view: &str, is_later: bool, last: Option<&FlowEntry>) -> Markup {
+    let and = if view.is_empty() || view.ends_with('&') { "" } else { "&" };
     html! {
         @if is_later || last.is_some() {
             nav.pager aria-label="Pages" {
                 @if is_later { a.button href={ (base) "?" (view) } { "Newest" } } @else { span {} }
                 @if let Some(last) = last {
-                    a.button href={ (base) "?" (view) "after=" (last.state.flow.flow_id) } { "Older" }
+                    a.button href={ (base) "?" (view) (and) "after=" (last.state.flow.flow_id) } { "Older" }
                 }
             }
         }

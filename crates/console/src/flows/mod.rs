@@ -1,6 +1,7 @@
 //! The flows of an app: list, create from a template, duplicate, archive.
 
 mod archive;
+mod labels;
 mod list;
 mod new;
 mod overview;
@@ -30,6 +31,7 @@ pub(super) fn routes() -> Router<Arc<Console>> {
         .route("/console/flows/{flowId}", get(first_tab))
         .route("/console/flows/{flowId}/duplicate", post(duplicate))
         .route("/console/flows/{flowId}/archive", get(archive::ask).post(archive::done))
+        .route("/console/flows/{flowId}/labels", get(labels::ask).post(labels::save))
         .route("/console/flows/{flowId}/unarchive", post(state::unarchive))
         .route("/console/flows/{flowId}/close", post(state::close))
         .route("/console/flows/{flowId}/reopen", post(state::reopen))

@@ -5,6 +5,7 @@ pub(super) mod empty;
 pub(super) mod fault;
 pub(super) mod field;
 pub(super) mod icon;
+pub(super) mod labels;
 pub(super) mod number;
 pub(super) mod time;
 

@@ -15,6 +15,7 @@ mod list;
 mod live;
 mod query;
 mod table;
+mod test_responses;
 mod views;
 
 use std::sync::Arc;
@@ -60,6 +61,8 @@ pub(super) fn routes() -> Router<Arc<Console>> {
         .route("/console/flows/{flowId}/responses/live", get(live::stream))
         .route("/console/flows/{flowId}/responses/export", get(export::download))
         .route("/console/flows/{flowId}/responses/codebook", get(export::codebook))
+        .route("/console/flows/{flowId}/responses/tests", get(test_responses::page))
+        .route("/console/flows/{flowId}/responses/tests/delete", post(test_responses::delete))
         .route("/console/flows/{flowId}/responses/{responseId}", get(detail::page))
         .route("/console/flows/{flowId}/responses/{responseId}/delete", post(detail::delete))
         .route("/console/exports/{id}", get(export::progress))
@@ -161,7 +164,10 @@ async fn list_page(
         };
         shown.draw()
     };
-    let frame = if may_export && !has_none { frame.actions(export::button()) } else { frame };
+    let frame = frame.actions(html! {
+        (test_responses::button(flow))
+        @if may_export && !has_none { (export::button()) }
+    });
     let frame = frame.done(fields.get("done")).script("responses.js").script("answer-filter.js");
     Ok(frame.page(kind, content))
 }

@@ -32,6 +32,7 @@ pub(super) fn sentence(row: &AuditRow) -> String {
         Action::FlowVersionRetired => format!("retired version {} of a flow", count("number")),
         Action::DraftSaved => "edited a draft".to_owned(),
         Action::ResponseDeleted => "deleted a response".to_owned(),
+        Action::TestResponsesDeleted => "deleted all test responses of a flow".to_owned(),
         Action::ResponsesExported => "exported responses".to_owned(),
         Action::RespondentExported => "exported the data of a respondent".to_owned(),
         Action::RespondentErased => format!("erased a respondent{}", answers(&text("answers"))),

@@ -6,6 +6,7 @@ pub(super) mod code;
 mod invitations;
 mod link;
 mod short_path;
+mod test_link;
 
 use std::sync::Arc;
 
@@ -32,6 +33,7 @@ pub(super) fn routes() -> Router<Arc<Console>> {
     Router::new()
         .route("/console/flows/{flowId}/share", get(show))
         .route("/console/flows/{flowId}/share/code.svg", get(link::code_file))
+        .route("/console/flows/{flowId}/try", get(test_link::open))
         .route("/console/flows/{flowId}/share/path", post(short_path::change))
         .route("/console/flows/{flowId}/share/invitations", post(invitations::invite))
         .route("/console/flows/{flowId}/share/invitations.csv", post(invitations::file))
@@ -82,6 +84,10 @@ async fn page(
     let path_form = html! {
         @if permissions.write { (typed.short_path.draw(flow, base, short_path.as_deref())) }
     };
+    let tested = match permissions.write {
+        true => test_link::card(console, visitor, flow).await?,
+        false => html! {},
+    };
     let content = html! {
         (state_note(&sidebar, &state))
         @if let Some(hosted) = &hosted {
@@ -91,6 +97,7 @@ async fn page(
             (link.embed_card(&app.row))
             (calls::card(base, &app, hosted))
         }
+        (tested)
         (invitations.card(flow, permissions, hosted.is_some(), &typed.invitations))
     };
     let title = format!("Share · {}", state.flow.name);

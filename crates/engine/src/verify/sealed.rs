@@ -11,7 +11,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use sha2::{Digest as _, Sha256};
-use sluice_flow::id::{AppId, UserId};
+use sluice_flow::id::{AppId, FlowId, UserId};
 
 use crate::ids::fill_random;
 
@@ -155,6 +155,8 @@ pub(crate) enum SecretPurpose<'p> {
     SignIn,
     /// The master keys in a backup.
     Backup,
+    /// The token of a flow's test link.
+    TestLink(FlowId),
 }
 
 impl SecretPurpose<'_> {
@@ -168,6 +170,9 @@ impl SecretPurpose<'_> {
             }
             Self::SignIn => b"sluice sign-in".to_vec(),
             Self::Backup => b"sluice backup".to_vec(),
+            Self::TestLink(flow) => {
+                [b"sluice test link".as_slice(), flow.uuid().as_bytes()].concat()
+            }
         }
     }
 }

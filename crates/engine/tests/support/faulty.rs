@@ -26,6 +26,8 @@ use sluice_store::*;
 mod reports;
 #[path = "faulty/short_paths.rs"]
 mod short_paths;
+#[path = "faulty/test_responses.rs"]
+mod test_responses;
 
 /// How often a held commit checks the mood.
 const A_MOMENT: Duration = Duration::from_millis(1);

@@ -108,6 +108,7 @@ pub(super) const WORDS: Words = Words {
         anonymous: "Sie sind anonym: Es wurde nichts mitgespeichert, was Sie erkennbar macht.",
         unlinked: "Sie sind nicht mit Ihnen verknüpft. Was Sie über sich selbst geschrieben haben, ist Teil der Antworten.",
         preview: "Vorschau: Es wurde nichts gespeichert.",
+        test: "Test: Diese Antwort wird nicht gezählt.",
         go_on: "Weiter",
         try_again: "Noch einmal versuchen",
         new_form: "Neu antworten",

@@ -108,6 +108,7 @@ pub(super) const WORDS: Words = Words {
         anonymous: "They are anonymous: nothing that identifies you was saved with them.",
         unlinked: "They are not linked to you. Anything you wrote about yourself is saved as part of them.",
         preview: "Preview: answers are not saved.",
+        test: "Test: this answer is not counted.",
         go_on: "Continue",
         try_again: "Try again",
         new_form: "Answer again",

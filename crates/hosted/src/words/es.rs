@@ -108,6 +108,7 @@ pub(super) const WORDS: Words = Words {
         anonymous: "Son anónimas: no se ha guardado con ellas nada que le identifique.",
         unlinked: "No están vinculadas con usted. Lo que haya escrito sobre sí mismo forma parte de ellas.",
         preview: "Vista previa: no se ha guardado nada.",
+        test: "Prueba: esta respuesta no se cuenta.",
         go_on: "Continuar",
         try_again: "Intentar de nuevo",
         new_form: "Responder de nuevo",

@@ -108,6 +108,7 @@ pub(super) const WORDS: Words = Words {
         anonymous: "Elles sont anonymes : rien qui permette de vous identifier n’a été enregistré avec elles.",
         unlinked: "Elles ne sont pas associées à vous. Ce que vous avez écrit à votre sujet en fait partie.",
         preview: "Aperçu : rien n’a été enregistré.",
+        test: "Test : cette réponse n’est pas comptée.",
         go_on: "Continuer",
         try_again: "Réessayer",
         new_form: "Répondre à nouveau",

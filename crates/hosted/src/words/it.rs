@@ -108,6 +108,7 @@ pub(super) const WORDS: Words = Words {
         anonymous: "Sono anonime: insieme a loro non è stato salvato nulla che la identifichi.",
         unlinked: "Non sono associate a lei. Quello che ha scritto di sé ne fa parte.",
         preview: "Anteprima: le risposte non vengono salvate.",
+        test: "Test: questa risposta non viene conteggiata.",
         go_on: "Continua",
         try_again: "Riprova",
         new_form: "Rispondi di nuovo",

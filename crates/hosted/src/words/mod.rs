@@ -131,6 +131,8 @@ pub(super) struct StateTexts {
     pub(super) unlinked: &'static str,
     /// Replaces the text and these in an author's preview.
     pub(super) preview: &'static str,
+    /// The banner of every page in test mode.
+    pub(super) test: &'static str,
     pub(super) go_on: &'static str,
     pub(super) try_again: &'static str,
     pub(super) new_form: &'static str,

@@ -108,6 +108,7 @@ pub(super) const WORDS: Words = Words {
         anonymous: "Ze zijn anoniem: er is niets bij opgeslagen waaraan u te herkennen bent.",
         unlinked: "Ze zijn niet aan u gekoppeld. Wat u over uzelf hebt geschreven, maakt er deel van uit.",
         preview: "Voorbeeld: antwoorden worden niet opgeslagen.",
+        test: "Test: dit antwoord telt niet mee.",
         go_on: "Doorgaan",
         try_again: "Opnieuw proberen",
         new_form: "Opnieuw antwoorden",

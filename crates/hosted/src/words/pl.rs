@@ -108,6 +108,7 @@ pub(super) const WORDS: Words = Words {
         anonymous: "Są anonimowe: nie zapisano z nimi niczego, co Cię identyfikuje.",
         unlinked: "Nie są powiązane z Tobą. To, co napisano w nich o sobie, jest ich częścią.",
         preview: "Podgląd: odpowiedzi nie są zapisywane.",
+        test: "Test: ta odpowiedź nie jest liczona.",
         go_on: "Kontynuuj",
         try_again: "Spróbuj ponownie",
         new_form: "Odpowiedz ponownie",

@@ -108,6 +108,7 @@ pub(super) const WORDS: Words = Words {
         anonymous: "Elas são anônimas: nada que identifique você foi salvo com elas.",
         unlinked: "Elas não estão vinculadas a você. O que você escreveu sobre si faz parte delas.",
         preview: "Prévia: as respostas não são salvas.",
+        test: "Teste: esta resposta não é contada.",
         go_on: "Continuar",
         try_again: "Tentar novamente",
         new_form: "Responder novamente",

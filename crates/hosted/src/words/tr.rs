@@ -108,6 +108,7 @@ pub(super) const WORDS: Words = Words {
         anonymous: "Yanıtlarınız anonimdir: kimliğinizi gösteren hiçbir şey kaydedilmedi.",
         unlinked: "Yanıtlarınız sizinle ilişkilendirilmedi. Kendiniz hakkında yazdıklarınız yanıtların içinde yer alır.",
         preview: "Önizleme: yanıtlar kaydedilmez.",
+        test: "Test: bu yanıt sayılmaz.",
         go_on: "Devam",
         try_again: "Yeniden dene",
         new_form: "Yeniden yanıtla",

@@ -104,6 +104,7 @@ pub(super) const WORDS: Words = Words {
         anonymous: "它们是匿名的：没有保存任何能识别您身份的信息。",
         unlinked: "它们未与您关联。您在回答中写下的个人信息会作为回答的一部分保存。",
         preview: "预览：回答不会被保存。",
+        test: "测试：此回答不计入结果。",
         go_on: "继续",
         try_again: "重试",
         new_form: "再次作答",

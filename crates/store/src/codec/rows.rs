@@ -1,8 +1,8 @@
 //! The columns and readers of every table except responses.
 
 use sluice_flow::id::{
-    AppId, AssignmentId, AuditId, FlowId, FlowVersionId, ReportId, RespondentId, ResponseId,
-    TokenId, UserId,
+    AppId, AssignmentId, AuditId, FlowId, FlowVersionId, FormKey, ReportId, RespondentId,
+    ResponseId, TokenId, UserId,
 };
 use sluice_flow::invitation::{InvitationTimes, Invitee};
 use sluice_flow::lifecycle::VersionTimes;
@@ -14,8 +14,8 @@ use super::ReadCells;
 use crate::{
     App, AppLimits, AppRow, AuditRow, ClosingCountsRow, ConsentRow, FlowRow, GrantRow,
     IdentityKeyRow, IdentityRow, InvitationRow, KeyRow, LinkRow, ReportRow, RespondentRow,
-    SavedViewRow, SecondFactor, SessionHolder, SessionRow, ShortPathRow, Subject, TokenRow,
-    UsedKeyRow, UserRow, VersionRow, VisitCountRow,
+    SavedViewRow, SecondFactor, SessionHolder, SessionRow, ShortPathRow, Subject, TestResponseRow,
+    TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow,
 };
 
 pub(crate) const APP: &str = "apps.app_id, apps.name, apps.identity_verification, \
@@ -68,8 +68,8 @@ pub(crate) fn identity_key<C: ReadCells>(cells: &mut C) -> Result<IdentityKeyRow
 }
 
 pub(crate) const FLOW: &str = "flows.app_id, flows.flow_id, flows.kind, flows.name, \
-     flows.live_starts_at, flows.live_ends_at, flows.grace_window_seconds, flows.closing, flows.created_at, \
-     flows.archived_at";
+     flows.live_starts_at, flows.live_ends_at, flows.grace_window_seconds, flows.closing, flows.labels, \
+     flows.created_at, flows.archived_at";
 
 pub(crate) fn flow<C: ReadCells>(cells: &mut C) -> Result<FlowRow, C::Error> {
     Ok(FlowRow {
@@ -80,6 +80,7 @@ pub(crate) fn flow<C: ReadCells>(cells: &mut C) -> Result<FlowRow, C::Error> {
         live: Window { starts_at: cells.optional_time()?, ends_at: cells.optional_time()? },
         grace_window_seconds: cells.optional_number()?,
         closing: cells.optional_text()?,
+        labels: cells.optional_json()?.unwrap_or_default(),
         created_at: cells.time()?,
         archived_at: cells.optional_time()?,
     })
@@ -283,6 +284,22 @@ pub(crate) const SHORT_PATH: &str = "app_id, flow_id, path";
 pub(crate) fn short_path<C: ReadCells>(cells: &mut C) -> Result<ShortPathRow, C::Error> {
     let (app_id, flow_id) = (cells.id(AppId::from_uuid)?, cells.id(FlowId::from_uuid)?);
     Ok(ShortPathRow { app_id, flow_id, path: cells.text()? })
+}
+
+pub(crate) const TEST_RESPONSE: &str =
+    "app_id, flow_id, form_key, number, received_at, answers, tags, score";
+
+pub(crate) fn test_response<C: ReadCells>(cells: &mut C) -> Result<TestResponseRow, C::Error> {
+    Ok(TestResponseRow {
+        app_id: cells.id(AppId::from_uuid)?,
+        flow_id: cells.id(FlowId::from_uuid)?,
+        form_key: cells.id(FormKey::from_uuid)?,
+        number: cells.number()?,
+        received_at: cells.time()?,
+        answers: cells.text()?,
+        tags: cells.optional_text()?,
+        score: cells.optional_text()?,
+    })
 }
 
 pub(crate) const SAVED_VIEW: &str = "app_id, flow_id, user_id, name, query, is_default";

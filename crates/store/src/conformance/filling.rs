@@ -6,7 +6,7 @@
 use sluice_flow::closing::{ALL, ClosingCounts};
 use sluice_flow::definition::Kind;
 use sluice_flow::id::{
-    ApiKey, AppId, AssignmentId, AuditId, FlowId, FlowVersionId, ReportId, RespondentId,
+    ApiKey, AppId, AssignmentId, AuditId, FlowId, FlowVersionId, FormKey, ReportId, RespondentId,
     ResponseId, TokenId, UserId, v7,
 };
 use sluice_flow::invitation::{InvitationTimes, Invitee};
@@ -19,7 +19,8 @@ use crate::{
     App, AppLimits, AppRow, AuditRow, ClosingCountsRow, ConsentRow, FlowRow, GrantRow,
     IdentityKeyKind, IdentityKeyRow, IdentityRow, IdentityVerification, InvitationRow, KeyRow,
     Record, ReportRow, RespondentRow, ResponseRow, Role, SavedViewRow, Scope, SecondFactor,
-    ShortPathRow, Subject, TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow,
+    ShortPathRow, Subject, TestResponseRow, TokenRow, UsedKeyRow, UserRow, VersionRow,
+    VisitCountRow,
 };
 
 const APPS: u32 = 3;
@@ -207,6 +208,7 @@ fn flow_records(app: u32, flow: u32) -> Vec<Record> {
         live: Window { starts_at: has(flow == 1, 0), ends_at: has(flow == 1, 1_000_000_000) },
         grace_window_seconds: (flow == 1).then_some(60),
         closing: (flow == 1).then(|| r#"{"closeAfter":500}"#.to_owned()),
+        labels: (0..flow).map(|_| format!("team é {app}")).collect(),
         created_at: at(5),
         archived_at: has(flow == 1 && app == 1, 6),
     })];
@@ -237,7 +239,23 @@ fn flow_records(app: u32, flow: u32) -> Vec<Record> {
     records.extend((0..2).map(|number| report(app, flow, number)));
     let path = format!("flow-{app}-{flow}");
     records.push(Record::ShortPath(ShortPathRow { app_id, flow_id, path }));
+    records.extend((0..2).map(|number| test_response(app, flow, number)));
     records
+}
+
+/// One of a draft, and one with every column filled.
+fn test_response(app: u32, flow: u32, number: u32) -> Record {
+    let is_full = number == 1;
+    Record::TestResponse(TestResponseRow {
+        app_id: app_id(app),
+        flow_id: flow_id(app, flow),
+        form_key: FormKey::from_uuid(bits(11, (app * FLOWS_OF_AN_APP + flow) * 2 + number)),
+        number: number * 3,
+        received_at: at(i64::from(number)),
+        answers: format!("{{\"nps\":\"{number}\"}}"),
+        tags: is_full.then(|| r#"{"plan":"é"}"#.to_owned()),
+        score: is_full.then(|| "-1.5".to_owned()),
+    })
 }
 
 /// One that is open, and one with every column filled.

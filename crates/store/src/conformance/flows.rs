@@ -183,7 +183,8 @@ pub(super) async fn flows_are_listed_newest_first_and_without_archived_ones(stor
         let mut listed = Vec::new();
         loop {
             let after = listed.last().copied();
-            let query = FlowQuery { app_id: shop.app(), archived, after, order, limit: 2 };
+            let query =
+                FlowQuery { app_id: shop.app(), label: None, archived, after, order, limit: 2 };
             let flows = store.list_flows(&query).await.unwrap();
             listed.extend(flows.iter().map(|state| state.flow.flow_id));
             if flows.is_empty() {
@@ -192,6 +193,41 @@ pub(super) async fn flows_are_listed_newest_first_and_without_archived_ones(stor
         }
         assert_eq!(listed, expected, "{archived:?} {order:?}");
     }
+}
+
+pub(super) async fn flows_are_listed_by_one_of_their_labels(store: TheStore) {
+    let (shop, other) = (Shop::open(&store).await, Shop::open(&store).await);
+    let mut made = vec![(shop.flow.flow_id, vec![])];
+    for labels in [&["Team \u{e9}", "x"][..], &["x"], &["X"], &["team", "y\"'"]] {
+        let labels: Vec<String> = labels.iter().map(|&label| label.to_owned()).collect();
+        let flow = FlowRow { labels: labels.clone(), ..flow_row(shop.app()) };
+        let state = (flow.flow_id, labels);
+        apply(&store, shop.app(), vec![Write::Flow(flow)]).await;
+        let found = store.find_flow(state.0).await.unwrap().unwrap();
+        assert_eq!(found.flow.labels, state.1);
+        made.push(state);
+    }
+    let elsewhere = FlowRow { labels: vec!["x".into()], ..flow_row(other.app()) };
+    apply(&store, other.app(), vec![Write::Flow(elsewhere)]).await;
+    for label in ["x", "X", "Team \u{e9}", "team", "y\"'", "Team", "", "[]"] {
+        let has = |labels: &Vec<String>| labels.iter().any(|it| it == label);
+        let expected: Vec<_> = made.iter().filter(|(_, it)| has(it)).map(|(id, _)| *id).collect();
+        let label = Some(label.to_owned());
+        let page = Page { after: None, limit: 10 };
+        let query = FlowQuery { label, ..FlowQuery::all(shop.app(), page) };
+        let flows = store.list_flows(&query).await.unwrap();
+        let found: Vec<_> = flows.iter().map(|state| state.flow.flow_id).collect();
+        assert_eq!(found, expected, "{query:?}");
+    }
+    // Without its labels, a flow is found by none of them.
+    let bare =
+        FlowRow { labels: Vec::new(), ..store.find_flow(made[1].0).await.unwrap().unwrap().flow };
+    apply(&store, shop.app(), vec![Write::Flow(bare)]).await;
+    let page = Page { after: None, limit: 1 };
+    let query = FlowQuery { label: Some("x".into()), ..FlowQuery::all(shop.app(), page) };
+    let flows = store.list_flows(&query).await.unwrap();
+    assert_eq!(flows[0].flow.flow_id, made[2].0);
+    assert_eq!(flows.len(), 1);
 }
 
 pub(super) async fn published_versions_are_listed_by_descending_number(store: TheStore) {

@@ -30,6 +30,7 @@ mod respondents;
 mod responses;
 mod short_paths;
 mod skip_index;
+mod test_responses;
 mod unlinking;
 pub mod use_cases;
 mod views;
@@ -123,6 +124,7 @@ cases! {
         a_flow_is_read_at_one_instant
         flows_are_listed_in_creation_order
         flows_are_listed_newest_first_and_without_archived_ones
+        flows_are_listed_by_one_of_their_labels
         published_versions_are_listed_by_descending_number
         a_grace_cap_shortens_later_graces_and_extends_none;
     responses:
@@ -265,6 +267,14 @@ cases! {
         a_path_belongs_to_one_flow_of_all_apps
         a_path_of_a_flow_that_does_not_exist_is_refused
         a_path_is_a_change_that_the_public_can_see;
+    test_responses:
+        test_responses_are_listed_newest_first_by_flow
+        a_form_is_stored_once_as_a_test
+        only_the_newest_tests_of_a_flow_are_kept
+        tests_of_one_flow_are_removed_at_once
+        old_tests_expire_in_one_app_or_in_all
+        tests_move_no_revision_no_count_and_no_list
+        a_test_of_a_flow_that_does_not_exist_is_refused;
     feed:
         an_empty_store_has_no_changes
         a_public_change_is_in_the_feed_immediately

@@ -14,7 +14,7 @@ use sluice_flow::time::Window;
 use super::world::{
     Shop, TheStore, app_row, apply, at, audit_row, draft_row, flow_row, grant_row,
     identity_key_row, invitation_row, key_row, public_revision, published_row, report_row,
-    respondent_id, response_row, token_row, user_row, visit_count_row,
+    respondent_id, response_row, test_response_row, token_row, user_row, visit_count_row,
 };
 use crate::{
     Answers, App, AppLimits, AppRow, At, Change, ClosingCountsRow, ConsentRow, ErasureMark,
@@ -99,6 +99,7 @@ pub(super) async fn a_record_replaces_the_one_with_its_key(store: TheStore) {
             Record::ClosingCounts(row) => row.counts.set("other", 3),
             Record::SavedView(row) => row.query = "density=compact".into(),
             Record::ShortPath(row) => row.path += "-2",
+            Record::TestResponse(row) => row.answers = "{}".into(),
         }
     }
     store.import_records(records.clone()).await.unwrap();
@@ -330,6 +331,7 @@ fn records() -> Vec<Record> {
             identity_key.revoked_at = Some(at(6));
             flow.live = Window { starts_at: Some(at(-5)), ends_at: Some(at(5)) };
             flow.grace_window_seconds = Some(3600);
+            flow.labels = vec!["Team \u{e9}".into(), "x".into()];
             retired.times = VersionTimes {
                 published_at: Some(at(1)),
                 superseded_at: Some(at(2)),
@@ -354,6 +356,7 @@ fn records() -> Vec<Record> {
             invited.invitee = Invitee::default();
         }
         records.push(Record::ShortPath(path_row(&flow)));
+        records.push(Record::TestResponse(test_response_row(&flow, 2)));
         records.extend([Record::Version(draft_row(&flow)), Record::Version(retired)]);
         records.extend([Record::Audit(audit_row(Some(app.row.app_id))), Record::Key(key)]);
         let id = app.row.app_id;

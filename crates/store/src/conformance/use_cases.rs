@@ -10,13 +10,14 @@ use super::removal::erasure;
 use super::respondents::{claiming, known};
 use super::world::{
     Shop, TheStore, apply, at, audit_row, draft_row, flow_row, grant_row, identity_key_row,
-    invitation_row, key_row, published_row, report_row, token_row, user_row, visit_count_row,
+    invitation_row, key_row, published_row, report_row, test_response_row, token_row, user_row,
+    visit_count_row,
 };
 use crate::{
     ActorId, Answers, At, AuditQuery, Change, CountsQuery, Expiry, ExpiryCursor, FeedPosition,
     FlowQuery, GraceCap, InvitationQuery, InvitationStep, Invited, LinkRow, Next, Order, Outcome,
-    Page, PeopleWrite, Role, SavedViewRow, SessionHolder, SessionRow, ShortPathRow, UserKey,
-    VisitCountsQuery, Write,
+    Page, PeopleWrite, Role, SavedViewRow, SessionHolder, SessionRow, ShortPathRow, TestWrite,
+    UserKey, VisitCountsQuery, Write,
 };
 
 /// Runs the use cases, and calls `done` with the name of each after it.
@@ -61,8 +62,14 @@ async fn administration(store: &TheStore, shop: &Shop, done: &mut impl AsyncFnMu
     store.find_version(shop.version.flow_version_id).await.unwrap().unwrap();
     store.find_app_by_key(&shop.key.api_key).await.unwrap().unwrap();
     done("resolve a flow").await;
-    let query =
-        FlowQuery { app_id: app, archived: None, order: Order::Desc, after: None, limit: 10 };
+    let query = FlowQuery {
+        app_id: app,
+        label: None,
+        archived: None,
+        order: Order::Desc,
+        after: None,
+        limit: 10,
+    };
     store.list_flows(&query).await.unwrap();
     store.list_versions(app, flow.flow_id, None, 10).await.unwrap();
     done("list flows and versions").await;
@@ -79,6 +86,12 @@ async fn administration(store: &TheStore, shop: &Shop, done: &mut impl AsyncFnMu
     done("choose a short path").await;
     store.find_short_path(&row.path).await.unwrap().unwrap();
     done("open a short path").await;
+    let row = test_response_row(&shop.flow, 1);
+    let tested = TestWrite::Add { row, keep: 10 };
+    store.apply(At::Instance, vec![Write::Test(tested)].into()).await.unwrap();
+    done("store a test response").await;
+    store.list_test_responses(app, shop.flow.flow_id, 10).await.unwrap();
+    done("list test responses").await;
     store.changes(FeedPosition(0)).await.unwrap();
     done("read the change feed").await;
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use sluice_flow::counts::Contribution;
 use sluice_flow::definition::Kind;
 use sluice_flow::id::{
-    ApiKey, AppId, AssignmentId, AuditId, FlowId, FlowVersionId, ReportId, RespondentId,
+    ApiKey, AppId, AssignmentId, AuditId, FlowId, FlowVersionId, FormKey, ReportId, RespondentId,
     ResponseId, TokenId, UserId, v7,
 };
 use sluice_flow::invitation::{InvitationTimes, Invitee};
@@ -17,8 +17,8 @@ use sluice_flow::time::{Day, Timestamp, Window};
 use crate::{
     AppLimits, AppRow, At, AuditRow, Change, FlowRow, GrantRow, IdentityKeyKind, IdentityKeyRow,
     IdentityVerification, InvitationRow, KeyRow, NewResponse, Outcome, ReportRow, ResponseQuery,
-    ResponseRow, Role, Scope, Store, StoreResult, TokenRow, UserRow, VersionRow, VisitCountRow,
-    Write,
+    ResponseRow, Role, Scope, Store, StoreResult, TestResponseRow, TokenRow, UserRow, VersionRow,
+    VisitCountRow, Write,
 };
 
 pub(super) type TheStore = Arc<dyn Store>;
@@ -83,6 +83,7 @@ pub(super) fn flow_row(app_id: AppId) -> FlowRow {
         live: Window::default(),
         grace_window_seconds: None,
         closing: None,
+        labels: Vec::new(),
         created_at: at(0),
         archived_at: None,
     }
@@ -203,6 +204,20 @@ pub(super) fn report_row(flow: &FlowRow) -> ReportRow {
         created_at: at(0),
         expires_at: None,
         revoked_at: None,
+    }
+}
+
+/// A minimal test response, received this many milliseconds after the start.
+pub(super) fn test_response_row(flow: &FlowRow, millis: i64) -> TestResponseRow {
+    TestResponseRow {
+        app_id: flow.app_id,
+        flow_id: flow.flow_id,
+        form_key: new_id!(FormKey, 0),
+        number: 0,
+        received_at: at(millis),
+        answers: r#"{"q":"yes"}"#.to_owned(),
+        tags: None,
+        score: None,
     }
 }
 

@@ -22,6 +22,7 @@ use super::put;
 use super::removal;
 use super::reports;
 use super::short_paths;
+use super::test_responses;
 use super::transaction::{LOCK, QUEUE, Transaction, end};
 use crate::{At, Change, PeopleWrite, StoreError, StoreResult, Write};
 
@@ -127,6 +128,7 @@ fn rank(write: &Write) -> u8 {
         | Write::Closing(_)
         | Write::DeleteShortPath(..)
         | Write::ShortPath(_)
+        | Write::Test(_)
         | Write::People(_) => 3,
     }
 }
@@ -166,6 +168,7 @@ async fn put_one(
         Write::DeleteShortPath(app, flow) => {
             short_paths::delete(transaction, *app, *flow).await.map(|()| Some(*app))
         }
+        Write::Test(write) => test_responses::change(transaction, write).await.map(|()| None),
         Write::People(write) => people::put(transaction, write).await.map(|()| None),
     }
 }

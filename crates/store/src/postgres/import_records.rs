@@ -25,6 +25,7 @@ use super::removal::put_used_key;
 use super::reports;
 use super::short_paths;
 use super::skip_index;
+use super::test_responses;
 use super::transaction::{Transaction, end};
 use super::visits;
 use crate::{App, IdempotencyKey, Record, ResponseRow, StoreError, StoreResult};
@@ -75,6 +76,7 @@ async fn put_all(
             Record::Grant(row) => people::put_grant(transaction, row).await?,
             Record::Report(row) => reports::put(transaction, row).await?,
             Record::ShortPath(row) => short_paths::put(transaction, row).await?,
+            Record::TestResponse(row) => test_responses::replace(transaction, row).await?,
             Record::SavedView(row) => people::put_saved_view(transaction, row).await?,
         }
     }

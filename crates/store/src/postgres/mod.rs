@@ -49,6 +49,7 @@ mod schema;
 mod short_paths;
 mod skip_index;
 mod stall;
+mod test_responses;
 mod tls;
 mod tls_stream;
 mod transaction;

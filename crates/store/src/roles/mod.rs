@@ -13,6 +13,7 @@ mod reports;
 mod respondents;
 mod responses;
 mod short_paths;
+mod test_responses;
 mod upkeep;
 mod users;
 mod visits;
@@ -26,6 +27,7 @@ pub use reports::ReportStore;
 pub use respondents::RespondentStore;
 pub use responses::ResponseStore;
 pub use short_paths::ShortPathStore;
+pub use test_responses::TestResponseStore;
 pub use upkeep::UpkeepStore;
 pub use users::UserStore;
 pub use visits::VisitStore;
@@ -41,6 +43,7 @@ pub trait Store:
     + UserStore
     + ReportStore
     + ShortPathStore
+    + TestResponseStore
     + CountStore
     + ClosingStore
     + VisitStore
@@ -57,6 +60,7 @@ impl<T> Store for T where
         + UserStore
         + ReportStore
         + ShortPathStore
+        + TestResponseStore
         + CountStore
         + ClosingStore
         + VisitStore

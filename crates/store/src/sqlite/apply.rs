@@ -18,6 +18,7 @@ use super::put;
 use super::removal;
 use super::reports;
 use super::short_paths;
+use super::test_responses;
 use super::transaction::{Finish, TransactionError};
 use crate::{At, Change, StoreError, Write};
 
@@ -132,6 +133,7 @@ fn put(
         Write::DeleteShortPath(app, flow) => {
             short_paths::delete(connection, *app, *flow).map(|()| Some(*app))
         }
+        Write::Test(write) => test_responses::change(connection, write).map(|()| None),
         Write::People(write) => return people::put(connection, write).map(|()| None),
     };
     Ok(app?)

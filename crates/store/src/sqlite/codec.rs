@@ -14,13 +14,14 @@ use crate::codec::{self, readers};
 use crate::{
     App, AuditRow, ClosingCountsRow, ConsentRow, FlowRow, GrantRow, IdentityKeyRow, IdentityRow,
     InvitationRow, KeyRow, LinkRow, ReportRow, RespondentRow, ResponseRow, SavedViewRow,
-    SessionRow, ShortPathRow, TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow,
+    SessionRow, ShortPathRow, TestResponseRow, TokenRow, UsedKeyRow, UserRow, VersionRow,
+    VisitCountRow,
 };
 
 pub(super) use crate::codec::{
     APP, AUDIT, CLOSING_COUNTS, CONSENT, FLOW, GRANT, IDENTITY, IDENTITY_KEY, INVITATION, KEY,
-    LINK, REPORT, RESPONDENT, RESPONSE, ReadCells, SAVED_VIEW, SESSION, SHORT_PATH, TOKEN,
-    USED_KEY, USER, VERSION, VISIT_COUNT,
+    LINK, REPORT, RESPONDENT, RESPONSE, ReadCells, SAVED_VIEW, SESSION, SHORT_PATH, TEST_RESPONSE,
+    TOKEN, USED_KEY, USER, VERSION, VISIT_COUNT,
 };
 
 /// The bytes of an id, as they are stored.
@@ -145,4 +146,5 @@ readers! {
     session -> SessionRow,
     report -> ReportRow,
     short_path -> ShortPathRow,
+    test_response -> TestResponseRow,
 }

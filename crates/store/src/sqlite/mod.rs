@@ -43,6 +43,7 @@ mod roles;
 mod schema;
 mod short_paths;
 mod skip_index;
+mod test_responses;
 mod transaction;
 mod version_numbers;
 mod view;

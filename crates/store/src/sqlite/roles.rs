@@ -113,7 +113,7 @@ impl AdminStore for SqliteStore {
     }
 
     async fn list_flows(&self, query: &FlowQuery) -> StoreResult<Vec<FlowState>> {
-        let query = *query;
+        let query = query.clone();
         self.readers.read(move |it| flows::flows(it, &query)).await
     }
 

@@ -7,6 +7,7 @@ mod closing;
 mod computed;
 mod crosstab;
 mod document;
+mod flow_state;
 mod flows;
 mod funnel;
 mod invitations;
@@ -19,6 +20,7 @@ mod routes;
 mod short_paths;
 mod summary;
 mod support;
+mod test_responses;
 mod tokens;
 mod trail;
 #[path = "../../../engine/tests/support/use_cases.rs"]

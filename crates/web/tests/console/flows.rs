@@ -168,3 +168,56 @@ async fn a_viewer_is_offered_and_allowed_only_reading() {
     let theirs = viewer.get(&format!("/console/apps/{}", other.app)).await;
     assert_eq!(theirs.status, 404);
 }
+
+#[tokio::test]
+async fn labels_are_chips_that_filter_the_list_and_are_searched() {
+    let site = Site::start().await;
+    let desk = Desk::owner(&site).await;
+    let (one, two) = (site.flow(survey()).await, site.flow(survey()).await);
+    let list = format!("/console/apps/{}", site.app);
+    let labels = |flow| format!("/console/flows/{flow}/labels");
+    let page = desk.get(&labels(one)).await.text();
+    assert!(page.contains("data-dialog-body") && page.contains("name=\"labels\""), "{page}");
+    let saved = desk.post(&labels(one), &[("labels", " Team A, q4 ,q4,")]).await;
+    assert_eq!(Desk::led_to(&saved), format!("{list}?done=saved"));
+    assert!(desk.get(&labels(one)).await.text().contains("value=\"Team A, q4\""));
+    // Also among the settings, which keep what they do not show.
+    let schedule = format!("/console/flows/{two}/schedule");
+    let stored = desk.send_form_for_json(&schedule, "name=Other&labels=q4,%3Cb%3E").await;
+    assert_eq!(stored.status, 200, "{}", stored.text());
+    let refused = desk.send_form_for_json(&schedule, &format!("labels={}", "x".repeat(31))).await;
+    assert_eq!(refused.json()["faults"][0]["field"], "labels");
+    desk.send_form_for_json(&schedule, "name=Other").await;
+    let edit = desk.get(&format!("/console/flows/{two}/edit")).await.text();
+    assert!(edit.contains("value=\"q4, &lt;b&gt;\""), "{edit}");
+
+    let shown = async |query: &str| {
+        let page = desk.get(&format!("{list}?{query}")).await.text();
+        let of = |flow| page.contains(&format!("<h2><a href=\"/console/flows/{flow}\">"));
+        (of(one), of(two))
+    };
+    let page = desk.get(&list).await.text();
+    assert!(
+        page.contains(&format!("{list}?label=Team%20A")) && page.contains("&lt;b&gt;"),
+        "{page}"
+    );
+    assert_eq!(shown("label=Team%20A").await, (true, false));
+    assert_eq!(shown("label=q4").await, (true, true));
+    assert_eq!(shown("label=Q4").await, (false, false));
+    assert_eq!(shown("label=q4&view=archived").await, (false, false));
+    assert_eq!(shown("q=team").await, (true, false));
+    assert_eq!(shown("q=other&label=q4").await, (false, true));
+    assert_eq!(shown("q=other&label=Team%20A").await, (false, false));
+    let none = desk.get(&format!("{list}?label=nothing")).await.text();
+    assert!(none.contains("No flows with this label"), "{none}");
+    let found = desk.get("/console/search?q=team").await.json();
+    assert_eq!(found.as_array().unwrap().len(), 1, "{found}");
+    let refused = desk.post(&labels(one), &[("labels", &"x".repeat(31))]).await;
+    assert_eq!(refused.status, 422);
+    assert!(refused.text().contains("must have 1 to 30 characters"), "{}", refused.text());
+    // A copy keeps them.
+    let copy = desk.post(&format!("/console/flows/{one}/duplicate"), &[]).await;
+    let copy = Desk::led_to(&copy).split('/').nth(3).unwrap().parse().unwrap();
+    let copied = site.engine.get_flow(&actor(), copy).await.unwrap();
+    assert_eq!(copied.flow.labels, ["Team A", "q4"]);
+}

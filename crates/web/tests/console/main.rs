@@ -32,6 +32,7 @@ mod share;
 mod shop;
 mod sign_in;
 mod support;
+mod test_mode;
 #[path = "../../../engine/tests/support/use_cases.rs"]
 mod use_cases;
 mod welcome;

@@ -91,6 +91,8 @@ async fn a_page_makes_few_reads_however_many_apps_there_are() {
         format!("{of_flow}/responses"),
         format!("{of_flow}/responses?search=works"),
         format!("{of_flow}/responses/{response}"),
+        format!("{of_flow}/responses/tests"),
+        format!("{of_app}?label=x"),
         of_app.clone(),
         format!("{of_app}?view=archived"),
         format!("{of_app}/new"),

@@ -19,6 +19,7 @@ mod once;
 mod parameters;
 mod shield;
 mod states;
+mod test_mode;
 #[path = "../../../engine/tests/support/use_cases.rs"]
 mod use_cases;
 mod versions;

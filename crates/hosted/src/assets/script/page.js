@@ -30,7 +30,7 @@ function begin({ main, form, words }, reply) {
   survey.show(survey.section(step), { move: false });
   if (isKept) survey.notice(form, words.kept, words.again).then(() => startAgain(main, form));
   if (reply && survey.current?.querySelector(".error")) focusField(survey.current);
-  else if (reply) focusFirst(main, ".notice");
+  else if (reply) focusFirst(main, ".notice[role]");
   if (main.dataset.opened) ask(main.dataset.opened, { method: "POST", keepalive: true }).catch(() => {});
   postToHost("sluice:ready", { flowVersionId: main.dataset.version });
 }

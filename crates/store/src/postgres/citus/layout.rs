@@ -22,6 +22,7 @@ pub(super) const OF_APPS: &[&str] = &[
     "invitations",
     "visit_counts",
     "closing_counts",
+    "test_responses",
 ];
 
 /// On the coordinator: what concerns all apps. `marks`, `probe`, `schema_history` and

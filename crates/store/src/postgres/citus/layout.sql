@@ -20,6 +20,7 @@ SELECT create_distributed_table('consents', 'app_id', colocate_with => 'apps');
 SELECT create_distributed_table('invitations', 'app_id', colocate_with => 'apps');
 SELECT create_distributed_table('visit_counts', 'app_id', colocate_with => 'apps');
 SELECT create_distributed_table('closing_counts', 'app_id', colocate_with => 'apps');
+SELECT create_distributed_table('test_responses', 'app_id', colocate_with => 'apps');
 
 -- Known to Citus, so that a transaction on them and on a worker is one two-phase commit.
 -- A table is added together with those that have a foreign key to it.

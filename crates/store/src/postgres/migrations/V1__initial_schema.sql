@@ -85,6 +85,7 @@ CREATE TABLE flows (
     live_ends_at         bigint,
     grace_window_seconds bigint,
     closing              text,               -- how many responses are accepted, JSON object
+    labels               text,               -- JSON array
     created_at           bigint NOT NULL,
     archived_at          bigint,
     PRIMARY KEY (app_id, flow_id)
@@ -308,6 +309,21 @@ CREATE TABLE closing_counts (
     counts  text NOT NULL,
     PRIMARY KEY (app_id, flow_id)
 );
+
+-- Test responses: answers from the test link of a flow, apart from the responses. number is 0 for a draft.
+CREATE TABLE test_responses (
+    app_id      uuid NOT NULL,
+    flow_id     uuid NOT NULL,
+    form_key    uuid NOT NULL,
+    number      bigint NOT NULL,
+    received_at bigint NOT NULL,
+    answers     text NOT NULL,               -- JSON object
+    tags        text,                        -- JSON object
+    score       text,
+    PRIMARY KEY (app_id, flow_id, form_key),
+    FOREIGN KEY (app_id, flow_id) REFERENCES flows
+);
+CREATE INDEX test_responses_by_time ON test_responses (received_at);
 
 -- Admin tokens, stored as the SHA-256 of the token. A table of the instance, as all that follow. The nil id
 -- as app_id: not limited to an app.

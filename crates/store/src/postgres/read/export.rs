@@ -18,8 +18,8 @@ use uuid::Uuid;
 
 use super::super::codec::{
     self, APP, AUDIT, CLOSING_COUNTS, CONSENT, Cells, FLOW, GRANT, IDENTITY, IDENTITY_KEY,
-    INVITATION, KEY, REPORT, RESPONDENT, RESPONSE, SAVED_VIEW, SHORT_PATH, TOKEN, USED_KEY, USER,
-    VERSION, VISIT_COUNT,
+    INVITATION, KEY, REPORT, RESPONDENT, RESPONSE, SAVED_VIEW, SHORT_PATH, TEST_RESPONSE, TOKEN,
+    USED_KEY, USER, VERSION, VISIT_COUNT,
 };
 use super::super::failure::TransactionError;
 use super::super::pool::{Params, Pool};
@@ -191,7 +191,8 @@ fn is_of_apps(table: Table) -> bool {
         | Table::UsedKeys
         | Table::Invitations
         | Table::VisitCounts
-        | Table::ClosingCounts => true,
+        | Table::ClosingCounts
+        | Table::TestResponses => true,
         Table::Apps
         | Table::Keys
         | Table::IdentityKeys
@@ -234,7 +235,7 @@ async fn scan(
     let params: Params = match after.table {
         Table::Apps => &[&rows, &bytes, &app],
         Table::Keys | Table::IdentityKeys => &[&rows, &bytes, &app, &&*text],
-        Table::Responses => &[&rows, &bytes, &app, &ids[0], &ids[1]],
+        Table::Responses | Table::TestResponses => &[&rows, &bytes, &app, &ids[0], &ids[1]],
         Table::Identities => &[&rows, &bytes, &app, &identity.0, &identity.1],
         Table::VisitCounts => {
             &[&rows, &bytes, &app, &flow, &counted.day, &version, &counted.counter]
@@ -302,6 +303,9 @@ fn select(table: Table, scope: Scope) -> (String, Read) {
             codec::report(it).map(|row| Record::Report(Box::new(row)))
         }),
         Table::ShortPaths => ("short_paths", SHORT_PATH, &["flow_id"], short_path),
+        Table::TestResponses => ("test_responses", TEST_RESPONSE, &["flow_id", "form_key"], |it| {
+            codec::test_response(it).map(Record::TestResponse)
+        }),
         Table::SavedViews => ("saved_views", SAVED_VIEW, &["flow_id", "user_id", "name"], |it| {
             codec::saved_view(it).map(Record::SavedView)
         }),
@@ -344,7 +348,7 @@ fn texts(table: Table) -> Vec<&'static str> {
         Table::Keys | Table::Respondents | Table::Consents | Table::UsedKeys => &[],
         Table::IdentityKeys => &["kid", "material", "issuer"],
         Table::Identities => &["value"],
-        Table::Flows => &["name", "closing"],
+        Table::Flows => &["name", "closing", "labels"],
         Table::ClosingCounts => &["counts"],
         Table::Versions => &["definition"],
         Table::Tokens => &["name", "scopes"],
@@ -357,6 +361,7 @@ fn texts(table: Table) -> Vec<&'static str> {
         Table::Reports => &["title", "questions", "filters", "password", "created_by"],
         Table::SavedViews => &["name", "query"],
         Table::ShortPaths => &["path"],
+        Table::TestResponses => &["answers", "tags", "score"],
     };
     columns.to_vec()
 }

@@ -38,10 +38,12 @@ pub(in super::super) async fn flows(pool: &Pool, query: &FlowQuery) -> StoreResu
     };
     let sql = format!(
         "{} WHERE flows.app_id = $1 AND flows.flow_id {beyond} $2 {archived} \
+         AND ($4::text IS NULL OR jsonb_exists(flows.labels::jsonb, $4::text)) \
          ORDER BY flows.flow_id {order} LIMIT $3",
         select_state()
     );
-    pool.many(&sql, &[&query.app_id.uuid(), &after, &limit(query.limit)], state).await
+    let params: Params = &[&query.app_id.uuid(), &after, &limit(query.limit), &query.label];
+    pool.many(&sql, params, state).await
 }
 
 pub(in super::super) async fn version(

@@ -66,6 +66,7 @@ CREATE TABLE flows (
     live_ends_at         INTEGER,
     grace_window_seconds INTEGER,
     closing              TEXT,               -- how many responses are accepted, JSON object
+    labels               TEXT,               -- JSON array
     created_at           INTEGER NOT NULL,
     archived_at          INTEGER,
     PRIMARY KEY (app_id, flow_id)
@@ -300,6 +301,21 @@ CREATE TABLE short_paths (
     FOREIGN KEY (app_id, flow_id) REFERENCES flows DEFERRABLE INITIALLY DEFERRED
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX short_paths_by_path ON short_paths (path);
+
+-- Test responses: answers from the test link of a flow, apart from the responses. number is 0 for a draft.
+CREATE TABLE test_responses (
+    app_id      BLOB NOT NULL,
+    flow_id     BLOB NOT NULL,
+    form_key    BLOB NOT NULL CHECK (length(form_key) = 16),
+    number      INTEGER NOT NULL,
+    received_at INTEGER NOT NULL,
+    answers     TEXT NOT NULL,               -- JSON object
+    tags        TEXT,                        -- JSON object
+    score       TEXT,
+    PRIMARY KEY (app_id, flow_id, form_key),
+    FOREIGN KEY (app_id, flow_id) REFERENCES flows DEFERRABLE INITIALLY DEFERRED
+) STRICT, WITHOUT ROWID;
+CREATE INDEX test_responses_by_time ON test_responses (received_at);
 
 -- What visitors did, by version and day: only numbers, no row for a visit. counter is opened, started, finished,
 -- seen: or passed: with a question's id, or time: with the first second of a range.

@@ -10,8 +10,8 @@ use uuid::Uuid;
 
 use super::super::codec::{
     self, APP, AUDIT, CLOSING_COUNTS, CONSENT, Cells, FLOW, GRANT, IDENTITY, IDENTITY_KEY,
-    INVITATION, KEY, REPORT, RESPONDENT, RESPONSE, SAVED_VIEW, SHORT_PATH, TOKEN, USED_KEY, USER,
-    VERSION, VISIT_COUNT,
+    INVITATION, KEY, REPORT, RESPONDENT, RESPONSE, SAVED_VIEW, SHORT_PATH, TEST_RESPONSE, TOKEN,
+    USED_KEY, USER, VERSION, VISIT_COUNT,
 };
 use super::super::failure::is_file_damage;
 use super::super::response_keys;
@@ -174,6 +174,7 @@ impl Filling {
             }),
             Table::SavedViews => self.scan_saved_views(connection, after),
             Table::ShortPaths => self.scan_short_paths(connection, after),
+            Table::TestResponses => self.scan_test_responses(connection, after),
         }
     }
 
@@ -181,6 +182,14 @@ impl Filling {
         let params = params![after.app, after.key, self.rows_left()];
         self.add(connection, after.table, &select(after.table), params, |cells| {
             codec::short_path(cells).map(Record::ShortPath)
+        })
+    }
+
+    fn scan_test_responses(&mut self, connection: &Connection, after: &RecordCursor) -> Result<()> {
+        let (flow, form) = after.key.split_at(after.key.len().min(NO_APP.len()));
+        let params = params![after.app, flow, form, self.rows_left()];
+        self.add(connection, after.table, &select(after.table), params, |cells| {
+            codec::test_response(cells).map(Record::TestResponse)
         })
     }
 
@@ -377,6 +386,11 @@ fn select(table: Table) -> String {
             "SELECT {SHORT_PATH} FROM short_paths WHERE (app_id, flow_id) > (?1, ?2) \
              ORDER BY app_id, flow_id LIMIT ?3"
         ),
+        Table::TestResponses => format!(
+            "SELECT {TEST_RESPONSE} FROM test_responses \
+             WHERE (app_id, flow_id, form_key) > (?1, ?2, ?3) \
+             ORDER BY app_id, flow_id, form_key LIMIT ?4"
+        ),
         Table::SavedViews => format!(
             "SELECT {SAVED_VIEW} FROM saved_views \
              WHERE (app_id, flow_id, user_id, name) > (?1, ?2, ?3, ?4) \
@@ -431,6 +445,10 @@ mod tests {
             (Table::Users, "SEARCH users USING PRIMARY KEY (user_id>?)"),
             (Table::Grants, "SEARCH grants USING PRIMARY KEY ((app_id,user_id)>(?,?))"),
             (Table::Reports, "SEARCH reports USING PRIMARY KEY ((app_id,report_id)>(?,?))"),
+            (
+                Table::TestResponses,
+                "SEARCH test_responses USING PRIMARY KEY ((app_id,flow_id,form_key)>(?,?,?))",
+            ),
             (Table::ShortPaths, "SEARCH short_paths USING PRIMARY KEY ((app_id,flow_id)>(?,?))"),
             (
                 Table::SavedViews,

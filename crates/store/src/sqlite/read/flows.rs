@@ -46,13 +46,20 @@ pub(in super::super) fn flows(
         Some(true) => "AND flows.archived_at IS NOT NULL",
         Some(false) => "AND flows.archived_at IS NULL",
     };
+    let labelled = match query.label {
+        None => "",
+        Some(_) => "AND EXISTS (SELECT 1 FROM json_each(flows.labels) WHERE value = ?4)",
+    };
     let sql = format!(
-        "{SELECT_FLOW} WHERE flows.app_id = ?1 AND flows.flow_id {beyond} ?2 {archived} \
+        "{SELECT_FLOW} WHERE flows.app_id = ?1 AND flows.flow_id {beyond} ?2 {archived} {labelled} \
          ORDER BY flows.flow_id {order} LIMIT ?3",
         SELECT_FLOW = select_flow()
     );
-    let of_app = params![bytes!(query.app_id), after, limit(query.limit)];
-    let found = many(&instant, &sql, of_app, flow_and_app)?;
+    let (app, rows) = (bytes!(query.app_id), limit(query.limit));
+    let found = match &query.label {
+        None => many(&instant, &sql, params![app, after, rows], flow_and_app)?,
+        Some(label) => many(&instant, &sql, params![app, after, rows, label], flow_and_app)?,
+    };
     found.into_iter().map(|found| state(&instant, found)).collect()
 }
 

@@ -297,6 +297,21 @@ pub(super) const TABLE: &[Line] = &[
     },
     get("/console/exports/{id}", DOWNLOADED),
     get("/console/flows/{flowId}/responses/codebook", READS),
+    get("/console/flows/{flowId}/responses/tests", READS),
+    post(
+        "/console/flows/{flowId}/responses/tests/delete",
+        WRITES,
+        "",
+        "/console/flows/{flowId}/responses/tests?done=tests-deleted",
+    ),
+    Line { to: "/f/{flowId}/test/*", ..get("/console/flows/{flowId}/try", WRITES) },
+    get("/console/flows/{flowId}/labels", READS),
+    post(
+        "/console/flows/{flowId}/labels",
+        WRITES,
+        "labels=New",
+        "/console/apps/{appId}?done=saved",
+    ),
     get("/console/flows/{flowId}/responses/{responseId}", READS),
     post(
         "/console/flows/{flowId}/responses/{responseId}/delete",

@@ -1,0 +1,85 @@
+//! Test responses of flows. A table of apps: each statement of a flow runs on one node.
+
+use async_trait::async_trait;
+use sluice_flow::id::{AppId, FlowId};
+
+use super::PgStore;
+use super::codec::{self, TEST_RESPONSE};
+use super::failure::TransactionError;
+use super::pool::Params;
+use super::read::limit;
+use super::transaction::Transaction;
+use crate::{StoreResult, TestResponseRow, TestResponseStore, TestWrite};
+
+#[async_trait]
+impl TestResponseStore for PgStore {
+    async fn list_test_responses(
+        &self,
+        app: AppId,
+        flow: FlowId,
+        rows: usize,
+    ) -> StoreResult<Vec<TestResponseRow>> {
+        let sql = format!(
+            "SELECT {TEST_RESPONSE} FROM test_responses WHERE app_id = $1 AND flow_id = $2 \
+             ORDER BY received_at DESC, form_key DESC LIMIT $3"
+        );
+        let params: Params = &[&app.uuid(), &flow.uuid(), &limit(rows)];
+        self.pool.many(&sql, params, codec::test_response).await
+    }
+}
+
+pub(super) async fn change(
+    transaction: &Transaction,
+    write: &TestWrite,
+) -> Result<(), TransactionError> {
+    match write {
+        TestWrite::Add { row, keep } => {
+            insert(transaction, row, "NOTHING").await?;
+            let sql = "DELETE FROM test_responses WHERE app_id = $1 AND flow_id = $2 \
+                 AND form_key IN (SELECT form_key FROM test_responses \
+                 WHERE app_id = $1 AND flow_id = $2 \
+                 ORDER BY received_at DESC, form_key DESC OFFSET $3)";
+            let params: Params = &[&row.app_id.uuid(), &row.flow_id.uuid(), &i64::from(*keep)];
+            transaction.execute(sql, params).await
+        }
+        TestWrite::RemoveAll(app, flow) => {
+            let sql = "DELETE FROM test_responses WHERE app_id = $1 AND flow_id = $2";
+            transaction.execute(sql, &[&app.uuid(), &flow.uuid()]).await
+        }
+        TestWrite::Expire { app_id: None, before } => {
+            let sql = "DELETE FROM test_responses WHERE received_at < $1";
+            transaction.execute(sql, &[&before.as_millis()]).await
+        }
+        TestWrite::Expire { app_id: Some(app), before } => {
+            let sql = "DELETE FROM test_responses WHERE app_id = $1 AND received_at < $2";
+            transaction.execute(sql, &[&app.uuid(), &before.as_millis()]).await
+        }
+    }
+    .map(|_| ())
+}
+
+/// Stores a row of an import, replacing an existing one.
+pub(super) async fn replace(
+    transaction: &Transaction,
+    row: &TestResponseRow,
+) -> Result<(), TransactionError> {
+    let replaced = "UPDATE SET number = excluded.number, received_at = excluded.received_at, \
+         answers = excluded.answers, tags = excluded.tags, score = excluded.score";
+    insert(transaction, row, replaced).await
+}
+
+async fn insert(
+    transaction: &Transaction,
+    row: &TestResponseRow,
+    if_exists: &str,
+) -> Result<(), TransactionError> {
+    let sql = format!(
+        "INSERT INTO test_responses ({TEST_RESPONSE}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) \
+         ON CONFLICT (app_id, flow_id, form_key) DO {if_exists}"
+    );
+    let ids = (row.app_id.uuid(), row.flow_id.uuid(), row.form_key.uuid());
+    let (number, received_at) = (i64::from(row.number), row.received_at.as_millis());
+    let params: Params =
+        &[&ids.0, &ids.1, &ids.2, &number, &received_at, &row.answers, &row.tags, &row.score];
+    transaction.execute(&sql, params).await.map(|_| ())
+}

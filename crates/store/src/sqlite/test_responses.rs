@@ -1,0 +1,89 @@
+//! Test responses of flows.
+
+use async_trait::async_trait;
+use rusqlite::{Connection, Result, params};
+use sluice_flow::id::{AppId, FlowId};
+
+use super::SqliteStore;
+use super::codec::{self, TEST_RESPONSE, bytes};
+use super::read::{limit, many};
+use crate::{StoreResult, TestResponseRow, TestResponseStore, TestWrite};
+
+#[async_trait]
+impl TestResponseStore for SqliteStore {
+    async fn list_test_responses(
+        &self,
+        app: AppId,
+        flow: FlowId,
+        limit: usize,
+    ) -> StoreResult<Vec<TestResponseRow>> {
+        self.readers.read(move |it| newest(it, app, flow, limit)).await
+    }
+}
+
+fn newest(
+    connection: &Connection,
+    app: AppId,
+    flow: FlowId,
+    rows: usize,
+) -> Result<Vec<TestResponseRow>> {
+    let sql = format!(
+        "SELECT {TEST_RESPONSE} FROM test_responses WHERE app_id = ?1 AND flow_id = ?2 \
+         ORDER BY received_at DESC, form_key DESC LIMIT ?3"
+    );
+    many(connection, &sql, params![bytes!(app), bytes!(flow), limit(rows)], codec::test_response)
+}
+
+pub(super) fn change(connection: &Connection, write: &TestWrite) -> Result<()> {
+    match write {
+        TestWrite::Add { row, keep } => {
+            insert(connection, row, "NOTHING")?;
+            let sql = "DELETE FROM test_responses WHERE app_id = ?1 AND flow_id = ?2 \
+                 AND form_key IN (SELECT form_key FROM test_responses \
+                 WHERE app_id = ?1 AND flow_id = ?2 \
+                 ORDER BY received_at DESC, form_key DESC LIMIT -1 OFFSET ?3)";
+            connection.prepare_cached(sql)?.execute(params![
+                bytes!(row.app_id),
+                bytes!(row.flow_id),
+                keep
+            ])
+        }
+        TestWrite::RemoveAll(app, flow) => connection
+            .prepare_cached("DELETE FROM test_responses WHERE app_id = ?1 AND flow_id = ?2")?
+            .execute(params![bytes!(app), bytes!(flow)]),
+        TestWrite::Expire { app_id: None, before } => connection
+            .prepare_cached("DELETE FROM test_responses WHERE received_at < ?1")?
+            .execute([before.as_millis()]),
+        TestWrite::Expire { app_id: Some(app), before } => connection
+            .prepare_cached("DELETE FROM test_responses WHERE app_id = ?1 AND received_at < ?2")?
+            .execute(params![bytes!(app), before.as_millis()]),
+    }
+    .map(|_| ())
+}
+
+/// Stores a row of an import, replacing an existing one.
+pub(super) fn replace(connection: &Connection, row: &TestResponseRow) -> Result<()> {
+    let replaced = "UPDATE SET number = excluded.number, received_at = excluded.received_at, \
+         answers = excluded.answers, tags = excluded.tags, score = excluded.score";
+    insert(connection, row, replaced)
+}
+
+fn insert(connection: &Connection, row: &TestResponseRow, if_exists: &str) -> Result<()> {
+    let sql = format!(
+        "INSERT INTO test_responses ({TEST_RESPONSE}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) \
+         ON CONFLICT (app_id, flow_id, form_key) DO {if_exists}"
+    );
+    connection
+        .prepare_cached(&sql)?
+        .execute(params![
+            bytes!(row.app_id),
+            bytes!(row.flow_id),
+            bytes!(row.form_key),
+            row.number,
+            row.received_at.as_millis(),
+            row.answers,
+            row.tags,
+            row.score,
+        ])
+        .map(|_| ())
+}
