@@ -324,6 +324,7 @@ async fn update(
         grace_window_seconds: patch.grace_window_seconds.map(|grace| grace.map(u32::from)),
         close_after: patch.close_after.map(|limit| limit_of(&limit)),
         quotas: patch.quotas,
+        ..sluice_engine::FlowPatch::default()
     };
     engine.flow(&actor, Scope::Write, flow).await?.update(&patch).await?;
     reply::ok(read(&engine, &actor, flow).await?)

@@ -40,6 +40,24 @@ pub(super) fn card(report: &Report, at: usize, item: &Question<'_>) -> Markup {
     }
 }
 
+/// The score of the responses, like a question that is answered with a number.
+pub(super) fn score(report: &Report, item: &Question<'_>) -> Markup {
+    const ID: &str = "score";
+    let score = item.summary;
+    html! {
+        section.card.result aria-labelledby=(ID) {
+            header {
+                div.result-title {
+                    h2 id=(ID) { "Score" }
+                    p.hint { "Sum of the scores of the answers · " (count(score.answered, "response", "responses")) }
+                }
+                @if let Asked::UntilVersion(number) = score.asked { span.tag { "Scored until version " (number) } }
+            }
+            @if report.groups.is_empty() { (alone(report, ID, item)) } @else { (compared(report, ID, item)) }
+        }
+    }
+}
+
 /// Links to other pages about the question, with the same filters.
 fn more(flow: FlowId, report: &Report, question: &QuestionSummary) -> Markup {
     let address =
