@@ -74,7 +74,8 @@ fn more(flow: FlowId, report: &Report, question: &QuestionSummary) -> Markup {
         @if question.answered > 0 {
             p.result-more {
                 @if question.distribution == Distribution::Text {
-                    a href=(address("answers", "question", &question.id)) aria-label={ "Read all answers: " (question.prompt) } { "Read all answers" }
+                    @let read = match question.answered { 1 => "Read the answer".to_owned(), many => format!("Read all {} answers", number(many)) };
+                    a href=(address("answers", "question", &question.id)) aria-label={ (read) ": " (question.prompt) } { (read) }
                     " · "
                 }
                 a href=(address("crosstab", "rows", &rows)) aria-label={ "Cross-tabulate: " (question.prompt) } { "Cross-tabulate" }
