@@ -75,7 +75,7 @@ test("sections are undone and redone, and ungrouped with one click", async () =>
   await becomes(() => groups(flowId), []);
   await page.locator("[data-redo]").click();
   await becomes(() => groups(flowId), ["first second"]);
-  await page.getByRole("button", { name: "Ungroup: ask one by one" }).click();
+  await page.getByRole("button", { name: "Ungroup: one question per page" }).click();
   await becomes(() => groups(flowId), []);
   await page.locator(".toast").getByRole("button", { name: "Undo" }).click();
   await becomes(() => groups(flowId), ["first second"]);

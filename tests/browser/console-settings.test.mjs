@@ -75,7 +75,7 @@ test("without JavaScript, a form changes only what differs from what it showed",
   await closeNow(await settings(flow));
   const { liveWindow } = await flowNow(flow);
   await page.getByLabel("Internal name").fill("Panel 2036");
-  await page.getByRole("button", { name: "Save schedule" }).click();
+  await page.getByRole("button", { name: "Save settings" }).click();
   await page.getByText("Saved", { exact: false }).first().waitFor();
   const now = await flowNow(flow);
   assert.deepEqual([now.name, now.liveWindow], ["Panel 2036", liveWindow]);

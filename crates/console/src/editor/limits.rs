@@ -156,7 +156,7 @@ pub(super) fn fields(
     html! {
         fieldset.stack id="limits" {
             legend.label { "Response limits" }
-            p.hint { "A deleted response makes room for another one. Erased and expired ones stay counted." }
+            p.hint { "Deleting a response makes room for another one. Erased and expired responses still count." }
             input type="hidden" name=(CLOSE_AFTER_SHOWN) value=(values.close_after_shown);
             (close_after.draw())
             @for (index, quota) in values.quotas.iter().enumerate() {
@@ -216,7 +216,7 @@ fn new_quota(choices: &[AnswerChoices<'_>], values: &LimitsForm, errors: Errors<
             div.stack {
                 fieldset.stack id="newQuota" tabindex="-1" {
                     legend.label { "Answers that count" }
-                    p.hint { "Choose one or more. If you choose several answers to one question, any of them counts. If you choose answers to several questions, a response must match each question." }
+                    p.hint { "Choose one or more answers. Of several answers to one question, any counts. Of several questions, a response must match each one." }
                     div.quota-answers {
                         @for choice in choices { (answers_of(choice, values)) }
                     }

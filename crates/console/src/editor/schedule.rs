@@ -103,7 +103,7 @@ fn render(
             }
             (limits::fields(state, closing, &form.limits, faults))
             (name.draw())
-            noscript { button.button.primary type="submit" { "Save schedule" } }
+            noscript { button.button.primary type="submit" { "Save settings" } }
         }
     }
 }
@@ -162,7 +162,7 @@ pub(super) async fn save(
         (errors(&faults, |pointer| Some(named_field(pointer))))
         (render(&state, &closing, None, &values, &faults))
     };
-    let frame = Frame::new(&visitor, &sidebar, NavItem::Flow(&state, Tab::Edit), "Schedule");
+    let frame = Frame::new(&visitor, &sidebar, NavItem::Flow(&state, Tab::Edit), "Settings");
     Ok(frame.script("editor.js").width(Width::Narrow).page(Kind::Unfinished, content))
 }
 

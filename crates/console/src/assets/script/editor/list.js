@@ -71,13 +71,13 @@ export class List {
     return el("div", { className: "section-head", data: { pointer: pointer(path.slice(0, 2)) } },
       title,
       el("span", { className: "hint" }, count === 1 ? "1 question on its own page" : `${count} questions on one page`),
-      button("Ungroup", () => this.ungroup(section), { className: "button small quiet", aria: { label: "Ungroup: ask one by one" } }));
+      button("Ungroup", () => this.ungroup(section), { className: "button small quiet", aria: { label: "Ungroup: one question per page" } }));
   }
 
   ungroup(section) {
     const at = this.draft.questions.findIndex(({ id }) => id === section.questions[0]);
     this.draft.ungroup(section);
-    this.context.undoable("The questions are asked one by one.");
+    this.context.undoable("Ungrouped. Each question has its own page.");
     this.place.querySelector(`[data-key="open-${at}"]`)?.focus();
   }
 
