@@ -289,7 +289,7 @@ test("without JavaScript the same actions are pages and forms", async () => {
   await page.getByText("1 unpublished change").waitFor();
   await page.getByRole("link", { name: "Discard" }).click();
   await page.getByRole("button", { name: "Discard changes" }).click();
-  await page.getByText("Changes discarded. The draft is as published.").waitFor();
+  await page.getByText("Changes discarded. The draft matches the published version.").waitFor();
   assert.equal((await draftOf(flowId)).title, "Lunch");
   await menu(page, "Close now");
   await page.getByText("Closed. The flow accepts no more responses.").waitFor();

@@ -43,9 +43,10 @@ test("a quota is chosen from the answers, and shows how many there are", async (
   const page = await desk.open(`/console/flows/${flow.flowId}/edit#schedule`);
   await page.locator(".editor[data-ready]").waitFor();
   await page.getByLabel("Close after this many responses").fill("200");
-  await page.getByLabel("New quota for the answer").selectOption({ label: "Free" });
-  await page.getByLabel("Responses", { exact: true }).fill("1");
-  await page.keyboard.press("Tab");
+  await page.getByText("New quota").click();
+  await page.locator("#newQuota").getByText("Free").click();
+  await page.getByLabel("Number of responses").fill("1");
+  await page.getByRole("button", { name: "Add quota" }).click();
   await page.getByLabel("Quota: “Which plan?” is “Free”").waitFor();
   await page.getByText("0 of 200 responses so far").waitFor();
   assert.deepEqual((await flowOf(flow)).quotas.map(({ when, limit }) => [when, limit]), [[{ question: "plan", equals: "free" }, 1]]);

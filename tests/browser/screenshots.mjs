@@ -1,5 +1,5 @@
-// Takes screenshots of the hosted page: `npm run screenshots` updates the two in the README, and
-// `npm run screenshots -- FOLDER` saves every page and state into a folder, for review.
+// Takes screenshots of the hosted page: `node screenshots.mjs` updates the two in the README, and
+// `node screenshots.mjs FOLDER` saves every page and state into a folder, for review.
 
 import { mkdir } from "node:fs/promises";
 import { resolve } from "node:path";
@@ -42,6 +42,19 @@ const ARABIC = {
   questions: [
     { id: "nps", type: "nps", prompt: "ما مدى احتمال أن توصي بنا صديقًا أو زميلًا؟", lowLabel: "غير محتمل", highLabel: "محتمل جدًا" },
   ],
+};
+
+/** A welcome screen, a section, and an ending by condition. */
+const SCREENS = {
+  title: "Coffee quiz",
+  welcome: { title: "How well do you know coffee?", body: "Three questions, **two minutes**.", buttonText: "Start" },
+  questions: [
+    { id: "name", type: "shortText", prompt: "What is your name?" },
+    { id: "cups", type: "number", prompt: "How many cups do you drink a day?" },
+    { id: "sure", type: "rating", prompt: "How much do you like it?", score: "value" },
+  ],
+  sections: [{ id: "you", title: "About you", questions: ["name", "cups"] }],
+  endings: [{ id: "fan", when: { score: true, greaterThan: 3 }, title: "You love coffee, {{answer:name|friend}}", body: "{{score}} of 5 points." }],
 };
 
 const world = await openWorld();
@@ -125,8 +138,23 @@ async function takeStates(appearance, name) {
   await world.server.admin("POST", `/apps/${flow.appId}/identity-keys`, { type: "hs256" });
   await world.server.admin("PATCH", `/apps/${flow.appId}`, { identityVerification: "enforce" });
   await at(flow.path, "token");
+  await takeScreens(appearance, name);
   const arabic = await world.flow(ARABIC, { name: "Arabic", app: { hosted: { accentColor: "#c2185b" } } });
   await at(arabic.path, "right-to-left");
+}
+
+async function takeScreens(appearance, name) {
+  const flow = await world.flow(SCREENS, { name: "Coffee quiz" });
+  const page = await world.visit(flow.path, appearance);
+  await take(page, name("welcome"));
+  await page.locator(".primary").click();
+  await fill(page.locator("#q-name"), "Ada");
+  await take(page, name("section"));
+  await goOn(page);
+  await fill(page.locator("#q-sure"), "5");
+  await page.locator(".primary").click();
+  await page.locator("main[data-state=stored]").waitFor();
+  await take(page, name("ending-by-score"));
 }
 
 async function take(page, path) {

@@ -348,6 +348,7 @@ async fn update(
         close_after: patch.close_after.map(|limit| limit_of(&limit)),
         quotas: patch.quotas,
         labels: patch.labels,
+        ..sluice_engine::FlowPatch::default()
     };
     engine.flow(&actor, Scope::Write, flow).await?.update(&patch).await?;
     reply::ok(read(&engine, &actor, flow).await?)

@@ -56,7 +56,7 @@ struct SummaryQuery {
             {"id": "yes", "label": "Yes", "count": 2, "stillOffered": true},
             {"id": "no", "label": "No", "count": 0, "stillOffered": true}]},
         "overTime": [{"day": "2026-11-15", "answered": 2, "mean": null, "nps": null, "parts": [2, 0]}]}],
-    "partial": false, "counting": null, "asOf": null
+    "score": null, "partial": false, "counting": null, "asOf": null
 }))]
 struct Summary {
     responses: u64,
@@ -75,6 +75,9 @@ struct Summary {
     tags: Vec<TagCount>,
     /// In the order of the newest version; questions that it no longer asks come last.
     questions: Vec<QuestionSummary>,
+    /// The score of the responses to versions with scores; null if the selected versions have none.
+    #[schema(required = true)]
+    score: Option<ScoreSummary>,
     /// The query selects a tag, and some responses with it may be missing: on some day its value
     /// was not counted separately (see `others` of `tags`).
     partial: bool,
@@ -169,6 +172,18 @@ struct QuestionSummary {
     of: u64,
     distribution: Distribution,
     /// The days, or weeks, on which it was answered.
+    over_time: Vec<DayPicture>,
+}
+
+/// The sum of the scores of the answers, over the versions that have scores.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct ScoreSummary {
+    /// Responses to versions with scores.
+    responses: u64,
+    /// Of the kind `numbers`.
+    distribution: Distribution,
+    /// The days, or weeks, with such responses.
     over_time: Vec<DayPicture>,
 }
 
@@ -311,6 +326,11 @@ impl Summary {
             versions: summary.versions.into_iter().map(version).collect(),
             tags: summary.tags.into_iter().map(tag).collect(),
             questions: summary.questions.into_iter().map(QuestionSummary::from_summary).collect(),
+            score: summary.score.map(|score| {
+                let QuestionSummary { answered, distribution, over_time, .. } =
+                    QuestionSummary::from_summary(score);
+                ScoreSummary { responses: answered, distribution, over_time }
+            }),
             partial: summary.partial,
             counting: summary.counting.map(|it| Counting { counted_until: it.counted_until }),
             as_of: summary.as_of,

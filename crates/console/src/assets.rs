@@ -37,6 +37,7 @@ const SCRIPTS: &[(&str, &str)] = &[
     ("editor/dragging.js", include_str!("assets/script/editor/dragging.js")),
     ("editor/draft.js", include_str!("assets/script/editor/draft.js")),
     ("editor/faults.js", include_str!("assets/script/editor/faults.js")),
+    ("editor/grouping.js", include_str!("assets/script/editor/grouping.js")),
     ("editor/history.js", include_str!("assets/script/editor/history.js")),
     ("editor/icons.js", include_str!("assets/script/editor/icons.js")),
     ("editor/ids.js", include_str!("assets/script/editor/ids.js")),

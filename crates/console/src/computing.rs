@@ -36,7 +36,7 @@ pub(super) fn content(progress: ReadProgress, here: &str, numbers: Numbers) -> M
                     @if numbers == Numbers::Shown { ", about " (number(read)) " of " (number(of)) " responses" }
                 }
             }
-            p.hint { "This needs every response to be read once. The page reloads until the result is complete; if you leave, reading stops and starts again when you return." }
+            p.hint { "This requires reading every response once. The page reloads until the result is complete; if you leave, reading stops and starts again when you return." }
             div.buttons { a.button href=(here) { "Reload now" } }
         }
     }

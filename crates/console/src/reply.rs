@@ -378,7 +378,7 @@ impl Refused {
             Self::Overloaded => (
                 Kind::Away,
                 "Server busy",
-                "The server has too many requests now. Nothing was changed. Go back and try again in a few seconds.".into(),
+                "The server is handling too many requests. Nothing was changed. Go back and try again in a few seconds.".into(),
             ),
             Self::Busy => (
                 Kind::Away,

@@ -9,7 +9,9 @@
 //! complete does not open again by itself. [`crate::recount`] counts what is stored now.
 
 use serde_json::Value;
-use sluice_flow::closing::{Closing, ClosingCounts, VersionLimits, close_after_fault, read_quotas};
+use sluice_flow::closing::{
+    Closing, ClosingCounts, QuotaChange, VersionLimits, close_after_fault, read_quotas,
+};
 use sluice_flow::definition::{self, Definition, Fault};
 use sluice_flow::id::{FlowVersionId, ResponseId, v7};
 use sluice_flow::time::Timestamp;
@@ -84,6 +86,7 @@ pub(crate) fn changed(
     state: &FlowState,
     close_after: Option<Option<u32>>,
     quotas: Option<&Value>,
+    quota_changes: &[QuotaChange],
 ) -> AdminResult<Result<Closing, Vec<Fault>>> {
     let mut closing = state.flow.limits()?;
     let mut faults = Vec::new();
@@ -91,16 +94,20 @@ pub(crate) fn changed(
         faults.extend(close_after_fault(close_after));
         closing.close_after = close_after;
     }
+    let rows = state.current.iter().chain(&state.draft);
+    let definitions: Vec<_> = rows.filter_map(|row| core.definitions.readable(row)).collect();
+    let definitions: Vec<&Definition> = definitions.iter().map(|it| &**it).collect();
     if let Some(quotas) = quotas {
-        let rows = state.current.iter().chain(&state.draft);
-        let definitions: Vec<_> = rows.filter_map(|row| core.definitions.readable(row)).collect();
-        let definitions: Vec<&Definition> = definitions.iter().map(|it| &**it).collect();
         match read_quotas(quotas, &definitions) {
             Ok(quotas) => closing.quotas = quotas,
             Err(found) => faults.extend(found),
         }
     }
-    Ok(if faults.is_empty() { Ok(closing) } else { Err(faults) })
+    match closing.with_changes(quota_changes, &definitions) {
+        Ok(closing) if faults.is_empty() => Ok(Ok(closing)),
+        Ok(_) => Ok(Err(faults)),
+        Err(found) => Ok(Err(faults.into_iter().chain(found).collect())),
+    }
 }
 
 /// The counters for other limits of a flow. Those that count the same as before are kept.

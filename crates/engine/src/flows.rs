@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use sluice_flow::closing::QuotaChange;
 use sluice_flow::definition::{Fault, Kind};
 use sluice_flow::id::{FlowId, FlowVersionId};
 use sluice_flow::labels;
@@ -31,7 +32,11 @@ pub struct NewFlow {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct FlowPatch {
     pub name: Option<String>,
+    /// Both ends; one that it does not have is open.
     pub live_window: Option<Window>,
+    /// One end; the other stays. `Some(None)` opens it.
+    pub starts_at: Option<Option<Timestamp>>,
+    pub ends_at: Option<Option<Timestamp>>,
     /// `Some(None)` restores the app's setting.
     pub grace_window_seconds: Option<Option<u32>>,
     /// `Some(None)` accepts any number of responses.
@@ -40,6 +45,23 @@ pub struct FlowPatch {
     pub quotas: Option<Value>,
     /// They replace all existing ones.
     pub labels: Option<Vec<String>>,
+    /// Changes to single quotas; the others stay.
+    pub quota_changes: Vec<QuotaChange>,
+}
+
+impl FlowPatch {
+    fn changes_window(&self) -> bool {
+        self.live_window.is_some() || self.starts_at.is_some() || self.ends_at.is_some()
+    }
+
+    /// The live window after the change.
+    fn window(&self, before: Window) -> Window {
+        let Window { starts_at, ends_at } = self.live_window.unwrap_or(before);
+        Window {
+            starts_at: self.starts_at.unwrap_or(starts_at),
+            ends_at: self.ends_at.unwrap_or(ends_at),
+        }
+    }
 }
 
 impl AppHandle {
@@ -98,14 +120,19 @@ impl FlowHandle {
             let newest = if is_retry { Some(self.read_again().await?) } else { None };
             let state: &FlowState = newest.as_ref().unwrap_or(self);
             must_be_in_use(&state.flow)?;
-            let mut faults = patch_faults(patch);
-            let (close_after, quotas) = (patch.close_after, patch.quotas.as_ref());
-            let limits = closing::changed(core, state, close_after, quotas)?;
+            let mut row = state.flow.clone();
+            let changed = patched(&mut row, patch);
+            let mut faults = patch_faults(patch, row.live);
+            let limits = closing::changed(
+                core,
+                state,
+                patch.close_after,
+                patch.quotas.as_ref(),
+                &patch.quota_changes,
+            )?;
             faults.extend(limits.as_ref().err().into_iter().flatten().cloned());
             faultless(faults)?;
             let limits = limits.unwrap_or_default();
-            let mut row = state.flow.clone();
-            let changed = patched(&mut row, patch);
             let mut rows = Vec::new();
             if limits != state.flow.limits()? {
                 rows.push(closing::set(&*core.store, core.now(), &row, &limits).await?);
@@ -263,9 +290,9 @@ fn patched(row: &mut FlowRow, patch: &FlowPatch) -> Value {
         row.name.clone_from(name);
         changed.insert("name".into(), json!(name));
     }
-    if let Some(live) = patch.live_window {
-        row.live = live;
-        changed.insert("liveWindow".into(), json!(live));
+    if patch.changes_window() {
+        row.live = patch.window(row.live);
+        changed.insert("liveWindow".into(), json!(row.live));
     }
     if let Some(grace) = patch.grace_window_seconds {
         row.grace_window_seconds = grace;
@@ -281,16 +308,30 @@ fn patched(row: &mut FlowRow, patch: &FlowPatch) -> Value {
     if let Some(quotas) = &patch.quotas {
         changed.insert("quotas".into(), quotas.clone());
     }
+    if !patch.quota_changes.is_empty() {
+        let limits = patch.quota_changes.iter().map(|change| match change {
+            QuotaChange::Add { when, limit } => json!({"when": when, "limit": limit}),
+            QuotaChange::Limit { id, limit } => json!({"id": id, "limit": limit}),
+            QuotaChange::Remove { id } => json!({"id": id, "limit": null}),
+        });
+        changed.insert("quotaChanges".into(), limits.collect());
+    }
     changed.into()
 }
 
-fn patch_faults(patch: &FlowPatch) -> Vec<Fault> {
+/// The faults of a change that leads to this live window.
+fn patch_faults(patch: &FlowPatch, live: Window) -> Vec<Fault> {
     let mut faults = Vec::new();
     if let Some(name) = &patch.name {
         faults.extend(name_faults("/name", name));
     }
-    if patch.live_window.is_some_and(|window| !window.is_ordered()) {
-        faults.push(fault("/liveWindow/endsAt", "must be after startsAt"));
+    if patch.changes_window() && !live.is_ordered() {
+        let is_start = patch.live_window.is_none() && patch.ends_at.is_none();
+        faults.push(if is_start {
+            fault("/liveWindow/startsAt", "must be before endsAt")
+        } else {
+            fault("/liveWindow/endsAt", "must be after startsAt")
+        });
     }
     let label_faults = patch.labels.iter().flat_map(|labels| labels::faults(labels));
     faults.extend(label_faults.map(|(at, why)| fault(&at, why)));

@@ -9,7 +9,7 @@ use sluice_flow::definition::Definition;
 use sluice_flow::id::{AppId, AssignmentId, FlowVersionId, ResponseId};
 use sluice_flow::identity::{self, Bearer, Claims};
 use sluice_flow::issue::{Full, Issue, KeySource};
-use sluice_flow::judge::{canonicalise, judge};
+use sluice_flow::judge::{canonicalise, judge_and_score};
 use sluice_flow::lifecycle::Accepting;
 use sluice_flow::respondent::Claim;
 use sluice_flow::score::Score;
@@ -93,7 +93,12 @@ struct Proof<'c> {
 
 /// The result of judging a submission against a version.
 enum Verdict<'v> {
-    Admitted { definition: &'v Definition, accepts_until: Option<Timestamp>, grace: Option<Grace> },
+    Admitted {
+        definition: &'v Definition,
+        accepts_until: Option<Timestamp>,
+        grace: Option<Grace>,
+        score: Option<Score>,
+    },
     Refused(Vec<Issue>),
 }
 
@@ -193,14 +198,14 @@ impl Core {
                     let replay = self.replay(&version, &submission, invitation, key, &proof);
                     return Ok(replay.await?.unwrap_or(Receipt::Refused(issues)));
                 }
-                Verdict::Admitted { definition, accepts_until, grace } => {
+                Verdict::Admitted { definition, accepts_until, grace, score } => {
                     if let Err(limited) = app.usage.bytes_left(self.now()) {
                         let replay = self.replay(&version, &submission, invitation, key, &proof);
                         return replay.await?.ok_or(SubmitError::Limited(limited));
                     }
-                    let score = score_of(&version, &submission);
+                    let judged = Judged { definition, score };
                     let response =
-                        response_of(&version, &submission, invitation, key, &proof, definition);
+                        response_of(&version, &submission, invitation, key, &proof, judged);
                     let bytes = response.row.texts_len() as u64;
                     let pending = Pending { response, accepts_until, alone };
                     let settled = self.committer.store(pending).await;
@@ -290,7 +295,7 @@ impl Core {
         if let Some(code) = invitation.and_then(|row| row.times.state(now).refusal()) {
             return Verdict::Refused(vec![Issue::of_invitation(code)]);
         }
-        let issues = judge(&published.snapshot, &submission.answers);
+        let (issues, score) = judge_and_score(&published.snapshot, &submission.answers);
         if !issues.is_empty() {
             return Verdict::Refused(issues);
         }
@@ -304,7 +309,7 @@ impl Core {
             _ => None,
         };
         let definition = published.snapshot.definition();
-        Verdict::Admitted { definition, accepts_until: accepting.until(), grace }
+        Verdict::Admitted { definition, accepts_until: accepting.until(), grace, score }
     }
 
     /// A retry of a submission that was stored while its version accepted gets the first answer
@@ -326,10 +331,11 @@ impl Core {
         };
         // Without a digest, the response has been deleted or erased: only the use of the key is
         // known.
-        let is_same = digest
-            .is_none_or(|digest| digest == row_of(version, submission, invitation, proof).digest);
+        let score = score_of(version, submission);
+        let is_same = digest.is_none_or(|digest| {
+            digest == row_of(version, submission, invitation, proof, score).digest
+        });
         Ok(Some(if is_same {
-            let score = score_of(version, submission);
             Receipt::Accepted(Accepted { response_id, grace: None, replayed: true, score })
         } else {
             Receipt::Refused(vec![Issue::key_reused(key.source())])
@@ -388,6 +394,7 @@ fn row_of(
     submission: &Submission<'_>,
     invitation: Option<&InvitationRow>,
     proof: &Proof<'_>,
+    score: Option<Score>,
 ) -> ResponseRow {
     let admitted = submission.admission == Admission::Admitted;
     let flow_assignment_id = submission.flow_assignment_id.as_deref();
@@ -407,12 +414,18 @@ fn row_of(
         tags: submission.tags_json(),
         context: submission.context_json(),
         flow_assignment_id: flow_assignment_id.map(str::to_owned),
-        score: score_of(version, submission).map(|score| score.to_string()),
+        score: score.map(|score| score.to_string()),
         digest: Default::default(),
     };
     // Computed from what was sent, so that a retry matches even if its token has expired since.
     row.digest = row.digest_of_content();
     row
+}
+
+/// What answers were judged by, and their score if the version has scores.
+struct Judged<'v> {
+    definition: &'v Definition,
+    score: Option<Score>,
 }
 
 /// An accepted submission in the form that the store takes.
@@ -422,10 +435,10 @@ fn response_of(
     invitation: Option<&InvitationRow>,
     key: Option<&IdempotencyKey>,
     proof: &Proof<'_>,
-    definition: &Definition,
+    judged: Judged<'_>,
 ) -> NewResponse {
     let admitted = submission.admission == Admission::Admitted;
-    let mut row = row_of(version, submission, invitation, proof);
+    let mut row = row_of(version, submission, invitation, proof, judged.score);
     let identities = || proof.user_id.iter().chain(&submission.identities);
     if let Some(claims) = proof.partial.filter(|_| admitted) {
         let is_unproven = |identity: &Identity<'_>| !identity::proves(claims, identity);
@@ -433,6 +446,14 @@ fn response_of(
     } else if admitted && proof.user_id.is_some() {
         row.identities = Some(submission::identities_json(identities()));
     }
+    // Uses the tags as stored, without the values that were withheld.
+    let contribution = Contribution::with_score(
+        judged.definition,
+        &submission.answers,
+        &submission.tags,
+        submission.admission,
+        row.score.as_deref(),
+    );
     NewResponse {
         row,
         idempotency_key: key.map(|key| key.hash(version.app_id)),
@@ -442,12 +463,6 @@ fn response_of(
             .filter(|row| is_to(row, version))
             .map(|row| Invited { assignment_id: row.assignment_id, linked: admitted }),
         limits: version.limits.of(&submission.answers),
-        // Uses the tags as stored, without the values that were withheld.
-        contribution: Contribution::of(
-            definition,
-            &submission.answers,
-            &submission.tags,
-            submission.admission,
-        ),
+        contribution,
     }
 }

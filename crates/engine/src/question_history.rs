@@ -70,6 +70,11 @@ impl QuestionHistory {
         asked.is_some_and(|it| it.question_type.shape() == Shape::Text)
     }
 
+    /// Whether a version has scores.
+    pub fn is_scored(&self) -> bool {
+        self.versions.iter().any(|version| version.definition.is_scored())
+    }
+
     /// The newest version.
     pub fn newest(&self) -> Option<&HistoricVersion> {
         self.versions.last()

@@ -41,6 +41,8 @@ pub enum FixedColumn {
     UserId,
     Email,
     Locale,
+    /// The sum of the scores of the answers; only of versions that have scores.
+    Score,
 }
 
 impl FixedColumn {
@@ -53,6 +55,7 @@ impl FixedColumn {
         Self::UserId,
         Self::Email,
         Self::Locale,
+        Self::Score,
     ];
 
     /// Its name, which is that of the export's column.
@@ -66,6 +69,7 @@ impl FixedColumn {
             Self::UserId => "identities.userId",
             Self::Email => "identities.traits.email",
             Self::Locale => "context.locale",
+            Self::Score => "score",
         }
     }
 
@@ -83,6 +87,7 @@ impl FixedColumn {
                 let context: Value = serde_json::from_str(row.context.as_deref()?).ok()?;
                 Some(context.get("locale")?.as_str()?.to_owned())
             }
+            Self::Score => row.score.clone(),
         }
     }
 }
@@ -152,6 +157,7 @@ pub(crate) enum SortValues {
     /// The numbers of the versions.
     Version(HashMap<FlowVersionId, u32>),
     Text(FixedColumn),
+    Score,
     Tag(String),
     Answer {
         question: String,
@@ -167,6 +173,7 @@ impl SortValues {
             ResponseColumn::Fixed(FixedColumn::Version) => {
                 Self::Version(asked.numbers().into_iter().collect())
             }
+            ResponseColumn::Fixed(FixedColumn::Score) => Self::Score,
             ResponseColumn::Fixed(fixed) => Self::Text(*fixed),
             ResponseColumn::Tags => return None,
             ResponseColumn::Tag(name) => Self::Tag(name.clone()),
@@ -186,6 +193,7 @@ impl SortValues {
                 .get(&row.flow_version_id)
                 .map_or(SortKey::Nothing, |it| SortKey::number(*it)),
             Self::Text(column) => SortKey::text(&column.text(row).unwrap_or_default()),
+            Self::Score => row.score.as_deref().map_or(SortKey::Nothing, SortKey::decimal),
             Self::Tag(name) => {
                 SortKey::tag(entry(row.tags.as_deref().unwrap_or("{}"), name).as_ref())
             }

@@ -7,6 +7,7 @@
 //! it. What is counted is the number of accepted responses ([`ClosingCounts`]); the store compares
 //! it with the limits in the transaction that stores a response.
 
+mod changes;
 mod choices;
 
 use std::collections::{BTreeMap, HashSet};
@@ -21,6 +22,7 @@ use crate::logic::{self, Condition, Earlier};
 use crate::submission::stored_texts;
 use crate::text_map::TextMap;
 
+pub use self::changes::{QuotaChange, all_of_questions};
 pub use self::choices::{AnswerChoices, answer_choices, in_words};
 
 /// The largest limit: a thousand million responses.

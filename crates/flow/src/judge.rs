@@ -8,6 +8,7 @@
 use crate::definition::Definition;
 use crate::issue::{Code, Issue};
 use crate::question::{Problems, Question, Shape};
+use crate::score::Score;
 use crate::snapshot::Snapshot;
 use crate::text_map::TextMap;
 
@@ -29,11 +30,18 @@ pub fn canonicalise(definition: &Definition, answers: &mut TextMap<'_>) {
 ///
 /// Issues are in question order, followed by those about unknown questions.
 pub fn judge(snapshot: &Snapshot, answers: &TextMap<'_>) -> Vec<Issue> {
+    judge_and_score(snapshot, answers).0
+}
+
+/// The same with the score of the answers, if the version has scores: both follow from one way
+/// through the questions.
+pub fn judge_and_score(snapshot: &Snapshot, answers: &TextMap<'_>) -> (Vec<Issue>, Option<Score>) {
     let definition = snapshot.definition();
     let mut issues = Vec::new();
     let mut known = 0;
-    // Computed only if jumps or scores decide what is visible.
-    let route = (!definition.is_plain()).then(|| definition.route(answers));
+    // Computed only if there are jumps or scores.
+    let is_plain = definition.is_plain() && !definition.is_scored();
+    let route = (!is_plain).then(|| definition.route(answers));
     for (at, question) in definition.questions().iter().enumerate() {
         let is_visible = || match &route {
             Some(route) => route.is_visible(at),
@@ -48,7 +56,8 @@ pub fn judge(snapshot: &Snapshot, answers: &TextMap<'_>) -> Vec<Issue> {
         let unknown = answers.names().filter(|id| definition.question(id).is_none());
         issues.extend(unknown.map(unknown_question));
     }
-    issues
+    let score = route.filter(|_| definition.is_scored()).map(|route| route.score());
+    (issues, score)
 }
 
 /// Every issue of the answer to this question, which is visible; for a page that asks one question

@@ -51,6 +51,11 @@ impl SortKey {
         Decimal::parse(&number.to_string()).map_or(Self::Nothing, Self::Number)
     }
 
+    /// A plain decimal number; nothing if the text is none.
+    pub fn decimal(text: &str) -> Self {
+        Decimal::parse(text).map_or(Self::Nothing, Self::Number)
+    }
+
     /// The value of a tag: a number if it is one. A list compares like its texts in a row.
     pub fn tag(tag: Option<&Texts<'_>>) -> Self {
         match tag.map(Texts::as_slice) {

@@ -31,10 +31,10 @@ pub(super) async fn ask(
             h2 { "Discard changes?" }
             @match &unpublished {
                 Unpublished::Changes(changes) => {
-                    p { "The draft becomes as published. These changes are lost:" }
+                    p { "The draft goes back to the published version. These changes are lost:" }
                     (changes::list(changes))
                 }
-                Unpublished::Unknown => p { "The draft becomes as published. All changes since then are lost." },
+                Unpublished::Unknown => p { "The draft goes back to the published version. All changes since then are lost." },
                 Unpublished::Nothing => p.muted { "There are no unpublished changes." },
                 Unpublished::First => p.muted { "This flow was never published, so there is nothing to go back to." },
             }

@@ -1,13 +1,16 @@
 //! How many responses a flow accepts: in total, and with certain answers. A part of the settings.
 //!
-//! A quota for one answer is chosen from a list. Any other condition comes from the API, and is shown
+//! A quota is chosen from the answers of the questions: of several answers to one question any
+//! counts, of several questions all must match. Any other condition comes from the API, and is shown
 //! in words.
 
 use maud::{Markup, html};
-use serde_json::{Value, json};
+use serde_json::Value;
 use sluice_engine::ClosingState;
 use sluice_engine::rows::{FlowState, VersionRow};
-use sluice_flow::closing::{ALL, AnswerChoices, answer_choices, in_words};
+use sluice_flow::closing::{
+    ALL, AnswerChoices, LIMIT_MAX, Quota, QuotaChange, all_of_questions, answer_choices, in_words,
+};
 use sluice_flow::definition::{self, Definition, Fault};
 
 use crate::parts::field::Field;
@@ -18,30 +21,50 @@ use crate::request::Fields;
 #[derive(Debug, Clone, Default)]
 pub(super) struct LimitsForm {
     close_after: String,
-    /// Of each quota: id, condition as JSON, limit.
-    quotas: Vec<[String; 3]>,
-    new_when: String,
+    close_after_shown: String,
+    quotas: Vec<QuotaRow>,
+    /// The conditions of the answers of a new quota, as JSON.
+    new_answers: Vec<String>,
     new_limit: String,
+}
+
+#[derive(Debug, Clone, Default)]
+struct QuotaRow {
+    id: String,
+    /// The condition as JSON.
+    when: String,
+    limit: String,
+    /// The limit that the page showed; absent if the form does not carry it.
+    shown: Option<String>,
 }
 
 impl LimitsForm {
     pub(super) fn stored(state: &ClosingState) -> Self {
-        let quotas = state.closing.quotas.iter();
-        let quotas = quotas.map(|it| [it.id.clone(), it.when.to_string(), it.limit.to_string()]);
+        let row = |quota: &Quota| {
+            let limit = quota.limit.to_string();
+            let shown = Some(limit.clone());
+            QuotaRow { id: quota.id.clone(), when: quota.when.to_string(), limit, shown }
+        };
+        let close_after =
+            state.closing.close_after.map(|limit| limit.to_string()).unwrap_or_default();
         Self {
-            close_after: state.closing.close_after.map(|it| it.to_string()).unwrap_or_default(),
-            quotas: quotas.collect(),
+            close_after_shown: close_after.clone(),
+            close_after,
+            quotas: state.closing.quotas.iter().map(row).collect(),
             ..Self::default()
         }
     }
 
     pub(super) fn sent(form: &Fields) -> Self {
         let column = |name: &'static str| form.all(name).map(str::trim).map(str::to_owned);
-        let rows = column("quotaId").zip(column("quotaWhen")).zip(column("quotaLimit"));
+        let shown = column("quotaShown").map(Some).chain(std::iter::repeat(None));
+        let rows = column("quotaId").zip(column("quotaWhen")).zip(column("quotaLimit")).zip(shown);
+        let row = |(((id, when), limit), shown)| QuotaRow { id, when, limit, shown };
         Self {
             close_after: form.raw("closeAfter").trim().to_owned(),
-            quotas: rows.map(|((id, when), limit)| [id, when, limit]).collect(),
-            new_when: form.raw("newQuota").to_owned(),
+            close_after_shown: form.raw(CLOSE_AFTER_SHOWN).to_owned(),
+            quotas: rows.map(row).collect(),
+            new_answers: column("newQuota").filter(|answer| !answer.is_empty()).collect(),
             new_limit: form.raw("newQuotaLimit").trim().to_owned(),
         }
     }
@@ -52,35 +75,45 @@ impl LimitsForm {
         (!limit.is_empty()).then(|| limit.parse().unwrap_or(0))
     }
 
-    /// The quotas that the form sets. One whose limit is empty is removed.
-    pub(super) fn quotas(&self) -> Value {
-        let number = |limit: &str| limit.parse::<u32>().map_or(json!(0), |limit| json!(limit));
-        let quota = |id: &str, when: &str, limit: &str| {
-            let when = serde_json::from_str::<Value>(when).unwrap_or_default();
-            json!({"id": id, "when": when, "limit": number(limit)})
-        };
-        let kept = self.quotas.iter().filter(|[_, _, limit]| !limit.is_empty());
-        let mut quotas: Vec<Value> = kept.map(|[id, when, limit]| quota(id, when, limit)).collect();
-        if !self.new_when.is_empty() && !self.new_limit.is_empty() {
-            quotas.push(quota(&self.new_id(), &self.new_when, &self.new_limit));
+    /// The quotas that the form changes, removes (their limit is empty) and adds, or all faults.
+    pub(super) fn quota_changes(&self) -> Result<Vec<QuotaChange>, Vec<Fault>> {
+        let (mut changes, mut faults) = (Vec::new(), Vec::new());
+        let is_changed = |(_, row): &(usize, &QuotaRow)| row.shown.as_ref() != Some(&row.limit);
+        for (index, row) in self.quotas.iter().enumerate().filter(is_changed) {
+            let id = row.id.clone();
+            match limit_of(&row.limit) {
+                _ if row.limit.is_empty() => changes.push(QuotaChange::Remove { id }),
+                Some(limit) => changes.push(QuotaChange::Limit { id, limit }),
+                None => faults.push(limit_fault(format!("/quotas/{index}/limit"))),
+            }
         }
-        quotas.into()
+        let is_untouched = self.new_answers.is_empty() && self.new_limit.is_empty();
+        if !is_untouched {
+            let answers = self.new_answers.iter().map(|it| serde_json::from_str(it));
+            let answers: Vec<Value> = answers.map(Result::unwrap_or_default).collect();
+            match (all_of_questions(&answers), limit_of(&self.new_limit)) {
+                (Some(when), Some(limit)) => changes.push(QuotaChange::Add { when, limit }),
+                (when, limit) => {
+                    let message = "choose at least one answer".to_owned();
+                    let pointer = "/newQuota".to_owned();
+                    faults.extend(when.is_none().then_some(Fault { pointer, message }));
+                    let pointer = "/newQuotaLimit".to_owned();
+                    faults.extend(limit.is_none().then(|| limit_fault(pointer)));
+                }
+            }
+        }
+        if faults.is_empty() { Ok(changes) } else { Err(faults) }
     }
+}
 
-    /// An id for the new quota that no other one has: from its question and answer.
-    fn new_id(&self) -> String {
-        let when = serde_json::from_str::<Value>(&self.new_when).unwrap_or_default();
-        let texts =
-            when.as_object().into_iter().flat_map(|it| it.values()).filter_map(Value::as_str);
-        let joined = texts.collect::<Vec<_>>().join("-");
-        let is_allowed =
-            |letter: &char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
-        let base: String = joined.chars().filter(is_allowed).take(56).collect();
-        let base = if base.is_empty() { "quota".to_owned() } else { base };
-        let is_free = |id: &String| self.quotas.iter().all(|[taken, ..]| taken != id);
-        let numbered = (2..).map(|number| format!("{base}-{number}"));
-        std::iter::once(base.clone()).chain(numbered).find(is_free).unwrap_or_default()
-    }
+const CLOSE_AFTER_SHOWN: &str = "shown.closeAfter";
+
+fn limit_of(text: &str) -> Option<u32> {
+    text.parse().ok().filter(|limit| (1..=LIMIT_MAX).contains(limit))
+}
+
+fn limit_fault(pointer: String) -> Fault {
+    Fault { pointer, message: format!("must be a whole number from 1 to {LIMIT_MAX}") }
 }
 
 /// The faults of a form that was sent.
@@ -123,7 +156,8 @@ pub(super) fn fields(
     html! {
         fieldset.stack id="limits" {
             legend.label { "Response limits" }
-            p.hint { "A deleted response makes room for another one. Erased and expired ones stay counted." }
+            p.hint { "Deleting a response makes room for another one. Erased and expired responses still count." }
+            input type="hidden" name=(CLOSE_AFTER_SHOWN) value=(values.close_after_shown);
             (close_after.draw())
             @for (index, quota) in values.quotas.iter().enumerate() {
                 (quota_row(index, quota, closing, definition, errors))
@@ -135,7 +169,7 @@ pub(super) fn fields(
 
 fn quota_row(
     index: usize,
-    [id, when, limit]: &[String; 3],
+    QuotaRow { id, when, limit, shown }: &QuotaRow,
     closing: &ClosingState,
     definition: Option<&Definition>,
     errors: Errors<'_>,
@@ -160,6 +194,7 @@ fn quota_row(
     html! {
         input type="hidden" name="quotaId" value=(id);
         input type="hidden" name="quotaWhen" value=(when);
+        @if let Some(shown) = shown { input type="hidden" name="quotaShown" value=(shown); }
         (limit.draw())
     }
 }
@@ -167,29 +202,45 @@ fn quota_row(
 fn new_quota(choices: &[AnswerChoices<'_>], values: &LimitsForm, errors: Errors<'_>) -> Markup {
     let limit = Field {
         id: "newQuotaLimit",
-        label: "Responses",
+        label: "Number of responses",
         kind: "number",
         value: &values.new_limit,
         error: errors.of("newQuotaLimit"),
         ..Field::default()
     };
+    let error = errors.of("newQuota");
+    let is_open = error.is_some() || !values.new_answers.is_empty() || !values.new_limit.is_empty();
     html! {
-        div.inline {
-            div.field {
-                label for="newQuota" { "New quota for the answer" }
-                select.input id="newQuota" name="newQuota" {
-                    option value="" { "None" }
-                    @for AnswerChoices { prompt, answers } in choices {
-                        optgroup label=(prompt) {
-                            @for (when, label) in answers {
-                                @let value = when.to_string();
-                                option value=(value) selected[value == values.new_when] { (label) }
-                            }
-                        }
+        details.new-quota open[is_open] {
+            summary { "New quota" }
+            div.stack {
+                fieldset.stack id="newQuota" tabindex="-1" {
+                    legend.label { "Answers that count" }
+                    p.hint { "Choose one or more answers. Of several answers to one question, any counts. Of several questions, a response must match each one." }
+                    div.quota-answers {
+                        @for choice in choices { (answers_of(choice, values)) }
                     }
                 }
+                @if let Some(error) = error { p.error id="newQuota-error" { (error) } }
+                (limit.draw())
+                div.buttons { button.button.small type="submit" { "Add quota" } }
             }
-            (limit.draw())
+        }
+    }
+}
+
+fn answers_of(
+    AnswerChoices { prompt, answers }: &AnswerChoices<'_>,
+    values: &LimitsForm,
+) -> Markup {
+    html! {
+        fieldset.stack {
+            legend { (prompt) }
+            @for (when, label) in answers {
+                @let value = when.to_string();
+                @let is_chosen = values.new_answers.contains(&value);
+                label.check { input type="checkbox" name="newQuota" value=(value) checked[is_chosen]; span { (label) } }
+            }
         }
     }
 }
@@ -201,8 +252,9 @@ fn counted(count: u64, limit: u32) -> String {
 
 /// The field that a fault belongs to, if it is one of these.
 pub(super) fn field_of(pointer: &str) -> Option<String> {
-    if pointer == "/closeAfter" {
-        return Some("closeAfter".to_owned());
+    let field = pointer.strip_prefix('/')?;
+    if ["closeAfter", "newQuota", "newQuotaLimit"].contains(&field) {
+        return Some(field.to_owned());
     }
     let index = pointer.strip_prefix("/quotas/")?.split('/').next()?;
     Some(format!("quota-{index}"))
@@ -210,28 +262,47 @@ pub(super) fn field_of(pointer: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
-    fn a_form_becomes_limits() {
-        let when = r#"{"question":"sex","equals":"f"}"#;
-        let form = LimitsForm {
-            close_after: "200".to_owned(),
-            quotas: vec![
-                ["a".to_owned(), when.to_owned(), "5".to_owned()],
-                ["b".to_owned(), when.to_owned(), String::new()],
-                ["f-sex".to_owned(), when.to_owned(), "x".to_owned()],
-            ],
-            new_when: when.to_owned(),
-            new_limit: "7".to_owned(),
-        };
-        assert_eq!(form.close_after(), Some(200));
-        let when: Value = serde_json::from_str(when).unwrap();
-        let quota = |id: &str, limit: u32| json!({"id": id, "when": when, "limit": limit});
-        let expected = json!([quota("a", 5), quota("f-sex", 0), quota("f-sex-2", 7)]);
-        assert_eq!(form.quotas(), expected);
+    fn only_the_quotas_that_differ_from_what_was_shown_are_changed() {
+        let form = "closeAfter=200\
+            &quotaId=a&quotaWhen=1&quotaLimit=5&quotaShown=5\
+            &quotaId=b&quotaWhen=1&quotaLimit=&quotaShown=5\
+            &quotaId=c&quotaWhen=1&quotaLimit=9&quotaShown=5\
+            &quotaId=d&quotaWhen=1&quotaLimit=5";
+        let sent = LimitsForm::sent(&Fields::parse(form));
+        assert_eq!(sent.close_after(), Some(200));
+        let limit = |id: &str, limit| QuotaChange::Limit { id: id.to_owned(), limit };
+        let expected =
+            vec![QuotaChange::Remove { id: "b".to_owned() }, limit("c", 9), limit("d", 5)];
+        assert_eq!(sent.quota_changes(), Ok(expected));
         assert_eq!(LimitsForm::default().close_after(), None);
-        assert_eq!(LimitsForm { close_after: "-1".into(), ..form }.close_after(), Some(0));
+        let wrong = LimitsForm { close_after: "-1".into(), ..LimitsForm::default() };
+        assert_eq!(wrong.close_after(), Some(0));
+    }
+
+    #[test]
+    fn a_new_quota_needs_an_answer_and_a_number() {
+        let free = "%7B%22question%22%3A%22plan%22%2C%22equals%22%3A%22free%22%7D";
+        let when = json!({"question": "plan", "equals": "free"});
+        let check = |form: &str, expected: Result<Vec<QuotaChange>, &[&str]>| {
+            let found = LimitsForm::sent(&Fields::parse(form)).quota_changes();
+            let found = found
+                .map_err(|faults| faults.iter().map(|it| it.pointer.clone()).collect::<Vec<_>>());
+            let expected =
+                expected.map_err(|it| it.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>());
+            assert_eq!(found, expected, "{form}");
+        };
+        check("", Ok(Vec::new()));
+        check("newQuotaLimit=", Ok(Vec::new()));
+        let added = QuotaChange::Add { when, limit: 7 };
+        check(&format!("newQuota={free}&newQuotaLimit=7"), Ok(vec![added]));
+        check("newQuotaLimit=7", Err(&["/newQuota"]));
+        check(&format!("newQuota={free}&newQuotaLimit=x"), Err(&["/newQuotaLimit"]));
+        check(&format!("newQuota={free}&newQuotaLimit=0"), Err(&["/newQuotaLimit"]));
     }
 
     #[test]
@@ -239,6 +310,7 @@ mod tests {
         for (pointer, field) in [
             ("/closeAfter", Some("closeAfter")),
             ("/quotas/2/limit", Some("quota-2")),
+            ("/newQuota", Some("newQuota")),
             ("/name", None),
         ] {
             assert_eq!(field_of(pointer).as_deref(), field);

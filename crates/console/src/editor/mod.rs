@@ -16,6 +16,7 @@ mod publish;
 mod questions;
 mod save;
 mod schedule;
+mod settings_form;
 
 use std::sync::Arc;
 

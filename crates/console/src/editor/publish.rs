@@ -119,7 +119,7 @@ fn reviewed(editing: &Editing, warnings: &[Fault], why: Option<&str>) -> Markup 
 fn what_changes(editing: &Editing, unpublished: &Unpublished) -> Markup {
     match unpublished {
         Unpublished::Nothing => {
-            html! { p.muted { "No unpublished changes: the draft is as published." } }
+            html! { p.muted { "No unpublished changes: the draft matches the published version." } }
         }
         Unpublished::First => {
             let questions = editing.definition["questions"].as_array().map_or(0, Vec::len);

@@ -3,8 +3,10 @@
 
 use maud::{Markup, html};
 use serde_json::Value;
-use sluice_flow::definition::{Definition, NamedEnding};
+use sluice_flow::definition::{Definition, NamedEnding, Section};
 use sluice_flow::question::{Question, QuestionType};
+
+use crate::parts::counted;
 
 pub(super) fn list(definition: &Definition) -> Markup {
     html! {
@@ -37,8 +39,16 @@ fn one_ending(definition: &Definition, ending: &NamedEnding) -> Markup {
 }
 
 fn one(definition: &Definition, question: &Question) -> Markup {
+    let starts = |section: &&Section| section.questions.first() == Some(&question.id);
     html! {
         li {
+            @if let Some(section) = definition.sections().iter().find(starts) {
+                p.hint {
+                    "Section"
+                    @if let Some(title) = &section.title { " “" (title) "”" }
+                    ": " (counted(section.questions.len() as u64, "question")) " on one page"
+                }
+            }
             strong { (question.prompt) } " "
             span.tag { (question.question_type.label()) }
             @if question.required { " " span.tag { "Required" } }

@@ -2,6 +2,7 @@
 //! limits on their number.
 //! Changes apply immediately, without publishing.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::extract::State;
@@ -11,75 +12,53 @@ use http::header::ACCEPT;
 use maud::{Markup, html};
 use serde_json::json;
 use sluice_engine::rows::{FlowState, Scope};
-use sluice_engine::{AdminError, ClosingState, FlowPatch};
+use sluice_engine::{AdminError, ClosingState};
 use sluice_flow::definition::Fault;
 use sluice_flow::id::FlowId;
 use sluice_flow::lifecycle::GRACE_DEFAULT_SECONDS;
-use sluice_flow::time::{Timestamp, Window};
 
 use super::limits::{self, LimitsForm};
+use super::settings_form::{SettingsValues, UNITS, in_units, patch_of, shown_name};
 use crate::Console;
-use crate::flow_header::title;
 use crate::frame::{Frame, NavItem, Tab, Width};
 use crate::parts::errors;
 use crate::parts::field::Field;
 use crate::parts::labels;
 use crate::reply::{self, Kind, Reply};
-use crate::request::{Fields, Form, PathParam};
+use crate::request::{Form, PathParam};
 use crate::session::Visitor;
 use crate::sidebar::{FlowStage, Sidebar};
 
-/// Units of the grace window, largest first.
-const UNITS: [(&str, &str, u32); 4] = [
-    ("days", "day", 86_400),
-    ("hours", "hour", 3_600),
-    ("minutes", "minute", 60),
-    ("seconds", "second", 1),
-];
-
-/// A title may be longer than a name.
-const NAME_CHARS_MAX: usize = 200;
-
-/// The content of the form.
-struct ScheduleForm<'f> {
-    name: &'f str,
-    starts: String,
-    ends: String,
-    /// Whether the flow has a separate grace window; otherwise the app's applies.
-    is_own: bool,
-    amount: String,
-    unit: &'f str,
-    limits: LimitsForm,
-    labels: String,
-}
-
 /// The form with the stored values.
 pub(super) fn form(state: &FlowState, closing: &ClosingState, app_grace: Option<u32>) -> Markup {
-    let Window { starts_at, ends_at } = state.flow.live;
-    let own = state.flow.grace_window_seconds;
-    let (amount, unit) = own.map_or((24, "hours"), in_units);
-    // A flow with the name of its title has no internal name.
-    let name = if state.flow.name == title(state) { "" } else { &state.flow.name };
-    let values = ScheduleForm {
-        name,
-        starts: starts_at.map(minutes).unwrap_or_default(),
-        ends: ends_at.map(minutes).unwrap_or_default(),
-        is_own: own.is_some(),
-        amount: amount.to_string(),
-        unit,
-        limits: LimitsForm::stored(closing),
-        labels: labels::joined(&state.flow.labels),
-    };
-    render(state, closing, app_grace, &values, &[])
+    let stored = SettingsValues::stored(state);
+    let limits = LimitsForm::stored(closing);
+    render(
+        state,
+        closing,
+        app_grace,
+        &ScheduleForm { shown: stored.clone(), values: stored, limits },
+        &[],
+    )
+}
+
+/// The content of the form.
+struct ScheduleForm {
+    values: SettingsValues,
+    /// What the page showed first.
+    shown: SettingsValues,
+    limits: LimitsForm,
 }
 
 fn render(
     state: &FlowState,
     closing: &ClosingState,
     app_grace: Option<u32>,
-    values: &ScheduleForm<'_>,
+    form: &ScheduleForm,
     faults: &[Fault],
 ) -> Markup {
+    let values = &form.values;
+    let is_own = values.grace == "own";
     let inherited = app_grace.or(state.app_grace_window_seconds);
     let whose = if inherited.is_some() { "the app" } else { "the default" };
     let inherited = duration_text(inherited.unwrap_or(GRACE_DEFAULT_SECONDS));
@@ -88,12 +67,15 @@ fn render(
         label,
         kind,
         value,
-        error: faults.iter().find(|it| field_of(&it.pointer) == id).map(|it| it.message.as_str()),
+        error: faults
+            .iter()
+            .find(|it| named_field(&it.pointer) == id)
+            .map(|it| it.message.as_str()),
         ..Field::default()
     };
     let name = Field {
         hint: Some("Shown only in this console. Leave empty to use the title."),
-        ..field("name", "Internal name", "text", values.name)
+        ..field("name", "Internal name", "text", &values.name)
     };
     let labels = Field {
         hint: Some(labels::HINT),
@@ -102,6 +84,7 @@ fn render(
     };
     html! {
         form.form id="schedule" method="post" action={ "/console/flows/" (state.flow.flow_id) "/schedule" } {
+            @for (name, value) in form.shown.pairs() { input type="hidden" name=(shown_name(name)) value=(value); }
             p.hint { "These settings take effect immediately, without publishing." }
             fieldset.stack {
                 legend.label { "Live window" }
@@ -114,8 +97,8 @@ fn render(
             fieldset.stack {
                 legend.label { "Grace window" }
                 p.hint { "How long people who opened a version can still send it after a newer one is published. Applies from the next publish." }
-                label.check { input type="radio" name="grace" value="inherited" checked[!values.is_own]; span { "Same as " (whose) ": " (inherited) } }
-                label.check { input type="radio" name="grace" value="own" checked[values.is_own]; span { "Only for this flow:" } }
+                label.check { input type="radio" name="grace" value="inherited" checked[!is_own]; span { "Same as " (whose) ": " (inherited) } }
+                label.check { input type="radio" name="grace" value="own" checked[is_own]; span { "Only for this flow:" } }
                 div.inline {
                     (field("amount", "Amount", "number", &values.amount).draw())
                     div.field { label for="unit" { "Unit" } select.input id="unit" name="unit" {
@@ -124,10 +107,10 @@ fn render(
                 }
                 p.hint { "0 seconds means no grace window: forms opened before can no longer be sent." }
             }
-            (limits::fields(state, closing, &values.limits, faults))
+            (limits::fields(state, closing, &form.limits, faults))
             (name.draw())
             (labels.draw())
-            noscript { button.button.primary type="submit" { "Save schedule" } }
+            noscript { button.button.primary type="submit" { "Save settings" } }
         }
     }
 }
@@ -174,22 +157,20 @@ pub(super) async fn save(
         return Ok(faulty_reply(&faults));
     }
     let sidebar = Sidebar::app(&console, &visitor, state.flow.app_id).await?;
+    let has_shown = form.has(&shown_name("name"));
+    let shown =
+        if has_shown { SettingsValues::shown(&form) } else { SettingsValues::stored(&state) };
     let values = ScheduleForm {
-        name: form.raw("name"),
-        starts: form.raw("startsAt").to_owned(),
-        ends: form.raw("endsAt").to_owned(),
-        is_own: form.get("grace") == Some("own"),
-        amount: form.raw("amount").to_owned(),
-        unit: form.raw("unit"),
+        values: SettingsValues::sent(&form),
+        shown,
         limits: LimitsForm::sent(&form),
-        labels: form.raw("labels").to_owned(),
     };
     let closing = state.closing().await?;
     let content = html! {
         (errors(&faults, |pointer| Some(named_field(pointer))))
         (render(&state, &closing, None, &values, &faults))
     };
-    let frame = Frame::new(&visitor, &sidebar, NavItem::Flow(&state, Tab::Edit), "Schedule");
+    let frame = Frame::new(&visitor, &sidebar, NavItem::Flow(&state, Tab::Edit), "Settings");
     Ok(frame.script("editor.js").width(Width::Narrow).page(Kind::Unfinished, content))
 }
 
@@ -201,100 +182,20 @@ async fn stored_reply(console: &Console, visitor: &Visitor, flow: FlowId) -> Rep
     let (class, label) = (stage.class(), stage.label());
     let limits = limits::fields(&state, &closing, &LimitsForm::stored(&closing), &[]);
     let limits = limits.into_string();
-    let reply = json!({"faults": [], "state": {"class": class, "label": label}, "limits": limits});
+    let stored = SettingsValues::stored(&state);
+    let values: BTreeMap<_, _> = stored.pairs().collect();
+    let stage = json!({"class": class, "label": label});
+    let reply = json!({"faults": [], "state": stage, "values": values, "limits": limits});
     Ok(reply::json(Kind::Shown, &reply))
 }
 
 /// The same with what is wrong, by field.
 fn faulty_reply(faults: &[Fault]) -> Response {
     let listed = faults.iter().map(|fault| {
-        let message = fault.message.replace("startsAt", "the start");
+        let message = fault.message.replace("startsAt", "the start").replace("endsAt", "the end");
         json!({"field": named_field(&fault.pointer), "message": message})
     });
     reply::json(Kind::Unfinished, &json!({"faults": listed.collect::<Vec<_>>()}))
-}
-
-/// A time as a form field has it, in UTC, to the minute.
-fn minutes(at: Timestamp) -> String {
-    at.to_string().get(..16).unwrap_or_default().to_owned()
-}
-
-/// The changes that the form requests, or the faults of all invalid fields; nothing is guessed.
-fn patch_of(form: &Fields, state: &FlowState) -> Result<FlowPatch, Vec<Fault>> {
-    let mut faults = Vec::new();
-    let mut fault = |pointer: &str, message: &str| {
-        faults.push(Fault { pointer: pointer.to_owned(), message: message.to_owned() });
-    };
-    let title = || title(state).chars().take(NAME_CHARS_MAX).collect();
-    let name = form.get("name").map_or_else(title, str::to_owned);
-    let Window { starts_at, ends_at } = state.flow.live;
-    let mut moment = |id: &str, stored| {
-        bound(form, id, stored).unwrap_or_else(|InvalidTime| {
-            let message = "must be a date and a time, or empty for no limit";
-            fault(&format!("/liveWindow/{id}"), message);
-            None
-        })
-    };
-    let (starts_at, ends_at) = (moment("startsAt", starts_at), moment("endsAt", ends_at));
-    let grace_window_seconds = match form.get("grace") {
-        Some("own") => Some(grace(form).or_else(|| {
-            fault("/amount", "must be a whole number of days, hours, minutes or seconds");
-            None
-        })),
-        Some("inherited") => Some(None),
-        _ => None,
-    };
-    let live_window = Some(Window { starts_at, ends_at });
-    let limits = LimitsForm::sent(form);
-    let has_limits = form.has("closeAfter");
-    let patch = FlowPatch {
-        name: Some(name),
-        live_window,
-        grace_window_seconds,
-        close_after: has_limits.then(|| limits.close_after()),
-        quotas: has_limits.then(|| limits.quotas()),
-        labels: form.has("labels").then(|| labels::in_text(form.raw("labels"))),
-    };
-    if faults.is_empty() { Ok(patch) } else { Err(faults) }
-}
-
-/// The text of a field is not a valid time.
-#[derive(Debug, PartialEq, Eq)]
-struct InvalidTime;
-
-/// One end of the live window. The field has only minutes: if it is unchanged, the stored value
-/// stays exact to the millisecond.
-fn bound(
-    form: &Fields,
-    id: &str,
-    stored: Option<Timestamp>,
-) -> Result<Option<Timestamp>, InvalidTime> {
-    let Some(text) = form.get(id) else { return Ok(None) };
-    match stored {
-        Some(at) if minutes(at) == text => Ok(stored),
-        _ => read(text).map(Some).ok_or(InvalidTime),
-    }
-}
-
-/// The flow's grace window in seconds. A value that does not fit becomes the maximum, which the
-/// engine refuses.
-fn grace(form: &Fields) -> Option<u32> {
-    let (.., unit) = UNITS.iter().find(|(units, ..)| form.get("unit") == Some(units))?;
-    let amount: u64 = form.get("amount")?.parse().ok()?;
-    Some(u32::try_from(amount.saturating_mul(u64::from(*unit))).unwrap_or(u32::MAX))
-}
-
-/// The time in a field, in UTC; the script has converted it from the reader's time zone.
-fn read(text: &str) -> Option<Timestamp> {
-    let seconds = if text.len() == 16 { ":00Z" } else { "Z" };
-    format!("{text}{seconds}").parse().ok()
-}
-
-/// A duration in its largest whole unit.
-fn in_units(seconds: u32) -> (u32, &'static str) {
-    let unit = UNITS.iter().find(|(_, _, unit)| seconds > 0 && seconds.is_multiple_of(*unit));
-    let (units, _, unit) = unit.unwrap_or(&UNITS[3]);
-    (seconds / unit, units)
 }
 
 /// A duration in words, such as `24 hours` or `1 day`.
@@ -323,14 +224,5 @@ mod tests {
         ] {
             assert_eq!(duration_text(seconds), words);
         }
-    }
-
-    #[test]
-    fn a_time_survives_a_round_trip() {
-        let at: Timestamp = "2026-11-15T02:30:00.000Z".parse().unwrap();
-        assert_eq!(minutes(at), "2026-11-15T02:30");
-        assert_eq!(read("2026-11-15T02:30"), Some(at));
-        assert_eq!(read("2026-11-15T02:30:00"), Some(at));
-        assert_eq!(read("soon"), None);
     }
 }

@@ -111,7 +111,7 @@ fn columns(shown: &TableColumns<'_>) -> Markup {
             label.check {
                 input type="radio" name="columns" value=(response_columns::joined([RECEIVED].iter().chain(&shown.columns)));
                 span {
-                    "Those of the table, in its order"
+                    "The columns of the table, in the same order"
                     @if !without.is_empty() { " " span.muted { "not in " (without.join(" and ")) } }
                 }
             }

@@ -145,7 +145,8 @@ fn all_columns(
     shown: &[ResponseColumn],
     tags: &BTreeSet<String>,
 ) -> Vec<ResponseColumn> {
-    let fixed = FixedColumn::ALL.iter().map(|it| ResponseColumn::Fixed(*it));
+    let is_known = |column: &&FixedColumn| **column != FixedColumn::Score || history.is_scored();
+    let fixed = FixedColumn::ALL.iter().filter(is_known).map(|it| ResponseColumn::Fixed(*it));
     let questions = history.questions.iter().map(|it| ResponseColumn::Answer(it.id.clone()));
     let tags = tags.iter().map(|name| ResponseColumn::Tag(name.clone()));
     let others = fixed.chain(questions).chain([ResponseColumn::Tags]).chain(tags);

@@ -103,7 +103,7 @@ fn sorted_pager(flow: FlowId, query: &ResponsesQuery, page: &SortedPage) -> Mark
     html! {
         @if page.matching > page.reachable as u64 && current >= pages {
             p.note role="status" {
-                "These are the last of the first " (number(page.reachable as u64)) " in this order. "
+                "Only the first " (number(page.reachable as u64)) " in this order are listed. "
                 "To see others, add a filter, reverse the order, or export them."
             }
         }

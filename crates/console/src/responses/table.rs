@@ -32,7 +32,8 @@ pub(super) fn default_columns(history: &QuestionHistory) -> Vec<ResponseColumn> 
     let newest = history.newest().map_or(&[][..], |version| version.definition.questions());
     let answerable = newest.iter().filter(|it| it.question_type.is_answerable());
     let questions = answerable.take(QUESTIONS_MAX).map(|it| ResponseColumn::Answer(it.id.clone()));
-    let first = [ResponseColumn::Fixed(FixedColumn::Version)].into_iter();
+    let score = history.newest().filter(|it| it.definition.is_scored()).map(|_| FixedColumn::Score);
+    let first = [FixedColumn::Version].into_iter().chain(score).map(ResponseColumn::Fixed);
     let last = [ResponseColumn::Tags, ResponseColumn::Fixed(FixedColumn::Admission)];
     first.chain(questions).chain(last).collect()
 }
@@ -56,6 +57,7 @@ pub(super) fn label(column: &ResponseColumn, history: &QuestionHistory) -> Strin
             FixedColumn::UserId => "User ID",
             FixedColumn::Email => "E-mail",
             FixedColumn::Locale => "Language",
+            FixedColumn::Score => "Score",
         }
         .to_owned(),
         ResponseColumn::Tags => "Tags".to_owned(),
@@ -189,7 +191,10 @@ impl Cells<'_> {
                 Some(html! { span.mono { (self.row.response_id) } })
             }
             ResponseColumn::Fixed(
-                fixed @ (FixedColumn::UserId | FixedColumn::Email | FixedColumn::Locale),
+                fixed @ (FixedColumn::UserId
+                | FixedColumn::Email
+                | FixedColumn::Locale
+                | FixedColumn::Score),
             ) => fixed.text(self.row).map(|text| words(&text)),
             ResponseColumn::Tags => self.all_tags(),
             ResponseColumn::Tag(name) => {

@@ -40,6 +40,24 @@ pub(super) fn card(report: &Report, at: usize, item: &Question<'_>) -> Markup {
     }
 }
 
+/// The score of the responses, like a question that is answered with a number.
+pub(super) fn score(report: &Report, item: &Question<'_>) -> Markup {
+    const ID: &str = "score";
+    let score = item.summary;
+    html! {
+        section.card.result aria-labelledby=(ID) {
+            header {
+                div.result-title {
+                    h2 id=(ID) { "Score" }
+                    p.hint { "Sum of the scores of the answers · " (count(score.answered, "response", "responses")) }
+                }
+                @if let Asked::UntilVersion(number) = score.asked { span.tag { "Scored until version " (number) } }
+            }
+            @if report.groups.is_empty() { (alone(report, ID, item)) } @else { (compared(report, ID, item)) }
+        }
+    }
+}
+
 /// Links to other pages about the question, with the same filters.
 fn more(flow: FlowId, report: &Report, question: &QuestionSummary) -> Markup {
     let address =
@@ -56,7 +74,8 @@ fn more(flow: FlowId, report: &Report, question: &QuestionSummary) -> Markup {
         @if question.answered > 0 {
             p.result-more {
                 @if question.distribution == Distribution::Text {
-                    a href=(address("answers", "question", &question.id)) aria-label={ "Read all answers: " (question.prompt) } { "Read all answers" }
+                    @let read = match question.answered { 1 => "Read the answer".to_owned(), many => format!("Read all {} answers", number(many)) };
+                    a href=(address("answers", "question", &question.id)) aria-label={ (read) ": " (question.prompt) } { (read) }
                     " · "
                 }
                 a href=(address("crosstab", "rows", &rows)) aria-label={ "Cross-tabulate: " (question.prompt) } { "Cross-tabulate" }

@@ -134,7 +134,8 @@ pub(super) fn parts<'r>(
     question: &QuestionSummary,
 ) -> impl Iterator<Item = (&'r str, &'r QuestionSummary)> {
     groups.iter().filter_map(|(group, summary)| {
-        let own = summary.questions.iter().find(|other| is_same(question, other))?;
+        let mut all = summary.questions.iter().chain(&summary.score);
+        let own = all.find(|other| is_same(question, other))?;
         Some((group.name.as_str(), own))
     })
 }

@@ -44,7 +44,7 @@ pub(super) async fn page(
     let frame = Frame::new(&visitor, &sidebar, NavItem::Flow(&state, Tab::Results), &title);
     let content = match rows.zip(columns).filter(|(rows, columns)| rows != columns) {
         None => {
-            html! { p.muted { "Choose two different questions to see how their answers go together." } }
+            html! { p.muted { "Choose two different questions to see how their answers relate." } }
         }
         Some((rows, columns)) => {
             let here =

@@ -204,11 +204,11 @@ fn nothing(state: &FlowState, query: &ResultsQuery, funnel: &Funnel) -> Markup {
     html! {
         @if query.is_everything() {
             (empty("No visits yet",
-                "Hosted and embedded pages count here how many people open the flow, start and finish, and at which question they leave. No cookies, no identity: only numbers are stored.",
+                "Hosted and embedded pages count how many people open the flow, start it and finish it, and at which question they leave. There are no cookies and no identities: only numbers are stored.",
                 html! { a.button href={ "/console/flows/" (flow) "/share" } { "Share the flow" } }))
             @if let Some(version) = &state.current { (by_api(version.flow_version_id, funnel.questions.first())) }
         } @else {
-            (empty("No visits here", "No visits of this period and version were counted.",
+            (empty("No visits here", "No visits were counted for this period and version.",
                 html! { a.button href=(page_path(flow, PAGE)) { "Show all" } }))
         }
     }

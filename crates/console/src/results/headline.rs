@@ -6,7 +6,7 @@
 use maud::{Markup, html};
 use sluice_engine::summary::{Distribution, OptionCount, QuestionSummary};
 
-use super::question_chart::month_name;
+use super::question_chart::{month_name, unit};
 use crate::chart::{count, decimal, share, signed};
 use crate::parts::number;
 
@@ -31,7 +31,8 @@ impl Headline {
 
     /// The figure of a part of the answers, for what matters most in the whole.
     pub(super) fn of_part(whole: &QuestionSummary, part: &QuestionSummary) -> Self {
-        let answers = count(part.answered, "answer", "answers");
+        let (one, many) = unit(part);
+        let answers = count(part.answered, one, many);
         let figure = |figure: Option<String>, base: String| Self {
             figure: figure.unwrap_or_else(|| "–".to_owned()),
             base,

@@ -137,6 +137,7 @@ fn shown(state: &FlowState, report: &Report) -> Markup {
         } @else {
             (head::line(report))
             (head::responses(report))
+            @if let Some(score) = report.score() { (card::score(report, &score)) }
             @for (at, question) in report.questions().enumerate() {
                 (card::card(report, at, &question))
             }
@@ -182,7 +183,8 @@ fn chart_by_name(report: &Report, name: &str) -> Option<Chart> {
         return head::chart(report);
     }
     let (kind, key) = name.split_once('-')?;
-    let question = report.questions().find(|question| question.key == key)?;
+    let mut all = report.questions().chain(report.score());
+    let question = all.find(|question| question.key == key)?;
     match kind {
         "question" if report.groups.is_empty() => question_chart::distribution(question.summary),
         "question" => Some(report.compared(question.summary)?.chart()),

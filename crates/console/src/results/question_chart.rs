@@ -1,6 +1,8 @@
 //! The distribution of the answers to a question: of all of them, or of several parts on one scale.
 
-use sluice_engine::summary::{Bin, Distribution, OptionCount, QuestionSummary, RankCount};
+use sluice_engine::summary::{
+    Bin, Distribution, OptionCount, QuestionSummary, RankCount, SCORE_ID,
+};
 use sluice_flow::time::Day;
 
 use crate::chart::{
@@ -10,6 +12,12 @@ use crate::chart::{
 };
 
 const ANSWERS: (&str, &str) = ("answer", "answers");
+
+/// What is counted: answers, or responses with a score.
+pub(super) fn unit(question: &QuestionSummary) -> (&'static str, &'static str) {
+    if question.id == SCORE_ID { ("response", "responses") } else { ANSWERS }
+}
+
 /// The steps between the labels of a scale.
 const POINTS: &[i64] = &[1, 2, 5];
 
@@ -45,7 +53,8 @@ fn charts(whole: &QuestionSummary, parts: &[&QuestionSummary], room: f64) -> Opt
             });
             let names: Vec<String> = (1..=*max).map(|point| point.to_string()).collect();
             let columns = names.iter().map(Column::new).collect();
-            columns_of(title, Axis::centred("Rating", 1, POINTS, names), columns, counts, room)
+            let axis = Axis::centred("Rating", 1, POINTS, names);
+            columns_of(title, axis, unit(whole), columns, counts, room)
         }
         Distribution::Options { options, .. } => bars(title, options, parts, room).charts(),
         Distribution::Ranking { options } => ranking(title, options, parts, room).charts(),
@@ -66,7 +75,7 @@ fn charts(whole: &QuestionSummary, parts: &[&QuestionSummary], room: f64) -> Opt
                 _ => None,
             });
             let bins = Histogram::new(&values);
-            columns_of(title, bins.axis(), bins.columns(), bins.parts, room)
+            columns_of(title, bins.axis(), unit(whole), bins.columns(), bins.parts, room)
         }
         Distribution::Dates { .. } => {
             let months: Vec<&Vec<(String, u64)>> = each(parts, |part| match part {
@@ -76,7 +85,7 @@ fn charts(whole: &QuestionSummary, parts: &[&QuestionSummary], room: f64) -> Opt
             let all = months.iter().flat_map(|part| part.iter().map(|(month, _)| month.as_str()));
             let axis = MonthAxis::new(all);
             let counts = months.iter().map(|part| axis.counts(part)).collect();
-            columns_of(title, axis.axis(), axis.columns(), counts, room)
+            columns_of(title, axis.axis(), unit(whole), axis.columns(), counts, room)
         }
         Distribution::Text => return None,
     })
@@ -93,12 +102,12 @@ fn each<'q, T>(
 fn columns_of(
     title: &str,
     axis: Axis,
+    unit: (&'static str, &'static str),
     columns: Vec<Column>,
     parts: Vec<Vec<u64>>,
     room: f64,
 ) -> Vec<Chart> {
-    ColumnChart { title, axis, unit: ANSWERS, measure: Measure::Share, columns, parts, room }
-        .charts()
+    ColumnChart { title, axis, unit, measure: Measure::Share, columns, parts, room }.charts()
 }
 
 /// Next to the gauge of a net promoter score: how often each score was given.
@@ -113,7 +122,8 @@ pub(super) fn points(question: &QuestionSummary) -> Option<Chart> {
     let column = |(at, name): (usize, &String)| Column { tone: tone(at), ..Column::new(name) };
     let columns = names.iter().enumerate().map(column).collect();
     let axis = Axis::centred("Answer", 0, POINTS, names);
-    columns_of("Answers from 0 to 10", axis, columns, vec![points.to_vec()], ROOM_ALONE).pop()
+    let parts = vec![points.to_vec()];
+    columns_of("Answers from 0 to 10", axis, ANSWERS, columns, parts, ROOM_ALONE).pop()
 }
 
 fn bars<'q>(

@@ -5,17 +5,18 @@ use std::sync::Arc;
 use axum::extract::State;
 use maud::{Markup, html};
 use sluice_engine::rows::{Order, ResponsePage, ResponseRow};
-use sluice_engine::{Paging, ResponseFilter};
+use sluice_engine::{FlowHandle, Paging, ResponseFilter, Results};
 use sluice_flow::answer_filter::{Operator, joined_name};
 use sluice_flow::counts::Counted;
 use sluice_flow::id::{FlowId, ResponseId};
 use sluice_flow::submission::each_entry;
+use sluice_flow::time::Day;
 
 use super::crosstab::filters;
 use super::query::{ResultsQuery, page_path};
 use crate::Console;
 use crate::frame::{Frame, NavItem, Tab, Width};
-use crate::parts::{ago, empty, time};
+use crate::parts::{ago, counted, empty, time};
 use crate::reply::{Kind, Refused, Reply};
 use crate::request::{PathParam, Query};
 use crate::session::Visitor;
@@ -52,10 +53,12 @@ pub(super) async fn page(
     let paging = Paging { after, order: Order::Desc, limit: PAGE_ROWS };
     let filter = here.filter(sidebar.now.day());
     let list = state.list_responses_to(&history, &filter, paging).await?;
+    let count = here.count(&state, sidebar.now.day()).await?;
     let title = format!("All answers · {}", state.flow.name);
     let content = html! {
         p { a href=(query.address(flow)) { "← Results" } }
         h2 dir="auto" { (question.prompt) }
+        @if let Some(count) = count { p.hint { (counted(count, "answer")) } }
         (filters(&query, &history))
         (here.search_form())
         (here.answers(&list, after.is_some()))
@@ -66,7 +69,7 @@ pub(super) async fn page(
 
 impl Here<'_> {
     /// The responses with an answer to the question, or with one that contains the text.
-    fn filter(&self, today: sluice_flow::time::Day) -> ResponseFilter {
+    fn filter(&self, today: Day) -> ResponseFilter {
         let filter = self.query.filter(today);
         let (operator, value) = match self.search {
             Some(text) => (Operator::Contains, text),
@@ -82,6 +85,17 @@ impl Here<'_> {
             answers: filter.answers.into_iter().chain([own]).collect(),
             search: None,
         }
+    }
+
+    /// The number of answers, if stored counts have it.
+    async fn count(&self, flow: &FlowHandle, today: Day) -> Result<Option<u64>, Refused> {
+        let filter = self.query.filter(today);
+        if self.search.is_some() || !filter.is_counted() {
+            return Ok(None);
+        }
+        let Results::Ready(summary) = flow.summary(&filter).await? else { return Ok(None) };
+        let own = summary.questions.iter().filter(|it| it.id == self.question);
+        Ok(Some(own.map(|question| question.answered).sum()))
     }
 
     fn address(&self, after: Option<ResponseId>) -> String {

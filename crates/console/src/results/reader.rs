@@ -39,6 +39,8 @@ impl Reader {
     pub(super) fn restrict(&self, summary: &mut Summary) {
         if let Self::Link { questions, .. } = self {
             summary.questions.retain(|question| questions.contains(&question.id));
+            // It would tell something about the answers to questions that are not shown.
+            summary.score = None;
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use futures_util::future::try_join_all;
-use sluice_engine::summary::{Distribution, QuestionSummary, Summary};
+use sluice_engine::summary::{Distribution, QuestionSummary, SCORE_ID, Summary};
 use sluice_engine::texts::Texts;
 use sluice_engine::{
     AdminResult, FlowHandle, QuestionHistory, ReadProgress, Results, SummaryFilter, Summing,
@@ -166,6 +166,12 @@ impl Report {
                 if *times == 1 { summary.id.clone() } else { format!("{}.{times}", summary.id) };
             Question { key, summary }
         })
+    }
+
+    /// The score, if the flow has scores.
+    pub(super) fn score(&self) -> Option<Question<'_>> {
+        let summary = self.summary.score.as_ref()?;
+        Some(Question { key: SCORE_ID.to_owned(), summary })
     }
 
     /// The charts of a question for each group of the comparison; none if it cannot be drawn.

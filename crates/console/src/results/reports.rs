@@ -149,16 +149,27 @@ fn form(
     };
     let fields = if shown.is_sent { shown.fields.clone() } else { initial() };
     let form = ReportForm { history, fields: &fields, faults, has_password: false };
+    let body = html! {
+        p.muted { "A link to these results for people without an account. They see the questions that you choose, and never who answered. The numbers are current whenever the report is opened." }
+        (errors(faults, field_of))
+        form.form method="post" action=(page_path(state.flow_id(), "reports")) {
+            (hidden(&query.pairs()))
+            p { strong { "Filters: " } (words(history, query)) " " a href=(query.address(state.flow_id())) { "Change" } }
+            (form.draw())
+            div.buttons { button.button.primary type="submit" { "Create link" } }
+        }
+    };
     html! {
         section.card aria-labelledby="share-report" {
-            h2 id="share-report" { "Share a report" }
-            p.muted { "A link to these results for people without an account. They see the questions that you choose, and never who answered. The numbers are current whenever the report is opened." }
-            (errors(faults, field_of))
-            form.form method="post" action=(page_path(state.flow_id(), "reports")) {
-                (hidden(&query.pairs()))
-                p { strong { "Filters: " } (words(history, query)) " " a href=(query.address(state.flow_id())) { "Change" } }
-                (form.draw())
-                div.buttons { button.button.primary type="submit" { "Create link" } }
+            @if shown.link.is_some() {
+                // The link is above; the empty form would look as if nothing had happened.
+                details.more {
+                    summary { h2 id="share-report" { "Share another report" } }
+                    (body)
+                }
+            } @else {
+                h2 id="share-report" { "Share a report" }
+                (body)
             }
         }
     }

@@ -25,6 +25,7 @@ use sluice_flow::submission::Admission;
 use sluice_flow::time::{Day, Timestamp};
 use sluice_store::DayTotal;
 
+pub use self::questions::SCORE_ID;
 use self::versions::Version;
 pub use crate::computed::cache::{ReadProgress, Results};
 
@@ -67,6 +68,8 @@ pub struct Summary {
     pub tags: Vec<TagCount>,
     /// In the order of the newest version; questions that it no longer asks are last.
     pub questions: Vec<QuestionSummary>,
+    /// The score over the versions that have scores, like a number question; absent without one.
+    pub score: Option<QuestionSummary>,
     /// Some responses with the filter's tag may be missing: on some day its value was not counted
     /// separately.
     pub partial: bool,
@@ -298,6 +301,7 @@ fn add_up(versions: &[Version], daily: &AllDailyCounts<'_>, filter: &SummaryFilt
         versions: versions.iter().map(|version| version_count(version, &of_version)).collect(),
         tags: tags.counts(),
         questions: questions::summed(versions, &chosen, &day_counts, step),
+        score: questions::score(versions, &chosen, &day_counts, step),
         partial,
         counting: None,
         as_of: None,

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use sluice_flow::counts::{Counted, Counts, QuestionCounts};
+use sluice_flow::counts::{self, Counted, Counts, QuestionCounts};
 use sluice_flow::id::FlowVersionId;
 use sluice_flow::question::Question;
 use sluice_flow::question::choice::Choice;
@@ -48,6 +48,45 @@ pub(super) fn summed(
         }
     }
     threads.into_iter().filter(|thread| thread.is_chosen).map(Thread::summary).collect()
+}
+
+/// The name of the score where a question has its id; no question has it.
+pub const SCORE_ID: &str = ".score";
+
+/// Summarises the score of the chosen versions from their counts.
+pub(super) fn score(
+    versions: &[Version],
+    chosen: &[&Version],
+    day_counts: &DayCounts<'_>,
+    step: Step,
+) -> Option<QuestionSummary> {
+    let place = |version: &Version| counts::score_place(version.definition.as_deref()?);
+    let age = versions.iter().position(|version| place(version).is_some())?;
+    let places: BTreeMap<FlowVersionId, u16> =
+        chosen.iter().filter_map(|it| Some((it.flow_version_id, place(it)?))).collect();
+    let mut thread = Thread {
+        id: SCORE_ID.to_owned(),
+        question_type: "number",
+        prompt: "Score".to_owned(),
+        asked: match age {
+            0 => Asked::Now,
+            _ => Asked::UntilVersion(versions[age].number),
+        },
+        worded_before: Vec::new(),
+        kind: AnswerKind::Numbers,
+        is_chosen: !places.is_empty(),
+        of: 0,
+        whole: QuestionCounts::default(),
+        days: BTreeMap::new(),
+    };
+    for (version, day, counts) in day_counts {
+        let Some(place) = places.get(version) else { continue };
+        thread.of += counts.responses;
+        if let Some(scores) = counts.questions.get(place) {
+            thread.add(Counted::Number, step.of(*day), scores);
+        }
+    }
+    thread.is_chosen.then(|| thread.summary())
 }
 
 /// A question of one version.

@@ -3,9 +3,11 @@
 //!
 //! The first byte holds two flags: whether the response is admitted, and whether it is subtracted.
 //! Then come the tags, each as its name and value, terminated by a zero; then the answered
-//! questions, each as its index in the definition and its keys, all terminated by a zero.
+//! questions, each as its index in the definition and its keys, all terminated by a zero. The score
+//! is counted like the answer to a number question behind all others.
 
-use super::bytes::{ByteReader, Damaged, put, put_text};
+use super::bytes::{ByteReader, Damaged, put, put_signed, put_text};
+use super::number;
 use crate::definition::Definition;
 use crate::submission::{Admission, stored_texts};
 use crate::text_map::TextMap;
@@ -30,6 +32,18 @@ impl Contribution {
         tags: &TextMap<'_>,
         admission: Admission,
     ) -> Self {
+        let score = definition.score(answers).map(|score| score.to_string());
+        Self::with_score(definition, answers, tags, admission, score.as_deref())
+    }
+
+    /// The same if the score is known already: the one of these answers, as it is stored.
+    pub fn with_score(
+        definition: &Definition,
+        answers: &TextMap<'_>,
+        tags: &TextMap<'_>,
+        admission: Admission,
+        score: Option<&str>,
+    ) -> Self {
         let mut out = Vec::with_capacity(BYTES_EXPECTED);
         put_head(&mut out, tags, admission);
         // Both are sorted by id.
@@ -45,6 +59,14 @@ impl Contribution {
             }
             put(&mut out, ((place as u64) << 1 | u64::from(counted.has_sum())) + 1);
             counted.put(answer, &mut out);
+            out.push(0);
+        }
+        if let (Some(place), Some((key, sum))) =
+            (score_place(definition), score.and_then(number::key_and_sum))
+        {
+            put(&mut out, (u64::from(place) << 1 | 1) + 1);
+            put_signed(&mut out, sum);
+            put(&mut out, u64::from(key) + 1);
             out.push(0);
         }
         out.push(0);
@@ -75,6 +97,11 @@ impl Contribution {
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
+}
+
+/// The index that the score is counted under: behind all questions. Absent without scores.
+pub fn score_place(definition: &Definition) -> Option<u16> {
+    definition.is_scored().then(|| u16::try_from(definition.questions().len()).ok()).flatten()
 }
 
 fn put_head(out: &mut Vec<u8>, tags: &TextMap<'_>, admission: Admission) {

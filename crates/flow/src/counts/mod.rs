@@ -29,7 +29,7 @@ mod totals;
 
 pub use bytes::Damaged;
 pub use census::TagCensus;
-pub use contribution::{Contribution, Delta, TAG_VALUE_BYTES_MAX};
+pub use contribution::{Contribution, Delta, TAG_VALUE_BYTES_MAX, score_place};
 pub use counted::{Counted, month_of};
 pub use daily::{DailyCounts, StoredPart};
 pub use gathered::Gathered;

@@ -118,3 +118,47 @@ async fn a_wrong_query_is_refused_not_ignored() {
     let empty = site.get(&format!("/flows/{flow}/summary")).await.ok(200);
     assert_eq!((&empty["responses"], &empty["questions"]), (&json!(0), &json!([])));
 }
+
+#[tokio::test]
+async fn the_score_is_counted_and_stays_exact_after_deletions_and_a_new_version() {
+    let site = Site::start().await;
+    let (app, key) = site.app().await;
+    let flow = site.flow(&app).await;
+    let unscored = site.publish(&flow).await;
+    let path = format!("/flows/{flow}/summary");
+    site.store(&key, &unscored, json!({"answers": {"nps": "9"}})).await;
+    assert_eq!(site.get(&path).await.ok(200)["score"], Value::Null);
+    let mut draft = definition("Two");
+    draft["questions"][0]["score"] = json!("value");
+    site.put(&format!("/flows/{flow}/draft"), draft).await.ok(200);
+    let scored = site.publish(&flow).await;
+    let nps = async |nps: &str| site.store(&key, &scored, json!({"answers": {"nps": nps}})).await;
+    let (ten, _, _) = (nps("10").await, nps("4").await, nps("5").await);
+    let check = async |responses: u64, mean: f64, bins: &[(f64, u64)]| {
+        let score = site.get(&path).await.ok(200)["score"].clone();
+        assert_eq!(score["responses"], responses, "{score}");
+        assert_eq!(score["distribution"]["kind"], "numbers");
+        assert_eq!(score["distribution"]["mean"], mean, "{score}");
+        let found = score["distribution"]["bins"].as_array().unwrap();
+        let found: Vec<_> =
+            found.iter().map(|it| (it["from"].clone(), it["count"].clone())).collect();
+        let bins: Vec<_> = bins.iter().map(|(from, count)| (json!(from), json!(count))).collect();
+        assert_eq!(found, bins);
+        assert_eq!(score["overTime"][0]["mean"], mean);
+    };
+    check(3, 19.0 / 3.0, &[(4.0, 1), (5.0, 1), (10.0, 1)]).await;
+    // From the responses, it is the same as from counts.
+    let computed = format!("{path}?answer.nps%5Bgte%5D=4&version={scored}");
+    let computed = loop {
+        let reply = site.get(&computed).await;
+        if reply.status == 200 {
+            break reply.ok(200);
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    };
+    assert_eq!(computed["score"], site.get(&path).await.ok(200)["score"]);
+    site.delete(&format!("/responses/{ten}")).await;
+    check(2, 4.5, &[(4.0, 1), (5.0, 1)]).await;
+    site.engine.upkeep().compact_counts().await.unwrap();
+    check(2, 4.5, &[(4.0, 1), (5.0, 1)]).await;
+}

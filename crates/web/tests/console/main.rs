@@ -16,6 +16,7 @@ mod flows;
 mod frame;
 mod funnel;
 mod limits;
+mod lost_updates;
 mod many_apps;
 mod oidc;
 mod permissions;
@@ -25,6 +26,7 @@ mod reports;
 mod response_table;
 mod responses;
 mod results;
+mod scores;
 mod settings;
 mod share;
 #[path = "../support/mod.rs"]

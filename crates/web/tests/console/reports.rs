@@ -312,6 +312,8 @@ async fn an_editor_shares_the_filtered_results_and_sees_the_link_once() {
     assert_eq!(form.matches("name=\"show\"").count(), 4);
     let sent = [("tag.plan", "pro"), ("title", "For the board"), ("show", "nps")];
     let made = editor.post(&address, &sent).await.ok();
+    // The form for the next one is folded, so that the page shows what has happened.
+    assert!(form.contains(">Share a report</h2>") && made.contains(">Share another report</h2>"));
     let link = made.split(ORIGIN).nth(1).unwrap().split('<').next().unwrap().to_owned();
     let report = desk.read(&link).await.ok();
     assert!(report.contains("For the board") && report.contains("2 responses"), "{report}");

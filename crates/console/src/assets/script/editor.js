@@ -49,7 +49,7 @@ function start(root) {
   const schedule = new Schedule(document.getElementById("schedule"));
   schedule.start();
   const bar = new Bar({
-    place: document.getElementById("bar"), saving, faults, history, draft, schedule,
+    place: document.getElementById("bar"), saving, faults, history, draft, schedule, sections,
     published: root.dataset.published ? JSON.parse(root.dataset.published) : null,
   });
   sections.start();
@@ -61,7 +61,9 @@ function start(root) {
 function goTo(path, draft, sections) {
   const [first, second] = path;
   sections.pane("write");
-  if (first === "questions" && second !== undefined) {
+  if (first === "sections") {
+    sections.show("questions");
+  } else if (first === "questions" && second !== undefined) {
     sections.show("questions");
     if (draft.selected !== Number(second)) draft.select(Number(second));
   } else {

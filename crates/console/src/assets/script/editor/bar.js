@@ -16,8 +16,8 @@ const WORDS = {
 };
 
 export class Bar {
-  constructor({ place, saving, faults, history, draft, published, schedule }) {
-    Object.assign(this, { place, saving, faults, history, draft, published, schedule });
+  constructor({ place, saving, faults, history, draft, published, schedule, sections }) {
+    Object.assign(this, { place, saving, faults, history, draft, published, schedule, sections });
     this.words = document.getElementById("saving");
     this.unpublished = document.getElementById("unpublished");
     this.publishLink = document.querySelector("[data-publish]");
@@ -26,6 +26,7 @@ export class Bar {
     saving.addEventListener("stored", ({ detail }) => this.showUnpublished(detail.unpublished));
     this.publishLink?.addEventListener("click", (event) => this.publish(event));
     this.discardLink?.addEventListener("click", (event) => this.discard(event));
+    document.querySelector(".flow-top")?.addEventListener("submit", (event) => this.act(event));
     this.draw();
   }
 
@@ -62,10 +63,26 @@ export class Bar {
   /** Saves the visible draft, then shows what a publish would change. */
   async publish(event) {
     event.preventDefault();
-    await this.schedule?.flush();
-    if (!(await this.saving.flush())) return;
+    if (!(await this.flush())) return;
     if (this.faults.all.length > 0) return this.faults.goTo(this.faults.all[0].pointer);
     await openPage(this.publishLink.href);
+  }
+
+  /** Saves everything that was typed; resolves to whether that succeeded. Invalid settings are shown. */
+  async flush() {
+    if (await this.schedule.flush()) return this.saving.flush();
+    if (this.schedule.state === "invalid") {
+      this.sections.show("schedule");
+      this.sections.pane("write");
+      toast("The settings have errors and are not saved. Fix them first.");
+    }
+    return false;
+  }
+
+  /** An action of the header, such as closing the flow, applies to what was typed. */
+  async act(event) {
+    event.preventDefault();
+    if (await this.flush()) event.target.submit();
   }
 
   /** Goes back to the published definition; the next change makes that final. */

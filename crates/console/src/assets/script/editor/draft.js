@@ -6,6 +6,7 @@
  * conditions and translations.
  */
 
+import { dissolve, join, settle, split, tidy } from "./grouping.js";
 import { free } from "./ids.js";
 
 const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
@@ -60,9 +61,11 @@ export class Draft extends EventTarget {
     this.dispatchEvent(new CustomEvent("select"));
   }
 
-  add(question, at = this.questions.length) {
+  /** `original` is the id of the question that it copies. */
+  add(question, at = this.questions.length, original) {
     if (!Array.isArray(this.definition.questions)) this.definition.questions = [];
     this.definition.questions.splice(at, 0, question);
+    settle(this.definition, at, original);
     this.selected = at;
     this.changed();
     this.dispatchEvent(new CustomEvent("select"));
@@ -74,8 +77,21 @@ export class Draft extends EventTarget {
     const chosen = questions[this.selected];
     questions.splice(to, 0, ...questions.splice(from, 1));
     this.selected = Math.max(questions.indexOf(chosen), 0);
+    settle(this.definition, to);
     this.changed();
     return true;
+  }
+
+  /** Puts a question on the page of the one before it, or starts a new page with it. */
+  group(at, isJoined) {
+    (isJoined ? join : split)(this.definition, at);
+    this.changed();
+  }
+
+  /** Asks the questions of a section one by one again. */
+  ungroup(section) {
+    dissolve(this.definition, section);
+    this.changed();
   }
 
   duplicate(at) {
@@ -83,12 +99,13 @@ export class Draft extends EventTarget {
     const { id } = copy;
     copy.id = free(`${id}`.replace(/-\d+$/, ""), this.questions.map((each) => each.id));
     for (const texts of this.translations()) if (texts.questions?.[id]) texts.questions[copy.id] = structuredClone(texts.questions[id]);
-    this.add(copy, at + 1);
+    this.add(copy, at + 1, id);
   }
 
   remove(at) {
     const [question] = this.definition.questions.splice(at, 1);
     for (const each of this.translations()) delete each.questions?.[question.id];
+    tidy(this.definition);
     this.selected = Math.min(at, Math.max(this.questions.length - 1, 0));
     this.changed();
   }

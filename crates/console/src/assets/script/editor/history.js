@@ -46,7 +46,7 @@ export class History {
   }
 
   redo() {
-    this.step(this.future, this.past, "Done again.");
+    this.step(this.future, this.past, "Redone.");
   }
 
   step(from, to, message) {

@@ -3,8 +3,9 @@
  * Alt and the arrow keys; moves are announced.
  */
 
-import { announce, button, el, redraw } from "./dom.js";
+import { announce, button, el, pointer, redraw } from "./dom.js";
 import { draggable } from "./dragging.js";
+import { isJoined, sectionOf } from "./grouping.js";
 import { typeIcon } from "./icons.js";
 import { questionForm } from "./question.js";
 import { typeOf } from "./types.js";
@@ -46,12 +47,38 @@ export class List {
       type: "button", className: "open", data: { key: `open-${at}` },
       aria: { expanded: String(isOpen) }, onclick: () => this.choose(at),
     });
-    const item = el("li", { className: isOpen ? "item chosen" : "item", data: { at } },
+    const { definition } = this.draft;
+    const section = sectionOf(definition, question.id);
+    const joined = isJoined(definition, at);
+    const classes = ["item", isOpen && "chosen", section && "grouped", joined && "joined"].filter(Boolean);
+    const item = el("li", { className: classes.join(" "), data: { at } },
+      section && !joined && this.sectionHead(section),
       el("div", { className: "head" }, grip, open, this.movers(at)),
       isOpen && el("div", { className: "body" }, questionForm(this.draft, at, this.context), this.tools(question, at)));
     this.fillHead(open, question, at);
     draggable(item, grip, (to) => this.move(at, to, "open-"));
     return item;
+  }
+
+  /** The heading of the questions that share a page, above the first of them. */
+  sectionHead(section) {
+    const path = ["sections", this.draft.definition.sections.indexOf(section), "title"];
+    const title = el("input", {
+      className: "input", value: section.title ?? "", placeholder: "Section title (optional)", aria: { label: "Section title" },
+      data: { pointer: pointer(path) }, oninput: () => this.draft.set(path, title.value),
+    });
+    const count = section.questions.length;
+    return el("div", { className: "section-head", data: { pointer: pointer(path.slice(0, 2)) } },
+      title,
+      el("span", { className: "hint" }, count === 1 ? "1 question on its own page" : `${count} questions on one page`),
+      button("Ungroup", () => this.ungroup(section), { className: "button small quiet", aria: { label: "Ungroup: one question per page" } }));
+  }
+
+  ungroup(section) {
+    const at = this.draft.questions.findIndex(({ id }) => id === section.questions[0]);
+    this.draft.ungroup(section);
+    this.context.undoable("Ungrouped. Each question has its own page.");
+    this.place.querySelector(`[data-key="open-${at}"]`)?.focus();
   }
 
   fillHead(open, question, at) {
@@ -101,7 +128,15 @@ export class List {
     if (!this.draft.move(from, to)) return;
     const same = this.place.querySelector(`[data-key="${key}${to}"]`);
     (same && !same.disabled ? same : this.place.querySelector(`[data-key="open-${to}"]`))?.focus();
-    announce(`${quoted(prompt)} is now question ${to + 1} of ${this.draft.questions.length}.`);
+    announce(`${quoted(prompt)} is now question ${to + 1} of ${this.draft.questions.length}${this.pageInWords(to)}.`);
+  }
+
+  /** What it shares its page with, for an announcement. */
+  pageInWords(at) {
+    const section = sectionOf(this.draft.definition, this.draft.questions[at].id);
+    const others = section ? section.questions.length - 1 : 0;
+    if (others === 0) return "";
+    return `, on one page with ${others === 1 ? "another question" : `${others} others`}`;
   }
 
   duplicate(at) {

@@ -1,9 +1,9 @@
 /*
- * The preview: the hosted page in a frame. It gets a message when the draft changes or another question is selected,
- * and then updates without losing its answers.
+ * The preview: the hosted page in a frame. It shows what is being edited: the selected question, the welcome screen, an
+ * ending, a translation. It gets a message when that or the draft changes, and then updates without losing its answers.
  */
 
-import { el } from "./dom.js";
+import { el, pathOf } from "./dom.js";
 import { nameOf } from "./languages.js";
 
 /** The width of the desktop that is shown. */
@@ -11,7 +11,7 @@ const DESKTOP_PX = 1280;
 
 export class Preview {
   constructor(place, draft, saving, sections) {
-    Object.assign(this, { place, draft, isEnding: false });
+    Object.assign(this, { place, draft, target: {} });
     this.frame = place.querySelector("iframe");
     this.languages = place.querySelector("select");
     this.alone = place.querySelector("a");
@@ -21,28 +21,54 @@ export class Preview {
     for (const choice of place.querySelectorAll("[data-width]")) choice.addEventListener("click", () => this.widen(choice));
     // Use the theme of the surrounding page.
     new MutationObserver(() => this.frame.contentWindow.location.replace(this.address())).observe(document.documentElement, { attributeFilter: ["data-theme"] });
-    draft.addEventListener("select", () => this.refresh({}));
-    saving.addEventListener("stored", () => { this.offerLanguages(); this.refresh({ keep: true }) });
-    // The ending is shown while its fields are edited.
-    sections.root.addEventListener("focusin", ({ target }) => this.showEnding(target.dataset?.pointer?.startsWith("/ending") ?? false));
-    sections.addEventListener("shown", ({ detail }) => detail.name !== "texts" && this.showEnding(false));
+    draft.addEventListener("select", () => { this.target = {}; this.refresh({}) });
+    saving.addEventListener("stored", () => { this.offerLanguages(); this.refresh({ keep: Object.keys(this.target).length === 0 }) });
+    sections.root.addEventListener("focusin", ({ target }) => this.follow(target.closest("[data-pointer]")?.dataset.pointer));
+    sections.addEventListener("shown", ({ detail }) => ["texts", "languages"].includes(detail.name) || this.show({}));
     this.stage = place.querySelector(".stage");
     new ResizeObserver(() => this.fit()).observe(this.stage);
     this.offerLanguages();
     this.frame.src = this.address();
   }
 
-  showEnding(isEnding) {
-    if (this.isEnding === isEnding) return;
-    this.isEnding = isEnding;
+  /** Shows the screen of a field, in the language of a translation. */
+  follow(pointer) {
+    if (!pointer) return;
+    const path = pathOf(pointer);
+    const isTranslated = path[0] === "translations";
+    const language = isTranslated ? path[1] : undefined;
+    const isOther = language !== undefined && language !== this.languages.value;
+    if (isOther && [...this.languages.options].some(({ value }) => value === language)) {
+      this.languages.value = language;
+      this.target = {};
+    }
+    this.show(this.targetOf(isTranslated ? path.slice(2) : path));
+  }
+
+  /** The screen of a path; translations have ids in place of indexes. */
+  targetOf([first, which]) {
+    const { definition } = this.draft;
+    const named = (list) => (Array.isArray(list) ? (list.find((each) => each?.id === which) ?? list[which]) : undefined);
+    if (first === "welcome") return { screen: "welcome" };
+    if (first === "ending") return { ending: "*" };
+    if (first === "endings") return { ending: named(definition.endings)?.id ?? "*" };
+    if (first === "sections") return { question: named(definition.sections)?.questions?.[0] };
+    if (["title", "description"].includes(first)) return { question: this.draft.questions[0]?.id };
+    const question = first === "questions" ? named(this.draft.questions)?.id : undefined;
+    return question === this.draft.question?.id ? {} : { question };
+  }
+
+  show(target) {
+    if (JSON.stringify(this.target) === JSON.stringify(target)) return;
+    this.target = target;
     this.refresh({});
   }
 
   address() {
     const query = new URLSearchParams();
-    const question = this.draft.question?.id;
-    if (this.isEnding) query.set("ending", "yes");
-    else if (question) query.set("question", question);
+    const question = this.target.question ?? this.draft.question?.id;
+    if (this.target.ending) query.set("ending", this.target.ending);
+    else if (question && this.target.screen !== "welcome") query.set("question", question);
     if (this.languages.value) query.set("context.locale", this.languages.value);
     const { theme } = document.documentElement.dataset;
     if (theme) query.set("theme", theme);

@@ -3,6 +3,7 @@
  */
 
 import { el, field, select, tick } from "./dom.js";
+import { isJoined } from "./grouping.js";
 import { idFrom, isMadeUp } from "./ids.js";
 import { jumpsEditor } from "./jumps.js";
 import { logicEditor } from "./logic.js";
@@ -23,12 +24,20 @@ export function questionForm(draft, at, context) {
     text("help", isStatement ? "Text" : "Help", { rows: isStatement ? 4 : 1, hint: isStatement ? null : "Shown below the question" }),
     type ? ownFields(draft, at, type, context) : el("p", { className: "note warn" }, "Unknown type. Choose another, or edit it under JSON."),
     !isStatement && tick("Required", question.required === true, (on) => draft.set(path("required"), on), path("required")),
+    at > 0 && pageTick(draft, at),
     logicEditor(draft, at, context),
     jumpsEditor(draft, at, context),
     el("details", { className: "more", open: context.isFaulty(["questions", at, "id"]) },
       el("summary", {}, "Type and ID"),
       el("div", { className: "inline" }, typeField(draft, at, context), idField(draft, at, context)),
       warnings(draft, at, context)));
+}
+
+/** Several questions on one page. */
+function pageTick(draft, at) {
+  const made = tick("On the same page as the question before", isJoined(draft.definition, at), (on) => draft.group(at, on));
+  made.querySelector("input").dataset.key = `page-${at}`;
+  return made;
 }
 
 /** Warnings about the id, updated when it changes. */

@@ -2,6 +2,9 @@
  * The settings that take effect without publishing. They are saved automatically, like the draft. The server
  * sends and receives UTC; the fields show local time. Without JavaScript they are in UTC, and labelled so. An unchanged
  * field is sent back unchanged, because an hour that occurs twice would otherwise be ambiguous.
+ *
+ * Hidden fields hold the values that were shown, and the server changes only what differs from them: what a colleague
+ * saved in the meantime stays. After a save the page shows what is stored.
  */
 
 import { el } from "./dom.js";
@@ -21,12 +24,7 @@ export class Schedule extends EventTarget {
     super();
     Object.assign(this, { form, state: "saved", given: new Map() });
     this.times = [...form.querySelectorAll("input[type=datetime-local]")];
-    for (const field of this.times) {
-      if (!field.value) continue;
-      const utc = field.value;
-      field.value = localText(new Date(`${utc}Z`));
-      this.given.set(field, { utc, shown: field.value });
-    }
+    for (const field of this.times) this.showTime(field, field.value);
     const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
     for (const place of form.querySelectorAll("[data-utc]")) place.textContent = zone;
     form.addEventListener("formdata", ({ formData }) => this.convert(formData));
@@ -34,6 +32,7 @@ export class Schedule extends EventTarget {
 
   /** Saves from now on: when a field is left, or after a pause. Half of a typed year or limit must not close the flow. */
   start() {
+    this.isAdding = false;
     this.last = this.body();
     this.form.addEventListener("focusout", () => this.save());
     this.form.addEventListener("input", () => {
@@ -41,11 +40,24 @@ export class Schedule extends EventTarget {
       if (this.times.every(isWhole)) this.timer = setTimeout(() => this.isLimiting() || this.save(), REST_MS);
     });
     this.form.addEventListener("change", ({ target }) => { if (target.matches("select, [type=radio], [type=checkbox]")) this.save() });
-    this.form.addEventListener("submit", (event) => { event.preventDefault(); this.save() });
-    addEventListener("beforeunload", (event) => (["saved", "saving"].includes(this.state) ? this.save() : event.preventDefault()));
+    this.form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.isAdding = this.hasNewQuota();
+      if (!this.isAdding && event.submitter === document.activeElement) this.mark([{ field: "newQuota", message: "Choose at least one answer" }]);
+      this.save();
+    });
+    addEventListener("beforeunload", (event) => (["saved", "saving"].includes(this.state) ? this.flush() : event.preventDefault()));
   }
 
+  /** Shows a time of the server in local time. */
+  showTime(field, utc) {
+    field.value = utc && localText(new Date(`${utc}Z`));
+    this.given.set(field, { utc, shown: field.value });
+  }
+
+  /** A new quota is sent only when it is added, not while it is being chosen. */
   convert(formData) {
+    if (this.isAdding === false) for (const name of ["newQuota", "newQuotaLimit"]) formData.delete(name);
     for (const field of this.times) {
       const { utc, shown } = this.given.get(field) ?? {};
       if (field.value && field.value === shown) formData.set(field.name, utc);
@@ -57,8 +69,14 @@ export class Schedule extends EventTarget {
     return new URLSearchParams(new FormData(this.form)).toString();
   }
 
-  /** Resolves when everything is saved, or cannot be. */
+  /** Whether a new quota was chosen and not added yet. */
+  hasNewQuota() {
+    return Boolean(this.form.querySelector("[name=newQuota]:checked") || this.form.elements.newQuotaLimit?.value);
+  }
+
+  /** Saves everything, also a quota that was chosen but not added; resolves to whether that succeeded. */
   async flush() {
+    this.isAdding ||= this.hasNewQuota();
     await this.save();
     return this.state === "saved";
   }
@@ -79,12 +97,31 @@ export class Schedule extends EventTarget {
         return this.become(reply?.type === "opaqueredirect" || reply?.status === 401 ? "signed-out" : reply ? "failed" : "offline");
       }
       this.mark(result.faults);
+      const wasAdding = this.isAdding;
+      const isCurrent = body === this.body();
+      this.isAdding = false;
       if (result.faults.length > 0) return this.become("invalid");
-      this.last = body;
       this.showState(result.state);
-      if (body === this.body()) this.showLimits(result.limits);
+      this.showStored(result.values, new URLSearchParams(body));
+      if (isCurrent) this.showLimits(result.limits, wasAdding);
+      // What was changed in the meantime is sent again.
+      this.last = isCurrent ? this.body() : null;
     }
     this.become("saved");
+  }
+
+  /** Shows what is stored, except in fields that were changed since they were sent. */
+  showStored(values, sent) {
+    const now = new FormData(this.form);
+    for (const [name, value] of Object.entries(values)) {
+      this.form.elements[`shown.${name}`].value = value;
+      // An amount that does not apply yet is kept.
+      const isUnused = ["amount", "unit"].includes(name) && values.grace !== "own";
+      if (isUnused || now.get(name) !== sent.get(name)) continue;
+      const field = this.form.elements[name];
+      if (this.times.includes(field)) this.showTime(field, value);
+      else field.value = value;
+    }
   }
 
   mark(faults) {
@@ -108,15 +145,12 @@ export class Schedule extends EventTarget {
     return Boolean(document.activeElement?.closest("#limits"));
   }
 
-  /** A new quota becomes one of the list, and the counts are current. */
-  showLimits(html) {
-    const { newQuota, newQuotaLimit } = this.form.elements;
-    // Half of a new quota is not stored yet.
-    if (Boolean(newQuota?.value) !== Boolean(newQuotaLimit?.value)) return;
+  /** A new quota becomes one of the list, and the counts are current. One that is being chosen is kept. */
+  showLimits(html, wasAdding) {
+    if (!wasAdding && this.hasNewQuota()) return;
     const focused = document.activeElement?.id;
     this.form.querySelector("#limits").outerHTML = html;
     if (focused) document.getElementById(focused)?.focus();
-    this.last = this.body();
   }
 
   /** The state of the flow in the header may have changed. */
