@@ -83,7 +83,7 @@ async function everything({ appId, flowId }, folder) {
   const app = `/console/apps/${appId}`;
   const pages = {
     flows: app, new: `${app}/new`, edit: `${flow}/edit`, share: `${flow}/share`, responses: `${flow}/responses`, results: `${flow}/results`,
-    history: `${flow}/history`, settings: `${app}/settings`, keys: `${app}/settings/keys`, identity: `${app}/settings/identity`,
+    history: `${flow}/history`, design: `${flow}/design`, settings: `${app}/settings`, "app-design": `${app}/settings/design`, keys: `${app}/settings/keys`, identity: `${app}/settings/identity`,
     people: `${app}/settings/people`, users: "/console/settings/users", tokens: "/console/settings/tokens", audit: "/console/settings/audit",
   };
   // States of pages, each with what leads to it.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use sluice_engine::branding::design_of;
 use sluice_engine::rows::{FlowState, Page, Scope};
 use sluice_engine::{Actor, AdminError, AdminResult, ClosingState, Engine};
 use sluice_flow::closing::ALL;
@@ -17,6 +18,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::auth::Caller;
+use super::design::{Design, DesignPatch};
 use super::page::{List, PageQuery};
 use super::pointer;
 use super::reply::{self, BodyErrors, CommonErrors, Problem, QueryErrors, Reply};
@@ -91,6 +93,10 @@ struct FlowPatch {
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Vec<Quota>, required = false)]
     quotas: Option<Value>,
+    /// How its hosted page looks; null for the app's design.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<DesignPatch>, required = false)]
+    design: Option<Option<DesignPatch>>,
 }
 
 /// How many responses that satisfy a condition are accepted.
@@ -126,6 +132,11 @@ struct Counted {
     "closeAfter": 200,
     "quotas": [{"id": "students", "when": {"question": "job", "equals": "student"}, "limit": 50}],
     "counted": {"responses": 37, "quotas": {"students": 12}},
+    "design": {
+        "accentColor": "#0a7d4f", "background": null, "font": null, "corners": "round",
+        "theme": null, "logo": null, "darkLogo": null, "nextText": null, "backText": null,
+        "sendText": null
+    },
     "createdAt": "2026-11-15T01:58:12.345Z", "archivedAt": null
 }))]
 struct Flow {
@@ -152,6 +163,7 @@ struct Flow {
     /// What `closeAfter` and the quotas have counted; null if the flow has neither.
     #[schema(required = true)]
     counted: Option<Counted>,
+    design: Design,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
     #[schema(value_type = Option<String>, format = DateTime, required = true)]
@@ -194,6 +206,7 @@ impl Flow {
             published_at: version.times.published_at,
         });
         let Window { starts_at, ends_at } = state.flow.live;
+        let design = Design::new(&design_of(&state.flow));
         Self {
             flow_id: state.flow.flow_id,
             app_id: state.flow.app_id,
@@ -217,6 +230,7 @@ impl Flow {
                 .into_iter()
                 .map(|it| Quota { id: it.id, when: it.when, limit: it.limit })
                 .collect(),
+            design,
             created_at: state.flow.created_at,
             archived_at: state.flow.archived_at,
         }
@@ -324,6 +338,7 @@ async fn update(
         grace_window_seconds: patch.grace_window_seconds.map(|grace| grace.map(u32::from)),
         close_after: patch.close_after.map(|limit| limit_of(&limit)),
         quotas: patch.quotas,
+        design: patch.design.map(|design| design.map(DesignPatch::changes)),
     };
     engine.flow(&actor, Scope::Write, flow).await?.update(&patch).await?;
     reply::ok(read(&engine, &actor, flow).await?)

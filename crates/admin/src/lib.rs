@@ -13,6 +13,7 @@ mod apps;
 mod audit;
 mod auth;
 mod crosstab;
+mod design;
 mod docs;
 mod drafts;
 mod exports;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use sluice_flow::definition::{Fault, Kind};
+use sluice_flow::design::Design;
 use sluice_flow::id::{FlowId, FlowVersionId};
 use sluice_flow::lifecycle::VersionTimes;
 use sluice_flow::time::{Timestamp, Window};
@@ -11,10 +12,12 @@ use sluice_store::{Change, FlowQuery, FlowRow, FlowState, Order, Page, Scope, Ve
 
 use crate::admin::{AdminError, AdminResult, Missing};
 use crate::audit_action::AuditAction;
+use crate::branding::design_of;
 use crate::clock::next_instant;
 use crate::closing;
 use crate::conflict::retry_on_conflict;
 use crate::core::Core;
+use crate::design::DesignPatch;
 use crate::fault::{fault, faultless, grace_faults, name_faults, object_fault};
 use crate::handle::{AppHandle, FLOW_ARCHIVED, FlowHandle, Permit, must_be_in_use};
 
@@ -37,11 +40,13 @@ pub struct FlowPatch {
     pub close_after: Option<Option<u32>>,
     /// The quotas as JSON; they replace all existing ones.
     pub quotas: Option<Value>,
+    /// `Some(None)` restores the app's design.
+    pub design: Option<Option<DesignPatch>>,
 }
 
 impl AppHandle {
     pub async fn create_flow(&self, new: &NewFlow) -> AdminResult<FlowState> {
-        make_flow(&self.permit, self.revision, new, json!({})).await
+        make_flow(&self.permit, self.revision, new, None, json!({})).await
     }
 
     pub async fn list_flows(&self, page: Page<FlowId>) -> AdminResult<Vec<FlowState>> {
@@ -65,12 +70,12 @@ impl AppHandle {
 
 impl FlowHandle {
     /// Creates another flow in the same app, with this flow's draft, or its published definition if
-    /// it has no draft, as its draft. Times and responses are not copied.
+    /// it has no draft, as its draft, and with its design. Times and responses are not copied.
     pub async fn duplicate(&self, name: &str) -> AdminResult<FlowState> {
         let definition = Some(self.editing()?.definition);
         let new = NewFlow { name: name.to_owned(), kind: self.flow.kind, definition };
         let detail = json!({"duplicateOf": self.flow_id()});
-        make_flow(&self.permit, self.revision, &new, detail).await
+        make_flow(&self.permit, self.revision, &new, self.flow.design.as_ref(), detail).await
     }
 
     pub async fn update(&self, patch: &FlowPatch) -> AdminResult<FlowState> {
@@ -189,6 +194,7 @@ async fn make_flow(
     permit: &Permit,
     revision: u64,
     new: &NewFlow,
+    design: Option<&String>,
     mut detail: Value,
 ) -> AdminResult<FlowState> {
     let core = permit.core(Scope::Write)?;
@@ -210,6 +216,7 @@ async fn make_flow(
             live: Window::default(),
             grace_window_seconds: None,
             closing: None,
+            design: design.cloned(),
             created_at: core.now(),
             archived_at: None,
         };
@@ -256,6 +263,15 @@ fn patched(row: &mut FlowRow, patch: &FlowPatch) -> Value {
     if let Some(quotas) = &patch.quotas {
         changed.insert("quotas".into(), quotas.clone());
     }
+    if let Some(design) = &patch.design {
+        let mut own = design_of(row);
+        match design {
+            Some(patch) => patch.apply(&mut own),
+            None => own = Design::default(),
+        }
+        row.design = own.to_stored();
+        changed.insert("design".into(), json!(design.as_ref().map(DesignPatch::to_json)));
+    }
     changed.into()
 }
 
@@ -268,5 +284,7 @@ fn patch_faults(patch: &FlowPatch) -> Vec<Fault> {
         faults.push(fault("/liveWindow/endsAt", "must be after startsAt"));
     }
     faults.extend(grace_faults("/graceWindowSeconds", patch.grace_window_seconds.flatten()));
+    let design = patch.design.iter().flatten();
+    faults.extend(design.flat_map(|patch| patch.faults("/design")));
     faults
 }

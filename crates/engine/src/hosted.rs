@@ -1,4 +1,4 @@
-//! Data for the hosted page of a flow: the flow by its id or short path alone, the app's branding, and the
+//! Data for the hosted page of a flow: the flow by its id or short path alone, its branding, and the
 //! version that a form was rendered for.
 //!
 //! A page has no API key in its URL, so this is the only place where a flow is found without one.
@@ -22,7 +22,7 @@ use crate::admin::{AdminError, AdminResult, Missing};
 use crate::branding::Branding;
 use crate::core::Core;
 use crate::handle::{AppHandle, FlowHandle};
-use crate::registry::{AppView, HostedApp, NoFlow, VersionView};
+use crate::registry::{AppView, FlowBranding, HostedApp, NoFlow, VersionView};
 use crate::templates::Template;
 
 /// A flow with a page: published and not archived; or one that an author previews.
@@ -34,6 +34,8 @@ pub struct HostedFlow {
     /// The latest published version.
     pub current: HostedVersion,
     app: Arc<HostedApp>,
+    /// Absent if it has the design of its app.
+    branding: Option<Arc<FlowBranding>>,
     pub(crate) core: Arc<Core>,
 }
 
@@ -49,7 +51,7 @@ impl HostedFlow {
     }
 
     pub fn branding(&self) -> &Branding {
-        &self.app.branding
+        self.branding.as_ref().map_or(&self.app.branding, |own| &own.branding)
     }
 
     /// The version that a form was rendered for, if it is a published version of this flow.
@@ -150,12 +152,17 @@ impl Core {
         let Some(current) = current.and_then(HostedVersion::of) else {
             return Ok(Err(NoFlow::NotPublished));
         };
+        let branding = match flow.has_design {
+            true => self.registry.flow_branding(flow_id).await?,
+            false => None,
+        };
         let now = self.now();
         let (status, _) = self.registry.status(&flow, now).await;
         let mut live = flow.times.live;
         // It may have closed before that, because it has all its responses.
         live.ends_at = live.ends_at.filter(|end| status != FlowStatus::Closed || now >= *end);
-        Ok(Ok(HostedFlow { flow_id, status, live, current, app, core: Arc::clone(self) }))
+        let core = Arc::clone(self);
+        Ok(Ok(HostedFlow { flow_id, status, live, current, app, branding, core }))
     }
 
     async fn previewed(
@@ -173,6 +180,7 @@ impl Core {
             live: Window::default(),
             current: HostedVersion(Shown::Previewed(snapshot)),
             app,
+            branding: None,
             core: Arc::clone(self),
         })
     }
@@ -210,7 +218,8 @@ impl FlowHandle {
             number: self.last_number + 1,
             published_at: core.now(),
         };
-        let flow = core.previewed(self.app_id(), meta, definition).await?;
+        let mut flow = core.previewed(self.app_id(), meta, definition).await?;
+        flow.branding = core.registry.branding_of(&self.flow).await?;
         Ok(Preview { flow })
     }
 }

@@ -32,6 +32,7 @@ mod core;
 mod count_check;
 mod count_compaction;
 mod definitions;
+pub mod design;
 mod drafts;
 mod encoded_body;
 mod engine;

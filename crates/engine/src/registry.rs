@@ -8,6 +8,7 @@
 //! Lookups that found nothing are cached too, until something changes, so that guessing keys costs
 //! no database reads.
 
+mod designs;
 mod resolve;
 mod short_paths;
 
@@ -44,6 +45,8 @@ use crate::rate::{Usage, Usages};
 use crate::single_flight::{Entry, SingleFlightCache};
 use crate::verify::{Verification, Verifying};
 
+pub(crate) use self::designs::FlowBranding;
+
 /// The maximum number of cached apps, by key and by id.
 const APPS_MAX: usize = 10_000;
 /// The maximum number of cached flows.
@@ -54,7 +57,7 @@ const VERSIONS_EXPECTED: usize = 1_000;
 const ENTRY_BYTES: u64 = 512;
 /// The memory limit for versions with their encoded snapshots.
 const VERSIONS_BYTES_MAX: u64 = 64 * 1024 * 1024;
-/// The memory limit for the hosted-page data of apps, including logos.
+/// The memory limit for the hosted-page data of apps, including logos; and for that of flows.
 const HOSTED_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 /// The parts of an app that the public API needs.
@@ -89,6 +92,8 @@ pub(crate) struct FlowView {
     pub(crate) app_id: AppId,
     pub(crate) times: FlowTimes,
     pub(crate) current: Option<FlowVersionId>,
+    /// Whether it replaces parts of its app's design ([`Registry::flow_branding`]).
+    pub(crate) has_design: bool,
     full: Option<FullCheck>,
     published: Option<[Arc<EncodedBody>; 3]>,
 }
@@ -161,6 +166,7 @@ struct Caches {
     flows: SingleFlightCache<FlowId, FlowView, UnitWeighter>,
     versions: SingleFlightCache<FlowVersionId, VersionView, RegistryWeighter>,
     hosted: SingleFlightCache<AppId, HostedApp, RegistryWeighter>,
+    designs: SingleFlightCache<FlowId, FlowBranding, RegistryWeighter>,
     short_paths: SingleFlightCache<String, ShortPathRow, UnitWeighter>,
     /// Incremented with every change; a load during which it changes is not cached.
     changes: AtomicU64,
@@ -194,11 +200,13 @@ impl Registry {
         let versions =
             Cache::with_weighter(VERSIONS_EXPECTED, VERSIONS_BYTES_MAX, RegistryWeighter);
         let hosted = Cache::with_weighter(APPS_MAX, HOSTED_BYTES_MAX, RegistryWeighter);
+        let designs = Cache::with_weighter(FLOWS_MAX, HOSTED_BYTES_MAX, RegistryWeighter);
         let caches = Caches {
             keys: SingleFlightCache::new(Cache::new(APPS_MAX)),
             flows: SingleFlightCache::new(Cache::new(FLOWS_MAX)),
             versions: SingleFlightCache::new(versions),
             hosted: SingleFlightCache::new(hosted),
+            designs: SingleFlightCache::new(designs),
             short_paths: SingleFlightCache::new(Cache::new(FLOWS_MAX)),
             changes: AtomicU64::new(0),
             marks: CacheMarks::default(),
@@ -220,7 +228,7 @@ impl Registry {
     pub(crate) async fn hosted_app(&self, id: AppId) -> StoreResult<Option<Arc<HostedApp>>> {
         self.cached(&self.caches.hosted, &id, |app| app.view.app_id, async {
             let Some(app) = self.store.find_app(id).await? else { return Ok(None) };
-            let branding = Branding::of(&app.row);
+            let branding = Branding::of_app(&app.row);
             let view = Arc::new(self.app_view(app).await?);
             Ok(Some(Arc::new(HostedApp { view, branding })))
         })
@@ -369,7 +377,14 @@ impl FlowView {
             }))
         });
         let current = state.current.as_ref().map(|version| version.flow_version_id);
-        Self { app_id: state.flow.app_id, times: state.flow.times(), current, full, published }
+        Self {
+            app_id: state.flow.app_id,
+            times: state.flow.times(),
+            current,
+            has_design: state.flow.design.is_some(),
+            full,
+            published,
+        }
     }
 }
 

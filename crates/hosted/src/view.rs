@@ -141,7 +141,7 @@ impl FormView<'_> {
                 autocomplete="on"
                 data-whole[self.extent != Extent::One]
                 data-advance[self.wording.definition().auto_advance()]
-                data-words=(self.frame.words.for_script()) {
+                data-words=(self.frame.words.for_script(self.frame.button_texts())) {
                 (self.hidden())
                 @match (self.step, self.extent) {
                     (Step::Welcome, Extent::One) => {}
@@ -358,15 +358,15 @@ impl FormView<'_> {
 
     /// The main button comes first, because Enter presses the first one.
     fn actions(&self) -> Markup {
-        let form = &self.frame.words.form;
+        let texts = self.frame.button_texts();
         let start = self.wording.welcome().and_then(|[_, _, button]| button);
         let start = start.filter(|_| self.step == Step::Welcome).map(|it| self.texts().plain(it));
-        let (go, label) = if self.sends() { ("send", form.send) } else { ("next", form.next) };
+        let (go, label) = if self.sends() { ("send", texts.send) } else { ("next", texts.next) };
         let label = start.as_deref().unwrap_or(label);
         html! {
             div.actions {
                 button.primary name="go" value=(go) { (label) }
-                @if !self.is_first() { button.quiet name="go" value="back" { (form.back) } }
+                @if !self.is_first() { button.quiet name="go" value="back" { (texts.back) } }
             }
         }
     }

@@ -112,6 +112,7 @@ impl History {
             created_at,
             archived_at: None,
             closing: None,
+            design: None,
         };
         let mut records = vec![Record::App(App { row, revision: 1, public_revision: 1 })];
         records.push(Record::Flow(flow));

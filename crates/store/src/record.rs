@@ -298,7 +298,10 @@ impl Record {
             Self::IdentityKey(key) => {
                 key.kid.len() + key.material.len() + key.issuer.as_ref().map_or(0, String::len)
             }
-            Self::Flow(flow) => flow.name.len() + flow.closing.as_ref().map_or(0, String::len),
+            Self::Flow(flow) => {
+                let settings = [&flow.closing, &flow.design];
+                flow.name.len() + settings.into_iter().flatten().map(String::len).sum::<usize>()
+            }
             Self::ClosingCounts(row) => {
                 row.counts.iter().map(|(counter, _)| counter.len() + 8).sum()
             }

@@ -133,6 +133,9 @@ pub struct FlowRow {
     pub grace_window_seconds: Option<u32>,
     /// How many responses are accepted, as JSON ([`Self::limits`]); absent means any number.
     pub closing: Option<String>,
+    /// The parts of the app's design that the flow replaces, as JSON; absent if none.
+    #[serde(default)]
+    pub design: Option<String>,
     pub created_at: Timestamp,
     pub archived_at: Option<Timestamp>,
 }

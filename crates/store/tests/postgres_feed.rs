@@ -47,6 +47,7 @@ fn flow_of(app: AppId) -> FlowRow {
         live: Window { starts_at: None, ends_at: None },
         grace_window_seconds: None,
         closing: None,
+        design: None,
         created_at: Timestamp::from_millis(now()),
         archived_at: None,
     }

@@ -262,6 +262,7 @@ async fn responses_stored_without_counts_are_counted_by_a_scan() {
         live: Window::default(),
         grace_window_seconds: None,
         closing: None,
+        design: None,
         created_at: Timestamp::from_millis(1),
         archived_at: None,
     };

@@ -68,7 +68,8 @@ pub(crate) fn identity_key<C: ReadCells>(cells: &mut C) -> Result<IdentityKeyRow
 }
 
 pub(crate) const FLOW: &str = "flows.app_id, flows.flow_id, flows.kind, flows.name, \
-     flows.live_starts_at, flows.live_ends_at, flows.grace_window_seconds, flows.closing, flows.created_at, \
+     flows.live_starts_at, flows.live_ends_at, flows.grace_window_seconds, flows.closing, flows.design, \
+     flows.created_at, \
      flows.archived_at";
 
 pub(crate) fn flow<C: ReadCells>(cells: &mut C) -> Result<FlowRow, C::Error> {
@@ -80,6 +81,7 @@ pub(crate) fn flow<C: ReadCells>(cells: &mut C) -> Result<FlowRow, C::Error> {
         live: Window { starts_at: cells.optional_time()?, ends_at: cells.optional_time()? },
         grace_window_seconds: cells.optional_number()?,
         closing: cells.optional_text()?,
+        design: cells.optional_text()?,
         created_at: cells.time()?,
         archived_at: cells.optional_time()?,
     })

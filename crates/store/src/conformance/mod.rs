@@ -118,6 +118,7 @@ cases! {
         an_identity_key_is_a_public_change;
     flows:
         a_flow_and_a_version_read_back_as_they_were_given
+        a_design_is_a_public_setting_of_the_flow
         the_current_version_is_neither_superseded_nor_retired
         a_version_is_found_with_the_state_of_its_flow
         a_flow_is_read_at_one_instant

@@ -374,6 +374,7 @@ fn records() -> Vec<Record> {
 
 fn limited(flow: &mut FlowRow) -> Record {
     flow.closing = Some(r#"{ "closeAfter": 7 }"#.into());
+    flow.design = Some("{ \"sendText\": \"\u{e9}\u{1F600}\" }".into());
     let mut counts = ClosingCounts::default();
     counts.set("\u{e9} quota", u64::MAX);
     counts.set("", 3);

@@ -83,6 +83,7 @@ pub(super) fn flow_row(app_id: AppId) -> FlowRow {
         live: Window::default(),
         grace_window_seconds: None,
         closing: None,
+        design: None,
         created_at: at(0),
         archived_at: None,
     }

@@ -6,6 +6,7 @@ mod bodies;
 mod closing;
 mod computed;
 mod crosstab;
+mod design;
 mod document;
 mod flows;
 mod funnel;

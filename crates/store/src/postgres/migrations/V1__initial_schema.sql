@@ -85,6 +85,7 @@ CREATE TABLE flows (
     live_ends_at         bigint,
     grace_window_seconds bigint,
     closing              text,               -- how many responses are accepted, JSON object
+    design               text,               -- what replaces parts of the app's design, JSON object
     created_at           bigint NOT NULL,
     archived_at          bigint,
     PRIMARY KEY (app_id, flow_id)

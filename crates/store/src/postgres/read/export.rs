@@ -344,7 +344,7 @@ fn texts(table: Table) -> Vec<&'static str> {
         Table::Keys | Table::Respondents | Table::Consents | Table::UsedKeys => &[],
         Table::IdentityKeys => &["kid", "material", "issuer"],
         Table::Identities => &["value"],
-        Table::Flows => &["name", "closing"],
+        Table::Flows => &["name", "closing", "design"],
         Table::ClosingCounts => &["counts"],
         Table::Versions => &["definition"],
         Table::Tokens => &["name", "scopes"],

@@ -66,6 +66,7 @@ CREATE TABLE flows (
     live_ends_at         INTEGER,
     grace_window_seconds INTEGER,
     closing              TEXT,               -- how many responses are accepted, JSON object
+    design               TEXT,               -- what replaces parts of the app's design, JSON object
     created_at           INTEGER NOT NULL,
     archived_at          INTEGER,
     PRIMARY KEY (app_id, flow_id)

@@ -232,6 +232,26 @@ pub(super) const TABLE: &[Line] = &[
         "name=Renamed&startsAt=&endsAt=&grace=inherited",
         "/console/flows/{flowId}/edit?done=saved#schedule",
     ),
+    get("/console/flows/{flowId}/design", READS),
+    post(
+        "/console/flows/{flowId}/design",
+        WRITES,
+        "font=serif&font.was=",
+        "/console/flows/{flowId}/design?done=saved",
+    ),
+    post_unstored(
+        "/console/flows/{flowId}/design/reset",
+        WRITES,
+        "",
+        "/console/flows/{flowId}/design?done=design-reset",
+    ),
+    get("/console/apps/{appId}/settings/design", READS),
+    post(
+        "/console/apps/{appId}/settings/design",
+        WRITES,
+        "font=serif&font.was=",
+        "/console/apps/{appId}/settings/design?done=saved",
+    ),
     get("/console/flows/{flowId}/history", READS),
     get("/console/flows/{flowId}/history/{flowVersionId}", READS),
     post(
