@@ -13,8 +13,8 @@ macro_rules! design {
         $(#[$about_patch:meta])* $patch:ident { $($more_patch:tt)* }
         $(#[$about:meta])* $design:ident { $($more:tt)* }
     ) => {
-        $(#[$about_patch])*
         #[derive(Debug, Deserialize, ToSchema)]
+        $(#[$about_patch])*
         #[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "an object")]
         pub(super) struct $patch {
             /// The colour of buttons and marks, such as `#0a7d4f`. Text on it is black or white,
@@ -86,8 +86,8 @@ macro_rules! design {
             }
         }
 
-        $(#[$about])*
         #[derive(Debug, Serialize, ToSchema)]
+        $(#[$about])*
         #[serde(rename_all = "camelCase")]
         pub(super) struct $design {
             #[schema(required = true)]

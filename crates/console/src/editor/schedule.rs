@@ -242,6 +242,7 @@ fn patch_of(form: &Fields, state: &FlowState) -> Result<FlowPatch, Vec<Fault>> {
         grace_window_seconds,
         close_after: has_limits.then(|| limits.close_after()),
         quotas: has_limits.then(|| limits.quotas()),
+        design: None,
     };
     if faults.is_empty() { Ok(patch) } else { Err(faults) }
 }
