@@ -10,6 +10,7 @@
 
 mod assets;
 mod form;
+mod images;
 mod linkage;
 mod page;
 mod parameters;
@@ -128,6 +129,7 @@ pub fn router(hosted: Arc<Hosted>) -> Router {
         .route(VISIT, get(seen).post(visited))
         .route(LOGO, get(logo))
         .route(SCRIPT_FILE, get(script))
+        .route(images::IMAGE, get(images::image))
         .with_state(hosted)
 }
 
