@@ -10,6 +10,7 @@
 //! Deliberately absent: CORS. An admin token does not belong in a browser on another origin.
 
 mod apps;
+mod assets;
 mod audit;
 mod auth;
 mod crosstab;
@@ -70,6 +71,7 @@ pub fn documented() -> OpenApiRouter<Arc<Engine>> {
     OpenApiRouter::default()
         .merge(apps::routes())
         .merge(keys::routes())
+        .merge(assets::routes())
         .merge(identity_keys::routes())
         .merge(flows::routes())
         .merge(drafts::routes())

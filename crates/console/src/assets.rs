@@ -42,6 +42,7 @@ const SCRIPTS: &[(&str, &str)] = &[
     ("editor/history.js", include_str!("assets/script/editor/history.js")),
     ("editor/icons.js", include_str!("assets/script/editor/icons.js")),
     ("editor/ids.js", include_str!("assets/script/editor/ids.js")),
+    ("editor/images.js", include_str!("assets/script/editor/images.js")),
     ("editor/json.js", include_str!("assets/script/editor/json.js")),
     ("editor/jumps.js", include_str!("assets/script/editor/jumps.js")),
     ("editor/languages.js", include_str!("assets/script/editor/languages.js")),

@@ -12,13 +12,14 @@
 use std::sync::Arc;
 
 use sluice_flow::definition::{self, Definition};
-use sluice_flow::id::{AppId, FlowId, FlowVersionId, FormKey};
+use sluice_flow::id::{AppId, AssetId, FlowId, FlowVersionId, FormKey};
 use sluice_flow::lifecycle::FlowStatus;
 use sluice_flow::snapshot::{Snapshot, VersionMeta};
 use sluice_flow::time::{Timestamp, Window};
 use sluice_store::{Scope, StoreResult};
 
 use crate::admin::{AdminError, AdminResult, Missing};
+use crate::assets::{ImageSizes, image_sizes};
 use crate::branding::Branding;
 use crate::core::Core;
 use crate::handle::{AppHandle, FlowHandle};
@@ -67,7 +68,7 @@ impl HostedFlow {
     }
 
     pub(crate) fn is_preview(&self) -> bool {
-        matches!(self.current.0, Shown::Previewed(_))
+        matches!(self.current.0, Shown::Previewed(..))
     }
 }
 
@@ -78,7 +79,7 @@ pub struct HostedVersion(Shown);
 #[derive(Debug, Clone)]
 enum Shown {
     Published(Arc<VersionView>),
-    Previewed(Arc<Snapshot>),
+    Previewed(Arc<Snapshot>, Arc<ImageSizes>),
 }
 
 impl HostedVersion {
@@ -86,7 +87,7 @@ impl HostedVersion {
     pub fn is_accepting(&self, now: Timestamp) -> bool {
         match &self.0 {
             Shown::Published(view) => view.accepting(now).accepts(),
-            Shown::Previewed(_) => false,
+            Shown::Previewed(..) => false,
         }
     }
 
@@ -97,7 +98,7 @@ impl HostedVersion {
     pub fn id(&self) -> FlowVersionId {
         match &self.0 {
             Shown::Published(view) => view.flow_version_id,
-            Shown::Previewed(snapshot) => snapshot.meta().flow_version_id,
+            Shown::Previewed(snapshot, _) => snapshot.meta().flow_version_id,
         }
     }
 
@@ -105,15 +106,24 @@ impl HostedVersion {
     pub(crate) fn published(&self) -> Option<&VersionView> {
         match &self.0 {
             Shown::Published(view) => Some(view),
-            Shown::Previewed(_) => None,
+            Shown::Previewed(..) => None,
         }
     }
 
     pub fn snapshot(&self) -> Option<&Snapshot> {
         match &self.0 {
             Shown::Published(view) => view.published.as_ref().map(|published| &published.snapshot),
-            Shown::Previewed(snapshot) => Some(snapshot),
+            Shown::Previewed(snapshot, _) => Some(snapshot),
         }
+    }
+
+    /// The width and the height of an image of the version, in pixels; `None` if it was deleted.
+    pub fn image_size(&self, asset: AssetId) -> Option<(u32, u32)> {
+        let sizes = match &self.0 {
+            Shown::Published(view) => &view.published.as_ref()?.images,
+            Shown::Previewed(_, sizes) => sizes,
+        };
+        sizes.get(&asset).copied()
     }
 }
 
@@ -171,6 +181,7 @@ impl Core {
         meta: VersionMeta,
         definition: Definition,
     ) -> AdminResult<HostedFlow> {
+        let sizes = image_sizes(&*self.store, app, &definition).await?;
         let app = self.registry.hosted_app(app).await?;
         let app = app.ok_or(AdminError::NotFound(Missing::App))?;
         let snapshot = Arc::new(Snapshot::new(meta, definition));
@@ -178,7 +189,7 @@ impl Core {
             flow_id: meta.flow_id,
             status: FlowStatus::Open,
             live: Window::default(),
-            current: HostedVersion(Shown::Previewed(snapshot)),
+            current: HostedVersion(Shown::Previewed(snapshot, Arc::new(sizes))),
             app,
             branding: None,
             core: Arc::clone(self),

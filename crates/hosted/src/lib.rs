@@ -11,6 +11,7 @@
 mod assets;
 mod design;
 mod form;
+mod images;
 mod linkage;
 mod page;
 mod parameters;
@@ -129,6 +130,7 @@ pub fn router(hosted: Arc<Hosted>) -> Router {
         .route(VISIT, get(seen).post(visited))
         .route(LOGO, get(logo))
         .route(SCRIPT_FILE, get(script))
+        .route(images::IMAGE, get(images::image))
         .with_state(hosted)
 }
 

@@ -16,7 +16,7 @@ use sluice_flow::locale;
 use sluice_flow::origin::{AllowedOrigin, AllowedOrigins, web_origin};
 use sluice_flow::time::Timestamp;
 
-use super::assets::{SCRIPT, STYLE, STYLE_HASH, policy_hash};
+use super::assets::{IMAGE_STYLE, SCRIPT, STYLE, STYLE_HASH, policy_hash};
 use super::parameters::Parameters;
 use super::reply::{self, Kind};
 use super::words::Words;
@@ -60,6 +60,8 @@ pub(super) struct PageData<'f> {
     pub(super) visits: Option<&'f str>,
     /// What other sites show where the link is shared; only of a form that anyone may open now.
     pub(super) card: Option<LinkCard>,
+    /// Whether the flow has images.
+    pub(super) has_images: bool,
 }
 
 /// The title and the description of a shared link.
@@ -117,13 +119,14 @@ impl Frame<'_> {
                     // Without this, browsers request `/favicon.ico`.
                     link rel="icon" href=(self.icon());
                     style { (PreEscaped(STYLE.as_str())) }
+                    @if data.has_images { style { (PreEscaped(IMAGE_STYLE.0.as_str())) } }
                     @if let Some(design) = &design { style { (PreEscaped(design)) } }
                     script type="module" src={ "/f/assets/" (SCRIPT.name) } {}
                 }
                 body.hosted data-embed=[self.embedded()] { (self.main(data, content)) }
             }
         };
-        let policy = self.policy(design.as_deref(), &data.leads_to);
+        let policy = self.policy(design.as_deref(), data);
         reply::page(kind, markup, &policy, self.request)
     }
 
@@ -162,14 +165,18 @@ impl Frame<'_> {
     /// The content security policy: only what the page consists of. In some browsers `form-action`
     /// also applies to a redirect after the form, so it includes the origins that the flow redirects
     /// to.
-    fn policy(&self, design: Option<&str>, leads_to: &[&str]) -> String {
+    fn policy(&self, design: Option<&str>, data: &PageData<'_>) -> String {
         let mut policy = format!("default-src 'none'; style-src {}", *STYLE_HASH);
+        if data.has_images {
+            policy.push(' ');
+            policy.push_str(&IMAGE_STYLE.1);
+        }
         if let Some(design) = design {
             policy.push(' ');
             policy.push_str(&policy_hash(design));
         }
         policy.push_str("; script-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'self'");
-        let origins: BTreeSet<_> = leads_to.iter().filter_map(|url| web_origin(url)).collect();
+        let origins: BTreeSet<_> = data.leads_to.iter().filter_map(|url| web_origin(url)).collect();
         for origin in origins {
             policy.push(' ');
             policy.push_str(&origin);

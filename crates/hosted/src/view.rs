@@ -77,6 +77,7 @@ impl FormView<'_> {
             opened: self.opened.as_deref(),
             visits: self.visits.as_deref(),
             card: self.card(),
+            has_images: !definition.images().is_empty(),
             ..PageData::default()
         };
         let content = html! {
@@ -297,6 +298,7 @@ impl FormView<'_> {
             texts: self.texts(),
             form: self.form,
             error,
+            version: self.version,
             section: section.map(|section| section.id.as_str()),
             seed: seed(self.key, &question.id),
         };

@@ -7,13 +7,14 @@
 
 use serde::{Deserialize, Serialize};
 use sluice_flow::id::{
-    AppId, AuditId, FlowId, FlowVersionId, ReportId, RespondentId, ResponseId, TokenId, UserId,
+    AppId, AssetId, AuditId, FlowId, FlowVersionId, ReportId, RespondentId, ResponseId, TokenId,
+    UserId,
 };
 
 use crate::{
-    App, AuditRow, ClosingCountsRow, ConsentRow, FlowRow, GrantRow, IdempotencyKey, IdentityKeyRow,
-    IdentityRow, InvitationRow, KeyRow, ReportRow, RespondentRow, ResponseRow, SavedViewRow,
-    ShortPathRow, TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow,
+    App, AssetRow, AuditRow, ClosingCountsRow, ConsentRow, FlowRow, GrantRow, IdempotencyKey,
+    IdentityKeyRow, IdentityRow, InvitationRow, KeyRow, ReportRow, RespondentRow, ResponseRow,
+    SavedViewRow, ShortPathRow, TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow,
 };
 
 /// One row of any table, with every column that a backend stores.
@@ -47,6 +48,7 @@ pub enum Record {
     Report(Box<ReportRow>),
     SavedView(SavedViewRow),
     ShortPath(ShortPathRow),
+    Asset(AssetRow),
 }
 
 /// A page of a [`crate::StoreView`].
@@ -91,6 +93,7 @@ impl UnreadableRow {
                 "token_id" => TokenId::from_uuid(id).to_string(),
                 "audit_id" => AuditId::from_uuid(id).to_string(),
                 "user_id" => UserId::from_uuid(id).to_string(),
+                "asset_id" => AssetId::from_uuid(id).to_string(),
                 "report_id" => ReportId::from_uuid(id).to_string(),
                 _ => return None,
             })
@@ -139,10 +142,11 @@ pub enum Table {
     SavedViews,
     #[serde(rename = "short-paths")]
     ShortPaths,
+    Assets,
 }
 
 impl Table {
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::Apps,
         Self::Keys,
         Self::IdentityKeys,
@@ -163,6 +167,7 @@ impl Table {
         Self::Reports,
         Self::SavedViews,
         Self::ShortPaths,
+        Self::Assets,
     ];
 
     pub fn name(self) -> &'static str {
@@ -187,6 +192,7 @@ impl Table {
             Self::Reports => "reports",
             Self::SavedViews => "saved-views",
             Self::ShortPaths => "short-paths",
+            Self::Assets => "assets",
         }
     }
 }
@@ -237,6 +243,7 @@ impl Record {
             Self::Report(_) => Table::Reports,
             Self::SavedView(_) => Table::SavedViews,
             Self::ShortPath(_) => Table::ShortPaths,
+            Self::Asset(_) => Table::Assets,
         }
     }
 
@@ -273,6 +280,7 @@ impl Record {
             Self::User(row) => cursor(None, row.user_id.uuid().as_bytes()),
             Self::Grant(row) => cursor(row.app_id, row.user_id.uuid().as_bytes()),
             Self::ShortPath(row) => cursor(Some(row.app_id), row.flow_id.uuid().as_bytes()),
+            Self::Asset(row) => cursor(Some(row.app_id), row.asset_id.uuid().as_bytes()),
             Self::Report(row) => cursor(Some(row.app_id), row.report_id.uuid().as_bytes()),
             Self::SavedView(row) => {
                 let ids = [row.flow_id.uuid(), row.user_id.uuid()].map(uuid::Uuid::into_bytes);
@@ -306,6 +314,7 @@ impl Record {
                 row.counts.iter().map(|(counter, _)| counter.len() + 8).sum()
             }
             Self::ShortPath(row) => row.path.len(),
+            Self::Asset(row) => row.bytes.len(),
             Self::SavedView(row) => row.name.len() + row.query.len(),
             Self::Version(version) => version.definition.len(),
             Self::Token(token) => token.name.len(),

@@ -7,7 +7,7 @@ use sluice_flow::closing::{Closing, Limit};
 use sluice_flow::counts::Contribution;
 use sluice_flow::definition::Kind;
 use sluice_flow::id::{
-    ApiKey, AppId, AuditId, FlowId, FlowVersionId, ReportId, ResponseId, TokenId, UserId,
+    ApiKey, AppId, AssetId, AuditId, FlowId, FlowVersionId, ReportId, ResponseId, TokenId, UserId,
 };
 use sluice_flow::issue::Full;
 use sluice_flow::lifecycle::{FlowTimes, VersionTimes};
@@ -15,8 +15,8 @@ use sluice_flow::respondent::Claim;
 use sluice_flow::time::{Timestamp, Window};
 
 use crate::{
-    ClosingWrite, InvitationRow, InvitationStep, Invited, PeopleWrite, ReportRow, ResponseRow,
-    ShortPathRow, StoreError, StoreResult,
+    AssetRow, ClosingWrite, InvitationRow, InvitationStep, Invited, PeopleWrite, ReportRow,
+    ResponseRow, ShortPathRow, StoreError, StoreResult,
 };
 
 /// SHA-256 of an admin token.
@@ -308,6 +308,8 @@ pub enum Write {
     /// Replaces the flow's path.
     ShortPath(ShortPathRow),
     DeleteShortPath(AppId, FlowId),
+    Asset(AssetRow),
+    DeleteAsset(AppId, AssetId),
     People(PeopleWrite),
     Closing(ClosingWrite),
 }
@@ -323,7 +325,8 @@ impl Write {
             | Self::CapGrace(_)
             | Self::Closing(_)
             | Self::ShortPath(_)
-            | Self::DeleteShortPath(..) => true,
+            | Self::DeleteShortPath(..)
+            | Self::DeleteAsset(..) => true,
             Self::Version(version) => version.times.published_at.is_some(),
             Self::Token(_)
             | Self::Audit(_)
@@ -332,6 +335,8 @@ impl Write {
             | Self::Invitation(_)
             | Self::Report(_)
             | Self::DeleteReport(..)
+            // No client knows its id yet.
+            | Self::Asset(_)
             | Self::People(_) => false,
         }
     }

@@ -1,8 +1,8 @@
 //! The columns and readers of every table except responses.
 
 use sluice_flow::id::{
-    AppId, AssignmentId, AuditId, FlowId, FlowVersionId, ReportId, RespondentId, ResponseId,
-    TokenId, UserId,
+    AppId, AssetId, AssignmentId, AuditId, FlowId, FlowVersionId, ReportId, RespondentId,
+    ResponseId, TokenId, UserId,
 };
 use sluice_flow::invitation::{InvitationTimes, Invitee};
 use sluice_flow::lifecycle::VersionTimes;
@@ -12,10 +12,10 @@ use uuid::Uuid;
 
 use super::ReadCells;
 use crate::{
-    App, AppLimits, AppRow, AuditRow, ClosingCountsRow, ConsentRow, FlowRow, GrantRow,
-    IdentityKeyRow, IdentityRow, InvitationRow, KeyRow, LinkRow, ReportRow, RespondentRow,
-    SavedViewRow, SecondFactor, SessionHolder, SessionRow, ShortPathRow, Subject, TokenRow,
-    UsedKeyRow, UserRow, VersionRow, VisitCountRow,
+    App, AppLimits, AppRow, AssetInfo, AssetRow, AuditRow, ClosingCountsRow, ConsentRow, FlowRow,
+    GrantRow, IdentityKeyRow, IdentityRow, InvitationRow, KeyRow, LinkRow, ReportRow,
+    RespondentRow, SavedViewRow, SecondFactor, SessionHolder, SessionRow, ShortPathRow, Subject,
+    TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow,
 };
 
 pub(crate) const APP: &str = "apps.app_id, apps.name, apps.identity_verification, \
@@ -285,6 +285,39 @@ pub(crate) const SHORT_PATH: &str = "app_id, flow_id, path";
 pub(crate) fn short_path<C: ReadCells>(cells: &mut C) -> Result<ShortPathRow, C::Error> {
     let (app_id, flow_id) = (cells.id(AppId::from_uuid)?, cells.id(FlowId::from_uuid)?);
     Ok(ShortPathRow { app_id, flow_id, path: cells.text()? })
+}
+
+pub(crate) const ASSET: &str =
+    "app_id, asset_id, content_type, width, height, digest, created_at, bytes";
+
+pub(crate) fn asset<C: ReadCells>(cells: &mut C) -> Result<AssetRow, C::Error> {
+    Ok(AssetRow {
+        app_id: cells.id(AppId::from_uuid)?,
+        asset_id: cells.id(AssetId::from_uuid)?,
+        content_type: cells.variant()?,
+        width: cells.number()?,
+        height: cells.number()?,
+        digest: cells.hash()?,
+        created_at: cells.time()?,
+        bytes: cells.optional_bytes()?.ok_or_else(|| cells.unreadable("the bytes are missing"))?,
+    })
+}
+
+/// Followed by the number of bytes, in the words of the backend.
+pub(crate) const ASSET_INFO: &str =
+    "app_id, asset_id, content_type, width, height, digest, created_at";
+
+pub(crate) fn asset_info<C: ReadCells>(cells: &mut C) -> Result<AssetInfo, C::Error> {
+    Ok(AssetInfo {
+        app_id: cells.id(AppId::from_uuid)?,
+        asset_id: cells.id(AssetId::from_uuid)?,
+        content_type: cells.variant()?,
+        width: cells.number()?,
+        height: cells.number()?,
+        digest: cells.hash()?,
+        created_at: cells.time()?,
+        bytes_len: cells.integer()?.cast_unsigned(),
+    })
 }
 
 pub(crate) const SAVED_VIEW: &str = "app_id, flow_id, user_id, name, query, is_default";

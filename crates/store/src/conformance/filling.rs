@@ -6,7 +6,7 @@
 use sluice_flow::closing::{ALL, ClosingCounts};
 use sluice_flow::definition::Kind;
 use sluice_flow::id::{
-    ApiKey, AppId, AssignmentId, AuditId, FlowId, FlowVersionId, ReportId, RespondentId,
+    ApiKey, AppId, AssetId, AssignmentId, AuditId, FlowId, FlowVersionId, ReportId, RespondentId,
     ResponseId, TokenId, UserId, v7,
 };
 use sluice_flow::invitation::{InvitationTimes, Invitee};
@@ -16,9 +16,9 @@ use sluice_flow::submission::Admission;
 use sluice_flow::time::{Timestamp, Window};
 
 use crate::{
-    App, AppLimits, AppRow, AuditRow, ClosingCountsRow, ConsentRow, FlowRow, GrantRow,
-    IdentityKeyKind, IdentityKeyRow, IdentityRow, IdentityVerification, InvitationRow, KeyRow,
-    Record, ReportRow, RespondentRow, ResponseRow, Role, SavedViewRow, Scope, SecondFactor,
+    App, AppLimits, AppRow, AssetRow, AuditRow, ClosingCountsRow, ConsentRow, FlowRow, GrantRow,
+    IdentityKeyKind, IdentityKeyRow, IdentityRow, IdentityVerification, ImageType, InvitationRow,
+    KeyRow, Record, ReportRow, RespondentRow, ResponseRow, Role, SavedViewRow, Scope, SecondFactor,
     ShortPathRow, Subject, TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow,
 };
 
@@ -112,7 +112,24 @@ fn app_records(app: u32) -> Vec<Record> {
     }
     records.extend((0..RESPONDENTS_OF_AN_APP).flat_map(|number| respondent_records(app, number)));
     records.extend(user_records(app, app_id));
+    records.extend((0..3).map(|number| asset(app, number)));
     records
+}
+
+/// An asset with bytes of every value.
+fn asset(app: u32, number: u32) -> Record {
+    let number = app * 3 + number;
+    let bytes: Vec<u8> = (0..=255).cycle().skip(number as usize).take(1_000).collect();
+    Record::Asset(AssetRow {
+        app_id: app_id(app),
+        asset_id: AssetId::from_uuid(bits(12, number)),
+        content_type: if number.is_multiple_of(2) { ImageType::Png } else { ImageType::Jpeg },
+        width: 1 + number,
+        height: 2_000,
+        digest: AssetRow::digest_of(&bytes),
+        created_at: at(i64::from(number)),
+        bytes,
+    })
 }
 
 /// A user with a role in the app; in one app, also with a role in all apps.

@@ -13,6 +13,7 @@
 mod answer_filters;
 mod apply;
 mod apps;
+mod assets;
 mod closing;
 mod commit;
 mod counts;
@@ -266,6 +267,13 @@ cases! {
         a_path_belongs_to_one_flow_of_all_apps
         a_path_of_a_flow_that_does_not_exist_is_refused
         a_path_is_a_change_that_the_public_can_see;
+    assets:
+        an_asset_is_found_by_its_id_and_listed_without_its_bytes
+        an_asset_of_an_app_that_does_not_exist_is_refused
+        the_same_bytes_are_stored_once_per_app
+        the_deletion_of_an_asset_is_a_change_that_the_public_can_see
+        versions_that_name_an_asset_are_found
+        pages_of_assets_stay_within_their_byte_limit;
     feed:
         an_empty_store_has_no_changes
         a_public_change_is_in_the_feed_immediately

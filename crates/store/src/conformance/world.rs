@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use sluice_flow::counts::Contribution;
 use sluice_flow::definition::Kind;
 use sluice_flow::id::{
-    ApiKey, AppId, AssignmentId, AuditId, FlowId, FlowVersionId, ReportId, RespondentId,
+    ApiKey, AppId, AssetId, AssignmentId, AuditId, FlowId, FlowVersionId, ReportId, RespondentId,
     ResponseId, TokenId, UserId, v7,
 };
 use sluice_flow::invitation::{InvitationTimes, Invitee};
@@ -15,10 +15,10 @@ use sluice_flow::submission::Admission;
 use sluice_flow::time::{Day, Timestamp, Window};
 
 use crate::{
-    AppLimits, AppRow, At, AuditRow, Change, FlowRow, GrantRow, IdentityKeyKind, IdentityKeyRow,
-    IdentityVerification, InvitationRow, KeyRow, NewResponse, Outcome, ReportRow, ResponseQuery,
-    ResponseRow, Role, Scope, Store, StoreResult, TokenRow, UserRow, VersionRow, VisitCountRow,
-    Write,
+    AppLimits, AppRow, AssetRow, At, AuditRow, Change, FlowRow, GrantRow, IdentityKeyKind,
+    IdentityKeyRow, IdentityVerification, ImageType, InvitationRow, KeyRow, NewResponse, Outcome,
+    ReportRow, ResponseQuery, ResponseRow, Role, Scope, Store, StoreResult, TokenRow, UserRow,
+    VersionRow, VisitCountRow, Write,
 };
 
 pub(super) type TheStore = Arc<dyn Store>;
@@ -204,6 +204,22 @@ pub(super) fn report_row(flow: &FlowRow) -> ReportRow {
         created_at: at(0),
         expires_at: None,
         revoked_at: None,
+    }
+}
+
+/// A small asset whose bytes no other has.
+pub(super) fn asset_row(app_id: AppId) -> AssetRow {
+    let asset_id = new_id!(AssetId, 0);
+    let bytes = asset_id.to_string().into_bytes();
+    AssetRow {
+        app_id,
+        asset_id,
+        content_type: ImageType::Png,
+        width: 4_000,
+        height: 3,
+        digest: AssetRow::digest_of(&bytes),
+        created_at: at(0),
+        bytes,
     }
 }
 

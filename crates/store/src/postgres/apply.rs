@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use sluice_flow::id::AppId;
 
+use super::assets;
 use super::closing;
 use super::codec::{Cells, ReadCells as _};
 use super::counts;
@@ -127,6 +128,8 @@ fn rank(write: &Write) -> u8 {
         | Write::Closing(_)
         | Write::DeleteShortPath(..)
         | Write::ShortPath(_)
+        | Write::Asset(_)
+        | Write::DeleteAsset(..)
         | Write::People(_) => 3,
     }
 }
@@ -165,6 +168,10 @@ async fn put_one(
         }
         Write::DeleteShortPath(app, flow) => {
             short_paths::delete(transaction, *app, *flow).await.map(|()| Some(*app))
+        }
+        Write::Asset(row) => assets::put(transaction, row).await.map(|()| Some(row.app_id)),
+        Write::DeleteAsset(app, asset) => {
+            assets::delete(transaction, *app, *asset).await.map(|()| Some(*app))
         }
         Write::People(write) => people::put(transaction, write).await.map(|()| None),
     }

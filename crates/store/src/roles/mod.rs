@@ -5,6 +5,7 @@
 //! little.
 
 mod admin;
+mod assets;
 mod closing;
 mod counts;
 mod intake;
@@ -18,6 +19,7 @@ mod users;
 mod visits;
 
 pub use admin::AdminStore;
+pub use assets::AssetStore;
 pub use closing::ClosingStore;
 pub use counts::CountStore;
 pub use intake::{AfterCommit, IntakeStore, Lanes, Resume};
@@ -41,6 +43,7 @@ pub trait Store:
     + UserStore
     + ReportStore
     + ShortPathStore
+    + AssetStore
     + CountStore
     + ClosingStore
     + VisitStore
@@ -57,6 +60,7 @@ impl<T> Store for T where
         + UserStore
         + ReportStore
         + ShortPathStore
+        + AssetStore
         + CountStore
         + ClosingStore
         + VisitStore

@@ -9,6 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use rusqlite::{Connection, OptionalExtension, Result, params};
 use sluice_flow::id::AppId;
 
+use super::assets;
 use super::closing;
 use super::codec::{Cells, ReadCells as _, bytes};
 use super::counts::Going;
@@ -131,6 +132,10 @@ fn put(
         Write::ShortPath(row) => short_paths::put(connection, row).map(|()| Some(row.app_id)),
         Write::DeleteShortPath(app, flow) => {
             short_paths::delete(connection, *app, *flow).map(|()| Some(*app))
+        }
+        Write::Asset(row) => assets::put(connection, row).map(|()| Some(row.app_id)),
+        Write::DeleteAsset(app, asset) => {
+            assets::delete(connection, *app, *asset).map(|()| Some(*app))
         }
         Write::People(write) => return people::put(connection, write).map(|()| None),
     };

@@ -12,15 +12,16 @@ use uuid::Uuid;
 
 use crate::codec::{self, readers};
 use crate::{
-    App, AuditRow, ClosingCountsRow, ConsentRow, FlowRow, GrantRow, IdentityKeyRow, IdentityRow,
-    InvitationRow, KeyRow, LinkRow, ReportRow, RespondentRow, ResponseRow, SavedViewRow,
-    SessionRow, ShortPathRow, TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow,
+    App, AssetInfo, AssetRow, AuditRow, ClosingCountsRow, ConsentRow, FlowRow, GrantRow,
+    IdentityKeyRow, IdentityRow, InvitationRow, KeyRow, LinkRow, ReportRow, RespondentRow,
+    ResponseRow, SavedViewRow, SessionRow, ShortPathRow, TokenRow, UsedKeyRow, UserRow, VersionRow,
+    VisitCountRow,
 };
 
 pub(super) use crate::codec::{
-    APP, AUDIT, CLOSING_COUNTS, CONSENT, FLOW, GRANT, IDENTITY, IDENTITY_KEY, INVITATION, KEY,
-    LINK, REPORT, RESPONDENT, RESPONSE, ReadCells, SAVED_VIEW, SESSION, SHORT_PATH, TOKEN,
-    USED_KEY, USER, VERSION, VISIT_COUNT,
+    APP, ASSET, ASSET_INFO, AUDIT, CLOSING_COUNTS, CONSENT, FLOW, GRANT, IDENTITY, IDENTITY_KEY,
+    INVITATION, KEY, LINK, REPORT, RESPONDENT, RESPONSE, ReadCells, SAVED_VIEW, SESSION,
+    SHORT_PATH, TOKEN, USED_KEY, USER, VERSION, VISIT_COUNT,
 };
 
 /// The bytes of an id, as they are stored.
@@ -145,4 +146,6 @@ readers! {
     session -> SessionRow,
     report -> ReportRow,
     short_path -> ShortPathRow,
+    asset -> AssetRow,
+    asset_info -> AssetInfo,
 }

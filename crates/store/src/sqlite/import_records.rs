@@ -16,7 +16,9 @@ use super::response_keys::{NewKeys, Placed};
 use super::response_row::{self, Place};
 use super::transaction::{Finish, TransactionError};
 use super::version_numbers::VersionNumbers;
-use super::{closing, counts, invitations, people, put, reports, short_paths, skip_index, visits};
+use super::{
+    assets, closing, counts, invitations, people, put, reports, short_paths, skip_index, visits,
+};
 use crate::{App, IdempotencyKey, Record, ResponseRow};
 
 /// With the parameters of [`response_row::bind`].
@@ -109,6 +111,7 @@ fn put(
         Record::Grant(row) => return people::put_grant(connection, row),
         Record::Report(row) => reports::put(connection, row),
         Record::ShortPath(row) => short_paths::put(connection, row),
+        Record::Asset(row) => assets::put(connection, row),
         Record::SavedView(row) => people::put_saved_view(connection, row),
     };
     Ok(put?)

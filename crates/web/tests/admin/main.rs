@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a panic fails the test")]
 
 mod apps;
+mod assets;
 mod bodies;
 mod closing;
 mod computed;
@@ -13,6 +14,8 @@ mod funnel;
 mod invitations;
 mod lists;
 mod page;
+#[path = "../support/png.rs"]
+mod png;
 mod reports;
 mod respondents;
 mod responses;

@@ -17,7 +17,7 @@ use tokio_postgres::Row;
 use uuid::Uuid;
 
 use super::super::codec::{
-    self, APP, AUDIT, CLOSING_COUNTS, CONSENT, Cells, FLOW, GRANT, IDENTITY, IDENTITY_KEY,
+    self, APP, ASSET, AUDIT, CLOSING_COUNTS, CONSENT, Cells, FLOW, GRANT, IDENTITY, IDENTITY_KEY,
     INVITATION, KEY, REPORT, RESPONDENT, RESPONSE, SAVED_VIEW, SHORT_PATH, TOKEN, USED_KEY, USER,
     VERSION, VISIT_COUNT,
 };
@@ -201,7 +201,8 @@ fn is_of_apps(table: Table) -> bool {
         | Table::Grants
         | Table::Reports
         | Table::SavedViews
-        | Table::ShortPaths => false,
+        | Table::ShortPaths
+        | Table::Assets => false,
     }
 }
 
@@ -252,7 +253,8 @@ async fn scan(
         | Table::Users
         | Table::Grants
         | Table::Reports
-        | Table::ShortPaths => &[&rows, &bytes, &app, &ids[0]],
+        | Table::ShortPaths
+        | Table::Assets => &[&rows, &bytes, &app, &ids[0]],
     };
     Ok((transaction.query(&sql, params).await?, read))
 }
@@ -302,6 +304,7 @@ fn select(table: Table, scope: Scope) -> (String, Read) {
             codec::report(it).map(|row| Record::Report(Box::new(row)))
         }),
         Table::ShortPaths => ("short_paths", SHORT_PATH, &["flow_id"], short_path),
+        Table::Assets => ("assets", ASSET, &["asset_id"], |it| codec::asset(it).map(Record::Asset)),
         Table::SavedViews => ("saved_views", SAVED_VIEW, &["flow_id", "user_id", "name"], |it| {
             codec::saved_view(it).map(Record::SavedView)
         }),
@@ -357,6 +360,7 @@ fn texts(table: Table) -> Vec<&'static str> {
         Table::Reports => &["title", "questions", "filters", "password", "created_by"],
         Table::SavedViews => &["name", "query"],
         Table::ShortPaths => &["path"],
+        Table::Assets => &["bytes"],
     };
     columns.to_vec()
 }

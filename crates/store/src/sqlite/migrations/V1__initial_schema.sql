@@ -302,6 +302,22 @@ CREATE TABLE short_paths (
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX short_paths_by_path ON short_paths (path);
 
+-- Assets: images for flows. An asset never changes. bytes is the last column because it is long, and SQLite
+-- reads the columns before it without loading it. digest: BLAKE3 of bytes.
+CREATE TABLE assets (
+    app_id       BLOB NOT NULL REFERENCES apps DEFERRABLE INITIALLY DEFERRED,
+    asset_id     BLOB NOT NULL CHECK (length(asset_id) = 16),
+    content_type TEXT NOT NULL,
+    width        INTEGER NOT NULL,
+    height       INTEGER NOT NULL,
+    digest       BLOB NOT NULL CHECK (length(digest) = 32),
+    created_at   INTEGER NOT NULL,
+    bytes        BLOB NOT NULL,
+    PRIMARY KEY (app_id, asset_id)
+) STRICT;
+CREATE UNIQUE INDEX assets_by_id ON assets (asset_id);
+CREATE UNIQUE INDEX assets_by_digest ON assets (app_id, digest);
+
 -- What visitors did, by version and day: only numbers, no row for a visit. counter is opened, started, finished,
 -- seen: or passed: with a question's id, or time: with the first second of a range.
 CREATE TABLE visit_counts (
