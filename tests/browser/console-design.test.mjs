@@ -108,6 +108,38 @@ test("logos are uploaded, shown by theme and removed; button texts are in every 
   assert.equal(await (await world.visit(flow.path)).locator(".logo").count(), 0);
 });
 
+test("an uploaded image is the background behind a panel, and not of an embedded page", async () => {
+  const flow = await world.flow(SHORT);
+  const page = await desk.open(`/console/flows/${flow.flowId}/design`);
+  const png = await page.evaluate(() => {
+    const canvas = Object.assign(document.createElement("canvas"), { width: 64, height: 48 });
+    const drawing = canvas.getContext("2d");
+    drawing.fillStyle = "#c2185b";
+    drawing.fillRect(0, 0, 64, 48);
+    return canvas.toDataURL("image/png").split(",")[1];
+  });
+  const file = { name: "wall.png", mimeType: "image/png", buffer: Buffer.from(png, "base64") };
+  for (const [path, stored] of [
+    [`/console/flows/${flow.flowId}/design`, async () => (await designOf(flow)).background],
+    [`/console/apps/${flow.appId}/settings/design`, async () => (await world.server.admin("GET", `/apps/${flow.appId}`)).hosted.background],
+  ]) {
+    const form = await desk.open(path);
+    await choose(form, "background", "Own image");
+    await form.locator("[data-uploads]").setInputFiles(file);
+    await matches(stored, /^as_/);
+    await matches(() => form.locator("#background-note").textContent(), /^Texts are on a panel/);
+  }
+  const background = (page) => page.evaluate(() => getComputedStyle(document.body).backgroundImage);
+  for (const theme of ["light", "dark"]) {
+    const shown = await world.visit(flow.path, { theme });
+    assert.match(await background(shown), /\/a\/as_/);
+    const panel = await shown.locator("main").evaluate((main) => getComputedStyle(main).backgroundColor);
+    assert.equal(panel, theme === "light" ? "rgb(251, 251, 250)" : "rgb(19, 22, 25)");
+    if (process.env.SLUICE_PICTURES) await shown.screenshot({ path: `${process.env.SLUICE_PICTURES}/image-${theme}.png` });
+  }
+  assert.equal(await background(await world.visit(`${flow.path}?embed=1`)), "none");
+});
+
 test("an invalid colour is explained next to its field and not saved", async () => {
   const flow = await world.flow(SHORT);
   const page = await desk.open(`/console/flows/${flow.flowId}/design`);

@@ -23,7 +23,8 @@ macro_rules! design {
             #[serde(default, deserialize_with = "given")]
             #[schema(value_type = Option<String>, required = false)]
             accent_color: Option<Option<String>>,
-            /// A colour, or `none` for the default of each colour scheme. If texts would not be
+            /// A colour, the id of an uploaded image (`as_…`), or `none` for the default of each
+            /// colour scheme. On an image, the page is a panel in the default colours. If texts would not be
             /// readable on it in one of them, that one shows the nearest colour on which they are.
             #[serde(default, deserialize_with = "given")]
             #[schema(value_type = Option<String>, required = false)]

@@ -12,10 +12,13 @@ use serde_json::json;
 use sluice_flow::definition::{Definition, Fault};
 use sluice_flow::id::{AppId, AssetId};
 use sluice_flow::time::Timestamp;
-use sluice_store::{AssetInfo, AssetRow, Scope, Store, StoreResult, VersionRow, Write};
+use sluice_store::{
+    AssetInfo, AssetRow, FlowQuery, Page, Scope, Store, StoreResult, VersionRow, Write,
+};
 
 use crate::admin::{AdminError, AdminResult, Missing};
 use crate::audit_action::AuditAction;
+use crate::branding::{HostedSettings, design_of};
 use crate::conflict::retry_on_conflict;
 use crate::core::Core;
 use crate::encoded_body::EncodedBody;
@@ -28,6 +31,9 @@ pub const UPLOAD_BYTES_MAX: usize = 2 * 1024 * 1024;
 pub const APP_BYTES_MAX: u64 = 200 * 1024 * 1024;
 /// The number of images of one app.
 pub const APP_ASSETS_MAX: usize = 2_000;
+
+/// The number of flows to read at a time.
+const FLOWS_PAGE: usize = 100;
 
 /// The error code for an upload beyond the limits of the app.
 const ASSETS_FULL: &str = "assets_full";
@@ -130,7 +136,9 @@ impl AppHandle {
         let naming = core.store.versions_naming(self.app_id(), asset).await?;
         let flows: BTreeSet<_> =
             naming.iter().filter(|it| is_in_use(it, now)).map(|it| it.flow_id).collect();
-        let Some(first) = flows.first() else { return Ok(()) };
+        let Some(first) = flows.first() else {
+            return self.must_be_in_no_design(core, asset).await;
+        };
         let name = core.store.find_flow(*first).await?.map(|it| it.flow.name);
         let others = match flows.len() {
             1 => String::new(),
@@ -141,6 +149,32 @@ impl AppHandle {
             name.unwrap_or_default()
         );
         Err(AdminError::conflict(ASSET_IN_USE, detail))
+    }
+}
+
+impl AppHandle {
+    async fn must_be_in_no_design(&self, core: &Core, asset: AssetId) -> AdminResult<()> {
+        let app = core.store.find_app(self.app_id()).await?;
+        let of_app = app.and_then(|app| HostedSettings::of(&app.row).design.background_image());
+        if of_app == Some(asset) {
+            let detail = "the image is the background in the app's design";
+            return Err(AdminError::conflict(ASSET_IN_USE, detail));
+        }
+        let mut after = None;
+        loop {
+            let page = Page { after, limit: FLOWS_PAGE };
+            let flows = core.store.list_flows(&FlowQuery::all(self.app_id(), page)).await?;
+            let Some(last) = flows.last() else { return Ok(()) };
+            after = Some(last.flow.flow_id);
+            let named = flows.iter().map(|state| &state.flow);
+            let mut named = named.filter(|it| design_of(it).background_image() == Some(asset));
+            if let Some(flow) = named.next() {
+                let (name, id) = (&flow.name, flow.flow_id);
+                let detail =
+                    format!("the image is the background in the design of {name:?} ({id})");
+                return Err(AdminError::conflict(ASSET_IN_USE, detail));
+            }
+        }
     }
 }
 

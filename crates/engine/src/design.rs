@@ -9,6 +9,8 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 use sluice_flow::definition::Fault;
 use sluice_flow::design::{Design, DesignField, DesignValue, NONE};
+use sluice_flow::id::{AppId, AssetId};
+use sluice_store::{Store, StoreResult};
 
 use crate::encoded_body::EncodedBody;
 use crate::fault::fault;
@@ -29,6 +31,23 @@ impl DesignPatch {
 
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// The faults of an image that the app does not have.
+    pub(crate) async fn image_faults(
+        &self,
+        store: &dyn Store,
+        app: AppId,
+        pointer: &str,
+    ) -> StoreResult<Vec<Fault>> {
+        let named = self.0.get(&DesignField::Background).and_then(Option::as_ref);
+        let Some(named) = named.and_then(|it| it.parse::<AssetId>().ok()) else {
+            return Ok(Vec::new());
+        };
+        let stored = store.list_assets(app).await?;
+        let is_missing = !stored.iter().any(|asset| asset.asset_id == named);
+        let fault = || fault(&format!("{pointer}/background"), "must be an image of this app");
+        Ok(is_missing.then(fault).into_iter().collect())
     }
 
     /// The parts that it changes.

@@ -88,6 +88,10 @@ impl FlowHandle {
             let (close_after, quotas) = (patch.close_after, patch.quotas.as_ref());
             let limits = closing::changed(core, state, close_after, quotas)?;
             faults.extend(limits.as_ref().err().into_iter().flatten().cloned());
+            if let Some(Some(design)) = &patch.design {
+                let app = state.flow.app_id;
+                faults.extend(design.image_faults(&*core.store, app, "/design").await?);
+            }
             faultless(faults)?;
             let limits = limits.unwrap_or_default();
             let mut row = state.flow.clone();

@@ -8,6 +8,7 @@ use maud::{Markup, html};
 use sluice_engine::branding::Branding;
 use sluice_engine::design::Logo;
 use sluice_flow::design::{Corners, DesignField, Font, Palette, Theme};
+use sluice_flow::id::AssetId;
 
 use super::page::Frame;
 use super::words::ButtonTexts;
@@ -109,10 +110,23 @@ fn style(branding: &Branding) -> String {
         let supports = "@supports (color:light-dark(#000,#fff))";
         style.push_str(&format!("{supports}{{:root{{{schemes}}}}}"));
     }
+    if let Some(image) = branding.design.background_image() {
+        style.push_str(&background_image(image));
+    }
     if let Some(stack) = stack(branding.design.font()) {
         style.push_str(&format!("body{{font-family:{stack}}}"));
     }
     style
+}
+
+/// An image behind a panel with the page. An embedded page is transparent.
+fn background_image(image: AssetId) -> String {
+    let page = "body:not([data-embed])";
+    format!(
+        "{page}{{background:var(--ground) url(/a/{image}) center/cover fixed}}\
+         {page} main{{inline-size:auto;margin:.75rem;border-radius:var(--round);background:var(--ground)}}\
+         @media (min-width:48rem){{{page} main{{inline-size:100%;margin:2.5rem auto;padding-inline:2.5rem}}}}"
+    )
 }
 
 /// Fonts that come with an operating system; `None` is that of the style sheet.

@@ -12,8 +12,9 @@ use sluice_flow::design::{Design, DesignField, DesignValue, LIGHT, NONE};
 use super::notes;
 use crate::request::Fields;
 
-/// The choice of an own value.
+/// The choice of an own value, and of an uploaded image.
 const OWN: &str = "own";
+const IMAGE: &str = "image";
 /// The number of hexadecimal digits of the hash that stands for a picture.
 const MARK_DIGITS: usize = 16;
 const PICTURE_TYPES: &str = "image/png,image/jpeg,image/webp,image/svg+xml";
@@ -32,6 +33,8 @@ pub(super) struct DesignForm<'f> {
     pub(super) own: &'f Design,
     /// The design of the app, for a flow.
     pub(super) app: Option<&'f Design>,
+    /// Where images are uploaded to.
+    pub(super) uploads: &'f str,
     /// What was sent, if it could not be saved.
     pub(super) sent: Option<&'f Fields>,
     pub(super) faults: &'f [Fault],
@@ -60,6 +63,8 @@ fn sent(form: &Fields, field: DesignField) -> Option<Option<&str>> {
         (NONE, DesignValue::Text) => Some(Some("")),
         // The picture that it has, or none yet.
         (OWN, DesignValue::Picture) if own.is_empty() => None,
+        // None until one is uploaded.
+        (IMAGE, DesignValue::Background) => form.get(&format!("{name}.image")).map(Some),
         (OWN, _) => Some(Some(own)),
         (value, _) => Some(Some(value)),
     }
@@ -142,6 +147,7 @@ impl DesignForm<'_> {
             (Some(""), DesignValue::Text) => NONE,
             (Some(value), DesignValue::OneOf(_)) => value,
             (Some(NONE), DesignValue::Background | DesignValue::Picture) => NONE,
+            (Some(_), DesignValue::Background) if self.own.background_image().is_some() => IMAGE,
             (Some(_), _) => OWN,
         }
     }
@@ -155,7 +161,7 @@ impl DesignForm<'_> {
             DesignValue::Color => options.push((OWN, "Own colour".to_owned())),
             DesignValue::Background | DesignValue::Picture | DesignValue::Text => {
                 let (none, own) = match field.value() {
-                    DesignValue::Background => ("No colour", "Own colour"),
+                    DesignValue::Background => ("None", "Own colour"),
                     DesignValue::Picture => ("No logo", "Own logo"),
                     _ => ("In the reader’s language", "Own text"),
                 };
@@ -163,6 +169,9 @@ impl DesignForm<'_> {
                     options.push((NONE, none.to_owned()));
                 }
                 options.push((OWN, own.to_owned()));
+                if field.value() == DesignValue::Background {
+                    options.push((IMAGE, "Own image".to_owned()));
+                }
             }
         }
         options
@@ -182,6 +191,9 @@ impl DesignForm<'_> {
             (Some(value), DesignValue::OneOf(_)) => option_label(value).to_owned(),
             (Some(value), DesignValue::Text) => format!("“{value}”"),
             (Some(_), DesignValue::Picture) => return "Same as the app".to_owned(),
+            (Some(_), DesignValue::Background) if app.background_image().is_some() => {
+                "image".to_owned()
+            }
             (Some(value), _) => value.to_owned(),
             (None, DesignValue::Picture) => "no logo".to_owned(),
             (None, DesignValue::Text) => "in the reader’s language".to_owned(),
@@ -228,6 +240,7 @@ impl DesignForm<'_> {
                         input.input.mono id=(id) name={ (name) ".own" } value=(value) maxlength="7" spellcheck="false" autocomplete="off"
                             aria-label={ (label(field)) " as a hex value" } aria-describedby=(described) aria-invalid=[invalid];
                     }
+                    @if field == DesignField::Background { (self.image()) }
                 }
                 DesignValue::Text => {
                     div.own data-own {
@@ -248,6 +261,24 @@ impl DesignForm<'_> {
         }
     }
 
+    /// The image in the background.
+    fn image(&self) -> Markup {
+        let stored = self.own.background_image().map(|id| id.to_string());
+        let sent = self.sent.map(|form| form.raw("background.image").to_owned());
+        let id = sent.or(stored).unwrap_or_default();
+        html! {
+            div.own data-own-image {
+                p.logo-frame hidden[id.is_empty()] {
+                    img.background src=[(!id.is_empty()).then(|| format!("/a/{id}"))] alt="Background: current image";
+                }
+                input.input type="file" accept="image/png,image/jpeg,image/webp" data-uploads=(self.uploads) aria-label="Background: choose an image";
+                input type="hidden" name="background.image" value=(id);
+                p.hint data-upload-state role="status" {}
+                noscript { p.hint { "Choosing an image requires JavaScript. You can also use the API." } }
+            }
+        }
+    }
+
     /// The own value, or one to start from.
     fn suggested(&self, field: DesignField) -> String {
         let own = self.own.own(field);
@@ -256,7 +287,10 @@ impl DesignForm<'_> {
             DesignValue::Picture | DesignValue::OneOf(_) => String::new(),
             DesignValue::Text => own.unwrap_or_default().to_owned(),
             DesignValue::Color => own.or(app).map_or(LIGHT.accent.to_string(), str::to_owned),
-            DesignValue::Background => own.or(app).map_or(LIGHT.ground.to_string(), str::to_owned),
+            DesignValue::Background => {
+                let app = self.app.and_then(Design::background);
+                self.own.background().or(app).unwrap_or(LIGHT.ground).to_string()
+            }
         }
     }
 
@@ -340,6 +374,11 @@ mod tests {
             "background=none&background.was=&background.own=%23ffffff",
             &[(DesignField::Background, Some("none"))],
         );
+        check(
+            "background=image&background.was=&background.image=as_01KA2VgdPrWYDVgYy3wLpB",
+            &[(DesignField::Background, Some("as_01KA2VgdPrWYDVgYy3wLpB"))],
+        );
+        check("background=image&background.was=&background.image=", &[]);
         check("nextText=none&nextText.was=", &[(DesignField::NextText, Some(""))]);
         check("nextText=none&nextText.was=%3D", &[]);
         check("nextText=own&nextText.own=+On+&nextText.was=%3DOn", &[]);
@@ -368,7 +407,7 @@ mod tests {
         let own = Design::from_json(&own);
         let app = Design::from_json(&json!({"accentColor": "#112233", "font": "mono"}));
         for app in [None, Some(&app)] {
-            let form = DesignForm { own: &own, app, sent: None, faults: &[] };
+            let form = DesignForm { own: &own, app, uploads: "", sent: None, faults: &[] };
             let mut pairs = String::new();
             for field in DesignField::ALL {
                 let (name, chosen) = (field.name(), form.chosen(field));

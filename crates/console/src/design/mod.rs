@@ -7,7 +7,7 @@ mod notes;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::State;
+use axum::extract::{Request, State};
 use axum::response::Response;
 use axum::routing::{get, post};
 use http::HeaderMap;
@@ -25,6 +25,7 @@ use sluice_flow::id::{AppId, FlowId};
 
 use self::form::DesignForm;
 use super::Console;
+use super::editor::images;
 use super::flows::may_write;
 use super::frame::{Frame, NavItem, Tab, Width};
 use super::parts::errors;
@@ -40,6 +41,7 @@ pub(super) fn routes() -> Router<Arc<Console>> {
         .route("/console/flows/{flowId}/design", get(show).post(save))
         .route("/console/flows/{flowId}/design/reset", post(reset))
         .route("/console/apps/{appId}/settings/design", get(show_app).post(save_app))
+        .route("/console/apps/{appId}/settings/design/images", post(upload))
 }
 
 async fn show(
@@ -67,7 +69,8 @@ fn flow_page(
     let writes = may_write(visitor, state.flow.app_id) && state.flow.archived_at.is_none();
     let (sent, faults) = refused.unzip();
     let faults = faults.unwrap_or_default();
-    let form = DesignForm { own: &own, app: Some(&app), sent, faults };
+    let uploads = format!("{base}/images");
+    let form = DesignForm { own: &own, app: Some(&app), uploads: &uploads, sent, faults };
     let settings = format!("/console/apps/{}/settings/design", state.flow.app_id);
     let content = html! {
         (errors(faults, form::field_of))
@@ -180,8 +183,9 @@ fn app_design(
     let own = HostedSettings::of(row).design;
     let (sent, faults) = refused.unzip();
     let faults = faults.unwrap_or_default();
-    let form = DesignForm { own: &own, app: None, sent, faults };
     let base = format!("/console/apps/{}", row.app_id);
+    let uploads = format!("{base}/settings/design/images");
+    let form = DesignForm { own: &own, app: None, uploads: &uploads, sent, faults };
     let example = templates().iter().find(|it| {
         it.definition["questions"].as_array().is_some_and(|questions| !questions.is_empty())
     });
@@ -229,6 +233,17 @@ async fn save_app(
     };
     let sidebar = Sidebar::app(&console, &visitor, app).await?;
     app_design(&visitor, &sidebar, Some((&sent, &faults)), None)
+}
+
+/// Stores an image for the background.
+async fn upload(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    PathParam(app): PathParam<AppId>,
+    request: Request,
+) -> Reply {
+    let app = console.engine.app(&visitor.actor, Scope::Write, app).await?;
+    images::store(&app, request).await
 }
 
 fn is_script(headers: &HeaderMap) -> bool {

@@ -13,6 +13,9 @@ pub(super) fn of(field: DesignField, own: &Design, app: Option<&Design>) -> Stri
     let design = app.map_or_else(|| own.clone(), |app| own.over(app));
     let sentences = match field {
         DesignField::AccentColor => design.accent().map(|color| accent(color, &design)),
+        DesignField::Background if design.background_image().is_some() => Some(vec![
+            "Texts are on a panel above the image, so that they are easy to read.".to_owned(),
+        ]),
         DesignField::Background => design.background().map(background),
         _ => None,
     };
@@ -99,6 +102,11 @@ mod tests {
                 "In light mode it is shown as #",
             ),
             (json!({"background": "none"}), DesignField::Background, ""),
+            (
+                json!({"background": "as_01KA2VgdPrWYDVgYy3wLpB"}),
+                DesignField::Background,
+                "Texts are on a panel",
+            ),
             (json!({"font": "serif"}), DesignField::Font, ""),
         ] {
             let note = of(field, &Design::from_json(&own), None);

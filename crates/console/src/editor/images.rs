@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use axum::extract::{Request, State};
 use serde::Serialize;
-use sluice_engine::AdminError;
 use sluice_engine::assets::UPLOAD_BYTES_MAX;
 use sluice_engine::rows::Scope;
+use sluice_engine::{AdminError, AppHandle};
 use sluice_flow::id::{AssetId, FlowId};
 
 use crate::Console;
@@ -35,6 +35,11 @@ pub(super) async fn upload(
 ) -> Reply {
     // Checked first: a visitor who may not write learns nothing about other errors.
     let flow = console.engine.flow(&visitor.actor, Scope::Write, flow).await?;
+    store(&flow.app().await?, request).await
+}
+
+/// Stores an image of the app, and replies with its id or with what is wrong.
+pub(crate) async fn store(app: &AppHandle, request: Request) -> Reply {
     let refused = |kind, message: String| Ok(reply::json(kind, &NotStored { message }));
     let file = match read_up_to(UPLOAD_BYTES_MAX, request).await {
         Ok(file) => file,
@@ -43,7 +48,7 @@ pub(super) async fn upload(
         }
         Err(unread) => return Err(unread),
     };
-    match flow.app().await?.upload_asset(file).await {
+    match app.upload_asset(file).await {
         Ok(uploaded) => Ok(reply::json(Kind::Shown, &Stored { asset_id: uploaded.asset.asset_id })),
         Err(AdminError::Invalid(faults)) => {
             let faults: Vec<&str> = faults.iter().map(|fault| fault.message.as_str()).collect();

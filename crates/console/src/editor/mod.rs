@@ -11,7 +11,7 @@ mod changes;
 mod discard;
 mod edit;
 mod history;
-mod images;
+pub(crate) mod images;
 mod limits;
 mod publish;
 mod questions;

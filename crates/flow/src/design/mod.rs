@@ -11,6 +11,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
+use crate::id::AssetId;
+
 pub use color::{BLACK, Color, DARK, LIGHT, Palette, Scheme, TEXT_CONTRAST_MIN, WHITE};
 
 /// The maximum length of the text of a button, in characters.
@@ -37,7 +39,7 @@ pub enum DesignField {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DesignValue {
     Color,
-    /// A colour, or [`NONE`].
+    /// A colour, the id of an uploaded image, or [`NONE`].
     Background,
     /// One of these names.
     OneOf(&'static [&'static str]),
@@ -96,7 +98,11 @@ impl DesignField {
         match self.value() {
             DesignValue::Color => color().ok_or_else(|| COLOR.to_owned()),
             DesignValue::Background if text == NONE => Ok(NONE.to_owned()),
-            DesignValue::Background => color().ok_or_else(|| format!("{COLOR}, or {NONE}")),
+            DesignValue::Background => {
+                let image = || text.parse::<AssetId>().ok().map(|id| id.to_string());
+                let why = || format!("{COLOR}, the id of an image, or {NONE}");
+                color().or_else(image).ok_or_else(why)
+            }
             DesignValue::OneOf(names) if names.contains(&text) => Ok(text.to_owned()),
             DesignValue::OneOf(names) => Err(format!("must be one of {}", names.join(", "))),
             DesignValue::Picture => Ok(text.to_owned()),
@@ -219,6 +225,11 @@ impl Design {
         self.get(DesignField::Background).and_then(Color::parse)
     }
 
+    /// The image in the background. Texts are on a panel in the colour of the page above it.
+    pub fn background_image(&self) -> Option<AssetId> {
+        self.get(DesignField::Background)?.parse().ok()
+    }
+
     pub fn palette(&self) -> Palette {
         Palette::new(self.accent(), self.background())
     }
@@ -270,7 +281,12 @@ mod tests {
             (DesignField::AccentColor, "#000}", Err("must be a colour such as #0a7d4f")),
             (DesignField::Background, "none", Ok("none")),
             (DesignField::Background, "#fdf6e3", Ok("#fdf6e3")),
-            (DesignField::Background, "url(x)", Err("must be a colour such as #0a7d4f, or none")),
+            (DesignField::Background, "as_01KA2VgdPrWYDVgYy3wLpB", Ok("as_01KA2VgdPrWYDVgYy3wLpB")),
+            (
+                DesignField::Background,
+                "url(x)",
+                Err("must be a colour such as #0a7d4f, the id of an image, or none"),
+            ),
             (DesignField::Font, "serif", Ok("serif")),
             (
                 DesignField::Font,
@@ -356,5 +372,7 @@ mod tests {
         assert_eq!(plain.palette(), Palette::default());
         let links = design(json!({"background": "#ffffff"})).palette().link;
         assert!(links.is_some(), "the default accent must be readable on it");
+        let image = design(json!({"background": "as_01KA2VgdPrWYDVgYy3wLpB"}));
+        assert!(image.background_image().is_some() && image.palette() == Palette::default());
     }
 }

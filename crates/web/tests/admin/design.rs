@@ -58,7 +58,7 @@ async fn a_wrong_design_is_refused_with_every_fault() {
     }});
     site.patch(&path, wrong).await.faults(&[
         ("/design/accentColor", "must be a colour"),
-        ("/design/background", "must be a colour such as #0a7d4f, or none"),
+        ("/design/background", "must be a colour such as #0a7d4f, the id of an image, or none"),
         ("/design/font", "must be one of system, "),
         ("/design/corners", "must be one of square, "),
         ("/design/theme", "must be one of auto, "),
@@ -70,6 +70,10 @@ async fn a_wrong_design_is_refused_with_every_fault() {
         (json!({"spamProtection": true}), ("/design/spamProtection", "is not known here")),
         (json!({"font": 1}), ("/design/font", "must be a string")),
         (json!("red"), ("/design", "must be an object")),
+        (
+            json!({"background": "as_0000000000000000000000"}),
+            ("/design/background", "must be an image of this app"),
+        ),
     ] {
         site.patch(&path, json!({"design": patch})).await.faults(&[fault]);
     }

@@ -4,11 +4,13 @@ use crate::use_cases::UseCases as _;
 use serde_json::json;
 use sluice_engine::branding::HostedPatch;
 use sluice_engine::design::DesignPatch;
+use sluice_engine::rows::Scope;
 use sluice_engine::{AppPatch, FlowPatch};
 use sluice_flow::design::DesignField;
 use sluice_flow::id::FlowId;
 
 use crate::browser::{Browser, READ, attribute, one, path, published, stored};
+use crate::png::png;
 use crate::support::{Site, actor};
 
 const SVG: &str = "data:image/svg+xml;base64,PHN2Zy8+";
@@ -181,4 +183,38 @@ async fn a_duplicate_has_the_design_of_its_original() {
     set_flow(&site, flow, Some(parts_of(&[(DesignField::Corners, "square")]))).await;
     let copy = site.engine.duplicate_flow(&actor(), flow, "Copy").await.unwrap();
     assert_eq!(copy.flow.design.as_deref(), Some(r#"{"corners":"square"}"#));
+}
+
+#[tokio::test]
+async fn a_background_image_is_behind_a_panel_and_cannot_be_deleted() {
+    let site = Site::start().await;
+    let flow = published(&site, nps()).await;
+    let app = site.engine.app(&actor(), Scope::Write, site.app).await.unwrap();
+    let asset = app.upload_asset(png(40, 30, [9; 3]).into()).await.unwrap().asset.asset_id;
+    let named = asset.to_string();
+    set_flow(&site, flow, Some(parts_of(&[(DesignField::Background, &named)]))).await;
+    let page = Browser::open(&site, &path(flow)).await;
+    let style = format!(
+        "body:not([data-embed]){{background:var(--ground) url(/a/{asset}) center/cover fixed}}"
+    );
+    assert!(page.html().contains(&style), "{}", page.html());
+    let policy = page.page.header("content-security-policy").unwrap();
+    assert!(policy.contains("img-src 'self' data:;"), "{policy}");
+    let refused = app.delete_asset(asset).await.unwrap_err().to_string();
+    assert!(refused.contains("background in the design of"), "{refused}");
+    set_flow(&site, flow, None).await;
+    let parts = parts_of(&[(DesignField::Background, &named)]);
+    set(&site, HostedPatch { design: parts, ..HostedPatch::default() }).await;
+    let refused = app.delete_asset(asset).await.unwrap_err().to_string();
+    assert!(refused.contains("background in the app's design"), "{refused}");
+    let patch = AppPatch { hosted: Some(None), ..AppPatch::default() };
+    site.engine.update_app(&actor(), site.app, &patch).await.unwrap();
+    app.delete_asset(asset).await.unwrap();
+    // An image of another app, or none, is refused.
+    let patch = FlowPatch {
+        design: Some(Some(parts_of(&[(DesignField::Background, &named)]))),
+        ..FlowPatch::default()
+    };
+    let refused = site.engine.update_flow(&actor(), flow, &patch).await.unwrap_err();
+    assert!(format!("{refused:?}").contains("must be an image of this app"), "{refused:?}");
 }

@@ -5,6 +5,7 @@
  */
 
 import { announce, el } from "./editor/dom.js";
+import { fitting, send } from "./editor/images.js";
 
 const REST_MS = 400;
 const RETRY_MS = 5000;
@@ -29,6 +30,7 @@ class Designer {
     this.preview(this.theme);
     for (const part of this.form.querySelectorAll("[data-part]")) this.show(part);
     for (const picker of this.form.querySelectorAll("[data-picks]")) this.pair(picker);
+    for (const chooser of this.form.querySelectorAll("[data-uploads]")) chooser.addEventListener("change", () => this.upload(chooser));
     for (const chooser of this.form.querySelectorAll("[data-picture]")) chooser.addEventListener("change", () => this.read(chooser));
     this.last = this.body();
     this.form.addEventListener("input", ({ target }) => {
@@ -43,8 +45,10 @@ class Designer {
   }
 
   show(part) {
-    const own = part.querySelector("[data-own]");
-    if (own) own.hidden = !part.querySelector("input[value=own]").checked;
+    for (const [selector, choice] of [["[data-own]", "own"], ["[data-own-image]", "image"]]) {
+      const own = part.querySelector(selector);
+      if (own) own.hidden = !part.querySelector(`input[value=${choice}]`).checked;
+    }
   }
 
   /** A colour can be picked or typed. */
@@ -75,6 +79,25 @@ class Designer {
       this.save();
     });
     reader.readAsDataURL(file);
+  }
+
+  /** Stores an image on the server; the design has only its id. */
+  async upload(chooser) {
+    const [file] = chooser.files;
+    if (!file) return;
+    const own = chooser.closest("[data-own-image]");
+    const state = own.querySelector("[data-upload-state]");
+    state.textContent = "Uploading…";
+    const ready = await fitting(file).catch(() => null);
+    const { assetId, message } = ready
+      ? await send(chooser.dataset.uploads, ready, () => {})
+      : { message: "This file is not an image that can be used here. Choose a PNG, JPEG or WebP file." };
+    state.textContent = message ?? "";
+    if (!assetId) return void (chooser.value = "");
+    own.querySelector("input[type=hidden]").value = assetId;
+    own.querySelector(".logo-frame").hidden = false;
+    own.querySelector("img").src = `/a/${assetId}`;
+    this.save();
   }
 
   body() {

@@ -249,6 +249,7 @@ pub(super) const TABLE: &[Line] = &[
         "/console/flows/{flowId}/design?done=design-reset",
     ),
     get("/console/apps/{appId}/settings/design", READS),
+    post_unstored("/console/apps/{appId}/settings/design/images", WRITES_WRONGLY, "no image", ""),
     post(
         "/console/apps/{appId}/settings/design",
         WRITES,

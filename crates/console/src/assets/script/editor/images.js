@@ -130,7 +130,7 @@ function receive(area, take) {
 }
 
 /** The file, or a smaller version of it if the server would refuse it as too large. */
-async function fitting(file) {
+export async function fitting(file) {
   const picture = await createImageBitmap(file);
   const longest = Math.max(picture.width, picture.height);
   if (TYPES.includes(file.type) && file.size <= BYTES_MAX && longest <= SIDE_MAX) return file;
@@ -147,7 +147,7 @@ async function fitting(file) {
 }
 
 /** Sends a file with progress; resolves to the id of what was stored, or to a message. */
-function send(address, file, progress) {
+export function send(address, file, progress) {
   return new Promise((done) => {
     const request = new XMLHttpRequest();
     request.open("POST", address);
