@@ -95,6 +95,22 @@ for (const size of ["desktop", "phone"]) {
   });
 }
 
+test("a press on Next that began before the page goes on by itself skips no question", async () => {
+  const flow = await world.flow({ questions: SINGLE, autoAdvance: true });
+  const page = await world.visit(flow.path);
+  // In one task, so that the press is never late.
+  await page.evaluate(() => {
+    document.querySelector("#q-nps [value='9']").dispatchEvent(new MouseEvent("click", { bubbles: true, detail: 1 }));
+    document.querySelector(".primary").dispatchEvent(new PointerEvent("pointerdown", { bubbles: true }));
+  });
+  await page.waitForTimeout(QUIET_MS);
+  assert.equal(await shownId(page), "nps");
+  await page.evaluate(() => document.querySelector(".primary").click());
+  await becomes(() => shownId(page), "pick");
+  await page.waitForTimeout(QUIET_MS);
+  assert.equal(await shownId(page), "pick");
+});
+
 test("with the keyboard, choices can be looked through; only Enter goes on", async () => {
   const flow = await world.flow({ questions: SINGLE, autoAdvance: true });
   const page = await world.visit(flow.path);

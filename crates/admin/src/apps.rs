@@ -14,6 +14,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::auth::Caller;
+use super::design::{HostedLook, HostedPatch};
 use super::page::{List, PageQuery};
 use super::reply::{self, BodyErrors, CommonErrors, Problem, QueryErrors, Reply};
 use super::request::{Body, PathParam, Query};
@@ -101,39 +102,6 @@ struct Limits {
     bytes_per_day: Option<u64>,
 }
 
-/// Changes to an app's hosted pages; absent fields stay, null restores the default.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "an object")]
-#[schema(example = json!({"accentColor": "#0a7d4f", "spamProtection": true}))]
-struct HostedPatch {
-    /// The colour of buttons and marks, such as `#0a7d4f`. Text on it is black or white, whichever
-    /// has more contrast.
-    #[serde(default, deserialize_with = "given")]
-    #[schema(value_type = Option<String>, required = false)]
-    accent_color: Option<Option<String>>,
-    /// A picture of at most 65,536 bytes as `data:image/png;base64,…`: png, jpeg, webp or svg+xml.
-    #[serde(default, deserialize_with = "given")]
-    #[schema(value_type = Option<String>, required = false)]
-    logo: Option<Option<String>>,
-    /// Whether suspected bots must send again: a form sent within two seconds, or with a hidden
-    /// field filled in, is shown once more.
-    #[serde(default, deserialize_with = "given")]
-    #[schema(nullable = false)]
-    spam_protection: Option<bool>,
-}
-
-/// How an app's hosted pages look and are guarded.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-struct HostedLook {
-    #[schema(required = true)]
-    accent_color: Option<String>,
-    /// A `data:` address.
-    #[schema(required = true)]
-    logo: Option<String>,
-    spam_protection: bool,
-}
-
 /// One tenant, with its publishable keys and its own flows.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -142,7 +110,11 @@ struct HostedLook {
     "apiKeys": ["pk_7n42DGM5Tflk9n8mt7Fhc7"], "identityVerification": "off",
     "allowedOrigins": [], "graceWindowSeconds": null, "retentionDays": null,
     "tokenLifetimeSeconds": null,
-    "hosted": {"accentColor": null, "logo": null, "spamProtection": true},
+    "hosted": {
+        "accentColor": "#0a7d4f", "background": null, "font": null, "corners": null,
+        "theme": null, "logo": null, "darkLogo": null, "nextText": null, "backText": null,
+        "sendText": null, "spamProtection": true
+    },
     "limits": {"callsPerSecond": null, "bytesPerDay": null},
     "createdAt": "2026-11-15T02:00:00.000Z"
 }))]
@@ -171,8 +143,7 @@ struct App {
 
 impl From<AppDetail> for App {
     fn from(detail: AppDetail) -> Self {
-        let HostedSettings { accent_color, logo, spam_protection } =
-            HostedSettings::of(&detail.row);
+        let HostedSettings { design, spam_protection } = HostedSettings::of(&detail.row);
         Self {
             app_id: detail.row.app_id,
             name: detail.row.name,
@@ -182,7 +153,7 @@ impl From<AppDetail> for App {
             grace_window_seconds: detail.row.grace_window_seconds,
             retention_days: detail.row.retention_days,
             token_lifetime_seconds: detail.row.token_lifetime_seconds,
-            hosted: HostedLook { accent_color, logo, spam_protection },
+            hosted: HostedLook::new(&design, spam_protection),
             limits: Limits {
                 calls_per_second: detail.row.limits.calls_per_second,
                 bytes_per_day: detail.row.limits.bytes_per_day,
@@ -279,9 +250,8 @@ async fn update(
         token_lifetime_seconds: patch.token_lifetime_seconds,
         hosted: patch.hosted.map(|hosted| {
             hosted.map(|patch| sluice_engine::branding::HostedPatch {
-                accent_color: patch.accent_color,
-                logo: patch.logo,
                 spam_protection: patch.spam_protection,
+                design: patch.changes(),
             })
         }),
         limits: patch.limits.map(|limits| {

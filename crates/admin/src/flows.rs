@@ -6,6 +6,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use sluice_engine::branding::design_of;
 use sluice_engine::rows::{FlowState, Page, Scope};
 use sluice_engine::{Actor, AdminError, AdminResult, ClosingState, Engine};
 use sluice_flow::closing::ALL;
@@ -17,6 +18,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::auth::Caller;
+use super::design::{Design, DesignPatch};
 use super::page::{Limit, List, cursor, limit_schema};
 use super::pointer;
 use super::reply::{self, BodyErrors, CommonErrors, Problem, QueryErrors, Reply};
@@ -95,6 +97,10 @@ struct FlowPatch {
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Vec<Quota>, required = false)]
     quotas: Option<Value>,
+    /// How its hosted page looks; null for the app's design.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<DesignPatch>, required = false)]
+    design: Option<Option<DesignPatch>>,
 }
 
 /// How many responses that satisfy a condition are accepted.
@@ -130,6 +136,11 @@ struct Counted {
     "closeAfter": 200,
     "quotas": [{"id": "students", "when": {"question": "job", "equals": "student"}, "limit": 50}],
     "counted": {"responses": 37, "quotas": {"students": 12}},
+    "design": {
+        "accentColor": "#0a7d4f", "background": null, "font": null, "corners": "round",
+        "theme": null, "logo": null, "darkLogo": null, "nextText": null, "backText": null,
+        "sendText": null
+    },
     "createdAt": "2026-11-15T01:58:12.345Z", "archivedAt": null
 }))]
 pub(super) struct Flow {
@@ -158,6 +169,7 @@ pub(super) struct Flow {
     /// What `closeAfter` and the quotas have counted; null if the flow has neither.
     #[schema(required = true)]
     counted: Option<Counted>,
+    design: Design,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
     #[schema(value_type = Option<String>, format = DateTime, required = true)]
@@ -200,6 +212,7 @@ impl Flow {
             published_at: version.times.published_at,
         });
         let Window { starts_at, ends_at } = state.flow.live;
+        let design = Design::new(&design_of(&state.flow));
         Self {
             flow_id: state.flow.flow_id,
             app_id: state.flow.app_id,
@@ -224,6 +237,7 @@ impl Flow {
                 .into_iter()
                 .map(|it| Quota { id: it.id, when: it.when, limit: it.limit })
                 .collect(),
+            design,
             created_at: state.flow.created_at,
             archived_at: state.flow.archived_at,
         }
@@ -348,6 +362,7 @@ async fn update(
         close_after: patch.close_after.map(|limit| limit_of(&limit)),
         quotas: patch.quotas,
         labels: patch.labels,
+        design: patch.design.map(|design| design.map(DesignPatch::changes)),
         ..sluice_engine::FlowPatch::default()
     };
     engine.flow(&actor, Scope::Write, flow).await?.update(&patch).await?;

@@ -10,9 +10,11 @@
 //! Deliberately absent: CORS. An admin token does not belong in a browser on another origin.
 
 mod apps;
+mod assets;
 mod audit;
 mod auth;
 mod crosstab;
+mod design;
 mod docs;
 mod drafts;
 mod exports;
@@ -71,6 +73,7 @@ pub fn documented() -> OpenApiRouter<Arc<Engine>> {
     OpenApiRouter::default()
         .merge(apps::routes())
         .merge(keys::routes())
+        .merge(assets::routes())
         .merge(identity_keys::routes())
         .merge(flows::routes())
         .merge(flow_state::routes())

@@ -69,6 +69,7 @@ pub fn document() -> OpenApi {
         (name = "Responses", description = "What was submitted and stored."),
         (name = "Respondents", description = "Profiles that responses are linked to; export and erase them."),
         (name = "Invitations", description = "Flows assigned to people, each with a personal link that counts once."),
+        (name = "Assets", description = "Images for questions and options."),
         (name = "Reports", description = "Results of a flow that anyone with the link can read."),
         (name = "Tokens", description = "Admin tokens, with scopes and for one app or all."),
         (name = "Users", description = "People who sign in to the console, each with roles in one app or in all."),

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
+use sluice_engine::assets::UPLOAD_BYTES_MAX;
 use sluice_engine::export::Export;
 use sluice_engine::invitation_files::FILE_BYTES_MAX;
 use sluice_engine::{AdminError, StoreError};
@@ -35,6 +36,8 @@ pub(super) enum Refused {
     WrongContentType,
     TooLarge,
     FileTooLarge,
+    ImageTooLarge,
+    NotAnImage,
     TooSlow,
     /// The body is not JSON; the text says where.
     Malformed(String),
@@ -238,6 +241,16 @@ fn parts(refused: Refused) -> (StatusCode, &'static str, String, Vec<Fault>) {
             "payload_too_large",
             format!("the file must have at most {FILE_BYTES_MAX} bytes; split it"),
         ),
+        Refused::ImageTooLarge => (
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "payload_too_large",
+            format!("the image must have at most {UPLOAD_BYTES_MAX} bytes"),
+        ),
+        Refused::NotAnImage => (
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "unsupported_media_type",
+            "send the file as image/png, image/jpeg or image/webp in Content-Type".to_owned(),
+        ),
         Refused::TooSlow => (
             StatusCode::REQUEST_TIMEOUT,
             "body_too_slow",
@@ -293,6 +306,8 @@ fn extra_header(refused: &Refused) -> Option<(HeaderName, HeaderValue)> {
         | Refused::WrongContentType
         | Refused::TooLarge
         | Refused::FileTooLarge
+        | Refused::ImageTooLarge
+        | Refused::NotAnImage
         | Refused::TooSlow
         | Refused::Malformed(_)
         | Refused::Engine(_) => None,

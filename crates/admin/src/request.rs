@@ -10,6 +10,7 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+use sluice_engine::assets::UPLOAD_BYTES_MAX;
 use sluice_engine::invitation_files::FILE_BYTES_MAX;
 use sluice_engine::{AdminError, Missing};
 use sluice_flow::definition::Fault;
@@ -119,6 +120,27 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonOrCsv<T> {
         match body::read(&head.headers, body, &limits).await {
             Ok(bytes) => Ok(Self::Csv(bytes)),
             Err(BodyError::TooLarge) => Err(Refused::FileTooLarge),
+            Err(unread) => Err(unread.into()),
+        }
+    }
+}
+
+/// An image file. Its content decides what it is; the content type says that an image was meant.
+pub(super) struct ImageBody(pub(super) Bytes);
+
+impl<S: Send + Sync> FromRequest<S> for ImageBody {
+    type Rejection = Refused;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Refused> {
+        let types = ["image/png", "image/jpeg", "image/webp"];
+        if !types.iter().any(|it| is_of_type(request.headers(), it)) {
+            return Err(Refused::NotAnImage);
+        }
+        let (head, body) = request.into_parts();
+        let limits = Limits { body_bytes_max: UPLOAD_BYTES_MAX, ..Limits::default() };
+        match body::read(&head.headers, body, &limits).await {
+            Ok(bytes) => Ok(Self(bytes)),
+            Err(BodyError::TooLarge) => Err(Refused::ImageTooLarge),
             Err(unread) => Err(unread.into()),
         }
     }

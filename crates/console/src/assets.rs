@@ -18,6 +18,7 @@ const STYLES: &[&str] = &[
     include_str!("assets/style/sign_in.css"),
     include_str!("assets/style/flows.css"),
     include_str!("assets/style/editor.css"),
+    include_str!("assets/style/design.css"),
     include_str!("assets/style/share.css"),
     include_str!("assets/style/responses.css"),
     include_str!("assets/style/results.css"),
@@ -28,6 +29,7 @@ const STYLES: &[&str] = &[
 const SCRIPTS: &[(&str, &str)] = &[
     ("answer-filter.js", include_str!("assets/script/answer-filter.js")),
     ("base.js", include_str!("assets/script/base.js")),
+    ("design.js", include_str!("assets/script/design.js")),
     ("dialogs.js", include_str!("assets/script/dialogs.js")),
     ("flows.js", include_str!("assets/script/flows.js")),
     ("editor.js", include_str!("assets/script/editor.js")),
@@ -41,6 +43,7 @@ const SCRIPTS: &[(&str, &str)] = &[
     ("editor/history.js", include_str!("assets/script/editor/history.js")),
     ("editor/icons.js", include_str!("assets/script/editor/icons.js")),
     ("editor/ids.js", include_str!("assets/script/editor/ids.js")),
+    ("editor/images.js", include_str!("assets/script/editor/images.js")),
     ("editor/json.js", include_str!("assets/script/editor/json.js")),
     ("editor/jumps.js", include_str!("assets/script/editor/jumps.js")),
     ("editor/languages.js", include_str!("assets/script/editor/languages.js")),

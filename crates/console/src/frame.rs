@@ -34,6 +34,7 @@ pub(super) enum NavItem<'f> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tab {
     Edit,
+    Design,
     Share,
     Responses,
     Results,
@@ -41,12 +42,13 @@ pub(super) enum Tab {
 }
 
 impl Tab {
-    pub(super) const ALL: [Self; 5] =
-        [Self::Edit, Self::Share, Self::Responses, Self::Results, Self::History];
+    pub(super) const ALL: [Self; 6] =
+        [Self::Edit, Self::Design, Self::Share, Self::Responses, Self::Results, Self::History];
 
     pub(super) fn name(self) -> (&'static str, &'static str) {
         match self {
             Self::Edit => ("edit", "Edit"),
+            Self::Design => ("design", "Design"),
             Self::Share => ("share", "Share"),
             Self::Responses => ("responses", "Responses"),
             Self::Results => ("results", "Results"),

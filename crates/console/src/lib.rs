@@ -14,6 +14,7 @@ mod attempts;
 mod chart;
 mod computing;
 mod confirm;
+mod design;
 mod document;
 mod editor;
 mod flow_header;
@@ -130,6 +131,7 @@ pub fn router(console: Arc<Console>) -> Router {
         .merge(oidc::routes())
         .merge(flows::routes())
         .merge(editor::routes())
+        .merge(design::routes())
         .merge(share::routes())
         .merge(responses::routes())
         .merge(results::routes())

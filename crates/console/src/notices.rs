@@ -73,6 +73,7 @@ fn sentence(word: &str) -> Option<&'static str> {
         "unarchived" => "Restored. The flow is as it was before.",
         "closed" => "Closed. The flow accepts no more responses.",
         "reopened" => "Reopened. The flow accepts responses again.",
+        "design-reset" => "Reset. This flow now uses the app’s design.",
         "discarded" => "Changes discarded. The draft matches the published version.",
         "withdrawn" => "Retired. The version is closed; its responses are kept.",
         "deleted" => "Deleted.",

@@ -112,7 +112,11 @@ pub(super) async fn read_whole(request: Request) -> Result<bytes::Bytes, Refused
     read_up_to(FORM_BYTES_MAX, request).await
 }
 
-async fn read_up_to(body_bytes_max: usize, request: Request) -> Result<bytes::Bytes, Refused> {
+/// The whole body of a request, within this limit.
+pub(super) async fn read_up_to(
+    body_bytes_max: usize,
+    request: Request,
+) -> Result<bytes::Bytes, Refused> {
     let (head, body) = request.into_parts();
     let limits = Limits { body_bytes_max, ..Limits::default() };
     Ok(body::read(&head.headers, body, &limits).await?)

@@ -24,6 +24,7 @@ pub enum Missing {
     Invitation,
     User,
     Report,
+    Asset,
 }
 
 impl Missing {
@@ -42,6 +43,7 @@ impl Missing {
             Self::Invitation => "invitation",
             Self::User => "user",
             Self::Report => "report",
+            Self::Asset => "image",
         }
     }
 
@@ -59,6 +61,7 @@ impl Missing {
             Self::Invitation => "invitation_not_found",
             Self::User => "user_not_found",
             Self::Report => "report_not_found",
+            Self::Asset => "asset_not_found",
         }
     }
 }

@@ -129,6 +129,9 @@ impl AppHandle {
         faultless(patch_faults(patch))?;
         let updated = retry_on_conflict(|is_retry| async move {
             let app = if is_retry { self.read_again().await? } else { self.clone() };
+            if let Some(Some(hosted)) = &patch.hosted {
+                faultless(hosted.design.image_faults(&*core.store, id, "/hosted").await?)?;
+            }
             let mut row = app.row.clone();
             let changed = patched(&mut row, patch);
             may_enforce(core, &app.row, &row).await?;

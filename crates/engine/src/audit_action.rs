@@ -65,6 +65,8 @@ actions! {
     ReportUpdated = "report.updated",
     ReportLinkReplaced = "report.link_replaced",
     ReportRevoked = "report.revoked",
+    AssetUploaded = "asset.uploaded",
+    AssetDeleted = "asset.deleted",
     RetentionEnforced = "retention.enforced",
     TokenCreated = "token.created",
     TokenRevoked = "token.revoked",

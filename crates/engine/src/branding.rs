@@ -1,208 +1,128 @@
-//! Branding of an app's hosted pages: a colour, a logo, and whether suspected bots must confirm.
+//! Branding of hosted pages: the design of an app or a flow, and whether suspected bots must confirm.
 //!
-//! The settings are stored as the JSON that an administrator sees. What pages need (the decoded
-//! logo, ready to send, and a text colour that is readable on the accent) is computed when the app
-//! is loaded. The logo is part of the settings, not a URL: pages make no requests to other hosts.
+//! The settings are stored as the JSON that an administrator sees. What pages need (decoded
+//! pictures, ready to send, and readable colours) is computed when the app or the flow is loaded.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 use sluice_flow::definition::Fault;
-use sluice_store::AppRow;
+use sluice_flow::design::{Design, DesignField, Palette};
+use sluice_store::{AppRow, FlowRow};
 
-use crate::encoded_body::EncodedBody;
-use crate::fault::fault;
-
-/// The maximum size of a logo in bytes, before base64 encoding.
-const LOGO_BYTES_MAX: usize = 64 * 1024;
-/// The number of hexadecimal digits of the hash that name a picture.
-const NAME_DIGITS: usize = 16;
+use crate::design::{DesignPatch, Logo};
 
 /// The settings of an app's hosted pages, as administrators see them.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostedSettings {
-    /// `#rrggbb`.
-    pub accent_color: Option<String>,
-    /// A picture as a `data:` URL.
-    pub logo: Option<String>,
+    /// The design of its flows, unless they have their own.
+    pub design: Design,
     pub spam_protection: bool,
 }
 
 impl Default for HostedSettings {
     fn default() -> Self {
-        Self { accent_color: None, logo: None, spam_protection: true }
+        Self { design: Design::default(), spam_protection: true }
     }
 }
 
 impl HostedSettings {
     /// The settings of an app; the defaults if it has none.
     pub fn of(app: &AppRow) -> Self {
-        let stored = app.hosted.as_deref().map(serde_json::from_str);
-        stored.transpose().ok().flatten().unwrap_or_default()
+        let stored = app.hosted.as_deref().and_then(|it| serde_json::from_str(it).ok());
+        let stored: Value = stored.unwrap_or_default();
+        let spam_protection = stored.get("spamProtection").and_then(Value::as_bool);
+        Self {
+            design: Design::from_json(&stored),
+            spam_protection: spam_protection.unwrap_or(true),
+        }
     }
 
     /// The settings as stored; `None` if all of them are the defaults.
     pub(crate) fn to_stored(&self) -> Option<String> {
-        let is_default = *self == Self::default();
-        if is_default { None } else { serde_json::to_string(self).ok() }
+        let mut stored = self.design.to_json();
+        if !self.spam_protection {
+            stored.insert("spamProtection".to_owned(), false.into());
+        }
+        (!stored.is_empty()).then(|| Value::from(stored).to_string())
     }
 }
 
-/// Changes to the settings; absent fields stay unchanged, `Some(None)` restores the default.
+/// Changes to the settings; absent fields stay unchanged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HostedPatch {
-    pub accent_color: Option<Option<String>>,
-    pub logo: Option<Option<String>>,
+    pub design: DesignPatch,
     pub spam_protection: Option<bool>,
 }
 
 impl HostedPatch {
     pub(crate) fn apply(&self, settings: &mut HostedSettings) {
-        if let Some(color) = &self.accent_color {
-            settings.accent_color = color.as_deref().and_then(canonical_color);
-        }
-        if let Some(logo) = &self.logo {
-            settings.logo.clone_from(logo);
-        }
+        self.design.apply(&mut settings.design);
+        // An app inherits nothing: a value that removes something is the same as none.
+        settings.design = settings.design.over(&Design::default());
         if let Some(protection) = self.spam_protection {
             settings.spam_protection = protection;
         }
     }
 
-    /// The changes for the audit log: only the type and size of a picture.
+    /// The changes for the audit log.
     pub(crate) fn to_json(&self) -> Value {
-        let mut to_json = serde_json::Map::new();
-        if let Some(color) = &self.accent_color {
-            to_json.insert("accentColor".into(), json!(color));
-        }
-        if let Some(logo) = &self.logo {
-            let bytes = logo.as_deref().and_then(|logo| picture(logo).ok());
-            to_json.insert(
-                "logo".into(),
-                json!(bytes.map(|(kind, bytes)| format!("{kind}, {} bytes", bytes.len()))),
-            );
-        }
+        let mut changes = self.design.to_json();
         if let Some(protection) = self.spam_protection {
-            to_json.insert("spamProtection".into(), json!(protection));
+            changes.insert("spamProtection".into(), protection.into());
         }
-        to_json.into()
+        changes.into()
     }
 
-    pub(crate) fn faults(&self) -> Vec<Fault> {
-        let color = self.accent_color.as_ref().and_then(Option::as_deref);
-        let color = color.filter(|color| canonical_color(color).is_none());
-        let color = color.map(|_| fault("/hosted/accentColor", "must be a colour such as #0a7d4f"));
-        let logo = self.logo.as_ref().and_then(Option::as_deref);
-        let logo = logo.and_then(|logo| picture(logo).err()).map(|why| fault("/hosted/logo", why));
-        color.into_iter().chain(logo).collect()
+    pub(crate) fn faults(&self) -> impl Iterator<Item = Fault> {
+        self.design.faults("/hosted")
     }
 }
 
-/// `#rgb` or `#rrggbb` as `#rrggbb` in lower case.
-fn canonical_color(text: &str) -> Option<String> {
-    let digits = text.strip_prefix('#')?;
-    if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return None;
-    }
-    let digits: String = match digits.len() {
-        3 => digits.chars().flat_map(|digit| [digit, digit]).collect(),
-        6 => digits.to_owned(),
-        _ => return None,
-    };
-    Some(format!("#{}", digits.to_ascii_lowercase()))
-}
-
-/// The media type and the bytes of a picture in a `data:` URL.
-fn picture(address: &str) -> Result<(&'static str, Vec<u8>), String> {
-    const KINDS: [(&str, &[u8]); 4] = [
-        ("image/png", b"\x89PNG\r\n\x1a\n"),
-        ("image/jpeg", b"\xff\xd8\xff"),
-        ("image/webp", b"RIFF"),
-        ("image/svg+xml", b""),
-    ];
-    let rest = address.strip_prefix("data:").unwrap_or_default();
-    let kind = KINDS.iter().find_map(|(kind, start)| {
-        let data = rest.strip_prefix(kind)?.strip_prefix(";base64,")?;
-        Some((*kind, *start, data))
-    });
-    let Some((kind, start, data)) = kind else {
-        return Err(
-            "must be a picture as data:image/png;base64,… (png, jpeg, webp or svg+xml)".into()
-        );
-    };
-    let bytes =
-        STANDARD.decode(data).map_err(|_| "must have its bytes in base64 after the comma")?;
-    if bytes.len() > LOGO_BYTES_MAX {
-        return Err(format!("has {} bytes; at most {LOGO_BYTES_MAX} are allowed", bytes.len()));
-    }
-    let is_svg = || std::str::from_utf8(&bytes).is_ok_and(|text| text.contains("<svg"));
-    let fits = if start.is_empty() { is_svg() } else { bytes.starts_with(start) };
-    if fits { Ok((kind, bytes)) } else { Err(format!("is not a picture of the type {kind}")) }
+/// The parts of its app's design that a flow replaces.
+pub fn design_of(flow: &FlowRow) -> Design {
+    Design::from_stored(flow.design.as_deref())
 }
 
 /// The settings as pages need them.
 #[derive(Debug, Clone)]
 pub struct Branding {
-    pub accent: Option<Accent>,
+    /// Without its pictures.
+    pub design: Design,
+    pub palette: Palette,
     pub logo: Option<Logo>,
+    /// The logo in dark mode; absent if it is the same.
+    pub dark_logo: Option<Logo>,
     /// Whether suspected bots are asked to send once more.
     pub spam_protection: bool,
 }
 
-/// A colour, and the colour of text on it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Accent {
-    pub color: String,
-    pub on: &'static str,
-}
-
-/// A picture, ready to be sent.
-#[derive(Debug, Clone)]
-pub struct Logo {
-    pub media_type: &'static str,
-    /// The first digits of its hash, which name it.
-    pub name: String,
-    pub served: EncodedBody,
-}
-
 impl Branding {
-    pub(crate) fn of(app: &AppRow) -> Self {
-        let settings = HostedSettings::of(app);
-        let logo = settings.logo.as_deref().and_then(|logo| picture(logo).ok());
-        Self {
-            accent: settings.accent_color.and_then(Accent::of),
-            logo: logo.map(|(media_type, bytes)| Logo {
-                media_type,
-                name: blake3::hash(&bytes).to_hex()[..NAME_DIGITS].to_owned(),
-                served: EncodedBody::new(bytes),
-            }),
-            spam_protection: settings.spam_protection,
-        }
+    pub(crate) fn of_app(app: &AppRow) -> Self {
+        let HostedSettings { design, spam_protection } = HostedSettings::of(app);
+        Self::new(design, spam_protection)
+    }
+
+    pub(crate) fn of_flow(flow: &FlowRow, app: &AppRow) -> Self {
+        let HostedSettings { design, spam_protection } = HostedSettings::of(app);
+        Self::new(design_of(flow).over(&design), spam_protection)
+    }
+
+    fn new(mut design: Design, spam_protection: bool) -> Self {
+        let mut picture = |field| {
+            let picture = design.own(field).and_then(Logo::new);
+            design.set(field, None);
+            picture
+        };
+        let (logo, dark_logo) = (picture(DesignField::Logo), picture(DesignField::DarkLogo));
+        Self { palette: design.palette(), design, logo, dark_logo, spam_protection }
+    }
+
+    pub fn logos(&self) -> impl Iterator<Item = &Logo> {
+        self.logo.iter().chain(&self.dark_logo)
     }
 
     /// The memory that it takes, for a bounded cache.
     pub(crate) fn weight(&self) -> usize {
-        self.logo.as_ref().map_or(0, |logo| logo.served.weight())
-    }
-}
-
-impl Accent {
-    /// Selects black or white for text on the colour, whichever is easier to read.
-    fn of(color: String) -> Option<Self> {
-        let channel = |at: usize| -> Option<f64> {
-            let value = f64::from(u8::from_str_radix(color.get(at..at + 2)?, 16).ok()?) / 255.0;
-            Some(if value <= 0.040_45 {
-                value / 12.92
-            } else {
-                ((value + 0.055) / 1.055).powf(2.4)
-            })
-        };
-        let light = 0.2126 * channel(1)? + 0.7152 * channel(3)? + 0.0722 * channel(5)?;
-        let (on_white, on_black) = (1.05 / (light + 0.05), (light + 0.05) / 0.05);
-        let on = if on_white >= on_black { "#fff" } else { "#000" };
-        Some(Self { color, on })
+        self.logos().map(|logo| logo.served.weight()).sum()
     }
 }
 
@@ -210,62 +130,20 @@ impl Accent {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_colour_is_normalised_to_six_digits_and_has_a_readable_text_colour() {
-        for (sent, color, on) in [
-            ("#0A7D4F", Some("#0a7d4f"), "#fff"),
-            ("#fc0", Some("#ffcc00"), "#000"),
-            ("#000", Some("#000000"), "#fff"),
-            ("#ffffff", Some("#ffffff"), "#000"),
-            ("#7777", None, ""),
-            ("red", None, ""),
-            ("#0a7d4f;}", None, ""),
-            ("#0a7d4é", None, ""),
-        ] {
-            let made = canonical_color(sent);
-            assert_eq!(made.as_deref(), color, "{sent}");
-            assert_eq!(made.and_then(Accent::of).map_or("", |accent| accent.on), on, "{sent}");
-        }
-    }
-
-    #[test]
-    fn a_logo_is_a_small_picture_of_its_declared_type() {
-        let of =
-            |kind: &str, bytes: &[u8]| format!("data:{kind};base64,{}", STANDARD.encode(bytes));
-        let png = b"\x89PNG\r\n\x1a\nrest";
-        let large = [&png[..], &vec![0; LOGO_BYTES_MAX]].concat();
-        for (address, fits) in [
-            (of("image/png", png), true),
-            (of("image/svg+xml", b"<?xml version='1.0'?><svg/>"), true),
-            (of("image/webp", b"RIFF1234WEBP"), true),
-            (of("image/jpeg", b"\xff\xd8\xff\xe0"), true),
-            (of("image/jpeg", png), false),
-            (of("image/svg+xml", b"<html>"), false),
-            (of("image/gif", b"GIF89a"), false),
-            (of("image/png", &large), false),
-            ("data:image/png;base64,!!!".to_owned(), false),
-            ("https://example.com/logo.png".to_owned(), false),
-            (String::new(), false),
-        ] {
-            assert_eq!(picture(&address).is_ok(), fits, "{address:.60}");
-        }
+    fn patch(color: Option<&str>, background: Option<&str>, spam_protection: bool) -> HostedPatch {
+        let parts = [(DesignField::AccentColor, color), (DesignField::Background, background)];
+        let parts = parts.map(|(field, value)| (field, value.map(str::to_owned)));
+        HostedPatch { design: parts.into_iter().collect(), spam_protection: Some(spam_protection) }
     }
 
     #[test]
     fn default_settings_are_not_stored() {
         let mut settings = HostedSettings::default();
         assert_eq!(settings.to_stored(), None);
-        let patch = HostedPatch {
-            accent_color: Some(Some("#FC0".to_owned())),
-            spam_protection: Some(false),
-            logo: None,
-        };
-        patch.apply(&mut settings);
+        patch(Some("#FC0"), Some("none"), false).apply(&mut settings);
         let stored = settings.to_stored().unwrap();
-        assert_eq!(serde_json::from_str::<HostedSettings>(&stored).unwrap(), settings);
-        let back =
-            HostedPatch { accent_color: Some(None), spam_protection: Some(true), logo: Some(None) };
-        back.apply(&mut settings);
+        assert_eq!(stored, r##"{"accentColor":"#ffcc00","spamProtection":false}"##);
+        patch(None, None, true).apply(&mut settings);
         assert_eq!(settings.to_stored(), None);
     }
 }

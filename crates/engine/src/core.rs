@@ -22,6 +22,7 @@ use crate::definitions::Definitions;
 use crate::erasure::Erasures;
 use crate::export::pipe::Exports;
 use crate::ids::Ids;
+use crate::images::Images;
 use crate::metrics::Metrics;
 use crate::people::password::Passwords;
 use crate::registry::Registry;
@@ -43,6 +44,7 @@ pub(crate) struct Core {
     pub(crate) visits: Arc<VisitCounts>,
     pub(crate) watches: Watches,
     pub(crate) passwords: Passwords,
+    pub(crate) images: Images,
     pub(crate) definitions: Definitions,
     pub(crate) erasures: Arc<Erasures>,
     /// The hash of the admin token from the environment.

@@ -33,6 +33,13 @@ impl EncodedBody {
         }
     }
 
+    /// A body that compression does not make smaller, such as an image.
+    pub(crate) fn uncompressed(body: Vec<u8>) -> Self {
+        let hash = blake3::hash(&body).to_hex();
+        let etag = format!("\"{}\"", &hash[..24]);
+        Self { body: body.into(), gzip: None, gzip_etag: etag.clone(), etag }
+    }
+
     /// The memory that it takes, for a bounded cache.
     pub(crate) fn weight(&self) -> usize {
         self.body.len() + self.gzip.as_ref().map_or(0, Bytes::len)

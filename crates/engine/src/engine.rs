@@ -23,6 +23,7 @@ use tokio::task::JoinHandle;
 use crate::actor::Actor;
 use crate::admin::AdminResult;
 use crate::apps;
+use crate::assets::ServedImage;
 use crate::audit::{self, AuditEntry};
 use crate::background::keep_running_after;
 use crate::clock::Clock;
@@ -38,6 +39,7 @@ use crate::hosted::HostedFlow;
 use crate::idempotency::IdempotencyKey;
 use crate::identity_keys;
 use crate::ids::Ids;
+use crate::images::Images;
 use crate::instance::InstanceHandle;
 use crate::intake::{Receipt, SubmitError};
 use crate::invitations::InvitationHandle;
@@ -156,6 +158,7 @@ impl Engine {
             visits: Arc::new(visits),
             watches: Watches::default(),
             passwords: Passwords::new(),
+            images: Images::new(),
             definitions,
             erasures,
             environment_token: options.admin_token.as_deref().map(hash_of),
@@ -291,6 +294,11 @@ impl Engine {
             Ok(key) => self.core.registry.app(&key).await,
             Err(_) => Ok(None),
         }
+    }
+
+    /// An image of any app, if the text is the id of one.
+    pub async fn asset(&self, asset: &str) -> StoreResult<Option<Arc<ServedImage>>> {
+        self.core.asset(asset).await
     }
 
     /// Whether an app may make these calls now. Takes all of them from its bucket, or none.

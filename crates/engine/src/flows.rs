@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use sluice_flow::closing::QuotaChange;
 use sluice_flow::definition::{Fault, Kind};
+use sluice_flow::design::Design;
 use sluice_flow::id::{FlowId, FlowVersionId};
 use sluice_flow::labels;
 use sluice_flow::lifecycle::VersionTimes;
@@ -13,10 +14,12 @@ use sluice_store::{Change, FlowQuery, FlowRow, FlowState, Order, Page, Scope, Ve
 
 use crate::admin::{AdminError, AdminResult, Missing};
 use crate::audit_action::AuditAction;
+use crate::branding::design_of;
 use crate::clock::next_instant;
 use crate::closing;
 use crate::conflict::retry_on_conflict;
 use crate::core::Core;
+use crate::design::DesignPatch;
 use crate::fault::{fault, faultless, grace_faults, name_faults, object_fault};
 use crate::handle::{AppHandle, FLOW_ARCHIVED, FlowHandle, Permit, must_be_in_use};
 
@@ -47,6 +50,8 @@ pub struct FlowPatch {
     pub labels: Option<Vec<String>>,
     /// Changes to single quotas; the others stay.
     pub quota_changes: Vec<QuotaChange>,
+    /// `Some(None)` restores the app's design.
+    pub design: Option<Option<DesignPatch>>,
 }
 
 impl FlowPatch {
@@ -66,7 +71,7 @@ impl FlowPatch {
 
 impl AppHandle {
     pub async fn create_flow(&self, new: &NewFlow) -> AdminResult<FlowState> {
-        make_flow(&self.permit, self.revision, new, &[], json!({})).await
+        make_flow(&self.permit, self.revision, new, None, json!({})).await
     }
 
     /// The flows in the order in which they were made; with a label, only those that have it.
@@ -106,12 +111,12 @@ impl AppHandle {
 
 impl FlowHandle {
     /// Creates another flow in the same app, with this flow's draft, or its published definition if
-    /// it has no draft, as its draft, and its labels. Times and responses are not copied.
+    /// it has no draft, as its draft, and with its labels and design. Times and responses are not copied.
     pub async fn duplicate(&self, name: &str) -> AdminResult<FlowState> {
         let definition = Some(self.editing()?.definition);
         let new = NewFlow { name: name.to_owned(), kind: self.flow.kind, definition };
         let detail = json!({"duplicateOf": self.flow_id()});
-        make_flow(&self.permit, self.revision, &new, &self.flow.labels, detail).await
+        make_flow(&self.permit, self.revision, &new, Some(&self.flow), detail).await
     }
 
     pub async fn update(&self, patch: &FlowPatch) -> AdminResult<FlowState> {
@@ -131,6 +136,10 @@ impl FlowHandle {
                 &patch.quota_changes,
             )?;
             faults.extend(limits.as_ref().err().into_iter().flatten().cloned());
+            if let Some(Some(design)) = &patch.design {
+                let app = state.flow.app_id;
+                faults.extend(design.image_faults(&*core.store, app, "/design").await?);
+            }
             faultless(faults)?;
             let limits = limits.unwrap_or_default();
             let mut rows = Vec::new();
@@ -235,7 +244,7 @@ async fn make_flow(
     permit: &Permit,
     revision: u64,
     new: &NewFlow,
-    labels: &[String],
+    like: Option<&FlowRow>,
     mut detail: Value,
 ) -> AdminResult<FlowState> {
     let core = permit.core(Scope::Write)?;
@@ -257,7 +266,8 @@ async fn make_flow(
             live: Window::default(),
             grace_window_seconds: None,
             closing: None,
-            labels: labels.to_vec(),
+            labels: like.map(|flow| flow.labels.clone()).unwrap_or_default(),
+            design: like.and_then(|flow| flow.design.clone()),
             created_at: core.now(),
             archived_at: None,
         };
@@ -316,6 +326,15 @@ fn patched(row: &mut FlowRow, patch: &FlowPatch) -> Value {
         });
         changed.insert("quotaChanges".into(), limits.collect());
     }
+    if let Some(design) = &patch.design {
+        let mut own = design_of(row);
+        match design {
+            Some(patch) => patch.apply(&mut own),
+            None => own = Design::default(),
+        }
+        row.design = own.to_stored();
+        changed.insert("design".into(), json!(design.as_ref().map(DesignPatch::to_json)));
+    }
     changed.into()
 }
 
@@ -336,5 +355,7 @@ fn patch_faults(patch: &FlowPatch, live: Window) -> Vec<Fault> {
     let label_faults = patch.labels.iter().flat_map(|labels| labels::faults(labels));
     faults.extend(label_faults.map(|(at, why)| fault(&at, why)));
     faults.extend(grace_faults("/graceWindowSeconds", patch.grace_window_seconds.flatten()));
+    let design = patch.design.iter().flatten();
+    faults.extend(design.flat_map(|patch| patch.faults("/design")));
     faults
 }

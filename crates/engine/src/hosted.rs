@@ -1,4 +1,4 @@
-//! Data for the hosted page of a flow: the flow by its id or short path alone, the app's branding, and the
+//! Data for the hosted page of a flow: the flow by its id or short path alone, its branding, and the
 //! version that a form was rendered for.
 //!
 //! A page has no API key in its URL, so this is the only place where a flow is found without one.
@@ -12,17 +12,18 @@
 use std::sync::Arc;
 
 use sluice_flow::definition::{self, Definition};
-use sluice_flow::id::{AppId, FlowId, FlowVersionId, FormKey};
+use sluice_flow::id::{AppId, AssetId, FlowId, FlowVersionId, FormKey};
 use sluice_flow::lifecycle::FlowStatus;
 use sluice_flow::snapshot::{Snapshot, VersionMeta};
 use sluice_flow::time::{Timestamp, Window};
 use sluice_store::{Scope, StoreResult};
 
 use crate::admin::{AdminError, AdminResult, Missing};
+use crate::assets::{ImageSizes, image_sizes};
 use crate::branding::Branding;
 use crate::core::Core;
 use crate::handle::{AppHandle, FlowHandle};
-use crate::registry::{AppView, HostedApp, NoFlow, VersionView};
+use crate::registry::{AppView, FlowBranding, HostedApp, NoFlow, VersionView};
 use crate::templates::Template;
 
 /// A flow with a page: published and not archived; or one that an author previews.
@@ -34,6 +35,8 @@ pub struct HostedFlow {
     /// The latest published version.
     pub current: HostedVersion,
     app: Arc<HostedApp>,
+    /// Absent if it has the design of its app.
+    branding: Option<Arc<FlowBranding>>,
     pub(crate) core: Arc<Core>,
 }
 
@@ -49,7 +52,7 @@ impl HostedFlow {
     }
 
     pub fn branding(&self) -> &Branding {
-        &self.app.branding
+        self.branding.as_ref().map_or(&self.app.branding, |own| &own.branding)
     }
 
     /// The version that a form was rendered for, if it is a published version of this flow.
@@ -65,7 +68,7 @@ impl HostedFlow {
     }
 
     pub(crate) fn is_preview(&self) -> bool {
-        matches!(self.current.0, Shown::Previewed(_))
+        matches!(self.current.0, Shown::Previewed(..))
     }
 }
 
@@ -76,7 +79,7 @@ pub struct HostedVersion(Shown);
 #[derive(Debug, Clone)]
 enum Shown {
     Published(Arc<VersionView>),
-    Previewed(Arc<Snapshot>),
+    Previewed(Arc<Snapshot>, Arc<ImageSizes>),
 }
 
 impl HostedVersion {
@@ -84,7 +87,7 @@ impl HostedVersion {
     pub fn is_accepting(&self, now: Timestamp) -> bool {
         match &self.0 {
             Shown::Published(view) => view.accepting(now).accepts(),
-            Shown::Previewed(_) => false,
+            Shown::Previewed(..) => false,
         }
     }
 
@@ -95,7 +98,7 @@ impl HostedVersion {
     pub fn id(&self) -> FlowVersionId {
         match &self.0 {
             Shown::Published(view) => view.flow_version_id,
-            Shown::Previewed(snapshot) => snapshot.meta().flow_version_id,
+            Shown::Previewed(snapshot, _) => snapshot.meta().flow_version_id,
         }
     }
 
@@ -103,15 +106,24 @@ impl HostedVersion {
     pub(crate) fn published(&self) -> Option<&VersionView> {
         match &self.0 {
             Shown::Published(view) => Some(view),
-            Shown::Previewed(_) => None,
+            Shown::Previewed(..) => None,
         }
     }
 
     pub fn snapshot(&self) -> Option<&Snapshot> {
         match &self.0 {
             Shown::Published(view) => view.published.as_ref().map(|published| &published.snapshot),
-            Shown::Previewed(snapshot) => Some(snapshot),
+            Shown::Previewed(snapshot, _) => Some(snapshot),
         }
+    }
+
+    /// The width and the height of an image of the version, in pixels; `None` if it was deleted.
+    pub fn image_size(&self, asset: AssetId) -> Option<(u32, u32)> {
+        let sizes = match &self.0 {
+            Shown::Published(view) => &view.published.as_ref()?.images,
+            Shown::Previewed(_, sizes) => sizes,
+        };
+        sizes.get(&asset).copied()
     }
 }
 
@@ -150,12 +162,17 @@ impl Core {
         let Some(current) = current.and_then(HostedVersion::of) else {
             return Ok(Err(NoFlow::NotPublished));
         };
+        let branding = match flow.has_design {
+            true => self.registry.flow_branding(flow_id).await?,
+            false => None,
+        };
         let now = self.now();
         let (status, _) = self.registry.status(&flow, now).await;
         let mut live = flow.times.live;
         // It may have closed before that, because it has all its responses.
         live.ends_at = live.ends_at.filter(|end| status != FlowStatus::Closed || now >= *end);
-        Ok(Ok(HostedFlow { flow_id, status, live, current, app, core: Arc::clone(self) }))
+        let core = Arc::clone(self);
+        Ok(Ok(HostedFlow { flow_id, status, live, current, app, branding, core }))
     }
 
     /// The page of a definition that is not published, if the app exists.
@@ -165,14 +182,16 @@ impl Core {
         meta: VersionMeta,
         definition: Definition,
     ) -> StoreResult<Option<HostedFlow>> {
+        let sizes = image_sizes(&*self.store, app, &definition).await?;
         let Some(app) = self.registry.hosted_app(app).await? else { return Ok(None) };
         let snapshot = Arc::new(Snapshot::new(meta, definition));
         Ok(Some(HostedFlow {
             flow_id: meta.flow_id,
             status: FlowStatus::Open,
             live: Window::default(),
-            current: HostedVersion(Shown::Previewed(snapshot)),
+            current: HostedVersion(Shown::Previewed(snapshot, Arc::new(sizes))),
             app,
+            branding: None,
             core: Arc::clone(self),
         }))
     }
@@ -211,7 +230,9 @@ impl FlowHandle {
             published_at: core.now(),
         };
         let flow = core.previewed(self.app_id(), meta, definition).await?;
-        flow.map(|flow| Preview { flow }).ok_or(AdminError::NotFound(Missing::App))
+        let mut flow = flow.ok_or(AdminError::NotFound(Missing::App))?;
+        flow.branding = core.registry.branding_of(&self.flow).await?;
+        Ok(Preview { flow })
     }
 }
 

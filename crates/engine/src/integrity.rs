@@ -9,7 +9,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use sluice_flow::id::{AppId, FlowId, FlowVersionId, RespondentId, ResponseId, UserId};
+use sluice_flow::id::{AppId, AssetId, FlowId, FlowVersionId, RespondentId, ResponseId, UserId};
 use sluice_store::{
     Record, RecordCursor, ResponseRow, Store, StoreError, StoreResult, StoreView, Table,
     UnreadableRow,
@@ -152,6 +152,9 @@ impl<F: Fn(DamagedPlace) + Send + Sync> Check<'_, F> {
             for what in self.closing.differences(row) {
                 self.damaged(place(record), what);
             }
+        }
+        if matches!(record, Record::Asset(row) if !row.is_intact()) {
+            self.damaged(place(record), "the content does not match its digest");
         }
         let Record::Response { row, .. } = record else { return Ok(()) };
         self.checked.responses += 1;
@@ -326,6 +329,7 @@ impl Known {
             Record::Invitation(row) => vec![flow(row.app_id, row.flow_id)],
             Record::Report(row) => vec![flow(row.app_id, row.flow_id)],
             Record::ClosingCounts(row) => vec![flow(row.app_id, row.flow_id)],
+            Record::Asset(row) => vec![app(row.app_id)],
             Record::ShortPath(row) => vec![flow(row.app_id, row.flow_id)],
             Record::TestResponse(row) => vec![flow(row.app_id, row.flow_id)],
             Record::VisitCount(row) => {
@@ -382,6 +386,7 @@ fn shown(cursor: &RecordCursor) -> String {
         (Table::Respondents, [respondent], []) => {
             RespondentId::from_uuid(Uuid::from_bytes(*respondent)).to_string()
         }
+        (Table::Assets, [asset], []) => AssetId::from_uuid(Uuid::from_bytes(*asset)).to_string(),
         (Table::Users, [user], []) => UserId::from_uuid(Uuid::from_bytes(*user)).to_string(),
         _ if cursor.app == [0; 16] => "the start".to_owned(),
         // Keys and identities are not shown: a report may be passed on.

@@ -14,6 +14,7 @@
 mod actor;
 mod admin;
 mod apps;
+pub mod assets;
 mod audit;
 mod audit_action;
 mod background;
@@ -32,6 +33,7 @@ mod core;
 mod count_check;
 mod count_compaction;
 mod definitions;
+pub mod design;
 mod drafts;
 mod encoded_body;
 mod engine;
@@ -49,6 +51,7 @@ pub mod idempotency;
 mod identify;
 mod identity_keys;
 mod ids;
+mod images;
 mod instance;
 pub mod intake;
 pub mod integrity;
@@ -131,9 +134,10 @@ pub use visits::VisitRefused;
 /// The rows that transports show, so that they do not depend on the store.
 pub mod rows {
     pub use sluice_store::{
-        Answers, AppLimits, AppRow, AuditRow, ConsentRow, FlowRow, FlowState, GrantRow,
-        IdentityKeyKind, IdentityKeyRow, IdentityVerification, InvitationCounts, InvitationRow,
-        Order, Page, Respondent, ResponsePage, ResponseRow, Role, Scope, TestResponseRow, TokenRow,
+        Answers, AppLimits, AppRow, AssetInfo, AuditRow, ConsentRow, FlowRow, FlowState, GrantRow,
+        IdentityKeyKind, IdentityKeyRow, IdentityVerification, ImageType, InvitationCounts,
+        InvitationRow, Order, Page, Respondent, ResponsePage, ResponseRow, Role, Scope,
+        TestResponseRow, TokenRow,
         VersionRow, VersionState,
     };
 }

@@ -19,12 +19,14 @@ use sluice_store::{
 
 use crate::actor::Actor;
 use crate::admin::{AdminError, AdminResult, Missing};
+use crate::assets::missing_images;
 use crate::audit_action::AuditAction;
 use crate::clock::next_instant;
 use crate::closing::must_fit;
 use crate::conflict::retry_on_conflict;
 use crate::core::Core;
 use crate::drafts::tag_of;
+use crate::fault::faultless;
 use crate::handle::{FlowHandle, Permit, must_be_in_use};
 use crate::registry::grace_seconds;
 
@@ -53,6 +55,7 @@ impl FlowHandle {
     }
 
     async fn publish_draft(&self, seen: Option<&str>) -> AdminResult<Published> {
+        self.must_have_images(self.draft.as_ref()).await?;
         let stamp = Stamp::default();
         let (flow_version_id, number, warnings) = self
             .change(Scope::Write, |core, state| {
@@ -88,6 +91,7 @@ impl FlowHandle {
         // A definition that an older server published may break a current rule; it is published
         // anyway.
         let warnings = checked(old).map(|it| warnings(core, &it)).unwrap_or_default();
+        self.must_have_images(Some(old)).await?;
         let stamp = Stamp::default();
         let (flow_version_id, number) = self
             .change(Scope::Write, |core, state| {
@@ -108,6 +112,14 @@ impl FlowHandle {
             })
             .await?;
         Ok(Published { flow_version_id, number, published_at: stamp.get(core), warnings })
+    }
+
+    /// Refuses a definition with an image that the app does not have. Other faults are found later.
+    async fn must_have_images(&self, version: Option<&VersionRow>) -> AdminResult<()> {
+        let core = self.permit.core(Scope::Write)?;
+        let definition = version.and_then(|version| checked(version).ok());
+        let Some(definition) = definition else { return Ok(()) };
+        faultless(missing_images(&*core.store, self.app_id(), &definition).await?)
     }
 
     /// The flow's published versions, newest first; below a version number, if one is given.

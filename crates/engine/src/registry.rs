@@ -8,6 +8,8 @@
 //! Lookups that found nothing are cached too, until something changes, so that guessing keys costs
 //! no database reads.
 
+mod assets;
+mod designs;
 mod resolve;
 mod short_paths;
 
@@ -21,7 +23,7 @@ use quick_cache::{UnitWeighter, Weighter};
 use serde::Serialize;
 use sluice_flow::closing::VersionLimits;
 use sluice_flow::definition::Kind;
-use sluice_flow::id::{ApiKey, AppId, FlowId, FlowVersionId};
+use sluice_flow::id::{ApiKey, AppId, AssetId, FlowId, FlowVersionId};
 use sluice_flow::lifecycle::{
     self, Accepting, FlowStatus, FlowTimes, GRACE_DEFAULT_SECONDS, VersionTimes,
 };
@@ -34,6 +36,7 @@ use sluice_store::{
     StoreResult, VersionState,
 };
 
+use crate::assets::{ImageSizes, ServedImage, image_sizes};
 use crate::branding::Branding;
 use crate::cache_marks::CacheMarks;
 use crate::clock::Clock;
@@ -43,6 +46,8 @@ use crate::full_check::FullCheck;
 use crate::rate::{Usage, Usages};
 use crate::single_flight::{Entry, SingleFlightCache};
 use crate::verify::{Verification, Verifying};
+
+pub(crate) use self::designs::FlowBranding;
 
 /// The maximum number of cached apps, by key and by id.
 const APPS_MAX: usize = 10_000;
@@ -54,8 +59,12 @@ const VERSIONS_EXPECTED: usize = 1_000;
 const ENTRY_BYTES: u64 = 512;
 /// The memory limit for versions with their encoded snapshots.
 const VERSIONS_BYTES_MAX: u64 = 64 * 1024 * 1024;
-/// The memory limit for the hosted-page data of apps, including logos.
+/// The memory limit for the hosted-page data of apps, including logos; and for that of flows.
 const HOSTED_BYTES_MAX: u64 = 16 * 1024 * 1024;
+/// Images, of typically 200 KB.
+const ASSETS_EXPECTED: usize = 200;
+/// The size of cached images, in bytes.
+const ASSETS_BYTES_MAX: u64 = 32 * 1024 * 1024;
 
 /// The parts of an app that the public API needs.
 #[derive(Debug, Clone)]
@@ -89,6 +98,8 @@ pub(crate) struct FlowView {
     pub(crate) app_id: AppId,
     pub(crate) times: FlowTimes,
     pub(crate) current: Option<FlowVersionId>,
+    /// Whether it replaces parts of its app's design ([`Registry::flow_branding`]).
+    pub(crate) has_design: bool,
     full: Option<FullCheck>,
     published: Option<[Arc<EncodedBody>; 3]>,
 }
@@ -114,6 +125,7 @@ pub(crate) struct PublishedView {
     pub(crate) snapshot: Snapshot,
     /// For every payload generation, by [`Generation::index`].
     served: Vec<Arc<EncodedBody>>,
+    pub(crate) images: ImageSizes,
 }
 
 impl VersionView {
@@ -161,7 +173,9 @@ struct Caches {
     flows: SingleFlightCache<FlowId, FlowView, UnitWeighter>,
     versions: SingleFlightCache<FlowVersionId, VersionView, RegistryWeighter>,
     hosted: SingleFlightCache<AppId, HostedApp, RegistryWeighter>,
+    designs: SingleFlightCache<FlowId, FlowBranding, RegistryWeighter>,
     short_paths: SingleFlightCache<String, ShortPathRow, UnitWeighter>,
+    assets: SingleFlightCache<AssetId, ServedImage, RegistryWeighter>,
     /// Incremented with every change; a load during which it changes is not cached.
     changes: AtomicU64,
     marks: CacheMarks,
@@ -194,12 +208,16 @@ impl Registry {
         let versions =
             Cache::with_weighter(VERSIONS_EXPECTED, VERSIONS_BYTES_MAX, RegistryWeighter);
         let hosted = Cache::with_weighter(APPS_MAX, HOSTED_BYTES_MAX, RegistryWeighter);
+        let assets = Cache::with_weighter(ASSETS_EXPECTED, ASSETS_BYTES_MAX, RegistryWeighter);
+        let designs = Cache::with_weighter(FLOWS_MAX, HOSTED_BYTES_MAX, RegistryWeighter);
         let caches = Caches {
             keys: SingleFlightCache::new(Cache::new(APPS_MAX)),
             flows: SingleFlightCache::new(Cache::new(FLOWS_MAX)),
             versions: SingleFlightCache::new(versions),
             hosted: SingleFlightCache::new(hosted),
+            designs: SingleFlightCache::new(designs),
             short_paths: SingleFlightCache::new(Cache::new(FLOWS_MAX)),
+            assets: SingleFlightCache::new(assets),
             changes: AtomicU64::new(0),
             marks: CacheMarks::default(),
         };
@@ -220,7 +238,7 @@ impl Registry {
     pub(crate) async fn hosted_app(&self, id: AppId) -> StoreResult<Option<Arc<HostedApp>>> {
         self.cached(&self.caches.hosted, &id, |app| app.view.app_id, async {
             let Some(app) = self.store.find_app(id).await? else { return Ok(None) };
-            let branding = Branding::of(&app.row);
+            let branding = Branding::of_app(&app.row);
             let view = Arc::new(self.app_view(app).await?);
             Ok(Some(Arc::new(HostedApp { view, branding })))
         })
@@ -267,7 +285,11 @@ impl Registry {
                 let definitions = self.definitions.clone();
                 let view = move || VersionView::new(state, &definitions);
                 let view = tokio::task::spawn_blocking(view).await;
-                let view = view.map_err(|error| StoreError::Failed(Box::new(error)))??;
+                let mut view = view.map_err(|error| StoreError::Failed(Box::new(error)))??;
+                if let Some(published) = &mut view.published {
+                    let definition = published.snapshot.definition();
+                    published.images = image_sizes(&*self.store, view.app_id, definition).await?;
+                }
                 Ok(Some(Arc::new(view)))
             })
             .await?;
@@ -369,7 +391,14 @@ impl FlowView {
             }))
         });
         let current = state.current.as_ref().map(|version| version.flow_version_id);
-        Self { app_id: state.flow.app_id, times: state.flow.times(), current, full, published }
+        Self {
+            app_id: state.flow.app_id,
+            times: state.flow.times(),
+            current,
+            has_design: state.flow.design.is_some(),
+            full,
+            published,
+        }
     }
 }
 
@@ -437,7 +466,7 @@ impl PublishedView {
             Arc::new(EncodedBody::new(payload::render(&snapshot, *generation)))
         };
         let served = Generation::ALL.iter().map(render).collect();
-        Ok(Self { snapshot, served })
+        Ok(Self { snapshot, served, images: ImageSizes::new() })
     }
 
     /// The bytes that it takes; the parsed snapshot takes about as much as its JSON.

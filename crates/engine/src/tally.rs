@@ -135,6 +135,16 @@ impl Bytes {
                 self.optional_text(row.tags.as_deref());
                 self.optional_text(row.score.as_deref());
             }
+            Record::Asset(row) => {
+                self.ids(&[row.app_id.uuid(), row.asset_id.uuid()]);
+                self.text(row.content_type.as_str());
+                self.number(row.width.into());
+                self.number(row.height.into());
+                self.put(&row.digest);
+                self.time(row.created_at);
+                self.number(row.bytes.len() as u64);
+                self.put(&row.bytes);
+            }
             Record::SavedView(row) => {
                 self.ids(&[row.app_id.uuid(), row.flow_id.uuid(), row.user_id.uuid()]);
                 self.text(&row.name);

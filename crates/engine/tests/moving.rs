@@ -9,7 +9,8 @@ use sluice_engine::moving::{self, Beginning, MoveError};
 use sluice_engine::tally::{TableTally, Tally};
 use sluice_flow::definition::Kind;
 use sluice_flow::id::{
-    ApiKey, AppId, AssignmentId, AuditId, FlowId, FlowVersionId, FormKey, ReportId, RespondentId,
+    ApiKey, AppId, AssetId, AssignmentId, AuditId, FlowId, FlowVersionId, FormKey, ReportId,
+    RespondentId,
     ResponseId, TokenId, UserId, v7,
 };
 use sluice_flow::respondent::IdentityType;
@@ -18,8 +19,8 @@ use sluice_flow::time::Timestamp;
 use sluice_store::conformance::filling;
 use sluice_store::sqlite::{Options, SqliteStore};
 use sluice_store::{
-    Answers, ErasureMark, IdentityKeyKind, IdentityVerification, Record, RecordCursor, Role, Scope,
-    Store, Subject,
+    Answers, ErasureMark, IdentityKeyKind, IdentityVerification, ImageType, Record, RecordCursor,
+    Role, Scope, Store, Subject,
 };
 
 /// More than two pages.
@@ -228,6 +229,10 @@ fn every_column_of_every_table_is_in_the_digest() {
             row.app_id => id(), row.flow_id => flow(), row.form_key => FormKey::from_uuid(bits()),
             row.number => 7, row.received_at => at(), row.answers => text(),
             row.tags => Some(text()), row.score => Some(text());
+        Record::Asset(row) =>
+            row.app_id => id(), row.asset_id => AssetId::from_uuid(bits()),
+            row.content_type => ImageType::WebP, row.width => 77, row.height => 77,
+            row.digest => [7; 32], row.created_at => at(), row.bytes => vec![7];
         Record::SavedView(row) =>
             row.app_id => id(), row.flow_id => flow(), row.user_id => UserId::from_uuid(bits()),
             row.name => text(), row.query => text(), row.is_default => !row.is_default;

@@ -166,6 +166,8 @@ ids! {
     AssignmentId = "fa_";
     /// A report of results (its public name, not the secret of its link).
     ReportId = "rep_";
+    /// An uploaded image.
+    AssetId = "as_";
     /// One form that was shown: its submission is stored once. Its time is when it was made.
     FormKey = "f_";
 }

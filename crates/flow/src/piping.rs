@@ -1,6 +1,7 @@
 //! Placeholders in texts: `{{answer:ID|fallback}}`, `{{tag:NAME|fallback}}` and `{{score}}`.
 //!
-//! Any other text in double braces stays as it is. A placeholder stands for text: what it becomes
+//! Any other text in double braces stays as it is, and so does a placeholder after a backslash,
+//! without the backslash. A placeholder stands for text: what it becomes
 //! is never read as Markdown or as another placeholder. Deliberately absent: markup. A page escapes
 //! the values like any other text.
 
@@ -32,9 +33,23 @@ pub enum Source<'t> {
 pub fn parts(text: &str) -> Vec<Part<'_>> {
     let mut parts = Vec::new();
     let (mut plain, mut at) = (0, 0);
-    while let Some(found) = text[at..].find("{{") {
+    while let Some(found) = text[at..].find(['{', '\\']) {
         at += found;
-        match placeholder(&text[at..]) {
+        let rest = &text[at..];
+        // As in Markdown: a brace after a backslash is plain text, unless that is escaped itself.
+        if rest.starts_with("\\{{") {
+            if plain < at {
+                parts.push(Part::Text(&text[plain..at]));
+            }
+            plain = at + 1;
+            at += 2;
+            continue;
+        }
+        if rest.starts_with("\\\\") {
+            at += 2;
+            continue;
+        }
+        match placeholder(rest) {
             Some((placeholder, length)) => {
                 if plain < at {
                     parts.push(Part::Text(&text[plain..at]));
@@ -85,6 +100,7 @@ pub(crate) fn placeholder(text: &str) -> Option<(Placeholder<'_>, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::markdown::{Inline, inline};
 
     #[test]
     fn placeholders_are_found_and_other_braces_stay() {
@@ -108,8 +124,48 @@ mod tests {
             ("{{name}} {answer:a} {{answer:a", vec![Part::Text("{{name}} {answer:a} {{answer:a")]),
             ("{{{answer:a}}}", vec![Part::Text("{"), answer("a", ""), Part::Text("}")]),
             ("{{a{{score}}", vec![Part::Text("{{a"), score("")]),
+            (r"\{{score}}", vec![Part::Text("{{score}}")]),
+            (r"a \{{score}} b", vec![Part::Text("a "), Part::Text("{{score}} b")]),
+            (r"\{{{score}}", vec![Part::Text("{"), score("")]),
+            (r"\\{{score}}", vec![Part::Text(r"\\"), score("")]),
+            (r"\x {{score}}", vec![Part::Text(r"\x "), score("")]),
+            (r"\", vec![Part::Text(r"\")]),
         ] {
             assert_eq!(parts(text), expected, "{text}");
+        }
+    }
+    /// Placeholders among the parts of a text with Markdown.
+    fn rendered<'t>(parts: &[Inline<'t>], found: &mut Vec<Placeholder<'t>>) {
+        for part in parts {
+            match part {
+                Inline::Text(_) => {}
+                Inline::Placeholder(placeholder) => found.push(*placeholder),
+                Inline::Emphasis(parts) | Inline::Strong(parts) => rendered(parts, found),
+                Inline::Link { label, .. } => rendered(label, found),
+            }
+        }
+    }
+
+    /// What is checked on publishing is what a page shows.
+    #[test]
+    fn a_text_has_the_same_placeholders_with_markdown_and_without() {
+        for text in [
+            "Hello {{answer:name|there}}!",
+            r"\{{answer:name}}",
+            r"\\{{answer:name}}",
+            r"\\\{{answer:name}}",
+            r"\{{{answer:name}}",
+            r"{\{answer:name}}",
+            r"\{ {{score}}",
+            r"\*{{score}}*",
+            r"*{{score}} \{{answer:a}}*",
+            r"[{{score}}](https://a.example) \{{tag:b}}",
+            r"a\{{b}} {{tag:b|\}}",
+            r"{{tag:b\}}",
+        ] {
+            let mut shown = Vec::new();
+            rendered(&inline(text), &mut shown);
+            assert_eq!(placeholders(text).collect::<Vec<_>>(), shown, "{text}");
         }
     }
 }

@@ -31,6 +31,13 @@ const SCRIPT_PARTS: [&str; 10] = [
 pub(super) static STYLE: LazyLock<String> =
     LazyLock::new(|| small_style(include_str!("assets/style.css")));
 
+/// The style of images, for flows that have them, and its hash.
+pub(super) static IMAGE_STYLE: LazyLock<(String, String)> = LazyLock::new(|| {
+    let style = small_style(include_str!("assets/images.css"));
+    let hash = policy_hash(&style);
+    (style, hash)
+});
+
 /// The hash of [`STYLE`], in the form that a content security policy uses.
 pub(super) static STYLE_HASH: LazyLock<String> = LazyLock::new(|| policy_hash(&STYLE));
 

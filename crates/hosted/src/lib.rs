@@ -9,7 +9,9 @@
 //! page.
 
 mod assets;
+mod design;
 mod form;
+mod images;
 mod linkage;
 mod page;
 mod parameters;
@@ -132,6 +134,7 @@ pub fn router(hosted: Arc<Hosted>) -> Router {
         .route(TEST, get(test_mode::page).post(test_mode::page))
         .route(LOGO, get(logo))
         .route(SCRIPT_FILE, get(script))
+        .route(images::IMAGE, get(images::image))
         .with_state(hosted)
 }
 
@@ -151,31 +154,27 @@ fn head_of(request: Request) -> Parts {
 /// The form.
 async fn show(State(hosted): State<Arc<Hosted>>, request: Request) -> Response {
     let engine = &hosted.engine;
-    let visit = match Visit::resolve(engine, head_of(request)).await {
+    let mut visit = match Visit::resolve(engine, head_of(request)).await {
         Ok(visit) => visit,
         Err(barred) => return barred.page(),
     };
     if let Some(response) = visit.closed_page() {
         return response;
     }
+    let invitation = match visit.find_invitation().await {
+        Ok(invitation) => invitation,
+        Err(error) => {
+            store_down(&error, UNREAD);
+            return visit.bare_frame().failed();
+        }
+    };
     let Some(definition) = Visit::definition(&visit.flow.current) else {
         return visit.bare_frame().missing();
     };
     let wording = visit.wording(definition);
     let frame = visit.frame(&wording);
-    let mut is_invited = false;
-    if let Some(assignment) = &visit.parameters.assignment {
-        match visit.flow.invitation_state(assignment).await {
-            Ok(Some(state)) => match frame.invitation(state) {
-                Some(over) => return over,
-                None => is_invited = true,
-            },
-            Ok(None) => {}
-            Err(error) => {
-                store_down(&error, UNREAD);
-                return frame.failed();
-            }
-        }
+    if let Some(over) = invitation.and_then(|state| frame.invitation(state)) {
+        return over;
     }
     let (form, answers) = (Form::default(), TextMap::default());
     let step = Step::first(definition, &answers);
@@ -192,7 +191,7 @@ async fn show(State(hosted): State<Arc<Hosted>>, request: Request) -> Response {
         referrer: visit.referrer(),
         errors: BTreeMap::new(),
         notice: None,
-        opened: is_invited.then(|| opened_address(&visit)).flatten(),
+        opened: invitation.and_then(|_| opened_address(&visit)),
         visits: visits::address(&visit),
         furthest: None,
         asks_to_link: visit.asks_to_link(definition),
@@ -312,7 +311,7 @@ async fn script(request: Request) -> Response {
     }
 }
 
-/// The app's logo. It belongs to the app, not the flow, and browsers request it without a token.
+/// A logo of the flow or its app. It reveals nothing of the flow, and browsers request it without a token.
 async fn logo(State(hosted): State<Arc<Hosted>>, request: Request) -> Response {
     let head = head_of(request);
     let mut parts = head.uri.path().split('/').skip(2);
@@ -326,8 +325,9 @@ async fn logo(State(hosted): State<Arc<Hosted>>, request: Request) -> Response {
             return sluice_http::reply::Refusal::StoreDown.reply();
         }
     };
-    let logo = flow.and_then(|flow| flow.branding().logo.as_ref());
-    match logo.filter(|logo| file.strip_prefix("logo-") == Some(&logo.name)) {
+    let name = file.strip_prefix("logo-");
+    let mut logos = flow.iter().flat_map(|flow| flow.branding().logos());
+    match logos.find(|logo| name == Some(&logo.name)) {
         Some(logo) => sluice_http::reply::file(logo.media_type, &logo.served, &head.headers),
         None => sluice_http::reply::Refusal::RouteNotFound.reply(),
     }

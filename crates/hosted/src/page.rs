@@ -1,4 +1,4 @@
-//! The frame around every page: the head, the branding, the data for the script, and the content
+//! The frame around every page: the head, the data for the script, and the content
 //! security policy.
 //!
 //! Nothing is loaded from other origins: the style is inlined, the script and the logo come from
@@ -11,13 +11,12 @@ use axum::response::Response;
 use http::HeaderMap;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sluice_engine::HostedFlow;
-use sluice_engine::branding::Accent;
 use sluice_flow::id::{FlowVersionId, ResponseId};
 use sluice_flow::locale;
 use sluice_flow::origin::{AllowedOrigin, AllowedOrigins, web_origin};
 use sluice_flow::time::Timestamp;
 
-use super::assets::{SCRIPT, STYLE, STYLE_HASH, policy_hash};
+use super::assets::{IMAGE_STYLE, SCRIPT, STYLE, STYLE_HASH, policy_hash};
 use super::parameters::Parameters;
 use super::reply::{self, Kind};
 use super::words::Words;
@@ -63,6 +62,8 @@ pub(super) struct PageData<'f> {
     pub(super) visits: Option<&'f str>,
     /// What other sites show where the link is shared; only of a form that anyone may open now.
     pub(super) card: Option<LinkCard>,
+    /// Whether the flow has images.
+    pub(super) has_images: bool,
 }
 
 /// The title and the description of a shared link.
@@ -106,10 +107,10 @@ impl Frame<'_> {
         data: &PageData<'_>,
         content: Markup,
     ) -> Response {
-        let accent = self.accent();
+        let design = self.design_style();
         let markup = html! {
             (DOCTYPE)
-            html lang=(self.language) dir=(self.direction()) data-theme=[self.parameters.theme] {
+            html lang=(self.language) dir=(self.direction()) data-theme=[self.theme()] {
                 head {
                     meta charset="utf-8";
                     meta name="viewport" content="width=device-width, initial-scale=1";
@@ -118,15 +119,16 @@ impl Frame<'_> {
                     title { (title) }
                     @if let Some(card) = &data.card { (card.tags()) }
                     // Without this, browsers request `/favicon.ico`.
-                    link rel="icon" href=(self.logo().unwrap_or_else(|| "data:,".to_owned()));
+                    link rel="icon" href=(self.icon());
                     style { (PreEscaped(STYLE.as_str())) }
-                    @if let Some(accent) = &accent { style { (PreEscaped(accent)) } }
+                    @if data.has_images { style { (PreEscaped(IMAGE_STYLE.0.as_str())) } }
+                    @if let Some(design) = &design { style { (PreEscaped(design)) } }
                     script type="module" src={ "/f/assets/" (SCRIPT.name) } {}
                 }
                 body.hosted data-embed=[self.embedded()] { (self.main(data, content)) }
             }
         };
-        let policy = self.policy(accent.as_deref(), &data.leads_to);
+        let policy = self.policy(design.as_deref(), data);
         reply::page(kind, markup, &policy, self.request)
     }
 
@@ -160,28 +162,6 @@ impl Frame<'_> {
         html! { @if is_test { div.notice { p { (self.words.state.test) } } } }
     }
 
-    fn brand(&self) -> Markup {
-        html! {
-            @if let Some(address) = self.logo() {
-                header.brand { img.logo src=(address) alt=""; }
-            }
-        }
-    }
-
-    /// The address of the app's logo; its hash is in the name, so that it can be cached
-    /// permanently.
-    fn logo(&self) -> Option<String> {
-        let flow = self.flow?;
-        let logo = flow.branding().logo.as_ref()?;
-        Some(format!("/f/{}/logo-{}", flow.flow_id, logo.name))
-    }
-
-    /// The accent colour of the app, as the second style of the page.
-    fn accent(&self) -> Option<String> {
-        let Accent { color, on } = self.flow?.branding().accent.as_ref()?;
-        Some(format!(":root{{--accent:{color};--on-accent:{on}}}"))
-    }
-
     fn embedded(&self) -> Option<&'static str> {
         self.parameters.embed.then_some("1")
     }
@@ -193,14 +173,18 @@ impl Frame<'_> {
     /// The content security policy: only what the page consists of. In some browsers `form-action`
     /// also applies to a redirect after the form, so it includes the origins that the flow redirects
     /// to.
-    fn policy(&self, accent: Option<&str>, leads_to: &[&str]) -> String {
+    fn policy(&self, design: Option<&str>, data: &PageData<'_>) -> String {
         let mut policy = format!("default-src 'none'; style-src {}", *STYLE_HASH);
-        if let Some(accent) = accent {
+        if data.has_images {
             policy.push(' ');
-            policy.push_str(&policy_hash(accent));
+            policy.push_str(&IMAGE_STYLE.1);
+        }
+        if let Some(design) = design {
+            policy.push(' ');
+            policy.push_str(&policy_hash(design));
         }
         policy.push_str("; script-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'self'");
-        let origins: BTreeSet<_> = leads_to.iter().filter_map(|url| web_origin(url)).collect();
+        let origins: BTreeSet<_> = data.leads_to.iter().filter_map(|url| web_origin(url)).collect();
         for origin in origins {
             policy.push(' ');
             policy.push_str(&origin);

@@ -109,9 +109,9 @@ impl Parameters {
         own.into_iter().chain(accepted_languages(accepted.unwrap_or_default())).collect()
     }
 
-    /// Whether they identify the respondent: by an identity, or by a personal link.
-    pub(super) fn identifies_respondent(&self) -> bool {
-        !self.identities.is_empty() || self.assignment.is_some()
+    /// Whether they name the respondent.
+    pub(super) fn has_identities(&self) -> bool {
+        !self.identities.is_empty()
     }
 
     /// Whether the address gives nothing that is stored, except what is removed without consent.
@@ -122,13 +122,13 @@ impl Parameters {
         })
     }
 
-    /// Fills these into a submission, replacing existing values.
     /// The values of a tag.
     pub(super) fn tag(&self, name: &str) -> Option<&[String]> {
         let found = self.tags.iter().find(|(known, _)| known == name);
         found.map(|(_, values)| values.as_slice())
     }
 
+    /// Fills these into a submission, replacing existing values.
     pub(super) fn fill<'s>(&'s self, submission: &mut Submission<'s>) {
         let texts = |values: &'s [String]| match values {
             [one] => Texts::One(one.into()),
@@ -326,7 +326,7 @@ mod tests {
     #[test]
     fn identities_are_used_only_if_the_app_does_not_verify_them() {
         let parameters = Parameters::read(Some("identities.userId=7"), false);
-        assert!(!parameters.identifies_respondent() && parameters.refused.is_empty());
+        assert!(!parameters.has_identities() && parameters.refused.is_empty());
     }
 
     #[test]

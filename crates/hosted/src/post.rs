@@ -45,7 +45,7 @@ pub(super) async fn answer(
     body: Body,
     peer: Option<IpAddr>,
 ) -> Response {
-    let visit = match Visit::resolve(&hosted.engine, head).await {
+    let mut visit = match Visit::resolve(&hosted.engine, head).await {
         Ok(visit) => visit,
         Err(barred) => return barred.page(),
     };
@@ -61,6 +61,10 @@ pub(super) async fn answer(
             return visit.bare_frame().failed();
         }
     };
+    if let Err(error) = visit.find_invitee(version.as_ref()).await {
+        store_down(&error, UNREAD);
+        return visit.bare_frame().failed();
+    }
     let address = hosted.proxies.client(peer, &visit.headers);
     let sender = hosted.addresses.sender(peer, &visit.headers);
     let visit = &visit;

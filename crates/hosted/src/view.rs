@@ -77,6 +77,7 @@ impl FormView<'_> {
             opened: self.opened.as_deref(),
             visits: self.visits.as_deref(),
             card: self.card(),
+            has_images: !definition.images().is_empty(),
             ..PageData::default()
         };
         let content = html! {
@@ -141,7 +142,7 @@ impl FormView<'_> {
                 autocomplete="on"
                 data-whole[self.extent != Extent::One]
                 data-advance[self.wording.definition().auto_advance()]
-                data-words=(self.frame.words.for_script()) {
+                data-words=(self.frame.words.for_script(self.frame.button_texts())) {
                 (self.hidden())
                 @match (self.step, self.extent) {
                     (Step::Welcome, Extent::One) => {}
@@ -297,6 +298,7 @@ impl FormView<'_> {
             texts: self.texts(),
             form: self.form,
             error,
+            version: self.version,
             section: section.map(|section| section.id.as_str()),
             seed: seed(self.key, &question.id),
         };
@@ -358,15 +360,15 @@ impl FormView<'_> {
 
     /// The main button comes first, because Enter presses the first one.
     fn actions(&self) -> Markup {
-        let form = &self.frame.words.form;
+        let texts = self.frame.button_texts();
         let start = self.wording.welcome().and_then(|[_, _, button]| button);
         let start = start.filter(|_| self.step == Step::Welcome).map(|it| self.texts().plain(it));
-        let (go, label) = if self.sends() { ("send", form.send) } else { ("next", form.next) };
+        let (go, label) = if self.sends() { ("send", texts.send) } else { ("next", texts.next) };
         let label = start.as_deref().unwrap_or(label);
         html! {
             div.actions {
                 button.primary name="go" value=(go) { (label) }
-                @if !self.is_first() { button.quiet name="go" value="back" { (form.back) } }
+                @if !self.is_first() { button.quiet name="go" value="back" { (texts.back) } }
             }
         }
     }

@@ -8,15 +8,18 @@ use http::header::{ACCEPT_LANGUAGE, HOST, REFERER};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName};
 use sluice_engine::rows::IdentityVerification;
-use sluice_engine::{Engine, HostedFlow, HostedVersion};
+use sluice_engine::{Engine, HostedFlow, HostedVersion, StoreError};
 use sluice_flow::definition::{Definition, RespondentAnalytics, Wording};
 use sluice_flow::identity::Bearer;
+use sluice_flow::invitation::InvitationState;
 use sluice_flow::lifecycle::FlowStatus;
+use sluice_flow::submission::TextMap;
 use sluice_http::access::{AccessCheck, AccessDenied};
 use sluice_http::{query, store_down};
 
 use super::page::{Frame, PreviewContext};
 use super::parameters::Parameters;
+use super::texts::FlowTexts;
 use super::words::Words;
 
 /// The header that identifies a request of the script.
@@ -36,6 +39,8 @@ pub(super) struct Visit {
     pub(super) is_scripted: bool,
     pub(super) headers: HeaderMap,
     pub(super) preview: Option<PreviewContext>,
+    /// Whether the address has an invitation of this flow ([`Visit::find_invitation`]).
+    is_invited: bool,
 }
 
 /// Why a visit was refused.
@@ -90,8 +95,16 @@ impl Visit {
         let bearer = entry.bearer().cloned();
         let is_scripted = head.headers.contains_key(SLUICE_SCRIPT);
         let headers = head.headers;
-        let preview = None;
-        let visit = Self { flow, parameters, languages, bearer, is_scripted, headers, preview };
+        let visit = Self {
+            flow,
+            parameters,
+            languages,
+            bearer,
+            is_scripted,
+            headers,
+            preview: None,
+            is_invited: false,
+        };
         match entry.app() {
             Ok(_) => Ok(visit),
             Err(denied) => {
@@ -113,7 +126,8 @@ impl Visit {
         let preview = Some(PreviewContext { address, question, is_test: false });
         let is_scripted = head.headers.contains_key(SLUICE_SCRIPT);
         let headers = head.headers;
-        Self { flow, parameters, languages, bearer: None, is_scripted, headers, preview }
+        let (bearer, is_invited) = (None, false);
+        Self { flow, parameters, languages, bearer, is_scripted, headers, preview, is_invited }
     }
 
     /// The page of a test link at this address, in the language of its reader.
@@ -160,10 +174,34 @@ impl Visit {
         definition.wording(&self.languages)
     }
 
-    /// Whether it is known who answers: by their token, or by the address.
+    /// Whether it is known who answers: by their token, by an invitation, or by the address.
     pub(super) fn knows_respondent(&self) -> bool {
         self.bearer.as_ref().is_some_and(|bearer| bearer.proven().is_some())
-            || self.parameters.identifies_respondent()
+            || self.is_invited
+            || self.parameters.has_identities()
+    }
+
+    /// Reads the invitation in the address. Any other id there is the sender's own and says nothing
+    /// about the respondent.
+    pub(super) async fn find_invitation(&mut self) -> Result<Option<InvitationState>, StoreError> {
+        let Some(assignment) = &self.parameters.assignment else { return Ok(None) };
+        let state = self.flow.invitation_state(assignment).await?;
+        self.is_invited = state.is_some();
+        Ok(state)
+    }
+
+    /// The same if a version that may be shown asks its respondents to be linked.
+    pub(super) async fn find_invitee(
+        &mut self,
+        version: Option<&HostedVersion>,
+    ) -> Result<(), StoreError> {
+        let mut shown =
+            version.into_iter().chain([&self.flow.current]).filter_map(Self::definition);
+        let asks = shown.any(|it| it.respondent_analytics() == RespondentAnalytics::Ask);
+        if asks && !self.knows_respondent() {
+            self.find_invitation().await?;
+        }
+        Ok(())
     }
 
     /// Whether respondents are asked to be linked to their answers: if the flow wants it and there
@@ -183,10 +221,13 @@ impl Visit {
         let definition = Self::definition(&self.flow.current)?;
         let wording = self.wording(definition);
         let (frame, live) = (self.frame(&wording), self.flow.live);
+        let answers = TextMap::default();
+        let texts = FlowTexts::new(wording, frame.words, &self.parameters, &answers);
+        let title = || texts.plain(wording.title());
         match self.flow.status {
             FlowStatus::Open => None,
-            FlowStatus::Scheduled => Some(frame.scheduled(wording.title(), live.starts_at)),
-            FlowStatus::Closed => Some(frame.closed(wording.title(), live.ends_at)),
+            FlowStatus::Scheduled => Some(frame.scheduled(&title(), live.starts_at)),
+            FlowStatus::Closed => Some(frame.closed(&title(), live.ends_at)),
         }
     }
 

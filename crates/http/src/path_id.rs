@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use sluice_engine::Missing;
 use sluice_flow::id::{
-    ApiKey, AppId, AssignmentId, FlowId, FlowVersionId, ReportId, RespondentId, ResponseId,
-    TokenId, UserId,
+    ApiKey, AppId, AssetId, AssignmentId, FlowId, FlowVersionId, ReportId, RespondentId,
+    ResponseId, TokenId, UserId,
 };
 
 /// An id in a path. Text that is not a valid id is answered like an unknown id.
@@ -35,4 +35,5 @@ path_ids! {
     UserId: "userId", User;
     AssignmentId: "flowAssignmentId", Invitation;
     ReportId: "reportId", Report;
+    AssetId: "assetId", Asset;
 }

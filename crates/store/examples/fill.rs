@@ -113,6 +113,7 @@ impl History {
             archived_at: None,
             closing: None,
             labels: Vec::new(),
+            design: None,
         };
         let mut records = vec![Record::App(App { row, revision: 1, public_revision: 1 })];
         records.push(Record::Flow(flow));

@@ -7,13 +7,14 @@
 
 use serde::{Deserialize, Serialize};
 use sluice_flow::id::{
-    AppId, AuditId, FlowId, FlowVersionId, ReportId, RespondentId, ResponseId, TokenId, UserId,
+    AppId, AssetId, AuditId, FlowId, FlowVersionId, ReportId, RespondentId, ResponseId, TokenId,
+    UserId,
 };
 
 use crate::{
-    App, AuditRow, ClosingCountsRow, ConsentRow, FlowRow, GrantRow, IdempotencyKey, IdentityKeyRow,
-    IdentityRow, InvitationRow, KeyRow, ReportRow, RespondentRow, ResponseRow, SavedViewRow,
-    ShortPathRow, TestResponseRow, TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow,
+    App, AssetRow, AuditRow, ClosingCountsRow, ConsentRow, FlowRow, GrantRow, IdempotencyKey,
+    IdentityKeyRow, IdentityRow, InvitationRow, KeyRow, ReportRow, RespondentRow, ResponseRow,
+    SavedViewRow, ShortPathRow, TestResponseRow, TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow,
 };
 
 /// One row of any table, with every column that a backend stores.
@@ -48,6 +49,7 @@ pub enum Record {
     SavedView(SavedViewRow),
     ShortPath(ShortPathRow),
     TestResponse(TestResponseRow),
+    Asset(AssetRow),
 }
 
 /// A page of a [`crate::StoreView`].
@@ -92,6 +94,7 @@ impl UnreadableRow {
                 "token_id" => TokenId::from_uuid(id).to_string(),
                 "audit_id" => AuditId::from_uuid(id).to_string(),
                 "user_id" => UserId::from_uuid(id).to_string(),
+                "asset_id" => AssetId::from_uuid(id).to_string(),
                 "report_id" => ReportId::from_uuid(id).to_string(),
                 _ => return None,
             })
@@ -142,6 +145,7 @@ pub enum Table {
     ShortPaths,
     #[serde(rename = "test-responses")]
     TestResponses,
+    Assets,
 }
 
 impl Table {
@@ -167,6 +171,7 @@ impl Table {
         Self::SavedViews,
         Self::ShortPaths,
         Self::TestResponses,
+        Self::Assets,
     ];
 
     pub fn name(self) -> &'static str {
@@ -192,6 +197,7 @@ impl Table {
             Self::SavedViews => "saved-views",
             Self::ShortPaths => "short-paths",
             Self::TestResponses => "test-responses",
+            Self::Assets => "assets",
         }
     }
 }
@@ -243,6 +249,7 @@ impl Record {
             Self::SavedView(_) => Table::SavedViews,
             Self::ShortPath(_) => Table::ShortPaths,
             Self::TestResponse(_) => Table::TestResponses,
+            Self::Asset(_) => Table::Assets,
         }
     }
 
@@ -283,6 +290,7 @@ impl Record {
                 let ids = [row.flow_id.uuid(), row.form_key.uuid()];
                 cursor(Some(row.app_id), ids.map(uuid::Uuid::into_bytes).as_flattened())
             }
+            Self::Asset(row) => cursor(Some(row.app_id), row.asset_id.uuid().as_bytes()),
             Self::Report(row) => cursor(Some(row.app_id), row.report_id.uuid().as_bytes()),
             Self::SavedView(row) => {
                 let ids = [row.flow_id.uuid(), row.user_id.uuid()].map(uuid::Uuid::into_bytes);
@@ -310,7 +318,8 @@ impl Record {
             }
             Self::Flow(flow) => {
                 let labels = flow.labels.iter().map(String::len).sum::<usize>();
-                flow.name.len() + flow.closing.as_ref().map_or(0, String::len) + labels
+                let settings = [&flow.closing, &flow.design].into_iter().flatten();
+                flow.name.len() + labels + settings.map(String::len).sum::<usize>()
             }
             Self::TestResponse(row) => {
                 let texts = [&row.tags, &row.score].into_iter().flatten();
@@ -320,6 +329,7 @@ impl Record {
                 row.counts.iter().map(|(counter, _)| counter.len() + 8).sum()
             }
             Self::ShortPath(row) => row.path.len(),
+            Self::Asset(row) => row.bytes.len(),
             Self::SavedView(row) => row.name.len() + row.query.len(),
             Self::Version(version) => version.definition.len(),
             Self::Token(token) => token.name.len(),

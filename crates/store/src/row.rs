@@ -7,7 +7,7 @@ use sluice_flow::closing::{Closing, Limit};
 use sluice_flow::counts::Contribution;
 use sluice_flow::definition::Kind;
 use sluice_flow::id::{
-    ApiKey, AppId, AuditId, FlowId, FlowVersionId, ReportId, ResponseId, TokenId, UserId,
+    ApiKey, AppId, AssetId, AuditId, FlowId, FlowVersionId, ReportId, ResponseId, TokenId, UserId,
 };
 use sluice_flow::issue::Full;
 use sluice_flow::lifecycle::{FlowTimes, VersionTimes};
@@ -15,8 +15,8 @@ use sluice_flow::respondent::Claim;
 use sluice_flow::time::{Timestamp, Window};
 
 use crate::{
-    ClosingWrite, InvitationRow, InvitationStep, Invited, PeopleWrite, ReportRow, ResponseRow,
-    ShortPathRow, StoreError, StoreResult, TestWrite,
+    AssetRow, ClosingWrite, InvitationRow, InvitationStep, Invited, PeopleWrite, ReportRow,
+    ResponseRow, ShortPathRow, StoreError, StoreResult, TestWrite,
 };
 
 /// SHA-256 of an admin token.
@@ -136,6 +136,9 @@ pub struct FlowRow {
     /// Words by which its authors find it.
     #[serde(default)]
     pub labels: Vec<String>,
+    /// The parts of the app's design that the flow replaces, as JSON; absent if none.
+    #[serde(default)]
+    pub design: Option<String>,
     pub created_at: Timestamp,
     pub archived_at: Option<Timestamp>,
 }
@@ -308,6 +311,8 @@ pub enum Write {
     /// Replaces the flow's path.
     ShortPath(ShortPathRow),
     DeleteShortPath(AppId, FlowId),
+    Asset(AssetRow),
+    DeleteAsset(AppId, AssetId),
     People(PeopleWrite),
     Closing(ClosingWrite),
     Test(TestWrite),
@@ -324,7 +329,8 @@ impl Write {
             | Self::CapGrace(_)
             | Self::Closing(_)
             | Self::ShortPath(_)
-            | Self::DeleteShortPath(..) => true,
+            | Self::DeleteShortPath(..)
+            | Self::DeleteAsset(..) => true,
             Self::Version(version) => version.times.published_at.is_some(),
             Self::Token(_)
             | Self::Audit(_)
@@ -334,6 +340,8 @@ impl Write {
             | Self::Report(_)
             | Self::DeleteReport(..)
             | Self::Test(_)
+            // No client knows its id yet.
+            | Self::Asset(_)
             | Self::People(_) => false,
         }
     }

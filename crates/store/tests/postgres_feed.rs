@@ -48,6 +48,7 @@ fn flow_of(app: AppId) -> FlowRow {
         grace_window_seconds: None,
         closing: None,
         labels: Vec::new(),
+        design: None,
         created_at: Timestamp::from_millis(now()),
         archived_at: None,
     }

@@ -263,6 +263,7 @@ async fn responses_stored_without_counts_are_counted_by_a_scan() {
         grace_window_seconds: None,
         closing: None,
         labels: Vec::new(),
+        design: None,
         created_at: Timestamp::from_millis(1),
         archived_at: None,
     };

@@ -124,7 +124,7 @@ fn editor(
     let base = format!("/console/flows/{}", editing.state.flow.flow_id);
     let faults = serde_json::to_string(shown.faults).unwrap_or_default();
     html! {
-        div.editor id="editor" data-save={ (base) "/draft" } data-tag=(shown.tag) data-faults=(faults)
+        div.editor id="editor" data-save={ (base) "/draft" } data-images={ (base) "/images" } data-tag=(shown.tag) data-faults=(faults)
             data-published=[published_json(&editing.state)]
             data-about=(script_context(editing.published.as_deref())) data-pane="write" {
             div.note.bad id="bar" role="status" hidden {}

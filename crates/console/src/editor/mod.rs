@@ -2,7 +2,7 @@
 //! window.
 //!
 //! The definition of the draft is the single source of truth. [`edit`] is the page where it is
-//! edited, by the script or as JSON without one; [`save`] saves it for the script; [`publish`]
+//! edited, by the script or as JSON without one; [`save`] saves it for the script, [`images`] stores images for it; [`publish`]
 //! shows what would change and publishes; [`discard`] goes back to what is published; [`history`] lists earlier versions; [`schedule`] sets
 //! when responses are accepted. The preview is the hosted page itself, through
 //! [`sluice_http::preview`].
@@ -11,6 +11,7 @@ mod changes;
 mod discard;
 mod edit;
 mod history;
+pub(crate) mod images;
 mod limits;
 mod publish;
 mod questions;
@@ -35,6 +36,7 @@ pub(super) fn routes() -> Router<Arc<Console>> {
     Router::new()
         .route("/console/flows/{flowId}/edit", get(edit::show).post(edit::save))
         .route("/console/flows/{flowId}/draft", post(save::save))
+        .route("/console/flows/{flowId}/images", post(images::upload))
         .route("/console/flows/{flowId}/preview", get(preview).post(preview))
         .route("/console/flows/{flowId}/publish", get(publish::review).post(publish::publish))
         .route("/console/flows/{flowId}/discard", get(discard::ask).post(discard::discard))

@@ -1,5 +1,5 @@
-//! General settings of an app: name, retention, grace window, origins, limits, and the branding of
-//! its hosted pages.
+//! General settings of an app: name, retention, grace window, origins, limits, and how its hosted
+//! pages are guarded. How they look is on a page of its own ([`crate::design`]).
 
 use std::sync::Arc;
 
@@ -75,10 +75,6 @@ struct SettingsForm {
     grace: String,
     retention: String,
     origins: String,
-    accent: String,
-    /// A new image.
-    logo: String,
-    without_logo: bool,
     spam: bool,
     calls: String,
     bytes: String,
@@ -93,9 +89,6 @@ impl SettingsForm {
             grace: number(app.grace_window_seconds),
             retention: number(app.retention_days),
             origins: app.allowed_origins.join("\n"),
-            accent: hosted.accent_color.unwrap_or_default(),
-            logo: String::new(),
-            without_logo: false,
             spam: hosted.spam_protection,
             calls: number(app.limits.calls_per_second),
             bytes: app.limits.bytes_per_day.map(|it| it.to_string()).unwrap_or_default(),
@@ -113,9 +106,6 @@ impl SettingsForm {
             grace: text("graceWindowSeconds", was.grace),
             retention: text("retentionDays", was.retention),
             origins: text("allowedOrigins", was.origins),
-            accent: text("accentColor", was.accent),
-            logo: text("logo", String::new()),
-            without_logo: form.has("withoutLogo"),
             spam: form.has("spamProtection"),
             calls: text("callsPerSecond", was.calls),
             bytes: text("bytesPerDay", was.bytes),
@@ -148,16 +138,9 @@ impl SettingsForm {
             bytes_per_day: (self.bytes != was.bytes).then_some(bytes),
         };
         let origins = self.origins.split_whitespace().map(str::to_owned).collect();
-        let color = Some(self.accent.clone()).filter(|color| !color.is_empty());
-        let logo = match (self.without_logo, self.logo.is_empty()) {
-            (true, _) => Some(None),
-            (false, false) => Some(Some(self.logo.clone())),
-            (false, true) => None,
-        };
         let hosted = HostedPatch {
-            accent_color: (self.accent != was.accent).then_some(color),
-            logo,
             spam_protection: (self.spam != was.spam).then_some(self.spam),
+            ..HostedPatch::default()
         };
         Ok(AppPatch {
             name: (self.name != was.name).then(|| self.name.clone()),
@@ -220,7 +203,11 @@ fn form(visitor: &Visitor, app: &AppRow, values: &SettingsForm, faults: &[Fault]
                         p.muted { (limits(app)) " Server administrators can change this." }
                     }
                 }
-                (branding(app, values, own("accentColor", "Accent colour", Some("A hex value such as #0a7d4f. Leave empty for the default."), &values.accent), error("logo")))
+                section.card {
+                    h2 { "Hosted pages" }
+                    (check("spamProtection", "yes", "Ask suspected bots to confirm", values.spam))
+                    p.muted { "Colours, fonts and logos are in " a href={ "/console/apps/" (app.app_id) "/settings/design" } { "Design" } "." }
+                }
             }
             @if may_write { div.buttons { button.button.primary type="submit" { "Save" } } }
         }
@@ -233,32 +220,4 @@ fn limits(app: &AppRow) -> String {
     let calls = of(app.limits.calls_per_second.map(|it| it.to_string()));
     let bytes = of(app.limits.bytes_per_day.map(|it| it.to_string()));
     format!("Calls per second: {calls}. Bytes stored per day: {bytes}.")
-}
-
-fn branding(
-    app: &AppRow,
-    values: &SettingsForm,
-    accent: Field,
-    logo_error: Option<&str>,
-) -> Markup {
-    let logo = HostedSettings::of(app).logo;
-    html! {
-        section.card {
-            h2 { "Hosted pages" }
-            (accent.draw())
-            div.field {
-                label for="logo-file" { "Logo" }
-                p.hint id="logo-hint" { "A PNG, JPEG, WebP or SVG image of at most 64 KiB" }
-                @if let Some(logo) = &logo {
-                    p { img.logo src=(logo) alt="Current logo"; }
-                }
-                input.input type="file" id="logo-file" accept="image/png,image/jpeg,image/webp,image/svg+xml" data-logo="logo" aria-describedby="logo-hint";
-                input type="hidden" id="logo" name="logo" value=(values.logo);
-                noscript { p.hint { "Choosing an image requires JavaScript. You can also use the command line: sluice app set --logo." } }
-                @if let Some(error) = logo_error { p.error { (error) } }
-            }
-            @if logo.is_some() { (check("withoutLogo", "yes", "Remove logo", values.without_logo)) }
-            (check("spamProtection", "yes", "Ask suspected bots to confirm", values.spam))
-        }
-    }
 }

@@ -117,21 +117,35 @@ fn app_page(
     done: Option<&str>,
     content: Markup,
 ) -> Response {
+    app_frame(visitor, sidebar, tab, done, "settings.js", |frame, tabs| {
+        frame.page(kind, html! { (tabs) div.settings { (content) } })
+    })
+}
+
+/// The frame of such a page with this script; `page` gets it and the tabs.
+pub(super) fn app_frame(
+    visitor: &Visitor,
+    sidebar: &Sidebar,
+    tab: &str,
+    done: Option<&str>,
+    script: &'static str,
+    page: impl FnOnce(Frame<'_>, Markup) -> Response,
+) -> Response {
     let app = sidebar.in_app().map(|app| app.app_id);
     let base = app.map(|app| format!("/console/apps/{app}/settings")).unwrap_or_default();
     let is_owner = app.is_some_and(|app| may(visitor, Scope::Admin, app));
     let all_tabs = [
         ("", "General", true),
+        ("design", "Design", true),
         ("keys", "API keys", true),
         ("identity", "Identity", true),
         ("respondents", "Respondents", true),
         ("people", "People", is_owner),
         ("audit", "Audit log", is_owner),
     ];
-    let content =
-        html! { (tabs("App settings", &base, &all_tabs, tab)) div.settings { (content) } };
     let frame = Frame::new(visitor, sidebar, NavItem::Settings, "Settings");
-    frame.done(done).width(Width::Usual).script("settings.js").page(kind, content)
+    let frame = frame.done(done).width(Width::Usual).script(script);
+    page(frame, tabs("App settings", &base, &all_tabs, tab))
 }
 
 /// A page about the whole instance.

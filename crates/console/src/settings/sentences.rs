@@ -5,6 +5,7 @@ use sluice_engine::AuditAction as Action;
 use sluice_engine::rows::AuditRow;
 
 /// What was done, without the actor.
+#[expect(clippy::too_many_lines, reason = "a list of every action")]
 pub(super) fn sentence(row: &AuditRow) -> String {
     let detail: Value = serde_json::from_str(&row.detail).unwrap_or_default();
     let text = |name: &str| detail[name].as_str().unwrap_or_default().to_owned();
@@ -52,6 +53,8 @@ pub(super) fn sentence(row: &AuditRow) -> String {
             format!("replaced the link of the report {}", quoted("title"))
         }
         Action::ReportRevoked => format!("revoked the report {}", quoted("title")),
+        Action::AssetUploaded => "uploaded an image".to_owned(),
+        Action::AssetDeleted => "deleted an image".to_owned(),
         Action::RetentionEnforced => {
             format!("deleted {} expired responses", count("responses"))
         }

@@ -22,6 +22,8 @@ use sluice_flow::respondent::Known;
 use sluice_flow::time::Timestamp;
 use sluice_store::*;
 
+#[path = "faulty/assets.rs"]
+mod assets;
 #[path = "faulty/reports.rs"]
 mod reports;
 #[path = "faulty/short_paths.rs"]

@@ -16,6 +16,8 @@ pub const PROMPT_CHARS_MAX: usize = 2_000;
 pub const HELP_CHARS_MAX: usize = 5_000;
 /// The label of an option, row, column or end of a scale.
 pub const LABEL_CHARS_MAX: usize = 500;
+/// The text in place of an image.
+pub const ALT_CHARS_MAX: usize = 500;
 pub const ENDING_BODY_CHARS_MAX: usize = 5_000;
 pub const URL_CHARS_MAX: usize = 2_048;
 

@@ -34,7 +34,7 @@ use crate::locale;
 use crate::logic::Condition;
 use crate::origin;
 use crate::question::types::url::is_url;
-use crate::question::{self, Question};
+use crate::question::{self, Image, Question};
 
 pub use self::difference::{Change, ChangeKind, difference};
 pub use self::ending::{Ending, NamedEnding};
@@ -195,6 +195,20 @@ impl Definition {
 
     pub fn endings(&self) -> &[NamedEnding] {
         &self.endings
+    }
+
+    /// Every image, with the JSON Pointer to it.
+    pub fn images(&self) -> Vec<(String, &Image)> {
+        let mut images = Vec::new();
+        for (at, question) in self.questions.iter().enumerate() {
+            let own = question.image.as_ref();
+            images.extend(own.map(|image| (format!("/questions/{at}/image"), image)));
+            for (number, option) in question.options().iter().enumerate() {
+                let place = || format!("/questions/{at}/options/{number}/image");
+                images.extend(option.image.as_ref().map(|image| (place(), image)));
+            }
+        }
+        images
     }
 
     /// The address that each ending redirects to.

@@ -13,8 +13,17 @@ use super::reader::{Fault, child};
 use crate::piping::{Source, placeholders};
 
 /// The fields of a definition that hold no texts for respondents.
-const WITHOUT_TEXTS: &[&str] =
-    &["id", "type", "to", "when", "visibleIf", "redirectUrl", "defaultLocale", "optionOrder"];
+const WITHOUT_TEXTS: &[&str] = &[
+    "id",
+    "type",
+    "to",
+    "when",
+    "visibleIf",
+    "redirectUrl",
+    "defaultLocale",
+    "optionOrder",
+    "assetId",
+];
 
 /// Every fault of a placeholder.
 pub(super) fn faults(definition: &Definition) -> Vec<Fault> {

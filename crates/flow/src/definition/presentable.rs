@@ -69,9 +69,9 @@ fn whole_question(pointer: &[String]) -> Option<usize> {
 fn is_repairable(rest: &[String]) -> bool {
     match rest.first().map(String::as_str) {
         None | Some("id" | "type") => false,
-        Some("options" | "rows" | "columns") => {
-            rest.get(2).is_some_and(|field| matches!(&**field, "label" | "score" | "fixed"))
-        }
+        Some("options" | "rows" | "columns") => rest
+            .get(2)
+            .is_some_and(|field| matches!(&**field, "label" | "score" | "fixed" | "image")),
         Some(_) => true,
     }
 }
@@ -103,6 +103,9 @@ fn repair(draft: &mut Value, pointer: &[String]) {
             take(draft, &pointer[..1], &pointer[1].clone());
         }
         "score" | "fixed" if is_question && pointer.len() == 5 => take(draft, parent, last),
+        _ if is_question && pointer.get(4).is_some_and(|field| field == "image") => {
+            take(draft, &pointer[..4], "image");
+        }
         // Removes the whole condition: a part of it would mean something else.
         _ if is_question && pointer.len() > 2 => take(draft, &pointer[..2], &pointer[2].clone()),
         _ => take(draft, parent, last),

@@ -15,8 +15,8 @@ use super::limits::{
 use super::reader::text_schema;
 use super::{DEFAULT_LOCALE, RespondentAnalytics, ending, screens};
 use crate::logic;
-use crate::question::jump;
 use crate::question::types::schemas;
+use crate::question::{image, jump};
 
 /// The JSON Schema (2020-12) of a definition.
 pub fn json_schema() -> &'static Value {
@@ -74,6 +74,7 @@ fn question(
         "type": {"const": name},
         "prompt": needed_text(PROMPT_CHARS_MAX),
         "help": text_schema(HELP_CHARS_MAX),
+        "image": image::schema(),
         "required": {"type": "boolean", "default": false},
         "visibleIf": {"$ref": "#/$defs/condition"},
         "next": jump::schema(),

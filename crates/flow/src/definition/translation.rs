@@ -252,6 +252,11 @@ fn read_question(
                 let ids: Vec<&str> = choices.iter().map(|choice| choice.id.as_str()).collect();
                 read_each(&mut reader, name, &ids).map(TranslatedText::Each)
             }
+            Label::Alts(choices) => {
+                let with_alt = choices.iter().filter(|choice| choice.alt().is_some());
+                let ids: Vec<&str> = with_alt.map(|choice| choice.id.as_str()).collect();
+                read_each(&mut reader, name, &ids).map(TranslatedText::Each)
+            }
         };
         if let Some(text) = text {
             texts.insert(name.to_owned(), text);

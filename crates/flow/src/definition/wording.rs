@@ -3,8 +3,8 @@
 
 use super::{Definition, NamedEnding, Section, TranslatedText, Translation, Welcome};
 use crate::locale;
-use crate::question::Question;
 use crate::question::choice::Choice;
+use crate::question::{IMAGE_ALT, OPTION_ALTS, Question};
 
 /// A definition in one language. Texts without a translation are in the default language.
 #[derive(Debug, Clone, Copy)]
@@ -101,6 +101,21 @@ impl<'d> Wording<'d> {
             _ => None,
         };
         translated.unwrap_or(&choice.label)
+    }
+
+    /// The text in place of a question's image; empty if the image is decorative.
+    pub fn image_alt(&self, question: &'d Question) -> &'d str {
+        let original = question.image.as_ref().and_then(|image| image.alt.as_deref());
+        self.text(question, IMAGE_ALT).or(original).unwrap_or_default()
+    }
+
+    /// The same for the image of an option.
+    pub fn option_alt(&self, question: &'d Question, option: &'d Choice) -> &'d str {
+        let translated = match self.field(question, OPTION_ALTS) {
+            Some(TranslatedText::Each(alts)) => alts.get(&option.id).map(String::as_str),
+            _ => None,
+        };
+        translated.or(option.alt()).unwrap_or_default()
     }
 
     fn text(&self, question: &Question, field: &str) -> Option<&'d str> {

@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::answer::Problems;
+use super::image::{self, Image};
 use crate::definition::limits::{ID_CHARS_MAX, LABEL_CHARS_MAX, OTHER_CHARS_MAX, SCORE_MAX};
 use crate::definition::reader::{ObjectReader, text_schema};
 use crate::issue::Code;
@@ -35,6 +36,15 @@ pub struct Choice {
     /// Whether it keeps its place when options are shown in random order.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub fixed: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub image: Option<Image>,
+}
+
+impl Choice {
+    /// The alternative text of its image.
+    pub(crate) fn alt(&self) -> Option<&str> {
+        self.image.as_ref()?.alt.as_deref()
+    }
 }
 
 /// The order in which options are shown.
@@ -90,15 +100,18 @@ fn next_random(state: &mut u64) -> u64 {
 pub struct ChoiceFields {
     pub score: bool,
     pub fixed: bool,
+    pub image: bool,
 }
 
 impl ChoiceFields {
     /// Rows and columns.
-    pub(super) const NONE: Self = Self { score: false, fixed: false };
+    pub(super) const NONE: Self = Self { score: false, fixed: false, image: false };
     /// Options that are put in order.
-    pub(super) const ORDERED: Self = Self { score: false, fixed: true };
-    /// Options that are chosen.
-    pub(super) const CHOSEN: Self = Self { score: true, fixed: true };
+    pub(super) const ORDERED: Self = Self { score: false, fixed: true, image: false };
+    /// Options that are chosen from a list of texts.
+    pub(super) const CHOSEN: Self = Self { score: true, fixed: true, image: false };
+    /// Options that are chosen, and may have images.
+    pub(super) const PICTURED: Self = Self { image: true, ..Self::CHOSEN };
 }
 
 /// Options, optionally with a free-text answer.
@@ -114,8 +127,12 @@ pub struct Options {
 }
 
 impl Options {
-    pub(super) fn read(reader: &mut ObjectReader<'_>, allowed: RangeInclusive<usize>) -> Self {
-        let options = read_choices(reader, "options", allowed, ChoiceFields::CHOSEN);
+    pub(super) fn read(
+        reader: &mut ObjectReader<'_>,
+        allowed: RangeInclusive<usize>,
+        fields: ChoiceFields,
+    ) -> Self {
+        let options = read_choices(reader, "options", allowed, fields);
         let allow_other = reader.flag("allowOther");
         if allow_other && has(&options, OTHER) {
             reader.fault("options", "must not hold the id other where allowOther is on");
@@ -183,11 +200,14 @@ pub(super) fn read_choices(
         let label = reader.needed_text("label", LABEL_CHARS_MAX).unwrap_or_default();
         let score = if fields.score { read_score(&mut reader) } else { None };
         let fixed = fields.fixed && reader.flag("fixed");
+        let image = if fields.image { image::read(&mut reader) } else { None };
         match id {
             None => {}
             Some(None) => reader.fault("id", "must be 1 to 64 letters, digits, _ and -"),
             Some(Some(id)) if !ids.insert(id) => reader.fault("id", format!("{id} is used twice")),
-            Some(Some(id)) => choices.push(Choice { id: id.to_owned(), label, score, fixed }),
+            Some(Some(id)) => {
+                choices.push(Choice { id: id.to_owned(), label, score, fixed, image })
+            }
         }
         reader.close();
     }
@@ -217,6 +237,9 @@ pub(super) fn choices_schema(allowed: RangeInclusive<usize>, fields: ChoiceField
     if fields.fixed {
         properties["fixed"] = optional(json!({"type": "boolean"}));
     }
+    if fields.image {
+        properties["image"] = optional(image::schema());
+    }
     json!({
         "type": "array",
         "minItems": allowed.start(),
@@ -241,6 +264,7 @@ mod tests {
             label: id.to_string(),
             score: None,
             fixed: matches!(id, 0 | 5),
+            image: None,
         };
         let options: Vec<Choice> = (0..8).map(option).collect();
         let ids = |order: OptionOrder, seed| -> Vec<String> {

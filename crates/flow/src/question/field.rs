@@ -89,8 +89,8 @@ pub(super) fn schemas(fields: &[Field]) -> Map<String, Value> {
 }
 
 impl Options {
-    pub(super) fn fields(allowed: RangeInclusive<usize>) -> Vec<Field> {
-        let (min, max, fields) = (*allowed.start(), *allowed.end(), ChoiceFields::CHOSEN);
+    pub(super) fn fields(allowed: RangeInclusive<usize>, fields: ChoiceFields) -> Vec<Field> {
+        let (min, max) = (*allowed.start(), *allowed.end());
         let other = "Offer “Other” with free text";
         vec![
             Field::new("options", "Options", FieldKind::Choices { min, max, fields }),

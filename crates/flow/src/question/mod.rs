@@ -12,6 +12,7 @@ mod answer;
 pub mod choice;
 pub(crate) mod decimal;
 mod field;
+pub(crate) mod image;
 mod input;
 pub(crate) mod jump;
 pub(crate) mod rules;
@@ -27,6 +28,7 @@ use serde::{Serialize, Serializer};
 pub(crate) use self::answer::Problems;
 pub use self::decimal::Decimal;
 pub use self::field::{Field, FieldKind};
+pub use self::image::Image;
 pub use self::input::{Format, Input, Marks};
 pub use self::jump::{Jump, Target};
 pub(crate) use self::rules::Label;
@@ -37,6 +39,10 @@ use crate::definition::limits::{HELP_CHARS_MAX, PROMPT_CHARS_MAX, QUESTIONS_MAX}
 use crate::definition::reader::{ObjectReader, nearest};
 use crate::logic::{self, Condition, Earlier};
 
+/// The names of the texts of images in a translation.
+pub(crate) const IMAGE_ALT: &str = "imageAlt";
+pub(crate) const OPTION_ALTS: &str = "optionAlts";
+
 /// One question of a definition.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -44,6 +50,7 @@ pub struct Question {
     pub id: String,
     pub prompt: String,
     pub help: Option<String>,
+    pub image: Option<Image>,
     pub required: bool,
     pub question_type: QuestionType,
     pub visible_if: Option<Condition>,
@@ -58,8 +65,19 @@ impl Question {
         if self.help.is_some() {
             labels.push(("help", Label::One));
         }
+        if self.image.as_ref().is_some_and(|image| image.alt.is_some()) {
+            labels.push((IMAGE_ALT, Label::One));
+        }
         labels.extend(self.question_type.labels());
+        if self.options().iter().any(|option| option.alt().is_some()) {
+            labels.push((OPTION_ALTS, Label::Alts(self.options())));
+        }
         labels
+    }
+
+    /// Its options; empty if it has none.
+    pub(crate) fn options(&self) -> &[choice::Choice] {
+        self.question_type.options()
     }
 }
 
@@ -74,6 +92,8 @@ impl Serialize for Question {
             prompt: &'q str,
             #[serde(skip_serializing_if = "Option::is_none")]
             help: Option<&'q str>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            image: Option<&'q Image>,
             #[serde(skip_serializing_if = "std::ops::Not::not")]
             required: bool,
             #[serde(flatten)]
@@ -88,6 +108,7 @@ impl Serialize for Question {
             r#type: self.question_type.name(),
             prompt: &self.prompt,
             help: self.help.as_deref(),
+            image: self.image.as_ref(),
             required: self.required,
             own: &self.question_type,
             visible_if: self.visible_if.as_ref(),
@@ -130,6 +151,7 @@ fn read_one(
 ) -> Option<Question> {
     let prompt = reader.needed_text("prompt", PROMPT_CHARS_MAX);
     let help = reader.text("help", HELP_CHARS_MAX);
+    let image = image::read(reader);
     let required = reader.flag("required");
     let visible_if = reader.field("visibleIf").and_then(|condition| {
         logic::read(condition, &reader.at("visibleIf"), id, earlier, reader.faults)
@@ -143,6 +165,7 @@ fn read_one(
         id: id.unwrap_or_default().to_owned(),
         prompt: prompt.unwrap_or_default(),
         help,
+        image,
         required,
         question_type,
         visible_if,

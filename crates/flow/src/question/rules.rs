@@ -114,4 +114,6 @@ pub(crate) enum Label<'q> {
     One,
     /// One label for each choice.
     Each(&'q [Choice]),
+    /// One alternative text for each choice that has an image with one.
+    Alts(&'q [Choice]),
 }

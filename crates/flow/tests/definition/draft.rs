@@ -132,6 +132,13 @@ fn add_screens(definition: &mut Value, bits: u64) {
             question["options"][0]["fixed"] = json!(true);
             question["optionOrder"] = json!("random");
         }
+        if own.is_multiple_of(4) {
+            let image = json!({"assetId": "as_06Dy3mWjVC9Wh9bEzFTKgV", "alt": "A cat"});
+            question["image"] = image.clone();
+            if matches!(question["type"].as_str(), Some("singleChoice" | "multipleChoice")) {
+                question["options"][0]["image"] = image;
+            }
+        }
         if question["type"] == "nps" {
             question["score"] = json!("value");
         }

@@ -9,14 +9,19 @@ use crate::words::fill;
 
 impl QuestionView<'_> {
     pub(super) fn choices(&self, kind: &str, options: &Options) -> Markup {
-        html! {
+        let choices = html! {
             @for (at, option) in options.option_order.arrange(&options.options, self.seed).into_iter().enumerate() {
-                (self.choice(kind, &option.id, option.score, self.texts.label(self.label("options", option)), at))
+                @let label = self.texts.label(self.label("options", option));
+                (self.pictured_choice(kind, &option.id, option.score, label, at, self.option_picture(option)))
             }
             @if options.allow_other {
                 (self.choice(kind, OTHER_PREFIX, None, html! { (self.texts.words.form.other) }, options.options.len()))
                 (self.own_answer())
             }
+        };
+        match Self::has_pictures(options) {
+            true => html! { div.pictures { (choices) } },
+            false => choices,
         }
     }
 
@@ -33,9 +38,22 @@ impl QuestionView<'_> {
         label: Markup,
         at: usize,
     ) -> Markup {
+        self.pictured_choice(kind, value, score, label, at, html! {})
+    }
+
+    fn pictured_choice(
+        &self,
+        kind: &str,
+        value: &str,
+        score: Option<Score>,
+        label: Markup,
+        at: usize,
+        picture: Markup,
+    ) -> Markup {
         let field = self.field();
         html! {
             label.choice {
+                (picture)
                 input type=(kind) name=(field) value=(value) data-score=[score]
                     checked[self.form.has(&field, value)] autofocus[self.is_focused(at)];
                 span dir="auto" { (label) }

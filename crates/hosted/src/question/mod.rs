@@ -4,10 +4,12 @@
 //! answered here without changes.
 
 mod choice;
+mod picture;
 mod scale;
 mod text;
 
 use maud::{Markup, html};
+use sluice_engine::HostedVersion;
 use sluice_flow::question::{Format, Input, Question};
 
 use super::form::Form;
@@ -22,6 +24,8 @@ pub(super) struct QuestionView<'a> {
     pub(super) form: &'a Form,
     /// The error message of the answer.
     pub(super) error: Option<&'a str>,
+    /// The version that the question is of.
+    pub(super) version: &'a HostedVersion,
     /// The section that the question is in.
     pub(super) section: Option<&'a str>,
     /// For options in random order.
@@ -57,6 +61,7 @@ impl<'a> QuestionView<'a> {
                 data-max-length=[bounds.max_length]
                 data-integer[bounds.integer]
                 data-rule=[rule] {
+                (self.picture())
                 fieldset aria-describedby=[described] {
                     legend { h2 id={ "p-" (id) } dir="auto" { (self.prompt()) (self.optional()) } }
                     @if let Some(hint) = self.hint() {

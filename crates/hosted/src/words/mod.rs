@@ -66,6 +66,14 @@ pub(super) struct FormTexts {
     pub(super) end: TitledText,
 }
 
+/// The texts of the buttons: the author's, or the page's in the reader's language.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ButtonTexts<'f> {
+    pub(super) next: &'f str,
+    pub(super) back: &'f str,
+    pub(super) send: &'f str,
+}
+
 /// What an answer must be; shown if it is not.
 #[derive(Debug)]
 pub(super) struct RuleTexts {
@@ -202,10 +210,10 @@ impl Words {
     }
 
     /// The texts that the script needs, as JSON with the names that it uses.
-    pub(super) fn for_script(&self) -> String {
+    pub(super) fn for_script(&self, ButtonTexts { next, back, send }: ButtonTexts<'_>) -> String {
         let (form, rule, script) = (&self.form, &self.rule, &self.script);
         serde_json::json!({
-            "of": form.of, "back": form.back, "next": form.next, "send": form.send,
+            "of": form.of, "back": back, "next": next, "send": send,
             "required": rule.required, "rows": rule.every_row,
             "sending": script.sending, "offline": script.offline, "retry": script.retry,
             "kept": script.kept, "again": script.again, "up": script.up, "down": script.down,

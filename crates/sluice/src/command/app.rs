@@ -68,13 +68,15 @@ fn settings(app: &Value) -> String {
     text
 }
 
-/// Shortens a logo, which is kilobytes of base64.
+/// Shortens the logos, which are kilobytes of base64.
 fn without_logo_data(value: &Value) -> Value {
     let mut shown = value.clone();
-    if let Some(logo) = shown.get_mut("logo")
-        && let Some((kind, data)) = logo.as_str().and_then(|text| text.split_once(','))
-    {
-        *logo = json!(format!("{kind}, about {} bytes", data.len() / 4 * 3));
+    for name in ["logo", "darkLogo"] {
+        if let Some(logo) = shown.get_mut(name)
+            && let Some((kind, data)) = logo.as_str().and_then(|text| text.split_once(','))
+        {
+            *logo = json!(format!("{kind}, about {} bytes", data.len() / 4 * 3));
+        }
     }
     shown
 }

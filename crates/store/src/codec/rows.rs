@@ -1,7 +1,7 @@
 //! The columns and readers of every table except responses.
 
 use sluice_flow::id::{
-    AppId, AssignmentId, AuditId, FlowId, FlowVersionId, FormKey, ReportId, RespondentId,
+    AppId, AssetId, AssignmentId, AuditId, FlowId, FlowVersionId, FormKey, ReportId, RespondentId,
     ResponseId, TokenId, UserId,
 };
 use sluice_flow::invitation::{InvitationTimes, Invitee};
@@ -12,9 +12,10 @@ use uuid::Uuid;
 
 use super::ReadCells;
 use crate::{
-    App, AppLimits, AppRow, AuditRow, ClosingCountsRow, ConsentRow, FlowRow, GrantRow,
-    IdentityKeyRow, IdentityRow, InvitationRow, KeyRow, LinkRow, ReportRow, RespondentRow,
-    SavedViewRow, SecondFactor, SessionHolder, SessionRow, ShortPathRow, Subject, TestResponseRow,
+    App, AppLimits, AppRow, AssetInfo, AssetRow, AuditRow, ClosingCountsRow, ConsentRow, FlowRow,
+    GrantRow, IdentityKeyRow, IdentityRow, InvitationRow, KeyRow, LinkRow, ReportRow,
+    RespondentRow, SavedViewRow, SecondFactor, SessionHolder, SessionRow, ShortPathRow, Subject,
+    TestResponseRow,
     TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow,
 };
 
@@ -68,8 +69,8 @@ pub(crate) fn identity_key<C: ReadCells>(cells: &mut C) -> Result<IdentityKeyRow
 }
 
 pub(crate) const FLOW: &str = "flows.app_id, flows.flow_id, flows.kind, flows.name, \
-     flows.live_starts_at, flows.live_ends_at, flows.grace_window_seconds, flows.closing, flows.labels, \
-     flows.created_at, flows.archived_at";
+     flows.live_starts_at, flows.live_ends_at, flows.grace_window_seconds, flows.closing, \
+     flows.labels, flows.design, flows.created_at, flows.archived_at";
 
 pub(crate) fn flow<C: ReadCells>(cells: &mut C) -> Result<FlowRow, C::Error> {
     Ok(FlowRow {
@@ -81,6 +82,7 @@ pub(crate) fn flow<C: ReadCells>(cells: &mut C) -> Result<FlowRow, C::Error> {
         grace_window_seconds: cells.optional_number()?,
         closing: cells.optional_text()?,
         labels: cells.optional_json()?.unwrap_or_default(),
+        design: cells.optional_text()?,
         created_at: cells.time()?,
         archived_at: cells.optional_time()?,
     })
@@ -299,6 +301,39 @@ pub(crate) fn test_response<C: ReadCells>(cells: &mut C) -> Result<TestResponseR
         answers: cells.text()?,
         tags: cells.optional_text()?,
         score: cells.optional_text()?,
+    })
+}
+
+pub(crate) const ASSET: &str =
+    "app_id, asset_id, content_type, width, height, digest, created_at, bytes";
+
+pub(crate) fn asset<C: ReadCells>(cells: &mut C) -> Result<AssetRow, C::Error> {
+    Ok(AssetRow {
+        app_id: cells.id(AppId::from_uuid)?,
+        asset_id: cells.id(AssetId::from_uuid)?,
+        content_type: cells.variant()?,
+        width: cells.number()?,
+        height: cells.number()?,
+        digest: cells.hash()?,
+        created_at: cells.time()?,
+        bytes: cells.optional_bytes()?.ok_or_else(|| cells.unreadable("the bytes are missing"))?,
+    })
+}
+
+/// Followed by the number of bytes, in the words of the backend.
+pub(crate) const ASSET_INFO: &str =
+    "app_id, asset_id, content_type, width, height, digest, created_at";
+
+pub(crate) fn asset_info<C: ReadCells>(cells: &mut C) -> Result<AssetInfo, C::Error> {
+    Ok(AssetInfo {
+        app_id: cells.id(AppId::from_uuid)?,
+        asset_id: cells.id(AssetId::from_uuid)?,
+        content_type: cells.variant()?,
+        width: cells.number()?,
+        height: cells.number()?,
+        digest: cells.hash()?,
+        created_at: cells.time()?,
+        bytes_len: cells.integer()?.cast_unsigned(),
     })
 }
 

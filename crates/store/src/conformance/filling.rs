@@ -6,7 +6,8 @@
 use sluice_flow::closing::{ALL, ClosingCounts};
 use sluice_flow::definition::Kind;
 use sluice_flow::id::{
-    ApiKey, AppId, AssignmentId, AuditId, FlowId, FlowVersionId, FormKey, ReportId, RespondentId,
+    ApiKey, AppId, AssetId, AssignmentId, AuditId, FlowId, FlowVersionId, FormKey, ReportId,
+    RespondentId,
     ResponseId, TokenId, UserId, v7,
 };
 use sluice_flow::invitation::{InvitationTimes, Invitee};
@@ -16,11 +17,10 @@ use sluice_flow::submission::Admission;
 use sluice_flow::time::{Timestamp, Window};
 
 use crate::{
-    App, AppLimits, AppRow, AuditRow, ClosingCountsRow, ConsentRow, FlowRow, GrantRow,
-    IdentityKeyKind, IdentityKeyRow, IdentityRow, IdentityVerification, InvitationRow, KeyRow,
-    Record, ReportRow, RespondentRow, ResponseRow, Role, SavedViewRow, Scope, SecondFactor,
-    ShortPathRow, Subject, TestResponseRow, TokenRow, UsedKeyRow, UserRow, VersionRow,
-    VisitCountRow,
+    App, AppLimits, AppRow, AssetRow, AuditRow, ClosingCountsRow, ConsentRow, FlowRow, GrantRow,
+    IdentityKeyKind, IdentityKeyRow, IdentityRow, IdentityVerification, ImageType, InvitationRow,
+    KeyRow, Record, ReportRow, RespondentRow, ResponseRow, Role, SavedViewRow, Scope, SecondFactor,
+    ShortPathRow, Subject, TestResponseRow, TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow,
 };
 
 const APPS: u32 = 3;
@@ -113,7 +113,24 @@ fn app_records(app: u32) -> Vec<Record> {
     }
     records.extend((0..RESPONDENTS_OF_AN_APP).flat_map(|number| respondent_records(app, number)));
     records.extend(user_records(app, app_id));
+    records.extend((0..3).map(|number| asset(app, number)));
     records
+}
+
+/// An asset with bytes of every value.
+fn asset(app: u32, number: u32) -> Record {
+    let number = app * 3 + number;
+    let bytes: Vec<u8> = (0..=255).cycle().skip(number as usize).take(1_000).collect();
+    Record::Asset(AssetRow {
+        app_id: app_id(app),
+        asset_id: AssetId::from_uuid(bits(12, number)),
+        content_type: if number.is_multiple_of(2) { ImageType::Png } else { ImageType::Jpeg },
+        width: 1 + number,
+        height: 2_000,
+        digest: AssetRow::digest_of(&bytes),
+        created_at: at(i64::from(number)),
+        bytes,
+    })
 }
 
 /// A user with a role in the app; in one app, also with a role in all apps.
@@ -209,6 +226,7 @@ fn flow_records(app: u32, flow: u32) -> Vec<Record> {
         grace_window_seconds: (flow == 1).then_some(60),
         closing: (flow == 1).then(|| r#"{"closeAfter":500}"#.to_owned()),
         labels: (0..flow).map(|_| format!("team é {app}")).collect(),
+        design: (flow == 1).then(|| r##"{"accentColor":"#0a7d4f"}"##.to_owned()),
         created_at: at(5),
         archived_at: has(flow == 1 && app == 1, 6),
     })];

@@ -15,6 +15,7 @@ pub(super) async fn a_flow_and_a_version_read_back_as_they_were_given(store: The
         flow.kind = kind;
         flow.live = Window { starts_at: Some(at(-1)), ends_at: Some(at(2)) };
         flow.grace_window_seconds = Some(0);
+        flow.design = Some("{\"font\": \"\u{e9} '\"}".to_owned());
         flow.archived_at = Some(at(3));
         let mut version = published_row(&flow, 4);
         version.times.superseded_at = Some(at(5));
@@ -27,6 +28,24 @@ pub(super) async fn a_flow_and_a_version_read_back_as_they_were_given(store: The
         apply(&store, shop.app(), rows).await;
         let found = store.find_version(version.flow_version_id).await.unwrap().unwrap();
         assert_eq!((found.flow, found.version), (flow, version));
+    }
+}
+
+pub(super) async fn a_design_is_a_public_setting_of_the_flow(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let revision = || store.find_version(shop.version.flow_version_id);
+    let mut before = revision().await.unwrap().unwrap().public_revision;
+    for design in [Some(r#"{"font":"serif"}"#.to_owned()), None] {
+        let flow = FlowRow { design, ..shop.flow.clone() };
+        apply(&store, shop.app(), vec![Write::Flow(flow.clone())]).await;
+        let found = revision().await.unwrap().unwrap();
+        assert_eq!(found.flow, flow);
+        assert!(found.public_revision > before, "nodes forget the design before");
+        before = found.public_revision;
+        assert_eq!(store.find_flow(flow.flow_id).await.unwrap().unwrap().flow, flow);
+        let query = FlowQuery::all(shop.app(), Page { after: None, limit: 10 });
+        let listed = store.list_flows(&query).await.unwrap();
+        assert!(listed.iter().any(|it| it.flow == flow));
     }
 }
 

@@ -13,6 +13,7 @@
 mod answer_filters;
 mod apply;
 mod apps;
+mod assets;
 mod closing;
 mod commit;
 mod counts;
@@ -119,6 +120,7 @@ cases! {
         an_identity_key_is_a_public_change;
     flows:
         a_flow_and_a_version_read_back_as_they_were_given
+        a_design_is_a_public_setting_of_the_flow
         the_current_version_is_neither_superseded_nor_retired
         a_version_is_found_with_the_state_of_its_flow
         a_flow_is_read_at_one_instant
@@ -275,6 +277,13 @@ cases! {
         old_tests_expire_in_one_app_or_in_all
         tests_move_no_revision_no_count_and_no_list
         a_test_of_a_flow_that_does_not_exist_is_refused;
+    assets:
+        an_asset_is_found_by_its_id_and_listed_without_its_bytes
+        an_asset_of_an_app_that_does_not_exist_is_refused
+        the_same_bytes_are_stored_once_per_app
+        the_deletion_of_an_asset_is_a_change_that_the_public_can_see
+        versions_that_name_an_asset_are_found
+        pages_of_assets_stay_within_their_byte_limit;
     feed:
         an_empty_store_has_no_changes
         a_public_change_is_in_the_feed_immediately

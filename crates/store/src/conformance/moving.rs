@@ -12,15 +12,15 @@ use sluice_flow::submission::Admission;
 use sluice_flow::time::Window;
 
 use super::world::{
-    Shop, TheStore, app_row, apply, at, audit_row, draft_row, flow_row, grant_row,
+    Shop, TheStore, app_row, apply, asset_row, at, audit_row, draft_row, flow_row, grant_row,
     identity_key_row, invitation_row, key_row, public_revision, published_row, report_row,
     respondent_id, response_row, test_response_row, token_row, user_row, visit_count_row,
 };
 use crate::{
     Answers, App, AppLimits, AppRow, At, Change, ClosingCountsRow, ConsentRow, ErasureMark,
-    FeedPosition, FlowRow, IdentityKeyKind, IdentityRow, IdentityVerification, NewResponse,
-    Outcome, PeopleWrite, Record, RecordCursor, ReportRow, RespondentRow, ResponseRow, Role,
-    SavedViewRow, Scope, SecondFactor, ShortPathRow, StoreError, Subject, Table, UsedKeyRow,
+    FeedPosition, FlowRow, IdentityKeyKind, IdentityRow, IdentityVerification, ImageType,
+    NewResponse, Outcome, PeopleWrite, Record, RecordCursor, ReportRow, RespondentRow, ResponseRow,
+    Role, SavedViewRow, Scope, SecondFactor, ShortPathRow, StoreError, Subject, Table, UsedKeyRow,
     UserRow, Write,
 };
 
@@ -100,6 +100,9 @@ pub(super) async fn a_record_replaces_the_one_with_its_key(store: TheStore) {
             Record::SavedView(row) => row.query = "density=compact".into(),
             Record::ShortPath(row) => row.path += "-2",
             Record::TestResponse(row) => row.answers = "{}".into(),
+            Record::Asset(row) => {
+                (row.content_type, row.bytes) = (ImageType::Jpeg, vec![0, 1, 255])
+            }
         }
     }
     store.import_records(records.clone()).await.unwrap();
@@ -263,9 +266,10 @@ async fn stored_shop(store: &TheStore) -> Vec<Record> {
     let invited = invitation_row(&shop.flow);
     let identity_key = identity_key_row(shop.app());
     let report = report_row(&shop.flow);
-    let path = path_row(&shop.flow);
+    let (path, asset) = (path_row(&shop.flow), asset_row(shop.app()));
     let writes = vec![
         Write::ShortPath(path.clone()),
+        Write::Asset(asset.clone()),
         Write::Report(report.clone()),
         Write::Invitations(vec![invited.clone()]),
         Write::IdentityKey(identity_key.clone()),
@@ -295,6 +299,7 @@ async fn stored_shop(store: &TheStore) -> Vec<Record> {
     records.extend([Record::Key(shop.key), Record::Token(token), Record::Audit(audit)]);
     records.extend([Record::Invitation(invited), Record::Report(report.into())]);
     records.extend([Record::IdentityKey(identity_key), Record::ShortPath(path)]);
+    records.push(Record::Asset(asset));
     records
 }
 
@@ -357,6 +362,7 @@ fn records() -> Vec<Record> {
         }
         records.push(Record::ShortPath(path_row(&flow)));
         records.push(Record::TestResponse(test_response_row(&flow, 2)));
+        records.extend([(); 2].map(|()| Record::Asset(asset_row(app.row.app_id))));
         records.extend([Record::Version(draft_row(&flow)), Record::Version(retired)]);
         records.extend([Record::Audit(audit_row(Some(app.row.app_id))), Record::Key(key)]);
         let id = app.row.app_id;
@@ -377,6 +383,7 @@ fn records() -> Vec<Record> {
 
 fn limited(flow: &mut FlowRow) -> Record {
     flow.closing = Some(r#"{ "closeAfter": 7 }"#.into());
+    flow.design = Some("{ \"sendText\": \"\u{e9}\u{1F600}\" }".into());
     let mut counts = ClosingCounts::default();
     counts.set("\u{e9} quota", u64::MAX);
     counts.set("", 3);

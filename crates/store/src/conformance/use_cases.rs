@@ -9,8 +9,8 @@ use super::closing;
 use super::removal::erasure;
 use super::respondents::{claiming, known};
 use super::world::{
-    Shop, TheStore, apply, at, audit_row, draft_row, flow_row, grant_row, identity_key_row,
-    invitation_row, key_row, published_row, report_row, test_response_row, token_row, user_row,
+    Shop, TheStore, apply, asset_row, at, audit_row, draft_row, flow_row, grant_row,
+    identity_key_row, invitation_row, key_row, published_row, report_row, test_response_row, token_row, user_row,
     visit_count_row,
 };
 use crate::{
@@ -92,6 +92,15 @@ async fn administration(store: &TheStore, shop: &Shop, done: &mut impl AsyncFnMu
     done("store a test response").await;
     store.list_test_responses(app, shop.flow.flow_id, 10).await.unwrap();
     done("list test responses").await;
+    let asset = asset_row(app);
+    store.list_assets(app).await.unwrap();
+    apply(store, app, vec![Write::Asset(asset.clone()), audit()]).await;
+    done("upload an image").await;
+    store.find_asset(asset.asset_id).await.unwrap().unwrap();
+    done("show an image").await;
+    store.versions_naming(app, asset.asset_id).await.unwrap();
+    apply(store, app, vec![Write::DeleteAsset(app, asset.asset_id), audit()]).await;
+    done("delete an image").await;
     store.changes(FeedPosition(0)).await.unwrap();
     done("read the change feed").await;
 }

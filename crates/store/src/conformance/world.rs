@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use sluice_flow::counts::Contribution;
 use sluice_flow::definition::Kind;
 use sluice_flow::id::{
-    ApiKey, AppId, AssignmentId, AuditId, FlowId, FlowVersionId, FormKey, ReportId, RespondentId,
+    ApiKey, AppId, AssetId, AssignmentId, AuditId, FlowId, FlowVersionId, FormKey, ReportId,
+    RespondentId,
     ResponseId, TokenId, UserId, v7,
 };
 use sluice_flow::invitation::{InvitationTimes, Invitee};
@@ -15,10 +16,10 @@ use sluice_flow::submission::Admission;
 use sluice_flow::time::{Day, Timestamp, Window};
 
 use crate::{
-    AppLimits, AppRow, At, AuditRow, Change, FlowRow, GrantRow, IdentityKeyKind, IdentityKeyRow,
-    IdentityVerification, InvitationRow, KeyRow, NewResponse, Outcome, ReportRow, ResponseQuery,
-    ResponseRow, Role, Scope, Store, StoreResult, TestResponseRow, TokenRow, UserRow, VersionRow,
-    VisitCountRow, Write,
+    AppLimits, AppRow, AssetRow, At, AuditRow, Change, FlowRow, GrantRow, IdentityKeyKind,
+    IdentityKeyRow, IdentityVerification, ImageType, InvitationRow, KeyRow, NewResponse, Outcome,
+    ReportRow, ResponseQuery, ResponseRow, Role, Scope, Store, StoreResult, TestResponseRow, TokenRow, UserRow,
+    VersionRow, VisitCountRow, Write,
 };
 
 pub(super) type TheStore = Arc<dyn Store>;
@@ -84,6 +85,7 @@ pub(super) fn flow_row(app_id: AppId) -> FlowRow {
         grace_window_seconds: None,
         closing: None,
         labels: Vec::new(),
+        design: None,
         created_at: at(0),
         archived_at: None,
     }
@@ -218,6 +220,22 @@ pub(super) fn test_response_row(flow: &FlowRow, millis: i64) -> TestResponseRow 
         answers: r#"{"q":"yes"}"#.to_owned(),
         tags: None,
         score: None,
+    }
+}
+
+/// A small asset whose bytes no other has.
+pub(super) fn asset_row(app_id: AppId) -> AssetRow {
+    let asset_id = new_id!(AssetId, 0);
+    let bytes = asset_id.to_string().into_bytes();
+    AssetRow {
+        app_id,
+        asset_id,
+        content_type: ImageType::Png,
+        width: 4_000,
+        height: 3,
+        digest: AssetRow::digest_of(&bytes),
+        created_at: at(0),
+        bytes,
     }
 }
 

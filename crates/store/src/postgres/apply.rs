@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use sluice_flow::id::AppId;
 
+use super::assets;
 use super::closing;
 use super::codec::{Cells, ReadCells as _};
 use super::counts;
@@ -129,6 +130,8 @@ fn rank(write: &Write) -> u8 {
         | Write::DeleteShortPath(..)
         | Write::ShortPath(_)
         | Write::Test(_)
+        | Write::Asset(_)
+        | Write::DeleteAsset(..)
         | Write::People(_) => 3,
     }
 }
@@ -169,6 +172,10 @@ async fn put_one(
             short_paths::delete(transaction, *app, *flow).await.map(|()| Some(*app))
         }
         Write::Test(write) => test_responses::change(transaction, write).await.map(|()| None),
+        Write::Asset(row) => assets::put(transaction, row).await.map(|()| Some(row.app_id)),
+        Write::DeleteAsset(app, asset) => {
+            assets::delete(transaction, *app, *asset).await.map(|()| Some(*app))
+        }
         Write::People(write) => people::put(transaction, write).await.map(|()| None),
     }
 }

@@ -10,6 +10,7 @@ use std::sync::{Arc, LazyLock};
 use sluice_flow::id::AppId;
 use uuid::Uuid;
 
+use super::assets;
 use super::claims::{put_consent, put_identity, put_respondent};
 use super::closing;
 use super::columns::{Columns, given, names};
@@ -77,6 +78,7 @@ async fn put_all(
             Record::Report(row) => reports::put(transaction, row).await?,
             Record::ShortPath(row) => short_paths::put(transaction, row).await?,
             Record::TestResponse(row) => test_responses::replace(transaction, row).await?,
+            Record::Asset(row) => assets::put(transaction, row).await?,
             Record::SavedView(row) => people::put_saved_view(transaction, row).await?,
         }
     }

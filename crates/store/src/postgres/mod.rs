@@ -11,6 +11,7 @@
 //! a sequence or a trigger.
 
 mod apply;
+mod assets;
 mod by_app;
 mod citus;
 mod claims;

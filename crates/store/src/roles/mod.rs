@@ -5,6 +5,7 @@
 //! little.
 
 mod admin;
+mod assets;
 mod closing;
 mod counts;
 mod intake;
@@ -19,6 +20,7 @@ mod users;
 mod visits;
 
 pub use admin::AdminStore;
+pub use assets::AssetStore;
 pub use closing::ClosingStore;
 pub use counts::CountStore;
 pub use intake::{AfterCommit, IntakeStore, Lanes, Resume};
@@ -44,6 +46,7 @@ pub trait Store:
     + ReportStore
     + ShortPathStore
     + TestResponseStore
+    + AssetStore
     + CountStore
     + ClosingStore
     + VisitStore
@@ -61,6 +64,7 @@ impl<T> Store for T where
         + ReportStore
         + ShortPathStore
         + TestResponseStore
+        + AssetStore
         + CountStore
         + ClosingStore
         + VisitStore

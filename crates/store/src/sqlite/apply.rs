@@ -9,6 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use rusqlite::{Connection, OptionalExtension, Result, params};
 use sluice_flow::id::AppId;
 
+use super::assets;
 use super::closing;
 use super::codec::{Cells, ReadCells as _, bytes};
 use super::counts::Going;
@@ -134,6 +135,10 @@ fn put(
             short_paths::delete(connection, *app, *flow).map(|()| Some(*app))
         }
         Write::Test(write) => test_responses::change(connection, write).map(|()| None),
+        Write::Asset(row) => assets::put(connection, row).map(|()| Some(row.app_id)),
+        Write::DeleteAsset(app, asset) => {
+            assets::delete(connection, *app, *asset).map(|()| Some(*app))
+        }
         Write::People(write) => return people::put(connection, write).map(|()| None),
     };
     Ok(app?)

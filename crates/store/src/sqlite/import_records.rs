@@ -16,8 +16,10 @@ use super::response_keys::{NewKeys, Placed};
 use super::response_row::{self, Place};
 use super::transaction::{Finish, TransactionError};
 use super::version_numbers::VersionNumbers;
-use super::{closing, counts, invitations, people, put, reports, short_paths, skip_index};
-use super::{test_responses, visits};
+use super::{
+    assets, closing, counts, invitations, people, put, reports, short_paths, skip_index,
+    test_responses, visits,
+};
 use crate::{App, IdempotencyKey, Record, ResponseRow};
 
 /// With the parameters of [`response_row::bind`].
@@ -111,6 +113,7 @@ fn put(
         Record::Report(row) => reports::put(connection, row),
         Record::ShortPath(row) => short_paths::put(connection, row),
         Record::TestResponse(row) => test_responses::replace(connection, row),
+        Record::Asset(row) => assets::put(connection, row),
         Record::SavedView(row) => people::put_saved_view(connection, row),
     };
     Ok(put?)

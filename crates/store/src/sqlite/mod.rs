@@ -10,6 +10,7 @@
 //! stops the writer.
 
 mod apply;
+mod assets;
 mod claims;
 mod closing;
 mod codec;

@@ -33,6 +33,7 @@ pub(crate) fn flow_row() -> FlowRow {
         grace_window_seconds: None,
         closing: None,
         labels: Vec::new(),
+        design: None,
         created_at: Timestamp::from_millis(1),
         archived_at: None,
     }

@@ -14,7 +14,11 @@ async fn an_app_is_created_with_one_key_and_read_back() {
         "appId": id, "name": "Acme", "apiKeys": [key], "identityVerification": "off",
         "allowedOrigins": [], "graceWindowSeconds": null, "retentionDays": null,
         "tokenLifetimeSeconds": null,
-        "hosted": {"accentColor": null, "logo": null, "spamProtection": true},
+        "hosted": {
+            "accentColor": null, "background": null, "font": null, "corners": null,
+            "theme": null, "logo": null, "darkLogo": null, "nextText": null, "backText": null,
+            "sendText": null, "spamProtection": true
+        },
         "limits": {"callsPerSecond": null, "bytesPerDay": null}, "createdAt": at(0)
     });
     assert_eq!(app, expected);
@@ -216,9 +220,16 @@ async fn absent_branding_settings_stay_and_null_resets() {
     let (id, _) = site.app().await;
     let path = format!("/apps/{id}");
     let svg = "data:image/svg+xml;base64,PHN2Zy8+";
-    let of = |color: Value, logo: Value, spam: bool| json!({"accentColor": color, "logo": logo, "spamProtection": spam});
+    let of = |color: Value, logo: Value, spam: bool| {
+        json!({
+            "accentColor": color, "background": null, "font": null, "corners": null,
+            "theme": null, "logo": logo, "darkLogo": null, "nextText": null, "backText": null,
+            "sendText": null, "spamProtection": spam
+        })
+    };
     for (patch, hosted) in [
         (json!({"accentColor": "#FC0"}), of(json!("#ffcc00"), Value::Null, true)),
+        (json!({"background": "none"}), of(json!("#ffcc00"), Value::Null, true)),
         (json!({"logo": svg, "spamProtection": false}), of(json!("#ffcc00"), json!(svg), false)),
         (json!({"accentColor": null}), of(Value::Null, json!(svg), false)),
         (json!({}), of(Value::Null, json!(svg), false)),

@@ -2,10 +2,12 @@
 #![expect(clippy::unwrap_used, reason = "a panic fails the test")]
 
 mod apps;
+mod assets;
 mod bodies;
 mod closing;
 mod computed;
 mod crosstab;
+mod design;
 mod document;
 mod flow_state;
 mod flows;
@@ -13,6 +15,8 @@ mod funnel;
 mod invitations;
 mod lists;
 mod page;
+#[path = "../support/png.rs"]
+mod png;
 mod reports;
 mod respondents;
 mod responses;

@@ -3,7 +3,9 @@
 use serde_json::{Value, json};
 use sluice_web::{admin, openapi};
 
-use crate::support::{Site, definition, text};
+use crate::assets::send;
+use crate::png::png;
+use crate::support::{ROOT, Reply, Site, definition, text};
 
 /// One documented operation of the admin API, with its documented scope.
 struct Route {
@@ -23,7 +25,7 @@ fn routes() -> Vec<Route> {
             routes.push(Route { method: method.to_uppercase(), path: path.to_owned(), scope });
         }
     }
-    assert_eq!(routes.len(), 65, "a route was added or removed: check that these tests cover it");
+    assert_eq!(routes.len(), 68, "a route was added or removed: check that these tests cover it");
     routes
 }
 
@@ -40,6 +42,7 @@ struct Things {
     invitation: String,
     user: String,
     report: String,
+    asset: String,
 }
 
 impl Things {
@@ -69,7 +72,22 @@ impl Things {
         let new = json!({"title": "Results", "questions": ["nps"]});
         let report = site.post(&format!("/flows/{flow}/reports"), new).await.ok(201);
         let report = text(&report["reportId"]);
-        Self { app, key, kid, flow, version, response, respondent, token, invitation, user, report }
+        let asset = send(site, ROOT, &app, "image/png", png(2, 2, [1; 3])).await.ok(201);
+        let asset = text(&asset["assetId"]);
+        Self {
+            app,
+            key,
+            kid,
+            flow,
+            version,
+            response,
+            respondent,
+            token,
+            invitation,
+            user,
+            report,
+            asset,
+        }
     }
 
     fn path(&self, route: &Route) -> String {
@@ -94,7 +112,8 @@ impl Things {
             .replace("{tokenId}", &self.token)
             .replace("{userId}", &self.user)
             .replace("{flowAssignmentId}", &self.invitation)
-            .replace("{reportId}", &self.report);
+            .replace("{reportId}", &self.report)
+            .replace("{assetId}", &self.asset);
         assert!(!path.contains('{'), "{path}");
         path
     }
@@ -125,6 +144,16 @@ fn body(route: &Route) -> Value {
     }
 }
 
+/// Calls the operation with a body that it accepts.
+async fn call(site: &Site, token: &str, things: &Things, route: &Route) -> Reply {
+    match (route.method.as_str(), route.path.as_str()) {
+        ("POST", "/apps/{appId}/assets") => {
+            send(site, token, &things.app, "image/png", png(3, 3, [1; 3])).await
+        }
+        (method, _) => site.call(token, method, &things.path(route), &body(route)).await,
+    }
+}
+
 #[tokio::test]
 async fn no_route_answers_without_a_token() {
     let site = Site::start().await;
@@ -142,9 +171,10 @@ async fn no_route_answers_without_a_token() {
 async fn every_documented_route_exists_and_accepts_its_body() {
     for route in routes() {
         let site = Site::start().await;
-        let path = Things::make(&site).await.path(&route);
+        let things = Things::make(&site).await;
+        let path = things.path(&route);
         let token = site.token(&[&route.scope], None).await;
-        let reply = site.call(&token, &route.method, &path, &body(&route)).await;
+        let reply = call(&site, &token, &things, &route).await;
         assert!((200..300).contains(&reply.status), "{} {path}: {}", route.method, reply.text);
     }
 }
@@ -162,7 +192,7 @@ async fn a_token_without_the_scope_is_refused() {
                 continue;
             }
             let path = things.path(&route);
-            let reply = site.call(&token, &route.method, &path, &body(&route)).await;
+            let reply = call(&site, &token, &things, &route).await;
             let problem = reply.problem(403, "insufficient_scope");
             let wanted = format!("This token lacks the scope \"{}\".", route.scope);
             assert_eq!(problem["detail"], wanted, "{held}: {} {path}", route.method);
@@ -192,13 +222,13 @@ async fn a_token_of_another_app_finds_nothing() {
         invitation: "fa_0000000000000000000000".to_owned(),
         user: "us_0000000000000000000000".to_owned(),
         report: "rep_0000000000000000000000".to_owned(),
+        asset: "as_0000000000000000000000".to_owned(),
     };
     let names_a_thing = |route: &&Route| things.path(route) != route.path;
     for route in routes().iter().filter(names_a_thing) {
-        let (path, body) = (things.path(route), body(route));
-        let there = site.call(&token, &route.method, &path, &body).await;
-        let absent = unknown.path(route);
-        let absent = site.call(&token, &route.method, &absent, &body).await;
+        let path = things.path(route);
+        let there = call(&site, &token, &things, route).await;
+        let absent = call(&site, &token, &unknown, route).await;
         assert_eq!((there.status, &there.json), (absent.status, &absent.json), "{path}");
         // Tokens and users belong to the instance: a token bound to an app is refused before the
         // resource is looked up.

@@ -7,6 +7,7 @@
 
 mod accounts;
 mod comparison;
+mod design;
 mod desk;
 mod editor;
 #[path = "../../../engine/tests/support/faulty.rs"]

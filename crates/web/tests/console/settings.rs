@@ -34,15 +34,13 @@ async fn an_app_is_set_up_and_faults_keep_what_was_typed() {
         ("graceWindowSeconds", "3600"),
         ("retentionDays", "90"),
         ("allowedOrigins", "https://a.example\r\nhttps://b.example"),
-        ("accentColor", "#0A7"),
-        ("spamProtection", "yes"),
     ];
     assert_eq!(owner.post(&path, &form).await.to(), format!("{path}?done=saved"));
     let row = site.engine.get_app(&actor(), app).await.unwrap().row;
     assert_eq!((row.name.as_str(), row.grace_window_seconds), ("Web shop", Some(3600)));
     assert_eq!(row.retention_days, Some(90));
     assert_eq!(row.allowed_origins, ["https://a.example", "https://b.example"]);
-    assert!(row.hosted.unwrap().contains("#00aa77"));
+    assert_eq!(row.hosted.as_deref(), Some(r#"{"spamProtection":false}"#));
     let shown = owner.get(&format!("{path}?done=saved")).await.ok();
     assert!(shown.contains("Saved.") && shown.contains("value=\"Web shop\""));
     let wrong = [("name", "Kept"), ("graceWindowSeconds", "soon"), ("allowedOrigins", "b.example")];
@@ -50,10 +48,9 @@ async fn an_app_is_set_up_and_faults_keep_what_was_typed() {
     assert_eq!(refused.status, 422);
     assert!(refused.text.contains("value=\"Kept\"") && refused.text.contains("value=\"soon\""));
     assert!(refused.text.contains("href=\"#graceWindowSeconds\""), "{}", refused.text);
-    let wrong = [("name", "Web shop"), ("allowedOrigins", "b.example"), ("accentColor", "red")];
+    let wrong = [("name", "Web shop"), ("allowedOrigins", "b.example")];
     let refused = owner.post(&path, &wrong).await;
     assert!(refused.text.contains("href=\"#allowedOrigins\""), "{}", refused.text);
-    assert!(refused.text.contains("href=\"#accentColor\""), "{}", refused.text);
     assert_eq!(site.engine.get_app(&actor(), app).await.unwrap().row.name, "Web shop");
 }
 

@@ -56,7 +56,7 @@ async fn the_box_starts_unticked_and_decides() {
 #[tokio::test]
 async fn the_ending_states_whether_answers_of_a_personal_link_are_linked() {
     for (query, ticked, message) in [
-        ("flowAssignmentId=crm-7", true, "they are linked to you"),
+        ("flowAssignmentId=crm-7", true, "They are not linked to you."),
         ("identities.traits.plan=pro", true, "they are linked to you"),
         ("identities.traits.plan=pro", false, "They are anonymous"),
         ("flowAssignmentId=crm-7", false, "They are not linked to you."),
@@ -95,7 +95,9 @@ async fn only_people_who_are_known_are_asked() {
         ("", false),
         ("?tags.plan=pro&context.locale=en", false),
         ("?identities.userId=u-1", true),
-        ("?flowAssignmentId=crm-7", true),
+        // Whom these stand for is not known here.
+        ("?flowAssignmentId=crm-7", false),
+        ("?flowAssignmentId=fa_0000000000000000000000", false),
     ] {
         let site = Site::start().await;
         let flow = published(&site, asks("ask")).await;

@@ -14,9 +14,12 @@ mod endings;
 mod form;
 mod frame;
 mod identity;
+mod images;
 mod links;
 mod once;
 mod parameters;
+#[path = "../support/png.rs"]
+mod png;
 mod shield;
 mod states;
 mod test_mode;

@@ -42,6 +42,20 @@ async fn an_unknown_archived_or_unpublished_flow_is_not_found() {
 }
 
 #[tokio::test]
+async fn a_closed_flow_shows_its_title_without_marks_and_placeholders() {
+    let site = Site::start().await;
+    let mut definition = nps();
+    definition["title"] = json!("**How** was {{tag:shop|our shop}}?");
+    let flow = published(&site, definition).await;
+    site.live_window(flow, None, Some(START)).await;
+    for (query, title) in [("", "How was our shop?"), ("?tags.shop=Acme", "How was Acme?")] {
+        let html = Browser::open(&site, &format!("{}{query}", path(flow))).await.html();
+        assert!(html.contains(&format!("<p class=\"detail\" dir=\"auto\">{title}</p>")), "{html}");
+        assert!(!html.contains("{{") && !html.contains("**"), "{html}");
+    }
+}
+
+#[tokio::test]
 async fn outside_its_window_a_flow_shows_when_it_is_open() {
     let site = Site::start().await;
     let flow = published(&site, nps()).await;

@@ -32,6 +32,7 @@ function start(root) {
   const context = {
     published, faults, sections,
     palette: new Palette(draft),
+    images: root.dataset.images,
     beginningOf: (type) => newQuestion(type, draft.questions),
     isFaulty: (path) => faults.countIn(path) > 0,
   };

@@ -6,7 +6,7 @@ use super::{ChangeKind, Changes};
 use crate::definition::Definition;
 use crate::logic::words::quoted;
 use crate::question::choice::{Choice, has};
-use crate::question::{Label, Question};
+use crate::question::{Image, Label, Question};
 
 const NEW_ID: &str = "Results count it as a new question: earlier answers keep the old ID.";
 const NEW_TYPE: &str = "Answers of the new type are counted separately.";
@@ -38,6 +38,9 @@ pub(super) fn compare(
             changes.of(now, ChangeKind::Reworded, text, None);
         }
     }
+    if let Some(change) = image_change(was.image.as_ref(), now.image.as_ref()) {
+        changes.of(now, ChangeKind::Reworded, format!("{name}: {change}"), None);
+    }
     if was.required != now.required {
         let word = if now.required { "must now be answered" } else { "is now optional" };
         changes.of(now, ChangeKind::Required, format!("{name} {word}"), None);
@@ -51,6 +54,20 @@ pub(super) fn compare(
     }
     compare_logic(changes, (before, was), (after, now));
     compare_jumps(changes, (before, was), (after, now));
+}
+
+/// What happened to an image, if anything.
+fn image_change(was: Option<&Image>, now: Option<&Image>) -> Option<String> {
+    Some(match (was, now) {
+        (was, now) if was == now => return None,
+        (None, Some(_)) => "new image".to_owned(),
+        (_, None) => "image removed".to_owned(),
+        (Some(was), Some(now)) if was.asset_id != now.asset_id => "another image".to_owned(),
+        (_, Some(Image { alt: None, .. })) => "alternative text of the image removed".to_owned(),
+        (_, Some(Image { alt: Some(alt), .. })) => {
+            format!("alternative text of the image now reads {}", quoted(alt))
+        }
+    })
 }
 
 /// Compares the jumps by their texts, so that a question that only has a new id is no change.
@@ -109,7 +126,7 @@ fn compare_own(changes: &mut Changes, was: &Question, now: &Question) {
         labels
             .filter_map(|(field, label)| match label {
                 Label::Each(choices) => Some((field, choices.to_vec())),
-                Label::One => None,
+                Label::One | Label::Alts(_) => None,
             })
             .collect()
     };
@@ -194,6 +211,9 @@ fn compare_choices(
         if was.fixed != choice.fixed {
             let place = if choice.fixed { "now keeps" } else { "no longer keeps" };
             changes.of(now, kind, format!("{name}: {what} {label} {place} its place"), None);
+        }
+        if let Some(change) = image_change(was.image.as_ref(), choice.image.as_ref()) {
+            changes.of(now, kind, format!("{name}: {what} {label}: {change}"), None);
         }
     }
     let common = |one: &[Choice], other: &[Choice]| -> Vec<String> {

@@ -10,7 +10,7 @@ use crate::counts::counted::Counted;
 use crate::definition::limits::OPTIONS_MAX;
 use crate::definition::reader::ObjectReader;
 use crate::question::answer::{Problems, one};
-use crate::question::choice::Options;
+use crate::question::choice::{ChoiceFields, Options};
 use crate::question::rules::{Comparable, Label, Rules, Scoring};
 use crate::text_map::Texts;
 
@@ -25,7 +25,7 @@ impl Rules for Dropdown {
     const NEEDED: &[&str] = &["options"];
 
     fn read(reader: &mut ObjectReader<'_>) -> Self {
-        Self { choice: Options::read(reader, 1..=OPTIONS_MAX) }
+        Self { choice: Options::read(reader, 1..=OPTIONS_MAX, ChoiceFields::CHOSEN) }
     }
 
     fn judge(&self, answer: &Texts<'_>, problems: &mut Problems<'_>) {
@@ -55,6 +55,6 @@ impl Rules for Dropdown {
     }
 
     fn fields() -> Vec<Field> {
-        Options::fields(1..=OPTIONS_MAX)
+        Options::fields(1..=OPTIONS_MAX, ChoiceFields::CHOSEN)
     }
 }

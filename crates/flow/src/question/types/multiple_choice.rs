@@ -12,7 +12,7 @@ use crate::definition::limits::OPTIONS_MAX;
 use crate::definition::reader::ObjectReader;
 use crate::issue::Code;
 use crate::question::answer::{Problems, within};
-use crate::question::choice::{OTHER_PREFIX, Options};
+use crate::question::choice::{ChoiceFields, OTHER_PREFIX, Options};
 use crate::question::rules::{Comparable, Label, Rules, Scoring};
 use crate::text_map::Texts;
 
@@ -36,7 +36,7 @@ impl Rules for MultipleChoice {
     const NEEDED: &[&str] = &["options"];
 
     fn read(reader: &mut ObjectReader<'_>) -> Self {
-        let choice = Options::read(reader, 1..=OPTIONS_MAX);
+        let choice = Options::read(reader, 1..=OPTIONS_MAX, ChoiceFields::PICTURED);
         let min_selected = reader.count("minSelected", 0..=SELECTED_MAX);
         let max_selected = reader.count("maxSelected", 1..=SELECTED_MAX);
         let most = choice.options.len() + usize::from(choice.allow_other);
@@ -89,7 +89,7 @@ impl Rules for MultipleChoice {
 
     fn fields() -> Vec<Field> {
         let selected = |min| FieldKind::Count { min, max: SELECTED_MAX, default: None };
-        let mut fields = Options::fields(1..=OPTIONS_MAX);
+        let mut fields = Options::fields(1..=OPTIONS_MAX, ChoiceFields::PICTURED);
         fields.push(Field::new("minSelected", "Minimum choices", selected(0)));
         fields.push(Field::new("maxSelected", "Maximum choices", selected(1)));
         fields

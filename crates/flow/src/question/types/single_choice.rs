@@ -9,7 +9,7 @@ use crate::counts::counted::Counted;
 use crate::definition::limits::OPTIONS_MAX;
 use crate::definition::reader::ObjectReader;
 use crate::question::answer::{Problems, one};
-use crate::question::choice::Options;
+use crate::question::choice::{ChoiceFields, Options};
 use crate::question::rules::{Comparable, Label, Rules, Scoring};
 use crate::text_map::Texts;
 
@@ -24,7 +24,7 @@ impl Rules for SingleChoice {
     const NEEDED: &[&str] = &["options"];
 
     fn read(reader: &mut ObjectReader<'_>) -> Self {
-        Self { choice: Options::read(reader, 1..=OPTIONS_MAX) }
+        Self { choice: Options::read(reader, 1..=OPTIONS_MAX, ChoiceFields::PICTURED) }
     }
 
     fn judge(&self, answer: &Texts<'_>, problems: &mut Problems<'_>) {
@@ -54,6 +54,6 @@ impl Rules for SingleChoice {
     }
 
     fn fields() -> Vec<Field> {
-        Options::fields(1..=OPTIONS_MAX)
+        Options::fields(1..=OPTIONS_MAX, ChoiceFields::PICTURED)
     }
 }

@@ -30,6 +30,8 @@ class Survey {
     form.addEventListener("input", (event) => this.onInput(event.target.closest(".question")));
     form.addEventListener("change", (event) => completeAddress(event.target));
     form.addEventListener("click", (event) => this.onClick(event));
+    // A press on a button goes on by itself; it must not meet the next question.
+    form.addEventListener("pointerdown", ({ target }) => target.closest("button") && clearTimeout(this.timer));
     form.addEventListener("submit", (event) => this.onSubmit(event));
   }
 

@@ -35,6 +35,7 @@ pub(super) const OF_INSTANCE: &[&str] = &[
     "identity_keys",
     "reports",
     "short_paths",
+    "assets",
     "tokens",
     "users",
     "grants",
@@ -107,7 +108,7 @@ mod tests {
         assert_eq!(named("create_distributed_table"), OF_APPS.iter().copied().collect());
         // A table with a foreign key to another one is placed together with it.
         let mut local = named("citus_add_local_table_to_metadata");
-        local.extend(["api_keys", "identity_keys", "reports", "short_paths"]);
+        local.extend(["api_keys", "identity_keys", "reports", "short_paths", "assets"]);
         local.extend(["grants", "saved_views", "links"]);
         assert_eq!(local, OF_INSTANCE.iter().copied().collect());
     }

@@ -86,6 +86,7 @@ CREATE TABLE flows (
     grace_window_seconds bigint,
     closing              text,               -- how many responses are accepted, JSON object
     labels               text,               -- JSON array
+    design               text,               -- what replaces parts of the app's design, JSON object
     created_at           bigint NOT NULL,
     archived_at          bigint,
     PRIMARY KEY (app_id, flow_id)
@@ -371,6 +372,23 @@ CREATE TABLE short_paths (
     PRIMARY KEY (app_id, flow_id)
 );
 CREATE UNIQUE INDEX short_paths_by_path ON short_paths (path);
+
+-- Assets: images for flows. An asset never changes. digest: BLAKE3 of bytes, which do not get smaller by
+-- compression.
+CREATE TABLE assets (
+    app_id       uuid NOT NULL REFERENCES app_directory,
+    asset_id     uuid NOT NULL,
+    content_type text NOT NULL,
+    width        bigint NOT NULL,
+    height       bigint NOT NULL,
+    digest       bytea NOT NULL,
+    created_at   bigint NOT NULL,
+    bytes        bytea NOT NULL,
+    PRIMARY KEY (app_id, asset_id)
+);
+ALTER TABLE assets ALTER COLUMN bytes SET STORAGE EXTERNAL;
+CREATE UNIQUE INDEX assets_by_id ON assets (asset_id);
+CREATE UNIQUE INDEX assets_by_digest ON assets (app_id, digest);
 
 -- Users of the console.
 -- password: an Argon2id hash. issuer and subject: the identity at a single sign-on provider.

@@ -17,7 +17,7 @@ use tokio_postgres::Row;
 use uuid::Uuid;
 
 use super::super::codec::{
-    self, APP, AUDIT, CLOSING_COUNTS, CONSENT, Cells, FLOW, GRANT, IDENTITY, IDENTITY_KEY,
+    self, APP, ASSET, AUDIT, CLOSING_COUNTS, CONSENT, Cells, FLOW, GRANT, IDENTITY, IDENTITY_KEY,
     INVITATION, KEY, REPORT, RESPONDENT, RESPONSE, SAVED_VIEW, SHORT_PATH, TEST_RESPONSE, TOKEN,
     USED_KEY, USER, VERSION, VISIT_COUNT,
 };
@@ -202,7 +202,8 @@ fn is_of_apps(table: Table) -> bool {
         | Table::Grants
         | Table::Reports
         | Table::SavedViews
-        | Table::ShortPaths => false,
+        | Table::ShortPaths
+        | Table::Assets => false,
     }
 }
 
@@ -253,7 +254,8 @@ async fn scan(
         | Table::Users
         | Table::Grants
         | Table::Reports
-        | Table::ShortPaths => &[&rows, &bytes, &app, &ids[0]],
+        | Table::ShortPaths
+        | Table::Assets => &[&rows, &bytes, &app, &ids[0]],
     };
     Ok((transaction.query(&sql, params).await?, read))
 }
@@ -306,6 +308,7 @@ fn select(table: Table, scope: Scope) -> (String, Read) {
         Table::TestResponses => ("test_responses", TEST_RESPONSE, &["flow_id", "form_key"], |it| {
             codec::test_response(it).map(Record::TestResponse)
         }),
+        Table::Assets => ("assets", ASSET, &["asset_id"], |it| codec::asset(it).map(Record::Asset)),
         Table::SavedViews => ("saved_views", SAVED_VIEW, &["flow_id", "user_id", "name"], |it| {
             codec::saved_view(it).map(Record::SavedView)
         }),
@@ -348,7 +351,7 @@ fn texts(table: Table) -> Vec<&'static str> {
         Table::Keys | Table::Respondents | Table::Consents | Table::UsedKeys => &[],
         Table::IdentityKeys => &["kid", "material", "issuer"],
         Table::Identities => &["value"],
-        Table::Flows => &["name", "closing", "labels"],
+        Table::Flows => &["name", "closing", "labels", "design"],
         Table::ClosingCounts => &["counts"],
         Table::Versions => &["definition"],
         Table::Tokens => &["name", "scopes"],
@@ -362,6 +365,7 @@ fn texts(table: Table) -> Vec<&'static str> {
         Table::SavedViews => &["name", "query"],
         Table::ShortPaths => &["path"],
         Table::TestResponses => &["answers", "tags", "score"],
+        Table::Assets => &["bytes"],
     };
     columns.to_vec()
 }

@@ -67,6 +67,7 @@ CREATE TABLE flows (
     grace_window_seconds INTEGER,
     closing              TEXT,               -- how many responses are accepted, JSON object
     labels               TEXT,               -- JSON array
+    design               TEXT,               -- what replaces parts of the app's design, JSON object
     created_at           INTEGER NOT NULL,
     archived_at          INTEGER,
     PRIMARY KEY (app_id, flow_id)
@@ -301,6 +302,22 @@ CREATE TABLE short_paths (
     FOREIGN KEY (app_id, flow_id) REFERENCES flows DEFERRABLE INITIALLY DEFERRED
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX short_paths_by_path ON short_paths (path);
+
+-- Assets: images for flows. An asset never changes. bytes is the last column because it is long, and SQLite
+-- reads the columns before it without loading it. digest: BLAKE3 of bytes.
+CREATE TABLE assets (
+    app_id       BLOB NOT NULL REFERENCES apps DEFERRABLE INITIALLY DEFERRED,
+    asset_id     BLOB NOT NULL CHECK (length(asset_id) = 16),
+    content_type TEXT NOT NULL,
+    width        INTEGER NOT NULL,
+    height       INTEGER NOT NULL,
+    digest       BLOB NOT NULL CHECK (length(digest) = 32),
+    created_at   INTEGER NOT NULL,
+    bytes        BLOB NOT NULL,
+    PRIMARY KEY (app_id, asset_id)
+) STRICT;
+CREATE UNIQUE INDEX assets_by_id ON assets (asset_id);
+CREATE UNIQUE INDEX assets_by_digest ON assets (app_id, digest);
 
 -- Test responses: answers from the test link of a flow, apart from the responses. number is 0 for a draft.
 CREATE TABLE test_responses (

@@ -9,7 +9,7 @@ use rusqlite::{Connection, Error, Params, Result, Row, params};
 use uuid::Uuid;
 
 use super::super::codec::{
-    self, APP, AUDIT, CLOSING_COUNTS, CONSENT, Cells, FLOW, GRANT, IDENTITY, IDENTITY_KEY,
+    self, APP, ASSET, AUDIT, CLOSING_COUNTS, CONSENT, Cells, FLOW, GRANT, IDENTITY, IDENTITY_KEY,
     INVITATION, KEY, REPORT, RESPONDENT, RESPONSE, SAVED_VIEW, SHORT_PATH, TEST_RESPONSE, TOKEN,
     USED_KEY, USER, VERSION, VISIT_COUNT,
 };
@@ -175,6 +175,9 @@ impl Filling {
             Table::SavedViews => self.scan_saved_views(connection, after),
             Table::ShortPaths => self.scan_short_paths(connection, after),
             Table::TestResponses => self.scan_test_responses(connection, after),
+            Table::Assets => self.add(connection, table, &sql, params![app, key, rows], |cells| {
+                codec::asset(cells).map(Record::Asset)
+            }),
         }
     }
 
@@ -391,6 +394,10 @@ fn select(table: Table) -> String {
              WHERE (app_id, flow_id, form_key) > (?1, ?2, ?3) \
              ORDER BY app_id, flow_id, form_key LIMIT ?4"
         ),
+        Table::Assets => format!(
+            "SELECT {ASSET} FROM assets WHERE (app_id, asset_id) > (?1, ?2) \
+             ORDER BY app_id, asset_id LIMIT ?3"
+        ),
         Table::SavedViews => format!(
             "SELECT {SAVED_VIEW} FROM saved_views \
              WHERE (app_id, flow_id, user_id, name) > (?1, ?2, ?3, ?4) \
@@ -450,6 +457,10 @@ mod tests {
                 "SEARCH test_responses USING PRIMARY KEY ((app_id,flow_id,form_key)>(?,?,?))",
             ),
             (Table::ShortPaths, "SEARCH short_paths USING PRIMARY KEY ((app_id,flow_id)>(?,?))"),
+            (
+                Table::Assets,
+                "SEARCH assets USING INDEX sqlite_autoindex_assets_1 ((app_id,asset_id)>(?,?))",
+            ),
             (
                 Table::SavedViews,
                 "SEARCH saved_views USING PRIMARY KEY ((app_id,flow_id,user_id,name)>(?,?,?,?))",

@@ -59,6 +59,8 @@ const SIGNED_IN: &str = "s +++ ++ +++ +++ +++++";
 const READS_ANY: &str = "s +++ ++ +++ +++ ++xx+";
 const READS: &str = "s +++ 00 +++ +++ ++xx+";
 const WRITES: &str = "s x++ 00 x++ x++ x+xx+";
+/// A write that is refused because of its body (422).
+const WRITES_WRONGLY: &str = "s x?? 00 x?? x?? x?xx?";
 const EXPORTS: &str = "s x++ 00 x++ xx+ xx+x+";
 /// Links that let their holder answer for an invitee.
 const WRITES_AND_EXPORTS: &str = "s x++ 00 x++ xx+ xxxx+";
@@ -210,6 +212,7 @@ pub(super) const TABLE: &[Line] = &[
         "{\"tag\":\"{tag}\",\"definition\":{\"title\":\"Edited\",\"questions\":[]}}",
         "",
     ),
+    post_unstored("/console/flows/{flowId}/images", WRITES_WRONGLY, "no image", ""),
     get("/console/flows/{flowId}/preview", READS),
     post_unstored("/console/flows/{flowId}/preview", READS, "", ""),
     get("/console/flows/{flowId}/publish", READS),
@@ -231,6 +234,27 @@ pub(super) const TABLE: &[Line] = &[
         WRITES,
         "name=Renamed&startsAt=&endsAt=&grace=inherited",
         "/console/flows/{flowId}/edit?done=saved#schedule",
+    ),
+    get("/console/flows/{flowId}/design", READS),
+    post(
+        "/console/flows/{flowId}/design",
+        WRITES,
+        "font=serif&font.was=",
+        "/console/flows/{flowId}/design?done=saved",
+    ),
+    post_unstored(
+        "/console/flows/{flowId}/design/reset",
+        WRITES,
+        "",
+        "/console/flows/{flowId}/design?done=design-reset",
+    ),
+    get("/console/apps/{appId}/settings/design", READS),
+    post_unstored("/console/apps/{appId}/settings/design/images", WRITES_WRONGLY, "no image", ""),
+    post(
+        "/console/apps/{appId}/settings/design",
+        WRITES,
+        "font=serif&font.was=",
+        "/console/apps/{appId}/settings/design?done=saved",
     ),
     get("/console/flows/{flowId}/history", READS),
     get("/console/flows/{flowId}/history/{flowVersionId}", READS),

@@ -6,11 +6,12 @@
 import { announce, button, el, pointer, redraw, tick } from "./dom.js";
 import { draggable } from "./dragging.js";
 import { idFrom, isMadeUp } from "./ids.js";
+import { imageEditor } from "./images.js";
 
 /** Default options of a new question that were not reworded. */
 const isNewborn = ({ label }) => ["First", "Second"].includes(label);
 
-export function choicesEditor(draft, at, { name: list, label: title, score, fixed }, context) {
+export function choicesEditor(draft, at, { name: list, label: title, score, fixed, image }, context) {
   const place = el("fieldset", { className: "choicelist", data: { pointer: pointer(["questions", at, list]), list }, tabIndex: -1 });
   const choices = () => (Array.isArray(draft.questions[at][list]) ? draft.questions[at][list] : (draft.questions[at][list] = []));
   const word = list.slice(0, -1);
@@ -58,6 +59,7 @@ export function choicesEditor(draft, at, { name: list, label: title, score, fixe
       id && wasPublished && el("span", { className: "hint" }, "Published: answers are stored under this ID"),
       el("span", { className: "movers" }, mover("↑", "up", -1), mover("↓", "down", 1),
         button("✕", () => remove(place), { className: "button small quiet", aria: { label: `Remove ${word} ${place + 1}` } })));
+    if (image) item.insertBefore(imageEditor(draft, path, { area: item, of: `${word} ${place + 1}`, isSmall: true, context }), item.lastElementChild);
     draggable(item, grip, (to) => move(place, to));
     return item;
   }

@@ -159,10 +159,12 @@ export class Draft extends EventTarget {
       });
     }
     for (const { questions } of this.translations()) {
-      const labels = questions?.[question.id]?.[list];
-      if (labels?.[old] === undefined || old === id) continue;
-      labels[id] = labels[old];
-      delete labels[old];
+      const texts = questions?.[question.id];
+      for (const labels of [texts?.[list], list === "options" && texts?.optionAlts]) {
+        if (labels?.[old] === undefined || old === id) continue;
+        labels[id] = labels[old];
+        delete labels[old];
+      }
     }
     this.changed(false, { follows });
   }

@@ -7,7 +7,7 @@ import { button } from "./dom.js";
 
 const ORDER = [
   "title", "description", "defaultLocale", "respondentAnalytics", "autoAdvance", "welcome", "questions", "sections", "ending", "endings", "translations",
-  "id", "type", "prompt", "help", "label", "required", "max", "min", "shape", "integer", "lowLabel", "highLabel",
+  "id", "type", "prompt", "help", "label", "image", "assetId", "alt", "required", "max", "min", "shape", "integer", "lowLabel", "highLabel",
   "options", "rows", "columns", "allowOther", "minSelected", "maxSelected", "minLength", "maxLength", "optionOrder", "score", "fixed",
   "visibleIf", "next", "when", "to",
 ];

@@ -36,6 +36,8 @@ function textsIn(definition) {
     const words = { prompt: "question", help: "help", lowLabel: "low end", highLabel: "high end" };
     for (const name of plain) add(["questions", question.id, name], `${at + 1}: ${words[name]}`, question[name]);
     for (const name of lists) for (const choice of question[name]) add(["questions", question.id, name, choice?.id], `${at + 1}: ${name.slice(0, -1)}`, choice?.label);
+    add(["questions", question.id, "imageAlt"], `${at + 1}: image`, question.image?.alt);
+    if (lists.includes("options")) for (const choice of question.options) add(["questions", question.id, "optionAlts", choice?.id], `${at + 1}: image of option`, choice?.image?.alt);
   });
   const listed = (name) => (Array.isArray(definition[name]) ? definition[name] : []);
   for (const section of listed("sections")) add(["sections", section?.id, "title"], "Section", section?.title);

@@ -53,7 +53,11 @@ function pruneQuestion(all, id, own, questions) {
       const ids = question[name].map((choice) => choice?.id);
       for (const key of Object.keys(own[name] ?? {})) if (!ids.includes(key)) delete own[name][key];
       dropEmpty(own, name);
-    } else if (!plain.includes(name)) {
+    } else if (name === "optionAlts" && lists.includes("options")) {
+      const ids = question.options.filter((choice) => choice?.image?.alt).map(({ id }) => id);
+      for (const key of Object.keys(own[name] ?? {})) if (!ids.includes(key)) delete own[name][key];
+      dropEmpty(own, name);
+    } else if (!plain.includes(name) && !(name === "imageAlt" && question.image?.alt)) {
       delete own[name];
     }
   }

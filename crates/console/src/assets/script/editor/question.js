@@ -5,6 +5,7 @@
 import { el, field, select, tick } from "./dom.js";
 import { isJoined } from "./grouping.js";
 import { idFrom, isMadeUp } from "./ids.js";
+import { imageEditor } from "./images.js";
 import { jumpsEditor } from "./jumps.js";
 import { logicEditor } from "./logic.js";
 import { ownFields } from "./own.js";
@@ -22,6 +23,7 @@ export function questionForm(draft, at, context) {
   return el("div", { className: "form" },
     text("prompt", isStatement ? "Heading" : "Question", { rows: 2, onchange: () => nameIt(draft, at, context) }),
     text("help", isStatement ? "Text" : "Help", { rows: isStatement ? 4 : 1, hint: isStatement ? null : "Shown below the question" }),
+    imageEditor(draft, ["questions", at], { of: `question ${at + 1}`, context }),
     type ? ownFields(draft, at, type, context) : el("p", { className: "note warn" }, "Unknown type. Choose another, or edit it under JSON."),
     !isStatement && tick("Required", question.required === true, (on) => draft.set(path("required"), on), path("required")),
     at > 0 && pageTick(draft, at),
@@ -62,11 +64,12 @@ function typeField(draft, at, context) {
 function retype(draft, at, context, name) {
   const question = draft.questions[at];
   const type = typeNamed(name);
-  const common = ["id", "type", "prompt", "help", "required", "visibleIf", "next"];
+  const common = ["id", "type", "prompt", "help", "image", "required", "visibleIf", "next"];
   // Bounds of numbers, dates and ratings are not interchangeable.
   const kept = type.fields.map((each) => each.name).filter((each) => !["min", "max"].includes(each));
   for (const key of Object.keys(question)) if (!common.includes(key) && !kept.includes(key)) delete question[key];
   question.type = name;
+  for (const { name: list, image } of type.fields) if (image === false && Array.isArray(question[list])) for (const choice of question[list]) delete choice?.image;
   if (!type.isAnswerable) delete question.required;
   const start = context.beginningOf(type);
   for (const [key, value] of Object.entries(start)) if (!common.includes(key)) question[key] ??= value;

@@ -1,0 +1,245 @@
+//! Assets: images that authors upload for their flows.
+//!
+//! An asset never changes, and the same image is stored once per app. Anyone with the id can read
+//! it. It cannot be deleted while something in use names it; a version that has ended does not count,
+//! or a published image could never be deleted.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde_json::json;
+use sluice_flow::definition::{Definition, Fault};
+use sluice_flow::id::{AppId, AssetId};
+use sluice_flow::time::Timestamp;
+use sluice_store::{
+    AssetInfo, AssetRow, FlowQuery, Page, Scope, Store, StoreResult, VersionRow, Write,
+};
+
+use crate::admin::{AdminError, AdminResult, Missing};
+use crate::audit_action::AuditAction;
+use crate::branding::{HostedSettings, design_of};
+use crate::conflict::retry_on_conflict;
+use crate::core::Core;
+use crate::encoded_body::EncodedBody;
+use crate::fault::fault;
+use crate::handle::AppHandle;
+
+/// The size of an upload, in bytes.
+pub const UPLOAD_BYTES_MAX: usize = 2 * 1024 * 1024;
+/// The size of all images of one app, in bytes.
+pub const APP_BYTES_MAX: u64 = 200 * 1024 * 1024;
+/// The number of images of one app.
+pub const APP_ASSETS_MAX: usize = 2_000;
+
+/// The number of flows to read at a time.
+const FLOWS_PAGE: usize = 100;
+
+/// The error code for an upload beyond the limits of the app.
+const ASSETS_FULL: &str = "assets_full";
+/// The error code for deleting an asset that is in use.
+const ASSET_IN_USE: &str = "asset_in_use";
+
+/// Width and height of images, in pixels.
+pub(crate) type ImageSizes = HashMap<AssetId, (u32, u32)>;
+
+/// An image, ready to send.
+#[derive(Debug, Clone)]
+pub struct ServedImage {
+    pub(crate) app_id: AppId,
+    pub content_type: &'static str,
+    pub served: EncodedBody,
+}
+
+impl From<AssetRow> for ServedImage {
+    fn from(row: AssetRow) -> Self {
+        let (app_id, content_type) = (row.app_id, row.content_type.as_str());
+        Self { app_id, content_type, served: EncodedBody::uncompressed(row.bytes) }
+    }
+}
+
+/// An upload that is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Uploaded {
+    pub asset: AssetInfo,
+    /// Whether the app did not have the image yet.
+    pub is_new: bool,
+}
+
+impl AppHandle {
+    /// The images of the app, newest first.
+    pub async fn list_assets(&self) -> AdminResult<Vec<AssetInfo>> {
+        Ok(self.permit.core(Scope::Read)?.store.list_assets(self.app_id()).await?)
+    }
+
+    /// Stores an image. If the app has the same one already, that is returned.
+    pub async fn upload_asset(&self, upload: Bytes) -> AdminResult<Uploaded> {
+        let core = self.permit.core(Scope::Write)?;
+        let invalid = |why: String| AdminError::Invalid(vec![fault("", why)]);
+        if upload.len() > UPLOAD_BYTES_MAX {
+            return Err(invalid(format!("must have at most {UPLOAD_BYTES_MAX} bytes")));
+        }
+        let image = core.images.convert(upload).await.map_err(|why| invalid(why.to_string()))?;
+        let image = &AssetRow {
+            app_id: self.app_id(),
+            asset_id: AssetId::from_uuid(core.new_id()),
+            content_type: image.content_type,
+            width: image.width,
+            height: image.height,
+            digest: AssetRow::digest_of(&image.bytes),
+            created_at: core.now(),
+            bytes: image.bytes,
+        };
+        retry_on_conflict(|is_retry| async move {
+            let expected =
+                if is_retry { self.permit.current_revision().await? } else { self.revision };
+            let stored = core.store.list_assets(self.app_id()).await?;
+            if let Some(same) = stored.iter().find(|it| it.digest == image.digest) {
+                return Ok(Uploaded { asset: same.clone(), is_new: false });
+            }
+            must_have_room(&stored, image.bytes.len() as u64)?;
+            let asset = image.info();
+            let detail = json!({
+                "contentType": asset.content_type,
+                "width": asset.width,
+                "height": asset.height,
+                "bytes": asset.bytes_len,
+            });
+            let audit = self.permit.audit(AuditAction::AssetUploaded, asset.asset_id, &detail);
+            let rows = vec![Write::Asset(image.clone()), Write::Audit(audit)];
+            self.permit.change_quietly(Scope::Write, expected, rows).await?;
+            Ok(Uploaded { asset, is_new: true })
+        })
+        .await
+    }
+
+    /// Deletes an image that no draft and no version in use names.
+    pub async fn delete_asset(&self, asset: AssetId) -> AdminResult<()> {
+        let core = self.permit.core(Scope::Write)?;
+        retry_on_conflict(|is_retry| async move {
+            let expected =
+                if is_retry { self.permit.current_revision().await? } else { self.revision };
+            let stored = core.store.list_assets(self.app_id()).await?;
+            if !stored.iter().any(|it| it.asset_id == asset) {
+                return Err(AdminError::NotFound(Missing::Asset));
+            }
+            self.must_be_unused(core, asset).await?;
+            let audit = self.permit.audit(AuditAction::AssetDeleted, asset, &json!({}));
+            let rows = vec![Write::DeleteAsset(self.app_id(), asset), Write::Audit(audit)];
+            self.permit.change(Scope::Write, expected, rows).await
+        })
+        .await
+    }
+
+    async fn must_be_unused(&self, core: &Core, asset: AssetId) -> AdminResult<()> {
+        let now = core.now();
+        let naming = core.store.versions_naming(self.app_id(), asset).await?;
+        let flows: BTreeSet<_> =
+            naming.iter().filter(|it| is_in_use(it, now)).map(|it| it.flow_id).collect();
+        let Some(first) = flows.first() else {
+            return self.must_be_in_no_design(core, asset).await;
+        };
+        let name = core.store.find_flow(*first).await?.map(|it| it.flow.name);
+        let others = match flows.len() {
+            1 => String::new(),
+            more => format!(" and {} more", more - 1),
+        };
+        let detail = format!(
+            "the image is used in {:?} ({first}){others}: remove it there and publish; older versions may accept responses for a while",
+            name.unwrap_or_default()
+        );
+        Err(AdminError::conflict(ASSET_IN_USE, detail))
+    }
+}
+
+impl AppHandle {
+    async fn must_be_in_no_design(&self, core: &Core, asset: AssetId) -> AdminResult<()> {
+        let app = core.store.find_app(self.app_id()).await?;
+        let of_app = app.and_then(|app| HostedSettings::of(&app.row).design.background_image());
+        if of_app == Some(asset) {
+            let detail = "the image is the background in the app's design";
+            return Err(AdminError::conflict(ASSET_IN_USE, detail));
+        }
+        let mut after = None;
+        loop {
+            let page = Page { after, limit: FLOWS_PAGE };
+            let flows = core.store.list_flows(&FlowQuery::all(self.app_id(), page)).await?;
+            let Some(last) = flows.last() else { return Ok(()) };
+            after = Some(last.flow.flow_id);
+            let named = flows.iter().map(|state| &state.flow);
+            let mut named = named.filter(|it| design_of(it).background_image() == Some(asset));
+            if let Some(flow) = named.next() {
+                let (name, id) = (&flow.name, flow.flow_id);
+                let detail =
+                    format!("the image is the background in the design of {name:?} ({id})");
+                return Err(AdminError::conflict(ASSET_IN_USE, detail));
+            }
+        }
+    }
+}
+
+fn must_have_room(stored: &[AssetInfo], more: u64) -> AdminResult<()> {
+    let bytes: u64 = stored.iter().map(|it| it.bytes_len).sum();
+    let detail = match (stored.len() >= APP_ASSETS_MAX, bytes + more > APP_BYTES_MAX) {
+        (true, _) => format!("the app has {APP_ASSETS_MAX} images, the most that it may have"),
+        (_, true) => {
+            format!(
+                "the images of the app would take more than {} MiB",
+                APP_BYTES_MAX / (1024 * 1024)
+            )
+        }
+        (false, false) => return Ok(()),
+    };
+    Err(AdminError::conflict(ASSETS_FULL, format!("{detail}: delete some that are not used")))
+}
+
+/// Whether a version is a draft, or may still be shown to respondents.
+fn is_in_use(version: &VersionRow, now: Timestamp) -> bool {
+    let times = &version.times;
+    let is_over = times.superseded_at.is_some() && times.grace_ends_at.is_none_or(|end| end <= now);
+    times.retired_at.is_none() && !is_over
+}
+
+/// The images of the definition that the app does not have.
+pub(crate) async fn missing_images(
+    store: &dyn Store,
+    app: AppId,
+    definition: &Definition,
+) -> StoreResult<Vec<Fault>> {
+    let named = definition.images();
+    if named.is_empty() {
+        return Ok(Vec::new());
+    }
+    let stored: BTreeSet<_> =
+        store.list_assets(app).await?.into_iter().map(|it| it.asset_id).collect();
+    let missing = named.into_iter().filter(|(_, image)| !stored.contains(&image.asset_id));
+    Ok(missing
+        .map(|(place, _)| fault(&format!("{place}/assetId"), "must be an image of this app"))
+        .collect())
+}
+
+/// The sizes of the images that a definition names.
+pub(crate) async fn image_sizes(
+    store: &dyn Store,
+    app: AppId,
+    definition: &Definition,
+) -> StoreResult<ImageSizes> {
+    let named: BTreeSet<_> =
+        definition.images().into_iter().map(|(_, image)| image.asset_id).collect();
+    if named.is_empty() {
+        return Ok(ImageSizes::new());
+    }
+    let stored = store.list_assets(app).await?.into_iter();
+    let named = stored.filter(|it| named.contains(&it.asset_id));
+    Ok(named.map(|it| (it.asset_id, (it.width, it.height))).collect())
+}
+
+impl Core {
+    /// An image of any app, for everyone.
+    pub(crate) async fn asset(&self, asset: &str) -> StoreResult<Option<Arc<ServedImage>>> {
+        match asset.parse() {
+            Ok(asset) => self.registry.asset(asset).await,
+            Err(_) => Ok(None),
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! Uploaded images: decoded within limits, and encoded again.
+//!
+//! What is stored is never what was sent: only the pixels are kept, so metadata such as the place of
+//! a photo is dropped, and a file that is also something else stops being that. Decoding takes
+//! processor time and memory, so it runs on a blocking thread, few at once.
+
+use std::io::Cursor;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use image::codecs::jpeg::JpegEncoder;
+use image::codecs::png::PngEncoder;
+use image::codecs::webp::WebPEncoder;
+use image::{DynamicImage, ImageDecoder as _, ImageFormat, ImageReader, ImageResult, Limits};
+use sluice_store::ImageType;
+use tokio::sync::Semaphore;
+
+/// The longest side of an upload, in pixels.
+const SIDE_PIXELS_MAX: u32 = 4_096;
+/// The longest side of a stored image, in pixels: enough for a wide screen with two pixels per point.
+const STORED_SIDE_PIXELS_MAX: u32 = 2_000;
+/// The size of a stored image, in bytes.
+const STORED_BYTES_MAX: usize = 2 * 1024 * 1024;
+/// The memory for one decoded image: 4,096 × 4,096 pixels of 32 bits, and half as much beside it.
+const DECODED_BYTES_MAX: u64 = 96 * 1024 * 1024;
+/// The maximum number of images that are decoded at once.
+const AT_ONCE_MAX: usize = 2;
+/// The quality of stored photos, of 100.
+const JPEG_QUALITY: u8 = 85;
+
+/// Why an upload cannot be stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum ImageRefused {
+    #[error("must be a PNG, JPEG or WebP image")]
+    UnknownForm,
+    #[error(
+        "must be at most {SIDE_PIXELS_MAX} pixels wide and high, with 8 bits per channel if it is large"
+    )]
+    TooLarge,
+    #[error("is damaged: it cannot be decoded")]
+    Damaged,
+}
+
+/// An image in the form in which it is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct StoredImage {
+    pub(crate) content_type: ImageType,
+    pub(crate) width: u32,
+    pub(crate) height: u32,
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// Decodes and encodes images, few at a time.
+#[derive(Debug, Clone)]
+pub(crate) struct Images {
+    turns: Arc<Semaphore>,
+}
+
+impl Images {
+    pub(crate) fn new() -> Self {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        Self { turns: Arc::new(Semaphore::new((processors / 2).clamp(1, AT_ONCE_MAX))) }
+    }
+
+    pub(crate) async fn convert(&self, upload: Bytes) -> Result<StoredImage, ImageRefused> {
+        // The semaphore is never closed, and a decoder that panics met a damaged image.
+        let turn = Arc::clone(&self.turns).acquire_owned().await;
+        let converted = tokio::task::spawn_blocking(move || {
+            let converted = convert(&upload);
+            drop(turn);
+            converted
+        });
+        converted.await.unwrap_or(Err(ImageRefused::Damaged))
+    }
+}
+
+fn convert(upload: &[u8]) -> Result<StoredImage, ImageRefused> {
+    let (form, image) = decode(upload)?;
+    let mut image = within(image, STORED_SIDE_PIXELS_MAX);
+    loop {
+        let encoded = encode(&image, form, upload.len()).map_err(|_| ImageRefused::Damaged)?;
+        if encoded.bytes.len() <= STORED_BYTES_MAX {
+            return Ok(encoded);
+        }
+        // Noise with transparency hardly gets smaller in any lossless form.
+        let side = image.width().max(image.height()) * 3 / 4;
+        image = within(image, side.max(1));
+    }
+}
+
+fn decode(upload: &[u8]) -> Result<(ImageFormat, DynamicImage), ImageRefused> {
+    let form = match image::guess_format(upload) {
+        Ok(form @ (ImageFormat::Png | ImageFormat::Jpeg | ImageFormat::WebP)) => form,
+        _ => return Err(ImageRefused::UnknownForm),
+    };
+    let mut reader = ImageReader::with_format(Cursor::new(upload), form);
+    let mut limits = Limits::default();
+    limits.max_image_width = Some(SIDE_PIXELS_MAX);
+    limits.max_image_height = Some(SIDE_PIXELS_MAX);
+    limits.max_alloc = Some(DECODED_BYTES_MAX);
+    reader.limits(limits);
+    let mut decoder = reader.into_decoder().map_err(refused)?;
+    if decoder.total_bytes() > DECODED_BYTES_MAX {
+        return Err(ImageRefused::TooLarge);
+    }
+    // In the metadata, which is not kept.
+    let orientation = decoder.orientation();
+    let mut image = DynamicImage::from_decoder(decoder).map_err(refused)?;
+    if let Ok(orientation) = orientation {
+        image.apply_orientation(orientation);
+    }
+    Ok((form, plain(image)))
+}
+
+fn refused(error: image::ImageError) -> ImageRefused {
+    match error {
+        image::ImageError::Limits(_) => ImageRefused::TooLarge,
+        _ => ImageRefused::Damaged,
+    }
+}
+
+/// With 8 bits per channel, and with an alpha channel only if a pixel is not opaque.
+fn plain(image: DynamicImage) -> DynamicImage {
+    match image {
+        DynamicImage::ImageLuma8(_) | DynamicImage::ImageRgb8(_) => image,
+        image if !image.has_alpha() => image.into_rgb8().into(),
+        image => {
+            let image = image.into_rgba8();
+            match image.pixels().all(|pixel| pixel.0[3] == u8::MAX) {
+                true => DynamicImage::from(image).into_rgb8().into(),
+                false => image.into(),
+            }
+        }
+    }
+}
+
+/// Scaled down so that its longest side has at most this many pixels.
+fn within(image: DynamicImage, side: u32) -> DynamicImage {
+    match image.width().max(image.height()) > side {
+        true => image.thumbnail(side, side),
+        false => image,
+    }
+}
+
+/// Photos as JPEG, all else without loss. A WebP file may be either: if it is opaque and gets much
+/// larger without loss, it is a photo.
+fn encode(image: &DynamicImage, form: ImageFormat, upload: usize) -> ImageResult<StoredImage> {
+    let (content_type, bytes) = match form {
+        ImageFormat::Jpeg => (ImageType::Jpeg, jpeg(image)?),
+        ImageFormat::WebP => {
+            let bytes = webp(image)?;
+            match !image.has_alpha() && bytes.len() > (2 * upload).min(STORED_BYTES_MAX) {
+                true => (ImageType::Jpeg, jpeg(image)?),
+                false => (ImageType::WebP, bytes),
+            }
+        }
+        _ => {
+            let bytes = png(image)?;
+            match !image.has_alpha() && bytes.len() > STORED_BYTES_MAX {
+                true => (ImageType::Jpeg, jpeg(image)?),
+                false => (ImageType::Png, bytes),
+            }
+        }
+    };
+    Ok(StoredImage { content_type, width: image.width(), height: image.height(), bytes })
+}
+
+fn jpeg(image: &DynamicImage) -> ImageResult<Vec<u8>> {
+    let mut bytes = Vec::new();
+    image.write_with_encoder(JpegEncoder::new_with_quality(&mut bytes, JPEG_QUALITY))?;
+    Ok(bytes)
+}
+
+fn png(image: &DynamicImage) -> ImageResult<Vec<u8>> {
+    let mut bytes = Vec::new();
+    image.write_with_encoder(PngEncoder::new(&mut bytes))?;
+    Ok(bytes)
+}
+
+fn webp(image: &DynamicImage) -> ImageResult<Vec<u8>> {
+    let mut bytes = Vec::new();
+    image.write_with_encoder(WebPEncoder::new_lossless(&mut bytes))?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use image::{Rgb, RgbImage, Rgba, RgbaImage};
+
+    use super::*;
+
+    /// An image that no lossless form makes small.
+    fn noise(width: u32, height: u32) -> RgbImage {
+        let mut state = 1_u32;
+        RgbImage::from_fn(width, height, |_, _| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            let [_, r, g, b] = state.to_be_bytes();
+            Rgb([r, g, b])
+        })
+    }
+
+    fn kept(upload: &[u8]) -> (ImageType, u32, u32) {
+        let stored = convert(upload).unwrap();
+        assert!(stored.bytes.len() <= STORED_BYTES_MAX);
+        let read = image::load_from_memory(&stored.bytes).unwrap();
+        assert_eq!((read.width(), read.height()), (stored.width, stored.height));
+        (stored.content_type, stored.width, stored.height)
+    }
+
+    #[test]
+    fn an_image_keeps_its_form_and_its_pixels() {
+        let clear = RgbaImage::from_fn(20, 10, |x, y| Rgba([x as u8, y as u8, 3, 128]));
+        let solid = noise(30, 20);
+        for (image, form, expected) in [
+            (clear.clone().into(), ImageFormat::Png, (ImageType::Png, 20, 10)),
+            (clear.into(), ImageFormat::WebP, (ImageType::WebP, 20, 10)),
+            (solid.clone().into(), ImageFormat::Png, (ImageType::Png, 30, 20)),
+            (solid.clone().into(), ImageFormat::WebP, (ImageType::WebP, 30, 20)),
+            (
+                DynamicImage::from(solid.clone()).to_luma8().into(),
+                ImageFormat::Jpeg,
+                (ImageType::Jpeg, 30, 20),
+            ),
+            (solid.into(), ImageFormat::Jpeg, (ImageType::Jpeg, 30, 20)),
+        ] {
+            let image: DynamicImage = image;
+            let mut upload = Cursor::new(Vec::new());
+            image.write_to(&mut upload, form).unwrap();
+            assert_eq!(kept(upload.get_ref()), expected, "{form:?}");
+            if form != ImageFormat::Jpeg {
+                let stored = convert(upload.get_ref()).unwrap();
+                assert_eq!(image::load_from_memory(&stored.bytes).unwrap(), image);
+            }
+        }
+    }
+
+    #[test]
+    fn a_large_image_is_scaled_down_and_a_heavy_one_becomes_a_photo() {
+        let upload = jpeg(&noise(3_000, 300).into()).unwrap();
+        assert_eq!(kept(&upload), (ImageType::Jpeg, 2_000, 200));
+        let upload = png(&noise(900, 900).into()).unwrap();
+        assert!(upload.len() > STORED_BYTES_MAX);
+        assert_eq!(kept(&upload), (ImageType::Jpeg, 900, 900));
+        let mut clear = DynamicImage::from(noise(900, 900)).into_rgba8();
+        clear.get_pixel_mut(0, 0).0[3] = 0;
+        let (form, width, height) = kept(&png(&clear.into()).unwrap());
+        assert_eq!((form, width), (ImageType::Png, height));
+        assert!(width < 900);
+    }
+
+    #[test]
+    fn metadata_is_dropped_and_the_orientation_in_it_is_applied() {
+        let image =
+            RgbImage::from_fn(
+                40,
+                20,
+                |x, _| if x < 20 { Rgb([250, 0, 0]) } else { Rgb([0, 0, 250]) },
+            );
+        let plain = jpeg(&image.into()).unwrap();
+        // Rotated by 90 degrees, and with the name of a camera.
+        let mut exif = b"Exif\0\0MM\0\x2a\0\0\0\x08\0\x02".to_vec();
+        exif.extend(
+            b"\x01\x0f\0\x02\0\0\0\x07\0\0\0\x26\x01\x12\0\x03\0\0\0\x01\0\x06\0\0\0\0\0\0SECRET\0",
+        );
+        let length = u16::try_from(exif.len() + 2).unwrap().to_be_bytes();
+        let upload = [&plain[..2], &[0xFF, 0xE1], &length, &exif, &plain[2..]].concat();
+        let stored = convert(&upload).unwrap();
+        assert_eq!((stored.width, stored.height), (20, 40));
+        let holds = |bytes: &[u8], text: &[u8]| bytes.windows(text.len()).any(|it| it == text);
+        assert!(holds(&upload, b"SECRET") && holds(&upload, b"Exif"));
+        assert!(!holds(&stored.bytes, b"SECRET") && !holds(&stored.bytes, b"Exif"));
+        let turned = image::load_from_memory(&stored.bytes).unwrap().into_rgb8();
+        assert!(turned.get_pixel(10, 5).0[0] > 200 && turned.get_pixel(10, 35).0[2] > 200);
+    }
+
+    /// A PNG that claims to be this large, and has the data of one empty row.
+    fn claimed(width: u32, height: u32) -> Vec<u8> {
+        let mut bytes = png(&RgbImage::new(1, 1).into()).unwrap();
+        bytes[16..20].copy_from_slice(&width.to_be_bytes());
+        bytes[20..24].copy_from_slice(&height.to_be_bytes());
+        let mut crc = flate2::Crc::new();
+        crc.update(&bytes[12..29]);
+        bytes[29..33].copy_from_slice(&crc.sum().to_be_bytes());
+        bytes
+    }
+
+    #[test]
+    fn bombs_and_other_files_are_refused() {
+        let photo = jpeg(&noise(50, 50).into()).unwrap();
+        for (upload, expected) in [
+            (b"".to_vec(), ImageRefused::UnknownForm),
+            (b"GIF89a\x01\0\x01\0\0\0\0;".to_vec(), ImageRefused::UnknownForm),
+            (b"<svg xmlns='http://www.w3.org/2000/svg'/>".to_vec(), ImageRefused::UnknownForm),
+            (b"\x89PNG\r\n\x1a\n".to_vec(), ImageRefused::Damaged),
+            (photo[..photo.len() / 3].to_vec(), ImageRefused::Damaged),
+            (claimed(SIDE_PIXELS_MAX + 1, 1), ImageRefused::TooLarge),
+            (claimed(50_000, 50_000), ImageRefused::TooLarge),
+            (claimed(SIDE_PIXELS_MAX, SIDE_PIXELS_MAX), ImageRefused::Damaged),
+        ] {
+            assert_eq!(convert(&upload), Err(expected), "{:?}", &upload[..upload.len().min(30)]);
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! Images by their ids. They never change; deleting one is a change of its app that the public can
+//! see, which outdates its entry.
+
+use std::sync::Arc;
+
+use quick_cache::Weighter;
+use sluice_flow::id::AssetId;
+use sluice_store::StoreResult;
+
+use super::{ENTRY_BYTES, Registry, RegistryWeighter};
+use crate::assets::ServedImage;
+use crate::single_flight::Entry;
+
+impl Weighter<AssetId, Entry<ServedImage>> for RegistryWeighter {
+    fn weight(&self, _: &AssetId, asset: &Entry<ServedImage>) -> u64 {
+        ENTRY_BYTES + asset.value.as_ref().map_or(0, |asset| asset.served.weight() as u64)
+    }
+}
+
+impl Registry {
+    pub(crate) async fn asset(&self, id: AssetId) -> StoreResult<Option<Arc<ServedImage>>> {
+        self.cached(&self.caches.assets, &id, |image| image.app_id, async {
+            Ok(self.store.find_asset(id).await?.map(|row| Arc::new(row.into())))
+        })
+        .await
+    }
+}
