@@ -80,8 +80,7 @@ pub struct Options {
     pub master_keys: Option<Arc<dyn MasterKeySource>>,
     /// Fetches published key sets; without it none can be used.
     pub key_source: Option<Arc<dyn KeySource>>,
-    /// The URL at which respondents reach this service, for personal links; without a trailing
-    /// slash.
+    /// The URL at which respondents reach this service, for personal links; no trailing slash.
     pub public_url: Option<String>,
     /// The maximum size of a submission's body in bytes, if not the default; for warnings to
     /// authors.

@@ -137,8 +137,7 @@ pub mod rows {
         Answers, AppLimits, AppRow, AssetInfo, AuditRow, ConsentRow, FlowRow, FlowState, GrantRow,
         IdentityKeyKind, IdentityKeyRow, IdentityVerification, ImageType, InvitationCounts,
         InvitationRow, Order, Page, Respondent, ResponsePage, ResponseRow, Role, Scope,
-        TestResponseRow, TokenRow,
-        VersionRow, VersionState,
+        TestResponseRow, TokenRow, VersionRow, VersionState,
     };
 }
 pub use sluice_store::{DamageMark, Store, StoreError};

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use sluice_flow::id::AppId;
 use sluice_flow::time::Timestamp;
 use sluice_store::{
-    App, AuditRow, FlowRow, IdentityKeyRow, InvitationRow, KeyRow, Record, ReportRow, Table,
-    TokenRow, UserRow, VersionRow, VisitCountRow,
+    App, AssetRow, AuditRow, FlowRow, IdentityKeyRow, InvitationRow, KeyRow, Record, ReportRow,
+    Table, TestResponseRow, TokenRow, UserRow, VersionRow, VisitCountRow,
 };
 
 /// The tally of records, which must be added in order.
@@ -127,24 +127,8 @@ impl Bytes {
                 self.ids(&[row.app_id.uuid(), row.flow_id.uuid()]);
                 self.text(&row.path);
             }
-            Record::TestResponse(row) => {
-                self.ids(&[row.app_id.uuid(), row.flow_id.uuid(), row.form_key.uuid()]);
-                self.number(u64::from(row.number));
-                self.time(row.received_at);
-                self.text(&row.answers);
-                self.optional_text(row.tags.as_deref());
-                self.optional_text(row.score.as_deref());
-            }
-            Record::Asset(row) => {
-                self.ids(&[row.app_id.uuid(), row.asset_id.uuid()]);
-                self.text(row.content_type.as_str());
-                self.number(row.width.into());
-                self.number(row.height.into());
-                self.put(&row.digest);
-                self.time(row.created_at);
-                self.number(row.bytes.len() as u64);
-                self.put(&row.bytes);
-            }
+            Record::TestResponse(row) => self.test_response(row),
+            Record::Asset(row) => self.asset(row),
             Record::SavedView(row) => {
                 self.ids(&[row.app_id.uuid(), row.flow_id.uuid(), row.user_id.uuid()]);
                 self.text(&row.name);
@@ -152,6 +136,26 @@ impl Bytes {
                 self.0.push(u8::from(row.is_default));
             }
         }
+    }
+
+    fn test_response(&mut self, row: &TestResponseRow) {
+        self.ids(&[row.app_id.uuid(), row.flow_id.uuid(), row.form_key.uuid()]);
+        self.number(u64::from(row.number));
+        self.time(row.received_at);
+        self.text(&row.answers);
+        self.optional_text(row.tags.as_deref());
+        self.optional_text(row.score.as_deref());
+    }
+
+    fn asset(&mut self, row: &AssetRow) {
+        self.ids(&[row.app_id.uuid(), row.asset_id.uuid()]);
+        self.text(row.content_type.as_str());
+        self.number(row.width.into());
+        self.number(row.height.into());
+        self.put(&row.digest);
+        self.time(row.created_at);
+        self.number(row.bytes.len() as u64);
+        self.put(&row.bytes);
     }
 
     fn app(&mut self, app: &App) {
@@ -202,6 +206,7 @@ impl Bytes {
         self.optional_text(row.closing.as_deref());
         self.number(row.labels.len() as u64);
         row.labels.iter().for_each(|label| self.text(label));
+        self.optional_text(row.design.as_deref());
         self.time(row.created_at);
         self.optional_time(row.archived_at);
     }

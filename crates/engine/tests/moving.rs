@@ -10,8 +10,7 @@ use sluice_engine::tally::{TableTally, Tally};
 use sluice_flow::definition::Kind;
 use sluice_flow::id::{
     ApiKey, AppId, AssetId, AssignmentId, AuditId, FlowId, FlowVersionId, FormKey, ReportId,
-    RespondentId,
-    ResponseId, TokenId, UserId, v7,
+    RespondentId, ResponseId, TokenId, UserId, v7,
 };
 use sluice_flow::respondent::IdentityType;
 use sluice_flow::submission::Admission;
@@ -167,7 +166,7 @@ fn every_column_of_every_table_is_in_the_digest() {
             row.kind => Kind::Message,
             row.live.starts_at => Some(at()), row.live.ends_at => Some(at()),
             row.grace_window_seconds => Some(7), row.created_at => at(),
-            row.archived_at => Some(at()), row.labels => vec![text()];
+            row.archived_at => Some(at()), row.design => Some(text()), row.labels => vec![text()];
         Record::Version(row) =>
             row.app_id => id(), row.flow_id => flow(), row.flow_version_id => version(),
             row.number => 7, row.times.published_at => Some(at()),

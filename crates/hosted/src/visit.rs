@@ -195,10 +195,12 @@ impl Visit {
         &mut self,
         version: Option<&HostedVersion>,
     ) -> Result<(), StoreError> {
-        let mut shown =
-            version.into_iter().chain([&self.flow.current]).filter_map(Self::definition);
-        let asks = shown.any(|it| it.respondent_analytics() == RespondentAnalytics::Ask);
-        if asks && !self.knows_respondent() {
+        let asks = |version: &HostedVersion| {
+            Self::definition(version)
+                .is_some_and(|it| it.respondent_analytics() == RespondentAnalytics::Ask)
+        };
+        let may_ask = version.is_some_and(asks) || asks(&self.flow.current);
+        if may_ask && !self.knows_respondent() {
             self.find_invitation().await?;
         }
         Ok(())

@@ -14,7 +14,8 @@ use sluice_flow::id::{
 use crate::{
     App, AssetRow, AuditRow, ClosingCountsRow, ConsentRow, FlowRow, GrantRow, IdempotencyKey,
     IdentityKeyRow, IdentityRow, InvitationRow, KeyRow, ReportRow, RespondentRow, ResponseRow,
-    SavedViewRow, ShortPathRow, TestResponseRow, TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow,
+    SavedViewRow, ShortPathRow, TestResponseRow, TokenRow, UsedKeyRow, UserRow, VersionRow,
+    VisitCountRow,
 };
 
 /// One row of any table, with every column that a backend stores.
@@ -149,7 +150,7 @@ pub enum Table {
 }
 
 impl Table {
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::Apps,
         Self::Keys,
         Self::IdentityKeys,

@@ -15,8 +15,7 @@ use crate::{
     App, AppLimits, AppRow, AssetInfo, AssetRow, AuditRow, ClosingCountsRow, ConsentRow, FlowRow,
     GrantRow, IdentityKeyRow, IdentityRow, InvitationRow, KeyRow, LinkRow, ReportRow,
     RespondentRow, SavedViewRow, SecondFactor, SessionHolder, SessionRow, ShortPathRow, Subject,
-    TestResponseRow,
-    TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow,
+    TestResponseRow, TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow,
 };
 
 pub(crate) const APP: &str = "apps.app_id, apps.name, apps.identity_verification, \

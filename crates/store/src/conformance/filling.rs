@@ -7,8 +7,7 @@ use sluice_flow::closing::{ALL, ClosingCounts};
 use sluice_flow::definition::Kind;
 use sluice_flow::id::{
     ApiKey, AppId, AssetId, AssignmentId, AuditId, FlowId, FlowVersionId, FormKey, ReportId,
-    RespondentId,
-    ResponseId, TokenId, UserId, v7,
+    RespondentId, ResponseId, TokenId, UserId, v7,
 };
 use sluice_flow::invitation::{InvitationTimes, Invitee};
 use sluice_flow::lifecycle::VersionTimes;
@@ -20,7 +19,8 @@ use crate::{
     App, AppLimits, AppRow, AssetRow, AuditRow, ClosingCountsRow, ConsentRow, FlowRow, GrantRow,
     IdentityKeyKind, IdentityKeyRow, IdentityRow, IdentityVerification, ImageType, InvitationRow,
     KeyRow, Record, ReportRow, RespondentRow, ResponseRow, Role, SavedViewRow, Scope, SecondFactor,
-    ShortPathRow, Subject, TestResponseRow, TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow,
+    ShortPathRow, Subject, TestResponseRow, TokenRow, UsedKeyRow, UserRow, VersionRow,
+    VisitCountRow,
 };
 
 const APPS: u32 = 3;

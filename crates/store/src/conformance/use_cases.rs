@@ -10,8 +10,8 @@ use super::removal::erasure;
 use super::respondents::{claiming, known};
 use super::world::{
     Shop, TheStore, apply, asset_row, at, audit_row, draft_row, flow_row, grant_row,
-    identity_key_row, invitation_row, key_row, published_row, report_row, test_response_row, token_row, user_row,
-    visit_count_row,
+    identity_key_row, invitation_row, key_row, published_row, report_row, test_response_row,
+    token_row, user_row, visit_count_row,
 };
 use crate::{
     ActorId, Answers, At, AuditQuery, Change, CountsQuery, Expiry, ExpiryCursor, FeedPosition,

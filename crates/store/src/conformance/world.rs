@@ -7,8 +7,7 @@ use sluice_flow::counts::Contribution;
 use sluice_flow::definition::Kind;
 use sluice_flow::id::{
     ApiKey, AppId, AssetId, AssignmentId, AuditId, FlowId, FlowVersionId, FormKey, ReportId,
-    RespondentId,
-    ResponseId, TokenId, UserId, v7,
+    RespondentId, ResponseId, TokenId, UserId, v7,
 };
 use sluice_flow::invitation::{InvitationTimes, Invitee};
 use sluice_flow::lifecycle::VersionTimes;
@@ -18,8 +17,8 @@ use sluice_flow::time::{Day, Timestamp, Window};
 use crate::{
     AppLimits, AppRow, AssetRow, At, AuditRow, Change, FlowRow, GrantRow, IdentityKeyKind,
     IdentityKeyRow, IdentityVerification, ImageType, InvitationRow, KeyRow, NewResponse, Outcome,
-    ReportRow, ResponseQuery, ResponseRow, Role, Scope, Store, StoreResult, TestResponseRow, TokenRow, UserRow,
-    VersionRow, VisitCountRow, Write,
+    ReportRow, ResponseQuery, ResponseRow, Role, Scope, Store, StoreResult, TestResponseRow,
+    TokenRow, UserRow, VersionRow, VisitCountRow, Write,
 };
 
 pub(super) type TheStore = Arc<dyn Store>;

@@ -15,8 +15,7 @@ use crate::{
     App, AssetInfo, AssetRow, AuditRow, ClosingCountsRow, ConsentRow, FlowRow, GrantRow,
     IdentityKeyRow, IdentityRow, InvitationRow, KeyRow, LinkRow, ReportRow, RespondentRow,
     ResponseRow, SavedViewRow, SessionRow, ShortPathRow, TestResponseRow, TokenRow, UsedKeyRow,
-    UserRow, VersionRow,
-    VisitCountRow,
+    UserRow, VersionRow, VisitCountRow,
 };
 
 pub(super) use crate::codec::{
