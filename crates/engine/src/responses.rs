@@ -118,6 +118,7 @@ impl ResponseFilter {
             order: paging.order,
             limit: paging.limit,
             scan_limit: SCAN_ROWS_MAX,
+            for_counts: false,
         }
     }
 }

@@ -4,6 +4,8 @@
 //! migration for each backend. Select lists, inserts, updates and COPY are built
 //! from [`COLUMNS`]. The compiler asks in [`ResponseRow::unlinked`] whether an erasure keeps it.
 
+use std::sync::LazyLock;
+
 use serde::{Deserialize, Serialize};
 use sluice_flow::id::{AppId, FlowId, FlowVersionId, RespondentId, ResponseId};
 use sluice_flow::respondent::Known;
@@ -85,6 +87,14 @@ columns! {
     score: Text(|row| row.score.as_deref()),
     digest: Id(|row| Some(Uuid::from_bytes(row.digest))),
 }
+
+/// [`RESPONSE`] without the texts that counts do not need.
+pub(crate) static COUNTED: LazyLock<String> = LazyLock::new(|| {
+    let left_out = ["identities", "context", "flow_assignment_id"];
+    let names = COLUMNS.iter().map(|column| column.name);
+    let names = names.map(|name| if left_out.contains(&name) { "NULL" } else { name });
+    names.collect::<Vec<_>>().join(", ")
+});
 
 /// Reads the columns of [`RESPONSE`].
 pub(crate) fn response<C: ReadCells>(cells: &mut C) -> Result<ResponseRow, C::Error> {

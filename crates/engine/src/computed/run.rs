@@ -7,14 +7,14 @@ use sluice_flow::id::ResponseId;
 use sluice_flow::time::{Day, Timestamp};
 use sluice_store::{ResponseQuery, ResponseRow, StoreError};
 
-use super::aggregate::{Aggregate, VersionDefinitions};
+use super::aggregate::{Aggregate, Kind, VersionDefinitions};
 use super::cache::{Computation, Computed, Outcome, ReadProgress};
 use crate::admin::{AdminError, AdminResult};
 use crate::core::Core;
 use crate::summary::versions::published_versions;
 
 /// Responses of one page.
-const PAGE_ROWS: usize = 1_000;
+const PAGE_ROWS: usize = 2_000;
 
 /// Waits for its turn, and runs until the result is complete or there are no requests any more.
 pub(super) async fn run(core: Arc<Core>, computation: Arc<Computation>) {
@@ -70,7 +70,8 @@ impl<'c> Pass<'c> {
             return Ok(None);
         }
         let days = self.days().await?;
-        let mut query = ResponseQuery { limit: PAGE_ROWS, ..subject.query.clone() };
+        let for_counts = !matches!(subject.kind, Kind::Sorted { .. });
+        let mut query = ResponseQuery { limit: PAGE_ROWS, for_counts, ..subject.query.clone() };
         // Excludes responses that arrive from now on; otherwise the pass might never end.
         let end = as_of.plus_seconds(1);
         query.to = Some(query.to.map_or(end, |to| to.min(end)));

@@ -6,8 +6,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::kept::each_entry;
 use super::parts::{Context, EMAIL, Identity, Page, Submission, USER_ID};
-use super::tree::{self, Node};
 use crate::text_map::{TextMap, Texts};
 
 impl Submission<'_> {
@@ -42,20 +42,9 @@ pub(super) fn context_json(fields: &Context<'_>) -> Option<String> {
 /// Stored answers or tags; `None` if the JSON is not an object. Values that are neither a text nor
 /// a list of texts are skipped.
 pub(crate) fn stored_texts(json: &str) -> Option<TextMap<'_>> {
-    let Some(Node::Object(object)) = tree::read_all(json) else { return None };
-    let texts = |node| match node {
-        Node::Text(text) => Some(Texts::One(text)),
-        Node::List(items) => {
-            let items = items.into_iter().map(|item| match item {
-                Node::Text(text) => Some(text),
-                _ => None,
-            });
-            items.collect::<Option<Vec<_>>>().map(Texts::Many)
-        }
-        _ => None,
-    };
-    let pairs = object.into_pairs().into_iter();
-    Some(pairs.filter_map(|(name, node)| Some((name, texts(node)?))).collect())
+    let mut pairs = Vec::new();
+    each_entry(json, |name, texts| pairs.push((name, texts))).ok()?;
+    Some(pairs.into_iter().collect())
 }
 
 fn text_map(map: &TextMap<'_>) -> String {

@@ -11,7 +11,7 @@ mod rows;
 use serde::Serialize;
 
 pub(crate) use crate::response::{
-    COLUMNS, Column, Get, RESPONSE, response, rewritten_columns, text_columns,
+    COLUMNS, COUNTED, Column, Get, RESPONSE, response, rewritten_columns, text_columns,
 };
 pub(crate) use cells::ReadCells;
 pub(crate) use rows::*;

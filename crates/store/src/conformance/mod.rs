@@ -144,6 +144,7 @@ cases! {
         a_page_reads_a_limited_number_of_rows_and_has_a_next_page
         a_filter_finds_one_row_after_many_others
         a_page_of_long_texts_is_short_and_has_a_next_page
+        a_list_for_counts_leaves_out_what_they_do_not_need
         responses_are_counted_with_the_names_of_their_tags;
     answer_filters:
         a_comparison_filters_like_its_rule;

@@ -1,7 +1,9 @@
 //! Lists of responses: order, pages, filters.
 
 use super::world::{Shop, TheStore, apply, at, flow_row, listed, published_row, response_id};
-use crate::{NewResponse, Order, Outcome, ResponseCount, ResponseQuery, Search, Write};
+use crate::{
+    NewResponse, Order, Outcome, ResponseCount, ResponseQuery, ResponseRow, Search, Write,
+};
 use sluice_flow::answer_filter::AnswerFilter;
 use sluice_flow::folding::folded;
 use sluice_flow::id::ResponseId;
@@ -211,6 +213,28 @@ pub(super) async fn filters_and_pages_work_together(store: TheStore) {
         };
         assert_eq!(all_pages(&store, query).await, wanted, "{order:?}");
         wanted.reverse();
+    }
+}
+
+pub(super) async fn a_list_for_counts_leaves_out_what_they_do_not_need(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let mut response = shop.response(&store, 1).await;
+    let text = |text: &str| Some(text.to_owned());
+    response.row.tags = text(r#"{"plan":"pro"}"#);
+    response.row.score = text("3");
+    response.row.context = text(r#"{"locale":"de"}"#);
+    response.row.flow_assignment_id = text("own");
+    response.row.identities = text(r#"[{"type":"userId","value":"u"}]"#);
+    let whole = response.row.clone();
+    assert_eq!(store.commit(vec![response]).await.unwrap(), [Outcome::Stored]);
+    let listed = store.list_responses(&shop.query()).await.unwrap().rows;
+    assert_eq!(listed, std::slice::from_ref(&whole));
+    for tags in [vec![], vec![("plan".to_owned(), "pro".to_owned())]] {
+        let query = ResponseQuery { for_counts: true, tags, ..shop.query() };
+        let counted = store.list_responses(&query).await.unwrap().rows;
+        let (identities, context, flow_assignment_id) = (None, None, None);
+        let expected = ResponseRow { identities, context, flow_assignment_id, ..whole.clone() };
+        assert_eq!(counted, [expected]);
     }
 }
 

@@ -24,6 +24,7 @@ pub(crate) use row_filter::{Candidate, RowFilter};
 pub(crate) use scan::Scan;
 pub(crate) use span::Span;
 
+use crate::codec::{COUNTED, RESPONSE};
 use crate::{Order, ResponseRow};
 
 /// Which responses of a flow. Times are half-open `[from, to)`.
@@ -46,6 +47,8 @@ pub struct ResponseQuery {
     pub limit: usize,
     /// The most rows to read; at least one.
     pub scan_limit: usize,
+    /// Leaves out what counts do not need: identities, context and assignment are absent.
+    pub for_counts: bool,
 }
 
 impl ResponseQuery {
@@ -65,7 +68,13 @@ impl ResponseQuery {
             order: Order::Asc,
             limit,
             scan_limit: usize::MAX,
+            for_counts: false,
         }
+    }
+
+    /// The columns to select.
+    pub(crate) fn columns(&self) -> &'static str {
+        if self.for_counts { &COUNTED } else { RESPONSE }
     }
 }
 

@@ -213,8 +213,8 @@ fn scan_sql(scan: &Scan, span: Span, rows: usize) -> (String, Vec<BoxedParam>) {
     for word in scan.filter.words() {
         filter.push_str(&may_have_word(word, &mut params));
     }
-    let scan = in_span(query.order, &filter);
-    (format!("SELECT {RESPONSE} FROM responses WHERE {scan} LIMIT $5"), params)
+    let (columns, scan) = (query.columns(), in_span(query.order, &filter));
+    (format!("SELECT {columns} FROM responses WHERE {scan} LIMIT $5"), params)
 }
 
 /// JSON without escapes contains its texts verbatim.

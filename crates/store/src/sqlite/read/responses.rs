@@ -14,7 +14,7 @@ use super::super::codec::{self, Cells, RESPONSE, bytes};
 use super::super::version_numbers::{OF_FLOW, RESPONSES};
 use super::super::{response_keys, skip_index};
 use super::{limit, one};
-use crate::codec::ReadCells as _;
+use crate::codec::{COUNTED, ReadCells as _};
 use crate::listing::{Candidate, Scan, Span};
 use crate::{Order, ResponseRow};
 
@@ -100,7 +100,8 @@ pub(in super::super) fn step(connection: &Connection, mut scan: Scan) -> Result<
     let narrowed = skip_index::narrowed(&instant, &scan, span)?;
     let Some(span) = narrowed.part_of(&mut scan) else { return Ok(scan) };
     let end = scan.end_of(span);
-    let mut statement = instant.prepare_cached(&scan_sql(RESPONSE, RESPONSES, scan.query.order))?;
+    let mut statement =
+        instant.prepare_cached(&scan_sql(scan.query.columns(), RESPONSES, scan.query.order))?;
     let mut rows = statement.query(scan_params(&instant, &scan, span, rows_max)?)?;
     let is_open = scan.filter.is_open();
     let (mut rows_read, mut last) = (0, None);
@@ -127,7 +128,7 @@ pub(in super::super) fn step_counting(connection: &Connection, mut scan: Scan) -
     let is_open = scan.filter.is_open();
     let (columns, table, id_at, tags_at) = match is_open {
         true => ("response_id, tags", "responses", 0, 1),
-        false => (RESPONSE, RESPONSES, ID_AT, TAGS_AT),
+        false => (COUNTED.as_str(), RESPONSES, ID_AT, TAGS_AT),
     };
     let mut statement = instant.prepare_cached(&scan_sql(columns, table, scan.query.order))?;
     let mut rows = statement.query(scan_params(&instant, &scan, span, rows_max)?)?;
