@@ -1,6 +1,7 @@
 // Takes screenshots of the console: `node console-screenshots.mjs` updates the three in the README, and
 // `node console-screenshots.mjs FOLDER` saves every page and state into a folder, in both themes and three widths, for
-// review. Pages that are wider than the screen are listed at the end.
+// review. Pages that are wider than the screen are listed at the end. `SLUICE_APPEARANCES=390-dark,1440-light` takes only
+// some of them.
 
 import { mkdir } from "node:fs/promises";
 import { resolve } from "node:path";
@@ -12,6 +13,7 @@ import { openWorld } from "./support/world.mjs";
 const IMAGES = resolve(import.meta.dirname, "../../docs/images");
 const WIDTHS = [390, 768, 1440];
 const OUTSIDE = { "sign-in": "/console/sign-in", "sign-in-token": "/console/sign-in?with=token", welcome: "/console/welcome/nothing" };
+const CHOSEN = process.env.SLUICE_APPEARANCES?.split(",");
 /** A moment for charts and relative times. */
 const REST_MS = 150;
 
@@ -52,6 +54,7 @@ async function everything(flow, folder) {
   const tooWide = [];
   for (const width of WIDTHS) {
     for (const theme of ["light", "dark"]) {
+      if (CHOSEN && !CHOSEN.includes(`${width}-${theme}`)) continue;
       const first = await desk.open("/console", { width, theme });
       const context = first.context();
       const outside = await world.visit("/console/sign-in", { size: width < 500 ? "phone" : "desktop", viewport: { width, height: 900 }, theme });
