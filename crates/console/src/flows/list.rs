@@ -143,7 +143,7 @@ fn tools(base: &str, is_archive: bool, search: &str) -> Markup {
             form.search role="search" action=(base) {
                 @if is_archive { input type="hidden" name="view" value="archived"; }
                 label.unseen for="q" { "Search flows" }
-                input.input id="q" name="q" type="search" value=(search) placeholder="Search by name, title or question" data-search;
+                input.input id="q" name="q" type="search" value=(search) placeholder="Name, title or question" data-search;
                 button.button type="submit" { "Search" }
             }
             nav.chips aria-label="Show flows" {
