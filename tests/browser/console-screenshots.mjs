@@ -1,6 +1,7 @@
 // Takes screenshots of the console: `node console-screenshots.mjs` updates the three in the README, and
 // `node console-screenshots.mjs FOLDER` saves every page and state into a folder, in both themes and three widths, for
-// review. Pages that are wider than the screen are listed at the end.
+// review. Pages that are wider than the screen, or cannot be opened, are listed at the end. `SLUICE_APPEARANCES=390-dark,1440-light` takes only
+// some of them.
 
 import { mkdir } from "node:fs/promises";
 import { resolve } from "node:path";
@@ -12,8 +13,12 @@ import { openWorld } from "./support/world.mjs";
 const IMAGES = resolve(import.meta.dirname, "../../docs/images");
 const WIDTHS = [390, 768, 1440];
 const OUTSIDE = { "sign-in": "/console/sign-in", "sign-in-token": "/console/sign-in?with=token", welcome: "/console/welcome/nothing" };
+const CHOSEN = process.env.SLUICE_APPEARANCES?.split(",");
 /** A moment for charts and relative times. */
 const REST_MS = 150;
+const ACT_MS_MAX = 8000;
+/** A longer page is cut off. */
+const HEIGHT_MAX = 3000;
 
 const world = await openWorld({ args: ["--hosted-sends-per-minute", "0", "--sign-ins-per-minute", "0"] });
 const desk = await atDesk(world);
@@ -49,18 +54,20 @@ async function picture(path, appearance, name, from = 0) {
 async function everything(flow, folder) {
   await mkdir(folder, { recursive: true });
   const pages = await allPages(world, flow);
-  const tooWide = [];
+  const problems = [];
   for (const width of WIDTHS) {
     for (const theme of ["light", "dark"]) {
+      if (CHOSEN && !CHOSEN.includes(`${width}-${theme}`)) continue;
       const first = await desk.open("/console", { width, theme });
       const context = first.context();
       const outside = await world.visit("/console/sign-in", { size: width < 500 ? "phone" : "desktop", viewport: { width, height: 900 }, theme });
       const shoot = async (page, name, isWhole) => {
         await page.waitForTimeout(REST_MS);
         const file = `${name}-${width}-${theme}`;
-        const [content, screen] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
-        if (content > screen) tooWide.push(`${file}: ${content} px`);
-        await page.screenshot({ path: resolve(folder, `${file}.png`), fullPage: isWhole });
+        const [content, screen, height] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth, document.documentElement.scrollHeight]);
+        if (content > screen) problems.push(`${file}: ${content} px wide`);
+        const clip = isWhole ? { x: 0, y: 0, width: screen, height: Math.min(height, HEIGHT_MAX) } : undefined;
+        await page.screenshot({ path: resolve(folder, `${file}.png`), fullPage: isWhole, clip });
       };
       for (const [name, path] of Object.entries(OUTSIDE)) {
         await outside.goto(world.address(path), { waitUntil: "load" });
@@ -70,11 +77,16 @@ async function everything(flow, folder) {
       for (const [name, shown] of Object.entries(pages)) {
         const [path, act] = [shown].flat();
         const page = act ? await context.newPage() : first;
+        page.setDefaultTimeout(ACT_MS_MAX);
         // States are only looked at: nothing of them is saved.
         if (act) await page.route(/\/(draft|schedule)$/, (route) => route.abort());
-        await page.goto(world.address(path), { waitUntil: "load" });
-        await act?.(page);
-        await shoot(page, name, !act);
+        try {
+          await page.goto(world.address(path), { waitUntil: "load" });
+          await act?.(page);
+          await shoot(page, name, !act);
+        } catch (error) {
+          problems.push(`${name}-${width}-${theme}: ${error.message.split("\n")[0]}`);
+        }
         if (act) {
           await context.setOffline(false);
           await page.close({ runBeforeUnload: false });
@@ -84,8 +96,8 @@ async function everything(flow, folder) {
       console.log(`${width} px, ${theme}: ${Object.keys(pages).length + Object.keys(OUTSIDE).length} pages`);
     }
   }
-  if (tooWide.length > 0) {
-    console.error(`Wider than the screen:\n${tooWide.join("\n")}`);
+  if (problems.length > 0) {
+    console.error(`Problems:\n${problems.join("\n")}`);
     process.exitCode = 1;
   }
 }

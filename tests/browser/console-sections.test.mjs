@@ -29,7 +29,10 @@ const groups = async (flowId) => ((await draftOf(flowId)).sections ?? []).map(({
 const open = (page, n) => page.locator(".item").nth(n).locator(".open").click();
 const item = (page, n) => page.locator(".item").nth(n);
 const preview = (page) => page.frameLocator("#preview-pane iframe");
-const shownPrompts = (page) => preview(page).locator(".question:not([hidden]) :is(h1, h2, legend)").allInnerTexts().then((all) => all.map((each) => each.trim()).filter((each) => each.endsWith("?")));
+const shownPrompts = async (page) => {
+  const texts = await preview(page).locator(".question:not([hidden])").allInnerTexts();
+  return texts.map((text) => text.split("\n").map((line) => line.trim()).find((line) => line.endsWith("?")));
+};
 const samePage = (page) => page.getByLabel("On the same page as the question before");
 const at = (page, pointer) => page.locator(`[data-pointer="${pointer}"]`);
 

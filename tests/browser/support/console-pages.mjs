@@ -118,14 +118,13 @@ const flowPath = ({ flowId }, part) => `/console/flows/${flowId}/${part}`;
 
 function plainPages({ of, app, quizOf, newApp, empty, unanswered, faulty, archived, response, respondent, userId }) {
   return {
-    start: "/console", flows: app, "flows-none": `/console/apps/${newApp}`, "flows-archived": `${app}?archived=yes`, new: `${app}/new`,
+    start: "/console", flows: app, "flows-none": `/console/apps/${newApp}`, "flows-archived": `${app}?view=archived`, new: `${app}/new`,
     edit: `${of}/edit`, "edit-empty": flowPath(empty, "edit"), "edit-faulty": flowPath(faulty, "edit"), "edit-archived": flowPath(archived, "edit"),
     "publish-review": `${of}/publish`, "discard-review": `${of}/discard`, "archive-review": `${of}/archive`,
-    history: `${of}/history`, share: `${of}/share`, "share-unpublished": flowPath(empty, "share"), invitations: `${of}/share/invitations`,
+    history: `${of}/history`, share: `${of}/share`, "share-unpublished": flowPath(empty, "share"),
     responses: `${of}/responses`, "responses-none": flowPath(unanswered, "responses"), "responses-filtered": `${of}/responses?answer.nps%5Blt%5D=7&tag.plan=pro`,
     "responses-sorted": `${quizOf}/responses?sort=-score`, "responses-no-match": `${of}/responses?search=nothing-like-this`,
     ...(response ? { response: `${of}/responses/${response.responseId}` } : {}),
-    export: `${of}/responses/export`, codebook: `${of}/responses/codebook`,
     results: `${of}/results`, "results-quiz": `${quizOf}/results`, "results-compared": `${of}/results?compare=tag.plan`,
     "results-quiz-compared": `${quizOf}/results?compare=tag.team`, "results-none": flowPath(unanswered, "results"),
     "results-no-match": `${of}/results?from=2001-01-01&to=2001-01-02`,
@@ -175,6 +174,10 @@ function otherStates({ of, app }) {
     shortcuts: [app, (page) => page.keyboard.press("?")],
     columns: [`${of}/responses`, (page) => page.getByText("Columns and order").click()],
     "response-panel": [`${of}/responses`, (page) => page.locator("[data-panel]").first().click()],
+    export: [`${of}/responses`, (page) => page.getByRole("button", { name: /^Export/ }).or(page.getByRole("link", { name: /^Export/ })).first().click()],
+    "save-view": [`${of}/responses`, (page) => page.getByText("Save view", { exact: true }).click()],
+    invite: [`${of}/share`, (page) => page.getByText("Invite people", { exact: true }).click()],
+    "custom-dates": [`${of}/results`, (page) => page.getByText("Custom dates").click()],
     "add-filter": [`${of}/results`, (page) => page.getByText("Add filter", { exact: true }).first().click()],
     "report-made": [`${of}/results/reports`, (page) => page.getByRole("button", { name: "Create link" }).click()],
     "side-menu": [of, async (page) => { const menu = page.locator("details.menu > summary"); if (await menu.isVisible()) await menu.click() }],

@@ -211,7 +211,7 @@ fn new_quota(choices: &[AnswerChoices<'_>], values: &LimitsForm, errors: Errors<
     let error = errors.of("newQuota");
     let is_open = error.is_some() || !values.new_answers.is_empty() || !values.new_limit.is_empty();
     html! {
-        details.new-quota open[is_open] {
+        details.more.new-quota open[is_open] {
             summary { "New quota" }
             div.stack {
                 fieldset.stack id="newQuota" tabindex="-1" {

@@ -159,7 +159,7 @@ fn tools(base: &str, is_archive: bool, search: &str, label: Option<&str>) -> Mar
                 @if is_archive { input type="hidden" name="view" value="archived"; }
                 @if let Some(label) = label { input type="hidden" name="label" value=(label); }
                 label.unseen for="q" { "Search flows" }
-                input.input id="q" name="q" type="search" value=(search) placeholder="Search by name, title, question or label" data-search;
+                input.input id="q" name="q" type="search" value=(search) placeholder="Name, title, question or label" data-search;
                 button.button type="submit" { "Search" }
             }
             nav.chips aria-label="Show flows" {

@@ -185,12 +185,13 @@ impl ResponseDetail<'_> {
             serde_json::from_str(&row.identities_with_proof()).unwrap_or_default();
         html! {
             dl.facts {
+                @if let Some(score) = &row.score { dt { "Score" } dd { (score) } }
                 @for (name, texts) in entries(row.tags.as_deref().unwrap_or("{}")) {
                     dt { "Tag " bdi { (name) } } dd { bdi { (texts.join(", ")) } }
                 }
                 @if row.admission == Admission::Admitted {
                     @for identity in &identities {
-                        dt { (identity["type"].as_str().unwrap_or_default()) }
+                        dt { (identity_label(identity["type"].as_str().unwrap_or_default())) }
                         dd {
                             bdi { (identity["value"].as_str().unwrap_or_default()) }
                             @if identity["verified"] == true { " (verified)" }
@@ -243,4 +244,13 @@ fn flattened(json: Option<&str>) -> Vec<(&'static str, String)> {
         (!text.is_empty()).then(|| (name, text.to_owned()))
     })
     .collect()
+}
+
+/// The name of a kind of identity on pages; the author's own traits keep theirs.
+fn identity_label(kind: &str) -> &str {
+    match kind {
+        "userId" => "User ID",
+        "traits.email" => "E-mail",
+        other => other.strip_prefix("traits.").unwrap_or(other),
+    }
 }

@@ -164,12 +164,6 @@ pub(super) fn may_be_envelope(input: &[u8]) -> bool {
         || key.iter().take_while(|byte| **byte != b'"').any(|byte| *byte == b'\\')
 }
 
-/// Parses stored JSON, and keeps all of it.
-pub(super) fn read_all(text: &str) -> Option<Node<'_>> {
-    let mut deserializer = serde_json::Deserializer::from_str(text);
-    NodeReader { depth: 0, keep: Keep::All }.deserialize(&mut deserializer).ok()
-}
-
 /// Reads a value nested inside `depth` arrays and objects.
 #[derive(Clone, Copy)]
 struct NodeReader<'f> {

@@ -41,7 +41,8 @@ async fn the_results_show_the_mean_and_the_distribution_of_the_score() {
     let card = compared.split("id=\"score\"").nth(1).unwrap().split("</section>").next().unwrap();
     assert!(card.contains("14.5") && card.contains("mean of 2 responses"), "{card}");
     // Without scores there is no card.
-    let (plain, _) = site.flow(app, json!({"title": "T", "questions": []})).await;
+    let (plain, _) =
+        site.flow(app, json!({"title": "T", "description": "D", "questions": []})).await;
     let page = viewer.get(&format!("/console/flows/{plain}/results")).await.ok();
     assert!(!page.contains("id=\"score\""), "{page}");
 }
@@ -68,7 +69,8 @@ async fn the_table_shows_the_score_and_sorts_by_it_as_a_number() {
     assert_eq!(order(&viewer.get(&format!("{list}?sort=-score")).await.ok()), [2, 0, 1]);
     // The column is offered only to flows with scores.
     assert!(page.contains("name=\"show\" value=\"score\""), "{page}");
-    let (plain, _) = site.flow(app, json!({"title": "T", "questions": []})).await;
+    let (plain, _) =
+        site.flow(app, json!({"title": "T", "description": "D", "questions": []})).await;
     let page = viewer.get(&format!("/console/flows/{plain}/responses")).await.ok();
     assert!(!page.contains("value=\"score\""), "{page}");
 }

@@ -83,7 +83,7 @@ export class Faults extends EventTarget {
     if (first === "questions" && second !== undefined) {
       const question = this.draft.questions[second];
       const about = question?.prompt ? ` ${quoted(question.prompt)}` : "";
-      const part = rest.filter((step) => !/^\d+$/.test(step)).map((step) => named(step).toLowerCase()).join(", ");
+      const part = rest.filter((step) => !/^\d+$/.test(step)).map((step) => (step === "id" ? "ID" : named(step).toLowerCase())).join(", ");
       const number = rest.find((step) => /^\d+$/.test(step));
       return `Question ${Number(second) + 1}${about}${part && `, ${part}`}${number === undefined ? "" : ` ${Number(number) + 1}`}`;
     }

@@ -149,7 +149,9 @@ export class Schedule extends EventTarget {
   showLimits(html, wasAdding) {
     if (!wasAdding && this.hasNewQuota()) return;
     const focused = document.activeElement?.id;
+    const wasOpen = !wasAdding && this.form.querySelector(".new-quota")?.open;
     this.form.querySelector("#limits").outerHTML = html;
+    if (wasOpen) this.form.querySelector(".new-quota")?.setAttribute("open", "");
     if (focused) document.getElementById(focused)?.focus();
   }
 
