@@ -184,9 +184,11 @@ impl Visit {
         &mut self,
         version: Option<&HostedVersion>,
     ) -> Result<(), StoreError> {
-        let mut shown =
-            version.into_iter().chain([&self.flow.current]).filter_map(Self::definition);
-        let asks = shown.any(|it| it.respondent_analytics() == RespondentAnalytics::Ask);
+        let asks = |version: &HostedVersion| {
+            Self::definition(version)
+                .is_some_and(|it| it.respondent_analytics() == RespondentAnalytics::Ask)
+        };
+        let asks = version.is_some_and(asks) || asks(&self.flow.current);
         if asks && !self.knows_respondent() {
             self.find_invitation().await?;
         }
