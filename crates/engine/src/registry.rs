@@ -35,7 +35,6 @@ use sluice_store::{
     StoreResult, VersionState,
 };
 
-use crate::assets::{ImageSizes, ServedImage, image_sizes};
 use crate::branding::Branding;
 use crate::cache_marks::CacheMarks;
 use crate::clock::Clock;
@@ -43,6 +42,7 @@ use crate::definitions::Definitions;
 use crate::encoded_body::EncodedBody;
 use crate::full_check::FullCheck;
 use crate::rate::{Usage, Usages};
+use crate::shown_images::{ImageSizes, ServedImage, image_sizes};
 use crate::single_flight::{Entry, SingleFlightCache};
 use crate::verify::{Verification, Verifying};
 
