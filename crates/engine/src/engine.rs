@@ -23,7 +23,6 @@ use tokio::task::JoinHandle;
 use crate::actor::Actor;
 use crate::admin::AdminResult;
 use crate::apps;
-use crate::assets::ServedImage;
 use crate::audit::{self, AuditEntry};
 use crate::background::keep_running_after;
 use crate::clock::Clock;
@@ -55,6 +54,7 @@ use crate::respondents::RespondentHandle;
 use crate::responses::ResponseHandle;
 use crate::retention::Retention;
 use crate::scrub::Scrub;
+use crate::shown_images::ServedImage;
 use crate::skip_index::SkipIndexBuilder;
 use crate::tokens::hash_of;
 use crate::unavailable::NotReady;
@@ -66,9 +66,6 @@ use crate::watches::Watches;
 
 /// How often changes by other processes are polled.
 const FEED_INTERVAL: Duration = Duration::from_millis(200);
-
-/// How often an idle server checks that the files of its store are in place.
-const FILES_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The address of a server without configuration.
 const PUBLIC_URL_DEFAULT: &str = "http://127.0.0.1:8080";
@@ -173,7 +170,7 @@ impl Engine {
         let feed = core.registry.clone().follow(position, FEED_INTERVAL);
         let mut tasks = upkeep.start();
         tasks.push(tokio::spawn(feed));
-        tasks.push(tokio::spawn(watch_files(Arc::clone(&core))));
+        tasks.push(tokio::spawn(Arc::clone(&core).watch_files()));
         Ok(Arc::new(Self { core, upkeep, tasks }))
     }
 
@@ -251,13 +248,6 @@ impl Drop for Engine {
     /// The tasks hold the store: without them, its files and connections are closed.
     fn drop(&mut self) {
         self.tasks.iter().for_each(JoinHandle::abort);
-    }
-}
-
-/// Checks that the files of the store are in place, also while nothing is written.
-async fn watch_files(core: Arc<Core>) {
-    while core.watched(core.store.check_files().await).is_ok() {
-        tokio::time::sleep(FILES_INTERVAL).await;
     }
 }
 
