@@ -66,7 +66,7 @@ async fn get(
     Caller(actor): Caller,
     PathParam(flow): PathParam<FlowId>,
 ) -> Reply {
-    reply::ok(Draft::from(engine.flow(&actor, Scope::Read, flow).await?.draft()?))
+    reply::ok(Draft::from(engine.flow(&actor, Scope::Read, flow).await?.draft().await?))
 }
 
 /// Save the draft

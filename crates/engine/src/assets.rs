@@ -4,26 +4,23 @@
 //! it. It cannot be deleted while something in use names it; a version that has ended does not count,
 //! or a published image could never be deleted.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use serde_json::json;
-use sluice_flow::definition::{Definition, Fault};
-use sluice_flow::id::{AppId, AssetId};
+use sluice_flow::id::AssetId;
 use sluice_flow::time::Timestamp;
-use sluice_store::{
-    AssetInfo, AssetRow, FlowQuery, Page, Scope, Store, StoreResult, VersionRow, Write,
-};
+use sluice_store::{AssetInfo, AssetRow, FlowQuery, Page, Scope, StoreResult, VersionRow, Write};
 
 use crate::admin::{AdminError, AdminResult, Missing};
 use crate::audit_action::AuditAction;
 use crate::branding::{HostedSettings, design_of};
 use crate::conflict::retry_on_conflict;
 use crate::core::Core;
-use crate::encoded_body::EncodedBody;
 use crate::fault::fault;
 use crate::handle::AppHandle;
+use crate::shown_images::ServedImage;
 
 /// The size of an upload, in bytes.
 pub const UPLOAD_BYTES_MAX: usize = 2 * 1024 * 1024;
@@ -39,24 +36,6 @@ const FLOWS_PAGE: usize = 100;
 const ASSETS_FULL: &str = "assets_full";
 /// The error code for deleting an asset that is in use.
 const ASSET_IN_USE: &str = "asset_in_use";
-
-/// Width and height of images, in pixels.
-pub(crate) type ImageSizes = HashMap<AssetId, (u32, u32)>;
-
-/// An image, ready to send.
-#[derive(Debug, Clone)]
-pub struct ServedImage {
-    pub(crate) app_id: AppId,
-    pub content_type: &'static str,
-    pub served: EncodedBody,
-}
-
-impl From<AssetRow> for ServedImage {
-    fn from(row: AssetRow) -> Self {
-        let (app_id, content_type) = (row.app_id, row.content_type.as_str());
-        Self { app_id, content_type, served: EncodedBody::uncompressed(row.bytes) }
-    }
-}
 
 /// An upload that is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -198,40 +177,6 @@ fn is_in_use(version: &VersionRow, now: Timestamp) -> bool {
     let times = &version.times;
     let is_over = times.superseded_at.is_some() && times.grace_ends_at.is_none_or(|end| end <= now);
     times.retired_at.is_none() && !is_over
-}
-
-/// The images of the definition that the app does not have.
-pub(crate) async fn missing_images(
-    store: &dyn Store,
-    app: AppId,
-    definition: &Definition,
-) -> StoreResult<Vec<Fault>> {
-    let named = definition.images();
-    if named.is_empty() {
-        return Ok(Vec::new());
-    }
-    let stored: BTreeSet<_> =
-        store.list_assets(app).await?.into_iter().map(|it| it.asset_id).collect();
-    let missing = named.into_iter().filter(|(_, image)| !stored.contains(&image.asset_id));
-    Ok(missing
-        .map(|(place, _)| fault(&format!("{place}/assetId"), "must be an image of this app"))
-        .collect())
-}
-
-/// The sizes of the images that a definition names.
-pub(crate) async fn image_sizes(
-    store: &dyn Store,
-    app: AppId,
-    definition: &Definition,
-) -> StoreResult<ImageSizes> {
-    let named: BTreeSet<_> =
-        definition.images().into_iter().map(|(_, image)| image.asset_id).collect();
-    if named.is_empty() {
-        return Ok(ImageSizes::new());
-    }
-    let stored = store.list_assets(app).await?.into_iter();
-    let named = stored.filter(|it| named.contains(&it.asset_id));
-    Ok(named.map(|it| (it.asset_id, (it.width, it.height))).collect())
 }
 
 impl Core {

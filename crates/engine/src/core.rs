@@ -5,6 +5,7 @@
 //! from a handle, which returns it only for a scope that it has proved ([`crate::handle`]).
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use sluice_flow::id::{AppId, AuditId};
 use sluice_flow::time::Timestamp;
@@ -30,6 +31,9 @@ use crate::unavailable::NotReady;
 use crate::verify::Verifying;
 use crate::visit_counts::VisitCounts;
 use crate::watches::Watches;
+
+/// How often an idle server checks that the files of its store are in place.
+const FILES_INTERVAL: Duration = Duration::from_secs(1);
 
 pub(crate) struct Core {
     pub(crate) store: Arc<dyn Store>,
@@ -82,6 +86,13 @@ impl Core {
             tracing::error!(%error, source, "the store can no longer be written to");
         }
         result
+    }
+
+    /// Checks that the files of the store are in place, also while nothing is written.
+    pub(crate) async fn watch_files(self: Arc<Self>) {
+        while self.watched(self.store.check_files().await).is_ok() {
+            tokio::time::sleep(FILES_INTERVAL).await;
+        }
     }
 
     pub(crate) fn audit(

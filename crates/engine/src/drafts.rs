@@ -22,6 +22,7 @@ use crate::core::Core;
 use crate::fault::{faultless, name_faults, object_fault};
 use crate::flows::new_draft;
 use crate::handle::FlowHandle;
+use crate::shown_images::missing_images;
 
 /// The number of hexadecimal digits of the hash that form a tag.
 const TAG_DIGITS: usize = 24;
@@ -60,10 +61,12 @@ pub enum Saved {
 }
 
 impl FlowHandle {
-    pub fn draft(&self) -> AdminResult<Draft> {
+    pub async fn draft(&self) -> AdminResult<Draft> {
         self.permit.core(Scope::Read)?;
         let draft = self.draft.as_ref().ok_or(AdminError::NotFound(Missing::Draft))?;
-        Ok(draft_of(draft.flow_version_id, read(draft)?))
+        let definition = read(draft)?;
+        let faults = self.all_faults(&definition).await?;
+        Ok(Draft { flow_version_id: draft.flow_version_id, definition, faults })
     }
 
     /// Replaces the draft, or creates one if the last was published.
@@ -72,7 +75,17 @@ impl FlowHandle {
         let text = definition.to_string();
         let saving = |core: &Core, state: &FlowState| Ok(self.saving(core, state, &text));
         let id = self.change(Scope::Write, saving).await?;
-        Ok(draft_of(id, definition))
+        let faults = self.all_faults(&definition).await?;
+        Ok(Draft { flow_version_id: id, definition, faults })
+    }
+
+    /// The faults of a definition, images that the app does not have included.
+    async fn all_faults(&self, definition: &Value) -> AdminResult<Vec<Fault>> {
+        let core = self.permit.core(Scope::Read)?;
+        match definition::check_new(definition) {
+            Ok(definition) => Ok(missing_images(&*core.store, self.app_id(), &definition).await?),
+            Err(faults) => Ok(faults),
+        }
     }
 
     /// The state to edit.
@@ -112,7 +125,7 @@ impl FlowHandle {
             .await?;
         Ok(match overtaken {
             Some(editing) => Saved::Overtaken(Box::new(editing)),
-            None => Saved::Saved { tag: tag(&text), faults: faults_of(definition) },
+            None => Saved::Saved { tag: tag(&text), faults: self.all_faults(definition).await? },
         })
     }
 
@@ -229,9 +242,4 @@ fn read(row: &VersionRow) -> AdminResult<Value> {
 
 fn faults_of(definition: &Value) -> Vec<Fault> {
     definition::check_new(definition).err().unwrap_or_default()
-}
-
-fn draft_of(flow_version_id: FlowVersionId, definition: Value) -> Draft {
-    let faults = faults_of(&definition);
-    Draft { flow_version_id, definition, faults }
 }

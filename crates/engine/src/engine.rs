@@ -23,7 +23,6 @@ use tokio::task::JoinHandle;
 use crate::actor::Actor;
 use crate::admin::AdminResult;
 use crate::apps;
-use crate::assets::ServedImage;
 use crate::audit::{self, AuditEntry};
 use crate::background::keep_running_after;
 use crate::clock::Clock;
@@ -55,6 +54,7 @@ use crate::respondents::RespondentHandle;
 use crate::responses::ResponseHandle;
 use crate::retention::Retention;
 use crate::scrub::Scrub;
+use crate::shown_images::ServedImage;
 use crate::skip_index::SkipIndexBuilder;
 use crate::test_mode::TestedFlow;
 use crate::tokens::hash_of;
@@ -170,7 +170,7 @@ impl Engine {
         let feed = core.registry.clone().follow(position, FEED_INTERVAL);
         let mut tasks = upkeep.start();
         tasks.push(tokio::spawn(feed));
-        tasks.push(tokio::spawn(watch_files(Arc::clone(&core))));
+        tasks.push(tokio::spawn(Arc::clone(&core).watch_files()));
         Ok(Arc::new(Self { core, upkeep, tasks }))
     }
 

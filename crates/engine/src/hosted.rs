@@ -19,11 +19,11 @@ use sluice_flow::time::{Timestamp, Window};
 use sluice_store::{Scope, StoreResult};
 
 use crate::admin::{AdminError, AdminResult, Missing};
-use crate::assets::{ImageSizes, image_sizes};
 use crate::branding::Branding;
 use crate::core::Core;
 use crate::handle::{AppHandle, FlowHandle};
 use crate::registry::{AppView, FlowBranding, HostedApp, NoFlow, VersionView};
+use crate::shown_images::{ImageSizes, image_sizes};
 use crate::templates::Template;
 
 /// A flow with a page: published and not archived; or one that an author previews.

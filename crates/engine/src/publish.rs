@@ -19,7 +19,6 @@ use sluice_store::{
 
 use crate::actor::Actor;
 use crate::admin::{AdminError, AdminResult, Missing};
-use crate::assets::missing_images;
 use crate::audit_action::AuditAction;
 use crate::clock::next_instant;
 use crate::closing::must_fit;
@@ -29,6 +28,7 @@ use crate::drafts::tag_of;
 use crate::fault::faultless;
 use crate::handle::{FlowHandle, Permit, must_be_in_use};
 use crate::registry::grace_seconds;
+use crate::shown_images::missing_images;
 
 /// The error code for publishing a draft that was changed since the author saw it.
 const DRAFT_CHANGED: &str = "draft_changed";

@@ -36,7 +36,6 @@ use sluice_store::{
     StoreResult, VersionState,
 };
 
-use crate::assets::{ImageSizes, ServedImage, image_sizes};
 use crate::branding::Branding;
 use crate::cache_marks::CacheMarks;
 use crate::clock::Clock;
@@ -44,6 +43,7 @@ use crate::definitions::Definitions;
 use crate::encoded_body::EncodedBody;
 use crate::full_check::FullCheck;
 use crate::rate::{Usage, Usages};
+use crate::shown_images::{ImageSizes, ServedImage, image_sizes};
 use crate::single_flight::{Entry, SingleFlightCache};
 use crate::verify::{Verification, Verifying};
 

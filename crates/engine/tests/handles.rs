@@ -46,6 +46,9 @@ async fn an_app_opened_for_reading_cannot_be_changed() {
     refused(app.update(&patch).await, Scope::Write);
     let new = NewFlow { name: "F".into(), kind: Kind::Form, definition: None };
     refused(app.create_flow(&new).await, Scope::Write);
+    refused(app.upload_asset(Default::default()).await, Scope::Write);
+    let asset = "as_06Dy3mWjVC9Wh9bEzFTKgV".parse().unwrap();
+    refused(app.delete_asset(asset).await, Scope::Write);
     refused(app.create_key().await, Scope::Admin);
     refused(app.revoke_key(&api_keys[0]).await, Scope::Admin);
     let key = NewIdentityKey {
@@ -83,7 +86,7 @@ async fn a_flow_opened_for_reading_cannot_be_changed_or_exported() {
     let csv = ExportAs { format, values: ValuesAs::Ids, columns: None, after: None };
     refused(flow.export(csv, &ResponseFilter::default()).await, Scope::Export);
     refused(flow.export_invitations().await, Scope::Export);
-    assert_eq!(flow.draft().unwrap().definition, definition(), "it can be read");
+    assert_eq!(flow.draft().await.unwrap().definition, definition(), "it can be read");
     assert_eq!(entries(&world).await, before);
 }
 

@@ -199,8 +199,8 @@ impl Visit {
             Self::definition(version)
                 .is_some_and(|it| it.respondent_analytics() == RespondentAnalytics::Ask)
         };
-        let may_ask = version.is_some_and(asks) || asks(&self.flow.current);
-        if may_ask && !self.knows_respondent() {
+        let asks = version.is_some_and(asks) || asks(&self.flow.current);
+        if asks && !self.knows_respondent() {
             self.find_invitation().await?;
         }
         Ok(())

@@ -145,6 +145,7 @@ impl DesignForm<'_> {
         match (self.own.get(field), field.value()) {
             (None, _) => "",
             (Some(""), DesignValue::Text) => NONE,
+            (Some(value), DesignValue::OneOf(_)) if self.app.is_none() => own_name(field, value),
             (Some(value), DesignValue::OneOf(_)) => value,
             (Some(NONE), DesignValue::Background | DesignValue::Picture) => NONE,
             (Some(_), DesignValue::Background) if self.own.background_image().is_some() => IMAGE,
@@ -154,6 +155,10 @@ impl DesignForm<'_> {
 
     /// All choices of a part, each with its label.
     fn options(&self, field: DesignField) -> Vec<(&'static str, String)> {
+        if let (DesignValue::OneOf(names), None) = (field.value(), self.app) {
+            let named = |name| (own_name(field, name), option_label(name).to_owned());
+            return names.iter().copied().map(named).collect();
+        }
         let mut options = vec![("", self.inherited(field))];
         let named = |name: &'static str| (name, option_label(name).to_owned());
         match field.value() {
@@ -196,7 +201,7 @@ impl DesignForm<'_> {
             }
             (Some(value), _) => value.to_owned(),
             (None, DesignValue::Picture) => "no logo".to_owned(),
-            (None, DesignValue::Text) => "in the reader’s language".to_owned(),
+            (None, DesignValue::Text) => return "Same as the app".to_owned(),
             (None, _) => "default".to_owned(),
         };
         format!("Same as the app ({value})")
@@ -323,6 +328,17 @@ pub(super) fn label(field: DesignField) -> &'static str {
         DesignField::BackText => "Back",
         DesignField::SendText => "Send",
     }
+}
+
+/// A choice of an app; nothing is stored for the default.
+fn own_name(field: DesignField, name: &str) -> &str {
+    let default = match field {
+        DesignField::Font => "system",
+        DesignField::Corners => "soft",
+        DesignField::Theme => "auto",
+        _ => return name,
+    };
+    if name == default { "" } else { name }
 }
 
 fn option_label(name: &str) -> &str {

@@ -89,7 +89,7 @@ mod tests {
             (
                 json!({"accentColor": "#ffcc00"}),
                 DesignField::AccentColor,
-                "Button texts are black: contrast 13.9 to 1, very easy to read. In light mode, links and outlines are shown in #",
+                "Button texts are black: contrast 13.8 to 1, very easy to read. In light mode, links and outlines are shown in #",
             ),
             (
                 json!({"background": "#fdf6e3"}),

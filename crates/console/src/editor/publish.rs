@@ -71,7 +71,11 @@ pub(super) async fn publish(
         Ok(_) => {
             return Ok(reply::see_other(&format!("/console/flows/{flow}/edit?done=published")));
         }
-        Err(AdminError::Invalid(_)) => None,
+        // Other faults are those of the draft, which the page lists.
+        Err(AdminError::Invalid(faults)) => {
+            let missing = faults.iter().find(|fault| fault.pointer.ends_with("/image/assetId"));
+            missing.map(|fault| format!("{} {}", fault.pointer, fault.message))
+        }
         Err(AdminError::Conflict { detail, .. }) => Some(detail),
         Err(error) => return Err(error.into()),
     };

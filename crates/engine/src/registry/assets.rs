@@ -8,7 +8,7 @@ use sluice_flow::id::AssetId;
 use sluice_store::StoreResult;
 
 use super::{ENTRY_BYTES, Registry, RegistryWeighter};
-use crate::assets::ServedImage;
+use crate::shown_images::ServedImage;
 use crate::single_flight::Entry;
 
 impl Weighter<AssetId, Entry<ServedImage>> for RegistryWeighter {

@@ -180,7 +180,7 @@ pub(crate) trait UseCases {
     }
 
     async fn get_draft(&self, actor: &Actor, id: FlowId) -> AdminResult<Draft> {
-        self.engine().flow(actor, Scope::Read, id).await?.draft()
+        self.engine().flow(actor, Scope::Read, id).await?.draft().await
     }
 
     async fn put_draft(&self, actor: &Actor, id: FlowId, definition: Value) -> AdminResult<Draft> {

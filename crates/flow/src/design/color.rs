@@ -184,7 +184,7 @@ mod tests {
             ("#fff", "#fff", "1.00"),
             ("#767676", "#fff", "4.54"),
             ("#777", "#fff", "4.48"),
-            ("#0f6b73", "#fff", "6.22"),
+            ("#0f6b73", "#fff", "6.23"),
             ("#ffcc00", "#fff", "1.51"),
         ] {
             assert_eq!(format!("{:.2}", color(one).contrast(color(two))), contrast, "{one} {two}");

@@ -127,7 +127,9 @@ async fn an_image_belongs_to_its_app() {
 
     // A flow of another app cannot use it.
     let flow = site.flow(&other).await;
-    site.put(&format!("/flows/{flow}/draft"), pictured(&id)).await.ok(200);
+    let saved = site.put(&format!("/flows/{flow}/draft"), pictured(&id)).await.ok(200);
+    assert_eq!(saved["faults"][0]["pointer"], "/questions/0/image/assetId");
+    assert_eq!(site.get(&format!("/flows/{flow}/draft")).await.ok(200)["faults"], saved["faults"]);
     let publish = format!("/flows/{flow}/publish");
     site.post(&publish, Value::Null).await.faults(&[
         ("/questions/0/image/assetId", "must be an image of this app"),

@@ -16,7 +16,12 @@ async fn a_flow_is_created_as_a_draft_and_read_back() {
         "flowId": id, "appId": app, "name": "Feedback", "kind": "form",
         "draft": {"flowVersionId": version}, "published": null,
         "liveWindow": {"startsAt": null, "endsAt": null}, "graceWindowSeconds": null,
-        "closeAfter": null, "quotas": [], "counted": null, "createdAt": at(0), "archivedAt": null
+        "closeAfter": null, "quotas": [], "counted": null, "createdAt": at(0), "archivedAt": null,
+        "design": {
+            "accentColor": null, "background": null, "font": null, "corners": null,
+            "theme": null, "logo": null, "darkLogo": null, "nextText": null, "backText": null,
+            "sendText": null
+        }
     });
     assert_eq!(flow, expected);
     assert_eq!(site.get(&format!("/flows/{id}")).await.ok(200), expected);

@@ -21,7 +21,7 @@ async fn a_flow_replaces_a_part_and_shows_what_the_app_has() {
         "aria-current=\"page\">Design</a>",
         "Same as the app (#00aa77)",
         "Same as the app (no logo)",
-        "Button texts are black: contrast 7.1 to 1, very easy to read.",
+        "Button texts are black: contrast 7.0 to 1, very easy to read.",
         "id=\"reset\" method=\"post\"",
     ] {
         assert!(page.contains(part), "{part}: {page}");
@@ -61,7 +61,7 @@ async fn a_save_never_undoes_what_someone_else_changed() {
     assert_eq!(reply["was"], json!({"accentColor": "=#ffcc00", "corners": "=square"}));
     assert_eq!((&reply["faults"], &reply["isOwn"]), (&json!([]), &json!(true)));
     let note = reply["notes"]["accentColor"].as_str().unwrap();
-    assert!(note.starts_with("Button texts are black: contrast 13.9 to 1"), "{note}");
+    assert!(note.starts_with("Button texts are black: contrast 13.8 to 1"), "{note}");
     let both = json!({"font": "serif", "corners": "square", "accentColor": "#ffcc00"});
     assert_eq!(stored().await, both);
     let wrong = desk.send_form_for_json(&path, "background=own&background.own=x&background.was=");

@@ -156,7 +156,7 @@ async fn button_texts_are_on_every_step_and_for_the_script() {
     let flow = published(
         &site,
         json!({"title": "Two", "questions": [
-            {"id": "a", "type": "text", "prompt": "A?"}, {"id": "b", "type": "text", "prompt": "B?"}
+            {"id": "a", "type": "shortText", "prompt": "A?"}, {"id": "b", "type": "shortText", "prompt": "B?"}
         ]}),
     )
     .await;
