@@ -27,7 +27,7 @@ pub(super) fn first_run(sidebar: &Sidebar, state: &FlowState, why: &str) -> Mark
                     a.button.primary href={ "/console/flows/" (flow) "/publish" } data-dialog { "Review and publish" }
                 }))
                 (step(2, next, "Answer", closed(status), html! {
-                    a.button.primary href={ "/f/" (flow) } target="_blank" rel="noopener" { "Send a test response" }
+                    a.button.primary href={ "/f/" (flow) } target="_blank" rel="noopener" { "Send the first response" }
                 }))
                 (step(3, next, "Share", "Send the link and watch the results.", html! {
                     a href=(share) { "Link, embed, invitations" }
@@ -37,7 +37,7 @@ pub(super) fn first_run(sidebar: &Sidebar, state: &FlowState, why: &str) -> Mark
     }
 }
 
-/// Why a test response may not be possible now.
+/// Why a response may not be possible now.
 fn closed(status: FlowStage) -> &'static str {
     match status {
         FlowStage::Scheduled => "It is published but not open yet.",

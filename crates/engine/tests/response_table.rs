@@ -340,3 +340,37 @@ async fn views_are_saved_renamed_replaced_and_deleted_by_their_user_alone() {
     let refused = tokens.save_view(view("A", "", false)).await;
     assert!(matches!(refused, Err(AdminError::Conflict { code: "not_a_user", .. })));
 }
+
+#[tokio::test]
+async fn responses_are_sorted_by_the_number_of_their_version() {
+    let world = World::new().await;
+    let flow = filled(&world, 0).await;
+    let handle = world.engine.flow(&world.actor, Scope::Write, flow).await.unwrap();
+    let app = handle.app().await.unwrap().detail().await.unwrap();
+    let mut versions = vec![handle.current.as_ref().unwrap().flow_version_id];
+    for number in 2..=11 {
+        let mut next = definition();
+        next["title"] = format!("Feedback {number}").into();
+        handle.put_draft(next).await.unwrap();
+        versions.push(world.publish(flow).await.flow_version_id);
+    }
+    let view = world.view(&app).await;
+    let sent: [usize; 7] = [3, 11, 1, 2, 10, 1, 9];
+    for (at, number) in sent.into_iter().enumerate() {
+        world.clock.advance_millis(10);
+        accepted(world.submit(&view, &body(versions[number - 1], at)).await);
+    }
+    let handle = world.engine.flow(&world.actor, Scope::Read, flow).await.unwrap();
+    for (direction, expected) in [
+        (Direction::Ascending, [1, 1, 2, 3, 9, 10, 11]),
+        (Direction::Descending, [11, 10, 9, 3, 2, 1, 1]),
+    ] {
+        let all = ResponseFilter::default();
+        let page = sorted(&handle, &all, "version", direction, (0, 10)).await;
+        let number = |row: &ResponseRow| {
+            1 + versions.iter().position(|id| *id == row.flow_version_id).unwrap()
+        };
+        let numbers: Vec<usize> = page.rows.iter().map(number).collect();
+        assert_eq!(numbers, expected, "{direction:?}");
+    }
+}

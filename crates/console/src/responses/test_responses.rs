@@ -122,8 +122,8 @@ fn row(test: &TestResponseRow, questions: &[&Question], has_scores: bool) -> Mar
     let tags = entries(test.tags.as_deref().unwrap_or("{}"));
     let rest: Vec<_> = answers.into_iter().chain(tags).collect();
     html! {
-        tr {
-            td data-label="Received" { (time(test.received_at)) " " span.tag { "Test" } }
+        tr.test {
+            td data-label="Received" { div { (time(test.received_at)) " " span.tag { "Test" } } }
             td data-label="Version" { @if test.number == 0 { "Draft" } @else { (test.number) } }
             @if has_scores { td data-label="Score" { (test.score.as_deref().unwrap_or("–")) } }
             @for (label, text) in &cells {

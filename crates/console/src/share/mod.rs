@@ -85,7 +85,7 @@ async fn page(
         @if permissions.write { (typed.short_path.draw(flow, base, short_path.as_deref())) }
     };
     let tested = match permissions.write {
-        true => test_link::card(console, visitor, flow).await?,
+        true => test_link::card(base, &state)?,
         false => html! {},
     };
     let content = html! {

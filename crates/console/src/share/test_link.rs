@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use maud::{Markup, html};
 use sluice_engine::rows::Scope;
-use sluice_engine::{AdminError, AdminResult, TestLink};
+use sluice_engine::{AdminError, AdminResult, FlowHandle, TestLink};
 use sluice_flow::id::FlowId;
 
 use crate::Console;
@@ -29,18 +29,14 @@ fn path(flow: FlowId, link: &TestLink) -> String {
 }
 
 /// A card with a new link; without a master key there is none.
-pub(super) async fn card(
-    console: &Console,
-    visitor: &Visitor,
-    flow: FlowId,
-) -> AdminResult<Markup> {
-    let opened = console.engine.flow(&visitor.actor, Scope::Write, flow).await?;
-    let link = match opened.test_link() {
+pub(super) fn card(base: &str, flow: &FlowHandle) -> AdminResult<Markup> {
+    let link = match flow.test_link() {
         Ok(link) => link,
         Err(AdminError::Conflict { .. }) => return Ok(html! {}),
         Err(error) => return Err(error),
     };
-    let address = format!("{}{}", console.engine.public_url(), path(flow, &link));
+    let flow = flow.flow_id();
+    let address = format!("{base}{}", path(flow, &link));
     Ok(html! {
         section.card aria-labelledby="test-link-title" {
             header { h2 id="test-link-title" { "Test link" } }

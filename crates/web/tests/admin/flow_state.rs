@@ -84,12 +84,12 @@ async fn labels_are_set_listed_and_filtered_by() {
         let items = page["items"].as_array().unwrap().iter();
         (items.map(|flow| text(&flow["flowId"])).collect::<Vec<_>>(), page["next"].clone())
     };
-    assert_eq!(listed("label=Team%20A").await.0, [one.clone()]);
+    assert_eq!(listed("label=Team%20A").await.0, [&*one]);
     assert_eq!(listed("label=Q4").await.0, [one.clone(), two.clone()]);
     assert_eq!(listed("label=q4").await.0, Vec::<String>::new());
     assert_eq!(listed("").await.0, [one.clone(), two.clone()]);
     let (first, next) = listed("label=Q4&limit=1").await;
-    assert_eq!(first, [one.clone()]);
+    assert_eq!(first, [&*one]);
     assert_eq!(listed(&format!("label=Q4&limit=1&after={}", text(&next))).await.0, [two]);
     let audit = site.get(&format!("/audit?appId={app}")).await.ok(200);
     assert_eq!(audit["items"][2]["detail"], json!({"labels": ["Team A", "Q4"]}));

@@ -10,13 +10,14 @@ use crate::support::{Site, at, definition, text};
 
 /// Sends answers from a new test link of the flow.
 async fn test(site: &Site, flow: &str, nps: &str) {
-    let opened = site.engine.flow(&Actor::trusted("test"), Scope::Write, flow.parse().unwrap());
-    let path = format!("/f/{flow}/test/{}", opened.await.unwrap().test_link().unwrap().token);
+    let actor = Actor::trusted("test");
+    let opened = site.engine.flow(&actor, Scope::Write, flow.parse().unwrap()).await.unwrap();
+    let path = format!("/f/{flow}/test/{}", opened.test_link().unwrap().token);
     let page = site.raw(Request::get(&path).body(Body::empty()).unwrap()).await.text;
     let key = page.split("name=\"key\" value=\"").nth(1).unwrap().split('"').next().unwrap();
     site.clock.advance_millis(5_000);
     let body = Body::from(format!("key={key}&go=send&answers.nps={nps}"));
-    let sent = Request::post(&format!("{path}?tags.plan=pro"));
+    let sent = Request::post(format!("{path}?tags.plan=pro"));
     let sent = sent.header("content-type", "application/x-www-form-urlencoded");
     let reply = site.raw(sent.body(body).unwrap()).await;
     assert!(reply.text.contains("data-state=\"stored\""), "{}", reply.text);

@@ -101,3 +101,16 @@ async fn up_to_a_hundred_apps_are_chosen_from_a_list_and_none_chosen_is_a_fault(
         assert!(reply.text.contains("id=\"appId-error\""), "{path}: {}", reply.text);
     }
 }
+
+#[tokio::test]
+async fn a_search_finds_flows_of_every_app() {
+    let site = Site::start().await;
+    let apps = apps(&site, 130).await;
+    let (flow, _) = site.flow(apps[129], crate::support::definition("Needle")).await;
+    let root = site.root().await;
+    let found: serde_json::Value =
+        serde_json::from_str(&root.get("/console/search?q=needle").await.ok()).unwrap();
+    assert_eq!(found.as_array().unwrap().len(), 1, "{found}");
+    assert_eq!(found[0]["address"], format!("/console/flows/{flow}"));
+    assert_eq!(found[0]["hint"], "App 129");
+}
