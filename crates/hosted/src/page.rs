@@ -121,7 +121,7 @@ impl Frame<'_> {
                     // Without this, browsers request `/favicon.ico`.
                     link rel="icon" href=(self.icon());
                     style { (PreEscaped(STYLE.as_str())) }
-                    @if data.has_images { style { (PreEscaped(IMAGE_STYLE.0.as_str())) } }
+                    @if self.has_images(data) { style { (PreEscaped(IMAGE_STYLE.0.as_str())) } }
                     @if let Some(design) = &design { style { (PreEscaped(design)) } }
                     script type="module" src={ "/f/assets/" (SCRIPT.name) } {}
                 }
@@ -162,6 +162,11 @@ impl Frame<'_> {
         html! { @if is_test { div.notice { p { (self.words.state.test) } } } }
     }
 
+    /// In the editor, a page keeps its policy while images are added.
+    fn has_images(&self, data: &PageData<'_>) -> bool {
+        data.has_images || self.preview.is_some()
+    }
+
     fn embedded(&self) -> Option<&'static str> {
         self.parameters.embed.then_some("1")
     }
@@ -175,7 +180,7 @@ impl Frame<'_> {
     /// to.
     fn policy(&self, design: Option<&str>, data: &PageData<'_>) -> String {
         let mut policy = format!("default-src 'none'; style-src {}", *STYLE_HASH);
-        if data.has_images {
+        if self.has_images(data) {
             policy.push(' ');
             policy.push_str(&IMAGE_STYLE.1);
         }

@@ -46,10 +46,10 @@ export function imageEditor(draft, path, { area, of, isSmall, context }) {
       path: [...path, "image", "alt"], hint: isSmall ? undefined : "What the image shows, for people who cannot see it. Leave it empty for decoration.",
     });
     return [
-      el("img", { src: `/a/${assetId}`, alt: "", className: "image-thumb", data: { pointer: pointer([...path, "image", "assetId"]) }, tabIndex: -1 }),
+      el("img", { src: `/a/${assetId}`, alt: "", className: "image-thumb" }),
       el("div", { className: "image-text" }, labelled,
         el("div", { className: "buttons" },
-          button("Replace", () => input.click(), { aria: { label: `Replace the image of ${of}` }, data: key("replace") }),
+          button("Replace", () => input.click(), { aria: { label: `Replace the image of ${of}` }, data: { ...key("replace"), pointer: pointer([...path, "image", "assetId"]) } }),
           button("Remove", remove, { className: "button small quiet", aria: { label: `Remove the image of ${of}` }, data: key("remove") }))),
     ];
   }
