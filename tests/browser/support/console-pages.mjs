@@ -175,7 +175,6 @@ function otherStates({ of, app }) {
     columns: [`${of}/responses`, (page) => page.getByText("Columns and order").click()],
     "response-panel": [`${of}/responses`, (page) => page.locator("[data-panel]").first().click()],
     export: [`${of}/responses`, (page) => page.getByRole("button", { name: /^Export/ }).or(page.getByRole("link", { name: /^Export/ })).first().click()],
-    "save-view": [`${of}/responses`, (page) => page.getByText("Save view", { exact: true }).click()],
     invite: [`${of}/share`, (page) => page.getByText("Invite people", { exact: true }).click()],
     "custom-dates": [`${of}/results`, (page) => page.getByText("Custom dates").click()],
     "add-filter": [`${of}/results`, (page) => page.getByText("Add filter", { exact: true }).first().click()],
