@@ -153,7 +153,7 @@ mod tests {
             (
                 "flow.updated",
                 r#"{"closeAfter":3,"liveWindow":{},"quotaChanges":[]}"#,
-                "changed a flow’s live window, quotas, response limit",
+                "changed a flow’s response limit, live window, quotas",
             ),
             ("session.started", r#"{"by":"token"}"#, "signed in with an admin token"),
             ("something.new_here", "{}", "something new here"),
