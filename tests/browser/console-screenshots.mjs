@@ -53,7 +53,7 @@ async function picture(path, appearance, name, from = 0) {
 
 async function everything(flow, folder) {
   await mkdir(folder, { recursive: true });
-  const pages = await allPages(world, flow);
+  const { pages, restore } = await allPages(world, flow);
   const problems = [];
   for (const width of WIDTHS) {
     for (const theme of ["light", "dark"]) {
@@ -78,8 +78,6 @@ async function everything(flow, folder) {
         const [path, act] = [shown].flat();
         const page = act ? await context.newPage() : first;
         page.setDefaultTimeout(ACT_MS_MAX);
-        // States are only looked at: nothing of them is saved.
-        if (act) await page.route(/\/(draft|schedule)$/, (route) => route.abort());
         try {
           await page.goto(world.address(path), { waitUntil: "load" });
           await act?.(page);
@@ -90,6 +88,8 @@ async function everything(flow, folder) {
         if (act) {
           await context.setOffline(false);
           await page.close({ runBeforeUnload: false });
+          // A page that is closed may still save.
+          await restore();
         }
       }
       await context.close();

@@ -31,7 +31,7 @@ const item = (page, n) => page.locator(".item").nth(n);
 const preview = (page) => page.frameLocator("#preview-pane iframe");
 const shownPrompts = async (page) => {
   const texts = await preview(page).locator(".question:not([hidden])").allInnerTexts();
-  return texts.map((text) => text.split("\n").map((line) => line.trim()).find((line) => line.endsWith("?")));
+  return texts.map((text) => /\S+\?/.exec(text)?.[0]);
 };
 const samePage = (page) => page.getByLabel("On the same page as the question before");
 const at = (page, pointer) => page.locator(`[data-pointer="${pointer}"]`);

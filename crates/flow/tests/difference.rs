@@ -56,7 +56,7 @@ fn changes_of_the_flow_are_reported() {
     );
     changed(
         |it| it["autoAdvance"] = json!(false),
-        &[(Flow, None, "The page no longer goes on by itself after a single choice", false)],
+        &[(Flow, None, "The page no longer advances automatically after a single choice", false)],
     );
     changed(|it| it["autoAdvance"] = json!(true), &[]);
     changed(

@@ -76,7 +76,7 @@ async function takeQuiz(flow, count) {
   }
 }
 
-/** Creates what the pages show. Returns pages and states by name. */
+/** Creates what the pages show. Returns pages and states by name, and what restores the drafts that states have changed. */
 export async function allPages(world, flow) {
   const admin = (...call) => world.server.admin(...call);
   const { appId, flowId } = flow;
@@ -98,20 +98,25 @@ export async function allPages(world, flow) {
   const locked = await admin("POST", `/flows/${flowId}/reports`, { title: "With a password", questions: ["nps"], password: "blue lamp under the stairs" });
   await admin("POST", `/flows/${flowId}/invitations`, { invitations: [{ userId: "ada" }, { email: "bob@mail.example" }] }).catch(() => {});
   const { userId } = await admin("POST", "/users", { email: "ann@mail.example", name: "Ann Example", role: "editor", appId }).catch(() => ({}));
-  await admin("PUT", `/flows/${flowId}/draft`, { ...SURVEY, description: "One minute that helps us." });
+  const restore = async () => {
+    await admin("PUT", `/flows/${flowId}/draft`, { ...SURVEY, description: "One minute that helps us." });
+    await admin("PUT", `/flows/${quiz.flowId}/draft`, QUIZ);
+  };
+  await restore();
   const [response] = await world.responses(flow);
   const { items: [respondent] = [] } = await admin("GET", `/respondents?appId=${appId}&type=userId&value=u-3`).catch(() => ({}));
   const of = `/console/flows/${flowId}`;
   const app = `/console/apps/${appId}`;
   const quizOf = `/console/flows/${quiz.flowId}`;
   const path = (address) => new URL(address).pathname;
-  return {
+  const pages = {
     ...plainPages({ of, app, quizOf, newApp, empty, unanswered, faulty, archived, response, respondent, userId }),
     "report-shared": path(report.link), "report-locked": path(locked.link), "report-gone": "/r/nothing",
     "report-edit": `${of}/results/reports/${report.reportId}`,
     ...editorStates({ of, quizOf, faulty: `/console/flows/${faulty.flowId}` }),
     ...otherStates({ of, app, quizOf }),
   };
+  return { pages, restore };
 }
 
 const flowPath = ({ flowId }, part) => `/console/flows/${flowId}/${part}`;
@@ -175,7 +180,6 @@ function otherStates({ of, app }) {
     columns: [`${of}/responses`, (page) => page.getByText("Columns and order").click()],
     "response-panel": [`${of}/responses`, (page) => page.locator("[data-panel]").first().click()],
     export: [`${of}/responses`, (page) => page.getByRole("button", { name: /^Export/ }).or(page.getByRole("link", { name: /^Export/ })).first().click()],
-    "save-view": [`${of}/responses`, (page) => page.getByText("Save view", { exact: true }).click()],
     invite: [`${of}/share`, (page) => page.getByText("Invite people", { exact: true }).click()],
     "custom-dates": [`${of}/results`, (page) => page.getByText("Custom dates").click()],
     "add-filter": [`${of}/results`, (page) => page.getByText("Add filter", { exact: true }).first().click()],

@@ -113,8 +113,8 @@ fn sorting(history: &QuestionHistory, query: &ResponsesQuery, all: &[ResponseCol
             div.field {
                 label for="direction" { "Direction" }
                 select.input id="direction" name="direction" {
-                    option value="ascending" selected[direction == Direction::Ascending] { "Ascending: smallest or oldest first" }
-                    option value=(DESCENDING) selected[direction == Direction::Descending] { "Descending: largest or newest first" }
+                    option value="ascending" selected[direction == Direction::Ascending] { "Smallest or oldest first" }
+                    option value=(DESCENDING) selected[direction == Direction::Descending] { "Largest or newest first" }
                 }
             }
         }

@@ -179,7 +179,7 @@ fn form(visitor: &Visitor, app: &AppRow, values: &SettingsForm, faults: &[Fault]
                 section.card {
                     h2 { "Name" }
                     (Field { required: true, ..own("name", "Name of the app", None, &values.name) }.draw())
-                    p.muted { "Its id is " code { (app.app_id) } "." }
+                    p.muted { "Its ID is " code { (app.app_id) } "." }
                 }
                 section.card {
                     h2 { "Time limits" }

@@ -304,7 +304,7 @@ fn make(app: AppId, page: &IdentityPage) -> Markup {
         ..Field::default()
     };
     let kinds = [
-        ("hs256", "Shared secret, generated here and shown once"),
+        ("hs256", "Shared secret, generated here"),
         ("publicKey", "Your public key (PEM)"),
         ("jwks", "URL of a key set (JWKS)"),
     ];

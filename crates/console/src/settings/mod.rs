@@ -163,7 +163,7 @@ fn instance_page(
         ("users", "Users", is_owner),
         ("tokens", "Tokens", is_owner),
         ("audit", "Audit log", is_owner),
-        ("account", "Your account", true),
+        ("account", "Account", true),
     ];
     let content = html! { (tabs("Instance", "/console/settings", &all_tabs, tab)) div.settings { (content) } };
     let frame = Frame::new(visitor, sidebar, NavItem::Instance, "Instance");

@@ -5,9 +5,9 @@ use sluice_engine::rows::Role;
 use super::super::reply::Refused;
 
 pub(super) const ALL: &[(&str, &str)] = &[
-    ("viewer", "Viewer: can view flows, responses and results"),
-    ("editor", "Editor: can also edit and publish flows, and export"),
-    ("owner", "Owner: can do everything, including people and erasure"),
+    ("viewer", "Viewer: sees flows and responses"),
+    ("editor", "Editor: also edits and exports"),
+    ("owner", "Owner: everything, also people"),
 ];
 
 pub(super) const WITH_NONE: &[(&str, &str)] =

@@ -113,6 +113,12 @@ fn answers(word: &str) -> &'static str {
 /// The names of the changed fields, in words.
 fn names(detail: &Value) -> String {
     let words = detail.as_object().into_iter().flatten().map(|(name, _)| {
+        match name.as_str() {
+            "closeAfter" => return "response limit".to_owned(),
+            "quotaChanges" => return "quotas".to_owned(),
+            "graceWindowSeconds" => return "grace window".to_owned(),
+            _ => {}
+        }
         let mut word = String::new();
         for letter in name.chars() {
             if letter.is_ascii_uppercase() {
@@ -147,6 +153,11 @@ mod tests {
                 "user.role_changed",
                 r#"{"email":"a@b.c","role":null,"before":"viewer","appId":"app_1"}"#,
                 "took the role viewer from a@b.c",
+            ),
+            (
+                "flow.updated",
+                r#"{"closeAfter":3,"liveWindow":{},"quotaChanges":[]}"#,
+                "changed a flow’s response limit, live window, quotas",
             ),
             ("session.started", r#"{"by":"token"}"#, "signed in with an admin token"),
             ("something.new_here", "{}", "something new here"),

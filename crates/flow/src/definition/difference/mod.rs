@@ -165,9 +165,9 @@ impl Changes {
         screens::compare(self, before, after);
         if before.auto_advance != after.auto_advance {
             let text = if after.auto_advance {
-                "The page now goes on by itself after a single choice"
+                "The page now advances automatically after a single choice"
             } else {
-                "The page no longer goes on by itself after a single choice"
+                "The page no longer advances automatically after a single choice"
             };
             self.plain(kind, text.to_owned());
         }

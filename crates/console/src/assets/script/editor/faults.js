@@ -78,7 +78,7 @@ export class Faults extends EventTarget {
   /** The location of a fault in the author's terms. */
   where(text) {
     const [first, second, ...rest] = pathOf(text);
-    const names = { title: "Title", description: "Description", ending: "Ending", endings: "Ending", sections: "Section", welcome: "Welcome screen", defaultLocale: "Language", redirectUrl: "Redirect URL", body: "Text", prompt: "text", label: "label" };
+    const names = { title: "Title", description: "Description", ending: "Ending", endings: "Ending", sections: "Section", welcome: "Welcome screen", defaultLocale: "Language", redirectUrl: "Redirect URL", body: "Text", prompt: "text", label: "label", visibleIf: "condition", next: "jump" };
     const named = (part) => names[part] ?? part;
     if (first === "questions" && second !== undefined) {
       const question = this.draft.questions[second];
