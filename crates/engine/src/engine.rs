@@ -59,7 +59,7 @@ use crate::skip_index::SkipIndexBuilder;
 use crate::test_mode::TestedFlow;
 use crate::tokens::hash_of;
 use crate::unavailable::NotReady;
-use crate::upkeep::{Upkeep, watch_files};
+use crate::upkeep::Upkeep;
 use crate::verify::{KeySource, MasterKeySource, NotOpened, Presented, TokenRefused, Verifying};
 use crate::visit_counts::VisitCounts;
 use crate::visits::VisitRefused;

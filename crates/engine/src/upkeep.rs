@@ -1,21 +1,16 @@
 //! The maintenance that the server runs in the background, which can also be started on demand.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use sluice_store::{StoreError, StoreResult};
 use tokio::task::JoinHandle;
 
-use crate::core::Core;
 use crate::count_compaction::CountCompaction;
 use crate::erasure::Erasures;
 use crate::retention::{Expired, Retention};
 use crate::scrub::{Scrub, Scrubbed};
 use crate::skip_index::SkipIndexBuilder;
 use crate::visit_counts::VisitCounts;
-
-/// How often an idle server checks that the files of its store are in place.
-const FILES_INTERVAL: Duration = Duration::from_secs(1);
 
 pub struct Upkeep {
     pub(crate) retention: Arc<Retention>,
@@ -68,12 +63,5 @@ impl Upkeep {
     /// Finishes interrupted erasures now.
     pub async fn finish_erasures(&self) -> Result<(), StoreError> {
         self.erasures.finish().await
-    }
-}
-
-/// Checks that the files of the store are in place, also while nothing is written.
-pub(crate) async fn watch_files(core: Arc<Core>) {
-    while core.watched(core.store.check_files().await).is_ok() {
-        tokio::time::sleep(FILES_INTERVAL).await;
     }
 }
