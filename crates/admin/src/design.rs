@@ -24,8 +24,9 @@ macro_rules! design {
             #[schema(value_type = Option<String>, required = false)]
             accent_color: Option<Option<String>>,
             /// A colour, the id of an uploaded image (`as_…`), or `none` for the default of each
-            /// colour scheme. On an image, the page is a panel in the default colours. If texts would not be
-            /// readable on it in one of them, that one shows the nearest colour on which they are.
+            /// colour scheme. On an image, the page is a panel in the default colours. A colour on
+            /// which texts would not be readable in one of the schemes is shown there as the nearest
+            /// one on which they are.
             #[serde(default, deserialize_with = "given")]
             #[schema(value_type = Option<String>, required = false)]
             background: Option<Option<String>>,

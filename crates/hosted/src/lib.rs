@@ -311,7 +311,7 @@ async fn script(request: Request) -> Response {
     }
 }
 
-/// A logo of the flow or its app. It reveals nothing of the flow, and browsers request it without a token.
+/// A logo of the flow or its app. It reveals no question, and browsers request it without a token.
 async fn logo(State(hosted): State<Arc<Hosted>>, request: Request) -> Response {
     let head = head_of(request);
     let mut parts = head.uri.path().split('/').skip(2);

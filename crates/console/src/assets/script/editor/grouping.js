@@ -63,9 +63,10 @@ export function settle(definition, index, original) {
 
 /** After a question was removed, and after every other change: in order, and none that has no effect. */
 export function tidy(definition) {
-  if (definition.sections === undefined) return;
+  // What has another form came from the JSON, where it is a fault to be fixed.
+  if (!Array.isArray(definition.sections) || !definition.sections.every(isSection)) return;
   const order = new Map(listOf(definition, "questions").map(({ id }, index) => [id, index]));
-  const sections = listOf(definition, "sections").filter(isSection);
+  const { sections } = definition;
   for (const section of sections) {
     section.questions = section.questions.filter((id) => order.has(id)).sort((one, other) => order.get(one) - order.get(other));
   }
