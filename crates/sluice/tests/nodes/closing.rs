@@ -19,7 +19,13 @@ enum Reply {
 }
 
 async fn submit(url: String, key: String, body: Value) -> Reply {
-    let sent = http().post(&url).header("idempotency-key", key).json(&body).send().await.unwrap();
+    // A busy machine may close a connection before the request has arrived: the same key is sent again.
+    let sent = loop {
+        let request = http().post(&url).header("idempotency-key", &key).json(&body);
+        if let Ok(sent) = request.send().await {
+            break sent;
+        }
+    };
     let status = sent.status();
     let text = sent.text().await.unwrap();
     let data = serde_json::from_str::<Value>(&text).unwrap()["result"]["data"].take();

@@ -5,6 +5,7 @@
 //! another, and a visitor with permission sends the same, so that a mistyped address or form cannot
 //! pass for a refusal.
 
+mod line;
 mod source;
 mod table;
 mod world;
@@ -12,8 +13,9 @@ mod world;
 use axum::body::Body;
 use sluice_engine::rows::Role;
 
+use self::line::{EVERYONE, Line, Place, Who};
 use self::source::{Route, routes};
-use self::table::{EVERYONE, Line, Place, TABLE, Who};
+use self::table::TABLE;
 use self::world::{Fixture, Outcome, World};
 use crate::support::{HOST, ORIGIN};
 

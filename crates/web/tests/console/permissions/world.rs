@@ -15,7 +15,7 @@ use sluice_flow::invitation::Invitee;
 use sluice_store::{AuditQuery, Record};
 use tower::ServiceExt as _;
 
-use super::table::{Line, Place, Who};
+use super::line::{Line, Place, Who};
 use crate::support::{Browser, ORIGIN, PASSWORD, Site, actor, definition};
 
 /// One resource of each kind, by the names used in paths and forms.
