@@ -137,7 +137,7 @@ test("columns, order, count, a saved view, and an export of exactly that", async
   await page.locator(".views a", { hasText: "Blue by score" }).click();
   await becomes(() => page.locator(".views [aria-current]").textContent(), "Blue by score (default)");
 
-  const table = await exported(page, "Those of the table");
+  const table = await exported(page, "The columns of the table");
   assert.deepEqual(table.header.slice(0, 3), ["receivedAt", "plan", "nps"]);
   assert.deepEqual(table.header.slice(3).sort(), ["responseId", "tag.team"]);
   const oldestFirst = answered.filter(({ team }) => team === "blue");
