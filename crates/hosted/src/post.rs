@@ -331,8 +331,8 @@ impl SentForm<'_> {
         };
         // Most sites refuse to be framed, so an embedded page shows its ending with a link instead.
         let redirect = reached.redirect().filter(|_| !visit.parameters.embed);
-        // Answers are in no address. So an ending that repeats them, or of a test, is shown here; the key of
-        // the form prevents a reload from storing another response.
+        // Answers are in no address. So an ending that repeats them, or of a test, is shown here; the
+        // key of the form prevents a reload from storing another response.
         let is_here = self.tested.is_some() || reached.is_piped();
         if visit.is_scripted || (redirect.is_none() && is_here) {
             let done = StoredConfirmation {

@@ -211,7 +211,8 @@ impl Table {
 /// byte, of a consent or a used key the id of its response, of a visit count its flow, day, version
 /// and counter ([`VisitCountRow::key`]), of a grant the id of its user, of a saved view the ids of
 /// its flow and its user followed by its name, of a short path and of the counts of a limited flow
-/// the id of the flow, of a test response the id of its flow followed by its form key. For all other tables it is the row's id.
+/// the id of the flow, of a test response the id of its flow followed by its form key. For all other
+/// tables it is the row's id.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RecordCursor {
     pub table: Table,
