@@ -167,3 +167,31 @@ impl Log {
         if is_full { Err(StoreError::DiskReserve) } else { Ok(()) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn while_writes_are_slow_the_log_is_written_back_later() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        let mut log = Log::of(&mut connection, i32::MAX).unwrap();
+        let fast = Duration::from_millis(2);
+        for (pages, took, is_due) in [
+            (CHECKPOINT_PAGES - 1, fast, false),
+            (CHECKPOINT_PAGES, fast, true),
+            (CHECKPOINT_PAGES, SLOW_WRITE, false),
+            (SLOW_CHECKPOINT_PAGES - 1, SLOW_WRITE, false),
+            (SLOW_CHECKPOINT_PAGES - 1, fast, true),
+            (SLOW_CHECKPOINT_PAGES, SLOW_WRITE, true),
+        ] {
+            log.pages.store(pages, Ordering::Relaxed);
+            log.note_commit(took);
+            assert_eq!(log.is_due(), is_due, "{pages} pages, {took:?}");
+        }
+        // What was removed must leave the log at once.
+        log.must_empty = true;
+        log.pages.store(1, Ordering::Relaxed);
+        assert!(log.is_due());
+    }
+}

@@ -182,7 +182,7 @@ async fn a_script_that_saved_gets_what_is_stored_now() {
     let reply = desk.send_form_for_json(&address, body).await.json();
     let expected = json!({
         "name": "Panel", "startsAt": "", "endsAt": "2026-11-15T03:00", "grace": "inherited",
-        "amount": "24", "unit": "hours",
+        "amount": "24", "unit": "hours", "labels": "",
     });
     assert_eq!(reply["values"], expected);
 }
