@@ -115,6 +115,11 @@ impl Logo {
         let name = blake3::hash(&bytes).to_hex()[..NAME_DIGITS].to_owned();
         Some(Self { media_type, name, served: EncodedBody::new(bytes) })
     }
+
+    /// The `data:` URL that it was read from.
+    pub fn data_url(&self) -> String {
+        format!("data:{};base64,{}", self.media_type, STANDARD.encode(&self.served.body))
+    }
 }
 
 /// The media type and the bytes of a picture in a `data:` URL.

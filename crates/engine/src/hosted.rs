@@ -36,7 +36,7 @@ pub struct HostedFlow {
     pub current: HostedVersion,
     app: Arc<HostedApp>,
     /// Absent if it has the design of its app.
-    branding: Option<Arc<FlowBranding>>,
+    pub(crate) branding: Option<Arc<FlowBranding>>,
     pub(crate) core: Arc<Core>,
 }
 

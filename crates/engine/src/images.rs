@@ -93,6 +93,10 @@ fn decode(upload: &[u8]) -> Result<(ImageFormat, DynamicImage), ImageRefused> {
         Ok(form @ (ImageFormat::Png | ImageFormat::Jpeg | ImageFormat::WebP)) => form,
         _ => return Err(ImageRefused::UnknownForm),
     };
+    // The decoder learns the size of a WebP picture from its frame of reference only.
+    if form == ImageFormat::WebP && !webp_sides_fit(upload.get(12..).unwrap_or_default(), true) {
+        return Err(ImageRefused::TooLarge);
+    }
     let mut reader = ImageReader::with_format(Cursor::new(upload), form);
     let mut limits = Limits::default();
     limits.max_image_width = Some(SIDE_PIXELS_MAX);
@@ -110,6 +114,38 @@ fn decode(upload: &[u8]) -> Result<(ImageFormat, DynamicImage), ImageRefused> {
         image.apply_orientation(orientation);
     }
     Ok((form, plain(image)))
+}
+
+/// Whether every picture in the chunks of a WebP file is small enough. Each has a size of its own,
+/// which decides how much memory it takes.
+fn webp_sides_fit(mut chunks: &[u8], may_be_animated: bool) -> bool {
+    while let Some((head, rest)) = chunks.split_at_checked(8) {
+        let length = head[4..].iter().rev().fold(0, |all, byte| all << 8 | usize::from(*byte));
+        let body = rest.get(..length).unwrap_or(rest);
+        let sides = match &head[..4] {
+            b"VP8 " => body.get(6..10).map(|it| {
+                let side = |low, high| u32::from(u16::from_le_bytes([low, high]) & 0x3fff);
+                [side(it[0], it[1]), side(it[2], it[3])]
+            }),
+            b"VP8L" => body.get(1..5).map(|it| {
+                let bits = u32::from_le_bytes([it[0], it[1], it[2], it[3]]);
+                [(bits & 0x3fff) + 1, (bits >> 14 & 0x3fff) + 1]
+            }),
+            b"ANMF" if may_be_animated => {
+                if !webp_sides_fit(body.get(16..).unwrap_or_default(), false) {
+                    return false;
+                }
+                None
+            }
+            _ => None,
+        };
+        if sides.is_some_and(|sides| sides.iter().any(|side| *side > SIDE_PIXELS_MAX)) {
+            return false;
+        }
+        // Chunks have an even length.
+        chunks = rest.get(length.saturating_add(length % 2)..).unwrap_or_default();
+    }
+    true
 }
 
 fn refused(error: image::ImageError) -> ImageRefused {
@@ -282,6 +318,50 @@ mod tests {
         crc.update(&bytes[12..29]);
         bytes[29..33].copy_from_slice(&crc.sum().to_be_bytes());
         bytes
+    }
+
+    /// A WebP file with a canvas of one pixel, and a picture in it that claims to be larger.
+    fn smuggled(kind: &[u8; 4], body: &[u8], is_animated: bool) -> Vec<u8> {
+        let chunk = |kind: &[u8; 4], body: &[u8]| {
+            let length = u32::try_from(body.len()).unwrap().to_le_bytes();
+            [&kind[..], &length, body, &vec![0; body.len() % 2]].concat()
+        };
+        let mut picture = chunk(kind, body);
+        if is_animated {
+            picture = chunk(b"ANMF", &[vec![0; 16], picture].concat());
+        }
+        let canvas = chunk(b"VP8X", &[if is_animated { 2 } else { 0 }, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        let chunks = [b"WEBP".to_vec(), canvas, picture].concat();
+        chunk(b"RIFF", &chunks)
+    }
+
+    #[test]
+    fn a_small_canvas_does_not_hide_a_large_picture() {
+        let lossy = |side: u16| {
+            let [low, high] = side.to_le_bytes();
+            [0x10, 0, 0, 0x9d, 0x01, 0x2a, low, high, low, high, 0, 0]
+        };
+        let lossless = |side: u32| {
+            let bits = (side - 1) | (side - 1) << 14;
+            [&[0x2f][..], &bits.to_le_bytes(), &[0; 4]].concat()
+        };
+        for is_animated in [false, true] {
+            for (kind, large, small) in [
+                (b"VP8 ", lossy(16_383).to_vec(), lossy(4_096).to_vec()),
+                (b"VP8L", lossless(16_384), lossless(4_096)),
+            ] {
+                let upload = smuggled(kind, &large, is_animated);
+                assert_eq!(convert(&upload), Err(ImageRefused::TooLarge), "{is_animated}");
+                // Otherwise it is only damaged.
+                let upload = smuggled(kind, &small, is_animated);
+                assert_eq!(convert(&upload), Err(ImageRefused::Damaged), "{is_animated}");
+            }
+        }
+        // Chunks that claim any length, and frames within frames.
+        for length in [0, 7, u32::MAX] {
+            let all = [&b"ANMF"[..], &length.to_le_bytes(), &[0; 40]].concat();
+            assert!(webp_sides_fit(&all.repeat(3), true));
+        }
     }
 
     #[test]

@@ -5,12 +5,13 @@
 //! their times. The same time decides when older versions stop accepting responses; see
 //! [`sluice_flow::lifecycle::VersionTimes::superseded`].
 
+use std::collections::BTreeSet;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
 use serde_json::{Value, json};
 use sluice_flow::definition::{self, Definition, Fault};
-use sluice_flow::id::FlowVersionId;
+use sluice_flow::id::{AssetId, FlowVersionId};
 use sluice_flow::lifecycle::VersionTimes;
 use sluice_flow::time::Timestamp;
 use sluice_store::{
@@ -55,7 +56,7 @@ impl FlowHandle {
     }
 
     async fn publish_draft(&self, seen: Option<&str>) -> AdminResult<Published> {
-        self.must_have_images(self.draft.as_ref()).await?;
+        let images = self.must_have_images(self.draft.as_ref()).await?;
         let stamp = Stamp::default();
         let (flow_version_id, number, warnings) = self
             .change(Scope::Write, |core, state| {
@@ -65,13 +66,18 @@ impl FlowHandle {
                         "there is no draft: save one first (PUT the flow's draft)",
                     ));
                 };
+                let changed = || {
+                    let detail = "the draft was changed meanwhile: review it, then publish";
+                    AdminError::conflict(DRAFT_CHANGED, detail)
+                };
                 if seen.is_some_and(|seen| seen != tag_of(state)) {
-                    return Err(AdminError::conflict(
-                        DRAFT_CHANGED,
-                        "the draft was changed meanwhile: review it, then publish",
-                    ));
+                    return Err(changed());
                 }
                 let definition = checked(draft)?;
+                // A draft that was saved meanwhile may name other images.
+                if definition.images().iter().any(|(_, it)| !images.contains(&it.asset_id)) {
+                    return Err(changed());
+                }
                 must_fit(state, &definition)?;
                 let warnings = warnings(core, &definition);
                 let definition = definition.to_json().to_string();
@@ -114,12 +120,17 @@ impl FlowHandle {
         Ok(Published { flow_version_id, number, published_at: stamp.get(core), warnings })
     }
 
-    /// Refuses a definition with an image that the app does not have. Other faults are found later.
-    async fn must_have_images(&self, version: Option<&VersionRow>) -> AdminResult<()> {
+    /// The images of a definition; refuses it if the app does not have one of them. Other faults are
+    /// found later.
+    async fn must_have_images(
+        &self,
+        version: Option<&VersionRow>,
+    ) -> AdminResult<BTreeSet<AssetId>> {
         let core = self.permit.core(Scope::Write)?;
         let definition = version.and_then(|version| checked(version).ok());
-        let Some(definition) = definition else { return Ok(()) };
-        faultless(missing_images(&*core.store, self.app_id(), &definition).await?)
+        let Some(definition) = definition else { return Ok(BTreeSet::new()) };
+        faultless(missing_images(&*core.store, self.app_id(), &definition).await?)?;
+        Ok(definition.images().into_iter().map(|(_, image)| image.asset_id).collect())
     }
 
     /// The flow's published versions, newest first; below a version number, if one is given.

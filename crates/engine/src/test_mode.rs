@@ -118,7 +118,9 @@ impl Core {
         };
         let number = row.number;
         let flow = self.previewed(state.flow.app_id, meta, definition).await?;
-        Ok(flow.map(|flow| TestedFlow { flow, number }))
+        let Some(mut flow) = flow else { return Ok(None) };
+        flow.branding = self.registry.branding_of(&state.flow).await?;
+        Ok(Some(TestedFlow { flow, number }))
     }
 }
 

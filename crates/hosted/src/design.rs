@@ -32,7 +32,8 @@ impl<'f> Frame<'f> {
             Some(Theme::Auto) | None => None,
         };
         let given = self.parameters.theme;
-        if self.preview.is_some() { own.or(given) } else { given.or(own) }
+        let is_author = self.preview.is_some_and(|preview| !preview.is_test);
+        if is_author { own.or(given) } else { given.or(own) }
     }
 
     pub(super) fn button_texts(&self) -> ButtonTexts<'f> {
@@ -77,9 +78,14 @@ impl<'f> Frame<'f> {
         self.address_of(logo).unwrap_or_else(|| "data:,".to_owned())
     }
 
-    /// The hash of a logo is in its name, so that it can be cached permanently.
+    /// The hash of a logo is in its name, so that it can be cached permanently. A previewed flow may
+    /// have no published page, so there the logo is in the page.
     fn address_of(&self, logo: Option<&Logo>) -> Option<String> {
-        Some(format!("/f/{}/logo-{}", self.flow?.flow_id, logo?.name))
+        let logo = logo?;
+        if self.preview.is_some() {
+            return Some(logo.data_url());
+        }
+        Some(format!("/f/{}/logo-{}", self.flow?.flow_id, logo.name))
     }
 }
 

@@ -12,7 +12,7 @@ mod support;
 use std::path::Path;
 
 use sluice_flow::counts::Contribution;
-use sluice_flow::id::{AssignmentId, AuditId, RespondentId, v7};
+use sluice_flow::id::{AssignmentId, AuditId, FormKey, RespondentId, v7};
 use sluice_flow::invitation::{InvitationTimes, Invitee};
 use sluice_flow::respondent::{Claim, IdentityType, Known};
 use sluice_flow::submission::{Admission, Identity, identities_json};
@@ -22,7 +22,7 @@ use sluice_store::roles::*;
 use sluice_store::sqlite::{Options, SqliteStore};
 use sluice_store::{
     Answers, At, AuditRow, Change, CompactionCursor, Erasure, InvitationRow, NewResponse, Outcome,
-    Person, Store, Write,
+    Person, Store, TestResponseRow, TestWrite, Write,
 };
 use support::Cluster;
 use support::rows::{app_row, flow_row, key, now, response};
@@ -208,6 +208,33 @@ async fn an_erased_person_is_in_no_file_of_sqlite() {
         store.close().await;
         is_nowhere(folder.path(), &erased(answers), &[]);
     }
+}
+
+#[tokio::test]
+async fn a_deleted_test_response_is_in_no_file_of_sqlite() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(&folder.path().join("sluice.db"), Options::default()).unwrap();
+    let (app, flow) = (app_row(), flow_row());
+    let (app_id, flow_id) = (flow.app_id, flow.flow_id);
+    store.apply(At::FirstApp, vec![Write::App(app), Write::Flow(flow)].into()).await.unwrap();
+    let row = TestResponseRow {
+        app_id,
+        flow_id,
+        form_key: FormKey::from_uuid(v7(Timestamp::from_millis(now()), 1, 1)),
+        number: 0,
+        received_at: Timestamp::from_millis(now()),
+        answers: format!(r#"{{"q":"{ANSWER}"}}"#),
+        tags: None,
+        score: None,
+    };
+    let write = |write| store.apply(At::Instance, vec![Write::Test(write)].into());
+    write(TestWrite::Add { row, keep: 10 }).await.unwrap();
+    assert_ne!(holding(folder.path(), ANSWER, &[]), Vec::<String>::new());
+    write(TestWrite::RemoveAll(app_id, flow_id)).await.unwrap();
+    // The log is emptied after the answer, and before the next write.
+    write(TestWrite::RemoveAll(app_id, flow_id)).await.unwrap();
+    is_nowhere(folder.path(), &[ANSWER], &[]);
+    store.close().await;
 }
 
 /// Follows the guide for operators.

@@ -21,6 +21,9 @@ use crate::request::{Form, PathParam};
 use crate::session::Visitor;
 use crate::sidebar::Sidebar;
 
+/// The field with the labels that the page showed first.
+const SHOWN: &str = "shown.labels";
+
 /// The parameter that filters the list, with a mark before it.
 pub(super) fn parameter(mark: char, label: Option<&str>) -> String {
     let encoded = label.map(|label| utf8_percent_encode(label, NON_ALPHANUMERIC).to_string());
@@ -67,6 +70,7 @@ fn form(state: &FlowState, text: &str, faults: &[Fault]) -> Markup {
             h2 { "Labels of “" (flow.name) "”" }
             form.form method="post" action={ "/console/flows/" (flow.flow_id) "/labels" } {
                 (errors(faults, |_| Some("labels".to_owned())))
+                input type="hidden" name=(SHOWN) value=(joined(&flow.labels));
                 (field.draw())
                 div.buttons {
                     button.button.primary type="submit" { "Save" }
@@ -85,9 +89,14 @@ pub(super) async fn save(
 ) -> Reply {
     let state = console.engine.flow(&visitor.actor, Scope::Write, flow).await?;
     let text = form.raw("labels");
+    let saved = || Ok(reply::see_other(&format!("/console/apps/{}?done=saved", state.app_id())));
+    // What a colleague saved meanwhile stays.
+    if form.has(SHOWN) && form.raw(SHOWN).trim() == text.trim() {
+        return saved();
+    }
     let patch = FlowPatch { labels: Some(in_text(text)), ..FlowPatch::default() };
     match state.update(&patch).await {
-        Ok(_) => Ok(reply::see_other(&format!("/console/apps/{}?done=saved", state.app_id()))),
+        Ok(_) => saved(),
         Err(AdminError::Invalid(faults)) => {
             let sidebar = Sidebar::app(&console, &visitor, state.app_id()).await?;
             let content = self::form(&state, text, &faults);

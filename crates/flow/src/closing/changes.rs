@@ -51,6 +51,10 @@ impl Closing {
         definitions: &[&Definition],
     ) -> Result<(), Vec<Fault>> {
         let fault = |message| Fault { pointer: "/newQuota".to_owned(), message };
+        // The same may be sent again, if the reply was lost.
+        if self.quotas.iter().any(|it| it.limit == limit && it.when == *when) {
+            return Ok(());
+        }
         if self.quotas.len() >= QUOTAS_MAX {
             return Err(vec![fault(format!("a flow has at most {QUOTAS_MAX} quotas"))]);
         }
@@ -172,7 +176,15 @@ mod tests {
             );
         };
         check(vec![], json!({"question": "x", "equals": "f"}), "must be the id of a question");
-        check(vec![quota("a", sex("f"), 1); 50], sex("f"), "a flow has at most 50 quotas");
+        check(vec![quota("a", sex("f"), 2); 50], sex("f"), "a flow has at most 50 quotas");
+    }
+
+    #[test]
+    fn a_quota_that_is_sent_again_is_added_once() {
+        let add = [QuotaChange::Add { when: sex("f"), limit: 1 }];
+        let once = Closing::default().with_changes(&add, &[&survey()]).unwrap();
+        let twice = once.clone().with_changes(&add, &[&survey()]).unwrap();
+        assert_eq!((twice.quotas.len(), &twice), (1, &once));
     }
 
     #[test]

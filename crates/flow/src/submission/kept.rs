@@ -23,9 +23,11 @@ pub fn each_entry<'j>(
 /// The texts of one name, without reading the other entries if none has an escape: then a quote
 /// always begins or ends a text, and a quoted name with a colon after it is an entry.
 pub fn entry<'j>(json: &'j str, name: &str) -> Result<Option<Texts<'j>>, serde_json::Error> {
-    let has_escape = json.contains('\\') || name.contains(['"', '\\']);
+    // Other names could look like what stands between two texts.
+    let is_plain = name.bytes().all(|it| it.is_ascii_alphanumeric() || b"_-.".contains(&it));
+    let has_escape = json.contains('\\');
     let is_flat = json.starts_with('{') && json.ends_with('}') && json.rfind('{') == Some(0);
-    if has_escape || !is_flat {
+    if has_escape || !is_plain || !is_flat {
         let mut found = None;
         each_entry(json, |entry, texts| {
             if entry == name {
@@ -199,9 +201,12 @@ mod tests {
             r#"{ "x" : "a" , "a" : [ "1" ] }"#,
             r#"{"a":7,"b":[]}"#,
             r#"{"x":"a:","é":"a","a":"é"}"#,
+            r#"{"a":"x",":":"y"}"#,
+            r#"{"a":":x",",":["a","b"]}"#,
         ];
         for json in all {
-            for name in ["a", "b", "ab", "x", "", "é", "x\"a", "\\u0061", "c", ":"] {
+            for name in ["a", "b", "ab", "x", "", "é", "x\"a", "\\u0061", "c", ":", ",", ":[", "],"]
+            {
                 let mut found = None;
                 each_entry(json, |it, texts| {
                     if it == name {

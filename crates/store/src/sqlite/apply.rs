@@ -51,14 +51,20 @@ pub(super) fn change(
         return Ok((false, Finish::RollBack));
     }
     let mut going = Going::default();
+    let mut removes = false;
     for write in &writes {
         if let Some(app) = put(connection, write, &mut going)? {
             touched.note(app, write.is_public());
         }
+        removes |= match write {
+            Write::DeleteResponse(_) | Write::DeleteAsset(..) => true,
+            // Its last statement removes old ones.
+            Write::Test(_) => connection.changes() > 0,
+            _ => false,
+        };
     }
     going.settle(connection)?;
     touched.advance(connection)?;
-    let removes = writes.iter().any(|write| matches!(write, Write::DeleteResponse(_)));
     Ok((removes, Finish::Commit))
 }
 

@@ -147,12 +147,22 @@ export class Schedule extends EventTarget {
 
   /** A new quota becomes one of the list, and the counts are current. One that is being chosen is kept. */
   showLimits(html, wasAdding) {
-    if (!wasAdding && this.hasNewQuota()) return;
+    if (!wasAdding && this.hasNewQuota()) return this.showStoredLimits(html);
     const focused = document.activeElement?.id;
     const wasOpen = !wasAdding && this.form.querySelector(".new-quota")?.open;
     this.form.querySelector("#limits").outerHTML = html;
     if (wasOpen) this.form.querySelector(".new-quota")?.setAttribute("open", "");
     if (focused) document.getElementById(focused)?.focus();
+  }
+
+  /** What is stored counts as shown, so that it is not sent as a change again. */
+  showStoredLimits(html) {
+    const stored = new DOMParser().parseFromString(html, "text/html");
+    for (const name of ["shown.closeAfter", "quotaShown"]) {
+      const [before, after] = [this.form, stored].map((place) => [...place.querySelectorAll(`[name="${name}"]`)]);
+      if (before.length !== after.length) return;
+      before.forEach((field, at) => { field.value = after[at].value });
+    }
   }
 
   /** The state of the flow in the header may have changed. */
