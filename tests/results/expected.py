@@ -201,8 +201,9 @@ class Responses:
         for thread in threads():
             if filter.version is None or any(self.ids[number] == filter.version for number in thread.forms):
                 questions.append(answers.question(thread, bins.get(thread.id, [])))
+        # The survey gives no scores.
         return {
-            "responses": responses, "admitted": admitted, "step": step, "days": gap_free(days, step), "versions": self.versions(filter, reply),
+            "score": None, "responses": responses, "admitted": admitted, "step": step, "days": gap_free(days, step), "versions": self.versions(filter, reply),
             "tags": self.tags(filter), "questions": questions, "partial": False, "counting": None, "asOf": reply["asOf"],
         }
 
