@@ -69,7 +69,7 @@ pub(crate) fn packages() -> Vec<Package> {
     serde_json::from_slice::<Metadata>(&output.stdout).unwrap().packages
 }
 
-/// What is wrong with these crates. A licence in the list that none of them has is wrong as well.
+/// What is wrong with these crates. A licence in the list that none of them needs is wrong as well.
 pub(crate) fn offences(policy: &Policy, packages: &[Package]) -> Vec<String> {
     let allowed = |licence: &str| policy.licenses.allow.iter().any(|it| it == licence);
     let mut offences = Vec::new();
@@ -93,9 +93,9 @@ pub(crate) fn offences(policy: &Policy, packages: &[Package]) -> Vec<String> {
         }
     }
     for licence in &policy.licenses.allow {
-        let is_used = |it: &Package| it.license.as_deref().unwrap_or("").contains(licence.as_str());
-        if !packages.iter().any(is_used) {
-            offences.push(format!("no crate has the licence \"{licence}\" any more"));
+        let others = |it: &str| it != licence && allowed(it);
+        if packages.iter().all(|it| fits(it.license.as_deref().unwrap_or_default(), &others)) {
+            offences.push(format!("no crate needs the licence \"{licence}\" any more"));
         }
     }
     offences
