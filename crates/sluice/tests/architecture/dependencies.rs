@@ -94,7 +94,11 @@ pub(crate) fn offences(policy: &Policy, packages: &[Package]) -> Vec<String> {
     }
     for licence in &policy.licenses.allow {
         let others = |it: &str| it != licence && allowed(it);
-        if packages.iter().all(|it| fits(it.license.as_deref().unwrap_or_default(), &others)) {
+        let needs = |it: &Package| {
+            let own = it.license.as_deref().unwrap_or_default();
+            fits(own, &allowed) && !fits(own, &others)
+        };
+        if !packages.iter().any(needs) {
             offences.push(format!("no crate needs the licence \"{licence}\" any more"));
         }
     }
