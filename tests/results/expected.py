@@ -18,7 +18,9 @@ import survey
 DAYS_MAX = 200
 TAG_BYTES_MAX = 120
 TAG_VALUES_MAX = 100
-NO_REPLY = {"questions": [], "versions": [], "asOf": None}
+NO_REPLY = {"questions": [], "versions": [], "asOf": None, "score": None}
+# Stored beside the answers; no question has this id.
+SCORE = ".score"
 
 
 class Thread:
@@ -65,6 +67,29 @@ def threads():
                 found.append(thread)
             thread.forms[number] = question
     return found
+
+
+@functools.cache
+def score_thread():
+    """The score, like a number question of the versions with scores."""
+    thread = Thread({"id": SCORE, "type": "number"})
+    for number, (_, questions) in enumerate(survey.VERSIONS, 1):
+        if any("score" in part for question in questions for part in [question, *question.get("options", [])]):
+            thread.forms[number] = {"id": SCORE, "type": "number", "prompt": "Score"}
+    return thread
+
+
+def score_of(answers, number):
+    """The sum of the scores of the answers to a version (docs/flows.md)."""
+    total = decimal.Decimal(0)
+    for question in survey.VERSIONS[number - 1][1]:
+        given = answers.get(question["id"]) or []
+        given = given if isinstance(given, list) else [given]
+        if question.get("score") == "value":
+            total += sum(map(int, given))
+        scores = {option["id"]: decimal.Decimal(str(option["score"])) for option in question.get("options", []) if "score" in option}
+        total += sum(scores.get(id, 0) for id in given)
+    return total
 
 
 class Filter:
@@ -145,12 +170,18 @@ class Responses:
 
     def __init__(self, lines, ids):
         self.ids = ids
+        self.other_scores = 0  # of responses whose exported score is not the computed one
         numbers = {id: number for number, id in ids.items()}
         responses, answers, tags = ([[] for _ in range(width)] for width in (5, 5, 3))
         for n, line in enumerate(lines):
             item = json.loads(line)
             day = datetime.datetime.fromisoformat(item["receivedAt"]).date()
-            add(responses, n, item["responseId"], day, numbers[item["flowVersionId"]], item["respondentAnalyticsAdmission"])
+            version = numbers[item["flowVersionId"]]
+            add(responses, n, item["responseId"], day, version, item["respondentAnalyticsAdmission"])
+            score = score_of(item["answers"], version) if version in score_thread().forms else None
+            self.other_scores += item["score"] != (score if score is None else float(score))
+            if score is not None:
+                add(answers, n, SCORE, 0, str(score), str(score))
             for question, value in item["answers"].items():
                 for place, text in enumerate(value if isinstance(value, list) else [value]):
                     if text != "":
@@ -201,11 +232,17 @@ class Responses:
         for thread in threads():
             if filter.version is None or any(self.ids[number] == filter.version for number in thread.forms):
                 questions.append(answers.question(thread, bins.get(thread.id, [])))
-        # The survey gives no scores.
         return {
-            "score": None, "responses": responses, "admitted": admitted, "step": step, "days": gap_free(days, step), "versions": self.versions(filter, reply),
-            "tags": self.tags(filter), "questions": questions, "partial": False, "counting": None, "asOf": reply["asOf"],
+            "responses": responses, "admitted": admitted, "step": step, "days": gap_free(days, step), "versions": self.versions(filter, reply),
+            "score": self.score(filter, answers, reply), "tags": self.tags(filter), "questions": questions, "partial": False, "counting": None, "asOf": reply["asOf"],
         }
+
+    def score(self, filter, answers, reply):
+        if filter.version and not any(self.ids[number] == filter.version for number in score_thread().forms):
+            return None
+        edges = reply["score"]["distribution"]["bins"] if reply["score"] else []
+        found = answers.question(score_thread(), edges)
+        return {"responses": found["answered"], "distribution": found["distribution"], "overTime": found["overTime"]}
 
     def versions(self, filter, reply):
         counts = dict(self.rows(f"SELECT version, count(*) FROM responses WHERE {' AND '.join(filter.without_version)} GROUP BY version"))

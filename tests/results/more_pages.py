@@ -17,7 +17,8 @@ class ComparedPage(ResultsPage):
 
     def run(self):
         # Text questions have no table, but their number of answers by group.
-        _, *cards = self.root.all("section", "card", "result")
+        _, score, *cards = self.root.all("section", "card", "result")
+        self.check.equal(f"{self.place} has a score", score.first("h2").text, "Score")
         names, tables = [], []
         for card, question in zip(cards, self.summary["questions"]):
             if thread_of(question).kind == "text":
@@ -33,6 +34,8 @@ class ComparedPage(ResultsPage):
             answers = expected.Answers(self.responses, "day")
             for card, question in zip(cards, self.summary["questions"]):
                 self.card_of(name, card, question, summary, answers)
+            own = summary["score"] and {"answered": summary["score"]["responses"], "distribution": summary["score"]["distribution"]}
+            self.table_of(name, f"{name}, score", score, expected.score_thread(), own, answers)
 
     def card_of(self, name, card, question, summary, answers):
         thread = thread_of(question)
@@ -45,6 +48,9 @@ class ComparedPage(ResultsPage):
                     self.count(f"{place} answered", found[1], own["answered"])
                     self.count(f"{place} of", found[2], own["of"])
             return
+        self.table_of(name, place, card, thread, own, answers)
+
+    def table_of(self, name, place, card, thread, own, answers):
         header, *rows = html_tree.rows(card.first("table"))
         rows = [row[1:] for row in rows if row[0] == name]
         self.check.equal(f"{self.place} {place} has rows", bool(rows), own is not None)

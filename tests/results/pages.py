@@ -92,9 +92,23 @@ class ResultsPage(Page):
         cards = list(self.root.all("section", "card", "result"))
         self.over_days("over time", html_tree.rows(cards[0].first("table")), days)
         answers = expected.Answers(self.responses, "day")
-        self.check.equal(f"{self.place} number of cards", len(cards) - 1, len(self.summary["questions"]))
-        for card, question in zip(cards[1:], self.summary["questions"]):
+        _, *cards = self.score_card(cards, answers)
+        self.check.equal(f"{self.place} number of cards", len(cards), len(self.summary["questions"]))
+        for card, question in zip(cards, self.summary["questions"]):
             self.card(card, thread_of(question), question, answers)
+
+    def score_card(self, cards, answers):
+        """Checks the card after the first, if there are scores; returns the others."""
+        score = self.summary["score"]
+        self.check.equal(f"{self.place} has a score", cards[1].first("h2").text == "Score", score is not None)
+        if score is None:
+            return cards
+        thread, question = expected.score_thread(), {"answered": score["responses"], "distribution": score["distribution"]}
+        hint = re.search(r"· ([\d,]+) responses?$", cards[1].first("p", "hint").text)
+        self.count("score, responses", hint[1], score["responses"])
+        self.check.equal(f"{self.place} scored until", cards[1].first("span", "tag").text, f"Scored until version {max(thread.forms)}")
+        self.figures("score", cards[1], thread, question, answers)
+        return [cards[0], *cards[2:]]
 
     def stats(self):
         stats = {it.first("dt").text: it for it in self.root.first("dl", "stats").all("div", "stat")}
@@ -134,6 +148,9 @@ class ResultsPage(Page):
         self.count(f"{place} answered", hint[1], question["answered"])
         self.count(f"{place} of", hint[2], question["of"])
         self.share(f"{place} answered", hint[3], question["answered"], question["of"])
+        self.figures(place, card, thread, question, answers)
+
+    def figures(self, place, card, thread, question, answers):
         if thread.kind != "nps":
             self.headline(place, card, thread, question)
         tables = [html_tree.rows(table) for table in card.all("table")]

@@ -1,7 +1,8 @@
 """The survey that the check answers: its versions, and reproducible submissions and visits.
 
 It has every question type. Versions differ in all ways that results must combine or keep apart: rewordings, added,
-removed and relabelled options, added and removed questions, another type, another scale, and back again.
+removed and relabelled options, added and removed questions, another type, another scale, and back again. The second and
+third version have scores.
 """
 
 import copy
@@ -19,6 +20,10 @@ TEXTS = ("shortText", "longText", "email", "url", "phone")
 
 def options(**labels):
     return [{"id": id, "label": label} for id, label in labels.items()]
+
+
+def scored(options, **scores):
+    return [option | {"score": scores[option["id"]]} if option["id"] in scores else option for option in options]
 
 
 FIRST = [
@@ -55,21 +60,26 @@ def version(before, removed=(), added=(), **changes):
 SECOND = version(
     FIRST, removed=["tel"], added=[{"id": "again", "type": "yesNo", "prompt": "Would you come again?"}],
     nps={"prompt": "Would you recommend us to a friend?"},
-    plan={"options": options(pro="Pro", team="Team", enterprise="Enterprise")},
-    use={"options": options(cli="The command line", api="The API", app="The app")},
+    plan={"options": scored(options(pro="Pro", team="Team", enterprise="Enterprise"), team=2.5, enterprise=-1.25)},
+    use={"options": scored(options(cli="The command line", api="The API", app="The app"), cli=3, api=10, app=-0.5)},
     order={"options": options(care="Support", price="Price", speed="Speed", looks="Design")},
     grid={"rows": options(room="the room", food="the food", staff="the staff"),
           "columns": options(bad="Bad", fine="Fine", great="Great", best="Outstanding")},
 )
 THIRD = version(
     SECOND,
-    stars={"max": 10},
-    plan={"prompt": "Which plan do you pay for?", "options": options(team="Team plan", pro="Pro plan", enterprise="Enterprise plan")},
+    nps={"score": "value"},
+    stars={"max": 10, "score": "value"},
+    plan={"prompt": "Which plan do you pay for?",
+          "options": scored(options(team="Team plan", pro="Pro plan", enterprise="Enterprise plan"), team=0.75, enterprise=1000.1)},
     team={"type": "singleChoice", "min": None, "max": None, "integer": None, "options": options(small="Up to ten", large="More")},
 )
 FOURTH = version(
     THIRD, removed=["site"],
-    stars={"max": 5, "prompt": "How good is it now?"},
+    nps={"score": None},
+    stars={"max": 5, "prompt": "How good is it now?", "score": None},
+    plan={"options": options(team="Team plan", pro="Pro plan", enterprise="Enterprise plan")},
+    use={"options": options(cli="The command line", api="The API", app="The app")},
     order={"options": options(speed="Speed", price="Price")},
     grid={"rows": options(staff="our staff", room="the room")},
     why={"prompt": "Why that?"},
