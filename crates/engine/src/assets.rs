@@ -11,7 +11,9 @@ use bytes::Bytes;
 use serde_json::json;
 use sluice_flow::id::AssetId;
 use sluice_flow::time::Timestamp;
-use sluice_store::{AssetInfo, AssetRow, FlowQuery, Page, Scope, StoreResult, VersionRow, Write};
+use sluice_store::{
+    AssetInfo, AssetRow, FlowQuery, Page, Scope, StoreError, StoreResult, VersionRow, Write,
+};
 
 use crate::admin::{AdminError, AdminResult, Missing};
 use crate::audit_action::AuditAction;
@@ -20,6 +22,7 @@ use crate::conflict::retry_on_conflict;
 use crate::core::Core;
 use crate::fault::fault;
 use crate::handle::AppHandle;
+use crate::images::ImageRefused;
 use crate::shown_images::ServedImage;
 
 /// The size of an upload, in bytes.
@@ -58,7 +61,14 @@ impl AppHandle {
         if upload.len() > UPLOAD_BYTES_MAX {
             return Err(invalid(format!("must have at most {UPLOAD_BYTES_MAX} bytes")));
         }
-        let image = core.images.convert(upload).await.map_err(|why| invalid(why.to_string()))?;
+        // Below the reserve, the rest of the disk is for deletion and signing in.
+        if core.store.disk_space().is_some_and(|it| it.free_bytes < it.reserve_bytes) {
+            return Err(StoreError::DiskReserve.into());
+        }
+        let image = core.images.convert(upload).await.map_err(|why| match why {
+            ImageRefused::Busy => StoreError::Failed(why.into()).into(),
+            why => invalid(why.to_string()),
+        })?;
         let image = &AssetRow {
             app_id: self.app_id(),
             asset_id: AssetId::from_uuid(core.new_id()),
@@ -149,8 +159,9 @@ impl AppHandle {
             let mut named = named.filter(|it| design_of(it).background_image() == Some(asset));
             if let Some(flow) = named.next() {
                 let (name, id) = (&flow.name, flow.flow_id);
+                let first = if flow.archived_at.is_some() { ": restore it first" } else { "" };
                 let detail =
-                    format!("the image is the background in the design of {name:?} ({id})");
+                    format!("the image is the background in the design of {name:?} ({id}){first}");
                 return Err(AdminError::conflict(ASSET_IN_USE, detail));
             }
         }

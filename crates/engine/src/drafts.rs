@@ -89,8 +89,10 @@ impl FlowHandle {
     }
 
     /// The state to edit.
-    pub fn editing(&self) -> AdminResult<Editing> {
-        Editing::new(self.permit.core(Scope::Read)?, FlowState::clone(self))
+    pub async fn editing(&self) -> AdminResult<Editing> {
+        let editing = Editing::new(self.permit.core(Scope::Read)?, FlowState::clone(self))?;
+        let faults = self.all_faults(&editing.definition).await?;
+        Ok(Editing { faults, ..editing })
     }
 
     /// Saves a draft for an editor that started from the state with this tag.

@@ -81,6 +81,9 @@ impl AppHandle {
         page: Page<FlowId>,
     ) -> AdminResult<Vec<FlowState>> {
         let core = self.permit.core(Scope::Read)?;
+        if label.as_ref().is_some_and(|label| !labels::is_sound(label)) {
+            return Ok(Vec::new());
+        }
         let query = FlowQuery { label, ..FlowQuery::all(self.app_id(), page) };
         Ok(core.store.list_flows(&query).await?)
     }
@@ -102,6 +105,9 @@ impl AppHandle {
         page: Page<FlowId>,
     ) -> AdminResult<Vec<FlowState>> {
         let core = self.permit.core(Scope::Read)?;
+        if label.as_ref().is_some_and(|label| !labels::is_sound(label)) {
+            return Ok(Vec::new());
+        }
         let Page { after, limit } = page;
         let (app_id, archived) = (self.app_id(), Some(archived));
         let query = FlowQuery { app_id, label, archived, after, order: Order::Desc, limit };
@@ -113,7 +119,7 @@ impl FlowHandle {
     /// Creates another flow in the same app, with this flow's draft, or its published definition if
     /// it has no draft, as its draft, and with its labels and design. Times and responses are not copied.
     pub async fn duplicate(&self, name: &str) -> AdminResult<FlowState> {
-        let definition = Some(self.editing()?.definition);
+        let definition = Some(self.editing().await?.definition);
         let new = NewFlow { name: name.to_owned(), kind: self.flow.kind, definition };
         let detail = json!({"duplicateOf": self.flow_id()});
         make_flow(&self.permit, self.revision, &new, Some(&self.flow), detail).await

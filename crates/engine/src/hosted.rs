@@ -182,7 +182,7 @@ impl Core {
         meta: VersionMeta,
         definition: Definition,
     ) -> StoreResult<Option<HostedFlow>> {
-        let sizes = image_sizes(&*self.store, app, &definition).await?;
+        let sizes = image_sizes(&*self.store, app, &definition).await;
         let Some(app) = self.registry.hosted_app(app).await? else { return Ok(None) };
         let snapshot = Arc::new(Snapshot::new(meta, definition));
         Ok(Some(HostedFlow {
@@ -206,7 +206,7 @@ impl FlowHandle {
             None => {
                 let row = self.draft.as_ref().or(self.current.as_ref());
                 let id = row.map(|row| row.flow_version_id);
-                let shown = definition::presentable(&self.editing()?.definition);
+                let shown = definition::presentable(&self.editing().await?.definition);
                 let (definition, _) = shown.ok_or(AdminError::NotFound(Missing::Draft))?;
                 (definition, id)
             }

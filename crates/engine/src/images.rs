@@ -25,6 +25,8 @@ const STORED_BYTES_MAX: usize = 2 * 1024 * 1024;
 const DECODED_BYTES_MAX: u64 = 96 * 1024 * 1024;
 /// The maximum number of images that are decoded at once.
 const AT_ONCE_MAX: usize = 2;
+/// The most uploads that are converted or wait for it; each is in memory.
+const UPLOADS_MAX: usize = 16;
 /// The quality of stored photos, of 100.
 const JPEG_QUALITY: u8 = 85;
 
@@ -39,6 +41,8 @@ pub(crate) enum ImageRefused {
     TooLarge,
     #[error("is damaged: it cannot be decoded")]
     Damaged,
+    #[error("cannot be stored now: too many images are being uploaded")]
+    Busy,
 }
 
 /// An image in the form in which it is stored.
@@ -54,15 +58,21 @@ pub(crate) struct StoredImage {
 #[derive(Debug, Clone)]
 pub(crate) struct Images {
     turns: Arc<Semaphore>,
+    /// Each upload in memory has one, from its arrival to its end.
+    places: Arc<Semaphore>,
 }
 
 impl Images {
     pub(crate) fn new() -> Self {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        Self { turns: Arc::new(Semaphore::new((processors / 2).clamp(1, AT_ONCE_MAX))) }
+        Self {
+            turns: Arc::new(Semaphore::new((processors / 2).clamp(1, AT_ONCE_MAX))),
+            places: Arc::new(Semaphore::new(UPLOADS_MAX)),
+        }
     }
 
     pub(crate) async fn convert(&self, upload: Bytes) -> Result<StoredImage, ImageRefused> {
+        let _place = self.places.try_acquire().map_err(|_| ImageRefused::Busy)?;
         // The semaphore is never closed, and a decoder that panics met a damaged image.
         let turn = Arc::clone(&self.turns).acquire_owned().await;
         let converted = tokio::task::spawn_blocking(move || {

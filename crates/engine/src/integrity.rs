@@ -153,14 +153,11 @@ impl<F: Fn(DamagedPlace) + Send + Sync> Check<'_, F> {
                 self.damaged(place(record), what);
             }
         }
-        if matches!(record, Record::Asset(row) if !row.is_intact()) {
+        if record.check_intact().is_err() {
             self.damaged(place(record), "the content does not match its digest");
         }
         let Record::Response { row, .. } = record else { return Ok(()) };
         self.checked.responses += 1;
-        if !row.is_intact() {
-            self.damaged(place(record), "the content does not match its digest");
-        }
         if self.counts.flow().is_some_and(|flow| flow != (row.app_id, row.flow_id)) {
             self.compare_counts(view).await?;
         }

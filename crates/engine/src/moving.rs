@@ -138,13 +138,9 @@ impl Pages {
     }
 }
 
-/// The same records, if every response among them matches its digest.
+/// The same records, if each of them matches its digest.
 fn intact(records: Vec<Record>) -> StoreResult<Vec<Record>> {
-    for record in &records {
-        if let Record::Response { row, .. } = record {
-            row.check_intact()?;
-        }
-    }
+    records.iter().try_for_each(Record::check_intact)?;
     Ok(records)
 }
 

@@ -61,8 +61,8 @@ const ENTRY_BYTES: u64 = 512;
 const VERSIONS_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// The memory limit for the hosted-page data of apps, including logos; and for that of flows.
 const HOSTED_BYTES_MAX: u64 = 16 * 1024 * 1024;
-/// Images, of typically 200 KB.
-const ASSETS_EXPECTED: usize = 200;
+/// Images, and designs with logos, of typically 200 KB. Of many, a cache keeps no large ones.
+const LARGE_EXPECTED: usize = 200;
 /// The size of cached images, in bytes.
 const ASSETS_BYTES_MAX: u64 = 32 * 1024 * 1024;
 
@@ -207,9 +207,9 @@ impl Registry {
     ) -> Self {
         let versions =
             Cache::with_weighter(VERSIONS_EXPECTED, VERSIONS_BYTES_MAX, RegistryWeighter);
-        let hosted = Cache::with_weighter(APPS_MAX, HOSTED_BYTES_MAX, RegistryWeighter);
-        let assets = Cache::with_weighter(ASSETS_EXPECTED, ASSETS_BYTES_MAX, RegistryWeighter);
-        let designs = Cache::with_weighter(FLOWS_MAX, HOSTED_BYTES_MAX, RegistryWeighter);
+        let hosted = Cache::with_weighter(LARGE_EXPECTED, HOSTED_BYTES_MAX, RegistryWeighter);
+        let assets = Cache::with_weighter(LARGE_EXPECTED, ASSETS_BYTES_MAX, RegistryWeighter);
+        let designs = Cache::with_weighter(LARGE_EXPECTED, HOSTED_BYTES_MAX, RegistryWeighter);
         let caches = Caches {
             keys: SingleFlightCache::new(Cache::new(APPS_MAX)),
             flows: SingleFlightCache::new(Cache::new(FLOWS_MAX)),
@@ -288,7 +288,7 @@ impl Registry {
                 let mut view = view.map_err(|error| StoreError::Failed(Box::new(error)))??;
                 if let Some(published) = &mut view.published {
                     let definition = published.snapshot.definition();
-                    published.images = image_sizes(&*self.store, view.app_id, definition).await?;
+                    published.images = image_sizes(&*self.store, view.app_id, definition).await;
                 }
                 Ok(Some(Arc::new(view)))
             })

@@ -12,7 +12,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use sluice_store::{Record, RecordCursor, Store, StoreError, StoreResult, Table, UnreadableRow};
+use sluice_store::{RecordCursor, Store, StoreError, StoreResult, Table, UnreadableRow};
 use tokio::sync::watch;
 
 use crate::background::keep_running_after;
@@ -90,9 +90,7 @@ impl Scrub {
                 let Some(end) = part.records.last() else { break };
                 last = end.cursor();
                 for record in &part.records {
-                    if let Record::Response { row, .. } = record
-                        && let Err(error) = row.check_intact()
-                    {
+                    if let Err(error) = record.check_intact() {
                         self.damaged(&mut done, &error);
                     }
                 }

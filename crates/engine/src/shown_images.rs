@@ -46,18 +46,22 @@ pub(crate) async fn missing_images(
         .collect())
 }
 
-/// The sizes of the images that a definition names.
+/// The sizes of the images that a definition names. Pages can do without, so a failed read must not
+/// keep a version from being served and answered.
 pub(crate) async fn image_sizes(
     store: &dyn Store,
     app: AppId,
     definition: &Definition,
-) -> StoreResult<ImageSizes> {
+) -> ImageSizes {
     let named: BTreeSet<_> =
         definition.images().into_iter().map(|(_, image)| image.asset_id).collect();
     if named.is_empty() {
-        return Ok(ImageSizes::new());
+        return ImageSizes::new();
     }
-    let stored = store.list_assets(app).await?.into_iter();
-    let named = stored.filter(|it| named.contains(&it.asset_id));
-    Ok(named.map(|it| (it.asset_id, (it.width, it.height))).collect())
+    let stored = store.list_assets(app).await.unwrap_or_else(|error| {
+        tracing::warn!(%app, %error, "the sizes of images cannot be read; pages are shown without them");
+        Vec::new()
+    });
+    let named = stored.into_iter().filter(|it| named.contains(&it.asset_id));
+    named.map(|it| (it.asset_id, (it.width, it.height))).collect()
 }

@@ -97,7 +97,7 @@ async fn a_flow_opened_for_an_export_cannot_be_read_otherwise() {
     let flow = world.engine.flow(&world.actor, Scope::Export, flow).await.unwrap();
     refused(flow.list_responses(&ResponseFilter::default(), NEWEST).await, Scope::Read);
     refused(flow.summing().await, Scope::Read);
-    refused(flow.editing(), Scope::Read);
+    refused(flow.editing().await, Scope::Read);
     refused(flow.publish().await, Scope::Write);
 }
 

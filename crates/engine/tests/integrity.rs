@@ -157,6 +157,25 @@ async fn a_damaged_response_is_not_moved() {
     assert!(matches!(failed, MoveError::Source(StoreError::Damaged(_))), "{failed:?}");
 }
 
+#[tokio::test]
+async fn a_damaged_image_is_neither_moved_nor_certified() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, engine) = start(&folder.path().join("sluice.db")).await;
+    let mut records: Vec<Record> = filling::records(20).collect();
+    let assets = records.iter_mut().filter_map(|record| match record {
+        Record::Asset(row) => Some(row),
+        _ => None,
+    });
+    let damaged = assets.last().unwrap();
+    damaged.bytes[0] ^= 1;
+    let id = damaged.asset_id.to_string();
+    store.import_records(records).await.unwrap();
+    let failed = moving::tally(&store, |_| {}).await.unwrap_err();
+    assert!(matches!(&failed, StoreError::Damaged(what) if what.contains(&id)), "{failed:?}");
+    let done = engine.upkeep().scrub().await.unwrap();
+    assert_eq!(done.damaged, 1, "{done:?}");
+}
+
 /// A letter that changes in the file is found by the scrub, and then nothing more is acknowledged.
 #[tokio::test]
 async fn the_scrub_finds_damage_and_stops_the_service() {

@@ -28,17 +28,36 @@ pub fn faults(labels: &[String]) -> Vec<(String, String)> {
         faults.push(("/labels".to_owned(), format!("must be at most {LABELS_MAX} labels")));
     }
     for (at, label) in labels.iter().enumerate() {
-        let chars = label.trim().chars().count();
-        let why = if chars == 0 || chars > LABEL_CHARS_MAX {
-            format!("must have 1 to {LABEL_CHARS_MAX} characters")
-        } else if label.contains(',') || label.chars().any(char::is_control) {
-            "must not contain commas or control characters".to_owned()
-        } else {
-            continue;
-        };
-        faults.push((format!("/labels/{at}"), why));
+        faults.extend(fault_of(label).map(|why| (format!("/labels/{at}"), why)));
     }
     faults
+}
+
+/// Whether a flow can have this label.
+pub fn is_sound(label: &str) -> bool {
+    fault_of(label).is_none()
+}
+
+fn fault_of(label: &str) -> Option<String> {
+    let chars = label.trim().chars().count();
+    if chars == 0 || chars > LABEL_CHARS_MAX {
+        Some(format!("must have 1 to {LABEL_CHARS_MAX} characters"))
+    } else if label.contains(',') || label.chars().any(char::is_control) {
+        Some("must not contain commas or control characters".to_owned())
+    } else {
+        None
+    }
+}
+
+/// The stored labels after an author has changed those that the page showed: what someone else has
+/// added or removed meanwhile stays so.
+pub fn merged(stored: &[String], shown: &[String], sent: &[String]) -> Vec<String> {
+    let has =
+        |labels: &[String], label: &String| labels.iter().any(|it| folded(it) == folded(label));
+    // In the spelling and the order of the author.
+    let kept = sent.iter().filter(|it| has(stored, it) || !has(shown, it));
+    let of_others = stored.iter().filter(|it| !has(sent, it) && !has(shown, it));
+    kept.chain(of_others).cloned().collect()
 }
 
 #[cfg(test)]
@@ -58,6 +77,21 @@ mod tests {
             (&["", " "], &[]),
         ] {
             assert_eq!(cleaned(&texts(sent)), kept, "{sent:?}");
+        }
+    }
+
+    #[test]
+    fn what_someone_else_did_to_the_labels_stays() {
+        for (stored, shown, sent, kept) in [
+            (&["a"][..], &["a"][..], &["a", "c"][..], &["a", "c"][..]),
+            (&["a", "b"], &["a"], &["a", "c"], &["a", "c", "b"]),
+            (&["a", "b"], &["a"], &[], &["b"]),
+            (&["b"], &["a", "b"], &["a", "b", "c"], &["b", "c"]),
+            (&["a", "b"], &["a", "b"], &["B", "a"], &["B", "a"]),
+            (&[], &["a"], &["a"], &[]),
+        ] {
+            let merged = merged(&texts(stored), &texts(shown), &texts(sent));
+            assert_eq!(merged, kept, "{stored:?} {shown:?} {sent:?}");
         }
     }
 

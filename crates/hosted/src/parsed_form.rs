@@ -47,6 +47,11 @@ impl<'r> ParsedForm<'r> {
         ReachedEnding { texts, named: self.definition().route(&self.answers).ending() }
     }
 
+    /// The title of the flow, without placeholders.
+    pub(super) fn title(&self, visit: &Visit) -> String {
+        self.ending(visit).texts.plain(self.wording.title())
+    }
+
     /// The error messages, by question.
     pub(super) fn errors(&self, issues: &[Issue]) -> BTreeMap<&'r str, String> {
         let words = Words::for_language(self.wording.locale());

@@ -367,13 +367,13 @@ impl SentForm<'_> {
             Some(Code::InvitationUsed) => invitation(InvitationState::Completed),
             Some(Code::InvitationExpired) => invitation(InvitationState::Expired),
             Some(Code::InvitationRevoked) => invitation(InvitationState::Revoked),
-            Some(Code::QuotaFull) => frame.closed(reading.wording.title(), None),
+            Some(Code::QuotaFull) => frame.closed(&reading.title(self.visit), None),
             // It has just got its last response.
             Some(Code::NoLongerAccepting)
                 if self.visit.closed_page().is_none()
                     && reading.version.is_accepting(self.hosted.engine.now()) =>
             {
-                frame.closed(reading.wording.title(), None)
+                frame.closed(&reading.title(self.visit), None)
             }
             Some(Code::NotOpenYet | Code::NoLongerAccepting | Code::FlowVersionNotFound) => {
                 self.show_current_version(Some(reading.version))

@@ -73,6 +73,10 @@ impl MasterKeySource for KeyFile {
     fn keys(&self) -> Result<Vec<MasterKey>, String> {
         read_or_create(&self.0)
     }
+
+    fn existing(&self) -> Result<Vec<MasterKey>, String> {
+        read(&self.0)?.ok_or_else(|| format!("{} is missing", self.0.display()))
+    }
 }
 
 fn parse(text: &str) -> Option<Vec<MasterKey>> {

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 use sluice_flow::id::{AppId, AssetId};
 use sluice_flow::time::Timestamp;
 
+use crate::{StoreError, StoreResult};
+
 /// BLAKE3 of the bytes of an asset.
 pub type AssetDigest = [u8; 32];
 
@@ -69,6 +71,17 @@ impl AssetRow {
     /// Whether the bytes are those that were stored.
     pub fn is_intact(&self) -> bool {
         self.digest == Self::digest_of(&self.bytes)
+    }
+
+    /// The error for an image that is not intact.
+    pub fn check_intact(&self) -> StoreResult<()> {
+        match self.is_intact() {
+            true => Ok(()),
+            false => Err(StoreError::Damaged(format!(
+                "the image {} of the app {} does not match its digest",
+                self.asset_id, self.app_id
+            ))),
+        }
     }
 
     pub fn info(&self) -> AssetInfo {

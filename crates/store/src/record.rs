@@ -14,8 +14,8 @@ use sluice_flow::id::{
 use crate::{
     App, AssetRow, AuditRow, ClosingCountsRow, ConsentRow, FlowRow, GrantRow, IdempotencyKey,
     IdentityKeyRow, IdentityRow, InvitationRow, KeyRow, ReportRow, RespondentRow, ResponseRow,
-    SavedViewRow, ShortPathRow, TestResponseRow, TokenRow, UsedKeyRow, UserRow, VersionRow,
-    VisitCountRow,
+    SavedViewRow, ShortPathRow, StoreResult, TestResponseRow, TokenRow, UsedKeyRow, UserRow,
+    VersionRow, VisitCountRow,
 };
 
 /// One row of any table, with every column that a backend stores.
@@ -252,6 +252,15 @@ impl Record {
             Self::ShortPath(_) => Table::ShortPaths,
             Self::TestResponse(_) => Table::TestResponses,
             Self::Asset(_) => Table::Assets,
+        }
+    }
+
+    /// An error if its content does not match its digest. Most tables have none.
+    pub fn check_intact(&self) -> StoreResult<()> {
+        match self {
+            Self::Response { row, .. } => row.check_intact(),
+            Self::Asset(row) => row.check_intact(),
+            _ => Ok(()),
         }
     }
 

@@ -23,7 +23,7 @@ pub(super) async fn ask(
     PathParam(flow): PathParam<FlowId>,
 ) -> Reply {
     let (sidebar, handle) = Sidebar::flow(&console, &visitor, flow).await?;
-    let editing = handle.editing()?;
+    let editing = handle.editing().await?;
     let unpublished = Unpublished::new(&editing.state);
     let edit = format!("/console/flows/{flow}/edit");
     let content = html! {

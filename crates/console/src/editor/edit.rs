@@ -40,7 +40,7 @@ pub(super) async fn show(
     PathParam(flow): PathParam<FlowId>,
     Query(query): Query,
 ) -> Reply {
-    let editing = console.engine.flow(&visitor.actor, Scope::Read, flow).await?.editing()?;
+    let editing = console.engine.flow(&visitor.actor, Scope::Read, flow).await?.editing().await?;
     let shown = EditorContent {
         text: pretty(&editing.definition),
         tag: &editing.tag,
@@ -58,7 +58,7 @@ pub(super) async fn save(
     Form(form): Form,
 ) -> Reply {
     let opened = console.engine.flow(&visitor.actor, Scope::Write, flow).await?;
-    let editing = opened.editing()?;
+    let editing = opened.editing().await?;
     let text = form.raw("definition").replace("\r\n", "\n");
     let wrong = |why: String, tag: &str, faults: &[Fault]| (why, tag.to_owned(), faults.to_vec());
     let (why, tag, faults) = match serde_json::from_str::<Value>(&text) {

@@ -46,7 +46,7 @@ pub(super) async fn review(
     PathParam(flow): PathParam<FlowId>,
 ) -> Reply {
     let (sidebar, flow) = Sidebar::flow(&console, &visitor, flow).await?;
-    let editing = flow.editing()?;
+    let editing = flow.editing().await?;
     let warnings = flow.draft_warnings(&editing.definition)?;
     let content = reviewed(&editing, &warnings, None);
     let title = format!("Publish {}", editing.state.flow.name);
@@ -81,7 +81,7 @@ pub(super) async fn publish(
     };
     // Read again: the state may have changed since the decision.
     let (sidebar, flow) = Sidebar::flow(&console, &visitor, flow).await?;
-    let editing = flow.editing()?;
+    let editing = flow.editing().await?;
     let kind = if why.is_some() { Kind::Conflict } else { Kind::Unfinished };
     let warnings = flow.draft_warnings(&editing.definition)?;
     let content = reviewed(&editing, &warnings, why.as_deref());

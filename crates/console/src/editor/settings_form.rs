@@ -7,6 +7,7 @@ use sluice_engine::FlowPatch;
 use sluice_engine::rows::FlowState;
 use sluice_flow::closing::close_after_fault;
 use sluice_flow::definition::Fault;
+use sluice_flow::labels::merged;
 use sluice_flow::time::{Timestamp, Window};
 
 use super::limits::LimitsForm;
@@ -138,7 +139,11 @@ pub(super) fn patch_of(form: &Fields, state: &FlowState) -> Result<FlowPatch, Ve
         faults.extend(found);
         Vec::new()
     });
-    let labels = is_changed(form, "labels").then(|| labels::in_text(form.raw("labels")));
+    let labels = is_changed(form, "labels").then(|| {
+        let [shown, sent] =
+            [&shown_name("labels"), "labels"].map(|it| labels::in_text(form.raw(it)));
+        merged(&state.flow.labels, &shown, &sent)
+    });
     let patch = FlowPatch {
         name,
         labels,

@@ -10,6 +10,7 @@ use sluice_engine::rows::{FlowState, Scope};
 use sluice_engine::{AdminError, FlowPatch};
 use sluice_flow::definition::Fault;
 use sluice_flow::id::FlowId;
+use sluice_flow::labels;
 
 use crate::Console;
 use crate::frame::{Frame, NavItem, Width};
@@ -94,7 +95,9 @@ pub(super) async fn save(
     if form.has(SHOWN) && form.raw(SHOWN).trim() == text.trim() {
         return saved();
     }
-    let patch = FlowPatch { labels: Some(in_text(text)), ..FlowPatch::default() };
+    let shown = in_text(form.raw(SHOWN));
+    let labels = labels::merged(&state.flow.labels, &shown, &in_text(text));
+    let patch = FlowPatch { labels: Some(labels), ..FlowPatch::default() };
     match state.update(&patch).await {
         Ok(_) => saved(),
         Err(AdminError::Invalid(faults)) => {

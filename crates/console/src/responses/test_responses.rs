@@ -44,7 +44,7 @@ pub(super) async fn page(
     let tests = state.test_responses().await?;
     let is_living = state.flow.archived_at.is_none();
     let writes = visitor.actor.may(Scope::Write, state.flow.app_id);
-    let definition = definition::presentable(&state.editing()?.definition);
+    let definition = definition::presentable(&state.editing().await?.definition);
     let content = html! {
         p { a href=(ResponsesQuery::path(flow)) { "← All responses" } }
         p.note { strong { "Tests are not counted. " }

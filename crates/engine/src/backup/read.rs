@@ -155,9 +155,7 @@ impl Backup {
         if self.last.as_ref().is_some_and(|last| *last >= cursor) {
             return Err(self.lines.damaged("records are out of order"));
         }
-        if let Record::Response { row, .. } = &record {
-            row.check_intact().map_err(|error| self.lines.damaged(error))?;
-        }
+        record.check_intact().map_err(|error| self.lines.damaged(error))?;
         self.last = Some(cursor);
         self.tally.add(&record);
         Ok(record)

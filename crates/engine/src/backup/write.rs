@@ -84,9 +84,7 @@ async fn send_all(
             }
             let Some(end) = page.records.last().map(Record::cursor) else { break };
             for record in &page.records {
-                if let Record::Response { row, .. } = record {
-                    row.check_intact().map_err(BackupError::Store)?;
-                }
+                record.check_intact().map_err(BackupError::Store)?;
                 if master_keys.is_some_and(|keys| !keys.open_secret_of(record)) {
                     return Err(BackupError::OtherKey);
                 }

@@ -23,8 +23,9 @@ const PART_ENTRIES_MAX: usize = 100_000;
 /// A response of an order takes as much room as this many numbers: its key may be a text.
 const ENTRIES_PER_RESPONSE: usize = 4;
 
-/// The most texts of tags that are remembered.
+/// The most texts of tags that are remembered, and the longest of them in bytes.
 const KNOWN_TAGS_MAX: usize = 1_000;
+const KNOWN_TAGS_BYTES_MAX: usize = 1_024;
 
 /// What is computed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,7 +72,6 @@ pub(crate) struct DailyAggregate {
     by_tag: Option<String>,
     pub(crate) daily: BTreeMap<(Day, FlowVersionId), DailyCounts>,
     pub(crate) tags: BTreeMap<FlowVersionId, DailyCounts>,
-    known_tags: KnownTags,
     entries: usize,
 }
 
@@ -113,9 +113,14 @@ impl Aggregate {
         }
     }
 
-    pub(super) fn add(&mut self, rows: &[ResponseRow], definitions: &VersionDefinitions) {
+    pub(super) fn add(
+        &mut self,
+        rows: &[ResponseRow],
+        definitions: &VersionDefinitions,
+        known_tags: &mut KnownTags,
+    ) {
         match self {
-            Self::Results(daily) => daily.add(rows, definitions),
+            Self::Results(daily) => daily.add(rows, definitions, known_tags),
             Self::Crosstab(crosstab) => crosstab.add(rows, definitions),
             Self::Count(responses) => *responses += rows.len() as u64,
             Self::Sorted(sorted) => sorted.add(rows),
@@ -140,11 +145,16 @@ impl Aggregate {
 
 impl DailyAggregate {
     /// Adds them in parts, and stops once it is too large: by then it is larger by one part at most.
-    fn add(&mut self, rows: &[ResponseRow], definitions: &VersionDefinitions) {
+    fn add(
+        &mut self,
+        rows: &[ResponseRow],
+        definitions: &VersionDefinitions,
+        known_tags: &mut KnownTags,
+    ) {
         let mut part = Part::default();
         for row in rows {
             let definition = definitions.get(&row.flow_version_id).and_then(Option::as_deref);
-            part.add(row, definition, self.by_tag.as_deref(), &mut self.known_tags);
+            part.add(row, definition, self.by_tag.as_deref(), known_tags);
             if part.entries_max > PART_ENTRIES_MAX {
                 self.put(std::mem::take(&mut part));
                 if self.entries > ENTRIES_MAX {
@@ -202,26 +212,30 @@ impl Part {
                 self.entries_max += own.as_bytes().len() * (1 + values(name, tags));
                 delta.add(&Contribution::of_stored(definition, answers, Some(tags), *admission));
             }
-            None => delta.add(known_tags.contribution(tags, *admission)),
+            None => known_tags.add_to(delta, tags, *admission),
         }
     }
 }
 
-/// The contributions of tags without answers: many responses have the same tags.
+/// The contributions of tags without answers: many responses have the same tags. Kept during a pass
+/// only.
 #[derive(Debug, Default)]
-struct KnownTags([HashMap<String, Contribution>; 2]);
+pub(super) struct KnownTags([HashMap<String, Contribution>; 2]);
 
 impl KnownTags {
-    fn contribution(&mut self, tags: &str, admission: Admission) -> &Contribution {
+    fn add_to(&mut self, delta: &mut Delta, tags: &str, admission: Admission) {
         let known = &mut self.0[usize::from(admission == Admission::Admitted)];
-        if !known.contains_key(tags) {
+        if let Some(contribution) = known.get(tags) {
+            return delta.add(contribution);
+        }
+        let contribution = Contribution::of_stored(None, "{}", Some(tags), admission);
+        delta.add(&contribution);
+        if tags.len() <= KNOWN_TAGS_BYTES_MAX {
             if known.len() >= KNOWN_TAGS_MAX {
                 known.clear();
             }
-            let contribution = Contribution::of_stored(None, "{}", Some(tags), admission);
             known.insert(tags.to_owned(), contribution);
         }
-        &known[tags]
     }
 }
 
@@ -294,7 +308,7 @@ mod tests {
         let definition = Some(Arc::new(definition::check(&draft).unwrap()));
         let definitions = HashMap::from([(rows[0].flow_version_id, definition)]);
         let mut aggregate = Aggregate::new(kind);
-        aggregate.add(rows, &definitions);
+        aggregate.add(rows, &definitions, &mut KnownTags::default());
         aggregate
     }
 
@@ -316,6 +330,25 @@ mod tests {
         let Aggregate::Results(aggregate) = all(100) else { panic!("not results") };
         let tags = aggregate.tags.values().next().unwrap();
         assert_eq!(tags.of_segment(&segment("plan", "7")).unwrap().responses, 100);
+    }
+
+    #[test]
+    fn only_short_tags_are_remembered() {
+        let mut known = KnownTags::default();
+        let mut delta = Delta::default();
+        for length in [10, KNOWN_TAGS_BYTES_MAX, 100_000] {
+            for _ in 0..2 {
+                let tags = json!({"note": "x".repeat(length)}).to_string();
+                known.add_to(&mut delta, &tags, Admission::Admitted);
+            }
+        }
+        assert_eq!(known.0.map(|texts| texts.len()), [0, 1]);
+        let mut alike = Delta::default();
+        for length in [10, 10, KNOWN_TAGS_BYTES_MAX, KNOWN_TAGS_BYTES_MAX, 100_000, 100_000] {
+            let tags = json!({"note": "x".repeat(length)}).to_string();
+            alike.add(&Contribution::of_stored(None, "{}", Some(&tags), Admission::Admitted));
+        }
+        assert_eq!(delta.as_bytes(), alike.as_bytes());
     }
 
     #[test]

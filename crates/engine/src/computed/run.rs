@@ -7,7 +7,7 @@ use sluice_flow::id::ResponseId;
 use sluice_flow::time::{Day, Timestamp};
 use sluice_store::{ResponseQuery, ResponseRow, StoreError};
 
-use super::aggregate::{Aggregate, Kind, VersionDefinitions};
+use super::aggregate::{Aggregate, Kind, KnownTags, VersionDefinitions};
 use super::cache::{Computation, Computed, Outcome, ReadProgress};
 use crate::admin::{AdminError, AdminResult};
 use crate::core::Core;
@@ -55,11 +55,12 @@ struct Pass<'c> {
     core: &'c Core,
     computation: &'c Computation,
     definitions: VersionDefinitions,
+    known_tags: KnownTags,
 }
 
 impl<'c> Pass<'c> {
     fn new(core: &'c Core, computation: &'c Computation) -> Self {
-        Self { core, computation, definitions: HashMap::new() }
+        Self { core, computation, definitions: HashMap::new(), known_tags: KnownTags::default() }
     }
 
     /// The result; none if there are no requests any more.
@@ -147,12 +148,15 @@ impl<'c> Pass<'c> {
     ) -> AdminResult<Aggregate> {
         self.learn(&rows).await?;
         let definitions = self.definitions.clone();
+        let mut known_tags = std::mem::take(&mut self.known_tags);
         // Parsing a page takes some milliseconds.
         let added = tokio::task::spawn_blocking(move || {
-            aggregate.add(&rows, &definitions);
-            aggregate
+            aggregate.add(&rows, &definitions, &mut known_tags);
+            (aggregate, known_tags)
         });
         let added = added.await.map_err(|panicked| StoreError::Failed(Box::new(panicked)))?;
+        let (added, known_tags) = added;
+        self.known_tags = known_tags;
         if added.is_too_large() {
             let detail = "the responses that match have too many different answers to be counted \
                           together; choose fewer days";

@@ -188,7 +188,7 @@ pub(crate) trait UseCases {
     }
 
     async fn editing(&self, actor: &Actor, id: FlowId) -> AdminResult<Editing> {
-        self.engine().flow(actor, Scope::Read, id).await?.editing()
+        self.engine().flow(actor, Scope::Read, id).await?.editing().await
     }
 
     async fn save_draft(
