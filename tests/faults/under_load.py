@@ -12,6 +12,7 @@ import threading
 import time
 
 TOKEN = "token-of-the-fault-table-0123456789"
+AUTHORIZATION = {"authorization": f"Bearer {TOKEN}"}
 CLIENTS = 16
 START_SECONDS_MAX = 60
 DEFINITION = {"title": "Faults", "questions": [{"id": "why", "type": "longText", "prompt": "Why?"}]}
@@ -24,11 +25,12 @@ SETTINGS = {
 class Server:
     """`sluice serve` with the arguments that name its store; `log` gets what it writes to standard error."""
 
-    def __init__(self, binary, store, log, wrapper=()):
+    def __init__(self, binary, store, log, wrapper=(), settings=()):
         command = [*wrapper, binary, "serve", "--listen", "127.0.0.1:0", *store, "--no-demo"]
         self.log = open(log, "a")
         start = time.monotonic()
-        self.process = subprocess.Popen(command, env=SETTINGS, stdout=subprocess.PIPE, stderr=self.log, text=True)
+        environment = {**SETTINGS, **dict(settings)}
+        self.process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=self.log, text=True)
         found = re.search(r"http://([\d.]+):(\d+)", self.process.stdout.readline())
         if not found:
             raise SystemExit(f"the server did not start: {pathlib.Path(log).read_text()[-800:]}")
@@ -59,8 +61,7 @@ class Server:
             return 0
 
     def admin(self, method, path, body=None):
-        authorization = {"authorization": f"Bearer {TOKEN}"}
-        status, text = self.call(method, f"/api/admin/v1{path}", body, authorization)
+        status, text = self.call(method, f"/api/admin/v1{path}", body, AUTHORIZATION)
         if status >= 300:
             raise SystemExit(f"{method} {path}: {status} {text[:300]}")
         return text
@@ -72,10 +73,18 @@ class Server:
         version = json.loads(self.admin("POST", f"/flows/{flow}/publish"))["flowVersionId"]
         return app["apiKeys"][0], flow, version
 
+    def texts(self, flow):
+        """Every stored answer."""
+        lines = self.admin("GET", f"/flows/{flow}/export?format=jsonl").splitlines()
+        return [json.loads(line)["answers"]["why"] for line in lines if line]
+
+    def counted(self, flow):
+        """How many responses the summary counts."""
+        return json.loads(self.admin("GET", f"/flows/{flow}/summary"))["responses"]
+
     def stored(self, flow):
         """How often each key is stored."""
-        lines = self.admin("GET", f"/flows/{flow}/export?format=jsonl").splitlines()
-        return collections.Counter(json.loads(line)["answers"]["why"] for line in lines if line)
+        return collections.Counter(self.texts(flow))
 
     def pid(self):
         """The server's process, which is a child if it runs under strace."""

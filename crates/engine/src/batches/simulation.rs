@@ -147,10 +147,9 @@ fn after_an_overload_has_ended_everything_is_stored_again_within_five_seconds() 
     }
 }
 
-/// On a disk that needs a second for a sync, a checkpoint takes two, and the write after it two as
-/// well, because it begins the log again. What arrives when the write before it begins waits for all
-/// three. That is no overload, and nothing is refused; only a client that gives up after exactly that
-/// time may miss its reply.
+/// On a disk that needs a second for a sync, a checkpoint takes one, and the write after it two,
+/// because it begins the log again. What arrives when the write before it begins waits for all
+/// three. That is no overload: nothing is refused, and no client gives up.
 #[test]
 fn a_checkpoint_under_low_load_refuses_nothing() {
     const EVERY: u64 = 20;
@@ -158,15 +157,15 @@ fn a_checkpoint_under_low_load_refuses_nothing() {
         let is_first_of_log = number.is_multiple_of(EVERY);
         let is_last_of_log = (number + 1).is_multiple_of(EVERY);
         let takes = seconds(if is_first_of_log { 2.0 } else { 1.0 });
-        (takes, seconds(if is_last_of_log { 2.0 } else { 0.0 }))
+        (takes, seconds(if is_last_of_log { 1.0 } else { 0.0 }))
     };
     let rate = BATCH_MAX as f64 / 5.0;
     let results = simulate_writes(seconds(120.0), write, |_| rate);
     assert!(results.refused.is_empty(), "{} were refused", results.refused.len());
     let longest = results.good.iter().map(|(_, took)| *took).max().unwrap();
-    assert!(longest > seconds(4.9), "{longest:?}: a checkpoint was waited for");
-    let checkpoints = 120 / EVERY as usize;
-    assert!(results.gave_up.len() <= checkpoints, "{} gave up", results.gave_up.len());
+    assert!(longest > seconds(3.9), "{longest:?}: a checkpoint was waited for");
+    assert!(longest < seconds(4.1), "{longest:?}");
+    assert!(results.gave_up.is_empty(), "{} gave up", results.gave_up.len());
 }
 
 #[test]

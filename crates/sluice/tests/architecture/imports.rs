@@ -22,9 +22,10 @@ const WEB: &[&str] = &[
     "sluice-console",
 ];
 
-const TABLE: [Row; 10] = [
+const TABLE: [Row; 11] = [
     ("sluice-flow", &[], &[HTTP, SQL, IO]),
-    ("sluice-store", &["sluice-flow"], &[HTTP]),
+    ("sluice-vfs", &[], &[HTTP, SQL, IO]),
+    ("sluice-store", &["sluice-flow", "sluice-vfs"], &[HTTP]),
     ("sluice-engine", &["sluice-flow", "sluice-store"], &[HTTP, SQL]),
     ("sluice-http", &["sluice-flow", "sluice-engine"], &[SQL]),
     ("sluice-api", TRANSPORT, &[SQL]),

@@ -131,7 +131,7 @@ pub(super) fn connect(
     if role != ConnectionRole::Writer && is_empty() {
         return Err(OpenError::NoSchema { path: path.to_owned() });
     }
-    let opened = Connection::open_with_flags(path, role.flags());
+    let opened = open(path, role);
     let connection = opened.map_err(|error| OpenError::of(path, error))?;
     let wait = connection.busy_timeout(options.busy_timeout);
     wait.map_err(|error| OpenError::of(path, error))?;
@@ -139,6 +139,15 @@ pub(super) fn connect(
     set_up(&connection, role, options).map_err(|error| OpenError::of(path, error))?;
     verify(&connection, role, options, path)?;
     Ok(connection)
+}
+
+/// The writer's file system does not sync the log twice in a row on a slow disk.
+fn open(path: &Path, role: ConnectionRole) -> rusqlite::Result<Connection> {
+    #[cfg(unix)]
+    if role == ConnectionRole::Writer && sluice_vfs::register() {
+        return Connection::open_with_flags_and_vfs(path, role.flags(), sluice_vfs::NAME);
+    }
+    Connection::open_with_flags(path, role.flags())
 }
 
 fn set_up(

@@ -16,7 +16,7 @@ use crate::{StoreError, StoreResult};
 
 /// Pages in the log at which a checkpoint writes it back into the database: 16 MiB.
 const CHECKPOINT_PAGES: i32 = 4_000;
-/// The same while the disk is slow: 128 MiB. A checkpoint makes submissions wait for three more syncs.
+/// The same while the disk is slow: 128 MiB. A checkpoint makes submissions wait for two more syncs.
 const SLOW_CHECKPOINT_PAGES: i32 = 32_768;
 /// A write that takes this long is slow.
 const SLOW_WRITE: Duration = Duration::from_millis(250);

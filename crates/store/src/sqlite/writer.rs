@@ -5,6 +5,7 @@
 //! other jobs take turns. After an unknown outcome the thread never writes again: later jobs fail because the
 //! store is closed, and only a restart, which recovers the log, helps.
 
+mod checkpoint;
 mod health;
 mod jobs;
 
@@ -29,13 +30,12 @@ use super::marker::Marker;
 use super::open_error::OpenError;
 use super::transaction::{self, Finish};
 use super::{
-    apply, commit, counts, expiry, failure, import_records, reclaim, recount, removal, skip_index,
-    visits,
+    apply, commit, counts, expiry, import_records, reclaim, recount, removal, skip_index, visits,
 };
 use crate::counting::DamagedDay;
 use crate::{
     AfterCommit, At, Change, CountsQuery, Damage, ErasedPart, Erasure, Expired, Expiry,
-    NewResponse, Next, Outcome, Record, StoreError, StoreResult, VisitCountRow,
+    NewResponse, Next, Outcome, Record, Resume, StoreError, StoreResult, VisitCountRow,
 };
 
 /// Jobs other than commits that may wait for the writer; further callers wait for room.
@@ -273,13 +273,13 @@ impl Thread {
                     closing = Some(reply);
                     break;
                 }
-                job => self.answer(job),
+                job => self.run_one(job, &mut jobs),
             }
         }
         jobs.close();
         self.stopped = true;
         while let Some(job) = jobs.next() {
-            self.answer(job);
+            drop(self.answer(job));
         }
         self.damage_file.write();
         if let Err((_, error)) = self.connection.close() {
@@ -317,8 +317,8 @@ impl Thread {
         is_left
     }
 
-    /// Runs one job and answers it; housekeeping comes after the answer.
-    fn answer(&mut self, job: Job) {
+    /// Runs one job and answers it. After a commit, returns what lets the next one be composed.
+    fn answer(&mut self, job: Job) -> Option<Resume> {
         let mut resume = None;
         // What was written stays even if the caller has gone away, so a failed send is no error.
         let _gone = match job {
@@ -386,10 +386,7 @@ impl Thread {
             }
             Job::Close(reply) => reply.send(Ok(())).is_err(),
         };
-        self.checkpoint();
-        self.damage_file.write();
-        // Only now: a commit that were composed before would wait for the checkpoint.
-        drop(resume);
+        resume
     }
 
     /// What was removed must leave the log as well, and its pages may be reclaimed.
@@ -465,34 +462,6 @@ impl Thread {
     fn stop(&mut self, reason: String) {
         self.stopped = true;
         self.why_stopped.get_or_init(|| reason);
-    }
-
-    /// Writes the log back into the database when that is due.
-    fn checkpoint(&mut self) {
-        if self.stopped || !self.log.is_due() {
-            return;
-        }
-        // A checkpoint would mix the log into a file that is not ours.
-        if self.check_files().is_err() {
-            return;
-        }
-        let result = self.log.write_back(&self.connection);
-        if let Some(files) = &mut self.files {
-            files.after_checkpoint(&self.connection);
-        }
-        match result {
-            Ok(()) => {}
-            Err(error) if error.sqlite_error_code() == Some(ErrorCode::SystemIoFailure) => {
-                tracing::error!(%error, "the log cannot be written back; nothing more is written");
-                self.stop(format!("the log cannot be written back: {error}"));
-            }
-            // Full or busy: the log keeps growing, nothing is lost, and the next commit tries
-            // again.
-            Err(error) => {
-                failure::note_damage(&self.damage, &error);
-                tracing::warn!(%error, "the log cannot be written back now");
-            }
-        }
     }
 }
 

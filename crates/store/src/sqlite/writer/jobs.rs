@@ -24,13 +24,41 @@ impl Jobs {
 
     /// The next job if there is one.
     pub(super) fn try_next(&mut self) -> Result<Job, TryRecvError> {
-        let why_empty = loop {
+        let why_empty = self.receive();
+        self.turns.take().or_else(|| self.closing.pop_front()).ok_or(why_empty)
+    }
+
+    /// Whether a commit waits.
+    pub(super) fn has_commit(&mut self) -> bool {
+        self.receive();
+        !self.turns.commits.is_empty()
+    }
+
+    /// The next job is a commit, if one waits; but at most one more than otherwise, since a checkpoint
+    /// may follow every commit.
+    pub(super) fn commit_first(&mut self) {
+        if !std::mem::replace(&mut self.turns.was_favoured, true) {
+            self.turns.was_commit = false;
+        }
+    }
+
+    /// A job other than a commit, if one waits. It has had its turn.
+    pub(super) fn take_other(&mut self) -> Option<Job> {
+        self.receive();
+        let other = self.turns.others.pop_front()?;
+        self.turns.was_commit = false;
+        self.turns.was_favoured = false;
+        Some(other)
+    }
+
+    /// Takes what has arrived; returns why there is no more.
+    fn receive(&mut self) -> TryRecvError {
+        loop {
             match self.queue.try_recv() {
                 Ok(job) => self.add(job),
-                Err(why) => break why,
+                Err(why) => return why,
             }
-        };
-        self.turns.take().or_else(|| self.closing.pop_front()).ok_or(why_empty)
+        }
     }
 
     /// Waits for the next job. `None` if there will be none.
@@ -65,11 +93,14 @@ struct Turns<J> {
     commits: VecDeque<J>,
     others: VecDeque<J>,
     was_commit: bool,
+    /// A commit came first since the last other job.
+    was_favoured: bool,
 }
 
 impl<J> Default for Turns<J> {
     fn default() -> Self {
-        Self { commits: VecDeque::new(), others: VecDeque::new(), was_commit: false }
+        let (commits, others) = (VecDeque::new(), VecDeque::new());
+        Self { commits, others, was_commit: false, was_favoured: false }
     }
 }
 
@@ -80,6 +111,7 @@ impl<J> Turns<J> {
             (no_commit, _) => !no_commit,
         };
         self.was_commit = is_commit;
+        self.was_favoured &= is_commit;
         if is_commit { self.commits.pop_front() } else { self.others.pop_front() }
     }
 }
@@ -99,10 +131,51 @@ mod tests {
             ("12", "xyz", "1x2yz"),
         ] {
             let (commits, others) = (commits.chars().collect(), others.chars().collect());
-            let mut turns = Turns { commits, others, was_commit: false };
+            let mut turns = Turns { commits, others, ..Turns::default() };
             let taken: String = std::iter::from_fn(|| turns.take()).collect();
             assert_eq!(taken, order);
         }
+    }
+
+    #[test]
+    fn after_a_checkpoint_one_commit_comes_first() {
+        let (queue, jobs) = tokio::sync::mpsc::unbounded_channel();
+        let mut jobs = Jobs::new(jobs);
+        assert!(!jobs.has_commit());
+        for _ in 0..4 {
+            let commit = Job::Commit(Vec::new(), Box::new(|_| panic!("it is not run")));
+            assert!(queue.send(commit).is_ok());
+            assert!(queue.send(Job::CheckFiles(tokio::sync::oneshot::channel().0)).is_ok());
+        }
+        assert!(jobs.has_commit());
+        let mut order = String::new();
+        while let Ok(job) = jobs.try_next() {
+            let is_commit = matches!(job, Job::Commit(..));
+            order.push(if is_commit { '1' } else { 'x' });
+            // As if a checkpoint came after every commit.
+            if is_commit {
+                jobs.commit_first();
+            }
+        }
+        assert_eq!(order, "11x11xxx");
+    }
+
+    #[test]
+    fn another_job_that_was_taken_leaves_the_next_turn_to_a_commit() {
+        let (queue, jobs) = tokio::sync::mpsc::unbounded_channel();
+        let mut jobs = Jobs::new(jobs);
+        assert!(jobs.take_other().is_none());
+        let commit = || Job::Commit(Vec::new(), Box::new(|_| panic!("it is not run")));
+        for job in [commit(), commit()] {
+            assert!(queue.send(job).is_ok());
+        }
+        for _ in 0..2 {
+            assert!(queue.send(Job::CheckFiles(tokio::sync::oneshot::channel().0)).is_ok());
+        }
+        assert!(matches!(jobs.try_next(), Ok(Job::Commit(..))));
+        assert!(matches!(jobs.take_other(), Some(Job::CheckFiles(_))));
+        assert!(matches!(jobs.try_next(), Ok(Job::Commit(..))));
+        assert!(matches!(jobs.try_next(), Ok(Job::CheckFiles(_))));
     }
 
     #[test]

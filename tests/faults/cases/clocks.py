@@ -1,0 +1,106 @@
+"""Clocks that differ or step back: no answer is refused to a version that the server has just resolved as open."""
+
+import datetime
+import email.utils
+import http.client
+import json
+import pathlib
+import re
+import time
+
+from clients import Clients
+from faults import Fault
+from places import NotHere
+from under_load import DEFINITION
+
+STEPS = ("-300s", "-600s", "+0s")
+
+
+def library():
+    found = sorted(pathlib.Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))
+    if not found:
+        raise NotHere("libfaketime is not installed")
+    return str(found[0])
+
+
+def faked(**clock):
+    return {"LD_PRELOAD": library(), "FAKETIME_DONT_FAKE_MONOTONIC": "1", **clock}
+
+
+def publish(server, flow):
+    """A new version."""
+    server.admin("PUT", f"/flows/{flow}/draft", {**DEFINITION, "title": str(time.monotonic())})
+    server.admin("POST", f"/flows/{flow}/publish")
+
+
+def seconds_off(server):
+    """How far the server's Date is from this machine's."""
+    connection = http.client.HTTPConnection(*server.address, timeout=30)
+    connection.request("GET", "/livez")
+    date = email.utils.parsedate_to_datetime(connection.getresponse().headers["date"])
+    return (date - datetime.datetime.now(datetime.timezone.utc)).total_seconds()
+
+
+def answer(server, made, clients, name):
+    """One answer to the version that this server resolves."""
+    version = json.loads(server.call("GET", f"/api/v1/{made[0]}/flows/{made[1]}")[1])["flowVersionId"]
+    clients.version = version
+    key = f"{name}-1"
+    clients.history.invoke(key, f"{key} text")
+    outcome = clients.submit(http.client.HTTPConnection(*server.address, timeout=30), key)
+    clients.history.note(key, outcome)
+    return outcome
+
+
+def verdict_of(clients, server):
+    verdict = clients.judge(server)
+    refused = len(clients.history.keys("refused"))
+    return verdict.must(not refused, f"{refused} refused to a version that was resolved as open")
+
+
+def nodes_apart(site):
+    store = site.store("PostgreSQL")
+    nodes = [site.server(store, settings=faked(FAKETIME=offset)) for offset in ("+0s", "+300s", "-300s")]
+    offsets = [re.search(rb"^sluice_clock_offset_seconds (.*)", node.call("GET", "/metrics")[1], re.M)[1] for node in nodes]
+    assert max(map(float, offsets)) - min(map(float, offsets)) > 500, f"the clocks are not apart: {offsets}"
+    made = nodes[0].make_flow()
+    clients = Clients(nodes, made, count=0)
+    for number, publisher in enumerate(nodes):
+        publish(publisher, made[1])
+        for other, node in enumerate(nodes):
+            answer(node, made, clients, f"{number}-{other}")
+    return verdict_of(clients, nodes[0])
+
+
+def stepped_back(site):
+    clock = site.folder() / "clock"
+    clock.write_text("+0s")
+    server = site.server(site.store("SQLite"), settings=faked(FAKETIME_TIMESTAMP_FILE=str(clock), FAKETIME_NO_CACHE="1"))
+    made = server.make_flow()
+    clients = Clients(server, made, count=0)
+    for number, offset in enumerate(STEPS):
+        publish(server, made[1])
+        clock.write_text(offset)
+        time.sleep(2.1)
+        # The server's clock stands still instead of going back.
+        assert not offset.startswith("-") or seconds_off(server) < -1, "the clock was not stepped back"
+        answer(server, made, clients, f"step-{number}")
+    return verdict_of(clients, server)
+
+
+def not_open_yet(site, store):
+    """The version opens in 5 minutes, as it does for a node whose clock is behind."""
+    server = site.server(site.store(store))
+    made = server.make_flow()
+    opens = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(minutes=5)
+    server.admin("PATCH", f"/flows/{made[1]}", {"liveWindow": {"startsAt": opens.strftime("%Y-%m-%dT%H:%M:%S.000Z")}})
+    clients = Clients(server, made, count=0)
+    answer(server, made, clients, "early")
+    return verdict_of(clients, server)
+
+
+WITHOUT = "a version that opens in 5 minutes, as a node by its own clock sees it"
+FAULTS = [
+    Fault("nodes 5 minutes apart", nodes_apart, lambda site: not_open_yet(site, "PostgreSQL"), WITHOUT, "PostgreSQL", (1, 5)),
+    Fault("clock stepped back 5 and 10 minutes", stepped_back, lambda site: not_open_yet(site, "SQLite"), WITHOUT, tries=(1, 5)),
+]

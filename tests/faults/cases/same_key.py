@@ -1,0 +1,41 @@
+"""The same submission 100 times at once, with one idempotency key: stored once."""
+
+import functools
+import http.client
+import threading
+
+from checker import OK
+from clients import Clients
+from faults import Fault
+
+AT_ONCE = 100
+
+
+def once(site, store, with_key=True):
+    server = site.server(site.store(store))
+    clients = Clients(server, server.make_flow(), count=0)
+    clients.history.invoke("same-1", "same-1 text")
+    start, outcomes = threading.Barrier(AT_ONCE), []
+
+    def send(number):
+        connection = http.client.HTTPConnection(*server.address, timeout=30)
+        start.wait()
+        key = "the-same-key" if with_key else f"key-{number}"
+        outcomes.append(clients.submit(connection, "same-1", idempotency_key=key))
+
+    threads = [threading.Thread(target=send, args=(number,)) for number in range(AT_ONCE)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    clients.history.note("same-1", OK)
+    verdict = clients.judge(server)
+    verdict.acknowledged = outcomes.count(OK)
+    return verdict.must(verdict.acknowledged == AT_ONCE, f"{verdict.acknowledged} acknowledged")
+
+
+FAULTS = [
+    Fault(f"the same key {AT_ONCE} × at once", functools.partial(once, store=store),
+          functools.partial(once, store=store, with_key=False), "another key each time", store, tries=(1, 20))
+    for store in ("SQLite", "PostgreSQL")
+]
