@@ -10,7 +10,7 @@
 //!
 //! Each lane has its own line and its own bound ([`crate::overload`]).
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use sluice_flow::id::AppId;
@@ -31,7 +31,7 @@ const LINE_ROWS: usize = 32;
 const _: () = assert!(FURTHER_ROWS_MIN <= BATCH_MAX);
 
 /// Which submissions a write takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Lane {
     /// Of all apps.
     All,
@@ -132,8 +132,8 @@ pub(crate) struct Batches<T> {
     count: usize,
     /// Lanes with waiting submissions, in the order in which they are served.
     turns: VecDeque<Lane>,
-    waiting: HashMap<Lane, Line<T>>,
-    under_way: HashMap<Lane, UnderWay>,
+    waiting: BTreeMap<Lane, Line<T>>,
+    under_way: BTreeMap<Lane, UnderWay>,
 }
 
 impl<T: Weighted> Batches<T> {
@@ -142,8 +142,8 @@ impl<T: Weighted> Batches<T> {
             lanes,
             count: 0,
             turns: VecDeque::new(),
-            waiting: HashMap::new(),
-            under_way: HashMap::new(),
+            waiting: BTreeMap::new(),
+            under_way: BTreeMap::new(),
         }
     }
 

@@ -9,6 +9,7 @@
 mod activity;
 mod addresses;
 mod guarded;
+mod header_timer;
 
 use std::convert::Infallible;
 use std::io;
@@ -34,6 +35,7 @@ pub use activity::Interruptible;
 use activity::{Activity, CloseReason, TrackedService};
 use addresses::Addresses;
 use guarded::GuardedIo;
+use header_timer::HeaderTimer;
 
 /// The pause after a failed accept, for example when no file descriptors are left: others may close
 /// meanwhile.
@@ -181,7 +183,9 @@ impl Server {
         let activity = Arc::new(Activity::new());
         let io = TokioIo::new(GuardedIo::new(io, Arc::clone(&activity), &self.limits));
         let service = TrackedService::new(Arc::clone(&self.site), peer, Arc::clone(&activity));
-        let connection = self.builder.serve_connection(io, service).into_owned();
+        let mut builder = self.builder.clone();
+        builder.http1().timer(HeaderTimer::default());
+        let connection = builder.serve_connection(io, service).into_owned();
         let mut stop = self.stop.subscribe();
         let limits = self.limits;
         Box::pin(async move {
@@ -220,11 +224,7 @@ impl Server {
 fn builder(limits: &Limits) -> Builder<TokioExecutor> {
     let header_bytes = limits.header_bytes_max.max(Limits::HEADER_BYTES_LEAST);
     let mut builder = Builder::new(TokioExecutor::new());
-    builder
-        .http1()
-        .timer(TokioTimer::new())
-        .header_read_timeout(limits.header_read_timeout)
-        .max_buf_size(header_bytes);
+    builder.http1().header_read_timeout(limits.header_read_timeout).max_buf_size(header_bytes);
     builder
         .http2()
         .timer(TokioTimer::new())

@@ -193,7 +193,8 @@ where
         };
         let begun = StartedExchange::from_request(&request);
         let (inner, peer) = (Arc::clone(&self.inner), self.peer);
-        Box::pin(async move {
+        // Not `Box::pin`: the future has some kilobytes, and would be built on the stack and copied.
+        let reply = Box::write(Box::new_uninit(), async move {
             let Inner { reads, transport, reads_exchange, trpc_exchange, .. } = &*inner;
             Ok(match way {
                 FastRoute::Trpc => {
@@ -212,7 +213,8 @@ where
                     reads_exchange.finish(begun, public::VERSION, reply)
                 }
             })
-        })
+        });
+        Box::into_pin(reply)
     }
 }
 

@@ -252,7 +252,9 @@ async fn batch_of_calls(
 ) -> Response {
     let CallPlan { paths, framing } = plan;
     let (calls, jobs) = jobs(access, head, paths, body);
-    let outcomes: Vec<_> = jobs.into_iter().map(|job| run(Arc::clone(transport), job)).collect();
+    // Not `Box::pin`, nor as they are: each has some kilobytes, and would be copied several times.
+    let outcome = |job| Box::write(Box::new_uninit(), run(Arc::clone(transport), job));
+    let outcomes: Vec<_> = jobs.into_iter().map(|job| Box::into_pin(outcome(job))).collect();
     match framing {
         Framing::Single | Framing::Array => {
             let outcomes = transport.engine.together(join_all(outcomes)).await;

@@ -5,6 +5,11 @@
 //! Then come the tags, each as its name and value, terminated by a zero; then the answered
 //! questions, each as its index in the definition and its keys, all terminated by a zero. The score
 //! is counted like the answer to a number question behind all others.
+//!
+//! In a delta, [`SAME_HEAD`] replaces flags and tags that are those of the response before: many
+//! responses of one write have the same tags.
+
+use std::ops::Range;
 
 use super::bytes::{ByteReader, Damaged, put, put_signed, put_text};
 use super::number;
@@ -17,12 +22,18 @@ pub const TAG_VALUE_BYTES_MAX: usize = 120;
 
 const ADMITTED: u8 = 1;
 const TAKEN_AWAY: u8 = 2;
+/// In place of a head that is the same as the one before.
+const SAME_HEAD: u8 = 4;
 /// Enough capacity for most contributions.
 const BYTES_EXPECTED: usize = 96;
 
 /// What one response adds to the counts of its version and day.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Contribution(Vec<u8>);
+pub struct Contribution {
+    bytes: Vec<u8>,
+    /// How many of the bytes are flags and tags.
+    head: usize,
+}
 
 impl Contribution {
     /// From a submission that was judged against this definition.
@@ -46,6 +57,7 @@ impl Contribution {
     ) -> Self {
         let mut out = Vec::with_capacity(BYTES_EXPECTED);
         put_head(&mut out, tags, admission);
+        let head = out.len();
         // Both are sorted by id.
         let mut questions = definition.in_order_of_ids().peekable();
         for (id, answer) in answers.iter() {
@@ -70,7 +82,7 @@ impl Contribution {
             out.push(0);
         }
         out.push(0);
-        Self(out)
+        Self { bytes: out, head }
     }
 
     /// From the JSON of a stored response. Without a readable definition, its answers are not
@@ -88,14 +100,15 @@ impl Contribution {
             None => {
                 let mut out = Vec::new();
                 put_head(&mut out, &tags, admission);
+                let head = out.len();
                 out.push(0);
-                Self(out)
+                Self { bytes: out, head }
             }
         }
     }
 
     pub fn as_bytes(&self) -> &[u8] {
-        &self.0
+        &self.bytes
     }
 }
 
@@ -129,31 +142,44 @@ fn put_head(out: &mut Vec<u8>, tags: &TextMap<'_>, admission: Admission) {
 
 /// What one write adds to, or subtracts from, the counts of one version and day.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Delta(Vec<u8>);
+pub struct Delta {
+    bytes: Vec<u8>,
+    /// Where the head of the last contribution is.
+    head: Range<usize>,
+}
 
 impl Delta {
-    pub fn add(&mut self, contribution: &Contribution) {
-        self.0.extend_from_slice(&contribution.0);
+    pub fn add(&mut self, Contribution { bytes, head }: &Contribution) {
+        let (head, answers) = bytes.split_at(*head);
+        if self.bytes.get(self.head.clone()) == Some(head) {
+            self.bytes.push(SAME_HEAD);
+        } else {
+            let at = self.bytes.len();
+            self.bytes.extend_from_slice(head);
+            self.head = at..self.bytes.len();
+        }
+        self.bytes.extend_from_slice(answers);
     }
 
-    pub fn take_away(&mut self, contribution: &Contribution) {
-        let at = self.0.len();
-        self.0.extend_from_slice(&contribution.0);
-        self.0[at] |= TAKEN_AWAY;
+    pub fn take_away(&mut self, Contribution { bytes, head }: &Contribution) {
+        let at = self.bytes.len();
+        self.bytes.extend_from_slice(bytes);
+        self.bytes[at] |= TAKEN_AWAY;
+        self.head = at..at + head;
     }
 
     pub fn as_bytes(&self) -> &[u8] {
-        &self.0
+        &self.bytes
     }
 
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.bytes.is_empty()
     }
 }
 
 impl AsRef<[u8]> for Delta {
     fn as_ref(&self) -> &[u8] {
-        &self.0
+        &self.bytes
     }
 }
 
@@ -190,33 +216,40 @@ impl<'b> Head<'b> {
 }
 
 /// The contributions in the bytes of a delta: for each, read its head and then all its answers.
-pub(super) struct ContributionReader<'b>(ByteReader<'b>);
+pub(super) struct ContributionReader<'b> {
+    rest: ByteReader<'b>,
+    last_head: Option<&'b [u8]>,
+}
 
 pub(super) fn contributions(bytes: &[u8]) -> ContributionReader<'_> {
-    ContributionReader(ByteReader(bytes))
+    ContributionReader { rest: ByteReader(bytes), last_head: None }
 }
 
 impl<'b> ContributionReader<'b> {
     /// The bytes of the next head; `None` at the end.
     pub(super) fn next_head(&mut self) -> Result<Option<&'b [u8]>, Damaged> {
-        if self.0.is_at_end() {
+        if self.rest.is_at_end() {
             return Ok(None);
         }
-        let all = self.0.0;
-        self.0.byte()?;
-        while let Some(length) = self.0.small::<usize>()?.checked_sub(1) {
-            self.0.skip(length)?;
-            let length: usize = self.0.small()?;
+        let all = self.rest.0;
+        if self.rest.byte()? == SAME_HEAD {
+            let same = self.last_head.ok_or(Damaged("a head is missing"))?;
+            return Ok(Some(same));
+        }
+        while let Some(length) = self.rest.small::<usize>()?.checked_sub(1) {
+            self.rest.skip(length)?;
+            let length: usize = self.rest.small()?;
             if length <= TAG_VALUE_BYTES_MAX {
-                self.0.skip(length)?;
+                self.rest.skip(length)?;
             }
         }
-        Ok(Some(&all[..all.len() - self.0.0.len()]))
+        self.last_head = Some(&all[..all.len() - self.rest.0.len()]);
+        Ok(self.last_head)
     }
 
     /// The answers after the head.
     pub(super) fn answers(&mut self) -> Answers<'_, 'b> {
-        Answers(&mut self.0)
+        Answers(&mut self.rest)
     }
 }
 

@@ -5,8 +5,8 @@
 
 use std::borrow::Cow;
 
+use super::node::{Node, Object};
 use super::parts::{Context, Page};
-use super::tree::{Node, Object};
 use crate::locale;
 
 /// The most characters of each page field; longer texts are cut.

@@ -4,10 +4,10 @@
 
 use std::borrow::Cow;
 
+use super::node::{ITEMS_KEPT_MAX, Node};
 use super::parts::{EMAIL, Identity, USER_ID};
 use super::report::{At, Quoted, Report};
 use super::text_rules::{has_no_nul, is_within, text};
-use super::tree::{ITEMS_KEPT_MAX, Node};
 use crate::email::is_email;
 use crate::issue::Code;
 

@@ -1,7 +1,7 @@
 //! Parses bytes into a submission, or every issue of its shape.
 //!
 //! Shape is everything that can be checked without the version: types, limits, formats. The input
-//! is read in one pass into a [`tree`] that borrows from it, then [`rules`] traverse the tree and
+//! is read in one pass into a tree ([`node`]) that borrows from it, then [`rules`] traverse the tree and
 //! either build the submission or report everything that is wrong at once. A text is copied only if
 //! an escape forces it, because this runs for every submission.
 //!
@@ -12,7 +12,9 @@ mod context;
 pub(crate) mod identities;
 mod kept;
 mod limits;
+mod node;
 pub(crate) mod parts;
+mod quick;
 mod report;
 mod rules;
 mod stored;
@@ -66,8 +68,8 @@ pub fn parse(input: &[u8]) -> Result<Submission<'_>, ParseError> {
         superjson::apply(meta, &mut submission, &mut report);
     }
     match submission {
-        tree::Node::Object(fields) => rules::check(fields, report).map_err(ParseError::Refused),
-        tree::Node::Null if meta.is_some() => Err(ParseError::Refused(vec![absent()])),
+        node::Node::Object(fields) => rules::check(fields, report).map_err(ParseError::Refused),
+        node::Node::Null if meta.is_some() => Err(ParseError::Refused(vec![absent()])),
         other => {
             let message = format!("A submission must be a JSON object; this is {}.", other.kind());
             Err(ParseError::Refused(vec![Issue::new(Code::InvalidType, Vec::new(), message)]))

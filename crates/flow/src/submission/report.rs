@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use super::tree::Node;
+use super::node::Node;
 use crate::issue::{Code, Issue, Step};
 
 /// The most characters of a key or value that are quoted in a message.

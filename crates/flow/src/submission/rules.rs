@@ -6,10 +6,10 @@
 
 use std::borrow::Cow;
 
+use super::node::{Node, Object};
 use super::parts::{Admission, Submission};
 use super::report::{At, Quoted, Report};
 use super::text_rules::{has_no_nul, is_within, text};
-use super::tree::{Node, Object};
 use super::{context, identities, texts};
 use crate::issue::{Code, Issue};
 use crate::payload::Generation;

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::kept::each_entry;
 use super::parts::{Context, EMAIL, Identity, Page, Submission, USER_ID};
+use super::text_rules::first_escaped;
 use crate::text_map::{TextMap, Texts};
 
 impl Submission<'_> {
@@ -169,7 +170,7 @@ fn comma(out: &mut String, index: usize) {
 }
 
 fn string(out: &mut String, text: &str) {
-    if needs_escape(text) {
+    if first_escaped(text.as_bytes()).is_some() {
         // A text always has a JSON form.
         out.push_str(&serde_json::to_string(text).unwrap_or_default());
         return;
@@ -177,12 +178,6 @@ fn string(out: &mut String, text: &str) {
     out.push('"');
     out.push_str(text);
     out.push('"');
-}
-
-/// Checks every byte without returning early, which compilers turn into a few wide comparisons.
-fn needs_escape(text: &str) -> bool {
-    let escaped = |byte: u8| byte < 0x20 || byte == b'"' || byte == b'\\';
-    text.bytes().fold(false, |found, byte| found | escaped(byte))
 }
 
 #[cfg(test)]

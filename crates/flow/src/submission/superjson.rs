@@ -10,9 +10,9 @@
 //! `dedupe` sends null in all of them but the first, so these are filled in here; the number of
 //! bytes copied is limited. Deliberately absent: an object that contains itself. It stays null.
 
+use super::node::{DEPTH_MAX, Node, Object};
 use super::report::{Quoted, Report};
 use super::rules::FIELDS;
-use super::tree::{DEPTH_MAX, Node, Object};
 use crate::issue::{Code, Issue, Step};
 
 /// The most values of a refused type that are reported.

@@ -6,9 +6,9 @@
 
 use std::borrow::Cow;
 
+use super::node::{ITEMS_KEPT_MAX, Node};
 use super::report::{At, Report};
 use super::text_rules::{has_no_nul, is_within};
-use super::tree::{ITEMS_KEPT_MAX, Node};
 use crate::definition::limits::ANSWER_CHARS_MAX;
 use crate::issue::Code;
 use crate::text_map::{TextMap, Texts};

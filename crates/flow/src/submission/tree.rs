@@ -1,8 +1,5 @@
-//! JSON as a tree that borrows its texts from the input.
-//!
-//! Unlike a general JSON value it bounds its cost: nesting stops at [`DEPTH_MAX`], unknown
-//! top-level fields are skipped, and of an overlong list only enough items are kept to detect that
-//! it is overlong. Values of numbers are not kept, since no field of a submission is a number.
+//! Reads an input into a tree of [`Node`]s: by [`quick`] in the usual form, by a general parser in any
+//! other.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,19 +7,8 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-use super::surrogates;
-use crate::text_map::last_of_each;
-
-/// The maximum nesting depth of arrays and objects, including the outermost.
-pub(super) const DEPTH_MAX: usize = 16;
-/// How many items of a list are kept: more than any rule allows.
-pub(super) const ITEMS_KEPT_MAX: usize = 1001;
-/// The initial capacity for the pairs of an object: enough for most.
-const PAIRS_EXPECTED: usize = 8;
-
-/// The keys of a superjson envelope.
-const JSON: &str = "json";
-const META: &str = "meta";
+use super::node::{DEPTH_MAX, ITEMS_KEPT_MAX, JSON, META, Node, Object, PAIRS_EXPECTED};
+use super::{quick, surrogates};
 
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
@@ -32,88 +18,6 @@ pub(super) struct ParsedInput<'a> {
     pub(super) submission: Node<'a>,
     /// The `meta` of a superjson envelope, null if it has none; `None` for a plain input.
     pub(super) meta: Option<Node<'a>>,
-}
-
-#[derive(Debug, Clone)]
-pub(super) enum Node<'a> {
-    Null,
-    Bool,
-    Number,
-    Text(Cow<'a, str>),
-    List(Vec<Node<'a>>),
-    Object(Object<'a>),
-}
-
-impl Node<'_> {
-    /// The JSON type as text, for messages.
-    pub(super) fn kind(&self) -> &'static str {
-        match self {
-            Self::Null => "null",
-            Self::Bool => "a boolean",
-            Self::Number => "a number",
-            Self::Text(_) => "a string",
-            Self::List(_) => "an array",
-            Self::Object(_) => "an object",
-        }
-    }
-}
-
-impl<'a> Node<'a> {
-    /// The same with owned texts, for an input that had to be repaired.
-    fn into_owned(self) -> Node<'static> {
-        let owned = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
-        match self {
-            Self::Null => Node::Null,
-            Self::Bool => Node::Bool,
-            Self::Number => Node::Number,
-            Self::Text(text) => Node::Text(owned(text)),
-            Self::List(items) => Node::List(items.into_iter().map(Node::into_owned).collect()),
-            Self::Object(Object(pairs)) => {
-                let pair = |(key, node): (_, Node<'_>)| (owned(key), node.into_owned());
-                Node::Object(Object(pairs.into_iter().map(pair).collect()))
-            }
-        }
-    }
-
-    /// The value of a field, or the item with this index. An object larger than any rule allows has
-    /// no children here, so that no lookup is slow.
-    pub(super) fn child_mut(&mut self, step: &str) -> Option<&mut Node<'a>> {
-        match self {
-            Self::List(items) => items.get_mut(step.parse::<usize>().ok()?),
-            Self::Object(Object(pairs)) if pairs.len() < ITEMS_KEPT_MAX => {
-                let pair = pairs.iter_mut().rev().find(|(key, _)| key == step);
-                pair.map(|(_, node)| node)
-            }
-            _ => None,
-        }
-    }
-}
-
-/// The pairs of an object, as they were sent.
-#[derive(Debug, Clone)]
-pub(super) struct Object<'a>(Vec<(Cow<'a, str>, Node<'a>)>);
-
-impl<'a> Object<'a> {
-    /// Takes a field out; `None` if it is absent or null. If a field is repeated, the last one
-    /// wins.
-    pub(super) fn take(&mut self, name: &str) -> Option<Node<'a>> {
-        let (_, node) = self.0.iter_mut().rev().find(|(key, _)| key == name)?;
-        match std::mem::replace(node, Node::Null) {
-            Node::Null => None,
-            node => Some(node),
-        }
-    }
-
-    pub(super) fn pairs(&self) -> &[(Cow<'a, str>, Node<'a>)] {
-        &self.0
-    }
-
-    /// The pairs that are not null, sorted by key; if a key is repeated, the last one wins.
-    pub(super) fn into_pairs(mut self) -> Vec<(Cow<'a, str>, Node<'a>)> {
-        last_of_each(&mut self.0);
-        self.0.retain(|(_, node)| !matches!(node, Node::Null));
-        self.0
-    }
 }
 
 /// Parses one input, plain or in a superjson envelope; of a submission that is an object, only the
@@ -147,6 +51,13 @@ pub(super) fn read<'a>(input: &'a [u8], fields: &[&str]) -> Result<ParsedInput<'
 }
 
 fn read_text<'a>(text: &'a str, fields: &[&str]) -> serde_json::Result<Node<'a>> {
+    match quick::read(text, fields) {
+        Some(node) => Ok(node),
+        None => read_any(text, fields),
+    }
+}
+
+fn read_any<'a>(text: &'a str, fields: &[&str]) -> serde_json::Result<Node<'a>> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let node = NodeReader { depth: 0, keep: Keep::Input(fields) }.deserialize(&mut deserializer)?;
     deserializer.end()?;
@@ -286,5 +197,106 @@ impl<'de> Visitor<'de> for NodeReader<'_> {
             }
         }
         Ok(Node::Object(Object(pairs)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::rules::FIELDS;
+    use super::*;
+
+    /// Whether a text is read here; if so, the general parser reads the same.
+    fn is_quick(text: &str) -> bool {
+        let quick = quick::read(text, FIELDS);
+        if let Some(node) = &quick {
+            assert_eq!(read_any(text, FIELDS).ok().as_ref(), Some(node), "{text}");
+        }
+        quick.is_some()
+    }
+
+    #[test]
+    fn what_clients_send_is_read_quickly() {
+        for text in [
+            r#"{}"#,
+            r#" { "flowVersionId" : "fv" , "unknown" : { "a" : [ null , true ] } } "#,
+            r#"{"answers":{"nps":"9","why":"grün, \"sagt\" er\n","use":["api","exports"]}}"#,
+            r#"{"answers":{"a":"\\","b":"0123456789\u00e9"},"unknown":"\\","json":null}"#,
+            r#"{"answers":{"":[]},"metadata":{"tags":{}},"context":null,"identities":[{},false]}"#,
+        ] {
+            assert!(is_quick(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn everything_unusual_is_left_to_the_general_parser() {
+        let deep = format!("{{\"answers\":{}{}}}", "[".repeat(16), "]".repeat(16));
+        let long = format!("{{\"answers\":[{}null]}}", "null,".repeat(ITEMS_KEPT_MAX));
+        for text in [
+            "",
+            "{",
+            "[]",
+            "null",
+            "7",
+            "{}x",
+            "{\"a\"}",
+            "{\"a\":}",
+            "{\"a\":1}",
+            "{\"a\":nul}",
+            "{\"a\":nullx}",
+            "{\"a\":[}",
+            "{\"a\":[,]}",
+            "{\"a\":[\"b\",]}",
+            "{\"a\":\"b\",}",
+            "{\"json\":{}}",
+            "{\"meta\":{},\"json\":{}}",
+            "{\"a\\n\":null}",
+            "{\"a\":\"\n\"}",
+            "{\"a\":\"\\x\"}",
+            "{\"a\":\"\\ud83d\"}",
+            "{\"a\":\"\\\"}",
+            "{\"a\":\"\\",
+            "{\"a\":\"b",
+            &deep,
+            &long,
+        ] {
+            assert!(!is_quick(text), "{text}");
+        }
+    }
+
+    /// JSON of few characters, so that all of its parts meet.
+    fn json() -> impl Strategy<Value = String> {
+        let text = "[a\"\\\\\u{e9}\u{1}u0d8,:\\[\\]{} ]{0,12}";
+        let text = text.prop_map(|text: String| serde_json::Value::from(text).to_string());
+        let leaf = prop_oneof![4 => text, 1 => "null|true|false|-1.5e3|0"];
+        let value = leaf.prop_recursive(4, 24, 4, |inner| {
+            let key = "answers|context|json|meta|a|\\\\u0061";
+            let pair = (key, inner.clone()).prop_map(|(key, value)| format!("\"{key}\" :{value}"));
+            prop_oneof![
+                prop::collection::vec(inner, 0..4).prop_map(|it| format!("[{}]", it.join(", "))),
+                prop::collection::vec(pair, 0..4).prop_map(|it| format!("{{{}}}", it.join(","))),
+            ]
+        });
+        prop::collection::vec(("answers|context|json|b", value), 0..4).prop_map(|pairs| {
+            let pair = |(key, value): &(String, String)| format!("\"{key}\":{value}");
+            format!("{{{}}}", pairs.iter().map(pair).collect::<Vec<_>>().join(","))
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn the_general_parser_reads_the_same(
+            text in json(),
+            cut in any::<prop::sample::Index>(),
+            put in "[a\"\\\\,:\\[\\]{} 1]?",
+        ) {
+            is_quick(&text);
+            // The same, with a character replaced.
+            let mut characters: Vec<char> = text.chars().collect();
+            let at = cut.index(characters.len());
+            characters.splice(at..=at, put.chars());
+            is_quick(&characters.into_iter().collect::<String>());
+        }
     }
 }

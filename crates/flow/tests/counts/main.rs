@@ -329,6 +329,23 @@ fn damaged_bytes_are_an_error_and_never_a_panic() {
     }
 }
 
+#[test]
+fn equal_tags_are_written_once_in_a_row() {
+    let tagged = |tags: Value| contribution(&json!({"nps": "3"}), &tags, Admission::Admitted);
+    let (pro, free) = (tagged(json!({"plan": "pro"})), tagged(json!({"plan": "free"})));
+    let mut delta = Delta::default();
+    [&pro, &pro, &free, &pro].into_iter().for_each(|one| delta.add(one));
+    let tags = b"plan\x03pro";
+    let found = delta.as_bytes().windows(tags.len()).filter(|bytes| bytes == tags).count();
+    assert_eq!(found, 2);
+    let mut apart = DailyCounts::default();
+    for one in [&pro, &pro, &free, &pro] {
+        apart.put(&Gathered::of(one.as_bytes()).unwrap());
+    }
+    assert_eq!(stored(counted([&pro, &pro, &free, &pro])), stored(apart));
+    assert!(Gathered::of(&[4, 0]).is_err(), "no tags come before");
+}
+
 fn any_contribution() -> impl Strategy<Value = Contribution> {
     let answers = (
         proptest::option::of(0..=10_u8),

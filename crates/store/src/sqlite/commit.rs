@@ -4,7 +4,7 @@
 //! if a later row of the same call has the same idempotency key, or belongs between stored rows.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::sync::LazyLock;
 
 use rusqlite::{Connection, OptionalExtension, Result, ToSql, ffi, params};
@@ -66,7 +66,7 @@ pub(super) fn responses(
 /// The rows of one call.
 struct Batch<'c, 'r> {
     connection: &'c Connection,
-    revisions: HashMap<AppId, Option<u64>>,
+    revisions: BTreeMap<AppId, Option<u64>>,
     numbers: VersionNumbers,
     keys: NewKeys,
     /// Rows with a place that are not inserted yet.
@@ -82,7 +82,7 @@ impl<'c, 'r> Batch<'c, 'r> {
     fn new(connection: &'c Connection, rows: usize) -> Self {
         Self {
             connection,
-            revisions: HashMap::new(),
+            revisions: BTreeMap::new(),
             numbers: VersionNumbers::default(),
             keys: NewKeys::default(),
             waiting: Vec::with_capacity(rows),

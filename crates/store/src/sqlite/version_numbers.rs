@@ -3,7 +3,7 @@
 //! The first response to a version gives it a number, in the same transaction. Numbers are never
 //! removed or changed: neither are versions.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use rusqlite::{Connection, Result, params};
 use sluice_flow::id::{AppId, FlowId, FlowVersionId};
@@ -39,7 +39,8 @@ pub(super) struct Numbers {
 /// The numbers that one transaction has used, read or added.
 #[derive(Debug, Default)]
 pub(super) struct VersionNumbers {
-    known: HashMap<(AppId, FlowId, FlowVersionId), Numbers>,
+    /// A few at most, which a tree compares in less time than it takes to hash one.
+    known: BTreeMap<(AppId, FlowId, FlowVersionId), Numbers>,
 }
 
 impl VersionNumbers {
