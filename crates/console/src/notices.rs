@@ -24,7 +24,7 @@ impl Notice {
     pub(super) fn named(word: &str, flow: Option<FlowId>, did: Option<&str>) -> Option<Self> {
         let (name, detail) = word.split_once('.').unwrap_or((word, ""));
         let flow = if name == "archived" { detail.parse().ok() } else { flow };
-        let flow = flow.filter(|flow| did == Some(&action(*flow, word)));
+        let flow = flow.filter(|flow| did == Some(action(*flow, word).as_str()));
         let undo = match (name, flow) {
             ("archived", Some(flow)) => Some(undo(flow, "unarchive", html! {})),
             ("closed", Some(flow)) => Some(reopen(flow, detail)),

@@ -46,7 +46,11 @@ pub(super) async fn find(
     visitor: Visitor,
     Query(query): Query,
 ) -> Reply {
-    let Some(text) = query.get("q") else { return Ok(reply::json(Kind::Shown, &[(); 0])) };
+    let Some(text) = query.get("q") else {
+        // For the same visitors as a search.
+        console.engine.list_apps(&visitor.actor, Page { after: None, limit: 1 }).await?;
+        return Ok(reply::json(Kind::Shown, &[(); 0]));
+    };
     let mut search =
         Search { text, hits: Vec::new(), apps_left: APPS_MAX, flows_left: SEARCHED_FLOWS_MAX };
     let own: Option<AppId> = query.get("app").and_then(|app| app.parse().ok());

@@ -308,6 +308,7 @@ mod tests {
             limits: versions.map(|version| (version, closing.limits(None))).collect(),
             kept: Vec::new(),
         };
+        set.counted.set(ALL, 0);
         count_settled(&store, &now, &mut set).await.unwrap();
         assert_eq!(set.counted.get(ALL), responses.len() as u64);
         let counted_to = set.counted_to.unwrap().made_at().as_millis();

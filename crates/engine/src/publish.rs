@@ -57,29 +57,26 @@ impl FlowHandle {
     async fn publish_draft(&self, seen: Option<&str>) -> AdminResult<Published> {
         let stamp = Stamp::default();
         let (flow_version_id, number, warnings) = self
-            .publish_with_images(
-                |state| state.draft.as_ref(),
-                |core, state| {
-                    let Some(draft) = &state.draft else {
-                        return Err(AdminError::conflict(
-                            "nothing_to_publish",
-                            "there is no draft: save one first (PUT the flow's draft)",
-                        ));
-                    };
-                    if seen.is_some_and(|seen| seen != tag_of(state)) {
-                        let detail = "the draft was changed meanwhile: review it, then publish";
-                        return Err(AdminError::conflict(DRAFT_CHANGED, detail));
-                    }
-                    let definition = checked(draft)?;
-                    must_fit(state, &definition)?;
-                    let warnings = warnings(core, &definition);
-                    let definition = definition.to_json().to_string();
-                    let version = VersionRow { definition, ..draft.clone() };
-                    let action = AuditAction::FlowPublished;
-                    let change = self.publication(core, state, version, action, json!({}), &stamp);
-                    Ok((change, (draft.flow_version_id, state.last_number + 1, warnings)))
-                },
-            )
+            .publish_with_images(None, |core, state| {
+                let Some(draft) = &state.draft else {
+                    return Err(AdminError::conflict(
+                        "nothing_to_publish",
+                        "there is no draft: save one first (PUT the flow's draft)",
+                    ));
+                };
+                if seen.is_some_and(|seen| seen != tag_of(state)) {
+                    let detail = "the draft was changed meanwhile: review it, then publish";
+                    return Err(AdminError::conflict(DRAFT_CHANGED, detail));
+                }
+                let definition = checked(draft)?;
+                must_fit(state, &definition)?;
+                let warnings = warnings(core, &definition);
+                let definition = definition.to_json().to_string();
+                let version = VersionRow { definition, ..draft.clone() };
+                let action = AuditAction::FlowPublished;
+                let change = self.publication(core, state, version, action, json!({}), &stamp);
+                Ok((change, (draft.flow_version_id, state.last_number + 1, warnings)))
+            })
             .await?;
         let published_at = stamp.get(self.permit.core(Scope::Write)?);
         Ok(Published { flow_version_id, number, published_at, warnings })
@@ -93,46 +90,44 @@ impl FlowHandle {
         let warnings = checked(old).map(|it| warnings(core, &it)).unwrap_or_default();
         let stamp = Stamp::default();
         let (flow_version_id, number) = self
-            .publish_with_images(
-                |_| Some(old),
-                |core, state| {
-                    if let Some(definition) = core.definitions.readable(old) {
-                        must_fit(state, &definition)?;
-                    }
-                    let id = FlowVersionId::from_uuid(core.new_id());
-                    let copy = VersionRow {
-                        flow_version_id: id,
-                        times: VersionTimes::default(),
-                        created_at: core.now(),
-                        ..old.clone()
-                    };
-                    let detail = json!({"republishedFrom": old.flow_version_id});
-                    let action = AuditAction::FlowRepublished;
-                    let change = self.publication(core, state, copy, action, detail, &stamp);
-                    Ok((change, (id, state.last_number + 1)))
-                },
-            )
+            .publish_with_images(Some(old), |core, state| {
+                if let Some(definition) = core.definitions.readable(old) {
+                    must_fit(state, &definition)?;
+                }
+                let id = FlowVersionId::from_uuid(core.new_id());
+                let copy = VersionRow {
+                    flow_version_id: id,
+                    times: VersionTimes::default(),
+                    created_at: core.now(),
+                    ..old.clone()
+                };
+                let detail = json!({"republishedFrom": old.flow_version_id});
+                let action = AuditAction::FlowRepublished;
+                let change = self.publication(core, state, copy, action, detail, &stamp);
+                Ok((change, (id, state.last_number + 1)))
+            })
             .await?;
         Ok(Published { flow_version_id, number, published_at: stamp.get(core), warnings })
     }
 
-    /// Computes a publication of the chosen version and writes it; repeats with the current state if
+    /// Computes a publication of an older version, or of the draft, and writes it; repeats with the current state if
     /// the app was changed concurrently. Each attempt checks that the app has the images of the
     /// version: deleting one is a change of the app, too, so none can be deleted in between.
     async fn publish_with_images<T>(
         &self,
-        chosen: impl Fn(&FlowState) -> Option<&VersionRow>,
+        old: Option<&VersionRow>,
         decide: impl Fn(&Core, &FlowState) -> AdminResult<(Change, T)>,
     ) -> AdminResult<T> {
         let core = self.permit.core(Scope::Write)?;
-        let (chosen, decide) = (&chosen, &decide);
+        let decide = &decide;
         retry_on_conflict(|is_retry| async move {
             let newest = if is_retry { Some(self.read_again().await?) } else { None };
             let state: &FlowState = newest.as_ref().unwrap_or(self);
             must_be_in_use(&state.flow)?;
             let (change, result) = decide(core, state)?;
             // Other faults were found before.
-            if let Some(definition) = chosen(state).and_then(|version| checked(version).ok()) {
+            let version = old.or(state.draft.as_ref());
+            if let Some(definition) = version.and_then(|version| checked(version).ok()) {
                 faultless(missing_images(&*core.store, self.app_id(), &definition).await?)?;
             }
             self.permit.change(Scope::Write, state.revision, change).await?;

@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use serde_json::{Value, json};
+use serde_json::json;
 use sluice_engine::clock::SystemClock;
 use sluice_engine::integrity::{self, Checked};
 use sluice_engine::moving::{self, MoveError};
@@ -78,9 +78,9 @@ async fn images_that_pages_show_must_exist() {
             }
             // What has ended, or was never published, may name an image that was deleted.
             Record::Version(row) => {
-                let mut definition: Value = serde_json::from_str(&row.definition).unwrap();
-                definition["questions"][0]["image"] = json!({"assetId": named(3), "alt": "x"});
-                row.definition = definition.to_string();
+                let image = json!({"assetId": named(3), "alt": "x"});
+                let question = json!({"id": "q", "type": "nps", "prompt": "Q?", "image": image});
+                row.definition = json!({"title": "T", "questions": [question]}).to_string();
                 let times = &row.times;
                 let has_ended = times.superseded_at.is_some() || times.retired_at.is_some();
                 if times.published_at.is_some() && !has_ended && !is_in_version {

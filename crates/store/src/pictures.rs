@@ -4,7 +4,7 @@
 //! that has no pictures; the whole text is in a second column, only if it differs.
 
 use serde_json::{Map, Value};
-use sluice_flow::design::{DesignField, DesignValue};
+use sluice_flow::design::{DesignField, DesignValue, NONE};
 
 /// A design as its two columns.
 #[derive(Debug, PartialEq, Eq)]
@@ -19,12 +19,14 @@ impl DesignColumns {
     /// `design` is a JSON object, or absent.
     pub(crate) fn new(design: Option<&String>) -> Self {
         let parsed = design.and_then(|text| serde_json::from_str::<Map<String, Value>>(text).ok());
-        let pictures = DesignField::ALL.into_iter().filter(|it| it.value() == DesignValue::Picture);
         let Some(mut rest) = parsed else {
             return Self { without_pictures: design.cloned(), whole: None };
         };
-        let removed = pictures.filter(|field| rest.remove(field.name()).is_some()).count();
-        if removed == 0 {
+        let before = rest.len();
+        let pictures = DesignField::ALL.into_iter().filter(|it| it.value() == DesignValue::Picture);
+        let names: Vec<_> = pictures.map(DesignField::name).collect();
+        rest.retain(|name, value| !names.contains(&name.as_str()) || value == NONE);
+        if rest.len() == before {
             return Self { without_pictures: design.cloned(), whole: None };
         }
         // Even if nothing is left: a flow with a design is not one without.
@@ -42,10 +44,11 @@ mod tests {
             (None, None),
             (Some(r#"{ "font": "serif" }"#), None),
             (Some("not JSON"), None),
+            (Some(r#"{"logo":"none"}"#), None),
             (Some(r#"{"logo":"data:,"}"#), Some("{}")),
             (
                 Some(r#"{"darkLogo":"data:,","font":"mono","logo":"none"}"#),
-                Some(r#"{"font":"mono"}"#),
+                Some(r#"{"font":"mono","logo":"none"}"#),
             ),
         ] {
             let design = design.map(str::to_owned);

@@ -56,7 +56,8 @@ pub(super) async fn lists_read_no_pictures_of_designs(store: TheStore) {
     let page = Page { after: None, limit: 1_000 };
     for (design, listed) in [
         (r#"{"darkLogo":"data:,dark","font":"serif","logo":"data:,light"}"#, r#"{"font":"serif"}"#),
-        (r#"{"logo":"none"}"#, "{}"),
+        (r#"{"logo":"data:,light"}"#, "{}"),
+        (r#"{"logo":"none"}"#, r#"{"logo":"none"}"#),
         (r#"{ "font": "mono" }"#, r#"{ "font": "mono" }"#),
     ] {
         let [design, listed] = [design, listed].map(|text| Some(text.to_owned()));
