@@ -27,7 +27,7 @@ const colours = (page) => page.evaluate(() => {
 test("a flow overrides the accent of its app at once, in light and dark, until it is reset", async () => {
   const flow = await world.flow(SHORT);
   const app = await desk.open(`/console/apps/${flow.appId}/settings/design`);
-  await choose(app, "accentColor", "Own colour");
+  await choose(app, "accentColor", "Custom colour");
   await app.locator("#accentColor-own").fill("#0a7d4f");
   await becomes(async () => (await world.server.admin("GET", `/apps/${flow.appId}`)).hosted.accentColor, "#0a7d4f");
   await choose(app, "corners", "Square");
@@ -37,12 +37,12 @@ test("a flow overrides the accent of its app at once, in light and dark, until i
   const page = await desk.open(`/console/flows/${flow.flowId}/design`);
   await matches(() => part(page, "accentColor").textContent(), /Same as the app \(#0a7d4f\)/);
   assert.equal(await page.locator("#accentColor-own").isVisible(), false);
-  await choose(page, "accentColor", "Own colour");
+  await choose(page, "accentColor", "Custom colour");
   await page.locator("#accentColor-own").fill("#ffcc00");
   await matches(() => page.locator("#accentColor-note").textContent(), /Button texts are black: contrast 13\.8 to 1, very easy to read\. In light mode, links/);
   await becomes(async () => (await designOf(flow)).accentColor, "#ffcc00");
   await becomes(() => preview(page).locator(".primary").evaluate((it) => getComputedStyle(it).backgroundColor), "rgb(255, 204, 0)");
-  await choose(page, "background", "Own colour");
+  await choose(page, "background", "Custom colour");
   await page.locator("#background-own").fill("#fdf6e3");
   await becomes(async () => (await designOf(flow)).background, "#fdf6e3");
   await matches(() => page.locator("#background-note").textContent(), /^In dark mode it is shown as #/);
@@ -87,11 +87,11 @@ test("logos are uploaded, shown by theme and removed; button texts are in every 
   const page = await desk.open(`/console/flows/${flow.flowId}/design`);
   const file = (colour) => ({ name: "logo.svg", mimeType: "image/svg+xml", buffer: Buffer.from(logo(colour).split(",")[1], "base64") });
   for (const [name, colour] of [["logo", "#c2185b"], ["darkLogo", "#ffcc00"]]) {
-    await choose(page, name, "Own logo");
+    await choose(page, name, "Custom logo");
     await page.locator(`#${name}-own`).setInputFiles(file(colour));
     await matches(async () => (await designOf(flow))[name], /^data:image\/svg/);
   }
-  await choose(page, "sendText", "Own text");
+  await choose(page, "sendText", "Custom text");
   await page.locator("#sendText-own").fill("Los!");
   await becomes(async () => (await designOf(flow)).sendText, "Los!");
   for (const [theme, chosen] of [["light", "logo"], ["dark", "darkLogo"]]) {
@@ -125,7 +125,7 @@ test("an uploaded image is the background behind a panel, and not of an embedded
     [`/console/apps/${flow.appId}/settings/design`, async () => (await world.server.admin("GET", `/apps/${flow.appId}`)).hosted.background],
   ]) {
     const form = await desk.open(path);
-    await choose(form, "background", "Own image");
+    await choose(form, "background", "Custom image");
     await form.locator("[data-uploads]").setInputFiles(file);
     await matches(stored, /^as_/);
     await matches(() => form.locator("#background-note").textContent(), /^Texts are on a panel/);
@@ -144,7 +144,7 @@ test("an uploaded image is the background behind a panel, and not of an embedded
 test("an invalid colour is explained next to its field and not saved", async () => {
   const flow = await world.flow(SHORT);
   const page = await desk.open(`/console/flows/${flow.flowId}/design`);
-  await choose(page, "accentColor", "Own colour");
+  await choose(page, "accentColor", "Custom colour");
   await becomes(async () => (await designOf(flow)).accentColor, "#0f6b73");
   await page.locator("#accentColor-own").fill("#12");
   await page.locator("#accentColor-error").waitFor();
@@ -159,7 +159,7 @@ test("without a script the form is saved with a button", async () => {
   const flow = await world.flow(SHORT);
   const page = await desk.open(`/console/flows/${flow.flowId}/design`, { script: false });
   await page.locator("#font").selectOption("mono");
-  await choose(page, "nextText", "Own text");
+  await choose(page, "nextText", "Custom text");
   await page.locator("#nextText-own").fill("Onward");
   await page.getByRole("button", { name: "Save design" }).click();
   await page.getByText("Saved.", { exact: true }).waitFor();

@@ -471,9 +471,14 @@ for (const [theme, size] of [["light", "desktop"], ["dark", "phone"]]) {
     for (const part of ["texts", "languages", "schedule", "json"]) {
       await show(page, part);
       await checkAccess(page, part);
+      if (part === "languages") {
+        const { x, width } = await at(page, "/translations/de/title").boundingBox();
+        assert.ok(x >= 0 && x + width <= page.viewportSize().width, "translations are not cut off");
+      }
     }
     if (size === "phone") {
       await page.getByRole("button", { name: "Preview", exact: true }).click();
+      assert.equal(await page.getByRole("button", { name: "Phone" }).getAttribute("aria-pressed"), "true");
       await checkAccess(page, "preview on a phone");
     }
     // Wait for the save; otherwise the page asks before it is closed.

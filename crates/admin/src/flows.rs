@@ -288,7 +288,8 @@ async fn create(
 
 /// List the flows of an app
 ///
-/// In the order they were made, archived ones included.
+/// In the order they were made, archived ones included. The pictures of designs (`logo`,
+/// `darkLogo`) are null in lists: read a flow for its own.
 #[utoipa::path(
     get, path = "/apps/{appId}/flows", operation_id = "listFlows", tag = "Flows",
     security(("adminToken" = ["read"])),

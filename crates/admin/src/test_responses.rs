@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use serde::Serialize;
 use serde_json::value::RawValue;
-use sluice_engine::rows::{Scope, TestResponseRow};
+use sluice_engine::rows::{Page, Scope, TestCursor, TestResponseRow};
 use sluice_engine::{AdminError, AdminResult, Engine, StoreError};
 use sluice_flow::id::{FlowId, FormKey};
 use sluice_flow::time::Timestamp;
@@ -14,8 +14,9 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::auth::Caller;
-use super::reply::{self, CommonErrors, Problem, Reply};
-use super::request::PathParam;
+use super::page::{List, PageQuery};
+use super::reply::{self, CommonErrors, Problem, QueryErrors, Reply};
+use super::request::{PathParam, Query};
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
     OpenApiRouter::default().routes(routes!(list, delete))
@@ -45,12 +46,6 @@ struct TestResponse {
     score: Option<Box<RawValue>>,
 }
 
-/// The test responses of a flow.
-#[derive(Debug, Serialize, ToSchema)]
-struct TestResponses {
-    items: Vec<TestResponse>,
-}
-
 impl TestResponse {
     fn new(row: TestResponseRow) -> AdminResult<Self> {
         let stored = |text: String| {
@@ -71,26 +66,31 @@ impl TestResponse {
 
 /// List the test responses of a flow
 ///
-/// Newest first; a flow keeps its newest 1,000 for 30 days. They come from the test link in the
-/// console, and are in no count, list, export or result.
+/// Newest first, in pages; a flow keeps its newest 1,000 for 30 days. They come from the test link
+/// in the console, and are in no count, list, export or result.
 #[utoipa::path(
     get, path = "/flows/{flowId}/test-responses", operation_id = "listTestResponses", tag = "Responses",
     security(("adminToken" = ["read"])),
-    params(("flowId" = String, Path)),
+    params(("flowId" = String, Path), PageQuery<TestCursor>),
     responses(
-        (status = 200, description = "The test responses", body = TestResponses),
+        (status = 200, description = "A page of test responses", body = List<TestResponse>),
         (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),
-        CommonErrors,
+        CommonErrors, QueryErrors,
     ),
 )]
 async fn list(
     State(engine): State<Arc<Engine>>,
     Caller(actor): Caller,
     PathParam(flow): PathParam<FlowId>,
+    Query(query): Query<PageQuery<TestCursor>>,
 ) -> Reply {
-    let rows = engine.flow(&actor, Scope::Read, flow).await?.test_responses().await?;
+    let page = Page { after: query.after, limit: query.limit.and_one() };
+    let rows = engine.flow(&actor, Scope::Read, flow).await?.test_responses(page).await?;
     let items: AdminResult<Vec<_>> = rows.into_iter().map(TestResponse::new).collect();
-    reply::ok(TestResponses { items: items? })
+    let cursor = |it: &TestResponse| {
+        TestCursor { received_at: it.received_at, form_key: it.form_key }.to_string()
+    };
+    reply::ok(List::new(items?, query.limit, cursor))
 }
 
 /// Delete all test responses of a flow

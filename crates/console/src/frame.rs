@@ -103,7 +103,7 @@ impl<'f> Frame<'f> {
             NavItem::Flow(state, _) => Some(state.flow.flow_id),
             _ => None,
         };
-        self.done = word.and_then(|word| Notice::named(word, flow));
+        self.done = word.and_then(|word| Notice::named(word, flow, self.visitor.did.as_deref()));
         self
     }
 

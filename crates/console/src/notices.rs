@@ -1,5 +1,6 @@
 //! The messages after an action, shown as toasts: by the name in the address, some with a button
-//! that undoes the action. No other text is ever shown.
+//! that undoes the action. No other text is ever shown, and only what this browser has just done can
+//! be undone: a link that someone made up shows a message at most.
 
 use std::borrow::Cow;
 
@@ -12,12 +13,20 @@ pub(super) struct Notice {
     undo: Option<Markup>,
 }
 
+/// An action on a flow with the name of its message, as the browser keeps it.
+pub(super) fn action(flow: FlowId, word: &str) -> String {
+    format!("{flow}.{word}")
+}
+
 impl Notice {
-    /// The notice with this name. `flow` is the flow of the page.
-    pub(super) fn named(word: &str, flow: Option<FlowId>) -> Option<Self> {
+    /// The notice with this name. `flow` is the flow of the page, `did` the last [`action`] of the
+    /// browser.
+    pub(super) fn named(word: &str, flow: Option<FlowId>, did: Option<&str>) -> Option<Self> {
         let (name, detail) = word.split_once('.').unwrap_or((word, ""));
+        let flow = if name == "archived" { detail.parse().ok() } else { flow };
+        let flow = flow.filter(|flow| did == Some(action(*flow, word).as_str()));
         let undo = match (name, flow) {
-            ("archived", _) => detail.parse().ok().map(unarchive),
+            ("archived", Some(flow)) => Some(undo(flow, "unarchive", html! {})),
             ("closed", Some(flow)) => Some(reopen(flow, detail)),
             ("reopened", Some(flow)) => Some(undo(flow, "close", html! {})),
             _ => None,
@@ -38,10 +47,6 @@ impl Notice {
             }
         }
     }
-}
-
-fn unarchive(flow: FlowId) -> Markup {
-    undo(flow, "unarchive", html! {})
 }
 
 /// Opens the flow again until the end that it had, in milliseconds.
@@ -87,6 +92,9 @@ fn sentence(word: &str) -> Option<&'static str> {
         "password" => "Your password was changed. All other browsers are signed out.",
         "invited" => "Invited. Each person has a personal link.",
         "invited-already" => "No one was invited: all of them already have an open invitation.",
+        "test-links-revoked" => {
+            "Revoked. Earlier test links no longer work; this page has a new one."
+        }
         "path-saved" => "The short path works now.",
         "path-removed" => "The short path was removed.",
         "revoked" => "Revoked. The link no longer works.",
@@ -127,9 +135,30 @@ mod tests {
             ("archived.<b>", Some("Archived.")),
             ("anything", None),
         ] {
-            let found = Notice::named(word, None).map(|it| it.render().into_string());
+            let found = Notice::named(word, None, None).map(|it| it.render().into_string());
             assert_eq!(found.is_some(), text.is_some(), "{word}");
             assert!(found.is_none_or(|it| it.contains(text.unwrap()) && !it.contains("<b>")));
+        }
+    }
+
+    #[test]
+    fn only_the_last_action_of_this_browser_can_be_undone() {
+        let flow: FlowId = "fl_01KA2VgdPrWYDVgYy3wLpB".parse().unwrap();
+        let other: FlowId = "fl_01KA2VgdPrWYDVgYy3wLpC".parse().unwrap();
+        let archived = format!("archived.{flow}");
+        for word in [archived.as_str(), "closed", "closed.1700000000000", "reopened"] {
+            let done = action(flow, word);
+            let elsewhere = action(other, word);
+            for (did, is_offered) in [
+                (Some(done.as_str()), true),
+                (Some(elsewhere.as_str()), false),
+                (Some("closed.1"), false),
+                (Some(word), false),
+                (None, false),
+            ] {
+                let shown = Notice::named(word, Some(flow), did).unwrap().render().into_string();
+                assert_eq!(shown.contains("Undo"), is_offered, "{word}, {did:?}");
+            }
         }
     }
 }

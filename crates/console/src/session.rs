@@ -17,6 +17,10 @@ const SESSION: &str = "__Host-sluice";
 /// The longest lifetime of a session, in seconds; the server ends it, whatever the browser keeps.
 const KEPT_SECONDS: u32 = 7 * 24 * 60 * 60;
 const THEME: &str = "sluice_theme";
+/// What this browser has just done and may undo: only its own server can set it.
+const DID: &str = "__Host-sluice-did";
+/// How long it may be undone from the message about it, in seconds.
+const DID_SECONDS: u32 = 5 * 60;
 
 /// A signed-in visitor, and the display preferences of their browser.
 #[derive(Debug, Clone)]
@@ -30,6 +34,8 @@ pub(super) struct Visitor {
     pub(super) email: String,
     pub(super) theme: Option<&'static str>,
     pub(super) gzip: bool,
+    /// The last action that can be undone, as [`did`] has noted it.
+    pub(super) did: Option<String>,
 }
 
 impl FromRequestParts<Arc<Console>> for Visitor {
@@ -55,6 +61,7 @@ impl Visitor {
             email: session.email.unwrap_or_default(),
             theme: theme_of(headers),
             gzip: negotiate::accepts_gzip(headers),
+            did: cookie(headers, DID).map(str::to_owned),
         }
     }
 }
@@ -113,6 +120,12 @@ pub(super) fn kept(secret: &Secret) -> String {
         "{SESSION}={}; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age={KEPT_SECONDS}",
         secret.0
     )
+}
+
+/// A cookie with the last action that can be undone. An address alone offers no undo: anyone can
+/// make one up.
+pub(super) fn did(action: &str) -> String {
+    format!("{DID}={action}; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age={DID_SECONDS}")
 }
 
 /// Removes the session cookie.

@@ -52,6 +52,7 @@ actions! {
     DraftSaved = "draft.saved",
     ResponseDeleted = "response.deleted",
     TestResponsesDeleted = "test_responses.deleted",
+    TestLinksRevoked = "test_links.revoked",
     ResponsesExported = "responses.exported",
     RespondentExported = "respondent.exported",
     RespondentErased = "respondent.erased",

@@ -3,8 +3,8 @@
 //!
 //! The store compares the counts with the limits when it stores a response. Here they are set: a new
 //! limit counts the responses that are already stored. Most of them are counted in pages while
-//! submissions go on; only those of the last minute are counted by the store in the transaction that
-//! sets the limit. A response that is deleted makes room for another one. One that is erased with
+//! submissions go on, until only those of the last minute are left, however long that takes; these
+//! are counted by the store in the transaction that sets the limit. A response that is deleted makes room for another one. One that is erased with
 //! its respondent, or that is older than the app keeps responses, stays counted: a survey that is
 //! complete does not open again by itself. [`crate::recount`] counts what is stored now.
 
@@ -30,6 +30,12 @@ const VERSIONS_PAGE: usize = 100;
 const RESPONSES_PAGE: usize = 1_000;
 /// Responses that are older than this are all visible: no write takes so long.
 const SETTLED_SECONDS: i64 = 60;
+/// Counting goes on while the last pass took longer than this: what was stored meanwhile would
+/// otherwise be counted while the app is locked.
+const LAST_PASS_MILLIS_MAX: i64 = 1_000;
+
+/// The clock, for counting that takes a while.
+pub(crate) type Now<'n> = &'n (dyn Fn() -> Timestamp + Send + Sync);
 
 /// The limits of a flow, and what they have counted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -113,7 +119,7 @@ pub(crate) fn changed(
 /// The counters for other limits of a flow. Those that count the same as before are kept.
 pub(crate) async fn set(
     store: &dyn Store,
-    now: Timestamp,
+    now: Now<'_>,
     flow: &FlowRow,
     closing: &Closing,
 ) -> StoreResult<Write> {
@@ -124,7 +130,7 @@ pub(crate) async fn set(
 /// The counters of a flow, all counted again; `None` if it limits nothing.
 pub(crate) async fn set_again(
     store: &dyn Store,
-    now: Timestamp,
+    now: Now<'_>,
     flow: &FlowRow,
 ) -> StoreResult<Option<Write>> {
     let closing = flow.limits()?;
@@ -137,7 +143,7 @@ pub(crate) async fn set_again(
 
 async fn counted(
     store: &dyn Store,
-    now: Timestamp,
+    now: Now<'_>,
     flow: &FlowRow,
     closing: &Closing,
     kept: Vec<String>,
@@ -182,11 +188,29 @@ async fn limits_by_version(
     }
 }
 
-/// Counts the responses that no write in progress can precede.
-async fn count_settled(store: &dyn Store, now: Timestamp, set: &mut SetClosing) -> StoreResult<()> {
-    let to = now.plus_seconds(-SETTLED_SECONDS);
+/// Counts the responses that no write in progress can precede, then those that were stored during
+/// that time, until a pass is short.
+async fn count_settled(store: &dyn Store, now: Now<'_>, set: &mut SetClosing) -> StoreResult<()> {
+    let mut from = None;
+    loop {
+        let start = now();
+        let to = start.plus_seconds(-SETTLED_SECONDS);
+        count_between(store, from, to, set).await?;
+        from = Some(to);
+        if now().as_millis() - start.as_millis() <= LAST_PASS_MILLIS_MAX {
+            return Ok(());
+        }
+    }
+}
+
+async fn count_between(
+    store: &dyn Store,
+    from: Option<Timestamp>,
+    to: Timestamp,
+    set: &mut SetClosing,
+) -> StoreResult<()> {
     let mut query = ResponseQuery::new(set.app_id, set.flow_id, RESPONSES_PAGE);
-    query.to = Some(to);
+    (query.from, query.to) = (from, Some(to));
     loop {
         let page = store.list_responses(&query).await?;
         for row in &page.rows {
@@ -233,4 +257,62 @@ pub(crate) fn must_fit(state: &FlowState, definition: &Definition) -> AdminResul
         })
         .collect();
     if faults.is_empty() { Ok(()) } else { Err(AdminError::Invalid(faults)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicI64, Ordering};
+
+    use sluice_flow::closing::ALL;
+    use sluice_store::conformance::filling;
+    use sluice_store::sqlite::{Options, SqliteStore};
+    use sluice_store::{MovingStore as _, Record};
+
+    use super::*;
+
+    /// A first pass that takes long, as on a large flow: what was stored meanwhile is counted before
+    /// the app is locked.
+    #[tokio::test]
+    async fn what_is_stored_during_a_long_count_is_counted_before_the_lock() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(&folder.path().join("s.db"), Options::default()).unwrap();
+        let records: Vec<Record> = filling::records(200).collect();
+        let mut responses: Vec<ResponseRow> = Vec::new();
+        for record in &records {
+            if let Record::Response { row, .. } = record {
+                responses.push(row.clone());
+            }
+        }
+        let flow = responses[0].flow_id;
+        responses.retain(|row| row.flow_id == flow);
+        responses.sort_by_key(|row| row.response_id);
+        store.import_records(records).await.unwrap();
+        let at = |row: &ResponseRow| row.response_id.made_at().as_millis();
+        let (first, last) = (at(&responses[0]), at(&responses[responses.len() - 1]));
+        assert!(last > first + 2, "they have different times");
+        // When the count starts, about half of them are settled; when its first pass ends, all are.
+        let settled = SETTLED_SECONDS * 1_000;
+        let (start, end) = (i64::midpoint(first, last) + settled, last + settled + 5_000);
+        let calls = AtomicI64::new(0);
+        let now = || {
+            let call = calls.fetch_add(1, Ordering::Relaxed);
+            Timestamp::from_millis(if call == 0 { start } else { end })
+        };
+        let versions = responses.iter().map(|row| row.flow_version_id);
+        let closing = Closing { close_after: Some(1_000), ..Closing::default() };
+        let mut set = SetClosing {
+            app_id: responses[0].app_id,
+            flow_id: flow,
+            counted: ClosingCounts::default(),
+            counted_to: None,
+            limits: versions.map(|version| (version, closing.limits(None))).collect(),
+            kept: Vec::new(),
+        };
+        set.counted.set(ALL, 0);
+        count_settled(&store, &now, &mut set).await.unwrap();
+        assert_eq!(set.counted.get(ALL), responses.len() as u64);
+        let counted_to = set.counted_to.unwrap().made_at().as_millis();
+        assert!(counted_to >= last, "nothing is left for the lock");
+        assert_eq!(calls.into_inner(), 4, "two passes");
+    }
 }

@@ -1,7 +1,8 @@
 //! Finds flows of an app: by their name, title, questions and labels, or because they close soon.
 //!
-//! Both read the newest flows in pages, up to a limit that the result reports. Deliberately absent:
-//! an index. An app has tens of flows, rarely thousands.
+//! Both read the newest flows in pages, up to a limit that the result reports; a search over several
+//! apps has one limit for all of them. Deliberately absent: an index. An app has tens of flows,
+//! rarely thousands.
 
 use serde_json::Value;
 use sluice_flow::folding::folded;
@@ -11,9 +12,10 @@ use sluice_store::{FlowState, Page, Scope};
 use crate::admin::AdminResult;
 use crate::handle::AppHandle;
 
-/// Flows that are read at once, and in all.
+/// Flows that are read at once.
 const PAGE_FLOWS: usize = 500;
-const FLOWS_MAX: usize = 2_000;
+/// Flows that a search reads in all.
+pub const SEARCHED_FLOWS_MAX: usize = 2_000;
 /// The flows that are searched for those that close soon.
 const CLOSING_FLOWS_MAX: usize = 200;
 
@@ -35,27 +37,28 @@ pub struct FoundFlows {
 
 impl AppHandle {
     /// The first `limit` active flows, or archived ones, that have all words in one of their texts;
-    /// with a label, only flows that have it.
+    /// with a label, only flows that have it. Reads at most `budget` flows and reduces it by them.
     pub async fn search_flows(
         &self,
         text: &str,
         label: Option<&str>,
         archived: bool,
         limit: usize,
+        budget: &mut usize,
     ) -> AdminResult<FoundFlows> {
         self.permit.core(Scope::Read)?;
         let text = folded(text);
         let words: Vec<&str> = text.split_whitespace().collect();
         let mut found = FoundFlows::default();
         let mut after: Option<FlowId> = None;
-        let mut read = 0;
-        while read < FLOWS_MAX {
-            let page = Page { after, limit: PAGE_FLOWS };
+        while *budget > 0 {
+            let page_flows = PAGE_FLOWS.min(*budget);
+            let page = Page { after, limit: page_flows };
             let label = label.map(str::to_owned);
             let page = self.newest_flows_labelled(label, archived, page).await?;
-            read += page.len();
+            *budget -= page.len();
             after = page.last().map(|state| state.flow.flow_id);
-            let is_last = page.len() < PAGE_FLOWS;
+            let is_last = page.len() < page_flows;
             found.flows.extend(page.into_iter().filter_map(|state| matching(state, &words)));
             if found.flows.len() > limit || is_last {
                 found.has_more = found.flows.len() > limit;

@@ -150,7 +150,7 @@ impl FlowHandle {
             let limits = limits.unwrap_or_default();
             let mut rows = Vec::new();
             if limits != state.flow.limits()? {
-                rows.push(closing::set(&*core.store, core.now(), &row, &limits).await?);
+                rows.push(closing::set(&*core.store, &|| core.now(), &row, &limits).await?);
                 row.closing = limits.to_stored();
             }
             if row == state.flow {
@@ -274,6 +274,7 @@ async fn make_flow(
             closing: None,
             labels: like.map(|flow| flow.labels.clone()).unwrap_or_default(),
             design: like.and_then(|flow| flow.design.clone()),
+            test_links: 0,
             created_at: core.now(),
             archived_at: None,
         };

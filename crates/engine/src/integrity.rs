@@ -2,7 +2,8 @@
 //!
 //! Reads a whole store at one instant, so servers may run meanwhile: pages, indexes, idempotency keys
 //! and consents (which the backend checks), every row, the digest of every response, references
-//! between rows, and the counts of every flow and of its limits, computed again from its responses. Nothing is written or repaired.
+//! between rows, the images that pages show, and the counts of every flow and of its limits, computed
+//! again from its responses. Nothing is written or repaired.
 //!
 //! The order of records makes one pass enough: a row comes after the rows that it references. The
 //! ids of apps, flows, versions, respondents and users are held in memory.
@@ -18,6 +19,7 @@ use uuid::Uuid;
 
 use crate::closing_check::ClosingCheck;
 use crate::count_check::CountCheck;
+use crate::image_check::ImageCheck;
 
 /// The number of records to read at a time.
 const PAGE_RECORDS: usize = 2_000;
@@ -56,6 +58,7 @@ pub async fn check(
         known: Known::default(),
         counts: CountCheck::default(),
         closing: ClosingCheck::default(),
+        images: ImageCheck::default(),
         unreadable: BTreeSet::new(),
         compared: HashSet::new(),
         uncounted_flows: 0,
@@ -82,6 +85,7 @@ struct Check<'s, F> {
     known: Known,
     counts: CountCheck,
     closing: ClosingCheck,
+    images: ImageCheck,
     /// Rows that were reported already.
     unreadable: BTreeSet<UnreadableRow>,
     /// Flows whose counts were compared, or cannot be: some of their responses are unreadable.
@@ -148,6 +152,7 @@ impl<F: Fn(DamagedPlace) + Send + Sync> Check<'_, F> {
             self.damaged(place(record), what);
         }
         self.closing.note(record);
+        self.images.note(record);
         if let Record::ClosingCounts(row) = record {
             for what in self.closing.differences(row) {
                 self.damaged(place(record), what);
@@ -224,6 +229,13 @@ impl<F: Fn(DamagedPlace) + Send + Sync> Check<'_, F> {
             for flow in self.closing.without_counts() {
                 let what = "it limits its responses, but they are not counted";
                 self.damaged(format!("flows {flow}"), what);
+            }
+        }
+        let images = std::mem::take(&mut self.images);
+        if !self.known.incomplete.contains(&Table::Assets) {
+            for (place, image) in images.into_missing() {
+                let table = Table::Assets.name();
+                self.damaged(place, format!("{image} is missing from the table {table}"));
             }
         }
         let flows = match self.uncounted_flows {

@@ -51,6 +51,7 @@ pub mod idempotency;
 mod identify;
 mod identity_keys;
 mod ids;
+mod image_check;
 mod images;
 mod instance;
 pub mod intake;
@@ -104,7 +105,7 @@ pub use closing::ClosingState;
 pub use drafts::{Draft, Editing, Saved};
 pub use encoded_body::EncodedBody;
 pub use engine::{Engine, Options};
-pub use flow_search::{FoundFlow, FoundFlows};
+pub use flow_search::{FoundFlow, FoundFlows, SEARCHED_FLOWS_MAX};
 pub use flows::{FlowPatch, NewFlow};
 pub use handle::{AppHandle, FlowHandle};
 pub use history::HistoryEntry;
@@ -138,7 +139,7 @@ pub mod rows {
     pub use sluice_store::{
         Answers, AppLimits, AppRow, AssetInfo, AuditRow, ConsentRow, FlowRow, FlowState, GrantRow,
         IdentityKeyKind, IdentityKeyRow, IdentityVerification, ImageType, InvitationCounts,
-        InvitationRow, Order, Page, Respondent, ResponsePage, ResponseRow, Role, Scope,
+        InvitationRow, Order, Page, Respondent, ResponsePage, ResponseRow, Role, Scope, TestCursor,
         TestResponseRow, TokenRow, VersionRow, VersionState,
     };
 }

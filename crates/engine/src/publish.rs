@@ -5,13 +5,12 @@
 //! their times. The same time decides when older versions stop accepting responses; see
 //! [`sluice_flow::lifecycle::VersionTimes::superseded`].
 
-use std::collections::BTreeSet;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
 use serde_json::{Value, json};
 use sluice_flow::definition::{self, Definition, Fault};
-use sluice_flow::id::{AssetId, FlowVersionId};
+use sluice_flow::id::FlowVersionId;
 use sluice_flow::lifecycle::VersionTimes;
 use sluice_flow::time::Timestamp;
 use sluice_store::{
@@ -56,28 +55,20 @@ impl FlowHandle {
     }
 
     async fn publish_draft(&self, seen: Option<&str>) -> AdminResult<Published> {
-        let images = self.must_have_images(self.draft.as_ref()).await?;
         let stamp = Stamp::default();
         let (flow_version_id, number, warnings) = self
-            .change(Scope::Write, |core, state| {
+            .publish_with_images(None, |core, state| {
                 let Some(draft) = &state.draft else {
                     return Err(AdminError::conflict(
                         "nothing_to_publish",
                         "there is no draft: save one first (PUT the flow's draft)",
                     ));
                 };
-                let changed = || {
-                    let detail = "the draft was changed meanwhile: review it, then publish";
-                    AdminError::conflict(DRAFT_CHANGED, detail)
-                };
                 if seen.is_some_and(|seen| seen != tag_of(state)) {
-                    return Err(changed());
+                    let detail = "the draft was changed meanwhile: review it, then publish";
+                    return Err(AdminError::conflict(DRAFT_CHANGED, detail));
                 }
                 let definition = checked(draft)?;
-                // A draft that was saved meanwhile may name other images.
-                if definition.images().iter().any(|(_, it)| !images.contains(&it.asset_id)) {
-                    return Err(changed());
-                }
                 must_fit(state, &definition)?;
                 let warnings = warnings(core, &definition);
                 let definition = definition.to_json().to_string();
@@ -97,10 +88,9 @@ impl FlowHandle {
         // A definition that an older server published may break a current rule; it is published
         // anyway.
         let warnings = checked(old).map(|it| warnings(core, &it)).unwrap_or_default();
-        self.must_have_images(Some(old)).await?;
         let stamp = Stamp::default();
         let (flow_version_id, number) = self
-            .change(Scope::Write, |core, state| {
+            .publish_with_images(Some(old), |core, state| {
                 if let Some(definition) = core.definitions.readable(old) {
                     must_fit(state, &definition)?;
                 }
@@ -120,17 +110,30 @@ impl FlowHandle {
         Ok(Published { flow_version_id, number, published_at: stamp.get(core), warnings })
     }
 
-    /// The images of a definition; refuses it if the app does not have one of them. Other faults are
-    /// found later.
-    async fn must_have_images(
+    /// Computes a publication of an older version, or of the draft, and writes it; repeats with the current state if
+    /// the app was changed concurrently. Each attempt checks that the app has the images of the
+    /// version: deleting one is a change of the app, too, so none can be deleted in between.
+    async fn publish_with_images<T>(
         &self,
-        version: Option<&VersionRow>,
-    ) -> AdminResult<BTreeSet<AssetId>> {
+        old: Option<&VersionRow>,
+        decide: impl Fn(&Core, &FlowState) -> AdminResult<(Change, T)>,
+    ) -> AdminResult<T> {
         let core = self.permit.core(Scope::Write)?;
-        let definition = version.and_then(|version| checked(version).ok());
-        let Some(definition) = definition else { return Ok(BTreeSet::new()) };
-        faultless(missing_images(&*core.store, self.app_id(), &definition).await?)?;
-        Ok(definition.images().into_iter().map(|(_, image)| image.asset_id).collect())
+        let decide = &decide;
+        retry_on_conflict(|is_retry| async move {
+            let newest = if is_retry { Some(self.read_again().await?) } else { None };
+            let state: &FlowState = newest.as_ref().unwrap_or(self);
+            must_be_in_use(&state.flow)?;
+            let (change, result) = decide(core, state)?;
+            // Other faults were found before.
+            let version = old.or(state.draft.as_ref());
+            if let Some(definition) = version.and_then(|version| checked(version).ok()) {
+                faultless(missing_images(&*core.store, self.app_id(), &definition).await?)?;
+            }
+            self.permit.change(Scope::Write, state.revision, change).await?;
+            Ok(result)
+        })
+        .await
     }
 
     /// The flow's published versions, newest first; below a version number, if one is given.

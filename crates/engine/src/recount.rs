@@ -3,12 +3,14 @@
 //!
 //! Uses only the store, flow by flow and day by day, and can run while servers use it.
 
+use std::time::Instant;
+
 use sluice_flow::id::{AppId, FlowId};
 use sluice_flow::time::Timestamp;
 use sluice_store::{At, FlowQuery, FlowState, Page, Store, StoreError, StoreResult};
 
 use crate::clock::{Clock as _, SystemClock};
-use crate::closing;
+use crate::closing::{self, Now};
 use crate::conflict::retry_on_conflict;
 
 /// The number of apps and flows to read at a time.
@@ -35,11 +37,15 @@ pub async fn recount(
     counted: impl Fn(u64),
 ) -> StoreResult<Recounted> {
     let mut sum = Recounted::default();
-    let now = store.time().await?.unwrap_or_else(|| SystemClock.now());
+    let (start, began) = (store.time().await?.unwrap_or_else(|| SystemClock.now()), Instant::now());
+    let now = || {
+        let millis = i64::try_from(began.elapsed().as_millis()).unwrap_or(i64::MAX);
+        Timestamp::from_millis(start.as_millis().saturating_add(millis))
+    };
     let apps = match which {
         Which::Flow(flow) => {
             if let Some(state) = store.find_flow(flow).await? {
-                sum.add(store, &state, now, &counted).await?;
+                sum.add(store, &state, &now, &counted).await?;
             }
             return Ok(sum);
         }
@@ -54,7 +60,7 @@ pub async fn recount(
             let Some(last) = flows.last() else { break };
             after = Some(last.flow.flow_id);
             for state in &flows {
-                sum.add(store, state, now, &counted).await?;
+                sum.add(store, state, &now, &counted).await?;
             }
         }
     }
@@ -66,7 +72,7 @@ impl Recounted {
         &mut self,
         store: &dyn Store,
         state: &FlowState,
-        now: Timestamp,
+        now: Now<'_>,
         counted: &impl Fn(u64),
     ) -> StoreResult<()> {
         let responses = store.recount(state.flow.app_id, state.flow.flow_id).await?;
@@ -79,7 +85,7 @@ impl Recounted {
 }
 
 /// Sets the counters of a flow's limits to the number of responses that are stored.
-async fn recount_limits(store: &dyn Store, state: &FlowState, now: Timestamp) -> StoreResult<()> {
+async fn recount_limits(store: &dyn Store, state: &FlowState, now: Now<'_>) -> StoreResult<()> {
     retry_on_conflict(|is_retry| async move {
         let newest = match is_retry {
             true => store.find_flow(state.flow.flow_id).await?,

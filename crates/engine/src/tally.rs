@@ -207,6 +207,7 @@ impl Bytes {
         self.number(row.labels.len() as u64);
         row.labels.iter().for_each(|label| self.text(label));
         self.optional_text(row.design.as_deref());
+        self.number(u64::from(row.test_links));
         self.time(row.created_at);
         self.optional_time(row.archived_at);
     }

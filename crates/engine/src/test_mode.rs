@@ -1,11 +1,13 @@
 //! Test mode: an author answers a flow at its test link, before or after it is published.
 //!
-//! The link carries a token that the server has sealed for this flow, with its end inside; nothing
-//! is stored for it. It leads to what the editor shows: the draft, or the published version if
+//! The link carries a token that the server has sealed for this flow, with its end inside and the
+//! number of times that the links of the flow were revoked. Only that number is stored, with the
+//! flow, so that every node refuses a revoked link at once. It leads to what the editor shows: the draft, or the published version if
 //! there is no draft. Its answers are judged as any others and stored as test responses, in a table
 //! apart from the responses. So they are in no count, list, export, limit or result, and the intake
 //! does not know of them. Deliberately absent: identities, invitations, live windows and limits.
 
+use std::fmt;
 use std::sync::Arc;
 
 use serde_json::json;
@@ -16,7 +18,8 @@ use sluice_flow::snapshot::VersionMeta;
 use sluice_flow::submission::Submission;
 use sluice_flow::time::Timestamp;
 use sluice_store::{
-    At, FlowState, Scope, StoreResult, TestResponseRow, TestWrite, VersionRow, Write,
+    At, FlowRow, FlowState, Page, Scope, StoreResult, TestCursor, TestResponseRow, TestWrite,
+    VersionRow, Write,
 };
 
 use crate::admin::{AdminError, AdminResult};
@@ -45,8 +48,8 @@ pub struct TestLink {
 }
 
 impl FlowHandle {
-    /// A new test link, for actors who may change the flow; earlier ones work until they end. It
-    /// stores nothing, so a handle for reading is enough.
+    /// A new test link, for actors who may change the flow; earlier ones work until they end or are
+    /// revoked. It stores nothing, so a handle for reading is enough.
     pub fn test_link(&self) -> AdminResult<TestLink> {
         let core = self.permit.core(Scope::Read)?;
         if !self.may(Scope::Write) {
@@ -55,17 +58,32 @@ impl FlowHandle {
         must_be_in_use(&self.flow)?;
         let expires_at = core.now().plus_seconds(TEST_LINK_DAYS * DAY_SECONDS);
         let purpose = SecretPurpose::TestLink(self.flow_id());
-        let token = core.verifying.vault.seal(purpose, &expires_at.as_millis().to_string());
+        let sealed = SealedLink { expires_at, revocations: self.flow.test_links };
+        let token = core.verifying.vault.seal(purpose, &sealed.to_string());
         let token = token.map_err(|why| AdminError::conflict("master_key_missing", why))?;
         Ok(TestLink { token, expires_at })
     }
 
-    /// The test responses, newest first.
-    pub async fn test_responses(&self) -> AdminResult<Vec<TestResponseRow>> {
+    /// Revokes all test links of the flow; new ones can be made.
+    pub async fn revoke_test_links(&self) -> AdminResult<()> {
+        self.change(Scope::Write, |_, state| {
+            let test_links = state.flow.test_links.saturating_add(1);
+            let row = FlowRow { test_links, ..state.flow.clone() };
+            let action = AuditAction::TestLinksRevoked;
+            let audit = self.permit.audit(action, row.flow_id, &json!({}));
+            Ok((vec![Write::Flow(row), Write::Audit(audit)].into(), ()))
+        })
+        .await
+    }
+
+    /// A page of the test responses, newest first.
+    pub async fn test_responses(
+        &self,
+        page: Page<TestCursor>,
+    ) -> AdminResult<Vec<TestResponseRow>> {
         let core = self.permit.core(Scope::Read)?;
-        let rows =
-            core.store.list_test_responses(self.app_id(), self.flow_id(), TESTS_MAX as usize);
-        Ok(rows.await?)
+        let (app, flow) = (self.app_id(), self.flow_id());
+        Ok(core.store.list_test_responses(app, flow, page.after, page.limit).await?)
     }
 
     /// Deletes all test responses of the flow.
@@ -83,6 +101,28 @@ impl FlowHandle {
     }
 }
 
+/// What the token of a test link holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct SealedLink {
+    expires_at: Timestamp,
+    /// How often the links of the flow had been revoked.
+    revocations: u32,
+}
+
+impl SealedLink {
+    fn read(text: &str) -> Option<Self> {
+        let (end, revocations) = text.split_once(' ')?;
+        let expires_at = Timestamp::from_millis(end.parse().ok()?);
+        Some(Self { expires_at, revocations: revocations.parse().ok()? })
+    }
+}
+
+impl fmt::Display for SealedLink {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.expires_at.as_millis(), self.revocations)
+    }
+}
+
 /// A flow that was opened by its test link.
 #[derive(Debug, Clone)]
 pub struct TestedFlow {
@@ -92,7 +132,7 @@ pub struct TestedFlow {
 }
 
 impl Core {
-    /// The flow of a test link, unless the link has ended or the flow is archived.
+    /// The flow of a test link, unless the link has ended or was revoked, or the flow is archived.
     pub(crate) async fn tested_flow(
         self: &Arc<Self>,
         flow_id: &str,
@@ -100,14 +140,15 @@ impl Core {
     ) -> StoreResult<Option<TestedFlow>> {
         let Ok(flow_id) = flow_id.parse::<FlowId>() else { return Ok(None) };
         let opened = self.verifying.vault.open(SecretPurpose::TestLink(flow_id), token);
-        let expires_at: Option<i64> = opened.ok().and_then(|text| text.parse().ok());
-        if expires_at.is_none_or(|end| end <= self.now().as_millis()) {
-            return Ok(None);
-        }
-        let state = self.store.find_flow(flow_id).await?;
-        let Some(state) = state.filter(|state| state.flow.archived_at.is_none()) else {
+        let link = opened.ok().and_then(|text| SealedLink::read(&text));
+        let Some(link) = link.filter(|link| link.expires_at > self.now()) else {
             return Ok(None);
         };
+        let is_open = |state: &FlowState| {
+            state.flow.archived_at.is_none() && state.flow.test_links == link.revocations
+        };
+        let state = self.store.find_flow(flow_id).await?;
+        let Some(state) = state.filter(is_open) else { return Ok(None) };
         let Some((row, definition)) = tested(&state) else { return Ok(None) };
         let meta = VersionMeta {
             flow_version_id: row.flow_version_id,

@@ -5,10 +5,13 @@
 mod support;
 
 use serde_json::{Value, json};
-use sluice_engine::rows::Page;
-use sluice_engine::{Actor, AdminError, Saved};
-use sluice_flow::id::FlowId;
+use sluice_engine::rows::{Page, Scope};
+use sluice_engine::{Actor, AdminError, NewFlow, Saved};
+use sluice_flow::definition::Kind;
+use sluice_flow::id::{AssetId, FlowId};
 use sluice_flow::lifecycle::Accepting;
+use sluice_flow::time::Timestamp;
+use sluice_store::{AdminStore as _, AssetRow, At, ImageType, Write};
 use support::UseCases as _;
 use support::{World, definition};
 
@@ -179,4 +182,45 @@ async fn the_history_shows_who_published_each_version() {
     assert!(matches!(history[1].accepting, Accepting::InGrace { .. }));
     let page = world.engine.history(&world.actor, flow, Some(2), 10).await.unwrap();
     assert_eq!(page.len(), 1);
+}
+
+#[tokio::test]
+async fn a_version_is_not_published_again_while_its_image_is_deleted() {
+    let world = World::new().await;
+    let app = world.app().await.row.app_id;
+    let asset = AssetRow {
+        app_id: app,
+        asset_id: AssetId::from_uuid(uuid::Uuid::from_u128(7)),
+        content_type: ImageType::Png,
+        width: 1,
+        height: 1,
+        digest: AssetRow::digest_of(b"image"),
+        created_at: Timestamp::from_millis(0),
+        bytes: b"image".to_vec(),
+    };
+    let id = asset.asset_id;
+    let write = vec![Write::Asset(asset)];
+    let revision = world.faults.find_app(app).await.unwrap().unwrap().revision;
+    world.faults.apply(At::App { app, expected: revision }, write.into()).await.unwrap();
+    let mut with_image = titled("With an image");
+    with_image["questions"][0]["image"] = json!({"assetId": id, "alt": ""});
+    let new = NewFlow { name: "Feedback".into(), kind: Kind::Survey, definition: Some(with_image) };
+    let flow = world.engine.create_flow(&world.actor, app, &new).await.unwrap().flow.flow_id;
+    let old = world.publish(flow).await.flow_version_id;
+    world.engine.put_draft(&world.actor, flow, titled("Without")).await.unwrap();
+    let current = world.publish(flow).await.flow_version_id;
+    // The old version has ended, so its image may be deleted.
+    world.clock.advance_millis(10 * 24 * 3_600_000);
+    let (engine, actor) = (world.engine.clone(), world.actor.clone());
+    *world.faults.after_assets.lock().unwrap() = Some(Box::new(move || {
+        Box::pin(async move {
+            let app = engine.app(&actor, Scope::Write, app).await.unwrap();
+            app.delete_asset(id).await.unwrap();
+        })
+    }));
+    let refused = world.engine.republish(&world.actor, old).await;
+    assert!(matches!(refused, Err(AdminError::Invalid(_))), "{refused:?}");
+    let state = world.faults.find_flow(flow).await.unwrap().unwrap();
+    assert_eq!(state.current.unwrap().flow_version_id, current);
+    assert!(world.faults.after_assets.lock().unwrap().is_none(), "the image was deleted");
 }

@@ -5,13 +5,14 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+use serde_json::json;
 use sluice_engine::clock::SystemClock;
 use sluice_engine::integrity::{self, Checked};
 use sluice_engine::moving::{self, MoveError};
 use sluice_engine::recount::{self, Which};
 use sluice_engine::{Engine, NotReady, Options, StoreError};
 use sluice_flow::closing::ALL;
-use sluice_flow::id::{FlowId, FlowVersionId, RespondentId};
+use sluice_flow::id::{AssetId, FlowId, FlowVersionId, RespondentId};
 use sluice_store::conformance::filling;
 use sluice_store::sqlite::{self, SqliteStore};
 use sluice_store::{Record, ResponseRow, Store};
@@ -55,6 +56,51 @@ async fn responses_that_are_not_counted_yet_are_reported_as_skipped() {
     store.import_records(filling::records(20).collect()).await.unwrap();
     let checked = integrity::check(&*store, |it| panic!("{it:?}"), |_| {}).await.unwrap();
     assert!(checked.skipped[0].contains("counts of 6 flows"), "{checked:?}");
+}
+
+#[tokio::test]
+async fn images_that_pages_show_must_exist() {
+    let named = |number: u128| AssetId::from_uuid(uuid::Uuid::from_u128(number));
+    let mut records: Vec<Record> = filling::records(20).collect();
+    let mut expected = Vec::new();
+    let (mut has_app, mut has_flow, mut is_in_version) = (false, false, false);
+    for record in &mut records {
+        match record {
+            Record::App(app) if !has_app => {
+                has_app = true;
+                app.row.hosted = Some(format!(r#"{{"background":"{}"}}"#, named(1)));
+                expected.push(format!("apps {}: {}", app.row.app_id, named(1)));
+            }
+            Record::Flow(row) if !has_flow => {
+                has_flow = true;
+                row.design = Some(format!(r#"{{"background":"{}"}}"#, named(2)));
+                expected.push(format!("flows {}: {}", row.flow_id, named(2)));
+            }
+            // What has ended, or was never published, may name an image that was deleted.
+            Record::Version(row) => {
+                let image = json!({"assetId": named(3), "alt": "x"});
+                let question = json!({"id": "q", "type": "nps", "prompt": "Q?", "image": image});
+                row.definition = json!({"title": "T", "questions": [question]}).to_string();
+                let times = &row.times;
+                let has_ended = times.superseded_at.is_some() || times.retired_at.is_some();
+                if times.published_at.is_some() && !has_ended && !is_in_version {
+                    is_in_version = true;
+                    expected.push(format!("versions {}: {}", row.flow_version_id, named(3)));
+                } else {
+                    row.times.retired_at = row.times.published_at;
+                }
+            }
+            _ => {}
+        }
+    }
+    assert!(has_app && has_flow && is_in_version);
+    let (_, found) = check(records).await;
+    let mut images: Vec<_> = found.iter().filter(|it| it.contains("table assets")).collect();
+    images.sort_unstable();
+    let missing = |place: String| format!("{place} is missing from the table assets");
+    let mut expected: Vec<String> = expected.into_iter().map(missing).collect();
+    expected.sort_unstable();
+    assert_eq!(images, expected.iter().collect::<Vec<_>>(), "{found:?}");
 }
 
 #[tokio::test]

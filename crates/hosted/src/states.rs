@@ -45,7 +45,7 @@ impl Frame<'_> {
             TokenRefused::Invalid | TokenRefused::Expired => state.token_refused,
             TokenRefused::Unavailable => return self.failed(),
         };
-        let without_script = html! { noscript { p.detail { (state.token_needs_script) } } };
+        let without_script = html! { div { noscript { p.detail { (state.token_needs_script) } } } };
         self.message_page(Kind::Unproven, "token", titled, without_script)
     }
 

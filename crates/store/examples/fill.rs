@@ -114,6 +114,7 @@ impl History {
             closing: None,
             labels: Vec::new(),
             design: None,
+            test_links: 0,
         };
         let mut records = vec![Record::App(App { row, revision: 1, public_revision: 1 })];
         records.push(Record::Flow(flow));

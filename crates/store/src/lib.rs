@@ -25,6 +25,7 @@ pub mod hex;
 mod invitation;
 mod listing;
 mod people;
+mod pictures;
 pub mod postgres;
 mod record;
 mod removal;

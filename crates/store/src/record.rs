@@ -316,7 +316,7 @@ impl Record {
         let texts = match self {
             Self::App(app) => {
                 let origins = app.row.allowed_origins.iter().map(String::len).sum::<usize>();
-                app.row.name.len() + origins
+                app.row.name.len() + origins + app.row.hosted.as_ref().map_or(0, String::len)
             }
             Self::Key(_)
             | Self::Respondent(_)

@@ -139,6 +139,9 @@ pub struct FlowRow {
     /// The parts of the app's design that the flow replaces, as JSON; absent if none.
     #[serde(default)]
     pub design: Option<String>,
+    /// How often its test links were revoked: a link works while this is as when it was made.
+    #[serde(default)]
+    pub test_links: u32,
     pub created_at: Timestamp,
     pub archived_at: Option<Timestamp>,
 }

@@ -3,6 +3,9 @@
 //! They are in a table apart from the responses, so no count, list, export or limit can include
 //! them.
 
+use std::fmt;
+use std::str::FromStr;
+
 use serde::{Deserialize, Serialize};
 use sluice_flow::id::{AppId, FlowId, FormKey};
 use sluice_flow::time::Timestamp;
@@ -22,6 +25,35 @@ pub struct TestResponseRow {
     /// JSON object.
     pub tags: Option<String>,
     pub score: Option<String>,
+}
+
+/// Where a page of test responses continues: after this one, with older ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TestCursor {
+    pub received_at: Timestamp,
+    pub form_key: FormKey,
+}
+
+impl TestCursor {
+    pub fn after(row: &TestResponseRow) -> Self {
+        Self { received_at: row.received_at, form_key: row.form_key }
+    }
+}
+
+impl fmt::Display for TestCursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.received_at.as_millis(), self.form_key)
+    }
+}
+
+impl FromStr for TestCursor {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let (received_at, form_key) = text.split_once('.').ok_or(())?;
+        let received_at = Timestamp::from_millis(received_at.parse().map_err(|_| ())?);
+        Ok(Self { received_at, form_key: form_key.parse().map_err(|_| ())? })
+    }
 }
 
 /// A change to test responses. It moves no revision.

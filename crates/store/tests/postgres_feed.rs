@@ -49,6 +49,7 @@ fn flow_of(app: AppId) -> FlowRow {
         closing: None,
         labels: Vec::new(),
         design: None,
+        test_links: 0,
         created_at: Timestamp::from_millis(now()),
         archived_at: None,
     }

@@ -264,6 +264,7 @@ async fn responses_stored_without_counts_are_counted_by_a_scan() {
         closing: None,
         labels: Vec::new(),
         design: None,
+        test_links: 0,
         created_at: Timestamp::from_millis(1),
         archived_at: None,
     };

@@ -99,6 +99,8 @@ export async function allPages(world, flow) {
   await admin("POST", `/flows/${flowId}/invitations`, { invitations: [{ userId: "ada" }, { email: "bob@mail.example" }] }).catch(() => {});
   const { userId } = await admin("POST", "/users", { email: "ann@mail.example", name: "Ann Example", role: "editor", appId }).catch(() => ({}));
   const restore = async () => {
+    await admin("PATCH", `/flows/${flowId}`, { name: SURVEY.title });
+    await admin("POST", `/flows/${flowId}/reopen`);
     await admin("PUT", `/flows/${flowId}/draft`, { ...SURVEY, description: "One minute that helps us." });
     await admin("PUT", `/flows/${quiz.flowId}/draft`, QUIZ);
   };
@@ -174,6 +176,17 @@ function otherStates({ of, app }) {
   return {
     publish: [`${of}/share`, (page) => page.getByRole("link", { name: "Publish", exact: true }).click()],
     discard: [`${of}/share`, (page) => page.getByRole("link", { name: "Discard" }).click()],
+    // Answers from the test link, sent without its page.
+    "tests-answered": [`${of}/try`, async (page) => {
+      const key = await page.locator("[name=key]").first().inputValue();
+      await page.request.post(page.url(), { form: { key, go: "send", "answers.nps": "9", "answers.why": "A test." } });
+      await page.goto(new URL(`${of}/responses/tests`, page.url()).href);
+    }],
+    closed: [`${of}/share`, async (page) => {
+      await page.locator(".flow-top summary").click();
+      await page.getByRole("button", { name: "Close now" }).click();
+      await page.locator(".toast").waitFor();
+    }],
     menu: [`${of}/results`, (page) => page.locator(".flow-top summary").click()],
     go: [app, async (page) => { await page.keyboard.press("Control+k"); await page.keyboard.type("feedback") }],
     shortcuts: [app, (page) => page.keyboard.press("?")],

@@ -163,19 +163,19 @@ impl DesignForm<'_> {
         let named = |name: &'static str| (name, option_label(name).to_owned());
         match field.value() {
             DesignValue::OneOf(names) => options.extend(names.iter().copied().map(named)),
-            DesignValue::Color => options.push((OWN, "Own colour".to_owned())),
+            DesignValue::Color => options.push((OWN, "Custom colour".to_owned())),
             DesignValue::Background | DesignValue::Picture | DesignValue::Text => {
                 let (none, own) = match field.value() {
-                    DesignValue::Background => ("None", "Own colour"),
-                    DesignValue::Picture => ("No logo", "Own logo"),
-                    _ => ("In the reader’s language", "Own text"),
+                    DesignValue::Background => ("None", "Custom colour"),
+                    DesignValue::Picture => ("No logo", "Custom logo"),
+                    _ => ("In the reader’s language", "Custom text"),
                 };
                 if self.app.is_some() {
                     options.push((NONE, none.to_owned()));
                 }
                 options.push((OWN, own.to_owned()));
                 if field.value() == DesignValue::Background {
-                    options.push((IMAGE, "Own image".to_owned()));
+                    options.push((IMAGE, "Custom image".to_owned()));
                 }
             }
         }
@@ -307,7 +307,7 @@ impl DesignForm<'_> {
             }
             DesignField::DarkLogo => "Shown in dark mode; otherwise both have the same logo.",
             DesignField::NextText => {
-                "Leave button texts in the reader’s language if your flow has translations: an own text is shown in every language."
+                "Leave the texts in the reader’s language if your flow has translations. A custom text is shown in every language."
             }
             DesignField::Theme => "Automatic follows the reader’s device.",
             _ => return None,

@@ -18,7 +18,7 @@ use sluice_engine::branding::{HostedPatch, HostedSettings, design_of};
 use sluice_engine::design::DesignPatch;
 use sluice_engine::rows::{FlowState, Scope};
 use sluice_engine::templates::templates;
-use sluice_engine::{AdminError, AdminResult, AppPatch, FlowPatch, Missing};
+use sluice_engine::{AdminError, AdminResult, AppHandle, AppPatch, FlowPatch, Missing};
 use sluice_flow::definition::Fault;
 use sluice_flow::design::{Design, DesignField};
 use sluice_flow::id::{AppId, FlowId};
@@ -51,18 +51,20 @@ async fn show(
     Query(query): Query,
 ) -> Reply {
     let (sidebar, handle) = Sidebar::flow(&console, &visitor, flow).await?;
-    flow_page(&visitor, &sidebar, &handle, None, query.get("done"))
+    let app = handle.app().await?;
+    flow_page(&visitor, &sidebar, &app, &handle, None, query.get("done"))
 }
 
 /// The tab of a flow, with what was sent if that could not be saved.
 fn flow_page(
     visitor: &Visitor,
     sidebar: &Sidebar,
+    app: &AppHandle,
     state: &FlowState,
     refused: Option<(&Fields, &[Fault])>,
     done: Option<&str>,
 ) -> Reply {
-    let app = HostedSettings::of(&sidebar.own()?.row).design;
+    let app = HostedSettings::of(&app.row).design;
     let own = design_of(&state.flow);
     let flow = state.flow.flow_id;
     let base = format!("/console/flows/{flow}");
@@ -76,7 +78,7 @@ fn flow_page(
         (errors(faults, form::field_of))
         (panes(&format!("{base}/preview"), html! {
             p.hint {
-                "Changes take effect immediately, without publishing. What you do not change is "
+                "Changes take effect immediately, without publishing. Anything you do not change follows "
                 a href=(settings) { "the app’s design" } "."
             }
             (design_form(&format!("{base}/design"), &form, writes))
@@ -149,7 +151,8 @@ async fn save(
         Err(faults) => faults,
     };
     let sidebar = Sidebar::app(&console, &visitor, handle.app_id()).await?;
-    flow_page(&visitor, &sidebar, &handle, Some((&sent, &faults)), None)
+    let app = handle.app().await?;
+    flow_page(&visitor, &sidebar, &app, &handle, Some((&sent, &faults)), None)
 }
 
 /// Removes all own values of a flow.
@@ -170,16 +173,18 @@ async fn show_app(
     Query(query): Query,
 ) -> Reply {
     let sidebar = Sidebar::app(&console, &visitor, app).await?;
-    app_design(&visitor, &sidebar, None, query.get("done"))
+    let app = console.engine.app(&visitor.actor, Scope::Read, app).await?;
+    app_design(&visitor, &sidebar, &app, None, query.get("done"))
 }
 
 fn app_design(
     visitor: &Visitor,
     sidebar: &Sidebar,
+    app: &AppHandle,
     refused: Option<(&Fields, &[Fault])>,
     done: Option<&str>,
 ) -> Reply {
-    let row = &sidebar.own()?.row;
+    let row = &app.row;
     let own = HostedSettings::of(row).design;
     let (sent, faults) = refused.unzip();
     let faults = faults.unwrap_or_default();
@@ -195,7 +200,7 @@ fn app_design(
         (errors(faults, form::field_of))
         (panes(&preview, html! {
             p.hint {
-                "The design of all flows of this app, except for what a flow replaces in its Design tab. Changes take effect immediately. "
+                "This design applies to all flows of the app. A flow can replace parts of it in its Design tab. Changes take effect immediately. "
                 span id="saving" role="status" hidden {}
             }
             (design_form(&format!("{base}/settings/design"), &form, writes))
@@ -232,7 +237,7 @@ async fn save_app(
         Err(faults) => faults,
     };
     let sidebar = Sidebar::app(&console, &visitor, app).await?;
-    app_design(&visitor, &sidebar, Some((&sent, &faults)), None)
+    app_design(&visitor, &sidebar, &handle, Some((&sent, &faults)), None)
 }
 
 /// Stores an image for the background.

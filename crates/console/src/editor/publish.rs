@@ -28,7 +28,7 @@ pub(super) fn what_next(state: &FlowState) -> Markup {
     let flow = state.flow.flow_id;
     let number = state.current.as_ref().map_or(0, |current| current.number);
     html! {
-        section.card.next aria-label="Next steps" {
+        section.card.next-steps aria-label="Next steps" {
             p { strong { "Version " (number) " is live." } " Answer it as a respondent, then view the result." }
             div.buttons {
                 a.button.primary href={ "/f/" (flow) } target="_blank" rel="noopener" { "Answer" }

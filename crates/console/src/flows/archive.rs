@@ -9,9 +9,10 @@ use sluice_flow::id::FlowId;
 
 use crate::Console;
 use crate::frame::{Frame, NavItem, Width};
+use crate::notices;
 use crate::reply::{self, Kind, Reply};
 use crate::request::PathParam;
-use crate::session::Visitor;
+use crate::session::{self, Visitor};
 use crate::sidebar::Sidebar;
 
 pub(super) async fn ask(
@@ -47,5 +48,7 @@ pub(super) async fn done(
     let flow = console.engine.flow(&visitor.actor, Scope::Write, flow).await?;
     flow.archive().await?;
     let (app, flow) = (flow.app_id(), flow.flow_id());
-    Ok(reply::see_other(&format!("/console/apps/{app}?done=archived.{flow}")))
+    let done = format!("archived.{flow}");
+    let address = format!("/console/apps/{app}?done={done}");
+    Ok(reply::see_other_with(&address, &session::did(&notices::action(flow, &done))))
 }

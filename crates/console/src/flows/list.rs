@@ -9,7 +9,7 @@ use axum::extract::State;
 use maud::{Markup, html};
 use sluice_engine::rows::{FlowState, Page};
 use sluice_engine::summary::Spark;
-use sluice_engine::{AdminResult, ClosingState};
+use sluice_engine::{AdminResult, ClosingState, SEARCHED_FLOWS_MAX};
 use sluice_flow::definition::Kind as FlowKind;
 use sluice_flow::id::{AppId, FlowId};
 use sluice_flow::time::Timestamp;
@@ -120,7 +120,8 @@ async fn found(
     label: Option<&str>,
     is_archive: bool,
 ) -> AdminResult<Listed> {
-    let found = sidebar.own()?.search_flows(text, label, is_archive, FOUND_MAX).await?;
+    let (app, mut budget) = (sidebar.own()?, SEARCHED_FLOWS_MAX);
+    let found = app.search_flows(text, label, is_archive, FOUND_MAX, &mut budget).await?;
     let flows = found.flows.into_iter().map(|it| (it.state, it.question)).collect();
     Ok(Listed { flows, has_more: found.has_more })
 }

@@ -20,7 +20,7 @@ pub(super) async fn strip(sidebar: &Sidebar, sparks: &[Spark]) -> AdminResult<Ma
     Ok(html! {
         dl.overview aria-label="What is new" {
             div { dt { "Responses today" } dd { span.big { (number(on(0))) } span.hint { (number(on(1))) " yesterday (UTC)" } } }
-            div { dt { "Responses in 7 days" } dd { span.big { (number((0..7).map(on).sum())) } } }
+            div { dt { "Responses in the last 7 days" } dd { span.big { (number((0..7).map(on).sum())) } } }
             div {
                 dt { "Closing within 7 days" }
                 dd {

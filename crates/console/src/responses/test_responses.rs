@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use maud::{Markup, html};
-use sluice_engine::rows::{FlowState, Scope, TestResponseRow};
+use sluice_engine::rows::{FlowState, Page, Scope, TestCursor, TestResponseRow};
 use sluice_engine::{TEST_DAYS, TESTS_MAX};
 use sluice_flow::definition::{self, Definition};
 use sluice_flow::id::FlowId;
@@ -21,8 +21,8 @@ use crate::request::{PathParam, Query};
 use crate::session::Visitor;
 use crate::sidebar::Sidebar;
 
-/// The most test responses on the page.
-const SHOWN_MAX: usize = 200;
+/// The most test responses on a page.
+const SHOWN_MAX: usize = 100;
 
 /// The address of the page.
 pub(super) fn address(flow: FlowId) -> String {
@@ -41,7 +41,11 @@ pub(super) async fn page(
     Query(fields): Query,
 ) -> Reply {
     let (sidebar, state) = Sidebar::flow(&console, &visitor, flow).await?;
-    let tests = state.test_responses().await?;
+    let after: Option<TestCursor> = fields.get("after").and_then(|cursor| cursor.parse().ok());
+    let mut tests = state.test_responses(Page { after, limit: SHOWN_MAX + 1 }).await?;
+    let has_more = tests.len() > SHOWN_MAX;
+    tests.truncate(SHOWN_MAX);
+    let older = tests.last().filter(|_| has_more).map(TestCursor::after);
     let is_living = state.flow.archived_at.is_none();
     let writes = visitor.actor.may(Scope::Write, state.flow.app_id);
     let definition = definition::presentable(&state.editing().await?.definition);
@@ -51,17 +55,23 @@ pub(super) async fn page(
             "They come from the test link and are in no result, export, quota or limit. A flow keeps its newest "
             (number(u64::from(TESTS_MAX))) " for " (TEST_DAYS) " days." }
         @if tests.is_empty() {
-            (empty("No test responses", "Answer the flow at its test link: they appear here.", html! {
+            (empty("No test responses", "Answer the flow at its test link, and your answers appear here.", html! {
                 @if writes && is_living { (try_it(flow)) }
             }))
         } @else {
             p.hint.list-head {
-                (number(tests.len() as u64)) @if tests.len() == 1 { " test response. " } @else { " test responses. " }
-                "Newest first"
-                @if tests.len() > SHOWN_MAX { "; only the newest " (SHOWN_MAX) " are shown" }
-                ". Times are in " span data-zone { "UTC" } "."
+                @if after.is_none() && !has_more {
+                    (number(tests.len() as u64)) @if tests.len() == 1 { " test response. " } @else { " test responses. " }
+                }
+                "Newest first. Times are in " span data-zone { "UTC" } "."
             }
-            (table(&tests[..tests.len().min(SHOWN_MAX)], definition.as_ref().map(|(it, _)| it)))
+            (table(&tests, definition.as_ref().map(|(it, _)| it)))
+        }
+        @if after.is_some() || older.is_some() {
+            nav.pager aria-label="Pages" {
+                @if after.is_some() { a.button href=(address(flow)) { "Newest" } }
+                @if let Some(older) = older { a.button href={ (address(flow)) "?after=" (older) } { "Older" } }
+            }
         }
     };
     let title = format!("Tests · {}", state.flow.name);

@@ -98,7 +98,7 @@ fn adding(
                 (errors(sent.fault.as_slice(), answer_filters::field_of))
                 (answer_filters::form_fields(history, &sent.fields))
                 div.inline { (admissions(query.admission)) }
-                p.hint { "Results by answers or consent are read from the responses, which takes a moment for many of them." }
+                p.hint { "Results filtered by answers or consent are computed from the responses. With many responses, this takes a moment." }
                 div.buttons { button.button.primary type="submit" { "Apply" } }
             }
         }

@@ -90,15 +90,15 @@ fn list(apps: &[AppHandle]) -> Markup {
         section.card {
             h2 { "Apps" }
             div.scroll tabindex="0" role="region" aria-label="Apps" {
-                table.table.hover {
+                table.table.hover.stacks {
                     thead { tr { th scope="col" { "Name" } th scope="col" { "ID" } th scope="col" { "Created" } th scope="col" { span.unseen { "Settings" } } } }
                     tbody {
                         @for app in apps.iter().map(|app| &app.row) {
                             tr {
-                                td { a href={ "/console/apps/" (app.app_id) } { (app.name) } }
-                                td { code { (app.app_id) } }
-                                td { (parts::day(app.created_at)) }
-                                td { a href={ "/console/apps/" (app.app_id) "/settings" } { "Settings" span.unseen { " of " (app.name) } } }
+                                td data-label="Name" { a href={ "/console/apps/" (app.app_id) } { (app.name) } }
+                                td data-label="ID" { code { (app.app_id) } }
+                                td data-label="Created" { (parts::day(app.created_at)) }
+                                td data-label="" { a href={ "/console/apps/" (app.app_id) "/settings" } { "Settings" span.unseen { " of " (app.name) } } }
                             }
                         }
                     }

@@ -34,6 +34,7 @@ pub(super) fn sentence(row: &AuditRow) -> String {
         Action::DraftSaved => "edited a draft".to_owned(),
         Action::ResponseDeleted => "deleted a response".to_owned(),
         Action::TestResponsesDeleted => "deleted all test responses of a flow".to_owned(),
+        Action::TestLinksRevoked => "revoked the test links of a flow".to_owned(),
         Action::ResponsesExported => "exported responses".to_owned(),
         Action::RespondentExported => "exported the data of a respondent".to_owned(),
         Action::RespondentErased => format!("erased a respondent{}", answers(&text("answers"))),
@@ -86,8 +87,8 @@ fn role(detail: &Value) -> String {
     let place = if detail["appId"].is_null() { " of all apps" } else { "" };
     let email = detail["email"].as_str().unwrap_or_default();
     match (detail["before"].as_str(), detail["role"].as_str()) {
-        (_, Some(role)) => format!("made {email} {role}{place}"),
-        (Some(before), None) => format!("took the role {before}{place} from {email}"),
+        (_, Some(role)) => format!("gave {email} the role {role}{place}"),
+        (Some(before), None) => format!("removed the role {before}{place} from {email}"),
         (None, None) => format!("left {email} without a role"),
     }
 }
@@ -115,6 +116,7 @@ fn names(detail: &Value) -> String {
     let words = detail.as_object().into_iter().flatten().map(|(name, _)| {
         match name.as_str() {
             "closeAfter" => return "response limit".to_owned(),
+            "hosted" => return "hosted pages".to_owned(),
             "quotaChanges" => return "quotas".to_owned(),
             "graceWindowSeconds" => return "grace window".to_owned(),
             _ => {}
@@ -147,12 +149,12 @@ mod tests {
             (
                 "user.role_changed",
                 r#"{"email":"a@b.c","role":"owner","before":null,"appId":null}"#,
-                "made a@b.c owner of all apps",
+                "gave a@b.c the role owner of all apps",
             ),
             (
                 "user.role_changed",
                 r#"{"email":"a@b.c","role":null,"before":"viewer","appId":"app_1"}"#,
-                "took the role viewer from a@b.c",
+                "removed the role viewer from a@b.c",
             ),
             (
                 "flow.updated",

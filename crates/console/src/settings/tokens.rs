@@ -26,7 +26,7 @@ const SCOPES: [(&str, Scope, &str); 5] = [
     ("write", Scope::Write, "Write: also edit and publish flows"),
     ("export", Scope::Export, "Export: download responses"),
     ("erase", Scope::Erase, "Erase: delete responses and respondents"),
-    ("admin", Scope::Admin, "admin: everything"),
+    ("admin", Scope::Admin, "Admin: everything"),
 ];
 const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
 

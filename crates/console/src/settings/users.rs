@@ -318,10 +318,10 @@ fn about(user: &UserDetail, base: &str, faults: &[Fault]) -> Markup {
                 dt { "State" } dd { (state_of(user)) }
                 dt { "Added" } dd { (ago(user.created_at)) }
                 dt { "Sign-in" } dd { @match (user.has_password, user.has_subject) {
-                    (true, true) => "password or organisation account",
-                    (true, false) => "password",
-                    (false, true) => "organisation account",
-                    (false, false) => "not set up",
+                    (true, true) => "Password or organisation account",
+                    (true, false) => "Password",
+                    (false, true) => "Organisation account",
+                    (false, false) => "Not set up",
                 } }
             }
             form.inline method="post" action={ (base) "/name" } {

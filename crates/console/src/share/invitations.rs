@@ -82,7 +82,7 @@ impl Invitations {
                         }
                     }
                 }
-                p.muted { "Each person gets a personal link that works once. You see who has answered, but not what." }
+                p.muted { "Each person gets a personal link that works once. You see who has answered, but not their answers." }
                 @if !is_published && permissions.write { p.hint { "You can create links now; they work after you publish the flow." } }
                 @if permissions.write { (form(flow, all == 0 || !typed.faults.is_empty(), typed)) }
                 @if all > 0 { (self.states(flow)) (self.table(flow, permissions)) }

@@ -34,6 +34,7 @@ pub(super) fn routes() -> Router<Arc<Console>> {
         .route("/console/flows/{flowId}/share", get(show))
         .route("/console/flows/{flowId}/share/code.svg", get(link::code_file))
         .route("/console/flows/{flowId}/try", get(test_link::open))
+        .route("/console/flows/{flowId}/share/test-links/revoke", post(test_link::revoke))
         .route("/console/flows/{flowId}/share/path", post(short_path::change))
         .route("/console/flows/{flowId}/share/invitations", post(invitations::invite))
         .route("/console/flows/{flowId}/share/invitations.csv", post(invitations::file))

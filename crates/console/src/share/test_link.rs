@@ -24,6 +24,18 @@ pub(super) async fn open(
     Ok(reply::see_other(&path(flow, &opened.test_link()?)))
 }
 
+/// Revokes all test links of the flow; the page then shows a new one.
+pub(super) async fn revoke(
+    State(console): State<Arc<Console>>,
+    visitor: Visitor,
+    PathParam(flow): PathParam<FlowId>,
+) -> Reply {
+    let opened = console.engine.flow(&visitor.actor, Scope::Write, flow).await?;
+    opened.revoke_test_links().await?;
+    let address = format!("/console/flows/{flow}/share?done=test-links-revoked#test-link-title");
+    Ok(reply::see_other(&address))
+}
+
 fn path(flow: FlowId, link: &TestLink) -> String {
     format!("/f/{flow}/test/{}", link.token)
 }
@@ -51,7 +63,10 @@ pub(super) fn card(base: &str, flow: &FlowHandle) -> AdminResult<Markup> {
                         a.button href=(address) target="_blank" rel="noopener" { "Try it" }
                     }
                 }
-                p { a href={ "/console/flows/" (flow) "/responses/tests" } { "Test responses" } }
+                form.buttons method="post" action={ "/console/flows/" (flow) "/share/test-links/revoke" } {
+                    a.button href={ "/console/flows/" (flow) "/responses/tests" } { "Test responses" }
+                    button.button type="submit" { "Revoke all test links" }
+                }
             }
         }
     })

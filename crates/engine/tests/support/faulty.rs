@@ -9,6 +9,7 @@ mod closing;
 #[path = "faulty/users.rs"]
 mod users;
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -57,6 +58,9 @@ pub enum Mood {
     LosingTrack,
 }
 
+/// What a test does while the store answers.
+pub type Meanwhile = Box<dyn FnOnce() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send>;
+
 pub struct FaultyStore {
     inner: Arc<dyn Store>,
     mood: Arc<std::sync::Mutex<Mood>>,
@@ -73,6 +77,8 @@ pub struct FaultyStore {
     /// The number of apps that the change feed has returned.
     pub changed_apps: AtomicUsize,
     pub expiries: AtomicUsize,
+    /// Runs once, after the next list of assets was read and before it is returned.
+    pub after_assets: std::sync::Mutex<Option<Meanwhile>>,
 }
 
 impl FaultyStore {
@@ -90,6 +96,7 @@ impl FaultyStore {
             reads: AtomicUsize::new(0),
             changed_apps: AtomicUsize::new(0),
             expiries: AtomicUsize::new(0),
+            after_assets: std::sync::Mutex::new(None),
         }
     }
 

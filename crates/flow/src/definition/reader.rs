@@ -230,7 +230,7 @@ impl<'a> ObjectReader<'a> {
         match id {
             None => self
                 .fault("id", "must start with a letter, then at most 63 letters, digits, _ and -"),
-            Some(id) if is_taken(id) => self.fault("id", format!("{id} is used twice")),
+            Some(id) if is_taken(id) => self.fault("id", format!("{id:?} is used twice")),
             Some(_) => {}
         }
         id

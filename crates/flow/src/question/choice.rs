@@ -204,7 +204,9 @@ pub(super) fn read_choices(
         match id {
             None => {}
             Some(None) => reader.fault("id", "must be 1 to 64 letters, digits, _ and -"),
-            Some(Some(id)) if !ids.insert(id) => reader.fault("id", format!("{id} is used twice")),
+            Some(Some(id)) if !ids.insert(id) => {
+                reader.fault("id", format!("{id:?} is used twice"))
+            }
             Some(Some(id)) => {
                 choices.push(Choice { id: id.to_owned(), label, score, fixed, image })
             }

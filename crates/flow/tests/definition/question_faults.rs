@@ -76,7 +76,7 @@ fn common_fields_are_checked_for_every_type() {
 fn question_ids_are_unique() {
     let question = json!({"id": "a", "type": "nps", "prompt": "?"});
     let twice = with("questions", json!([question, question]));
-    refused(&twice, &[("/questions/1/id", "a is used twice")]);
+    refused(&twice, &[("/questions/1/id", "\"a\" is used twice")]);
 }
 
 #[test]

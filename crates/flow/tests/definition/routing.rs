@@ -52,7 +52,7 @@ fn endings_have_unique_ids_and_may_ask_about_every_question() {
     refused(
         &with(json!([{"id": "x"}, {"id": "x"}, {"id": "1"}, {"title": "T"}])),
         &[
-            ("/endings/1/id", "x is used twice"),
+            ("/endings/1/id", "\"x\" is used twice"),
             ("/endings/2/id", "must start with a letter"),
             ("/endings/3/id", "id is required"),
         ],
@@ -141,7 +141,7 @@ fn a_section_holds_questions_that_follow_one_another() {
         ])),
         &[
             ("/sections/0/questions/1", "must be the question that follows the one before it"),
-            ("/sections/1/id", "s is used twice"),
+            ("/sections/1/id", "\"s\" is used twice"),
             ("/sections/1/questions/0", "c is in a section already"),
             ("/sections/1/questions/1", "must be the id of a question"),
             ("/sections/2/questions", "must hold 1 to"),

@@ -33,7 +33,7 @@ pub(super) const WORDS: Words = Words {
         every_row: "Choose an answer in every row.",
         email: "Enter an e-mail address such as name@example.com.",
         url: "Enter a web address that starts with http:// or https://.",
-        phone: "Enter a telephone number of digits, spaces and + - ( ) .",
+        phone: "Enter a telephone number with digits, spaces and + - ( ).",
         number: "Enter a number",
         whole_number: "Enter a whole number",
         date: "Enter a date",

@@ -18,10 +18,22 @@ use crate::{
     TestResponseRow, TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow,
 };
 
-pub(crate) const APP: &str = "apps.app_id, apps.name, apps.identity_verification, \
-     apps.allowed_origins, apps.grace_window_seconds, apps.retention_days, \
-     apps.token_lifetime_seconds, apps.hosted, apps.calls_per_second, apps.bytes_per_day, \
-     apps.created_at, apps.revision, apps.public_revision";
+/// The columns of an app, with this expression for its branding.
+macro_rules! app_columns {
+    ($hosted:literal) => {
+        concat!(
+            "apps.app_id, apps.name, apps.identity_verification, apps.allowed_origins, \
+             apps.grace_window_seconds, apps.retention_days, apps.token_lifetime_seconds, ",
+            $hosted,
+            ", apps.calls_per_second, apps.bytes_per_day, apps.created_at, apps.revision, \
+             apps.public_revision"
+        )
+    };
+}
+
+pub(crate) const APP: &str = app_columns!("coalesce(apps.hosted_with_pictures, apps.hosted)");
+/// Without the pictures of its design.
+pub(crate) const LISTED_APP: &str = app_columns!("apps.hosted");
 
 pub(crate) fn app<C: ReadCells>(cells: &mut C) -> Result<App, C::Error> {
     let row = AppRow {
@@ -67,9 +79,21 @@ pub(crate) fn identity_key<C: ReadCells>(cells: &mut C) -> Result<IdentityKeyRow
     })
 }
 
-pub(crate) const FLOW: &str = "flows.app_id, flows.flow_id, flows.kind, flows.name, \
-     flows.live_starts_at, flows.live_ends_at, flows.grace_window_seconds, flows.closing, \
-     flows.labels, flows.design, flows.created_at, flows.archived_at";
+/// The columns of a flow, with this expression for its design.
+macro_rules! flow_columns {
+    ($design:literal) => {
+        concat!(
+            "flows.app_id, flows.flow_id, flows.kind, flows.name, flows.live_starts_at, \
+             flows.live_ends_at, flows.grace_window_seconds, flows.closing, flows.labels, ",
+            $design,
+            ", flows.test_links, flows.created_at, flows.archived_at"
+        )
+    };
+}
+
+pub(crate) const FLOW: &str = flow_columns!("coalesce(flows.design_with_pictures, flows.design)");
+/// Without the pictures of its design.
+pub(crate) const LISTED_FLOW: &str = flow_columns!("flows.design");
 
 pub(crate) fn flow<C: ReadCells>(cells: &mut C) -> Result<FlowRow, C::Error> {
     Ok(FlowRow {
@@ -82,6 +106,7 @@ pub(crate) fn flow<C: ReadCells>(cells: &mut C) -> Result<FlowRow, C::Error> {
         closing: cells.optional_text()?,
         labels: cells.optional_json()?.unwrap_or_default(),
         design: cells.optional_text()?,
+        test_links: cells.number()?,
         created_at: cells.time()?,
         archived_at: cells.optional_time()?,
     })

@@ -227,6 +227,7 @@ fn flow_records(app: u32, flow: u32) -> Vec<Record> {
         closing: (flow == 1).then(|| r#"{"closeAfter":500}"#.to_owned()),
         labels: (0..flow).map(|_| format!("team é {app}")).collect(),
         design: (flow == 1).then(|| r##"{"accentColor":"#0a7d4f"}"##.to_owned()),
+        test_links: u32::from(flow == 1) * 3,
         created_at: at(5),
         archived_at: has(flow == 1 && app == 1, 6),
     })];

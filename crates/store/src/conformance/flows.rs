@@ -49,6 +49,36 @@ pub(super) async fn a_design_is_a_public_setting_of_the_flow(store: TheStore) {
     }
 }
 
+/// Only the flow or app itself is read with them.
+pub(super) async fn lists_read_no_pictures_of_designs(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let mut app = store.find_app(shop.app()).await.unwrap().unwrap().row;
+    let page = Page { after: None, limit: 1_000 };
+    for (design, listed) in [
+        (r#"{"darkLogo":"data:,dark","font":"serif","logo":"data:,light"}"#, r#"{"font":"serif"}"#),
+        (r#"{"logo":"data:,light"}"#, "{}"),
+        (r#"{"logo":"none"}"#, r#"{"logo":"none"}"#),
+        (r#"{ "font": "mono" }"#, r#"{ "font": "mono" }"#),
+    ] {
+        let [design, listed] = [design, listed].map(|text| Some(text.to_owned()));
+        let flow = FlowRow { design: design.clone(), ..shop.flow.clone() };
+        app.hosted.clone_from(&design);
+        apply(&store, shop.app(), vec![Write::App(app.clone()), Write::Flow(flow.clone())]).await;
+        let found = store.find_flow(flow.flow_id).await.unwrap().unwrap();
+        assert_eq!(found.flow, flow);
+        let of_app = store.find_app(shop.app()).await.unwrap().unwrap().row;
+        assert_eq!(of_app, app);
+        let flows = store.list_flows(&FlowQuery::all(shop.app(), page)).await.unwrap();
+        let version = store.find_version(shop.version.flow_version_id).await.unwrap().unwrap();
+        let in_lists = flows.into_iter().map(|state| state.flow).chain([version.flow]);
+        for of_list in in_lists.filter(|it| it.flow_id == flow.flow_id) {
+            assert_eq!(of_list, FlowRow { design: listed.clone(), ..flow.clone() });
+        }
+        let [found] = store.find_apps(&[shop.app()]).await.unwrap().try_into().unwrap();
+        assert_eq!(found.row.hosted, listed);
+    }
+}
+
 /// Each step in the life of a version, and which version is then current, draft and last.
 pub(super) async fn the_current_version_is_neither_superseded_nor_retired(store: TheStore) {
     let shop = Shop::open(&store).await;

@@ -121,6 +121,7 @@ cases! {
     flows:
         a_flow_and_a_version_read_back_as_they_were_given
         a_design_is_a_public_setting_of_the_flow
+        lists_read_no_pictures_of_designs
         the_current_version_is_neither_superseded_nor_retired
         a_version_is_found_with_the_state_of_its_flow
         a_flow_is_read_at_one_instant
@@ -272,6 +273,7 @@ cases! {
         a_path_is_a_change_that_the_public_can_see;
     test_responses:
         test_responses_are_listed_newest_first_by_flow
+        pages_of_tests_are_without_gaps_and_repetitions
         a_form_is_stored_once_as_a_test
         only_the_newest_tests_of_a_flow_are_kept
         tests_of_one_flow_are_removed_at_once

@@ -2,8 +2,8 @@
 
 use super::world::{Shop, TheStore, apply, at, flow_row, listed, test_response_row};
 use crate::{
-    At, CountsQuery, FeedPosition, FlowRow, StoreError, StoreResult, TestResponseRow, TestWrite,
-    Write,
+    At, CountsQuery, FeedPosition, FlowRow, StoreError, StoreResult, TestCursor, TestResponseRow,
+    TestWrite, Write,
 };
 
 const KEEP: u32 = 3;
@@ -17,7 +17,7 @@ async fn add(store: &TheStore, row: &TestResponseRow) {
 }
 
 async fn tests(store: &TheStore, flow: &FlowRow) -> Vec<TestResponseRow> {
-    store.list_test_responses(flow.app_id, flow.flow_id, 100).await.unwrap()
+    store.list_test_responses(flow.app_id, flow.flow_id, None, 100).await.unwrap()
 }
 
 pub(super) async fn test_responses_are_listed_newest_first_by_flow(store: TheStore) {
@@ -43,8 +43,30 @@ pub(super) async fn test_responses_are_listed_newest_first_by_flow(store: TheSto
         assert_eq!(tests(&store, flow).await.len(), 1);
     }
     assert_eq!(tests(&store, &shop.flow).await, [late.clone(), full.clone(), early]);
-    let two = store.list_test_responses(shop.app(), shop.flow.flow_id, 2).await.unwrap();
+    let two = store.list_test_responses(shop.app(), shop.flow.flow_id, None, 2).await.unwrap();
     assert_eq!(two, [late, full]);
+}
+
+pub(super) async fn pages_of_tests_are_without_gaps_and_repetitions(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    // Two at the same time: the forms decide.
+    let sent = [1, 2, 2].map(|second| test_response_row(&shop.flow, second));
+    for row in &sent {
+        add(&store, row).await;
+    }
+    let all = tests(&store, &shop.flow).await;
+    assert_eq!(all.len(), sent.len());
+    let (mut paged, mut after) = (Vec::new(), None);
+    loop {
+        let flow = shop.flow.flow_id;
+        let page = store.list_test_responses(shop.app(), flow, after, 1).await.unwrap();
+        let Some(last) = page.last() else { break };
+        let cursor = TestCursor::after(last);
+        assert_eq!(cursor.to_string().parse(), Ok(cursor));
+        after = Some(cursor);
+        paged.extend(page);
+    }
+    assert_eq!(paged, all);
 }
 
 pub(super) async fn a_form_is_stored_once_as_a_test(store: TheStore) {

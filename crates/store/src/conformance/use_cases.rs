@@ -98,7 +98,7 @@ async fn authoring(store: &TheStore, shop: &Shop, done: &mut impl AsyncFnMut(&'s
     let tested = TestWrite::Add { row, keep: 10 };
     store.apply(At::Instance, vec![Write::Test(tested)].into()).await.unwrap();
     done("store a test response").await;
-    store.list_test_responses(app, shop.flow.flow_id, 10).await.unwrap();
+    store.list_test_responses(app, shop.flow.flow_id, None, 10).await.unwrap();
     done("list test responses").await;
     let asset = asset_row(app);
     store.list_assets(app).await.unwrap();

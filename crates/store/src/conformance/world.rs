@@ -85,6 +85,7 @@ pub(super) fn flow_row(app_id: AppId) -> FlowRow {
         closing: None,
         labels: Vec::new(),
         design: None,
+        test_links: 0,
         created_at: at(0),
         archived_at: None,
     }

@@ -13,6 +13,7 @@ use super::directory;
 use super::failure::TransactionError;
 use super::pool::Params;
 use super::transaction::Transaction;
+use crate::pictures::DesignColumns;
 use crate::{AppRow, AuditRow, FlowRow, GraceCap, IdentityKeyRow, KeyRow, TokenRow, VersionRow};
 
 type Done<T = ()> = Result<T, TransactionError>;
@@ -20,8 +21,8 @@ type Done<T = ()> = Result<T, TransactionError>;
 pub(super) async fn app(transaction: &Transaction, row: &AppRow) -> Done {
     let listed = "INSERT INTO app_directory (app_id, name, identity_verification, allowed_origins, \
          grace_window_seconds, token_lifetime_seconds, created_at, retention_days, hosted, \
-         calls_per_second, bytes_per_day) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) \
+         calls_per_second, bytes_per_day, hosted_with_pictures) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) \
          ON CONFLICT (app_id) DO UPDATE SET name = excluded.name, \
          identity_verification = excluded.identity_verification, \
          allowed_origins = excluded.allowed_origins, \
@@ -29,7 +30,8 @@ pub(super) async fn app(transaction: &Transaction, row: &AppRow) -> Done {
          token_lifetime_seconds = excluded.token_lifetime_seconds, \
          created_at = excluded.created_at, retention_days = excluded.retention_days, \
          hosted = excluded.hosted, calls_per_second = excluded.calls_per_second, \
-         bytes_per_day = excluded.bytes_per_day";
+         bytes_per_day = excluded.bytes_per_day, \
+         hosted_with_pictures = excluded.hosted_with_pictures";
     let verification = codec::variant_name(&row.identity_verification)?;
     let origins = codec::json(&row.allowed_origins)?;
     let grace = row.grace_window_seconds.map(i64::from);
@@ -37,21 +39,22 @@ pub(super) async fn app(transaction: &Transaction, row: &AppRow) -> Done {
     let created_at = row.created_at.as_millis();
     let app = row.app_id.uuid();
     let days = row.retention_days.map(i64::from);
-    let (name, hosted) = (&row.name, &row.hosted);
+    let hosted = DesignColumns::new(row.hosted.as_ref());
     let calls = row.limits.calls_per_second.map(i64::from);
     let bytes = row.limits.bytes_per_day.map(u64::cast_signed);
     let params: Params = &[
         &app,
-        name,
+        &row.name,
         &verification,
         &origins,
         &grace,
         &lifetime,
         &created_at,
         &days,
-        hosted,
+        &hosted.without_pictures,
         &calls,
         &bytes,
+        &hosted.whole,
     ];
     transaction.execute(listed, params).await?;
     let sql = "INSERT INTO apps (app_id, grace_window_seconds) VALUES ($1, $2) \
@@ -92,18 +95,21 @@ pub(super) async fn identity_key(transaction: &Transaction, row: &IdentityKeyRow
 
 pub(super) async fn flow(transaction: &Transaction, row: &FlowRow) -> Done {
     let sql = "INSERT INTO flows (app_id, flow_id, kind, name, live_starts_at, live_ends_at, \
-         grace_window_seconds, created_at, archived_at, closing, labels, design) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) \
+         grace_window_seconds, created_at, archived_at, closing, labels, design, \
+         design_with_pictures, test_links) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) \
          ON CONFLICT (app_id, flow_id) DO UPDATE SET kind = excluded.kind, name = excluded.name, \
          live_starts_at = excluded.live_starts_at, live_ends_at = excluded.live_ends_at, \
          grace_window_seconds = excluded.grace_window_seconds, created_at = excluded.created_at, \
          archived_at = excluded.archived_at, closing = excluded.closing, \
-         labels = excluded.labels, design = excluded.design";
+         labels = excluded.labels, design = excluded.design, \
+         design_with_pictures = excluded.design_with_pictures, test_links = excluded.test_links";
     let (app, flow, kind) =
         (row.app_id.uuid(), row.flow_id.uuid(), codec::variant_name(&row.kind)?);
     let live = (millis(row.live.starts_at), millis(row.live.ends_at));
     let grace = row.grace_window_seconds.map(i64::from);
     let times = (row.created_at.as_millis(), millis(row.archived_at));
+    let design = DesignColumns::new(row.design.as_ref());
     let has_labels = !row.labels.is_empty();
     let labels = has_labels.then(|| codec::json(&row.labels)).transpose()?;
     let params: Params = &[
@@ -118,7 +124,9 @@ pub(super) async fn flow(transaction: &Transaction, row: &FlowRow) -> Done {
         &times.1,
         &row.closing,
         &labels,
-        &row.design,
+        &design.without_pictures,
+        &design.whole,
+        &i64::from(row.test_links),
     ];
     transaction.execute(sql, params).await?;
     directory::put_owner(transaction, flow, app).await

@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 use sluice_flow::id::{AppId, FlowId};
+use uuid::Uuid;
 
 use super::PgStore;
 use super::codec::{self, TEST_RESPONSE};
@@ -9,7 +10,7 @@ use super::failure::TransactionError;
 use super::pool::Params;
 use super::read::limit;
 use super::transaction::Transaction;
-use crate::{StoreResult, TestResponseRow, TestResponseStore, TestWrite};
+use crate::{StoreResult, TestCursor, TestResponseRow, TestResponseStore, TestWrite};
 
 #[async_trait]
 impl TestResponseStore for PgStore {
@@ -17,13 +18,19 @@ impl TestResponseStore for PgStore {
         &self,
         app: AppId,
         flow: FlowId,
+        after: Option<TestCursor>,
         rows: usize,
     ) -> StoreResult<Vec<TestResponseRow>> {
         let sql = format!(
             "SELECT {TEST_RESPONSE} FROM test_responses WHERE app_id = $1 AND flow_id = $2 \
-             ORDER BY received_at DESC, form_key DESC LIMIT $3"
+             AND (received_at, form_key) < ($3, $4) \
+             ORDER BY received_at DESC, form_key DESC LIMIT $5"
         );
-        let params: Params = &[&app.uuid(), &flow.uuid(), &limit(rows)];
+        let (before, key) = match after {
+            Some(after) => (after.received_at.as_millis(), after.form_key.uuid()),
+            None => (i64::MAX, Uuid::max()),
+        };
+        let params: Params = &[&app.uuid(), &flow.uuid(), &before, &key, &limit(rows)];
         self.pool.many(&sql, params, codec::test_response).await
     }
 }

@@ -35,10 +35,10 @@ pub trait AdminStore: Send + Sync + 'static {
 
     async fn find_app(&self, app: AppId) -> StoreResult<Option<App>>;
 
-    /// Apps in order of creation.
+    /// Apps in order of creation. No list of apps reads the pictures of designs.
     async fn list_apps(&self, page: Page<AppId>) -> StoreResult<Vec<App>>;
 
-    /// The existing ones of these apps, each once, ordered by id.
+    /// The existing ones of these apps, each once, ordered by id; without pictures.
     async fn find_apps(&self, apps: &[AppId]) -> StoreResult<Vec<App>>;
 
     /// The keys of these apps, including revoked ones, by app in order of creation.
@@ -50,7 +50,8 @@ pub trait AdminStore: Send + Sync + 'static {
     /// A flow with its app's revisions, its current version and its draft, read at one instant.
     async fn find_flow(&self, flow: FlowId) -> StoreResult<Option<FlowState>>;
 
-    /// The app's flows that match the query, in order of creation or in reverse order.
+    /// The app's flows that match the query, in order of creation or in reverse order. Their designs
+    /// are without pictures, which are not read.
     async fn list_flows(&self, query: &FlowQuery) -> StoreResult<Vec<FlowState>>;
 
     /// The flow's published versions by descending number, starting below `before` if it is given.

@@ -130,7 +130,7 @@ pub trait IntakeStore: Send + Sync + 'static {
     async fn find_app_by_key(&self, key: &ApiKey) -> StoreResult<Option<App>>;
 
     /// A version (also a draft) with everything about its flow that decides whether it accepts
-    /// responses, read at one instant.
+    /// responses, read at one instant. The flow's design is without pictures.
     async fn find_version(&self, version: FlowVersionId) -> StoreResult<Option<VersionState>>;
 
     /// For each invitee in order: whether the flow has an invitation with this user id or this

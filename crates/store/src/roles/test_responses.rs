@@ -3,17 +3,18 @@
 use async_trait::async_trait;
 use sluice_flow::id::{AppId, FlowId};
 
-use crate::{StoreResult, TestResponseRow};
+use crate::{StoreResult, TestCursor, TestResponseRow};
 
 /// Test responses: answers from the test link of a flow. They are stored once per form, only the
 /// newest of a flow are kept, and no change to them moves a revision, a count or the feed.
 #[async_trait]
 pub trait TestResponseStore: Send + Sync + 'static {
-    /// Up to `limit` test responses of a flow, newest first.
+    /// Up to `limit` test responses of a flow, newest first; those after the cursor, if there is one.
     async fn list_test_responses(
         &self,
         app: AppId,
         flow: FlowId,
+        after: Option<TestCursor>,
         limit: usize,
     ) -> StoreResult<Vec<TestResponseRow>>;
 }

@@ -6,15 +6,17 @@ use rusqlite::{Connection, Result, params};
 use sluice_flow::time::Timestamp;
 
 use super::codec::{self, bytes};
+use crate::pictures::DesignColumns;
 use crate::{AppRow, AuditRow, FlowRow, GraceCap, IdentityKeyRow, KeyRow, TokenRow, VersionRow};
 
 pub(super) fn app(connection: &Connection, row: &AppRow) -> Result<()> {
+    let hosted = DesignColumns::new(row.hosted.as_ref());
     connection
         .prepare_cached(
             "INSERT INTO apps (app_id, name, identity_verification, allowed_origins, \
              grace_window_seconds, token_lifetime_seconds, created_at, retention_days, hosted, \
-             calls_per_second, bytes_per_day) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) \
+             calls_per_second, bytes_per_day, hosted_with_pictures) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) \
              ON CONFLICT (app_id) DO UPDATE SET name = excluded.name, \
              identity_verification = excluded.identity_verification, \
              allowed_origins = excluded.allowed_origins, \
@@ -22,7 +24,8 @@ pub(super) fn app(connection: &Connection, row: &AppRow) -> Result<()> {
              token_lifetime_seconds = excluded.token_lifetime_seconds, \
              created_at = excluded.created_at, retention_days = excluded.retention_days, \
              hosted = excluded.hosted, calls_per_second = excluded.calls_per_second, \
-             bytes_per_day = excluded.bytes_per_day",
+             bytes_per_day = excluded.bytes_per_day, \
+             hosted_with_pictures = excluded.hosted_with_pictures",
         )?
         .execute(params![
             bytes!(row.app_id),
@@ -33,9 +36,10 @@ pub(super) fn app(connection: &Connection, row: &AppRow) -> Result<()> {
             row.token_lifetime_seconds,
             row.created_at.as_millis(),
             row.retention_days,
-            row.hosted,
+            hosted.without_pictures,
             row.limits.calls_per_second,
             row.limits.bytes_per_day.map(u64::cast_signed),
+            hosted.whole,
         ])
         .map(|_| ())
 }
@@ -78,19 +82,23 @@ pub(super) fn identity_key(connection: &Connection, row: &IdentityKeyRow) -> Res
 }
 
 pub(super) fn flow(connection: &Connection, row: &FlowRow) -> Result<()> {
+    let design = DesignColumns::new(row.design.as_ref());
     let has_labels = !row.labels.is_empty();
     let labels = has_labels.then(|| codec::json(&row.labels)).transpose()?;
     connection
         .prepare_cached(
             "INSERT INTO flows (app_id, flow_id, kind, name, live_starts_at, live_ends_at, \
-             grace_window_seconds, created_at, archived_at, closing, labels, design) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) \
+             grace_window_seconds, created_at, archived_at, closing, labels, design, \
+             design_with_pictures, test_links) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14) \
              ON CONFLICT (app_id, flow_id) DO UPDATE SET kind = excluded.kind, \
              name = excluded.name, live_starts_at = excluded.live_starts_at, \
              live_ends_at = excluded.live_ends_at, \
              grace_window_seconds = excluded.grace_window_seconds, \
              created_at = excluded.created_at, archived_at = excluded.archived_at, \
-             closing = excluded.closing, labels = excluded.labels, design = excluded.design",
+             closing = excluded.closing, labels = excluded.labels, design = excluded.design, \
+             design_with_pictures = excluded.design_with_pictures, \
+             test_links = excluded.test_links",
         )?
         .execute(params![
             bytes!(row.app_id),
@@ -104,7 +112,9 @@ pub(super) fn flow(connection: &Connection, row: &FlowRow) -> Result<()> {
             millis(row.archived_at),
             row.closing,
             labels,
-            row.design,
+            design.without_pictures,
+            design.whole,
+            row.test_links,
         ])
         .map(|_| ())
 }

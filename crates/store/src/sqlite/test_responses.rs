@@ -7,7 +7,7 @@ use sluice_flow::id::{AppId, FlowId};
 use super::SqliteStore;
 use super::codec::{self, TEST_RESPONSE, bytes};
 use super::read::{limit, many};
-use crate::{StoreResult, TestResponseRow, TestResponseStore, TestWrite};
+use crate::{StoreResult, TestCursor, TestResponseRow, TestResponseStore, TestWrite};
 
 #[async_trait]
 impl TestResponseStore for SqliteStore {
@@ -15,9 +15,10 @@ impl TestResponseStore for SqliteStore {
         &self,
         app: AppId,
         flow: FlowId,
+        after: Option<TestCursor>,
         limit: usize,
     ) -> StoreResult<Vec<TestResponseRow>> {
-        self.readers.read(move |it| newest(it, app, flow, limit)).await
+        self.readers.read(move |it| newest(it, app, flow, after, limit)).await
     }
 }
 
@@ -25,13 +26,19 @@ fn newest(
     connection: &Connection,
     app: AppId,
     flow: FlowId,
+    after: Option<TestCursor>,
     rows: usize,
 ) -> Result<Vec<TestResponseRow>> {
     let sql = format!(
         "SELECT {TEST_RESPONSE} FROM test_responses WHERE app_id = ?1 AND flow_id = ?2 \
-         ORDER BY received_at DESC, form_key DESC LIMIT ?3"
+         AND (received_at, form_key) < (?3, ?4) ORDER BY received_at DESC, form_key DESC LIMIT ?5"
     );
-    many(connection, &sql, params![bytes!(app), bytes!(flow), limit(rows)], codec::test_response)
+    let (before, key) = match after {
+        Some(after) => (after.received_at.as_millis(), bytes!(after.form_key)),
+        None => (i64::MAX, [0xFF; 16]),
+    };
+    let params = params![bytes!(app), bytes!(flow), before, key, limit(rows)];
+    many(connection, &sql, params, codec::test_response)
 }
 
 pub(super) fn change(connection: &Connection, write: &TestWrite) -> Result<()> {

@@ -34,6 +34,7 @@ pub(crate) fn flow_row() -> FlowRow {
         closing: None,
         labels: Vec::new(),
         design: None,
+        test_links: 0,
         created_at: Timestamp::from_millis(1),
         archived_at: None,
     }

@@ -29,7 +29,7 @@ async fn tests_are_listed_newest_first_apart_from_responses_and_deleted_at_once(
     let (app, key) = site.app().await;
     let flow = site.flow(&app).await;
     let path = format!("/flows/{flow}/test-responses");
-    assert_eq!(site.get(&path).await.ok(200), json!({"items": []}));
+    assert_eq!(site.get(&path).await.ok(200), json!({"items": [], "next": null}));
     test(&site, &flow, "3").await;
     let version = site.publish(&flow).await;
     test(&site, &flow, "9").await;
@@ -50,11 +50,31 @@ async fn tests_are_listed_newest_first_apart_from_responses_and_deleted_at_once(
     assert_eq!(summary["responses"], 1, "{summary}");
 
     assert_eq!(site.delete(&path).await.status, 204);
-    assert_eq!(site.get(&path).await.ok(200), json!({"items": []}));
+    assert_eq!(site.get(&path).await.ok(200), json!({"items": [], "next": null}));
     assert_eq!(site.get(&format!("/responses/{response}")).await.status, 200);
     let audit = site.get(&format!("/audit?appId={app}")).await.ok(200);
     assert_eq!(audit["items"][0]["action"], "test_responses.deleted");
     assert_eq!(audit["items"][0]["subject"], json!(flow));
+}
+
+#[tokio::test]
+async fn tests_are_listed_in_pages() {
+    let site = Site::start().await;
+    let (app, _) = site.app().await;
+    let flow = site.flow(&app).await;
+    for nps in ["1", "2", "3"] {
+        test(&site, &flow, nps).await;
+    }
+    let path = format!("/flows/{flow}/test-responses?limit=2");
+    let first = site.get(&path).await.ok(200);
+    let answers = |page: &Value| -> Vec<Value> {
+        page["items"].as_array().unwrap().iter().map(|it| it["answers"]["nps"].clone()).collect()
+    };
+    assert_eq!(answers(&first), ["3", "2"]);
+    let second = site.get(&format!("{path}&after={}", text(&first["next"]))).await.ok(200);
+    assert_eq!(answers(&second), ["1"]);
+    assert_eq!(second["next"], Value::Null);
+    assert_eq!(site.get(&format!("{path}&after=f_1")).await.status, 422);
 }
 
 #[tokio::test]
@@ -67,7 +87,7 @@ async fn an_api_client_cannot_mark_a_submission_as_a_test() {
     let listed = site.get(&format!("/flows/{flow}/responses")).await.ok(200);
     assert_eq!(listed["items"].as_array().unwrap().len(), 1);
     let tests = site.get(&format!("/flows/{flow}/test-responses")).await.ok(200);
-    assert_eq!(tests, json!({"items": []}));
+    assert_eq!(tests, json!({"items": [], "next": null}));
     // A draft has no public way in.
     site.put(&format!("/flows/{flow}/draft"), definition("Two")).await.ok(200);
     assert_eq!(site.get(&format!("/flows/{flow}/test-responses")).await.ok(200), tests);

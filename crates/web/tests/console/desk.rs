@@ -46,6 +46,16 @@ impl<'s> Desk<'s> {
         self.site.send(request(Method::GET, path, &headers, Body::empty())).await
     }
 
+    /// Goes where a form redirects to, with the cookie that its reply sets.
+    pub(crate) async fn follow(&self, reply: &Reply) -> Reply {
+        let set = reply.header("set-cookie").unwrap_or_default();
+        let set = set.split(';').next().unwrap_or_default();
+        let cookies = format!("{}; {set}", self.cookie);
+        let headers = [("host", HOST), ("cookie", cookies.as_str())];
+        let to = Self::led_to(reply);
+        self.site.send(request(Method::GET, &to, &headers, Body::empty())).await
+    }
+
     /// Sends a form from a page of the console.
     pub(crate) async fn post(&self, path: &str, fields: &[(&str, &str)]) -> Reply {
         let encoded = |text: &str| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();

@@ -253,9 +253,13 @@ async fn a_flow_is_closed_now_and_opened_again() {
     let to = Desk::led_to(&done);
     assert_eq!(to, format!("{base}/share?done=closed.{}", START + 9_000_000));
     site.at(1_000);
-    let page = desk.get(&to).await.text();
+    let undo = format!("name=\"until\" value=\"{}\"", START + 9_000_000);
+    let page = desk.follow(&done).await.text();
     assert!(page.contains("Closed. The flow accepts no more responses."), "{page}");
-    assert!(page.contains(&format!("name=\"until\" value=\"{}\"", START + 9_000_000)), "{page}");
+    assert!(page.contains(&undo), "{page}");
+    // The address alone, which anyone can send, offers nothing.
+    let page = desk.get(&to).await.text();
+    assert!(page.contains("Closed. The flow") && !page.contains(&undo), "{page}");
     assert!(!site.submit(&submission(version)).await.text().contains("\"success\":true"));
     let until = (START + 9_000_000).to_string();
     let done = desk.post(&format!("{base}/reopen"), &[("until", &until)]).await;

@@ -98,8 +98,7 @@ async fn a_flow_is_duplicated_and_an_archived_one_is_listed_separately() {
     let ask = desk.get(&format!("/console/flows/{flow}/archive")).await;
     assert!(ask.text().contains("responses, results and history are kept"), "{}", ask.text());
     let done = desk.post(&format!("/console/flows/{flow}/archive"), &[]).await;
-    let list = Desk::led_to(&done);
-    let text = desk.get(&list).await.text();
+    let text = desk.follow(&done).await.text();
     assert!(text.contains("Copy of Product feedback"), "{text}");
     assert!(!text.contains(&format!("/console/flows/{flow}/edit")), "{text}");
     let archived = desk.get(&format!("/console/apps/{}?view=archived", site.app)).await.text();

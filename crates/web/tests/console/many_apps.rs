@@ -102,6 +102,30 @@ async fn up_to_a_hundred_apps_are_chosen_from_a_list_and_none_chosen_is_a_fault(
     }
 }
 
+fn reads(site: &Site) -> usize {
+    site.faults.reads.load(std::sync::atomic::Ordering::SeqCst)
+}
+
+#[tokio::test]
+async fn a_search_covers_a_bounded_number_of_apps_and_says_so() {
+    let site = Site::start().await;
+    let apps = apps(&site, 202).await;
+    let (flow, _) = site.flow(apps[201], crate::support::definition("Needle")).await;
+    let root = site.root().await;
+    let search = async |query: &str| -> serde_json::Value {
+        let path = format!("/console/search?{query}");
+        serde_json::from_str(&root.get(&path).await.ok()).unwrap()
+    };
+    let before = reads(&site);
+    let found = search("q=needle").await;
+    assert!(reads(&site) - before < 220, "{} reads", reads(&site) - before);
+    assert_eq!(found.as_array().unwrap().len(), 1, "{found}");
+    assert_eq!(found[0]["name"], "There may be more");
+    // The app of the page comes first.
+    let found = search(&format!("q=needle&app={}", apps[201])).await;
+    assert_eq!(found[0]["address"], format!("/console/flows/{flow}"));
+}
+
 #[tokio::test]
 async fn a_search_finds_flows_of_every_app() {
     let site = Site::start().await;

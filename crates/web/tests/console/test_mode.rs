@@ -62,6 +62,44 @@ async fn an_author_tries_a_flow_sees_the_tests_and_deletes_them_all() {
 }
 
 #[tokio::test]
+async fn test_links_are_revoked_with_one_click() {
+    let site = Site::start().await;
+    let desk = Desk::owner(&site).await;
+    let (flow, _) = site.published().await;
+    let base = format!("/console/flows/{flow}");
+    let old = Desk::led_to(&desk.get(&format!("{base}/try")).await);
+    let action = format!("{base}/share/test-links/revoke");
+    assert!(desk.get(&format!("{base}/share")).await.text().contains(&action));
+    let viewer = Desk::sign_in(&site, &[Scope::Read], true).await;
+    assert_eq!(viewer.post(&action, &[]).await.status, 403);
+    assert_eq!(site.get(&old, &[]).await.status, 200);
+    let done = Desk::led_to(&desk.post(&action, &[]).await);
+    assert_eq!(done, format!("{base}/share?done=test-links-revoked#test-link-title"));
+    assert_eq!(site.get(&old, &[]).await.status, 404);
+    let new = Desk::led_to(&desk.get(&format!("{base}/try")).await);
+    assert_eq!(site.get(&new, &[]).await.status, 200);
+    let audit = desk.get(&format!("/console/apps/{}/settings/audit", site.app)).await.text();
+    assert!(audit.contains("revoked the test links of a flow"), "{audit}");
+}
+
+#[tokio::test]
+async fn tests_beyond_a_page_follow_on_the_next() {
+    let site = Site::start().await;
+    let desk = Desk::owner(&site).await;
+    let (flow, _) = site.published().await;
+    for _ in 0..101 {
+        try_it(&site, &desk, &flow.to_string(), "9").await;
+    }
+    let rows = |page: &str| page.matches("<tr class=\"test\"").count();
+    let first = desk.get(&format!("/console/flows/{flow}/responses/tests")).await.text();
+    assert_eq!(rows(&first), 100);
+    let older = first.split("responses/tests?after=").nth(1).unwrap().split('"').next().unwrap();
+    let second = desk.get(&format!("/console/flows/{flow}/responses/tests?after={older}")).await;
+    assert_eq!(rows(&second.text()), 1);
+    assert!(second.text().contains("Newest") && !second.text().contains("?after="));
+}
+
+#[tokio::test]
 async fn a_viewer_reads_tests_and_neither_makes_nor_deletes_them() {
     let site = Site::start().await;
     let desk = Desk::owner(&site).await;

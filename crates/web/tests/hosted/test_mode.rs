@@ -3,7 +3,7 @@
 use crate::use_cases::UseCases as _;
 use serde_json::{Value, json};
 use sluice_engine::funnel::FunnelFilter;
-use sluice_engine::rows::{Scope, TestResponseRow};
+use sluice_engine::rows::{Page, Scope, TestResponseRow};
 use sluice_engine::{FlowPatch, TEST_DAYS, TEST_LINK_DAYS};
 use sluice_flow::id::FlowId;
 
@@ -20,7 +20,34 @@ async fn link(site: &Site, flow: FlowId) -> String {
 
 async fn tests(site: &Site, flow: FlowId) -> Vec<TestResponseRow> {
     let opened = site.engine.flow(&actor(), Scope::Read, flow).await.unwrap();
-    opened.test_responses().await.unwrap()
+    opened.test_responses(Page { after: None, limit: 100 }).await.unwrap()
+}
+
+#[tokio::test]
+async fn revoked_test_links_no_longer_work_and_new_ones_do() {
+    let site = Site::start().await;
+    let (flow, other) = (site.flow(survey()).await, site.flow(survey()).await);
+    let (old, elsewhere) = (link(&site, flow).await, link(&site, other).await);
+    let mut open = Browser::open(&site, &old).await;
+    let handle = site.engine.flow(&actor(), Scope::Write, flow).await.unwrap();
+    let reader = site.engine.flow(&actor(), Scope::Read, flow).await.unwrap();
+    assert!(reader.revoke_test_links().await.is_err(), "a handle for reading cannot write");
+    handle.revoke_test_links().await.unwrap();
+    assert_eq!(Browser::open(&site, &old).await.page.status, 404);
+    // A form that is open is not stored either.
+    site.at(READ);
+    open.press("send", &[("answers.nps", "9")]).await;
+    assert_eq!(open.page.status, 404);
+    assert_eq!(tests(&site, flow).await, []);
+    // Links of other flows, and new ones of this flow.
+    for address in [elsewhere, link(&site, flow).await] {
+        assert_eq!(Browser::open(&site, &address).await.page.status, 200);
+    }
+    // Again: none of the numbers is used twice.
+    let second = link(&site, flow).await;
+    handle.revoke_test_links().await.unwrap();
+    assert_eq!(Browser::open(&site, &second).await.page.status, 404);
+    assert_eq!(Browser::open(&site, &old).await.page.status, 404);
 }
 
 /// Nothing of a flow has been counted or stored.

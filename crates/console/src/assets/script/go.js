@@ -10,6 +10,9 @@ const REST_MS = 150;
 const clean = (text) => text.replace(/\s+/g, " ").trim();
 const hasAll = (text, words) => words.every((word) => text.toLowerCase().includes(word));
 
+/** The app of this page, whose flows are searched first. */
+const appOfPage = () => document.querySelector(".side nav a[href$='/settings']")?.pathname.match(/^\/console\/apps\/([^/]+)\/settings$/)?.[1] ?? "";
+
 /** The pages that this page links to in its navigation. */
 function placesOfPage() {
   const here = document.querySelector(".tabs");
@@ -64,7 +67,7 @@ export function openGo() {
     const text = input.value.trim();
     const mine = (turn += 1);
     if (!text) return;
-    const reply = await fetch(`/console/search?q=${encodeURIComponent(text)}`, { redirect: "manual" }).catch(() => null);
+    const reply = await fetch(`/console/search?q=${encodeURIComponent(text)}&app=${appOfPage()}`, { redirect: "manual" }).catch(() => null);
     const hits = reply?.ok ? await reply.json().catch(() => []) : [];
     if (mine !== turn || !dialog.isConnected) return;
     draw(all(hits));

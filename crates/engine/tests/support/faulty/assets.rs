@@ -12,7 +12,12 @@ impl AssetStore for FaultyStore {
         self.read().find_asset(asset).await
     }
     async fn list_assets(&self, app: AppId) -> StoreResult<Vec<AssetInfo>> {
-        self.read().list_assets(app).await
+        let listed = self.read().list_assets(app).await;
+        let meanwhile = self.after_assets.lock().unwrap().take();
+        if let Some(meanwhile) = meanwhile {
+            meanwhile().await;
+        }
+        listed
     }
     async fn versions_naming(&self, app: AppId, asset: AssetId) -> StoreResult<Vec<VersionRow>> {
         self.read().versions_naming(app, asset).await

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use sluice_flow::id::{AppId, FlowId};
-use sluice_store::{StoreResult, TestResponseRow, TestResponseStore};
+use sluice_store::{StoreResult, TestCursor, TestResponseRow, TestResponseStore};
 
 use super::FaultyStore;
 
@@ -12,8 +12,9 @@ impl TestResponseStore for FaultyStore {
         &self,
         app: AppId,
         flow: FlowId,
+        after: Option<TestCursor>,
         limit: usize,
     ) -> StoreResult<Vec<TestResponseRow>> {
-        self.read().list_test_responses(app, flow, limit).await
+        self.read().list_test_responses(app, flow, after, limit).await
     }
 }

@@ -23,12 +23,13 @@ CREATE TABLE app_directory (
     grace_window_seconds   bigint,
     token_lifetime_seconds bigint,
     retention_days         bigint,
-    hosted                 text,             -- branding of the hosted pages, JSON object
+    hosted                 text,             -- branding of the hosted pages without pictures, JSON object
     calls_per_second       bigint,
     bytes_per_day          bigint,
     created_at             bigint NOT NULL,
     revision               bigint NOT NULL DEFAULT 0,
-    public_revision        bigint NOT NULL DEFAULT 0
+    public_revision        bigint NOT NULL DEFAULT 0,
+    hosted_with_pictures   text              -- the whole branding, if it has pictures
 );
 -- The change feed reads the apps that changed after a position.
 CREATE INDEX app_directory_by_public_revision ON app_directory (public_revision);
@@ -86,9 +87,11 @@ CREATE TABLE flows (
     grace_window_seconds bigint,
     closing              text,               -- how many responses are accepted, JSON object
     labels               text,               -- JSON array
-    design               text,               -- what replaces parts of the app's design, JSON object
+    design               text,               -- what replaces parts of the app's design, without pictures, JSON object
+    test_links           bigint NOT NULL DEFAULT 0, -- how often its test links were revoked
     created_at           bigint NOT NULL,
     archived_at          bigint,
+    design_with_pictures text,               -- the whole design, if it has pictures
     PRIMARY KEY (app_id, flow_id)
 );
 

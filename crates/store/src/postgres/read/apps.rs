@@ -3,7 +3,7 @@
 use sluice_flow::id::{ApiKey, AppId};
 use uuid::Uuid;
 
-use super::super::codec::{self, APP, IDENTITY_KEY, KEY};
+use super::super::codec::{self, APP, IDENTITY_KEY, KEY, LISTED_APP};
 use super::super::pool::Pool;
 use super::limit;
 use crate::{App, IdentityKeyRow, KeyRow, Page, StoreResult};
@@ -24,15 +24,16 @@ pub(in super::super) async fn by_id(pool: &Pool, app: AppId) -> StoreResult<Opti
 pub(in super::super) async fn list(pool: &Pool, page: Page<AppId>) -> StoreResult<Vec<App>> {
     let after = page.after.map_or(Uuid::nil(), AppId::uuid);
     let sql = format!(
-        "SELECT {APP} FROM app_directory AS apps WHERE app_id > $1 ORDER BY app_id LIMIT $2"
+        "SELECT {LISTED_APP} FROM app_directory AS apps WHERE app_id > $1 ORDER BY app_id LIMIT $2"
     );
     pool.many(&sql, &[&after, &limit(page.limit)], codec::app).await
 }
 
 pub(in super::super) async fn by_ids(pool: &Pool, apps: &[AppId]) -> StoreResult<Vec<App>> {
     let apps: Vec<Uuid> = apps.iter().map(|app| app.uuid()).collect();
-    let sql =
-        format!("SELECT {APP} FROM app_directory AS apps WHERE app_id = ANY($1) ORDER BY app_id");
+    let sql = format!(
+        "SELECT {LISTED_APP} FROM app_directory AS apps WHERE app_id = ANY($1) ORDER BY app_id"
+    );
     pool.many(&sql, &[&apps], codec::app).await
 }
 

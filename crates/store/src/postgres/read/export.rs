@@ -347,11 +347,11 @@ fn select(table: Table, scope: Scope) -> (String, Read) {
 /// The columns without a fixed length, as in [`Record::weight_bytes`].
 fn texts(table: Table) -> Vec<&'static str> {
     let columns: &[_] = match table {
-        Table::Apps => &["name", "allowed_origins"],
+        Table::Apps => &["name", "allowed_origins", "hosted", "hosted_with_pictures"],
         Table::Keys | Table::Respondents | Table::Consents | Table::UsedKeys => &[],
         Table::IdentityKeys => &["kid", "material", "issuer"],
         Table::Identities => &["value"],
-        Table::Flows => &["name", "closing", "labels", "design"],
+        Table::Flows => &["name", "closing", "labels", "design", "design_with_pictures"],
         Table::ClosingCounts => &["counts"],
         Table::Versions => &["definition"],
         Table::Tokens => &["name", "scopes"],

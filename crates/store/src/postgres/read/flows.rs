@@ -7,7 +7,7 @@
 use sluice_flow::id::{AppId, FlowId, FlowVersionId};
 use uuid::Uuid;
 
-use super::super::codec::{self, Cells, FLOW, FLOW_APP, ReadCells as _, VERSION};
+use super::super::codec::{self, Cells, FLOW, FLOW_APP, LISTED_FLOW, ReadCells as _, VERSION};
 use super::super::directory;
 use super::super::pool::{Params, Pool};
 use super::limit;
@@ -19,7 +19,7 @@ const IS_CURRENT: &str =
 
 pub(in super::super) async fn flow(pool: &Pool, flow: FlowId) -> StoreResult<Option<FlowState>> {
     let Some(owner) = directory::owner(pool, flow.uuid()).await? else { return Ok(None) };
-    let sql = format!("{} WHERE flows.app_id = $1 AND flows.flow_id = $2", select_state());
+    let sql = format!("{} WHERE flows.app_id = $1 AND flows.flow_id = $2", select_state(FLOW));
     let params: Params = &[&owner.app, &flow.uuid()];
     let revision = |state: &FlowState| state.public_revision;
     directory::current(pool, &owner, (&sql, params), state, revision).await
@@ -40,7 +40,7 @@ pub(in super::super) async fn flows(pool: &Pool, query: &FlowQuery) -> StoreResu
         "{} WHERE flows.app_id = $1 AND flows.flow_id {beyond} $2 {archived} \
          AND ($4::text IS NULL OR jsonb_exists(flows.labels::jsonb, $4::text)) \
          ORDER BY flows.flow_id {order} LIMIT $3",
-        select_state()
+        select_state(LISTED_FLOW)
     );
     let params: Params = &[&query.app_id.uuid(), &after, &limit(query.limit), &query.label];
     pool.many(&sql, params, state).await
@@ -52,7 +52,7 @@ pub(in super::super) async fn version(
 ) -> StoreResult<Option<VersionState>> {
     let Some(owner) = directory::owner(pool, version.uuid()).await? else { return Ok(None) };
     let sql = format!(
-        "SELECT {VERSION}, {FLOW}, {FLOW_APP}, \
+        "SELECT {VERSION}, {LISTED_FLOW}, {FLOW_APP}, \
          (SELECT flow_version_id FROM versions AS all_of WHERE all_of.app_id = $1 \
          AND all_of.flow_id = flows.flow_id AND {IS_CURRENT} ORDER BY number DESC LIMIT 1) \
          FROM versions JOIN flows ON flows.app_id = versions.app_id \
@@ -82,7 +82,8 @@ pub(in super::super) async fn versions(
 
 /// Flows with their app's revisions, their current version, their draft and their last number. `$1`
 /// is the app: each part names it, so that a distributed database sees that it is the same one.
-fn select_state() -> String {
+/// With these columns of a flow.
+fn select_state(columns: &str) -> String {
     let newest = |condition: &str, name: &str| {
         format!(
             "LEFT JOIN LATERAL (SELECT {VERSION} FROM versions \
@@ -93,7 +94,7 @@ fn select_state() -> String {
     let current = newest(IS_CURRENT, "current");
     let draft = newest("published_at IS NULL", "draft");
     format!(
-        "SELECT {FLOW}, {FLOW_APP}, current.*, draft.*, \
+        "SELECT {columns}, {FLOW_APP}, current.*, draft.*, \
          (SELECT coalesce(max(number), 0) FROM versions WHERE versions.app_id = $1 \
          AND versions.flow_id = flows.flow_id AND number > 0) \
          FROM flows JOIN apps ON apps.app_id = flows.app_id {current} {draft}"

@@ -24,12 +24,13 @@ CREATE TABLE apps (
     grace_window_seconds   INTEGER,
     token_lifetime_seconds INTEGER,
     retention_days         INTEGER,
-    hosted                 TEXT,             -- branding of the hosted pages, JSON object
+    hosted                 TEXT,             -- branding of the hosted pages without pictures, JSON object
     calls_per_second       INTEGER,
     bytes_per_day          INTEGER,
     created_at             INTEGER NOT NULL,
     revision               INTEGER NOT NULL DEFAULT 0,
-    public_revision        INTEGER NOT NULL DEFAULT 0
+    public_revision        INTEGER NOT NULL DEFAULT 0,
+    hosted_with_pictures   TEXT              -- the whole branding, if it has pictures; last because it is long
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX apps_by_public_revision ON apps (public_revision);
 CREATE INDEX apps_with_retention ON apps (app_id) WHERE retention_days IS NOT NULL;
@@ -67,9 +68,11 @@ CREATE TABLE flows (
     grace_window_seconds INTEGER,
     closing              TEXT,               -- how many responses are accepted, JSON object
     labels               TEXT,               -- JSON array
-    design               TEXT,               -- what replaces parts of the app's design, JSON object
+    design               TEXT,               -- what replaces parts of the app's design, without pictures, JSON object
+    test_links           INTEGER NOT NULL DEFAULT 0, -- how often its test links were revoked
     created_at           INTEGER NOT NULL,
     archived_at          INTEGER,
+    design_with_pictures TEXT,               -- the whole design, if it has pictures; last because it is long
     PRIMARY KEY (app_id, flow_id)
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX flows_by_id ON flows (flow_id);

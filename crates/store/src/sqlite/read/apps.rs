@@ -3,7 +3,7 @@
 use rusqlite::{Connection, Result, params};
 use sluice_flow::id::{ApiKey, AppId};
 
-use super::super::codec::{self, APP, IDENTITY_KEY, KEY, bytes};
+use super::super::codec::{self, APP, IDENTITY_KEY, KEY, LISTED_APP, bytes};
 use super::{limit, many, one};
 use crate::{App, IdentityKeyRow, KeyRow, Page};
 
@@ -21,7 +21,7 @@ pub(in super::super) fn by_id(connection: &Connection, app: AppId) -> Result<Opt
 
 pub(in super::super) fn list(connection: &Connection, page: Page<AppId>) -> Result<Vec<App>> {
     let after = page.after.map(|id| bytes!(id)).unwrap_or_default();
-    let sql = format!("SELECT {APP} FROM apps WHERE app_id > ?1 ORDER BY app_id LIMIT ?2");
+    let sql = format!("SELECT {LISTED_APP} FROM apps WHERE app_id > ?1 ORDER BY app_id LIMIT ?2");
     many(connection, &sql, params![after, limit(page.limit)], codec::app)
 }
 
@@ -29,7 +29,8 @@ pub(in super::super) fn by_ids(connection: &Connection, mut apps: Vec<AppId>) ->
     apps.sort_unstable();
     apps.dedup();
     let instant = connection.unchecked_transaction()?;
-    let found = apps.into_iter().map(|app| by_id(&instant, app));
+    let sql = format!("SELECT {LISTED_APP} FROM apps WHERE app_id = ?1");
+    let found = apps.into_iter().map(|app| one(&instant, &sql, [bytes!(app)], codec::app));
     found.filter_map(Result::transpose).collect()
 }
 

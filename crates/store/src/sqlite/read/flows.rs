@@ -4,7 +4,7 @@
 use rusqlite::{Connection, Result, params};
 use sluice_flow::id::{AppId, FlowId, FlowVersionId};
 
-use super::super::codec::{self, Cells, FLOW, ReadCells as _, VERSION, bytes};
+use super::super::codec::{self, Cells, FLOW, LISTED_FLOW, ReadCells as _, VERSION, bytes};
 use super::{limit, many, one};
 use crate::{FlowQuery, FlowRow, FlowState, Order, VersionRow, VersionState};
 
@@ -26,7 +26,7 @@ fn newest(columns: &str, condition: &str) -> String {
 
 pub(in super::super) fn flow(connection: &Connection, flow: FlowId) -> Result<Option<FlowState>> {
     let instant = connection.unchecked_transaction()?;
-    let sql = format!("{SELECT_FLOW} WHERE flows.flow_id = ?1", SELECT_FLOW = select_flow());
+    let sql = format!("{} WHERE flows.flow_id = ?1", select_flow(FLOW));
     let found = one(&instant, &sql, [bytes!(flow)], flow_and_app)?;
     found.map(|found| state(&instant, found)).transpose()
 }
@@ -51,9 +51,9 @@ pub(in super::super) fn flows(
         Some(_) => "AND EXISTS (SELECT 1 FROM json_each(flows.labels) WHERE value = ?4)",
     };
     let sql = format!(
-        "{SELECT_FLOW} WHERE flows.app_id = ?1 AND flows.flow_id {beyond} ?2 {archived} {labelled} \
+        "{} WHERE flows.app_id = ?1 AND flows.flow_id {beyond} ?2 {archived} {labelled} \
          ORDER BY flows.flow_id {order} LIMIT ?3",
-        SELECT_FLOW = select_flow()
+        select_flow(LISTED_FLOW)
     );
     let (app, rows) = (bytes!(query.app_id), limit(query.limit));
     let found = match &query.label {
@@ -72,10 +72,8 @@ pub(in super::super) fn version(
     let Some(version) = one(&instant, &sql, [bytes!(version)], codec::version)? else {
         return Ok(None);
     };
-    let sql = format!(
-        "{SELECT_FLOW} WHERE flows.app_id = ?1 AND flows.flow_id = ?2",
-        SELECT_FLOW = select_flow()
-    );
+    let of = "WHERE flows.app_id = ?1 AND flows.flow_id = ?2";
+    let sql = format!("{} {of}", select_flow(LISTED_FLOW));
     let of_flow = params![bytes!(version.app_id), bytes!(version.flow_id)];
     let found = one(&instant, &sql, of_flow, flow_and_app)?;
     let Some(FlowAndApp { flow, revision, public_revision, .. }) = found else {
@@ -109,9 +107,10 @@ struct FlowAndApp {
     app_grace_window_seconds: Option<u32>,
 }
 
-fn select_flow() -> String {
+/// With these columns of a flow.
+fn select_flow(columns: &str) -> String {
     format!(
-        "SELECT {FLOW}, apps.revision, apps.public_revision, apps.grace_window_seconds \
+        "SELECT {columns}, apps.revision, apps.public_revision, apps.grace_window_seconds \
          FROM flows JOIN apps USING (app_id)"
     )
 }

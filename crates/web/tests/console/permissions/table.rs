@@ -161,6 +161,12 @@ pub(super) const TABLE: &[Line] = &[
         "path={shortPath}",
         "/console/flows/{flowId}/share?done=path-saved#link-title",
     ),
+    post(
+        "/console/flows/{flowId}/share/test-links/revoke",
+        WRITES,
+        "",
+        "/console/flows/{flowId}/share?done=test-links-revoked#test-link-title",
+    ),
     post("/console/flows/{flowId}/share/invitations.csv", WRITES_AND_EXPORTS, "", ""),
     post(
         "/console/flows/{flowId}/share/invitations/{flowAssignmentId}/revoke",

@@ -78,7 +78,7 @@ export class Faults extends EventTarget {
   /** The location of a fault in the author's terms. */
   where(text) {
     const [first, second, ...rest] = pathOf(text);
-    const names = { title: "Title", description: "Description", ending: "Ending", endings: "Ending", sections: "Section", welcome: "Welcome screen", defaultLocale: "Language", redirectUrl: "Redirect URL", body: "Text", prompt: "text", label: "label", visibleIf: "condition", next: "jump" };
+    const names = { questions: "Questions", title: "Title", description: "Description", ending: "Ending", endings: "Ending", sections: "Section", welcome: "Welcome screen", defaultLocale: "Language", redirectUrl: "Redirect URL", body: "Text", prompt: "text", label: "label", visibleIf: "condition", next: "jump" };
     const named = (part) => names[part] ?? part;
     if (first === "questions" && second !== undefined) {
       const question = this.draft.questions[second];
@@ -93,7 +93,7 @@ export class Faults extends EventTarget {
 }
 
 /** The message of a fault, without JSON field names. */
-const faultMessage = ({ message }) => (/^\w+ is required$/.test(message) ? "is missing" : message);
+const faultMessage = ({ message }) => (/^\w+ is required$/.test(message) ? "is missing" : message.replace(/^must not be empty: /, ""));
 
 const sentence = (text) => `${text[0].toUpperCase()}${text.slice(1)}.`;
 

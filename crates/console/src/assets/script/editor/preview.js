@@ -26,6 +26,8 @@ export class Preview {
     sections.root.addEventListener("focusin", ({ target }) => this.follow(target.closest("[data-pointer]")?.dataset.pointer));
     sections.addEventListener("shown", ({ detail }) => ["texts", "languages"].includes(detail.name) || this.show({}));
     this.stage = place.querySelector(".stage");
+    // A scaled-down desktop is not readable on a phone.
+    if (matchMedia("(max-width: 40rem)").matches) this.widen(place.querySelector("[data-width=phone]"));
     new ResizeObserver(() => this.fit()).observe(this.stage);
     this.offerLanguages();
     this.frame.src = this.address();
