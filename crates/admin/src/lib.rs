@@ -14,9 +14,12 @@ mod assets;
 mod audit;
 mod auth;
 mod crosstab;
+mod deliveries;
 mod design;
 mod docs;
 mod drafts;
+mod endpoints;
+mod events;
 mod exports;
 mod flow_state;
 mod flows;
@@ -89,6 +92,9 @@ pub fn documented() -> OpenApiRouter<Arc<Engine>> {
         .merge(respondents::routes())
         .merge(invitations::routes())
         .merge(reports::routes())
+        .merge(events::routes())
+        .merge(endpoints::routes())
+        .merge(deliveries::routes())
         .merge(tokens::routes())
         .merge(users::routes())
         .merge(members::routes())

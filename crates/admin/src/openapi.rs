@@ -2,11 +2,12 @@
 //! serve it.
 //!
 //! The admin API's part comes from the routes themselves, so that none can be missing; the public
-//! API's calls are described in [`public`] and [`visits`]. The document is generated once, at start.
+//! API's calls are described in [`public`] and [`visits`], and what endpoints receive in [`webhooks`]. The document is generated once, at start.
 //! Deliberately absent: the grammar of definitions, which has a separate JSON Schema.
 
 mod public;
 mod visits;
+mod webhooks;
 
 use axum::Router;
 use axum::http::{HeaderValue, header};
@@ -20,6 +21,7 @@ use utoipa::openapi::OpenApi;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 
 use crate::docs;
+pub(crate) use webhooks::event_example;
 
 /// Serves `/openapi.json`, `/schemas/definition.json`, and the reference page at `/docs`.
 pub fn router() -> Router {
@@ -44,6 +46,7 @@ pub fn document() -> OpenApi {
         .build();
     let components = document.components.get_or_insert_default();
     components.add_security_scheme("adminToken", SecurityScheme::Http(token));
+    document.webhooks = webhooks::webhooks();
     document
 }
 
@@ -71,6 +74,7 @@ pub fn document() -> OpenApi {
         (name = "Invitations", description = "Flows assigned to people, each with a personal link that counts once."),
         (name = "Assets", description = "Images for questions and options."),
         (name = "Reports", description = "Results of a flow that anyone with the link can read."),
+        (name = "Webhooks", description = "The event log, and endpoints that receive events."),
         (name = "Tokens", description = "Admin tokens, with scopes and for one app or all."),
         (name = "Users", description = "People who sign in to the console, each with roles in one app or in all."),
         (name = "Audit", description = "Who changed what."),

@@ -7,7 +7,10 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use sluice_engine::export::{ExportFormat, FORMATS, ValuesAs};
 use sluice_engine::retention::RETENTION_DAYS_MAX;
-use sluice_engine::{AdminError, ReportState, StoreError};
+use sluice_engine::rows::DeliveryState;
+use sluice_engine::webhooks::format;
+use sluice_engine::{AdminError, EndpointState, ReportState, StoreError};
+use sluice_flow::event::EventType;
 use sluice_flow::lifecycle::GRACE_MAX_SECONDS;
 use utoipa::openapi::Object;
 use utoipa::openapi::schema::{Array, ObjectBuilder, Type};
@@ -44,6 +47,33 @@ pub(super) fn role() -> Object {
             .to_owned(),
     );
     roles
+}
+
+pub(super) fn event_types() -> Array {
+    let names: Vec<&str> = EventType::logged().map(EventType::as_str).collect();
+    let mut types = Array::new(one_of(&names));
+    types.description = Some("The types of events to send; empty means all.".to_owned());
+    types
+}
+
+pub(super) fn webhook_format() -> Object {
+    let names: Vec<&str> = format::FORMATS.iter().map(|format| format.name).collect();
+    let mut formats = one_of(&names);
+    let described = format::FORMATS.iter().map(|it| format!("`{}`: {}", it.name, it.description));
+    formats.description = Some(described.collect::<Vec<_>>().join(" "));
+    formats
+}
+
+pub(super) fn endpoint_state() -> Object {
+    let mut states = one_of(&EndpointState::ALL.map(EndpointState::as_str));
+    states.description = Some("`failing`: the last attempts failed and are repeated.".to_owned());
+    states
+}
+
+pub(super) fn delivery_state() -> Object {
+    let mut states = one_of(&DeliveryState::ALL.map(DeliveryState::as_str));
+    states.description = Some("`waiting`: it is sent again. `failed`: it was given up.".to_owned());
+    states
 }
 
 pub(super) fn admission() -> Object {

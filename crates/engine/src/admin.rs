@@ -25,6 +25,8 @@ pub enum Missing {
     User,
     Report,
     Asset,
+    Endpoint,
+    Delivery,
 }
 
 impl Missing {
@@ -44,6 +46,8 @@ impl Missing {
             Self::User => "user",
             Self::Report => "report",
             Self::Asset => "image",
+            Self::Endpoint => "endpoint",
+            Self::Delivery => "delivery",
         }
     }
 
@@ -62,6 +66,8 @@ impl Missing {
             Self::User => "user_not_found",
             Self::Report => "report_not_found",
             Self::Asset => "asset_not_found",
+            Self::Endpoint => "endpoint_not_found",
+            Self::Delivery => "delivery_not_found",
         }
     }
 }

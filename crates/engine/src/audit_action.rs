@@ -87,6 +87,16 @@ actions! {
     SessionStarted = "session.started",
     SessionCodeUsed = "session.code_used",
     SessionEnded = "session.ended",
+    EndpointCreated = "endpoint.created",
+    EndpointUpdated = "endpoint.updated",
+    EndpointDeleted = "endpoint.deleted",
+    EndpointEnabled = "endpoint.enabled",
+    /// By a person, or because its deliveries failed.
+    EndpointDisabled = "endpoint.disabled",
+    EndpointSecretRotated = "endpoint.secret_rotated",
+    EndpointReplayed = "endpoint.replayed",
+    EndpointRedelivered = "endpoint.redelivered",
+    EndpointTested = "endpoint.tested",
 }
 
 #[cfg(test)]

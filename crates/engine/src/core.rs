@@ -31,6 +31,7 @@ use crate::unavailable::NotReady;
 use crate::verify::Verifying;
 use crate::visit_counts::VisitCounts;
 use crate::watches::Watches;
+use crate::webhooks::outbox::Deliveries;
 
 /// How often an idle server checks that the files of its store are in place.
 const FILES_INTERVAL: Duration = Duration::from_secs(1);
@@ -51,6 +52,7 @@ pub(crate) struct Core {
     pub(crate) images: Images,
     pub(crate) definitions: Definitions,
     pub(crate) erasures: Arc<Erasures>,
+    pub(crate) deliveries: Deliveries,
     /// The hash of the admin token from the environment.
     pub(crate) environment_token: Option<[u8; 32]>,
     /// Without a trailing slash.

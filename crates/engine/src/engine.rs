@@ -29,7 +29,6 @@ use crate::clock::Clock;
 use crate::commit::Committer;
 use crate::computed::cache::Computations;
 use crate::core::Core;
-use crate::count_compaction::CountCompaction;
 use crate::definitions::Definitions;
 use crate::encoded_body::EncodedBody;
 use crate::erasure::Erasures;
@@ -52,10 +51,7 @@ use crate::registry::{AppView, NoFlow, Registry, Resolved};
 use crate::reports::LockedReport;
 use crate::respondents::RespondentHandle;
 use crate::responses::ResponseHandle;
-use crate::retention::Retention;
-use crate::scrub::Scrub;
 use crate::shown_images::ServedImage;
-use crate::skip_index::SkipIndexBuilder;
 use crate::test_mode::TestedFlow;
 use crate::tokens::hash_of;
 use crate::unavailable::NotReady;
@@ -64,6 +60,7 @@ use crate::verify::{KeySource, MasterKeySource, NotOpened, Presented, TokenRefus
 use crate::visit_counts::VisitCounts;
 use crate::visits::VisitRefused;
 use crate::watches::Watches;
+use crate::webhooks::{WebhookSender, outbox::Deliveries};
 
 /// How often changes by other processes are polled.
 const FEED_INTERVAL: Duration = Duration::from_millis(200);
@@ -89,6 +86,8 @@ pub struct Options {
     pub rates: Rates,
     /// How often everything stored is read and checked in the background; absent means never.
     pub scrub_interval: Option<Duration>,
+    /// Sends webhooks; without it none are sent.
+    pub webhook_sender: Option<Arc<dyn WebhookSender>>,
 }
 
 /// The service that transports call.
@@ -160,13 +159,14 @@ impl Engine {
             images: Images::new(),
             definitions,
             erasures,
+            deliveries: Deliveries::new(options.webhook_sender),
             environment_token: options.admin_token.as_deref().map(hash_of),
             body_bytes_max: options.body_bytes_max.unwrap_or(BODY_BYTES_DEFAULT),
             public_url: options.public_url.unwrap_or_else(|| PUBLIC_URL_DEFAULT.to_owned()),
             last_check: Default::default(),
             lost,
         });
-        let upkeep = upkeep_of(&core, stored, options.scrub_interval);
+        let upkeep = Upkeep::new(&core, stored, options.scrub_interval);
         let feed = core.registry.clone().follow(position, FEED_INTERVAL);
         let mut tasks = upkeep.start();
         tasks.push(tokio::spawn(feed));
@@ -248,40 +248,6 @@ impl Drop for Engine {
     /// The tasks hold the store: without them, its files and connections are closed.
     fn drop(&mut self) {
         self.tasks.iter().for_each(JoinHandle::abort);
-    }
-}
-
-fn upkeep_of(
-    core: &Arc<Core>,
-    stored: Arc<AtomicBool>,
-    scrub_interval: Option<Duration>,
-) -> Upkeep {
-    Upkeep {
-        retention: Arc::new(Retention {
-            store: Arc::clone(&core.store),
-            clock: Arc::clone(&core.clock),
-            ids: Ids::default(),
-            metrics: Arc::clone(&core.metrics),
-            lost: core.lost.clone(),
-        }),
-        skip_index: Arc::new(SkipIndexBuilder {
-            store: Arc::clone(&core.store),
-            clock: Arc::clone(&core.clock),
-            lost: core.lost.clone(),
-        }),
-        count_compaction: Arc::new(CountCompaction {
-            store: Arc::clone(&core.store),
-            lost: core.lost.clone(),
-            stored,
-        }),
-        erasures: Arc::clone(&core.erasures),
-        scrub: Arc::new(Scrub {
-            store: Arc::clone(&core.store),
-            metrics: Arc::clone(&core.metrics),
-            lost: core.lost.clone(),
-            interval: scrub_interval,
-        }),
-        visits: Arc::clone(&core.visits),
     }
 }
 

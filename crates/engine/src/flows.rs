@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use sluice_flow::closing::QuotaChange;
 use sluice_flow::definition::{Fault, Kind};
 use sluice_flow::design::Design;
+use sluice_flow::event::EventType;
 use sluice_flow::id::{FlowId, FlowVersionId};
 use sluice_flow::labels;
 use sluice_flow::lifecycle::VersionTimes;
@@ -157,6 +158,7 @@ impl FlowHandle {
                 return Ok(());
             }
             let audit = self.permit.audit(AuditAction::FlowUpdated, row.flow_id, &changed);
+            rows.extend(window_event(core, &state.flow, row.live));
             rows.extend([Write::Flow(row), Write::Audit(audit)]);
             self.permit.change(Scope::Write, state.revision, rows).await
         });
@@ -170,9 +172,11 @@ impl FlowHandle {
             let clock = Arc::clone(&core.clock);
             let row = state.flow.clone();
             let audit = self.permit.audit(AuditAction::FlowArchived, row.flow_id, &json!({}));
+            let (app, flow) = (row.app_id, Some(row.flow_id));
+            let event = core.event(app, flow, EventType::FlowArchived, json!({}));
             let change = Change::new(move || {
                 let archived_at = Some(next_instant(&*clock));
-                vec![Write::Flow(FlowRow { archived_at, ..row }), Write::Audit(audit)]
+                vec![Write::Flow(FlowRow { archived_at, ..row }), event, Write::Audit(audit)]
             });
             Ok((change, ()))
         });
@@ -199,11 +203,14 @@ impl FlowHandle {
             }
             let clock = Arc::clone(&core.clock);
             let row = state.flow.clone();
-            let detail = json!({"liveWindow": Window { ends_at: Some(now), ..live }});
+            let closed = Window { ends_at: Some(now), ..live };
+            let detail = json!({"liveWindow": closed});
             let audit = self.permit.audit(AuditAction::FlowUpdated, row.flow_id, &detail);
+            let event = window_event(core, &row, closed);
             let change = Change::new(move || {
                 let live = Window { ends_at: Some(next_instant(&*clock)), ..live };
-                vec![Write::Flow(FlowRow { live, ..row }), Write::Audit(audit)]
+                let rows = [Write::Flow(FlowRow { live, ..row }), Write::Audit(audit)];
+                rows.into_iter().chain(event).collect()
             });
             Ok((change, live.ends_at))
         });
@@ -223,7 +230,10 @@ impl FlowHandle {
             let row = FlowRow { live, ..state.flow.clone() };
             let detail = json!({"liveWindow": live});
             let audit = self.permit.audit(AuditAction::FlowUpdated, row.flow_id, &detail);
-            Ok((vec![Write::Flow(row), Write::Audit(audit)].into(), ()))
+            let event = window_event(core, &state.flow, live);
+            let rows = [Write::Flow(row), Write::Audit(audit)];
+            let rows: Vec<Write> = rows.into_iter().chain(event).collect();
+            Ok((rows.into(), ()))
         })
         .await
     }
@@ -243,6 +253,19 @@ impl FlowHandle {
         })
         .await
     }
+}
+
+/// The event of a change that closes a flow or opens it again.
+fn window_event(core: &Core, flow: &FlowRow, live: Window) -> Option<Write> {
+    let now = core.now();
+    let is_closed = |window: Window| window.ends_at.is_some_and(|end| end <= now);
+    let kind = match (is_closed(flow.live), is_closed(live)) {
+        (false, true) => EventType::FlowClosed,
+        (true, false) => EventType::FlowReopened,
+        _ => return None,
+    };
+    let data = json!({"endsAt": live.ends_at});
+    Some(core.event(flow.app_id, Some(flow.flow_id), kind, data))
 }
 
 /// Creates a flow in the permit's app if the app is still at this revision.

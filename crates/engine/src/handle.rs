@@ -95,7 +95,10 @@ impl Permit {
         if needed == Scope::Read {
             return Err(AdminError::Forbidden { scope: Scope::Write });
         }
-        Ok(self.core(needed)?.apply(At::App { app: self.app_id, expected }, change).await?)
+        let core = self.core(needed)?;
+        core.apply(At::App { app: self.app_id, expected }, change).await?;
+        core.deliveries.wakes.mark(self.app_id);
+        Ok(())
     }
 
     /// Records that something was exported.

@@ -22,6 +22,7 @@ use crate::instance::InstanceHandle;
 use crate::people::closed_second_factors;
 use crate::tokens::TokenSecret;
 use crate::verify::{CheckCounts, NotOpened, PublicKey, SecretPurpose};
+use crate::webhooks::{closed_endpoint_secrets, reseal_endpoint_secrets};
 
 /// The maximum number of active keys of one app.
 const KEYS_MAX: usize = 20;
@@ -142,6 +143,9 @@ pub(crate) async fn closed_secrets(core: &Core) -> StoreResult<Vec<(String, NotO
     for (user, why) in closed_second_factors(core).await? {
         closed.push((format!("the second factor of {user}"), why));
     }
+    for (endpoint, why) in closed_endpoint_secrets(core).await? {
+        closed.push((format!("the secret of the endpoint {endpoint}"), why));
+    }
     Ok(closed)
 }
 
@@ -178,6 +182,9 @@ impl InstanceHandle {
             }
         }
         let (resealed, revoked) = self.reseal_second_factors(revoke).await?;
+        done.resealed += resealed;
+        done.revoked += revoked;
+        let (resealed, revoked) = reseal_endpoint_secrets(self, revoke).await?;
         done.resealed += resealed;
         done.revoked += revoked;
         Ok(done)

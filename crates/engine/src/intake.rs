@@ -144,7 +144,10 @@ impl Core {
                 self.metrics.count_limited(limited.by.as_str());
                 return result;
             }
-            Ok(Receipt::Accepted(Accepted { replayed: false, .. })) => SubmissionOutcome::Stored,
+            Ok(Receipt::Accepted(Accepted { replayed: false, .. })) => {
+                self.deliveries.wakes.mark(app.app_id);
+                SubmissionOutcome::Stored
+            }
             Ok(Receipt::Accepted(_)) => SubmissionOutcome::Replayed,
             Ok(Receipt::Refused(_)) => SubmissionOutcome::Refused,
             Err(SubmitError::Malformed(_)) => SubmissionOutcome::Malformed,

@@ -339,6 +339,9 @@ impl Known {
             Record::Report(row) => vec![flow(row.app_id, row.flow_id)],
             Record::ClosingCounts(row) => vec![flow(row.app_id, row.flow_id)],
             Record::Asset(row) => vec![app(row.app_id)],
+            Record::Event(row) => vec![app(row.app_id)],
+            Record::Endpoint(row) => vec![app(row.app_id)],
+            Record::Delivery(row) => vec![app(row.app_id)],
             Record::ShortPath(row) => vec![flow(row.app_id, row.flow_id)],
             Record::TestResponse(row) => vec![flow(row.app_id, row.flow_id)],
             Record::VisitCount(row) => {

@@ -38,6 +38,7 @@ mod drafts;
 mod encoded_body;
 mod engine;
 mod erasure;
+pub mod events;
 pub mod export;
 mod fault;
 mod flow_search;
@@ -95,6 +96,7 @@ pub mod verify;
 mod visit_counts;
 mod visits;
 mod watches;
+pub mod webhooks;
 
 pub use actor::{Actor, Grant};
 pub use admin::{AdminError, AdminResult, Missing};
@@ -133,14 +135,15 @@ pub use tokens::{NewToken, TokenSecret};
 pub use unavailable::{NotReady, Unavailable};
 pub use upkeep::Upkeep;
 pub use visits::VisitRefused;
+pub use webhooks::{Endpoint, EndpointPatch, EndpointState, NewEndpoint};
 
 /// The rows that transports show, so that they do not depend on the store.
 pub mod rows {
     pub use sluice_store::{
-        Answers, AppLimits, AppRow, AssetInfo, AuditRow, ConsentRow, FlowRow, FlowState, GrantRow,
-        IdentityKeyKind, IdentityKeyRow, IdentityVerification, ImageType, InvitationCounts,
-        InvitationRow, Order, Page, Respondent, ResponsePage, ResponseRow, Role, Scope, TestCursor,
-        TestResponseRow, TokenRow, VersionRow, VersionState,
+        Answers, AppLimits, AppRow, AssetInfo, AuditRow, ConsentRow, DeliveryRow, DeliveryState,
+        FlowRow, FlowState, GrantRow, IdentityKeyKind, IdentityKeyRow, IdentityVerification,
+        ImageType, InvitationCounts, InvitationRow, Order, Page, Respondent, ResponsePage,
+        ResponseRow, Role, Scope, TestCursor, TestResponseRow, TokenRow, VersionRow, VersionState,
     };
 }
 pub use sluice_store::{DamageMark, Store, StoreError};

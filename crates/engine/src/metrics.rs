@@ -12,7 +12,8 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Metric, Registry};
-use sluice_store::{DiskSpace, IdentityVerification};
+use sluice_flow::time::Timestamp;
+use sluice_store::{Backlog, DeliveryState, DiskSpace, IdentityVerification};
 
 use crate::verify::Checked;
 
@@ -100,6 +101,42 @@ pub struct Metrics {
     pub(crate) dropped_visit_steps: Counter,
     pub(crate) scrub: ScrubMetrics,
     damaged: Gauge,
+    pub(crate) deliveries: DeliveryMetrics,
+}
+
+/// Attempts to deliver events to webhook endpoints.
+#[derive(Debug)]
+pub(crate) struct DeliveryMetrics {
+    attempts: Family<OutcomeLabel, Counter>,
+    waiting: Gauge,
+    oldest_seconds: Gauge<f64, AtomicU64>,
+}
+
+impl DeliveryMetrics {
+    fn new(to: &mut Registry) -> Self {
+        let waiting = "Failed webhook deliveries that wait for another attempt, on all nodes";
+        let oldest = "Age of the oldest webhook delivery that waits for another attempt";
+        Self {
+            attempts: add(to, "webhook_attempts", "Attempts to deliver webhooks, by outcome"),
+            waiting: add(to, "webhook_deliveries_waiting", waiting),
+            oldest_seconds: add(to, "webhook_oldest_waiting_seconds", oldest),
+        }
+    }
+
+    pub(crate) fn count(&self, state: DeliveryState) {
+        let outcome = match state {
+            DeliveryState::Delivered => "delivered",
+            DeliveryState::Waiting => "retried",
+            DeliveryState::Failed => "failed",
+        };
+        self.attempts.get_or_create(&OutcomeLabel { outcome }).inc();
+    }
+
+    pub(crate) fn set_backlog(&self, backlog: Backlog, now: Timestamp) {
+        self.waiting.set(i64::try_from(backlog.waiting).unwrap_or(i64::MAX));
+        let age = backlog.oldest.map_or(0, |oldest| now.as_millis() - oldest.as_millis());
+        self.oldest_seconds.set(age.max(0) as f64 / 1_000.0);
+    }
 }
 
 /// What the background check has found.
@@ -151,6 +188,7 @@ impl Metrics {
         let what = "Steps of visits that were not counted because memory for counts was full";
         let dropped_visit_steps = add(to, "dropped_visit_steps", what);
         let scrub = ScrubMetrics::new(to);
+        let deliveries = DeliveryMetrics::new(to);
         let what = "Whether damage was found in the database: submissions are refused";
         let damaged = add(to, "damaged", what);
         let (disk_free, disk_reserve, log_bytes) = if has_disk {
@@ -196,6 +234,7 @@ impl Metrics {
             dropped_visit_steps,
             scrub,
             damaged,
+            deliveries,
         }
     }
 

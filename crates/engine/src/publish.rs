@@ -10,6 +10,7 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::{Value, json};
 use sluice_flow::definition::{self, Definition, Fault};
+use sluice_flow::event::EventType;
 use sluice_flow::id::FlowVersionId;
 use sluice_flow::lifecycle::VersionTimes;
 use sluice_flow::time::Timestamp;
@@ -169,6 +170,8 @@ impl FlowHandle {
         detail["number"] = json!(number);
         detail["flowVersionId"] = json!(version.flow_version_id);
         let audit = self.permit.audit(action, flow_id, &detail);
+        let data = json!({"flowVersionId": version.flow_version_id, "number": number});
+        let event = core.event(app_id, Some(flow_id), EventType::FlowPublished, data);
         let clock = Arc::clone(&core.clock);
         let stamp = stamp.clone();
         Change::new(move || {
@@ -183,7 +186,7 @@ impl FlowHandle {
                 rows.push(Write::Version(before));
             }
             rows.push(Write::CapGrace(GraceCap { app_id, flow_id, ends_at }));
-            rows.push(Write::Audit(audit));
+            rows.extend([event, Write::Audit(audit)]);
             rows
         })
     }
@@ -244,11 +247,14 @@ impl VersionHandle {
             }
             let detail = json!({"flowId": found.flow.flow_id, "number": found.version.number});
             let audit = self.permit.audit(AuditAction::FlowVersionRetired, id, &detail);
+            let data = json!({"flowVersionId": id, "number": found.version.number});
+            let (app, flow) = (found.flow.app_id, found.flow.flow_id);
+            let event = core.event(app, Some(flow), EventType::FlowVersionRetired, data);
             let clock = Arc::clone(&core.clock);
             let change = Change::new(move || {
                 let mut row = found.version;
                 row.times.retired_at = Some(next_instant(&*clock));
-                vec![Write::Version(row), Write::Audit(audit)]
+                vec![Write::Version(row), event, Write::Audit(audit)]
             });
             self.permit.change(Scope::Write, found.revision, change).await?;
             Ok(read_version(core, id).await?.version)

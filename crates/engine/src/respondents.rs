@@ -282,6 +282,7 @@ async fn erase(
         let removed = core.watched(core.erasures.part(&erasure).await)?;
         erased.responses += removed.responses;
         erased.invitations += removed.invitations;
+        core.deliveries.wakes.mark(app_id);
         if removed.done {
             return Ok(erased);
         }

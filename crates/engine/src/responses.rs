@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::json;
 use sluice_flow::answer_filter::{AnswerFilter, split_name};
 use sluice_flow::definition::Fault;
+use sluice_flow::event::EventType;
 use sluice_flow::folding::folded;
 use sluice_flow::id::{AppId, FlowId, FlowVersionId, ResponseId};
 use sluice_flow::question::{QuestionType, Shape};
@@ -233,7 +234,10 @@ impl ResponseHandle {
             read_response(core, id).await?;
             let detail = json!({"flowId": self.row.flow_id});
             let audit = self.permit.audit(AuditAction::ResponseDeleted, id, &detail);
-            let mut rows = vec![Write::DeleteResponse(id), Write::Audit(audit)];
+            let (app, flow) = (self.row.app_id, self.row.flow_id);
+            let data = json!({"responseId": id});
+            let event = core.event(app, Some(flow), EventType::ResponseDeleted, data);
+            let mut rows = vec![Write::DeleteResponse(id), event, Write::Audit(audit)];
             match closing::release(&*core.store, &self.row).await? {
                 None => self.permit.change_quietly(Scope::Erase, expected, rows).await,
                 // The public API may show that the flow is open again.

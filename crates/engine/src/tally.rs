@@ -9,8 +9,9 @@ use serde::{Deserialize, Serialize};
 use sluice_flow::id::AppId;
 use sluice_flow::time::Timestamp;
 use sluice_store::{
-    App, AssetRow, AuditRow, FlowRow, IdentityKeyRow, InvitationRow, KeyRow, Record, ReportRow,
-    Table, TestResponseRow, TokenRow, UserRow, VersionRow, VisitCountRow,
+    App, AssetRow, AuditRow, DeliveryRow, EndpointRow, FlowRow, IdentityKeyRow, InvitationRow,
+    KeyRow, Record, ReportRow, Table, TestResponseRow, TokenRow, UserRow, VersionRow,
+    VisitCountRow,
 };
 
 /// The tally of records, which must be added in order.
@@ -129,6 +130,14 @@ impl Bytes {
             }
             Record::TestResponse(row) => self.test_response(row),
             Record::Asset(row) => self.asset(row),
+            Record::Event(row) => {
+                self.ids(&[row.app_id.uuid(), row.event_id.uuid()]);
+                self.optional(row.flow_id, |it, id| it.put(id.uuid().as_bytes()));
+                self.text(&row.kind);
+                self.text(&row.body);
+            }
+            Record::Endpoint(row) => self.endpoint(row),
+            Record::Delivery(row) => self.delivery(row),
             Record::SavedView(row) => {
                 self.ids(&[row.app_id.uuid(), row.flow_id.uuid(), row.user_id.uuid()]);
                 self.text(&row.name);
@@ -265,6 +274,39 @@ impl Bytes {
         self.optional_time(row.times.completed_at);
         self.optional_time(row.times.revoked_at);
         self.optional(row.response_id, |it, id| it.put(id.uuid().as_bytes()));
+    }
+
+    fn endpoint(&mut self, row: &EndpointRow) {
+        self.ids(&[row.app_id.uuid(), row.endpoint_id.uuid(), row.cursor.uuid()]);
+        for text in [&row.url, &row.description, &row.format, &row.secret] {
+            self.text(text);
+        }
+        self.number(row.types.len() as u64);
+        row.types.iter().for_each(|name| self.text(name));
+        self.number(row.flows.len() as u64);
+        row.flows.iter().for_each(|flow| self.put(flow.uuid().as_bytes()));
+        self.optional_text(row.previous_secret.as_deref());
+        self.optional_time(row.previous_until);
+        self.time(row.created_at);
+        self.optional_time(row.failing_since);
+        self.number(u64::from(row.failures));
+        self.optional_time(row.disabled_at);
+        self.optional_text(row.disabled_reason.as_deref());
+        self.time(row.due_at);
+    }
+
+    fn delivery(&mut self, row: &DeliveryRow) {
+        let ids = (row.endpoint_id.uuid(), row.delivery_id.uuid(), row.event_id.uuid());
+        self.ids(&[row.app_id.uuid(), ids.0, ids.1, ids.2]);
+        self.text(&row.kind);
+        self.variant(&row.state);
+        self.number(u64::from(row.attempts));
+        self.optional_time(row.next_at);
+        self.time(row.attempted_at);
+        self.optional(row.status, |it, status| it.number(u64::from(status)));
+        self.number(u64::from(row.latency_millis));
+        self.optional_text(row.reply.as_deref());
+        self.optional_text(row.error.as_deref());
     }
 
     fn report(&mut self, row: &ReportRow) {

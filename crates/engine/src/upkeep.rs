@@ -1,16 +1,21 @@
 //! The maintenance that the server runs in the background, which can also be started on demand.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use sluice_store::{StoreError, StoreResult};
 use tokio::task::JoinHandle;
 
+use crate::core::Core;
 use crate::count_compaction::CountCompaction;
 use crate::erasure::Erasures;
+use crate::ids::Ids;
 use crate::retention::{Expired, Retention};
 use crate::scrub::{Scrub, Scrubbed};
 use crate::skip_index::SkipIndexBuilder;
 use crate::visit_counts::VisitCounts;
+use crate::webhooks::DeliveryWorker;
 
 pub struct Upkeep {
     pub(crate) retention: Arc<Retention>,
@@ -19,6 +24,7 @@ pub struct Upkeep {
     pub(crate) erasures: Arc<Erasures>,
     pub(crate) scrub: Arc<Scrub>,
     pub(crate) visits: Arc<VisitCounts>,
+    pub(crate) deliveries: Arc<DeliveryWorker>,
 }
 
 impl std::fmt::Debug for Upkeep {
@@ -28,6 +34,41 @@ impl std::fmt::Debug for Upkeep {
 }
 
 impl Upkeep {
+    pub(crate) fn new(
+        core: &Arc<Core>,
+        stored: Arc<AtomicBool>,
+        scrub_interval: Option<Duration>,
+    ) -> Self {
+        Self {
+            retention: Arc::new(Retention {
+                store: Arc::clone(&core.store),
+                clock: Arc::clone(&core.clock),
+                ids: Ids::default(),
+                metrics: Arc::clone(&core.metrics),
+                lost: core.lost.clone(),
+            }),
+            skip_index: Arc::new(SkipIndexBuilder {
+                store: Arc::clone(&core.store),
+                clock: Arc::clone(&core.clock),
+                lost: core.lost.clone(),
+            }),
+            count_compaction: Arc::new(CountCompaction {
+                store: Arc::clone(&core.store),
+                lost: core.lost.clone(),
+                stored,
+            }),
+            erasures: Arc::clone(&core.erasures),
+            scrub: Arc::new(Scrub {
+                store: Arc::clone(&core.store),
+                metrics: Arc::clone(&core.metrics),
+                lost: core.lost.clone(),
+                interval: scrub_interval,
+            }),
+            visits: Arc::clone(&core.visits),
+            deliveries: Arc::new(DeliveryWorker::new(core)),
+        }
+    }
+
     pub(crate) fn start(&self) -> Vec<JoinHandle<()>> {
         vec![
             tokio::spawn(Arc::clone(&self.retention).run()),
@@ -36,6 +77,7 @@ impl Upkeep {
             tokio::spawn(Arc::clone(&self.erasures).run()),
             tokio::spawn(Arc::clone(&self.scrub).run()),
             tokio::spawn(Arc::clone(&self.visits).run()),
+            tokio::spawn(Arc::clone(&self.deliveries).run()),
         ]
     }
 
@@ -58,6 +100,12 @@ impl Upkeep {
     /// Reads everything once and notes damage; the server does this every week.
     pub async fn scrub(&self) -> StoreResult<Scrubbed> {
         self.scrub.pass().await
+    }
+
+    /// Sends the webhooks that are due now, and returns when that is done; the server does this all the
+    /// time.
+    pub async fn deliver_webhooks(&self) -> Result<(), StoreError> {
+        self.deliveries.deliver_due().await
     }
 
     /// Finishes interrupted erasures now.

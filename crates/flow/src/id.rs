@@ -170,9 +170,17 @@ ids! {
     AssetId = "as_";
     /// One form that was shown: its submission is stored once. Its time is when it was made.
     FormKey = "f_";
+    /// Something that happened, and its position in the log of its app.
+    EventId = "evt_";
+    /// A webhook: a URL that receives events.
+    EndpointId = "ep_";
+    /// The attempts to send one event to one endpoint.
+    DeliveryId = "dl_";
 }
 
-tell_their_time! { AppId FlowId FlowVersionId ResponseId RespondentId TokenId AuditId FormKey }
+tell_their_time! {
+    AppId FlowId FlowVersionId ResponseId RespondentId TokenId AuditId FormKey EventId DeliveryId
+}
 
 impl AssignmentId {
     /// An id from these random bits.

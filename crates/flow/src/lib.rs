@@ -17,7 +17,7 @@
 //! instant, [`closing`] limits how many responses a flow accepts, [`answer_filter`] selects responses by an answer,
 //! [`response_order`] sorts them by one, [`crosstab`] counts the answers to two questions together, [`visit`] is what is counted of the way to a
 //! response, [`words`] finds words that occur in
-//! many answers, [`design`] is how hosted pages look, [`folding`] ignores case, and [`origin`] parses the origins that an app allows.
+//! many answers, [`event`] is what webhooks report, [`design`] is how hosted pages look, [`folding`] ignores case, and [`origin`] parses the origins that an app allows.
 //!
 //! A refusal is a value ([`issue::Issue`], the sender's fault); this crate has no error types.
 
@@ -29,6 +29,7 @@ pub(crate) mod date;
 pub mod definition;
 pub mod design;
 pub mod email;
+pub mod event;
 pub mod example;
 pub mod folding;
 pub mod id;

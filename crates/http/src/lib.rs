@@ -25,5 +25,5 @@ pub mod server;
 mod store_down;
 
 pub use limits::Limits;
-pub use outbound::{KeyFetcher, Network, OutboundPolicy, client_builder};
+pub use outbound::{KeyFetcher, Network, OutboundPolicy, WebhookClient, client_builder};
 pub use store_down::store_down;

@@ -1,20 +1,25 @@
-//! Outbound requests: fetches key sets from URLs that administrators enter.
+//! Outbound requests to URLs that administrators enter: fetches key sets; [`webhooks`] sends events.
 //!
 //! An administrator must not be able to use a URL to reach hosts that only this machine can reach
 //! (SSRF). So every address that a name resolves to is checked, as are addresses in the URL itself,
 //! and only public ones are connected to, unless the operator has allowed their network. There are
 //! no redirects and no proxies, and time and size are limited.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+mod names;
+mod webhooks;
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use ipnet::IpNet;
-use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::redirect::Policy;
 use reqwest::{Client, ClientBuilder, Url};
 use sluice_engine::verify::KeySource;
+
+use names::PolicyResolver;
+pub use webhooks::WebhookClient;
 
 /// The longest time for one fetch.
 const FETCH_MAX: Duration = Duration::from_secs(5);
@@ -51,6 +56,32 @@ pub struct OutboundPolicy {
 }
 
 impl OutboundPolicy {
+    /// Whether requests may be sent to this URL. `setting` is the name of the operator's setting that
+    /// allows networks.
+    fn permits_url(&self, url: &str, setting: &str) -> Result<(), String> {
+        let url = Url::parse(url).map_err(|_| "must be an https address".to_owned())?;
+        let scheme = match url.scheme() {
+            "https" => true,
+            "http" => self.plain_http,
+            _ => false,
+        };
+        if !scheme {
+            return Err("must be an https address".to_owned());
+        }
+        if !url.username().is_empty() || url.password().is_some() || url.fragment().is_some() {
+            return Err("must have no user, password or fragment".to_owned());
+        }
+        let host = url.host_str().unwrap_or_default();
+        let literal = host.trim_matches(['[', ']']).parse::<IpAddr>().ok();
+        match literal {
+            Some(address) if !self.permits(address) => Err(format!(
+                "must be a public address; an operator can allow a network with {setting}"
+            )),
+            None if host.is_empty() => Err("must name a host".to_owned()),
+            _ => Ok(()),
+        }
+    }
+
     fn permits(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
         is_public(address) || self.networks.iter().any(|network| network.contains(address))
@@ -89,24 +120,6 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
     given_out && !detour && !documentation
 }
 
-/// Resolves names, and keeps only permitted addresses.
-#[derive(Debug, Clone)]
-struct PolicyResolver(Arc<OutboundPolicy>);
-
-impl Resolve for PolicyResolver {
-    fn resolve(&self, name: Name) -> Resolving {
-        let allowed = Arc::clone(&self.0);
-        Box::pin(async move {
-            let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
-            let may: Vec<SocketAddr> = found.filter(|it| allowed.permits(it.ip())).collect();
-            if may.is_empty() {
-                return Err("the name resolves to no public address".into());
-            }
-            Ok(Box::new(may.into_iter()) as Addrs)
-        })
-    }
-}
-
 /// A client builder with this process's TLS provider installed. Use this instead of
 /// [`Client::builder`], which has none.
 pub fn client_builder() -> ClientBuilder {
@@ -135,7 +148,7 @@ impl KeyFetcher {
                 .no_proxy()
                 .timeout(FETCH_MAX)
                 .https_only(!self.allowed.plain_http)
-                .dns_resolver(PolicyResolver(Arc::clone(&self.allowed)))
+                .dns_resolver(PolicyResolver::new(&self.allowed))
                 .pool_max_idle_per_host(0)
                 .build();
             client.ok()
@@ -176,28 +189,7 @@ fn with_causes(error: &dyn std::error::Error) -> String {
 
 impl KeySource for KeyFetcher {
     fn permits(&self, url: &str) -> Result<(), String> {
-        let url = Url::parse(url).map_err(|_| "must be an https address".to_owned())?;
-        let scheme = match url.scheme() {
-            "https" => true,
-            "http" => self.allowed.plain_http,
-            _ => false,
-        };
-        if !scheme {
-            return Err("must be an https address".to_owned());
-        }
-        if !url.username().is_empty() || url.password().is_some() || url.fragment().is_some() {
-            return Err("must have no user, password or fragment".to_owned());
-        }
-        let host = url.host_str().unwrap_or_default();
-        let literal = host.trim_matches(['[', ']']).parse::<IpAddr>().ok();
-        match literal {
-            Some(address) if !self.allowed.permits(address) => {
-                Err("must be a public address; an operator can allow a network with --jwks-allow"
-                    .to_owned())
-            }
-            None if host.is_empty() => Err("must name a host".to_owned()),
-            _ => Ok(()),
-        }
+        self.allowed.permits_url(url, "--jwks-allow")
     }
 
     fn fetch(

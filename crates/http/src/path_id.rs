@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use sluice_engine::Missing;
 use sluice_flow::id::{
-    ApiKey, AppId, AssetId, AssignmentId, FlowId, FlowVersionId, ReportId, RespondentId,
-    ResponseId, TokenId, UserId,
+    ApiKey, AppId, AssetId, AssignmentId, DeliveryId, EndpointId, FlowId, FlowVersionId, ReportId,
+    RespondentId, ResponseId, TokenId, UserId,
 };
 
 /// An id in a path. Text that is not a valid id is answered like an unknown id.
@@ -36,4 +36,6 @@ path_ids! {
     AssignmentId: "flowAssignmentId", Invitation;
     ReportId: "reportId", Report;
     AssetId: "assetId", Asset;
+    EndpointId: "endpointId", Endpoint;
+    DeliveryId: "deliveryId", Delivery;
 }

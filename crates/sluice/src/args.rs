@@ -250,6 +250,22 @@ pub(crate) struct ServeArgs {
     )]
     pub(crate) jwks_allow_http: Option<bool>,
 
+    /// Private networks that webhooks may be sent to [default: none]
+    #[arg(long, env = "SLUICE_WEBHOOKS_ALLOW", value_name = "CIDR,…")]
+    pub(crate) webhooks_allow: Option<String>,
+
+    /// Allow webhooks to be sent over plain HTTP
+    #[arg(
+        long,
+        env = "SLUICE_WEBHOOKS_ALLOW_HTTP",
+        value_name = "BOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        value_parser = BoolishValueParser::new(),
+    )]
+    pub(crate) webhooks_allow_http: Option<bool>,
+
     /// Forms per minute that one address may send on hosted pages; 0 for no limit [default: 60]
     #[arg(long, env = "SLUICE_HOSTED_SENDS_PER_MINUTE", value_name = "COUNT")]
     pub(crate) hosted_sends_per_minute: Option<u64>,

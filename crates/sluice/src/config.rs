@@ -139,6 +139,7 @@ pub(crate) struct Settings {
     pub(crate) admin_token: Option<Secret>,
     pub(crate) master_keys: MasterKeys,
     pub(crate) jwks: OutboundPolicy,
+    pub(crate) webhooks: OutboundPolicy,
     pub(crate) hosted: HostedOptions,
     pub(crate) console: ConsoleOptions,
 }
@@ -216,6 +217,10 @@ impl Settings {
             jwks: OutboundPolicy {
                 networks: networks("jwks-allow", given.jwks_allow.or(file.jwks_allow))?,
                 plain_http: given.jwks_allow_http.or(file.jwks_allow_http).unwrap_or(false),
+            },
+            webhooks: OutboundPolicy {
+                networks: networks("webhooks-allow", given.webhooks_allow.or(file.webhooks_allow))?,
+                plain_http: given.webhooks_allow_http.or(file.webhooks_allow_http).unwrap_or(false),
             },
             hosted: HostedOptions {
                 sends_per_minute: count(&HOSTED_SENDS, sends)?,

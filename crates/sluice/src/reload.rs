@@ -83,6 +83,7 @@ fn changed_settings(old: &Settings, new: &Settings) -> Vec<&'static str> {
         (LOG, old.log != new.log),
         ("log-format", old.log_format != new.log_format),
         ("jwks-…", old.jwks != new.jwks),
+        ("webhooks-…", old.webhooks != new.webhooks),
         ("hosted-sends-per-minute or trusted-proxies", old.hosted != new.hosted),
         ("sign-ins-per-minute or oidc-…", old.console != new.console),
     ];
@@ -123,6 +124,8 @@ mod tests {
             "log-format = 'json'",
             "jwks-allow = '10.0.0.0/8'",
             "jwks-allow-http = true",
+            "webhooks-allow = '10.0.0.0/8'",
+            "webhooks-allow-http = true",
             "hosted-sends-per-minute = 7",
             "trusted-proxies = '10.0.0.0/8'",
             "sign-ins-per-minute = 7",

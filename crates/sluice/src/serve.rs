@@ -12,6 +12,7 @@ use sluice_engine::clock::{Clock, OFFSET_MAX, StoreClock};
 use sluice_engine::{Engine, Options, Store, StoreError};
 use sluice_web::{
     App, AppOptions, KeyFetcher, Limits, MetricsAccess, MetricsSite, MetricsToken, Network,
+    WebhookClient,
 };
 use tokio::net::TcpListener;
 
@@ -166,6 +167,7 @@ async fn start(
         body_bytes_max: Some(settings.body_bytes_max),
         rates: settings.rates,
         scrub_interval: settings.scrub_interval,
+        webhook_sender: Some(Arc::new(WebhookClient::new(settings.webhooks.clone()))),
     };
     let clock = StoreClock::of(&store).await.map_err(unreadable)?;
     must_agree(&*clock)?;

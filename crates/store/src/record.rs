@@ -7,15 +7,15 @@
 
 use serde::{Deserialize, Serialize};
 use sluice_flow::id::{
-    AppId, AssetId, AuditId, FlowId, FlowVersionId, ReportId, RespondentId, ResponseId, TokenId,
-    UserId,
+    AppId, AssetId, AuditId, DeliveryId, EndpointId, EventId, FlowId, FlowVersionId, ReportId,
+    RespondentId, ResponseId, TokenId, UserId,
 };
 
 use crate::{
-    App, AssetRow, AuditRow, ClosingCountsRow, ConsentRow, FlowRow, GrantRow, IdempotencyKey,
-    IdentityKeyRow, IdentityRow, InvitationRow, KeyRow, ReportRow, RespondentRow, ResponseRow,
-    SavedViewRow, ShortPathRow, StoreResult, TestResponseRow, TokenRow, UsedKeyRow, UserRow,
-    VersionRow, VisitCountRow,
+    App, AssetRow, AuditRow, ClosingCountsRow, ConsentRow, DeliveryRow, EndpointRow, EventRow,
+    FlowRow, GrantRow, IdempotencyKey, IdentityKeyRow, IdentityRow, InvitationRow, KeyRow,
+    ReportRow, RespondentRow, ResponseRow, SavedViewRow, ShortPathRow, StoreResult,
+    TestResponseRow, TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow,
 };
 
 /// One row of any table, with every column that a backend stores.
@@ -51,6 +51,9 @@ pub enum Record {
     ShortPath(ShortPathRow),
     TestResponse(TestResponseRow),
     Asset(AssetRow),
+    Event(EventRow),
+    Endpoint(Box<EndpointRow>),
+    Delivery(Box<DeliveryRow>),
 }
 
 /// A page of a [`crate::StoreView`].
@@ -97,6 +100,9 @@ impl UnreadableRow {
                 "user_id" => UserId::from_uuid(id).to_string(),
                 "asset_id" => AssetId::from_uuid(id).to_string(),
                 "report_id" => ReportId::from_uuid(id).to_string(),
+                "event_id" => EventId::from_uuid(id).to_string(),
+                "endpoint_id" => EndpointId::from_uuid(id).to_string(),
+                "delivery_id" => DeliveryId::from_uuid(id).to_string(),
                 _ => return None,
             })
         });
@@ -147,10 +153,13 @@ pub enum Table {
     #[serde(rename = "test-responses")]
     TestResponses,
     Assets,
+    Events,
+    Endpoints,
+    Deliveries,
 }
 
 impl Table {
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 25] = [
         Self::Apps,
         Self::Keys,
         Self::IdentityKeys,
@@ -173,6 +182,9 @@ impl Table {
         Self::ShortPaths,
         Self::TestResponses,
         Self::Assets,
+        Self::Events,
+        Self::Endpoints,
+        Self::Deliveries,
     ];
 
     pub fn name(self) -> &'static str {
@@ -199,6 +211,9 @@ impl Table {
             Self::ShortPaths => "short-paths",
             Self::TestResponses => "test-responses",
             Self::Assets => "assets",
+            Self::Events => "events",
+            Self::Endpoints => "endpoints",
+            Self::Deliveries => "deliveries",
         }
     }
 }
@@ -211,8 +226,8 @@ impl Table {
 /// byte, of a consent or a used key the id of its response, of a visit count its flow, day, version
 /// and counter ([`VisitCountRow::key`]), of a grant the id of its user, of a saved view the ids of
 /// its flow and its user followed by its name, of a short path and of the counts of a limited flow
-/// the id of the flow, of a test response the id of its flow followed by its form key. For all other
-/// tables it is the row's id.
+/// the id of the flow, of a test response the id of its flow followed by its form key, of a delivery the
+/// id of its endpoint followed by its own id. For all other tables it is the row's id.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RecordCursor {
     pub table: Table,
@@ -252,6 +267,9 @@ impl Record {
             Self::ShortPath(_) => Table::ShortPaths,
             Self::TestResponse(_) => Table::TestResponses,
             Self::Asset(_) => Table::Assets,
+            Self::Event(_) => Table::Events,
+            Self::Endpoint(_) => Table::Endpoints,
+            Self::Delivery(_) => Table::Deliveries,
         }
     }
 
@@ -302,6 +320,12 @@ impl Record {
                 cursor(Some(row.app_id), ids.map(uuid::Uuid::into_bytes).as_flattened())
             }
             Self::Asset(row) => cursor(Some(row.app_id), row.asset_id.uuid().as_bytes()),
+            Self::Event(row) => cursor(Some(row.app_id), row.event_id.uuid().as_bytes()),
+            Self::Endpoint(row) => cursor(Some(row.app_id), row.endpoint_id.uuid().as_bytes()),
+            Self::Delivery(row) => {
+                let ids = [row.endpoint_id.uuid(), row.delivery_id.uuid()];
+                cursor(Some(row.app_id), ids.map(uuid::Uuid::into_bytes).as_flattened())
+            }
             Self::Report(row) => cursor(Some(row.app_id), row.report_id.uuid().as_bytes()),
             Self::SavedView(row) => {
                 let ids = [row.flow_id.uuid(), row.user_id.uuid()].map(uuid::Uuid::into_bytes);
@@ -341,6 +365,15 @@ impl Record {
             }
             Self::ShortPath(row) => row.path.len(),
             Self::Asset(row) => row.bytes.len(),
+            Self::Event(row) => row.kind.len() + row.body.len(),
+            Self::Endpoint(row) => {
+                let previous = row.previous_secret.as_ref().map_or(0, String::len);
+                row.url.len() + row.description.len() + row.secret.len() + previous
+            }
+            Self::Delivery(row) => {
+                let texts = [&row.reply, &row.error].into_iter().flatten();
+                row.kind.len() + texts.map(String::len).sum::<usize>()
+            }
             Self::SavedView(row) => row.name.len() + row.query.len(),
             Self::Version(version) => version.definition.len(),
             Self::Token(token) => token.name.len(),

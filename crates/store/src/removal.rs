@@ -95,6 +95,8 @@ pub enum ExpiryCursor {
     Keys(Option<ResponseId>),
     /// In the order in which they ended.
     Invitations(Option<(Timestamp, AssignmentId)>),
+    /// The log of events, and deliveries.
+    Events,
 }
 
 impl ExpiryCursor {
@@ -104,7 +106,8 @@ impl ExpiryCursor {
             Self::Responses(_) => Some(Self::Consents(None)),
             Self::Consents(_) => Some(Self::Keys(None)),
             Self::Keys(_) => Some(Self::Invitations(None)),
-            Self::Invitations(_) => None,
+            Self::Invitations(_) => Some(Self::Events),
+            Self::Events => None,
         }
     }
 }

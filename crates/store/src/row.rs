@@ -15,8 +15,8 @@ use sluice_flow::respondent::Claim;
 use sluice_flow::time::{Timestamp, Window};
 
 use crate::{
-    AssetRow, ClosingWrite, InvitationRow, InvitationStep, Invited, PeopleWrite, ReportRow,
-    ResponseRow, ShortPathRow, StoreError, StoreResult, TestWrite,
+    AssetRow, ClosingWrite, EndpointWrite, EventRow, InvitationRow, InvitationStep, Invited,
+    PeopleWrite, ReportRow, ResponseRow, ShortPathRow, StoreError, StoreResult, TestWrite,
 };
 
 /// SHA-256 of an admin token.
@@ -319,6 +319,9 @@ pub enum Write {
     People(PeopleWrite),
     Closing(ClosingWrite),
     Test(TestWrite),
+    /// Something that happened. If its id is behind the log's horizon, it gets a current one.
+    Event(EventRow),
+    Endpoint(EndpointWrite),
 }
 
 impl Write {
@@ -343,6 +346,8 @@ impl Write {
             | Self::Report(_)
             | Self::DeleteReport(..)
             | Self::Test(_)
+            | Self::Event(_)
+            | Self::Endpoint(_)
             // No client knows its id yet.
             | Self::Asset(_)
             | Self::People(_) => false,

@@ -54,6 +54,19 @@ pub(super) fn sentence(row: &AuditRow) -> String {
             format!("replaced the link of the report {}", quoted("title"))
         }
         Action::ReportRevoked => format!("revoked the report {}", quoted("title")),
+        Action::EndpointCreated => format!("created the webhook endpoint at {}", text("host")),
+        Action::EndpointUpdated => format!("changed the webhook endpoint at {}", text("host")),
+        Action::EndpointDeleted => format!("deleted the webhook endpoint at {}", text("host")),
+        Action::EndpointEnabled => format!("enabled the webhook endpoint at {}", text("host")),
+        Action::EndpointDisabled => match text("reason").as_str() {
+            "gone" => "disabled a webhook endpoint: its receiver is gone".to_owned(),
+            "failing" => "disabled a webhook endpoint: nothing could be delivered".to_owned(),
+            _ => "disabled a webhook endpoint".to_owned(),
+        },
+        Action::EndpointSecretRotated => "replaced the secret of a webhook endpoint".to_owned(),
+        Action::EndpointReplayed => "replayed events to a webhook endpoint".to_owned(),
+        Action::EndpointRedelivered => "sent webhook deliveries again".to_owned(),
+        Action::EndpointTested => "sent a test event to a webhook endpoint".to_owned(),
         Action::AssetUploaded => "uploaded an image".to_owned(),
         Action::AssetDeleted => "deleted an image".to_owned(),
         Action::RetentionEnforced => {

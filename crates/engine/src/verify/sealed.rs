@@ -11,7 +11,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use sha2::{Digest as _, Sha256};
-use sluice_flow::id::{AppId, FlowId, UserId};
+use sluice_flow::id::{AppId, EndpointId, FlowId, UserId};
 
 use crate::ids::fill_random;
 
@@ -164,6 +164,8 @@ pub(crate) enum SecretPurpose<'p> {
     Backup,
     /// The token of a flow's test link.
     TestLink(FlowId),
+    /// The secret that signs an endpoint's requests.
+    Webhook(EndpointId),
 }
 
 impl SecretPurpose<'_> {
@@ -179,6 +181,9 @@ impl SecretPurpose<'_> {
             Self::Backup => b"sluice backup".to_vec(),
             Self::TestLink(flow) => {
                 [b"sluice test link".as_slice(), flow.uuid().as_bytes()].concat()
+            }
+            Self::Webhook(endpoint) => {
+                [b"sluice webhook".as_slice(), endpoint.uuid().as_bytes()].concat()
             }
         }
     }

@@ -23,6 +23,9 @@ use sluice_flow::respondent::Known;
 use sluice_flow::time::Timestamp;
 use sluice_store::*;
 
+#[path = "faulty/events.rs"]
+mod events;
+
 #[path = "faulty/assets.rs"]
 mod assets;
 #[path = "faulty/reports.rs"]

@@ -59,6 +59,19 @@ impl World {
         Self::on(folder, Arc::clone(&clock) as Arc<dyn Clock>, clock).await
     }
 
+    /// A world with these settings of an operator.
+    pub async fn with(options: Options) -> Self {
+        let folder = Arc::new(TempDir::new().unwrap());
+        let clock = Arc::new(ManualClock::at(Timestamp::from_millis(START_MILLIS)));
+        let time = Arc::clone(&clock) as Arc<dyn Clock>;
+        Self::on_with(folder, time, clock, options).await
+    }
+
+    /// Wall time in seconds.
+    pub fn clock_seconds(&self) -> i64 {
+        self.clock.now().as_millis() / 1_000
+    }
+
     /// Another process, simulated, on the same database and with the same clock.
     pub async fn another(&self) -> Self {
         let time = Arc::clone(&self.clock) as Arc<dyn Clock>;
@@ -80,10 +93,19 @@ impl World {
     }
 
     async fn on(folder: Arc<TempDir>, time: Arc<dyn Clock>, clock: Arc<ManualClock>) -> Self {
+        Self::on_with(folder, time, clock, Options::default()).await
+    }
+
+    async fn on_with(
+        folder: Arc<TempDir>,
+        time: Arc<dyn Clock>,
+        clock: Arc<ManualClock>,
+        options: Options,
+    ) -> Self {
         let store = either::open(folder.path()).await;
         let faults = Arc::new(FaultyStore::new(store));
         let store = Arc::clone(&faults) as Arc<dyn Store>;
-        let engine = Engine::start(store, time, Options::default()).await.unwrap();
+        let engine = Engine::start(store, time, options).await.unwrap();
         Self { engine, clock, faults, folder, actor: Actor::trusted("test") }
     }
 

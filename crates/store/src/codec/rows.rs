@@ -1,8 +1,8 @@
 //! The columns and readers of every table except responses.
 
 use sluice_flow::id::{
-    AppId, AssetId, AssignmentId, AuditId, FlowId, FlowVersionId, FormKey, ReportId, RespondentId,
-    ResponseId, TokenId, UserId,
+    AppId, AssetId, AssignmentId, AuditId, DeliveryId, EndpointId, EventId, FlowId, FlowVersionId,
+    FormKey, ReportId, RespondentId, ResponseId, TokenId, UserId,
 };
 use sluice_flow::invitation::{InvitationTimes, Invitee};
 use sluice_flow::lifecycle::VersionTimes;
@@ -12,10 +12,11 @@ use uuid::Uuid;
 
 use super::ReadCells;
 use crate::{
-    App, AppLimits, AppRow, AssetInfo, AssetRow, AuditRow, ClosingCountsRow, ConsentRow, FlowRow,
-    GrantRow, IdentityKeyRow, IdentityRow, InvitationRow, KeyRow, LinkRow, ReportRow,
-    RespondentRow, SavedViewRow, SecondFactor, SessionHolder, SessionRow, ShortPathRow, Subject,
-    TestResponseRow, TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow,
+    App, AppLimits, AppRow, AssetInfo, AssetRow, AuditRow, ClosingCountsRow, ConsentRow,
+    DeliveryRow, EndpointRow, EventRow, FlowRow, GrantRow, IdentityKeyRow, IdentityRow,
+    InvitationRow, KeyRow, LinkRow, ReportRow, RespondentRow, SavedViewRow, SecondFactor,
+    SessionHolder, SessionRow, ShortPathRow, Subject, TestResponseRow, TokenRow, UsedKeyRow,
+    UserRow, VersionRow, VisitCountRow,
 };
 
 /// The columns of an app, with this expression for its branding.
@@ -403,5 +404,64 @@ pub(crate) fn session<C: ReadCells>(cells: &mut C) -> Result<SessionRow, C::Erro
         used_at: cells.time()?,
         expires_at: cells.time()?,
         confirmed_at: cells.time()?,
+    })
+}
+
+pub(crate) const EVENT: &str = "app_id, event_id, flow_id, kind, body";
+
+pub(crate) fn event<C: ReadCells>(cells: &mut C) -> Result<EventRow, C::Error> {
+    Ok(EventRow {
+        app_id: cells.id(AppId::from_uuid)?,
+        event_id: cells.id(EventId::from_uuid)?,
+        flow_id: cells.optional_id(FlowId::from_uuid)?,
+        kind: cells.text()?,
+        body: cells.text()?,
+    })
+}
+
+pub(crate) const ENDPOINT: &str = "app_id, endpoint_id, url, description, format, types, flows, \
+     secret, previous_secret, previous_until, created_at, cursor, failing_since, failures, \
+     disabled_at, disabled_reason, due_at";
+
+pub(crate) fn endpoint<C: ReadCells>(cells: &mut C) -> Result<EndpointRow, C::Error> {
+    Ok(EndpointRow {
+        app_id: cells.id(AppId::from_uuid)?,
+        endpoint_id: cells.id(EndpointId::from_uuid)?,
+        url: cells.text()?,
+        description: cells.text()?,
+        format: cells.text()?,
+        types: cells.json()?,
+        flows: cells.json()?,
+        secret: cells.text()?,
+        previous_secret: cells.optional_text()?,
+        previous_until: cells.optional_time()?,
+        created_at: cells.time()?,
+        cursor: cells.id(EventId::from_uuid)?,
+        failing_since: cells.optional_time()?,
+        failures: cells.number()?,
+        disabled_at: cells.optional_time()?,
+        disabled_reason: cells.optional_text()?,
+        due_at: cells.time()?,
+    })
+}
+
+pub(crate) const DELIVERY: &str = "app_id, endpoint_id, delivery_id, event_id, kind, state, \
+     attempts, next_at, attempted_at, status, latency_millis, reply, error";
+
+pub(crate) fn delivery<C: ReadCells>(cells: &mut C) -> Result<DeliveryRow, C::Error> {
+    Ok(DeliveryRow {
+        app_id: cells.id(AppId::from_uuid)?,
+        endpoint_id: cells.id(EndpointId::from_uuid)?,
+        delivery_id: cells.id(DeliveryId::from_uuid)?,
+        event_id: cells.id(EventId::from_uuid)?,
+        kind: cells.text()?,
+        state: cells.variant()?,
+        attempts: cells.number()?,
+        next_at: cells.optional_time()?,
+        attempted_at: cells.time()?,
+        status: cells.optional_number()?,
+        latency_millis: cells.number()?,
+        reply: cells.optional_text()?,
+        error: cells.optional_text()?,
     })
 }

@@ -17,6 +17,8 @@ mod assets;
 mod closing;
 mod commit;
 mod counts;
+mod endpoints;
+mod events;
 mod expiry;
 mod feed;
 pub mod filling;
@@ -310,6 +312,27 @@ cases! {
         a_view_reads_counts_at_its_instant
         the_pages_of_a_new_store_are_sound
         a_damaged_store_accepts_no_responses;
+    events:
+        the_log_has_the_responses_of_an_app_in_the_order_of_ids
+        an_event_is_written_with_its_change_or_not_at_all
+        an_event_is_not_a_change_of_its_app
+        a_reader_never_misses_what_is_stored_behind_it
+        a_reader_misses_nothing_under_concurrent_writes
+        an_erasure_records_what_it_deleted
+        a_deleted_response_is_not_in_the_log
+        events_are_found_by_their_ids
+        events_expire_with_the_data_of_their_app
+        a_page_reads_a_limited_number_of_rows_of_other_apps;
+    endpoints:
+        an_endpoint_reads_back_and_only_its_settings_are_replaced
+        one_of_many_workers_gets_an_endpoint_that_is_due
+        progress_is_saved_by_the_holder_of_the_lease_only
+        what_happens_during_a_lease_is_not_overwritten
+        a_wake_makes_an_endpoint_due_unless_it_is
+        waiting_deliveries_are_due_at_their_time
+        finished_deliveries_beyond_a_number_are_removed
+        deliveries_are_sent_again_on_request
+        a_deleted_endpoint_is_gone_with_its_deliveries;
     visits:
         visit_counts_are_added_up
         visit_counts_are_read_for_the_requested_days_of_one_flow

@@ -15,6 +15,7 @@ use super::world::{
     Shop, TheStore, app_row, apply, asset_row, at, audit_row, draft_row, flow_row, grant_row,
     identity_key_row, invitation_row, key_row, public_revision, published_row, report_row,
     respondent_id, response_row, test_response_row, token_row, user_row, visit_count_row,
+    webhook_records,
 };
 use crate::{
     Answers, App, AppLimits, AppRow, At, Change, ClosingCountsRow, ConsentRow, ErasureMark,
@@ -39,7 +40,9 @@ pub(super) async fn stored_rows_are_exported_once_and_in_order(store: TheStore) 
     expected.extend([Record::User(rows.2), Record::Grant(grant)]);
     expected.sort_by_key(Record::cursor);
     for page in [1, 2, 7, expected.len(), 10_000] {
-        assert_eq!(all(&store, page).await, expected, "pages of {page}");
+        let mut found = all(&store, page).await;
+        found.retain(|it| !matches!(it, Record::Event(row) if row.late_response().is_some()));
+        assert_eq!(found, expected, "pages of {page}");
     }
 }
 
@@ -103,6 +106,9 @@ pub(super) async fn a_record_replaces_the_one_with_its_key(store: TheStore) {
             Record::Asset(row) => {
                 (row.content_type, row.bytes) = (ImageType::Jpeg, vec![0, 1, 255])
             }
+            Record::Event(row) => row.kind = "flow.closed".into(),
+            Record::Endpoint(row) => (row.failures, row.disabled_at) = (9, Some(at(9))),
+            Record::Delivery(row) => (row.status, row.next_at) = (None, Some(at(9))),
         }
     }
     store.import_records(records.clone()).await.unwrap();
@@ -361,6 +367,7 @@ fn records() -> Vec<Record> {
             invited.invitee = Invitee::default();
         }
         records.push(Record::ShortPath(path_row(&flow)));
+        records.extend(webhook_records(&flow));
         records.push(Record::TestResponse(test_response_row(&flow, 2)));
         records.extend([(); 2].map(|()| Record::Asset(asset_row(app.row.app_id))));
         records.extend([Record::Version(draft_row(&flow)), Record::Version(retired)]);

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use sluice_flow::counts::Contribution;
 use sluice_flow::definition::Kind;
 use sluice_flow::id::{
-    ApiKey, AppId, AssetId, AssignmentId, AuditId, FlowId, FlowVersionId, FormKey, ReportId,
-    RespondentId, ResponseId, TokenId, UserId, v7,
+    ApiKey, AppId, AssetId, AssignmentId, AuditId, DeliveryId, EndpointId, EventId, FlowId,
+    FlowVersionId, FormKey, ReportId, RespondentId, ResponseId, TokenId, UserId, v7,
 };
 use sluice_flow::invitation::{InvitationTimes, Invitee};
 use sluice_flow::lifecycle::VersionTimes;
@@ -15,10 +15,11 @@ use sluice_flow::submission::Admission;
 use sluice_flow::time::{Day, Timestamp, Window};
 
 use crate::{
-    AppLimits, AppRow, AssetRow, At, AuditRow, Change, FlowRow, GrantRow, IdentityKeyKind,
-    IdentityKeyRow, IdentityVerification, ImageType, InvitationRow, KeyRow, NewResponse, Outcome,
-    ReportRow, ResponseQuery, ResponseRow, Role, Scope, Store, StoreResult, TestResponseRow,
-    TokenRow, UserRow, VersionRow, VisitCountRow, Write,
+    AppLimits, AppRow, AssetRow, At, AuditRow, Change, DeliveryRow, DeliveryState, EndpointRow,
+    EventRow, FlowRow, GrantRow, IdentityKeyKind, IdentityKeyRow, IdentityVerification, ImageType,
+    InvitationRow, KeyRow, NewResponse, Outcome, Record, ReportRow, ResponseQuery, ResponseRow,
+    Role, Scope, Store, StoreResult, TestResponseRow, TokenRow, UserRow, VersionRow, VisitCountRow,
+    Write,
 };
 
 pub(super) type TheStore = Arc<dyn Store>;
@@ -207,6 +208,71 @@ pub(super) fn report_row(flow: &FlowRow) -> ReportRow {
         expires_at: None,
         revoked_at: None,
     }
+}
+
+/// An event of a flow, this many milliseconds after the start.
+pub(super) fn event_row(flow: &FlowRow, millis: i64) -> EventRow {
+    let event_id = new_id!(EventId, millis);
+    EventRow {
+        app_id: flow.app_id,
+        event_id,
+        flow_id: Some(flow.flow_id),
+        kind: "flow.archived".to_owned(),
+        body: format!(r#"{{"number":"{event_id}"}}"#),
+    }
+}
+
+/// An endpoint that receives some types of events.
+pub(super) fn endpoint_row(app_id: AppId) -> EndpointRow {
+    EndpointRow {
+        app_id,
+        endpoint_id: new_id!(EndpointId, 0),
+        url: "https://hooks.example/a?b=c".to_owned(),
+        description: "CRM \u{e9}".to_owned(),
+        format: "standard".to_owned(),
+        types: vec!["response.created".to_owned(), "flow.closed".to_owned()],
+        flows: Vec::new(),
+        secret: "sealed".to_owned(),
+        previous_secret: None,
+        previous_until: None,
+        created_at: at(0),
+        cursor: new_id!(EventId, 0),
+        failing_since: None,
+        failures: 0,
+        disabled_at: None,
+        disabled_reason: None,
+        due_at: at(0),
+    }
+}
+
+/// A delivery that succeeded, first sent this many milliseconds after the start.
+pub(super) fn delivery_row(endpoint: &EndpointRow, millis: i64) -> DeliveryRow {
+    DeliveryRow {
+        app_id: endpoint.app_id,
+        endpoint_id: endpoint.endpoint_id,
+        delivery_id: new_id!(DeliveryId, millis),
+        event_id: new_id!(EventId, millis),
+        kind: "response.created".to_owned(),
+        state: DeliveryState::Delivered,
+        attempts: 1,
+        next_at: None,
+        attempted_at: at(millis),
+        status: Some(204),
+        latency_millis: 12,
+        reply: Some("ok \u{e9}".to_owned()),
+        error: None,
+    }
+}
+
+/// An event, and an endpoint with a delivery.
+pub(super) fn webhook_records(flow: &FlowRow) -> [Record; 3] {
+    let endpoint = endpoint_row(flow.app_id);
+    let delivery = delivery_row(&endpoint, 3);
+    [
+        Record::Event(event_row(flow, 3)),
+        Record::Endpoint(endpoint.into()),
+        Record::Delivery(delivery.into()),
+    ]
 }
 
 /// A minimal test response, received this many milliseconds after the start.

@@ -13,6 +13,8 @@ use super::assets;
 use super::closing;
 use super::codec::{Cells, ReadCells as _};
 use super::counts;
+use super::endpoints;
+use super::events;
 use super::failure::TransactionError;
 use super::first_exchange::queue_of;
 use super::invitations;
@@ -132,6 +134,8 @@ fn rank(write: &Write) -> u8 {
         | Write::Test(_)
         | Write::Asset(_)
         | Write::DeleteAsset(..)
+        | Write::Event(_)
+        | Write::Endpoint(_)
         | Write::People(_) => 3,
     }
 }
@@ -176,6 +180,9 @@ async fn put_one(
         Write::DeleteAsset(app, asset) => {
             assets::delete(transaction, *app, *asset).await.map(|()| Some(*app))
         }
+        // Like an audit entry, it changes nothing of the app.
+        Write::Event(row) => events::add(transaction, row).await.map(|()| None),
+        Write::Endpoint(write) => endpoints::change(transaction, write).await.map(Some),
         Write::People(write) => people::put(transaction, write).await.map(|()| None),
     }
 }

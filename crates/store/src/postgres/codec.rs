@@ -11,17 +11,18 @@ use uuid::Uuid;
 
 use crate::codec::{self, readers};
 use crate::{
-    App, AssetInfo, AssetRow, AuditRow, ClosingCountsRow, ConsentRow, FlowRow, GrantRow,
-    IdempotencyKey, IdentityKeyRow, IdentityRow, InvitationRow, KeyRow, LinkRow, ReportRow,
-    RespondentRow, ResponseRow, SavedViewRow, SessionRow, ShortPathRow, StoreError, StoreResult,
-    TestResponseRow, TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow,
+    App, AssetInfo, AssetRow, AuditRow, ClosingCountsRow, ConsentRow, DeliveryRow, EndpointRow,
+    EventRow, FlowRow, GrantRow, IdempotencyKey, IdentityKeyRow, IdentityRow, InvitationRow,
+    KeyRow, LinkRow, ReportRow, RespondentRow, ResponseRow, SavedViewRow, SessionRow, ShortPathRow,
+    StoreError, StoreResult, TestResponseRow, TokenRow, UsedKeyRow, UserRow, VersionRow,
+    VisitCountRow,
 };
 
 pub(super) use crate::codec::{
-    APP, ASSET, ASSET_INFO, AUDIT, CLOSING_COUNTS, CONSENT, FLOW, GRANT, IDENTITY, IDENTITY_KEY,
-    INVITATION, KEY, LINK, LISTED_APP, LISTED_FLOW, REPORT, RESPONDENT, RESPONSE, ReadCells,
-    SAVED_VIEW, SESSION, SHORT_PATH, TEST_RESPONSE, TOKEN, USED_KEY, USER, VERSION, VISIT_COUNT,
-    of_table, text_columns,
+    APP, ASSET, ASSET_INFO, AUDIT, CLOSING_COUNTS, CONSENT, DELIVERY, ENDPOINT, EVENT, FLOW, GRANT,
+    IDENTITY, IDENTITY_KEY, INVITATION, KEY, LINK, LISTED_APP, LISTED_FLOW, REPORT, RESPONDENT,
+    RESPONSE, ReadCells, SAVED_VIEW, SESSION, SHORT_PATH, TEST_RESPONSE, TOKEN, USED_KEY, USER,
+    VERSION, VISIT_COUNT, of_table, text_columns,
 };
 
 /// The cells of one row, read from left to right.
@@ -136,6 +137,9 @@ readers! {
     test_response -> TestResponseRow,
     asset -> AssetRow,
     asset_info -> AssetInfo,
+    event -> EventRow,
+    endpoint -> EndpointRow,
+    delivery -> DeliveryRow,
 }
 
 /// The app's columns that decide about a flow: both revisions, and the grace window.

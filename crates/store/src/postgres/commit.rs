@@ -32,8 +32,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use futures_util::FutureExt;
-use sluice_flow::id::{AppId, AssignmentId, ResponseId, v7};
+use sluice_flow::id::{AppId, AssignmentId, ResponseId};
 use sluice_flow::issue::Full;
+use sluice_flow::time::Timestamp;
 use tokio_postgres::{Row, Statement};
 use uuid::Uuid;
 
@@ -47,7 +48,6 @@ use super::final_exchange::{COPY, Copying, FinalExchange, STORE, Statements, key
 use super::first_exchange::{Begun, UNDER_KEYS, With, begin, lock_rows};
 use super::invitations::{self, Locked};
 use super::pool::{Params, Pool};
-use super::skip_index;
 use super::transaction::{NotCommitted, Transaction};
 use crate::room::Room;
 use crate::{Digest, IdempotencyKey, IfBusy, NewResponse, Outcome, StoreError, StoreResult};
@@ -120,13 +120,13 @@ async fn attempt(
     if_busy: IfBusy,
 ) -> Result<Vec<Outcome>, Lost> {
     let transaction = Transaction::on(pool).await?;
-    let CommitPlan { outcomes, to_store, links, way, statements, old } =
+    let CommitPlan { outcomes, to_store, links, way, statements, now } =
         match plan(&transaction, responses, if_busy).await {
             Ok(plan) => plan,
             Err(error) => return Err(transaction.abort(error).await.into()),
         };
     let responses = claims::linked(responses, &links);
-    let last = FinalExchange { responses, to_store, statements, old };
+    let last = FinalExchange { responses, to_store, statements, now };
     match way {
         Ending::Copy(copy) => {
             let copied =
@@ -152,8 +152,8 @@ struct CommitPlan {
     links: Links,
     way: Ending,
     statements: Statements,
-    /// Responses with ids not beyond this one may fall into a block of the skip index.
-    old: u128,
+    /// The server's time, read while the apps were locked.
+    now: Timestamp,
 }
 
 /// How the transaction ends.
@@ -202,8 +202,7 @@ async fn plan(
     let to_store = batch.to_store.iter().map(|(index, _)| *index).collect();
     let outcomes = batch.outcomes();
     let way = ending(transaction, responses, &outcomes, copy).await?;
-    let old = v7(skip_index::old_at(now), 0, 0).as_u128();
-    Ok(CommitPlan { outcomes, to_store, links, way, statements, old })
+    Ok(CommitPlan { outcomes, to_store, links, way, statements, now })
 }
 
 /// The keys of rows, with their apps.

@@ -61,10 +61,14 @@ async fn taken(transaction: &Transaction, expiry: &Expiry) -> Result<Expired, Tr
             let (app, before) = (expiry.app_id, expiry.before);
             let (rows, last) = invitations::forget_ended(transaction, app, before, page).await?;
             let is_last = rows < expiry.limit;
-            let next = if is_last { Next::Done } else { Next::At(ExpiryCursor::Invitations(last)) };
+            let next = match is_last {
+                true => ExpiryCursor::Events,
+                false => ExpiryCursor::Invitations(last),
+            };
             let rows = rows as u64;
-            Expired { invitations: rows, rows, ..Expired::nothing(next) }
+            Expired { invitations: rows, rows, ..Expired::nothing(Next::At(next)) }
         }
+        ExpiryCursor::Events => events(transaction, expiry).await?,
     };
     if expired.rows > 0 {
         put::audit(transaction, &expiry.audit).await?;
@@ -99,6 +103,8 @@ static RETAINING: LazyLock<String> = LazyLock::new(|| {
           AND (responses.flow_id, response_id) < (flows.flow_id, app.first_id) \
           AND response_id < app.first_id ORDER BY responses.flow_id, response_id LIMIT 1) AS old \
           WHERE flows.app_id = app.app_id) OR {consents} OR {used_keys} OR \
+          EXISTS (SELECT FROM events WHERE events.app_id = app.app_id \
+          AND event_id < app.first_id) OR \
           EXISTS (SELECT FROM invitations WHERE invitations.app_id = app.app_id AND {ENDED} < app.before \
           AND (user_id IS NOT NULL OR email IS NOT NULL)) FROM ( \
          SELECT app_id, retention_days, before, \
@@ -277,6 +283,19 @@ async fn unwanted(
          (SELECT FROM consents WHERE app_id = $1 AND respondent_id = given.id)";
     let rows = transaction.query(sql, &[&app.uuid(), &whose]).await?;
     Ok(ids(&rows)?)
+}
+
+/// The oldest events, and all old deliveries.
+async fn events(transaction: &Transaction, expiry: &Expiry) -> Result<Expired, TransactionError> {
+    let (app, before) = (expiry.app_id.uuid(), first_at(expiry.before));
+    let sql = "DELETE FROM deliveries WHERE app_id = $1 AND delivery_id < $2";
+    transaction.execute(sql, &[&app, &before]).await?;
+    let sql = "DELETE FROM events WHERE app_id = $1 AND event_id IN (SELECT event_id \
+         FROM events WHERE app_id = $1 AND event_id < $2 ORDER BY event_id LIMIT $3)";
+    let rows = transaction.execute(sql, &[&app, &before, &limit(expiry.limit)]).await?;
+    let is_last = rows < expiry.limit as u64;
+    let next = if is_last { Next::Done } else { Next::At(ExpiryCursor::Events) };
+    Ok(Expired { rows, ..Expired::nothing(next) })
 }
 
 async fn keys(

@@ -11,6 +11,8 @@ use std::task::Poll;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, SinkExt};
+use sluice_flow::id::v7;
+use sluice_flow::time::Timestamp;
 use tokio_postgres::error::{DbError, Severity};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{CopyInSink, Error, Statement};
@@ -18,6 +20,7 @@ use uuid::Uuid;
 
 use super::by_app::{AppColumn, ByApp, groups};
 use super::columns::{Columns, given, names};
+use super::events::{self, Announced};
 use super::failure::TransactionError;
 use super::pool::Lease;
 use super::transaction::{NotCommitted, Transaction};
@@ -52,8 +55,8 @@ pub(super) struct FinalExchange {
     /// The indexes of the rows.
     pub(super) to_store: Vec<usize>,
     pub(super) statements: Statements,
-    /// Responses with ids not beyond this one may fall into a block of the skip index.
-    pub(super) old: u128,
+    /// The server's time, read while the apps were locked.
+    pub(super) now: Timestamp,
 }
 
 /// What is sent after the rows.
@@ -65,6 +68,8 @@ pub(super) struct Statements {
     count: Statement,
     /// [`skip_index::UNFILL`].
     unfill: Statement,
+    /// [`events::ANNOUNCE`].
+    announce: Statement,
 }
 
 impl Statements {
@@ -75,6 +80,7 @@ impl Statements {
             take_keys: transaction.prepare(TAKE_KEYS.form(is_spread)).await?,
             count: transaction.prepare(counts::ADD.form(is_spread)).await?,
             unfill: transaction.prepare(skip_index::UNFILL).await?,
+            announce: transaction.prepare(events::ANNOUNCE.form(is_spread)).await?,
         })
     }
 }
@@ -112,8 +118,8 @@ impl FinalExchange {
 
     /// By app, the flows and ids of rows stored so late that they may fall into a block.
     fn late(&self) -> Vec<IdPairs> {
-        let is_late =
-            |response: &&NewResponse| response.row.response_id.uuid().as_u128() <= self.old;
+        let old = v7(skip_index::old_at(self.now), 0, 0).as_u128();
+        let is_late = |response: &&NewResponse| response.row.response_id.uuid().as_u128() <= old;
         let rows = self.to_store.iter().map(|&index| &self.responses[index]);
         let by_app = groups(true, rows.filter(is_late), |response| response.row.app_id);
         id_pairs(&by_app, true, |NewResponse { row, .. }| {
@@ -155,23 +161,29 @@ impl FinalExchange {
     }
 
     /// Takes the keys of the rows, sends what the rows add to the counts, clears the filters that
-    /// late rows fall into, and sends COMMIT after it.
+    /// late rows fall into, announces those that readers may have passed, and sends COMMIT after it.
     async fn finish(&self, lease: &Lease) -> Ended {
-        let Statements { take_keys, count, unfill, .. } = &self.statements;
+        let Statements { take_keys, count, unfill, announce, is_spread } = &self.statements;
         let groups = self.groups();
         let (keys, counted, late) = (self.keys(&groups), self.counted(&groups), self.late());
         let key_params: Vec<_> = keys.iter().map(params_of).collect();
         let count_params: Vec<_> =
             counted.iter().map(|(apps, it)| it.params(apps.param())).collect();
         let late_params: Vec<_> = late.iter().map(params_of).collect();
+        let rows = self.to_store.iter().map(|&index| &self.responses[index]);
+        let announced = events::announced(*is_spread, rows, self.now);
+        let announced_params: Vec<_> = announced.iter().map(Announced::params).collect();
         let taken = key_params.iter().map(|params| lease.execute(take_keys, params).boxed());
         let counts = count_params.iter().map(|params| lease.execute(count, params).boxed());
         let unfilled = late_params.iter().map(|params| lease.execute(unfill, params).boxed());
-        let (taken, counts, unfilled, committed) = tokio::join!(
+        let announced =
+            announced_params.iter().map(|params| lease.execute(announce, params).boxed());
+        let (taken, counts, unfilled, announced, committed) = tokio::join!(
             biased;
             in_order(taken.collect()),
             in_order(counts.collect()),
             in_order(unfilled.collect()),
+            in_order(announced.collect()),
             lease.batch_execute("COMMIT")
         );
         for ((_, keys, _), taken) in keys.iter().zip(taken) {
@@ -181,7 +193,7 @@ impl FinalExchange {
             settled(counts, counted.len())?;
         }
         // If it was refused, so was the COMMIT.
-        let refused = unfilled.into_iter().find_map(Result::err);
+        let refused = unfilled.into_iter().chain(announced).find_map(Result::err);
         refused.map_or(committed, Err).map_err(|error| NotCommitted::At(error.into()))
     }
 }

@@ -15,6 +15,8 @@ use super::claims::{put_consent, put_identity, put_respondent};
 use super::closing;
 use super::columns::{Columns, given, names};
 use super::counts;
+use super::endpoints;
+use super::events;
 use super::failure::TransactionError;
 use super::final_exchange::TAKE_KEYS;
 use super::invitations;
@@ -80,6 +82,11 @@ async fn put_all(
             Record::TestResponse(row) => test_responses::replace(transaction, row).await?,
             Record::Asset(row) => assets::put(transaction, row).await?,
             Record::SavedView(row) => people::put_saved_view(transaction, row).await?,
+            Record::Event(row) => events::put(transaction, row).await?,
+            Record::Endpoint(row) => endpoints::replace(transaction, row).await?,
+            Record::Delivery(row) => {
+                endpoints::put_deliveries(transaction, std::slice::from_ref(&**row)).await?;
+            }
         }
     }
     for (app, rows) in responses {

@@ -25,6 +25,8 @@ mod count_rows;
 mod counts;
 mod directory;
 mod dsn;
+mod endpoints;
+mod events;
 mod expired_months;
 mod expiry;
 mod failure;

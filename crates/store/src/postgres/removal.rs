@@ -24,11 +24,11 @@ use super::pool::{Params, Pool};
 use super::put;
 use super::read::limit;
 use super::transaction::{LOCK, QUEUE, Transaction, end};
-use super::{claims, invitations};
+use super::{claims, events, invitations};
 use crate::codec::rewritten_columns;
 use crate::{
-    Answers, ErasedPart, Erasure, ErasureMark, InvitationRow, Person, RespondentRow, ResponseRow,
-    StoreResult, UsedKeyRow,
+    Answers, ErasedPart, Erasure, ErasureMark, EventRow, InvitationRow, Person, RespondentRow,
+    ResponseRow, StoreResult, UsedKeyRow,
 };
 
 /// `apps` is joined for its one row, so that a distributed database knows the app of the rows.
@@ -202,6 +202,9 @@ async fn erase_respondent(
     }
     if removed.done {
         removed.respondents = profiles(transaction, app, &[id.uuid()]).await?;
+        let event_id = events::ids(transaction).await?.next(id.uuid());
+        let event = EventRow::erased(app, id, mark.answers, event_id);
+        events::put(transaction, &event).await?;
     } else if row.erasing.as_ref() != Some(&mark) {
         let row = RespondentRow { erasing: Some(mark), ..row };
         claims::put_respondent(transaction, &row).await?;
@@ -367,6 +370,12 @@ async fn forget_answers(
         Answers::Delete => {
             let keys: Vec<ResponseKey> = rows.iter().map(key_of).collect();
             delete(transaction, app, &keys, MARK_KEYS).await?;
+            let mut ids = events::ids(transaction).await?;
+            for row in rows {
+                let gone = (app, row.flow_id, row.response_id);
+                let event = EventRow::deleted(gone, ids.next(row.response_id.uuid()));
+                events::put(transaction, &event).await?;
+            }
         }
         Answers::Keep => {
             let unlinked = |row: ResponseRow| (row.clone(), row.unlinked(&mark.identities));

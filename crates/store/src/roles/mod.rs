@@ -8,6 +8,7 @@ mod admin;
 mod assets;
 mod closing;
 mod counts;
+mod events;
 mod intake;
 mod moving;
 mod reports;
@@ -23,6 +24,7 @@ pub use admin::AdminStore;
 pub use assets::AssetStore;
 pub use closing::ClosingStore;
 pub use counts::CountStore;
+pub use events::{EndpointStore, EventStore};
 pub use intake::{AfterCommit, IntakeStore, Lanes, Resume};
 pub use moving::{MovingStore, StoreView};
 pub use reports::ReportStore;
@@ -50,6 +52,8 @@ pub trait Store:
     + CountStore
     + ClosingStore
     + VisitStore
+    + EventStore
+    + EndpointStore
     + UpkeepStore
     + MovingStore
 {
@@ -68,6 +72,8 @@ impl<T> Store for T where
         + CountStore
         + ClosingStore
         + VisitStore
+        + EventStore
+        + EndpointStore
         + UpkeepStore
         + MovingStore
 {

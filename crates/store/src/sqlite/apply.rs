@@ -13,7 +13,10 @@ use super::assets;
 use super::closing;
 use super::codec::{Cells, ReadCells as _, bytes};
 use super::counts::Going;
+use super::endpoints;
+use super::events;
 use super::invitations;
+use super::log_gate::Entered;
 use super::people;
 use super::put;
 use super::removal;
@@ -29,6 +32,7 @@ pub(super) fn change(
     connection: &Connection,
     at: At,
     change: Change,
+    entered: &Entered,
 ) -> Result<(bool, Finish), TransactionError> {
     let mut touched = TouchedApps::default();
     let as_expected = match at {
@@ -53,7 +57,7 @@ pub(super) fn change(
     let mut going = Going::default();
     let mut removes = false;
     for write in &writes {
-        if let Some(app) = put(connection, write, &mut going)? {
+        if let Some(app) = put(connection, write, &mut going, entered)? {
             touched.note(app, write.is_public());
         }
         removes |= match write {
@@ -115,6 +119,7 @@ fn put(
     connection: &Connection,
     write: &Write,
     going: &mut Going,
+    entered: &Entered,
 ) -> Result<Option<AppId>, TransactionError> {
     let app = match write {
         Write::App(row) => put::app(connection, row).map(|()| Some(row.app_id)),
@@ -145,6 +150,9 @@ fn put(
         Write::DeleteAsset(app, asset) => {
             assets::delete(connection, *app, *asset).map(|()| Some(*app))
         }
+        // Like an audit entry, it changes nothing of the app.
+        Write::Event(row) => events::add(connection, row, entered).map(|()| None),
+        Write::Endpoint(write) => endpoints::change(connection, write).map(Some),
         Write::People(write) => return people::put(connection, write).map(|()| None),
     };
     Ok(app?)

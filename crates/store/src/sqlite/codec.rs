@@ -12,16 +12,17 @@ use uuid::Uuid;
 
 use crate::codec::{self, readers};
 use crate::{
-    App, AssetInfo, AssetRow, AuditRow, ClosingCountsRow, ConsentRow, FlowRow, GrantRow,
-    IdentityKeyRow, IdentityRow, InvitationRow, KeyRow, LinkRow, ReportRow, RespondentRow,
-    ResponseRow, SavedViewRow, SessionRow, ShortPathRow, TestResponseRow, TokenRow, UsedKeyRow,
-    UserRow, VersionRow, VisitCountRow,
+    App, AssetInfo, AssetRow, AuditRow, ClosingCountsRow, ConsentRow, DeliveryRow, EndpointRow,
+    EventRow, FlowRow, GrantRow, IdentityKeyRow, IdentityRow, InvitationRow, KeyRow, LinkRow,
+    ReportRow, RespondentRow, ResponseRow, SavedViewRow, SessionRow, ShortPathRow, TestResponseRow,
+    TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow,
 };
 
 pub(super) use crate::codec::{
-    APP, ASSET, ASSET_INFO, AUDIT, CLOSING_COUNTS, CONSENT, FLOW, GRANT, IDENTITY, IDENTITY_KEY,
-    INVITATION, KEY, LINK, LISTED_APP, LISTED_FLOW, REPORT, RESPONDENT, RESPONSE, ReadCells,
-    SAVED_VIEW, SESSION, SHORT_PATH, TEST_RESPONSE, TOKEN, USED_KEY, USER, VERSION, VISIT_COUNT,
+    APP, ASSET, ASSET_INFO, AUDIT, CLOSING_COUNTS, CONSENT, DELIVERY, ENDPOINT, EVENT, FLOW, GRANT,
+    IDENTITY, IDENTITY_KEY, INVITATION, KEY, LINK, LISTED_APP, LISTED_FLOW, REPORT, RESPONDENT,
+    RESPONSE, ReadCells, SAVED_VIEW, SESSION, SHORT_PATH, TEST_RESPONSE, TOKEN, USED_KEY, USER,
+    VERSION, VISIT_COUNT,
 };
 
 /// The bytes of an id, as they are stored.
@@ -149,4 +150,7 @@ readers! {
     test_response -> TestResponseRow,
     asset -> AssetRow,
     asset_info -> AssetInfo,
+    event -> EventRow,
+    endpoint -> EndpointRow,
+    delivery -> DeliveryRow,
 }

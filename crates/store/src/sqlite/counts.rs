@@ -86,6 +86,7 @@ pub(super) struct Going {
     scans: BTreeMap<(AppId, FlowId), Option<Uuid>>,
     removed: Subtractions,
     ids: BTreeMap<(AppId, FlowId), Vec<ResponseId>>,
+    deleted: Vec<(AppId, FlowId, ResponseId)>,
 }
 
 impl Going {
@@ -100,6 +101,7 @@ impl Going {
     ) -> Result<()> {
         let flow = (row.app_id, row.flow_id);
         self.ids.entry(flow).or_default().push(row.response_id);
+        self.deleted.extend(stays.is_none().then_some((flow.0, flow.1, row.response_id)));
         let passed = match self.scans.get(&flow) {
             Some(passed) => *passed,
             None => *self.scans.entry(flow).or_insert(count_rows::scan_cursor(connection, flow)?),
@@ -109,6 +111,11 @@ impl Going {
             counting::take_away(&mut self.removed, &self.definitions, row, stays);
         }
         Ok(())
+    }
+
+    /// The responses that are removed.
+    pub(super) fn deleted(&self) -> &[(AppId, FlowId, ResponseId)] {
+        &self.deleted
     }
 
     /// Subtracts everything noted.

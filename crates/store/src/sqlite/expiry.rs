@@ -12,7 +12,7 @@ use super::counts::Going;
 use super::read::{limit, many};
 use super::transaction::{Finish, TransactionError};
 use super::version_numbers::RESPONSES;
-use super::{invitations, put, removal, response_keys};
+use super::{events, invitations, put, removal, response_keys};
 use crate::{Expired, Expiry, ExpiryCursor, Next, Page, RetainingApp};
 
 /// One batch of an expiry.
@@ -34,9 +34,19 @@ pub(super) fn part(
             let (rows, last) =
                 invitations::forget_ended(connection, expiry.app_id, expiry.before, page)?;
             let is_last = rows < expiry.limit;
-            let next = if is_last { Next::Done } else { Next::At(ExpiryCursor::Invitations(last)) };
+            let next = match is_last {
+                true => ExpiryCursor::Events,
+                false => ExpiryCursor::Invitations(last),
+            };
             let rows = rows as u64;
-            Expired { invitations: rows, rows, ..Expired::nothing(next) }
+            Expired { invitations: rows, rows, ..Expired::nothing(Next::At(next)) }
+        }
+        ExpiryCursor::Events => {
+            let before = first_at(expiry.before).to_be_bytes();
+            let rows = events::expire(connection, expiry.app_id, before, expiry.limit)?;
+            let is_last = rows < expiry.limit;
+            let next = if is_last { Next::Done } else { Next::At(ExpiryCursor::Events) };
+            Expired { rows: rows as u64, ..Expired::nothing(next) }
         }
     };
     if expired.rows == 0 {
@@ -82,8 +92,10 @@ fn has_any_before(connection: &Connection, app: AppId, before: Timestamp) -> Res
          ON responses.flow_number = version_numbers.version_number \
          WHERE app_id = ?1 AND response_key < ?2";
     let mut is_any = connection.prepare_cached(responses)?.exists(params![bytes!(app), key])?;
-    for table in ["consents", "used_keys"] {
-        let sql = format!("SELECT 1 FROM {table} WHERE app_id = ?1 AND response_id < ?2");
+    let tables =
+        [("consents", "response_id"), ("used_keys", "response_id"), ("events", "event_id")];
+    for (table, id) in tables {
+        let sql = format!("SELECT 1 FROM {table} WHERE app_id = ?1 AND {id} < ?2");
         let old = params![bytes!(app), first.to_be_bytes()];
         is_any = is_any || connection.prepare_cached(&sql)?.exists(old)?;
     }

@@ -17,8 +17,8 @@ use super::response_row::{self, Place};
 use super::transaction::{Finish, TransactionError};
 use super::version_numbers::VersionNumbers;
 use super::{
-    assets, closing, counts, invitations, people, put, reports, short_paths, skip_index,
-    test_responses, visits,
+    assets, closing, counts, endpoints, events, invitations, people, put, reports, short_paths,
+    skip_index, test_responses, visits,
 };
 use crate::{App, IdempotencyKey, Record, ResponseRow};
 
@@ -115,6 +115,9 @@ fn put(
         Record::TestResponse(row) => test_responses::replace(connection, row),
         Record::Asset(row) => assets::put(connection, row),
         Record::SavedView(row) => people::put_saved_view(connection, row),
+        Record::Event(row) => events::put(connection, row),
+        Record::Endpoint(row) => endpoints::replace(connection, row),
+        Record::Delivery(row) => endpoints::put_delivery(connection, row),
     };
     Ok(put?)
 }

@@ -20,12 +20,15 @@ mod count_rows;
 mod counts;
 mod damage_file;
 mod disk;
+mod endpoints;
+mod events;
 mod expiry;
 mod failure;
 mod files;
 mod import_records;
 mod invitations;
 mod log;
+mod log_gate;
 mod marker;
 mod open;
 mod open_error;
@@ -69,6 +72,8 @@ pub struct SqliteStore {
     readers: readers::Readers,
     reserve: Arc<disk::Reserve>,
     damage: Arc<Damage>,
+    /// How far the log of events may be read.
+    gate: Arc<log_gate::LogGate>,
 }
 
 impl SqliteStore {
@@ -85,15 +90,17 @@ impl SqliteStore {
         let damage_file = Arc::new(damage_file::DamageFile::beside(path));
         let file = Arc::clone(&damage_file);
         let damage = Arc::new(Damage::new(found_before, move |what| file.remember(what)));
+        let gate = Arc::new(log_gate::LogGate::default());
         let limits = writer::Limits {
             reserve: Arc::clone(&reserve),
             log_pages_max: options.log_pages_max(),
             damage: Arc::clone(&damage),
             damage_file,
+            gate: Arc::clone(&gate),
         };
         let writer = writer::Writer::start(connection, path, limits, marker)?;
         let readers = readers::Readers::new(path, ConnectionRole::Reader, options, &damage);
-        Ok(Self { writer, readers, reserve, damage })
+        Ok(Self { writer, readers, reserve, damage, gate })
     }
 
     /// Opens an existing database with the schema of this binary; any other is refused. Nothing is
@@ -103,7 +110,8 @@ impl SqliteStore {
         let reserve = Arc::new(disk::Reserve::new(path, options.disk_reserve_bytes));
         let damage = Arc::new(Damage::only(damage_file::found_before(path)));
         let readers = readers::Readers::new(path, ConnectionRole::ReadOnly, options, &damage);
-        Ok(Self { writer: writer::Writer::closed(), readers, reserve, damage })
+        let gate = Arc::default();
+        Ok(Self { writer: writer::Writer::closed(), readers, reserve, damage, gate })
     }
 
     /// Forgets the damage that was found in a database, because it was checked and is sound. Returns

@@ -13,12 +13,14 @@ use sluice_flow::respondent::Known;
 use super::claims::put_respondent;
 use super::codec::{self, Cells, IDENTITY, RESPONDENT, RESPONSE, bytes};
 use super::counts::Going;
+use super::log_gate::Entered;
 use super::read::{limit, many, one, respondents, responses};
 use super::response_row::{self, Place};
 use super::transaction::{Finish, TransactionError};
 use super::version_numbers::{Numbers, RESPONSES};
-use super::{invitations, put, response_keys};
+use super::{events, invitations, put, response_keys};
 use crate::codec::rewritten_columns;
+use crate::event::EventIds;
 use crate::{
     Answers, ErasedPart, Erasure, ErasureMark, IdempotencyKey, InvitationRow, Page, Person,
     RespondentRow, ResponseRow, UsedKeyRow,
@@ -85,14 +87,17 @@ pub(super) fn put_used_key(connection: &Connection, row: &UsedKeyRow) -> Result<
 pub(super) fn erase(
     connection: &Connection,
     erasure: &Erasure,
+    entered: &Entered,
 ) -> Result<(ErasedPart, Finish), TransactionError> {
+    let mut ids = EventIds::new(entered.current(erasure.audit.audit_id.made_at()));
     match erasure.person {
-        Person::Respondent(id) => erase_respondent(connection, erasure, id),
+        Person::Respondent(id) => erase_respondent(connection, erasure, id, &mut ids),
         Person::Invitee(ref known) => {
             let (mut removed, mut going) = (ErasedPart::default(), Going::default());
             let mark = erasure.mark(None, &[]);
             let mut part = ErasureBatch { erasure, mark: &mark, room: erasure.limit };
             let is_done = part.forget_invitations(connection, known, &mut removed, &mut going)?;
+            events::add_deleted(connection, going.deleted(), &mut ids)?;
             going.settle(connection)?;
             removed.done = is_done;
             if removed == (ErasedPart { done: true, ..ErasedPart::default() }) {
@@ -109,6 +114,7 @@ fn erase_respondent(
     connection: &Connection,
     erasure: &Erasure,
     id: RespondentId,
+    ids: &mut EventIds,
 ) -> Result<(ErasedPart, Finish), TransactionError> {
     let app = erasure.app_id;
     let sql =
@@ -123,12 +129,14 @@ fn erase_respondent(
     let mut part = ErasureBatch { erasure, mark: &mark, room: erasure.limit };
     removed.done = part.forget_identities(connection, &found, &mut removed, &mut going)?
         && part.forget_responses(connection, id, &mut removed, &mut going)?;
+    events::add_deleted(connection, going.deleted(), ids)?;
     going.settle(connection)?;
     if row.erasing.as_ref().map(|it| it.answers) != Some(mark.answers) {
         put::audit(connection, &erasure.audit)?;
     }
     if removed.done {
         removed.respondents = profile(connection, app, id)?;
+        events::add_erased(connection, app, id, &mark, ids)?;
     } else if row.erasing.as_ref() != Some(&mark) {
         put_respondent(connection, &RespondentRow { erasing: Some(mark), ..row })?;
     }

@@ -26,11 +26,13 @@ use super::damage_file::DamageFile;
 use super::disk::Reserve;
 use super::files::Files;
 use super::log::Log;
+use super::log_gate::{Entered, LogGate};
 use super::marker::Marker;
 use super::open_error::OpenError;
-use super::transaction::{self, Finish};
+use super::transaction::{self, Finish, TransactionError};
 use super::{
-    apply, commit, counts, expiry, import_records, reclaim, recount, removal, skip_index, visits,
+    apply, commit, counts, events, expiry, failure, import_records, reclaim, recount, removal,
+    skip_index, visits,
 };
 use crate::counting::DamagedDay;
 use crate::{
@@ -44,21 +46,21 @@ const QUEUE_MAX: usize = 64;
 type Reply<T> = oneshot::Sender<StoreResult<T>>;
 
 enum Job {
-    Commit(Vec<NewResponse>, AfterCommit),
+    Commit(Vec<NewResponse>, AfterCommit, Entered),
     Apply(At, Change, Reply<()>),
     Import(Vec<Record>, Reply<()>),
-    Visits(Vec<VisitCountRow>, Reply<()>),
+    Run(Run),
     Erase(Erasure, Reply<ErasedPart>),
     Expire(Expiry, Reply<Expired>),
     SkipIndex(skip_index::Work, Reply<()>),
-    Fold((AppId, FlowId), Reply<(u64, bool)>),
-    Scan(usize, Reply<u64>),
-    Recount((AppId, FlowId), Day, Reply<u64>),
     Rebuild((AppId, FlowId), DamagedDay, CountsQuery, Reply<()>),
     Check(Reply<()>),
     CheckFiles(Reply<()>),
     Close(Reply<()>),
 }
+
+/// A job that needs nothing but a transaction; it returns whether its caller has gone away.
+type Run = Box<dyn FnOnce(&mut Thread) -> bool + Send>;
 
 /// The handle to the writer thread.
 #[derive(Debug)]
@@ -66,6 +68,7 @@ pub(super) struct Writer {
     jobs: mpsc::UnboundedSender<Job>,
     places: Semaphore,
     why_stopped: WhyStopped,
+    gate: Arc<LogGate>,
 }
 
 /// What the writer may use, and what stops submissions.
@@ -74,6 +77,7 @@ pub(super) struct Limits {
     pub(super) log_pages_max: i32,
     pub(super) damage: Arc<Damage>,
     pub(super) damage_file: Arc<DamageFile>,
+    pub(super) gate: Arc<LogGate>,
 }
 
 /// Why the thread stopped writing, once it has.
@@ -86,7 +90,7 @@ impl Writer {
         limits: Limits,
         marker: Marker,
     ) -> Result<Self, OpenError> {
-        let why_stopped = WhyStopped::default();
+        let (why_stopped, gate) = (WhyStopped::default(), Arc::clone(&limits.gate));
         let thread = Thread::new(connection, limits, Arc::clone(&why_stopped));
         let mut thread = thread.map_err(|error| OpenError::of(path, error))?;
         thread.begin(path)?;
@@ -96,22 +100,36 @@ impl Writer {
             .name("sqlite-writer".to_owned())
             .spawn(move || thread.run(Jobs::new(queue)))
             .map_err(OpenError::Thread)?;
-        Ok(Self { jobs, places: Semaphore::new(QUEUE_MAX), why_stopped })
+        Ok(Self { jobs, places: Semaphore::new(QUEUE_MAX), why_stopped, gate })
     }
 
     /// A writer that refuses every job, for a store that is only read.
     pub(super) fn closed() -> Self {
         let (jobs, _) = mpsc::unbounded_channel();
-        Self { jobs, places: Semaphore::new(QUEUE_MAX), why_stopped: WhyStopped::default() }
+        let (why_stopped, gate) = (WhyStopped::default(), Arc::default());
+        Self { jobs, places: Semaphore::new(QUEUE_MAX), why_stopped, gate }
     }
 
     /// Never waits: callers limit the number of commits in progress.
     pub(super) fn commit(&self, responses: Vec<NewResponse>, then: AfterCommit) {
-        if let Err(mpsc::error::SendError(Job::Commit(_, then))) =
-            self.jobs.send(Job::Commit(responses, then))
+        let first = responses.iter().map(|it| it.row.response_id.uuid().as_u128()).min();
+        let entered = self.gate.enter(first.unwrap_or(u128::MAX));
+        if let Err(mpsc::error::SendError(Job::Commit(_, then, _))) =
+            self.jobs.send(Job::Commit(responses, then, entered))
         {
             drop(then(Err(StoreError::Closed)));
         }
+    }
+
+    /// Runs a transaction.
+    pub(super) async fn run<T: Send + 'static>(
+        &self,
+        body: impl FnOnce(&Connection) -> Result<(T, Finish), TransactionError> + Send + 'static,
+    ) -> StoreResult<T> {
+        let run = |reply: Reply<T>| {
+            Job::Run(Box::new(move |thread| reply.send(thread.write(body)).is_err()))
+        };
+        self.ask(run).await
     }
 
     pub(super) async fn apply(&self, at: At, change: Change) -> StoreResult<()> {
@@ -123,7 +141,7 @@ impl Writer {
     }
 
     pub(super) async fn add_visit_counts(&self, counts: Vec<VisitCountRow>) -> StoreResult<()> {
-        self.ask(|reply| Job::Visits(counts, reply)).await
+        self.run(move |connection| visits::add(connection, &counts)).await
     }
 
     pub(super) async fn erase(&self, erasure: Erasure) -> StoreResult<ErasedPart> {
@@ -139,16 +157,16 @@ impl Writer {
     }
 
     pub(super) async fn fold_counts(&self, flow: (AppId, FlowId)) -> StoreResult<(u64, bool)> {
-        self.ask(|reply| Job::Fold(flow, reply)).await
+        self.run(move |connection| counts::fold_part(connection, flow)).await
     }
 
     pub(super) async fn scan_counts(&self, limit: usize) -> StoreResult<u64> {
-        self.ask(|reply| Job::Scan(limit, reply)).await
+        self.run(move |connection| counts::scan_part(connection, limit)).await
     }
 
     /// Recounts a day of a flow.
     pub(super) async fn recount(&self, flow: (AppId, FlowId), day: Day) -> StoreResult<u64> {
-        self.ask(|reply| Job::Recount(flow, day, reply)).await
+        self.run(move |connection| recount::day(connection, flow, day)).await
     }
 
     /// The same, because its counts are unreadable.
@@ -208,6 +226,7 @@ struct Thread {
     files: Option<Files>,
     unwatched: Option<(PathBuf, Marker)>,
     why_stopped: WhyStopped,
+    gate: Arc<LogGate>,
 }
 
 impl Thread {
@@ -216,7 +235,7 @@ impl Thread {
         limits: Limits,
         why_stopped: WhyStopped,
     ) -> rusqlite::Result<Self> {
-        let Limits { reserve, log_pages_max, damage, damage_file } = limits;
+        let Limits { reserve, log_pages_max, damage, damage_file, gate } = limits;
         let log = Log::of(&mut connection, log_pages_max)?;
         Ok(Self {
             connection,
@@ -232,37 +251,8 @@ impl Thread {
             files: None,
             unwatched: None,
             why_stopped,
+            gate,
         })
-    }
-
-    /// Makes one durable write before anything is answered.
-    ///
-    /// A killed process may have left a batch in the log that was written but not yet synced. It is
-    /// visible now, so a retry would be answered as stored; this sync makes that true.
-    fn begin(&mut self, path: &Path) -> Result<(), OpenError> {
-        let path = || path.to_owned();
-        let source = match self.check() {
-            Ok(()) => return Ok(()),
-            Err(StoreError::Failed(source)) => source,
-            Err(StoreError::Corrupt(reason) | StoreError::Damaged(reason)) => {
-                return Err(OpenError::Damaged { path: path(), reason });
-            }
-            Err(StoreError::Unknown(source) | StoreError::InDoubt(source)) => {
-                return Err(OpenError::Unopenable { path: path(), reason: source.to_string() });
-            }
-            Err(error @ (StoreError::Conflict | StoreError::DiskReserve | StoreError::Closed)) => {
-                error.into()
-            }
-        };
-        match source.downcast::<rusqlite::Error>() {
-            // Reads still work, and writes will when there is space again.
-            Ok(error) if error.sqlite_error_code() == Some(ErrorCode::DiskFull) => {
-                tracing::warn!(%error, "the disk is full: nothing can be stored");
-                Ok(())
-            }
-            Ok(error) => Err(OpenError::of(&path(), *error)),
-            Err(other) => Err(OpenError::Unopenable { path: path(), reason: other.to_string() }),
-        }
     }
 
     fn run(mut self, mut jobs: Jobs) {
@@ -322,17 +312,23 @@ impl Thread {
         let mut resume = None;
         // What was written stays even if the caller has gone away, so a failed send is no error.
         let _gone = match job {
-            Job::Commit(responses, then) => {
-                resume = Some(then(self.commit(&responses)));
+            Job::Commit(responses, then, entered) => {
+                let outcomes = self.commit(&responses, &entered);
+                drop(entered);
+                resume = Some(then(outcomes));
                 false
             }
             Job::Apply(at, change, reply) => {
-                let removed = self.write(|connection| apply::change(connection, at, change));
+                let entered = self.gate.enter(0);
+                let removed = self.write(|it| apply::change(it, at, change, &entered));
+                drop(entered);
                 self.note_removal(matches!(removed, Ok(true)));
                 reply.send(removed.map(|_| ())).is_err()
             }
             Job::Erase(erasure, reply) => {
-                let removed = self.write(|connection| removal::erase(connection, &erasure));
+                let entered = self.gate.enter(0);
+                let removed = self.write(|it| removal::erase(it, &erasure, &entered));
+                drop(entered);
                 self.note_removal(matches!(removed, Ok(ErasedPart { done: true, .. })));
                 // Once the caller gets the answer, it may read the files.
                 self.checkpoint();
@@ -343,15 +339,7 @@ impl Thread {
                 self.note_removal(matches!(expired, Ok(Expired { next: Next::Done, .. })));
                 reply.send(expired).is_err()
             }
-            Job::Fold(flow, reply) => {
-                reply.send(self.write(|connection| counts::fold_part(connection, flow))).is_err()
-            }
-            Job::Scan(limit, reply) => {
-                reply.send(self.write(|connection| counts::scan_part(connection, limit))).is_err()
-            }
-            Job::Recount(flow, day, reply) => {
-                reply.send(self.write(|connection| recount::day(connection, flow, day))).is_err()
-            }
+            Job::Run(run) => run(self),
             Job::Rebuild(flow, DamagedDay { day, why }, query, reply) => {
                 let rebuild = |connection: &Connection| {
                     // Another reader may have rebuilt it in the meantime.
@@ -366,9 +354,6 @@ impl Thread {
             Job::Import(records, reply) => reply
                 .send(self.write(|connection| import_records::records(connection, &records)))
                 .is_err(),
-            Job::Visits(counts, reply) => {
-                reply.send(self.write(|connection| visits::add(connection, &counts))).is_err()
-            }
             Job::SkipIndex(work, reply) => {
                 let written = self.write(|connection| skip_index::write(connection, &work));
                 if written.is_ok() {
@@ -395,12 +380,17 @@ impl Thread {
         self.may_reclaim |= is_done;
     }
 
-    fn commit(&mut self, responses: &[NewResponse]) -> StoreResult<Vec<Outcome>> {
+    fn commit(
+        &mut self,
+        responses: &[NewResponse],
+        entered: &Entered,
+    ) -> StoreResult<Vec<Outcome>> {
         self.may_store()?;
         let mut out_of_order = std::mem::take(&mut self.out_of_order);
         let committed = self.write(|connection| {
             let (outcomes, then) = commit::responses(connection, responses)?;
             out_of_order.settle(connection, responses, &outcomes)?;
+            events::announce_late(connection, responses, &outcomes, entered)?;
             Ok((outcomes, then))
         });
         // A failed read is retried the next time.
@@ -418,7 +408,7 @@ impl Thread {
 
     fn write<T>(
         &mut self,
-        body: impl FnOnce(&Connection) -> Result<(T, Finish), transaction::TransactionError>,
+        body: impl FnOnce(&Connection) -> Result<(T, Finish), TransactionError>,
     ) -> StoreResult<T> {
         if self.stopped {
             return Err(StoreError::Closed);

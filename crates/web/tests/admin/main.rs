@@ -31,3 +31,4 @@ mod trail;
 mod use_cases;
 mod users;
 mod versions;
+mod webhooks;

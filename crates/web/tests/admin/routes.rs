@@ -6,6 +6,7 @@ use sluice_web::{admin, openapi};
 use crate::assets::send;
 use crate::png::png;
 use crate::support::{ROOT, Reply, Site, definition, text};
+use crate::webhooks::sent;
 
 /// One documented operation of the admin API, with its documented scope.
 struct Route {
@@ -25,7 +26,7 @@ fn routes() -> Vec<Route> {
             routes.push(Route { method: method.to_uppercase(), path: path.to_owned(), scope });
         }
     }
-    assert_eq!(routes.len(), 68, "a route was added or removed: check that these tests cover it");
+    assert_eq!(routes.len(), 81, "a route was added or removed: check that these tests cover it");
     routes
 }
 
@@ -43,6 +44,8 @@ struct Things {
     user: String,
     report: String,
     asset: String,
+    endpoint: String,
+    delivery: String,
 }
 
 impl Things {
@@ -74,6 +77,10 @@ impl Things {
         let report = text(&report["reportId"]);
         let asset = send(site, ROOT, &app, "image/png", png(2, 2, [1; 3])).await.ok(201);
         let asset = text(&asset["assetId"]);
+        let new = json!({"url": "https://hooks.example/"});
+        let endpoint = site.post(&format!("/apps/{app}/endpoints"), new).await.ok(201);
+        let endpoint = text(&endpoint["endpointId"]);
+        let delivery = sent(site, &app, &endpoint, &flow).await;
         Self {
             app,
             key,
@@ -87,6 +94,8 @@ impl Things {
             user,
             report,
             asset,
+            endpoint,
+            delivery,
         }
     }
 
@@ -113,7 +122,9 @@ impl Things {
             .replace("{userId}", &self.user)
             .replace("{flowAssignmentId}", &self.invitation)
             .replace("{reportId}", &self.report)
-            .replace("{assetId}", &self.asset);
+            .replace("{assetId}", &self.asset)
+            .replace("{endpointId}", &self.endpoint)
+            .replace("{deliveryId}", &self.delivery);
         assert!(!path.contains('{'), "{path}");
         path
     }
@@ -138,6 +149,17 @@ fn body(route: &Route) -> Value {
         }
         ("PUT", "/users/{userId}/role") => json!({"instance": true, "role": "editor"}),
         ("PUT", "/flows/{flowId}/short-path") => json!({"path": "my-survey"}),
+        ("POST", "/apps/{appId}/endpoints") => json!({"url": "https://more.example/"}),
+        ("PATCH", "/apps/{appId}/endpoints/{endpointId}") => json!({"description": "x"}),
+        ("POST", "/apps/{appId}/endpoints/{endpointId}/secret") => {
+            json!({"keepPreviousSeconds": 60})
+        }
+        ("POST", "/apps/{appId}/endpoints/{endpointId}/replay") => {
+            json!({"after": "evt_0000000000000000000000"})
+        }
+        ("POST", "/apps/{appId}/endpoints/{endpointId}/redeliver") => {
+            json!({"since": "2026-11-15T00:00:00.000Z"})
+        }
         ("PUT", _) => definition("Three"),
         ("PATCH", _) => json!({"name": "x"}),
         _ => Value::Null,

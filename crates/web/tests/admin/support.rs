@@ -11,9 +11,10 @@ use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
 use sluice_engine::clock::ManualClock;
 use sluice_engine::verify::MasterKey;
+use sluice_engine::webhooks::{SendFuture, WebhookReply, WebhookRequest, WebhookSender};
 use sluice_engine::{Engine, Options, Receipt};
 use sluice_flow::time::Timestamp;
-use sluice_web::{App, AppOptions, KeyFetcher, OutboundPolicy, admin};
+use sluice_web::{App, AppOptions, KeyFetcher, OutboundPolicy, WebhookClient, admin};
 use tower::ServiceExt as _;
 
 /// 2026-11-15T02:00:00.000Z, the start time of every test.
@@ -74,6 +75,21 @@ pub(crate) fn text(value: &Value) -> String {
     value.as_str().unwrap_or_else(|| panic!("no text: {value}")).to_owned()
 }
 
+/// A receiver of webhooks that accepts everything.
+#[derive(Debug)]
+struct Accepting;
+
+impl WebhookSender for Accepting {
+    fn permits(&self, url: &str) -> Result<(), String> {
+        WebhookClient::new(OutboundPolicy::default()).permits(url)
+    }
+
+    fn send(&self, _: WebhookRequest) -> SendFuture<'_> {
+        let reply = WebhookReply { status: 202, retry_after: None, body: b"queued".to_vec() };
+        Box::pin(std::future::ready(Ok(reply)))
+    }
+}
+
 impl Site {
     pub(crate) async fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
@@ -84,6 +100,7 @@ impl Site {
             master_keys: Some(Arc::new(vec![MasterKey::random()])),
             key_source: Some(Arc::new(KeyFetcher::new(OutboundPolicy::default()))),
             public_url: Some("https://ask.example".to_owned()),
+            webhook_sender: Some(Arc::new(Accepting)),
             ..Options::default()
         };
         let engine = Engine::start(store, clock.clone(), options).await.unwrap();

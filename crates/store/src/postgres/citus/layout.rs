@@ -23,6 +23,7 @@ pub(super) const OF_APPS: &[&str] = &[
     "visit_counts",
     "closing_counts",
     "test_responses",
+    "events",
 ];
 
 /// On the coordinator: what concerns all apps. `marks`, `probe`, `schema_history` and
@@ -36,6 +37,8 @@ pub(super) const OF_INSTANCE: &[&str] = &[
     "reports",
     "short_paths",
     "assets",
+    "endpoints",
+    "deliveries",
     "tokens",
     "users",
     "grants",
@@ -109,6 +112,7 @@ mod tests {
         // A table with a foreign key to another one is placed together with it.
         let mut local = named("citus_add_local_table_to_metadata");
         local.extend(["api_keys", "identity_keys", "reports", "short_paths", "assets"]);
+        local.extend(["endpoints", "deliveries"]);
         local.extend(["grants", "saved_views", "links"]);
         assert_eq!(local, OF_INSTANCE.iter().copied().collect());
     }

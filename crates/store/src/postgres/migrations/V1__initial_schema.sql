@@ -329,6 +329,18 @@ CREATE TABLE test_responses (
 );
 CREATE INDEX test_responses_by_time ON test_responses (received_at);
 
+-- Events of an app other than stored responses, which are their own events. event_id contains the time.
+-- kind: the name of the type. body: JSON object. A row of kind response.created announces a response again
+-- that was stored behind the reach of readers (event.rs).
+CREATE TABLE events (
+    app_id   uuid NOT NULL,
+    event_id uuid NOT NULL,
+    flow_id  uuid,
+    kind     text NOT NULL,
+    body     text NOT NULL,
+    PRIMARY KEY (app_id, event_id)
+);
+
 -- Admin tokens, stored as the SHA-256 of the token. A table of the instance, as all that follow. The nil id
 -- as app_id: not limited to an app.
 CREATE TABLE tokens (
@@ -392,6 +404,53 @@ CREATE TABLE assets (
 ALTER TABLE assets ALTER COLUMN bytes SET STORAGE EXTERNAL;
 CREATE UNIQUE INDEX assets_by_id ON assets (asset_id);
 CREATE UNIQUE INDEX assets_by_digest ON assets (app_id, digest);
+
+-- Webhook endpoints. A table of the instance, as deliveries. secret, previous_secret: sealed. cursor: everything up to this event was sent, or waits in
+-- deliveries. failures: attempts that failed since one succeeded. due_at: when a worker is needed next.
+-- leased_by, leased_until: the process that works on it.
+CREATE TABLE endpoints (
+    app_id          uuid NOT NULL REFERENCES app_directory,
+    endpoint_id     uuid NOT NULL,
+    url             text NOT NULL,
+    description     text NOT NULL,
+    format          text NOT NULL,
+    types           text NOT NULL,           -- JSON array; empty means all
+    flows           text NOT NULL,           -- JSON array; empty means all
+    secret          text NOT NULL,
+    previous_secret text,
+    previous_until  bigint,
+    created_at      bigint NOT NULL,
+    cursor          uuid NOT NULL,
+    failing_since   bigint,
+    failures        bigint NOT NULL,
+    disabled_at     bigint,
+    disabled_reason text,
+    due_at          bigint NOT NULL,
+    leased_by       uuid,
+    leased_until    bigint NOT NULL DEFAULT 0,
+    PRIMARY KEY (app_id, endpoint_id)
+);
+CREATE INDEX endpoints_due ON endpoints (due_at) WHERE disabled_at IS NULL;
+
+-- Deliveries of events to endpoints: those that wait for another attempt (next_at), and the last finished ones.
+CREATE TABLE deliveries (
+    app_id         uuid NOT NULL,
+    endpoint_id    uuid NOT NULL,
+    delivery_id    uuid NOT NULL,
+    event_id       uuid NOT NULL,
+    kind           text NOT NULL,
+    state          text NOT NULL,            -- waiting, delivered or failed
+    attempts       bigint NOT NULL,
+    next_at        bigint,
+    attempted_at   bigint NOT NULL,
+    status         bigint,
+    latency_millis bigint NOT NULL,
+    reply          text,
+    error          text,
+    PRIMARY KEY (app_id, endpoint_id, delivery_id),
+    FOREIGN KEY (app_id, endpoint_id) REFERENCES endpoints ON DELETE CASCADE
+);
+CREATE INDEX deliveries_waiting ON deliveries (app_id, endpoint_id, next_at) WHERE next_at IS NOT NULL;
 
 -- Users of the console.
 -- password: an Argon2id hash. issuer and subject: the identity at a single sign-on provider.

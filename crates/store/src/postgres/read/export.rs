@@ -17,9 +17,9 @@ use tokio_postgres::Row;
 use uuid::Uuid;
 
 use super::super::codec::{
-    self, APP, ASSET, AUDIT, CLOSING_COUNTS, CONSENT, Cells, FLOW, GRANT, IDENTITY, IDENTITY_KEY,
-    INVITATION, KEY, REPORT, RESPONDENT, RESPONSE, SAVED_VIEW, SHORT_PATH, TEST_RESPONSE, TOKEN,
-    USED_KEY, USER, VERSION, VISIT_COUNT,
+    self, APP, ASSET, AUDIT, CLOSING_COUNTS, CONSENT, Cells, DELIVERY, ENDPOINT, EVENT, FLOW,
+    GRANT, IDENTITY, IDENTITY_KEY, INVITATION, KEY, REPORT, RESPONDENT, RESPONSE, SAVED_VIEW,
+    SHORT_PATH, TEST_RESPONSE, TOKEN, USED_KEY, USER, VERSION, VISIT_COUNT,
 };
 use super::super::failure::TransactionError;
 use super::super::pool::{Params, Pool};
@@ -192,7 +192,8 @@ fn is_of_apps(table: Table) -> bool {
         | Table::Invitations
         | Table::VisitCounts
         | Table::ClosingCounts
-        | Table::TestResponses => true,
+        | Table::TestResponses
+        | Table::Events => true,
         Table::Apps
         | Table::Keys
         | Table::IdentityKeys
@@ -203,6 +204,8 @@ fn is_of_apps(table: Table) -> bool {
         | Table::Reports
         | Table::SavedViews
         | Table::ShortPaths
+        | Table::Endpoints
+        | Table::Deliveries
         | Table::Assets => false,
     }
 }
@@ -236,7 +239,9 @@ async fn scan(
     let params: Params = match after.table {
         Table::Apps => &[&rows, &bytes, &app],
         Table::Keys | Table::IdentityKeys => &[&rows, &bytes, &app, &&*text],
-        Table::Responses | Table::TestResponses => &[&rows, &bytes, &app, &ids[0], &ids[1]],
+        Table::Responses | Table::TestResponses | Table::Deliveries => {
+            &[&rows, &bytes, &app, &ids[0], &ids[1]]
+        }
         Table::Identities => &[&rows, &bytes, &app, &identity.0, &identity.1],
         Table::VisitCounts => {
             &[&rows, &bytes, &app, &flow, &counted.day, &version, &counted.counter]
@@ -255,6 +260,8 @@ async fn scan(
         | Table::Grants
         | Table::Reports
         | Table::ShortPaths
+        | Table::Events
+        | Table::Endpoints
         | Table::Assets => &[&rows, &bytes, &app, &ids[0]],
     };
     Ok((transaction.query(&sql, params).await?, read))
@@ -309,6 +316,13 @@ fn select(table: Table, scope: Scope) -> (String, Read) {
             codec::test_response(it).map(Record::TestResponse)
         }),
         Table::Assets => ("assets", ASSET, &["asset_id"], |it| codec::asset(it).map(Record::Asset)),
+        Table::Events => ("events", EVENT, &["event_id"], |it| codec::event(it).map(Record::Event)),
+        Table::Endpoints => ("endpoints", ENDPOINT, &["endpoint_id"], |it| {
+            codec::endpoint(it).map(|row| Record::Endpoint(Box::new(row)))
+        }),
+        Table::Deliveries => ("deliveries", DELIVERY, &["endpoint_id", "delivery_id"], |it| {
+            codec::delivery(it).map(|row| Record::Delivery(Box::new(row)))
+        }),
         Table::SavedViews => ("saved_views", SAVED_VIEW, &["flow_id", "user_id", "name"], |it| {
             codec::saved_view(it).map(Record::SavedView)
         }),
@@ -366,6 +380,9 @@ fn texts(table: Table) -> Vec<&'static str> {
         Table::ShortPaths => &["path"],
         Table::TestResponses => &["answers", "tags", "score"],
         Table::Assets => &["bytes"],
+        Table::Events => &["kind", "body"],
+        Table::Endpoints => &["url", "description", "secret", "previous_secret"],
+        Table::Deliveries => &["kind", "reply", "error"],
     };
     columns.to_vec()
 }

@@ -322,6 +322,65 @@ CREATE TABLE assets (
 CREATE UNIQUE INDEX assets_by_id ON assets (asset_id);
 CREATE UNIQUE INDEX assets_by_digest ON assets (app_id, digest);
 
+-- Events of an app other than stored responses, which are their own events. event_id contains the time.
+-- kind: the name of the type. body: JSON object. A row of kind response.created announces a response again
+-- that was stored behind the reach of readers (event.rs).
+CREATE TABLE events (
+    app_id   BLOB NOT NULL,
+    event_id BLOB NOT NULL CHECK (length(event_id) = 16),
+    flow_id  BLOB,
+    kind     TEXT NOT NULL,
+    body     TEXT NOT NULL,
+    PRIMARY KEY (app_id, event_id)
+) STRICT, WITHOUT ROWID;
+
+-- Webhook endpoints. secret, previous_secret: sealed. cursor: everything up to this event was sent, or waits in
+-- deliveries. failures: attempts that failed since one succeeded. due_at: when a worker is needed next.
+-- leased_by, leased_until: the process that works on it.
+CREATE TABLE endpoints (
+    app_id          BLOB NOT NULL REFERENCES apps DEFERRABLE INITIALLY DEFERRED,
+    endpoint_id     BLOB NOT NULL CHECK (length(endpoint_id) = 16),
+    url             TEXT NOT NULL,
+    description     TEXT NOT NULL,
+    format          TEXT NOT NULL,
+    types           TEXT NOT NULL,           -- JSON array; empty means all
+    flows           TEXT NOT NULL,           -- JSON array; empty means all
+    secret          TEXT NOT NULL,
+    previous_secret TEXT,
+    previous_until  INTEGER,
+    created_at      INTEGER NOT NULL,
+    cursor          BLOB NOT NULL CHECK (length(cursor) = 16),
+    failing_since   INTEGER,
+    failures        INTEGER NOT NULL,
+    disabled_at     INTEGER,
+    disabled_reason TEXT,
+    due_at          INTEGER NOT NULL,
+    leased_by       BLOB,
+    leased_until    INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (app_id, endpoint_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX endpoints_due ON endpoints (due_at) WHERE disabled_at IS NULL;
+
+-- Deliveries of events to endpoints: those that wait for another attempt (next_at), and the last finished ones.
+CREATE TABLE deliveries (
+    app_id         BLOB NOT NULL,
+    endpoint_id    BLOB NOT NULL,
+    delivery_id    BLOB NOT NULL CHECK (length(delivery_id) = 16),
+    event_id       BLOB NOT NULL CHECK (length(event_id) = 16),
+    kind           TEXT NOT NULL,
+    state          TEXT NOT NULL,            -- waiting, delivered or failed
+    attempts       INTEGER NOT NULL,
+    next_at        INTEGER,
+    attempted_at   INTEGER NOT NULL,
+    status         INTEGER,
+    latency_millis INTEGER NOT NULL,
+    reply          TEXT,
+    error          TEXT,
+    PRIMARY KEY (app_id, endpoint_id, delivery_id),
+    FOREIGN KEY (app_id, endpoint_id) REFERENCES endpoints ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED
+) STRICT, WITHOUT ROWID;
+CREATE INDEX deliveries_waiting ON deliveries (app_id, endpoint_id, next_at) WHERE next_at IS NOT NULL;
+
 -- Test responses: answers from the test link of a flow, apart from the responses. number is 0 for a draft.
 CREATE TABLE test_responses (
     app_id      BLOB NOT NULL,

@@ -4,6 +4,8 @@
 //! sorted. A page ends at its limit, or at a number of bytes: definitions and answers can be long,
 //! and a page is held in memory.
 
+mod events;
+
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Error, Params, Result, Row, params};
 use uuid::Uuid;
@@ -20,6 +22,7 @@ use super::super::version_numbers::RESPONSES;
 use super::limit;
 use crate::visit_count::VisitCountKey;
 use crate::{IdempotencyKey, Record, RecordCursor, RecordPage, Table, UnreadableRow};
+use events::select_events;
 
 /// The most bytes of records on one page; the record that exceeds it is the last.
 const PAGE_BYTES: usize = 8 * 1024 * 1024;
@@ -178,6 +181,9 @@ impl Filling {
             Table::Assets => self.add(connection, table, &sql, params![app, key, rows], |cells| {
                 codec::asset(cells).map(Record::Asset)
             }),
+            Table::Events | Table::Endpoints | Table::Deliveries => {
+                self.scan_events(connection, after)
+            }
         }
     }
 
@@ -394,6 +400,7 @@ fn select(table: Table) -> String {
              WHERE (app_id, flow_id, form_key) > (?1, ?2, ?3) \
              ORDER BY app_id, flow_id, form_key LIMIT ?4"
         ),
+        Table::Events | Table::Endpoints | Table::Deliveries => select_events(table),
         Table::Assets => format!(
             "SELECT {ASSET} FROM assets WHERE (app_id, asset_id) > (?1, ?2) \
              ORDER BY app_id, asset_id LIMIT ?3"

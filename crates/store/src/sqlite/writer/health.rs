@@ -1,8 +1,10 @@
 //! Whether the writer could store a response now: space on the disk, files in place, and a write
 //! that succeeds.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+use rusqlite::ErrorCode;
 
 use super::super::files::{Files, FilesChanged};
 use super::super::marker::Marker;
@@ -22,6 +24,36 @@ const LARGE_PROBE_BYTES: u32 = 64 * 1024;
 const AMPLE_BYTES: u64 = 16 * 1024 * 1024;
 
 impl Thread {
+    /// Makes one durable write before anything is answered.
+    ///
+    /// A killed process may have left a batch in the log that was written but not yet synced. It is
+    /// visible now, so a retry would be answered as stored; this sync makes that true.
+    pub(super) fn begin(&mut self, path: &Path) -> Result<(), OpenError> {
+        let path = || path.to_owned();
+        let source = match self.check() {
+            Ok(()) => return Ok(()),
+            Err(StoreError::Failed(source)) => source,
+            Err(StoreError::Corrupt(reason) | StoreError::Damaged(reason)) => {
+                return Err(OpenError::Damaged { path: path(), reason });
+            }
+            Err(StoreError::Unknown(source) | StoreError::InDoubt(source)) => {
+                return Err(OpenError::Unopenable { path: path(), reason: source.to_string() });
+            }
+            Err(error @ (StoreError::Conflict | StoreError::DiskReserve | StoreError::Closed)) => {
+                error.into()
+            }
+        };
+        match source.downcast::<rusqlite::Error>() {
+            // Reads still work, and writes will when there is space again.
+            Ok(error) if error.sqlite_error_code() == Some(ErrorCode::DiskFull) => {
+                tracing::warn!(%error, "the disk is full: nothing can be stored");
+                Ok(())
+            }
+            Ok(error) => Err(OpenError::of(&path(), *error)),
+            Err(other) => Err(OpenError::Unopenable { path: path(), reason: other.to_string() }),
+        }
+    }
+
     /// Remembers the files of the database. If the disk was full at the start, there is no log yet,
     /// and this is done after the first write.
     pub(super) fn watch_files(&mut self, path: PathBuf, marker: Marker) -> Result<(), OpenError> {

@@ -1,0 +1,382 @@
+//! Webhook endpoints.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use serde::{Deserialize, Serialize};
+use sluice_engine::rows::Scope;
+use sluice_engine::webhooks::{NewEndpoint as New, ROTATION_SECONDS_MAX};
+use sluice_engine::{Engine, Secret};
+use sluice_flow::event::EventType;
+use sluice_flow::id::{AppId, EndpointId, EventId, FlowId};
+use sluice_flow::time::Timestamp;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::auth::Caller;
+use super::events::types_of;
+use super::reply::{self, BodyErrors, CommonErrors, Problem, Reply};
+use super::request::{Body, NoBody, PathParam};
+use super::schema::{self, given};
+
+/// How long a replaced secret signs as well, if nothing else is asked for, in seconds.
+const KEEP_SECONDS_DEFAULT: u32 = 24 * 60 * 60;
+
+const _: () = assert!(KEEP_SECONDS_DEFAULT <= ROTATION_SECONDS_MAX);
+
+pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
+    OpenApiRouter::default()
+        .routes(routes!(create, list))
+        .routes(routes!(get, update, delete))
+        .routes(routes!(rotate))
+        .routes(routes!(replay))
+}
+
+/// A new endpoint.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "an object")]
+#[schema(example = json!({
+    "url": "https://example.com/hooks/sluice", "description": "CRM",
+    "types": ["response.created"], "flows": []
+}))]
+struct NewEndpoint {
+    /// An https address with a public host.
+    url: String,
+    /// At most 500 characters.
+    #[serde(default)]
+    description: String,
+    /// What requests look like.
+    #[serde(default)]
+    #[schema(schema_with = schema::webhook_format, required = false)]
+    format: Option<String>,
+    /// The types of events to send; empty or absent means all.
+    #[serde(default)]
+    #[schema(schema_with = schema::event_types, required = false)]
+    types: Vec<String>,
+    /// The flows whose events to send; empty or absent means all.
+    #[serde(default)]
+    #[schema(value_type = Vec<String>, required = false)]
+    flows: Vec<FlowId>,
+}
+
+/// Changes to an endpoint; absent fields stay as they are.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "an object")]
+#[schema(example = json!({"enabled": true}))]
+struct EndpointPatch {
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
+    url: Option<String>,
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
+    description: Option<String>,
+    #[serde(default, deserialize_with = "given")]
+    #[schema(schema_with = schema::webhook_format, required = false)]
+    format: Option<String>,
+    #[serde(default, deserialize_with = "given")]
+    #[schema(schema_with = schema::event_types, required = false)]
+    types: Option<Vec<String>>,
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<Vec<String>>, nullable = false)]
+    flows: Option<Vec<FlowId>>,
+    /// False ends deliveries. True continues where they ended: what happened in between is sent.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
+    enabled: Option<bool>,
+}
+
+/// A webhook endpoint, without its secret.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(example = json!({
+    "endpointId": "ep_01KA2VgdPrWYDVgYy3wLpH", "url": "https://example.com/hooks/sluice",
+    "description": "CRM", "format": "standard", "types": ["response.created"], "flows": [],
+    "state": "active", "cursor": "evt_01KA2VgdPrWYDVgYy3wLpD", "failingSince": null,
+    "disabledAt": null, "disabledReason": null, "previousSecretUntil": null,
+    "createdAt": "2026-11-15T02:00:00.000Z"
+}))]
+pub(super) struct Endpoint {
+    #[schema(value_type = String)]
+    endpoint_id: EndpointId,
+    url: String,
+    description: String,
+    #[schema(schema_with = schema::webhook_format)]
+    format: String,
+    #[schema(schema_with = schema::event_types)]
+    types: Vec<EventType>,
+    #[schema(value_type = Vec<String>)]
+    flows: Vec<FlowId>,
+    #[schema(schema_with = schema::endpoint_state)]
+    state: &'static str,
+    /// The position in the event log up to which events were sent, or wait for another attempt.
+    #[schema(value_type = String)]
+    cursor: EventId,
+    /// Since when no attempt has succeeded.
+    #[schema(value_type = Option<String>, format = DateTime, required = true)]
+    failing_since: Option<Timestamp>,
+    #[schema(value_type = Option<String>, format = DateTime, required = true)]
+    disabled_at: Option<Timestamp>,
+    /// `gone`: the receiver answered 410. `failing`: nothing could be delivered for five days. Null
+    /// if a person disabled it.
+    #[schema(required = true)]
+    disabled_reason: Option<String>,
+    /// Until when the previous secret signs as well.
+    #[schema(value_type = Option<String>, format = DateTime, required = true)]
+    previous_secret_until: Option<Timestamp>,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+}
+
+impl From<sluice_engine::Endpoint> for Endpoint {
+    fn from(it: sluice_engine::Endpoint) -> Self {
+        Self {
+            endpoint_id: it.endpoint_id,
+            url: it.url,
+            description: it.description,
+            format: it.format,
+            types: it.filter.types,
+            flows: it.filter.flows,
+            state: it.state.as_str(),
+            cursor: it.cursor,
+            failing_since: it.failing_since,
+            disabled_at: it.disabled_at,
+            disabled_reason: it.disabled_reason,
+            previous_secret_until: it.previous_secret_until,
+            created_at: it.created_at,
+        }
+    }
+}
+
+/// An endpoint with its new secret.
+#[derive(Serialize, ToSchema)]
+#[schema(example = json!({
+    "endpointId": "ep_01KA2VgdPrWYDVgYy3wLpH", "url": "https://example.com/hooks/sluice",
+    "description": "CRM", "format": "standard", "types": ["response.created"], "flows": [],
+    "state": "active", "cursor": "evt_01KA2VgdPrWYDVgYy3wLpD", "failingSince": null,
+    "disabledAt": null, "disabledReason": null, "previousSecretUntil": null,
+    "createdAt": "2026-11-15T02:00:00.000Z", "secret": "whsec_…"
+}))]
+struct EndpointWithSecret {
+    #[serde(flatten)]
+    endpoint: Endpoint,
+    /// Verifies signatures: shown now and never again.
+    secret: String,
+}
+
+impl EndpointWithSecret {
+    fn new((endpoint, secret): (sluice_engine::Endpoint, Secret)) -> Self {
+        Self { endpoint: endpoint.into(), secret: secret.0 }
+    }
+}
+
+/// The endpoints of an app.
+#[derive(Debug, Serialize, ToSchema)]
+struct EndpointList {
+    items: Vec<Endpoint>,
+}
+
+/// For how long the previous secret signs as well.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "an object")]
+#[schema(example = json!({"keepPreviousSeconds": 86400}))]
+struct Rotation {
+    /// At most 604800, a week; 0 ends the previous secret at once.
+    #[serde(default = "keep_seconds_default")]
+    #[schema(required = false, default = 86400)]
+    keep_previous_seconds: u32,
+}
+
+fn keep_seconds_default() -> u32 {
+    KEEP_SECONDS_DEFAULT
+}
+
+/// Where to start again.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "an object")]
+#[schema(example = json!({"after": "evt_01KA2VgdPrWYDVgYy3wLpD"}))]
+struct Replay {
+    /// The position in the event log after which everything is sent again.
+    #[schema(value_type = String)]
+    after: EventId,
+}
+
+/// Create a webhook endpoint
+///
+/// It receives what happens from now on, by the Standard Webhooks specification. The secret is in the
+/// reply, once.
+#[utoipa::path(
+    post, path = "/apps/{appId}/endpoints", operation_id = "createEndpoint", tag = "Webhooks",
+    security(("adminToken" = ["admin"])),
+    params(("appId" = String, Path)),
+    request_body = NewEndpoint,
+    responses(
+        (status = 201, description = "The endpoint with its secret", body = EndpointWithSecret),
+        (status = 404, description = "`app_not_found`", body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "`too_many_endpoints`: delete one first", body = Problem, content_type = "application/problem+json"),
+        CommonErrors, BodyErrors,
+    ),
+)]
+async fn create(
+    State(engine): State<Arc<Engine>>,
+    Caller(actor): Caller,
+    PathParam(app): PathParam<AppId>,
+    Body(new): Body<NewEndpoint>,
+) -> Reply {
+    let app = engine.app(&actor, Scope::Admin, app).await?;
+    let filter =
+        sluice_flow::event::filter::EventFilter { types: types_of(&new.types)?, flows: new.flows };
+    let new = New { url: new.url, description: new.description, format: new.format, filter };
+    reply::created(EndpointWithSecret::new(app.create_endpoint(&new).await?))
+}
+
+/// List the webhook endpoints of an app
+///
+/// Oldest first, disabled ones included: at most 50.
+#[utoipa::path(
+    get, path = "/apps/{appId}/endpoints", operation_id = "listEndpoints", tag = "Webhooks",
+    security(("adminToken" = ["admin"])),
+    params(("appId" = String, Path)),
+    responses(
+        (status = 200, description = "The endpoints", body = EndpointList),
+        (status = 404, description = "`app_not_found`", body = Problem, content_type = "application/problem+json"),
+        CommonErrors,
+    ),
+)]
+async fn list(
+    State(engine): State<Arc<Engine>>,
+    Caller(actor): Caller,
+    PathParam(app): PathParam<AppId>,
+) -> Reply {
+    let endpoints = engine.app(&actor, Scope::Admin, app).await?.list_endpoints().await?;
+    reply::ok(EndpointList { items: endpoints.into_iter().map(Endpoint::from).collect() })
+}
+
+/// Get a webhook endpoint
+#[utoipa::path(
+    get, path = "/apps/{appId}/endpoints/{endpointId}", operation_id = "getEndpoint", tag = "Webhooks",
+    security(("adminToken" = ["admin"])),
+    params(("appId" = String, Path), ("endpointId" = String, Path)),
+    responses(
+        (status = 200, description = "The endpoint", body = Endpoint),
+        (status = 404, description = "`app_not_found`, `endpoint_not_found`", body = Problem, content_type = "application/problem+json"),
+        CommonErrors,
+    ),
+)]
+async fn get(
+    State(engine): State<Arc<Engine>>,
+    Caller(actor): Caller,
+    PathParam(app): PathParam<AppId>,
+    PathParam(endpoint): PathParam<EndpointId>,
+) -> Reply {
+    let app = engine.app(&actor, Scope::Admin, app).await?;
+    reply::ok(Endpoint::from(app.endpoint(endpoint).await?))
+}
+
+/// Change a webhook endpoint
+///
+/// Also disables it, and enables it again after it was disabled.
+#[utoipa::path(
+    patch, path = "/apps/{appId}/endpoints/{endpointId}", operation_id = "updateEndpoint", tag = "Webhooks",
+    security(("adminToken" = ["admin"])),
+    params(("appId" = String, Path), ("endpointId" = String, Path)),
+    request_body = EndpointPatch,
+    responses(
+        (status = 200, description = "The changed endpoint", body = Endpoint),
+        (status = 404, description = "`app_not_found`, `endpoint_not_found`", body = Problem, content_type = "application/problem+json"),
+        CommonErrors, BodyErrors,
+    ),
+)]
+async fn update(
+    State(engine): State<Arc<Engine>>,
+    Caller(actor): Caller,
+    PathParam(app): PathParam<AppId>,
+    PathParam(endpoint): PathParam<EndpointId>,
+    Body(patch): Body<EndpointPatch>,
+) -> Reply {
+    let app = engine.app(&actor, Scope::Admin, app).await?;
+    let patch = sluice_engine::EndpointPatch {
+        url: patch.url,
+        description: patch.description,
+        format: patch.format,
+        types: patch.types.as_deref().map(types_of).transpose()?,
+        flows: patch.flows,
+        enabled: patch.enabled,
+    };
+    reply::ok(Endpoint::from(app.change_endpoint(endpoint, &patch).await?))
+}
+
+/// Delete a webhook endpoint
+///
+/// With its deliveries. Nothing more is sent to it.
+#[utoipa::path(
+    delete, path = "/apps/{appId}/endpoints/{endpointId}", operation_id = "deleteEndpoint", tag = "Webhooks",
+    security(("adminToken" = ["admin"])),
+    params(("appId" = String, Path), ("endpointId" = String, Path)),
+    responses(
+        (status = 204, description = "Deleted"),
+        (status = 404, description = "`app_not_found`, `endpoint_not_found`", body = Problem, content_type = "application/problem+json"),
+        CommonErrors,
+    ),
+)]
+async fn delete(
+    State(engine): State<Arc<Engine>>,
+    Caller(actor): Caller,
+    PathParam(app): PathParam<AppId>,
+    PathParam(endpoint): PathParam<EndpointId>,
+    _: NoBody,
+) -> Reply {
+    engine.app(&actor, Scope::Admin, app).await?.delete_endpoint(endpoint).await?;
+    reply::done()
+}
+
+/// Replace the secret of a webhook endpoint
+///
+/// Requests have two signatures until the previous secret ends. The new one is in the reply, once.
+#[utoipa::path(
+    post, path = "/apps/{appId}/endpoints/{endpointId}/secret", operation_id = "rotateEndpointSecret", tag = "Webhooks",
+    security(("adminToken" = ["admin"])),
+    params(("appId" = String, Path), ("endpointId" = String, Path)),
+    request_body = Rotation,
+    responses(
+        (status = 201, description = "The endpoint with its new secret", body = EndpointWithSecret),
+        (status = 404, description = "`app_not_found`, `endpoint_not_found`", body = Problem, content_type = "application/problem+json"),
+        CommonErrors, BodyErrors,
+    ),
+)]
+async fn rotate(
+    State(engine): State<Arc<Engine>>,
+    Caller(actor): Caller,
+    PathParam(app): PathParam<AppId>,
+    PathParam(endpoint): PathParam<EndpointId>,
+    Body(rotation): Body<Rotation>,
+) -> Reply {
+    let app = engine.app(&actor, Scope::Admin, app).await?;
+    let rotated = app.rotate_endpoint_secret(endpoint, rotation.keep_previous_seconds).await?;
+    reply::created(EndpointWithSecret::new(rotated))
+}
+
+/// Replay events to a webhook endpoint
+///
+/// Sends everything after a position of the event log again, whatever became of it before.
+#[utoipa::path(
+    post, path = "/apps/{appId}/endpoints/{endpointId}/replay", operation_id = "replayEndpoint", tag = "Webhooks",
+    security(("adminToken" = ["admin"])),
+    params(("appId" = String, Path), ("endpointId" = String, Path)),
+    request_body = Replay,
+    responses(
+        (status = 200, description = "The endpoint at its new position", body = Endpoint),
+        (status = 404, description = "`app_not_found`, `endpoint_not_found`", body = Problem, content_type = "application/problem+json"),
+        CommonErrors, BodyErrors,
+    ),
+)]
+async fn replay(
+    State(engine): State<Arc<Engine>>,
+    Caller(actor): Caller,
+    PathParam(app): PathParam<AppId>,
+    PathParam(endpoint): PathParam<EndpointId>,
+    Body(replay): Body<Replay>,
+) -> Reply {
+    let app = engine.app(&actor, Scope::Admin, app).await?;
+    reply::ok(Endpoint::from(app.replay_endpoint(endpoint, replay.after).await?))
+}

@@ -1,0 +1,124 @@
+//! The log of events of an app: what happened, in one order that a reader can follow.
+//!
+//! `response.created` and `invitation.completed` are derived from the responses as they are stored
+//! now: an erased or deleted response is no longer in the log, and what consent withheld from the
+//! response is in no event. Other events are written in the transaction of what they report.
+
+mod render;
+mod watch;
+
+use serde_json::Value;
+use sluice_flow::event::EventType;
+use sluice_flow::event::filter::EventFilter;
+use sluice_flow::event::payload::Payload;
+use sluice_flow::id::{AppId, EventId, FlowId, v7};
+use sluice_flow::time::Timestamp;
+use sluice_store::{EventRow, LogQuery, Scope, Write};
+
+use crate::admin::AdminResult;
+use crate::core::Core;
+use crate::handle::AppHandle;
+
+pub(crate) use render::{find_payloads, payloads};
+pub use watch::EventWatch;
+
+/// A cursor this far ahead of the clock is from before the clock was set back.
+const AHEAD_SECONDS: i64 = 1;
+/// How far such a cursor is moved back: some events are read twice, none is missed.
+const BACK_SECONDS: i64 = 60;
+
+/// An event and its position in the log.
+#[derive(Debug, Clone)]
+pub struct Event {
+    pub payload: Payload,
+    /// Reading continues after this.
+    pub position: EventId,
+}
+
+/// A page of the log, oldest first.
+#[derive(Debug)]
+pub struct EventPage {
+    pub events: Vec<Event>,
+    /// Where to continue. A page may be empty and still advance.
+    pub next: EventId,
+    /// Whether there may be more right now.
+    pub has_more: bool,
+}
+
+impl AppHandle {
+    /// Events after a position; from the beginning of the log if there is none.
+    pub async fn read_events(
+        &self,
+        filter: &EventFilter,
+        after: Option<EventId>,
+        limit: usize,
+    ) -> AdminResult<EventPage> {
+        let core = self.permit.core(Scope::Read)?;
+        let after = after.unwrap_or_else(start);
+        read(core, self.app_id(), filter, after, limit).await
+    }
+
+    /// The position after everything that can be read now.
+    pub fn newest_event_position(&self) -> AdminResult<EventId> {
+        Ok(position_at(self.permit.core(Scope::Read)?.now()))
+    }
+}
+
+/// The position before all events.
+pub(crate) fn start() -> EventId {
+    EventId::from_uuid(uuid::Uuid::nil())
+}
+
+/// The position of a time: what happened before it precedes the position.
+pub(crate) fn position_at(time: Timestamp) -> EventId {
+    EventId::from_uuid(v7(time, 0, 0))
+}
+
+pub(crate) async fn read(
+    core: &Core,
+    app_id: AppId,
+    filter: &EventFilter,
+    after: EventId,
+    limit: usize,
+) -> AdminResult<EventPage> {
+    let now = core.now();
+    let after = match after.made_at() > now.plus_seconds(AHEAD_SECONDS) {
+        true => position_at(now.plus_seconds(-BACK_SECONDS)),
+        false => after,
+    };
+    let query = LogQuery {
+        app_id,
+        flow_id: filter.single_flow(),
+        responses: filter.wants_responses(),
+        after,
+        now,
+        limit,
+    };
+    let page = core.store.read_log(&query).await?;
+    let events = payloads(core, app_id, filter, page.entries).await?;
+    Ok(EventPage { events, next: page.next, has_more: page.has_more })
+}
+
+impl Core {
+    /// An event to write with the change that it reports. The time of a change that is made while
+    /// nothing else is written to the app follows from when its rows are made.
+    pub(crate) fn event(
+        &self,
+        app_id: AppId,
+        flow_id: Option<FlowId>,
+        kind: EventType,
+        mut data: Value,
+    ) -> Write {
+        data["appId"] = Value::String(app_id.to_string());
+        if let Some(flow) = flow_id {
+            data["flowId"] = Value::String(flow.to_string());
+        }
+        Write::Event(EventRow {
+            app_id,
+            event_id: EventId::from_uuid(self.new_id()),
+            flow_id,
+            kind: kind.as_str().to_owned(),
+            body: data.to_string(),
+        })
+    }
+}

@@ -1,0 +1,25 @@
+//! The formats of requests to endpoints. [`FORMATS`] is the table, with one file per format.
+
+mod standard;
+
+use sluice_flow::event::payload::Payload;
+
+/// How an endpoint's requests look.
+#[derive(Debug)]
+pub struct WebhookFormat {
+    /// The name as stored and sent.
+    pub name: &'static str,
+    /// The label in the console.
+    pub label: &'static str,
+    pub description: &'static str,
+    /// The body of a request, as JSON.
+    pub(super) body: fn(&Payload) -> Result<Vec<u8>, serde_json::Error>,
+}
+
+/// All formats; the first is the default.
+pub static FORMATS: &[&WebhookFormat] = &[&standard::STANDARD];
+
+/// The format with this name.
+pub fn find(name: &str) -> Option<&'static WebhookFormat> {
+    FORMATS.iter().copied().find(|format| format.name == name)
+}

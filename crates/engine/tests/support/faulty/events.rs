@@ -1,0 +1,60 @@
+//! The log of events and webhooks, which pass through.
+
+use async_trait::async_trait;
+use sluice_flow::id::{AppId, DeliveryId, EndpointId, EventId};
+use sluice_flow::time::Timestamp;
+use sluice_store::*;
+
+use super::FaultyStore;
+
+#[async_trait]
+impl EventStore for FaultyStore {
+    async fn read_log(&self, query: &LogQuery) -> StoreResult<LogPage> {
+        self.read().read_log(query).await
+    }
+    async fn find_events(&self, app: AppId, events: &[EventId]) -> StoreResult<Vec<EventRow>> {
+        self.read().find_events(app, events).await
+    }
+}
+
+#[async_trait]
+impl EndpointStore for FaultyStore {
+    async fn list_endpoints(&self, app: AppId) -> StoreResult<Vec<EndpointRow>> {
+        self.read().list_endpoints(app).await
+    }
+    async fn list_deliveries(&self, query: &DeliveryQuery) -> StoreResult<Vec<DeliveryRow>> {
+        self.read().list_deliveries(query).await
+    }
+    async fn find_delivery(
+        &self,
+        app: AppId,
+        endpoint: EndpointId,
+        delivery: DeliveryId,
+    ) -> StoreResult<Option<DeliveryRow>> {
+        self.read().find_delivery(app, endpoint, delivery).await
+    }
+    async fn due_deliveries(
+        &self,
+        app: AppId,
+        endpoint: EndpointId,
+        now: Timestamp,
+        limit: usize,
+    ) -> StoreResult<(Vec<DeliveryRow>, usize)> {
+        self.inner.due_deliveries(app, endpoint, now, limit).await
+    }
+    async fn claim_endpoints(&self, claim: Claim) -> StoreResult<Vec<EndpointRow>> {
+        self.inner.claim_endpoints(claim).await
+    }
+    async fn save_progress(&self, progress: Progress) -> StoreResult<bool> {
+        self.inner.save_progress(progress).await
+    }
+    async fn wake_endpoints(&self, apps: Vec<AppId>, now: Timestamp) -> StoreResult<()> {
+        self.inner.wake_endpoints(apps, now).await
+    }
+    async fn apps_with_endpoints(&self) -> StoreResult<Vec<AppId>> {
+        self.inner.apps_with_endpoints().await
+    }
+    async fn delivery_backlog(&self) -> StoreResult<Backlog> {
+        self.inner.delivery_backlog().await
+    }
+}

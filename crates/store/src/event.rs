@@ -1,0 +1,192 @@
+//! Rows of events, and the log of an app: its responses and its events in one order.
+//!
+//! The log has no row for a response: the responses themselves are read. Both are ordered by id,
+//! which is a time, so a write could become visible behind a reader. Therefore a read ends at a
+//! **horizon**: no write that is still to come has an id before it. A response whose id is older
+//! than that, because its write was delayed or the clock was set back, gets a row in `events` with
+//! a current id in the same transaction ([`LATE`]): a reader may see it twice, and never misses it.
+
+use serde::{Deserialize, Serialize};
+use sluice_flow::id::{AppId, EventId, FlowId, RespondentId, ResponseId, v7};
+use sluice_flow::time::Timestamp;
+
+use crate::{Answers, ResponseRow};
+
+/// The type of an event that announces a response again, which was stored behind the horizon.
+pub const LATE: &str = "response.created";
+
+/// An event other than a stored response.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EventRow {
+    pub app_id: AppId,
+    pub event_id: EventId,
+    pub flow_id: Option<FlowId>,
+    /// The name of its type, such as `flow.published`.
+    pub kind: String,
+    /// JSON object with details.
+    pub body: String,
+}
+
+impl EventRow {
+    /// The response that was stored behind the horizon, if this is about one.
+    pub fn late_response(&self) -> Option<ResponseId> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Late {
+            response_id: ResponseId,
+        }
+        let is_late = self.kind == LATE;
+        is_late
+            .then(|| serde_json::from_str::<Late>(&self.body).ok())
+            .flatten()
+            .map(|it| it.response_id)
+    }
+
+    pub(crate) fn late(row: &ResponseRow, event_id: EventId) -> Self {
+        Self {
+            app_id: row.app_id,
+            event_id,
+            flow_id: Some(row.flow_id),
+            kind: LATE.to_owned(),
+            body: format!(r#"{{"responseId":"{}"}}"#, row.response_id),
+        }
+    }
+
+    /// A respondent who was erased.
+    pub(crate) fn erased(
+        app_id: AppId,
+        respondent: RespondentId,
+        answers: Answers,
+        event_id: EventId,
+    ) -> Self {
+        let answers = match answers {
+            Answers::Keep => "keep",
+            Answers::Delete => "delete",
+        };
+        let body = format!(
+            r#"{{"appId":"{app_id}","respondentId":"{respondent}","answers":"{answers}"}}"#
+        );
+        Self { app_id, event_id, flow_id: None, kind: "respondent.erased".to_owned(), body }
+    }
+
+    /// A response that is deleted.
+    pub(crate) fn deleted(row: (AppId, FlowId, ResponseId), event_id: EventId) -> Self {
+        let (app_id, flow_id, response_id) = row;
+        Self {
+            app_id,
+            event_id,
+            flow_id: Some(flow_id),
+            kind: "response.deleted".to_owned(),
+            body: format!(
+                r#"{{"appId":"{app_id}","flowId":"{flow_id}","responseId":"{response_id}"}}"#
+            ),
+        }
+    }
+}
+
+/// The ids of the events that one transaction writes, in order.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct EventIds {
+    at: Timestamp,
+    next: u32,
+}
+
+impl EventIds {
+    pub(crate) fn new(at: Timestamp) -> Self {
+        Self { at, next: 0 }
+    }
+
+    /// The next id. `of` is what the event is about: its random bits make the id unique.
+    pub(crate) fn next(&mut self, of: uuid::Uuid) -> EventId {
+        self.next += 1;
+        EventId::from_uuid(v7(self.at, self.next, of.as_u128() as u64))
+    }
+}
+
+/// Which part of the log of an app to read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LogQuery {
+    pub app_id: AppId,
+    /// Only what belongs to this flow.
+    pub flow_id: Option<FlowId>,
+    /// Whether to read responses.
+    pub responses: bool,
+    /// Only what follows this position.
+    pub after: EventId,
+    /// The current time of the caller.
+    pub now: Timestamp,
+    pub limit: usize,
+}
+
+/// A page of the log, in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogPage {
+    pub entries: Vec<LogEntry>,
+    /// Where to continue. A page may be empty and still advance.
+    pub next: EventId,
+    /// Whether there may be more right now.
+    pub has_more: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LogEntry {
+    Response(Box<ResponseRow>),
+    Event(EventRow),
+}
+
+impl LogEntry {
+    pub fn position(&self) -> EventId {
+        match self {
+            Self::Response(row) => EventId::from_uuid(row.response_id.uuid()),
+            Self::Event(row) => row.event_id,
+        }
+    }
+}
+
+/// A part of one of the two sources: rows in order, and the position up to which it is complete.
+#[derive(Debug)]
+pub(crate) struct LogPart<T> {
+    pub(crate) rows: Vec<T>,
+    /// `None`: up to the horizon.
+    pub(crate) up_to: Option<EventId>,
+}
+
+impl<T> LogPart<T> {
+    pub(crate) fn empty() -> Self {
+        Self { rows: Vec::new(), up_to: None }
+    }
+
+    /// The rows of a read with this limit: complete if there are fewer.
+    pub(crate) fn limited(rows: Vec<T>, limit: usize, id: impl Fn(&T) -> EventId) -> Self {
+        let up_to = (rows.len() >= limit).then(|| rows.last().map(&id)).flatten();
+        Self { rows, up_to }
+    }
+}
+
+/// The last position before a time: everything received before it has an id up to here.
+pub(crate) fn before(time: Timestamp) -> u128 {
+    (v7(time, 0, 0).as_u128() >> 80 << 80).saturating_sub(1)
+}
+
+/// Merges both sources. `horizon` is the last position that may be returned.
+pub(crate) fn merged(
+    query: &LogQuery,
+    horizon: EventId,
+    responses: LogPart<ResponseRow>,
+    events: LogPart<EventRow>,
+) -> LogPage {
+    let ends = [responses.up_to, events.up_to];
+    let end = ends.into_iter().flatten().fold(horizon, EventId::min);
+    let responses = responses.rows.into_iter().map(|row| LogEntry::Response(Box::new(row)));
+    let events = events.rows.into_iter().map(LogEntry::Event);
+    let mut entries: Vec<LogEntry> =
+        responses.chain(events).filter(|it| it.position() <= end).collect();
+    entries.sort_by_key(LogEntry::position);
+    let is_cut = entries.len() > query.limit;
+    entries.truncate(query.limit);
+    let next = match entries.last() {
+        Some(last) if is_cut => last.position(),
+        _ => end,
+    };
+    LogPage { entries, next: next.max(query.after), has_more: is_cut || end < horizon }
+}

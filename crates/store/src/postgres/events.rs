@@ -1,0 +1,273 @@
+//! The log of events: see [`crate::event`].
+//!
+//! Everything that writes to an app holds the lock of its queue until it has committed, shared or
+//! alone. So the horizon of an app is the present, or the start of the oldest transaction that holds
+//! or awaits its lock, less a margin. A transaction reads the time while it has the lock, and
+//! announces again what is older than the margin ([`crate::LATE`]): a reader that did not see the
+//! lock had an earlier horizon. Locks are released after a commit is visible, so a reader first
+//! reads the locks and then, in another statement, the rows.
+//!
+//! On Citus the lock is local to one node, so all transactions that write count.
+
+use std::sync::LazyLock;
+
+use async_trait::async_trait;
+use sluice_flow::id::{AppId, EventId, FlowId, v7};
+use sluice_flow::time::Timestamp;
+use uuid::Uuid;
+
+use super::PgStore;
+use super::by_app::{AppColumn, ByApp, groups};
+use super::citus;
+use super::codec::{self, Cells, EVENT, RESPONSE, ReadCells as _};
+use super::failure::TransactionError;
+use super::first_exchange::queue_of;
+use super::pool::{Params, Pool};
+use super::read::{BY_ID, IN_SPAN, id_after, limit};
+use super::transaction::Transaction;
+use crate::event::{EventIds, LogPart, before, merged};
+use crate::{EventRow, EventStore, LATE, LogPage, LogQuery, NewResponse, ResponseRow, StoreResult};
+
+/// How long before its transaction has the lock an id may be assigned.
+const SETTLES_MILLIS: i64 = 2_000;
+/// The most responses that a page scans if it reads those of all apps.
+const SCANNED_MAX: usize = 5_000;
+/// Apps with more flows than this read the responses of all apps, if the span is short.
+const FLOWS_MAX: i64 = 64;
+const SHORT_SPAN_MILLIS: i64 = 60_000;
+
+#[async_trait]
+impl EventStore for PgStore {
+    async fn read_log(&self, query: &LogQuery) -> StoreResult<LogPage> {
+        let horizon = horizon(&self.pool, query.app_id).await?;
+        if horizon <= query.after {
+            return Ok(merged(query, query.after, LogPart::empty(), LogPart::empty()));
+        }
+        let events = events(&self.pool, query, horizon).await?;
+        // Not beyond the events: they may be cut off first.
+        let end = events.up_to.unwrap_or(horizon);
+        let responses = match (query.responses, query.flow_id) {
+            (false, _) => LogPart::empty(),
+            (true, Some(flow)) => of_flow(&self.pool, query, flow, end).await?,
+            (true, None) => of_app(&self.pool, query, end).await?,
+        };
+        Ok(merged(query, horizon, responses, events))
+    }
+
+    async fn find_events(&self, app: AppId, events: &[EventId]) -> StoreResult<Vec<EventRow>> {
+        let ids: Vec<Uuid> = events.iter().map(|event| event.uuid()).collect();
+        let sql = format!(
+            "SELECT {EVENT} FROM events WHERE app_id = $1 AND event_id = ANY($2) ORDER BY event_id"
+        );
+        self.pool.many(&sql, &[&app.uuid(), &ids], codec::event).await
+    }
+}
+
+/// The start of the oldest transaction with a lock on the queue `$1` of an app, or now. A holder
+/// whose start cannot be read counts as the oldest possible.
+const OLDEST: &str = "SELECT (extract(epoch FROM least(now(), (SELECT \
+     min(coalesce(holder.xact_start, 'epoch'::timestamptz)) FROM pg_locks AS lock \
+     LEFT JOIN pg_stat_activity AS holder ON holder.pid = lock.pid \
+     WHERE lock.locktype = 'advisory' AND lock.objsubid = 1 \
+     AND lock.database = (SELECT oid FROM pg_database WHERE datname = current_database()) \
+     AND lock.classid = (($1::bigint >> 32) & 4294967295)::oid \
+     AND lock.objid = ($1::bigint & 4294967295)::oid \
+     AND lock.pid IS DISTINCT FROM pg_backend_pid()))) * 1000)::bigint";
+
+/// The last position that a reader of this app may return.
+async fn horizon(pool: &Pool, app: AppId) -> StoreResult<EventId> {
+    let millis = match pool.is_citus() {
+        false => {
+            let found = pool.one(OLDEST, &[&queue_of(app)], |cells| cells.take::<i64>()).await?;
+            found.unwrap_or_default()
+        }
+        true => {
+            // It subtracts a minute itself, since a write is seen only once it has begun to write.
+            let sql = format!(
+                "SELECT least((extract(epoch FROM now()) * 1000)::bigint, ({}))",
+                citus::open_since()
+            );
+            pool.one(&sql, &[], |cells| cells.take::<i64>()).await?.unwrap_or_default()
+        }
+    };
+    let settled = Timestamp::from_millis(millis.saturating_sub(SETTLES_MILLIS).max(0));
+    Ok(EventId::from_uuid(Uuid::from_u128(before(settled))))
+}
+
+/// Responses with ids up to this one are late, if their transaction has the lock at this time.
+pub(super) fn late_at(now: Timestamp) -> u128 {
+    before(Timestamp::from_millis(now.as_millis().saturating_sub(SETTLES_MILLIS).max(0)))
+}
+
+async fn events(pool: &Pool, query: &LogQuery, horizon: EventId) -> StoreResult<LogPart<EventRow>> {
+    let sql = format!(
+        "SELECT {EVENT} FROM events WHERE app_id = $1 AND event_id > $2 AND event_id <= $3 \
+         ORDER BY event_id LIMIT $4"
+    );
+    let rows = query.limit.saturating_add(1);
+    let params: Params =
+        &[&query.app_id.uuid(), &query.after.uuid(), &horizon.uuid(), &limit(rows)];
+    let found = pool.many_by_index(&sql, params, codec::event).await?;
+    let mut part = LogPart::limited(found, rows, |row| row.event_id);
+    part.rows.retain(|row| query.flow_id.is_none() || row.flow_id == query.flow_id);
+    Ok(part)
+}
+
+async fn of_flow(
+    pool: &Pool,
+    query: &LogQuery,
+    flow: FlowId,
+    end: EventId,
+) -> StoreResult<LogPart<ResponseRow>> {
+    let sql = format!("SELECT {RESPONSE} FROM responses WHERE {IN_SPAN} {BY_ID} LIMIT $5");
+    let rows = query.limit.saturating_add(1);
+    let first = id_after(query.after.uuid());
+    let params: Params = &[&query.app_id.uuid(), &flow.uuid(), &first, &end.uuid(), &limit(rows)];
+    let found = pool.many_by_index(&sql, params, codec::response).await?;
+    Ok(LogPart::limited(found, rows, position))
+}
+
+fn position(row: &ResponseRow) -> EventId {
+    EventId::from_uuid(row.response_id.uuid())
+}
+
+/// Flow by flow along the primary key, of each flow as many as the page holds.
+static BY_FLOW: LazyLock<String> = LazyLock::new(|| {
+    let columns = codec::of_table("found", RESPONSE);
+    format!(
+        "SELECT {columns} FROM flows CROSS JOIN LATERAL (SELECT * FROM responses \
+         WHERE responses.app_id = $1 \
+         AND (responses.flow_id, responses.response_id) >= (flows.flow_id, $2) \
+         AND (responses.flow_id, responses.response_id) <= (flows.flow_id, $3) \
+         AND responses.response_id BETWEEN $2 AND $3 \
+         ORDER BY responses.flow_id, responses.response_id LIMIT $4) AS found \
+         WHERE flows.app_id = $1 ORDER BY found.response_id LIMIT $4"
+    )
+});
+
+/// The responses of an app have no index by id, so they are read flow by flow. If there are many
+/// flows and the span is short, those of all apps are read instead.
+async fn of_app(pool: &Pool, query: &LogQuery, end: EventId) -> StoreResult<LogPart<ResponseRow>> {
+    let app = query.app_id.uuid();
+    let span = end.made_at().as_millis() - query.after.made_at().as_millis();
+    let is_short = span <= SHORT_SPAN_MILLIS && !pool.is_spread();
+    if is_short && has_many_flows(pool, query.app_id).await? {
+        return scanned(pool, query, end).await;
+    }
+    let rows = query.limit.saturating_add(1);
+    let first = id_after(query.after.uuid());
+    let params: Params = &[&app, &first, &end.uuid(), &limit(rows)];
+    let found = pool.many_by_index(&BY_FLOW, params, codec::response).await?;
+    Ok(LogPart::limited(found, rows, position))
+}
+
+async fn has_many_flows(pool: &Pool, app: AppId) -> StoreResult<bool> {
+    let sql = "SELECT count(*) > $2 FROM \
+         (SELECT FROM flows WHERE app_id = $1 LIMIT $2 + 1) AS some";
+    let found = pool.one(sql, &[&app.uuid(), &FLOWS_MAX], |cells| cells.take::<bool>()).await?;
+    Ok(found.unwrap_or_default())
+}
+
+async fn scanned(pool: &Pool, query: &LogQuery, end: EventId) -> StoreResult<LogPart<ResponseRow>> {
+    let first = id_after(query.after.uuid());
+    // Where a limited scan over all apps ends.
+    let sql = "SELECT response_id FROM responses WHERE response_id BETWEEN $1 AND $2 \
+         ORDER BY response_id LIMIT 1 OFFSET $3";
+    let last = limit(SCANNED_MAX.saturating_sub(1));
+    let params: Params = &[&first, &end.uuid(), &last];
+    let cut = pool.many_by_index(sql, params, |cells| cells.id(EventId::from_uuid)).await?;
+    let cut = cut.first().copied();
+    let end = cut.unwrap_or(end);
+    let sql = format!(
+        "SELECT {RESPONSE} FROM responses WHERE response_id BETWEEN $2 AND $3 \
+         AND app_id = $1 ORDER BY response_id LIMIT $4"
+    );
+    let rows = query.limit.saturating_add(1);
+    let params: Params = &[&query.app_id.uuid(), &first, &end.uuid(), &limit(rows)];
+    let found = pool.many_by_index(&sql, params, codec::response).await?;
+    let part = LogPart::limited(found, rows, position);
+    Ok(LogPart { up_to: part.up_to.or(cut), rows: part.rows })
+}
+
+/// Writes an event as it was in another database.
+pub(super) async fn put(transaction: &Transaction, row: &EventRow) -> Result<(), TransactionError> {
+    let sql = format!(
+        "INSERT INTO events ({EVENT}) VALUES ($1, $2, $3, $4, $5) \
+         ON CONFLICT (app_id, event_id) DO UPDATE SET flow_id = excluded.flow_id, \
+         kind = excluded.kind, body = excluded.body"
+    );
+    let flow = row.flow_id.map(FlowId::uuid);
+    let params: Params = &[&row.app_id.uuid(), &row.event_id.uuid(), &flow, &row.kind, &row.body];
+    transaction.execute(&sql, params).await.map(|_| ())
+}
+
+/// Writes an event of an app that is locked, with a current id if its own is late.
+pub(super) async fn add(transaction: &Transaction, row: &EventRow) -> Result<(), TransactionError> {
+    let now = now(transaction).await?;
+    let bits = row.event_id.uuid().as_u128();
+    if bits > late_at(now) {
+        return put(transaction, row).await;
+    }
+    let event_id = EventId::from_uuid(v7(now, (bits >> 48) as u32 & 0x3FFF, bits as u64));
+    put(transaction, &EventRow { event_id, ..row.clone() }).await
+}
+
+/// The server's time, while the app is locked.
+async fn now(transaction: &Transaction) -> Result<Timestamp, TransactionError> {
+    let sql = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
+    let rows = transaction.query(sql, &[]).await?;
+    let millis: Option<i64> = rows.first().map(|row| Cells::of(row).take()).transpose()?;
+    Ok(Timestamp::from_millis(millis.unwrap_or_default()))
+}
+
+/// Ids for the events of a transaction that has locked their app.
+pub(super) async fn ids(transaction: &Transaction) -> Result<EventIds, TransactionError> {
+    now(transaction).await.map(EventIds::new)
+}
+
+/// Announces responses again.
+pub(super) static ANNOUNCE: LazyLock<ByApp> = LazyLock::new(|| {
+    let columns = [("event_id", "uuid"), ("flow_id", "uuid"), ("kind", "text"), ("body", "text")];
+    ByApp::insert("events", &columns, "")
+});
+
+/// The columns of [`ANNOUNCE`].
+pub(super) struct Announced {
+    pub(super) apps: AppColumn,
+    ids: Vec<Uuid>,
+    flows: Vec<Uuid>,
+    kinds: Vec<&'static str>,
+    bodies: Vec<String>,
+}
+
+impl Announced {
+    pub(super) fn params(&self) -> [&(dyn tokio_postgres::types::ToSql + Sync); 5] {
+        [self.apps.param(), &self.ids, &self.flows, &self.kinds, &self.bodies]
+    }
+}
+
+/// The rows among these that are late, by app if the database is distributed.
+pub(super) fn announced<'r>(
+    is_spread: bool,
+    rows: impl Iterator<Item = &'r NewResponse>,
+    now: Timestamp,
+) -> Vec<Announced> {
+    let late = late_at(now);
+    let rows = rows.filter(|it| it.row.response_id.uuid().as_u128() <= late);
+    let mut ids = EventIds::new(now);
+    let of_group = |rows: Vec<&NewResponse>| {
+        let apps = AppColumn::of(is_spread, rows.iter().map(|it| it.row.app_id));
+        let events: Vec<EventRow> = rows
+            .iter()
+            .map(|it| EventRow::late(&it.row, ids.next(it.row.response_id.uuid())))
+            .collect();
+        Announced {
+            apps,
+            ids: events.iter().map(|row| row.event_id.uuid()).collect(),
+            flows: rows.iter().map(|it| it.row.flow_id.uuid()).collect(),
+            kinds: vec![LATE; events.len()],
+            bodies: events.into_iter().map(|row| row.body).collect(),
+        }
+    };
+    groups(is_spread, rows, |it| it.row.app_id).into_iter().map(of_group).collect()
+}

@@ -1,0 +1,73 @@
+//! The log of events, and webhooks, as roles of the store.
+
+use async_trait::async_trait;
+use sluice_flow::id::{AppId, DeliveryId, EndpointId, EventId};
+use sluice_flow::time::Timestamp;
+
+#[cfg(doc)]
+use crate::{AdminStore, EndpointWrite};
+use crate::{
+    Backlog, Claim, DeliveryQuery, DeliveryRow, EndpointRow, EventRow, LogPage, LogQuery, Progress,
+    StoreResult,
+};
+
+/// The log of an app: its responses and its other events, in the order of their ids.
+#[async_trait]
+pub trait EventStore: Send + Sync + 'static {
+    /// A page of the log after a position.
+    ///
+    /// - Rows are in the order of their ids, and `next` is the position to continue from. A reader
+    ///   that continues there misses nothing: whatever becomes visible later, however long its
+    ///   transaction took, comes after `next`, or is announced again after it ([`crate::LATE`]).
+    /// - A page reads a limited number of rows. It may be short or empty and still advance.
+    /// - A response that was deleted or erased is not in the log any more.
+    async fn read_log(&self, query: &LogQuery) -> StoreResult<LogPage>;
+
+    /// The existing ones of these events of an app, ordered by id.
+    async fn find_events(&self, app: AppId, events: &[EventId]) -> StoreResult<Vec<EventRow>>;
+}
+
+/// Webhook endpoints and deliveries. [`AdminStore::apply`] changes them ([`EndpointWrite`]); workers
+/// report through [`Self::save_progress`], which moves no revision.
+#[async_trait]
+pub trait EndpointStore: Send + Sync + 'static {
+    /// The endpoints of an app, in order of creation.
+    async fn list_endpoints(&self, app: AppId) -> StoreResult<Vec<EndpointRow>>;
+
+    /// Deliveries of an endpoint, newest first.
+    async fn list_deliveries(&self, query: &DeliveryQuery) -> StoreResult<Vec<DeliveryRow>>;
+
+    async fn find_delivery(
+        &self,
+        app: AppId,
+        endpoint: EndpointId,
+        delivery: DeliveryId,
+    ) -> StoreResult<Option<DeliveryRow>>;
+
+    /// The waiting deliveries of an endpoint that are due, longest due first; and how many wait in
+    /// total.
+    async fn due_deliveries(
+        &self,
+        app: AppId,
+        endpoint: EndpointId,
+        now: Timestamp,
+        limit: usize,
+    ) -> StoreResult<(Vec<DeliveryRow>, usize)>;
+
+    /// Takes endpoints that are due, enabled and leased by no one, longest due first. Of several
+    /// workers, one gets an endpoint, until its lease ends or [`Self::save_progress`] releases it.
+    /// The returned rows say since when they were due.
+    async fn claim_endpoints(&self, claim: Claim) -> StoreResult<Vec<EndpointRow>>;
+
+    /// Writes what a worker did, durably and at once. Returns false, and writes nothing, if the
+    /// worker no longer has the lease, or the endpoint was disabled or removed.
+    async fn save_progress(&self, progress: Progress) -> StoreResult<bool>;
+
+    /// Makes the enabled endpoints of these apps due, unless they are.
+    async fn wake_endpoints(&self, apps: Vec<AppId>, now: Timestamp) -> StoreResult<()>;
+
+    /// The apps with enabled endpoints, ordered by id.
+    async fn apps_with_endpoints(&self) -> StoreResult<Vec<AppId>>;
+
+    async fn delivery_backlog(&self) -> StoreResult<Backlog>;
+}

@@ -1,0 +1,195 @@
+//! The event log and webhook endpoints over HTTP.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use http::Request;
+use http_body_util::BodyExt as _;
+use serde_json::{Value, json};
+use sluice_web::admin;
+use tower::ServiceExt as _;
+
+use crate::support::{ROOT, Site, text};
+
+/// Lets time pass and delivers until this condition holds.
+async fn until(site: &Site, what: &str, is_met: impl AsyncFn() -> bool) {
+    let waited = tokio::time::timeout(Duration::from_secs(30), async {
+        while !is_met().await {
+            site.clock.advance_millis(500);
+            site.engine.upkeep().deliver_webhooks().await.unwrap();
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    });
+    assert!(waited.await.is_ok(), "{what} did not happen");
+}
+
+async fn deliveries(site: &Site, app: &str, endpoint: &str) -> Vec<Value> {
+    let path = format!("/apps/{app}/endpoints/{endpoint}/deliveries");
+    site.get(&path).await.ok(200)["items"].as_array().unwrap().clone()
+}
+
+/// Causes an event, and returns its delivery to an endpoint.
+pub(crate) async fn sent(site: &Site, app: &str, endpoint: &str, flow: &str) -> String {
+    site.post(&format!("/flows/{flow}/close"), Value::Null).await;
+    site.post(&format!("/flows/{flow}/reopen"), Value::Null).await;
+    until(site, "a delivery", async || !deliveries(site, app, endpoint).await.is_empty()).await;
+    text(&deliveries(site, app, endpoint).await[0]["deliveryId"])
+}
+
+async fn with_response() -> (Site, String, String, String) {
+    let site = Site::start().await;
+    let (app, key) = site.app().await;
+    let flow = site.flow(&app).await;
+    let version = site.publish(&flow).await;
+    let response = site.store(&key, &version, json!({})).await;
+    site.clock.advance_millis(1_000);
+    (site, app, flow, response)
+}
+
+#[tokio::test]
+async fn the_event_log_is_read_page_by_page() {
+    let (site, app, flow, response) = with_response().await;
+    let path = format!("/apps/{app}/events");
+    let created = async || {
+        let page = site.get(&path).await.ok(200);
+        page["items"].as_array().unwrap().iter().any(|it| it["type"] == "response.created")
+    };
+    until(&site, "the response", created).await;
+    let all = site.get(&path).await.ok(200);
+    let types: Vec<String> =
+        all["items"].as_array().unwrap().iter().map(|it| text(&it["type"])).collect();
+    assert!(types.contains(&"flow.published".to_owned()), "{types:?}");
+    let created = site.get(&format!("{path}?types=response.created&flowId={flow}")).await.ok(200);
+    let event = &created["items"][0];
+    assert_eq!(event["data"]["response"]["responseId"], json!(response));
+    let stored = site.get(&format!("/responses/{response}")).await.ok(200);
+    assert_eq!(event["data"]["response"], stored);
+    let (mut after, mut read) = (String::new(), Vec::new());
+    loop {
+        let query = if after.is_empty() {
+            "?limit=1".to_owned()
+        } else {
+            format!("?limit=1&after={after}")
+        };
+        let page = site.get(&format!("{path}{query}")).await.ok(200);
+        let items = page["items"].as_array().unwrap().clone();
+        assert!(items.len() <= 1);
+        let next = text(&page["next"]);
+        if items.is_empty() && next == after {
+            break;
+        }
+        read.extend(items.iter().map(|it| text(&it["type"])));
+        after = next;
+        if read.len() > 20 {
+            break;
+        }
+    }
+    for name in &types {
+        assert!(read.contains(name), "{name} is missing from {read:?}");
+    }
+    let latest = site.get(&format!("{path}?after=latest&wait=0")).await.ok(200);
+    assert_eq!(latest["items"], json!([]));
+    site.get(&format!("{path}?types=no.such&after=x&wait=31&limit=0")).await.faults(&[
+        ("/limit", "must be a whole number"),
+        ("/after", "must be the id of an event"),
+        ("/types", "must be event types"),
+        ("/wait", "must be a whole number from 0 to 30"),
+    ]);
+}
+
+#[tokio::test]
+async fn the_event_log_is_streamed_from_the_last_event_id() {
+    let (site, app, _, response) = with_response().await;
+    let path = format!("/apps/{app}/events");
+    let found = async || {
+        !site.get(&format!("{path}?types=response.created")).await.ok(200)["items"]
+            .as_array()
+            .unwrap()
+            .is_empty()
+    };
+    until(&site, "the response", found).await;
+    let stream = async |last: Option<&str>| {
+        let mut request = Request::get(format!("{}{path}?types=response.created", admin::BASE))
+            .header("authorization", format!("Bearer {ROOT}"))
+            .header("accept", "text/event-stream");
+        if let Some(last) = last {
+            request = request.header("last-event-id", last);
+        }
+        let reply =
+            site.router.clone().oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
+        assert_eq!(reply.headers()["content-type"], "text/event-stream");
+        let mut body = reply.into_body();
+        let mut read = String::new();
+        let waited = tokio::time::timeout(Duration::from_secs(2), async {
+            while !read.contains("\nid: ") && !read.contains("id: evt_") {
+                let Some(Ok(frame)) = body.frame().await else { break };
+                read.push_str(&String::from_utf8_lossy(frame.data_ref().unwrap()));
+            }
+        });
+        let _stopped = waited.await;
+        read
+    };
+    let first = stream(None).await;
+    assert!(first.contains("event: response.created") && first.contains(&response), "{first}");
+    let id = first.lines().find_map(|line| line.strip_prefix("id: ")).unwrap();
+    let rest = stream(Some(id)).await;
+    assert!(!rest.contains("event: response.created"), "{rest}");
+}
+
+#[tokio::test]
+async fn an_endpoint_is_created_changed_tested_and_deleted() {
+    let (site, app, flow, _) = with_response().await;
+    let path = format!("/apps/{app}/endpoints");
+    let new =
+        json!({"url": "https://hooks.example/a", "types": ["response.created"], "flows": [flow]});
+    let made = site.post(&path, new).await.ok(201);
+    assert!(text(&made["secret"]).starts_with("whsec_"));
+    assert_eq!((&made["state"], &made["format"]), (&json!("active"), &json!("standard")));
+    let id = text(&made["endpointId"]);
+    let one = format!("{path}/{id}");
+    let shown = site.get(&one).await.ok(200);
+    assert_eq!(shown["secret"], Value::Null);
+    assert_eq!(site.get(&path).await.ok(200)["items"], json!([shown]));
+    let changed = site.patch(&one, json!({"enabled": false, "description": "CRM"})).await.ok(200);
+    assert_eq!((&changed["state"], &changed["description"]), (&json!("disabled"), &json!("CRM")));
+    assert_eq!(site.patch(&one, json!({"enabled": true})).await.ok(200)["state"], "active");
+    let tested = site.post(&format!("{one}/test"), Value::Null).await.ok(200);
+    assert_eq!((&tested["state"], &tested["status"]), (&json!("delivered"), &json!(202)));
+    assert_eq!(tested["reply"], "queued");
+    let rotated = site.post(&format!("{one}/secret"), json!({})).await.ok(201);
+    assert_ne!(rotated["secret"], made["secret"]);
+    assert!(rotated["previousSecretUntil"].is_string());
+    let delivery = text(&tested["deliveryId"]);
+    let again = site.post(&format!("{one}/deliveries/{delivery}/redeliver"), Value::Null).await;
+    again.problem(409, "event_gone");
+    site.delete(&one).await.ok(204);
+    site.get(&one).await.problem(404, "endpoint_not_found");
+    site.get(&format!("{one}/deliveries")).await.problem(404, "endpoint_not_found");
+}
+
+#[tokio::test]
+async fn a_faulty_endpoint_is_refused() {
+    let (site, app, _, _) = with_response().await;
+    let path = format!("/apps/{app}/endpoints");
+    let private = json!({"url": "https://169.254.169.254/latest", "format": "fax"});
+    let refused = site.post(&path, private).await;
+    refused.faults(&[("/url", "must be a public address"), ("/format", "is not a format")]);
+    let typo = json!({"url": "https://hooks.example/", "types": ["response.stored"]});
+    site.post(&path, typo).await.faults(&[("/types/0", "is not an event type")]);
+    let plain = json!({"url": "http://hooks.example/"});
+    site.post(&path, plain).await.faults(&[("/url", "must be an https address")]);
+}
+
+#[tokio::test]
+async fn the_document_describes_every_event() {
+    let document = serde_json::to_value(sluice_web::openapi::document()).unwrap();
+    let webhooks = document["webhooks"].as_object().unwrap();
+    assert_eq!(webhooks.len(), sluice_flow::event::EventType::ALL.len());
+    for (name, item) in webhooks {
+        let content = &item["post"]["requestBody"]["content"]["application/json"];
+        assert_eq!(content["schema"]["properties"]["type"]["enum"], json!([name]), "{name}");
+        let required = content["schema"]["properties"]["data"]["required"].as_array();
+        assert!(required.is_some_and(|it| !it.is_empty()), "{name}");
+        assert_eq!(content["example"]["type"], json!(name));
+    }
+}

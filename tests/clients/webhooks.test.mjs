@@ -1,0 +1,229 @@
+// Webhooks of the real server to real receivers: the libraries of the Standard Webhooks project verify every delivery,
+// bad receivers get what the guide says, and no response is lost when the server is killed.
+
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import { once } from "node:events";
+import { after, before, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { Webhook } from "standardwebhooks";
+
+import { python } from "./python.mjs";
+import { startServer } from "./server.mjs";
+
+const DEFINITION = { title: "Reported", questions: [{ id: "why", type: "longText", prompt: "Why?" }] };
+const ARGS = ["--webhooks-allow", "127.0.0.0/8", "--webhooks-allow-http"];
+const WAIT_MS_MAX = 60_000;
+
+let server;
+before(async () => (server = await startServer({ args: ARGS })));
+after(() => server?.stop());
+
+/** A receiver: `answer` replies to each request; `got` is what it received. */
+async function receiver(answer = (_, reply) => reply.writeHead(204).end()) {
+  const got = [];
+  const listener = createServer(async (request, reply) => {
+    const chunks = await Array.fromAsync(request);
+    const body = Buffer.concat(chunks).toString("utf8");
+    const received = { path: request.url, headers: request.headers, body, event: JSON.parse(body) };
+    got.push(received);
+    answer(received, reply);
+  });
+  listener.listen(0, "127.0.0.1");
+  await once(listener, "listening");
+  const url = `http://127.0.0.1:${listener.address().port}`;
+  return { url, got, stop: () => (listener.closeAllConnections(), listener.close()) };
+}
+
+async function until(what, isMet) {
+  const end = Date.now() + WAIT_MS_MAX;
+  while (!(await isMet())) {
+    assert.ok(Date.now() < end, `${what} did not happen`);
+    await sleep(50);
+  }
+}
+
+async function submit(base, { flowVersionId }, answers) {
+  const input = {
+    flowVersionId, flowVersionPayloadGeneration: "4", respondentAnalyticsAdmission: "collection_only", answers,
+  };
+  const reply = await fetch(`${base}/trpc/response.submit`, {
+    method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(input),
+  });
+  return (await reply.json())?.result?.data ?? null;
+}
+
+/** An app with a flow and an endpoint. */
+async function hooked(name, url, options = {}) {
+  const app = await server.createApp(name);
+  const flow = await server.createFlow(app.appId, name, DEFINITION);
+  const endpoint = await server.admin("POST", `/apps/${app.appId}/endpoints`, {
+    url, types: ["response.created"], ...options,
+  });
+  const path = `/apps/${app.appId}/endpoints/${endpoint.endpointId}`;
+  const deliveries = async () => (await server.admin("GET", `${path}/deliveries`)).items;
+  return { ...app, flow, path, secret: endpoint.secret, deliveries };
+}
+
+const PYTHON = `
+import json, sys
+from standardwebhooks import Webhook
+for secret, headers, body in json.load(sys.stdin):
+    Webhook(secret).verify(body, headers)
+print("verified")
+`;
+
+test("the libraries of the specification verify every delivery, with either secret during a rotation", async () => {
+  const to = await receiver();
+  try {
+    const app = await hooked("Verified", to.url, { types: [] });
+    const secrets = [[app.secret]];
+    for (let number = 0; number < 3; number += 1) await submit(app.base, app.flow, { why: `é ${number}` });
+    await until("three deliveries", () => to.got.length >= 3);
+    const rotated = await server.admin("POST", `${app.path}/secret`, { keepPreviousSeconds: 600 });
+    const first = to.got.length;
+    await submit(app.base, app.flow, { why: "rotated" });
+    await until("a delivery with two signatures", () => to.got.length > first);
+    const after = await server.admin("POST", `${app.path}/secret`, { keepPreviousSeconds: 0 });
+    const last = to.got.length;
+    await submit(app.base, app.flow, { why: "after" });
+    await until("a delivery with the last secret", () => to.got.length > last);
+    const checks = [];
+    to.got.forEach(({ headers, body, event }, index) => {
+      const valid = index < first ? secrets[0] : index < last ? [app.secret, rotated.secret] : [after.secret];
+      for (const secret of valid) {
+        assert.deepEqual(new Webhook(secret).verify(body, headers), event);
+        checks.push([secret, headers, body]);
+      }
+      assert.equal(headers["webhook-id"], event.id);
+      const other = index < first ? after.secret : index < last ? after.secret : app.secret;
+      assert.throws(() => new Webhook(other).verify(body, headers), "another secret");
+      assert.throws(() => new Webhook(valid[0]).verify(`${body} `, headers), "another body");
+    });
+    assert.equal(await python(["-c", PYTHON], JSON.stringify(checks)), "verified");
+  } finally {
+    to.stop();
+  }
+});
+
+test("a receiver that fails, redirects, drips or asks for a pause gets the event again", async () => {
+  const elsewhere = await receiver();
+  const replies = {
+    "/fails": (reply) => reply.writeHead(500).end("out of order"),
+    "/redirects": (reply) => reply.writeHead(302, { location: elsewhere.url }).end(),
+    "/asks": (reply) => reply.writeHead(429, { "retry-after": "3600" }).end(),
+    "/drips": (reply) => {
+      reply.writeHead(200);
+      const drip = setInterval(() => reply.write("x"), 500);
+      reply.on("close", () => clearInterval(drip));
+    },
+  };
+  const to = await receiver(({ path }, reply) => replies[path](reply));
+  try {
+    const apps = new Map();
+    for (const path of Object.keys(replies)) {
+      const app = await hooked(path, `${to.url}${path}`);
+      await submit(app.base, app.flow, { why: path });
+      apps.set(path, app);
+    }
+    const shown = {};
+    for (const [path, app] of apps) {
+      await until(`an attempt at ${path}`, async () => (await app.deliveries()).some((it) => it.attempts > 0));
+      shown[path] = (await app.deliveries()).at(-1);
+      assert.equal(shown[path].state, "waiting", path);
+    }
+    assert.equal(shown["/fails"].status, 500);
+    assert.equal(shown["/fails"].reply, "out of order");
+    assert.equal(shown["/redirects"].status, 302);
+    assert.equal(elsewhere.got.length, 0, "a redirect was followed");
+    const pause = Date.parse(shown["/asks"].nextAt) - Date.parse(shown["/asks"].attemptedAt);
+    assert.ok(pause >= 3_600_000 && pause <= 3_970_000, `${pause} ms`);
+    assert.equal(shown["/drips"].status, null);
+    assert.match(shown["/drips"].error, /no complete reply in time/);
+    assert.ok(shown["/drips"].latencyMillis >= 14_000 && shown["/drips"].latencyMillis < 25_000);
+    // The second attempt follows after five seconds, with the same id.
+    const ids = () => to.got.filter((it) => it.path === "/fails").map((it) => it.event.id);
+    await until("the second attempt", () => ids().length >= 2);
+    assert.equal(new Set(ids()).size, 1);
+  } finally {
+    to.stop();
+    elsewhere.stop();
+  }
+});
+
+test("a receiver that hangs delays no other", async () => {
+  const to = await receiver(({ path }, reply) => path === "/hangs" || reply.writeHead(204).end());
+  try {
+    const slow = await hooked("Slow", `${to.url}/hangs`);
+    for (let number = 0; number < 20; number += 1) await submit(slow.base, slow.flow, { why: `${number}` });
+    await until("a hanging request", () => to.got.some((it) => it.path === "/hangs"));
+    const quick = await hooked("Quick", `${to.url}/quick`);
+    const begun = Date.now();
+    await submit(quick.base, quick.flow, { why: "quick" });
+    await until("the other delivery", () => to.got.some((it) => it.path === "/quick"));
+    assert.ok(Date.now() - begun < 10_000, `${Date.now() - begun} ms`);
+  } finally {
+    to.stop();
+  }
+});
+
+test("a receiver that answers 410 is left alone, and its endpoint is disabled", async () => {
+  const to = await receiver((_, reply) => reply.writeHead(410).end());
+  try {
+    const app = await hooked("Gone", to.url);
+    await submit(app.base, app.flow, { why: "once" });
+    await until("the end", async () => (await server.admin("GET", app.path)).state === "disabled");
+    assert.equal((await server.admin("GET", app.path)).disabledReason, "gone");
+    assert.equal(to.got.length, 1);
+  } finally {
+    to.stop();
+  }
+});
+
+test("after kill -9 under load every stored response is delivered, and no refused one", async () => {
+  const to = await receiver();
+  let own = await startServer({ args: ARGS });
+  const outer = server;
+  server = own;
+  try {
+    const app = await hooked("Killed", to.url);
+    const stored = new Set();
+    let refused = 0;
+    let isOver = false;
+    const clients = Array.from({ length: 8 }, async (_, client) => {
+      for (let number = 0; !isOver; number += 1) {
+        try {
+          const isBad = number % 10 === 9;
+          const output = await submit(app.base, app.flow, isBad ? { nope: "x" } : { why: `${client} ${number}` });
+          if (output?.success) stored.add(output.responseId);
+          else if (output) refused += 1;
+        } catch {
+          await sleep(20);
+        }
+      }
+    });
+    for (let round = 0; round < 3; round += 1) {
+      const before = stored.size;
+      await until("load", () => stored.size >= before + 100);
+      const left = await own.kill();
+      own = await startServer(left);
+      server = own;
+    }
+    isOver = true;
+    await Promise.all(clients);
+    const delivered = () => new Set(to.got.map((it) => it.event.data.response.responseId));
+    const missing = () => [...stored].filter((id) => !delivered().has(id));
+    await until("every delivery", () => missing().length === 0);
+    assert.ok(stored.size >= 300 && refused > 0, `${stored.size} stored, ${refused} refused`);
+    const { items } = await own.admin("GET", `/flows/${app.flow.flowId}/responses?limit=1`);
+    assert.equal(items.length, 1);
+    for (const { event } of to.got) {
+      assert.deepEqual(Object.keys(event.data.response.answers), ["why"], "a refused response was delivered");
+    }
+  } finally {
+    to.stop();
+    server = outer;
+    await own.stop();
+  }
+});
