@@ -22,6 +22,7 @@ mod flow_state;
 mod flows;
 mod funnel;
 mod identity_keys;
+mod invitation_email;
 mod invitations;
 mod keys;
 mod members;
@@ -88,6 +89,7 @@ pub fn documented() -> OpenApiRouter<Arc<Engine>> {
         .merge(exports::routes())
         .merge(respondents::routes())
         .merge(invitations::routes())
+        .merge(invitation_email::routes())
         .merge(reports::routes())
         .merge(tokens::routes())
         .merge(users::routes())

@@ -29,7 +29,6 @@ use crate::clock::Clock;
 use crate::commit::Committer;
 use crate::computed::cache::Computations;
 use crate::core::Core;
-use crate::count_compaction::CountCompaction;
 use crate::definitions::Definitions;
 use crate::encoded_body::EncodedBody;
 use crate::erasure::Erasures;
@@ -42,6 +41,7 @@ use crate::images::Images;
 use crate::instance::InstanceHandle;
 use crate::intake::{Receipt, SubmitError};
 use crate::invitations::InvitationHandle;
+use crate::mail::{Delivered, MailOptions, Unsubscription};
 use crate::metrics::Metrics;
 use crate::people::Accounts;
 use crate::people::password::Passwords;
@@ -52,10 +52,7 @@ use crate::registry::{AppView, NoFlow, Registry, Resolved};
 use crate::reports::LockedReport;
 use crate::respondents::RespondentHandle;
 use crate::responses::ResponseHandle;
-use crate::retention::Retention;
-use crate::scrub::Scrub;
 use crate::shown_images::ServedImage;
-use crate::skip_index::SkipIndexBuilder;
 use crate::test_mode::TestedFlow;
 use crate::tokens::hash_of;
 use crate::unavailable::NotReady;
@@ -87,6 +84,8 @@ pub struct Options {
     pub body_bytes_max: Option<usize>,
     /// The limits of an app that has none configured.
     pub rates: Rates,
+    /// Sends e-mails; without it none are sent.
+    pub mail: Option<MailOptions>,
     /// How often everything stored is read and checked in the background; absent means never.
     pub scrub_interval: Option<Duration>,
 }
@@ -160,17 +159,19 @@ impl Engine {
             images: Images::new(),
             definitions,
             erasures,
+            mail: options.mail,
             environment_token: options.admin_token.as_deref().map(hash_of),
             body_bytes_max: options.body_bytes_max.unwrap_or(BODY_BYTES_DEFAULT),
             public_url: options.public_url.unwrap_or_else(|| PUBLIC_URL_DEFAULT.to_owned()),
             last_check: Default::default(),
             lost,
         });
-        let upkeep = upkeep_of(&core, stored, options.scrub_interval);
+        let upkeep = Upkeep::new(&core, stored, options.scrub_interval);
         let feed = core.registry.clone().follow(position, FEED_INTERVAL);
         let mut tasks = upkeep.start();
         tasks.push(tokio::spawn(feed));
         tasks.push(tokio::spawn(Arc::clone(&core).watch_files()));
+        tasks.push(tokio::spawn(Arc::clone(&core).send_mails()));
         Ok(Arc::new(Self { core, upkeep, tasks }))
     }
 
@@ -238,6 +239,16 @@ impl Engine {
         self.core.store.close().await;
     }
 
+    /// Whether there is a mail server.
+    pub fn sends_mail(&self) -> bool {
+        self.core.sends_mail()
+    }
+
+    /// Sends the e-mails that are due now; the server does this every second.
+    pub async fn deliver_mails(&self) -> StoreResult<Delivered> {
+        self.core.deliver_mails().await
+    }
+
     /// The maintenance that the server runs in the background.
     pub fn upkeep(&self) -> &Upkeep {
         &self.upkeep
@@ -248,40 +259,6 @@ impl Drop for Engine {
     /// The tasks hold the store: without them, its files and connections are closed.
     fn drop(&mut self) {
         self.tasks.iter().for_each(JoinHandle::abort);
-    }
-}
-
-fn upkeep_of(
-    core: &Arc<Core>,
-    stored: Arc<AtomicBool>,
-    scrub_interval: Option<Duration>,
-) -> Upkeep {
-    Upkeep {
-        retention: Arc::new(Retention {
-            store: Arc::clone(&core.store),
-            clock: Arc::clone(&core.clock),
-            ids: Ids::default(),
-            metrics: Arc::clone(&core.metrics),
-            lost: core.lost.clone(),
-        }),
-        skip_index: Arc::new(SkipIndexBuilder {
-            store: Arc::clone(&core.store),
-            clock: Arc::clone(&core.clock),
-            lost: core.lost.clone(),
-        }),
-        count_compaction: Arc::new(CountCompaction {
-            store: Arc::clone(&core.store),
-            lost: core.lost.clone(),
-            stored,
-        }),
-        erasures: Arc::clone(&core.erasures),
-        scrub: Arc::new(Scrub {
-            store: Arc::clone(&core.store),
-            metrics: Arc::clone(&core.metrics),
-            lost: core.lost.clone(),
-            interval: scrub_interval,
-        }),
-        visits: Arc::clone(&core.visits),
     }
 }
 
@@ -392,6 +369,11 @@ impl Engine {
         self.core.tested_flow(flow, token).await
     }
 
+    /// The recipient of an e-mail, who may unsubscribe.
+    pub async fn unsubscription(&self, mail: &str) -> StoreResult<Option<Unsubscription>> {
+        self.core.unsubscription(mail).await
+    }
+
     /// The report with this secret in its link, unless it is expired or revoked.
     pub async fn report(&self, secret: &str) -> AdminResult<Option<LockedReport>> {
         self.core.report(secret).await
@@ -403,6 +385,11 @@ impl Engine {
     /// The actor of an admin token's secret, if the token is valid now.
     pub async fn authenticate(&self, secret: &str) -> StoreResult<Option<Actor>> {
         self.core.authenticate(secret).await
+    }
+
+    /// Sends a password link to the user with this address, if there is one. Reveals nothing.
+    pub fn forgot_password(&self, email: &str, language: Option<&str>) {
+        self.core.forgot_password(email, language);
     }
 
     /// What users do with their own accounts, including signing in.

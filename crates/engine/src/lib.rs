@@ -58,6 +58,9 @@ pub mod integrity;
 pub mod invitation_files;
 mod invitations;
 pub mod live;
+pub mod mail;
+mod mail_queue;
+mod mail_transport;
 mod metrics;
 pub mod moving;
 mod overload;
@@ -138,7 +141,7 @@ pub mod rows {
     pub use sluice_store::{
         Answers, AppLimits, AppRow, AssetInfo, AuditRow, ConsentRow, FlowRow, FlowState, GrantRow,
         IdentityKeyKind, IdentityKeyRow, IdentityVerification, ImageType, InvitationCounts,
-        InvitationRow, Order, Page, Respondent, ResponsePage, ResponseRow, Role, Scope,
+        InvitationRow, MailEnd, Order, Page, Respondent, ResponsePage, ResponseRow, Role, Scope,
         TestResponseRow, TokenRow, VersionRow, VersionState,
     };
 }

@@ -6,11 +6,11 @@
 //! whether it is present.
 
 use serde::{Deserialize, Serialize};
-use sluice_flow::id::AppId;
+use sluice_flow::id::{AppId, AssignmentId, FlowId, UserId};
 use sluice_flow::time::Timestamp;
 use sluice_store::{
-    App, AssetRow, AuditRow, FlowRow, IdentityKeyRow, InvitationRow, KeyRow, Record, ReportRow,
-    Table, TestResponseRow, TokenRow, UserRow, VersionRow, VisitCountRow,
+    App, AssetRow, AuditRow, FlowRow, IdentityKeyRow, InvitationRow, KeyRow, MailRow, Record,
+    ReportRow, Table, TestResponseRow, TokenRow, UserRow, VersionRow, VisitCountRow,
 };
 
 /// The tally of records, which must be added in order.
@@ -129,6 +129,7 @@ impl Bytes {
             }
             Record::TestResponse(row) => self.test_response(row),
             Record::Asset(row) => self.asset(row),
+            Record::Mail(row) => self.mail(row),
             Record::SavedView(row) => {
                 self.ids(&[row.app_id.uuid(), row.flow_id.uuid(), row.user_id.uuid()]);
                 self.text(&row.name);
@@ -156,6 +157,29 @@ impl Bytes {
         self.time(row.created_at);
         self.number(row.bytes.len() as u64);
         self.put(&row.bytes);
+    }
+
+    fn mail(&mut self, row: &MailRow) {
+        self.optional_app(row.app_id);
+        self.put(row.mail_id.uuid().as_bytes());
+        self.variant(&row.kind);
+        let ids = [
+            row.flow_id.map(FlowId::uuid),
+            row.assignment_id.map(AssignmentId::uuid),
+            row.user_id.map(UserId::uuid),
+        ];
+        for id in ids {
+            self.optional(id, |it, id| it.put(id.as_bytes()));
+        }
+        self.optional_text(row.detail.as_deref());
+        self.time(row.created_at);
+        self.number(row.sent.into());
+        self.optional_time(row.sent_at);
+        self.number(row.attempts.into());
+        self.optional_time(row.next_at);
+        self.optional(row.ended, |it, ended| it.variant(&ended));
+        self.optional_text(row.reply.as_deref());
+        self.optional(row.address, |it, address| it.put(&address));
     }
 
     fn app(&mut self, app: &App) {
@@ -207,6 +231,7 @@ impl Bytes {
         self.number(row.labels.len() as u64);
         row.labels.iter().for_each(|label| self.text(label));
         self.optional_text(row.design.as_deref());
+        self.optional_text(row.invitation_email.as_deref());
         self.time(row.created_at);
         self.optional_time(row.archived_at);
     }

@@ -1,12 +1,16 @@
 //! The maintenance that the server runs in the background, which can also be started on demand.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use sluice_store::{StoreError, StoreResult};
 use tokio::task::JoinHandle;
 
+use crate::core::Core;
 use crate::count_compaction::CountCompaction;
 use crate::erasure::Erasures;
+use crate::ids::Ids;
 use crate::retention::{Expired, Retention};
 use crate::scrub::{Scrub, Scrubbed};
 use crate::skip_index::SkipIndexBuilder;
@@ -28,6 +32,40 @@ impl std::fmt::Debug for Upkeep {
 }
 
 impl Upkeep {
+    pub(crate) fn new(
+        core: &Arc<Core>,
+        stored: Arc<AtomicBool>,
+        scrub_interval: Option<Duration>,
+    ) -> Self {
+        Self {
+            retention: Arc::new(Retention {
+                store: Arc::clone(&core.store),
+                clock: Arc::clone(&core.clock),
+                ids: Ids::default(),
+                metrics: Arc::clone(&core.metrics),
+                lost: core.lost.clone(),
+            }),
+            skip_index: Arc::new(SkipIndexBuilder {
+                store: Arc::clone(&core.store),
+                clock: Arc::clone(&core.clock),
+                lost: core.lost.clone(),
+            }),
+            count_compaction: Arc::new(CountCompaction {
+                store: Arc::clone(&core.store),
+                lost: core.lost.clone(),
+                stored,
+            }),
+            erasures: Arc::clone(&core.erasures),
+            scrub: Arc::new(Scrub {
+                store: Arc::clone(&core.store),
+                metrics: Arc::clone(&core.metrics),
+                lost: core.lost.clone(),
+                interval: scrub_interval,
+            }),
+            visits: Arc::clone(&core.visits),
+        }
+    }
+
     pub(crate) fn start(&self) -> Vec<JoinHandle<()>> {
         vec![
             tokio::spawn(Arc::clone(&self.retention).run()),

@@ -168,6 +168,9 @@ ids! {
     ReportId = "rep_";
     /// An uploaded image.
     AssetId = "as_";
+    /// An e-mail to send. Anyone with the id may unsubscribe its recipient, so it is entirely random
+    /// and contains no time.
+    MailId = "ml_";
     /// One form that was shown: its submission is stored once. Its time is when it was made.
     FormKey = "f_";
 }
@@ -175,6 +178,13 @@ ids! {
 tell_their_time! { AppId FlowId FlowVersionId ResponseId RespondentId TokenId AuditId FormKey }
 
 impl AssignmentId {
+    /// An id from these random bits.
+    pub fn from_random(bits: u128) -> Self {
+        Self(Uuid::from_u128(bits))
+    }
+}
+
+impl MailId {
     /// An id from these random bits.
     pub fn from_random(bits: u128) -> Self {
         Self(Uuid::from_u128(bits))

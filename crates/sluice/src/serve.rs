@@ -21,6 +21,7 @@ use crate::banner::{banner, base_url};
 use crate::config::Settings;
 use crate::demo;
 use crate::failure::{Exit, Failure, Outcome, with_cause};
+use crate::mail::MailSettings;
 use crate::master_key;
 use crate::reload::Reloading;
 use crate::{backend, logging, output, signals};
@@ -166,6 +167,7 @@ async fn start(
         body_bytes_max: Some(settings.body_bytes_max),
         rates: settings.rates,
         scrub_interval: settings.scrub_interval,
+        mail: settings.mail.as_ref().map(MailSettings::options).transpose()?,
     };
     let clock = StoreClock::of(&store).await.map_err(unreadable)?;
     must_agree(&*clock)?;

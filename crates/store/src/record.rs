@@ -13,9 +13,9 @@ use sluice_flow::id::{
 
 use crate::{
     App, AssetRow, AuditRow, ClosingCountsRow, ConsentRow, FlowRow, GrantRow, IdempotencyKey,
-    IdentityKeyRow, IdentityRow, InvitationRow, KeyRow, ReportRow, RespondentRow, ResponseRow,
-    SavedViewRow, ShortPathRow, TestResponseRow, TokenRow, UsedKeyRow, UserRow, VersionRow,
-    VisitCountRow,
+    IdentityKeyRow, IdentityRow, InvitationRow, KeyRow, MailRow, ReportRow, RespondentRow,
+    ResponseRow, SavedViewRow, ShortPathRow, TestResponseRow, TokenRow, UsedKeyRow, UserRow,
+    VersionRow, VisitCountRow,
 };
 
 /// One row of any table, with every column that a backend stores.
@@ -51,6 +51,7 @@ pub enum Record {
     ShortPath(ShortPathRow),
     TestResponse(TestResponseRow),
     Asset(AssetRow),
+    Mail(MailRow),
 }
 
 /// A page of a [`crate::StoreView`].
@@ -147,10 +148,11 @@ pub enum Table {
     #[serde(rename = "test-responses")]
     TestResponses,
     Assets,
+    Mails,
 }
 
 impl Table {
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 23] = [
         Self::Apps,
         Self::Keys,
         Self::IdentityKeys,
@@ -173,6 +175,7 @@ impl Table {
         Self::ShortPaths,
         Self::TestResponses,
         Self::Assets,
+        Self::Mails,
     ];
 
     pub fn name(self) -> &'static str {
@@ -199,6 +202,7 @@ impl Table {
             Self::ShortPaths => "short-paths",
             Self::TestResponses => "test-responses",
             Self::Assets => "assets",
+            Self::Mails => "mails",
         }
     }
 }
@@ -252,6 +256,7 @@ impl Record {
             Self::ShortPath(_) => Table::ShortPaths,
             Self::TestResponse(_) => Table::TestResponses,
             Self::Asset(_) => Table::Assets,
+            Self::Mail(_) => Table::Mails,
         }
     }
 
@@ -293,6 +298,7 @@ impl Record {
                 cursor(Some(row.app_id), ids.map(uuid::Uuid::into_bytes).as_flattened())
             }
             Self::Asset(row) => cursor(Some(row.app_id), row.asset_id.uuid().as_bytes()),
+            Self::Mail(row) => cursor(row.app_id, row.mail_id.uuid().as_bytes()),
             Self::Report(row) => cursor(Some(row.app_id), row.report_id.uuid().as_bytes()),
             Self::SavedView(row) => {
                 let ids = [row.flow_id.uuid(), row.user_id.uuid()].map(uuid::Uuid::into_bytes);
@@ -320,7 +326,8 @@ impl Record {
             }
             Self::Flow(flow) => {
                 let labels = flow.labels.iter().map(String::len).sum::<usize>();
-                let settings = [&flow.closing, &flow.design].into_iter().flatten();
+                let settings =
+                    [&flow.closing, &flow.design, &flow.invitation_email].into_iter().flatten();
                 flow.name.len() + labels + settings.map(String::len).sum::<usize>()
             }
             Self::TestResponse(row) => {
@@ -332,6 +339,9 @@ impl Record {
             }
             Self::ShortPath(row) => row.path.len(),
             Self::Asset(row) => row.bytes.len(),
+            Self::Mail(row) => {
+                [&row.detail, &row.reply].into_iter().flatten().map(String::len).sum()
+            }
             Self::SavedView(row) => row.name.len() + row.query.len(),
             Self::Version(version) => version.definition.len(),
             Self::Token(token) => token.name.len(),

@@ -15,8 +15,8 @@ use sluice_flow::respondent::Claim;
 use sluice_flow::time::{Timestamp, Window};
 
 use crate::{
-    AssetRow, ClosingWrite, InvitationRow, InvitationStep, Invited, PeopleWrite, ReportRow,
-    ResponseRow, ShortPathRow, StoreError, StoreResult, TestWrite,
+    AssetRow, ClosingWrite, InvitationRow, InvitationStep, Invited, MailWrite, PeopleWrite,
+    ReportRow, ResponseRow, ShortPathRow, StoreError, StoreResult, TestWrite,
 };
 
 /// SHA-256 of an admin token.
@@ -139,6 +139,9 @@ pub struct FlowRow {
     /// The parts of the app's design that the flow replaces, as JSON; absent if none.
     #[serde(default)]
     pub design: Option<String>,
+    /// The text of invitations that are sent by e-mail, as JSON; absent if none was written.
+    #[serde(default)]
+    pub invitation_email: Option<String>,
     pub created_at: Timestamp,
     pub archived_at: Option<Timestamp>,
 }
@@ -316,6 +319,7 @@ pub enum Write {
     People(PeopleWrite),
     Closing(ClosingWrite),
     Test(TestWrite),
+    Mail(MailWrite),
 }
 
 impl Write {
@@ -340,6 +344,7 @@ impl Write {
             | Self::Report(_)
             | Self::DeleteReport(..)
             | Self::Test(_)
+            | Self::Mail(_)
             // No client knows its id yet.
             | Self::Asset(_)
             | Self::People(_) => false,

@@ -24,6 +24,8 @@ use sluice_store::*;
 
 #[path = "faulty/assets.rs"]
 mod assets;
+#[path = "faulty/mails.rs"]
+mod mails;
 #[path = "faulty/reports.rs"]
 mod reports;
 #[path = "faulty/short_paths.rs"]

@@ -79,11 +79,33 @@ impl World {
         Self::on(folder, time, clock).await
     }
 
+    /// A world with these options.
+    pub async fn with(options: Options) -> Self {
+        let folder = Arc::new(TempDir::new().unwrap());
+        let clock = Arc::new(ManualClock::at(Timestamp::from_millis(START_MILLIS)));
+        Self::with_options(folder, Arc::clone(&clock) as Arc<dyn Clock>, clock, options).await
+    }
+
+    /// Another process, simulated, on the same database, with these options.
+    pub async fn another_with(&self, options: Options) -> Self {
+        let time = Arc::clone(&self.clock) as Arc<dyn Clock>;
+        Self::with_options(Arc::clone(&self.folder), time, Arc::clone(&self.clock), options).await
+    }
+
     async fn on(folder: Arc<TempDir>, time: Arc<dyn Clock>, clock: Arc<ManualClock>) -> Self {
+        Self::with_options(folder, time, clock, Options::default()).await
+    }
+
+    async fn with_options(
+        folder: Arc<TempDir>,
+        time: Arc<dyn Clock>,
+        clock: Arc<ManualClock>,
+        options: Options,
+    ) -> Self {
         let store = either::open(folder.path()).await;
         let faults = Arc::new(FaultyStore::new(store));
         let store = Arc::clone(&faults) as Arc<dyn Store>;
-        let engine = Engine::start(store, time, Options::default()).await.unwrap();
+        let engine = Engine::start(store, time, options).await.unwrap();
         Self { engine, clock, faults, folder, actor: Actor::trusted("test") }
     }
 

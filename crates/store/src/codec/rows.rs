@@ -1,8 +1,8 @@
 //! The columns and readers of every table except responses.
 
 use sluice_flow::id::{
-    AppId, AssetId, AssignmentId, AuditId, FlowId, FlowVersionId, FormKey, ReportId, RespondentId,
-    ResponseId, TokenId, UserId,
+    AppId, AssetId, AssignmentId, AuditId, FlowId, FlowVersionId, FormKey, MailId, ReportId,
+    RespondentId, ResponseId, TokenId, UserId,
 };
 use sluice_flow::invitation::{InvitationTimes, Invitee};
 use sluice_flow::lifecycle::VersionTimes;
@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::ReadCells;
 use crate::{
     App, AppLimits, AppRow, AssetInfo, AssetRow, AuditRow, ClosingCountsRow, ConsentRow, FlowRow,
-    GrantRow, IdentityKeyRow, IdentityRow, InvitationRow, KeyRow, LinkRow, ReportRow,
+    GrantRow, IdentityKeyRow, IdentityRow, InvitationRow, KeyRow, LinkRow, MailRow, ReportRow,
     RespondentRow, SavedViewRow, SecondFactor, SessionHolder, SessionRow, ShortPathRow, Subject,
     TestResponseRow, TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow,
 };
@@ -69,7 +69,7 @@ pub(crate) fn identity_key<C: ReadCells>(cells: &mut C) -> Result<IdentityKeyRow
 
 pub(crate) const FLOW: &str = "flows.app_id, flows.flow_id, flows.kind, flows.name, \
      flows.live_starts_at, flows.live_ends_at, flows.grace_window_seconds, flows.closing, \
-     flows.labels, flows.design, flows.created_at, flows.archived_at";
+     flows.labels, flows.design, flows.invitation_email, flows.created_at, flows.archived_at";
 
 pub(crate) fn flow<C: ReadCells>(cells: &mut C) -> Result<FlowRow, C::Error> {
     Ok(FlowRow {
@@ -82,6 +82,7 @@ pub(crate) fn flow<C: ReadCells>(cells: &mut C) -> Result<FlowRow, C::Error> {
         closing: cells.optional_text()?,
         labels: cells.optional_json()?.unwrap_or_default(),
         design: cells.optional_text()?,
+        invitation_email: cells.optional_text()?,
         created_at: cells.time()?,
         archived_at: cells.optional_time()?,
     })
@@ -346,6 +347,29 @@ pub(crate) fn saved_view<C: ReadCells>(cells: &mut C) -> Result<SavedViewRow, C:
         name: cells.text()?,
         query: cells.text()?,
         is_default: cells.flag()?,
+    })
+}
+
+pub(crate) const MAIL: &str = "app_id, mail_id, kind, flow_id, assignment_id, user_id, detail, \
+     created_at, sent, sent_at, attempts, next_at, ended, reply, address";
+
+pub(crate) fn mail<C: ReadCells>(cells: &mut C) -> Result<MailRow, C::Error> {
+    Ok(MailRow {
+        app_id: cells.optional_app()?,
+        mail_id: cells.id(MailId::from_uuid)?,
+        kind: cells.variant()?,
+        flow_id: cells.optional_id(FlowId::from_uuid)?,
+        assignment_id: cells.optional_id(AssignmentId::from_uuid)?,
+        user_id: cells.optional_id(UserId::from_uuid)?,
+        detail: cells.optional_text()?,
+        created_at: cells.time()?,
+        sent: cells.number()?,
+        sent_at: cells.optional_time()?,
+        attempts: cells.number()?,
+        next_at: cells.optional_time()?,
+        ended: cells.optional_variant()?,
+        reply: cells.optional_text()?,
+        address: cells.optional_hash()?,
     })
 }
 

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use sluice_flow::counts::Contribution;
 use sluice_flow::definition::Kind;
 use sluice_flow::id::{
-    ApiKey, AppId, AssetId, AssignmentId, AuditId, FlowId, FlowVersionId, FormKey, ReportId,
-    RespondentId, ResponseId, TokenId, UserId, v7,
+    ApiKey, AppId, AssetId, AssignmentId, AuditId, FlowId, FlowVersionId, FormKey, MailId,
+    ReportId, RespondentId, ResponseId, TokenId, UserId, v7,
 };
 use sluice_flow::invitation::{InvitationTimes, Invitee};
 use sluice_flow::lifecycle::VersionTimes;
@@ -16,9 +16,9 @@ use sluice_flow::time::{Day, Timestamp, Window};
 
 use crate::{
     AppLimits, AppRow, AssetRow, At, AuditRow, Change, FlowRow, GrantRow, IdentityKeyKind,
-    IdentityKeyRow, IdentityVerification, ImageType, InvitationRow, KeyRow, NewResponse, Outcome,
-    ReportRow, ResponseQuery, ResponseRow, Role, Scope, Store, StoreResult, TestResponseRow,
-    TokenRow, UserRow, VersionRow, VisitCountRow, Write,
+    IdentityKeyRow, IdentityVerification, ImageType, InvitationRow, KeyRow, MailKind, MailRow,
+    NewResponse, Outcome, ReportRow, ResponseQuery, ResponseRow, Role, Scope, Store, StoreResult,
+    TestResponseRow, TokenRow, UserRow, VersionRow, VisitCountRow, Write,
 };
 
 pub(super) type TheStore = Arc<dyn Store>;
@@ -83,6 +83,7 @@ pub(super) fn flow_row(app_id: AppId) -> FlowRow {
         live: Window::default(),
         grace_window_seconds: None,
         closing: None,
+        invitation_email: None,
         labels: Vec::new(),
         design: None,
         created_at: at(0),
@@ -205,6 +206,17 @@ pub(super) fn report_row(flow: &FlowRow) -> ReportRow {
         created_at: at(0),
         expires_at: None,
         revoked_at: None,
+    }
+}
+
+/// An invitation that is sent by e-mail, due one millisecond after the start.
+pub(super) fn mail_row(flow: &FlowRow) -> MailRow {
+    let mail_id = new_id!(MailId, 0);
+    MailRow {
+        app_id: Some(flow.app_id),
+        flow_id: Some(flow.flow_id),
+        assignment_id: Some(new_id!(AssignmentId, 0)),
+        ..MailRow::new(mail_id, MailKind::Invitation, at(1))
     }
 }
 

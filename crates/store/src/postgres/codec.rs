@@ -12,14 +12,14 @@ use uuid::Uuid;
 use crate::codec::{self, readers};
 use crate::{
     App, AssetInfo, AssetRow, AuditRow, ClosingCountsRow, ConsentRow, FlowRow, GrantRow,
-    IdempotencyKey, IdentityKeyRow, IdentityRow, InvitationRow, KeyRow, LinkRow, ReportRow,
-    RespondentRow, ResponseRow, SavedViewRow, SessionRow, ShortPathRow, StoreError, StoreResult,
-    TestResponseRow, TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow,
+    IdempotencyKey, IdentityKeyRow, IdentityRow, InvitationRow, KeyRow, LinkRow, MailRow,
+    ReportRow, RespondentRow, ResponseRow, SavedViewRow, SessionRow, ShortPathRow, StoreError,
+    StoreResult, TestResponseRow, TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow,
 };
 
 pub(super) use crate::codec::{
     APP, ASSET, ASSET_INFO, AUDIT, CLOSING_COUNTS, CONSENT, FLOW, GRANT, IDENTITY, IDENTITY_KEY,
-    INVITATION, KEY, LINK, REPORT, RESPONDENT, RESPONSE, ReadCells, SAVED_VIEW, SESSION,
+    INVITATION, KEY, LINK, MAIL, REPORT, RESPONDENT, RESPONSE, ReadCells, SAVED_VIEW, SESSION,
     SHORT_PATH, TEST_RESPONSE, TOKEN, USED_KEY, USER, VERSION, VISIT_COUNT, of_table, text_columns,
 };
 
@@ -133,6 +133,7 @@ readers! {
     report -> ReportRow,
     short_path -> ShortPathRow,
     test_response -> TestResponseRow,
+    mail -> MailRow,
     asset -> AssetRow,
     asset_info -> AssetInfo,
 }

@@ -9,6 +9,7 @@ mod assets;
 mod closing;
 mod counts;
 mod intake;
+mod mails;
 mod moving;
 mod reports;
 mod respondents;
@@ -24,6 +25,7 @@ pub use assets::AssetStore;
 pub use closing::ClosingStore;
 pub use counts::CountStore;
 pub use intake::{AfterCommit, IntakeStore, Lanes, Resume};
+pub use mails::MailStore;
 pub use moving::{MovingStore, StoreView};
 pub use reports::ReportStore;
 pub use respondents::RespondentStore;
@@ -50,6 +52,7 @@ pub trait Store:
     + CountStore
     + ClosingStore
     + VisitStore
+    + MailStore
     + UpkeepStore
     + MovingStore
 {
@@ -68,6 +71,7 @@ impl<T> Store for T where
         + CountStore
         + ClosingStore
         + VisitStore
+        + MailStore
         + UpkeepStore
         + MovingStore
 {

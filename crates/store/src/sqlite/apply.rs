@@ -14,6 +14,7 @@ use super::closing;
 use super::codec::{Cells, ReadCells as _, bytes};
 use super::counts::Going;
 use super::invitations;
+use super::mails;
 use super::people;
 use super::put;
 use super::removal;
@@ -141,6 +142,7 @@ fn put(
             short_paths::delete(connection, *app, *flow).map(|()| Some(*app))
         }
         Write::Test(write) => test_responses::change(connection, write).map(|()| None),
+        Write::Mail(write) => return mails::change(connection, write).map(|()| None),
         Write::Asset(row) => assets::put(connection, row).map(|()| Some(row.app_id)),
         Write::DeleteAsset(app, asset) => {
             assets::delete(connection, *app, *asset).map(|()| Some(*app))

@@ -13,14 +13,14 @@ use uuid::Uuid;
 use crate::codec::{self, readers};
 use crate::{
     App, AssetInfo, AssetRow, AuditRow, ClosingCountsRow, ConsentRow, FlowRow, GrantRow,
-    IdentityKeyRow, IdentityRow, InvitationRow, KeyRow, LinkRow, ReportRow, RespondentRow,
+    IdentityKeyRow, IdentityRow, InvitationRow, KeyRow, LinkRow, MailRow, ReportRow, RespondentRow,
     ResponseRow, SavedViewRow, SessionRow, ShortPathRow, TestResponseRow, TokenRow, UsedKeyRow,
     UserRow, VersionRow, VisitCountRow,
 };
 
 pub(super) use crate::codec::{
     APP, ASSET, ASSET_INFO, AUDIT, CLOSING_COUNTS, CONSENT, FLOW, GRANT, IDENTITY, IDENTITY_KEY,
-    INVITATION, KEY, LINK, REPORT, RESPONDENT, RESPONSE, ReadCells, SAVED_VIEW, SESSION,
+    INVITATION, KEY, LINK, MAIL, REPORT, RESPONDENT, RESPONSE, ReadCells, SAVED_VIEW, SESSION,
     SHORT_PATH, TEST_RESPONSE, TOKEN, USED_KEY, USER, VERSION, VISIT_COUNT,
 };
 
@@ -147,6 +147,7 @@ readers! {
     report -> ReportRow,
     short_path -> ShortPathRow,
     test_response -> TestResponseRow,
+    mail -> MailRow,
     asset -> AssetRow,
     asset_info -> AssetInfo,
 }

@@ -26,6 +26,7 @@ mod files;
 mod import_records;
 mod invitations;
 mod log;
+mod mails;
 mod marker;
 mod open;
 mod open_error;

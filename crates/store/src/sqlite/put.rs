@@ -83,14 +83,15 @@ pub(super) fn flow(connection: &Connection, row: &FlowRow) -> Result<()> {
     connection
         .prepare_cached(
             "INSERT INTO flows (app_id, flow_id, kind, name, live_starts_at, live_ends_at, \
-             grace_window_seconds, created_at, archived_at, closing, labels, design) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) \
+             grace_window_seconds, created_at, archived_at, closing, labels, design, invitation_email) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) \
              ON CONFLICT (app_id, flow_id) DO UPDATE SET kind = excluded.kind, \
              name = excluded.name, live_starts_at = excluded.live_starts_at, \
              live_ends_at = excluded.live_ends_at, \
              grace_window_seconds = excluded.grace_window_seconds, \
              created_at = excluded.created_at, archived_at = excluded.archived_at, \
-             closing = excluded.closing, labels = excluded.labels, design = excluded.design",
+             closing = excluded.closing, labels = excluded.labels, design = excluded.design, \
+             invitation_email = excluded.invitation_email",
         )?
         .execute(params![
             bytes!(row.app_id),
@@ -105,6 +106,7 @@ pub(super) fn flow(connection: &Connection, row: &FlowRow) -> Result<()> {
             row.closing,
             labels,
             row.design,
+            row.invitation_email,
         ])
         .map(|_| ())
 }

@@ -25,7 +25,7 @@ fn routes() -> Vec<Route> {
             routes.push(Route { method: method.to_uppercase(), path: path.to_owned(), scope });
         }
     }
-    assert_eq!(routes.len(), 68, "a route was added or removed: check that these tests cover it");
+    assert_eq!(routes.len(), 71, "a route was added or removed: check that these tests cover it");
     routes
 }
 
@@ -137,6 +137,8 @@ fn body(route: &Route) -> Value {
             json!({"email": "bob@mail.example", "name": "Bob", "role": "owner", "instance": true})
         }
         ("PUT", "/users/{userId}/role") => json!({"instance": true, "role": "editor"}),
+        ("PUT", "/flows/{flowId}/invitation-email") => json!({"reminders": 1}),
+        ("POST", "/mail-test") => json!({"address": "ann@mail.example"}),
         ("PUT", "/flows/{flowId}/short-path") => json!({"path": "my-survey"}),
         ("PUT", _) => definition("Three"),
         ("PATCH", _) => json!({"name": "x"}),

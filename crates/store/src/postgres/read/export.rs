@@ -18,8 +18,8 @@ use uuid::Uuid;
 
 use super::super::codec::{
     self, APP, ASSET, AUDIT, CLOSING_COUNTS, CONSENT, Cells, FLOW, GRANT, IDENTITY, IDENTITY_KEY,
-    INVITATION, KEY, REPORT, RESPONDENT, RESPONSE, SAVED_VIEW, SHORT_PATH, TEST_RESPONSE, TOKEN,
-    USED_KEY, USER, VERSION, VISIT_COUNT,
+    INVITATION, KEY, MAIL, REPORT, RESPONDENT, RESPONSE, SAVED_VIEW, SHORT_PATH, TEST_RESPONSE,
+    TOKEN, USED_KEY, USER, VERSION, VISIT_COUNT,
 };
 use super::super::failure::TransactionError;
 use super::super::pool::{Params, Pool};
@@ -203,7 +203,8 @@ fn is_of_apps(table: Table) -> bool {
         | Table::Reports
         | Table::SavedViews
         | Table::ShortPaths
-        | Table::Assets => false,
+        | Table::Assets
+        | Table::Mails => false,
     }
 }
 
@@ -255,7 +256,8 @@ async fn scan(
         | Table::Grants
         | Table::Reports
         | Table::ShortPaths
-        | Table::Assets => &[&rows, &bytes, &app, &ids[0]],
+        | Table::Assets
+        | Table::Mails => &[&rows, &bytes, &app, &ids[0]],
     };
     Ok((transaction.query(&sql, params).await?, read))
 }
@@ -308,6 +310,7 @@ fn select(table: Table, scope: Scope) -> (String, Read) {
         Table::TestResponses => ("test_responses", TEST_RESPONSE, &["flow_id", "form_key"], |it| {
             codec::test_response(it).map(Record::TestResponse)
         }),
+        Table::Mails => ("mails", MAIL, &["mail_id"], |it| codec::mail(it).map(Record::Mail)),
         Table::Assets => ("assets", ASSET, &["asset_id"], |it| codec::asset(it).map(Record::Asset)),
         Table::SavedViews => ("saved_views", SAVED_VIEW, &["flow_id", "user_id", "name"], |it| {
             codec::saved_view(it).map(Record::SavedView)
@@ -351,7 +354,7 @@ fn texts(table: Table) -> Vec<&'static str> {
         Table::Keys | Table::Respondents | Table::Consents | Table::UsedKeys => &[],
         Table::IdentityKeys => &["kid", "material", "issuer"],
         Table::Identities => &["value"],
-        Table::Flows => &["name", "closing", "labels", "design"],
+        Table::Flows => &["name", "closing", "labels", "design", "invitation_email"],
         Table::ClosingCounts => &["counts"],
         Table::Versions => &["definition"],
         Table::Tokens => &["name", "scopes"],
@@ -366,6 +369,7 @@ fn texts(table: Table) -> Vec<&'static str> {
         Table::ShortPaths => &["path"],
         Table::TestResponses => &["answers", "tags", "score"],
         Table::Assets => &["bytes"],
+        Table::Mails => &["detail", "reply"],
     };
     columns.to_vec()
 }
