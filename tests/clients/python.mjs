@@ -5,7 +5,7 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 
 const VENV = process.env.SLUICE_VENV ?? resolve(import.meta.dirname, "../../target/tools/python");
-const PYTHON = join(VENV, "bin/python");
+export const PYTHON = join(VENV, "bin/python");
 const RUN_MS_MAX = 60_000;
 
 /** The output of a Python program for `input`. */

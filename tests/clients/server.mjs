@@ -41,7 +41,7 @@ export async function startServer({ demo = false, args = [], env = {}, port = 0,
     await ended;
     return { demo, args, env, data, port: Number(new URL(url).port) };
   };
-  return new Server(url, child.pid, stop, kill);
+  return new Server(url, child.pid, stop, kill, () => log);
 }
 
 /** The address in the first line of the server's output; the rest is discarded. */
@@ -59,8 +59,10 @@ async function listeningUrl(child, ended, log) {
 }
 
 class Server {
-  constructor(url, pid, stop, kill) {
+  constructor(url, pid, stop, kill, log) {
     this.url = url;
+    /** Everything that it has logged. */
+    this.log = log;
     this.pid = pid;
     this.stop = stop;
     this.kill = kill;

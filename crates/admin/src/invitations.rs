@@ -5,7 +5,8 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use serde::{Deserialize, Serialize};
-use sluice_engine::rows::{InvitationCounts, Scope};
+use sluice_engine::mail::MailStatus;
+use sluice_engine::rows::{InvitationCounts, MailEnd, Scope};
 use sluice_engine::{AdminError, Engine, InvitationCursor, NewInvitation, invitation_files};
 use sluice_flow::id::{AssignmentId, FlowId, ResponseId};
 use sluice_flow::invitation::{EMAIL, InvitationState, USER_ID};
@@ -60,6 +61,10 @@ struct ImportOptions {
     #[serde(default)]
     #[param(schema_with = schema::check_only, required = false)]
     check_only: YesNo,
+    /// `true`: the server sends each invitation by e-mail. Everybody needs an address.
+    #[serde(default)]
+    #[param(schema_with = schema::send_email, required = false)]
+    send_email: YesNo,
 }
 
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
@@ -98,7 +103,7 @@ impl From<Duplicates> for sluice_engine::Duplicates {
     "identities": [{"type": "traits.email", "value": "ada@example.com"}], "state": "sent",
     "link": "https://feedback.example.com/f/fl_01KA2VgdPrWYDVgYy3wLpB?flowAssignmentId=fa_7n42DGM5Tflk9n8mt7Fhc7",
     "createdAt": "2026-11-15T02:00:00.000Z", "expiresAt": "2027-01-01T00:00:00.000Z",
-    "openedAt": null, "completedAt": null, "revokedAt": null, "responseId": null
+    "openedAt": null, "completedAt": null, "revokedAt": null, "responseId": null, "email": null
 }))]
 pub(super) struct Invitation {
     /// Null while the invitation is open, for a token without the scope `write`: it is the secret
@@ -130,15 +135,47 @@ pub(super) struct Invitation {
     /// Its response, if the respondent agreed to be linked.
     #[schema(value_type = Option<String>, required = true)]
     response_id: Option<ResponseId>,
+    /// What became of its e-mail; null if the server does not send it.
+    #[schema(required = true)]
+    email: Option<EmailStatus>,
     #[serde(skip)]
     cursor: String,
+}
+
+/// What became of the e-mail of an invitation.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = InvitationEmailStatus, example = json!({
+    "sent": 1, "sentAt": "2026-11-15T02:00:05.000Z", "nextAt": "2026-11-22T02:00:05.000Z", "ended": null, "reply": null
+}))]
+struct EmailStatus {
+    /// How many were accepted by the mail server, reminders included.
+    sent: u32,
+    #[schema(value_type = Option<String>, format = DateTime, required = true)]
+    sent_at: Option<Timestamp>,
+    /// When the next attempt or reminder is due.
+    #[schema(value_type = Option<String>, format = DateTime, required = true)]
+    next_at: Option<Timestamp>,
+    /// Why nothing more is sent: `bounced`, `failed`, `unsubscribed` or `stopped`.
+    #[schema(schema_with = schema::mail_end, required = true)]
+    ended: Option<MailEnd>,
+    /// The code of the mail server's last refusal.
+    #[schema(required = true)]
+    reply: Option<String>,
+}
+
+impl From<MailStatus> for EmailStatus {
+    fn from(status: MailStatus) -> Self {
+        let MailStatus { sent, sent_at, next_at, ended, reply } = status;
+        Self { sent, sent_at, next_at, ended, reply }
+    }
 }
 
 impl From<sluice_engine::Invitation> for Invitation {
     fn from(invitation: sluice_engine::Invitation) -> Self {
         let cursor = InvitationCursor::at(&invitation).to_string();
         let flow_assignment_id = invitation.id();
-        let sluice_engine::Invitation { row, state, link } = invitation;
+        let sluice_engine::Invitation { row, state, link, mail } = invitation;
         let identity = |kind: &str, value| InvitedIdentity { kind: kind.to_owned(), value };
         let user = row.invitee.user_id.map(|value| identity(USER_ID, value));
         let email = row.invitee.email.map(|value| identity(EMAIL, value));
@@ -154,6 +191,7 @@ impl From<sluice_engine::Invitation> for Invitation {
             completed_at: row.times.completed_at,
             revoked_at: row.times.revoked_at,
             response_id: row.response_id,
+            email: mail.map(EmailStatus::from),
             cursor,
         }
     }
@@ -186,7 +224,7 @@ struct Imported {
             (Invitation = "application/json"), (String = "text/csv"),
         )),
         (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),
-        (status = 409, description = "`flow_archived`", body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "`flow_archived`; with `sendEmail` also `no_mail_server` and `flow_not_published`", body = Problem, content_type = "application/problem+json"),
         CommonErrors, BodyErrors,
     ),
 )]
@@ -206,11 +244,14 @@ async fn create(
         JsonOrCsv::Csv(file) => (invitation_files::read(&file).map_err(AdminError::Invalid)?, true),
     };
     let check_only = how.check_only == YesNo::True;
-    let made = engine
-        .flow(&actor, Scope::Write, flow)
-        .await?
-        .invite(&new, how.duplicates.into(), check_only)
-        .await?;
+    let flow = engine.flow(&actor, Scope::Write, flow).await?;
+    let mut made = match how.send_email {
+        YesNo::True => flow.invite_by_mail(&new, how.duplicates.into(), check_only).await?,
+        YesNo::False => flow.invite(&new, how.duplicates.into(), check_only).await?,
+    };
+    if how.send_email == YesNo::True && !is_file && !check_only {
+        made = flow.with_mail_status(made).await?;
+    }
     let imported = Imported { created: made.len(), skipped: new.len() - made.len() };
     let accepts = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
     let wants_csv = is_file && accepts.is_some_and(|accepts| accepts.contains("text/csv"));
@@ -292,6 +333,7 @@ async fn list(
     let InvitationQuery { limit, after, state } = query;
     let flow = engine.flow(&actor, Scope::Read, flow).await?;
     let found = flow.list_invitations(state, after, limit.and_one()).await?;
+    let found = flow.with_mail_status(found).await?;
     let counts = match after {
         None => Some(flow.count_invitations().await?.into()),
         Some(_) => None,
@@ -317,7 +359,9 @@ async fn get(
     Caller(actor): Caller,
     PathParam(invitation): PathParam<AssignmentId>,
 ) -> Reply {
-    reply::ok(Invitation::from(engine.invitation(&actor, Scope::Read, invitation).await?.shown()?))
+    reply::ok(Invitation::from(
+        engine.invitation(&actor, Scope::Read, invitation).await?.shown_with_mail().await?,
+    ))
 }
 
 /// Withdraw an invitation

@@ -25,6 +25,7 @@ mod flow_state;
 mod flows;
 mod funnel;
 mod identity_keys;
+mod invitation_email;
 mod invitations;
 mod keys;
 mod members;
@@ -91,6 +92,7 @@ pub fn documented() -> OpenApiRouter<Arc<Engine>> {
         .merge(exports::routes())
         .merge(respondents::routes())
         .merge(invitations::routes())
+        .merge(invitation_email::routes())
         .merge(reports::routes())
         .merge(events::routes())
         .merge(endpoints::routes())

@@ -142,6 +142,19 @@ pub(super) fn duplicates() -> Object {
     duplicates
 }
 
+pub(super) fn send_email() -> Object {
+    let mut send_email = one_of(&["true", "false"]);
+    send_email.description = Some(
+        "`true`: the server sends each invitation by e-mail; everybody needs an address."
+            .to_owned(),
+    );
+    send_email
+}
+
+pub(super) fn mail_end() -> Object {
+    one_of(&["bounced", "failed", "unsubscribed", "stopped"])
+}
+
 pub(super) fn check_only() -> Object {
     let mut check_only = one_of(&["true", "false"]);
     check_only.description = Some("`true`: only check, without inviting.".to_owned());

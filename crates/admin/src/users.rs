@@ -10,7 +10,7 @@ use sluice_engine::{AdminError, Engine};
 use sluice_flow::definition::Fault;
 use sluice_flow::id::{AppId, UserId};
 use sluice_flow::time::Timestamp;
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -48,6 +48,9 @@ struct NewUser {
     /// `true`: the role is for all apps and the instance.
     #[serde(default)]
     instance: bool,
+    /// `true`: the server sends them the link by e-mail, and the reply does not have it.
+    #[serde(default)]
+    send_email: bool,
 }
 
 /// Changes to a user; absent fields stay as they are.
@@ -156,8 +159,9 @@ struct UserWithLink {
     #[serde(flatten)]
     user: User,
     /// For the user alone: it sets their password, once, within 24 hours. Shown now and never
-    /// again.
-    link: String,
+    /// again. Null if it was sent by e-mail.
+    #[schema(required = true)]
+    link: Option<String>,
 }
 
 /// A link to set a password.
@@ -165,15 +169,27 @@ struct UserWithLink {
 #[schema(example = json!({"link": "https://feedback.example.com/console/welcome#…"}))]
 struct Link {
     /// For the user alone: it sets their password, once, within 24 hours. Shown now and never
-    /// again.
-    link: String,
+    /// again. Null if it was sent by e-mail.
+    #[schema(required = true)]
+    link: Option<String>,
+}
+
+/// How the link reaches the user.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct LinkOptions {
+    /// `true`: the server sends it by e-mail, and the reply does not have it.
+    #[serde(default)]
+    #[param(value_type = Option<bool>)]
+    send_email: bool,
 }
 
 /// Make a user
 ///
 /// The role applies in one app (`appId`), or in all apps and the instance (`"instance": true`); one
 /// of them must be given. The reply has a link with which they set their password; send it to them
-/// and to nobody else.
+/// and to nobody else, or let the server do so with `"sendEmail": true`.
 #[utoipa::path(
     post, path = "/users", operation_id = "createUser", tag = "Users",
     security(("adminToken" = ["admin"])),
@@ -181,7 +197,7 @@ struct Link {
     responses(
         (status = 201, description = "The user, and the link", body = UserWithLink),
         (status = 404, description = "`app_not_found`: there is no app `appId`", body = Problem, content_type = "application/problem+json"),
-        (status = 409, description = "`email_taken`", body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "`email_taken`; with `sendEmail` also `no_mail_server`", body = Problem, content_type = "application/problem+json"),
         CommonErrors, BodyErrors,
     ),
 )]
@@ -190,11 +206,17 @@ async fn create(
     Caller(actor): Caller,
     Body(new): Body<NewUser>,
 ) -> Reply {
-    let NewUser { email, name, role, app_id, instance } = new;
+    let NewUser { email, name, role, app_id, instance, send_email } = new;
     let app_id = scope(app_id, instance)?;
     let new = sluice_engine::people::NewUser { email, name, role, app_id };
-    let (user, secret) = engine.instance(&actor)?.create_user(new).await?;
-    reply::created(UserWithLink { user: user.into(), link: engine.accounts().welcome_url(&secret) })
+    let instance = engine.instance(&actor)?;
+    if send_email {
+        let user = instance.create_user_by_mail(new).await?;
+        return reply::created(UserWithLink { user: user.into(), link: None });
+    }
+    let (user, secret) = instance.create_user(new).await?;
+    let link = Some(engine.accounts().welcome_url(&secret));
+    reply::created(UserWithLink { user: user.into(), link })
 }
 
 /// List users
@@ -300,21 +322,27 @@ async fn set_role(
 #[utoipa::path(
     post, path = "/users/{userId}/reset", operation_id = "resetUser", tag = "Users",
     security(("adminToken" = ["admin"])),
-    params(("userId" = String, Path)),
+    params(("userId" = String, Path), LinkOptions),
     responses(
         (status = 200, description = "The link", body = Link),
         (status = 404, description = "`user_not_found`", body = Problem, content_type = "application/problem+json"),
-        (status = 409, description = "`user_disabled`", body = Problem, content_type = "application/problem+json"),
-        CommonErrors,
+        (status = 409, description = "`user_disabled`; with `sendEmail` also `no_mail_server`", body = Problem, content_type = "application/problem+json"),
+        CommonErrors, QueryErrors,
     ),
 )]
 async fn reset(
     State(engine): State<Arc<Engine>>,
     Caller(actor): Caller,
     PathParam(user): PathParam<UserId>,
+    Query(LinkOptions { send_email }): Query<LinkOptions>,
 ) -> Reply {
-    let secret = engine.instance(&actor)?.reset_user(user).await?;
-    reply::ok(Link { link: engine.accounts().welcome_url(&secret) })
+    let instance = engine.instance(&actor)?;
+    if send_email {
+        instance.reset_user_by_mail(user).await?;
+        return reply::ok(Link { link: None });
+    }
+    let secret = instance.reset_user(user).await?;
+    reply::ok(Link { link: Some(engine.accounts().welcome_url(&secret)) })
 }
 
 /// Reset the second factor of a user

@@ -3,6 +3,7 @@
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 pub(super) const SIGN_IN: &str = "/console/sign-in";
+pub(super) const FORGOTTEN: &str = "/console/forgotten";
 pub(super) const CONFIRM: &str = "/console/confirm";
 
 /// Only a path within the console, so that no link can redirect to another site.

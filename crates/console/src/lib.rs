@@ -19,6 +19,7 @@ mod document;
 mod editor;
 mod flow_header;
 mod flows;
+mod forgotten;
 mod frame;
 mod notices;
 mod oidc;
@@ -126,6 +127,7 @@ pub fn router(console: Arc<Console>) -> Router {
         .route("/console/assets/{version}/{*file}", get(asset))
         .route("/console/search", get(search::find))
         .merge(sign_in::routes())
+        .merge(forgotten::routes())
         .merge(confirm::routes())
         .merge(welcome::routes())
         .merge(oidc::routes())

@@ -98,6 +98,10 @@ fn sentence(word: &str) -> Option<&'static str> {
         "path-saved" => "The short path works now.",
         "path-removed" => "The short path was removed.",
         "revoked" => "Revoked. The link no longer works.",
+        "link-mailed" => "A link to set a password is on its way by e-mail.",
+        "invited-by-mail" => "Invited. The e-mails are on their way.",
+        "notices-saved" => "Saved. You get the next notice by e-mail.",
+        "notices-off" => "Saved. You get no more notices.",
         "welcome" => "Your password is set, and you are signed in.",
         _ => return None,
     })

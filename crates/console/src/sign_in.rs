@@ -16,7 +16,7 @@ use maud::{Markup, html};
 use sluice_engine::Refusal;
 use sluice_http::negotiate;
 
-use super::addresses::{self, SIGN_IN, local};
+use super::addresses::{self, FORGOTTEN, SIGN_IN, local};
 use super::attempts::PeerAddress;
 use super::oidc::{self, Provider};
 use super::parts::counted;
@@ -50,6 +50,8 @@ struct SignInForm<'t> {
     error: Option<&'t str>,
     /// The label of the OpenID provider's button.
     provider: Option<&'t str>,
+    /// Whether a user can ask for a password link by e-mail.
+    sends_mail: bool,
 }
 
 async fn show(
@@ -61,7 +63,8 @@ async fn show(
     let with_token =
         query.get("with") == Some("token") || !console.engine.accounts().has_users().await?;
     let provider = console.provider.as_ref().map(Provider::button);
-    let typed = SignInForm { back, with_token, provider, ..SignInForm::default() };
+    let sends_mail = console.engine.sends_mail();
+    let typed = SignInForm { back, with_token, provider, sends_mail, ..SignInForm::default() };
     Ok(page(Kind::Shown, typed, &headers))
 }
 
@@ -77,6 +80,7 @@ async fn sign_in(
         with_token: form.has("token"),
         error: None,
         provider: console.provider.as_ref().map(Provider::button),
+        sends_mail: console.engine.sends_mail(),
     };
     if is_plain_http(&headers) {
         return Ok(page(
@@ -281,7 +285,8 @@ fn password_form(typed: SignInForm) -> Markup {
             (password.draw())
             button class=(class) type="submit" { "Sign in" }
         }
-        p.muted { "Forgot your password? Ask an owner for a new link." }
+        @if typed.sends_mail { p.muted { a href=(FORGOTTEN) { "Forgot your password?" } } }
+        @else { p.muted { "Forgot your password? Ask an owner for a new link." } }
         p.muted { a href=(other(typed.back, "token")) { "Use an admin token" } }
     }
 }

@@ -24,6 +24,7 @@ use crate::erasure::Erasures;
 use crate::export::pipe::Exports;
 use crate::ids::Ids;
 use crate::images::Images;
+use crate::mail_transport::MailOptions;
 use crate::metrics::Metrics;
 use crate::people::password::Passwords;
 use crate::registry::Registry;
@@ -53,6 +54,8 @@ pub(crate) struct Core {
     pub(crate) definitions: Definitions,
     pub(crate) erasures: Arc<Erasures>,
     pub(crate) deliveries: Deliveries,
+    /// Absent if there is no mail server.
+    pub(crate) mail: Option<MailOptions>,
     /// The hash of the admin token from the environment.
     pub(crate) environment_token: Option<[u8; 32]>,
     /// Without a trailing slash.

@@ -41,6 +41,7 @@ use crate::images::Images;
 use crate::instance::InstanceHandle;
 use crate::intake::{Receipt, SubmitError};
 use crate::invitations::InvitationHandle;
+use crate::mail::{Delivered, MailOptions, Unsubscription};
 use crate::metrics::Metrics;
 use crate::people::Accounts;
 use crate::people::password::Passwords;
@@ -84,6 +85,8 @@ pub struct Options {
     pub body_bytes_max: Option<usize>,
     /// The limits of an app that has none configured.
     pub rates: Rates,
+    /// Sends e-mails; without it none are sent.
+    pub mail: Option<MailOptions>,
     /// How often everything stored is read and checked in the background; absent means never.
     pub scrub_interval: Option<Duration>,
     /// Sends webhooks; without it none are sent.
@@ -160,6 +163,7 @@ impl Engine {
             definitions,
             erasures,
             deliveries: Deliveries::new(options.webhook_sender),
+            mail: options.mail,
             environment_token: options.admin_token.as_deref().map(hash_of),
             body_bytes_max: options.body_bytes_max.unwrap_or(BODY_BYTES_DEFAULT),
             public_url: options.public_url.unwrap_or_else(|| PUBLIC_URL_DEFAULT.to_owned()),
@@ -171,6 +175,7 @@ impl Engine {
         let mut tasks = upkeep.start();
         tasks.push(tokio::spawn(feed));
         tasks.push(tokio::spawn(Arc::clone(&core).watch_files()));
+        tasks.push(tokio::spawn(Arc::clone(&core).send_mails()));
         Ok(Arc::new(Self { core, upkeep, tasks }))
     }
 
@@ -236,6 +241,16 @@ impl Engine {
         }
         self.tasks.iter().for_each(JoinHandle::abort);
         self.core.store.close().await;
+    }
+
+    /// Whether there is a mail server.
+    pub fn sends_mail(&self) -> bool {
+        self.core.sends_mail()
+    }
+
+    /// Sends the e-mails that are due now; the server does this every second.
+    pub async fn deliver_mails(&self) -> StoreResult<Delivered> {
+        self.core.deliver_mails().await
     }
 
     /// The maintenance that the server runs in the background.
@@ -358,6 +373,11 @@ impl Engine {
         self.core.tested_flow(flow, token).await
     }
 
+    /// The recipient of an e-mail, who may unsubscribe.
+    pub async fn unsubscription(&self, mail: &str) -> StoreResult<Option<Unsubscription>> {
+        self.core.unsubscription(mail).await
+    }
+
     /// The report with this secret in its link, unless it is expired or revoked.
     pub async fn report(&self, secret: &str) -> AdminResult<Option<LockedReport>> {
         self.core.report(secret).await
@@ -369,6 +389,11 @@ impl Engine {
     /// The actor of an admin token's secret, if the token is valid now.
     pub async fn authenticate(&self, secret: &str) -> StoreResult<Option<Actor>> {
         self.core.authenticate(secret).await
+    }
+
+    /// Sends a password link to the user with this address, if there is one. Reveals nothing.
+    pub fn forgot_password(&self, email: &str, language: Option<&str>) {
+        self.core.forgot_password(email, language);
     }
 
     /// What users do with their own accounts, including signing in.

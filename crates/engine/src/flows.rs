@@ -295,6 +295,7 @@ async fn make_flow(
             live: Window::default(),
             grace_window_seconds: None,
             closing: None,
+            invitation_email: None,
             labels: like.map(|flow| flow.labels.clone()).unwrap_or_default(),
             design: like.and_then(|flow| flow.design.clone()),
             test_links: 0,

@@ -347,6 +347,11 @@ impl Known {
             Record::VisitCount(row) => {
                 vec![flow(row.app_id, row.flow_id), version(row.flow_version_id, row.flow_id)]
             }
+            Record::Mail(row) => {
+                let user = |id: UserId| (Table::Users, self.users.contains(&id), id.to_string());
+                let of = row.app_id.zip(row.flow_id).map(|(app, id)| flow(app, id));
+                of.into_iter().chain(row.user_id.map(user)).collect()
+            }
             Record::Grant(row) => {
                 let exists = self.users.contains(&row.user_id);
                 let user = (Table::Users, exists, row.user_id.to_string());

@@ -31,6 +31,7 @@ use crate::fault::{fault, faultless};
 use crate::handle::{FlowHandle, Permit, must_be_in_use};
 use crate::hosted::HostedFlow;
 use crate::ids::random_ids;
+use crate::mail_queue::{MailStatus, queued_invitations};
 
 /// The maximum number of faults in one reply.
 const FAULTS_MAX: usize = 1_000;
@@ -124,6 +125,8 @@ pub struct Invitation {
     pub state: InvitationState,
     /// `None` while the invitation is open, for an actor who may not answer for others (`write`).
     pub link: Option<String>,
+    /// Only after [`FlowHandle::with_mail_status`], if it was sent by e-mail.
+    pub mail: Option<MailStatus>,
 }
 
 impl Invitation {
@@ -135,7 +138,7 @@ impl Invitation {
         let is_open = matches!(state, InvitationState::Sent | InvitationState::Opened);
         let link =
             (may_answer || !is_open).then(|| format!("{base}/f/{flow}?flowAssignmentId={id}"));
-        Self { state, link, row }
+        Self { state, link, row, mail: None }
     }
 
     /// The id, which is part of the link; `None` if the link is.
@@ -185,6 +188,31 @@ impl FlowHandle {
         duplicates: Duplicates,
         check_only: bool,
     ) -> AdminResult<Vec<Invitation>> {
+        self.invite_by(new, duplicates, check_only, false).await
+    }
+
+    /// The same, and the server sends each of them by e-mail. All need an address, and the flow
+    /// must be published.
+    pub async fn invite_by_mail(
+        &self,
+        new: &[NewInvitation],
+        duplicates: Duplicates,
+        check_only: bool,
+    ) -> AdminResult<Vec<Invitation>> {
+        self.may_mail_invitations()?;
+        let without = new.iter().filter(|new| new.invitee.email.is_none());
+        let what = "must have an e-mail address to be invited by e-mail";
+        faultless(truncated(without.map(|new| new.fault("", what)).collect()))?;
+        self.invite_by(new, duplicates, check_only, true).await
+    }
+
+    async fn invite_by(
+        &self,
+        new: &[NewInvitation],
+        duplicates: Duplicates,
+        check_only: bool,
+        is_mailed: bool,
+    ) -> AdminResult<Vec<Invitation>> {
         let core = self.permit.core(Scope::Write)?;
         let (app, flow) = (self.app_id(), self.flow_id());
         retry_on_conflict(|is_retry| async move {
@@ -208,9 +236,14 @@ impl FlowHandle {
             if check_only || rows.is_empty() {
                 return Ok(made);
             }
-            let detail = json!({"count": rows.len()});
+            let mut detail = json!({"count": rows.len()});
+            let mails = is_mailed.then(|| queued_invitations(&rows));
+            if is_mailed {
+                detail["byEmail"] = true.into();
+            }
             let audit = self.permit.audit(AuditAction::InvitationsCreated, flow, &detail);
-            let rows = vec![Write::Invitations(rows), Write::Audit(audit)];
+            let rows = [Write::Invitations(rows), Write::Audit(audit)];
+            let rows: Vec<Write> = rows.into_iter().chain(mails).collect();
             self.permit.change_quietly(Scope::Write, state.revision, rows).await?;
             Ok(made)
         })
@@ -292,6 +325,15 @@ impl InvitationHandle {
         let core = self.permit.core(Scope::Read)?;
         let may_answer = self.permit.actor().may(Scope::Write, self.row.app_id);
         Ok(Invitation::new(core, self.row.clone(), core.now(), may_answer))
+    }
+
+    /// The same, with what became of its e-mail.
+    pub async fn shown_with_mail(&self) -> AdminResult<Invitation> {
+        let core = self.permit.core(Scope::Read)?;
+        let ids = [self.row.assignment_id];
+        let mails = core.store.list_mails_of(self.row.app_id, &ids).await?;
+        let mail = mails.into_iter().next().map(MailStatus::from);
+        Ok(Invitation { mail, ..self.shown()? })
     }
 
     /// Withdraws the invitation; idempotent. A used invitation stays used.

@@ -60,6 +60,9 @@ pub mod integrity;
 pub mod invitation_files;
 mod invitations;
 pub mod live;
+pub mod mail;
+mod mail_queue;
+mod mail_transport;
 mod metrics;
 pub mod moving;
 mod overload;
@@ -142,7 +145,7 @@ pub mod rows {
     pub use sluice_store::{
         Answers, AppLimits, AppRow, AssetInfo, AuditRow, ConsentRow, DeliveryRow, DeliveryState,
         FlowRow, FlowState, GrantRow, IdentityKeyKind, IdentityKeyRow, IdentityVerification,
-        ImageType, InvitationCounts, InvitationRow, Order, Page, Respondent, ResponsePage,
+        ImageType, InvitationCounts, InvitationRow, MailEnd, Order, Page, Respondent, ResponsePage,
         ResponseRow, Role, Scope, TestCursor, TestResponseRow, TokenRow, VersionRow, VersionState,
     };
 }

@@ -97,6 +97,7 @@ pub struct Metrics {
     pub(crate) queue_seconds: Histogram,
     pub(crate) expired_responses: Counter,
     pub(crate) expired_respondents: Counter,
+    mails: Family<OutcomeLabel, Counter>,
     connections_refused: Counter,
     pub(crate) dropped_visit_steps: Counter,
     pub(crate) scrub: ScrubMetrics,
@@ -187,6 +188,8 @@ impl Metrics {
         let connections_refused = add(to, "connections_refused", what);
         let what = "Steps of visits that were not counted because memory for counts was full";
         let dropped_visit_steps = add(to, "dropped_visit_steps", what);
+        let what = "E-mails handed to the mail server, by outcome";
+        let mails = add(to, "mails", what);
         let scrub = ScrubMetrics::new(to);
         let deliveries = DeliveryMetrics::new(to);
         let what = "Whether damage was found in the database: submissions are refused";
@@ -230,6 +233,7 @@ impl Metrics {
             queue_seconds,
             expired_responses,
             expired_respondents,
+            mails,
             connections_refused,
             dropped_visit_steps,
             scrub,
@@ -267,6 +271,11 @@ impl Metrics {
             false => TokenLabel { mode, outcome: checked.as_str(), reason: "" },
         };
         self.token_checks.get_or_create(&label).inc();
+    }
+
+    /// Counts an attempt to send an e-mail.
+    pub(crate) fn count_mail(&self, outcome: &'static str) {
+        self.mails.get_or_create(&OutcomeLabel { outcome }).inc();
     }
 
     /// Counts a request that a limit refused.

@@ -141,7 +141,7 @@ impl FlowHandle {
     }
 
     /// The caller, if it is a user.
-    fn user(&self) -> Option<UserId> {
+    pub(crate) fn user(&self) -> Option<UserId> {
         self.permit.actor().name.parse().ok()
     }
 }

@@ -6,11 +6,11 @@
 //! whether it is present.
 
 use serde::{Deserialize, Serialize};
-use sluice_flow::id::AppId;
+use sluice_flow::id::{AppId, AssignmentId, FlowId, UserId};
 use sluice_flow::time::Timestamp;
 use sluice_store::{
     App, AssetRow, AuditRow, DeliveryRow, EndpointRow, FlowRow, IdentityKeyRow, InvitationRow,
-    KeyRow, Record, ReportRow, Table, TestResponseRow, TokenRow, UserRow, VersionRow,
+    KeyRow, MailRow, Record, ReportRow, Table, TestResponseRow, TokenRow, UserRow, VersionRow,
     VisitCountRow,
 };
 
@@ -138,6 +138,7 @@ impl Bytes {
             }
             Record::Endpoint(row) => self.endpoint(row),
             Record::Delivery(row) => self.delivery(row),
+            Record::Mail(row) => self.mail(row),
             Record::SavedView(row) => {
                 self.ids(&[row.app_id.uuid(), row.flow_id.uuid(), row.user_id.uuid()]);
                 self.text(&row.name);
@@ -165,6 +166,29 @@ impl Bytes {
         self.time(row.created_at);
         self.number(row.bytes.len() as u64);
         self.put(&row.bytes);
+    }
+
+    fn mail(&mut self, row: &MailRow) {
+        self.optional_app(row.app_id);
+        self.put(row.mail_id.uuid().as_bytes());
+        self.variant(&row.kind);
+        let ids = [
+            row.flow_id.map(FlowId::uuid),
+            row.assignment_id.map(AssignmentId::uuid),
+            row.user_id.map(UserId::uuid),
+        ];
+        for id in ids {
+            self.optional(id, |it, id| it.put(id.as_bytes()));
+        }
+        self.optional_text(row.detail.as_deref());
+        self.time(row.created_at);
+        self.number(row.sent.into());
+        self.optional_time(row.sent_at);
+        self.number(row.attempts.into());
+        self.optional_time(row.next_at);
+        self.optional(row.ended, |it, ended| it.variant(&ended));
+        self.optional_text(row.reply.as_deref());
+        self.optional(row.address, |it, address| it.put(&address));
     }
 
     fn app(&mut self, app: &App) {
@@ -217,6 +241,7 @@ impl Bytes {
         row.labels.iter().for_each(|label| self.text(label));
         self.optional_text(row.design.as_deref());
         self.number(u64::from(row.test_links));
+        self.optional_text(row.invitation_email.as_deref());
         self.time(row.created_at);
         self.optional_time(row.archived_at);
     }

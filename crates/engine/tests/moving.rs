@@ -9,8 +9,8 @@ use sluice_engine::moving::{self, Beginning, MoveError};
 use sluice_engine::tally::{TableTally, Tally};
 use sluice_flow::definition::Kind;
 use sluice_flow::id::{
-    ApiKey, AppId, AssetId, AssignmentId, AuditId, FlowId, FlowVersionId, FormKey, ReportId,
-    RespondentId, ResponseId, TokenId, UserId, v7,
+    ApiKey, AppId, AssetId, AssignmentId, AuditId, FlowId, FlowVersionId, FormKey, MailId,
+    ReportId, RespondentId, ResponseId, TokenId, UserId, v7,
 };
 use sluice_flow::respondent::IdentityType;
 use sluice_flow::submission::Admission;
@@ -18,8 +18,8 @@ use sluice_flow::time::Timestamp;
 use sluice_store::conformance::filling;
 use sluice_store::sqlite::{Options, SqliteStore};
 use sluice_store::{
-    Answers, ErasureMark, IdentityKeyKind, IdentityVerification, ImageType, Record, RecordCursor,
-    Role, Scope, Store, Subject,
+    Answers, ErasureMark, IdentityKeyKind, IdentityVerification, ImageType, MailEnd, MailKind,
+    Record, RecordCursor, Role, Scope, Store, Subject,
 };
 
 /// More than two pages.
@@ -166,7 +166,7 @@ fn every_column_of_every_table_is_in_the_digest() {
             row.kind => Kind::Message,
             row.live.starts_at => Some(at()), row.live.ends_at => Some(at()),
             row.grace_window_seconds => Some(7), row.created_at => at(),
-            row.archived_at => Some(at()), row.design => Some(text()), row.labels => vec![text()];
+            row.archived_at => Some(at()), row.invitation_email => Some(text()), row.design => Some(text()), row.labels => vec![text()];
         Record::Version(row) =>
             row.app_id => id(), row.flow_id => flow(), row.flow_version_id => version(),
             row.number => 7, row.times.published_at => Some(at()),
@@ -228,6 +228,14 @@ fn every_column_of_every_table_is_in_the_digest() {
             row.app_id => id(), row.flow_id => flow(), row.form_key => FormKey::from_uuid(bits()),
             row.number => 7, row.received_at => at(), row.answers => text(),
             row.tags => Some(text()), row.score => Some(text());
+        Record::Mail(row) =>
+            row.app_id => Some(id()), row.mail_id => MailId::from_uuid(bits()),
+            row.kind => MailKind::Notice, row.flow_id => Some(flow()),
+            row.assignment_id => Some(AssignmentId::from_uuid(bits())),
+            row.user_id => Some(UserId::from_uuid(bits())), row.detail => Some(text()),
+            row.created_at => at(), row.sent => 7, row.sent_at => Some(at()), row.attempts => 7,
+            row.next_at => Some(at()), row.ended => Some(MailEnd::Bounced),
+            row.reply => Some(text()), row.address => Some([8; 32]);
         Record::Asset(row) =>
             row.app_id => id(), row.asset_id => AssetId::from_uuid(bits()),
             row.content_type => ImageType::WebP, row.width => 77, row.height => 77,

@@ -168,6 +168,9 @@ ids! {
     ReportId = "rep_";
     /// An uploaded image.
     AssetId = "as_";
+    /// An e-mail to send. Anyone with the id may unsubscribe its recipient, so it is entirely random
+    /// and contains no time.
+    MailId = "ml_";
     /// One form that was shown: its submission is stored once. Its time is when it was made.
     FormKey = "f_";
     /// Something that happened, and its position in the log of its app.
@@ -183,6 +186,13 @@ tell_their_time! {
 }
 
 impl AssignmentId {
+    /// An id from these random bits.
+    pub fn from_random(bits: u128) -> Self {
+        Self(Uuid::from_u128(bits))
+    }
+}
+
+impl MailId {
     /// An id from these random bits.
     pub fn from_random(bits: u128) -> Self {
         Self(Uuid::from_u128(bits))

@@ -35,6 +35,7 @@ pub mod folding;
 pub mod id;
 pub mod identity;
 pub mod invitation;
+pub mod invitation_email;
 pub mod issue;
 pub mod judge;
 pub mod labels;

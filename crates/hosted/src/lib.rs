@@ -25,6 +25,7 @@ mod states;
 mod steps;
 mod test_mode;
 mod texts;
+mod unsubscribe;
 mod view;
 mod visit;
 mod visits;
@@ -135,6 +136,7 @@ pub fn router(hosted: Arc<Hosted>) -> Router {
         .route(LOGO, get(logo))
         .route(SCRIPT_FILE, get(script))
         .route(images::IMAGE, get(images::image))
+        .route(unsubscribe::PAGE, get(unsubscribe::show).post(unsubscribe::confirm))
         .with_state(hosted)
 }
 

@@ -22,8 +22,10 @@ pub mod rate;
 pub mod reply;
 pub mod request_id;
 pub mod server;
+pub mod smtp;
 mod store_down;
 
 pub use limits::Limits;
 pub use outbound::{KeyFetcher, Network, OutboundPolicy, WebhookClient, client_builder};
+pub use smtp::{Sender, SmtpTransport};
 pub use store_down::store_down;

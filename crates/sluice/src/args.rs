@@ -9,6 +9,7 @@ mod backup;
 mod client;
 mod invite;
 mod key;
+mod mail;
 mod moving;
 mod recount;
 mod respondent;
@@ -32,6 +33,7 @@ pub(crate) use client::{
 
 pub(crate) use invite::{InviteAddArgs, InviteCommand, InviteImportArgs, InviteListArgs};
 pub(crate) use key::{KeyCommand, RotateArgs};
+pub(crate) use mail::{MailCommand, MailTestArgs};
 pub(crate) use moving::MoveArgs;
 pub(crate) use recount::RecountArgs;
 pub(crate) use respondent::{RespondentArgs, RespondentCommand};
@@ -109,6 +111,9 @@ pub(crate) enum Command {
     /// Invite people to a flow, each with a personal link
     #[command(subcommand)]
     Invite(InviteCommand),
+    /// Test the mail server
+    #[command(subcommand)]
+    Mail(MailCommand),
     /// Copy everything from one database into another
     Move(MoveArgs),
     /// Rebuild the counts of responses
@@ -125,6 +130,8 @@ pub(crate) enum Command {
 const PG: &str = "PostgreSQL";
 /// The help heading of flags that protect the server from its callers.
 const LIMITS: &str = "Limits of the public API";
+/// The help heading of flags for sending e-mail.
+const MAIL: &str = "E-mail";
 /// The help heading of flags that apply only to the console.
 const SIGN_IN: &str = "Signing in to the console";
 
@@ -139,10 +146,11 @@ On an empty store it creates an admin token (printed once), a demo app and a pub
 prints three calls that are ready to paste.
 
 A setting is taken from its flag, then its environment variable, then the configuration file, then
-its default. Three secrets have only a variable, so that they do not show in the list of processes:
+its default. Four secrets have only a variable, so that they do not show in the list of processes:
 SLUICE_ADMIN_TOKEN (22 characters or more) is a valid admin token while it is set;
 SLUICE_MASTER_KEY (32 bytes in base64) seals signing secrets instead of the file master.key;
-SLUICE_METRICS_TOKEN (16 characters or more) is required to read /metrics if it is set.",
+SLUICE_METRICS_TOKEN (16 characters or more) is required to read /metrics if it is set;
+SLUICE_SMTP_PASSWORD is the password of the mail server.",
     after_long_help = "\
 Examples:
   sluice serve
@@ -273,6 +281,19 @@ pub(crate) struct ServeArgs {
     /// Networks of proxies whose X-Forwarded-For is trusted [default: none]
     #[arg(long, env = "SLUICE_TRUSTED_PROXIES", value_name = "CIDR,…")]
     pub(crate) trusted_proxies: Option<String>,
+
+    /// Mail server, such as smtp://user@mail.example.com:587 (STARTTLS) or smtps://…; the password is
+    /// read from SLUICE_SMTP_PASSWORD [default: none, and no e-mails]
+    #[arg(long, env = "SLUICE_SMTP_URL", value_name = "URL", help_heading = MAIL, hide_env_values = true)]
+    pub(crate) smtp_url: Option<String>,
+
+    /// Sender of e-mails, such as 'Acme <feedback@example.com>'
+    #[arg(long, env = "SLUICE_MAIL_FROM", value_name = "ADDRESS", help_heading = MAIL)]
+    pub(crate) mail_from: Option<String>,
+
+    /// Maximum number of e-mails in a minute, of all servers on one database [default: 60]
+    #[arg(long, env = "SLUICE_MAILS_PER_MINUTE", value_name = "COUNT", help_heading = MAIL)]
+    pub(crate) mails_per_minute: Option<u64>,
 
     /// Sign-in attempts per minute from one address; 0 for no limit [default: 30]
     #[arg(long, env = "SLUICE_SIGN_INS_PER_MINUTE", value_name = "COUNT", help_heading = SIGN_IN)]

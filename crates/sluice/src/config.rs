@@ -20,6 +20,7 @@ use crate::args::ServeArgs;
 use crate::backend::{CreatePolicy, StoreAddress};
 use crate::failure::Failure;
 use crate::logging::LogFormat;
+use crate::mail::{self, MailSettings};
 use crate::master_key::{self, MasterKeys};
 use crate::number_setting::NumberSetting;
 use crate::sign_in;
@@ -141,6 +142,8 @@ pub(crate) struct Settings {
     pub(crate) jwks: OutboundPolicy,
     pub(crate) webhooks: OutboundPolicy,
     pub(crate) hosted: HostedOptions,
+    /// Absent if no e-mails are sent.
+    pub(crate) mail: Option<MailSettings>,
     pub(crate) console: ConsoleOptions,
 }
 
@@ -170,6 +173,7 @@ impl Settings {
         let tuning = Tuning::resolve(&given, &file)?;
         let public_url = given.public_url.clone().or(file.public_url.clone());
         let public_url = public_url.map(checked_url).transpose()?;
+        let mail = MailSettings::resolve(&given, &file, variable(mail::PASSWORD_VARIABLE))?;
         let console = sign_in::resolve(&given, &file, public_url.clone())?;
         let not_tuned = Tuning::must_be_absent(&given, &file);
         let (store, folder) = store_of(given.data.or(file.data), given.store.or(file.store))?;
@@ -229,6 +233,7 @@ impl Settings {
                     given.trusted_proxies.or(file.trusted_proxies),
                 )?,
             },
+            mail,
             console,
         })
     }

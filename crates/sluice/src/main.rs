@@ -15,6 +15,7 @@ mod demo;
 mod failure;
 mod flow_file;
 mod logging;
+mod mail;
 mod master_key;
 mod new_file;
 mod number_setting;
@@ -98,6 +99,7 @@ async fn dispatch(command: Command) -> Outcome {
         Command::Token(args::TokenCommand::Create(token)) => command::token::create(token).await,
         Command::User(user) => command::user::run(user).await,
         Command::Key(args::KeyCommand::Rotate(rotate)) => command::key::rotate(rotate).await,
+        Command::Mail(args::MailCommand::Test(test)) => command::mail::test(test).await,
         Command::Invite(invite) => command::invite::run(invite).await,
         Command::Move(moving) => command::moving::run(&moving).await,
         Command::Recount(recount) => command::recount::run(recount).await,

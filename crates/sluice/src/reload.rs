@@ -85,6 +85,7 @@ fn changed_settings(old: &Settings, new: &Settings) -> Vec<&'static str> {
         ("jwks-…", old.jwks != new.jwks),
         ("webhooks-…", old.webhooks != new.webhooks),
         ("hosted-sends-per-minute or trusted-proxies", old.hosted != new.hosted),
+        ("smtp-url, mail-from or mails-per-minute", old.mail != new.mail),
         ("sign-ins-per-minute or oidc-…", old.console != new.console),
     ];
     changed.into_iter().filter(|(_, is_changed)| *is_changed).map(|(name, _)| name).collect()
@@ -129,6 +130,7 @@ mod tests {
             "hosted-sends-per-minute = 7",
             "trusted-proxies = '10.0.0.0/8'",
             "sign-ins-per-minute = 7",
+            "smtp-url = 'smtp://mail.example'\nmail-from = 'a@b.example'",
         ] {
             let changed = changed_settings(&before, &read(line));
             assert!(!changed.is_empty(), "{line}");

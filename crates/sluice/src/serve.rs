@@ -22,6 +22,7 @@ use crate::banner::{banner, base_url};
 use crate::config::Settings;
 use crate::demo;
 use crate::failure::{Exit, Failure, Outcome, with_cause};
+use crate::mail::MailSettings;
 use crate::master_key;
 use crate::reload::Reloading;
 use crate::{backend, logging, output, signals};
@@ -168,6 +169,7 @@ async fn start(
         rates: settings.rates,
         scrub_interval: settings.scrub_interval,
         webhook_sender: Some(Arc::new(WebhookClient::new(settings.webhooks.clone()))),
+        mail: settings.mail.as_ref().map(MailSettings::options).transpose()?,
     };
     let clock = StoreClock::of(&store).await.map_err(unreadable)?;
     must_agree(&*clock)?;

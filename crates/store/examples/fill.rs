@@ -112,6 +112,7 @@ impl History {
             created_at,
             archived_at: None,
             closing: None,
+            invitation_email: None,
             labels: Vec::new(),
             design: None,
             test_links: 0,

@@ -13,7 +13,7 @@ use sluice_flow::id::{
 
 use crate::{
     App, AssetRow, AuditRow, ClosingCountsRow, ConsentRow, DeliveryRow, EndpointRow, EventRow,
-    FlowRow, GrantRow, IdempotencyKey, IdentityKeyRow, IdentityRow, InvitationRow, KeyRow,
+    FlowRow, GrantRow, IdempotencyKey, IdentityKeyRow, IdentityRow, InvitationRow, KeyRow, MailRow,
     ReportRow, RespondentRow, ResponseRow, SavedViewRow, ShortPathRow, StoreResult,
     TestResponseRow, TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow,
 };
@@ -54,6 +54,7 @@ pub enum Record {
     Event(EventRow),
     Endpoint(Box<EndpointRow>),
     Delivery(Box<DeliveryRow>),
+    Mail(MailRow),
 }
 
 /// A page of a [`crate::StoreView`].
@@ -156,10 +157,11 @@ pub enum Table {
     Events,
     Endpoints,
     Deliveries,
+    Mails,
 }
 
 impl Table {
-    pub const ALL: [Self; 25] = [
+    pub const ALL: [Self; 26] = [
         Self::Apps,
         Self::Keys,
         Self::IdentityKeys,
@@ -185,6 +187,7 @@ impl Table {
         Self::Events,
         Self::Endpoints,
         Self::Deliveries,
+        Self::Mails,
     ];
 
     pub fn name(self) -> &'static str {
@@ -214,6 +217,7 @@ impl Table {
             Self::Events => "events",
             Self::Endpoints => "endpoints",
             Self::Deliveries => "deliveries",
+            Self::Mails => "mails",
         }
     }
 }
@@ -270,6 +274,7 @@ impl Record {
             Self::Event(_) => Table::Events,
             Self::Endpoint(_) => Table::Endpoints,
             Self::Delivery(_) => Table::Deliveries,
+            Self::Mail(_) => Table::Mails,
         }
     }
 
@@ -326,6 +331,7 @@ impl Record {
                 let ids = [row.endpoint_id.uuid(), row.delivery_id.uuid()];
                 cursor(Some(row.app_id), ids.map(uuid::Uuid::into_bytes).as_flattened())
             }
+            Self::Mail(row) => cursor(row.app_id, row.mail_id.uuid().as_bytes()),
             Self::Report(row) => cursor(Some(row.app_id), row.report_id.uuid().as_bytes()),
             Self::SavedView(row) => {
                 let ids = [row.flow_id.uuid(), row.user_id.uuid()].map(uuid::Uuid::into_bytes);
@@ -353,7 +359,8 @@ impl Record {
             }
             Self::Flow(flow) => {
                 let labels = flow.labels.iter().map(String::len).sum::<usize>();
-                let settings = [&flow.closing, &flow.design].into_iter().flatten();
+                let settings =
+                    [&flow.closing, &flow.design, &flow.invitation_email].into_iter().flatten();
                 flow.name.len() + labels + settings.map(String::len).sum::<usize>()
             }
             Self::TestResponse(row) => {
@@ -373,6 +380,9 @@ impl Record {
             Self::Delivery(row) => {
                 let texts = [&row.reply, &row.error].into_iter().flatten();
                 row.kind.len() + texts.map(String::len).sum::<usize>()
+            }
+            Self::Mail(row) => {
+                [&row.detail, &row.reply].into_iter().flatten().map(String::len).sum()
             }
             Self::SavedView(row) => row.name.len() + row.query.len(),
             Self::Version(version) => version.definition.len(),

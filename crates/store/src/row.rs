@@ -16,7 +16,8 @@ use sluice_flow::time::{Timestamp, Window};
 
 use crate::{
     AssetRow, ClosingWrite, EndpointWrite, EventRow, InvitationRow, InvitationStep, Invited,
-    PeopleWrite, ReportRow, ResponseRow, ShortPathRow, StoreError, StoreResult, TestWrite,
+    MailWrite, PeopleWrite, ReportRow, ResponseRow, ShortPathRow, StoreError, StoreResult,
+    TestWrite,
 };
 
 /// SHA-256 of an admin token.
@@ -142,6 +143,9 @@ pub struct FlowRow {
     /// How often its test links were revoked: a link works while this is as when it was made.
     #[serde(default)]
     pub test_links: u32,
+    /// The text of invitations that are sent by e-mail, as JSON; absent if none was written.
+    #[serde(default)]
+    pub invitation_email: Option<String>,
     pub created_at: Timestamp,
     pub archived_at: Option<Timestamp>,
 }
@@ -322,6 +326,7 @@ pub enum Write {
     /// Something that happened. If its id is behind the log's horizon, it gets a current one.
     Event(EventRow),
     Endpoint(EndpointWrite),
+    Mail(MailWrite),
 }
 
 impl Write {
@@ -348,6 +353,7 @@ impl Write {
             | Self::Test(_)
             | Self::Event(_)
             | Self::Endpoint(_)
+            | Self::Mail(_)
             // No client knows its id yet.
             | Self::Asset(_)
             | Self::People(_) => false,

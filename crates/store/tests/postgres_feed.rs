@@ -47,6 +47,7 @@ fn flow_of(app: AppId) -> FlowRow {
         live: Window { starts_at: None, ends_at: None },
         grace_window_seconds: None,
         closing: None,
+        invitation_email: None,
         labels: Vec::new(),
         design: None,
         test_links: 0,

@@ -262,6 +262,7 @@ async fn responses_stored_without_counts_are_counted_by_a_scan() {
         live: Window::default(),
         grace_window_seconds: None,
         closing: None,
+        invitation_email: None,
         labels: Vec::new(),
         design: None,
         test_links: 0,

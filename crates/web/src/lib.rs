@@ -17,4 +17,7 @@ pub use sluice_http::rate::{
     ADDRESS_BYTES_PER_SECOND, ADDRESS_CALLS_PER_SECOND, address_bytes_quota, address_quota,
 };
 pub use sluice_http::server::{Site, serve};
-pub use sluice_http::{KeyFetcher, Limits, Network, OutboundPolicy, WebhookClient, client_builder};
+pub use sluice_http::{
+    KeyFetcher, Limits, Network, OutboundPolicy, Sender, SmtpTransport, WebhookClient,
+    client_builder,
+};

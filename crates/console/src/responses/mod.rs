@@ -13,6 +13,7 @@ mod filters;
 mod layout;
 mod list;
 mod live;
+mod notices;
 mod query;
 mod table;
 mod test_responses;
@@ -61,6 +62,7 @@ pub(super) fn routes() -> Router<Arc<Console>> {
         .route("/console/flows/{flowId}/responses/live", get(live::stream))
         .route("/console/flows/{flowId}/responses/export", get(export::download))
         .route("/console/flows/{flowId}/responses/codebook", get(export::codebook))
+        .route("/console/flows/{flowId}/responses/notices", get(notices::page).post(notices::save))
         .route("/console/flows/{flowId}/responses/tests", get(test_responses::page))
         .route("/console/flows/{flowId}/responses/tests/delete", post(test_responses::delete))
         .route("/console/flows/{flowId}/responses/{responseId}", get(detail::page))
@@ -165,6 +167,7 @@ async fn list_page(
         shown.draw()
     };
     let frame = frame.actions(html! {
+        (notices::button(console, &visitor, flow))
         (test_responses::button(flow))
         @if may_export && !has_none { (export::button()) }
     });

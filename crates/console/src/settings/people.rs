@@ -56,7 +56,13 @@ pub(super) async fn add(
         name: form.get("name").unwrap_or_default().to_owned(),
         role: role_of(form.get("role")).unwrap_or(Role::Viewer),
     };
-    match console.engine.app(&visitor.actor, Scope::Admin, app).await?.add_member(&new).await {
+    let opened = console.engine.app(&visitor.actor, Scope::Admin, app).await?;
+    let added = match console.engine.sends_mail() {
+        true => opened.add_member_by_mail(&new).await.map(|is_new| (is_new, None)),
+        false => opened.add_member(&new).await.map(|(_, link)| (false, link)),
+    };
+    match added {
+        Ok((true, None)) => Ok(reply::see_other(&address(app, "link-mailed"))),
         Ok((_, None)) => Ok(reply::see_other(&address(app, "added"))),
         Ok((_, link)) => {
             let page = PeoplePage { link, ..PeoplePage::default() };

@@ -55,9 +55,18 @@ pub(super) async fn create(
         role: role_of(form.get("role")).unwrap_or(Role::Viewer),
         app_id,
     };
-    let faults = match console.engine.instance(&visitor.actor)?.create_user(new).await {
-        Ok((user, secret)) => {
-            let page = UserPage { link: Some(secret), ..UserPage::default() };
+    let instance = console.engine.instance(&visitor.actor)?;
+    let made = match console.engine.sends_mail() {
+        true => instance.create_user_by_mail(new).await.map(|user| (user, None)),
+        false => instance.create_user(new).await.map(|(user, secret)| (user, Some(secret))),
+    };
+    let faults = match made {
+        Ok((user, None)) => {
+            let to = format!("/console/settings/users/{}?done=link-mailed", user.user_id);
+            return Ok(reply::see_other(&to));
+        }
+        Ok((user, link)) => {
+            let page = UserPage { link, ..UserPage::default() };
             return Ok(page.render(&console, &visitor, user).await?);
         }
         Err(AdminError::Conflict { detail, .. }) => {
@@ -154,9 +163,16 @@ pub(super) async fn reset(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
     PathParam(id): PathParam<UserId>,
+    Form(form): Form,
 ) -> Reply {
-    let secret = console.engine.instance(&visitor.actor)?.reset_user(id).await?;
-    let user = console.engine.instance(&visitor.actor)?.get_user(id).await?;
+    let instance = console.engine.instance(&visitor.actor)?;
+    if console.engine.sends_mail() && !form.has("show") {
+        instance.reset_user_by_mail(id).await?;
+        let to = format!("/console/settings/users/{id}?done=link-mailed");
+        return Ok(reply::see_other(&to));
+    }
+    let secret = instance.reset_user(id).await?;
+    let user = instance.get_user(id).await?;
     Ok(UserPage { link: Some(secret), ..UserPage::default() }
         .render(&console, &visitor, user)
         .await?)
@@ -293,7 +309,7 @@ impl UserPage<'_> {
             @if let Some(link) = &link { (password_link(link)) }
             (about(&user, &base, &self.faults))
             (granted(&user, &base, &sidebar, &self))
-            (entry(&user, &base))
+            (entry(&user, &base, console.engine.sends_mail()))
         };
         let kind = if self.faults.is_empty() { Kind::Shown } else { Kind::Unfinished };
         Ok(instance_page(visitor, &sidebar, TAB, kind, self.done, content))
@@ -374,7 +390,7 @@ fn granted(user: &UserDetail, base: &str, sidebar: &Sidebar, page: &UserPage<'_>
     }
 }
 
-fn entry(user: &UserDetail, base: &str) -> Markup {
+fn entry(user: &UserDetail, base: &str, sends_mail: bool) -> Markup {
     html! {
         section.card {
             h2 { "Sign-in" }
@@ -387,7 +403,14 @@ fn entry(user: &UserDetail, base: &str) -> Markup {
                 } @else {
                     p { "Create a link to set a password." }
                 }
-                form method="post" action={ (base) "/reset" } { button.button type="submit" { "Create password link" } }
+                form method="post" action={ (base) "/reset" } {
+                    @if sends_mail {
+                        div.buttons {
+                            button.button type="submit" { "Send password link by e-mail" }
+                            button.button.quiet type="submit" name="show" value="yes" { "Show the link instead" }
+                        }
+                    } @else { button.button type="submit" { "Create password link" } }
+                }
                 @if user.has_second_factor {
                     p { "This user has a second factor. If they lost their authenticator app and recovery codes, reset it: they then need only their password until they turn it on again." }
                     form method="post" action={ (base) "/second-factor/reset" } data-confirm="Reset the second factor of this user?" { button.button type="submit" { "Reset second factor" } }

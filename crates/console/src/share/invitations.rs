@@ -14,6 +14,7 @@ use sluice_flow::id::{AssignmentId, FlowId};
 use sluice_flow::invitation::{InvitationState, Invitee};
 use sluice_flow::time::{Day, Timestamp};
 
+use super::invitation_email::status;
 use super::{TypedForms, page};
 use crate::Console;
 use crate::parts::field::Field;
@@ -30,6 +31,7 @@ const PAGE: usize = 25;
 pub(super) struct InvitationForm<'t> {
     pub(super) people: &'t str,
     pub(super) until: &'t str,
+    pub(super) by_mail: bool,
     pub(super) faults: Vec<Fault>,
 }
 
@@ -38,6 +40,8 @@ pub(super) struct InvitationForm<'t> {
 pub(super) struct InvitationPermissions {
     pub(super) write: bool,
     pub(super) export: bool,
+    /// Whether there is a mail server.
+    pub(super) send: bool,
 }
 
 /// A page of the list, and the counts.
@@ -59,6 +63,7 @@ impl Invitations {
         let counts = flow.count_invitations().await?;
         let has_more = items.len() > PAGE;
         items.truncate(PAGE);
+        let items = flow.with_mail_status(items).await?;
         let next =
             items.last().filter(|_| has_more).map(|last| InvitationCursor::at(last).to_string());
         Ok(Self { counts, state, items, next, is_first: after.is_none() })
@@ -70,8 +75,10 @@ impl Invitations {
         permissions: InvitationPermissions,
         is_published: bool,
         typed: &InvitationForm<'_>,
+        email: &Markup,
     ) -> Markup {
         let all = self.all();
+        let sends = permissions.send && is_published;
         html! {
             section.card aria-labelledby="invitations" {
                 header {
@@ -84,7 +91,7 @@ impl Invitations {
                 }
                 p.muted { "Each person gets a personal link that works once. You see who has answered, but not their answers." }
                 @if !is_published && permissions.write { p.hint { "You can create links now; they work after you publish the flow." } }
-                @if permissions.write { (form(flow, all == 0 || !typed.faults.is_empty(), typed)) }
+                @if permissions.write { (form(flow, all == 0 || !typed.faults.is_empty(), sends, typed)) (email) }
                 @if all > 0 { (self.states(flow)) (self.table(flow, permissions)) }
                 @else if !permissions.write { p { "No invitations yet." } }
             }
@@ -122,13 +129,14 @@ impl Invitations {
     fn table(&self, flow: FlowId, permissions: InvitationPermissions) -> Markup {
         let state =
             self.state.map(|state| format!("state={}&", state_name(state))).unwrap_or_default();
+        let shows_mail = self.items.iter().any(|it| it.mail.is_some());
         html! {
             @if self.items.is_empty() { p.muted { "No invitations in this state." } }
             @else {
                 div.scroll tabindex="0" role="group" aria-label="Invitations" {
                     table.table {
-                        thead { tr { th scope="col" { "Person" } th scope="col" { "State" } th scope="col" { "Created" } th scope="col" { "Link" } } }
-                        tbody { @for invitation in &self.items { (row(flow, permissions, invitation)) } }
+                        thead { tr { th scope="col" { "Person" } th scope="col" { "State" } th scope="col" { "Created" } @if shows_mail { th scope="col" { "E-mail" } } th scope="col" { "Link" } } }
+                        tbody { @for invitation in &self.items { (row(flow, permissions, invitation, shows_mail)) } }
                     }
                 }
             }
@@ -140,8 +148,13 @@ impl Invitations {
     }
 }
 
-fn row(flow: FlowId, permissions: InvitationPermissions, invitation: &Invitation) -> Markup {
-    let Invitation { row, state, link } = invitation;
+fn row(
+    flow: FlowId,
+    permissions: InvitationPermissions,
+    invitation: &Invitation,
+    shows_mail: bool,
+) -> Markup {
+    let Invitation { row, state, link, mail } = invitation;
     let (id, name) = (row.assignment_id, who(&row.invitee).unwrap_or_default());
     let is_open = matches!(state, InvitationState::Sent | InvitationState::Opened);
     html! {
@@ -152,6 +165,7 @@ fn row(flow: FlowId, permissions: InvitationPermissions, invitation: &Invitation
             }
             td { span.state { span class={ "dot " (dot(*state)) } {} (state_label(*state)) } }
             td { (day(row.created_at)) }
+            @if shows_mail { td { (status(mail.as_ref())) } }
             td {
                 div.buttons {
                     // Anyone with the link can answer as that person, so it is shown only to
@@ -170,7 +184,7 @@ fn row(flow: FlowId, permissions: InvitationPermissions, invitation: &Invitation
     }
 }
 
-fn form(flow: FlowId, open: bool, typed: &InvitationForm<'_>) -> Markup {
+fn form(flow: FlowId, open: bool, sends: bool, typed: &InvitationForm<'_>) -> Markup {
     let people = Field {
         id: "people",
         label: "People to invite",
@@ -202,6 +216,9 @@ fn form(flow: FlowId, open: bool, typed: &InvitationForm<'_>) -> Markup {
                     input.input type="file" id="file" accept=".csv,text/csv,text/plain";
                 }
                 (until.draw())
+                @if sends {
+                    label.check { input type="checkbox" name="mail" value="yes" checked[typed.by_mail]; span { "Send each of them their link by e-mail" } }
+                }
                 label.check { input type="checkbox" name="again" value="yes"; span { "Also invite people who already have an open invitation" } }
                 div.buttons { button.button.primary type="submit" { "Create invitations" } }
             }
@@ -220,9 +237,13 @@ pub(super) async fn invite(
     let opened = console.engine.flow(&visitor.actor, Scope::Write, flow).await?;
     let (people, until) = (form.raw("people"), form.raw("until"));
     let duplicates = if form.has("again") { Duplicates::Allow } else { Duplicates::Skip };
+    let by_mail = form.has("mail");
     let made = match asked_for(people, until) {
         Ok(new) => {
-            let made = opened.invite(&new, duplicates, false).await;
+            let made = match by_mail {
+                true => opened.invite_by_mail(&new, duplicates, false).await,
+                false => opened.invite(&new, duplicates, false).await,
+            };
             made.map(|made| (made.len(), new.len() - made.len()))
         }
         Err(faults) => Err(AdminError::Invalid(faults)),
@@ -231,14 +252,19 @@ pub(super) async fn invite(
         Ok((made, left_out)) => {
             let word = match (made, left_out) {
                 (0, _) => "invited-already".to_owned(),
+                (_, 0) if by_mail => "invited-by-mail".to_owned(),
                 (_, 0) => "invited".to_owned(),
                 _ => format!("invited.{made}.{left_out}"),
             };
             Ok(reply::see_other(&format!("/console/flows/{flow}/share?done={word}#invitations")))
         }
         Err(AdminError::Invalid(faults)) => {
-            let typed =
-                InvitationForm { people, until, faults: faults.into_iter().map(by_line).collect() };
+            let typed = InvitationForm {
+                people,
+                until,
+                by_mail,
+                faults: faults.into_iter().map(by_line).collect(),
+            };
             let typed = TypedForms { invitations: typed, ..TypedForms::default() };
             page(&console, &visitor, flow, &Fields::default(), typed).await
         }

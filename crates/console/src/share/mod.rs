@@ -3,6 +3,7 @@
 
 mod calls;
 pub(super) mod code;
+mod invitation_email;
 mod invitations;
 mod link;
 mod short_path;
@@ -18,6 +19,7 @@ use maud::{Markup, html};
 use sluice_engine::rows::{AppRow, FlowState, IdentityVerification, Scope};
 use sluice_flow::id::FlowId;
 
+use self::invitation_email::EmailForm;
 use self::invitations::{InvitationForm, InvitationPermissions, Invitations};
 use self::link::HostedLink;
 use self::short_path::ShortPathForm;
@@ -37,6 +39,7 @@ pub(super) fn routes() -> Router<Arc<Console>> {
         .route("/console/flows/{flowId}/share/test-links/revoke", post(test_link::revoke))
         .route("/console/flows/{flowId}/share/path", post(short_path::change))
         .route("/console/flows/{flowId}/share/invitations", post(invitations::invite))
+        .route("/console/flows/{flowId}/share/invitation-email", post(invitation_email::save))
         .route("/console/flows/{flowId}/share/invitations.csv", post(invitations::file))
         .route(
             "/console/flows/{flowId}/share/invitations/{flowAssignmentId}/revoke",
@@ -58,6 +61,7 @@ async fn show(
 struct TypedForms<'t> {
     invitations: InvitationForm<'t>,
     short_path: ShortPathForm<'t>,
+    email: EmailForm,
 }
 
 /// The page, with the values typed into its forms and their faults.
@@ -78,8 +82,14 @@ async fn page(
     let permissions = InvitationPermissions {
         write: is_living && visitor.actor.may(Scope::Write, app_id),
         export: visitor.actor.may(Scope::Export, app_id),
+        send: engine.sends_mail(),
     };
-    let is_faulty = !typed.invitations.faults.is_empty() || !typed.short_path.faults.is_empty();
+    let faults = [&typed.invitations.faults, &typed.short_path.faults, &typed.email.faults];
+    let is_faulty = faults.into_iter().any(|faults| !faults.is_empty());
+    let email = match permissions.write && permissions.send {
+        true => typed.email.draw(flow, state.invitation_email()?),
+        false => html! {},
+    };
     let kind = if is_faulty { Kind::Unfinished } else { Kind::Shown };
     let base = engine.public_url();
     let path_form = html! {
@@ -99,7 +109,7 @@ async fn page(
             (calls::card(base, &app, hosted))
         }
         (tested)
-        (invitations.card(flow, permissions, hosted.is_some(), &typed.invitations))
+        (invitations.card(flow, permissions, hosted.is_some(), &typed.invitations, &email))
     };
     let title = format!("Share · {}", state.flow.name);
     let frame = Frame::new(visitor, &sidebar, NavItem::Flow(&state, Tab::Share), &title);

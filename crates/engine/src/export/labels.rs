@@ -19,7 +19,7 @@ const OTHER: &str = "Other: ";
 
 /// The labels of the answers to one question in one version.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum AnswerLabels {
+pub(crate) enum AnswerLabels {
     Options(HashMap<String, String>),
     /// An answer is a row and a column. Not every pair has its own label, since there are many.
     Cells {
@@ -30,7 +30,7 @@ pub(super) enum AnswerLabels {
 
 impl AnswerLabels {
     /// `None` if its answers have no labels, such as texts and numbers.
-    fn new(question: &QuestionType, shared: &HashSet<String>) -> Option<Self> {
+    pub(crate) fn new(question: &QuestionType, shared: &HashSet<String>) -> Option<Self> {
         // Options with the same label can still be distinguished.
         let unique = |(id, label): (String, String)| match shared.contains(&label) {
             true => (id.clone(), format!("{label} [{id}]")),
@@ -45,7 +45,7 @@ impl AnswerLabels {
     }
 
     /// The label of one text of an answer; an unknown text is unchanged.
-    pub(super) fn label<'t>(&'t self, text: &'t str) -> Cow<'t, str> {
+    pub(crate) fn label<'t>(&'t self, text: &'t str) -> Cow<'t, str> {
         match self {
             Self::Options(labels) => match (labels.get(text), text.strip_prefix(OTHER_PREFIX)) {
                 (Some(label), _) => Cow::Borrowed(label),

@@ -27,6 +27,7 @@ mod xlsx;
 
 pub(crate) use self::csv::without_formulas;
 pub use self::format::{ExportFormat, LineFormat, ValuesAs};
+pub(crate) use self::labels::AnswerLabels;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -33,9 +33,23 @@ pub(super) async fn write_people(
     writes: Vec<PeopleWrite>,
     entry: Entry,
 ) -> StoreResult<()> {
+    write_people_with(core, actor, expected, subject, writes, entry, None).await
+}
+
+/// The same, with another row.
+pub(super) async fn write_people_with(
+    core: &Core,
+    actor: &Actor,
+    expected: u64,
+    subject: UserId,
+    writes: Vec<PeopleWrite>,
+    entry: Entry,
+    also: Option<Write>,
+) -> StoreResult<()> {
     let audit = core.audit(actor, entry.app_id, entry.action, subject, &entry.detail);
     let mut rows: Vec<_> = writes.into_iter().map(Write::People).collect();
     rows.push(Write::Audit(audit));
+    rows.extend(also);
     core.apply(At::People { expected }, rows).await
 }
 
@@ -45,7 +59,7 @@ pub(super) async fn find_user(core: &Core, id: UserId) -> AdminResult<User> {
 }
 
 /// A link to set a password, and its secret.
-pub(super) fn new_link(user_id: UserId, now: Timestamp) -> (Secret, LinkRow) {
+pub(crate) fn new_link(user_id: UserId, now: Timestamp) -> (Secret, LinkRow) {
     let secret = Secret::random();
     let expires_at = Timestamp::from_millis(now.as_millis() + LINK_HOURS * 60 * 60 * 1000);
     let link = LinkRow { user_id, hash: hash_of(&secret.0), expires_at };

@@ -9,7 +9,7 @@ use sluice_flow::id::{AppId, UserId};
 use sluice_store::{Page, Role, Scope, StoreError, User, UserKey};
 
 use super::secret::Secret;
-use super::users::{NewUser, UserDetail, change_role, make_user};
+use super::users::{LinkDelivery, NewUser, UserDetail, change_role, make_user};
 use crate::admin::AdminResult;
 use crate::fault::{fault, faultless};
 use crate::handle::AppHandle;
@@ -49,6 +49,19 @@ impl AppHandle {
     /// Gives a person a role in the app. An owner of the instance can also name a person who is not
     /// a user yet: this creates the user and returns the secret of a link.
     pub async fn add_member(&self, new: &NewMember) -> AdminResult<(UserId, Option<Secret>)> {
+        self.add_member_with(new, LinkDelivery::Returned).await
+    }
+
+    /// The same, and sends a new user the link by e-mail. Returns whether they are new.
+    pub async fn add_member_by_mail(&self, new: &NewMember) -> AdminResult<bool> {
+        Ok(self.add_member_with(new, LinkDelivery::Mailed).await?.1.is_some())
+    }
+
+    async fn add_member_with(
+        &self,
+        new: &NewMember,
+        delivery: LinkDelivery,
+    ) -> AdminResult<(UserId, Option<Secret>)> {
         let core = self.permit.core(Scope::Admin)?;
         let (actor, app) = (self.permit.actor(), self.app_id());
         let email = new.email.trim();
@@ -65,7 +78,7 @@ impl AppHandle {
                 role: new.role,
                 app_id: Some(app),
             };
-            return match make_user(core, actor, &new).await? {
+            return match make_user(core, actor, &new, delivery).await? {
                 Some((user, secret)) => Ok((user.user_id, Some(secret))),
                 // A concurrent call has just created the user.
                 None => Err(StoreError::Conflict.into()),

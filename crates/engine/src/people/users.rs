@@ -5,10 +5,12 @@ use sluice_flow::definition::Fault;
 use sluice_flow::email::is_email;
 use sluice_flow::id::{AppId, UserId};
 use sluice_flow::time::Timestamp;
-use sluice_store::{GrantRow, Page, PeopleWrite, Role, Scope, StoreError, User, UserKey, UserRow};
+use sluice_store::{
+    GrantRow, Page, PeopleWrite, Role, Scope, StoreError, User, UserKey, UserRow, Write,
+};
 
 use super::accounts::Accounts;
-use super::change::{Entry, find_user, new_link, write_people};
+use super::change::{Entry, find_user, new_link, write_people, write_people_with};
 use super::secret::Secret;
 use crate::actor::Actor;
 use crate::admin::{AdminError, AdminResult};
@@ -18,6 +20,7 @@ use crate::core::Core;
 use crate::fault::{fault, faultless, name_faults};
 use crate::handle::AppHandle;
 use crate::instance::InstanceHandle;
+use crate::mail_queue::{no_mail_server, queued_password};
 
 /// The number of users to read at a time.
 const PAGE_USERS: usize = 500;
@@ -73,11 +76,24 @@ impl From<User> for UserDetail {
 impl InstanceHandle {
     /// Creates a user, and returns the secret of a link with which they set their password.
     pub async fn create_user(&self, new: NewUser) -> AdminResult<(UserDetail, Secret)> {
+        self.create_user_with(new, LinkDelivery::Returned).await
+    }
+
+    /// Creates a user, and sends them the link by e-mail.
+    pub async fn create_user_by_mail(&self, new: NewUser) -> AdminResult<UserDetail> {
+        Ok(self.create_user_with(new, LinkDelivery::Mailed).await?.0)
+    }
+
+    async fn create_user_with(
+        &self,
+        new: NewUser,
+        delivery: LinkDelivery,
+    ) -> AdminResult<(UserDetail, Secret)> {
         let (core, actor) = (self.core(), self.actor());
         if let Some(app) = new.app_id {
             AppHandle::open(core, actor, Scope::Admin, app).await?;
         }
-        let made = make_user(core, actor, &new).await?;
+        let made = make_user(core, actor, &new, delivery).await?;
         made.ok_or_else(|| {
             AdminError::conflict("email_taken", "there is a user with this e-mail address already")
         })
@@ -145,8 +161,18 @@ impl InstanceHandle {
     /// Creates a new link to set a password: ends the previous link and the user's sessions. The
     /// password stays until the link is used.
     pub async fn reset_user(&self, id: UserId) -> AdminResult<Secret> {
+        self.reset_user_with(id, LinkDelivery::Returned).await
+    }
+
+    /// The same, and sends the user the link by e-mail.
+    pub async fn reset_user_by_mail(&self, id: UserId) -> AdminResult<()> {
+        self.reset_user_with(id, LinkDelivery::Mailed).await.map(|_| ())
+    }
+
+    async fn reset_user_with(&self, id: UserId, delivery: LinkDelivery) -> AdminResult<Secret> {
         let (core, actor) = (self.core(), self.actor());
         actor.need_fresh()?;
+        must_be_possible(core, delivery)?;
         retry_on_conflict(|_| async {
             let revision = core.store.people_revision().await?;
             let found = find_user(core, id).await?;
@@ -159,7 +185,8 @@ impl InstanceHandle {
             let entry = Entry { action: AuditAction::UserLinkMade, app_id: None, detail };
             let row = UserRow { epoch: found.row.epoch + 1, ..found.row };
             let writes = vec![PeopleWrite::User(row), PeopleWrite::Link(link)];
-            write_people(core, actor, revision, id, writes, entry).await?;
+            let mail = queued(core, id, delivery);
+            write_people_with(core, actor, revision, id, writes, entry, mail).await?;
             Ok(secret)
         })
         .await
@@ -174,14 +201,36 @@ impl Accounts<'_> {
     }
 }
 
+/// How the link to set a password reaches its user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LinkDelivery {
+    /// The caller gets it and passes it on.
+    Returned,
+    /// By e-mail. The link that is sent is made when it is sent, and replaces that of the caller.
+    Mailed,
+}
+
+fn must_be_possible(core: &Core, delivery: LinkDelivery) -> AdminResult<()> {
+    match delivery {
+        LinkDelivery::Mailed if core.mail.is_none() => Err(no_mail_server()),
+        _ => Ok(()),
+    }
+}
+
+fn queued(core: &Core, id: UserId, delivery: LinkDelivery) -> Option<Write> {
+    (delivery == LinkDelivery::Mailed).then(|| queued_password(id, None, core.now()))
+}
+
 /// Creates a user, unless the address is taken.
 pub(super) async fn make_user(
     core: &Core,
     actor: &Actor,
     new: &NewUser,
+    delivery: LinkDelivery,
 ) -> AdminResult<Option<(UserDetail, Secret)>> {
     // The holder of the link can set the password and sign in.
     actor.need_fresh()?;
+    must_be_possible(core, delivery)?;
     let email = new.email.trim();
     faultless(user_faults(email, &new.name))?;
     retry_on_conflict(|_| async {
@@ -208,7 +257,8 @@ pub(super) async fn make_user(
         let writes =
             vec![PeopleWrite::User(row), PeopleWrite::Grant(grant), PeopleWrite::Link(link)];
         let entry = Entry { action: AuditAction::UserCreated, app_id: new.app_id, detail };
-        write_people(core, actor, revision, user.row.user_id, writes, entry).await?;
+        let (id, mail) = (user.row.user_id, queued(core, user.row.user_id, delivery));
+        write_people_with(core, actor, revision, id, writes, entry, mail).await?;
         Ok(Some((user.into(), secret)))
     })
     .await

@@ -28,6 +28,8 @@ mod events;
 
 #[path = "faulty/assets.rs"]
 mod assets;
+#[path = "faulty/mails.rs"]
+mod mails;
 #[path = "faulty/reports.rs"]
 mod reports;
 #[path = "faulty/short_paths.rs"]

@@ -59,14 +59,6 @@ impl World {
         Self::on(folder, Arc::clone(&clock) as Arc<dyn Clock>, clock).await
     }
 
-    /// A world with these settings of an operator.
-    pub async fn with(options: Options) -> Self {
-        let folder = Arc::new(TempDir::new().unwrap());
-        let clock = Arc::new(ManualClock::at(Timestamp::from_millis(START_MILLIS)));
-        let time = Arc::clone(&clock) as Arc<dyn Clock>;
-        Self::on_with(folder, time, clock, options).await
-    }
-
     /// Wall time in seconds.
     pub fn clock_seconds(&self) -> i64 {
         self.clock.now().as_millis() / 1_000
@@ -92,11 +84,24 @@ impl World {
         Self::on(folder, time, clock).await
     }
 
-    async fn on(folder: Arc<TempDir>, time: Arc<dyn Clock>, clock: Arc<ManualClock>) -> Self {
-        Self::on_with(folder, time, clock, Options::default()).await
+    /// A world with these options.
+    pub async fn with(options: Options) -> Self {
+        let folder = Arc::new(TempDir::new().unwrap());
+        let clock = Arc::new(ManualClock::at(Timestamp::from_millis(START_MILLIS)));
+        Self::with_options(folder, Arc::clone(&clock) as Arc<dyn Clock>, clock, options).await
     }
 
-    async fn on_with(
+    /// Another process, simulated, on the same database, with these options.
+    pub async fn another_with(&self, options: Options) -> Self {
+        let time = Arc::clone(&self.clock) as Arc<dyn Clock>;
+        Self::with_options(Arc::clone(&self.folder), time, Arc::clone(&self.clock), options).await
+    }
+
+    async fn on(folder: Arc<TempDir>, time: Arc<dyn Clock>, clock: Arc<ManualClock>) -> Self {
+        Self::with_options(folder, time, clock, Options::default()).await
+    }
+
+    async fn with_options(
         folder: Arc<TempDir>,
         time: Arc<dyn Clock>,
         clock: Arc<ManualClock>,

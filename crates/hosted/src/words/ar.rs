@@ -85,6 +85,15 @@ pub(super) const WORDS: Words = Words {
             title: "سُحبت هذه الدعوة",
             text: "اطلب دعوة جديدة ممن أرسلها إليك.",
         },
+        unsubscribe: TitledText {
+            title: "إلغاء الاشتراك؟",
+            text: "لن يرسل {name} رسائل إلى عنوانك بعد الآن، حتى إن دُعيت مرة أخرى لاحقًا.",
+        },
+        unsubscribe_button: "إلغاء الاشتراك",
+        unsubscribed: TitledText {
+            title: "أُلغي اشتراكك",
+            text: "لم يعد {name} يرسل رسائل إلى عنوانك، حتى إن دُعيت مرة أخرى لاحقًا.",
+        },
         token_missing: TitledText {
             title: "لحظة من فضلك",
             text: "يُفتح هذا النموذج من التطبيق الذي أتيت منه. إن لم يحدث شيء، فارجع إليه وافتحه مرة أخرى.",

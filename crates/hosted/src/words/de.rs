@@ -86,6 +86,15 @@ pub(super) const WORDS: Words = Words {
             title: "Diese Einladung wurde zurückgezogen",
             text: "Bitten Sie den Absender um eine neue.",
         },
+        unsubscribe: TitledText {
+            title: "Abmelden?",
+            text: "{name} schickt dann keine E-Mails mehr an Ihre Adresse, auch nicht, wenn Sie später wieder eingeladen werden.",
+        },
+        unsubscribe_button: "Abmelden",
+        unsubscribed: TitledText {
+            title: "Sie sind abgemeldet",
+            text: "{name} schickt keine E-Mails mehr an Ihre Adresse, auch nicht, wenn Sie später wieder eingeladen werden.",
+        },
         token_missing: TitledText {
             title: "Einen Moment",
             text: "Dieses Formular öffnet sich aus der App, aus der Sie kommen. Wenn nichts geschieht, gehen Sie dorthin zurück und öffnen Sie es noch einmal.",

@@ -86,6 +86,15 @@ pub(super) const WORDS: Words = Words {
             title: "This invitation was revoked",
             text: "Ask the sender for a new one.",
         },
+        unsubscribe: TitledText {
+            title: "Unsubscribe?",
+            text: "{name} will no longer send e-mail to your address, even if you are invited again later.",
+        },
+        unsubscribe_button: "Unsubscribe",
+        unsubscribed: TitledText {
+            title: "You are unsubscribed",
+            text: "{name} no longer sends e-mail to your address, even if you are invited again later.",
+        },
         token_missing: TitledText {
             title: "One moment",
             text: "This form opens from the app that you came from. If nothing happens, go back there and open it again.",

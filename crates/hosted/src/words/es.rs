@@ -86,6 +86,15 @@ pub(super) const WORDS: Words = Words {
             title: "Esta invitación se retiró",
             text: "Pida una nueva a quien se la envió.",
         },
+        unsubscribe: TitledText {
+            title: "¿Darse de baja?",
+            text: "{name} dejará de enviar correos a su dirección, aunque se le invite de nuevo más adelante.",
+        },
+        unsubscribe_button: "Darse de baja",
+        unsubscribed: TitledText {
+            title: "Se ha dado de baja",
+            text: "{name} ya no envía correos a su dirección, aunque se le invite de nuevo más adelante.",
+        },
         token_missing: TitledText {
             title: "Un momento",
             text: "Este formulario se abre desde la aplicación de la que viene. Si no pasa nada, vuelva allí y ábralo otra vez.",

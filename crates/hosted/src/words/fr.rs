@@ -86,6 +86,15 @@ pub(super) const WORDS: Words = Words {
             title: "Cette invitation a été retirée",
             text: "Demandez-en une nouvelle à la personne qui l’a envoyée.",
         },
+        unsubscribe: TitledText {
+            title: "Se désabonner ?",
+            text: "{name} n’enverra plus d’e-mails à votre adresse, même si vous êtes de nouveau invité plus tard.",
+        },
+        unsubscribe_button: "Se désabonner",
+        unsubscribed: TitledText {
+            title: "Vous êtes désabonné",
+            text: "{name} n’envoie plus d’e-mails à votre adresse, même si vous êtes de nouveau invité plus tard.",
+        },
         token_missing: TitledText {
             title: "Un instant",
             text: "Ce formulaire s’ouvre depuis l’application d’où vous venez. Si rien ne se passe, retournez-y et ouvrez-le à nouveau.",

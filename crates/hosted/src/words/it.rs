@@ -86,6 +86,15 @@ pub(super) const WORDS: Words = Words {
             title: "Questo invito è stato revocato",
             text: "Ne chieda uno nuovo a chi glielo ha inviato.",
         },
+        unsubscribe: TitledText {
+            title: "Annullare l’iscrizione?",
+            text: "{name} non invierà più e-mail al Suo indirizzo, anche se in seguito riceverà un altro invito.",
+        },
+        unsubscribe_button: "Annulla l’iscrizione",
+        unsubscribed: TitledText {
+            title: "Iscrizione annullata",
+            text: "{name} non invia più e-mail al Suo indirizzo, anche se in seguito riceverà un altro invito.",
+        },
         token_missing: TitledText {
             title: "Un momento",
             text: "Questo modulo si apre dall’app da cui proviene. Se non succede nulla, torni all’app e lo apra di nuovo.",

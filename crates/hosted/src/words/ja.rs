@@ -86,6 +86,15 @@ pub(super) const WORDS: Words = Words {
             title: "この招待は取り消されました",
             text: "送信者に新しい招待を依頼してください。",
         },
+        unsubscribe: TitledText {
+            title: "配信を停止しますか？",
+            text: "今後、再び招待された場合でも、{name} からこのアドレスにメールは届きません。",
+        },
+        unsubscribe_button: "配信を停止する",
+        unsubscribed: TitledText {
+            title: "配信を停止しました",
+            text: "今後、再び招待された場合でも、{name} からこのアドレスにメールは届きません。",
+        },
         token_missing: TitledText {
             title: "少々お待ちください",
             text: "このフォームは元のアプリから開きます。何も表示されない場合は、アプリに戻ってもう一度開いてください。",

@@ -125,6 +125,10 @@ pub(super) struct StateTexts {
     pub(super) invitation_used: TitledText,
     pub(super) invitation_expired: TitledText,
     pub(super) invitation_revoked: TitledText,
+    /// Leaving the e-mails of an app, with `{name}`: before, and after.
+    pub(super) unsubscribe: TitledText,
+    pub(super) unsubscribe_button: &'static str,
+    pub(super) unsubscribed: TitledText,
     pub(super) token_missing: TitledText,
     pub(super) token_refused: TitledText,
     pub(super) token_needs_script: &'static str,

@@ -86,6 +86,15 @@ pub(super) const WORDS: Words = Words {
             title: "Deze uitnodiging is ingetrokken",
             text: "Vraag de afzender om een nieuwe.",
         },
+        unsubscribe: TitledText {
+            title: "Afmelden?",
+            text: "{name} stuurt dan geen e-mail meer naar uw adres, ook niet als u later opnieuw wordt uitgenodigd.",
+        },
+        unsubscribe_button: "Afmelden",
+        unsubscribed: TitledText {
+            title: "U bent afgemeld",
+            text: "{name} stuurt geen e-mail meer naar uw adres, ook niet als u later opnieuw wordt uitgenodigd.",
+        },
         token_missing: TitledText {
             title: "Een ogenblik",
             text: "Dit formulier wordt geopend vanuit de app waar u vandaan komt. Gebeurt er niets, ga dan terug en open het opnieuw.",

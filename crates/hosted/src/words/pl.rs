@@ -86,6 +86,15 @@ pub(super) const WORDS: Words = Words {
             title: "To zaproszenie zostało wycofane",
             text: "Poproś nadawcę o nowe.",
         },
+        unsubscribe: TitledText {
+            title: "Wypisać się?",
+            text: "{name} nie będzie już wysyłać wiadomości na ten adres, nawet po ponownym zaproszeniu.",
+        },
+        unsubscribe_button: "Wypisz się",
+        unsubscribed: TitledText {
+            title: "Wypisano",
+            text: "{name} nie wysyła już wiadomości na ten adres, nawet po ponownym zaproszeniu.",
+        },
         token_missing: TitledText {
             title: "Chwileczkę",
             text: "Ten formularz otwiera się z aplikacji, z której prowadzi link. Jeśli nic się nie dzieje, wróć do niej i otwórz go ponownie.",

@@ -86,6 +86,15 @@ pub(super) const WORDS: Words = Words {
             title: "Este convite foi cancelado",
             text: "Peça um novo a quem o enviou.",
         },
+        unsubscribe: TitledText {
+            title: "Cancelar a inscrição?",
+            text: "{name} não enviará mais e-mails para o seu endereço, mesmo que você seja convidado de novo.",
+        },
+        unsubscribe_button: "Cancelar inscrição",
+        unsubscribed: TitledText {
+            title: "Inscrição cancelada",
+            text: "{name} não envia mais e-mails para o seu endereço, mesmo que você seja convidado de novo.",
+        },
         token_missing: TitledText {
             title: "Um momento",
             text: "Este formulário é aberto pelo aplicativo de onde você veio. Se nada acontecer, volte até lá e abra-o de novo.",

@@ -86,6 +86,15 @@ pub(super) const WORDS: Words = Words {
             title: "Bu davet geri çekildi",
             text: "Gönderenden yeni bir davet isteyin.",
         },
+        unsubscribe: TitledText {
+            title: "Abonelikten çıkılsın mı?",
+            text: "{name}, daha sonra yeniden davet edilseniz bile adresinize e-posta göndermeyecek.",
+        },
+        unsubscribe_button: "Abonelikten çık",
+        unsubscribed: TitledText {
+            title: "Abonelikten çıktınız",
+            text: "{name}, daha sonra yeniden davet edilseniz bile adresinize e-posta göndermez.",
+        },
         token_missing: TitledText {
             title: "Bir dakika lütfen",
             text: "Bu form, geldiğiniz uygulamadan açılır. Bir şey olmazsa oraya dönüp formu yeniden açın.",

@@ -82,6 +82,15 @@ pub(super) const WORDS: Words = Words {
             title: "此邀请已被撤回",
             text: "请向发送者索取新的邀请。",
         },
+        unsubscribe: TitledText {
+            title: "要退订吗？",
+            text: "即使以后再次邀请您，{name} 也不会再向您的地址发送邮件。",
+        },
+        unsubscribe_button: "退订",
+        unsubscribed: TitledText {
+            title: "您已退订",
+            text: "即使以后再次邀请您，{name} 也不会再向您的地址发送邮件。",
+        },
         token_missing: TitledText {
             title: "请稍候",
             text: "此表单需从您来时的应用中打开。如果没有反应，请返回该应用重新打开。",

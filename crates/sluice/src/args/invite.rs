@@ -51,6 +51,10 @@ pub(crate) struct InviteAddArgs {
     #[arg(long)]
     pub(crate) again: bool,
 
+    /// Let the server send them the link by e-mail
+    #[arg(long, requires = "email")]
+    pub(crate) send_email: bool,
+
     #[command(flatten)]
     pub(crate) server: ServerArgs,
 }
@@ -86,6 +90,10 @@ pub(crate) struct InviteImportArgs {
     /// Skip people who have an open invitation to this flow
     #[arg(long)]
     pub(crate) skip_invited: bool,
+
+    /// Let the server send everybody their link by e-mail; all of them need an address
+    #[arg(long)]
+    pub(crate) send_email: bool,
 
     #[command(flatten)]
     pub(crate) server: ServerArgs,

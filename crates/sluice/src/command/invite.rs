@@ -46,8 +46,9 @@ async fn add(args: InviteAddArgs) -> Outcome {
     if let Some(expires) = args.expires {
         body["expiresAt"] = json!(expires);
     }
-    let again = if args.again { "?duplicates=allow" } else { "" };
-    let path = format!("/flows/{}/invitations{again}", args.flow);
+    let mode = if args.again { "allow" } else { "refuse" };
+    let (flow, send) = (args.flow, args.send_email);
+    let path = format!("/flows/{flow}/invitations?duplicates={mode}&sendEmail={send}");
     let made = server.post(&path, Some(&body)).await?;
     output::line(format_args!("{}  {}", field(&made, "flowAssignmentId"), field(&made, "link")));
     Ok(Exit::Done)
@@ -65,8 +66,9 @@ async fn import(args: InviteImportArgs) -> Outcome {
         return Ok(print_faults(&args.file, &twice));
     }
     let mode = if args.skip_invited { "skip" } else { "refuse" };
+    let (flow, send) = (args.flow, args.send_email);
     let call = |check: bool| {
-        format!("/flows/{}/invitations?duplicates={mode}&checkOnly={check}", args.flow)
+        format!("/flows/{flow}/invitations?duplicates={mode}&checkOnly={check}&sendEmail={send}")
     };
     let total = Some(people.len() as u64);
     let progress = Progress::start("checking", 0, total);

@@ -9,6 +9,7 @@ pub(crate) mod flow;
 pub(crate) mod identity;
 pub(crate) mod invite;
 pub(crate) mod key;
+pub(crate) mod mail;
 pub(crate) mod moving;
 pub(crate) mod recount;
 pub(crate) mod respondent;

@@ -79,6 +79,12 @@ pub(crate) trait ReadCells {
             .map_err(|error| self.unreadable(error))
     }
 
+    fn optional_variant<T: DeserializeOwned>(&mut self) -> Result<Option<T>, Self::Error> {
+        let name = self.optional_text()?;
+        let read = |name: String| serde_json::from_value(serde_json::Value::String(name));
+        name.map(read).transpose().map_err(|error| self.unreadable(error))
+    }
+
     fn parsed<T: FromStr<Err: fmt::Display>>(&mut self) -> Result<T, Self::Error> {
         let text = self.text()?;
         text.parse().map_err(|error| self.unreadable(error))

@@ -2,7 +2,7 @@
 
 use sluice_flow::id::{
     AppId, AssetId, AssignmentId, AuditId, DeliveryId, EndpointId, EventId, FlowId, FlowVersionId,
-    FormKey, ReportId, RespondentId, ResponseId, TokenId, UserId,
+    FormKey, MailId, ReportId, RespondentId, ResponseId, TokenId, UserId,
 };
 use sluice_flow::invitation::{InvitationTimes, Invitee};
 use sluice_flow::lifecycle::VersionTimes;
@@ -14,7 +14,7 @@ use super::ReadCells;
 use crate::{
     App, AppLimits, AppRow, AssetInfo, AssetRow, AuditRow, ClosingCountsRow, ConsentRow,
     DeliveryRow, EndpointRow, EventRow, FlowRow, GrantRow, IdentityKeyRow, IdentityRow,
-    InvitationRow, KeyRow, LinkRow, ReportRow, RespondentRow, SavedViewRow, SecondFactor,
+    InvitationRow, KeyRow, LinkRow, MailRow, ReportRow, RespondentRow, SavedViewRow, SecondFactor,
     SessionHolder, SessionRow, ShortPathRow, Subject, TestResponseRow, TokenRow, UsedKeyRow,
     UserRow, VersionRow, VisitCountRow,
 };
@@ -87,7 +87,7 @@ macro_rules! flow_columns {
             "flows.app_id, flows.flow_id, flows.kind, flows.name, flows.live_starts_at, \
              flows.live_ends_at, flows.grace_window_seconds, flows.closing, flows.labels, ",
             $design,
-            ", flows.test_links, flows.created_at, flows.archived_at"
+            ", flows.test_links, flows.invitation_email, flows.created_at, flows.archived_at"
         )
     };
 }
@@ -108,6 +108,7 @@ pub(crate) fn flow<C: ReadCells>(cells: &mut C) -> Result<FlowRow, C::Error> {
         labels: cells.optional_json()?.unwrap_or_default(),
         design: cells.optional_text()?,
         test_links: cells.number()?,
+        invitation_email: cells.optional_text()?,
         created_at: cells.time()?,
         archived_at: cells.optional_time()?,
     })
@@ -372,6 +373,29 @@ pub(crate) fn saved_view<C: ReadCells>(cells: &mut C) -> Result<SavedViewRow, C:
         name: cells.text()?,
         query: cells.text()?,
         is_default: cells.flag()?,
+    })
+}
+
+pub(crate) const MAIL: &str = "app_id, mail_id, kind, flow_id, assignment_id, user_id, detail, \
+     created_at, sent, sent_at, attempts, next_at, ended, reply, address";
+
+pub(crate) fn mail<C: ReadCells>(cells: &mut C) -> Result<MailRow, C::Error> {
+    Ok(MailRow {
+        app_id: cells.optional_app()?,
+        mail_id: cells.id(MailId::from_uuid)?,
+        kind: cells.variant()?,
+        flow_id: cells.optional_id(FlowId::from_uuid)?,
+        assignment_id: cells.optional_id(AssignmentId::from_uuid)?,
+        user_id: cells.optional_id(UserId::from_uuid)?,
+        detail: cells.optional_text()?,
+        created_at: cells.time()?,
+        sent: cells.number()?,
+        sent_at: cells.optional_time()?,
+        attempts: cells.number()?,
+        next_at: cells.optional_time()?,
+        ended: cells.optional_variant()?,
+        reply: cells.optional_text()?,
+        address: cells.optional_hash()?,
     })
 }
 

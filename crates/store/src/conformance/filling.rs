@@ -6,8 +6,8 @@
 use sluice_flow::closing::{ALL, ClosingCounts};
 use sluice_flow::definition::Kind;
 use sluice_flow::id::{
-    ApiKey, AppId, AssetId, AssignmentId, AuditId, FlowId, FlowVersionId, FormKey, ReportId,
-    RespondentId, ResponseId, TokenId, UserId, v7,
+    ApiKey, AppId, AssetId, AssignmentId, AuditId, FlowId, FlowVersionId, FormKey, MailId,
+    ReportId, RespondentId, ResponseId, TokenId, UserId, v7,
 };
 use sluice_flow::invitation::{InvitationTimes, Invitee};
 use sluice_flow::lifecycle::VersionTimes;
@@ -18,9 +18,9 @@ use sluice_flow::time::{Timestamp, Window};
 use crate::{
     App, AppLimits, AppRow, AssetRow, AuditRow, ClosingCountsRow, ConsentRow, FlowRow, GrantRow,
     IdentityKeyKind, IdentityKeyRow, IdentityRow, IdentityVerification, ImageType, InvitationRow,
-    KeyRow, Record, ReportRow, RespondentRow, ResponseRow, Role, SavedViewRow, Scope, SecondFactor,
-    ShortPathRow, Subject, TestResponseRow, TokenRow, UsedKeyRow, UserRow, VersionRow,
-    VisitCountRow,
+    KeyRow, MailEnd, MailKind, MailRow, Record, ReportRow, RespondentRow, ResponseRow, Role,
+    SavedViewRow, Scope, SecondFactor, ShortPathRow, Subject, TestResponseRow, TokenRow,
+    UsedKeyRow, UserRow, VersionRow, VisitCountRow,
 };
 
 const APPS: u32 = 3;
@@ -228,6 +228,7 @@ fn flow_records(app: u32, flow: u32) -> Vec<Record> {
         labels: (0..flow).map(|_| format!("team é {app}")).collect(),
         design: (flow == 1).then(|| r##"{"accentColor":"#0a7d4f"}"##.to_owned()),
         test_links: u32::from(flow == 1) * 3,
+        invitation_email: (flow == 1).then(|| r#"{"subject":"é"}"#.to_owned()),
         created_at: at(5),
         archived_at: has(flow == 1 && app == 1, 6),
     })];
@@ -259,7 +260,23 @@ fn flow_records(app: u32, flow: u32) -> Vec<Record> {
     let path = format!("flow-{app}-{flow}");
     records.push(Record::ShortPath(ShortPathRow { app_id, flow_id, path }));
     records.extend((0..2).map(|number| test_response(app, flow, number)));
+    records.extend((0..2).map(|number| mail(app, flow, number)));
     records
+}
+
+/// One that was not sent yet, and one with every column filled.
+fn mail(app: u32, flow: u32, number: u32) -> Record {
+    let id = MailId::from_uuid(bits(12, (app * FLOWS_OF_AN_APP + flow) * 2 + number));
+    let mut row = MailRow::new(id, MailKind::Invitation, at(5));
+    (row.app_id, row.flow_id) = (Some(app_id(app)), Some(flow_id(app, flow)));
+    if number == 1 {
+        row.assignment_id = Some(AssignmentId::from_random(u128::from(app)));
+        row.detail = Some(r#"{"after": "é"}"#.to_owned());
+        (row.sent, row.sent_at, row.attempts) = (2, Some(at(6)), 3);
+        (row.ended, row.reply) = (Some(MailEnd::Unsubscribed), Some("550 5.1.1".to_owned()));
+        (row.next_at, row.address) = (None, Some([7; 32]));
+    }
+    Record::Mail(row)
 }
 
 /// One of a draft, and one with every column filled.

@@ -25,6 +25,7 @@ pub mod filling;
 mod flows;
 mod instance;
 mod invitations;
+mod mails;
 mod moving;
 mod people;
 mod removal;
@@ -289,6 +290,18 @@ cases! {
         the_deletion_of_an_asset_is_a_change_that_the_public_can_see
         versions_that_name_an_asset_are_found
         pages_of_assets_stay_within_their_byte_limit;
+    mails:
+        a_mail_reads_back_as_it_was_given
+        due_mails_are_listed_in_the_order_of_their_times
+        one_of_many_servers_takes_a_mail
+        a_mail_of_a_stopped_server_becomes_due_again
+        the_pace_of_a_minute_is_shared_by_all_servers
+        a_claim_beyond_the_pace_takes_nothing
+        a_late_settlement_changes_nothing
+        reminders_are_set_for_the_invitations_of_one_flow
+        an_unsubscribed_address_is_found_in_its_app_only
+        mails_of_invitations_and_users_are_found
+        mails_move_no_revision_and_no_feed;
     feed:
         an_empty_store_has_no_changes
         a_public_change_is_in_the_feed_immediately

@@ -10,14 +10,14 @@ use super::removal::erasure;
 use super::respondents::{claiming, known};
 use super::world::{
     Shop, TheStore, apply, asset_row, at, audit_row, draft_row, flow_row, grant_row,
-    identity_key_row, invitation_row, key_row, published_row, report_row, test_response_row,
-    token_row, user_row, visit_count_row,
+    identity_key_row, invitation_row, key_row, mail_row, published_row, report_row,
+    test_response_row, token_row, user_row, visit_count_row,
 };
 use crate::{
     ActorId, Answers, At, AuditQuery, Change, CountsQuery, Expiry, ExpiryCursor, FeedPosition,
-    FlowQuery, GraceCap, InvitationQuery, InvitationStep, Invited, LinkRow, Next, Order, Outcome,
-    Page, PeopleWrite, Role, SavedViewRow, SessionHolder, SessionRow, ShortPathRow, TestWrite,
-    UserKey, VisitCountsQuery, Write,
+    FlowQuery, GraceCap, InvitationQuery, InvitationStep, Invited, LinkRow, MailWrite, Next, Order,
+    Outcome, Page, PeopleWrite, Role, SavedViewRow, SessionHolder, SessionRow, ShortPathRow,
+    TestWrite, UserKey, VisitCountsQuery, Write,
 };
 
 /// Runs the use cases, and calls `done` with the name of each after it.
@@ -100,6 +100,16 @@ async fn authoring(store: &TheStore, shop: &Shop, done: &mut impl AsyncFnMut(&'s
     done("store a test response").await;
     store.list_test_responses(app, shop.flow.flow_id, None, 10).await.unwrap();
     done("list test responses").await;
+    let mail = mail_row(&shop.flow);
+    apply(store, app, vec![Write::Mail(MailWrite::Add(vec![mail.clone()])), audit()]).await;
+    done("queue an e-mail").await;
+    store.list_due_mails(at(1), 10).await.unwrap();
+    let claim = MailWrite::Claim { read: mail.clone(), until: at(2) };
+    store.apply(At::Instance, vec![Write::Mail(claim)].into()).await.unwrap();
+    done("take an e-mail").await;
+    store.find_mail(mail.mail_id).await.unwrap().unwrap();
+    store.list_mails_of(app, &[]).await.unwrap();
+    done("read e-mails").await;
     let asset = asset_row(app);
     store.list_assets(app).await.unwrap();
     apply(store, app, vec![Write::Asset(asset.clone()), audit()]).await;

@@ -7,7 +7,7 @@ use sluice_flow::counts::Contribution;
 use sluice_flow::definition::Kind;
 use sluice_flow::id::{
     ApiKey, AppId, AssetId, AssignmentId, AuditId, DeliveryId, EndpointId, EventId, FlowId,
-    FlowVersionId, FormKey, ReportId, RespondentId, ResponseId, TokenId, UserId, v7,
+    FlowVersionId, FormKey, MailId, ReportId, RespondentId, ResponseId, TokenId, UserId, v7,
 };
 use sluice_flow::invitation::{InvitationTimes, Invitee};
 use sluice_flow::lifecycle::VersionTimes;
@@ -17,9 +17,9 @@ use sluice_flow::time::{Day, Timestamp, Window};
 use crate::{
     AppLimits, AppRow, AssetRow, At, AuditRow, Change, DeliveryRow, DeliveryState, EndpointRow,
     EventRow, FlowRow, GrantRow, IdentityKeyKind, IdentityKeyRow, IdentityVerification, ImageType,
-    InvitationRow, KeyRow, NewResponse, Outcome, Record, ReportRow, ResponseQuery, ResponseRow,
-    Role, Scope, Store, StoreResult, TestResponseRow, TokenRow, UserRow, VersionRow, VisitCountRow,
-    Write,
+    InvitationRow, KeyRow, MailKind, MailRow, NewResponse, Outcome, Record, ReportRow,
+    ResponseQuery, ResponseRow, Role, Scope, Store, StoreResult, TestResponseRow, TokenRow,
+    UserRow, VersionRow, VisitCountRow, Write,
 };
 
 pub(super) type TheStore = Arc<dyn Store>;
@@ -84,6 +84,7 @@ pub(super) fn flow_row(app_id: AppId) -> FlowRow {
         live: Window::default(),
         grace_window_seconds: None,
         closing: None,
+        invitation_email: None,
         labels: Vec::new(),
         design: None,
         test_links: 0,
@@ -273,6 +274,17 @@ pub(super) fn webhook_records(flow: &FlowRow) -> [Record; 3] {
         Record::Endpoint(endpoint.into()),
         Record::Delivery(delivery.into()),
     ]
+}
+
+/// An invitation that is sent by e-mail, due one millisecond after the start.
+pub(super) fn mail_row(flow: &FlowRow) -> MailRow {
+    let mail_id = new_id!(MailId, 0);
+    MailRow {
+        app_id: Some(flow.app_id),
+        flow_id: Some(flow.flow_id),
+        assignment_id: Some(new_id!(AssignmentId, 0)),
+        ..MailRow::new(mail_id, MailKind::Invitation, at(1))
+    }
 }
 
 /// A minimal test response, received this many milliseconds after the start.

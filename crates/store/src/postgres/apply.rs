@@ -19,6 +19,7 @@ use super::failure::TransactionError;
 use super::first_exchange::queue_of;
 use super::invitations;
 use super::listen::CHANNEL;
+use super::mails;
 use super::people;
 use super::pool::Pool;
 use super::put;
@@ -132,6 +133,7 @@ fn rank(write: &Write) -> u8 {
         | Write::DeleteShortPath(..)
         | Write::ShortPath(_)
         | Write::Test(_)
+        | Write::Mail(_)
         | Write::Asset(_)
         | Write::DeleteAsset(..)
         | Write::Event(_)
@@ -176,6 +178,7 @@ async fn put_one(
             short_paths::delete(transaction, *app, *flow).await.map(|()| Some(*app))
         }
         Write::Test(write) => test_responses::change(transaction, write).await.map(|()| None),
+        Write::Mail(write) => mails::change(transaction, write).await.map(|()| None),
         Write::Asset(row) => assets::put(transaction, row).await.map(|()| Some(row.app_id)),
         Write::DeleteAsset(app, asset) => {
             assets::delete(transaction, *app, *asset).await.map(|()| Some(*app))

@@ -13,16 +13,16 @@ use crate::codec::{self, readers};
 use crate::{
     App, AssetInfo, AssetRow, AuditRow, ClosingCountsRow, ConsentRow, DeliveryRow, EndpointRow,
     EventRow, FlowRow, GrantRow, IdempotencyKey, IdentityKeyRow, IdentityRow, InvitationRow,
-    KeyRow, LinkRow, ReportRow, RespondentRow, ResponseRow, SavedViewRow, SessionRow, ShortPathRow,
-    StoreError, StoreResult, TestResponseRow, TokenRow, UsedKeyRow, UserRow, VersionRow,
-    VisitCountRow,
+    KeyRow, LinkRow, MailRow, ReportRow, RespondentRow, ResponseRow, SavedViewRow, SessionRow,
+    ShortPathRow, StoreError, StoreResult, TestResponseRow, TokenRow, UsedKeyRow, UserRow,
+    VersionRow, VisitCountRow,
 };
 
 pub(super) use crate::codec::{
     APP, ASSET, ASSET_INFO, AUDIT, CLOSING_COUNTS, CONSENT, DELIVERY, ENDPOINT, EVENT, FLOW, GRANT,
-    IDENTITY, IDENTITY_KEY, INVITATION, KEY, LINK, LISTED_APP, LISTED_FLOW, REPORT, RESPONDENT,
-    RESPONSE, ReadCells, SAVED_VIEW, SESSION, SHORT_PATH, TEST_RESPONSE, TOKEN, USED_KEY, USER,
-    VERSION, VISIT_COUNT, of_table, text_columns,
+    IDENTITY, IDENTITY_KEY, INVITATION, KEY, LINK, LISTED_APP, LISTED_FLOW, MAIL, REPORT,
+    RESPONDENT, RESPONSE, ReadCells, SAVED_VIEW, SESSION, SHORT_PATH, TEST_RESPONSE, TOKEN,
+    USED_KEY, USER, VERSION, VISIT_COUNT, of_table, text_columns,
 };
 
 /// The cells of one row, read from left to right.
@@ -135,6 +135,7 @@ readers! {
     report -> ReportRow,
     short_path -> ShortPathRow,
     test_response -> TestResponseRow,
+    mail -> MailRow,
     asset -> AssetRow,
     asset_info -> AssetInfo,
     event -> EventRow,

@@ -20,6 +20,7 @@ use super::events;
 use super::failure::TransactionError;
 use super::final_exchange::TAKE_KEYS;
 use super::invitations;
+use super::mails;
 use super::partitions;
 use super::people;
 use super::pool::{Params, Pool};
@@ -79,6 +80,7 @@ async fn put_all(
             Record::Grant(row) => people::put_grant(transaction, row).await?,
             Record::Report(row) => reports::put(transaction, row).await?,
             Record::ShortPath(row) => short_paths::put(transaction, row).await?,
+            Record::Mail(row) => mails::replace(transaction, row).await?,
             Record::TestResponse(row) => test_responses::replace(transaction, row).await?,
             Record::Asset(row) => assets::put(transaction, row).await?,
             Record::SavedView(row) => people::put_saved_view(transaction, row).await?,

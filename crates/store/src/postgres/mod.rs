@@ -36,6 +36,7 @@ mod import_records;
 mod invitations;
 mod link;
 mod listen;
+mod mails;
 mod marks;
 mod page_check;
 mod partitions;

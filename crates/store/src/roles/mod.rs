@@ -10,6 +10,7 @@ mod closing;
 mod counts;
 mod events;
 mod intake;
+mod mails;
 mod moving;
 mod reports;
 mod respondents;
@@ -26,6 +27,7 @@ pub use closing::ClosingStore;
 pub use counts::CountStore;
 pub use events::{EndpointStore, EventStore};
 pub use intake::{AfterCommit, IntakeStore, Lanes, Resume};
+pub use mails::MailStore;
 pub use moving::{MovingStore, StoreView};
 pub use reports::ReportStore;
 pub use respondents::RespondentStore;
@@ -54,6 +56,7 @@ pub trait Store:
     + VisitStore
     + EventStore
     + EndpointStore
+    + MailStore
     + UpkeepStore
     + MovingStore
 {
@@ -74,6 +77,7 @@ impl<T> Store for T where
         + VisitStore
         + EventStore
         + EndpointStore
+        + MailStore
         + UpkeepStore
         + MovingStore
 {

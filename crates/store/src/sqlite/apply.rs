@@ -17,6 +17,7 @@ use super::endpoints;
 use super::events;
 use super::invitations;
 use super::log_gate::Entered;
+use super::mails;
 use super::people;
 use super::put;
 use super::removal;
@@ -146,6 +147,7 @@ fn put(
             short_paths::delete(connection, *app, *flow).map(|()| Some(*app))
         }
         Write::Test(write) => test_responses::change(connection, write).map(|()| None),
+        Write::Mail(write) => return mails::change(connection, write).map(|()| None),
         Write::Asset(row) => assets::put(connection, row).map(|()| Some(row.app_id)),
         Write::DeleteAsset(app, asset) => {
             assets::delete(connection, *app, *asset).map(|()| Some(*app))

@@ -14,15 +14,15 @@ use crate::codec::{self, readers};
 use crate::{
     App, AssetInfo, AssetRow, AuditRow, ClosingCountsRow, ConsentRow, DeliveryRow, EndpointRow,
     EventRow, FlowRow, GrantRow, IdentityKeyRow, IdentityRow, InvitationRow, KeyRow, LinkRow,
-    ReportRow, RespondentRow, ResponseRow, SavedViewRow, SessionRow, ShortPathRow, TestResponseRow,
-    TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow,
+    MailRow, ReportRow, RespondentRow, ResponseRow, SavedViewRow, SessionRow, ShortPathRow,
+    TestResponseRow, TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow,
 };
 
 pub(super) use crate::codec::{
     APP, ASSET, ASSET_INFO, AUDIT, CLOSING_COUNTS, CONSENT, DELIVERY, ENDPOINT, EVENT, FLOW, GRANT,
-    IDENTITY, IDENTITY_KEY, INVITATION, KEY, LINK, LISTED_APP, LISTED_FLOW, REPORT, RESPONDENT,
-    RESPONSE, ReadCells, SAVED_VIEW, SESSION, SHORT_PATH, TEST_RESPONSE, TOKEN, USED_KEY, USER,
-    VERSION, VISIT_COUNT,
+    IDENTITY, IDENTITY_KEY, INVITATION, KEY, LINK, LISTED_APP, LISTED_FLOW, MAIL, REPORT,
+    RESPONDENT, RESPONSE, ReadCells, SAVED_VIEW, SESSION, SHORT_PATH, TEST_RESPONSE, TOKEN,
+    USED_KEY, USER, VERSION, VISIT_COUNT,
 };
 
 /// The bytes of an id, as they are stored.
@@ -148,6 +148,7 @@ readers! {
     report -> ReportRow,
     short_path -> ShortPathRow,
     test_response -> TestResponseRow,
+    mail -> MailRow,
     asset -> AssetRow,
     asset_info -> AssetInfo,
     event -> EventRow,

@@ -17,8 +17,8 @@ use super::response_row::{self, Place};
 use super::transaction::{Finish, TransactionError};
 use super::version_numbers::VersionNumbers;
 use super::{
-    assets, closing, counts, endpoints, events, invitations, people, put, reports, short_paths,
-    skip_index, test_responses, visits,
+    assets, closing, counts, endpoints, events, invitations, mails, people, put, reports,
+    short_paths, skip_index, test_responses, visits,
 };
 use crate::{App, IdempotencyKey, Record, ResponseRow};
 
@@ -112,6 +112,7 @@ fn put(
         Record::Grant(row) => return people::put_grant(connection, row),
         Record::Report(row) => reports::put(connection, row),
         Record::ShortPath(row) => short_paths::put(connection, row),
+        Record::Mail(row) => mails::replace(connection, row),
         Record::TestResponse(row) => test_responses::replace(connection, row),
         Record::Asset(row) => assets::put(connection, row),
         Record::SavedView(row) => people::put_saved_view(connection, row),

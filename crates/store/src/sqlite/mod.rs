@@ -29,6 +29,7 @@ mod import_records;
 mod invitations;
 mod log;
 mod log_gate;
+mod mails;
 mod marker;
 mod open;
 mod open_error;

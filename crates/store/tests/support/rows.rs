@@ -32,6 +32,7 @@ pub(crate) fn flow_row() -> FlowRow {
         live: Window::default(),
         grace_window_seconds: None,
         closing: None,
+        invitation_email: None,
         labels: Vec::new(),
         design: None,
         test_links: 0,

@@ -18,6 +18,7 @@ mod frame;
 mod funnel;
 mod limits;
 mod lost_updates;
+mod mail;
 mod many_apps;
 mod oidc;
 mod permissions;

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test file uses a part of this")]
 
 use crate::use_cases::UseCases as _;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 
 use axum::body::Body;
@@ -10,6 +11,7 @@ use http::{HeaderMap, Request};
 use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
 use sluice_engine::clock::ManualClock;
+use sluice_engine::mail::{MailOptions, OutgoingMail, SendError, Transport};
 use sluice_engine::people::NewUser;
 use sluice_engine::rows::{Role, Scope};
 use sluice_engine::verify::MasterKey;
@@ -39,6 +41,31 @@ pub(crate) struct Site {
     pub(crate) clock: Arc<ManualClock>,
     pub(crate) router: App,
     _folder: tempfile::TempDir,
+}
+
+/// A mail server that keeps what it is given, and refuses addresses that start with `bounce`.
+#[derive(Debug, Default)]
+pub(crate) struct Inbox(Mutex<Vec<OutgoingMail>>);
+
+impl Inbox {
+    pub(crate) fn take(&self) -> Vec<OutgoingMail> {
+        std::mem::take(&mut self.0.lock().unwrap())
+    }
+}
+
+impl Transport for Inbox {
+    fn send(
+        &self,
+        mail: OutgoingMail,
+    ) -> Pin<Box<dyn Future<Output = Result<(), SendError>> + Send + '_>> {
+        Box::pin(async move {
+            if mail.to.starts_with("bounce") {
+                return Err(SendError::Bounced("550 5.1.1".to_owned()));
+            }
+            self.0.lock().unwrap().push(mail);
+            Ok(())
+        })
+    }
 }
 
 /// A reply.
@@ -76,7 +103,20 @@ impl Site {
         Self::with(ConsoleOptions { sign_ins_per_minute: 0, ..ConsoleOptions::default() }).await
     }
 
+    /// A service with a mail server, and what that accepts.
+    pub(crate) async fn with_mail() -> (Self, Arc<Inbox>) {
+        let inbox = Arc::new(Inbox::default());
+        let transport = Arc::clone(&inbox) as Arc<dyn Transport>;
+        let mail = MailOptions { transport, per_minute: 1_000, interval: None };
+        let console = ConsoleOptions { sign_ins_per_minute: 0, ..ConsoleOptions::default() };
+        (Self::with_options(console, Some(mail)).await, inbox)
+    }
+
     pub(crate) async fn with(console: ConsoleOptions) -> Self {
+        Self::with_options(console, None).await
+    }
+
+    async fn with_options(console: ConsoleOptions, mail: Option<MailOptions>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let faults = FaultyStore::new(crate::shop::either::open(folder.path()).await);
         let faults = Arc::new(faults);
@@ -87,6 +127,7 @@ impl Site {
             master_keys: Some(Arc::new(vec![MasterKey::random()])),
             key_source: Some(Arc::new(KeyFetcher::new(OutboundPolicy::default()))),
             public_url: Some(ORIGIN.to_owned()),
+            mail,
             ..Options::default()
         };
         let engine = Engine::start(store.clone(), clock.clone(), options).await.unwrap();

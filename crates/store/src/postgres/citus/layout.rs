@@ -45,6 +45,8 @@ pub(super) const OF_INSTANCE: &[&str] = &[
     "saved_views",
     "links",
     "sessions",
+    "mails",
+    "mail_pace",
     "people",
     "audit",
     "feed",

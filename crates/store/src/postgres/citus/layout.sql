@@ -30,6 +30,8 @@ SELECT citus_add_local_table_to_metadata('id_directory');
 SELECT citus_add_local_table_to_metadata('tokens');
 SELECT citus_add_local_table_to_metadata('users', cascade_via_foreign_keys => true); -- and grants, saved_views, links
 SELECT citus_add_local_table_to_metadata('sessions');
+SELECT citus_add_local_table_to_metadata('mails');
+SELECT citus_add_local_table_to_metadata('mail_pace');
 SELECT citus_add_local_table_to_metadata('people');
 SELECT citus_add_local_table_to_metadata('audit');
 SELECT citus_add_local_table_to_metadata('feed');

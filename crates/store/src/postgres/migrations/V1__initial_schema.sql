@@ -89,6 +89,7 @@ CREATE TABLE flows (
     labels               text,               -- JSON array
     design               text,               -- what replaces parts of the app's design, without pictures, JSON object
     test_links           bigint NOT NULL DEFAULT 0, -- how often its test links were revoked
+    invitation_email     text,               -- the text of invitations by e-mail, JSON object
     created_at           bigint NOT NULL,
     archived_at          bigint,
     design_with_pictures text,               -- the whole design, if it has pictures
@@ -496,6 +497,43 @@ CREATE TABLE saved_views (
     PRIMARY KEY (app_id, flow_id, user_id, name)
 );
 CREATE INDEX saved_views_by_user ON saved_views (user_id, flow_id, name);
+
+-- E-mails to send: one row for each invitation that is sent by e-mail (with its reminders), password link, and
+-- subscription of a user to new responses. The nil id as app_id: concerns no app. It has no address: that of the
+-- recipient is read when it is sent. kind: invitation, password or notice. detail: JSON.
+-- next_at: when it is due, or when another server may take it; NULL if nothing more is sent.
+-- ended: bounced, failed, unsubscribed or stopped. reply: the code of the mail server's last refusal.
+-- address: the SHA-256 of the app and the address of a recipient who unsubscribed.
+CREATE TABLE mails (
+    app_id        uuid NOT NULL,
+    mail_id       uuid NOT NULL,
+    kind          text NOT NULL,
+    flow_id       uuid,
+    assignment_id uuid,
+    user_id       uuid,
+    detail        text,
+    created_at    bigint NOT NULL,
+    sent          bigint NOT NULL,
+    sent_at       bigint,
+    attempts      bigint NOT NULL,
+    next_at       bigint,
+    ended         text,
+    reply         text,
+    address       bytea,
+    PRIMARY KEY (app_id, mail_id)
+);
+CREATE UNIQUE INDEX mails_by_id ON mails (mail_id);
+CREATE INDEX mails_by_time ON mails (next_at) WHERE next_at IS NOT NULL;
+CREATE INDEX mails_by_invitation ON mails (app_id, assignment_id) WHERE assignment_id IS NOT NULL;
+CREATE INDEX mails_by_user ON mails (user_id, flow_id) WHERE user_id IS NOT NULL;
+CREATE INDEX mails_by_address ON mails (app_id, address) WHERE address IS NOT NULL;
+
+-- One row: how many e-mails were sent in a minute, by all servers together.
+CREATE TABLE mail_pace (
+    minute bigint NOT NULL,
+    sent   bigint NOT NULL
+);
+INSERT INTO mail_pace (minute, sent) VALUES (0, 0);
 
 -- Links to set a password, at most one for each user. hash is the SHA-256 of the secret in the link.
 CREATE TABLE links (

@@ -18,7 +18,7 @@ use uuid::Uuid;
 
 use super::super::codec::{
     self, APP, ASSET, AUDIT, CLOSING_COUNTS, CONSENT, Cells, DELIVERY, ENDPOINT, EVENT, FLOW,
-    GRANT, IDENTITY, IDENTITY_KEY, INVITATION, KEY, REPORT, RESPONDENT, RESPONSE, SAVED_VIEW,
+    GRANT, IDENTITY, IDENTITY_KEY, INVITATION, KEY, MAIL, REPORT, RESPONDENT, RESPONSE, SAVED_VIEW,
     SHORT_PATH, TEST_RESPONSE, TOKEN, USED_KEY, USER, VERSION, VISIT_COUNT,
 };
 use super::super::failure::TransactionError;
@@ -206,7 +206,8 @@ fn is_of_apps(table: Table) -> bool {
         | Table::ShortPaths
         | Table::Endpoints
         | Table::Deliveries
-        | Table::Assets => false,
+        | Table::Assets
+        | Table::Mails => false,
     }
 }
 
@@ -262,7 +263,8 @@ async fn scan(
         | Table::ShortPaths
         | Table::Events
         | Table::Endpoints
-        | Table::Assets => &[&rows, &bytes, &app, &ids[0]],
+        | Table::Assets
+        | Table::Mails => &[&rows, &bytes, &app, &ids[0]],
     };
     Ok((transaction.query(&sql, params).await?, read))
 }
@@ -315,6 +317,7 @@ fn select(table: Table, scope: Scope) -> (String, Read) {
         Table::TestResponses => ("test_responses", TEST_RESPONSE, &["flow_id", "form_key"], |it| {
             codec::test_response(it).map(Record::TestResponse)
         }),
+        Table::Mails => ("mails", MAIL, &["mail_id"], |it| codec::mail(it).map(Record::Mail)),
         Table::Assets => ("assets", ASSET, &["asset_id"], |it| codec::asset(it).map(Record::Asset)),
         Table::Events => ("events", EVENT, &["event_id"], |it| codec::event(it).map(Record::Event)),
         Table::Endpoints => ("endpoints", ENDPOINT, &["endpoint_id"], |it| {
@@ -365,7 +368,9 @@ fn texts(table: Table) -> Vec<&'static str> {
         Table::Keys | Table::Respondents | Table::Consents | Table::UsedKeys => &[],
         Table::IdentityKeys => &["kid", "material", "issuer"],
         Table::Identities => &["value"],
-        Table::Flows => &["name", "closing", "labels", "design", "design_with_pictures"],
+        Table::Flows => {
+            &["name", "closing", "labels", "design", "design_with_pictures", "invitation_email"]
+        }
         Table::ClosingCounts => &["counts"],
         Table::Versions => &["definition"],
         Table::Tokens => &["name", "scopes"],
@@ -383,6 +388,7 @@ fn texts(table: Table) -> Vec<&'static str> {
         Table::Events => &["kind", "body"],
         Table::Endpoints => &["url", "description", "secret", "previous_secret"],
         Table::Deliveries => &["kind", "reply", "error"],
+        Table::Mails => &["detail", "reply"],
     };
     columns.to_vec()
 }

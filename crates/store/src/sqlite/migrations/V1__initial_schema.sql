@@ -70,6 +70,7 @@ CREATE TABLE flows (
     labels               TEXT,               -- JSON array
     design               TEXT,               -- what replaces parts of the app's design, without pictures, JSON object
     test_links           INTEGER NOT NULL DEFAULT 0, -- how often its test links were revoked
+    invitation_email     TEXT,               -- the text of invitations by e-mail, JSON object
     created_at           INTEGER NOT NULL,
     archived_at          INTEGER,
     design_with_pictures TEXT,               -- the whole design, if it has pictures; last because it is long
@@ -471,6 +472,44 @@ CREATE TABLE saved_views (
     PRIMARY KEY (app_id, flow_id, user_id, name)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX saved_views_by_user ON saved_views (user_id, flow_id, name);
+
+-- E-mails to send: one row for each invitation that is sent by e-mail (with its reminders), password link, and
+-- subscription of a user to new responses. The nil id as app_id: concerns no app. It has no address: that of the
+-- recipient is read when it is sent. kind: invitation, password or notice. detail: JSON.
+-- next_at: when it is due, or when another server may take it; NULL if nothing more is sent.
+-- ended: bounced, failed, unsubscribed or stopped. reply: the code of the mail server's last refusal.
+-- address: the SHA-256 of the app and the address of a recipient who unsubscribed.
+CREATE TABLE mails (
+    app_id        BLOB NOT NULL CHECK (length(app_id) = 16),
+    mail_id       BLOB NOT NULL CHECK (length(mail_id) = 16),
+    kind          TEXT NOT NULL,
+    flow_id       BLOB,
+    assignment_id BLOB,
+    user_id       BLOB,
+    detail        TEXT,
+    created_at    INTEGER NOT NULL,
+    sent          INTEGER NOT NULL,
+    sent_at       INTEGER,
+    attempts      INTEGER NOT NULL,
+    next_at       INTEGER,
+    ended         TEXT,
+    reply         TEXT,
+    address       BLOB,
+    PRIMARY KEY (app_id, mail_id)
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX mails_by_id ON mails (mail_id);
+CREATE INDEX mails_by_time ON mails (next_at) WHERE next_at IS NOT NULL;
+CREATE INDEX mails_by_invitation ON mails (app_id, assignment_id) WHERE assignment_id IS NOT NULL;
+CREATE INDEX mails_by_user ON mails (user_id, flow_id) WHERE user_id IS NOT NULL;
+CREATE INDEX mails_by_address ON mails (app_id, address) WHERE address IS NOT NULL;
+
+-- One row: how many e-mails were sent in a minute, by all servers together.
+CREATE TABLE mail_pace (
+    only   INTEGER PRIMARY KEY CHECK (only = 1),
+    minute INTEGER NOT NULL,
+    sent   INTEGER NOT NULL
+) STRICT;
+INSERT INTO mail_pace (only, minute, sent) VALUES (1, 0, 0);
 
 -- Links to set a password, at most one for each user. hash is the SHA-256 of the secret in the link.
 CREATE TABLE links (

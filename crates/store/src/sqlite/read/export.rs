@@ -12,8 +12,8 @@ use uuid::Uuid;
 
 use super::super::codec::{
     self, APP, ASSET, AUDIT, CLOSING_COUNTS, CONSENT, Cells, FLOW, GRANT, IDENTITY, IDENTITY_KEY,
-    INVITATION, KEY, REPORT, RESPONDENT, RESPONSE, SAVED_VIEW, SHORT_PATH, TEST_RESPONSE, TOKEN,
-    USED_KEY, USER, VERSION, VISIT_COUNT,
+    INVITATION, KEY, MAIL, REPORT, RESPONDENT, RESPONSE, SAVED_VIEW, SHORT_PATH, TEST_RESPONSE,
+    TOKEN, USED_KEY, USER, VERSION, VISIT_COUNT,
 };
 use super::super::failure::is_file_damage;
 use super::super::response_keys;
@@ -178,6 +178,9 @@ impl Filling {
             Table::SavedViews => self.scan_saved_views(connection, after),
             Table::ShortPaths => self.scan_short_paths(connection, after),
             Table::TestResponses => self.scan_test_responses(connection, after),
+            Table::Mails => self.add(connection, table, &sql, params![app, key, rows], |cells| {
+                codec::mail(cells).map(Record::Mail)
+            }),
             Table::Assets => self.add(connection, table, &sql, params![app, key, rows], |cells| {
                 codec::asset(cells).map(Record::Asset)
             }),
@@ -401,6 +404,10 @@ fn select(table: Table) -> String {
              ORDER BY app_id, flow_id, form_key LIMIT ?4"
         ),
         Table::Events | Table::Endpoints | Table::Deliveries => select_events(table),
+        Table::Mails => format!(
+            "SELECT {MAIL} FROM mails WHERE (app_id, mail_id) > (?1, ?2) \
+             ORDER BY app_id, mail_id LIMIT ?3"
+        ),
         Table::Assets => format!(
             "SELECT {ASSET} FROM assets WHERE (app_id, asset_id) > (?1, ?2) \
              ORDER BY app_id, asset_id LIMIT ?3"
@@ -463,6 +470,7 @@ mod tests {
                 Table::TestResponses,
                 "SEARCH test_responses USING PRIMARY KEY ((app_id,flow_id,form_key)>(?,?,?))",
             ),
+            (Table::Mails, "SEARCH mails USING PRIMARY KEY ((app_id,mail_id)>(?,?))"),
             (Table::ShortPaths, "SEARCH short_paths USING PRIMARY KEY ((app_id,flow_id)>(?,?))"),
             (
                 Table::Assets,

@@ -69,6 +69,8 @@ pub(super) const OWNS_APP: &str = "s xx+ 00 xx+ xx+ xxxx+";
 pub(super) const OWNS_INSTANCE: &str = "s xxx xx xx+ xxx xxxx+";
 /// Only users have views.
 pub(super) const READS_AS_USER: &str = "s +++ 00 +++ 000 00000";
+/// Only users get notices.
+pub(super) const READS_NOTICES: &str = "s +++ 00 +++ 000 00xx0";
 /// Only users have a password; tokens do not.
 pub(super) const IS_A_USER: &str = "s +++ +0 +++ 000 00000";
 /// A token's session is confirmed only with the token: a password is refused (422).

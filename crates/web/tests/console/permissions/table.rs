@@ -3,8 +3,9 @@
 
 use super::line::{
     ANYBODY, DOWNLOADED, EXPORTS, IS_A_USER, IS_A_USER_OR_WRONG, Line, NO_SUCH_PAGE, NOT_SET_UP,
-    OWNS_APP, OWNS_INSTANCE, READS, READS_AND_EXPORTS, READS_ANY, READS_AS_USER, SIGNED_IN, WRITES,
-    WRITES_AND_EXPORTS, WRITES_WRONGLY, WRONG_CODE, get, get_to, post, post_unstored,
+    OWNS_APP, OWNS_INSTANCE, READS, READS_AND_EXPORTS, READS_ANY, READS_AS_USER, READS_NOTICES,
+    SIGNED_IN, WRITES, WRITES_AND_EXPORTS, WRITES_WRONGLY, WRONG_CODE, get, get_to, post,
+    post_unstored,
 };
 
 pub(super) const TABLE: &[Line] = &[
@@ -25,6 +26,8 @@ pub(super) const TABLE: &[Line] = &[
         "/console/settings/account",
     ),
     post_unstored("/console/sign-out", ANYBODY, "", "/console/sign-in"),
+    get("/console/forgotten", ANYBODY),
+    post_unstored("/console/forgotten", ANYBODY, "email=nobody%40mail.example", ""),
     get("/console/welcome", ANYBODY),
     post(
         "/console/welcome",
@@ -167,6 +170,12 @@ pub(super) const TABLE: &[Line] = &[
         "",
         "/console/flows/{flowId}/share?done=test-links-revoked#test-link-title",
     ),
+    post(
+        "/console/flows/{flowId}/share/invitation-email",
+        WRITES,
+        "subject=Hello&text=&language=de&reminders=1&reminder-days=7",
+        "/console/flows/{flowId}/share?done=saved#invitations",
+    ),
     post("/console/flows/{flowId}/share/invitations.csv", WRITES_AND_EXPORTS, "", ""),
     post(
         "/console/flows/{flowId}/share/invitations/{flowAssignmentId}/revoke",
@@ -203,6 +212,13 @@ pub(super) const TABLE: &[Line] = &[
     },
     get("/console/exports/{id}", DOWNLOADED),
     get("/console/flows/{flowId}/responses/codebook", READS),
+    get("/console/flows/{flowId}/responses/notices", READS_NOTICES),
+    post(
+        "/console/flows/{flowId}/responses/notices",
+        READS_NOTICES,
+        "frequency=soon",
+        "/console/flows/{flowId}/responses/notices?done=notices-saved",
+    ),
     get("/console/flows/{flowId}/responses/tests", READS),
     post(
         "/console/flows/{flowId}/responses/tests/delete",
@@ -327,7 +343,7 @@ pub(super) const TABLE: &[Line] = &[
         "/console/settings/users",
         OWNS_INSTANCE,
         "email=new-{email}&name=New&role=viewer&appId=all",
-        "",
+        "/console/settings/users/*?done=link-mailed",
     ),
     get("/console/settings/users/{userId}", OWNS_INSTANCE),
     post(
@@ -348,7 +364,12 @@ pub(super) const TABLE: &[Line] = &[
         "disabled=yes",
         "/console/settings/users/{userId}?done=saved",
     ),
-    post("/console/settings/users/{userId}/reset", OWNS_INSTANCE, "", ""),
+    post(
+        "/console/settings/users/{userId}/reset",
+        OWNS_INSTANCE,
+        "",
+        "/console/settings/users/{userId}?done=link-mailed",
+    ),
     post_unstored(
         "/console/settings/users/{userId}/second-factor/reset",
         OWNS_INSTANCE,

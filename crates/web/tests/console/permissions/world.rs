@@ -42,7 +42,7 @@ pub(super) struct World {
 
 impl World {
     pub(super) async fn new() -> Self {
-        let site = Site::start().await;
+        let (site, _) = Site::with_mail().await;
         let (own, other) = (site.app("Own").await, site.app("Other").await);
         let own = Fixture::open(&site, own, "Own").await;
         let other = Fixture::open(&site, other, "Other").await;

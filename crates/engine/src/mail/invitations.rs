@@ -1,0 +1,196 @@
+//! Invitations by e-mail, and their reminders.
+//!
+//! The text belongs to the flow, so it can be corrected before reminders are sent. Whether an
+//! invitation is still worth an e-mail is decided when it is due: it must be open, its flow too, and
+//! its person neither erased nor unsubscribed.
+
+use std::collections::HashMap;
+
+use serde_json::json;
+use sluice_flow::id::AssignmentId;
+use sluice_flow::invitation::InvitationState;
+use sluice_flow::invitation_email::InvitationEmail;
+use sluice_flow::lifecycle::{FlowStatus, flow_status};
+use sluice_flow::time::Timestamp;
+use sluice_store::{
+    App, FlowRow, FlowState, InvitationRow, MailEnd, MailRow, MailWrite, Scope, StoreResult, Write,
+};
+
+use super::letter::{Letter, Part};
+use super::outbox::{Content, Outgoing, Plan, ended};
+use super::unsubscribe::address_hash;
+use super::words::{Words, fill};
+use crate::admin::{AdminError, AdminResult};
+use crate::audit_action::AuditAction;
+use crate::core::Core;
+use crate::fault::{fault, faultless};
+use crate::handle::FlowHandle;
+use crate::invitations::Invitation;
+use crate::mail_queue::{MailStatus, no_mail_server};
+
+const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
+
+impl FlowHandle {
+    /// The text of the e-mails that invite people to the flow.
+    pub fn invitation_email(&self) -> AdminResult<InvitationEmail> {
+        self.permit.core(Scope::Read)?;
+        Ok(InvitationEmail::from_stored(self.flow.invitation_email.as_deref()))
+    }
+
+    /// Sets it, and when people who were invited before are reminded.
+    pub async fn set_invitation_email(&self, email: &InvitationEmail) -> AdminResult<()> {
+        let faults = email.faults();
+        faultless(faults.into_iter().map(|(field, what)| fault(&format!("/{field}"), what)))?;
+        self.change(Scope::Write, |_, state| {
+            let invitation_email = email.to_stored();
+            let row = FlowRow { invitation_email, ..state.flow.clone() };
+            let remind = MailWrite::Remind {
+                app_id: row.app_id,
+                flow_id: row.flow_id,
+                after_millis: reminded(email, 1).then(|| reminder_millis(email)),
+                count: email.reminders + 1,
+            };
+            let detail = json!({"invitationEmail": {"reminders": email.reminders}});
+            let audit = self.permit.audit(AuditAction::FlowUpdated, row.flow_id, &detail);
+            Ok((vec![Write::Flow(row), Write::Mail(remind), Write::Audit(audit)].into(), ()))
+        })
+        .await
+    }
+
+    /// Whether invitations to the flow can be sent by e-mail, or why not.
+    pub fn may_mail_invitations(&self) -> AdminResult<()> {
+        if !self.permit.core(Scope::Read)?.sends_mail() {
+            return Err(no_mail_server());
+        }
+        match self.current {
+            Some(_) => Ok(()),
+            None => {
+                let detail = "publish the flow before you send invitations to it";
+                Err(AdminError::conflict("flow_not_published", detail))
+            }
+        }
+    }
+
+    /// Adds what became of the e-mails of invitations.
+    pub async fn with_mail_status(
+        &self,
+        invitations: Vec<Invitation>,
+    ) -> AdminResult<Vec<Invitation>> {
+        let core = self.permit.core(Scope::Read)?;
+        if invitations.is_empty() {
+            return Ok(invitations);
+        }
+        let ids: Vec<_> = invitations.iter().map(|it| it.row.assignment_id).collect();
+        let mails = core.store.list_mails_of(self.app_id(), &ids).await?;
+        let mut mails: HashMap<Option<AssignmentId>, MailRow> =
+            mails.into_iter().map(|row| (row.assignment_id, row)).collect();
+        let with = |it: Invitation| {
+            let mail = mails.remove(&Some(it.row.assignment_id)).map(MailStatus::from);
+            Invitation { mail, ..it }
+        };
+        Ok(invitations.into_iter().map(with).collect())
+    }
+}
+
+impl Core {
+    pub(super) async fn plan_invitation(&self, row: &MailRow) -> StoreResult<Plan> {
+        let (Some(app), Some(flow), Some(id)) = (row.app_id, row.flow_id, row.assignment_id) else {
+            return Ok(Plan::Remove);
+        };
+        let Some(invitation) = self.store.find_invitation(id, Some(app)).await? else {
+            return Ok(Plan::Remove);
+        };
+        // The person was erased.
+        let Some(email) = invitation.invitee.email.clone() else { return Ok(Plan::Remove) };
+        let now = self.now();
+        let state = invitation.times.state(now);
+        if !matches!(state, InvitationState::Sent | InvitationState::Opened) {
+            return Ok(Plan::Settle(ended(row, MailEnd::Stopped)));
+        }
+        let (found, app_row) = (self.store.find_flow(flow).await?, self.store.find_app(app).await?);
+        let (Some(flow), Some(app_row)) = (found, app_row) else { return Ok(Plan::Remove) };
+        let is_served = flow.flow.archived_at.is_none() && flow.current.is_some();
+        match flow_status(&flow.flow.live, now) {
+            (FlowStatus::Open, _) if is_served => {}
+            (FlowStatus::Scheduled, next_at) if is_served => {
+                return Ok(Plan::Settle(MailRow { next_at, ..row.clone() }));
+            }
+            _ => return Ok(Plan::Settle(ended(row, MailEnd::Stopped))),
+        }
+        if self.store.is_unsubscribed(app, &address_hash(app, &email)).await? {
+            return Ok(Plan::Settle(ended(row, MailEnd::Unsubscribed)));
+        }
+        let text = InvitationEmail::from_stored(flow.flow.invitation_email.as_deref());
+        let unsubscribe = self.unsubscribe_url(row.mail_id);
+        let letter = self.invitation_letter(row, &invitation, &flow, &app_row, &text)?;
+        let next_at = reminded(&text, row.sent + 1)
+            .then(|| Timestamp::from_millis(now.as_millis() + reminder_millis(&text)));
+        let (sent, sent_at) = (row.sent + 1, Some(now));
+        let after = MailRow { sent, sent_at, next_at, attempts: 0, reply: None, ..row.clone() };
+        let (content, after) = (Content::Letter(letter), Some(after));
+        let unsubscribe = Some(unsubscribe);
+        Ok(Plan::Send(Box::new(Outgoing { to: email, content, unsubscribe, after })))
+    }
+
+    fn invitation_letter(
+        &self,
+        row: &MailRow,
+        invitation: &InvitationRow,
+        flow: &FlowState,
+        app: &App,
+        text: &InvitationEmail,
+    ) -> StoreResult<Letter> {
+        let definition = flow.current.as_ref().map(|row| self.definitions.read(row)).transpose()?;
+        let locale = definition.as_ref().map_or("en", |it| it.default_locale());
+        let words = Words::for_language(text.language.as_deref().unwrap_or(locale));
+        let title = definition.as_ref().map_or(flow.flow.name.as_str(), |it| it.title());
+        let subject = match text.subject.trim() {
+            "" => fill(words.invitation_subject, &[("title", title)]),
+            subject => subject.to_owned(),
+        };
+        let is_reminder = row.sent > 0;
+        let mut parts = Vec::new();
+        if is_reminder {
+            parts.push(Part::Text(words.reminder_text.to_owned()));
+        }
+        parts.push(match text.text.trim() {
+            "" => Part::Text(words.invitation_text.to_owned()),
+            text => Part::Markdown(text.to_owned()),
+        });
+        let (base, flow_id, id) = (&self.public_url, flow.flow.flow_id, invitation.assignment_id);
+        parts.push(Part::Button {
+            label: words.answer.to_owned(),
+            url: format!("{base}/f/{flow_id}?flowAssignmentId={id}"),
+        });
+        let mut hint = words.personal.to_owned();
+        if let Some(end) = invitation.times.expires_at {
+            // The last day on which it works at every hour.
+            let day = Timestamp::from_millis(end.as_millis() - 1).day().to_string();
+            hint = format!("{hint} {}", fill(words.until, &[("day", &day)]));
+        }
+        parts.push(Part::Text(hint));
+        let reason = fill(words.reason, &[("app", &app.row.name)]);
+        let leave = Part::Link {
+            label: words.unsubscribe.to_owned(),
+            url: self.unsubscribe_url(row.mail_id),
+        };
+        Ok(Letter {
+            words,
+            subject: match is_reminder {
+                true => fill(words.reminder, &[("subject", &subject)]),
+                false => subject,
+            },
+            parts,
+            footer: vec![Part::Text(reason), leave],
+        })
+    }
+}
+
+/// Whether somebody is reminded who was sent this many e-mails.
+fn reminded(text: &InvitationEmail, sent: u32) -> bool {
+    sent <= text.reminders
+}
+
+fn reminder_millis(text: &InvitationEmail) -> i64 {
+    i64::from(text.reminder_days) * DAY_MILLIS
+}

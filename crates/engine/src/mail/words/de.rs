@@ -1,0 +1,23 @@
+//! German.
+
+use super::Words;
+
+pub(super) const WORDS: Words = Words {
+    language: "de",
+    invitation_subject: "Einladung: {title}",
+    invitation_text: "Sie sind eingeladen, einige Fragen zu beantworten. Ihre Antworten helfen uns weiter.",
+    answer: "Jetzt antworten",
+    reminder: "Erinnerung: {subject}",
+    reminder_text: "Sie haben noch nicht geantwortet. Es ist noch Zeit.",
+    personal: "Dieser Link ist nur für Sie bestimmt. Bitte geben Sie ihn nicht weiter.",
+    until: "Er gilt bis {day}.",
+    reason: "Sie erhalten diese E-Mail, weil {app} Sie eingeladen hat.",
+    unsubscribe: "Abmelden",
+    welcome_subject: "Legen Sie Ihr Passwort fest",
+    welcome_text: "Für Sie wurde ein Konto auf {url} angelegt. Wählen Sie ein Passwort, um sich anzumelden.",
+    reset_subject: "Passwort zurücksetzen",
+    reset_text: "Jemand möchte Ihr Passwort auf {url} zurücksetzen.",
+    set_password: "Passwort festlegen",
+    once: "Der Link funktioniert einmal, innerhalb von 24 Stunden.",
+    ignore: "Wenn Sie diese E-Mail nicht erwartet haben, können Sie sie ignorieren. Dann ändert sich nichts.",
+};

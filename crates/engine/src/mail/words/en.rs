@@ -1,0 +1,23 @@
+//! English.
+
+use super::Words;
+
+pub(super) const WORDS: Words = Words {
+    language: "en",
+    invitation_subject: "Invitation: {title}",
+    invitation_text: "You are invited to answer a few questions. Your answers make a difference.",
+    answer: "Answer now",
+    reminder: "Reminder: {subject}",
+    reminder_text: "You have not answered yet. There is still time.",
+    personal: "This link is for you alone. Please do not pass it on.",
+    until: "It works until {day}.",
+    reason: "You receive this e-mail because {app} invited you.",
+    unsubscribe: "Unsubscribe",
+    welcome_subject: "Set your password",
+    welcome_text: "An account was created for you at {url}. Choose a password to sign in.",
+    reset_subject: "Reset your password",
+    reset_text: "Someone asked to reset your password at {url}.",
+    set_password: "Set your password",
+    once: "The link works once, within 24 hours.",
+    ignore: "If you did not expect this e-mail, you can ignore it. Nothing changes then.",
+};

@@ -1,0 +1,23 @@
+//! Spanish.
+
+use super::Words;
+
+pub(super) const WORDS: Words = Words {
+    language: "es",
+    invitation_subject: "Invitación: {title}",
+    invitation_text: "Le invitamos a responder algunas preguntas. Sus respuestas nos ayudan a mejorar.",
+    answer: "Responder ahora",
+    reminder: "Recordatorio: {subject}",
+    reminder_text: "Todavía no ha respondido. Aún está a tiempo.",
+    personal: "Este enlace es solo para usted. No lo comparta, por favor.",
+    until: "Funciona hasta el {day}.",
+    reason: "Recibe este correo porque {app} le ha invitado.",
+    unsubscribe: "Darse de baja",
+    welcome_subject: "Elija su contraseña",
+    welcome_text: "Se ha creado una cuenta para usted en {url}. Elija una contraseña para iniciar sesión.",
+    reset_subject: "Restablecer la contraseña",
+    reset_text: "Alguien ha pedido restablecer su contraseña en {url}.",
+    set_password: "Elegir contraseña",
+    once: "El enlace funciona una vez, en las próximas 24 horas.",
+    ignore: "Si no esperaba este correo, puede ignorarlo. No cambiará nada.",
+};

@@ -1,0 +1,23 @@
+//! French.
+
+use super::Words;
+
+pub(super) const WORDS: Words = Words {
+    language: "fr",
+    invitation_subject: "Invitation : {title}",
+    invitation_text: "Vous êtes invité à répondre à quelques questions. Vos réponses comptent.",
+    answer: "Répondre maintenant",
+    reminder: "Rappel : {subject}",
+    reminder_text: "Vous n’avez pas encore répondu. Il est encore temps.",
+    personal: "Ce lien vous est réservé. Merci de ne pas le transmettre.",
+    until: "Il est valable jusqu’au {day}.",
+    reason: "Vous recevez cet e-mail parce que {app} vous a invité.",
+    unsubscribe: "Se désabonner",
+    welcome_subject: "Choisissez votre mot de passe",
+    welcome_text: "Un compte a été créé pour vous sur {url}. Choisissez un mot de passe pour vous connecter.",
+    reset_subject: "Réinitialiser votre mot de passe",
+    reset_text: "Quelqu’un a demandé à réinitialiser votre mot de passe sur {url}.",
+    set_password: "Choisir un mot de passe",
+    once: "Le lien fonctionne une seule fois, pendant 24 heures.",
+    ignore: "Si vous n’attendiez pas cet e-mail, vous pouvez l’ignorer. Rien ne changera.",
+};

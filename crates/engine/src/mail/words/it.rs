@@ -1,0 +1,23 @@
+//! Italian.
+
+use super::Words;
+
+pub(super) const WORDS: Words = Words {
+    language: "it",
+    invitation_subject: "Invito: {title}",
+    invitation_text: "La invitiamo a rispondere ad alcune domande. Le Sue risposte ci aiutano a migliorare.",
+    answer: "Rispondi ora",
+    reminder: "Promemoria: {subject}",
+    reminder_text: "Non ha ancora risposto. C’è ancora tempo.",
+    personal: "Questo link è riservato a Lei. La preghiamo di non inoltrarlo.",
+    until: "Funziona fino al {day}.",
+    reason: "Riceve questa e-mail perché {app} L’ha invitata.",
+    unsubscribe: "Annulla l’iscrizione",
+    welcome_subject: "Scelga la Sua password",
+    welcome_text: "È stato creato un account per Lei su {url}. Scelga una password per accedere.",
+    reset_subject: "Reimposta la password",
+    reset_text: "Qualcuno ha chiesto di reimpostare la Sua password su {url}.",
+    set_password: "Imposta la password",
+    once: "Il link funziona una volta sola, entro 24 ore.",
+    ignore: "Se non aspettava questa e-mail, può ignorarla. Non cambierà nulla.",
+};

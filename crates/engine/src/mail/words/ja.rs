@@ -1,0 +1,23 @@
+//! Japanese.
+
+use super::Words;
+
+pub(super) const WORDS: Words = Words {
+    language: "ja",
+    invitation_subject: "ご招待：{title}",
+    invitation_text: "いくつかの質問にお答えください。皆さまの回答を参考にさせていただきます。",
+    answer: "今すぐ回答する",
+    reminder: "リマインダー：{subject}",
+    reminder_text: "まだ回答をいただいていません。今からでも回答できます。",
+    personal: "このリンクはご本人専用です。転送しないでください。",
+    until: "有効期限：{day}",
+    reason: "このメールは {app} からの招待により送信されました。",
+    unsubscribe: "配信を停止する",
+    welcome_subject: "パスワードを設定してください",
+    welcome_text: "{url} にアカウントが作成されました。パスワードを設定してサインインしてください。",
+    reset_subject: "パスワードの再設定",
+    reset_text: "{url} のパスワードの再設定が要求されました。",
+    set_password: "パスワードを設定する",
+    once: "リンクは 24 時間以内に 1 回だけ使えます。",
+    ignore: "お心当たりがない場合は、このメールを無視してください。何も変更されません。",
+};

@@ -1,0 +1,23 @@
+//! Dutch.
+
+use super::Words;
+
+pub(super) const WORDS: Words = Words {
+    language: "nl",
+    invitation_subject: "Uitnodiging: {title}",
+    invitation_text: "U bent uitgenodigd om een paar vragen te beantwoorden. Uw antwoorden maken verschil.",
+    answer: "Nu antwoorden",
+    reminder: "Herinnering: {subject}",
+    reminder_text: "U hebt nog niet geantwoord. Het kan nog.",
+    personal: "Deze link is alleen voor u. Geef hem niet door.",
+    until: "De link werkt tot {day}.",
+    reason: "U ontvangt deze e-mail omdat {app} u heeft uitgenodigd.",
+    unsubscribe: "Afmelden",
+    welcome_subject: "Stel uw wachtwoord in",
+    welcome_text: "Er is een account voor u aangemaakt op {url}. Kies een wachtwoord om in te loggen.",
+    reset_subject: "Wachtwoord opnieuw instellen",
+    reset_text: "Iemand heeft gevraagd uw wachtwoord op {url} opnieuw in te stellen.",
+    set_password: "Wachtwoord instellen",
+    once: "De link werkt één keer, binnen 24 uur.",
+    ignore: "Als u deze e-mail niet verwachtte, kunt u hem negeren. Er verandert dan niets.",
+};

@@ -1,0 +1,23 @@
+//! Polish.
+
+use super::Words;
+
+pub(super) const WORDS: Words = Words {
+    language: "pl",
+    invitation_subject: "Zaproszenie: {title}",
+    invitation_text: "Zapraszamy do odpowiedzi na kilka pytań. Odpowiedzi mają dla nas znaczenie.",
+    answer: "Odpowiedz teraz",
+    reminder: "Przypomnienie: {subject}",
+    reminder_text: "Nie ma jeszcze odpowiedzi. Wciąż jest na nią czas.",
+    personal: "Ten link jest przeznaczony tylko dla Ciebie. Prosimy go nie przekazywać.",
+    until: "Działa do {day}.",
+    reason: "Otrzymujesz tę wiadomość, ponieważ {app} wysyła do Ciebie zaproszenie.",
+    unsubscribe: "Wypisz się",
+    welcome_subject: "Ustaw hasło",
+    welcome_text: "Utworzono dla Ciebie konto na {url}. Wybierz hasło, aby się zalogować.",
+    reset_subject: "Zresetuj hasło",
+    reset_text: "Ktoś poprosił o zresetowanie Twojego hasła na {url}.",
+    set_password: "Ustaw hasło",
+    once: "Link działa raz, w ciągu 24 godzin.",
+    ignore: "Jeśli nie spodziewasz się tej wiadomości, możesz ją zignorować. Nic się wtedy nie zmieni.",
+};

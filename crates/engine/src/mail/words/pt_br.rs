@@ -1,0 +1,23 @@
+//! Brazilian Portuguese.
+
+use super::Words;
+
+pub(super) const WORDS: Words = Words {
+    language: "pt-BR",
+    invitation_subject: "Convite: {title}",
+    invitation_text: "Convidamos você a responder a algumas perguntas. Suas respostas fazem diferença.",
+    answer: "Responder agora",
+    reminder: "Lembrete: {subject}",
+    reminder_text: "Você ainda não respondeu. Ainda dá tempo.",
+    personal: "Este link é só para você. Não o repasse, por favor.",
+    until: "Funciona até {day}.",
+    reason: "Você recebeu este e-mail porque {app} convidou você.",
+    unsubscribe: "Cancelar inscrição",
+    welcome_subject: "Defina sua senha",
+    welcome_text: "Uma conta foi criada para você em {url}. Escolha uma senha para entrar.",
+    reset_subject: "Redefinir sua senha",
+    reset_text: "Alguém pediu para redefinir sua senha em {url}.",
+    set_password: "Definir senha",
+    once: "O link funciona uma vez, em até 24 horas.",
+    ignore: "Se você não esperava este e-mail, pode ignorá-lo. Nada muda.",
+};

@@ -1,0 +1,23 @@
+//! Turkish.
+
+use super::Words;
+
+pub(super) const WORDS: Words = Words {
+    language: "tr",
+    invitation_subject: "Davet: {title}",
+    invitation_text: "Birkaç soruyu yanıtlamaya davetlisiniz. Yanıtlarınız bizim için önemli.",
+    answer: "Şimdi yanıtla",
+    reminder: "Hatırlatma: {subject}",
+    reminder_text: "Henüz yanıt vermediniz. Hâlâ zamanınız var.",
+    personal: "Bu bağlantı yalnızca sizin içindir. Lütfen başkasıyla paylaşmayın.",
+    until: "{day} tarihine kadar geçerlidir.",
+    reason: "Bu e-postayı {app} sizi davet ettiği için aldınız.",
+    unsubscribe: "Abonelikten çık",
+    welcome_subject: "Parolanızı belirleyin",
+    welcome_text: "{url} adresinde sizin için bir hesap oluşturuldu. Oturum açmak için bir parola seçin.",
+    reset_subject: "Parolanızı sıfırlayın",
+    reset_text: "Birisi {url} adresindeki parolanızın sıfırlanmasını istedi.",
+    set_password: "Parola belirle",
+    once: "Bağlantı 24 saat içinde bir kez kullanılabilir.",
+    ignore: "Bu e-postayı beklemiyorsanız yok sayabilirsiniz. Hiçbir şey değişmez.",
+};

@@ -1,0 +1,23 @@
+//! Chinese in simplified characters.
+
+use super::Words;
+
+pub(super) const WORDS: Words = Words {
+    language: "zh-Hans",
+    invitation_subject: "邀请：{title}",
+    invitation_text: "邀请您回答几个问题。您的回答对我们很重要。",
+    answer: "立即回答",
+    reminder: "提醒：{subject}",
+    reminder_text: "您还没有回答，现在仍可作答。",
+    personal: "此链接仅供您本人使用，请勿转发。",
+    until: "有效期至 {day}。",
+    reason: "您收到这封邮件，是因为 {app} 邀请了您。",
+    unsubscribe: "退订",
+    welcome_subject: "设置您的密码",
+    welcome_text: "已在 {url} 为您创建账户。请设置密码以登录。",
+    reset_subject: "重置您的密码",
+    reset_text: "有人请求重置您在 {url} 的密码。",
+    set_password: "设置密码",
+    once: "此链接在 24 小时内有效，只能使用一次。",
+    ignore: "如果您没有预料到这封邮件，可以忽略它，不会有任何更改。",
+};

@@ -1,0 +1,36 @@
+//! E-mails, passed through.
+
+use async_trait::async_trait;
+use sluice_flow::id::{AppId, AssignmentId, FlowId, MailId, UserId};
+use sluice_flow::time::Timestamp;
+use sluice_store::{AddressHash, MailRow, MailStore, StoreResult};
+
+use super::FaultyStore;
+
+#[async_trait]
+impl MailStore for FaultyStore {
+    /// Asked every second in the background, so it is not counted as a read of a use case.
+    async fn list_due_mails(&self, now: Timestamp, limit: usize) -> StoreResult<Vec<MailRow>> {
+        self.inner.list_due_mails(now, limit).await
+    }
+
+    async fn find_mail(&self, mail: MailId) -> StoreResult<Option<MailRow>> {
+        self.read().find_mail(mail).await
+    }
+
+    async fn list_mails_of(
+        &self,
+        app: AppId,
+        invitations: &[AssignmentId],
+    ) -> StoreResult<Vec<MailRow>> {
+        self.read().list_mails_of(app, invitations).await
+    }
+
+    async fn list_mails_to(&self, user: UserId, flow: Option<FlowId>) -> StoreResult<Vec<MailRow>> {
+        self.read().list_mails_to(user, flow).await
+    }
+
+    async fn is_unsubscribed(&self, app: AppId, address: &AddressHash) -> StoreResult<bool> {
+        self.read().is_unsubscribed(app, address).await
+    }
+}

@@ -1,0 +1,245 @@
+//! The mail server: hands e-mails over by SMTP, with TLS unless the operator states otherwise.
+//!
+//! The address and the password of the server are in its settings only; neither they nor the
+//! recipient are in an error, because errors are logged. A reply is kept as its code alone: servers
+//! repeat the recipient in its text.
+
+mod message;
+
+use std::fmt;
+use std::pin::Pin;
+use std::time::Duration;
+
+use lettre::address::{Address, Envelope};
+use lettre::transport::smtp::authentication::Credentials;
+use lettre::transport::smtp::client::{Tls, TlsParameters};
+use lettre::transport::smtp::{Error, PoolConfig};
+use lettre::{AsyncSmtpTransport, AsyncTransport, Tokio1Executor};
+use percent_encoding::percent_decode_str;
+use sluice_engine::mail::{OutgoingMail, SendError, Transport};
+use sluice_flow::email::is_email;
+use url::Url;
+
+/// How long the server may take to answer one command.
+const COMMAND_MAX: Duration = Duration::from_secs(20);
+/// How long a connection is kept for the next e-mail.
+const IDLE_MAX: Duration = Duration::from_secs(20);
+const CONNECTIONS_MAX: u32 = 2;
+/// Refusals that concern the sign-in, not the recipient.
+const SIGN_IN_CODES: [u16; 4] = [530, 534, 535, 538];
+
+/// The sender: an address, with or without a name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sender {
+    pub name: Option<String>,
+    pub address: String,
+}
+
+impl std::str::FromStr for Sender {
+    type Err = String;
+
+    /// Reads `ann@example.com` or `Ann Smith <ann@example.com>`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        let (name, address) = match text.strip_suffix('>').and_then(|it| it.rsplit_once('<')) {
+            Some((name, address)) => (name.trim().trim_matches('"'), address),
+            None => ("", text),
+        };
+        if !is_email(address) || !address.is_ascii() || name.chars().any(char::is_control) {
+            return Err(format!("{text:?} is not an address such as Acme <mail@example.com>"));
+        }
+        let name = (!name.is_empty()).then(|| name.to_owned());
+        Ok(Self { name, address: address.to_owned() })
+    }
+}
+
+impl Sender {
+    fn domain(&self) -> &str {
+        self.address.rsplit('@').next().unwrap_or_default()
+    }
+}
+
+/// Sends e-mails through one mail server.
+pub struct SmtpTransport {
+    server: AsyncSmtpTransport<Tokio1Executor>,
+    sender: Sender,
+}
+
+impl fmt::Debug for SmtpTransport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SmtpTransport(…)")
+    }
+}
+
+impl SmtpTransport {
+    /// The server of `smtp://user:password@host:587`, which must offer STARTTLS, or of `smtps://`,
+    /// with TLS from the start. `?tls=none` sends without TLS, for a server on the same machine.
+    /// `password` replaces the one in the URL. The error says what is wrong without repeating it.
+    pub fn new(url: &str, password: Option<String>, sender: Sender) -> Result<Self, String> {
+        // Fails if an earlier client already installed the same provider.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let form = || "must be smtp://USER:PASSWORD@HOST:PORT or smtps://…".to_owned();
+        let parsed = Url::parse(url).map_err(|_| form())?;
+        let host = parsed.host_str().filter(|host| !host.is_empty()).ok_or_else(form)?;
+        let tls = parsed.query_pairs().map(|(name, value)| format!("{name}={value}"));
+        let tls = match (parsed.scheme(), tls.collect::<Vec<_>>().join("&").as_str()) {
+            ("smtp", "" | "tls=starttls") => Tls::Required(trusted(host)?),
+            ("smtps", "") => Tls::Wrapper(trusted(host)?),
+            ("smtp", "tls=none") => Tls::None,
+            ("smtp" | "smtps", _) => return Err("may only end with ?tls=none".to_owned()),
+            _ => return Err(form()),
+        };
+        let port = parsed.port().unwrap_or(match tls {
+            Tls::Wrapper(_) => 465,
+            Tls::Required(_) => 587,
+            _ => 25,
+        });
+        let decoded = |text: &str| {
+            percent_decode_str(text).decode_utf8().map(|it| it.into_owned()).map_err(|_| form())
+        };
+        let user = decoded(parsed.username())?;
+        let in_url = parsed.password().map(decoded).transpose()?;
+        let mut server = AsyncSmtpTransport::<Tokio1Executor>::builder_dangerous(host)
+            .port(port)
+            .tls(tls)
+            .timeout(Some(COMMAND_MAX))
+            .pool_config(PoolConfig::new().max_size(CONNECTIONS_MAX).idle_timeout(IDLE_MAX));
+        match (user.is_empty(), password.or(in_url)) {
+            (false, Some(password)) => {
+                server = server.credentials(Credentials::new(user, password))
+            }
+            (true, None) => {}
+            (false, None) => return Err("names a user, but there is no password".to_owned()),
+            (true, Some(_)) => return Err("has a password, but names no user".to_owned()),
+        }
+        Ok(Self { server: server.build(), sender })
+    }
+
+    async fn hand_over(&self, mail: OutgoingMail) -> Result<(), SendError> {
+        let address = |text: &str| {
+            text.parse::<Address>().map_err(|_| SendError::Bounced("invalid address".to_owned()))
+        };
+        let (from, to) = (address(&self.sender.address)?, address(&mail.to)?);
+        let envelope = Envelope::new(Some(from), vec![to])
+            .map_err(|_| SendError::Bounced("invalid address".to_owned()))?;
+        let bytes = message::encode(&mail, &self.sender);
+        match self.server.send_raw(&envelope, &bytes).await {
+            Ok(_) => Ok(()),
+            Err(error) => Err(refusal(&error)),
+        }
+    }
+}
+
+fn trusted(host: &str) -> Result<TlsParameters, String> {
+    TlsParameters::new(host.to_owned()).map_err(|error| format!("cannot be used with TLS: {error}"))
+}
+
+impl Transport for SmtpTransport {
+    fn send(
+        &self,
+        mail: OutgoingMail,
+    ) -> Pin<Box<dyn Future<Output = Result<(), SendError>> + Send + '_>> {
+        Box::pin(self.hand_over(mail))
+    }
+}
+
+/// What an error means for the e-mail. The text of a reply may name the recipient, so only its codes
+/// are kept.
+fn refusal(error: &Error) -> SendError {
+    let Some(status) = error.status() else {
+        let what = match error {
+            error if error.is_timeout() => "it did not answer in time",
+            error if error.is_tls() => "its certificate or TLS was not accepted",
+            error if error.is_client() => {
+                return SendError::Bounced("the server cannot send to this address".to_owned());
+            }
+            error if error.is_response() => "it answered with something that is not SMTP",
+            _ => "there is no connection",
+        };
+        return SendError::Unreachable(what.to_owned());
+    };
+    let code = u16::from(status);
+    let text = std::error::Error::source(error).map(ToString::to_string).unwrap_or_default();
+    let codes = match enhanced_code(&text) {
+        Some(enhanced) => format!("{code} {enhanced}"),
+        None => code.to_string(),
+    };
+    if SIGN_IN_CODES.contains(&code) {
+        return SendError::Unreachable(format!("it refused to sign in ({codes})"));
+    }
+    match error.is_permanent() {
+        true => SendError::Bounced(codes),
+        false => SendError::Delayed(codes),
+    }
+}
+
+/// The code of RFC 3463 at the start of a reply's text, such as `5.1.1`.
+fn enhanced_code(text: &str) -> Option<&str> {
+    let word = text.split_whitespace().next()?;
+    let is_number = |part: &str| {
+        (1..=3).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    (word.split('.').count() == 3 && word.split('.').all(is_number)).then_some(word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sender() -> Sender {
+        "Acme <mail@acme.example>".parse().unwrap()
+    }
+
+    #[test]
+    fn a_sender_is_an_address_with_or_without_a_name() {
+        for (text, name, address) in [
+            ("mail@acme.example", None, "mail@acme.example"),
+            (" Acme <mail@acme.example> ", Some("Acme"), "mail@acme.example"),
+            ("\"Ann & Co\" <a@b.example>", Some("Ann & Co"), "a@b.example"),
+            ("Ünal <a@b.example>", Some("Ünal"), "a@b.example"),
+        ] {
+            let read: Sender = text.parse().unwrap();
+            assert_eq!((read.name.as_deref(), read.address.as_str()), (name, address), "{text}");
+        }
+        for text in ["", "acme", "Acme <acme>", "a@b.example\r\nBcc: c@d.example", "ü@b.example"] {
+            assert!(text.parse::<Sender>().is_err(), "{text}");
+        }
+        assert!("A\r\nBcc: x <a@b.example>".parse::<Sender>().is_err());
+    }
+
+    #[test]
+    fn the_url_of_a_server_has_a_scheme_a_host_and_complete_credentials() {
+        for (url, password, fits) in [
+            ("smtp://mail.example", None, true),
+            ("smtps://u:p@mail.example", None, true),
+            ("smtp://u%40b.example:p%3A%2F@mail.example:2525?tls=starttls", None, true),
+            ("smtp://u@mail.example", Some("secret"), true),
+            ("smtp://localhost:25?tls=none", None, true),
+            ("smtp://mail.example?tls=opportunistic", None, false),
+            ("smtps://mail.example?tls=none", None, false),
+            ("smtp://u@mail.example", None, false),
+            ("smtp://mail.example", Some("secret"), false),
+            ("http://mail.example", None, false),
+            ("mail.example:25", None, false),
+            ("", None, false),
+        ] {
+            let made = SmtpTransport::new(url, password.map(str::to_owned), sender());
+            assert_eq!(made.is_ok(), fits, "{url}");
+        }
+        let failed = SmtpTransport::new("ftp://u:canary-word@h", None, sender()).unwrap_err();
+        assert!(!failed.contains("canary"), "{failed}");
+    }
+
+    #[test]
+    fn only_a_code_is_kept_of_a_reply() {
+        for (text, code) in [
+            ("5.1.1 <ada@mail.example>: unknown", Some("5.1.1")),
+            ("ada@mail.example unknown", None),
+            ("5.1", None),
+            ("4.7.1234 x", None),
+            ("", None),
+        ] {
+            assert_eq!(enhanced_code(text), code, "{text}");
+        }
+    }
+}

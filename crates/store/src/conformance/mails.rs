@@ -1,0 +1,257 @@
+//! E-mails: taken by one server at a time, at the pace of all servers together.
+
+use std::sync::Arc;
+
+use sluice_flow::id::{AppId, UserId};
+use sluice_flow::time::Timestamp;
+
+use super::world::{Shop, TheStore, apply, at, flow_row, mail_row, user_row};
+use crate::{
+    At, FeedPosition, MailEnd, MailKind, MailRow, MailWrite, PeopleWrite, StoreError, StoreResult,
+    Write,
+};
+
+async fn write(store: &TheStore, writes: Vec<MailWrite>) -> StoreResult<()> {
+    let writes: Vec<_> = writes.into_iter().map(Write::Mail).collect();
+    store.apply(At::Instance, writes.into()).await
+}
+
+async fn add(store: &TheStore, rows: &[MailRow]) {
+    write(store, vec![MailWrite::Add(rows.to_vec())]).await.unwrap();
+}
+
+async fn found(store: &TheStore, row: &MailRow) -> Option<MailRow> {
+    store.find_mail(row.mail_id).await.unwrap()
+}
+
+/// Those of the given rows that are due: cases share a database.
+async fn due(store: &TheStore, now: Timestamp, of: &[&MailRow]) -> Vec<MailRow> {
+    let mut due = store.list_due_mails(now, 10_000).await.unwrap();
+    due.retain(|row| of.iter().any(|it| it.mail_id == row.mail_id));
+    due
+}
+
+fn claim(read: &MailRow, until: Timestamp) -> MailWrite {
+    MailWrite::Claim { read: read.clone(), until }
+}
+
+pub(super) async fn a_mail_reads_back_as_it_was_given(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let plain = MailRow { app_id: None, flow_id: None, ..mail_row(&shop.flow) };
+    let full = MailRow {
+        user_id: Some(UserId::from_uuid(shop.app().uuid())),
+        detail: Some("{ \"a\" :\"\u{e9}\"}".into()),
+        sent: 3,
+        sent_at: Some(at(5)),
+        attempts: 2,
+        next_at: None,
+        ended: Some(MailEnd::Bounced),
+        reply: Some("550 5.1.1".into()),
+        address: Some([7; 32]),
+        ..mail_row(&shop.flow)
+    };
+    let many: Vec<_> = (0..50).map(|_| mail_row(&shop.flow)).collect();
+    add(&store, &[plain.clone(), full.clone()]).await;
+    add(&store, &many).await;
+    // An existing one is left unchanged.
+    add(&store, &[MailRow { sent: 9, ..full.clone() }]).await;
+    for row in many.iter().chain([&plain, &full]) {
+        assert_eq!(found(&store, row).await.as_ref(), Some(row));
+    }
+    write(&store, vec![MailWrite::Remove(full.app_id, full.mail_id)]).await.unwrap();
+    write(&store, vec![MailWrite::Remove(None, plain.mail_id)]).await.unwrap();
+    assert_eq!((found(&store, &full).await, found(&store, &plain).await), (None, None));
+    assert!(found(&store, &many[0]).await.is_some());
+}
+
+pub(super) async fn due_mails_are_listed_in_the_order_of_their_times(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let timed = |next_at| MailRow { next_at, ..mail_row(&shop.flow) };
+    let (late, early, never) = (timed(Some(at(9))), timed(Some(at(3))), timed(None));
+    add(&store, &[late.clone(), early.clone(), never.clone()]).await;
+    let of = [&late, &early, &never];
+    assert_eq!(due(&store, at(2), &of).await, []);
+    assert_eq!(due(&store, at(3), &of).await, std::slice::from_ref(&early));
+    assert_eq!(due(&store, at(9), &of).await, [early, late]);
+    assert_eq!(store.list_due_mails(at(9), 1).await.unwrap().len(), 1);
+}
+
+pub(super) async fn one_of_many_servers_takes_a_mail(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let row = mail_row(&shop.flow);
+    add(&store, std::slice::from_ref(&row)).await;
+    let tries = (0..8).map(|number| {
+        let (store, row) = (Arc::clone(&store), row.clone());
+        tokio::spawn(async move { write(&store, vec![claim(&row, at(100 + number))]).await })
+    });
+    let tries: Vec<_> = tries.collect();
+    let mut taken = 0;
+    for attempt in tries {
+        match attempt.await.unwrap() {
+            Ok(()) => taken += 1,
+            Err(StoreError::Conflict) => {}
+            Err(error) => panic!("{error}"),
+        }
+    }
+    assert_eq!(taken, 1);
+    assert_eq!(found(&store, &row).await.unwrap().attempts, 1);
+}
+
+pub(super) async fn a_mail_of_a_stopped_server_becomes_due_again(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let row = mail_row(&shop.flow);
+    add(&store, std::slice::from_ref(&row)).await;
+    write(&store, vec![claim(&row, at(100))]).await.unwrap();
+    assert_eq!(due(&store, at(99), &[&row]).await, []);
+    let again = due(&store, at(100), &[&row]).await;
+    assert_eq!((again[0].attempts, again[0].next_at), (1, Some(at(100))));
+    write(&store, vec![claim(&again[0], at(200))]).await.unwrap();
+    assert_eq!(due(&store, at(100), &[&row]).await, []);
+}
+
+/// Minutes that no other case uses.
+fn own_minute(shop: &Shop) -> i64 {
+    (shop.app().uuid().as_u128() & 0xFFFF_FFFF) as i64 + (1 << 40)
+}
+
+pub(super) async fn the_pace_of_a_minute_is_shared_by_all_servers(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let minute = own_minute(&shop);
+    let pace = |minute| vec![MailWrite::Pace { minute, max: 3 }];
+    let tries = (0..6).map(|_| {
+        let store = Arc::clone(&store);
+        tokio::spawn(async move { write(&store, pace(minute)).await })
+    });
+    let tries: Vec<_> = tries.collect();
+    let mut counted = 0;
+    for attempt in tries {
+        counted += u32::from(attempt.await.unwrap().is_ok());
+    }
+    assert_eq!(counted, 3);
+    write(&store, pace(minute + 1)).await.unwrap();
+    let full = write(&store, vec![MailWrite::Pace { minute: minute + 1, max: 1 }]).await;
+    assert!(matches!(full, Err(StoreError::Conflict)), "{full:?}");
+}
+
+pub(super) async fn a_claim_beyond_the_pace_takes_nothing(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let row = mail_row(&shop.flow);
+    add(&store, std::slice::from_ref(&row)).await;
+    let minute = own_minute(&shop);
+    let pace = || MailWrite::Pace { minute, max: 1 };
+    write(&store, vec![pace()]).await.unwrap();
+    let refused = write(&store, vec![claim(&row, at(100)), pace()]).await;
+    assert!(matches!(refused, Err(StoreError::Conflict)), "{refused:?}");
+    assert_eq!(found(&store, &row).await, Some(row));
+}
+
+pub(super) async fn a_late_settlement_changes_nothing(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let row = mail_row(&shop.flow);
+    add(&store, std::slice::from_ref(&row)).await;
+    write(&store, vec![claim(&row, at(100))]).await.unwrap();
+    let read = found(&store, &row).await.unwrap();
+    write(&store, vec![claim(&read, at(200))]).await.unwrap();
+    let sent = MailRow { sent: 1, sent_at: Some(at(9)), attempts: 0, next_at: None, ..row.clone() };
+    let settle = |attempts| vec![MailWrite::Settle { row: sent.clone(), attempts }];
+    write(&store, settle(1)).await.unwrap();
+    assert_eq!(found(&store, &row).await.unwrap().sent, 0, "another server has it");
+    write(&store, settle(2)).await.unwrap();
+    assert_eq!(found(&store, &row).await, Some(sent.clone()));
+    // A removed one does not come back.
+    write(&store, vec![MailWrite::Remove(row.app_id, row.mail_id)]).await.unwrap();
+    write(&store, settle(0)).await.unwrap();
+    assert_eq!(found(&store, &row).await, None);
+}
+
+pub(super) async fn reminders_are_set_for_the_invitations_of_one_flow(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let sibling = flow_row(shop.app());
+    apply(&store, shop.app(), vec![Write::Flow(sibling.clone())]).await;
+    let sent = |sent, flow| MailRow { sent, sent_at: Some(at(5)), next_at: None, ..mail_row(flow) };
+    let once = sent(1, &shop.flow);
+    let twice = MailRow { next_at: Some(at(7)), ..sent(2, &shop.flow) };
+    let elsewhere = sent(1, &sibling);
+    let over = MailRow { ended: Some(MailEnd::Bounced), ..sent(1, &shop.flow) };
+    let taken = MailRow { attempts: 1, next_at: Some(at(50)), ..sent(1, &shop.flow) };
+    let waiting = mail_row(&shop.flow);
+    let notice = MailRow { kind: MailKind::Notice, ..sent(1, &shop.flow) };
+    let others = [elsewhere, over, taken, waiting, notice];
+    add(&store, &[once.clone(), twice.clone()]).await;
+    add(&store, &others).await;
+    let remind = |after_millis, count| {
+        let (app_id, flow_id) = (shop.app(), shop.flow.flow_id);
+        vec![MailWrite::Remind { app_id, flow_id, after_millis, count }]
+    };
+    for (after, count, expected) in [
+        (Some(10), 3, (Some(at(15)), Some(at(15)))),
+        (Some(20), 2, (Some(at(25)), None)),
+        (None, 3, (None, None)),
+        (Some(10), 0, (None, None)),
+    ] {
+        write(&store, remind(after, count)).await.unwrap();
+        let next = (found(&store, &once).await.unwrap(), found(&store, &twice).await.unwrap());
+        assert_eq!((next.0.next_at, next.1.next_at), expected, "{after:?} {count}");
+    }
+    for row in others {
+        assert_eq!(found(&store, &row).await, Some(row));
+    }
+}
+
+pub(super) async fn an_unsubscribed_address_is_found_in_its_app_only(store: TheStore) {
+    let (shop, other) = (Shop::open(&store).await, Shop::open(&store).await);
+    let row = mail_row(&shop.flow);
+    add(&store, std::slice::from_ref(&row)).await;
+    let is_over = async |app: AppId, address| store.is_unsubscribed(app, &address).await.unwrap();
+    assert!(!is_over(shop.app(), [3; 32]).await);
+    let (app_id, mail_id) = (shop.app(), row.mail_id);
+    let over = MailWrite::Unsubscribe { app_id, mail_id, address: [3; 32] };
+    for _ in 0..2 {
+        write(&store, vec![over.clone()]).await.unwrap();
+        assert!(is_over(shop.app(), [3; 32]).await);
+        let now = found(&store, &row).await.unwrap();
+        assert_eq!((now.ended, now.next_at), (Some(MailEnd::Unsubscribed), None));
+    }
+    assert!(!is_over(shop.app(), [4; 32]).await);
+    assert!(!is_over(other.app(), [3; 32]).await);
+    // A server that was sending it does not undo that.
+    let sent = MailRow { sent: 1, ..row.clone() };
+    write(&store, vec![MailWrite::Settle { row: sent, attempts: 0 }]).await.unwrap();
+    assert!(is_over(shop.app(), [3; 32]).await);
+}
+
+pub(super) async fn mails_of_invitations_and_users_are_found(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let user = user_row();
+    let people = vec![Write::People(PeopleWrite::User(user.clone()))];
+    store.apply(At::Instance, people.into()).await.unwrap();
+    let invited = mail_row(&shop.flow);
+    let to_user = |flow_id| MailRow {
+        user_id: Some(user.user_id),
+        assignment_id: None,
+        flow_id,
+        kind: MailKind::Notice,
+        ..mail_row(&shop.flow)
+    };
+    let (notice, password) = (to_user(Some(shop.flow.flow_id)), to_user(None));
+    add(&store, &[invited.clone(), notice.clone(), password.clone()]).await;
+    let id = invited.assignment_id.unwrap();
+    let other = mail_row(&shop.flow).assignment_id.unwrap();
+    let of = store.list_mails_of(shop.app(), &[other, id]).await.unwrap();
+    assert_eq!(of, [invited]);
+    assert_eq!(store.list_mails_of(shop.app(), &[]).await.unwrap(), []);
+    let to = async |flow| store.list_mails_to(user.user_id, flow).await.unwrap();
+    assert_eq!(to(Some(shop.flow.flow_id)).await, [notice]);
+    assert_eq!(to(None).await, [password]);
+}
+
+pub(super) async fn mails_move_no_revision_and_no_feed(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let before = store.find_app(shop.app()).await.unwrap();
+    let position = store.changes(FeedPosition::END).await.unwrap().position;
+    let row = mail_row(&shop.flow);
+    add(&store, std::slice::from_ref(&row)).await;
+    write(&store, vec![claim(&row, at(100))]).await.unwrap();
+    assert_eq!(store.find_app(shop.app()).await.unwrap(), before);
+    assert_eq!(store.changes(FeedPosition::END).await.unwrap().position, position);
+}

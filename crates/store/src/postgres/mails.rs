@@ -1,0 +1,172 @@
+//! E-mails to send. A table of the instance, so that a server asks one place what is due.
+
+use async_trait::async_trait;
+use sluice_flow::id::{AppId, AssignmentId, FlowId, MailId, UserId};
+use sluice_flow::time::Timestamp;
+use uuid::Uuid;
+
+use super::PgStore;
+use super::codec::{self, MAIL};
+use super::failure::TransactionError;
+use super::pool::Params;
+use super::read::limit;
+use super::transaction::Transaction;
+use crate::{AddressHash, MailRow, MailStore, MailWrite, StoreError, StoreResult};
+
+#[async_trait]
+impl MailStore for PgStore {
+    async fn list_due_mails(&self, now: Timestamp, rows: usize) -> StoreResult<Vec<MailRow>> {
+        let sql = format!(
+            "SELECT {MAIL} FROM mails WHERE next_at <= $1 ORDER BY next_at, mail_id LIMIT $2"
+        );
+        self.pool.many(&sql, &[&now.as_millis(), &limit(rows)], codec::mail).await
+    }
+
+    async fn find_mail(&self, mail: MailId) -> StoreResult<Option<MailRow>> {
+        let sql = format!("SELECT {MAIL} FROM mails WHERE mail_id = $1");
+        self.pool.one(&sql, &[&mail.uuid()], codec::mail).await
+    }
+
+    async fn list_mails_of(
+        &self,
+        app: AppId,
+        invitations: &[AssignmentId],
+    ) -> StoreResult<Vec<MailRow>> {
+        let sql = format!("SELECT {MAIL} FROM mails WHERE app_id = $1 AND assignment_id = ANY($2)");
+        let ids: Vec<Uuid> = invitations.iter().map(|id| id.uuid()).collect();
+        self.pool.many(&sql, &[&app.uuid(), &ids], codec::mail).await
+    }
+
+    async fn list_mails_to(&self, user: UserId, flow: Option<FlowId>) -> StoreResult<Vec<MailRow>> {
+        let sql = format!(
+            "SELECT {MAIL} FROM mails WHERE user_id = $1 \
+             AND flow_id IS NOT DISTINCT FROM $2 ORDER BY mail_id"
+        );
+        self.pool.many(&sql, &[&user.uuid(), &flow.map(FlowId::uuid)], codec::mail).await
+    }
+
+    async fn is_unsubscribed(&self, app: AppId, address: &AddressHash) -> StoreResult<bool> {
+        let sql = format!("SELECT {MAIL} FROM mails WHERE app_id = $1 AND address = $2 LIMIT 1");
+        let found = self.pool.one(&sql, &[&app.uuid(), &address.as_slice()], codec::mail).await?;
+        Ok(found.is_some())
+    }
+}
+
+pub(super) async fn change(
+    transaction: &Transaction,
+    write: &MailWrite,
+) -> Result<(), TransactionError> {
+    match write {
+        MailWrite::Add(rows) => put(transaction, rows, "NOTHING").await,
+        MailWrite::Claim { read, until } => {
+            let sql = "UPDATE mails SET next_at = $5, attempts = attempts + 1 \
+                 WHERE app_id = $1 AND mail_id = $2 AND attempts = $3 \
+                 AND next_at IS NOT DISTINCT FROM $4";
+            let (app, attempts) = (app_of(read.app_id), i64::from(read.attempts));
+            let next_at = read.next_at.map(Timestamp::as_millis);
+            let params: Params =
+                &[&app, &read.mail_id.uuid(), &attempts, &next_at, &until.as_millis()];
+            must_be_written(transaction.execute(sql, params).await?)
+        }
+        MailWrite::Pace { minute, max } => {
+            let sql = "UPDATE mail_pace SET sent = CASE WHEN minute = $1 THEN sent + 1 ELSE 1 END, \
+                 minute = $1 WHERE minute <> $1 OR sent < $2";
+            must_be_written(transaction.execute(sql, &[minute, &i64::from(*max)]).await?)
+        }
+        MailWrite::Settle { row, attempts } => {
+            let sql = "DELETE FROM mails WHERE app_id = $1 AND mail_id = $2 AND attempts = $3";
+            let app = app_of(row.app_id);
+            let params: Params = &[&app, &row.mail_id.uuid(), &i64::from(*attempts)];
+            match transaction.execute(sql, params).await? {
+                0 => Ok(()),
+                _ => put(transaction, std::slice::from_ref(row), "NOTHING").await,
+            }
+        }
+        MailWrite::Unsubscribe { app_id, mail_id, address } => {
+            let sql = "UPDATE mails SET ended = 'unsubscribed', next_at = NULL, address = $3, \
+                 attempts = attempts + 1 WHERE app_id = $1 AND mail_id = $2";
+            let params: Params = &[&app_id.uuid(), &mail_id.uuid(), &address.as_slice()];
+            transaction.execute(sql, params).await.map(|_| ())
+        }
+        MailWrite::Remind { app_id, flow_id, after_millis, count } => {
+            let sql = "UPDATE mails SET next_at = CASE WHEN sent < $4 THEN sent_at + $3 END \
+                 WHERE app_id = $1 AND flow_id = $2 AND kind = 'invitation' AND sent > 0 \
+                 AND attempts = 0 AND ended IS NULL";
+            let params: Params =
+                &[&app_id.uuid(), &flow_id.uuid(), after_millis, &i64::from(*count)];
+            transaction.execute(sql, params).await.map(|_| ())
+        }
+        MailWrite::Remove(app, mail) => {
+            let sql = "DELETE FROM mails WHERE app_id = $1 AND mail_id = $2";
+            transaction.execute(sql, &[&app_of(*app), &mail.uuid()]).await.map(|_| ())
+        }
+    }
+}
+
+fn must_be_written(rows: u64) -> Result<(), TransactionError> {
+    match rows {
+        0 => Err(StoreError::Conflict.into()),
+        _ => Ok(()),
+    }
+}
+
+/// Stores a row of an import, replacing an existing one.
+pub(super) async fn replace(
+    transaction: &Transaction,
+    row: &MailRow,
+) -> Result<(), TransactionError> {
+    let replaced = MAIL.split(", ").skip(2).map(|name| format!("{name} = excluded.{name}"));
+    let replaced = format!("UPDATE SET {}", replaced.collect::<Vec<_>>().join(", "));
+    put(transaction, std::slice::from_ref(row), &replaced).await
+}
+
+/// Inserts rows in one statement: a file of people has many.
+async fn put(
+    transaction: &Transaction,
+    rows: &[MailRow],
+    if_exists: &str,
+) -> Result<(), TransactionError> {
+    let sql = format!(
+        "INSERT INTO mails ({MAIL}) SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], \
+         $4::uuid[], $5::uuid[], $6::uuid[], $7::text[], $8::bigint[], $9::bigint[], \
+         $10::bigint[], $11::bigint[], $12::bigint[], $13::text[], $14::text[], $15::bytea[]) \
+         ON CONFLICT (app_id, mail_id) DO {if_exists}"
+    );
+    let column = |value: fn(&MailRow) -> Option<Uuid>| rows.iter().map(value).collect::<Vec<_>>();
+    let times = |value: fn(&MailRow) -> Option<Timestamp>| {
+        rows.iter().map(|row| value(row).map(Timestamp::as_millis)).collect::<Vec<_>>()
+    };
+    let numbers = |value: fn(&MailRow) -> u32| {
+        rows.iter().map(|row| i64::from(value(row))).collect::<Vec<_>>()
+    };
+    let kinds = rows.iter().map(|row| codec::variant_name(&row.kind));
+    let kinds = kinds.collect::<Result<Vec<_>, _>>()?;
+    let ended = rows.iter().map(|row| row.ended.as_ref().map(codec::variant_name).transpose());
+    let ended = ended.collect::<Result<Vec<_>, _>>()?;
+    let details: Vec<_> = rows.iter().map(|row| row.detail.as_deref()).collect();
+    let replies: Vec<_> = rows.iter().map(|row| row.reply.as_deref()).collect();
+    let addresses: Vec<_> =
+        rows.iter().map(|row| row.address.as_ref().map(<[u8; 32]>::as_slice)).collect();
+    let params: Params = &[
+        &column(|row| Some(app_of(row.app_id))),
+        &column(|row| Some(row.mail_id.uuid())),
+        &kinds,
+        &column(|row| row.flow_id.map(FlowId::uuid)),
+        &column(|row| row.assignment_id.map(AssignmentId::uuid)),
+        &column(|row| row.user_id.map(UserId::uuid)),
+        &details,
+        &times(|row| Some(row.created_at)),
+        &numbers(|row| row.sent),
+        &times(|row| row.sent_at),
+        &numbers(|row| row.attempts),
+        &times(|row| row.next_at),
+        &ended,
+        &replies,
+        &addresses,
+    ];
+    transaction.execute(&sql, params).await.map(|_| ())
+}
+
+fn app_of(app: Option<AppId>) -> Uuid {
+    app.map_or(Uuid::nil(), AppId::uuid)
+}

@@ -1,0 +1,30 @@
+//! E-mails, as one role of the store. [`crate::AdminStore::apply`] writes them.
+
+use async_trait::async_trait;
+use sluice_flow::id::{AppId, AssignmentId, FlowId, MailId, UserId};
+use sluice_flow::time::Timestamp;
+
+use crate::{AddressHash, MailRow, StoreResult};
+
+/// E-mails to send. Of several servers that take the same one, one succeeds; the others get a
+/// conflict. No change to them moves a revision or the feed.
+#[async_trait]
+pub trait MailStore: Send + Sync + 'static {
+    /// Up to `limit` e-mails that are due at `now`, those that waited longest first.
+    async fn list_due_mails(&self, now: Timestamp, limit: usize) -> StoreResult<Vec<MailRow>>;
+
+    async fn find_mail(&self, mail: MailId) -> StoreResult<Option<MailRow>>;
+
+    /// The e-mails of these invitations of an app, in no order.
+    async fn list_mails_of(
+        &self,
+        app: AppId,
+        invitations: &[AssignmentId],
+    ) -> StoreResult<Vec<MailRow>>;
+
+    /// The e-mails of a user about a flow, or about none, in the order of their ids.
+    async fn list_mails_to(&self, user: UserId, flow: Option<FlowId>) -> StoreResult<Vec<MailRow>>;
+
+    /// Whether the recipient of an address has unsubscribed from the e-mails of an app.
+    async fn is_unsubscribed(&self, app: AppId, address: &AddressHash) -> StoreResult<bool>;
+}

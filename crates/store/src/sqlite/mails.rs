@@ -1,0 +1,172 @@
+//! E-mails to send.
+
+use async_trait::async_trait;
+use rusqlite::{Connection, Result, params};
+use sluice_flow::id::{AppId, AssignmentId, FlowId, MailId, UserId};
+use sluice_flow::time::Timestamp;
+
+use super::SqliteStore;
+use super::codec::{self, MAIL, bytes};
+use super::read::{limit, many, one};
+use super::transaction::TransactionError;
+use crate::{AddressHash, MailRow, MailStore, MailWrite, StoreError, StoreResult};
+
+const NO_APP: [u8; 16] = [0; 16];
+
+#[async_trait]
+impl MailStore for SqliteStore {
+    async fn list_due_mails(&self, now: Timestamp, rows: usize) -> StoreResult<Vec<MailRow>> {
+        let sql = format!(
+            "SELECT {MAIL} FROM mails WHERE next_at <= ?1 ORDER BY next_at, mail_id LIMIT ?2"
+        );
+        let read = move |it: &Connection| {
+            many(it, &sql, params![now.as_millis(), limit(rows)], codec::mail)
+        };
+        self.readers.read(read).await
+    }
+
+    async fn find_mail(&self, mail: MailId) -> StoreResult<Option<MailRow>> {
+        let sql = format!("SELECT {MAIL} FROM mails WHERE mail_id = ?1");
+        self.readers.read(move |it| one(it, &sql, [bytes!(mail)], codec::mail)).await
+    }
+
+    async fn list_mails_of(
+        &self,
+        app: AppId,
+        invitations: &[AssignmentId],
+    ) -> StoreResult<Vec<MailRow>> {
+        let invitations = invitations.to_vec();
+        self.readers.read(move |it| of_invitations(it, app, &invitations)).await
+    }
+
+    async fn list_mails_to(&self, user: UserId, flow: Option<FlowId>) -> StoreResult<Vec<MailRow>> {
+        let sql = format!(
+            "SELECT {MAIL} FROM mails WHERE user_id = ?1 AND flow_id IS ?2 ORDER BY mail_id"
+        );
+        let flow = flow.map(|flow| bytes!(flow));
+        self.readers.read(move |it| many(it, &sql, params![bytes!(user), flow], codec::mail)).await
+    }
+
+    async fn is_unsubscribed(&self, app: AppId, address: &AddressHash) -> StoreResult<bool> {
+        let address = *address;
+        let read = move |it: &Connection| {
+            let sql = "SELECT EXISTS (SELECT 1 FROM mails WHERE app_id = ?1 AND address = ?2)";
+            it.prepare_cached(sql)?.query_row(params![bytes!(app), address], |row| row.get(0))
+        };
+        self.readers.read(read).await
+    }
+}
+
+fn of_invitations(
+    connection: &Connection,
+    app: AppId,
+    invitations: &[AssignmentId],
+) -> Result<Vec<MailRow>> {
+    let sql = format!("SELECT {MAIL} FROM mails WHERE app_id = ?1 AND assignment_id = ?2");
+    let mut found = Vec::new();
+    for invitation in invitations {
+        let params = params![bytes!(app), bytes!(invitation)];
+        found.extend(many(connection, &sql, params, codec::mail)?);
+    }
+    Ok(found)
+}
+
+pub(super) fn change(
+    connection: &Connection,
+    write: &MailWrite,
+) -> std::result::Result<(), TransactionError> {
+    let written = match write {
+        MailWrite::Add(rows) => {
+            rows.iter().try_for_each(|row| insert(connection, row, "NOTHING"))?;
+            return Ok(());
+        }
+        MailWrite::Claim { read, until } => {
+            let sql = "UPDATE mails SET next_at = ?5, attempts = attempts + 1 \
+                 WHERE app_id = ?1 AND mail_id = ?2 AND attempts = ?3 AND next_at IS ?4";
+            let claimed = connection.prepare_cached(sql)?.execute(params![
+                app_of(read.app_id),
+                bytes!(read.mail_id),
+                read.attempts,
+                read.next_at.map(Timestamp::as_millis),
+                until.as_millis(),
+            ])?;
+            return must_be_written(claimed);
+        }
+        MailWrite::Pace { minute, max } => {
+            let sql = "UPDATE mail_pace SET sent = CASE WHEN minute = ?1 THEN sent + 1 ELSE 1 END, \
+                 minute = ?1 WHERE minute <> ?1 OR sent < ?2";
+            return must_be_written(connection.prepare_cached(sql)?.execute(params![minute, max])?);
+        }
+        MailWrite::Settle { row, attempts } => {
+            let sql = "DELETE FROM mails WHERE app_id = ?1 AND mail_id = ?2 AND attempts = ?3";
+            let params = params![app_of(row.app_id), bytes!(row.mail_id), attempts];
+            match connection.prepare_cached(sql)?.execute(params)? {
+                0 => 0,
+                _ => insert(connection, row, "NOTHING").map(|()| 1)?,
+            }
+        }
+        MailWrite::Unsubscribe { app_id, mail_id, address } => {
+            let sql = "UPDATE mails SET ended = 'unsubscribed', next_at = NULL, address = ?3, \
+                 attempts = attempts + 1 WHERE app_id = ?1 AND mail_id = ?2";
+            let params = params![bytes!(app_id), bytes!(mail_id), address];
+            connection.prepare_cached(sql)?.execute(params)?
+        }
+        MailWrite::Remind { app_id, flow_id, after_millis, count } => {
+            let sql = "UPDATE mails SET next_at = CASE WHEN sent < ?4 THEN sent_at + ?3 END \
+                 WHERE app_id = ?1 AND flow_id = ?2 AND kind = 'invitation' AND sent > 0 \
+                 AND attempts = 0 AND ended IS NULL";
+            let params = params![bytes!(app_id), bytes!(flow_id), after_millis, count];
+            connection.prepare_cached(sql)?.execute(params)?
+        }
+        MailWrite::Remove(app, mail) => connection
+            .prepare_cached("DELETE FROM mails WHERE app_id = ?1 AND mail_id = ?2")?
+            .execute(params![app_of(*app), bytes!(mail)])?,
+    };
+    let _any_number = written;
+    Ok(())
+}
+
+fn must_be_written(rows: usize) -> std::result::Result<(), TransactionError> {
+    match rows {
+        0 => Err(TransactionError::Answer(StoreError::Conflict)),
+        _ => Ok(()),
+    }
+}
+
+/// Stores a row of an import, replacing an existing one.
+pub(super) fn replace(connection: &Connection, row: &MailRow) -> Result<()> {
+    let replaced = MAIL.split(", ").skip(2).map(|name| format!("{name} = excluded.{name}"));
+    let replaced = format!("UPDATE SET {}", replaced.collect::<Vec<_>>().join(", "));
+    insert(connection, row, &replaced)
+}
+
+fn insert(connection: &Connection, row: &MailRow, if_exists: &str) -> Result<()> {
+    let sql = format!(
+        "INSERT INTO mails ({MAIL}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, \
+         ?13, ?14, ?15) ON CONFLICT (app_id, mail_id) DO {if_exists}"
+    );
+    connection
+        .prepare_cached(&sql)?
+        .execute(params![
+            app_of(row.app_id),
+            bytes!(row.mail_id),
+            codec::variant_name(&row.kind)?,
+            row.flow_id.map(|id| bytes!(id)),
+            row.assignment_id.map(|id| bytes!(id)),
+            row.user_id.map(|id| bytes!(id)),
+            row.detail,
+            row.created_at.as_millis(),
+            row.sent,
+            row.sent_at.map(Timestamp::as_millis),
+            row.attempts,
+            row.next_at.map(Timestamp::as_millis),
+            row.ended.as_ref().map(codec::variant_name).transpose()?,
+            row.reply,
+            row.address,
+        ])
+        .map(|_| ())
+}
+
+fn app_of(app: Option<AppId>) -> [u8; 16] {
+    app.map_or(NO_APP, |app| bytes!(app))
+}
