@@ -367,10 +367,9 @@ fn records() -> Vec<Record> {
         } else {
             invited.invitee = Invitee::default();
         }
-        records.push(Record::ShortPath(path_row(&flow)));
+        records.extend([Record::ShortPath(path_row(&flow)), Record::Mail(mail_row(&flow))]);
         records.extend(webhook_records(&flow));
         records.push(Record::TestResponse(test_response_row(&flow, 2)));
-        records.push(Record::Mail(mail_row(&flow)));
         records.extend([(); 2].map(|()| Record::Asset(asset_row(app.row.app_id))));
         records.extend([Record::Version(draft_row(&flow)), Record::Version(retired)]);
         records.extend([Record::Audit(audit_row(Some(app.row.app_id))), Record::Key(key)]);

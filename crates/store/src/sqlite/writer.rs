@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::OnceLock;
 use std::time::Instant;
 
-use rusqlite::{Connection, ErrorCode};
+use rusqlite::Connection;
 use sluice_flow::id::{AppId, FlowId};
 use sluice_flow::time::Day;
 use tokio::sync::mpsc::error::TryRecvError;
@@ -31,8 +31,8 @@ use super::marker::Marker;
 use super::open_error::OpenError;
 use super::transaction::{self, Finish, TransactionError};
 use super::{
-    apply, commit, counts, events, expiry, failure, import_records, reclaim, recount, removal,
-    skip_index, visits,
+    apply, commit, counts, events, expiry, import_records, reclaim, recount, removal, skip_index,
+    visits,
 };
 use crate::counting::DamagedDay;
 use crate::{
