@@ -25,7 +25,7 @@ use super::{Console, document, session};
 const TITLE: &str = "Reset your password";
 
 pub(super) fn routes() -> Router<Arc<Console>> {
-    Router::new().route(FORGOTTEN, get(show).post(send))
+    Router::new().route("/console/forgotten", get(show).post(send))
 }
 
 async fn show(State(console): State<Arc<Console>>, headers: HeaderMap) -> Reply {

@@ -105,7 +105,7 @@ impl Core {
         let now = self.now();
         let state = invitation.times.state(now);
         if !matches!(state, InvitationState::Sent | InvitationState::Opened) {
-            return Ok(Plan::Settle(ended(row, MailEnd::Stopped)));
+            return Ok(Plan::Settle(Box::new(ended(row, MailEnd::Stopped))));
         }
         let (found, app_row) = (self.store.find_flow(flow).await?, self.store.find_app(app).await?);
         let (Some(flow), Some(app_row)) = (found, app_row) else { return Ok(Plan::Remove) };
@@ -113,12 +113,12 @@ impl Core {
         match flow_status(&flow.flow.live, now) {
             (FlowStatus::Open, _) if is_served => {}
             (FlowStatus::Scheduled, next_at) if is_served => {
-                return Ok(Plan::Settle(MailRow { next_at, ..row.clone() }));
+                return Ok(Plan::Settle(Box::new(MailRow { next_at, ..row.clone() })));
             }
-            _ => return Ok(Plan::Settle(ended(row, MailEnd::Stopped))),
+            _ => return Ok(Plan::Settle(Box::new(ended(row, MailEnd::Stopped)))),
         }
         if self.store.is_unsubscribed(app, &address_hash(app, &email)).await? {
-            return Ok(Plan::Settle(ended(row, MailEnd::Unsubscribed)));
+            return Ok(Plan::Settle(Box::new(ended(row, MailEnd::Unsubscribed))));
         }
         let text = InvitationEmail::from_stored(flow.flow.invitation_email.as_deref());
         let unsubscribe = self.unsubscribe_url(row.mail_id);

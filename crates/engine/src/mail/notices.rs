@@ -12,8 +12,8 @@ use sluice_flow::definition::Definition;
 use sluice_flow::id::{MailId, ResponseId, UserId, v7};
 use sluice_flow::time::Timestamp;
 use sluice_store::{
-    At, FlowState, MailEnd, MailKind, MailRow, MailWrite, ResponseQuery, ResponseRow, Scope,
-    StoreResult, UserKey, Write,
+    At, FlowState, MailKind, MailRow, MailWrite, ResponseQuery, ResponseRow, Scope, StoreResult,
+    UserKey, Write,
 };
 
 use super::letter::{Letter, Part};
@@ -21,6 +21,7 @@ use super::outbox::{Content, Outgoing, Plan};
 use super::words::Words;
 use crate::actor::Actor;
 use crate::admin::{AdminError, AdminResult};
+use crate::conflict::retry_on_conflict;
 use crate::core::Core;
 use crate::export::AnswerLabels;
 use crate::handle::FlowHandle;
@@ -116,16 +117,18 @@ impl FlowHandle {
             let detail = "notices are sent to users; sign in with your e-mail address";
             return Err(AdminError::conflict("not_a_user", detail));
         };
-        let before = core.store.list_mails_to(user, Some(self.flow_id())).await?;
-        let removed = before.iter().map(|row| MailWrite::Remove(row.app_id, row.mail_id));
-        let mut writes: Vec<_> = removed.map(Write::Mail).collect();
-        if frequency != NoticeFrequency::Off {
-            writes.push(Write::Mail(MailWrite::Add(vec![self.subscribed(core, user, frequency)])));
-        }
-        if !writes.is_empty() {
-            core.apply(At::Instance, writes).await?;
-        }
-        Ok(())
+        retry_on_conflict(|_| async move {
+            let expected = core.store.people_revision().await?;
+            let before = core.store.list_mails_to(user, Some(self.flow_id())).await?;
+            let removed = before.iter().map(|row| MailWrite::Remove(row.app_id, row.mail_id));
+            let mut writes: Vec<_> = removed.map(Write::Mail).collect();
+            if frequency != NoticeFrequency::Off {
+                let new = self.subscribed(core, user, frequency);
+                writes.push(Write::Mail(MailWrite::Add(vec![new])));
+            }
+            Ok(core.apply(At::People { expected }, writes).await?)
+        })
+        .await
     }
 
     fn subscribed(&self, core: &Core, user: UserId, frequency: NoticeFrequency) -> MailRow {
@@ -163,20 +166,13 @@ impl Core {
             page.rows.into_iter().filter(|row| row.response_id < settled).collect();
         let next_at = chosen.frequency.next_at(now);
         let Some(last) = rows.last() else {
-            return Ok(Plan::Settle(MailRow { next_at, attempts: 0, ..row.clone() }));
+            let waiting = MailRow { next_at, attempts: 0, ..row.clone() };
+            return Ok(Plan::Settle(Box::new(waiting)));
         };
         let detail = Subscription { after: last.response_id, ..chosen }.to_detail();
         let (sent, sent_at) = (row.sent + 1, Some(now));
-        let after = MailRow {
-            detail,
-            sent,
-            sent_at,
-            next_at,
-            attempts: 0,
-            reply: None,
-            ended: None::<MailEnd>,
-            ..row.clone()
-        };
+        let after =
+            MailRow { detail, sent, sent_at, next_at, attempts: 0, reply: None, ..row.clone() };
         let letter = self.notice_letter(row, &flow, &rows).await?;
         let outgoing = Outgoing {
             to: user.row.email,

@@ -47,7 +47,7 @@ pub struct Delivered {
 /// What is to be done with a due e-mail.
 pub(super) enum Plan {
     /// Nothing is sent, and its row becomes this.
-    Settle(MailRow),
+    Settle(Box<MailRow>),
     Remove,
     Send(Box<Outgoing>),
 }
@@ -119,7 +119,7 @@ impl Core {
         let outgoing = match plan {
             Plan::Settle(settled) => {
                 done.dropped += u32::from(settled.ended.is_some());
-                return self.settle_mail(settled, row.attempts).await;
+                return self.settle_mail(*settled, row.attempts).await;
             }
             Plan::Remove => {
                 done.dropped += 1;
@@ -140,7 +140,8 @@ impl Core {
                 None => return self.settle_mail(ended(&row, MailEnd::Stopped), row.attempts).await,
             },
         };
-        let mail = letter.to_mail(to, message_id(&row), now, unsubscribe);
+        let up_to = after.as_ref().and_then(|after| after.detail.as_deref());
+        let mail = letter.to_mail(to, message_id(&row, up_to), now, unsubscribe);
         let sending = tokio::time::timeout(SEND_MAX, options.transport.send(mail)).await;
         let late = || Err(SendError::Unreachable("it did not answer in time".to_owned()));
         let outcome = sending.unwrap_or_else(|_| late());
@@ -202,13 +203,14 @@ fn refused(row: &MailRow, error: SendError, now: Timestamp) -> MailRow {
     }
 }
 
-/// The same for every attempt of one e-mail, and another one for the next of its series. It does not
-/// reveal the id, which unsubscribes its recipient.
-fn message_id(row: &MailRow) -> String {
+/// The same for every attempt of one e-mail, and another one for the next of its series; `up_to` says
+/// what a notice contains. It does not reveal the id, which unsubscribes its recipient.
+fn message_id(row: &MailRow, up_to: Option<&str>) -> String {
     let hash = Sha256::new()
         .chain_update(b"sluice message id")
         .chain_update(row.mail_id.uuid().as_bytes())
         .chain_update(row.sent.to_be_bytes())
+        .chain_update(up_to.unwrap_or_default())
         .finalize();
     hash.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
@@ -249,9 +251,10 @@ mod tests {
 
     #[test]
     fn attempts_share_a_message_id_and_reminders_have_another() {
-        let first = message_id(&row(1));
-        assert_eq!(first, message_id(&row(2)));
-        assert_ne!(first, message_id(&MailRow { sent: 1, ..row(1) }));
+        let first = message_id(&row(1), None);
+        assert_eq!(first, message_id(&row(2), None));
+        assert_ne!(first, message_id(&row(2), Some("more")));
+        assert_ne!(first, message_id(&MailRow { sent: 1, ..row(1) }, None));
         assert!(!first.contains(&format!("{:032x}", row(1).mail_id.uuid().as_u128())));
     }
 }

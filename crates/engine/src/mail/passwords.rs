@@ -10,7 +10,7 @@ use super::words::{Words, fill};
 use crate::conflict::retry_on_conflict;
 use crate::core::Core;
 use crate::mail_queue::{PasswordDetail, queued_password};
-use crate::people::{Accounts, new_link};
+use crate::people::{Accounts, Secret, new_link};
 
 impl Core {
     /// Sends a link to a user who forgot their password. What happens, and how long it takes, is
@@ -67,7 +67,7 @@ impl Core {
         user: &User,
     ) -> StoreResult<Option<Letter>> {
         let id = user.row.user_id;
-        let made = retry_on_conflict(|_| async move {
+        let made: StoreResult<Option<Secret>> = retry_on_conflict(|_| async move {
             let expected = self.store.people_revision().await?;
             let found = self.store.find_user(&UserKey::Id(id)).await?;
             if found.is_none_or(|user| user.row.disabled_at.is_some()) {
@@ -77,8 +77,9 @@ impl Core {
             let rows = vec![Write::People(PeopleWrite::Link(link))];
             self.apply(At::People { expected }, rows).await?;
             Ok(Some(secret))
-        });
-        let Some(secret) = made.await? else { return Ok(None) };
+        })
+        .await;
+        let Some(secret) = made? else { return Ok(None) };
         let detail = row.detail.as_deref().and_then(|text| serde_json::from_str(text).ok());
         let detail: PasswordDetail = detail.unwrap_or_default();
         let words = Words::for_language(detail.language.as_deref().unwrap_or("en"));

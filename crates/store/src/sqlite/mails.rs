@@ -75,10 +75,9 @@ pub(super) fn change(
     connection: &Connection,
     write: &MailWrite,
 ) -> std::result::Result<(), TransactionError> {
-    let written = match write {
+    match write {
         MailWrite::Add(rows) => {
             rows.iter().try_for_each(|row| insert(connection, row, "NOTHING"))?;
-            return Ok(());
         }
         MailWrite::Claim { read, until } => {
             let sql = "UPDATE mails SET next_at = ?5, attempts = attempts + 1 \
@@ -90,39 +89,38 @@ pub(super) fn change(
                 read.next_at.map(Timestamp::as_millis),
                 until.as_millis(),
             ])?;
-            return must_be_written(claimed);
+            must_be_written(claimed)?;
         }
         MailWrite::Pace { minute, max } => {
             let sql = "UPDATE mail_pace SET sent = CASE WHEN minute = ?1 THEN sent + 1 ELSE 1 END, \
                  minute = ?1 WHERE minute <> ?1 OR sent < ?2";
-            return must_be_written(connection.prepare_cached(sql)?.execute(params![minute, max])?);
+            must_be_written(connection.prepare_cached(sql)?.execute(params![minute, max])?)?;
         }
         MailWrite::Settle { row, attempts } => {
             let sql = "DELETE FROM mails WHERE app_id = ?1 AND mail_id = ?2 AND attempts = ?3";
             let params = params![app_of(row.app_id), bytes!(row.mail_id), attempts];
-            match connection.prepare_cached(sql)?.execute(params)? {
-                0 => 0,
-                _ => insert(connection, row, "NOTHING").map(|()| 1)?,
+            if connection.prepare_cached(sql)?.execute(params)? > 0 {
+                insert(connection, row, "NOTHING")?;
             }
         }
         MailWrite::Unsubscribe { app_id, mail_id, address } => {
             let sql = "UPDATE mails SET ended = 'unsubscribed', next_at = NULL, address = ?3, \
                  attempts = attempts + 1 WHERE app_id = ?1 AND mail_id = ?2";
             let params = params![bytes!(app_id), bytes!(mail_id), address];
-            connection.prepare_cached(sql)?.execute(params)?
+            connection.prepare_cached(sql)?.execute(params)?;
         }
         MailWrite::Remind { app_id, flow_id, after_millis, count } => {
             let sql = "UPDATE mails SET next_at = CASE WHEN sent < ?4 THEN sent_at + ?3 END \
                  WHERE app_id = ?1 AND flow_id = ?2 AND kind = 'invitation' AND sent > 0 \
                  AND attempts = 0 AND ended IS NULL";
             let params = params![bytes!(app_id), bytes!(flow_id), after_millis, count];
-            connection.prepare_cached(sql)?.execute(params)?
+            connection.prepare_cached(sql)?.execute(params)?;
         }
-        MailWrite::Remove(app, mail) => connection
-            .prepare_cached("DELETE FROM mails WHERE app_id = ?1 AND mail_id = ?2")?
-            .execute(params![app_of(*app), bytes!(mail)])?,
-    };
-    let _any_number = written;
+        MailWrite::Remove(app, mail) => {
+            let sql = "DELETE FROM mails WHERE app_id = ?1 AND mail_id = ?2";
+            connection.prepare_cached(sql)?.execute(params![app_of(*app), bytes!(mail)])?;
+        }
+    }
     Ok(())
 }
 

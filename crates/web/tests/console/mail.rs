@@ -132,7 +132,7 @@ async fn a_user_chooses_notices_of_a_flow() {
         let page = desk.get(&notices).await.ok();
         assert!(page.contains(&format!("value=\"{chosen}\" checked")), "{page}");
     }
-    assert_eq!(desk.post(&notices, &[("frequency", "hourly")]).await.status, 400);
+    assert_eq!(desk.post(&notices, &[("frequency", "hourly")]).await.status, 422);
     // A token is nobody who could get an e-mail.
     assert_eq!(site.root().await.get(&notices).await.status, 404);
 }

@@ -27,7 +27,7 @@ pub(super) const TABLE: &[Line] = &[
     ),
     post_unstored("/console/sign-out", ANYBODY, "", "/console/sign-in"),
     get("/console/forgotten", ANYBODY),
-    post_unstored("/console/forgotten", ANYBODY, "email=nobody%40mail.example", ""),
+    post_unstored("/console/forgotten", ANYBODY, "email=no-{email}", ""),
     get("/console/welcome", ANYBODY),
     post(
         "/console/welcome",
