@@ -54,6 +54,10 @@ impl EventStore for PgStore {
         Ok(merged(query, horizon, responses, events))
     }
 
+    fn log_delay_millis(&self) -> i64 {
+        SETTLES_MILLIS + 1
+    }
+
     async fn find_events(&self, app: AppId, events: &[EventId]) -> StoreResult<Vec<EventRow>> {
         let ids: Vec<Uuid> = events.iter().map(|event| event.uuid()).collect();
         let sql = format!(
