@@ -8,6 +8,7 @@ mod admin;
 mod assets;
 mod closing;
 mod counts;
+mod delivery_health;
 mod events;
 mod intake;
 mod moving;
@@ -24,6 +25,7 @@ pub use admin::AdminStore;
 pub use assets::AssetStore;
 pub use closing::ClosingStore;
 pub use counts::CountStore;
+pub use delivery_health::DeliveryHealthStore;
 pub use events::{EndpointStore, EventStore};
 pub use intake::{AfterCommit, IntakeStore, Lanes, Resume};
 pub use moving::{MovingStore, StoreView};
@@ -54,6 +56,7 @@ pub trait Store:
     + VisitStore
     + EventStore
     + EndpointStore
+    + DeliveryHealthStore
     + UpkeepStore
     + MovingStore
 {
@@ -74,6 +77,7 @@ impl<T> Store for T where
         + VisitStore
         + EventStore
         + EndpointStore
+        + DeliveryHealthStore
         + UpkeepStore
         + MovingStore
 {

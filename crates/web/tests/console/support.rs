@@ -87,6 +87,7 @@ impl Site {
             master_keys: Some(Arc::new(vec![MasterKey::random()])),
             key_source: Some(Arc::new(KeyFetcher::new(OutboundPolicy::default()))),
             public_url: Some(ORIGIN.to_owned()),
+            webhook_sender: Some(Arc::new(crate::hooks::Receiver)),
             ..Options::default()
         };
         let engine = Engine::start(store.clone(), clock.clone(), options).await.unwrap();
