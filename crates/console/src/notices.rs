@@ -102,6 +102,13 @@ fn sentence(word: &str) -> Option<&'static str> {
         "invited-by-mail" => "Invited. The e-mails are on their way.",
         "notices-saved" => "Saved. You get the next notice by e-mail.",
         "notices-off" => "Saved. You get no more notices.",
+        "test-delivered" => "The test event was delivered.",
+        "test-failed" => "The test event was not delivered. This is what came back.",
+        "endpoint-enabled" => "Enabled. The endpoint continues where it ended.",
+        "endpoint-disabled" => "Disabled. Events stay in the log until you enable it again.",
+        "redelivering" => "The event is being sent again.",
+        "redelivering-failed" => "Failed deliveries are being sent again.",
+        "replaying" => "Events are being sent again.",
         "welcome" => "Your password is set, and you are signed in.",
         _ => return None,
     })

@@ -144,9 +144,10 @@ pub use webhooks::{Endpoint, EndpointPatch, EndpointState, NewEndpoint};
 pub mod rows {
     pub use sluice_store::{
         Answers, AppLimits, AppRow, AssetInfo, AuditRow, ConsentRow, DeliveryRow, DeliveryState,
-        FlowRow, FlowState, GrantRow, IdentityKeyKind, IdentityKeyRow, IdentityVerification,
-        ImageType, InvitationCounts, InvitationRow, MailEnd, Order, Page, Respondent, ResponsePage,
-        ResponseRow, Role, Scope, TestCursor, TestResponseRow, TokenRow, VersionRow, VersionState,
+        EndpointHealth, FlowRow, FlowState, GrantRow, IdentityKeyKind, IdentityKeyRow,
+        IdentityVerification, ImageType, InvitationCounts, InvitationRow, MailEnd, Order, Page,
+        Respondent, ResponsePage, ResponseRow, Role, Scope, TestCursor, TestResponseRow, TokenRow,
+        VersionRow, VersionState,
     };
 }
 pub use sluice_store::{DamageMark, Store, StoreError};

@@ -176,7 +176,6 @@ impl ScrubMetrics {
 impl Metrics {
     /// `has_disk`: whether this process stores data on a local disk; `has_store_clock`: whether it
     /// follows the clock of the database.
-    #[expect(clippy::too_many_lines, reason = "a list of every metric")]
     pub(crate) fn new(has_disk: bool, has_store_clock: bool) -> Self {
         let mut registry = Registry::with_prefix("sluice");
         let to = &mut registry;

@@ -33,6 +33,7 @@ mod pen;
 mod ranking;
 mod series;
 mod spark;
+mod stacked_columns;
 mod stacked_shares;
 #[cfg(test)]
 mod tests;
@@ -56,6 +57,7 @@ pub(crate) use number::{count, decimal, share, signed};
 pub(crate) use ranking::{Ranked, RankingChart, RankingPart, by_mean_place};
 pub(crate) use series::{CountedDays, DayValue, Series};
 pub(crate) use spark::spark;
+pub(crate) use stacked_columns::{StackedColumns, StackedPart};
 pub(crate) use stacked_shares::{ShareGroup, StackedShares};
 
 pub(crate) use pen::Tone;

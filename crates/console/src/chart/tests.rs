@@ -24,6 +24,7 @@ pub(super) fn samples() -> Vec<(&'static str, Chart)> {
         ("line", line()),
         ("multiples", multiples().chart()),
         ("funnel", funnel()),
+        ("stacked_columns", stacked_columns()),
     ]
 }
 
@@ -50,6 +51,28 @@ fn funnel() -> Chart {
         step("Finished", 481, None),
     ];
     FunnelChart { title: "From opening to finishing", of: 1_200, steps }.chart()
+}
+
+fn stacked_columns() -> Chart {
+    let part = |name, tone, counts| StackedPart { name, tone, counts };
+    let hours = || (0..30).map(|hour| format!("{:02}:00", hour % 24)).collect::<Vec<_>>();
+    let counts = |every: u64, count: u64| {
+        (0..30).map(|at: u64| if at.is_multiple_of(every) { count * at } else { 0 }).collect()
+    };
+    StackedColumns {
+        title: "Deliveries <b>by hour</b>",
+        axis: Axis::centred("Hour", 0, &[1, 2, 3, 6, 12, 24], hours()),
+        scale: "Deliveries per hour",
+        unit: ("delivery", "deliveries"),
+        names: hours(),
+        parts: vec![
+            part("delivered", Tone::Good, counts(1, 40)),
+            part("waiting", Tone::Middle, counts(7, 3)),
+            part("failed", Tone::Bad, counts(4, 1)),
+        ],
+        room: ROOM_ALONE,
+    }
+    .chart()
 }
 
 const ANSWERS: (&str, &str) = ("answer", "answers");

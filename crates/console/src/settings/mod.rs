@@ -3,6 +3,7 @@
 mod account;
 mod apps;
 mod audit;
+mod events;
 mod general;
 mod identity;
 mod keys;
@@ -15,6 +16,7 @@ mod second_factor;
 mod sentences;
 mod tokens;
 mod users;
+mod webhooks;
 
 use std::sync::Arc;
 
@@ -33,7 +35,7 @@ use super::session::Visitor;
 use super::sidebar::Sidebar;
 
 pub(super) fn routes() -> Router<Arc<Console>> {
-    app_routes().merge(instance_routes())
+    app_routes().merge(webhooks::routes()).merge(instance_routes())
 }
 
 fn app_routes() -> Router<Arc<Console>> {
@@ -60,6 +62,7 @@ fn app_routes() -> Router<Arc<Console>> {
         .route("/console/apps/{appId}/settings/people", get(people::show).post(people::add))
         .route("/console/apps/{appId}/settings/people/role", post(people::set_role))
         .route("/console/apps/{appId}/settings/audit", get(audit::of_app))
+        .route("/console/apps/{appId}/settings/events", get(events::show))
 }
 
 fn instance_routes() -> Router<Arc<Console>> {
@@ -140,6 +143,8 @@ pub(super) fn app_frame(
         ("keys", "API keys", true),
         ("identity", "Identity", true),
         ("respondents", "Respondents", true),
+        ("webhooks", "Webhooks", is_owner),
+        ("events", "Events", true),
         ("people", "People", is_owner),
         ("audit", "Audit log", is_owner),
     ];

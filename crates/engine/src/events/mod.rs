@@ -58,6 +58,16 @@ impl AppHandle {
         read(core, self.app_id(), filter, after, limit).await
     }
 
+    /// Events since a time.
+    pub async fn read_events_since(
+        &self,
+        filter: &EventFilter,
+        since: Timestamp,
+        limit: usize,
+    ) -> AdminResult<EventPage> {
+        self.read_events(filter, Some(position_at(since)), limit).await
+    }
+
     /// The position after everything that can be read now.
     pub fn newest_event_position(&self) -> AdminResult<EventId> {
         Ok(position_at(self.permit.core(Scope::Read)?.now()))

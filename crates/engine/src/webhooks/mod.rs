@@ -8,6 +8,7 @@ mod attempt;
 mod deliveries;
 pub mod format;
 pub(crate) mod outbox;
+mod overview;
 mod secrets;
 mod sender;
 mod signing;
@@ -33,6 +34,7 @@ use crate::handle::AppHandle;
 use crate::people::Secret;
 
 pub use deliveries::Delivery;
+pub use overview::{EndpointOverview, WAITING_COUNTED_MAX};
 pub(crate) use secrets::{closed_endpoint_secrets, reseal_endpoint_secrets};
 pub use sender::{REPLY_BYTES_MAX, SendFuture, WebhookReply, WebhookRequest, WebhookSender};
 pub(crate) use worker::DeliveryWorker;

@@ -41,7 +41,7 @@ const ENDPOINTS_MAX: usize = 128;
 /// Requests of a node at a time.
 const REQUESTS_MAX: usize = 256;
 /// Finished deliveries that are kept of an endpoint.
-const KEPT_MAX: usize = 1_000;
+pub(super) const KEPT_MAX: usize = 1_000;
 /// How long finished deliveries are kept.
 const KEPT_SECONDS: i64 = 30 * 24 * 60 * 60;
 /// The actor of what happens by itself.

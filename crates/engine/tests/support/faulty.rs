@@ -23,6 +23,8 @@ use sluice_flow::respondent::Known;
 use sluice_flow::time::Timestamp;
 use sluice_store::*;
 
+#[path = "faulty/delivery_health.rs"]
+mod delivery_health;
 #[path = "faulty/events.rs"]
 mod events;
 

@@ -17,6 +17,7 @@ mod assets;
 mod closing;
 mod commit;
 mod counts;
+mod delivery_health;
 mod endpoints;
 mod events;
 mod expiry;
@@ -346,6 +347,8 @@ cases! {
         finished_deliveries_beyond_a_number_are_removed
         deliveries_are_sent_again_on_request
         a_deleted_endpoint_is_gone_with_its_deliveries;
+    delivery_health:
+        the_health_of_an_endpoint_is_of_its_own_deliveries;
     visits:
         visit_counts_are_added_up
         visit_counts_are_read_for_the_requested_days_of_one_flow

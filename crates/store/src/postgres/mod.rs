@@ -23,6 +23,7 @@ mod connect;
 mod copy;
 mod count_rows;
 mod counts;
+mod delivery_health;
 mod directory;
 mod dsn;
 mod endpoints;

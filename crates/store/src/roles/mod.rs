@@ -8,6 +8,7 @@ mod admin;
 mod assets;
 mod closing;
 mod counts;
+mod delivery_health;
 mod events;
 mod intake;
 mod mails;
@@ -25,6 +26,7 @@ pub use admin::AdminStore;
 pub use assets::AssetStore;
 pub use closing::ClosingStore;
 pub use counts::CountStore;
+pub use delivery_health::DeliveryHealthStore;
 pub use events::{EndpointStore, EventStore};
 pub use intake::{AfterCommit, IntakeStore, Lanes, Resume};
 pub use mails::MailStore;
@@ -57,6 +59,7 @@ pub trait Store:
     + EventStore
     + EndpointStore
     + MailStore
+    + DeliveryHealthStore
     + UpkeepStore
     + MovingStore
 {
@@ -78,6 +81,7 @@ impl<T> Store for T where
         + EventStore
         + EndpointStore
         + MailStore
+        + DeliveryHealthStore
         + UpkeepStore
         + MovingStore
 {

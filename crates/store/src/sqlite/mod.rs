@@ -19,6 +19,7 @@ mod connection;
 mod count_rows;
 mod counts;
 mod damage_file;
+mod delivery_health;
 mod disk;
 mod endpoints;
 mod events;

@@ -16,6 +16,7 @@ mod faulty;
 mod flows;
 mod frame;
 mod funnel;
+mod hooks;
 mod limits;
 mod lost_updates;
 mod mail;
@@ -39,4 +40,5 @@ mod support;
 mod test_mode;
 #[path = "../../../engine/tests/support/use_cases.rs"]
 mod use_cases;
+mod webhooks;
 mod welcome;

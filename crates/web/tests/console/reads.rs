@@ -9,6 +9,7 @@ use sluice_engine::rows::{Page, Role, Scope};
 use sluice_engine::{Actor, NewToken};
 use sluice_flow::id::{AppId, FlowId, ResponseId, UserId};
 
+use crate::hooks::hook;
 use crate::support::{Browser, Site, actor, definition};
 use crate::use_cases::UseCases as _;
 
@@ -78,6 +79,8 @@ async fn a_page_makes_few_reads_however_many_apps_there_are() {
     let versions = site.engine.list_versions(&actor(), flow, None, 1).await.unwrap();
     let version = versions[0].flow_version_id;
     let (of_flow, of_app) = (format!("/console/flows/{flow}"), format!("/console/apps/{app}"));
+    let (endpoint, delivery) = hook(&site, app, response).await;
+    let endpoint = format!("{of_app}/settings/webhooks/{endpoint}");
     let pages = [
         format!("{of_flow}/results"),
         format!("{of_flow}/results?period=7d"),
@@ -109,6 +112,16 @@ async fn a_page_makes_few_reads_however_many_apps_there_are() {
         format!("{of_app}/settings/respondents/{respondent}"),
         format!("{of_app}/settings/people"),
         format!("{of_app}/settings/audit"),
+        format!("{of_app}/settings/events"),
+        format!("{of_app}/settings/webhooks"),
+        format!("{of_app}/settings/webhooks/new"),
+        endpoint.clone(),
+        format!("{endpoint}?state=failed"),
+        format!("{endpoint}/edit"),
+        format!("{endpoint}/secret"),
+        format!("{endpoint}/redeliver"),
+        format!("{endpoint}/replay"),
+        format!("{endpoint}/deliveries/{delivery}"),
         "/console/settings/apps".to_owned(),
         "/console/settings/account".to_owned(),
     ];

@@ -128,6 +128,7 @@ impl Site {
             key_source: Some(Arc::new(KeyFetcher::new(OutboundPolicy::default()))),
             public_url: Some(ORIGIN.to_owned()),
             mail,
+            webhook_sender: Some(Arc::new(crate::hooks::Receiver)),
             ..Options::default()
         };
         let engine = Engine::start(store.clone(), clock.clone(), options).await.unwrap();

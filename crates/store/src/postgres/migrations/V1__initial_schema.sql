@@ -452,6 +452,7 @@ CREATE TABLE deliveries (
     FOREIGN KEY (app_id, endpoint_id) REFERENCES endpoints ON DELETE CASCADE
 );
 CREATE INDEX deliveries_waiting ON deliveries (app_id, endpoint_id, next_at) WHERE next_at IS NOT NULL;
+CREATE INDEX deliveries_health ON deliveries (app_id, endpoint_id, state, attempted_at);
 
 -- Users of the console.
 -- password: an Argon2id hash. issuer and subject: the identity at a single sign-on provider.

@@ -381,6 +381,7 @@ CREATE TABLE deliveries (
     FOREIGN KEY (app_id, endpoint_id) REFERENCES endpoints ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX deliveries_waiting ON deliveries (app_id, endpoint_id, next_at) WHERE next_at IS NOT NULL;
+CREATE INDEX deliveries_health ON deliveries (app_id, endpoint_id, state, attempted_at);
 
 -- Test responses: answers from the test link of a flow, apart from the responses. number is 0 for a draft.
 CREATE TABLE test_responses (

@@ -141,8 +141,15 @@ async fn with_permission_a_write_is_stored_and_redirects() {
 }
 
 /// Ids of resources inside an app, which follow another id in paths.
-const INNER: &[&str] =
-    &["flowVersionId", "responseId", "respondentId", "apiKey", "flowAssignmentId", "reportId"];
+const INNER: &[&str] = &[
+    "flowVersionId",
+    "responseId",
+    "respondentId",
+    "apiKey",
+    "flowAssignmentId",
+    "reportId",
+    "endpointId",
+];
 
 /// Routes that name an inner resource in the query or the body instead of the path.
 const INNER_ELSEWHERE: &[(&str, &str, &str)] = &[

@@ -16,6 +16,7 @@ use sluice_store::{AuditQuery, Record};
 use tower::ServiceExt as _;
 
 use super::line::{Line, Place, Who};
+use crate::hooks::hook;
 use crate::support::{Browser, ORIGIN, PASSWORD, Site, actor, definition};
 
 /// One resource of each kind, by the names used in paths and forms.
@@ -183,8 +184,11 @@ impl Fixture {
         let asset = sign_in.split("/console/assets/").nth(1).unwrap();
         let (asset_version, file) = asset.split('"').next().unwrap().split_once('/').unwrap();
         let (report, secret) = share(site, flow).await;
+        let (endpoint, delivery) = hook(site, app, response).await;
         let ids = BTreeMap::from([
             ("reportId", report),
+            ("endpointId", endpoint.to_string()),
+            ("deliveryId", delivery.to_string()),
             ("secret", secret),
             ("appId", app.to_string()),
             ("flowId", flow.to_string()),

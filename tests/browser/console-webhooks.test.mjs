@@ -1,0 +1,239 @@
+// Webhook endpoints in the console, with a real receiver: an endpoint is created, tested, fails, is repaired, rotated and deleted.
+
+import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
+import { once } from "node:events";
+import { mkdir } from "node:fs/promises";
+import { createServer } from "node:http";
+import { after, before, test } from "node:test";
+
+import { APPEARANCES, agree, atDesk, checkAccess, checkFits } from "./support/console.mjs";
+import { becomes, matches, until } from "./support/until.mjs";
+import { openWorld } from "./support/world.mjs";
+
+const ARGS = ["--hosted-sends-per-minute", "0", "--webhooks-allow", "127.0.0.0/8", "--webhooks-allow-http"];
+const FEEDBACK = { title: "Product feedback", questions: [{ id: "why", type: "longText", prompt: "What would make it better?" }] };
+
+let world, desk, flow, receiver;
+before(async () => {
+  world = await openWorld({ args: ARGS });
+  desk = await atDesk(world);
+  flow = await world.flow(FEEDBACK, { name: "Product feedback" });
+  receiver = await listen();
+});
+after(async () => {
+  receiver?.stop();
+  await world?.close();
+});
+
+/** A receiver that replies with `status`, and what it got. */
+async function listen() {
+  const to = { got: [], status: 204 };
+  const server = createServer(async (request, reply) => {
+    const body = Buffer.concat(await Array.fromAsync(request)).toString("utf8");
+    to.got.push({ headers: request.headers, body, event: JSON.parse(body) });
+    reply.writeHead(to.status, { "content-type": "text/plain" }).end(to.status < 300 ? "" : "The disk is full");
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  to.url = `http://127.0.0.1:${server.address().port}/hooks/sluice`;
+  to.stop = () => (server.closeAllConnections(), server.close());
+  return to;
+}
+
+/** Whether one of the signatures of a request was made with this secret. */
+function isSigned({ headers, body }, secret) {
+  const key = Buffer.from(secret.slice("whsec_".length), "base64");
+  const made = createHmac("sha256", key).update(`${headers["webhook-id"]}.${headers["webhook-timestamp"]}.${body}`).digest("base64");
+  return headers["webhook-signature"].split(" ").includes(`v1,${made}`);
+}
+
+async function submit(why) {
+  const body = { flowVersionId: flow.flowVersionId, flowVersionPayloadGeneration: "4", respondentAnalyticsAdmission: "collection_only", answers: { why } };
+  const reply = await fetch(`${flow.base}/trpc/response.submit`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+  assert.ok((await reply.json()).result.data.success);
+}
+
+const webhooks = () => `/console/apps/${flow.appId}/settings/webhooks`;
+const arrived = (why) => until(async () => {
+  const found = receiver.got.findLast(({ event }) => event.data.response?.answers.why === why);
+  assert.ok(found, `“${why}” has not arrived`);
+  return found;
+});
+
+async function picture(page, name, { theme, width }) {
+  const folder = process.env.SLUICE_SCREENSHOTS;
+  if (!folder) return;
+  await mkdir(folder, { recursive: true });
+  await page.screenshot({ path: `${folder}/${name}-${theme}-${width}.png`, fullPage: true });
+}
+
+async function checkPage(name, path, appearance, act = async () => {}) {
+  const page = await desk.open(path, appearance);
+  await act(page);
+  await checkAccess(page, name);
+  await checkFits(page, name);
+  await picture(page, name, appearance);
+  await page.context().close();
+}
+
+for (const appearance of APPEARANCES) {
+  test(`without an endpoint the page explains webhooks (${JSON.stringify(appearance)})`, async () => {
+    await checkPage("webhooks-none", webhooks(), appearance);
+    await checkPage("webhooks-new", `${webhooks()}/new`, appearance);
+  });
+}
+
+test("an endpoint is created, tested, fails, is repaired, rotated and deleted", async () => {
+  const page = await desk.open(webhooks());
+  await page.getByRole("link", { name: "Add endpoint" }).click();
+  await page.getByLabel("URL").fill("http://192.168.0.1/hook");
+  await page.getByRole("button", { name: "Create endpoint" }).click();
+  await page.locator(".errors a[href='#url']").waitFor();
+  await page.getByLabel("URL").fill(receiver.url);
+  await page.getByLabel("Description").fill("The CRM");
+  await page.getByLabel("Response stored").check();
+  await page.getByLabel("Product feedback").check();
+  await page.getByRole("button", { name: "Create endpoint" }).click();
+
+  const secret = (await page.locator("#secret").textContent()).trim();
+  assert.match(secret, /^whsec_/);
+  await page.goto(page.url());
+  await page.getByRole("link", { name: receiver.url }).click();
+  assert.equal(await page.locator("#secret").count(), 0, "the secret is shown once");
+  const endpoint = page.url();
+
+  await page.getByRole("button", { name: "Send test event" }).click();
+  await page.getByText("The test event was delivered.").waitFor();
+  const [tried] = receiver.got;
+  assert.equal(tried.event.type, "endpoint.test");
+  assert.ok(isSigned(tried, secret));
+  assert.ok((await page.locator("#payload").textContent()).includes(tried.event.id));
+
+  receiver.status = 500;
+  await submit("More colours");
+  const first = await arrived("More colours");
+  assert.ok(isSigned(first, secret));
+  await until(async () => {
+    await page.goto(endpoint);
+    assert.equal(await page.locator("h2.address + .state").textContent(), "Failing");
+  });
+  await page.getByRole("navigation", { name: "Deliveries by outcome" }).getByRole("link", { name: "Waiting" }).click();
+  await page.getByRole("region", { name: "Deliveries" }).getByRole("link", { name: "Response stored" }).click();
+  await page.getByText("The disk is full").waitFor();
+  await page.getByText("Next attempt").waitFor();
+  assert.ok((await page.locator("#payload").textContent()).includes("More colours"));
+  const delivery = page.url();
+
+  receiver.status = 204;
+  const before = receiver.got.length;
+  await page.getByRole("button", { name: "Send now" }).click();
+  await page.getByText("The event is being sent again.").waitFor();
+  await until(async () => {
+    await page.goto(delivery);
+    assert.equal(await page.locator("section.card header .state").first().textContent(), "Delivered");
+  });
+  assert.ok(receiver.got.length > before);
+  assert.equal((await arrived("More colours")).event.id, first.event.id, "the same event again");
+  await until(async () => {
+    await page.goto(endpoint);
+    assert.equal(await page.locator("h2.address + .state").textContent(), "Active");
+  });
+
+  await page.getByRole("link", { name: "Replace…" }).click();
+  const dialog = page.locator("dialog.ask[open]");
+  await dialog.getByLabel("Keep the current secret valid for").selectOption("1 hour");
+  await dialog.getByRole("button", { name: "Replace secret" }).click();
+  await page.getByText("The previous secret stays valid until").first().waitFor();
+  const replaced = (await page.locator("#secret").textContent()).trim();
+  assert.notEqual(replaced, secret);
+  await submit("Fewer colours");
+  const second = await arrived("Fewer colours");
+  assert.ok(isSigned(second, secret) && isSigned(second, replaced), "both secrets sign");
+
+  await page.goto(endpoint);
+  await page.getByRole("link", { name: "Replay…" }).click();
+  await page.locator("dialog.ask[open]").getByLabel("Or after an event").fill(first.event.id);
+  const sent = receiver.got.length;
+  await page.locator("dialog.ask[open]").getByRole("button", { name: "Replay" }).click();
+  await page.getByText("Events are being sent again.").waitFor();
+  await until(() => assert.ok(receiver.got.slice(sent).some(({ event }) => event.id === second.event.id)));
+
+  await page.getByRole("button", { name: "Disable" }).click();
+  await agree(page);
+  await page.getByText("Disabled. Events stay in the log").waitFor();
+  await submit("While it was disabled");
+  await page.getByRole("button", { name: "Enable" }).click();
+  await page.getByText("Enabled. The endpoint continues where it ended.").waitFor();
+  await arrived("While it was disabled");
+
+  await page.getByRole("button", { name: "Delete" }).click();
+  await agree(page);
+  await page.getByText("Deleted.").waitFor();
+  await page.getByText("No webhook endpoints yet").waitFor();
+  await page.context().close();
+});
+
+test("without JavaScript, failed deliveries are sent again and the log can be read", async () => {
+  const made = await world.server.admin("POST", `/apps/${flow.appId}/endpoints`, { url: receiver.url });
+  const page = await desk.open(`${webhooks()}/${made.endpointId}`, { script: false });
+  await page.getByRole("link", { name: "Redeliver…" }).click();
+  await page.getByRole("button", { name: "Redeliver" }).click();
+  await page.getByText("Failed deliveries are being sent again.").waitFor();
+  await page.getByRole("link", { name: "Replay…" }).click();
+  await page.getByLabel("Or after an event").fill("nonsense");
+  await page.getByRole("button", { name: "Replay" }).click();
+  await page.locator(".errors a[href='#after']").waitFor();
+  await until(async () => {
+    await page.goto(world.address(`/console/apps/${flow.appId}/settings/events`));
+    assert.ok(await page.getByText("Response stored").count() > 1);
+  });
+  await page.getByLabel("Type").selectOption("Flow published");
+  await page.getByRole("button", { name: "Show" }).click();
+  await becomes(() => page.locator("table tbody tr").count(), 1);
+  await matches(() => page.locator("table tbody").textContent(), /Flow published/);
+  await page.context().close();
+  await world.server.admin("DELETE", `/apps/${flow.appId}/endpoints/${made.endpointId}`);
+});
+
+test("pages with deliveries fit and are accessible", async () => {
+  const make = async (path, more = {}) => (await world.server.admin("POST", `/apps/${flow.appId}/endpoints`, { url: `${receiver.url}/${path}`, ...more })).endpointId;
+  const good = await make("crm", { description: "The CRM", types: ["response.created", "response.deleted"], flows: [flow.flowId] });
+  const bad = await make("a/very/long/path/with-a-token/0123456789abcdef0123456789abcdef0123456789abcdef");
+  const off = await make("off");
+  await world.server.admin("PATCH", `/apps/${flow.appId}/endpoints/${off}`, { enabled: false });
+  receiver.status = 204;
+  for (let at = 0; at < 4; at += 1) await submit(`Wish ${at}`);
+  await arrived("Wish 3");
+  receiver.status = 503;
+  for (let at = 4; at < 8; at += 1) await submit(`Wish ${at}`);
+  await arrived("Wish 7");
+  const test = await world.server.admin("POST", `/apps/${flow.appId}/endpoints/${bad}/test`);
+  const { items } = await until(async () => {
+    const page = await world.server.admin("GET", `/apps/${flow.appId}/endpoints/${good}/deliveries?state=waiting`);
+    assert.ok(page.items.length > 0);
+    return page;
+  });
+  const one = `${webhooks()}/${good}`;
+  const pages = {
+    webhooks: webhooks(), endpoint: one, "endpoint-test": `${webhooks()}/${bad}/deliveries/${test.deliveryId}`, "endpoint-off": `${webhooks()}/${off}`,
+    "endpoint-edit": `${one}/edit`, delivery: `${one}/deliveries/${items[0].deliveryId}`,
+    "endpoint-replay": `${one}/replay`, events: `/console/apps/${flow.appId}/settings/events`,
+  };
+  for (const appearance of APPEARANCES) {
+    for (const [name, path] of Object.entries(pages)) await checkPage(name, path, appearance);
+    await checkPage("events-open", pages.events, appearance, (page) => page.locator("details.entry summary").last().click());
+    await checkPage("endpoint-secret", one, appearance, async (page) => {
+      await page.getByRole("link", { name: "Replace…" }).click();
+      await page.locator("dialog.ask[open]").waitFor();
+    });
+  }
+  // The keyboard alone opens a dialog and closes it.
+  const page = await desk.open(one);
+  await page.getByRole("link", { name: "Replay…" }).focus();
+  await page.keyboard.press("Enter");
+  await page.locator("dialog.ask[open]").waitFor();
+  await page.keyboard.press("Escape");
+  await becomes(() => page.locator("dialog.ask[open]").count(), 0);
+  await page.context().close();
+});
