@@ -159,8 +159,8 @@ async fn of_app(pool: &Pool, query: &LogQuery, end: EventId) -> StoreResult<LogP
 }
 
 async fn has_many_flows(pool: &Pool, app: AppId) -> StoreResult<bool> {
-    let sql = "SELECT count(*) > $2 FROM \
-         (SELECT FROM flows WHERE app_id = $1 LIMIT $2 + 1) AS some";
+    let sql = "SELECT count(*) > $2::bigint FROM \
+         (SELECT FROM flows WHERE app_id = $1 LIMIT $2::bigint + 1) AS first_flows";
     let found = pool.one(sql, &[&app.uuid(), &FLOWS_MAX], |cells| cells.take::<bool>()).await?;
     Ok(found.unwrap_or_default())
 }
