@@ -257,12 +257,12 @@ fn last_event_id(headers: &HeaderMap) -> Option<EventId> {
 /// reading fails: then the reader connects again.
 fn streamed(watch: EventWatch) -> axum::response::Response {
     let until = Instant::now() + STREAM_MAX;
-    let pages = stream::unfold(watch, async move |mut watch: EventWatch| {
+    let pages = stream::unfold((watch, until), async |(mut watch, until)| {
         if Instant::now() >= until {
             return None;
         }
         let page = watch.next(HEARTBEAT).await.ok()?;
-        Some((written(page.events), watch))
+        Some((written(page.events), (watch, until)))
     });
     let hello = stream::iter([vec![StreamEvent::default().comment("")]]);
     let events = hello.chain(pages).flat_map(stream::iter).map(Ok::<_, Infallible>);

@@ -235,6 +235,7 @@ impl Engine {
             keep_running_after(&error, "the last visits were not counted", &self.core.lost);
         }
         self.tasks.iter().for_each(JoinHandle::abort);
+        self.upkeep.deliveries.close().await;
         self.core.store.close().await;
     }
 

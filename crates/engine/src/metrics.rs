@@ -79,6 +79,19 @@ fn add<M: Metric + Clone + Default>(registry: &mut Registry, name: &str, help: &
     metric
 }
 
+/// Free space, the reserve, and the length of the log; unregistered if another machine stores.
+fn disk_gauges(to: &mut Registry, has_disk: bool) -> (Gauge, Gauge, Gauge) {
+    if !has_disk {
+        return Default::default();
+    }
+    let reserve = "Free space below which submissions are refused";
+    (
+        add(to, "disk_free_bytes", "Free space on the disk of the database"),
+        add(to, "disk_reserve_bytes", reserve),
+        add(to, "log_bytes", "Length of the write-ahead log of the database"),
+    )
+}
+
 /// All metrics of one process.
 #[derive(Debug)]
 pub struct Metrics {
@@ -191,16 +204,7 @@ impl Metrics {
         let deliveries = DeliveryMetrics::new(to);
         let what = "Whether damage was found in the database: submissions are refused";
         let damaged = add(to, "damaged", what);
-        let (disk_free, disk_reserve, log_bytes) = if has_disk {
-            let what = "Free space below which submissions are refused";
-            (
-                add(to, "disk_free_bytes", "Free space on the disk of the database"),
-                add(to, "disk_reserve_bytes", what),
-                add(to, "log_bytes", "Length of the write-ahead log of the database"),
-            )
-        } else {
-            (Gauge::default(), Gauge::default(), Gauge::default())
-        };
+        let (disk_free, disk_reserve, log_bytes) = disk_gauges(to, has_disk);
         let clock_offset = if has_store_clock {
             let what = "How far the clock of the database is ahead of this machine's";
             add(to, "clock_offset_seconds", what)

@@ -116,7 +116,7 @@ fn request(
 ) -> Result<WebhookRequest, String> {
     let format = format::find(&endpoint.format)
         .ok_or_else(|| format!("this release does not know the format {}", endpoint.format))?;
-    let body = (format.body)(payload).map_err(|error| error.to_string())?;
+    let body = (format.body)(payload, &core.public_url).map_err(|error| error.to_string())?;
     let secrets = signing::secrets(&core.verifying.vault, endpoint, now)
         .map_err(|why| format!("the signing secret cannot be opened: {why}"))?;
     let (id, seconds) = (payload.id.to_string(), now.as_millis().div_euclid(1_000));

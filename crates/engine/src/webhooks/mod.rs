@@ -323,7 +323,7 @@ impl AppHandle {
         if row.flows.len() <= FLOWS_MAX {
             for (at, flow) in row.flows.iter().enumerate() {
                 let found = core.store.find_flow(*flow).await?;
-                if !found.is_some_and(|it| it.flow.app_id == row.app_id) {
+                if found.is_none_or(|it| it.flow.app_id != row.app_id) {
                     faults.push(fault(&format!("/flows/{at}"), "is not a flow of this app"));
                 }
             }

@@ -79,12 +79,14 @@ pub(super) async fn step(lines: &Lines, endpoint: &Arc<EndpointRow>) -> AdminRes
         end = Some(page.next);
     }
     stepped.has_more |= is_full;
+    let positions: Vec<EventId> = attempts.iter().filter_map(|it| it.position).collect();
     let left = run(lines, endpoint, attempts, begun, &mut stepped).await;
-    // What was not started stays in the log, and so does everything after it.
-    let first_left = left.iter().find_map(|attempt| attempt.position);
-    match (first_left, end) {
-        (None, end) => stepped.cursor = end,
-        (Some(_), _) => {
+    match left.iter().find_map(|attempt| attempt.position) {
+        None => stepped.cursor = end,
+        // What was not started stays in the log, and so does everything at its position and after it.
+        Some(first_left) => {
+            let started = positions.into_iter().filter(|it| *it < first_left);
+            stepped.cursor = started.max();
             stepped.has_more = true;
             stepped.read_up_to = None;
         }
@@ -115,7 +117,6 @@ async fn again(
 }
 
 /// Sends as many as the time and the endpoint allow; returns those that were not started, in order.
-/// The cursor is set to the last one that was.
 async fn run(
     lines: &Lines,
     endpoint: &Arc<EndpointRow>,
@@ -130,7 +131,6 @@ async fn run(
         let is_over = begun.elapsed() >= STEP_MAX || stepped.is_gone;
         while !is_over && running.len() < most && may_start(left.front(), stepped) {
             let Some(attempt) = left.pop_front() else { break };
-            stepped.cursor = attempt.position.or(stepped.cursor);
             let (lines, endpoint) = (lines.clone(), Arc::clone(endpoint));
             running.spawn(async move {
                 // Closed only when the process ends.

@@ -5,7 +5,7 @@
 //! new ([`super::wakes`]), when a failed delivery is sent again, and now and then, in case another
 //! process wrote something. A lease that is not renewed ends, and another node continues.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -14,6 +14,7 @@ use sluice_flow::event::delivery::is_given_up;
 use sluice_flow::time::Timestamp;
 use sluice_store::{At, Claim, EndpointRow, EndpointWrite, Progress, StoreError, WorkerId, Write};
 use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
 
 use super::step::{Lines, Stepped, step};
 use crate::actor::Actor;
@@ -29,10 +30,12 @@ const TICK: Duration = Duration::from_millis(250);
 const BACKLOG_INTERVAL: Duration = Duration::from_secs(15);
 /// How long an endpoint is left alone if nothing is new.
 const IDLE_SECONDS: i64 = 30;
-/// When an endpoint is looked at again whose newest events are still behind the horizon.
-const SETTLE_MILLIS: i64 = 400;
+/// How much later than usual the log may end before it counts as held back by a slow write.
+const HELD_BACK_MILLIS: i64 = 1_000;
+/// When an endpoint is looked at again whose log is held back.
+const HELD_BACK_SECONDS: i64 = 1;
 /// The length of a lease. Longer than a step with its last request.
-const LEASE_SECONDS: i64 = 60;
+const LEASE_SECONDS: i64 = 40;
 /// Endpoints that a node works on at a time.
 const ENDPOINTS_MAX: usize = 128;
 /// Requests of a node at a time.
@@ -49,6 +52,8 @@ pub(crate) struct DeliveryWorker {
     core: Arc<Core>,
     worker: WorkerId,
     endpoints: Arc<Semaphore>,
+    /// The work on endpoints; it ends when this is dropped.
+    tasks: Mutex<JoinSet<()>>,
 }
 
 impl DeliveryWorker {
@@ -63,6 +68,7 @@ impl DeliveryWorker {
             core: Arc::clone(core),
             worker: random_bits().to_be_bytes(),
             endpoints: Arc::new(Semaphore::new(ENDPOINTS_MAX)),
+            tasks: Mutex::default(),
         }
     }
 
@@ -95,6 +101,14 @@ impl DeliveryWorker {
         Ok(())
     }
 
+    /// Ends the work on endpoints before the store is closed. What was sent and not noted is sent
+    /// again.
+    pub(crate) async fn close(&self) {
+        let mut tasks =
+            std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
+        tasks.shutdown().await;
+    }
+
     /// Wakes the endpoints of apps with something new, and starts on those that are due.
     async fn look(&self, lines: &Lines) -> Result<(), StoreError> {
         let core = &self.core;
@@ -107,7 +121,10 @@ impl DeliveryWorker {
         }
         let woken = core.deliveries.wakes.take(apps.iter());
         if !woken.is_empty() {
-            core.watched(core.store.wake_endpoints(woken, core.now()).await)?;
+            // Only then can what woke them be read.
+            let readable = core.now().as_millis() + core.store.log_delay_millis();
+            let due_at = Timestamp::from_millis(readable);
+            core.watched(core.store.wake_endpoints(woken, due_at).await)?;
         }
         let now = core.now();
         let until = now.plus_seconds(LEASE_SECONDS);
@@ -119,7 +136,9 @@ impl DeliveryWorker {
         for endpoint in core.watched(core.store.claim_endpoints(claim).await)? {
             let Ok(permit) = Arc::clone(&self.endpoints).acquire_owned().await else { break };
             let task = EndpointTask { lines: lines.clone(), worker: self.worker, until };
-            tokio::spawn(async move {
+            let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+            while tasks.try_join_next().is_some() {}
+            tasks.spawn(async move {
                 task.run(endpoint).await;
                 drop(permit);
             });
@@ -175,7 +194,7 @@ impl EndpointTask {
             to,
             failing_since,
             failures,
-            due_at: lease_until.unwrap_or_else(|| due_again(endpoint, &stepped, now)),
+            due_at: lease_until.unwrap_or_else(|| due_again(core, &stepped, now)),
             deliveries: stepped.deliveries,
             dropped: stepped.dropped,
             lease_until,
@@ -194,12 +213,12 @@ impl EndpointTask {
 }
 
 /// When an endpoint without anything to do is looked at again.
-fn due_again(endpoint: &EndpointRow, stepped: &Stepped, now: Timestamp) -> Timestamp {
-    let is_settled = stepped.read_up_to.is_none_or(|read| read >= endpoint.due_at);
-    match is_settled {
-        true => now.plus_seconds(IDLE_SECONDS),
-        // What woke it cannot be read yet.
-        false => Timestamp::from_millis(now.as_millis() + SETTLE_MILLIS),
+fn due_again(core: &Core, stepped: &Stepped, now: Timestamp) -> Timestamp {
+    let usual = core.store.log_delay_millis() + HELD_BACK_MILLIS;
+    let is_held = |read: Timestamp| now.as_millis() - read.as_millis() > usual;
+    match stepped.read_up_to.is_some_and(is_held) {
+        true => now.plus_seconds(HELD_BACK_SECONDS),
+        false => now.plus_seconds(IDLE_SECONDS),
     }
 }
 

@@ -28,6 +28,7 @@ mod silence;
 mod support;
 mod tuning;
 mod upgrade;
+mod webhooks;
 
 use std::process::Command;
 use std::time::Duration;

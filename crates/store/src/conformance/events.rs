@@ -1,9 +1,11 @@
 //! The log of an app: its responses and its events, in one order that a reader can follow.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use sluice_flow::id::{AppId, EventId, ResponseId};
+use sluice_flow::time::Timestamp;
 use uuid::Uuid;
 
 use super::removal::{erasure, stored, telling};
@@ -24,8 +26,14 @@ fn start() -> EventId {
     EventId::from_uuid(Uuid::nil())
 }
 
+/// A time long after everything stored, and later with each call.
+fn later() -> Timestamp {
+    static CALLS: AtomicI64 = AtomicI64::new(0);
+    at(LATER_MILLIS + 1_000 * CALLS.fetch_add(1, Ordering::Relaxed))
+}
+
 fn query(app_id: AppId, after: EventId) -> LogQuery {
-    let now = at(LATER_MILLIS);
+    let now = later();
     LogQuery { app_id, flow_id: None, responses: true, after, now, limit: 100 }
 }
 
@@ -56,7 +64,7 @@ async fn wait_for(store: &TheStore, app: AppId, after: EventId, wanted: &[String
         while !wanted.iter().all(|it| seen.contains(it)) {
             let (entries, next) = read(store, query).await;
             seen.extend(entries.iter().map(name));
-            query.after = next;
+            (query.after, query.now) = (next, later());
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     });

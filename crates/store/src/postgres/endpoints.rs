@@ -87,9 +87,9 @@ impl EndpointStore for PgStore {
         to_the_end(async move { save(&pool, &progress).await }).await
     }
 
-    async fn wake_endpoints(&self, apps: Vec<AppId>, now: Timestamp) -> StoreResult<()> {
+    async fn wake_endpoints(&self, apps: Vec<AppId>, due_at: Timestamp) -> StoreResult<()> {
         let pool = Arc::clone(&self.pool);
-        to_the_end(async move { wake(&pool, &apps, now).await }).await
+        to_the_end(async move { wake(&pool, &apps, due_at).await }).await
     }
 
     async fn apps_with_endpoints(&self) -> StoreResult<Vec<AppId>> {

@@ -17,7 +17,7 @@ use sluice_flow::time::Timestamp;
 use uuid::Uuid;
 
 use super::PgStore;
-use super::by_app::{AppColumn, ByApp, groups};
+use super::announce::{SETTLES_MILLIS, late_at};
 use super::citus;
 use super::codec::{self, Cells, EVENT, RESPONSE, ReadCells as _};
 use super::failure::TransactionError;
@@ -26,10 +26,8 @@ use super::pool::{Params, Pool};
 use super::read::{BY_ID, IN_SPAN, id_after, limit};
 use super::transaction::Transaction;
 use crate::event::{EventIds, LogPart, before, merged};
-use crate::{EventRow, EventStore, LATE, LogPage, LogQuery, NewResponse, ResponseRow, StoreResult};
+use crate::{EventRow, EventStore, LogPage, LogQuery, ResponseRow, StoreResult};
 
-/// How long before its transaction has the lock an id may be assigned.
-const SETTLES_MILLIS: i64 = 2_000;
 /// The most responses that a page scans if it reads those of all apps.
 const SCANNED_MAX: usize = 5_000;
 /// Apps with more flows than this read the responses of all apps, if the span is short.
@@ -52,6 +50,10 @@ impl EventStore for PgStore {
             (true, None) => of_app(&self.pool, query, end).await?,
         };
         Ok(merged(query, horizon, responses, events))
+    }
+
+    fn log_delay_millis(&self) -> i64 {
+        SETTLES_MILLIS + 1
     }
 
     async fn find_events(&self, app: AppId, events: &[EventId]) -> StoreResult<Vec<EventRow>> {
@@ -92,11 +94,6 @@ async fn horizon(pool: &Pool, app: AppId) -> StoreResult<EventId> {
     };
     let settled = Timestamp::from_millis(millis.saturating_sub(SETTLES_MILLIS).max(0));
     Ok(EventId::from_uuid(Uuid::from_u128(before(settled))))
-}
-
-/// Responses with ids up to this one are late, if their transaction has the lock at this time.
-pub(super) fn late_at(now: Timestamp) -> u128 {
-    before(Timestamp::from_millis(now.as_millis().saturating_sub(SETTLES_MILLIS).max(0)))
 }
 
 async fn events(pool: &Pool, query: &LogQuery, horizon: EventId) -> StoreResult<LogPart<EventRow>> {
@@ -223,51 +220,4 @@ async fn now(transaction: &Transaction) -> Result<Timestamp, TransactionError> {
 /// Ids for the events of a transaction that has locked their app.
 pub(super) async fn ids(transaction: &Transaction) -> Result<EventIds, TransactionError> {
     now(transaction).await.map(EventIds::new)
-}
-
-/// Announces responses again.
-pub(super) static ANNOUNCE: LazyLock<ByApp> = LazyLock::new(|| {
-    let columns = [("event_id", "uuid"), ("flow_id", "uuid"), ("kind", "text"), ("body", "text")];
-    ByApp::insert("events", &columns, "")
-});
-
-/// The columns of [`ANNOUNCE`].
-pub(super) struct Announced {
-    pub(super) apps: AppColumn,
-    ids: Vec<Uuid>,
-    flows: Vec<Uuid>,
-    kinds: Vec<&'static str>,
-    bodies: Vec<String>,
-}
-
-impl Announced {
-    pub(super) fn params(&self) -> [&(dyn tokio_postgres::types::ToSql + Sync); 5] {
-        [self.apps.param(), &self.ids, &self.flows, &self.kinds, &self.bodies]
-    }
-}
-
-/// The rows among these that are late, by app if the database is distributed.
-pub(super) fn announced<'r>(
-    is_spread: bool,
-    rows: impl Iterator<Item = &'r NewResponse>,
-    now: Timestamp,
-) -> Vec<Announced> {
-    let late = late_at(now);
-    let rows = rows.filter(|it| it.row.response_id.uuid().as_u128() <= late);
-    let mut ids = EventIds::new(now);
-    let of_group = |rows: Vec<&NewResponse>| {
-        let apps = AppColumn::of(is_spread, rows.iter().map(|it| it.row.app_id));
-        let events: Vec<EventRow> = rows
-            .iter()
-            .map(|it| EventRow::late(&it.row, ids.next(it.row.response_id.uuid())))
-            .collect();
-        Announced {
-            apps,
-            ids: events.iter().map(|row| row.event_id.uuid()).collect(),
-            flows: rows.iter().map(|it| it.row.flow_id.uuid()).collect(),
-            kinds: vec![LATE; events.len()],
-            bodies: events.into_iter().map(|row| row.body).collect(),
-        }
-    };
-    groups(is_spread, rows, |it| it.row.app_id).into_iter().map(of_group).collect()
 }

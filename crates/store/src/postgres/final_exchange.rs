@@ -18,9 +18,9 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{CopyInSink, Error, Statement};
 use uuid::Uuid;
 
+use super::announce::{ANNOUNCE, Announced, announced};
 use super::by_app::{AppColumn, ByApp, groups};
 use super::columns::{Columns, given, names};
-use super::events::{self, Announced};
 use super::failure::TransactionError;
 use super::pool::Lease;
 use super::transaction::{NotCommitted, Transaction};
@@ -68,7 +68,7 @@ pub(super) struct Statements {
     count: Statement,
     /// [`skip_index::UNFILL`].
     unfill: Statement,
-    /// [`events::ANNOUNCE`].
+    /// [`ANNOUNCE`].
     announce: Statement,
 }
 
@@ -80,7 +80,7 @@ impl Statements {
             take_keys: transaction.prepare(TAKE_KEYS.form(is_spread)).await?,
             count: transaction.prepare(counts::ADD.form(is_spread)).await?,
             unfill: transaction.prepare(skip_index::UNFILL).await?,
-            announce: transaction.prepare(events::ANNOUNCE.form(is_spread)).await?,
+            announce: transaction.prepare(ANNOUNCE.form(is_spread)).await?,
         })
     }
 }
@@ -171,8 +171,8 @@ impl FinalExchange {
             counted.iter().map(|(apps, it)| it.params(apps.param())).collect();
         let late_params: Vec<_> = late.iter().map(params_of).collect();
         let rows = self.to_store.iter().map(|&index| &self.responses[index]);
-        let announced = events::announced(*is_spread, rows, self.now);
-        let announced_params: Vec<_> = announced.iter().map(Announced::params).collect();
+        let late_rows = announced(*is_spread, rows, self.now);
+        let announced_params: Vec<_> = late_rows.iter().map(Announced::params).collect();
         let taken = key_params.iter().map(|params| lease.execute(take_keys, params).boxed());
         let counts = count_params.iter().map(|params| lease.execute(count, params).boxed());
         let unfilled = late_params.iter().map(|params| lease.execute(unfill, params).boxed());

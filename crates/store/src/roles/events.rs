@@ -23,6 +23,9 @@ pub trait EventStore: Send + Sync + 'static {
     /// - A response that was deleted or erased is not in the log any more.
     async fn read_log(&self, query: &LogQuery) -> StoreResult<LogPage>;
 
+    /// How long after it was stored an event can be read, usually, in milliseconds.
+    fn log_delay_millis(&self) -> i64;
+
     /// The existing ones of these events of an app, ordered by id.
     async fn find_events(&self, app: AppId, events: &[EventId]) -> StoreResult<Vec<EventRow>>;
 }
@@ -63,8 +66,8 @@ pub trait EndpointStore: Send + Sync + 'static {
     /// worker no longer has the lease, or the endpoint was disabled or removed.
     async fn save_progress(&self, progress: Progress) -> StoreResult<bool>;
 
-    /// Makes the enabled endpoints of these apps due, unless they are.
-    async fn wake_endpoints(&self, apps: Vec<AppId>, now: Timestamp) -> StoreResult<()>;
+    /// Makes the enabled endpoints of these apps due at this time, unless they are due earlier.
+    async fn wake_endpoints(&self, apps: Vec<AppId>, due_at: Timestamp) -> StoreResult<()>;
 
     /// The apps with enabled endpoints, ordered by id.
     async fn apps_with_endpoints(&self) -> StoreResult<Vec<AppId>>;

@@ -67,8 +67,8 @@ impl EndpointStore for SqliteStore {
         self.writer.run(move |it| save(it, &progress)).await
     }
 
-    async fn wake_endpoints(&self, apps: Vec<AppId>, now: Timestamp) -> StoreResult<()> {
-        self.writer.run(move |it| wake(it, &apps, now)).await
+    async fn wake_endpoints(&self, apps: Vec<AppId>, due_at: Timestamp) -> StoreResult<()> {
+        self.writer.run(move |it| wake(it, &apps, due_at)).await
     }
 
     async fn apps_with_endpoints(&self) -> StoreResult<Vec<AppId>> {

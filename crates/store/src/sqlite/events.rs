@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::SqliteStore;
 use super::codec::{self, Cells, EVENT, RESPONSE, bytes};
-use super::log_gate::Entered;
+use super::log_gate::{Entered, SETTLES_MILLIS};
 use super::read::{limit, many};
 use super::response_keys;
 use super::version_numbers::{OF_FLOW, RESPONSES};
@@ -30,6 +30,10 @@ impl EventStore for SqliteStore {
     async fn read_log(&self, query: &LogQuery) -> StoreResult<LogPage> {
         let (query, horizon) = (*query, self.gate.horizon(query.now));
         self.readers.read(move |it| read(it, &query, horizon)).await
+    }
+
+    fn log_delay_millis(&self) -> i64 {
+        SETTLES_MILLIS + 1
     }
 
     async fn find_events(&self, app: AppId, events: &[EventId]) -> StoreResult<Vec<EventRow>> {

@@ -14,7 +14,7 @@ use crate::event::before;
 
 /// A write enters the gate within this time after its ids were assigned, usually; otherwise its
 /// responses are announced again.
-const SETTLES_MILLIS: i64 = 200;
+pub(super) const SETTLES_MILLIS: i64 = 200;
 
 #[derive(Debug, Default)]
 pub(super) struct LogGate(Mutex<State>);

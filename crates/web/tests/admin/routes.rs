@@ -245,6 +245,8 @@ async fn a_token_of_another_app_finds_nothing() {
         user: "us_0000000000000000000000".to_owned(),
         report: "rep_0000000000000000000000".to_owned(),
         asset: "as_0000000000000000000000".to_owned(),
+        endpoint: "ep_0000000000000000000000".to_owned(),
+        delivery: "dl_0000000000000000000000".to_owned(),
     };
     let names_a_thing = |route: &&Route| things.path(route) != route.path;
     for route in routes().iter().filter(names_a_thing) {

@@ -6,5 +6,5 @@ pub(super) static STANDARD: WebhookFormat = WebhookFormat {
     name: "standard",
     label: "Standard Webhooks",
     description: "The event as JSON, as in the event log.",
-    body: |payload| serde_json::to_vec(payload),
+    body: |payload, _| serde_json::to_vec(payload),
 };

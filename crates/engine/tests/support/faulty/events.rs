@@ -12,6 +12,9 @@ impl EventStore for FaultyStore {
     async fn read_log(&self, query: &LogQuery) -> StoreResult<LogPage> {
         self.read().read_log(query).await
     }
+    fn log_delay_millis(&self) -> i64 {
+        self.inner.log_delay_millis()
+    }
     async fn find_events(&self, app: AppId, events: &[EventId]) -> StoreResult<Vec<EventRow>> {
         self.read().find_events(app, events).await
     }
