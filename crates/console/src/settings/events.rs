@@ -72,12 +72,9 @@ impl Selected {
 
     /// The address of the page after a position, or of the first one.
     fn address(&self, base: &str, after: Option<EventId>) -> String {
-        let mut address =
-            format!("{base}?since={}&type={}&flow={}", self.since, self.kind(), self.flow());
-        if let Some(after) = after {
-            address.push_str(&format!("&after={after}"));
-        }
-        address
+        let after = after.map(|after| format!("&after={after}")).unwrap_or_default();
+        let (since, kind, flow) = (self.since, self.kind(), self.flow());
+        format!("{base}?since={since}&type={kind}&flow={flow}{after}")
     }
 }
 

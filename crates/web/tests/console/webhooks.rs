@@ -11,6 +11,7 @@ use crate::support::{Browser, Site, actor, definition};
 async fn shop(site: &Site) -> (AppId, sluice_flow::id::FlowId, ResponseId) {
     let app = site.app("Shop").await;
     let (flow, version) = site.flow(app, definition("Feedback")).await;
+    site.clock.advance_millis(1);
     let response = site.respond(app, version, json!({"answers": {"nps": "9"}})).await;
     (app, flow, response)
 }
@@ -167,7 +168,7 @@ async fn deliveries_are_paged_filtered_and_sent_again() {
     let all = owner.post(&format!("{one}/redeliver"), &[("since", "hour")]).await;
     assert_eq!(all.to(), format!("{one}?done=redelivering-failed"));
     assert!(owner.get(&format!("{one}?state=failed")).await.ok().contains("No deliveries here."));
-    assert_eq!(owner.post(&format!("{one}/redeliver"), &[("since", "x")]).await.status, 400);
+    assert_eq!(owner.post(&format!("{one}/redeliver"), &[("since", "x")]).await.status, 422);
 }
 
 #[tokio::test]
@@ -220,7 +221,7 @@ async fn a_secret_is_replaced_and_the_page_shows_how_long_the_old_one_is_valid()
     assert!(owner.get(&format!("{one}/secret")).await.ok().contains("was replaced before"));
     owner.post(&format!("{one}/secret"), &[("keep", "0")]).await.ok();
     assert!(!owner.get(&one).await.ok().contains("stays valid until"));
-    assert_eq!(owner.post(&format!("{one}/secret"), &[("keep", "5")]).await.status, 400);
+    assert_eq!(owner.post(&format!("{one}/secret"), &[("keep", "5")]).await.status, 422);
 }
 
 #[tokio::test]

@@ -19,7 +19,7 @@ struct Step {
     labels: &'static [i64],
 }
 
-const STEPS: [Step; 3] = [
+static STEPS: [Step; 3] = [
     Step {
         millis: 10 * MINUTE,
         up_to: 4 * HOUR,

@@ -208,5 +208,8 @@ pub(super) fn event_label(kind: EventType) -> &'static str {
 
 /// The label of a type by its name; of a type that a newer release wrote, the name.
 fn kind_label(name: &str) -> &str {
-    name.parse().map_or(name, event_label)
+    match name.parse() {
+        Ok(kind) => event_label(kind),
+        Err(_) => name,
+    }
 }
