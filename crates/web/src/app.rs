@@ -193,7 +193,7 @@ where
         };
         let begun = StartedExchange::from_request(&request);
         let (inner, peer) = (Arc::clone(&self.inner), self.peer);
-        // Not `Box::pin`: the future has some kilobytes, and would be built on the stack and copied.
+        // Not `Box::pin`, which builds the future on the stack and copies its kilobytes.
         let reply = Box::write(Box::new_uninit(), async move {
             let Inner { reads, transport, reads_exchange, trpc_exchange, .. } = &*inner;
             Ok(match way {

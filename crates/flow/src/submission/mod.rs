@@ -1,7 +1,7 @@
 //! Parses bytes into a submission, or every issue of its shape.
 //!
 //! Shape is everything that can be checked without the version: types, limits, formats. The input
-//! is read in one pass into a tree ([`node`]) that borrows from it, then [`rules`] traverse the tree and
+//! is read in one pass into a tree of [`node`]s that borrows from it, then [`rules`] traverse it and
 //! either build the submission or report everything that is wrong at once. A text is copied only if
 //! an escape forces it, because this runs for every submission.
 //!

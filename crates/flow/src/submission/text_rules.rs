@@ -35,8 +35,9 @@ pub(super) fn is_within(text: &str, chars_max: usize, at: At<'_>, report: &mut R
     length <= chars_max
 }
 
-/// The position of the first byte that JSON does not allow in a string as it is: a quote, a backslash
-/// or a control character. Every text of every submission is searched, so eight bytes at a time.
+/// The position of the first byte that JSON does not allow in a string as it is: a quote, a
+/// backslash or a control character. Every text of every submission is searched, so eight bytes at
+/// a time.
 pub(super) fn first_escaped(text: &[u8]) -> Option<usize> {
     let (words, last) = text.as_chunks();
     let marks = |word: &[u8; 8]| escaped_in(u64::from_le_bytes(*word));
@@ -47,8 +48,8 @@ pub(super) fn first_escaped(text: &[u8]) -> Option<usize> {
     Some(8 * words.len() + last.iter().position(is_escaped)?)
 }
 
-/// Zero if none of the eight bytes is escaped; otherwise the lowest bit that is set is the highest of
-/// the first such byte.
+/// Zero if none of the eight bytes is escaped; otherwise the lowest bit that is set is the highest
+/// of the first such byte.
 fn escaped_in(word: u64) -> u64 {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);
     const QUOTES: u64 = ONES * b'"' as u64;

@@ -1,5 +1,5 @@
-//! Reads an input into a tree of [`Node`]s: by [`quick`] in the usual form, by a general parser in any
-//! other.
+//! Reads an input into a tree of [`Node`]s: by [`quick`] in the usual form, by a general parser in
+//! any other.
 
 use std::borrow::Cow;
 use std::fmt;
