@@ -18,7 +18,7 @@ export class Preview {
     this.base = this.alone.getAttribute("href");
     this.frame.addEventListener("load", () => { this.isReady = true; if (this.pending) this.refresh(this.pending) });
     this.languages.addEventListener("change", () => this.refresh({}));
-    for (const choice of place.querySelectorAll("[data-width]")) choice.addEventListener("click", () => this.widen(choice));
+    for (const choice of place.querySelectorAll("button[data-width]")) choice.addEventListener("click", () => this.widen(choice));
     // Use the theme of the surrounding page.
     new MutationObserver(() => this.frame.contentWindow.location.replace(this.address())).observe(document.documentElement, { attributeFilter: ["data-theme"] });
     draft.addEventListener("select", () => { this.target = {}; this.refresh({}) });
@@ -27,7 +27,7 @@ export class Preview {
     sections.addEventListener("shown", ({ detail }) => ["texts", "languages"].includes(detail.name) || this.show({}));
     this.stage = place.querySelector(".stage");
     // A scaled-down desktop is not readable on a phone.
-    if (matchMedia("(max-width: 40rem)").matches) this.widen(place.querySelector("[data-width=phone]"));
+    if (matchMedia("(max-width: 40rem)").matches) this.widen(place.querySelector("button[data-width=phone]"));
     new ResizeObserver(() => this.fit()).observe(this.stage);
     this.offerLanguages();
     this.frame.src = this.address();
@@ -95,7 +95,7 @@ export class Preview {
   }
 
   widen(choice) {
-    for (const each of this.place.querySelectorAll("[data-width]")) each.setAttribute("aria-pressed", String(each === choice));
+    for (const each of this.place.querySelectorAll("button[data-width]")) each.setAttribute("aria-pressed", String(each === choice));
     this.stage.dataset.width = choice.dataset.width;
     this.fit();
   }
