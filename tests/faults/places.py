@@ -105,7 +105,7 @@ class Postgres:
 
     def stop(self):
         self.process.stdin.close()
-        self.process.wait(timeout=60)
+        self.process.wait(timeout=300)
 
     def ask(self, sql, url=None):
         return run("psql", "-X", "-A", "-t", "-q", "-d", url or self.url, "-c", sql).strip()
