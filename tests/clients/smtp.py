@@ -31,6 +31,9 @@ def say(what):
 
 
 class Handler:
+    def __init__(self, wraps_tls):
+        self.wraps_tls = wraps_tls
+
     async def handle_RCPT(self, server, session, envelope, address, options):
         # As real servers do, the reply repeats the address.
         if address.startswith("delay"):
@@ -51,7 +54,7 @@ class Handler:
             "text": message.get_body(("plain",)).get_content(),
             "html": message.get_body(("html",)).get_content(),
             "defects": [str(defect) for part in message.walk() for defect in part.defects],
-            "tls": session.ssl is not None,
+            "tls": self.wraps_tls or session.ssl is not None,
             "user": session.authenticated,
         })
         return "250 OK"
@@ -111,7 +114,7 @@ def main(mode, folder):
             self.port = self.server.sockets[0].getsockname()[1]
             super()._trigger_server()
 
-    controller = AnyPort(Handler(), **options)
+    controller = AnyPort(Handler(mode == "smtps"), **options)
     controller.start()
     say({"port": controller.port})
     sys.stdin.read()

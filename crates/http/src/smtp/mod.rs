@@ -20,9 +20,11 @@ use sluice_engine::mail::{OutgoingMail, SendError, Transport};
 use sluice_flow::email::is_email;
 use url::Url;
 
-/// How long the server may take to answer one command, and to accept an e-mail.
-const COMMAND_MAX: Duration = Duration::from_secs(10);
-const SEND_MAX: Duration = Duration::from_secs(20);
+/// How long the server may take to answer one command, and to accept an e-mail. The second leaves
+/// room for one command without an answer and the attempt to end the connection after it: a
+/// connection that is given up in between would be used again.
+const COMMAND_MAX: Duration = Duration::from_secs(8);
+const SEND_MAX: Duration = Duration::from_secs(28);
 /// How long a connection is kept for the next e-mail.
 const IDLE_MAX: Duration = Duration::from_secs(20);
 const CONNECTIONS_MAX: u32 = 2;
