@@ -31,6 +31,9 @@ def say(what):
 
 
 class Handler:
+    def __init__(self, wraps_tls):
+        self.wraps_tls = wraps_tls
+
     async def handle_RCPT(self, server, session, envelope, address, options):
         # As real servers do, the reply repeats the address.
         if address.startswith("delay"):
@@ -51,8 +54,8 @@ class Handler:
             "text": message.get_body(("plain",)).get_content(),
             "html": message.get_body(("html",)).get_content(),
             "defects": [str(defect) for part in message.walk() for defect in part.defects],
-            "tls": session.ssl is not None,
-            "user": session.auth_data is not None,
+            "tls": self.wraps_tls or session.ssl is not None,
+            "user": session.authenticated,
         })
         return "250 OK"
 
@@ -93,7 +96,8 @@ def main(mode, folder):
     password = os.environ.get("SMTP_PASSWORD")
 
     def authenticate(server, session, envelope, mechanism, data):
-        return AuthResult(success=data.login == USER and data.password == password.encode())
+        # The server itself sends the refusal.
+        return AuthResult(success=data.login == USER and data.password == password.encode(), handled=False)
 
     context = certificate(folder)
     options = {"hostname": "127.0.0.1", "port": 0, "server_hostname": "mail.test"}
@@ -110,7 +114,7 @@ def main(mode, folder):
             self.port = self.server.sockets[0].getsockname()[1]
             super()._trigger_server()
 
-    controller = AnyPort(Handler(), **options)
+    controller = AnyPort(Handler(mode == "smtps"), **options)
     controller.start()
     say({"port": controller.port})
     sys.stdin.read()

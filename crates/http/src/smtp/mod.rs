@@ -20,11 +20,15 @@ use sluice_engine::mail::{OutgoingMail, SendError, Transport};
 use sluice_flow::email::is_email;
 use url::Url;
 
-/// How long the server may take to answer one command.
-const COMMAND_MAX: Duration = Duration::from_secs(20);
+/// How long the server may take to answer one command, and to accept an e-mail. The second leaves
+/// room for one command without an answer and the attempt to end the connection after it: a
+/// connection that is given up in between would be used again.
+const COMMAND_MAX: Duration = Duration::from_secs(8);
+const SEND_MAX: Duration = Duration::from_secs(28);
 /// How long a connection is kept for the next e-mail.
 const IDLE_MAX: Duration = Duration::from_secs(20);
 const CONNECTIONS_MAX: u32 = 2;
+const LATE: &str = "it did not answer in time";
 /// Refusals that concern the sign-in, not the recipient.
 const SIGN_IN_CODES: [u16; 4] = [530, 534, 535, 538];
 
@@ -123,9 +127,14 @@ impl SmtpTransport {
         let envelope = Envelope::new(Some(from), vec![to])
             .map_err(|_| SendError::Bounced("invalid address".to_owned()))?;
         let bytes = message::encode(&mail, &self.sender);
-        match self.server.send_raw(&envelope, &bytes).await {
-            Ok(_) => Ok(()),
-            Err(error) => Err(refusal(&error)),
+        match tokio::time::timeout(SEND_MAX, self.server.send_raw(&envelope, &bytes)).await {
+            Ok(Ok(_)) => Ok(()),
+            // It cannot take an address beyond ASCII.
+            Ok(Err(error)) if error.is_client() && !mail.to.is_ascii() => {
+                Err(SendError::Bounced("no SMTPUTF8".to_owned()))
+            }
+            Ok(Err(error)) => Err(refusal(&error)),
+            Err(_) => Err(SendError::Unreachable(LATE.to_owned())),
         }
     }
 }
@@ -148,11 +157,9 @@ impl Transport for SmtpTransport {
 fn refusal(error: &Error) -> SendError {
     let Some(status) = error.status() else {
         let what = match error {
-            error if error.is_timeout() => "it did not answer in time",
+            error if error.is_timeout() => LATE,
             error if error.is_tls() => "its certificate or TLS was not accepted",
-            error if error.is_client() => {
-                return SendError::Bounced("the server cannot send to this address".to_owned());
-            }
+            error if error.is_client() => "it does not offer STARTTLS, or no known way to sign in",
             error if error.is_response() => "it answered with something that is not SMTP",
             _ => "there is no connection",
         };

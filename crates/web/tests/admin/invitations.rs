@@ -43,7 +43,7 @@ async fn an_invitation_is_created_with_its_personal_link_and_read_back() {
         "flowAssignmentId": id, "flowId": flow, "identities": identities, "state": "sent",
         "link": format!("https://ask.example/f/{flow}?flowAssignmentId={id}"),
         "createdAt": at(0), "expiresAt": at(1_000), "openedAt": null, "completedAt": null,
-        "revokedAt": null, "responseId": null
+        "revokedAt": null, "responseId": null, "email": null
     });
     assert_eq!(made, expected);
     assert_eq!(site.get(&format!("/invitations/{id}")).await.ok(200), expected);
