@@ -15,7 +15,7 @@ use sluice_store::postgres::{Options, PgStore};
 use sluice_store::roles::*;
 use sluice_store::{At, Change, LogEntry, LogQuery, NewResponse, Outcome, Write};
 use support::Cluster;
-use support::rows::{app_row, flow_row, now, response};
+use support::rows::{app_row, flow_row, key, now, response};
 use tokio_postgres::NoTls;
 use uuid::Uuid;
 
@@ -74,7 +74,7 @@ fn start() -> EventId {
     EventId::from_uuid(Uuid::nil())
 }
 
-/// Without a key, it does not wait for the table of keys.
+/// Without a key, it waits for nothing.
 fn unkeyed(response: NewResponse) -> NewResponse {
     NewResponse { idempotency_key: None, ..response }
 }
@@ -85,7 +85,10 @@ async fn a_reader_waits_for_a_commit_that_is_delayed() {
     let (held, driver) =
         tokio_postgres::connect(&log.cluster.url(&log.database), NoTls).await.unwrap();
     tokio::spawn(driver);
-    held.batch_execute("BEGIN; LOCK TABLE idempotency IN EXCLUSIVE MODE").await.unwrap();
+    // Another transaction has the key of the first commit, until it is known whether it ends.
+    let (app, taken) = (app_row().app_id.uuid(), Uuid::from_bytes(key(1)));
+    let take = format!("BEGIN; INSERT INTO idempotency VALUES ('{app}', '{taken}', '{app}')");
+    held.batch_execute(&take).await.unwrap();
 
     // The first commit has its id and its transaction, and cannot end.
     let slow = response(now(), 1, 1);
@@ -113,7 +116,7 @@ async fn a_reader_waits_for_a_commit_that_is_delayed() {
     assert_eq!(seen, [], "the reader went past a transaction in progress");
     assert!(cursor.uuid() < first.uuid());
 
-    held.batch_execute("COMMIT").await.unwrap();
+    held.batch_execute("ROLLBACK").await.unwrap();
     assert_eq!(commit.await.unwrap().unwrap(), [Outcome::Stored]);
     assert!(first < naive, "the naive cursor has missed it");
     let (mut seen, mut after) = (Vec::new(), cursor);

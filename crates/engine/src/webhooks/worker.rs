@@ -165,7 +165,8 @@ impl EndpointTask {
                 Ok(None) => return,
                 Err(error) => {
                     // The lease ends by itself; then a node tries again.
-                    tracing::warn!(%error, endpoint = %id, "an endpoint was not served");
+                    let source = std::error::Error::source(&error).map(ToString::to_string);
+                    tracing::warn!(%error, source, endpoint = %id, "an endpoint was not served");
                     return;
                 }
             }

@@ -79,8 +79,8 @@ async fn the_event_log_is_read_page_by_page() {
     let latest = site.get(&format!("{path}?after=latest&wait=0")).await.ok(200);
     assert_eq!(latest["items"], json!([]));
     site.get(&format!("{path}?types=no.such&after=x&wait=31&limit=0")).await.faults(&[
-        ("/limit", "must be a whole number"),
         ("/after", "must be the id of an event"),
+        ("/limit", "must be a whole number"),
         ("/types", "must be event types"),
         ("/wait", "must be a whole number from 0 to 30"),
     ]);
