@@ -30,7 +30,9 @@ after(async () => {
 async function listen() {
   const to = { got: [], status: 204 };
   const server = createServer(async (request, reply) => {
-    const body = Buffer.concat(await Array.fromAsync(request)).toString("utf8");
+    const chunks = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const body = Buffer.concat(chunks).toString("utf8");
     to.got.push({ headers: request.headers, body, event: JSON.parse(body) });
     reply.writeHead(to.status, { "content-type": "text/plain" }).end(to.status < 300 ? "" : "The disk is full");
   });
@@ -87,13 +89,13 @@ for (const appearance of APPEARANCES) {
 test("an endpoint is created, tested, fails, is repaired, rotated and deleted", async () => {
   const page = await desk.open(webhooks());
   await page.getByRole("link", { name: "Add endpoint" }).click();
-  await page.getByLabel("URL").fill("http://192.168.0.1/hook");
+  await page.getByLabel("URL").fill("ftp://example.com/hook");
   await page.getByRole("button", { name: "Create endpoint" }).click();
   await page.locator(".errors a[href='#url']").waitFor();
   await page.getByLabel("URL").fill(receiver.url);
   await page.getByLabel("Description").fill("The CRM");
   await page.getByLabel("Response stored").check();
-  await page.getByLabel("Product feedback").check();
+  await page.locator("#flows").getByLabel("Product feedback").check();
   await page.getByRole("button", { name: "Create endpoint" }).click();
 
   const secret = (await page.locator("#secret").textContent()).trim();
@@ -119,7 +121,7 @@ test("an endpoint is created, tested, fails, is repaired, rotated and deleted", 
     assert.equal(await page.locator("h2.address + .state").textContent(), "Failing");
   });
   await page.getByRole("navigation", { name: "Deliveries by outcome" }).getByRole("link", { name: "Waiting" }).click();
-  await page.getByRole("region", { name: "Deliveries" }).getByRole("link", { name: "Response stored" }).click();
+  await page.getByRole("region", { name: "Table of deliveries" }).getByRole("link", { name: "Response stored" }).click();
   await page.getByText("The disk is full").waitFor();
   await page.getByText("Next attempt").waitFor();
   assert.ok((await page.locator("#payload").textContent()).includes("More colours"));

@@ -187,7 +187,7 @@ fn deliveries(
 
 fn table(base: &str, rows: &[DeliveryRow]) -> Markup {
     html! {
-        div.scroll tabindex="0" role="region" aria-label="Deliveries" {
+        div.scroll tabindex="0" role="region" aria-label="Table of deliveries" {
             table.table.stacks.hover {
                 thead { tr {
                     th scope="col" { "Event" } th scope="col" { "First sent" } th scope="col" { "Outcome" } th scope="col" { "Reply" }
