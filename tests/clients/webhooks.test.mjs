@@ -24,7 +24,8 @@ after(() => server?.stop());
 async function receiver(answer = (_, reply) => reply.writeHead(204).end()) {
   const got = [];
   const listener = createServer(async (request, reply) => {
-    const chunks = await Array.fromAsync(request);
+    const chunks = [];
+    for await (const chunk of request) chunks.push(chunk);
     const body = Buffer.concat(chunks).toString("utf8");
     const received = { path: request.url, headers: request.headers, body, event: JSON.parse(body) };
     got.push(received);

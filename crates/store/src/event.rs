@@ -96,10 +96,11 @@ impl EventIds {
         Self { at, next: 0 }
     }
 
-    /// The next id. `of` is what the event is about: its random bits make the id unique.
+    /// The next id. `of` is the id of what the event is about: its bits make this one unique.
     pub(crate) fn next(&mut self, of: uuid::Uuid) -> EventId {
         self.next += 1;
-        EventId::from_uuid(v7(self.at, self.next, of.as_u128() as u64))
+        let bits = of.as_u128();
+        EventId::from_uuid(v7(self.at, self.next, (bits ^ (bits >> 48)) as u64))
     }
 }
 

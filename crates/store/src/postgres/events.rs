@@ -12,7 +12,7 @@
 use std::sync::LazyLock;
 
 use async_trait::async_trait;
-use sluice_flow::id::{AppId, EventId, FlowId, v7};
+use sluice_flow::id::{AppId, EventId, FlowId};
 use sluice_flow::time::Timestamp;
 use uuid::Uuid;
 
@@ -201,11 +201,10 @@ pub(super) async fn put(transaction: &Transaction, row: &EventRow) -> Result<(),
 /// Writes an event of an app that is locked, with a current id if its own is late.
 pub(super) async fn add(transaction: &Transaction, row: &EventRow) -> Result<(), TransactionError> {
     let now = now(transaction).await?;
-    let bits = row.event_id.uuid().as_u128();
-    if bits > late_at(now) {
+    if row.event_id.uuid().as_u128() > late_at(now) {
         return put(transaction, row).await;
     }
-    let event_id = EventId::from_uuid(v7(now, (bits >> 48) as u32 & 0x3FFF, bits as u64));
+    let event_id = EventIds::new(now).next(row.event_id.uuid());
     put(transaction, &EventRow { event_id, ..row.clone() }).await
 }
 

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use rusqlite::{Connection, Result, params};
-use sluice_flow::id::{AppId, EventId, FlowId, RespondentId, ResponseId, v7};
+use sluice_flow::id::{AppId, EventId, FlowId, RespondentId, ResponseId};
 use sluice_flow::time::Timestamp;
 use uuid::Uuid;
 
@@ -150,9 +150,8 @@ pub(super) fn add(connection: &Connection, row: &EventRow, entered: &Entered) ->
     if row.event_id.uuid().as_u128() > entered.floor {
         return put(connection, row);
     }
-    let bits = row.event_id.uuid().as_u128();
     let at = entered.current(row.event_id.made_at());
-    let event_id = EventId::from_uuid(v7(at, (bits >> 48) as u32 & 0x3FFF, bits as u64));
+    let event_id = EventIds::new(at).next(row.event_id.uuid());
     put(connection, &EventRow { event_id, ..row.clone() })
 }
 
