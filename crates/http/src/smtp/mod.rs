@@ -11,23 +11,19 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use lettre::address::{Address, Envelope};
+use lettre::transport::smtp::Error;
 use lettre::transport::smtp::authentication::Credentials;
 use lettre::transport::smtp::client::{Tls, TlsParameters};
-use lettre::transport::smtp::{Error, PoolConfig};
 use lettre::{AsyncSmtpTransport, AsyncTransport, Tokio1Executor};
 use percent_encoding::percent_decode_str;
 use sluice_engine::mail::{OutgoingMail, SendError, Transport};
 use sluice_flow::email::is_email;
 use url::Url;
 
-/// How long the server may take to answer one command, and to accept an e-mail. The second leaves
-/// room for one command without an answer and the attempt to end the connection after it: a
-/// connection that is given up in between would be used again.
-const COMMAND_MAX: Duration = Duration::from_secs(8);
-const SEND_MAX: Duration = Duration::from_secs(28);
-/// How long a connection is kept for the next e-mail.
-const IDLE_MAX: Duration = Duration::from_secs(20);
-const CONNECTIONS_MAX: u32 = 2;
+/// How long the server may take to connect, and to accept an e-mail. Every e-mail has its own
+/// connection, so one that hangs leaves nothing behind.
+const CONNECT_MAX: Duration = Duration::from_secs(10);
+const SEND_MAX: Duration = Duration::from_secs(25);
 const LATE: &str = "it did not answer in time";
 /// Refusals that concern the sign-in, not the recipient.
 const SIGN_IN_CODES: [u16; 4] = [530, 534, 535, 538];
@@ -106,8 +102,7 @@ impl SmtpTransport {
         let mut server = AsyncSmtpTransport::<Tokio1Executor>::builder_dangerous(host)
             .port(port)
             .tls(tls)
-            .timeout(Some(COMMAND_MAX))
-            .pool_config(PoolConfig::new().max_size(CONNECTIONS_MAX).idle_timeout(IDLE_MAX));
+            .timeout(Some(CONNECT_MAX));
         match (user.is_empty(), password.or(in_url)) {
             (false, Some(password)) => {
                 server = server.credentials(Credentials::new(user, password))
