@@ -6,12 +6,14 @@ import { once } from "node:events";
 import { mkdir } from "node:fs/promises";
 import { createServer } from "node:http";
 import { after, before, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
 
 import { APPEARANCES, agree, atDesk, checkAccess, checkFits } from "./support/console.mjs";
 import { becomes, matches, until } from "./support/until.mjs";
 import { openWorld } from "./support/world.mjs";
 
 const ARGS = ["--hosted-sends-per-minute", "0", "--webhooks-allow", "127.0.0.0/8", "--webhooks-allow-http"];
+const ARRIVAL_MS_MAX = 90_000;
 const FEEDBACK = { title: "Product feedback", questions: [{ id: "why", type: "longText", prompt: "What would make it better?" }] };
 
 let world, desk, flow, receiver;
@@ -57,11 +59,15 @@ async function submit(why) {
 }
 
 const webhooks = () => `/console/apps/${flow.appId}/settings/webhooks`;
-const arrived = (why) => until(async () => {
-  const found = receiver.got.findLast(({ event }) => event.data.response?.answers.why === why);
-  assert.ok(found, `“${why}” has not arrived`);
-  return found;
-});
+/** The last request with this answer. An endpoint without a sign of anything new is looked at every 30 seconds. */
+async function arrived(why) {
+  for (const deadline = Date.now() + ARRIVAL_MS_MAX; ;) {
+    const found = receiver.got.findLast(({ event }) => event.data.response?.answers.why === why);
+    if (found) return found;
+    assert.ok(Date.now() < deadline, `“${why}” has not arrived`);
+    await pause(50);
+  }
+}
 
 async function picture(page, name, { theme, width }) {
   const folder = process.env.SLUICE_SCREENSHOTS;
@@ -167,6 +173,8 @@ test("an endpoint is created, tested, fails, is repaired, rotated and deleted", 
   await submit("While it was disabled");
   await page.getByRole("button", { name: "Enable" }).click();
   await page.getByText("Enabled. The endpoint continues where it ended.").waitFor();
+  await submit("After it was enabled");
+  await arrived("After it was enabled");
   await arrived("While it was disabled");
 
   await page.getByRole("button", { name: "Delete" }).click();

@@ -29,10 +29,10 @@ const DAY: i64 = 24 * HOUR;
 
 /// Where the page starts: name, label, seconds before now.
 const SINCE: [(&str, &str, i64); 4] = [
-    ("hour", "The last hour", HOUR),
-    ("day", "The last 24 hours", DAY),
-    ("week", "The last 7 days", 7 * DAY),
-    ("month", "The last 30 days", 30 * DAY),
+    ("hour", "Last hour", HOUR),
+    ("day", "Last 24 hours", DAY),
+    ("week", "Last 7 days", 7 * DAY),
+    ("month", "Last 30 days", 30 * DAY),
 ];
 const SINCE_DEFAULT: &str = "day";
 
