@@ -118,6 +118,9 @@ impl<J> Turns<J> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use super::super::super::log_gate::LogGate;
     use super::*;
 
     #[test]
@@ -137,13 +140,18 @@ mod tests {
         }
     }
 
+    fn commit() -> Job {
+        let entered = Arc::new(LogGate::default()).enter(0);
+        Job::Commit(Vec::new(), Box::new(|_| panic!("it is not run")), entered)
+    }
+
     #[test]
     fn after_a_checkpoint_one_commit_comes_first() {
         let (queue, jobs) = tokio::sync::mpsc::unbounded_channel();
         let mut jobs = Jobs::new(jobs);
         assert!(!jobs.has_commit());
         for _ in 0..4 {
-            let commit = Job::Commit(Vec::new(), Box::new(|_| panic!("it is not run")));
+            let commit = commit();
             assert!(queue.send(commit).is_ok());
             assert!(queue.send(Job::CheckFiles(tokio::sync::oneshot::channel().0)).is_ok());
         }
@@ -165,7 +173,6 @@ mod tests {
         let (queue, jobs) = tokio::sync::mpsc::unbounded_channel();
         let mut jobs = Jobs::new(jobs);
         assert!(jobs.take_other().is_none());
-        let commit = || Job::Commit(Vec::new(), Box::new(|_| panic!("it is not run")));
         for job in [commit(), commit()] {
             assert!(queue.send(job).is_ok());
         }

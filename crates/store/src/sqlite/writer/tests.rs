@@ -20,7 +20,8 @@ fn check(code: i32, stops: bool) {
     connection.execute_batch("CREATE TABLE probe (filler BLOB NOT NULL)").unwrap();
     let reserve = Arc::new(Reserve::new(&path, Some(0)));
     let damage_file = Arc::new(DamageFile::beside(&path));
-    let limits = Limits { reserve, log_pages_max: i32::MAX, damage: Arc::default(), damage_file };
+    let (damage, gate) = (Arc::default(), Arc::default());
+    let limits = Limits { reserve, log_pages_max: i32::MAX, damage, damage_file, gate };
     let mut thread = Thread::new(connection, limits, Arc::default()).unwrap();
     thread.check().unwrap();
     let failed = thread.write::<()>(|_| Err(sqlite(code)));
@@ -68,7 +69,8 @@ fn a_check_of_an_idle_store_writes_one_page_and_none_after_a_write() {
     connection.execute_batch("CREATE TABLE probe (filler BLOB NOT NULL)").unwrap();
     let reserve = Arc::new(Reserve::new(&path, Some(0)));
     let damage_file = Arc::new(DamageFile::beside(&path));
-    let limits = Limits { reserve, log_pages_max: i32::MAX, damage: Arc::default(), damage_file };
+    let (damage, gate) = (Arc::default(), Arc::default());
+    let limits = Limits { reserve, log_pages_max: i32::MAX, damage, damage_file, gate };
     let mut thread = Thread::new(connection, limits, Arc::default()).unwrap();
     let log = folder.path().join("sluice.db-wal");
     let mut probed = |ago| probed_bytes(&mut thread, &log, ago);
