@@ -13,7 +13,7 @@ import { becomes, matches, until } from "./support/until.mjs";
 import { openWorld } from "./support/world.mjs";
 
 const ARGS = ["--hosted-sends-per-minute", "0", "--webhooks-allow", "127.0.0.0/8", "--webhooks-allow-http"];
-const ARRIVAL_MS_MAX = 90_000;
+const ARRIVAL_MS_MAX = 25_000;
 const FEEDBACK = { title: "Product feedback", questions: [{ id: "why", type: "longText", prompt: "What would make it better?" }] };
 
 let world, desk, flow, receiver;

@@ -179,7 +179,7 @@ async fn retention_visits_only_apps_with_something_too_old() {
     };
     assert_eq!(expiries().await, 0, "nothing is too old");
     world.clock.advance_millis(3 * DAY_MILLIS);
-    assert_eq!(expiries().await, 4, "the steps of one app");
+    assert_eq!(expiries().await, 5, "the steps of one app");
     assert_eq!(expiries().await, 0);
 }
 

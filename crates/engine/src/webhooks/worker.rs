@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use sluice_flow::event::EventType;
 use sluice_flow::event::delivery::is_given_up;
+use sluice_flow::id::AppId;
 use sluice_flow::time::Timestamp;
 use sluice_store::{At, Claim, EndpointRow, EndpointWrite, Progress, StoreError, WorkerId, Write};
 use tokio::sync::Semaphore;
@@ -52,6 +53,9 @@ pub(crate) struct DeliveryWorker {
     core: Arc<Core>,
     worker: WorkerId,
     endpoints: Arc<Semaphore>,
+    /// Apps with something new, and when that can be read. An endpoint that is woken before would
+    /// find nothing, and be left alone.
+    woken: Mutex<Vec<(Timestamp, Vec<AppId>)>>,
     /// The work on endpoints; it ends when this is dropped.
     tasks: Mutex<JoinSet<()>>,
 }
@@ -68,6 +72,7 @@ impl DeliveryWorker {
             core: Arc::clone(core),
             worker: random_bits().to_be_bytes(),
             endpoints: Arc::new(Semaphore::new(ENDPOINTS_MAX)),
+            woken: Mutex::default(),
             tasks: Mutex::default(),
         }
     }
@@ -119,14 +124,11 @@ impl DeliveryWorker {
         if apps.is_empty() {
             return Ok(());
         }
-        let woken = core.deliveries.wakes.take(apps.iter());
-        if !woken.is_empty() {
-            // Only then can what woke them be read.
-            let readable = core.now().as_millis() + core.store.log_delay_millis();
-            let due_at = Timestamp::from_millis(readable);
-            core.watched(core.store.wake_endpoints(woken, due_at).await)?;
-        }
         let now = core.now();
+        let woken = self.readable(core.deliveries.wakes.take(apps.iter()), now);
+        if !woken.is_empty() {
+            core.watched(core.store.wake_endpoints(woken, now).await)?;
+        }
         let until = now.plus_seconds(LEASE_SECONDS);
         let limit = self.endpoints.available_permits();
         if limit == 0 {
@@ -144,6 +146,19 @@ impl DeliveryWorker {
             });
         }
         Ok(())
+    }
+}
+
+impl DeliveryWorker {
+    /// Adds these apps to those with something new, and returns those in which it can be read now.
+    fn readable(&self, new: Vec<AppId>, now: Timestamp) -> Vec<AppId> {
+        let mut woken = self.woken.lock().unwrap_or_else(PoisonError::into_inner);
+        if !new.is_empty() {
+            let readable = now.as_millis() + self.core.store.log_delay_millis();
+            woken.push((Timestamp::from_millis(readable), new));
+        }
+        let readable: Vec<_> = woken.extract_if(.., |(at, _)| *at <= now).collect();
+        readable.into_iter().flat_map(|(_, apps)| apps).collect()
     }
 }
 

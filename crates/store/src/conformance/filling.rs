@@ -6,8 +6,8 @@
 use sluice_flow::closing::{ALL, ClosingCounts};
 use sluice_flow::definition::Kind;
 use sluice_flow::id::{
-    ApiKey, AppId, AssetId, AssignmentId, AuditId, FlowId, FlowVersionId, FormKey, MailId,
-    ReportId, RespondentId, ResponseId, TokenId, UserId, v7,
+    ApiKey, AppId, AssetId, AssignmentId, AuditId, DeliveryId, EndpointId, EventId, FlowId,
+    FlowVersionId, FormKey, MailId, ReportId, RespondentId, ResponseId, TokenId, UserId, v7,
 };
 use sluice_flow::invitation::{InvitationTimes, Invitee};
 use sluice_flow::lifecycle::VersionTimes;
@@ -16,11 +16,12 @@ use sluice_flow::submission::Admission;
 use sluice_flow::time::{Timestamp, Window};
 
 use crate::{
-    App, AppLimits, AppRow, AssetRow, AuditRow, ClosingCountsRow, ConsentRow, FlowRow, GrantRow,
-    IdentityKeyKind, IdentityKeyRow, IdentityRow, IdentityVerification, ImageType, InvitationRow,
-    KeyRow, MailEnd, MailKind, MailRow, Record, ReportRow, RespondentRow, ResponseRow, Role,
-    SavedViewRow, Scope, SecondFactor, ShortPathRow, Subject, TestResponseRow, TokenRow,
-    UsedKeyRow, UserRow, VersionRow, VisitCountRow,
+    App, AppLimits, AppRow, AssetRow, AuditRow, ClosingCountsRow, ConsentRow, DeliveryRow,
+    DeliveryState, EndpointRow, EventRow, FlowRow, GrantRow, IdentityKeyKind, IdentityKeyRow,
+    IdentityRow, IdentityVerification, ImageType, InvitationRow, KeyRow, MailEnd, MailKind,
+    MailRow, Record, ReportRow, RespondentRow, ResponseRow, Role, SavedViewRow, Scope,
+    SecondFactor, ShortPathRow, Subject, TestResponseRow, TokenRow, UsedKeyRow, UserRow,
+    VersionRow, VisitCountRow,
 };
 
 const APPS: u32 = 3;
@@ -114,7 +115,58 @@ fn app_records(app: u32) -> Vec<Record> {
     records.extend((0..RESPONDENTS_OF_AN_APP).flat_map(|number| respondent_records(app, number)));
     records.extend(user_records(app, app_id));
     records.extend((0..3).map(|number| asset(app, number)));
+    records.extend((0..2).flat_map(|number| webhook(app, number)));
     records
+}
+
+/// An event, and an endpoint with a delivery: one plain, and one with every column filled.
+fn webhook(app: u32, number: u32) -> [Record; 3] {
+    let is_full = number == 1;
+    let (app_id, number) = (app_id(app), app * 2 + number);
+    let event_id = EventId::from_uuid(bits(13, number));
+    let endpoint_id = EndpointId::from_uuid(bits(14, number));
+    let event = EventRow {
+        app_id,
+        event_id,
+        flow_id: is_full.then(|| flow_id(app, 0)),
+        kind: "flow.closed".to_owned(),
+        body: r#"{"name":"é"}"#.to_owned(),
+    };
+    let endpoint = EndpointRow {
+        app_id,
+        endpoint_id,
+        url: format!("https://hooks{number}.example/é"),
+        description: format!("Endpoint {number}"),
+        format: "standard".to_owned(),
+        types: is_full.then(|| "flow.closed".to_owned()).into_iter().collect(),
+        flows: is_full.then(|| flow_id(app, 0)).into_iter().collect(),
+        secret: "sealed".to_owned(),
+        previous_secret: is_full.then(|| "sealed before".to_owned()),
+        previous_until: is_full.then(|| at(9)),
+        created_at: at(1),
+        cursor: event_id,
+        failing_since: is_full.then(|| at(2)),
+        failures: u32::from(is_full),
+        disabled_at: is_full.then(|| at(3)),
+        disabled_reason: is_full.then(|| "gone".to_owned()),
+        due_at: at(4),
+    };
+    let delivery = DeliveryRow {
+        app_id,
+        endpoint_id,
+        delivery_id: DeliveryId::from_uuid(bits(15, number)),
+        event_id,
+        kind: "flow.closed".to_owned(),
+        state: if is_full { DeliveryState::Waiting } else { DeliveryState::Delivered },
+        attempts: 1 + number,
+        next_at: is_full.then(|| at(5)),
+        attempted_at: at(2),
+        status: is_full.then_some(503),
+        latency_millis: 12,
+        reply: is_full.then(|| "busy é".to_owned()),
+        error: is_full.then(|| "503".to_owned()),
+    };
+    [Record::Event(event), Record::Endpoint(endpoint.into()), Record::Delivery(delivery.into())]
 }
 
 /// An asset with bytes of every value.

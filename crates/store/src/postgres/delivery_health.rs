@@ -23,7 +23,7 @@ impl DeliveryHealthStore for PgStore {
                  AND it.state = 'delivered'), \
              (SELECT count(*) FROM (SELECT 1 FROM deliveries AS it \
                  WHERE it.app_id = endpoints.app_id AND it.endpoint_id = endpoints.endpoint_id \
-                 AND it.next_at IS NOT NULL LIMIT $2) AS some) \
+                 AND it.next_at IS NOT NULL LIMIT $2) AS waiting) \
              FROM endpoints WHERE app_id = $1 ORDER BY endpoint_id";
         let read = |cells: &mut Cells| {
             Ok(EndpointHealth {
