@@ -359,6 +359,25 @@ async fn an_endpoint_that_fails_for_days_is_disabled() {
 }
 
 #[tokio::test]
+async fn an_endpoint_whose_deliveries_were_all_given_up_is_still_tried() {
+    let it = Hooked::new().await;
+    it.receivers.script(URL, &[Does::Reply(500)]);
+    let endpoint = it.endpoint(URL, &[EventType::ResponseCreated]).await;
+    for _ in 0..30 {
+        it.submit().await;
+    }
+    it.until(URL, 20).await;
+    for _ in 0..9 {
+        it.pass(12 * 3_600).await;
+    }
+    it.receivers.script(URL, &[Does::Reply(200)]);
+    for _ in 0..20 {
+        it.pass(3_600 / 2).await;
+    }
+    assert_eq!(it.state(endpoint).await, EndpointState::Active);
+}
+
+#[tokio::test]
 async fn while_a_receiver_fails_new_events_stay_in_the_log() {
     let it = Hooked::new().await;
     it.receivers.script(URL, &[Does::Reply(500)]);

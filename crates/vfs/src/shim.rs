@@ -178,11 +178,14 @@ unsafe extern "C" fn sync(file: *mut sqlite3_file, flags: c_int) -> c_int {
     }
     log.durable.reset();
     let sync = base!(log, xSync);
+    let before = Stamp::of(&log.path);
     let start = Instant::now();
     // SAFETY: the arguments are SQLite's.
     let synced = unsafe { sync(file, flags) };
     if synced == SQLITE_OK {
-        log.durable.note_sync(flags, start.elapsed(), || Stamp::of(&log.path));
+        // Another program may have written during the sync.
+        let unchanged = || Stamp::of(&log.path).filter(|after| Some(*after) == before);
+        log.durable.note_sync(flags, start.elapsed(), unchanged);
     }
     synced
 }

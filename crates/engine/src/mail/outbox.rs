@@ -16,7 +16,7 @@ use sluice_store::{
 
 use super::letter::Letter;
 use super::{MailOptions, SendError};
-use crate::background::keep_running_after;
+use crate::background::{is_final, keep_running_after};
 use crate::core::Core;
 
 /// How long a server waits while the mail server is away.
@@ -29,6 +29,8 @@ const LEASE_SECONDS: i64 = 180;
 /// The minutes before the second attempt, the third and so on: three days in all.
 const PAUSE_MINUTES: [i64; 9] = [1, 5, 15, 60, 180, 360, 720, 1440, 1440];
 const MINUTE_MILLIS: i64 = 60_000;
+/// The pause of one that cannot be made because something of it cannot be read.
+const FAILED_SECONDS: i64 = 15 * 60;
 
 /// What one pass over the due e-mails did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -92,11 +94,19 @@ impl Core {
         let mut done = Delivered::default();
         let Some(options) = &self.mail else { return Ok(done) };
         for row in self.store.list_due_mails(self.now(), BATCH).await? {
-            match self.deliver(options, row, &mut done).await {
+            match self.deliver(options, row.clone(), &mut done).await {
                 Ok(()) => {}
                 // Another server took it, or the minute's are used up.
                 Err(StoreError::Conflict) => done.is_held = true,
-                Err(error) => return Err(error),
+                Err(error) if is_final(&error) => return Err(error),
+                // One that cannot be made now must not hold up the others.
+                Err(error) => {
+                    let (mail, kind) = (row.mail_id, row.kind);
+                    tracing::warn!(?mail, ?kind, %error, "an e-mail is tried again later");
+                    let next_at = Some(self.now().plus_seconds(FAILED_SECONDS));
+                    let attempts = row.attempts;
+                    self.settle_mail(MailRow { next_at, ..row }, attempts).await?;
+                }
             }
             if done.is_held || done.is_unreachable {
                 break;

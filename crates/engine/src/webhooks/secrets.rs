@@ -39,7 +39,8 @@ pub(crate) async fn reseal_endpoint_secrets(
     let vault = &core.verifying.vault;
     let (mut resealed, mut revoked) = (0, 0);
     for row in all(core).await? {
-        if vault.is_current(&row.secret) {
+        let mut sealed = std::iter::once(&row.secret).chain(&row.previous_secret);
+        if sealed.all(|it| vault.is_current(it)) {
             continue;
         }
         let id = row.endpoint_id;

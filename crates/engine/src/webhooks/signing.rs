@@ -39,8 +39,10 @@ pub(crate) fn secrets(
 ) -> Result<Vec<String>, NotOpened> {
     let previous = row.previous_secret.as_ref();
     let previous = previous.filter(|_| row.previous_until.is_some_and(|until| now < until));
-    let sealed = std::iter::once(&row.secret).chain(previous);
-    sealed.map(|sealed| open(vault, row.endpoint_id, sealed)).collect()
+    let mut secrets = vec![open(vault, row.endpoint_id, &row.secret)?];
+    // One that cannot be opened any more must not keep events from being sent.
+    secrets.extend(previous.and_then(|sealed| open(vault, row.endpoint_id, sealed).ok()));
+    Ok(secrets)
 }
 
 /// The header `webhook-signature`: one signature for each secret.

@@ -193,9 +193,8 @@ impl EndpointTask {
         let core = &self.lines.core;
         let stepped = step(&self.lines, endpoint).await?;
         let now = core.now();
-        let is_over = stepped.is_gone
-            || stepped.failures > endpoint.failures
-                && stepped.failing_since.is_some_and(|since| is_given_up(since, now));
+        let is_over =
+            stepped.is_gone || stepped.failing_since.is_some_and(|since| is_given_up(since, now));
         let continues = stepped.has_more && !is_over;
         let lease_until = continues.then(|| now.plus_seconds(LEASE_SECONDS));
         let to = stepped.cursor.unwrap_or(endpoint.cursor);

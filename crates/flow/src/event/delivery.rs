@@ -82,9 +82,10 @@ pub fn is_given_up(failing_since: Timestamp, now: Timestamp) -> bool {
     now >= failing_since.plus_seconds(DISABLED_AFTER_SECONDS)
 }
 
-/// Whether new events are sent to an endpoint, or stay in the log for now.
+/// Whether new events are sent to an endpoint, or stay in the log for now. If nothing waits, one is
+/// sent however often it has failed: otherwise nobody would notice that it works again.
 pub fn takes_new(failures_in_a_row: u32, waiting: usize) -> bool {
-    failures_in_a_row < FAILURES_IN_A_ROW_MAX && waiting < WAITING_MAX
+    waiting == 0 || failures_in_a_row < FAILURES_IN_A_ROW_MAX && waiting < WAITING_MAX
 }
 
 #[cfg(test)]
@@ -152,7 +153,8 @@ mod tests {
     #[test]
     fn a_failing_endpoint_gets_no_new_events() {
         assert!(takes_new(0, 0) && takes_new(FAILURES_IN_A_ROW_MAX - 1, WAITING_MAX - 1));
-        assert!(!takes_new(FAILURES_IN_A_ROW_MAX, 0) && !takes_new(0, WAITING_MAX));
+        assert!(!takes_new(FAILURES_IN_A_ROW_MAX, 1) && !takes_new(0, WAITING_MAX));
+        assert!(takes_new(u32::MAX, 0), "nothing waits to be tried again");
     }
 
     proptest! {

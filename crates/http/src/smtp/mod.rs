@@ -169,9 +169,18 @@ fn refusal(error: &Error) -> SendError {
     if SIGN_IN_CODES.contains(&code) {
         return SendError::Unreachable(format!("it refused to sign in ({codes})"));
     }
-    match error.is_permanent() {
+    match error.is_permanent() && is_about_recipient(code, enhanced_code(&text)) {
         true => SendError::Bounced(codes),
         false => SendError::Delayed(codes),
+    }
+}
+
+/// Whether a refusal is about the address. Others are about the sender, the content or the server,
+/// and may be gone later.
+fn is_about_recipient(code: u16, enhanced: Option<&str>) -> bool {
+    match enhanced {
+        Some(enhanced) => enhanced.starts_with("5.1.") || enhanced.starts_with("5.2."),
+        None => [550, 551, 553].contains(&code),
     }
 }
 
