@@ -69,7 +69,8 @@ impl Words {
     pub(super) fn for_language(tag: &str) -> &'static Self {
         // Traditional characters are read elsewhere than simplified ones.
         let is_traditional = |part: &str| ["Hant", "TW", "HK", "MO"].contains(&part);
-        if tag.split('-').any(is_traditional) {
+        let is_chinese = tag.starts_with("zh") && !tag.contains("-Hans");
+        if is_chinese && tag.split('-').any(is_traditional) {
             return &en::WORDS;
         }
         let language = locale::language(tag);
@@ -113,6 +114,9 @@ mod tests {
             assert_eq!(Words::for_language(words.language).language, words.language);
         }
         assert_eq!(Words::for_language("pt-PT").language, "pt-BR");
+        assert_eq!(Words::for_language("pt-MO").language, "pt-BR");
+        assert_eq!(Words::for_language("zh-Hans-HK").language, "zh-Hans");
+        assert_eq!(Words::for_language("zh-TW").language, "en");
         assert_eq!(Words::for_language("sv").language, "en");
         assert_eq!(fill("a {x} b {y}", &[("x", "{y}"), ("y", "2")]), "a {y} b 2");
     }
