@@ -6,13 +6,13 @@
 import { mkdir } from "node:fs/promises";
 import { resolve } from "node:path";
 
-import { allPages, answer, SURVEY } from "./support/console-pages.mjs";
+import { allPages, answer, LOCAL_WEBHOOKS, SURVEY } from "./support/console-pages.mjs";
 import { atDesk } from "./support/console.mjs";
 import { openWorld } from "./support/world.mjs";
 
 const IMAGES = resolve(import.meta.dirname, "../../docs/images");
 const WIDTHS = [390, 768, 1440];
-const OUTSIDE = { "sign-in": "/console/sign-in", "sign-in-token": "/console/sign-in?with=token", welcome: "/console/welcome/nothing" };
+const OUTSIDE = { "sign-in": "/console/sign-in", "sign-in-token": "/console/sign-in?with=token", welcome: "/console/welcome#nothing" };
 const CHOSEN = process.env.SLUICE_APPEARANCES?.split(",");
 /** A moment for charts and relative times. */
 const REST_MS = 150;
@@ -20,7 +20,7 @@ const ACT_MS_MAX = 8000;
 /** A longer page is cut off. */
 const HEIGHT_MAX = 3000;
 
-const world = await openWorld({ args: ["--hosted-sends-per-minute", "0", "--sign-ins-per-minute", "0"] });
+const world = await openWorld({ args: ["--hosted-sends-per-minute", "0", "--sign-ins-per-minute", "0", ...LOCAL_WEBHOOKS] });
 const desk = await atDesk(world);
 try {
   const flow = await world.flow(SURVEY, { name: "Product feedback" });

@@ -8,11 +8,12 @@ import { createServer } from "node:http";
 import { after, before, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 
+import { LOCAL_WEBHOOKS } from "./support/console-pages.mjs";
 import { APPEARANCES, agree, atDesk, checkAccess, checkFits } from "./support/console.mjs";
 import { becomes, matches, until } from "./support/until.mjs";
 import { openWorld } from "./support/world.mjs";
 
-const ARGS = ["--hosted-sends-per-minute", "0", "--webhooks-allow", "127.0.0.0/8", "--webhooks-allow-http"];
+const ARGS = ["--hosted-sends-per-minute", "0", ...LOCAL_WEBHOOKS];
 const ARRIVAL_MS_MAX = 25_000;
 const FEEDBACK = { title: "Product feedback", questions: [{ id: "why", type: "longText", prompt: "What would make it better?" }] };
 

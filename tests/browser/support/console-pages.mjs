@@ -115,10 +115,35 @@ export async function allPages(world, flow) {
     ...plainPages({ of, app, quizOf, newApp, empty, unanswered, faulty, archived, response, respondent, userId }),
     "report-shared": path(report.link), "report-locked": path(locked.link), "report-gone": "/r/nothing",
     "report-edit": `${of}/results/reports/${report.reportId}`,
+    ...(await webhookPages(admin, flow)),
     ...editorStates({ of, quizOf, faulty: `/console/flows/${faulty.flowId}` }),
     ...otherStates({ of, app, quizOf }),
   };
   return { pages, restore };
+}
+
+/** The arguments of a server whose webhooks may go to this machine. */
+export const LOCAL_WEBHOOKS = ["--webhooks-allow", "127.0.0.0/8", "--webhooks-allow-http"];
+
+/** An endpoint where nobody listens, and one that is off. */
+async function webhookPages(admin, { appId, flowId }) {
+  const of = `/apps/${appId}/endpoints`;
+  const make = (path, more) => admin("POST", of, { url: `http://127.0.0.1:9/hooks/${path}`, ...more });
+  const failing = await make("crm", { description: "The CRM", types: ["response.created", "flow.published"], flows: [flowId] });
+  const off = await make("old");
+  await admin("PATCH", `${of}/${off.endpointId}`, { enabled: false });
+  const sent = await admin("POST", `${of}/${failing.endpointId}/test`);
+  const app = `/console/apps/${appId}/settings`;
+  const one = `${app}/webhooks/${failing.endpointId}`;
+  return {
+    webhooks: `${app}/webhooks`, endpoint: one, "endpoint-edit": `${one}/edit`, "endpoint-off": `${app}/webhooks/${off.endpointId}`,
+    "endpoint-replay": `${one}/replay`, delivery: `${one}/deliveries/${sent.deliveryId}`, events: `${app}/events`,
+    "event-open": [`${app}/events`, (page) => page.locator("details.entry summary").last().click()],
+    "endpoint-delete": [one, async (page) => {
+      await page.getByRole("link", { name: "Delete…" }).click();
+      await page.locator("dialog.ask[open]").waitFor();
+    }],
+  };
 }
 
 const flowPath = ({ flowId }, part) => `/console/flows/${flowId}/${part}`;
