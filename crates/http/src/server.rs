@@ -40,6 +40,10 @@ use header_timer::HeaderTimer;
 /// The pause after a failed accept, for example when no file descriptors are left: others may close
 /// meanwhile.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// How long a stopping server still answers on an open HTTP/1 connection, with `connection: close`.
+/// A request may be on its way when the server stops; a connection closed at once would leave it
+/// without a reply.
+const STOP_GRACE: Duration = Duration::from_millis(500);
 /// Concurrent requests on one HTTP/2 connection.
 const STREAMS_MAX: u32 = 100;
 /// How often a silent HTTP/2 peer is pinged.
@@ -83,33 +87,25 @@ pub async fn serve(
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<()> {
     let server =
-        Server { builder: builder(limits), site, limits: *limits, stop: watch::Sender::new(()) };
+        Server { builder: builder(limits), site, limits: *limits, stop: watch::Sender::new(false) };
     let addresses = Addresses::new(limits.connections_per_address_max, exempt);
     let places = Arc::new(Semaphore::new(limits.connections_max));
     let mut connections = JoinSet::new();
     let mut shutdown = pin!(shutdown);
     loop {
         tokio::select! {
-            (stream, peer, place) = next(&listener, &places) => {
-                let Some(admitted) = addresses.admit(peer) else {
-                    server.site.connection_refused();
-                    continue;
-                };
-                set_up(&stream);
-                let connection = server.tcp_connection(stream, peer);
-                connections.spawn(async move {
-                    connection.await;
-                    drop((place, admitted));
-                });
-            }
+            accepted = next(&listener, &places) => server.begin(accepted, &addresses, &mut connections),
             Some(_) = connections.join_next() => {}
             () = &mut shutdown => break,
         }
     }
-    drop(listener);
+    for (stream, peer) in backlog(listener) {
+        let place = Arc::clone(&places).try_acquire_owned().ok();
+        server.begin((stream, peer, place), &addresses, &mut connections);
+    }
     server.site.stop();
     tracing::info!(connections = connections.len(), "draining");
-    server.stop.send_replace(());
+    server.stop.send_replace(true);
     let drained = async { while connections.join_next().await.is_some() {} };
     if tokio::time::timeout(limits.drain_timeout, drained).await.is_err() {
         tracing::warn!(connections = connections.len(), "connections cut at the drain timeout");
@@ -118,11 +114,11 @@ pub async fn serve(
     Ok(())
 }
 
+/// A connection, its client, and its place within the connection limit.
+type Accepted = (TcpStream, IpAddr, Option<OwnedSemaphorePermit>);
+
 /// The next connection, once the connection limit allows it.
-async fn next(
-    listener: &TcpListener,
-    places: &Arc<Semaphore>,
-) -> (TcpStream, IpAddr, Option<OwnedSemaphorePermit>) {
+async fn next(listener: &TcpListener, places: &Arc<Semaphore>) -> Accepted {
     // The semaphore is never closed, so this always returns a permit.
     let place = Arc::clone(places).acquire_owned().await.ok();
     loop {
@@ -135,6 +131,17 @@ async fn next(
             }
         }
     }
+}
+
+/// The clients that the system has connected but that were not accepted yet: they may have sent
+/// their request. The system keeps only a bounded number of them.
+fn backlog(listener: TcpListener) -> impl Iterator<Item = (TcpStream, IpAddr)> {
+    let listener = listener.into_std().ok();
+    std::iter::from_fn(move || {
+        let (stream, peer) = listener.as_ref()?.accept().ok()?;
+        stream.set_nonblocking(true).ok()?;
+        Some((TcpStream::from_std(stream).ok()?, peer.ip()))
+    })
 }
 
 /// Sends without delay, and buffers little that is not sent yet.
@@ -166,10 +173,25 @@ struct Server {
     builder: Builder<TokioExecutor>,
     site: Arc<dyn Site>,
     limits: Limits,
-    stop: watch::Sender<()>,
+    stop: watch::Sender<bool>,
 }
 
 impl Server {
+    /// Serves a connection in a task, unless its address has too many.
+    fn begin(&self, accepted: Accepted, addresses: &Addresses, connections: &mut JoinSet<()>) {
+        let (stream, peer, place) = accepted;
+        let Some(admitted) = addresses.admit(peer) else {
+            self.site.connection_refused();
+            return;
+        };
+        set_up(&stream);
+        let connection = self.tcp_connection(stream, peer);
+        connections.spawn(async move {
+            connection.await;
+            drop((place, admitted));
+        });
+    }
+
     /// Not generic, unlike what it calls, so that it is compiled in this crate.
     fn tcp_connection(&self, stream: TcpStream, peer: IpAddr) -> BoxFuture<'static, ()> {
         self.connection(stream, peer)
@@ -202,7 +224,7 @@ impl Server {
                         }
                         return;
                     }
-                    _ = stop.changed(), if !is_stopping => is_stopping = true,
+                    () = stopped(&mut stop, &activity), if !is_stopping => is_stopping = true,
                     () = activity.only_interruptible(), if is_stopping => {
                         tracing::debug!("reply cut off: the server stops");
                         return;
@@ -218,6 +240,15 @@ impl Server {
                 connection.as_mut().graceful_shutdown();
             }
         })
+    }
+}
+
+/// Waits until the server stops, and on HTTP/1 for the grace of a request that may be on its way.
+async fn stopped(stop: &mut watch::Receiver<bool>, activity: &Activity) {
+    // An error means that the server is gone.
+    let _ = stop.wait_for(|is_stopping| *is_stopping).await;
+    if activity.close_after_reply() {
+        tokio::time::sleep(STOP_GRACE).await;
     }
 }
 

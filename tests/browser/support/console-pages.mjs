@@ -140,7 +140,7 @@ async function webhookPages(admin, { appId, flowId }) {
     "endpoint-replay": `${one}/replay`, delivery: `${one}/deliveries/${sent.deliveryId}`, events: `${app}/events`,
     "event-open": [`${app}/events`, (page) => page.locator("details.entry summary").last().click()],
     "endpoint-delete": [one, async (page) => {
-      await page.getByRole("link", { name: "Delete…" }).click();
+      await page.getByRole("button", { name: "Delete" }).last().click();
       await page.locator("dialog.ask[open]").waitFor();
     }],
   };

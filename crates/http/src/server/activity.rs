@@ -24,7 +24,8 @@ use axum::body::{Body, HttpBody};
 use axum::response::Response;
 use bytes::{Buf, Bytes};
 use futures_util::future::BoxFuture;
-use http::{Request, Version};
+use http::header::CONNECTION;
+use http::{HeaderValue, Request, Version};
 use hyper::body::{Frame, Incoming, SizeHint};
 use tokio::time::{Instant, sleep};
 
@@ -60,6 +61,8 @@ pub(super) enum CloseReason {
 #[derive(Debug)]
 pub(super) struct Activity {
     is_http2: AtomicBool,
+    /// Whether the next reply on HTTP/1 says that the connection ends with it.
+    closes: AtomicBool,
     streams: Mutex<Streams>,
     /// The number of replies in progress that are [`Interruptible`].
     interruptible: AtomicUsize,
@@ -78,6 +81,7 @@ impl Activity {
         let streams = Streams { next: 0, open: Vec::new(), idle_since: Instant::now() };
         Self {
             is_http2: AtomicBool::new(false),
+            closes: AtomicBool::new(false),
             streams: Mutex::new(streams),
             interruptible: AtomicUsize::new(0),
         }
@@ -86,6 +90,14 @@ impl Activity {
     /// Starts the checks; called when the client has sent the HTTP/2 preface.
     pub(super) fn begin_http2(&self) {
         self.is_http2.store(true, Ordering::Relaxed);
+    }
+
+    /// On HTTP/1, ends the connection with the next reply. On HTTP/2 it does nothing and is false:
+    /// there the client is told which of its requests were accepted.
+    pub(super) fn close_after_reply(&self) -> bool {
+        let is_http1 = !self.is_http2.load(Ordering::Relaxed);
+        self.closes.store(is_http1, Ordering::Relaxed);
+        is_http1
     }
 
     /// Waits until the connection should end. Never returns for HTTP/1.
@@ -257,7 +269,10 @@ impl Future for TrackedReply {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let reply = ready!(self.reply.as_mut().poll(context));
         let stream = self.stream.take();
-        Poll::Ready(reply.map(|reply| {
+        Poll::Ready(reply.map(|mut reply| {
+            if stream.is_none() && self.activity.closes.load(Ordering::Relaxed) {
+                reply.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+            }
             let is_interruptible = reply.extensions().get::<Interruptible>().is_some();
             let interruptible = is_interruptible.then(|| InterruptibleReply::begin(&self.activity));
             reply.map(|body| TrackedBody { body, stream, _interruptible: interruptible })

@@ -60,7 +60,7 @@ struct Connected {
     client: JoinHandle<Result<(), h2::Error>>,
     /// Ends with the connection.
     server: JoinHandle<()>,
-    stop: watch::Sender<()>,
+    stop: watch::Sender<bool>,
 }
 
 /// Replies after five seconds.
@@ -87,7 +87,7 @@ fn new_server() -> Server {
         builder: builder(&limits),
         site: Arc::new(Fixed(router)),
         limits,
-        stop: watch::Sender::new(()),
+        stop: watch::Sender::new(false),
     }
 }
 
@@ -250,7 +250,7 @@ async fn a_stop_does_not_wait_for_a_reply_that_it_may_cut_off() {
             })
         });
         sleep(Duration::from_secs(1)).await;
-        stop.send_replace(());
+        stop.send_replace(true);
         timeout(AT_ONCE, connection).await.expect("the connection must end").unwrap();
         if let Some(reader) = reader {
             timeout(AT_ONCE, reader).await.expect("the reader must notice").unwrap();
@@ -259,9 +259,64 @@ async fn a_stop_does_not_wait_for_a_reply_that_it_may_cut_off() {
     // HTTP/2, behind a closed window.
     let Connected { mut requests, server, stop, .. } = connect(0).await;
     let held = get_from(&mut requests, "/endless").await;
-    stop.send_replace(());
+    stop.send_replace(true);
     timeout(AT_ONCE, server).await.expect("the connection must end").unwrap();
     drop(held);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_on_its_way_when_the_server_stops_gets_a_reply_that_closes_the_connection() {
+    const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nhost: x\r\n\r\n";
+    for requests_before in [0, 2] {
+        let server = new_server();
+        let stop = server.stop.clone();
+        let (ours, mut theirs) = tokio::io::duplex(16 * 1024);
+        let connection = tokio::spawn(server.connection(ours, [203, 0, 113, 7].into()));
+        for _ in 0..requests_before {
+            theirs.write_all(REQUEST).await.unwrap();
+            let mut reply = Vec::new();
+            while !reply.ends_with(BODY.as_bytes()) {
+                reply.push(theirs.read_u8().await.unwrap());
+            }
+            assert!(!String::from_utf8(reply).unwrap().contains("connection: close"));
+        }
+        stop.send_replace(true);
+        sleep(STOP_GRACE / 2).await;
+        theirs.write_all(REQUEST).await.unwrap();
+        let mut reply = Vec::new();
+        theirs.read_to_end(&mut reply).await.unwrap();
+        let reply = String::from_utf8(reply).unwrap();
+        assert!(reply.starts_with("HTTP/1.1 200"), "{reply:?}");
+        assert!(reply.contains("connection: close") && reply.ends_with(BODY));
+        timeout(AT_ONCE, connection).await.expect("the connection must end").unwrap();
+    }
+    // One without a request is closed after the grace.
+    let server = new_server();
+    let stop = server.stop.clone();
+    let (ours, mut theirs) = tokio::io::duplex(1024);
+    let connection = tokio::spawn(server.connection(ours, [203, 0, 113, 7].into()));
+    stop.send_replace(true);
+    assert_eq!(theirs.read(&mut [0; 16]).await.unwrap(), 0);
+    timeout(AT_ONCE, connection).await.expect("the connection must end").unwrap();
+}
+
+#[tokio::test]
+async fn a_client_in_the_backlog_of_a_stopping_server_gets_its_reply() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let mut clients = Vec::new();
+    for _ in 0..3 {
+        let mut client = TcpStream::connect(address).await.unwrap();
+        client.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+        clients.push(client);
+    }
+    let site = new_server().site;
+    serve(listener, site, &Limits::default(), &[], std::future::ready(())).await.unwrap();
+    for mut client in clients {
+        let mut reply = String::new();
+        client.read_to_string(&mut reply).await.unwrap();
+        assert!(reply.starts_with("HTTP/1.1 200"), "{reply:?}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -271,7 +326,7 @@ async fn a_stop_waits_for_other_replies_of_the_same_connection() {
     let held = get_from(&mut requests, "/endless").await;
     let (soon, _) = requests.send_request(request_for("/soon"), true).unwrap();
     sleep(Duration::from_secs(1)).await;
-    stop.send_replace(());
+    stop.send_replace(true);
     let mut body = soon.await.expect("the reply must arrive").into_body();
     assert_eq!(body.data().await.unwrap().unwrap(), BODY);
     drop(body);
