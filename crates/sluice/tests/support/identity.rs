@@ -1,7 +1,5 @@
 //! An app that enforces identity tokens, and tokens for it, signed as the guide shows.
 
-#![expect(dead_code, reason = "each test binary uses a part of this")]
-
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use jsonwebtoken::crypto::{CryptoProvider, JwtSigner, KeyUtils};

@@ -1,7 +1,5 @@
 //! Runs the real binary: as a server that stops with the test, or as a command until it ends.
 
-#![expect(dead_code, reason = "each test binary uses a part of this")]
-
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! Shared by the tests of the backends: a server, direct SQL access to it, rows, certificates.
 
-mod cluster;
+pub(crate) mod cluster;
 pub(crate) mod rows;
 
 use std::path::Path;

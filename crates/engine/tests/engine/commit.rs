@@ -1,0 +1,221 @@
+//! Group commit: sharing writes, refusing, failing, and never acknowledging an unknown outcome.
+
+use crate::support;
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use support::UseCases as _;
+
+use serde_json::json;
+use sluice_engine::{FlowPatch, SubmitError};
+use sluice_flow::time::Window;
+use support::{Mood, World, accepted, code, submission};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn submissions_that_queue_while_one_write_runs_share_the_next() {
+    let world = World::new().await;
+    let app = world.app().await;
+    let flow = world.flow(&app).await.flow.flow_id;
+    let version = world.publish(flow).await.flow_version_id;
+    let view = world.view(&app).await;
+    accepted(world.submit(&view, &submission(version)).await);
+    world.faults.set(Mood::Slow(Duration::from_millis(50)));
+    let before = world.faults.commits.load(Ordering::SeqCst);
+    let body = submission(version);
+    let many = (0..200).map(|_| world.submit(&view, &body));
+    for receipt in futures_util::future::join_all(many).await {
+        accepted(receipt);
+    }
+    let writes = world.faults.commits.load(Ordering::SeqCst) - before;
+    assert!(writes <= 4, "200 submissions took {writes} writes");
+    assert_eq!(world.stored(flow).await.len(), 201);
+}
+
+#[tokio::test]
+async fn the_submissions_of_one_request_share_one_write() {
+    let world = World::new().await;
+    let app = world.app().await;
+    let flow = world.flow(&app).await.flow.flow_id;
+    let version = world.publish(flow).await.flow_version_id;
+    let view = world.view(&app).await;
+    let body = submission(version);
+    accepted(world.submit(&view, &body).await);
+    let before = world.faults.commits.load(Ordering::SeqCst);
+    let calls = futures_util::future::join_all((0..10).map(|_| world.submit(&view, &body)));
+    for receipt in world.engine.together(calls).await {
+        accepted(receipt);
+    }
+    assert_eq!(world.faults.commits.load(Ordering::SeqCst) - before, 1);
+    assert_eq!(world.stored(flow).await.len(), 11);
+    // A request that was given up leaves nothing behind that would hold up the next one.
+    drop(world.engine.together(world.submit(&view, &body)));
+    accepted(world.submit(&view, &body).await);
+}
+
+#[tokio::test]
+async fn a_full_queue_refuses_submissions_and_stores_none_of_them() {
+    let world = World::new().await;
+    let app = world.app().await;
+    let flow = world.flow(&app).await.flow.flow_id;
+    let version = world.publish(flow).await.flow_version_id;
+    let view = world.view(&app).await;
+    accepted(world.submit(&view, &submission(version)).await);
+    world.faults.set(Mood::Held);
+    let body = submission(version);
+    let crowd = sluice_engine::commit::QUEUE_MAX + 1_000;
+    let many = futures_util::future::join_all((0..crowd).map(|_| world.submit(&view, &body)));
+    // Runs after all have been queued or refused.
+    let release = async { world.faults.set(Mood::Well) };
+    let (receipts, ()) = tokio::join!(biased; many, release);
+    let shed = receipts.iter().filter(|receipt| receipt.is_err()).count();
+    assert!(shed > 0, "nothing was refused");
+    for receipt in receipts.iter().filter(|receipt| receipt.is_err()) {
+        let Err(SubmitError::Unavailable(why)) = receipt else { panic!("{receipt:?}") };
+        assert!(why.reason.contains("overloaded"), "{why}");
+    }
+    assert_eq!(world.stored(flow).await.len(), 1 + crowd - shed);
+}
+
+#[tokio::test]
+async fn submissions_fail_while_the_store_fails_and_succeed_once_it_recovers() {
+    let world = World::new().await;
+    let app = world.app().await;
+    let flow = world.flow(&app).await.flow.flow_id;
+    let version = world.publish(flow).await.flow_version_id;
+    let view = world.view(&app).await;
+    world.faults.set(Mood::Failing);
+    let receipt = world.submit(&view, &submission(version)).await;
+    assert!(matches!(receipt, Err(SubmitError::Unavailable(_))), "{receipt:?}");
+    world.faults.set(Mood::Well);
+    accepted(world.submit(&view, &submission(version)).await);
+    assert_eq!(world.stored(flow).await.len(), 1);
+}
+
+#[tokio::test]
+async fn after_an_unknown_outcome_nothing_is_acknowledged_and_a_retry_elsewhere_finds_one_row() {
+    let world = World::new().await;
+    let app = world.app().await;
+    let flow = world.flow(&app).await.flow.flow_id;
+    let version = world.publish(flow).await.flow_version_id;
+    let view = world.view(&app).await;
+    world.faults.set(Mood::LosingTrack);
+    let receipt = world.submit_with_key(&view, &submission(version), "k").await;
+    assert!(matches!(receipt, Err(SubmitError::Unavailable(_))), "{receipt:?}");
+    world.faults.set(Mood::Well);
+    let later = world.submit(&view, &submission(version)).await;
+    assert!(matches!(later, Err(SubmitError::Unavailable(_))), "{later:?}");
+    assert!(world.engine.ready().await.is_err());
+    tokio::time::timeout(Duration::from_secs(60), world.engine.lost_track()).await.unwrap();
+
+    let restarted = world.another().await;
+    let view = restarted.view(&app).await;
+    let retry = accepted(restarted.submit_with_key(&view, &submission(version), "k").await);
+    assert!(retry.replayed);
+    assert_eq!(restarted.stored(flow).await.len(), 1);
+}
+
+#[tokio::test]
+async fn closing_stores_queued_submissions_and_refuses_new_ones() {
+    let world = World::new().await;
+    let app = world.app().await;
+    let flow = world.flow(&app).await.flow.flow_id;
+    let version = world.publish(flow).await.flow_version_id;
+    let view = world.view(&app).await;
+    let body = submission(version);
+    accepted(world.submit(&view, &body).await);
+    world.faults.set(Mood::Slow(Duration::from_millis(20)));
+    let commits = || world.faults.commits.load(Ordering::SeqCst);
+    let before = commits();
+    let many = futures_util::future::join_all((0..50).map(|_| world.submit(&view, &body)));
+    // All are queued together, so once a commit has begun none is still on its way to the queue.
+    let close = async {
+        while commits() == before {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        world.engine.close().await;
+    };
+    let (receipts, ()) = tokio::join!(many, close);
+    for receipt in receipts {
+        accepted(receipt);
+    }
+    assert!(world.submit(&view, &body).await.is_err());
+    assert_eq!(world.another().await.stored(flow).await.len(), 51);
+}
+
+#[tokio::test]
+async fn a_window_that_ends_while_a_submission_queues_refuses_it() {
+    let world = World::new().await;
+    let app = world.app().await;
+    let flow = world.flow(&app).await.flow.flow_id;
+    let version = world.publish(flow).await.flow_version_id;
+    let ends_at = Some(world.engine.now().plus_seconds(1));
+    let live_window = Some(Window { starts_at: None, ends_at });
+    let patch = FlowPatch { live_window, ..FlowPatch::default() };
+    world.engine.update_flow(&world.actor, flow, &patch).await.unwrap();
+    let view = world.view(&app).await;
+    world.faults.set(Mood::Slow(Duration::from_millis(60)));
+    let body = submission(version);
+    let first = world.submit(&view, &body);
+    let first_begins = async || {
+        while world.faults.commits.load(Ordering::SeqCst) == 0 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    let late = async {
+        first_begins().await;
+        let mut body = submission(version);
+        body["answers"]["why"] = json!("late");
+        world.submit(&view, &body).await
+    };
+    let turn = async {
+        first_begins().await;
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        world.clock.advance_millis(1_000);
+    };
+    let (first, late, ()) = tokio::join!(first, late, turn);
+    accepted(first);
+    assert_eq!(code(&late), "no_longer_accepting");
+    assert_eq!(world.stored(flow).await.len(), 1);
+}
+
+#[tokio::test]
+async fn an_unknown_outcome_ends_the_process_wherever_it_occurs() {
+    let lost_within = async |world: &World, seconds: u64| {
+        let wait = Duration::from_secs(seconds);
+        tokio::time::timeout(wait, world.engine.lost_track()).await.is_ok()
+    };
+    let world = World::new().await;
+    world.faults.set(Mood::Failing);
+    assert!(world.engine.ready().await.is_err());
+    assert!(!lost_within(&world, 1).await, "a failed write is no reason to exit");
+    world.faults.set(Mood::LosingTrack);
+    assert!(world.engine.ready().await.is_err());
+    assert!(lost_within(&world, 60).await);
+
+    let world = World::new().await;
+    world.faults.set(Mood::LosingTrack);
+    assert!(world.engine.create_app(&world.actor, "Shop").await.is_err());
+    assert!(lost_within(&world, 60).await);
+    world.faults.set(Mood::Well);
+    assert!(world.engine.ready().await.is_err(), "ready again after an unknown outcome");
+}
+
+#[tokio::test]
+async fn readiness_is_checked_once_for_all_callers_and_again_after_a_failed_write() {
+    let world = World::new().await;
+    let app = world.app().await;
+    let flow = world.flow(&app).await.flow.flow_id;
+    let version = world.publish(flow).await.flow_version_id;
+    let view = world.view(&app).await;
+    let checks = || world.faults.checks.load(Ordering::SeqCst);
+    let all = futures_util::future::join_all((0..100).map(|_| world.engine.ready())).await;
+    assert!(all.iter().all(Result::is_ok));
+    assert_eq!(checks(), 1);
+    world.faults.set(Mood::Failing);
+    assert!(world.submit(&view, &submission(version)).await.is_err());
+    assert!(world.engine.ready().await.is_err(), "the shared answer is out of date");
+    assert_eq!(checks(), 2);
+    world.faults.set(Mood::Well);
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert!(world.engine.ready().await.is_ok());
+}

@@ -1,0 +1,278 @@
+//! Invitations and their reminders.
+
+use std::sync::Arc;
+
+use sluice_engine::mail::{Delivered, SendError};
+use sluice_engine::rows::{Answers, MailEnd, Scope};
+use sluice_engine::{AdminError, Duplicates, FlowPatch, NewInvitation};
+use sluice_flow::invitation::Invitee;
+use sluice_flow::invitation_email::InvitationEmail;
+use sluice_flow::respondent::{IdentityType, Known};
+use sluice_flow::time::{Timestamp, Window};
+
+use super::shop::{DAY_MILLIS, Inbox, MINUTE_MILLIS, Shop, address, invited, mail_id, options};
+use crate::support::{START_MILLIS, UseCases as _, World};
+
+#[tokio::test]
+async fn an_invitation_is_sent_once_with_its_link() {
+    let shop = Shop::open(60).await;
+    let ids = shop.invite(&["ada"]).await;
+    assert_eq!(shop.deliver().await.sent, 1);
+    assert_eq!(shop.deliver().await, Delivered::default());
+    let mails = shop.inbox.take();
+    let [mail] = mails.as_slice() else { panic!("{} e-mails", mails.len()) };
+    assert_eq!(mail.to, "ada@mail.example");
+    assert_eq!(mail.subject, "Invitation: Feedback");
+    let link = format!("https://s.example/f/{}?flowAssignmentId={}", shop.flow, ids[0]);
+    assert!(mail.text.contains(&link), "{}", mail.text);
+    assert!(mail.html.contains(&format!("href=\"{link}\"")), "{}", mail.html);
+    let leave = mail.unsubscribe.as_ref().unwrap();
+    assert!(mail.text.contains(leave) && mail.text.contains("because Shop invited you"));
+    assert!(!mail.message_id.is_empty() && !leave.contains(&mail.message_id));
+    let status = shop.status(ids[0]).await.unwrap();
+    assert_eq!((status.sent, status.next_at, status.ended), (1, None, None));
+}
+
+#[tokio::test]
+async fn people_without_an_address_are_refused_and_so_is_a_flow_that_is_not_published() {
+    let shop = Shop::open(60).await;
+    let (engine, actor) = (&shop.world.engine, &shop.world.actor);
+    let nobody = Invitee { user_id: Some("7".into()), email: None };
+    let new = [invited("ada"), NewInvitation { invitee: nobody, expires_at: None, line: Some(3) }];
+    let flow = engine.flow(actor, Scope::Write, shop.flow).await.unwrap();
+    match flow.invite_by_mail(&new, Duplicates::Refuse, false).await {
+        Err(AdminError::Invalid(faults)) => assert_eq!(faults[0].pointer, "/3"),
+        other => panic!("{other:?}"),
+    }
+    let draft = shop.world.flow(&shop.app).await.flow.flow_id;
+    let draft = engine.flow(actor, Scope::Write, draft).await.unwrap();
+    let refused = draft.invite_by_mail(&[invited("ada")], Duplicates::Refuse, false).await;
+    assert!(matches!(refused, Err(AdminError::Conflict { code: "flow_not_published", .. })));
+    let without = World::new().await;
+    let app = without.app().await;
+    let flow = without.flow(&app).await.flow.flow_id;
+    without.publish(flow).await;
+    let flow = without.engine.flow(&without.actor, Scope::Write, flow).await.unwrap();
+    let refused = flow.invite_by_mail(&[invited("ada")], Duplicates::Refuse, false).await;
+    assert!(matches!(refused, Err(AdminError::Conflict { code: "no_mail_server", .. })));
+    assert_eq!(shop.deliver().await, Delivered::default());
+}
+
+#[tokio::test]
+async fn an_e_mail_that_was_delayed_is_sent_again_with_the_same_id() {
+    let shop = Shop::open(60).await;
+    let ids = shop.invite(&["ada"]).await;
+    shop.inbox.refuse([SendError::Delayed("451 4.7.1".into())]);
+    assert_eq!(shop.deliver().await.failed, 1);
+    let status = shop.status(ids[0]).await.unwrap();
+    assert_eq!((status.sent, status.reply.as_deref()), (0, Some("451 4.7.1")));
+    assert_eq!(shop.deliver().await, Delivered::default(), "not before its pause");
+    shop.pass(MINUTE_MILLIS);
+    shop.inbox.refuse([SendError::Unreachable("away".into())]);
+    assert!(shop.deliver().await.is_unreachable);
+    shop.pass(5 * MINUTE_MILLIS);
+    assert_eq!(shop.deliver().await.sent, 1);
+    let status = shop.status(ids[0]).await.unwrap();
+    assert_eq!((status.sent, status.reply, status.ended), (1, None, None));
+    assert_eq!(shop.inbox.take().len(), 1);
+}
+
+#[tokio::test]
+async fn a_bounced_address_is_noted_and_not_reminded() {
+    let shop = Shop::open(60).await;
+    shop.set_email(InvitationEmail { reminders: 1, ..InvitationEmail::default() }).await;
+    let ids = shop.invite(&["ada", "bob"]).await;
+    shop.inbox.refuse([SendError::Bounced("550 5.1.1".into())]);
+    let done = shop.deliver().await;
+    assert_eq!((done.sent, done.failed), (1, 1));
+    let mut statuses = Vec::new();
+    for id in ids {
+        statuses.push(shop.status(id).await.unwrap());
+    }
+    let bounced: Vec<_> = statuses.iter().filter(|it| it.ended == Some(MailEnd::Bounced)).collect();
+    assert_eq!(bounced.len(), 1);
+    assert_eq!(bounced[0].reply.as_deref(), Some("550 5.1.1"));
+    shop.inbox.take();
+    shop.pass(8 * DAY_MILLIS);
+    assert_eq!(shop.deliver().await.sent, 1, "only the other one is reminded");
+}
+
+#[tokio::test]
+async fn a_minute_has_no_more_e_mails_than_the_pace_allows_on_all_servers() {
+    let shop = Shop::open(2).await;
+    let other = shop.world.another_with(options(&shop.inbox, 2)).await;
+    shop.invite(&["a", "b", "c", "d", "e"]).await;
+    let mut by_minute = Vec::new();
+    for _ in 0..3 {
+        for _ in 0..3 {
+            shop.deliver().await;
+            other.engine.deliver_mails().await.unwrap();
+        }
+        by_minute.push(shop.inbox.take().len());
+        shop.pass(MINUTE_MILLIS);
+    }
+    assert_eq!(by_minute, [2, 2, 1]);
+}
+
+#[tokio::test]
+async fn two_servers_send_each_e_mail_once() {
+    let shop = Shop::open(1_000).await;
+    let other = shop.world.another_with(options(&shop.inbox, 1_000)).await;
+    let names: Vec<String> = (0..30).map(|number| format!("p{number:02}")).collect();
+    shop.invite(&names.iter().map(String::as_str).collect::<Vec<_>>()).await;
+    for _ in 0..100 {
+        let passes = tokio::join!(shop.deliver(), other.engine.deliver_mails());
+        let idle = Delivered::default();
+        if passes.0 == idle && passes.1.unwrap() == idle {
+            break;
+        }
+    }
+    let expected: Vec<String> = names.iter().map(|name| address(name)).collect();
+    assert_eq!(shop.inbox.recipients(), expected);
+}
+
+#[tokio::test]
+async fn an_e_mail_of_a_server_that_stopped_is_sent_by_another() {
+    let shop = Shop::open(60).await;
+    let hanging = Arc::new(Inbox { hangs: true, ..Inbox::default() });
+    let other = shop.world.another_with(options(&hanging, 60)).await;
+    let ids = shop.invite(&["ada"]).await;
+    let engine = Arc::clone(&other.engine);
+    let sending = tokio::spawn(async move { engine.deliver_mails().await });
+    // Until the other server has taken it.
+    while shop.status(ids[0]).await.unwrap().next_at == Some(Timestamp::from_millis(START_MILLIS)) {
+        tokio::task::yield_now().await;
+    }
+    sending.abort();
+    assert_eq!(shop.deliver().await, Delivered::default(), "it still belongs to the other one");
+    shop.pass(3 * MINUTE_MILLIS);
+    assert_eq!(shop.deliver().await.sent, 1);
+    assert_eq!(shop.inbox.recipients(), [address("ada")]);
+}
+
+#[tokio::test]
+async fn people_who_have_not_answered_are_reminded_a_few_times() {
+    let shop = Shop::open(60).await;
+    let email = InvitationEmail {
+        subject: "Three questions".into(),
+        text: "Hello **you**".into(),
+        reminders: 2,
+        reminder_days: 3,
+        ..InvitationEmail::default()
+    };
+    shop.set_email(email).await;
+    let ids = shop.invite(&["ada", "bob", "cai"]).await;
+    assert_eq!(shop.deliver().await.sent, 3);
+    let first = shop.inbox.take();
+    assert!(first.iter().all(|mail| mail.subject == "Three questions"));
+    assert!(first.iter().all(|mail| mail.html.contains("<strong>you</strong>")));
+    shop.answer(ids[0]).await;
+    shop.world.engine.revoke_invitation(&shop.world.actor, ids[1]).await.unwrap();
+    shop.pass(3 * DAY_MILLIS - 1);
+    assert_eq!(shop.deliver().await, Delivered::default());
+    shop.pass(1);
+    let done = shop.deliver().await;
+    assert_eq!((done.sent, done.dropped), (1, 2));
+    let reminder = shop.inbox.take().remove(0);
+    assert_eq!(
+        (reminder.to.as_str(), reminder.subject.as_str()),
+        ("cai@mail.example", "Reminder: Three questions")
+    );
+    assert!(first.iter().all(|mail| mail.message_id != reminder.message_id));
+    shop.pass(3 * DAY_MILLIS);
+    assert_eq!(shop.deliver().await.sent, 1);
+    shop.pass(30 * DAY_MILLIS);
+    assert_eq!(shop.deliver().await, Delivered::default(), "no third one");
+    assert_eq!(shop.status(ids[2]).await.unwrap().sent, 3);
+}
+
+#[tokio::test]
+async fn reminders_that_are_chosen_later_reach_people_who_were_invited_before() {
+    let shop = Shop::open(60).await;
+    shop.invite(&["ada"]).await;
+    shop.deliver().await;
+    shop.pass(DAY_MILLIS);
+    let email = InvitationEmail { reminders: 1, reminder_days: 2, ..InvitationEmail::default() };
+    shop.set_email(email).await;
+    shop.pass(DAY_MILLIS);
+    assert_eq!(shop.deliver().await.sent, 1);
+    shop.set_email(InvitationEmail::default()).await;
+    shop.pass(30 * DAY_MILLIS);
+    assert_eq!(shop.deliver().await, Delivered::default());
+}
+
+#[tokio::test]
+async fn a_closed_flow_sends_nothing_and_a_scheduled_one_waits() {
+    let shop = Shop::open(60).await;
+    let (engine, actor) = (&shop.world.engine, &shop.world.actor);
+    let at = |millis| Some(Timestamp::from_millis(START_MILLIS + millis));
+    let window = |starts_at, ends_at| FlowPatch {
+        live_window: Some(Window { starts_at, ends_at }),
+        ..FlowPatch::default()
+    };
+    engine
+        .update_flow(actor, shop.flow, &window(at(DAY_MILLIS), at(2 * DAY_MILLIS)))
+        .await
+        .unwrap();
+    let ids = shop.invite(&["ada"]).await;
+    assert_eq!(shop.deliver().await, Delivered::default());
+    assert_eq!(shop.status(ids[0]).await.unwrap().next_at, at(DAY_MILLIS));
+    shop.pass(DAY_MILLIS);
+    assert_eq!(shop.deliver().await.sent, 1);
+    let late = shop.invite(&["bob"]).await;
+    shop.pass(DAY_MILLIS);
+    assert_eq!(shop.deliver().await.dropped, 1);
+    assert_eq!(shop.status(late[0]).await.unwrap().ended, Some(MailEnd::Stopped));
+}
+
+#[tokio::test]
+async fn an_unsubscribed_address_is_never_mailed_again_by_its_app() {
+    let shop = Shop::open(60).await;
+    shop.invite(&["ada"]).await;
+    shop.deliver().await;
+    let id = mail_id(&shop.inbox.take()[0]);
+    let engine = &shop.world.engine;
+    let found = engine.unsubscription(&id).await.unwrap().unwrap();
+    assert_eq!((found.name.as_str(), found.is_done), ("Shop", false));
+    assert!(engine.unsubscription("ml_0000000000000000000000").await.unwrap().is_none());
+    for _ in 0..2 {
+        found.confirm().await.unwrap();
+    }
+    assert!(engine.unsubscription(&id).await.unwrap().unwrap().is_done);
+    // Also with other letters, and for another flow.
+    let flow = shop.world.flow(&shop.app).await.flow.flow_id;
+    shop.world.publish(flow).await;
+    let opened = engine.flow(&shop.world.actor, Scope::Write, flow).await.unwrap();
+    let mut new = [invited("ADA"), invited("bob")];
+    new[0].invitee.email = Some("Ada@Mail.Example".into());
+    let made = opened.invite_by_mail(&new, Duplicates::Refuse, false).await.unwrap();
+    let done = shop.deliver().await;
+    assert_eq!((done.sent, done.dropped), (1, 1));
+    assert_eq!(shop.inbox.recipients(), [address("bob")]);
+    let status = shop.status(made[0].row.assignment_id).await.unwrap();
+    assert_eq!(status.ended, Some(MailEnd::Unsubscribed));
+    // Another app may.
+    let other = shop.world.app().await;
+    let flow = shop.world.flow(&other).await.flow.flow_id;
+    shop.world.publish(flow).await;
+    let opened = engine.flow(&shop.world.actor, Scope::Write, flow).await.unwrap();
+    opened.invite_by_mail(&[invited("ada")], Duplicates::Refuse, false).await.unwrap();
+    assert_eq!(shop.deliver().await.sent, 1);
+}
+
+#[tokio::test]
+async fn an_erased_person_is_not_mailed() {
+    let shop = Shop::open(60).await;
+    let ids = shop.invite(&["ada"]).await;
+    let known = Known::new(IdentityType::Email, &address("ada"));
+    let erased = shop.world.engine.erase_known(
+        &shop.world.actor,
+        shop.app.row.app_id,
+        known,
+        Answers::Delete,
+    );
+    erased.await.unwrap();
+    assert_eq!(shop.deliver().await.sent, 0);
+    assert_eq!(shop.status(ids[0]).await, None, "nothing is left to send");
+    assert!(shop.inbox.take().is_empty());
+}

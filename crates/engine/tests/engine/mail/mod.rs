@@ -1,0 +1,5 @@
+//! E-mails: sent once, at the pace of the instance, tried again, and never to people who left.
+
+mod invitations;
+mod shop;
+mod users;

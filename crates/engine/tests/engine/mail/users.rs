@@ -1,0 +1,154 @@
+//! E-mails to users of the console: password links and notices.
+
+use serde_json::json;
+use sluice_engine::mail::{Delivered, NoticeFrequency, OutgoingMail, SendError};
+use sluice_engine::people::NewUser;
+use sluice_engine::rows::{Role, Scope};
+use sluice_engine::{Actor, AdminError};
+
+use super::shop::{DAY_MILLIS, MINUTE_MILLIS, Shop, mail_id};
+use crate::support::{UseCases as _, World, accepted, submission};
+
+fn user(email: &str) -> NewUser {
+    NewUser { email: email.into(), name: "Ann".into(), role: Role::Owner, app_id: None }
+}
+
+/// The secret in the link of an e-mail.
+fn secret_in(mail: &OutgoingMail) -> String {
+    let (_, rest) = mail.text.split_once("/console/welcome#").unwrap();
+    rest.split_whitespace().next().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn a_new_user_gets_a_link_that_sets_their_password() {
+    let shop = Shop::open(60).await;
+    let (engine, actor) = (&shop.world.engine, &shop.world.actor);
+    engine.instance(actor).unwrap().create_user_by_mail(user("ann@mail.example")).await.unwrap();
+    assert_eq!(shop.deliver().await.sent, 1);
+    let mail = shop.inbox.take().remove(0);
+    assert_eq!(
+        (mail.to.as_str(), mail.subject.as_str()),
+        ("ann@mail.example", "Set your password")
+    );
+    assert_eq!(mail.unsubscribe, None);
+    assert!(!format!("{mail:?}").contains("ann@"), "not in a log");
+    let secret = secret_in(&mail);
+    let password = "a few words to remember";
+    engine.accounts().set_password_by_link(&secret, password, None).await.unwrap();
+    assert_eq!(shop.deliver().await, Delivered::default());
+}
+
+#[tokio::test]
+async fn a_forgotten_password_is_reset_by_e_mail_and_others_learn_nothing() {
+    let shop = Shop::open(60).await;
+    let (engine, actor) = (&shop.world.engine, &shop.world.actor);
+    let (made, link) = engine.create_user(actor, user("ann@mail.example")).await.unwrap();
+    engine.accounts().set_password_by_link(&link.0, "a few words to remember", None).await.unwrap();
+    engine.forgot_password("nobody@mail.example", Some("de"));
+    engine.forgot_password(" ANN@mail.example", Some("de-AT"));
+    let mut sent = 0;
+    while sent == 0 {
+        tokio::task::yield_now().await;
+        sent = shop.deliver().await.sent;
+    }
+    let mails = shop.inbox.take();
+    assert_eq!(mails.len(), 1);
+    assert_eq!(mails[0].subject, "Passwort zurücksetzen");
+    // The next e-mail has another link, and the one before no longer works.
+    engine.instance(actor).unwrap().reset_user_by_mail(made.user_id).await.unwrap();
+    assert_eq!(shop.deliver().await.sent, 1);
+    let second = secret_in(&shop.inbox.take()[0]);
+    assert!(engine.accounts().link_of(&secret_in(&mails[0])).await.unwrap().is_none());
+    assert!(engine.accounts().link_of(&second).await.unwrap().is_some());
+}
+
+/// The actor of a user.
+async fn reader(shop: &Shop) -> Actor {
+    let (engine, actor) = (&shop.world.engine, &shop.world.actor);
+    let app_id = Some(shop.app.row.app_id);
+    let new = NewUser { role: Role::Viewer, app_id, ..user("eve@mail.example") };
+    let (made, _) = engine.create_user(actor, new).await.unwrap();
+    let grants = vec![sluice_engine::Grant { app_id, scopes: vec![Scope::Read] }];
+    Actor { name: made.user_id.to_string(), grants, is_fresh: true }
+}
+
+#[tokio::test]
+async fn new_responses_are_bundled_into_one_notice() {
+    let shop = Shop::open(60).await;
+    let reader = reader(&shop).await;
+    let flow = shop.world.engine.flow(&reader, Scope::Read, shop.flow).await.unwrap();
+    assert_eq!(flow.notices().await.unwrap(), Some(NoticeFrequency::Off));
+    let view = shop.world.view(&shop.app).await;
+    accepted(shop.world.submit(&view, &submission(shop.version)).await);
+    shop.pass(1_000);
+    flow.set_notices(NoticeFrequency::Soon).await.unwrap();
+    assert_eq!(flow.notices().await.unwrap(), Some(NoticeFrequency::Soon));
+    let mut body = submission(shop.version);
+    body["answers"]["why"] = "<b>Because & so\nsecond line".into();
+    body["respondentAnalyticsAdmission"] = "admitted".into();
+    body["identities"] = json!([{"type": "userId", "value": "canary-person"}]);
+    for _ in 0..2 {
+        shop.pass(1_000);
+        accepted(shop.world.submit(&view, &body).await);
+    }
+    assert_eq!(shop.deliver().await, Delivered::default());
+    shop.pass(3 * MINUTE_MILLIS);
+    assert_eq!(shop.deliver().await.sent, 1);
+    let mail = shop.inbox.take().remove(0);
+    assert_eq!(
+        (mail.to.as_str(), mail.subject.as_str()),
+        ("eve@mail.example", "2 new responses: Feedback")
+    );
+    assert!(mail.text.contains("Why?\n> <b>Because & so\n> second line"), "{}", mail.text);
+    assert!(mail.html.contains("&lt;b&gt;Because &amp; so"), "{}", mail.html);
+    assert!(!mail.text.contains("canary-person") && !mail.text.contains("quick"));
+    assert!(mail.text.contains(&format!("/console/flows/{}/responses/rs_", shop.flow)));
+    shop.pass(3 * MINUTE_MILLIS);
+    assert_eq!(shop.deliver().await.sent, 0, "each response is in one notice");
+    // One click in the e-mail ends it.
+    let found = shop.world.engine.unsubscription(&mail_id(&mail)).await.unwrap().unwrap();
+    assert!(found.is_notice());
+    found.confirm().await.unwrap();
+    assert_eq!(flow.notices().await.unwrap(), Some(NoticeFrequency::Off));
+}
+
+#[tokio::test]
+async fn a_digest_comes_once_a_day_and_not_to_people_without_access() {
+    let shop = Shop::open(60).await;
+    let reader = reader(&shop).await;
+    let flow = shop.world.engine.flow(&reader, Scope::Read, shop.flow).await.unwrap();
+    flow.set_notices(NoticeFrequency::Daily).await.unwrap();
+    let view = shop.world.view(&shop.app).await;
+    shop.pass(1);
+    accepted(shop.world.submit(&view, &submission(shop.version)).await);
+    // It is 2:00.
+    shop.pass(4 * 60 * MINUTE_MILLIS);
+    assert_eq!(shop.deliver().await, Delivered::default());
+    shop.pass(60 * MINUTE_MILLIS);
+    assert_eq!(shop.deliver().await.sent, 1);
+    shop.pass(DAY_MILLIS);
+    assert_eq!(shop.deliver().await, Delivered::default(), "nothing is new");
+    accepted(shop.world.submit(&view, &submission(shop.version)).await);
+    let user = reader.name.parse().unwrap();
+    let app = Some(shop.app.row.app_id);
+    shop.world.engine.set_role(&shop.world.actor, user, app, None).await.unwrap();
+    shop.pass(DAY_MILLIS);
+    assert_eq!(shop.deliver().await.sent, 0);
+    assert_eq!(shop.inbox.take().len(), 1);
+}
+
+#[tokio::test]
+async fn a_test_e_mail_is_sent_at_once_and_says_what_is_wrong() {
+    let shop = Shop::open(60).await;
+    let instance = shop.world.engine.instance(&shop.world.actor).unwrap();
+    instance.send_test_mail(" ann@mail.example ").await.unwrap().unwrap();
+    assert_eq!(shop.inbox.recipients(), ["ann@mail.example"]);
+    assert!(matches!(instance.send_test_mail("ann").await, Err(AdminError::Invalid(_))));
+    shop.inbox.refuse([SendError::Unreachable("it refused to sign in (535)".into())]);
+    let refused = instance.send_test_mail("ann@mail.example").await.unwrap().unwrap_err();
+    assert!(refused.contains("535"), "{refused}");
+    let without = World::new().await;
+    let instance = without.engine.instance(&without.actor).unwrap();
+    let refused = instance.send_test_mail("ann@mail.example").await.unwrap().unwrap_err();
+    assert!(refused.contains("no mail server"), "{refused}");
+}

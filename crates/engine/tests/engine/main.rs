@@ -1,0 +1,27 @@
+//! The use cases of the engine, on real stores.
+//!
+//! All are one binary, because linking takes longer than compiling.
+
+#![expect(clippy::unwrap_used, reason = "a panic fails the test")]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod commit;
+mod editing;
+mod erasure_load;
+mod export;
+mod handles;
+mod intake;
+mod integrity;
+mod invitations;
+mod mail;
+mod moving;
+mod overload;
+mod people;
+mod registry;
+mod reports;
+mod respondents;
+mod response_table;
+mod visits;
+mod webhooks;

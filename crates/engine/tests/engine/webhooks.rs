@@ -1,0 +1,466 @@
+//! Webhooks: what receivers get, by the table of replies and the schedule, with a clock that the test
+//! sets. The receivers are scripted; `crates/web/tests/webhooks` has real ones.
+
+use crate::support;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use sluice_engine::rows::{DeliveryRow, DeliveryState, Scope};
+use sluice_engine::verify::MasterKey;
+use sluice_engine::webhooks::{SendFuture, WebhookReply, WebhookRequest, WebhookSender};
+use sluice_engine::{
+    AppDetail, AppHandle, AppView, EndpointPatch, EndpointState, NewEndpoint, Options,
+};
+use sluice_flow::event::EventType;
+use sluice_flow::event::filter::EventFilter;
+use sluice_flow::id::{EndpointId, FlowId};
+use sluice_flow::time::Timestamp;
+use support::{World, accepted, submission};
+
+/// What a scripted receiver does.
+#[derive(Debug, Clone)]
+enum Does {
+    Reply(u16),
+    RetryAfter(u16, &'static str),
+    /// No reply in time.
+    Hang,
+}
+
+/// Receivers that follow a script by URL and remember what they got; without a script they accept.
+#[derive(Debug, Default)]
+struct Receivers {
+    scripts: Mutex<BTreeMap<String, VecDeque<Does>>>,
+    got: Mutex<Vec<(String, WebhookRequest)>>,
+}
+
+impl Receivers {
+    fn script(&self, url: &str, does: &[Does]) {
+        self.scripts.lock().unwrap().insert(url.to_owned(), does.iter().cloned().collect());
+    }
+
+    /// The bodies that a receiver got, in order.
+    fn got(&self, url: &str) -> Vec<Value> {
+        let got = self.got.lock().unwrap();
+        let theirs = got.iter().filter(|(to, _)| to == url);
+        theirs.map(|(_, request)| serde_json::from_slice(&request.body).unwrap()).collect()
+    }
+
+    fn types(&self, url: &str) -> Vec<String> {
+        let name = |body: Value| body["type"].as_str().unwrap().to_owned();
+        self.got(url).into_iter().map(name).collect()
+    }
+
+    fn header(&self, number: usize, name: &str) -> String {
+        let got = self.got.lock().unwrap();
+        let headers = &got[number].1.headers;
+        headers.iter().find(|(it, _)| *it == name).unwrap().1.clone()
+    }
+}
+
+impl WebhookSender for Receivers {
+    fn permits(&self, url: &str) -> Result<(), String> {
+        match url.starts_with("https://") {
+            true => Ok(()),
+            false => Err("must be an https address".to_owned()),
+        }
+    }
+
+    fn send(&self, request: WebhookRequest) -> SendFuture<'_> {
+        let url = request.url.clone();
+        let does = self.scripts.lock().unwrap().get_mut(&url).and_then(|script| {
+            if script.len() > 1 { script.pop_front() } else { script.front().cloned() }
+        });
+        self.got.lock().unwrap().push((url, request));
+        Box::pin(async move {
+            let reply = |status, retry_after: Option<&str>| WebhookReply {
+                status,
+                retry_after: retry_after.map(str::to_owned),
+                body: format!("status {status}").into_bytes(),
+            };
+            match does.unwrap_or(Does::Reply(204)) {
+                Does::Reply(status) => Ok(reply(status, None)),
+                Does::RetryAfter(status, seconds) => Ok(reply(status, Some(seconds))),
+                Does::Hang => Err("there was no complete reply in time".to_owned()),
+            }
+        })
+    }
+}
+
+struct Hooked {
+    world: World,
+    receivers: Arc<Receivers>,
+    app: AppDetail,
+    view: Arc<AppView>,
+    flow: FlowId,
+    version: sluice_flow::id::FlowVersionId,
+}
+
+const URL: &str = "https://one.example/hook";
+
+fn options(receivers: &Arc<Receivers>, key: &MasterKey) -> Options {
+    Options {
+        master_keys: Some(Arc::new(vec![key.clone()])),
+        webhook_sender: Some(Arc::clone(receivers) as Arc<dyn WebhookSender>),
+        ..Options::default()
+    }
+}
+
+impl Hooked {
+    async fn new() -> Self {
+        let receivers = Arc::new(Receivers::default());
+        let world = World::with(options(&receivers, &MasterKey::random())).await;
+        let app = world.app().await;
+        let flow = world.flow(&app).await.flow.flow_id;
+        let version = world.publish(flow).await.flow_version_id;
+        let view = world.view(&app).await;
+        Self { world, receivers, app, view, flow, version }
+    }
+
+    async fn handle(&self) -> AppHandle {
+        let (engine, actor) = (&self.world.engine, &self.world.actor);
+        engine.app(actor, Scope::Admin, self.app.row.app_id).await.unwrap()
+    }
+
+    async fn endpoint(&self, url: &str, types: &[EventType]) -> EndpointId {
+        // What happened so far is over when the endpoint is created.
+        self.world.clock.advance_millis(1_000);
+        let filter = EventFilter { types: types.to_vec(), flows: vec![] };
+        let new = NewEndpoint { url: url.to_owned(), filter, ..NewEndpoint::default() };
+        self.handle().await.create_endpoint(&new).await.unwrap().0.endpoint_id
+    }
+
+    async fn submit(&self) -> String {
+        let receipt = self.world.submit(&self.view, &submission(self.version)).await;
+        accepted(receipt).response_id.to_string()
+    }
+
+    /// Lets time pass, and delivers until nothing is due any more.
+    async fn pass(&self, seconds: i64) {
+        self.world.clock.advance_millis(seconds * 1_000);
+        self.deliver().await;
+    }
+
+    async fn deliver(&self) {
+        for _ in 0..3 {
+            self.world.engine.upkeep().deliver_webhooks().await.unwrap();
+        }
+    }
+
+    /// Delivers until the receiver has got this many requests.
+    async fn until(&self, url: &str, requests: usize) {
+        let enough = async {
+            while self.receivers.got(url).len() < requests {
+                self.world.clock.advance_millis(500);
+                self.deliver().await;
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        let waited = tokio::time::timeout(Duration::from_secs(30), enough).await;
+        assert!(waited.is_ok(), "{} of {requests} requests", self.receivers.got(url).len());
+    }
+
+    async fn deliveries(&self, endpoint: EndpointId) -> Vec<DeliveryRow> {
+        self.handle().await.list_deliveries(endpoint, None, None, 100).await.unwrap()
+    }
+
+    async fn state(&self, endpoint: EndpointId) -> EndpointState {
+        self.handle().await.endpoint(endpoint).await.unwrap().state
+    }
+}
+
+#[tokio::test]
+async fn a_receiver_gets_what_happens_after_it_was_created_with_the_same_id() {
+    let it = Hooked::new().await;
+    it.submit().await;
+    let endpoint = it.endpoint(URL, &[]).await;
+    let response = it.submit().await;
+    it.until(URL, 1).await;
+    let handle = it.handle().await;
+    let all = EventFilter::default();
+    let log = handle.read_events(&all, None, 100).await.unwrap();
+    let last = serde_json::to_value(&log.events.last().unwrap().payload).unwrap();
+    let got = it.receivers.got(URL);
+    assert_eq!(got, [last]);
+    assert_eq!(got[0]["data"]["response"]["responseId"], json!(response));
+    assert_eq!(got[0]["data"]["response"]["identities"], json!([]));
+    assert_eq!(got[0]["timestamp"], got[0]["data"]["response"]["receivedAt"]);
+    assert_eq!(it.receivers.header(0, "webhook-id"), got[0]["id"].as_str().unwrap());
+    let seconds: i64 = it.receivers.header(0, "webhook-timestamp").parse().unwrap();
+    assert!((it.world.clock_seconds() - seconds).abs() < 60);
+    let deliveries = it.deliveries(endpoint).await;
+    assert_eq!(deliveries.len(), 1);
+    let row = &deliveries[0];
+    assert_eq!((row.state, row.status, row.attempts), (DeliveryState::Delivered, Some(204), 1));
+    assert_eq!(row.reply.as_deref(), Some("status 204"));
+}
+
+#[tokio::test]
+async fn every_change_is_reported_in_order() {
+    let it = Hooked::new().await;
+    it.endpoint(URL, &[]).await;
+    let (engine, actor) = (&it.world.engine, &it.world.actor);
+    let response = it.submit().await.parse().unwrap();
+    it.world.clock.advance_millis(10);
+    let flow = engine.flow(actor, Scope::Write, it.flow).await.unwrap();
+    flow.close().await.unwrap();
+    it.world.clock.advance_millis(10);
+    engine.flow(actor, Scope::Write, it.flow).await.unwrap().reopen(None).await.unwrap();
+    it.world.clock.advance_millis(10);
+    engine.version(actor, Scope::Write, it.version).await.unwrap().retire().await.unwrap();
+    it.world.clock.advance_millis(10);
+    engine.response(actor, Scope::Erase, response).await.unwrap().delete().await.unwrap();
+    it.world.clock.advance_millis(10);
+    it.world.publish(it.flow).await;
+    it.world.clock.advance_millis(10);
+    engine.flow(actor, Scope::Write, it.flow).await.unwrap().archive().await.unwrap();
+    it.until(URL, 6).await;
+    let mut types = it.receivers.types(URL);
+    // Requests to one receiver run side by side, and the response was deleted before it was sent.
+    types.sort_unstable();
+    let expected = [
+        "flow.archived",
+        "flow.closed",
+        "flow.published",
+        "flow.reopened",
+        "flow_version.retired",
+        "response.deleted",
+    ];
+    assert_eq!(types, expected);
+    let log = it.handle().await.read_events(&EventFilter::default(), None, 100).await.unwrap();
+    let log: Vec<&str> = log.events.iter().map(|it| it.payload.kind.as_str()).collect();
+    let order = [
+        "flow.published",
+        "flow.closed",
+        "flow.reopened",
+        "flow_version.retired",
+        "response.deleted",
+        "flow.published",
+        "flow.archived",
+    ];
+    assert_eq!(log, order);
+}
+
+#[tokio::test]
+async fn a_filter_selects_types_and_flows() {
+    let it = Hooked::new().await;
+    it.endpoint("https://types.example/", &[EventType::FlowClosed]).await;
+    let other = it.world.flow(&it.app).await.flow.flow_id;
+    let filter = EventFilter { types: vec![], flows: vec![other] };
+    let url = "https://flows.example/".to_owned();
+    let new = NewEndpoint { url, filter, ..NewEndpoint::default() };
+    it.handle().await.create_endpoint(&new).await.unwrap();
+    it.endpoint(URL, &[]).await;
+    it.submit().await;
+    let (engine, actor) = (&it.world.engine, &it.world.actor);
+    engine.flow(actor, Scope::Write, it.flow).await.unwrap().close().await.unwrap();
+    it.until(URL, 2).await;
+    it.pass(60).await;
+    assert_eq!(it.receivers.types("https://types.example/"), ["flow.closed"]);
+    assert_eq!(it.receivers.types("https://flows.example/"), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_failed_event_is_sent_again_by_the_schedule_and_then_given_up() {
+    let it = Hooked::new().await;
+    it.receivers.script(URL, &[Does::Hang, Does::Reply(500), Does::Reply(302)]);
+    let endpoint = it.endpoint(URL, &[EventType::ResponseCreated]).await;
+    it.submit().await;
+    it.until(URL, 1).await;
+    let hours = |hours: i64| hours * 3_600;
+    let pauses = [5, 300, 1_800, hours(2), hours(5), hours(10), hours(14), hours(20), hours(24)];
+    for (attempts, pause) in (1_u32..).zip(pauses) {
+        let row = it.deliveries(endpoint).await.remove(0);
+        assert_eq!((row.state, row.attempts), (DeliveryState::Waiting, attempts));
+        let wait = (row.next_at.unwrap().as_millis() - row.attempted_at.as_millis()) / 1_000;
+        assert!((pause..=pause + pause / 10 + 1).contains(&wait), "{attempts}: {wait} s");
+        it.pass(wait - 1).await;
+        assert_eq!(it.receivers.got(URL).len(), attempts as usize, "too early");
+        it.pass(2).await;
+        assert_eq!(it.receivers.got(URL).len(), attempts as usize + 1, "after {attempts}");
+    }
+    let row = it.deliveries(endpoint).await.remove(0);
+    assert_eq!((row.state, row.attempts, row.next_at), (DeliveryState::Failed, 10, None));
+    assert_eq!(row.status, Some(302));
+    let ids: Vec<Value> = it.receivers.got(URL).iter().map(|body| body["id"].clone()).collect();
+    assert!(ids.iter().all(|id| *id == ids[0]), "every attempt has the same id");
+    assert_eq!(it.state(endpoint).await, EndpointState::Failing);
+    // On request it is sent again, and a success clears the record.
+    it.receivers.script(URL, &[Does::Reply(200)]);
+    let since = Timestamp::from_millis(0);
+    it.handle().await.redeliver_failed(endpoint, since).await.unwrap();
+    it.until(URL, 11).await;
+    assert_eq!(it.state(endpoint).await, EndpointState::Active);
+    assert_eq!(it.deliveries(endpoint).await[0].state, DeliveryState::Delivered);
+}
+
+#[tokio::test]
+async fn retry_after_is_honoured() {
+    let it = Hooked::new().await;
+    it.receivers.script(URL, &[Does::RetryAfter(429, "120"), Does::Reply(200)]);
+    let endpoint = it.endpoint(URL, &[EventType::ResponseCreated]).await;
+    it.submit().await;
+    it.until(URL, 1).await;
+    let row = it.deliveries(endpoint).await.remove(0);
+    let wait = (row.next_at.unwrap().as_millis() - row.attempted_at.as_millis()) / 1_000;
+    assert!((120..=132).contains(&wait), "{wait}");
+    it.pass(100).await;
+    assert_eq!(it.receivers.got(URL).len(), 1);
+    it.pass(40).await;
+    assert_eq!(it.deliveries(endpoint).await[0].state, DeliveryState::Delivered);
+}
+
+#[tokio::test]
+async fn a_receiver_that_is_gone_disables_its_endpoint_with_an_event() {
+    let it = Hooked::new().await;
+    let other = "https://other.example/";
+    it.receivers.script(URL, &[Does::Reply(410)]);
+    let endpoint = it.endpoint(URL, &[]).await;
+    it.endpoint(other, &[EventType::EndpointDisabled]).await;
+    it.submit().await;
+    it.until(other, 1).await;
+    let got = it.receivers.got(other).remove(0);
+    assert_eq!(got["data"]["endpointId"], json!(endpoint));
+    assert_eq!(got["data"]["reason"], json!("gone"));
+    assert_eq!(it.state(endpoint).await, EndpointState::Disabled);
+    let before = it.receivers.got(URL).len();
+    it.submit().await;
+    it.pass(3_600).await;
+    assert_eq!(it.receivers.got(URL).len(), before, "nothing more is sent");
+    // Enabled again, it continues where it ended.
+    it.receivers.script(URL, &[Does::Reply(200)]);
+    let enable = EndpointPatch { enabled: Some(true), ..EndpointPatch::default() };
+    it.handle().await.change_endpoint(endpoint, &enable).await.unwrap();
+    it.until(URL, before + 1).await;
+    assert_eq!(it.state(endpoint).await, EndpointState::Active);
+}
+
+#[tokio::test]
+async fn an_endpoint_that_fails_for_days_is_disabled() {
+    let it = Hooked::new().await;
+    it.receivers.script(URL, &[Does::Hang]);
+    let endpoint = it.endpoint(URL, &[EventType::ResponseCreated]).await;
+    it.submit().await;
+    it.until(URL, 1).await;
+    for _ in 0..9 {
+        it.pass(12 * 3_600).await;
+        assert_eq!(it.state(endpoint).await, EndpointState::Failing);
+    }
+    it.submit().await;
+    it.pass(12 * 3_600).await;
+    it.pass(12 * 3_600).await;
+    let found = it.handle().await.endpoint(endpoint).await.unwrap();
+    assert_eq!(found.state, EndpointState::Disabled);
+    assert_eq!(found.disabled_reason.as_deref(), Some("failing"));
+}
+
+#[tokio::test]
+async fn an_endpoint_whose_deliveries_were_all_given_up_is_still_tried() {
+    let it = Hooked::new().await;
+    it.receivers.script(URL, &[Does::Reply(500)]);
+    let endpoint = it.endpoint(URL, &[EventType::ResponseCreated]).await;
+    for _ in 0..30 {
+        it.submit().await;
+    }
+    it.until(URL, 20).await;
+    for _ in 0..9 {
+        it.pass(12 * 3_600).await;
+    }
+    it.receivers.script(URL, &[Does::Reply(200)]);
+    for _ in 0..20 {
+        it.pass(3_600 / 2).await;
+    }
+    assert_eq!(it.state(endpoint).await, EndpointState::Active);
+}
+
+#[tokio::test]
+async fn while_a_receiver_fails_new_events_stay_in_the_log() {
+    let it = Hooked::new().await;
+    it.receivers.script(URL, &[Does::Reply(500)]);
+    let endpoint = it.endpoint(URL, &[EventType::ResponseCreated]).await;
+    for _ in 0..60 {
+        it.submit().await;
+    }
+    it.until(URL, 20).await;
+    it.pass(1).await;
+    let waiting = it.deliveries(endpoint).await.len();
+    assert!((20..=28).contains(&waiting), "{waiting} deliveries wait");
+    it.receivers.script(URL, &[Does::Reply(200)]);
+    it.until(URL, 60 + waiting).await;
+    let mut ids: Vec<String> =
+        it.receivers.got(URL).iter().map(|it| it["id"].to_string()).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), 60, "all arrive after the outage");
+}
+
+#[tokio::test]
+async fn a_new_secret_signs_beside_the_previous_one_until_its_end() {
+    let it = Hooked::new().await;
+    let endpoint = it.endpoint(URL, &[EventType::ResponseCreated]).await;
+    let signatures = async |number: usize| {
+        it.submit().await;
+        it.until(URL, number + 1).await;
+        it.receivers.header(number, "webhook-signature").split(' ').count()
+    };
+    assert_eq!(signatures(0).await, 1);
+    it.handle().await.rotate_endpoint_secret(endpoint, 3_600).await.unwrap();
+    assert_eq!(signatures(1).await, 2);
+    it.pass(3_600).await;
+    assert_eq!(signatures(2).await, 1);
+    it.handle().await.rotate_endpoint_secret(endpoint, 0).await.unwrap();
+    assert_eq!(signatures(3).await, 1);
+}
+
+#[tokio::test]
+async fn a_replay_sends_everything_after_a_position_again() {
+    let it = Hooked::new().await;
+    let endpoint = it.endpoint(URL, &[EventType::ResponseCreated]).await;
+    for _ in 0..3 {
+        it.submit().await;
+        it.world.clock.advance_millis(5);
+    }
+    it.until(URL, 3).await;
+    let log = it.handle().await.read_events(&EventFilter::default(), None, 100).await.unwrap();
+    let created = log.events.iter().filter(|it| it.payload.kind == EventType::ResponseCreated);
+    let first = created.clone().next().unwrap().position;
+    it.handle().await.replay_endpoint(endpoint, first).await.unwrap();
+    it.until(URL, 5).await;
+    it.pass(60).await;
+    assert_eq!(it.receivers.got(URL).len(), 5, "the two after it");
+}
+
+#[tokio::test]
+async fn a_test_event_is_sent_at_once_and_is_not_repeated() {
+    let it = Hooked::new().await;
+    it.receivers.script(URL, &[Does::Reply(500)]);
+    let endpoint = it.endpoint(URL, &[]).await;
+    let sent = it.handle().await.send_test_event(endpoint).await.unwrap();
+    assert_eq!((sent.state, sent.status), (DeliveryState::Failed, Some(500)));
+    it.pass(3_600).await;
+    assert_eq!(it.receivers.types(URL), ["endpoint.test"]);
+    assert_eq!(it.deliveries(endpoint).await.len(), 1);
+    assert_eq!(it.state(endpoint).await, EndpointState::Active);
+}
+
+#[tokio::test]
+async fn an_endpoint_with_faults_is_refused_with_all_of_them() {
+    let it = Hooked::new().await;
+    let filter = EventFilter {
+        types: vec![EventType::EndpointTest],
+        flows: vec![FlowId::from_uuid(uuid::Uuid::nil())],
+    };
+    let new = NewEndpoint {
+        url: "http://plain.example/".to_owned(),
+        description: "x".repeat(501),
+        format: Some("fax".to_owned()),
+        filter,
+    };
+    let refused = it.handle().await.create_endpoint(&new).await.unwrap_err();
+    let sluice_engine::AdminError::Invalid(faults) = refused else { panic!("{refused:?}") };
+    let at: Vec<&str> = faults.iter().map(|fault| fault.pointer.as_str()).collect();
+    assert_eq!(at, ["/url", "/description", "/format", "/types/0", "/flows/0"]);
+    assert_eq!(it.handle().await.list_endpoints().await.unwrap(), []);
+}

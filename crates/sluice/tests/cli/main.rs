@@ -1,0 +1,38 @@
+//! The real binary: its commands, and servers that are stopped, killed and starved.
+//!
+//! All are one binary, because linking takes longer than compiling.
+
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a panic fails the test")]
+
+#[path = "../../../store/tests/support/cluster.rs"]
+mod cluster;
+#[path = "../support/identity.rs"]
+mod identity;
+#[path = "../support/mod.rs"]
+mod support;
+
+mod backup;
+mod canary;
+mod code_map;
+mod consent;
+mod damage;
+mod disk;
+mod documents;
+mod files;
+mod flow;
+mod formats_and_fields;
+mod interrupted_restore;
+mod invite;
+mod key;
+mod kill;
+mod moving;
+mod nodes;
+mod recount;
+mod respondent;
+mod rotation;
+mod settings;
+mod signing;
+mod start;
+mod stop;
+mod syncs;
+mod user;
