@@ -156,6 +156,20 @@ test("an invalid colour is explained next to its field and not saved", async () 
   await page.locator("#accentColor-error").waitFor({ state: "detached" });
 });
 
+test("a save is tried again after a failure, and not after a refusal", async () => {
+  const flow = await world.flow(SHORT);
+  const page = await desk.open(`/console/flows/${flow.flowId}/design`);
+  let status = 503;
+  await page.route("**/design", (route) => (route.request().method() === "POST" ? route.fulfill({ status }) : route.continue()));
+  await choose(page, "corners", "Round");
+  await page.locator("#saving[data-state=failed]").waitFor();
+  status = 403;
+  await page.locator("#saving[data-state=refused]").waitFor();
+  await page.unroute("**/design");
+  await choose(page, "corners", "Square");
+  await becomes(async () => (await designOf(flow)).corners, "square");
+});
+
 test("without a script the form is saved with a button", async () => {
   const flow = await world.flow(SHORT);
   const page = await desk.open(`/console/flows/${flow.flowId}/design`, { script: false });

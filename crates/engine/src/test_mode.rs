@@ -182,7 +182,7 @@ fn tested(state: &FlowState) -> Option<(&VersionRow, Definition)> {
 
 impl TestedFlow {
     /// Judges the answers of a form by the rules of every submission, and stores them as a test
-    /// response. The same form is stored once.
+    /// response. The same form is stored once, with the answers that were sent last.
     pub async fn submit(
         &self,
         parts: Submission<'_>,

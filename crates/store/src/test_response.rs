@@ -15,7 +15,7 @@ use sluice_flow::time::Timestamp;
 pub struct TestResponseRow {
     pub app_id: AppId,
     pub flow_id: FlowId,
-    /// The key of its form: each form is stored once.
+    /// The key of its form: each form is stored once, with what was sent last.
     pub form_key: FormKey,
     /// The number of the version that was tested; 0 for a draft.
     pub number: u32,
@@ -59,7 +59,7 @@ impl FromStr for TestCursor {
 /// A change to test responses. It moves no revision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TestWrite {
-    /// Stores a test response unless its form was stored before, and removes the oldest of its flow
+    /// Stores a test response, replacing one of the same form, and removes the oldest of its flow
     /// beyond the newest `keep`.
     Add { row: TestResponseRow, keep: u32 },
     /// Removes all test responses of a flow.

@@ -278,7 +278,7 @@ cases! {
     test_responses:
         test_responses_are_listed_newest_first_by_flow
         pages_of_tests_are_without_gaps_and_repetitions
-        a_form_is_stored_once_as_a_test
+        a_form_is_stored_once_as_a_test_with_what_was_sent_last
         only_the_newest_tests_of_a_flow_are_kept
         tests_of_one_flow_are_removed_at_once
         old_tests_expire_in_one_app_or_in_all

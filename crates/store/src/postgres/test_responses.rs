@@ -41,7 +41,7 @@ pub(super) async fn change(
 ) -> Result<(), TransactionError> {
     match write {
         TestWrite::Add { row, keep } => {
-            insert(transaction, row, "NOTHING").await?;
+            replace(transaction, row).await?;
             let sql = "DELETE FROM test_responses WHERE app_id = $1 AND flow_id = $2 \
                  AND form_key IN (SELECT form_key FROM test_responses \
                  WHERE app_id = $1 AND flow_id = $2 \
@@ -65,24 +65,16 @@ pub(super) async fn change(
     .map(|_| ())
 }
 
-/// Stores a row of an import, replacing an existing one.
+/// Stores a row, replacing one of the same form.
 pub(super) async fn replace(
     transaction: &Transaction,
     row: &TestResponseRow,
 ) -> Result<(), TransactionError> {
-    let replaced = "UPDATE SET number = excluded.number, received_at = excluded.received_at, \
-         answers = excluded.answers, tags = excluded.tags, score = excluded.score";
-    insert(transaction, row, replaced).await
-}
-
-async fn insert(
-    transaction: &Transaction,
-    row: &TestResponseRow,
-    if_exists: &str,
-) -> Result<(), TransactionError> {
     let sql = format!(
         "INSERT INTO test_responses ({TEST_RESPONSE}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) \
-         ON CONFLICT (app_id, flow_id, form_key) DO {if_exists}"
+         ON CONFLICT (app_id, flow_id, form_key) DO UPDATE SET number = excluded.number, \
+         received_at = excluded.received_at, answers = excluded.answers, tags = excluded.tags, \
+         score = excluded.score"
     );
     let ids = (row.app_id.uuid(), row.flow_id.uuid(), row.form_key.uuid());
     let (number, received_at) = (i64::from(row.number), row.received_at.as_millis());

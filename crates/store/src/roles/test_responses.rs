@@ -5,7 +5,7 @@ use sluice_flow::id::{AppId, FlowId};
 
 use crate::{StoreResult, TestCursor, TestResponseRow};
 
-/// Test responses: answers from the test link of a flow. They are stored once per form, only the
+/// Test responses: answers from the test link of a flow. They are stored once per form, with what was sent last; only the
 /// newest of a flow are kept, and no change to them moves a revision, a count or the feed.
 #[async_trait]
 pub trait TestResponseStore: Send + Sync + 'static {

@@ -44,7 +44,7 @@ fn newest(
 pub(super) fn change(connection: &Connection, write: &TestWrite) -> Result<()> {
     match write {
         TestWrite::Add { row, keep } => {
-            insert(connection, row, "NOTHING")?;
+            replace(connection, row)?;
             let sql = "DELETE FROM test_responses WHERE app_id = ?1 AND flow_id = ?2 \
                  AND form_key IN (SELECT form_key FROM test_responses \
                  WHERE app_id = ?1 AND flow_id = ?2 \
@@ -68,17 +68,13 @@ pub(super) fn change(connection: &Connection, write: &TestWrite) -> Result<()> {
     .map(|_| ())
 }
 
-/// Stores a row of an import, replacing an existing one.
+/// Stores a row, replacing one of the same form.
 pub(super) fn replace(connection: &Connection, row: &TestResponseRow) -> Result<()> {
-    let replaced = "UPDATE SET number = excluded.number, received_at = excluded.received_at, \
-         answers = excluded.answers, tags = excluded.tags, score = excluded.score";
-    insert(connection, row, replaced)
-}
-
-fn insert(connection: &Connection, row: &TestResponseRow, if_exists: &str) -> Result<()> {
     let sql = format!(
         "INSERT INTO test_responses ({TEST_RESPONSE}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) \
-         ON CONFLICT (app_id, flow_id, form_key) DO {if_exists}"
+         ON CONFLICT (app_id, flow_id, form_key) DO UPDATE SET number = excluded.number, \
+         received_at = excluded.received_at, answers = excluded.answers, tags = excluded.tags, \
+         score = excluded.score"
     );
     connection
         .prepare_cached(&sql)?

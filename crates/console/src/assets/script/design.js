@@ -14,6 +14,7 @@ const WORDS = {
   saved: "Saved", saving: "Saving…", invalid: "Not saved",
   offline: "Not saved: the server cannot be reached. Trying again…",
   failed: "Not saved: the server failed to store the design. Trying again…",
+  refused: "Not saved: the server refused this change. Reload the page.",
   "signed-out": "Not saved: you are signed out. Sign in in another tab, then continue here.",
 };
 
@@ -117,8 +118,10 @@ class Designer {
       const reply = await fetch(this.form.action, { method: "POST", body, headers, redirect: "manual" }).catch(() => null);
       const result = reply?.headers.get("content-type") === "application/json" ? await reply.json().catch(() => null) : null;
       if (!result) {
-        setTimeout(() => this.save(), RETRY_MS);
-        return this.become(reply?.type === "opaqueredirect" || reply?.status === 401 ? "signed-out" : reply ? "failed" : "offline");
+        const isSignedOut = reply?.type === "opaqueredirect" || reply?.status === 401;
+        const isFinal = reply && !isSignedOut && reply.status < 500 && reply.status !== 429;
+        if (!isFinal) setTimeout(() => this.save(), RETRY_MS);
+        return this.become(isSignedOut ? "signed-out" : isFinal ? "refused" : reply ? "failed" : "offline");
       }
       this.mark(result.faults);
       if (result.faults.length > 0) return this.become("invalid");
