@@ -1,0 +1,3 @@
+from . import shape
+from .definition import Snapshot
+from .judge import judge
