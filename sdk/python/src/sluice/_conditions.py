@@ -60,10 +60,10 @@ def read_condition(value: Any, questions: Mapping[str, Comparable]) -> Condition
     if value.get("score") is True and name:
         test = _test(name, value[name], NUMBER)
         return lambda _answers, score: test([str(Decimal(score).scaleb(-2))])
-    question = value.get("question")
+    question = str(value.get("question"))
     if not name or question not in questions:
         raise UnknownCondition(repr(value))
-    return _about(str(question), _test(name, value[name], questions[question]))
+    return _about(question, _test(name, value[name], questions[question]))
 
 
 def _combined(combine: Callable[[Any], bool], parts: List[Condition]) -> Condition:

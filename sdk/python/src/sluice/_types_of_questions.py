@@ -139,7 +139,7 @@ class Number(_OneText):
             report("out_of_range", f"takes a number {_within(least, most)}")
 
     def _bound(self, name: str) -> Optional[str]:
-        value = self.fields.get(name)
+        value: Any = self.fields.get(name)
         return plain_number(value) if is_number(value) else None
 
 
