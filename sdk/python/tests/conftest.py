@@ -5,6 +5,7 @@ from typing import Iterator
 import pytest
 
 import server as servers
+from both import Clients
 
 
 @pytest.fixture(scope="session")
@@ -13,3 +14,10 @@ def server() -> Iterator[servers.Server]:
     with folder:
         yield running
         running.stop()
+
+
+@pytest.fixture(params=["sync", "async"])
+def clients(request: pytest.FixtureRequest) -> Iterator[Clients]:
+    made = Clients(request.param == "async")
+    yield made
+    made.close()

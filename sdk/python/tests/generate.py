@@ -1,15 +1,16 @@
 """Generates definitions that can be published, and submissions to them that break every rule.
 
 Each choice comes from one seeded generator, so that a seed names a run. As a command it writes JSON
-lines: `{"definition": …, "submissions": […]}`.
+lines: `{"definition": …, "submissions": […]}`; its arguments are the seed, and how many of each.
 """
 
 from __future__ import annotations
 
+import copy
 import json
 import random
 import sys
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 TYPES = (
     "shortText longText email url phone number date singleChoice dropdown multipleChoice ranking "
@@ -63,7 +64,8 @@ class Generator:
         return self.random.random() < share
 
     def pick(self, choices: Any) -> Any:
-        return self.random.choice(choices)
+        """A copy, because what is generated may be changed."""
+        return copy.deepcopy(self.random.choice(choices))
 
     # --- definitions ---
 
@@ -174,8 +176,7 @@ class Generator:
             return {"score": True, test: self.pick([0, 1, 2.25, 5, 0.3, -1, 12])}
         asked = [question for question in questions if question["type"] != "statement"]
         if not asked:
-            # A condition must be about something; this one holds for every answer.
-            return {"any": [{"not": {"all": [self.about(questions[0])]}}]} if False else self.always(questions)
+            return self.always(questions)
         return self.about(self.pick(asked))
 
     def always(self, questions: List[Dict[str, Any]]) -> Dict[str, Any]:
@@ -273,7 +274,8 @@ class Generator:
             least = question.get("minLength", 1)
             good = "ä" * self.random.randint(least, max(least, question.get("maxLength", least + 3)))
         elif type == "number" and self.chance(0.6):
-            good = str(self.random.randint(int(question.get("min", -3)) , int(question.get("max", 25))) )             if question.get("min", -3) <= question.get("max", 25) else None
+            least = int(question.get("min", -3))
+            good = str(self.random.randint(least, max(least, int(question.get("max", 25)))))
         elif type == "date" and self.chance(0.6):
             good = question.get("min") or question.get("max") or "2026-11-15"
         elif type in ("yesNo", "consent"):
@@ -370,18 +372,49 @@ class Generator:
         submission["context"] = self.pick(JUNK)
 
 
+#: Parts of web and e-mail addresses; joined at random, they are near every rule.
+URL_PARTS = (
+    "a b 1 0 9 0x 0xff 255 256 4294967295 example com www münchen ß ☕ אב ب १ 日本 ﬀ Ａ % %41 %2e %ff %C3%A4 "
+    "xn-- xn--mnchen-3ya xn--a xn--wgv71a xn--zz . . . .. - _ : :80 :65535 :65536 :x @ user:pw@ [ ] [::1] "
+    "[1:2:3:4:5:6:7:8] [::1.2.3.4] :: / \\ ? # | ^ ~ ! $ & ' ( ) * + , ; = < > { } ` \" \u00ad \u200c "
+    "\u200d \u0301 क \u094d 。 Ⅷ \ufffd 𝒂 \u2260 İ"
+).split(" ")
+EMAIL_PARTS = (
+    "a ada 1 . . @ @ example.com x.de - _ + ' {x} ä भारत Ⓐ ² ½ ೲ \u0301 \u200d ☕ \" ( ) , : ; < > [ ] \\ ! # $ % & * "
+    "/ = ? ^ ` | ~ aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa ٣ Ⅷ ー"
+).split(" ")
+
+
+def address(generator: Generator, type: str) -> str:
+    """A web or e-mail address, or nearly one."""
+    if generator.chance(0.2):
+        return str(generator.pick(TEXTS[type]))
+    if type == "url":
+        count = generator.random.randint(1, 7)
+        host = "".join(generator.pick(URL_PARTS) for _ in range(count))
+        schemes = ["http://", "https://"] * 5 + ["HTTP://", "http:/", "http:", "https:///", "ws://", ""]
+        return str(generator.pick(schemes)) + host
+    count = generator.random.randint(1, 4)
+    local, domain = ("".join(generator.pick(EMAIL_PARTS) for _ in range(count)) for _ in range(2))
+    return f"{local}@{domain}.com" if generator.chance(0.7) else local + domain
+
+
+def lines(seed: int, definitions: int, submissions: int) -> Iterator[Tuple[Any, List[Any]]]:
+    generator = Generator(seed)
+    for _ in range(definitions):
+        definition = generator.definition()
+        yield definition, [generator.submission(definition) for _ in range(submissions)]
+
+
 def is_scored(question: Dict[str, Any]) -> bool:
     options = question.get("options") or []
     return question.get("score") == "value" or any("score" in option for option in options)
 
 
 def main() -> None:
-    seed, definitions, submissions = (int(it) for it in (sys.argv[1:] + ["7", "10", "10"][len(sys.argv) - 1 :]))
-    generator = Generator(seed)
-    for _ in range(definitions):
-        definition = generator.definition()
-        sent = [generator.submission(definition) for _ in range(submissions)]
-        print(json.dumps({"definition": definition, "submissions": sent}))
+    given = [int(it) for it in sys.argv[1:]] + [7, 10, 10][len(sys.argv) - 1 :]
+    for definition, submissions in lines(*given):
+        print(json.dumps({"definition": definition, "submissions": submissions}))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """The rules of this library against a real server: the same verdict, codes, places and texts.
 
 `SLUICE_CASES` sets the number of generated submissions (2,000 by default), `SLUICE_SEED` the seed,
-which is printed.
+which is printed. The cases come from the generator beside this file, and from the one that the
+TypeScript SDK uses.
 """
 
 from __future__ import annotations
@@ -9,22 +10,28 @@ from __future__ import annotations
 import json
 import os
 import random
-from typing import Any, Dict, Iterator, List, Tuple
+import shutil
+import subprocess
+import uuid
+from typing import Any, Dict, Iterable, Iterator, List, Tuple
 
 import httpx
 import pytest
 
-from generate import Generator
-from server import Server
+from generate import Generator, address, lines
+from server import ROOT, Server
 from sluice import Snapshot, judge, shape
 from sluice.route import Route
 
 CASES = int(os.environ.get("SLUICE_CASES", "2000"))
 SUBMISSIONS_PER_DEFINITION = 50
 CALLS_PER_REQUEST = 50
+OTHER_GENERATOR = ROOT / "tests" / "golden" / "judge" / "generate.mjs"
+
+Verdict = Tuple[List[Tuple[Any, ...]], Any]
 
 
-def local_verdict(snapshot: Snapshot, sent: Any) -> Tuple[List[Tuple[Any, ...]], Any]:
+def local_verdict(snapshot: Snapshot, sent: Any) -> Verdict:
     submission, issues = shape.check(shape.as_sent(sent))
     score = None
     if submission is not None:
@@ -33,7 +40,7 @@ def local_verdict(snapshot: Snapshot, sent: Any) -> Tuple[List[Tuple[Any, ...]],
     return [(issue.code, issue.path, issue.message) for issue in issues], score
 
 
-def server_verdict(data: Dict[str, Any]) -> Tuple[List[Tuple[Any, ...]], Any]:
+def server_verdict(data: Dict[str, Any]) -> Verdict:
     if data["success"]:
         return [], data.get("score")
     issues = data["errors"]["issues"]
@@ -53,26 +60,77 @@ def judged(http: httpx.Client, url: str, calls: List[Any]) -> Iterator[Dict[str,
             yield item["result"]["data"]
 
 
-def test_same_verdicts_as_the_server(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
-    seed = int(os.environ.get("SLUICE_SEED") or random.SystemRandom().randrange(2**32))
-    with capsys.disabled():
-        print(f" seed {seed} ", end="")
-    generator = Generator(seed)
+def with_own_key(call: Dict[str, Any]) -> Dict[str, Any]:
+    """A valid key that two cases share would make the second a retry of the first."""
+    key = call.get("idempotencyKey")
+    if isinstance(key, str) and shape.is_idempotency_key(key):
+        call["idempotencyKey"] = str(uuid.uuid4())
+    return call
+
+
+def compare(server: Server, cases: Iterable[Tuple[Any, List[Any]]], seed: int) -> None:
     app = server.app()
     url = f"{server.url}/api/v1/{app['apiKeys'][0]}"
     compared = accepted = 0
     with httpx.Client(timeout=60) as http:
-        while compared < CASES:
-            definition = generator.definition()
+        for definition, submissions in cases:
             version = server.publish(app["appId"], definition)["flowVersionId"]
             snapshot = Snapshot(http.get(f"{url}/flow_versions/{version}?payload=4").json())
             assert not snapshot.is_partly_unknown
-            sent = [generator.submission(definition) for _ in range(SUBMISSIONS_PER_DEFINITION)]
-            calls = [{**submission, "flowVersionId": version} for submission in sent]
+            calls = [with_own_key({**submission, "flowVersionId": version}) for submission in submissions]
             for call, data in zip(calls, judged(http, url, calls)):
                 where = f"seed {seed}, case {compared}: {definition!r} {call!r}"
                 assert local_verdict(snapshot, call) == server_verdict(data), where
                 compared += 1
                 accepted += data["success"]
+    assert compared >= CASES
     # A generator that only ever breaks rules, or never does, would prove little.
     assert 0.1 < accepted / compared < 0.9, accepted
+
+
+def chosen_seed(capsys: pytest.CaptureFixture[str]) -> int:
+    seed = int(os.environ.get("SLUICE_SEED") or random.SystemRandom().randrange(2**31))
+    with capsys.disabled():
+        print(f" seed {seed} ", end="")
+    return seed
+
+
+def test_same_verdicts_as_the_server(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+    seed = chosen_seed(capsys)
+    count = -(-CASES // SUBMISSIONS_PER_DEFINITION)
+    compare(server, lines(seed, count, SUBMISSIONS_PER_DEFINITION), seed)
+
+
+def test_same_verdicts_on_the_cases_of_the_typescript_sdk(
+    server: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
+    node = shutil.which("node")
+    if node is None or not OTHER_GENERATOR.exists():
+        pytest.skip("needs Node.js and tests/golden/judge")
+    seed = chosen_seed(capsys)
+    command = [node, str(OTHER_GENERATOR), str(CASES), str(seed)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as generator:
+        assert generator.stdout is not None
+        read = (json.loads(line) for line in generator.stdout)
+        compare(server, ((it["definition"], it["submissions"]) for it in read), seed)
+    assert generator.returncode == 0
+
+
+def test_same_addresses_as_the_server(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+    """Web and e-mail addresses have the most rules, and come from other libraries there and here."""
+    seed = chosen_seed(capsys)
+    generator = Generator(seed)
+    definition = {
+        "title": "T",
+        "questions": [{"id": id, "type": id, "prompt": "?"} for id in ("url", "email")],
+    }
+    sent = [
+        {
+            "flowVersionPayloadGeneration": "4",
+            "respondentAnalyticsAdmission": "collection_only",
+            "answers": {type: address(generator, type)},
+        }
+        for _ in range(-(-CASES // 2))
+        for type in ("url", "email")
+    ]
+    compare(server, [(definition, sent)], seed)

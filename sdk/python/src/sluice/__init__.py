@@ -12,6 +12,7 @@
 
 from ._calls import Answer, Context, Flow, Identity, Page, SubmissionOptions
 from ._protocol import Retry
+from .admin import Admin, AsyncAdmin, EventPage
 from .async_client import AsyncRun, AsyncSluice
 from .client import Run, Sluice
 from .definition import Ending, Question, Section, Snapshot
@@ -24,6 +25,7 @@ from .errors import (
     TooManyRequests,
     Unauthorized,
 )
+from .identity import identity_token
 from .issues import Accepted, CarryOver, Issue, Refused, Result
 from .judge import judge
 from .route import Route
@@ -32,8 +34,10 @@ from .texts import Words
 
 __all__ = [
     "Accepted",
+    "Admin",
     "Answer",
     "ApiError",
+    "AsyncAdmin",
     "AsyncRun",
     "AsyncSluice",
     "CarryOver",
@@ -41,6 +45,7 @@ __all__ = [
     "Context",
     "Ending",
     "EndingView",
+    "EventPage",
     "Flow",
     "Identity",
     "Issue",
@@ -65,5 +70,6 @@ __all__ = [
     "TooManyRequests",
     "Unauthorized",
     "Words",
+    "identity_token",
     "judge",
 ]

@@ -154,9 +154,9 @@ class Api:
         self.retry = retry
         self.has_token = has_token
 
-    def url(self, *steps: str, **query: Optional[str]) -> str:
+    def url(self, *steps: str, query: Optional[Mapping[str, Optional[str]]] = None) -> str:
         path = "/".join(quote(step, safe="") for step in steps)
-        given = {name: value for name, value in query.items() if value is not None}
+        given = {name: value for name, value in (query or {}).items() if value is not None}
         return f"{self.base}/{path}" + (f"?{urlencode(given)}" if given else "")
 
     def get(self, url: str) -> Plan[Any]:
