@@ -38,7 +38,9 @@ class Clients:
         self.loop = asyncio.new_event_loop() if is_async else None
         self.made: List[Any] = []
 
-    def __call__(self, url: str, api_key: str, get_token: "Callable[[], str] | None" = None, **options: Any) -> Any:
+    def __call__(
+        self, url: str, api_key: str, get_token: "Callable[[], str] | None" = None, **options: Any
+    ) -> Any:
         options.setdefault("retry", QUICK)
         client: Any
         if self.loop is None:

@@ -12,48 +12,12 @@ import random
 import sys
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
+from near_rules import EMAIL_PARTS, IDENTITY_TYPES, JUNK, TAGS, TEXTS, URL_PARTS
+
 TYPES = (
     "shortText longText email url phone number date singleChoice dropdown multipleChoice ranking "
     "matrix rating nps yesNo consent statement"
 ).split()
-
-#: Texts that are near a rule: valid, or invalid for one reason.
-TEXTS = {
-    "shortText": ["", "a", "Ada", "äöü", "日本語", "😀😀", "a" * 20, "a" * 21, "other:x", " ", "x\u0301"],
-    "longText": ["", "Because.", "a" * 4000, "a" * 4001, "ß" * 4000, "line\nline", "\ufeff"],
-    "email": [
-        "ada@example.com", "jörg@müller.example", "a@भारत.example", "a@b", "a..b@c.de", "@x.de", "a@-b.de",
-        "o'neil_{x}@example.org", "a" * 65 + "@x.de", "Ⓐ@example.com", "a@ex_ample.com", "x\u200d@y.de",
-    ],
-    "url": [
-        "https://example.com", "HTTP://EXAMPLE.COM:8080/a?b#c", "https://münchen.example/straße", "ftp://a.de",
-        "https://", "https:example.com", "http:///a.de", "https://a b.de", "http://1.2.3", "http://1.2.3.256",
-        "http://0x7f.1", "http://a.09", "http://[::1]:80", "http://[::g]", "http://[1:2:3:4:5:6:7:8:9]",
-        "http://[1::2::3]", "http://[::ffff:1.2.3.4]", "http://user:pw@a.de", "http://@a.de", "http://a.de:65536",
-        "http://a.de:8x", "http://a.de:", "http://%41.de", "http://a%2fb.de", "http://xn--mnchen-3ya.de",
-        "http://xn--a.de", "http://xn--.de", "http://☕.example", "http://a_b.de", "http://-a-.de", "http://a..b",
-        "http://אב.example", "http://1א.example", "http://אb.example", "http://ex\u00adample.com", "http://。com",
-        "http://a|b.de", "http://a.de\\b", "https://ﬀ.example", "http://\u0301a.de", "http://a\u200db.de",
-        "http://नी\u200dक.example", "http://a.b.c.d.e.0x1", "http://4294967296", "http://0", "http://a:b@:80",
-    ],
-    "phone": ["112", "+49 (0) 30 123-456.78", "12", "call me", "1" * 32, "1" * 33, "٠١٢٣", "1 2 3"],
-    "number": [
-        "0", "-0", "7", "007", "-7.5", ".5", "5.", "1e3", "+5", "--5", "١", " 5", "9" * 64, "9" * 65,
-        "0.10000000000000000000000000000001", "-0.1", "2.50", "10", "100", "1000000000000001",
-    ],
-    "date": [
-        "2024-02-29", "2023-02-29", "2024-1-1", "0000-01-01", "9999-12-31", "2026-11-15", "2026-11-15T00:00",
-        "2024-01-0١", "0001-01-01",
-    ],
-    "rating": ["1", "3", "5", "10", "0", "11", "01", "+3", "x", "-1", "3.0", "9" * 30, ""],
-    "nps": ["0", "7", "10", "11", "00", "+7", "x", "", "4294967296", "٣"],
-    "yesNo": ["yes", "no", "Yes", "true", ""],
-    "consent": ["accepted", "yes", "", "true"],
-    "statement": ["", "x"],
-}
-TAGS = ["plan", "", "a" * 64, "a" * 65, "na\0me", "日本", "x.y"]
-IDENTITY_TYPES = ["userId", "traits.email", "traits.plan", "", "bad type", "a" * 65, "x\n"]
-JUNK: List[Any] = [None, True, 7, 1.5, {}, [], {"a": "b"}, [["x"]], [1], ["a", None], "\0", "\ud83d"]
 
 
 class Generator:
@@ -104,7 +68,9 @@ class Generator:
             if self.chance(0.3):
                 question["integer"] = True
         elif type == "date":
-            days = sorted(self.random.sample(["2020-01-01", "2024-02-29", "2026-11-15", "2030-12-31"], 2))
+            days = sorted(
+                self.random.sample(["2020-01-01", "2024-02-29", "2026-11-15", "2030-12-31"], 2)
+            )
             for bound, day in zip(("min", "max"), days):
                 if self.chance(0.4):
                     question[bound] = day
@@ -154,7 +120,9 @@ class Generator:
         end = self.random.randint(start + 1, len(ids))
         return [{"id": "s", "questions": ids[start:end]}]
 
-    def jumps(self, questions: List[Dict[str, Any]], at: int, endings: List[str]) -> List[Dict[str, Any]]:
+    def jumps(
+        self, questions: List[Dict[str, Any]], at: int, endings: List[str]
+    ) -> List[Dict[str, Any]]:
         later = [question["id"] for question in questions[at + 1 :]]
         targets = later + ["end"] + [f"end:{ending}" for ending in endings]
         jumps = [
@@ -170,7 +138,11 @@ class Generator:
             name = self.pick(["all", "any", "not"])
             if name == "not":
                 return {"not": self.condition(questions, depth + 1)}
-            return {name: [self.condition(questions, depth + 1) for _ in range(self.random.randint(1, 3))]}
+            return {
+                name: [
+                    self.condition(questions, depth + 1) for _ in range(self.random.randint(1, 3))
+                ]
+            }
         if self.chance(0.15) and any(map(is_scored, questions)):
             test = self.pick(["equals", "lessThan", "greaterThan"])
             return {"score": True, test: self.pick([0, 1, 2.25, 5, 0.3, -1, 12])}
@@ -210,7 +182,9 @@ class Generator:
         if type == "date":
             return ["2024-02-29", "2026-11-15", "2020-01-01"]
         if type == "matrix":
-            return [f"{row['id']}:{it['id']}" for row in question["rows"] for it in question["columns"]]
+            return [
+                f"{row['id']}:{it['id']}" for row in question["rows"] for it in question["columns"]
+            ]
         if "options" in question:
             other = ["other"] if question.get("allowOther") else []
             return [option["id"] for option in question["options"]] + other
@@ -263,16 +237,22 @@ class Generator:
             most = min(question.get("maxSelected", len(options)), len(options))
             good = self.random.sample(options, self.random.randint(least, max(least, most)))
         elif type == "ranking":
-            good = self.random.sample([it["id"] for it in question["options"]], len(question["options"]))
+            good = self.random.sample(
+                [it["id"] for it in question["options"]], len(question["options"])
+            )
         elif type == "matrix":
-            good = [f"{row['id']}:{self.pick(question['columns'])['id']}" for row in question["rows"]]
+            good = [
+                f"{row['id']}:{self.pick(question['columns'])['id']}" for row in question["rows"]
+            ]
         elif type == "rating":
             good = str(self.random.randint(1, question.get("max", 5)))
         elif type == "nps":
             good = str(self.random.randint(0, 10))
         elif type in ("shortText", "longText"):
             least = question.get("minLength", 1)
-            good = "ä" * self.random.randint(least, max(least, question.get("maxLength", least + 3)))
+            good = "ä" * self.random.randint(
+                least, max(least, question.get("maxLength", least + 3))
+            )
         elif type == "number" and self.chance(0.6):
             least = int(question.get("min", -3))
             good = str(self.random.randint(least, max(least, int(question.get("max", 25)))))
@@ -291,7 +271,14 @@ class Generator:
     def any_answer(self, question: Dict[str, Any]) -> Any:
         type = question["type"]
         if "options" in question:
-            pool = self.chosen(question) + ["o99", "other:", "other: \u3000", "other:" + "x" * 1001, "other", ""]
+            pool = self.chosen(question) + [
+                "o99",
+                "other:",
+                "other: \u3000",
+                "other:" + "x" * 1001,
+                "other",
+                "",
+            ]
             pool += ["other:second"]
         elif type == "matrix":
             pool = self.known(question) + ["r0", "r0:c99", "x:c0", "r0:c0:c0", ":", ""]
@@ -305,10 +292,15 @@ class Generator:
 
     def break_shape(self, submission: Dict[str, Any]) -> None:
         for _ in range(self.random.randint(1, 3)):
-            self.pick([
-                self.break_field, self.break_identities, self.break_tags, self.break_answers,
-                self.break_others,
-            ])(submission)
+            self.pick(
+                [
+                    self.break_field,
+                    self.break_identities,
+                    self.break_tags,
+                    self.break_answers,
+                    self.break_others,
+                ]
+            )(submission)
 
     def break_field(self, submission: Dict[str, Any]) -> None:
         name = self.pick(list(submission))
@@ -328,7 +320,15 @@ class Generator:
         if self.chance(0.1):
             return self.pick(JUNK)
         type = self.pick(IDENTITY_TYPES)
-        values = TEXTS["email"] + ["u-7", "", "u" * 255, "u" * 256, "x" * 501, "ä" * 254 + "@a.de", "a\0b"]
+        values = TEXTS["email"] + [
+            "u-7",
+            "",
+            "u" * 255,
+            "u" * 256,
+            "x" * 501,
+            "ä" * 254 + "@a.de",
+            "a\0b",
+        ]
         identity = {"type": type, "value": self.pick(values)}
         if self.chance(0.1):
             identity[self.pick(["type", "value"])] = self.pick(JUNK)
@@ -342,7 +342,15 @@ class Generator:
         elif self.chance(0.2):
             submission["metadata"] = {"tags": self.pick(JUNK)}
         else:
-            values = JUNK + ["pro", "x" * 500, "x" * 501, ["a", "b"], ["x" * 501], ["a"] * 51, {"a": {}}]
+            values = JUNK + [
+                "pro",
+                "x" * 500,
+                "x" * 501,
+                ["a", "b"],
+                ["x" * 501],
+                ["a"] * 51,
+                {"a": {}},
+            ]
             names = TAGS if self.chance(0.8) else [f"t{at}" for at in range(self.pick([50, 51]))]
             count = len(names) if len(names) > 10 else 3
             chosen = self.random.sample(names, count)
@@ -372,19 +380,6 @@ class Generator:
         submission["context"] = self.pick(JUNK)
 
 
-#: Parts of web and e-mail addresses; joined at random, they are near every rule.
-URL_PARTS = (
-    "a b 1 0 9 0x 0xff 255 256 4294967295 example com www münchen ß ☕ אב ب १ 日本 ﬀ Ａ % %41 %2e %ff %C3%A4 "
-    "xn-- xn--mnchen-3ya xn--a xn--wgv71a xn--zz . . . .. - _ : :80 :65535 :65536 :x @ user:pw@ [ ] [::1] "
-    "[1:2:3:4:5:6:7:8] [::1.2.3.4] :: / \\ ? # | ^ ~ ! $ & ' ( ) * + , ; = < > { } ` \" \u00ad \u200c "
-    "\u200d \u0301 क \u094d 。 Ⅷ \ufffd 𝒂 \u2260 İ"
-).split(" ")
-EMAIL_PARTS = (
-    "a ada 1 . . @ @ example.com x.de - _ + ' {x} ä भारत Ⓐ ² ½ ೲ \u0301 \u200d ☕ \" ( ) , : ; < > [ ] \\ ! # $ % & * "
-    "/ = ? ^ ` | ~ aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa ٣ Ⅷ ー"
-).split(" ")
-
-
 def address(generator: Generator, type: str) -> str:
     """A web or e-mail address, or nearly one."""
     if generator.chance(0.2):
@@ -392,7 +387,14 @@ def address(generator: Generator, type: str) -> str:
     if type == "url":
         count = generator.random.randint(1, 7)
         host = "".join(generator.pick(URL_PARTS) for _ in range(count))
-        schemes = ["http://", "https://"] * 5 + ["HTTP://", "http:/", "http:", "https:///", "ws://", ""]
+        schemes = ["http://", "https://"] * 5 + [
+            "HTTP://",
+            "http:/",
+            "http:",
+            "https:///",
+            "ws://",
+            "",
+        ]
         return str(generator.pick(schemes)) + host
     count = generator.random.randint(1, 4)
     local, domain = ("".join(generator.pick(EMAIL_PARTS) for _ in range(count)) for _ in range(2))

@@ -25,8 +25,9 @@ def binary() -> str:
 class Server:
     """`sluice serve` with a data folder; it can be killed and started again on the same port."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, with_demo: bool = False) -> None:
         self.folder = pathlib.Path(folder)
+        self.with_demo = with_demo
         self.port = 0
         self.process: Optional["subprocess.Popen[str]"] = None
         self.start()
@@ -42,7 +43,8 @@ class Server:
         for limit in ("SLUICE_RATE_PER_ADDRESS", "SLUICE_BYTES_PER_ADDRESS", "SLUICE_RATE_PER_APP"):
             settings[limit] = "0"
         listen = f"127.0.0.1:{self.port}"
-        command = [binary(), "serve", "--listen", listen, "--data", str(self.folder / "data"), "--no-demo"]
+        command = [binary(), "serve", "--listen", listen, "--data", str(self.folder / "data")]
+        command += [] if self.with_demo else ["--no-demo"]
         with open(self.folder / "log", "a", encoding="utf-8") as log:
             self.process = subprocess.Popen(
                 command, env=settings, stdout=subprocess.PIPE, stderr=log, text=True
@@ -90,7 +92,9 @@ class Server:
         version = self.admin("POST", f"/flows/{flow['flowId']}/publish")
         return {"flowId": flow["flowId"], "flowVersionId": version["flowVersionId"]}
 
-    def publish_again(self, flow_id: str, definition: Any, grace_seconds: Optional[int] = None) -> str:
+    def publish_again(
+        self, flow_id: str, definition: Any, grace_seconds: Optional[int] = None
+    ) -> str:
         """A newer version of a flow; without a grace window, the older one ends at once."""
         if grace_seconds is not None:
             self.admin("PATCH", f"/flows/{flow_id}", {"graceWindowSeconds": grace_seconds})
@@ -99,13 +103,15 @@ class Server:
         return version
 
     def responses(self, flow_id: str) -> List[Dict[str, Any]]:
-        items: List[Dict[str, Any]] = self.admin("GET", f"/flows/{flow_id}/responses?limit=1000")["items"]
+        items: List[Dict[str, Any]] = self.admin("GET", f"/flows/{flow_id}/responses?limit=1000")[
+            "items"
+        ]
         return items
 
 
-def start() -> "tuple[Server, tempfile.TemporaryDirectory[str]]":
+def start(with_demo: bool = False) -> "tuple[Server, tempfile.TemporaryDirectory[str]]":
     folder = tempfile.TemporaryDirectory(prefix="sluice-python-")
-    return Server(folder.name), folder
+    return Server(folder.name, with_demo), folder
 
 
 def wait_until(condition: Any) -> None:

@@ -77,7 +77,9 @@ def compare(server: Server, cases: Iterable[Tuple[Any, List[Any]]], seed: int) -
             version = server.publish(app["appId"], definition)["flowVersionId"]
             snapshot = Snapshot(http.get(f"{url}/flow_versions/{version}?payload=4").json())
             assert not snapshot.is_partly_unknown
-            calls = [with_own_key({**submission, "flowVersionId": version}) for submission in submissions]
+            calls = [
+                with_own_key({**submission, "flowVersionId": version}) for submission in submissions
+            ]
             for call, data in zip(calls, judged(http, url, calls)):
                 where = f"seed {seed}, case {compared}: {definition!r} {call!r}"
                 assert local_verdict(snapshot, call) == server_verdict(data), where

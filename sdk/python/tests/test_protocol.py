@@ -109,7 +109,12 @@ def test_retry_after_may_be_a_date() -> None:
 
 def test_errors_are_read_from_problems_and_from_trpc() -> None:
     trpc = {"error": {"message": "Busy.", "code": -32603, "data": {"code": "SERVICE_UNAVAILABLE"}}}
-    limited = {"error": {"message": "Slow.", "data": {"code": "TOO_MANY_REQUESTS", "reason": "rate_limited"}}}
+    limited = {
+        "error": {
+            "message": "Slow.",
+            "data": {"code": "TOO_MANY_REQUESTS", "reason": "rate_limited"},
+        }
+    }
     for body, code, message in [
         ({"code": "flow_not_found", "detail": "No such flow."}, "flow_not_found", "No such flow."),
         (trpc, "SERVICE_UNAVAILABLE", "Busy."),
@@ -117,13 +122,22 @@ def test_errors_are_read_from_problems_and_from_trpc() -> None:
         ([], "http", "HTTP 418"),
     ]:
         with pytest.raises(ApiError) as found:
-            played(exchange(Request("GET", "/"), PLAIN), [reply(418, body, **{"x-request-id": "r1"})])
-        assert (found.value.code, found.value.args[0], found.value.request_id) == (code, message, "r1")
+            played(
+                exchange(Request("GET", "/"), PLAIN), [reply(418, body, **{"x-request-id": "r1"})]
+            )
+        assert (found.value.code, found.value.args[0], found.value.request_id) == (
+            code,
+            message,
+            "r1",
+        )
 
 
 def test_a_reply_of_something_else_is_an_error() -> None:
     api = Api("https://a.example/", "/api/v1/pk", PLAIN, False)
-    assert api.url("flows", "a/b", query={"x": "1&2", "y": None}) == "https://a.example/api/v1/pk/flows/a%2Fb?x=1%262"
+    assert (
+        api.url("flows", "a/b", query={"x": "1&2", "y": None})
+        == "https://a.example/api/v1/pk/flows/a%2Fb?x=1%262"
+    )
     for plan, outcome in [
         (api.get("/"), Reply(200, {}, b"<html>")),
         (api.call("response.submit", {}), reply(200, {"result": None})),
@@ -134,7 +148,12 @@ def test_a_reply_of_something_else_is_an_error() -> None:
 
 # --- runs ---
 
-FIRST = {"flowVersionId": "fv_1", "payloadGeneration": "4", "title": "T", "questions": [{"id": "a", "type": "nps", "prompt": "?"}]}
+FIRST = {
+    "flowVersionId": "fv_1",
+    "payloadGeneration": "4",
+    "title": "T",
+    "questions": [{"id": "a", "type": "nps", "prompt": "?"}],
+}
 
 
 def run(**options: Any) -> BaseRun:
@@ -146,7 +165,14 @@ def refused(code: str, latest: Optional[str] = None) -> Reply:
     issue: Dict[str, Any] = {"code": code, "path": ["flowVersionId"], "message": "No."}
     if latest:
         issue["latestFlowVersionId"] = latest
-    return reply(200, {"result": {"data": {"success": False, "errors": {"formErrors": ["No."], "issues": [issue]}}}})
+    return reply(
+        200,
+        {
+            "result": {
+                "data": {"success": False, "errors": {"formErrors": ["No."], "issues": [issue]}}
+            }
+        },
+    )
 
 
 ACCEPTED = reply(200, {"result": {"data": {"success": True, "responseId": "rs_1"}}})
@@ -154,7 +180,10 @@ API = Api("https://a.example", "/api/v1/pk", PLAIN, False)
 
 
 def newer(version: str) -> List[Reply]:
-    return [reply(200, {"flowId": "fl_1", "flowVersionId": version}), reply(200, {**FIRST, "flowVersionId": version})]
+    return [
+        reply(200, {"flowId": "fl_1", "flowVersionId": version}),
+        reply(200, {**FIRST, "flowVersionId": version}),
+    ]
 
 
 def bodies(steps: List[Any]) -> List[Any]:
@@ -183,13 +212,18 @@ def test_a_run_follows_few_versions_in_one_call() -> None:
     for number in (2, 3):
         outcomes += [refused("no_longer_accepting", f"fv_{number}"), *newer(f"fv_{number}")]
     answered = run(answers={"a": 7})
-    result, _ = played(answered.submit_plan(API), [*outcomes, refused("no_longer_accepting", "fv_4")])
+    result, _ = played(
+        answered.submit_plan(API), [*outcomes, refused("no_longer_accepting", "fv_4")]
+    )
     assert isinstance(result, Refused) and result.carry_over is not None
     assert (result.carry_over.from_version, result.carry_over.to_version) == ("fv_1", "fv_3")
     assert answered.answers == {"a": "7"}
 
 
-@pytest.mark.parametrize("code", ["not_open_yet", "quota_full", "identity_mismatch", "invitation_used", "no_longer_accepting"])
+@pytest.mark.parametrize(
+    "code",
+    ["not_open_yet", "quota_full", "identity_mismatch", "invitation_used", "no_longer_accepting"],
+)
 def test_other_refusals_stay_with_the_version(code: str) -> None:
     result, _ = played(run().submit_plan(API), [refused(code)])
     assert isinstance(result, Refused) and result.codes() == [code] and result.carry_over is None
@@ -217,7 +251,12 @@ def test_values_become_the_texts_that_are_sent() -> None:
     for id, value, sent in values:
         answered.answer(id, value)
         assert answered.answers[id] == sent, (id, value)
-    nothings: List[Tuple[str, Any]] = [("consent", False), ("shortText", ""), ("number", None), ("multipleChoice", [])]
+    nothings: List[Tuple[str, Any]] = [
+        ("consent", False),
+        ("shortText", ""),
+        ("number", None),
+        ("multipleChoice", []),
+    ]
     for id, nothing in nothings:
         answered.answer(id, nothing)
         assert id not in answered.answers
@@ -230,7 +269,10 @@ def test_values_become_the_texts_that_are_sent() -> None:
 def test_a_flow_that_never_asks_for_consent_never_links() -> None:
     identities = [{"type": "userId", "value": "u-7"}]
     never = run(identities=identities, admission="admitted")
-    assert never.submission()["respondentAnalyticsAdmission"] == "collection_only" and not never.asks_consent
+    assert (
+        never.submission()["respondentAnalyticsAdmission"] == "collection_only"
+        and not never.asks_consent
+    )
 
 
 # --- over httpx ---
@@ -239,14 +281,19 @@ def test_a_flow_that_never_asks_for_consent_never_links() -> None:
 def test_waits_are_slept_and_tokens_are_sent() -> None:
     slept: List[float] = []
     seen: List[Optional[str]] = []
-    replies = [httpx.Response(503, headers={"retry-after": "2"}), httpx.Response(200, json={"flowId": "a", "flowVersionId": "b"})]
+    replies = [
+        httpx.Response(503, headers={"retry-after": "2"}),
+        httpx.Response(200, json={"flowId": "a", "flowVersionId": "b"}),
+    ]
 
     def answer(request: httpx.Request) -> httpx.Response:
         seen.append(request.headers.get("authorization"))
         return replies.pop(0)
 
     http = httpx.Client(transport=httpx.MockTransport(answer))
-    with Sluice("https://a.example", "pk_1", lambda: "t1", http=http, retry=PLAIN, sleep=slept.append) as client:
+    with Sluice(
+        "https://a.example", "pk_1", lambda: "t1", http=http, retry=PLAIN, sleep=slept.append
+    ) as client:
         assert client.resolve("fl_1").flow_version_id == "b"
     assert slept == [3] and seen == ["Bearer t1"] * 2
     assert not http.is_closed, "a client that was given is closed by its owner"
@@ -254,7 +301,9 @@ def test_waits_are_slept_and_tokens_are_sent() -> None:
 
 def test_a_token_is_what_a_jwt_library_reads() -> None:
     jwt = pytest.importorskip("jwt")
-    token = identity_token("s" * 43, "ik_1", "app_1", "u-7", email="a@b.de", issuer="me", lifetime_seconds=60)
+    token = identity_token(
+        "s" * 43, "ik_1", "app_1", "u-7", email="a@b.de", issuer="me", lifetime_seconds=60
+    )
     claims = jwt.decode(token, "s" * 43, algorithms=["HS256"], audience="app_1", issuer="me")
     assert (claims["sub"], claims["email"], claims["exp"] - claims["iat"]) == ("u-7", "a@b.de", 60)
     assert jwt.get_unverified_header(token) == {"alg": "HS256", "typ": "JWT", "kid": "ik_1"}

@@ -17,12 +17,31 @@ FIRST: Dict[str, Any] = {
     "title": "Product feedback",
     "questions": [
         {"id": "name", "type": "shortText", "prompt": "Your name?"},
-        {"id": "nps", "type": "nps", "prompt": "How likely, {{answer:name|you}}?", "required": True, "score": "value"},
-        {"id": "why", "type": "longText", "prompt": "Why?", "required": True, "visibleIf": {"question": "nps", "lessThan": 7}},
-        {"id": "use", "type": "multipleChoice", "prompt": "Which?", "options": [{"id": "api", "label": "API"}, {"id": "ui", "label": "UI"}]},
+        {
+            "id": "nps",
+            "type": "nps",
+            "prompt": "How likely, {{answer:name|you}}?",
+            "required": True,
+            "score": "value",
+        },
+        {
+            "id": "why",
+            "type": "longText",
+            "prompt": "Why?",
+            "required": True,
+            "visibleIf": {"question": "nps", "lessThan": 7},
+        },
+        {
+            "id": "use",
+            "type": "multipleChoice",
+            "prompt": "Which?",
+            "options": [{"id": "api", "label": "API"}, {"id": "ui", "label": "UI"}],
+        },
     ],
     "sections": [{"id": "end", "title": "Last", "questions": ["why", "use"]}],
-    "endings": [{"id": "sad", "when": {"score": True, "lessThan": 7}, "title": "Sorry, {{answer:name}}"}],
+    "endings": [
+        {"id": "sad", "when": {"score": True, "lessThan": 7}, "title": "Sorry, {{answer:name}}"}
+    ],
     "ending": {"title": "Thank you"},
 }
 #: The same questions in another order, and an optional one that low scores do not see.
@@ -30,7 +49,12 @@ COMPATIBLE: Dict[str, Any] = {
     **FIRST,
     "questions": [
         *FIRST["questions"],
-        {"id": "friend", "type": "shortText", "prompt": "Who?", "visibleIf": {"question": "nps", "greaterThan": 8}},
+        {
+            "id": "friend",
+            "type": "shortText",
+            "prompt": "Who?",
+            "visibleIf": {"question": "nps", "greaterThan": 8},
+        },
     ],
 }
 #: `use` has other options, and a new question is required.
@@ -38,7 +62,12 @@ CHANGED: Dict[str, Any] = {
     "title": "Product feedback",
     "questions": [
         *FIRST["questions"][:3],
-        {"id": "use", "type": "multipleChoice", "prompt": "Which?", "options": [{"id": "cli", "label": "CLI"}]},
+        {
+            "id": "use",
+            "type": "multipleChoice",
+            "prompt": "Which?",
+            "options": [{"id": "cli", "label": "CLI"}],
+        },
         {"id": "seats", "type": "number", "prompt": "How many?", "required": True},
     ],
 }
@@ -47,7 +76,9 @@ CHANGED: Dict[str, Any] = {
 class Story:
     """A flow of a new app, and a client for it."""
 
-    def __init__(self, server: Server, clients: Clients, definition: Any = FIRST, **settings: Any) -> None:
+    def __init__(
+        self, server: Server, clients: Clients, definition: Any = FIRST, **settings: Any
+    ) -> None:
         self.server = server
         self.app = server.app(**settings)
         published = server.publish(self.app["appId"], definition)
@@ -62,17 +93,33 @@ def test_a_flow_is_resolved_fetched_answered_and_stored(server: Server, clients:
     story = Story(server, clients)
     flow = story.client.resolve(story.flow)
     assert (flow.flow_version_id, flow.status, flow.number) == (story.version, "open", 1)
-    assert [question.id for question in story.client.fetch(story.version).questions] == ["name", "nps", "why", "use"]
+    assert [question.id for question in story.client.fetch(story.version).questions] == [
+        "name",
+        "nps",
+        "why",
+        "use",
+    ]
     run = story.client.start(story.flow, tags={"plan": "pro"}, context={"locale": "de_DE"})
     assert [question.id for question in run.questions] == ["name", "nps", "use"]
     refused = run.submit()
-    assert isinstance(refused, Refused) and refused.is_local and refused.codes() == ["answer_required"]
-    assert run.next_question.id == "name"
+    assert (
+        isinstance(refused, Refused) and refused.is_local and refused.codes() == ["answer_required"]
+    )
     assert run.answer_all({"name": "Ada", "nps": 3}) == []
     assert [question.prompt for question in run.questions][1] == "How likely, Ada?"
-    assert [[question.id for question in page.questions] for page in run.pages] == [["name"], ["nps"], ["why", "use"]]
+    assert [[question.id for question in page.questions] for page in run.pages] == [
+        ["name"],
+        ["nps"],
+        ["why", "use"],
+    ]
     assert run.pages[2].title == "Last"
     assert (run.score, run.ending.id, run.ending.title) == (3, "sad", "Sorry, Ada")
+    assert [it and it.id for it in map(run.question_after, (None, "name", "nps", "use"))] == [
+        "name",
+        "nps",
+        "why",
+        None,
+    ]
     run.answer("use", ["ui", "api"])
     run.answer("why", "Slow.")
     accepted = run.submit()
@@ -81,10 +128,14 @@ def test_a_flow_is_resolved_fetched_answered_and_stored(server: Server, clients:
     [stored] = story.stored()
     assert stored["responseId"] == accepted.response_id
     assert stored["answers"] == {"name": "Ada", "nps": "3", "use": ["ui", "api"], "why": "Slow."}
-    assert stored["metadata"] == {"tags": {"plan": "pro"}} and stored["context"] == {"locale": "de-DE"}
+    assert stored["metadata"] == {"tags": {"plan": "pro"}} and stored["context"] == {
+        "locale": "de-DE"
+    }
 
 
-def test_answers_to_questions_that_are_hidden_again_do_not_count(server: Server, clients: Clients) -> None:
+def test_answers_to_questions_that_are_hidden_again_do_not_count(
+    server: Server, clients: Clients
+) -> None:
     story = Story(server, clients)
     run = story.client.start(story.flow, answers={"nps": 3, "why": "Slow."})
     run.answer("nps", 9)
@@ -97,24 +148,33 @@ def test_in_the_grace_window_the_old_version_is_accepted(server: Server, clients
     run = story.client.start(story.flow, answers={"nps": 9})
     newer = server.publish_again(story.flow, CHANGED)
     accepted = run.submit()
-    assert accepted.superseded_by == newer and accepted.accepts_until and accepted.carry_over is None
+    assert (
+        accepted.superseded_by == newer and accepted.accepts_until and accepted.carry_over is None
+    )
     assert [stored["flowVersionId"] for stored in story.stored()] == [story.version]
 
 
-def test_after_it_answers_that_fit_are_carried_over_and_submitted(server: Server, clients: Clients) -> None:
+def test_after_it_answers_that_fit_are_carried_over_and_submitted(
+    server: Server, clients: Clients
+) -> None:
     story = Story(server, clients)
     run = story.client.start(story.flow, answers={"name": "Ada", "nps": 8, "use": ["api"]})
     newer = server.publish_again(story.flow, COMPATIBLE, grace_seconds=0)
     accepted = run.submit()
     assert isinstance(accepted, Accepted) and accepted.carry_over is not None
-    assert (accepted.carry_over.from_version, accepted.carry_over.to_version) == (story.version, newer)
+    assert (accepted.carry_over.from_version, accepted.carry_over.to_version) == (
+        story.version,
+        newer,
+    )
     assert accepted.carry_over.kept == ("name", "nps", "use") and not accepted.carry_over.dropped
     [stored] = story.stored()
     assert stored["flowVersionId"] == newer
     assert stored["answers"] == {"name": "Ada", "nps": "8", "use": ["api"]}
 
 
-def test_a_new_question_is_shown_before_answers_are_submitted(server: Server, clients: Clients) -> None:
+def test_a_new_question_is_shown_before_answers_are_submitted(
+    server: Server, clients: Clients
+) -> None:
     story = Story(server, clients)
     run = story.client.start(story.flow, answers={"nps": 9})
     server.publish_again(story.flow, COMPATIBLE, grace_seconds=0)
@@ -124,7 +184,9 @@ def test_a_new_question_is_shown_before_answers_are_submitted(server: Server, cl
     assert run.submit() and len(story.stored()) == 1
 
 
-def test_what_no_longer_fits_is_reported_and_nothing_is_lost(server: Server, clients: Clients) -> None:
+def test_what_no_longer_fits_is_reported_and_nothing_is_lost(
+    server: Server, clients: Clients
+) -> None:
     story = Story(server, clients)
     run = story.client.start(story.flow, answers={"name": "Ada", "nps": 9, "use": ["ui"]})
     newer = server.publish_again(story.flow, CHANGED, grace_seconds=0)
@@ -136,7 +198,12 @@ def test_what_no_longer_fits_is_reported_and_nothing_is_lost(server: Server, cli
     assert run.submit().codes() == ["answer_required"]
     run.answer_all({"seats": 12, "use": ["cli"]})
     assert run.submit()
-    assert story.stored()[0]["answers"] == {"name": "Ada", "nps": "9", "seats": "12", "use": ["cli"]}
+    assert story.stored()[0]["answers"] == {
+        "name": "Ada",
+        "nps": "9",
+        "seats": "12",
+        "use": ["cli"],
+    }
 
 
 def test_a_retired_version_is_left_for_the_published_one(server: Server, clients: Clients) -> None:
@@ -152,17 +219,27 @@ def test_a_closed_flow_refuses_and_the_run_stays(server: Server, clients: Client
     run = story.client.start(story.flow, answers={"nps": 7})
     server.admin("POST", f"/flows/{story.flow}/close")
     refused = run.submit()
-    assert refused.codes() == ["no_longer_accepting"] and refused.carry_over is None and not refused.is_local
+    assert (
+        refused.codes() == ["no_longer_accepting"]
+        and refused.carry_over is None
+        and not refused.is_local
+    )
     server.admin("POST", f"/flows/{story.flow}/reopen")
     assert run.submit() and len(story.stored()) == 1
 
 
-def test_submissions_without_a_run_are_judged_by_the_server(server: Server, clients: Clients) -> None:
+def test_submissions_without_a_run_are_judged_by_the_server(
+    server: Server, clients: Clients
+) -> None:
     story = Story(server, clients)
     refused = story.client.submit(story.version, {"nps": "11"})
     assert refused.codes() == ["out_of_range"] and refused.issues[0].question == "nps"
-    first = story.client.submit(story.version, {"nps": "8"}, idempotency_key="one", tags={"plan": ["a", "b"]})
-    again = story.client.submit(story.version, {"nps": ["8"]}, idempotency_key="one", tags={"plan": ["a", "b"]})
+    first = story.client.submit(
+        story.version, {"nps": "8"}, idempotency_key="one", tags={"plan": ["a", "b"]}
+    )
+    again = story.client.submit(
+        story.version, {"nps": ["8"]}, idempotency_key="one", tags={"plan": ["a", "b"]}
+    )
     assert first.response_id == again.response_id and len(story.stored()) == 1
     reused = story.client.submit(story.version, {"nps": "9"}, idempotency_key="one")
     assert reused.codes() == ["idempotency_key_reused"]
@@ -191,7 +268,9 @@ def test_errors_have_their_codes(server: Server, clients: Clients) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
-    unreachable = clients(f"http://127.0.0.1:{port}", "pk_x", retry=Retry(attempts=2, first_seconds=0))
+    unreachable = clients(
+        f"http://127.0.0.1:{port}", "pk_x", retry=Retry(attempts=2, first_seconds=0)
+    )
     with pytest.raises(NoReply):
         unreachable.resolve(story.flow)
 
@@ -209,7 +288,9 @@ def test_signed_tokens_prove_the_user(server: Server, clients: Clients) -> None:
     def get_token() -> str:
         """The first one has expired: the client asks again."""
         now = issued.pop() if issued else None
-        return identity_token(key["secret"], key["kid"], app_id, "u-7", email="ada@example.com", now=now)
+        return identity_token(
+            key["secret"], key["kid"], app_id, "u-7", email="ada@example.com", now=now
+        )
 
     client = clients(server.url, story.app["apiKeys"][0], get_token)
     identities = [{"type": "traits.email", "value": "ADA@example.com"}]
@@ -224,7 +305,9 @@ def test_responses_and_events_are_read_page_by_page(
 ) -> None:
     monkeypatch.setattr("sluice.admin._PAGE_ITEMS", 2)
     story = Story(server, clients)
-    stored = [story.client.submit(story.version, {"nps": str(mark)}).response_id for mark in range(7, 11)]
+    stored = [
+        story.client.submit(story.version, {"nps": str(mark)}).response_id for mark in range(7, 11)
+    ]
     with Admin(server.url, TOKEN) as admin:
         read = [response["responseId"] for response in admin.responses(story.flow)]
         assert read == stored
@@ -233,11 +316,15 @@ def test_responses_and_events_are_read_page_by_page(
         seen: Dict[str, str] = {}
         # The log ends shortly before the present.
         for page in admin.events(story.app["appId"], types=["response.created"], wait=5):
-            seen.update({event["id"]: event["data"]["response"]["responseId"] for event in page.items})
+            seen.update(
+                {event["id"]: event["data"]["response"]["responseId"] for event in page.items}
+            )
             if len(seen) == len(stored):
                 break
         assert list(seen.values()) == stored
-        assert [page for page in admin.events(story.app["appId"], after="latest") if page.items] == []
+        assert [
+            page for page in admin.events(story.app["appId"], after="latest") if page.items
+        ] == []
 
 
 class Lossy:
@@ -296,7 +383,9 @@ def lossy_http(clients: Clients, lossy: Lossy) -> Any:
     return httpx.AsyncClient(transport=AsyncLossyTransport(lossy))
 
 
-def test_lost_replies_are_asked_for_again_with_the_same_key(server: Server, clients: Clients) -> None:
+def test_lost_replies_are_asked_for_again_with_the_same_key(
+    server: Server, clients: Clients
+) -> None:
     story = Story(server, clients)
     lossy = Lossy(lost=3)
     http = lossy_http(clients, lossy)
@@ -307,11 +396,16 @@ def test_lost_replies_are_asked_for_again_with_the_same_key(server: Server, clie
     assert len(story.stored()) == 1
 
 
-def test_a_run_that_failed_is_submitted_again_and_stored_once(server: Server, clients: Clients) -> None:
+def test_a_run_that_failed_is_submitted_again_and_stored_once(
+    server: Server, clients: Clients
+) -> None:
     story = Story(server, clients)
     lossy = Lossy(lost=2)
     client = clients(
-        server.url, story.app["apiKeys"][0], http=lossy_http(clients, lossy), retry=Retry(attempts=1)
+        server.url,
+        story.app["apiKeys"][0],
+        http=lossy_http(clients, lossy),
+        retry=Retry(attempts=1),
     )
     run = client.start(story.flow, answers={"nps": 9})
     for _ in range(2):

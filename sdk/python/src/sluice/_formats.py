@@ -57,7 +57,9 @@ def is_date(text: str) -> bool:
 
 def is_phone(text: str) -> bool:
     digits = sum("0" <= letter <= "9" for letter in text)
-    return len(text) <= _PHONE_CHARS_MAX and digits >= _PHONE_DIGITS_MIN and bool(_PHONE.match(text))
+    return (
+        len(text) <= _PHONE_CHARS_MAX and digits >= _PHONE_DIGITS_MIN and bool(_PHONE.match(text))
+    )
 
 
 def is_email(text: str) -> bool:

@@ -229,5 +229,13 @@ def opening_tag(element: Element) -> str:
 
 
 __all__: Sequence[str] = (
-    "Block", "Element", "Part", "Placeholder", "blocks", "escape", "inline", "label_parts", "opening_tag",
+    "Block",
+    "Element",
+    "Part",
+    "Placeholder",
+    "blocks",
+    "escape",
+    "inline",
+    "label_parts",
+    "opening_tag",
 )

@@ -89,7 +89,9 @@ def exchange(request: Request, retry: Retry, has_token: bool = False) -> Plan[Re
         retry_after: Optional[float] = None
         if isinstance(outcome, Failure):
             if attempt >= retry.attempts:
-                raise NoReply(f"no reply after {attempt} attempts: {outcome.error}") from outcome.error
+                raise NoReply(
+                    f"no reply after {attempt} attempts: {outcome.error}"
+                ) from outcome.error
         else:
             assert isinstance(outcome, Reply)
             if outcome.status < 300:
@@ -161,7 +163,9 @@ class Api:
 
     def get(self, url: str) -> Plan[Any]:
         headers = {"accept": "application/json"}
-        reply = yield from exchange(Request("GET", url, headers=headers), self.retry, self.has_token)
+        reply = yield from exchange(
+            Request("GET", url, headers=headers), self.retry, self.has_token
+        )
         return json_of(reply)
 
     def call(self, procedure: str, value: Any) -> Plan[Any]:

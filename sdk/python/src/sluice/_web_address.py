@@ -105,7 +105,11 @@ def _decoded_label(label: str) -> Optional[str]:
     """A label in Unicode, or `None` if it is invalid."""
     if label.startswith("xn--"):
         encoded = label[4:]
-        if not encoded.isascii() or encoded[-1:] in ("", "-") or len(encoded) > _PUNYCODE_ENCODED_MAX:
+        if (
+            not encoded.isascii()
+            or encoded[-1:] in ("", "-")
+            or len(encoded) > _PUNYCODE_ENCODED_MAX
+        ):
             return None
         try:
             label = encoded.encode("ascii").decode("punycode")
@@ -141,7 +145,9 @@ def _is_bidi_label(label: str) -> bool:
         return classes[-1] in {"L", "EN"} and set(classes[1:-1]) <= {"L", "EN"} | _NEUTRAL_CLASSES
     allowed = {"R", "AL", "AN", "EN"}
     has_both = {"EN", "AN"} <= set(classes[1:])
-    return classes[-1] in allowed and set(classes[1:-1]) <= allowed | _NEUTRAL_CLASSES and not has_both
+    return (
+        classes[-1] in allowed and set(classes[1:-1]) <= allowed | _NEUTRAL_CLASSES and not has_both
+    )
 
 
 def _encoded(label: str) -> str:

@@ -10,7 +10,19 @@ import asyncio
 import time
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, AsyncIterator, Awaitable, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Type
+from typing import (
+    Any,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Dict,
+    Iterator,
+    List,
+    Mapping,
+    Optional,
+    Sequence,
+    Type,
+)
 
 import httpx
 
@@ -42,7 +54,12 @@ def _responses_page(
 
 
 def _event_page(
-    api: Api, app_id: str, after: Optional[str], types: Sequence[str], flow_id: Optional[str], wait: int
+    api: Api,
+    app_id: str,
+    after: Optional[str],
+    types: Sequence[str],
+    flow_id: Optional[str],
+    wait: int,
 ) -> Plan[EventPage]:
     query = {
         "after": after,
@@ -71,7 +88,11 @@ class Admin:
         self._transport = Transport(lambda: token, http, timeout, sleep)
 
     def responses(
-        self, flow_id: str, *, after: Optional[str] = None, filters: Optional[Mapping[str, str]] = None
+        self,
+        flow_id: str,
+        *,
+        after: Optional[str] = None,
+        filters: Optional[Mapping[str, str]] = None,
     ) -> Iterator[Dict[str, Any]]:
         """Every response of a flow, oldest first, after the one with this `responseId`. Filters are
         those of the list in the admin API, such as `{"answer.nps[lt]": "7", "tag.plan": "pro"}`."""
@@ -135,7 +156,11 @@ class AsyncAdmin:
         self._transport = AsyncTransport(lambda: token, http, timeout, sleep)
 
     async def responses(
-        self, flow_id: str, *, after: Optional[str] = None, filters: Optional[Mapping[str, str]] = None
+        self,
+        flow_id: str,
+        *,
+        after: Optional[str] = None,
+        filters: Optional[Mapping[str, str]] = None,
     ) -> AsyncIterator[Dict[str, Any]]:
         while True:
             plan = _responses_page(self._api, flow_id, after, filters or {})

@@ -76,7 +76,12 @@ class AsyncRun(BaseRun):
     """One respondent answers one flow."""
 
     def __init__(
-        self, transport: AsyncTransport, api: Api, flow: Flow, snapshot: Snapshot, **options: Unpack[RunOptions]
+        self,
+        transport: AsyncTransport,
+        api: Api,
+        flow: Flow,
+        snapshot: Snapshot,
+        **options: Unpack[RunOptions],
     ) -> None:
         super().__init__(flow, snapshot, **options)
         self._transport = transport
@@ -136,7 +141,10 @@ class AsyncSluice:
         return await self._transport.run(_calls.submit(self._api, sent, idempotency_key))
 
     async def validate(
-        self, flow_version_id: str, answers: Mapping[str, Answer], **options: Unpack[SubmissionOptions]
+        self,
+        flow_version_id: str,
+        answers: Mapping[str, Answer],
+        **options: Unpack[SubmissionOptions],
     ) -> Result:
         """Asks the server for its verdict on a submission, and stores nothing."""
         sent = _calls.submission(flow_version_id, answers, **options)

@@ -73,7 +73,12 @@ class Run(BaseRun):
     """One respondent answers one flow."""
 
     def __init__(
-        self, transport: Transport, api: Api, flow: Flow, snapshot: Snapshot, **options: Unpack[RunOptions]
+        self,
+        transport: Transport,
+        api: Api,
+        flow: Flow,
+        snapshot: Snapshot,
+        **options: Unpack[RunOptions],
     ) -> None:
         super().__init__(flow, snapshot, **options)
         self._transport = transport
@@ -133,7 +138,10 @@ class Sluice:
         return self._transport.run(_calls.submit(self._api, sent, idempotency_key))
 
     def validate(
-        self, flow_version_id: str, answers: Mapping[str, Answer], **options: Unpack[SubmissionOptions]
+        self,
+        flow_version_id: str,
+        answers: Mapping[str, Answer],
+        **options: Unpack[SubmissionOptions],
     ) -> Result:
         """Asks the server for its verdict on a submission, and stores nothing."""
         sent = _calls.submission(flow_version_id, answers, **options)

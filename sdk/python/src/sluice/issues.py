@@ -98,7 +98,9 @@ def result_from_json(data: Mapping[str, Any]) -> Result:
     issues = errors.get("issues")
     if issues is None:
         # Only texts: a server that has no codes.
-        issues = [{"code": "", "path": [], "message": text} for text in errors.get("formErrors") or []]
+        issues = [
+            {"code": "", "path": [], "message": text} for text in errors.get("formErrors") or []
+        ]
     return Refused(tuple(_issue_from_json(issue) for issue in issues))
 
 

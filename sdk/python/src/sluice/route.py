@@ -29,7 +29,9 @@ class Route:
         self._hundredths = walk.score
         self.ending: Ending = walk.ending(answers) or snapshot.ending
         #: The score, if any question has one.
-        self.score: Optional[Union[int, float]] = score_number(walk.score) if snapshot.is_scored else None
+        self.score: Optional[Union[int, float]] = (
+            score_number(walk.score) if snapshot.is_scored else None
+        )
 
     def is_visible(self, question_id: str) -> bool:
         return self._is_visible.get(question_id, False)
@@ -89,7 +91,9 @@ class _Walk:
     def visit(self, question: Question, answers: Answers) -> bool:
         """Whether the next question is visible. Reads only answers to questions up to it."""
         condition = question.visible_if
-        is_visible = self.at >= self.resume_at and (condition is None or condition(answers, self.score))
+        is_visible = self.at >= self.resume_at and (
+            condition is None or condition(answers, self.score)
+        )
         self.at += 1
         if is_visible:
             self.score += question.rules.score(answers.get(question.id, ()))

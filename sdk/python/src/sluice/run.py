@@ -95,7 +95,9 @@ class PageView:
 class EndingView:
     """What is shown after the last question."""
 
-    def __init__(self, id: str, title: Optional[str], body: Optional[str], texts: Texts, url: Optional[str]) -> None:
+    def __init__(
+        self, id: str, title: Optional[str], body: Optional[str], texts: Texts, url: Optional[str]
+    ) -> None:
         #: Empty for the ending of last resort.
         self.id = id
         self.title = None if title is None else texts.plain(title)
@@ -200,18 +202,20 @@ class BaseRun:
             section = sections.get(page[0].id)
             title = texts.section_title(section) if section else None
             views = [
-                QuestionView(it, texts, self.visit, [one for one in issues if one.question == it.id])
+                QuestionView(
+                    it, texts, self.visit, [one for one in issues if one.question == it.id]
+                )
                 for it in page
             ]
             found.append(PageView(None if title is None else texts.plain(title), views))
         return found
 
-    @property
-    def next_question(self) -> Optional[QuestionView]:
-        """The first visible question that is not answered, or not validly; statements are skipped."""
+    def question_after(self, question_id: Optional[str] = None) -> Optional[QuestionView]:
+        """The visible question that follows this one, or the first; `None` at the end. Answers only
+        change what comes after them, so this is the way through a flow, one question at a time."""
+        place = -1 if question_id is None else self.snapshot.places[question_id]
         for question in self.questions:
-            is_open = not question.answer or question.issues
-            if is_open and self.snapshot.by_id[question.id].rules.is_answerable:
+            if self.snapshot.places[question.id] > place:
                 return question
         return None
 
@@ -272,7 +276,11 @@ class BaseRun:
                 sent, result = before, (yield from _calls.submit(api, before, self.idempotency_key))
             if isinstance(result, Accepted):
                 self.result = Accepted(
-                    result.response_id, result.score, result.superseded_by, result.accepts_until, carried
+                    result.response_id,
+                    result.score,
+                    result.superseded_by,
+                    result.accepts_until,
+                    carried,
                 )
                 return self.result
             seen = {question.id for question in self._state[1].visible}
@@ -315,7 +323,9 @@ class BaseRun:
         """Whether a question is visible that the respondent has neither seen nor answered."""
         answers, route = self._state
         return any(
-            question.rules.is_answerable and question.id not in seen and is_absent(answers.get(question.id))
+            question.rules.is_answerable
+            and question.id not in seen
+            and is_absent(answers.get(question.id))
             for question in route.visible
         )
 
@@ -342,11 +352,17 @@ def _texts_of(question: Question, value: Given) -> List[str]:
     if isinstance(value, Decimal):
         return [format(value, "f")]
     if isinstance(value, datetime.date):
-        return [value.strftime("%Y-%m-%d") if not isinstance(value, datetime.datetime) else str(value.date())]
+        return [
+            value.strftime("%Y-%m-%d")
+            if not isinstance(value, datetime.datetime)
+            else str(value.date())
+        ]
     return [well_formed(text) for text in value]
 
 
-def _choices(question: Question, field: str, choices: Sequence[Mapping[str, Any]], texts: Texts) -> List[Choice]:
+def _choices(
+    question: Question, field: str, choices: Sequence[Mapping[str, Any]], texts: Texts
+) -> List[Choice]:
     return [Choice(it, texts.label(texts.choice_label(question, field, it))) for it in choices]
 
 

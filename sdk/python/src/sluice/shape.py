@@ -127,7 +127,8 @@ def _path_text(at: Path) -> str:
 def _quoted(text: str) -> str:
     """The beginning of a text, without control characters."""
     shown = "".join(
-        f"\\u{{{ord(letter):x}}}" if is_control(letter) else letter for letter in text[:_QUOTED_CHARS_MAX]
+        f"\\u{{{ord(letter):x}}}" if is_control(letter) else letter
+        for letter in text[:_QUOTED_CHARS_MAX]
     )
     return shown + ("…" if len(text) > _QUOTED_CHARS_MAX else "")
 

@@ -6,7 +6,17 @@ from dataclasses import dataclass
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 from ._conditions import OTHER_PREFIX, Answers
-from ._markdown import Block, Element, Part, Placeholder, blocks, escape, inline, label_parts, opening_tag
+from ._markdown import (
+    Block,
+    Element,
+    Part,
+    Placeholder,
+    blocks,
+    escape,
+    inline,
+    label_parts,
+    opening_tag,
+)
 from .definition import Ending, Question, Section, Snapshot
 
 _MASK = 2**64 - 1
@@ -214,5 +224,3 @@ def arranged(question: Question, visit: str) -> List[Mapping[str, Any]]:
         one, other = movable[last], movable[(mixed ^ mixed >> 31) % (last + 1)]
         options[one], options[other] = options[other], options[one]
     return options
-
-
