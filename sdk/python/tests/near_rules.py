@@ -23,6 +23,12 @@ TEXTS: Dict[str, List[str]] = {
         "http://אב.example", "http://1א.example", "http://אb.example", "http://ex\u00adample.com", "http://。com",
         "http://a|b.de", "http://a.de\\b", "https://ﬀ.example", "http://\u0301a.de", "http://a\u200db.de",
         "http://नी\u200dक.example", "http://a.b.c.d.e.0x1", "http://4294967296", "http://0", "http://a:b@:80",
+        "http://08", "http://1.2.3.08", "http://0377.1", "http://1.2.3.4.5", "http://1.2.3.4.", "http://1..2", "http://0x",
+        "http://[1:2:3]", "http://[1:2:3:4:5:6:7::]", "http://[1:2:3:4:5:6:7:8::]", "http://[:1]", "http://[1:]",
+        "http://[]", "http://[::1", "http://[1:2:3:4:5:6:1.2.3.4]", "http://[1:2:3:4:5:6:7:1.2.3.4]", "http://[:::]",
+        "http://[1:2:3:4:5:6::1.2.3.4]", "http://[::1.2.3]", "http://[::01.2.3.4]", "http://[1.2.3.4::]", "http://[::]",
+        "http://[::1.2.3.4:5]", "http://[::12345]", "http://[::1]x", "http://x[::1]", "http://[::1]:x", "http://[::%41]",
+        "http://א1٢ב.example", "http://א1ב.example", "http://א٢ב1.example", "http://א-.example", "http://א\u05b0.example",
     ],
     "phone": ["112", "+49 (0) 30 123-456.78", "12", "call me", "1" * 32, "1" * 33, "٠١٢٣", "1 2 3"],
     "number": [

@@ -14,12 +14,14 @@ import pytest
 from server import ROOT, TOKEN, Server, start
 
 README = (ROOT / "sdk" / "python" / "README.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+BLOCK = r"^```python\n(.*?)^```$"
+BLOCKS = re.findall(BLOCK, README, re.MULTILINE | re.DOTALL)
 #: What a program prints, by a word in it; the others print nothing.
 PRINTED = {
     'run.answer("nps", 3)': r"Product feedback \['nps', 'use', 'contact'\]\nStored as rs_\w+\n",
     "AsyncSluice": r"Product feedback \['How likely .*\]\nrs_\w+\n",
     "question_after": r"Wie wahrscheinlich .* \[\]\n(.*\n)+True Danke\n",
+    "print(run.submit())": r"Accepted\(response_id='rs_\w+',.*\)\n",
     "admin.responses": r"(20\S+ \{.*\}\n)+((.*events; continue after .*\n)*)",
 }
 
@@ -47,9 +49,24 @@ def environment(server: Server) -> Dict[str, str]:
     }
 
 
-def test_every_program_of_the_readme_runs(demo: Dict[str, str], tmp_path: pathlib.Path) -> None:
+def start_of_the_project(demo: Dict[str, str]) -> str:
+    """The program in the README of the project, with the values of this server."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    [code] = re.findall(BLOCK, text, re.MULTILINE | re.DOTALL)
+    values = {
+        "http://127.0.0.1:8080": "SLUICE_URL",
+        "pk_…": "SLUICE_API_KEY",
+        "fl_…": "SLUICE_FLOW_ID",
+    }
+    for example, name in values.items():
+        assert code.count(example) == 1
+        code = code.replace(example, demo[name])
+    return str(code)
+
+
+def test_every_program_of_the_readmes_runs(demo: Dict[str, str], tmp_path: pathlib.Path) -> None:
     matched: List[str] = []
-    for number, code in enumerate(BLOCKS):
+    for number, code in enumerate([*BLOCKS, start_of_the_project(demo)]):
         path = tmp_path / f"block_{number}.py"
         path.write_text(code, encoding="utf-8")
         done = subprocess.run(

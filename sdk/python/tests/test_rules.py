@@ -250,9 +250,10 @@ def test_an_unknown_condition_shows_the_question_and_is_noted() -> None:
 
 def test_messages_name_the_question_and_the_start_of_an_unknown_one() -> None:
     snapshot = snapshot_of({"id": "nps", "type": "nps", "required": True})
-    found = [issue.message for issue in judge(snapshot, {"x" * 70: ["1"]})]
+    found = [issue.message for issue in judge(snapshot, {"x" * 70: ["1"], "b": ["1"]})]
     assert found == [
         'Question "nps" must be answered.',
+        'This version has no question "b".',
         f'This version has no question "{"x" * 64}".',
     ]
 

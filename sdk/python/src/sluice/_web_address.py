@@ -199,8 +199,6 @@ def _is_ipv4(domain: str) -> bool:
 
 def _is_ipv6(text: str) -> bool:
     head, compressed, tail = text.partition("::")
-    if compressed and (":" * 2 in tail or tail.startswith(":")):
-        return False
     parts = (head.split(":") if head else []) + (tail.split(":") if tail else [])
     pieces = len(parts)
     if parts and "." in parts[-1]:
