@@ -24,7 +24,7 @@ from sluice import (
     Unauthorized,
     identity_token,
 )
-from sluice._calls import Flow
+from sluice._calls import Flow, Snapshots, start
 from sluice._protocol import Api, Failure, Pause, Plan, Reply, Request, exchange, retry_after_of
 from sluice.run import BaseRun
 
@@ -141,6 +141,7 @@ def test_a_reply_of_something_else_is_an_error() -> None:
     for plan, outcome in [
         (api.get("/"), Reply(200, {}, b"<html>")),
         (api.call("response.submit", {}), reply(200, {"result": None})),
+        (api.call("response.submit", {}), reply(200, {"result": {"data": []}})),
     ]:
         with pytest.raises(ApiError):
             played(plan, [outcome])
@@ -148,7 +149,7 @@ def test_a_reply_of_something_else_is_an_error() -> None:
 
 # --- runs ---
 
-FIRST = {
+FIRST: Dict[str, Any] = {
     "flowVersionId": "fv_1",
     "payloadGeneration": "4",
     "title": "T",
@@ -227,6 +228,27 @@ def test_a_run_follows_few_versions_in_one_call() -> None:
 def test_other_refusals_stay_with_the_version(code: str) -> None:
     result, _ = played(run().submit_plan(API), [refused(code)])
     assert isinstance(result, Refused) and result.codes() == [code] and result.carry_over is None
+
+
+def test_logic_of_a_newer_server_is_left_to_it() -> None:
+    when = {"question": "a", "resembles": "x"}
+    asked = {"id": "b", "type": "nps", "prompt": "?", "required": True, "visibleIf": when}
+    flow = Flow("fl_1", "fv_1", "survey", "T", 1, "", "open", (None, None), 0, ("4",))
+    newer_flow = BaseRun(flow, Snapshot({**FIRST, "questions": [*FIRST["questions"], asked]}))
+    result, _ = played(newer_flow.submit_plan(API), [ACCEPTED])
+    assert isinstance(result, Accepted)
+
+
+def test_a_snapshot_is_fetched_once_and_few_are_kept() -> None:
+    snapshots = Snapshots()
+    resolved, fetched = newer("fv_1")
+    flow, first = played(start(API, snapshots, "fl_1"), [resolved, fetched])[0]
+    assert (flow.flow_version_id, first.flow_version_id) == ("fv_1", "fv_1")
+    assert played(start(API, snapshots, "fl_1"), [resolved])[0][1] is first
+    for number in range(2, 40):
+        played(snapshots.get(API, f"fv_{number}"), newer(f"fv_{number}")[1:])
+    assert len(snapshots._known) == 16
+    played(snapshots.get(API, "fv_1"), [fetched])
 
 
 def test_values_become_the_texts_that_are_sent() -> None:

@@ -12,6 +12,8 @@ from .errors import ApiError
 from .issues import Result, result_from_json
 from .shape import PAYLOAD_GENERATION, as_sent
 
+_SNAPSHOTS_MAX = 16
+
 #: A text, or several: the answer to a question, or the value of a tag.
 Answer = Union[str, Sequence[str]]
 
@@ -89,6 +91,27 @@ def fetch(api: Api, flow_version_id: str) -> Plan[Snapshot]:
     if not isinstance(data, dict) or data.get("payloadGeneration") != PAYLOAD_GENERATION:
         raise ApiError("the reply is not a snapshot of generation 4", 200, "not_a_snapshot")
     return Snapshot(data)
+
+
+class Snapshots:
+    """The last few snapshots: a published version never changes, so it is fetched once."""
+
+    def __init__(self) -> None:
+        self._known: Dict[str, Snapshot] = {}
+
+    def get(self, api: Api, flow_version_id: str) -> Plan[Snapshot]:
+        snapshot = self._known.get(flow_version_id)
+        if snapshot is None:
+            snapshot = yield from fetch(api, flow_version_id)
+            newest = list(self._known.items())[1 - _SNAPSHOTS_MAX :]
+            self._known = dict([*newest, (flow_version_id, snapshot)])
+        return snapshot
+
+
+def start(api: Api, snapshots: Snapshots, flow_id: str) -> Plan[Tuple[Flow, Snapshot]]:
+    """The latest version of a flow."""
+    flow = yield from resolve(api, flow_id)
+    return flow, (yield from snapshots.get(api, flow.flow_version_id))
 
 
 def submission(

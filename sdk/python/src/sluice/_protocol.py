@@ -2,7 +2,7 @@
 
 A plan is a generator. It yields a `Request` or a `Pause`, gets the outcome, and returns a result. So
 retries, errors and the whole way of a run exist once, for the synchronous and the asynchronous
-client. Deliberately absent: sockets, clocks and tokens.
+client. Deliberately absent: sockets, sleeping and tokens.
 """
 
 from __future__ import annotations
@@ -174,8 +174,10 @@ class Api:
         body = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
         request = Request("POST", self.url("trpc", procedure), body, headers)
         reply = yield from exchange(request, self.retry, self.has_token)
-        data = json_of(reply)
         try:
-            return data["result"]["data"]
-        except (KeyError, TypeError) as error:
-            raise ApiError("the reply is not a result", reply.status, "not_a_result") from error
+            data = json_of(reply)["result"]["data"]
+        except (KeyError, TypeError):
+            data = None
+        if not isinstance(data, dict):
+            raise ApiError("the reply is not a result", reply.status, "not_a_result")
+        return data

@@ -118,6 +118,7 @@ class AsyncSluice:
     ) -> None:
         self._api = Api(base_url, f"/api/v1/{api_key}", retry, get_token is not None)
         self._transport = AsyncTransport(get_token, http, timeout, sleep)
+        self._snapshots = _calls.Snapshots()
 
     async def resolve(self, flow_id: str) -> Flow:
         """The latest published version of a flow, and whether its live window is open."""
@@ -153,8 +154,8 @@ class AsyncSluice:
     async def start(self, flow_id: str, **options: Unpack[RunOptions]) -> AsyncRun:
         """Resolves and fetches a flow: a run that evaluates its logic, validates answers and submits
         them."""
-        flow = await self.resolve(flow_id)
-        snapshot = await self.fetch(flow.flow_version_id)
+        plan = _calls.start(self._api, self._snapshots, flow_id)
+        flow, snapshot = await self._transport.run(plan)
         return AsyncRun(self._transport, self._api, flow, snapshot, **options)
 
     async def close(self) -> None:

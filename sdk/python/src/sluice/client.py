@@ -115,6 +115,7 @@ class Sluice:
     ) -> None:
         self._api = Api(base_url, f"/api/v1/{api_key}", retry, get_token is not None)
         self._transport = Transport(get_token, http, timeout, sleep)
+        self._snapshots = _calls.Snapshots()
 
     def resolve(self, flow_id: str) -> Flow:
         """The latest published version of a flow, and whether its live window is open."""
@@ -150,8 +151,8 @@ class Sluice:
     def start(self, flow_id: str, **options: Unpack[RunOptions]) -> Run:
         """Resolves and fetches a flow: a run that evaluates its logic, validates answers and submits
         them."""
-        flow = self.resolve(flow_id)
-        snapshot = self.fetch(flow.flow_version_id)
+        plan = _calls.start(self._api, self._snapshots, flow_id)
+        flow, snapshot = self._transport.run(plan)
         return Run(self._transport, self._api, flow, snapshot, **options)
 
     def close(self) -> None:

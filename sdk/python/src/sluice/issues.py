@@ -7,7 +7,7 @@ answers). Exceptions, in `errors`, are for calls that were not judged.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
+from typing import Any, Dict, List, Literal, Mapping, Optional, Tuple, Union
 
 Path = Tuple[Union[str, int], ...]
 
@@ -54,9 +54,9 @@ class Accepted:
     accepts_until: Optional[str] = None
     #: Set by a run that moved to a newer version.
     carry_over: Optional[CarryOver] = None
-    success: bool = field(default=True, init=False)
+    success: Literal[True] = field(default=True, init=False)
 
-    def __bool__(self) -> bool:
+    def __bool__(self) -> Literal[True]:
         return True
 
 
@@ -69,9 +69,9 @@ class Refused:
     is_local: bool = False
     #: Set by a run that moved to a newer version: ask again, then submit again.
     carry_over: Optional[CarryOver] = None
-    success: bool = field(default=False, init=False)
+    success: Literal[False] = field(default=False, init=False)
 
-    def __bool__(self) -> bool:
+    def __bool__(self) -> Literal[False]:
         return False
 
     @property

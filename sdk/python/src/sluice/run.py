@@ -255,7 +255,9 @@ class BaseRun:
     def local_verdict(self) -> Optional[Refused]:
         """The refusal that the server would send for what is wrong already."""
         _, issues = shape.check(self.submission())
-        issues = issues or self.issues()
+        # Logic of a newer server can be judged only there.
+        if not issues and not self.snapshot.is_partly_unknown:
+            issues = self.issues()
         return Refused(tuple(issues), is_local=True) if issues else None
 
     def submit_plan(self, api: Api) -> Plan[Result]:
