@@ -26,6 +26,7 @@ from sluice import (
 )
 from sluice._calls import Flow, Snapshots, start
 from sluice._protocol import Api, Failure, Pause, Plan, Reply, Request, exchange, retry_after_of
+from sluice.admin import _event_page
 from sluice.run import BaseRun
 
 PLAIN = Retry(attempts=4, first_seconds=1, seconds_max=3, retry_after_max=60, jitter=lambda: 1.0)
@@ -295,6 +296,38 @@ def test_a_flow_that_never_asks_for_consent_never_links() -> None:
         never.submission()["respondentAnalyticsAdmission"] == "collection_only"
         and not never.asks_consent
     )
+
+
+# --- events ---
+
+
+def test_events_end_at_the_present_and_not_at_an_empty_page_before_it() -> None:
+    date = {"date": "Sun, 15 Nov 2026 02:10:00 GMT"}
+    # The position of a time has its milliseconds in the first 48 bits.
+    milliseconds = int(
+        datetime.datetime(2026, 11, 15, 2, 10, tzinfo=datetime.timezone.utc).timestamp() * 1000
+    )
+
+    def position(seconds_ago: int) -> str:
+        bits, digits = (milliseconds - 1000 * seconds_ago) << 80, ""
+        while bits:
+            bits, digit = divmod(bits, 62)
+            digits = (
+                "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"[digit] + digits
+            )
+        return "evt_" + digits.rjust(22, "0")
+
+    for items, next, headers, is_end in [
+        ([], position(1), date, True),
+        ([], position(60), date, True),
+        ([], position(3600), date, False),
+        ([{"id": "evt_1"}], position(1), date, False),
+        ([], position(3600), {}, True),
+        ([], None, date, True),
+    ]:
+        plan = _event_page(API, "app_1", None, (), None, 0)
+        page, _ = played(plan, [reply(200, {"items": items, "next": next}, **headers)])
+        assert page.is_end is is_end, (items, next, headers)
 
 
 # --- over httpx ---

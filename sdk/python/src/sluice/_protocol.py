@@ -162,11 +162,11 @@ class Api:
         return f"{self.base}/{path}" + (f"?{urlencode(given)}" if given else "")
 
     def get(self, url: str) -> Plan[Any]:
-        headers = {"accept": "application/json"}
-        reply = yield from exchange(
-            Request("GET", url, headers=headers), self.retry, self.has_token
-        )
-        return json_of(reply)
+        return json_of((yield from self.reply(url)))
+
+    def reply(self, url: str) -> Plan[Reply]:
+        request = Request("GET", url, headers={"accept": "application/json"})
+        return (yield from exchange(request, self.retry, self.has_token))
 
     def call(self, procedure: str, value: Any) -> Plan[Any]:
         """Calls a tRPC procedure: the `data` of its result."""

@@ -7,6 +7,7 @@ everything else of the admin API; generate a client from `/openapi.json` for tha
 from __future__ import annotations
 
 import asyncio
+import email.utils
 import time
 from dataclasses import dataclass
 from types import TracebackType
@@ -26,12 +27,15 @@ from typing import (
 
 import httpx
 
-from ._protocol import Api, Plan, Retry
+from ._protocol import Api, Plan, Retry, json_of
 from .async_client import AsyncTransport
 from .client import Transport
 
 _PREFIX = "/api/admin/v1"
 _PAGE_ITEMS = 1000
+#: How far the end of the log may be behind the present.
+_LAG_SECONDS_MAX = 120.0
+_DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 #: A request may wait for events, so it takes longer than others.
 TIMEOUT_SECONDS = 90.0
 
@@ -43,6 +47,8 @@ class EventPage:
 
     items: List[Dict[str, Any]]
     next: Optional[str]
+    #: Whether there were no further events when this was read.
+    is_end: bool = False
 
 
 def _responses_page(
@@ -67,8 +73,28 @@ def _event_page(
         "flowId": flow_id,
         "wait": str(wait) if wait else None,
     }
-    data = yield from api.get(api.url("apps", app_id, "events", query=query))
-    return EventPage(data["items"], data.get("next"))
+    reply = yield from api.reply(api.url("apps", app_id, "events", query=query))
+    data = json_of(reply)
+    page = EventPage(data["items"], data.get("next"))
+    is_end = not page.items and _is_recent(page.next, reply.headers.get("date"))
+    return EventPage(page.items, page.next, is_end)
+
+
+def _is_recent(position: Optional[str], date: Optional[str]) -> bool:
+    """Whether a position is near the time of the reply. The log ends shortly before the present, and
+    its end moves with the time; an older empty page only means that it had other events."""
+    digits = (position or "").partition("_")[2]
+    if not digits or not date:
+        return True
+    try:
+        bits = 0
+        for digit in digits:
+            bits = bits * len(_DIGITS) + _DIGITS.index(digit)
+        replied = email.utils.parsedate_to_datetime(date).timestamp()
+    except (TypeError, ValueError):
+        return True
+    # The first 48 of 128 bits are milliseconds.
+    return replied - (bits >> 80) / 1000 < _LAG_SECONDS_MAX
 
 
 class Admin:
@@ -113,14 +139,12 @@ class Admin:
         flow_id: Optional[str] = None,
         wait: int = 0,
     ) -> Iterator[EventPage]:
-        """The events of an app, page by page, up to the present; with `wait`, it waits so many
-        seconds at a time for further ones, and does not end."""
+        """The events of an app, page by page, up to the present; a page may be empty. With `wait`, it
+        waits so many seconds at a time for further ones, and does not end."""
         while True:
             page = self._transport.run(_event_page(self._api, app_id, after, types, flow_id, wait))
-            is_end = page.next is None or page.next == after
-            if page.items or not is_end:
-                yield page
-            if is_end and not wait:
+            yield page
+            if page.is_end and not wait:
                 return
             after = page.next or after
 
@@ -183,10 +207,8 @@ class AsyncAdmin:
         while True:
             plan = _event_page(self._api, app_id, after, types, flow_id, wait)
             page = await self._transport.run(plan)
-            is_end = page.next is None or page.next == after
-            if page.items or not is_end:
-                yield page
-            if is_end and not wait:
+            yield page
+            if page.is_end and not wait:
                 return
             after = page.next or after
 
