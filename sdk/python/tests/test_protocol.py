@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime
 import email.utils
 import json
@@ -14,6 +15,7 @@ import pytest
 from sluice import (
     Accepted,
     ApiError,
+    AsyncSluice,
     NoReply,
     Refused,
     Retry,
@@ -352,6 +354,38 @@ def test_waits_are_slept_and_tokens_are_sent() -> None:
         assert client.resolve("fl_1").flow_version_id == "b"
     assert slept == [3] and seen == ["Bearer t1"] * 2
     assert not http.is_closed, "a client that was given is closed by its owner"
+
+
+def test_an_asynchronous_client_awaits_its_token_and_its_waits() -> None:
+    slept: List[float] = []
+    seen: List[Optional[str]] = []
+    found = {"flowId": "a", "flowVersionId": "b"}
+    replies = [httpx.ReadTimeout("late"), httpx.Response(200, json=found)]
+
+    async def answer(request: httpx.Request) -> httpx.Response:
+        seen.append(request.headers.get("authorization"))
+        outcome = replies.pop(0)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    async def get_token() -> str:
+        return f"t{len(seen)}"
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    async def main() -> None:
+        http = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+        client = AsyncSluice(
+            "https://a.example", "pk_1", get_token, http=http, retry=PLAIN, sleep=sleep
+        )
+        async with client:
+            assert (await client.resolve("fl_1")).flow_version_id == "b"
+        await http.aclose()
+
+    asyncio.run(main())
+    assert slept == [1] and seen == ["Bearer t0", "Bearer t1"]
 
 
 def test_a_token_is_what_a_jwt_library_reads() -> None:
