@@ -360,14 +360,14 @@ def test_an_asynchronous_client_awaits_its_token_and_its_waits() -> None:
     slept: List[float] = []
     seen: List[Optional[str]] = []
     found = {"flowId": "a", "flowVersionId": "b"}
-    replies = [httpx.ReadTimeout("late"), httpx.Response(200, json=found)]
+    replies: List[Any] = [httpx.ReadTimeout("late"), httpx.Response(200, json=found)]
 
     async def answer(request: httpx.Request) -> httpx.Response:
         seen.append(request.headers.get("authorization"))
         outcome = replies.pop(0)
-        if isinstance(outcome, Exception):
-            raise outcome
-        return outcome
+        if isinstance(outcome, httpx.Response):
+            return outcome
+        raise outcome
 
     async def get_token() -> str:
         return f"t{len(seen)}"
