@@ -228,6 +228,15 @@ def test_a_closed_flow_refuses_and_the_run_stays(server: Server, clients: Client
     assert run.submit() and len(story.stored()) == 1
 
 
+def test_an_archived_flow_refuses_and_the_run_stays(server: Server, clients: Clients) -> None:
+    story = Story(server, clients)
+    run = story.client.start(story.flow, answers={"nps": 7})
+    server.admin("DELETE", f"/flows/{story.flow}")
+    assert run.submit().codes() == ["flow_version_not_found"]
+    server.admin("POST", f"/flows/{story.flow}/restore")
+    assert run.submit()
+
+
 def test_submissions_without_a_run_are_judged_by_the_server(
     server: Server, clients: Clients
 ) -> None:

@@ -152,6 +152,8 @@ class Api:
     """The addresses of a server, and how calls to it are repeated."""
 
     def __init__(self, base_url: str, prefix: str, retry: Retry, has_token: bool) -> None:
+        if not base_url.lower().startswith(("http://", "https://")):
+            raise ValueError(f"base_url must start with http:// or https://, not {base_url!r}")
         self.base = base_url.rstrip("/") + prefix
         self.retry = retry
         self.has_token = has_token

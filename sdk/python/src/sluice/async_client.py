@@ -6,6 +6,7 @@ import asyncio
 import inspect
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Awaitable, Callable, Mapping, Optional, Type, TypeVar, Union
+from urllib.parse import quote
 
 import httpx
 
@@ -63,7 +64,7 @@ class AsyncTransport:
             reply = await self._http.request(
                 request.method, request.url, content=request.body, headers=headers
             )
-        except httpx.TransportError as error:
+        except httpx.RequestError as error:
             return Failure(error)
         return Reply(reply.status_code, reply.headers, reply.content)
 
@@ -116,7 +117,9 @@ class AsyncSluice:
         http: Optional[httpx.AsyncClient] = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        self._api = Api(base_url, f"/api/v1/{api_key}", retry, get_token is not None)
+        self._api = Api(
+            base_url, f"/api/v1/{quote(api_key, safe='')}", retry, get_token is not None
+        )
         self._transport = AsyncTransport(get_token, http, timeout, sleep)
         self._snapshots = _calls.Snapshots()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, Mapping, Optional, Type, TypeVar
+from urllib.parse import quote
 
 import httpx
 
@@ -60,7 +61,7 @@ class Transport:
             reply = self._http.request(
                 request.method, request.url, content=request.body, headers=headers
             )
-        except httpx.TransportError as error:
+        except httpx.RequestError as error:
             return Failure(error)
         return Reply(reply.status_code, reply.headers, reply.content)
 
@@ -113,7 +114,9 @@ class Sluice:
         http: Optional[httpx.Client] = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self._api = Api(base_url, f"/api/v1/{api_key}", retry, get_token is not None)
+        self._api = Api(
+            base_url, f"/api/v1/{quote(api_key, safe='')}", retry, get_token is not None
+        )
         self._transport = Transport(get_token, http, timeout, sleep)
         self._snapshots = _calls.Snapshots()
 

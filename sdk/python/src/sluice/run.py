@@ -19,6 +19,7 @@ from ._formats import plain_number
 from ._protocol import Api, Plan
 from ._text import well_formed
 from .definition import Question, Snapshot
+from .errors import NotFound
 from .issues import Accepted, CarryOver, Issue, Refused, Result
 from .judge import canonical, judge, judge_question
 from .route import Route, pages, reached
@@ -304,7 +305,11 @@ class BaseRun:
         issue = next((issue for issue in refused.issues if issue.code in codes), None)
         if issue is None or (issue.code == codes[0] and issue.latest_flow_version_id is None):
             return None
-        flow = yield from _calls.resolve(api, self.flow.flow_id)
+        try:
+            flow = yield from _calls.resolve(api, self.flow.flow_id)
+        except NotFound:
+            # The flow is archived, or has no published version.
+            return None
         # A cached reply may be older than the refusal.
         to = issue.latest_flow_version_id or flow.flow_version_id
         old = self.snapshot
