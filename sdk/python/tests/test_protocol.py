@@ -137,6 +137,8 @@ def test_errors_are_read_from_problems_and_from_trpc() -> None:
 
 def test_a_reply_of_something_else_is_an_error() -> None:
     api = Api("https://a.example/", "/api/v1/pk", PLAIN, False)
+    with pytest.raises(ValueError):
+        Api("feedback.example.com", "", PLAIN, False)
     assert (
         api.url("flows", "a/b", query={"x": "1&2", "y": None})
         == "https://a.example/api/v1/pk/flows/a%2Fb?x=1%262"
