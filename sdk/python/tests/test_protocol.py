@@ -244,6 +244,18 @@ def test_logic_of_a_newer_server_is_left_to_it() -> None:
     assert isinstance(result, Accepted)
 
 
+def test_the_verdict_of_a_validation_has_no_response() -> None:
+    valid = reply(200, {"result": {"data": {"success": True, "score": 2.5}}})
+    result, steps = played(run(answers={"a": 7}).validate_plan(API), [reply(503), valid])
+    assert result == Accepted("", score=2.5)
+    assert [step.url.rpartition("/")[2] for step in steps if isinstance(step, Request)] == [
+        "response.validate"
+    ] * 2
+    assert all("idempotencyKey" not in body for body in bodies(steps))
+    refusal, _ = played(run().validate_plan(API), [refused("quota_full")])
+    assert isinstance(refusal, Refused) and not refusal.is_local
+
+
 def test_a_snapshot_is_fetched_once_and_few_are_kept() -> None:
     snapshots = Snapshots()
     resolved, fetched = newer("fv_1")

@@ -12,7 +12,7 @@ from sluice import Snapshot, judge, shape
 from sluice._formats import decimal, is_date, is_email, is_phone, plain_number
 from sluice._text import is_alphanumeric, well_formed
 from sluice._web_address import is_url
-from sluice.route import Route, reached
+from sluice.route import Route, progress, reached
 
 FLOW_TESTS = ROOT / "crates" / "flow" / "tests"
 
@@ -50,6 +50,32 @@ def test_answers_lead_through_the_questions_as_in_the_shared_table() -> None:
         assert (route.ending.id or None) == case["ending"], case
         assert (route.score or 0) == case["score"], case
         assert reached(snapshot, answers) == answers, case
+
+
+def test_progress_counts_the_longest_way_from_a_question() -> None:
+    when = {"question": "a", "equals": "yes"}
+    snapshot = snapshot_of(
+        {
+            "id": "a",
+            "type": "yesNo",
+            "next": [{"when": {"question": "a", "equals": "no"}, "to": "d"}],
+        },
+        {"id": "b", "type": "nps", "score": "value", "visibleIf": when},
+        {"id": "c", "type": "nps", "visibleIf": {"all": [when, {"question": "b", "lessThan": 7}]}},
+        {"id": "d", "type": "nps", "visibleIf": {"not": {"score": True, "equals": 9}}},
+    )
+    cases: List[Tuple[Dict[str, List[str]], str, Tuple[int, int]]] = [
+        ({}, "a", (1, 4)),
+        ({"a": ["yes"]}, "a", (1, 4)),
+        ({"a": ["yes"]}, "b", (2, 4)),
+        ({"a": ["yes"], "b": ["9"]}, "b", (2, 4)),
+        ({"a": ["yes"], "b": ["8"]}, "d", (3, 3)),
+        ({"a": ["yes"], "b": ["3"]}, "c", (3, 4)),
+        ({"a": ["yes"], "b": ["3"]}, "d", (4, 4)),
+        ({"a": ["no"]}, "d", (2, 2)),
+    ]
+    for answers, question, expected in cases:
+        assert progress(snapshot, answers, question) == expected, (answers, question)
 
 
 # --- formats ---

@@ -8,7 +8,7 @@ answer in the wrong format compares as false.
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Set
 
 from ._formats import decimal, is_date, is_number, plain_number
 
@@ -64,6 +64,21 @@ def read_condition(value: Any, questions: Mapping[str, Comparable]) -> Condition
     if not name or question not in questions:
         raise UnknownCondition(repr(value))
     return _about(question, _test(name, value[name], questions[question]))
+
+
+def questions_read(value: Any) -> Optional[Set[str]]:
+    """The ids of the questions that a condition reads; `None` if it reads the score."""
+    if "score" in value:
+        return None
+    if "question" in value:
+        return {str(value["question"])}
+    found: Set[str] = set()
+    for part in value.get("all") or value.get("any") or [value.get("not") or {}]:
+        read = questions_read(part)
+        if read is None:
+            return None
+        found |= read
+    return found
 
 
 def _combined(combine: Callable[[Any], bool], parts: List[Condition]) -> Condition:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Dict, List, Optional, Sequence, Tuple, Union
 
-from ._conditions import Answers
+from ._conditions import Answers, questions_read
 from .definition import END, END_PREFIX, Ending, Question, Snapshot
 
 _NEVER = 1 << 62
@@ -50,6 +50,26 @@ def reached(snapshot: Snapshot, answers: Answers) -> Dict[str, List[str]]:
         if not walk.visit(question, left):
             left.pop(question.id, None)
     return left
+
+
+def progress(snapshot: Snapshot, answers: Answers, question_id: str) -> Tuple[int, int]:
+    """The number of a question among those that are visible, and the number of questions on the
+    longest way from there. Only answers to earlier questions change them."""
+    at = snapshot.places[question_id]
+    walk = _Walk(snapshot)
+    before = sum(walk.visit(question, answers) for question in snapshot.questions[:at])
+    earlier = {question.id for question in snapshot.questions[:at]}
+
+    def can_follow(question: Question) -> bool:
+        condition = question.visible_if
+        if question.id == question_id or condition is None:
+            return question.id == question_id or snapshot.places[question.id] >= walk.resume_at
+        read = questions_read(question.fields["visibleIf"])
+        is_decided = read is not None and read <= earlier
+        is_hidden = is_decided and not condition(answers, walk.score)
+        return snapshot.places[question.id] >= walk.resume_at and not is_hidden
+
+    return before + 1, before + sum(map(can_follow, snapshot.questions[at:]))
 
 
 def pages(snapshot: Snapshot, visible: Sequence[Question]) -> List[List[Question]]:

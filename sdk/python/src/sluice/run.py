@@ -22,7 +22,7 @@ from .definition import Question, Snapshot
 from .errors import NotFound
 from .issues import Accepted, CarryOver, Issue, Refused, Result
 from .judge import canonical, judge, judge_question
-from .route import Route, pages, reached
+from .route import Route, pages, progress, reached
 from .texts import Texts, Words, arranged, best_locale
 
 if TYPE_CHECKING:
@@ -219,6 +219,10 @@ class BaseRun:
             if self.snapshot.places[question.id] > place:
                 return question
         return None
+
+    def progress(self, question_id: str) -> Tuple[int, int]:
+        """The number of a visible question, and of all questions on the longest way from there."""
+        return progress(self.snapshot, self._state[0], question_id)
 
     @property
     def score(self) -> Optional[Union[int, float]]:
