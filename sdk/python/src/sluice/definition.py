@@ -1,0 +1,106 @@
+"""A snapshot with its logic compiled: questions, jumps, endings, sections.
+
+What a newer server adds is kept in `fields` and otherwise ignored. A condition that cannot be
+evaluated counts as true, so that a question is rather shown than missed, and sets
+`is_partly_unknown`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Mapping, Optional, Tuple
+
+from ._conditions import Comparable, Condition, UnknownCondition, read_condition
+from ._types_of_questions import TYPES, QuestionType
+
+END = "end"
+END_PREFIX = "end:"
+
+
+class Jump:
+    def __init__(self, when: Optional[Condition], to: str) -> None:
+        self.when = when
+        self.to = to
+
+
+class Question:
+    """One question of a version."""
+
+    def __init__(self, fields: Mapping[str, Any]) -> None:
+        self.fields = fields
+        self.id: str = fields["id"]
+        self.type: str = fields["type"]
+        self.prompt: str = fields.get("prompt", "")
+        self.required: bool = fields.get("required") is True
+        self.rules: QuestionType = TYPES.get(self.type, QuestionType)(fields)
+        self.visible_if: Optional[Condition] = None
+        self.next: List[Jump] = []
+
+    def __repr__(self) -> str:
+        return f"<Question {self.id}: {self.type}>"
+
+
+class Ending:
+    """What is shown after the last question, or where to redirect. `id` is empty for the last resort."""
+
+    def __init__(self, fields: Mapping[str, Any]) -> None:
+        self.fields = fields
+        self.id: str = fields.get("id", "")
+        self.title: Optional[str] = fields.get("title")
+        self.body: Optional[str] = fields.get("body")
+        self.redirect_url: Optional[str] = fields.get("redirectUrl")
+        self.when: Optional[Condition] = None
+
+
+class Section:
+    """Questions that share a page."""
+
+    def __init__(self, fields: Mapping[str, Any]) -> None:
+        self.id: str = fields["id"]
+        self.title: Optional[str] = fields.get("title")
+        self.questions: Tuple[str, ...] = tuple(fields["questions"])
+
+
+class Snapshot:
+    """A published version. `fields` is the JSON as the server sent it."""
+
+    def __init__(self, fields: Mapping[str, Any]) -> None:
+        self.fields = fields
+        self.flow_version_id: str = fields.get("flowVersionId", "")
+        self.flow_id: str = fields.get("flowId", "")
+        self.payload_generation: str = fields.get("payloadGeneration", "")
+        self.title: str = fields.get("title", "")
+        self.description: Optional[str] = fields.get("description")
+        self.default_locale: str = fields.get("defaultLocale", "en")
+        self.locales: Tuple[str, ...] = tuple(fields.get("locales") or (self.default_locale,))
+        self.respondent_analytics: str = fields.get("respondentAnalytics", "never")
+        self.is_partly_unknown = False
+        self.questions: List[Question] = [Question(each) for each in fields["questions"]]
+        self.by_id: Dict[str, Question] = {question.id: question for question in self.questions}
+        self.places: Dict[str, int] = {it.id: at for at, it in enumerate(self.questions)}
+        self.sections = [Section(each) for each in fields.get("sections") or []]
+        self.ending = Ending(fields.get("ending") or {})
+        self.endings = [Ending(each) for each in fields.get("endings") or []]
+        self.is_scored = any(question.rules.is_scored() for question in self.questions)
+        self._compile()
+
+    def __repr__(self) -> str:
+        return f"<Snapshot {self.flow_version_id}: {self.title!r}>"
+
+    def _compile(self) -> None:
+        comparables = {question.id: question.rules.comparable() for question in self.questions}
+        for question in self.questions:
+            question.visible_if = self._condition(question.fields.get("visibleIf"), comparables)
+            for jump in question.fields.get("next") or []:
+                when = self._condition(jump.get("when"), comparables)
+                question.next.append(Jump(when, jump["to"]))
+        for ending in self.endings:
+            ending.when = self._condition(ending.fields.get("when"), comparables)
+
+    def _condition(self, value: Any, comparables: Mapping[str, Comparable]) -> Optional[Condition]:
+        if value is None:
+            return None
+        try:
+            return read_condition(value, comparables)
+        except UnknownCondition:
+            self.is_partly_unknown = True
+            return lambda _answers, _score: True
