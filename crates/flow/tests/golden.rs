@@ -4,8 +4,6 @@
 #![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::path::Path;
 
 use serde_json::{Value, json};
 use sluice_flow::definition::{self, Kind};
@@ -29,14 +27,20 @@ const OF_THE_SERVER: &[Code] = &[
     Code::InvitationRevoked,
 ];
 
-/// The files, parsed.
+/// Every file of the folder; a test of the TypeScript client holds this list complete.
+const FILES: &[&str] = &[
+    include_str!("../../../tests/golden/judge/choices.json"),
+    include_str!("../../../tests/golden/judge/free-texts.json"),
+    include_str!("../../../tests/golden/judge/lists.json"),
+    include_str!("../../../tests/golden/judge/logic.json"),
+    include_str!("../../../tests/golden/judge/numbers-and-dates.json"),
+    include_str!("../../../tests/golden/judge/scales-and-words.json"),
+    include_str!("../../../tests/golden/judge/scores.json"),
+    include_str!("../../../tests/golden/judge/shape.json"),
+];
+
 fn files() -> Vec<Value> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/judge");
-    let mut paths: Vec<_> = fs::read_dir(folder).unwrap().map(|it| it.unwrap().path()).collect();
-    paths.retain(|path| path.extension().is_some_and(|it| it == "json"));
-    paths.sort();
-    assert!(!paths.is_empty());
-    paths.iter().map(|path| serde_json::from_slice(&fs::read(path).unwrap()).unwrap()).collect()
+    FILES.iter().map(|file| serde_json::from_str(file).unwrap()).collect()
 }
 
 fn cases(file: &Value) -> impl Iterator<Item = &Value> {
