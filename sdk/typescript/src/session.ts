@@ -205,14 +205,15 @@ export class Session<A extends Answers = Answers> {
   async #submit(options?: CallOptions): Promise<SessionResult<A>> {
     if (this.result) return this.result;
     let carriedOver: CarriedOver<A> | undefined;
-    const content = JSON.stringify(this.submission());
-    // The outcome of the last call may be unknown: the same answers keep their key.
-    if (this.#sent?.content !== content) this.#sent = { content, key: randomId() };
+    let key: string | undefined;
     for (let version = 1; ; version++) {
+      const submission = this.submission();
+      const content = JSON.stringify(submission);
+      // The outcome of the last call may be unknown: the same answers keep their key. So do all versions of one call.
+      if (this.#sent?.content !== content) this.#sent = { content, key: key ?? randomId() };
+      ({ key } = this.#sent);
       const issues = this.issues();
-      const result = issues.length
-        ? refused(issues)
-        : await this.#calls.submit({ ...this.submission(), idempotencyKey: this.#sent.key }, options);
+      const result = issues.length ? refused(issues) : await this.#calls.submit({ ...submission, idempotencyKey: key }, options);
       if (result.success) this.result = result;
       const seen = new Set(this.questions.map(({ id }) => id));
       const change = !result.success && version < VERSIONS_MAX && (await this.#moveOn(result.errors.issues, options));
