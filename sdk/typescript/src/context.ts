@@ -2,12 +2,10 @@
 
 import type { Context } from "./types.js";
 
-/** The address, the language and the user agent of this page. Outside of a browser it is empty. */
+/** The address, the language and the user agent of this page. Outside of a page it is empty. */
 export function browserContext(): Context {
-  const { document, location, navigator } = globalThis as { document?: Document; location?: Location; navigator?: Navigator };
-  if (!document || !location) return {};
-  return {
-    page: { path: location.pathname, referrer: document.referrer, search: location.search },
-    ...(navigator && { locale: navigator.language, userAgent: navigator.userAgent }),
-  };
+  if (typeof document === "undefined") return {};
+  const { pathname: path, search } = location;
+  const { language: locale, userAgent } = navigator;
+  return { page: { path, referrer: document.referrer, search }, locale, userAgent };
 }

@@ -55,38 +55,44 @@ function judgeTexts(question: Question, texts: readonly string[], add: Add): voi
     }
     return;
   }
-  if (texts.length !== 1) return add("wrong_answer_kind", "takes one text, not a list");
-  judgeOne(question, texts[0]!, add);
+  judgeOne(question, texts, add);
 }
 
-const FORMATS: { [type: string]: [(text: string) => boolean, string] } = {
+/** The types that take one text, with its format. A type that is newer than this client is left to the server. */
+const ONE: { [type: string]: [((text: string) => boolean)?, string?, IssueCode?] } = {
+  shortText: [],
+  longText: [],
   email: [isEmail, "an e-mail address such as ada@example.com"],
   url: [isUrl, "a web address that starts with http:// or https://"],
   phone: [isPhone, "a telephone number of 3 to 32 digits, spaces and + - ( ) ."],
   number: [isDecimal, "a decimal number such as 12 or -0.5"],
   date: [isDate, "a date as YYYY-MM-DD"],
+  singleChoice: [],
+  dropdown: [],
+  rating: [],
+  nps: [],
+  yesNo: [(text) => /^(yes|no)$/.test(text), "yes or no", "unknown_option"],
+  consent: [(text) => text === "accepted", "only accepted", "unknown_option"],
 };
 
-/** A type that is newer than this client is left to the server. */
-function judgeOne(question: Question, text: string, add: Add): void {
+function judgeOne(question: Question, texts: readonly string[], add: Add): void {
   const { type, max, minLength, maxLength = type === "longText" ? LONG_TEXT_CHARS_DEFAULT : undefined } = question;
+  if (!ONE[type]) return;
+  if (texts.length !== 1) return add("wrong_answer_kind", "takes one text, not a list");
+  const text = texts[0]!;
   const count = chars(text);
   if (count < (minLength ?? 0) || count > (maxLength ?? Infinity)) {
     add("out_of_range", `takes a text of ${within(minLength, maxLength)} characters`);
   }
-  const [isRight, format] = FORMATS[type] ?? [];
-  if (isRight && !isRight(text)) add("invalid_format", `takes ${format}`);
+  const [isRight, format, code = "invalid_format"] = ONE[type];
+  if (isRight && !isRight(text)) add(code, `takes ${format}`);
   else if (type === "number") {
     if (question.integer && text.includes(".")) add("invalid_format", "takes a whole number");
     judgeRange(question, (bound) => compareDecimals(text, bound), add);
   } else if (type === "date") judgeRange(question, (bound) => (text < bound ? -1 : Number(text > bound)), add);
-   else if (type === "rating") judgeMark(text, 1, (max as number | undefined) ?? 5, add);
+  else if (type === "rating") judgeMark(text, 1, (max as number | undefined) ?? 5, add);
   else if (type === "nps") judgeMark(text, 0, 10, add);
-  else if (type === "yesNo") {
-    if (text !== "yes" && text !== "no") add("unknown_option", "takes yes or no");
-  } else if (type === "consent") {
-    if (text !== "accepted") add("unknown_option", "takes only accepted");
-  } else if (question.options) judgeChoice(question, text, add);
+  else if (question.options) judgeChoice(question, text, add);
 }
 
 function judgeRange({ type, ...question }: Question, compare: (bound: string) => number, add: Add): void {

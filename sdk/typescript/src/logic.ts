@@ -125,19 +125,17 @@ export function pagesOf<Q extends { id: string }>({ sections = [] }: Definition,
  * The number of a visible question, and of all questions on the longest way from there. Only earlier answers change them,
  * so that progress never goes back.
  */
-export function progressAt({ questions }: Definition, given: Answers, id: string): [number, number] {
+export function progressAt({ questions }: Definition, given: Answers, id: string): { number: number; of: number } {
   const at = questions.findIndex((question) => question.id === id);
   let { visible, to, known, meets } = walk(questions.slice(0, at), given, false);
-  const isDecided = (condition: Condition): boolean =>
-    "all" in condition ? condition.all.every(isDecided)
-    : "any" in condition ? condition.any.every(isDecided)
-    : "not" in condition ? isDecided(condition.not)
-    : "question" in condition && known.has(condition.question);
+  /** Whether it reads only answers to earlier questions. */
+  const isDecided = ({ question, score, all, any, not }: any): boolean =>
+    question ? known.has(question) : !score && [all ?? any ?? not].flat().every(isDecided);
   const following = questions.slice(at).filter(({ id, visibleIf }, later) => {
     if (to === id && to !== "end") to = "";
     return later === 0 || (!to && (!visibleIf || !isDecided(visibleIf) || meets(visibleIf)));
   });
-  return [visible.length + 1, visible.length + following.length];
+  return { number: visible.length + 1, of: visible.length + following.length };
 }
 
 const MASK = 2n ** 64n - 1n;

@@ -84,7 +84,6 @@ export class Session<A extends Answers = Answers> {
   carriedOver: CarriedOver<A> | undefined;
   /** The result that ended the session. */
   result: Accepted | undefined;
-  isSubmitting = false;
   /** Grows with every change. All fields below follow from the answers so far. */
   revision = 0;
   /** The language of the texts. */
@@ -148,8 +147,7 @@ export class Session<A extends Answers = Answers> {
 
   /** The number of a visible question, and of all questions on the longest way from there. */
   progress(question: keyof A & string): { number: number; of: number } {
-    const [number, of] = progressAt(this.snapshot, this.#given, question);
-    return { number, of };
+    return progressAt(this.snapshot, this.#given, question);
   }
 
   /** A text of the snapshot without markup. */
@@ -186,14 +184,16 @@ export class Session<A extends Answers = Answers> {
    */
   submit(options?: CallOptions): Promise<SessionResult<A>> {
     // A second click while the first is under way is the same call.
-    if (this.#submitting) return this.#submitting;
-    this.isSubmitting = true;
-    this.#changed();
-    return (this.#submitting = this.#submit(options).finally(() => {
+    const submitting = (this.#submitting ??= this.#submit(options).finally(() => {
       this.#submitting = undefined;
-      this.isSubmitting = false;
       this.#changed();
     }));
+    this.#changed();
+    return submitting;
+  }
+
+  get isSubmitting(): boolean {
+    return !!this.#submitting;
   }
 
   /** Calls the listener after every change; returns how to stop that. */

@@ -28,13 +28,12 @@ interface Placeholder {
   length: number;
 }
 
+const PLACEHOLDER = /^\{\{\p{White_Space}*(?:(answer|tag):([^{}|]*)|score\p{White_Space}*)(?:\|([^{}]*))?\}\}/u;
+
 /** The placeholder at the start of a text. */
 function placeholder(text: string): Placeholder | undefined {
-  const [all, inner] = /^\{\{([^{}]*)\}\}/.exec(text) ?? [];
-  const [, name = "", fallback = ""] = /^([^|]*)\|?(.*)$/s.exec(inner ?? "")!;
-  const [, source, id = ""] = /^(score|(?:answer|tag)(?=:)):?(.*)$/s.exec(trim(name)) ?? [];
-  if (!all || !source || (source === "score" && trim(name) !== source)) return undefined;
-  return { source: source as "score", id: trim(id), fallback: trim(fallback), length: all.length };
+  const [all, source = "score", id = "", fallback = ""] = PLACEHOLDER.exec(text) ?? [];
+  return all ? { source: source as "score", id: trim(id), fallback: trim(fallback), length: all.length } : undefined;
 }
 
 /** By white space of Unicode, as the server does. */
@@ -61,8 +60,8 @@ export function fill(text: string, values: Values, isChoice = false): string {
 }
 
 const hasLabels = ({ source, id }: Placeholder, { questions }: Values) => {
-  const question = source === "answer" ? questions.find((question) => question.id === id) : undefined;
-  return !!(question?.options || question?.rows);
+  const question = source === "answer" && questions.find((question) => question.id === id);
+  return question && (question.options || question.rows);
 };
 
 function valueOf({ source, id, fallback }: Placeholder, values: Values): string {

@@ -56,12 +56,11 @@ async function once(url: string, options: TransportOptions, isRetry: boolean, si
   const timeout = AbortSignal.timeout(timeoutMs);
   try {
     const reply = await send(url, {
-      method: body ? "POST" : "GET",
       headers: {
         ...(body && { "content-type": "application/json" }),
         ...(token && { authorization: `Bearer ${token}` }),
       },
-      ...(body && { body: JSON.stringify(body) }),
+      ...(body && { method: "POST", body: JSON.stringify(body) }),
       signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
     });
     if (reply.ok) return await reply.json();
@@ -83,10 +82,11 @@ async function once(url: string, options: TransportOptions, isRetry: boolean, si
   }
 }
 
+/** Ends early if the call is aborted; its next attempt then fails. */
 const pause = (ms: number, signal?: AbortSignal) =>
-  new Promise<void>((resolve, reject) => {
+  new Promise<void>((resolve) => {
     const timer = setTimeout(resolve, ms);
-    signal?.addEventListener("abort", () => (clearTimeout(timer), reject(signal.reason)));
+    signal?.addEventListener("abort", () => resolve(clearTimeout(timer)));
   });
 
 /** A random UUID, also where pages are not served by HTTPS and `randomUUID` is absent. */

@@ -6,7 +6,7 @@ import { resolve } from "node:path";
 import { test } from "node:test";
 
 import { check } from "../dist/check.js";
-import { arrange, follow } from "../dist/index.js";
+import { arrange, follow, judge } from "../dist/index.js";
 import { progressAt } from "../dist/logic.js";
 import { bestLocale, fill, html, inlineHtml, plainText, translate } from "../dist/texts.js";
 
@@ -32,6 +32,12 @@ for (const name of FILES) {
 test("the server is tested with every file", () => {
   const source = readFileSync(resolve(ROOT, "crates/flow/tests/golden.rs"), "utf8");
   for (const name of FILES) assert.ok(source.includes(`judge/${name}"`), name);
+});
+
+test("a question type that is newer than this client is left to the server", () => {
+  const questions = [{ id: "q", type: "drawing", prompt: "?", options: [{ id: "a", label: "A" }], required: true }];
+  const codes = (answers) => judge({ questions }, answers).map(({ code }) => code);
+  assert.deepEqual([codes({ q: "b" }), codes({ q: ["x", "y"] }), codes({})], [[], [], ["answer_required"]]);
 });
 
 test("answers lead through the questions as on the server and the hosted page", () => {
@@ -93,7 +99,8 @@ test("progress never goes back, whatever is answered", () => {
     for (let at = 0; ; at++) {
       const question = follow({ questions }, given).questions[at];
       if (!question) break;
-      const place = progressAt({ questions }, given, question.id);
+      const { number, of } = progressAt({ questions }, given, question.id);
+      const place = [number, of];
       assert.ok(place[0] * before[1] > before[0] * place[1] && place[0] <= place[1], `${path}: ${before} ${place}`);
       given[question.id] = (path >> questions.indexOf(question)) & 1 ? "yes" : "no";
       before = place;

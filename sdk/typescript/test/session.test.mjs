@@ -233,3 +233,15 @@ test("answers that are known already, and random order by visit", async () => {
   assert.notEqual(orders[0], orders[2]);
   await assert.rejects(sluice.start("fl_0000000000000000000000"), { code: "flow_not_found", status: 404 });
 });
+
+test("the server judges a submission without storing it", async (t) => {
+  const flowId = await flowOf(FEEDBACK);
+  const session = await sluice.start(flowId, { answers: { nps: "9" } });
+  const validate = (answers) => sluice.validate({ ...session.submission(), answers });
+  const accepted = await validate({ nps: "9" }).catch((error) => error);
+  if (accepted.status === 404) return t.skip("this server has no response.validate");
+  assert.deepEqual(accepted, { success: true });
+  const refused = await validate({ nps: "11" });
+  assert.deepEqual(refused.errors.issues, session.answer("nps", "11").issues());
+  assert.equal((await stored(flowId)).length, 0);
+});
