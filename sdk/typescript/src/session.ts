@@ -216,8 +216,8 @@ export class Session<A extends Answers = Answers> {
       const result = issues.length ? refused(issues) : await this.#calls.submit({ ...submission, idempotencyKey: key }, options);
       if (result.success) this.result = result;
       const seen = new Set(this.questions.map(({ id }) => id));
-      const change = !result.success && version < VERSIONS_MAX && (await this.#moveOn(result.errors.issues, options));
-      if (change) this.carriedOver = carriedOver = { ...change, dropped: { ...carriedOver?.dropped, ...change.dropped } };
+      const change = !result.success && version < VERSIONS_MAX && (await this.#moveOn(result.errors.issues, carriedOver, options));
+      if (change) carriedOver = change;
       // Whatever the respondent has not seen yet, they are asked.
       const isOpen = ({ id, type }: QuestionView) => type !== "statement" && !seen.has(id) && !this.answers[id];
       if (!change || Object.keys(change.dropped).length || this.questions.some(isOpen)) {
@@ -227,7 +227,7 @@ export class Session<A extends Answers = Answers> {
   }
 
   /** Changes to the version that accepts responses now, if it is another one. */
-  async #moveOn(issues: readonly Issue[], options?: CallOptions): Promise<CarriedOver<A> | undefined> {
+  async #moveOn(issues: readonly Issue[], before?: CarriedOver<A>, options?: CallOptions): Promise<CarriedOver<A> | undefined> {
     const issue = issues.find(({ code, latestFlowVersionId }) => latestFlowVersionId || code === "flow_version_not_found");
     if (!issue) return undefined;
     const flow = await this.#calls.resolve(this.flow.flowId, options);
@@ -236,7 +236,7 @@ export class Session<A extends Answers = Answers> {
     const { flowVersionId: from, questions } = this.snapshot;
     if (to === from) return undefined;
     const snapshot = await this.#calls.fetch(to, options);
-    const dropped: { [question: string]: Answer } = {};
+    const dropped: { [question: string]: Answer | undefined } = { ...before?.dropped };
     const given = this.#given;
     this.#given = {};
     for (const [id, answer] of Object.entries(given)) {
@@ -244,9 +244,10 @@ export class Session<A extends Answers = Answers> {
       const fits = was && was.type === now?.type && !judgeQuestion(now, given).length;
       (fits ? this.#given : dropped)[id] = answer;
     }
-    Object.assign(this, { flow, snapshot });
+    const carriedOver = { from, to, dropped: dropped as Partial<A> };
+    Object.assign(this, { flow, snapshot, carriedOver });
     this.#changed();
-    return { from, to, dropped: dropped as Partial<A> };
+    return carriedOver;
   }
 
   /** Computes what follows from the answers, and calls the listeners. */

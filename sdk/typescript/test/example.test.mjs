@@ -61,13 +61,18 @@ after(async () => {
   await world.close();
 });
 
-/** The app with a flow, opened. */
-async function open(definition, { size = "desktop", query = "" } = {}) {
+/** The app with a published flow, opened. */
+async function open(definition, { size = "desktop", query = "", isArchived = false } = {}) {
   const flow = await world.flow(definition);
+  // Before the page resolves it: the browser may keep that reply for some seconds.
+  if (isArchived) await world.server.admin("DELETE", `/flows/${flow.flowId}`);
   const key = flow.base.split("/").at(-1);
   const page = await world.visit(`${address}/?server=${world.server.url}&key=${key}&flow=${flow.flowId}${query}`, { size });
   return { flow, page };
 }
+
+/** A picture for the eye, if SCREENSHOTS names a folder. */
+const shot = (page, name) => process.env.SCREENSHOTS && page.screenshot({ path: `${process.env.SCREENSHOTS}/${name}.png`, fullPage: true });
 
 const next = (page) => page.locator("button[name=next]").click();
 const choose = (page, id, value) => page.locator(`#q-${id} input[value="${value}"]`).check({ force: true });
@@ -119,6 +124,7 @@ for (const size of Object.keys(SIZES)) {
     const to = await world.publish(flow, { ...FEEDBACK, questions });
     await next(page);
     await until(async () => assert.match(await page.locator(".notice").innerText(), /has changed[\s\S]*You answered before: pro/));
+    await shot(page, `changed-${size}`);
     assert.equal((await world.responses(flow)).length, 0);
     // The first open question is shown; the others keep their answers.
     await page.locator("#q-plan").waitFor();
@@ -155,6 +161,7 @@ test("every question type has a field whose answers the server accepts", async (
   for (const [id, text] of Object.entries(fields)) await page.locator(`#q-${id} input`).fill(text);
   await next(page);
   await becomes(() => page.locator(".error").count(), 5);
+  await shot(page, "fields");
   Object.assign(fields, { text: "xy", mail: "ada@example.com", web: "https://example.com", tel: "+49 30 12", num: "-0.5" });
   for (const [id, text] of Object.entries(fields)) await page.locator(`#q-${id} input`).fill(text);
   await becomes(() => page.locator(".error").count(), 0);
@@ -169,6 +176,7 @@ test("every question type has a field whose answers the server accepts", async (
   await choose(page, "more", "no");
   await next(page);
   await becomes(() => page.locator(".error").allInnerTexts(), ['Question "grid" must be answered in full.', 'Question "terms" must be answered.']);
+  await shot(page, "choices");
   await page.locator("#q-grid input[name='grid.s'][value=c]").check();
   await page.locator("#q-terms input").check();
   await next(page);
@@ -181,9 +189,7 @@ test("every question type has a field whose answers the server accepts", async (
 });
 
 test("a flow that cannot be loaded is reported, and can be tried again", async () => {
-  const { flow, page } = await open(FEEDBACK);
-  await world.server.admin("DELETE", `/flows/${flow.flowId}`);
-  await page.reload();
+  const { flow, page } = await open(FEEDBACK, { isArchived: true });
   await becomes(() => page.locator("h1").innerText(), "This survey could not be opened");
   await world.server.admin("POST", `/flows/${flow.flowId}/restore`);
   await page.getByRole("button", { name: "Try again" }).click();

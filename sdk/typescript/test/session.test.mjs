@@ -123,7 +123,11 @@ test("otherwise the respondent sees the newer version with the answers that fit,
   const [nps, , use] = FEEDBACK.questions;
   const questions = [nps, { id: "why", type: "rating", prompt: "Why?" }, { ...use, options: options("api") }, { id: "new", type: "yesNo", prompt: "New?", required: true }];
   const to = await publish(flowId, { title: "Newer", questions });
+  // Whoever renders the newer version knows at once why.
+  const seen = new Set();
+  session.subscribe(() => seen.add(`${session.title} ${session.carriedOver?.to}`));
   const first = await session.submit();
+  assert.deepEqual([...seen], ["Feedback undefined", `Newer ${to}`]);
   assert.equal(first.success, false);
   assert.deepEqual(first.carriedOver.dropped, { why: "Because", use: ["web"] });
   assert.equal(first.errors.issues[0].code, "no_longer_accepting");
