@@ -87,7 +87,7 @@ function Survey({ session }: { session: Session }) {
       <form noValidate onSubmit={(event) => (event.preventDefault(), void goOn())}>
         {page?.questions.map((question) => (
           <Field key={question.id} question={question} value={session.answers[question.id]}
-            issue={isChecked ? session.issues(question.id)[0]?.message : undefined}
+            issue={isChecked ? session.issues(question.id)[0] : undefined}
             onChange={(value) => session.answer(question.id, value)} />
         ))}
         {isLast && session.asksConsent && (

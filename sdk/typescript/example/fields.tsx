@@ -1,12 +1,18 @@
 // One field for every question type.
 
-import type { Answer, Choice, QuestionView } from "sluice";
+import type { Answer, Choice, Issue, QuestionView } from "sluice";
 
 interface FieldProps {
   question: QuestionView;
   value: Answer | undefined;
-  issue: string | undefined;
+  issue: Issue | undefined;
   onChange: (value: Answer) => void;
+}
+
+/** An issue in words for respondents; its own message is for developers, and names the question by its id. */
+function problemOf({ code, message }: Issue, { type }: QuestionView): string {
+  if (code !== "answer_required") return message.replace(/^Question "[^"]*" takes /, "Enter ");
+  return type === "matrix" ? "Please choose one in every row." : "Please answer this question.";
 }
 
 export function Field({ question, value, issue, onChange }: FieldProps) {
@@ -19,7 +25,7 @@ export function Field({ question, value, issue, onChange }: FieldProps) {
       </legend>
       {helpHtml && <div className="text muted" dangerouslySetInnerHTML={{ __html: helpHtml }} />}
       <Control question={question} value={value} onChange={onChange} />
-      {issue && <p className="error" id={`e-${id}`} role="alert">{issue}</p>}
+      {issue && <p className="error" id={`e-${id}`} role="alert">{problemOf(issue, question)}</p>}
     </fieldset>
   );
 }
@@ -95,6 +101,18 @@ function Choices({ question, value, onChange }: ControlProps) {
     onChange(isOn ? [...rest, text] : rest);
   };
   const isOther = (text: string) => text.startsWith("other:");
+  if (type === "dropdown") {
+    return (
+      <>
+        <select name={id} aria-label={question.prompt} value={other === undefined ? chosen[0] ?? "" : "other:"} onChange={({ target }) => onChange(target.value)}>
+          <option value="">Choose…</option>
+          {options.map((option: Choice) => <option key={option.id} value={option.id}>{option.label}</option>)}
+          {allowOther && <option value="other:">Other</option>}
+        </select>
+        {other !== undefined && <input type="text" aria-label="Other" value={other.slice(6)} onChange={({ target }) => onChange(`other:${target.value}`)} />}
+      </>
+    );
+  }
   return (
     <>
       {options.map(({ id: option, label }: Choice) => (

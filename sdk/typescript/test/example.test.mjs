@@ -81,7 +81,7 @@ test("answers are stored, and the ending repeats them", async () => {
   const { flow, page } = await open(FEEDBACK, { query: "&user=u1" });
   await page.locator("#q-nps legend em").waitFor();
   await next(page);
-  assert.match(await page.locator("#q-nps .error").innerText(), /must be answered/);
+  assert.equal(await page.locator("#q-nps .error").innerText(), "Please answer this question.");
   await choose(page, "nps", "3");
   await next(page);
   await becomes(() => page.locator("#q-why legend").innerText(), "Why only 3?");
@@ -161,13 +161,14 @@ test("every question type has a field whose answers the server accepts", async (
   for (const [id, text] of Object.entries(fields)) await page.locator(`#q-${id} input`).fill(text);
   await next(page);
   await becomes(() => page.locator(".error").count(), 5);
+  assert.equal(await page.locator("#q-mail .error").innerText(), "Enter an e-mail address such as ada@example.com.");
   await shot(page, "fields");
   Object.assign(fields, { text: "xy", mail: "ada@example.com", web: "https://example.com", tel: "+49 30 12", num: "-0.5" });
   for (const [id, text] of Object.entries(fields)) await page.locator(`#q-${id} input`).fill(text);
   await becomes(() => page.locator(".error").count(), 0);
   await next(page);
   await page.locator("#q-drop").waitFor();
-  await choose(page, "drop", "b");
+  await page.locator("#q-drop select").selectOption("b");
   await choose(page, "some", "a");
   await page.locator("#q-some input[aria-label=Other]").fill("Mine");
   await page.locator("#q-rank button[name='rank.c']").click();
@@ -175,7 +176,7 @@ test("every question type has a field whose answers the server accepts", async (
   await choose(page, "stars", "4");
   await choose(page, "more", "no");
   await next(page);
-  await becomes(() => page.locator(".error").allInnerTexts(), ['Question "grid" must be answered in full.', 'Question "terms" must be answered.']);
+  await becomes(() => page.locator(".error").allInnerTexts(), ["Please choose one in every row.", "Please answer this question."]);
   await shot(page, "choices");
   await page.locator("#q-grid input[name='grid.s'][value=c]").check();
   await page.locator("#q-terms input").check();
