@@ -1,4 +1,5 @@
-// A survey with an interface of its own: the session decides what to ask, these components how it looks.
+// A survey with an interface of its own: the session decides what to ask, these components how it
+// looks.
 
 import { createSluice, browserContext, type EndingView, type Session } from "sluice";
 import { useFlow } from "sluice/react";

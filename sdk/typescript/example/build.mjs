@@ -1,4 +1,5 @@
-// Builds the example into example/dist; with --serve, serves it and builds again after every change.
+// Builds the example into example/dist; with --serve, serves it and builds again after every
+// change.
 //
 //   npm run example      then open the printed address with ?server=…&key=pk_…&flow=fl_…
 

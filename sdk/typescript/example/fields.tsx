@@ -9,7 +9,10 @@ interface FieldProps {
   onChange: (value: Answer) => void;
 }
 
-/** An issue in words for respondents; its own message is for developers, and names the question by its id. */
+/**
+ * An issue in words for respondents; its own message is for developers, and names the question by
+ * its id.
+ */
 function problemOf({ code, message }: Issue, { type }: QuestionView): string {
   if (code !== "answer_required") return message.replace(/^Question "[^"]*" takes /, "Enter ");
   return type === "matrix" ? "Please choose one in every row." : "Please answer this question.";

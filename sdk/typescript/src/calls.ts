@@ -12,8 +12,9 @@ export interface Calls {
   /** The snapshot of a version: its questions and texts. */
   fetch(flowVersionId: string, options?: CallOptions): Promise<Snapshot>;
   /**
-   * Submits answers. Attempts of one call share an idempotency key, so that at most one response is stored. A refusal is a
-   * result; an error means that the outcome is unknown, or that the call could not be made.
+   * Submits answers. Attempts of one call share an idempotency key, so that at most one response is
+   * stored. A refusal is a result; an error means that the outcome is unknown, or that the call
+   * could not be made.
    */
   submit<A extends Answers = Answers>(submission: Submission<A>, options?: CallOptions): Promise<SubmitResult>;
 }

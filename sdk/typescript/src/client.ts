@@ -16,7 +16,10 @@ export interface SluiceOptions extends TransportOptions {
 export interface Sluice extends Calls {
   /** Asks the server to judge a submission, and stores nothing. */
   validate<A extends Answers = Answers>(submission: Submission<A>, options?: CallOptions): Promise<ValidateResult>;
-  /** Resolves and fetches a flow, and returns a session that evaluates its logic, validates answers and submits them. */
+  /**
+   * Resolves and fetches a flow, and returns a session that evaluates its logic, validates answers
+   * and submits them.
+   */
   start<A extends Answers = Answers>(flowId: FlowId<A>, options?: StartOptions<A>): Promise<Session<A>>;
 }
 

@@ -1,6 +1,7 @@
 // The formats of answers: e-mail and web addresses, telephone numbers, decimal numbers and dates.
 //
-// The same rules as crates/flow/src/{email,date}.rs and question/{decimal,types}; tests/golden/judge holds both to them.
+// The same rules as crates/flow/src/{email,date}.rs and question/{decimal,types};
+// tests/golden/judge holds both to them.
 
 const URL_CHARS_MAX = 2_048;
 

@@ -1,7 +1,7 @@
 // Judges answers against the questions of a snapshot: the same issues as the server finds.
 //
-// The same rules as crates/flow/src/judge.rs and question/types; tests/golden/judge holds both to them. Messages name the
-// question and what it accepts, and never repeat the answer.
+// The same rules as crates/flow/src/judge.rs and question/types; tests/golden/judge holds both to
+// them. Messages name the question and what it accepts, and never repeat the answer.
 
 import { chars, compareDecimals, isDate, isDecimal, isEmail, isPhone, isUrl, plain } from "./formats.js";
 import { follow, isAbsent, own, type Definition } from "./logic.js";
@@ -58,7 +58,10 @@ function judgeTexts(question: Question, texts: readonly string[], add: Add): voi
   judgeOne(question, texts, add);
 }
 
-/** The types that take one text, with its format. A type that is newer than this client is left to the server. */
+/**
+ * The types that take one text, with its format. A type that is newer than this client is left to
+ * the server.
+ */
 const ONE: { [type: string]: [((text: string) => boolean)?, string?, IssueCode?] } = {
   shortText: [],
   longText: [],

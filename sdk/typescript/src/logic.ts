@@ -1,6 +1,8 @@
-// Logic: which questions are visible after conditions and jumps, the score, the ending, pages and progress.
+// Logic: which questions are visible after conditions and jumps, the score, the ending, pages and
+// progress.
 //
-// The same rules as crates/flow/src/{logic,route,score}.rs; both pass tests/golden/judge and crates/flow/tests/routes.json.
+// The same rules as crates/flow/src/{logic,route,score}.rs; both pass tests/golden/judge and
+// crates/flow/tests/routes.json.
 
 import { compareDecimals, isDate, isDecimal, plain } from "./formats.js";
 import type { Answer, Answers, Choice, Condition, Ending, Question, Section, Snapshot, Test } from "./types.js";
@@ -39,8 +41,9 @@ function points({ score, options = [] }: Question, texts: readonly string[]): nu
 }
 
 /**
- * The way that answers take through the questions. With `all`, conditions also read answers to hidden questions, as the
- * server does when it validates; without, an answer to a hidden question does not count, as for a respondent who went back.
+ * The way that answers take through the questions. With `all`, conditions also read answers to
+ * hidden questions, as the server does when it validates; without, an answer to a hidden question
+ * does not count, as for a respondent who went back.
  */
 export function follow(definition: Definition, given: Answers, all = false): Route {
   const { questions, endings = [] } = definition;
@@ -55,7 +58,9 @@ export function follow(definition: Definition, given: Answers, all = false): Rou
   };
 }
 
-/** `to` is where the last jump leads, if that is not among the questions; `sum` is in hundredths. */
+/**
+ * `to` is where the last jump leads, if that is not among the questions; `sum` is in hundredths.
+ */
 function walk(questions: readonly Question[], given: Answers, all: boolean) {
   const answers: { [id: string]: Answer | undefined } = all ? (given as {}) : {};
   const visible: Question[] = [];
@@ -86,7 +91,9 @@ function holds(condition: Condition, answers: Answers, known: Map<string, Questi
   return passes(condition, own(answers, condition.question), !!known.get(condition.question)?.allowOther);
 }
 
-/** Whether an answer passes a test. A comparison with a missing answer is false, also for `notIn`. */
+/**
+ * Whether an answer passes a test. A comparison with a missing answer is false, also for `notIn`.
+ */
 function passes(test: Test, texts: readonly string[], allowOther: boolean): boolean {
   const isGiven = !isAbsent(texts);
   if (test.answered != null) return isGiven === test.answered;
@@ -122,8 +129,8 @@ export function pagesOf<Q extends { id: string }>({ sections = [] }: Definition,
 }
 
 /**
- * The number of a visible question, and of all questions on the longest way from there. Only earlier answers change them,
- * so that progress never goes back.
+ * The number of a visible question, and of all questions on the longest way from there. Only
+ * earlier answers change them, so that progress never goes back.
  */
 export function progressAt({ questions }: Definition, given: Answers, id: string): { number: number; of: number } {
   const at = questions.findIndex((question) => question.id === id);
@@ -140,7 +147,10 @@ export function progressAt({ questions }: Definition, given: Answers, id: string
 
 const MASK = 2n ** 64n - 1n;
 
-/** The options of a question in the order to show them. The same visit and question give the same order. */
+/**
+ * The options of a question in the order to show them. The same visit and question give the same
+ * order.
+ */
 export function arrange({ id, options = [], optionOrder }: Question, visit: string): Choice[] {
   const arranged = [...options];
   if (optionOrder !== "random") return arranged;

@@ -13,8 +13,8 @@ export type FlowState<A extends Answers = Answers> =
   | { status: "open" | "submitting" | "done"; session: Session<A>; error?: undefined };
 
 /**
- * Starts a session, and renders the component again whenever it changes. `sluice` and `flowId` identify it: keep the client
- * outside of the component. The options are read when it starts.
+ * Starts a session, and renders the component again whenever it changes. `sluice` and `flowId`
+ * identify it: keep the client outside of the component. The options are read when it starts.
  */
 export function useFlow<A extends Answers = Answers>(sluice: Sluice, flowId: FlowId<A>, options: StartOptions<A> = {}): FlowState<A> {
   const [{ session, error }, setState] = useState<{ session?: Session<A>; error?: unknown }>({});

@@ -1,7 +1,7 @@
 // The types of the tRPC router of Sluice, for `@trpc/client` without this client.
 //
-// They describe what `@trpc/client` reads of a router, without importing `@trpc/server`. Its two majors read different
-// types, so there is one for each.
+// They describe what `@trpc/client` reads of a router, without importing `@trpc/server`. Its two
+// majors read different types, so there is one for each.
 
 import type { Submission, SubmitResult, ValidateResult } from "./types.js";
 
@@ -55,7 +55,9 @@ interface Procedures {
   };
 }
 
-/** The router for `@trpc/client` 11: `createTRPCClient<AppRouter>({ links: [httpLink({ url })] })`. */
+/**
+ * The router for `@trpc/client` 11: `createTRPCClient<AppRouter>({ links: [httpLink({ url })] })`.
+ */
 export interface AppRouter {
   _def: {
     _config: Config<RootTypes<false>, any>;
@@ -115,7 +117,10 @@ interface RouterV10<Record> {
   getErrorShape: any;
 }
 
-/** The router for `@trpc/client` 10: `createTRPCProxyClient<AppRouterV10>({ links: [httpLink({ url })] })`. */
+/**
+ * The router for `@trpc/client` 10: `createTRPCProxyClient<AppRouterV10>({ links: [httpLink({ url
+ * })] })`.
+ */
 export type AppRouterV10 = RouterV10<{
   response: RouterV10<{
     submit: MutationV10<Submission, SubmitResult>;

@@ -1,7 +1,8 @@
 // A session: one respondent answers one flow.
 //
-// It keeps the answers, evaluates the logic of the version, validates locally by the server's rules, and submits. If a newer
-// version was published meanwhile, answers that still fit are carried over to it: the same question, the same type, valid.
+// It keeps the answers, evaluates the logic of the version, validates locally by the server's
+// rules, and submits. If a newer version was published meanwhile, answers that still fit are
+// carried over to it: the same question, the same type, valid.
 
 import { PAYLOAD_GENERATION, type Calls } from "./calls.js";
 import { judge, judgeQuestion } from "./judge.js";
@@ -73,7 +74,10 @@ export interface CarriedOver<A extends Answers = Answers> {
   dropped: Partial<A>;
 }
 
-/** With `carriedOver`, a refusal means: show the questions again, the session is at the newer version. */
+/**
+ * With `carriedOver`, a refusal means: show the questions again, the session is at the newer
+ * version.
+ */
 export type SessionResult<A extends Answers = Answers> = (Accepted | Refused) & { carriedOver?: CarriedOver<A> };
 
 export class Session<A extends Answers = Answers> {
@@ -155,7 +159,10 @@ export class Session<A extends Answers = Answers> {
     return plainText(text, this.#values);
   }
 
-  /** A text of the snapshot as HTML with paragraphs, lists, emphasis and links; everything else is escaped. */
+  /**
+   * A text of the snapshot as HTML with paragraphs, lists, emphasis and links; everything else is
+   * escaped.
+   */
   html(text: string): string {
     return html(text, this.#values);
   }
@@ -178,9 +185,10 @@ export class Session<A extends Answers = Answers> {
   }
 
   /**
-   * Validates the answers locally, and submits them. If the version no longer accepts responses, the session continues with
-   * the newer one: at once if all answers fit and no other question is to be answered, otherwise after the respondent has
-   * seen it (`carriedOver`). After an error, call it again: the same answers are stored at most once.
+   * Validates the answers locally, and submits them. If the version no longer accepts responses,
+   * the session continues with the newer one: at once if all answers fit and no other question is
+   * to be answered, otherwise after the respondent has seen it (`carriedOver`). After an error,
+   * call it again: the same answers are stored at most once.
    */
   submit(options?: CallOptions): Promise<SessionResult<A>> {
     // A second click while the first is under way is the same call.
@@ -209,7 +217,8 @@ export class Session<A extends Answers = Answers> {
     for (let version = 1; ; version++) {
       const submission = this.submission();
       const content = JSON.stringify(submission);
-      // The outcome of the last call may be unknown: the same answers keep their key. So do all versions of one call.
+      // The outcome of the last call may be unknown: the same answers keep their key. So do all
+      // versions of one call.
       if (this.#sent?.content !== content) this.#sent = { content, key: key ?? randomId() };
       ({ key } = this.#sent);
       const issues = this.issues();

@@ -1,6 +1,7 @@
 // The shape of a submission: everything that can be checked without its version.
 //
-// The same rules as crates/flow/src/submission; tests/golden/judge holds both to them. `context` never causes an issue.
+// The same rules as crates/flow/src/submission; tests/golden/judge holds both to them. `context`
+// never causes an issue.
 
 import { chars, isEmail } from "./formats.js";
 import type { Answers, Issue, IssueCode } from "./types.js";
@@ -27,7 +28,10 @@ function compareKeys(one: string, other: string): number {
   return b[at] === undefined ? 1 : a[at]!.codePointAt(0)! - b[at].codePointAt(0)!;
 }
 
-/** A value as the server reads it from JSON: without `undefined`, and with U+FFFD in place of half a surrogate pair. */
+/**
+ * A value as the server reads it from JSON: without `undefined`, and with U+FFFD in place of half a
+ * surrogate pair.
+ */
 export const asSent = (value: unknown): unknown => {
   const json = JSON.stringify(value);
   return json === undefined ? undefined : JSON.parse(json.replace(/\\(?:\\|ud[89a-f]..)/g, (it) => (it === "\\\\" ? it : "\\ufffd")));

@@ -1,7 +1,9 @@
-// An author's texts as they are shown: translated, with placeholders filled in and Markdown rendered.
+// An author's texts as they are shown: translated, with placeholders filled in and Markdown
+// rendered.
 //
-// The same rules as crates/flow/src/{piping,markdown}.rs and crates/hosted/src/texts.rs; tests/golden/texts.json holds both
-// to them. Only links, emphasis and lists become elements, and every text is escaped.
+// The same rules as crates/flow/src/{piping,markdown}.rs and crates/hosted/src/texts.rs;
+// tests/golden/texts.json holds both to them. Only links, emphasis and lists become elements, and
+// every text is escaped.
 
 import { own } from "./logic.js";
 import type { Answers, Choice, Image, Question, Snapshot, Translation } from "./types.js";
@@ -122,7 +124,10 @@ interface Block {
   items: Inline[][];
 }
 
-/** An empty line ends a paragraph; lines that start with `- `, `* ` or a number and a point are items of a list. */
+/**
+ * An empty line ends a paragraph; lines that start with `- `, `* ` or a number and a point are
+ * items of a list.
+ */
 function blocks(text: string): Block[] {
   const blocks: Block[] = [];
   const trimEnd = (text: string) => trim(`.${text}`).slice(1);
@@ -226,7 +231,10 @@ function inline(text: string): Inline[] {
   return parts(0, text.length, 0);
 }
 
-/** The best language for a reader: the wanted one, a shorter prefix of its tag, another variant, or the default. */
+/**
+ * The best language for a reader: the wanted one, a shorter prefix of its tag, another variant, or
+ * the default.
+ */
 export function bestLocale({ locales, defaultLocale }: Snapshot, wanted: readonly string[]): string {
   const find = (tag: string, part = (locale: string) => locale) =>
     locales.find((locale) => part(locale).toLowerCase() === tag.toLowerCase());

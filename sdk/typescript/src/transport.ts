@@ -1,6 +1,7 @@
 // One HTTP call with retries: backoff with jitter, `Retry-After`, and a timeout for each attempt.
 //
-// Every call here is safe to repeat: reads, validations, and submissions, which have an idempotency key.
+// Every call here is safe to repeat: reads, validations, and submissions, which have an idempotency
+// key.
 
 import { SluiceError } from "./errors.js";
 

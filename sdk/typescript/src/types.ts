@@ -1,4 +1,5 @@
-// The data that Sluice sends and takes: snapshots of payload generation 4, submissions and their results.
+// The data that Sluice sends and takes: snapshots of payload generation 4, submissions and their
+// results.
 
 /** A text, or several: the answer to a question, or the value of a tag. */
 export type Answer = string | readonly string[];

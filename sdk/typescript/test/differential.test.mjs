@@ -1,4 +1,5 @@
-// The local judgement of generated submissions against that of a real server: same issues, same score.
+// The local judgement of generated submissions against that of a real server: same issues, same
+// score.
 //
 //   DIFFERENTIAL_CASES=100000 SEED=7 node --test test/differential.test.mjs
 //

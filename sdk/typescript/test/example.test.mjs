@@ -1,4 +1,5 @@
-// The example app in Chromium against a real server: every question type, logic, and a version that changes meanwhile.
+// The example app in Chromium against a real server: every question type, logic, and a version that
+// changes meanwhile.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";

@@ -1,4 +1,5 @@
-// Every code block of the README runs: against a real server, with the package as it would be installed.
+// Every code block of the README runs: against a real server, with the package as it would be
+// installed.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";

@@ -1,4 +1,5 @@
-// Sessions against a real server: logic, local validation, and versions that change while somebody answers.
+// Sessions against a real server: logic, local validation, and versions that change while somebody
+// answers.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";

@@ -1,4 +1,5 @@
-// Retries: which replies are repeated, how long a call waits, and that all attempts of a call share one key.
+// Retries: which replies are repeated, how long a call waits, and that all attempts of a call share
+// one key.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

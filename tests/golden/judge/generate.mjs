@@ -1,11 +1,12 @@
 #!/usr/bin/env node
-// Generates definitions and submissions, to compare the judgement of a client with that of the server.
+// Generates definitions and submissions, to compare the judgement of a client with that of the
+// server.
 //
 //   node tests/golden/judge/generate.mjs [CASES] [SEED] > cases.jsonl
 //
-// Each line is {"definition": …, "submissions": [{…}, …]}. Every definition can be published. A submission lacks
-// `flowVersionId`, which the reader of a line sets. The same number and seed give the same lines. Most submissions are nearly
-// valid, so that each rule is met from both sides.
+// Each line is {"definition": …, "submissions": [{…}, …]}. Every definition can be published. A
+// submission lacks `flowVersionId`, which the reader of a line sets. The same number and seed give
+// the same lines. Most submissions are nearly valid, so that each rule is met from both sides.
 
 import { pathToFileURL } from "node:url";
 

@@ -1,5 +1,5 @@
-// Wrong answers for a known flow do not compile: each line below an expectation is an error. `feedback.ts` is written by
-// `sluice types` from feedback.yaml.
+// Wrong answers for a known flow do not compile: each line below an expectation is an error.
+// `feedback.ts` is written by `sluice types` from feedback.yaml.
 
 import { createSluice, follow, judge, SluiceError, type Answers, type Session } from "sluice";
 import { check } from "sluice/check";
