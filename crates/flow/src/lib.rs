@@ -17,7 +17,7 @@
 //! instant, [`closing`] limits how many responses a flow accepts, [`answer_filter`] selects responses by an answer,
 //! [`response_order`] sorts them by one, [`crosstab`] counts the answers to two questions together, [`visit`] is what is counted of the way to a
 //! response, [`words`] finds words that occur in
-//! many answers, [`event`] is what webhooks report, [`design`] is how hosted pages look, [`folding`] ignores case, and [`origin`] parses the origins that an app allows.
+//! many answers, [`event`] is what webhooks report, [`design`] is how hosted pages look, [`folding`] ignores case, [`typescript`] writes the type of answers, and [`origin`] parses the origins that an app allows.
 //!
 //! A refusal is a value ([`issue::Issue`], the sender's fault); this crate has no error types.
 
@@ -56,5 +56,6 @@ pub mod snapshot;
 pub mod submission;
 pub(crate) mod text_map;
 pub mod time;
+pub mod typescript;
 pub mod visit;
 pub mod words;

@@ -411,4 +411,45 @@ mod tests {
             }
         });
     }
+
+    /// The HTML without the elements that only the script of the page reads.
+    fn without_spans(html: &str) -> String {
+        let mut parts = html.split("<span ");
+        let first = parts.next().unwrap_or_default().to_owned();
+        let rest = parts.map(|part| part.split_once('>').unwrap().1.replacen("</span>", "", 1));
+        first + &rest.collect::<String>()
+    }
+
+    #[test]
+    fn texts_become_the_html_of_the_shared_cases() {
+        const CASES: &str = include_str!("../../../tests/golden/texts.json");
+        let file: serde_json::Value = serde_json::from_str(CASES).unwrap();
+        let survey = definition::check(&json!({"title": "t", "questions": file["questions"]}));
+        let survey = survey.unwrap();
+        let text = |value: &serde_json::Value| Cow::Owned(value.as_str().unwrap().to_owned());
+        let answers = file["answers"].as_object().unwrap().iter().map(|(id, value)| {
+            let texts = match value.as_array() {
+                Some(items) => Texts::Many(items.iter().map(text).collect()),
+                None => Texts::One(text(value)),
+            };
+            (Cow::Borrowed(id.as_str()), texts)
+        });
+        let answers: TextMap<'_> = answers.collect();
+        let parameters = Parameters::read(Some("tags.plan=pro&tags.plan=beta"), false);
+        let words = Words::for_language("en");
+        let texts = FlowTexts::new(survey.wording(&[]), words, &parameters, &answers);
+        for case in file["cases"].as_array().unwrap() {
+            let text = case["text"].as_str().unwrap();
+            let blocks = markdown::blocks(text);
+            let html: String = blocks.iter().map(|it| texts.block(it).into_string()).collect();
+            let shown = json!({
+                "text": text,
+                "html": without_spans(&html),
+                "inline": without_spans(&texts.inline(text).into_string()),
+                "plain": texts.plain(text),
+                "label": texts.plain_label(text),
+            });
+            assert_eq!(shown, *case);
+        }
+    }
 }

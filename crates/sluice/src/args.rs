@@ -13,6 +13,7 @@ mod mail;
 mod moving;
 mod recount;
 mod respondent;
+mod types;
 mod user;
 mod verify;
 
@@ -37,6 +38,7 @@ pub(crate) use mail::{MailCommand, MailTestArgs};
 pub(crate) use moving::MoveArgs;
 pub(crate) use recount::RecountArgs;
 pub(crate) use respondent::{RespondentArgs, RespondentCommand};
+pub(crate) use types::TypesArgs;
 pub(crate) use user::{UserAddArgs, UserCommand, UserSetArgs};
 pub(crate) use verify::VerifyArgs;
 
@@ -59,6 +61,7 @@ Examples:
   sluice serve --listen 0.0.0.0:8080        the same, reachable from other machines
   sluice flow check survey.yaml             list every fault of a flow file, offline
   sluice flow push survey.yaml --publish    create it on a running server and publish it
+  sluice types fl_… > feedback.ts           the TypeScript type of its answers
   sluice responses tail fl_…                print responses as they arrive
   sluice move --from sqlite:sluice-data/sluice.db --to postgres://db.example/sluice
   sluice backup /backup/sluice.gz           back up everything while the server runs
@@ -87,6 +90,8 @@ pub(crate) enum Command {
     /// Check, push, publish and list flows
     #[command(subcommand)]
     Flow(FlowCommand),
+    /// Write the TypeScript type of the answers to a flow
+    Types(TypesArgs),
     /// Follow and export responses
     #[command(subcommand)]
     Responses(ResponsesCommand),

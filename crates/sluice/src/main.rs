@@ -84,6 +84,7 @@ async fn dispatch(command: Command) -> Outcome {
     match command {
         Command::Serve(serve) => serve::run(*serve).await,
         Command::Flow(flow) => command::flow::run(flow).await,
+        Command::Types(types) => command::types::run(types).await,
         Command::Responses(args::ResponsesCommand::Tail(tail)) => {
             command::responses::tail(tail).await
         }

@@ -9,6 +9,7 @@ mod condition_words;
 mod context;
 mod crosstab;
 mod difference;
+mod golden;
 mod images;
 mod judge;
 mod lifecycle;

@@ -1,5 +1,6 @@
 //! The commands besides `serve`, one file each. `backup`, `check`, `key`, `moving`, `recount`,
-//! `restore` and `verify` work without a server; the others call one through [`crate::client`].
+//! `restore` and `verify` work without a server, `types` also with a file; the others call one through
+//! [`crate::client`].
 
 pub(crate) mod app;
 pub(crate) mod backup;
@@ -16,5 +17,6 @@ pub(crate) mod respondent;
 pub(crate) mod responses;
 pub(crate) mod restore;
 pub(crate) mod token;
+pub(crate) mod types;
 pub(crate) mod user;
 pub(crate) mod verify;

@@ -263,3 +263,36 @@ async fn a_tail_starts_from_now_by_default_and_ends_on_an_interrupt() {
     assert!(std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
     assert_eq!(child.wait().unwrap().code(), Some(0));
 }
+
+#[test]
+fn types_are_written_for_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "lunch.yaml", FLOW);
+    let of_file = run(folder.path(), &["types", "lunch.yaml", "--name", "team lunch"]);
+    assert_eq!(of_file.status.code(), Some(0));
+    let module = text(&of_file.stdout);
+    assert!(module.contains("export type TeamLunchAnswers = {"), "{module}");
+    assert!(module.contains("  nps?: \"0\" | \"1\" |"), "{module}");
+    assert!(!module.contains("FlowId"), "{module}");
+
+    write(folder.path(), "bad.yaml", FAULTY);
+    let faulty = run(folder.path(), &["types", "bad.yaml"]);
+    assert_eq!(faulty.status.code(), Some(3));
+    assert_complains(&run(folder.path(), &["types", "absent.yaml"]), 1, &["absent.yaml", "fl_…"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn types_of_a_published_flow_have_its_id() {
+    let author = Author::new();
+    write(author.folder.path(), "lunch.yaml", FLOW);
+    let flow = word(&author.done(&["flow", "push", "lunch.yaml"]), "fl_");
+    assert_complains(&author.run(&["types", &flow]), 1, &["no published version", "flow publish"]);
+    author.done(&["flow", "publish", &flow]);
+    let module = author.done(&["types", &flow]);
+    assert!(
+        module.starts_with(&format!("// Answers to \"Lunch\" ({flow}), version 1.")),
+        "{module}"
+    );
+    let id = format!("export const lunchFlow = \"{flow}\" as FlowId<LunchAnswers>;");
+    assert!(module.contains(&id), "{module}");
+}

@@ -1,0 +1,20 @@
+// The three calls that a session makes.
+
+import type { CallOptions } from "./transport.js";
+import type { Answers, ResolvedFlow, Snapshot, Submission, SubmitResult } from "./types.js";
+
+/** The payload generation that this client reads. */
+export const PAYLOAD_GENERATION = "4";
+
+export interface Calls {
+  /** The latest published version of a flow, and whether its live window is open. */
+  resolve(flowId: string, options?: CallOptions): Promise<ResolvedFlow>;
+  /** The snapshot of a version: its questions and texts. */
+  fetch(flowVersionId: string, options?: CallOptions): Promise<Snapshot>;
+  /**
+   * Submits answers. Attempts of one call share an idempotency key, so that at most one response is
+   * stored. A refusal is a result; an error means that the outcome is unknown, or that the call
+   * could not be made.
+   */
+  submit<A extends Answers = Answers>(submission: Submission<A>, options?: CallOptions): Promise<SubmitResult>;
+}

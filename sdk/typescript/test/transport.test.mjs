@@ -1,0 +1,126 @@
+// Retries: which replies are repeated, how long a call waits, and that all attempts of a call share
+// one key.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { createSluice, SluiceError } from "../dist/index.js";
+
+const SUBMISSION = { flowVersionId: "fv_1", flowVersionPayloadGeneration: "4", respondentAnalyticsAdmission: "collection_only" };
+const ACCEPTED = { result: { data: { success: true, responseId: "rs_1" } } };
+
+const reply = (status, body, headers = {}) => () => new Response(JSON.stringify(body), { status, headers });
+const lost = () => {
+  throw new TypeError("fetch failed");
+};
+
+/** A client whose replies are listed; its calls and waits are recorded. */
+function client(replies, options = {}) {
+  const calls = [];
+  const waits = [];
+  const sluice = createSluice({
+    baseUrl: "https://feedback.example/", apiKey: "pk_1",
+    fetch: async (url, init) => {
+      calls.push({ url: String(url), ...init, body: init.body && JSON.parse(init.body) });
+      return replies[Math.min(calls.length, replies.length) - 1](init);
+    },
+    wait: async (ms) => void waits.push(ms),
+    ...options,
+  });
+  return { sluice, calls, waits };
+}
+
+test("the paths, the method and the body are those of the API", async () => {
+  const { sluice, calls } = client([reply(200, { flowVersionId: "fv_1" }), reply(200, {}), reply(200, ACCEPTED), reply(200, ACCEPTED)]);
+  await sluice.resolve("fl_1");
+  await sluice.fetch("fv_1");
+  await sluice.submit({ ...SUBMISSION, idempotencyKey: "own" });
+  await sluice.validate(SUBMISSION);
+  const base = "https://feedback.example/api/v1/pk_1";
+  assert.deepEqual(calls.map(({ method = "GET", url }) => `${method} ${url}`), [
+    `GET ${base}/flows/fl_1`, `GET ${base}/flow_versions/fv_1?payload=4`, `POST ${base}/trpc/response.submit`, `POST ${base}/trpc/response.validate`,
+  ]);
+  assert.equal(calls[2].headers["content-type"], "application/json");
+  assert.deepEqual(calls[2].body, { ...SUBMISSION, idempotencyKey: "own" });
+  assert.deepEqual(calls[3].body, SUBMISSION);
+});
+
+test("a lost connection, 429 and 5xx are repeated with one idempotency key per call", async () => {
+  const { sluice, calls, waits } = client([lost, reply(503, {}), reply(429, {}), reply(502, "no JSON"), reply(200, ACCEPTED)]);
+  assert.deepEqual(await sluice.submit(SUBMISSION), { success: true, responseId: "rs_1" });
+  const keys = calls.map(({ body }) => body.idempotencyKey);
+  assert.equal(keys.length, 5);
+  assert.match(keys[0], /^[\w-]{20,}$/);
+  assert.equal(new Set(keys).size, 1);
+  await sluice.submit(SUBMISSION);
+  assert.notEqual(calls.at(-1).body.idempotencyKey, keys[0]);
+  // Jitter is between nothing and twice the last bound.
+  waits.forEach((ms, at) => assert.ok(ms >= 0 && ms <= 250 * 2 ** (at + 1), `${at}: ${ms}`));
+});
+
+test("Retry-After is honoured, in seconds or as a date, and a long one fails at once", async () => {
+  const date = new Date(Date.now() + 20_000).toUTCString();
+  const { sluice, waits } = client([reply(503, {}, { "retry-after": "7" }), reply(503, {}, { "retry-after": date }), reply(200, ACCEPTED)]);
+  await sluice.submit(SUBMISSION);
+  assert.ok(waits[0] >= 7_000 && waits[0] <= 7_500, String(waits[0]));
+  assert.ok(waits[1] > 15_000 && waits[1] <= 21_000, String(waits[1]));
+  const error = { message: "The daily quota is used up.", code: -32029, data: { code: "TOO_MANY_REQUESTS", httpStatus: 429, reason: "daily_quota_reached" } };
+  const quota = client([reply(429, { error }, { "retry-after": "3600", "x-request-id": "r1" })]);
+  await assert.rejects(quota.sluice.submit(SUBMISSION), (thrown) => {
+    assert.ok(thrown instanceof SluiceError);
+    const { name, status, code, retryAfterMs, requestId, message } = thrown;
+    assert.deepEqual({ name, status, code, retryAfterMs, requestId, message }, {
+      name: "SluiceError", status: 429, code: "daily_quota_reached", retryAfterMs: 3_600_000, requestId: "r1", message: "The daily quota is used up.",
+    });
+    return true;
+  });
+  assert.equal(quota.calls.length, 1);
+});
+
+test("attempts end, and other errors are not repeated", async () => {
+  const down = client([lost], { attempts: 3 });
+  await assert.rejects(down.sluice.resolve("fl_1"), { status: 0, code: "network" });
+  assert.equal(down.calls.length, 3);
+  const missing = client([reply(404, { code: "flow_not_found", detail: "There is no such flow." })]);
+  await assert.rejects(missing.sluice.resolve("fl_1"), { status: 404, code: "flow_not_found", message: "There is no such flow." });
+  assert.equal(missing.calls.length, 1);
+});
+
+test("a refused token is asked for once more", async () => {
+  const asked = [];
+  const getToken = async (isRetry) => (asked.push(isRetry), isRetry ? "new" : "old");
+  const refusal = reply(401, { code: "token_expired", detail: "The token has expired." });
+  const renewed = client([refusal, reply(200, ACCEPTED)], { getToken });
+  await renewed.sluice.submit(SUBMISSION);
+  assert.deepEqual(renewed.calls.map(({ headers }) => headers.authorization), ["Bearer old", "Bearer new"]);
+  assert.deepEqual(asked, [false, true]);
+  const refused = client([refusal], { getToken });
+  await assert.rejects(refused.sluice.submit(SUBMISSION), { status: 401, code: "token_expired" });
+  assert.equal(refused.calls.length, 2);
+  const without = client([refusal]);
+  await assert.rejects(without.sluice.submit(SUBMISSION), { status: 401 });
+  assert.equal(without.calls.length, 1);
+});
+
+test("an aborted call ends with the reason, also while it waits", async () => {
+  const aborter = new AbortController();
+  // The wait of a minute ends with the call.
+  const { sluice } = client([], { wait: undefined, fetch: async (url, { signal }) => {
+    signal.throwIfAborted();
+    setTimeout(() => aborter.abort(new Error("closed")), 1);
+    return new Response("{}", { status: 503, headers: { "retry-after": "59" } });
+  } });
+  await assert.rejects(sluice.submit(SUBMISSION, { signal: aborter.signal }), { message: "closed" });
+  await assert.rejects(sluice.submit(SUBMISSION, { signal: aborter.signal }), { message: "closed" });
+});
+
+test("an attempt without a reply ends by its timeout, and is repeated", async () => {
+  const never = ({ signal }) => new Promise((_, reject) => {
+    // Like a pending connection, it keeps the process alive.
+    const alive = setInterval(() => {}, 1_000);
+    signal.addEventListener("abort", () => (clearInterval(alive), reject(signal.reason)));
+  });
+  const { sluice, calls } = client([never, reply(200, ACCEPTED)], { timeoutMs: 5 });
+  assert.equal((await sluice.submit(SUBMISSION)).success, true);
+  assert.equal(calls.length, 2);
+});
