@@ -306,3 +306,24 @@ pub(super) fn types_of(names: &[String]) -> Result<Vec<EventType>, AdminError> {
     }
     if faults.is_empty() { Ok(types) } else { Err(AdminError::Invalid(faults)) }
 }
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    #[test]
+    fn a_stream_without_events_still_moves_the_position_of_its_reader() {
+        let next = EventId::from_uuid(sluice_flow::id::v7(
+            "2026-11-15T02:10:00.000Z".parse().unwrap(),
+            0,
+            0,
+        ));
+        let page = EventPage { events: Vec::new(), next, has_more: true };
+        let events = stream::iter(written(page)).map(Ok::<_, Infallible>);
+        let body = Sse::new(events).into_response().into_body();
+        let bytes = axum::body::to_bytes(body, 1_000).now_or_never().unwrap().unwrap();
+        assert_eq!(String::from_utf8_lossy(&bytes), format!("id: {next}\n\n"));
+    }
+}

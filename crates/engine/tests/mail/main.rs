@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
+mod endpoints;
 mod invitations;
 mod shop;
 #[path = "../support/mod.rs"]

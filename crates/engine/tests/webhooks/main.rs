@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
+mod backlog;
 mod batches;
 mod fair;
 mod hooked;
