@@ -173,6 +173,10 @@ impl DeliveryWorker {
         let (worker, slow) = (self.worker, self.places.known_slow());
         let claim = Claim { worker, now, until, limit: free.len(), lane, slow };
         let taken = core.watched(core.store.claim_endpoints(claim).await)?;
+        if taken.len() >= free.len() {
+            // There may be more.
+            self.more.notify_one();
+        }
         let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
         while tasks.try_join_next().is_some() {}
         for (endpoint, free) in taken.into_iter().zip(free) {
