@@ -53,7 +53,8 @@ async fn disabled(options: Options) -> (World, AppId, EndpointId) {
     let url = "https://hooks.example/secret-path".to_owned();
     let new = NewEndpoint { url, ..NewEndpoint::default() };
     let endpoint = handle.create_endpoint(&new).await.unwrap().0.endpoint_id;
-    accepted(world.submit(&world.view(&app).await, &submission(version)).await);
+    let view = world.view(&app).await;
+    accepted(world.submit(&view, &submission(version)).await);
     let is_disabled = async || {
         let handle = world.engine.app(&world.actor, Scope::Admin, id).await.unwrap();
         handle.endpoint(endpoint).await.unwrap().state == EndpointState::Disabled
