@@ -85,6 +85,7 @@ async fn a_million_undelivered_events_leave_memory_flat_and_pages_read_bounded_r
     assert!(rows <= KEPT_MAX + 51, "{rows} rows for a page");
     // It works again, and gets what waited.
     it.receivers.script(URL, &[Does::Reply(200)]);
+    it.pass(24 * 3_600).await;
     let sent = it.receivers.got(URL).len();
     for thousands in 1..=2 {
         it.until(URL, sent + thousands * 1_000).await;

@@ -9,6 +9,7 @@ use sluice_engine::rows::{DeliveryState, Scope};
 use sluice_engine::{AdminError, EndpointPatch, EndpointState};
 use sluice_flow::event::EventType;
 use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
 
 use crate::hooked::{Does, Hooked, URL};
 
@@ -170,13 +171,19 @@ async fn test_events_have_a_limit() {
         let handle = Arc::clone(&handle);
         tokio::spawn(async move { handle.send_test_event(endpoint).await })
     };
-    let running: Vec<_> = (0..TESTS_MAX).map(|_| send()).collect();
+    let mut running = JoinSet::new();
+    for _ in 0..TESTS_MAX {
+        let handle = Arc::clone(&handle);
+        running.spawn(async move { handle.send_test_event(endpoint).await });
+    }
     becomes("all are sent", || it.receivers.got(URL).len() == TESTS_MAX).await;
     let refused = send().await.unwrap().unwrap_err();
     assert!(format!("{refused:?}").contains("too_many_tests"), "{refused:?}");
-    gate.add_permits(10_000);
-    for sent in running {
-        assert_eq!(sent.await.unwrap().unwrap().state, DeliveryState::Delivered);
+    for _ in 0..TESTS_MAX {
+        gate.add_permits(1);
+        let sent = running.join_next().await.unwrap().unwrap().unwrap();
+        assert_eq!(sent.state, DeliveryState::Delivered);
     }
+    gate.add_permits(1);
     assert!(send().await.unwrap().is_ok());
 }

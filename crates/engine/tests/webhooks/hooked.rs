@@ -23,7 +23,7 @@ pub(crate) enum Does {
     RetryAfter(u16, &'static str),
     /// No reply in time.
     Hang,
-    /// A reply with this text as soon as the test allows it.
+    /// A reply with this text as soon as the test allows it, with one permit for each.
     Until(Arc<Semaphore>, &'static str),
 }
 
@@ -86,7 +86,7 @@ impl WebhookSender for Receivers {
                 Does::RetryAfter(status, seconds) => Ok(reply(status, Some(seconds))),
                 Does::Hang => Err("there was no complete reply in time".to_owned()),
                 Does::Until(gate, text) => {
-                    drop(gate.acquire().await);
+                    gate.acquire().await.unwrap().forget();
                     Ok(WebhookReply { body: text.into(), ..reply(200, None) })
                 }
             }

@@ -30,7 +30,7 @@ use crate::event::{EventIds, LogPart, before, merged};
 use crate::{EventRow, EventStore, LogPage, LogQuery, ResponseRow, StoreResult};
 
 /// The most responses that a page scans if it reads those of all apps.
-const SCANNED_MAX: usize = 5_000;
+const SCANNED_MAX: usize = 1_000;
 /// Apps with more flows than this scan the responses of all apps.
 const FLOWS_MAX: i64 = 64;
 /// A scan that ended early and found fewer responses of the app is not worth its reads.
