@@ -244,7 +244,7 @@ async fn redeliver_failed(
     responses(
         (status = 200, description = "The delivery", body = Delivery),
         (status = 404, description = "`app_not_found`, `endpoint_not_found`", body = Problem, content_type = "application/problem+json"),
-        (status = 409, description = "`webhooks_unavailable`", body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "`webhooks_unavailable`, or `too_many_tests`: try again in a few seconds", body = Problem, content_type = "application/problem+json"),
         CommonErrors,
     ),
 )]

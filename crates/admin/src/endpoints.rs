@@ -50,6 +50,10 @@ struct NewEndpoint {
     #[serde(default)]
     #[schema(schema_with = schema::webhook_format, required = false)]
     format: Option<String>,
+    /// Whether up to 100 events share a request; only with the format `standard`.
+    #[serde(default)]
+    #[schema(required = false, default = false)]
+    batch: bool,
     /// The types of events to send; empty or absent means all.
     #[serde(default)]
     #[schema(schema_with = schema::event_types, required = false)]
@@ -75,6 +79,9 @@ struct EndpointPatch {
     #[schema(schema_with = schema::webhook_format, required = false)]
     format: Option<String>,
     #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
+    batch: Option<bool>,
+    #[serde(default, deserialize_with = "given")]
     #[schema(schema_with = schema::event_types, required = false)]
     types: Option<Vec<String>>,
     #[serde(default, deserialize_with = "given")]
@@ -91,7 +98,7 @@ struct EndpointPatch {
 #[serde(rename_all = "camelCase")]
 #[schema(example = json!({
     "endpointId": "ep_01KA2VgdPrWYDVgYy3wLpH", "url": "https://example.com/hooks/sluice",
-    "description": "CRM", "format": "standard", "types": ["response.created"], "flows": [],
+    "description": "CRM", "format": "standard", "batch": false, "types": ["response.created"], "flows": [],
     "state": "active", "cursor": "evt_01KA2VgdPrWYDVgYy3wLpD", "failingSince": null,
     "disabledAt": null, "disabledReason": null, "previousSecretUntil": null,
     "createdAt": "2026-11-15T02:00:00.000Z"
@@ -103,6 +110,8 @@ pub(super) struct Endpoint {
     description: String,
     #[schema(schema_with = schema::webhook_format)]
     format: String,
+    /// Whether up to 100 events share a request.
+    batch: bool,
     #[schema(schema_with = schema::event_types)]
     types: Vec<EventType>,
     #[schema(value_type = Vec<String>)]
@@ -135,6 +144,7 @@ impl From<sluice_engine::Endpoint> for Endpoint {
             url: it.url,
             description: it.description,
             format: it.format,
+            batch: it.batch,
             types: it.filter.types,
             flows: it.filter.flows,
             state: it.state.as_str(),
@@ -152,7 +162,7 @@ impl From<sluice_engine::Endpoint> for Endpoint {
 #[derive(Serialize, ToSchema)]
 #[schema(example = json!({
     "endpointId": "ep_01KA2VgdPrWYDVgYy3wLpH", "url": "https://example.com/hooks/sluice",
-    "description": "CRM", "format": "standard", "types": ["response.created"], "flows": [],
+    "description": "CRM", "format": "standard", "batch": false, "types": ["response.created"], "flows": [],
     "state": "active", "cursor": "evt_01KA2VgdPrWYDVgYy3wLpD", "failingSince": null,
     "disabledAt": null, "disabledReason": null, "previousSecretUntil": null,
     "createdAt": "2026-11-15T02:00:00.000Z", "secret": "whsec_…"
@@ -226,7 +236,8 @@ async fn create(
     let app = engine.app(&actor, Scope::Admin, app).await?;
     let filter =
         sluice_flow::event::filter::EventFilter { types: types_of(&new.types)?, flows: new.flows };
-    let new = New { url: new.url, description: new.description, format: new.format, filter };
+    let NewEndpoint { url, description, format, batch, .. } = new;
+    let new = New { url, description, format, batch, filter };
     reply::created(EndpointWithSecret::new(app.create_endpoint(&new).await?))
 }
 
@@ -299,6 +310,7 @@ async fn update(
         url: patch.url,
         description: patch.description,
         format: patch.format,
+        batch: patch.batch,
         types: patch.types.as_deref().map(types_of).transpose()?,
         flows: patch.flows,
         enabled: patch.enabled,

@@ -182,7 +182,7 @@ struct EventList {
 ///
 /// What happened in the app, oldest first. Keep `next` and pass it as `after` to read on: no event is
 /// missed, and one may come twice (the same `id`). A page may be empty and still advance; read on
-/// until `next` is the `after` that was sent. With `wait` the request waits for events. With
+/// until `next` is the `after` that was sent. A page has at most 8 MiB of responses. With `wait` the request waits for events. With
 /// `Accept: text/event-stream` the events are streamed as they happen; the id of each is the
 /// position to continue from, and a reader that reconnects sends it as `Last-Event-ID`.
 ///
@@ -262,18 +262,19 @@ fn streamed(watch: EventWatch) -> axum::response::Response {
             return None;
         }
         let page = watch.next(HEARTBEAT).await.ok()?;
-        Some((written(page.events), (watch, until)))
+        Some((written(page), (watch, until)))
     });
     let hello = stream::iter([vec![StreamEvent::default().comment("")]]);
     let events = hello.chain(pages).flat_map(stream::iter).map(Ok::<_, Infallible>);
     (Extension(Interruptible), Sse::new(events)).into_response()
 }
 
-/// A comment if there are none. Only the last event of a position has its id: a reader that got
-/// only a part of them gets all again.
-fn written(events: Vec<Event>) -> Vec<StreamEvent> {
+/// If there are none, only the position: a reader that reconnects does not read the gap again. Only
+/// the last event of a position has its id: a reader that got only a part of them gets all again.
+fn written(page: EventPage) -> Vec<StreamEvent> {
+    let events = page.events;
     if events.is_empty() {
-        return vec![StreamEvent::default().comment("")];
+        return vec![StreamEvent::default().id(page.next.to_string())];
     }
     let next: Vec<Option<EventId>> =
         events.iter().skip(1).map(|event| Some(event.position)).chain([None]).collect();
@@ -304,4 +305,25 @@ pub(super) fn types_of(names: &[String]) -> Result<Vec<EventType>, AdminError> {
         }
     }
     if faults.is_empty() { Ok(types) } else { Err(AdminError::Invalid(faults)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    #[test]
+    fn a_stream_without_events_still_moves_the_position_of_its_reader() {
+        let next = EventId::from_uuid(sluice_flow::id::v7(
+            "2026-11-15T02:10:00.000Z".parse().unwrap(),
+            0,
+            0,
+        ));
+        let page = EventPage { events: Vec::new(), next, has_more: true };
+        let events = stream::iter(written(page)).map(Ok::<_, Infallible>);
+        let body = Sse::new(events).into_response().into_body();
+        let bytes = axum::body::to_bytes(body, 1_000).now_or_never().unwrap().unwrap();
+        assert_eq!(String::from_utf8_lossy(&bytes), format!("id: {next}\n\n"));
+    }
 }

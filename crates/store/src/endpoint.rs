@@ -5,7 +5,8 @@
 //! there are. Whoever works on an endpoint holds its lease, which is not part of the row.
 
 use serde::{Deserialize, Serialize};
-use sluice_flow::id::{AppId, DeliveryId, EndpointId, EventId, FlowId};
+use sluice_flow::event::payload::{completed_id, created_id};
+use sluice_flow::id::{AppId, DeliveryId, EndpointId, EventId, FlowId, ResponseId};
 use sluice_flow::time::Timestamp;
 
 /// Who works on endpoints: a random number of one process.
@@ -20,6 +21,9 @@ pub struct EndpointRow {
     pub description: String,
     /// The name of the format of its requests.
     pub format: String,
+    /// Whether several events share a request.
+    #[serde(default)]
+    pub batch: bool,
     /// The names of the event types that it receives; empty means all.
     pub types: Vec<String>,
     /// The flows whose events it receives; empty means all.
@@ -144,13 +148,25 @@ pub struct DeliveryQuery {
 }
 
 /// Takes endpoints that are due.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim {
     pub worker: WorkerId,
     pub now: Timestamp,
     /// When the lease ends, unless it is renewed.
     pub until: Timestamp,
     pub limit: usize,
+    pub lane: Lane,
+    /// Endpoints that the worker knows as slow.
+    pub slow: Vec<EndpointId>,
+}
+
+/// Which endpoints a worker takes: those that wait for slow receivers take no places of others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lane {
+    /// Neither failing nor known as slow.
+    Prompt,
+    /// Failing, or known as slow.
+    Slow,
 }
 
 /// What a worker did for an endpoint, and what it does next.
@@ -159,7 +175,7 @@ pub struct Progress {
     pub app_id: AppId,
     pub endpoint_id: EndpointId,
     pub worker: WorkerId,
-    /// When the lease ends, as it was last set.
+    /// When the lease ends, as it was last set. Together with the worker this identifies the lease.
     pub leased_until: Timestamp,
     /// The cursor that the worker read, and the one to continue from. If the endpoint has another
     /// cursor by now, that stays.
@@ -178,6 +194,35 @@ pub struct Progress {
     /// Finished deliveries beyond this number, and those older than `keep_since`, are removed.
     pub keep: usize,
     pub keep_since: Timestamp,
+}
+
+/// The columns of an endpoint that an administrator sets.
+pub(crate) const SETTINGS: &[&str] = &[
+    "url",
+    "description",
+    "format",
+    "batch",
+    "types",
+    "flows",
+    "secret",
+    "previous_secret",
+    "previous_until",
+];
+
+/// The columns of a list after its keys.
+pub(crate) fn columns_after(list: &'static str, keys: usize) -> Vec<&'static str> {
+    list.split(", ").map(str::trim).skip(keys).collect()
+}
+
+/// The assignments of an upsert that replaces these columns.
+pub(crate) fn replacing(columns: &[&str]) -> String {
+    let set: Vec<_> = columns.iter().map(|name| format!("{name} = excluded.{name}")).collect();
+    set.join(", ")
+}
+
+/// The events that follow from a stored response, whose deliveries an erasure affects.
+pub(crate) fn events_of(response: ResponseId) -> [EventId; 2] {
+    [created_id(response), completed_id(response)]
 }
 
 /// What waits on the whole instance.

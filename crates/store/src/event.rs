@@ -117,6 +117,8 @@ pub struct LogQuery {
     /// The current time of the caller.
     pub now: Timestamp,
     pub limit: usize,
+    /// The most bytes of texts; the row that exceeds it is the last.
+    pub bytes_max: usize,
 }
 
 /// A page of the log, in order.
@@ -142,6 +144,13 @@ impl LogEntry {
             Self::Event(row) => row.event_id,
         }
     }
+
+    fn texts_len(&self) -> usize {
+        match self {
+            Self::Response(row) => row.texts_len(),
+            Self::Event(row) => row.body.len(),
+        }
+    }
 }
 
 /// A part of one of the two sources: rows in order, and the position up to which it is complete.
@@ -164,6 +173,16 @@ impl<T> LogPart<T> {
     }
 }
 
+impl LogPart<ResponseRow> {
+    /// Responses that were read one more than the limit of a query, or up to its limit of bytes.
+    pub(crate) fn of_responses(rows: Vec<ResponseRow>, query: &LogQuery) -> Self {
+        let bytes: usize = rows.iter().map(ResponseRow::texts_len).sum();
+        let is_cut = rows.len() > query.limit || bytes >= query.bytes_max;
+        let last = rows.last().map(|row| EventId::from_uuid(row.response_id.uuid()));
+        Self { rows, up_to: last.filter(|_| is_cut) }
+    }
+}
+
 /// The last position before a time: everything received before it has an id up to here.
 pub(crate) fn before(time: Timestamp) -> u128 {
     (v7(time, 0, 0).as_u128() >> 80 << 80).saturating_sub(1)
@@ -183,8 +202,16 @@ pub(crate) fn merged(
     let mut entries: Vec<LogEntry> =
         responses.chain(events).filter(|it| it.position() <= end).collect();
     entries.sort_by_key(LogEntry::position);
-    let is_cut = entries.len() > query.limit;
-    entries.truncate(query.limit);
+    let found = entries.len();
+    let mut bytes = 0;
+    let within = entries.iter().take(query.limit).take_while(|entry| {
+        let fits = bytes < query.bytes_max;
+        bytes += entry.texts_len();
+        fits
+    });
+    let kept = within.count();
+    entries.truncate(kept);
+    let is_cut = kept < found;
     let next = match entries.last() {
         Some(last) if is_cut => last.position(),
         _ => end,

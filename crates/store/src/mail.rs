@@ -21,6 +21,8 @@ pub enum MailKind {
     Password,
     /// A user's subscription to the new responses of a flow.
     Notice,
+    /// That a webhook endpoint was disabled.
+    Endpoint,
 }
 
 /// Why nothing more is sent.

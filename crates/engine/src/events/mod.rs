@@ -27,6 +27,9 @@ const AHEAD_SECONDS: i64 = 1;
 /// How far such a cursor is moved back: some events are read twice, none is missed.
 const BACK_SECONDS: i64 = 60;
 
+/// The most bytes of texts on one page of the log; the event that exceeds it is the last.
+pub(crate) const PAGE_BYTES_MAX: usize = 8 * 1024 * 1024;
+
 /// An event and its position in the log.
 #[derive(Debug, Clone)]
 pub struct Event {
@@ -55,7 +58,7 @@ impl AppHandle {
     ) -> AdminResult<EventPage> {
         let core = self.permit.core(Scope::Read)?;
         let after = after.unwrap_or_else(start);
-        read(core, self.app_id(), filter, after, limit).await
+        read(core, self.app_id(), filter, after, (limit, PAGE_BYTES_MAX)).await
     }
 
     /// Events since a time.
@@ -84,12 +87,13 @@ pub(crate) fn position_at(time: Timestamp) -> EventId {
     EventId::from_uuid(v7(time, 0, 0))
 }
 
+/// A page of the log within a number of rows and of bytes.
 pub(crate) async fn read(
     core: &Core,
     app_id: AppId,
     filter: &EventFilter,
     after: EventId,
-    limit: usize,
+    (limit, bytes_max): (usize, usize),
 ) -> AdminResult<EventPage> {
     let now = core.now();
     let after = match after.made_at() > now.plus_seconds(AHEAD_SECONDS) {
@@ -103,6 +107,7 @@ pub(crate) async fn read(
         after,
         now,
         limit,
+        bytes_max,
     };
     let page = core.store.read_log(&query).await?;
     let events = payloads(core, app_id, filter, page.entries).await?;

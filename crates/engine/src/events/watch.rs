@@ -7,7 +7,7 @@ use sluice_flow::event::filter::EventFilter;
 use sluice_flow::id::{AppId, EventId};
 use sluice_store::Scope;
 
-use super::{EventPage, read, start};
+use super::{EventPage, PAGE_BYTES_MAX, read, start};
 use crate::admin::AdminResult;
 use crate::core::Core;
 use crate::handle::AppHandle;
@@ -54,16 +54,21 @@ impl AppHandle {
 }
 
 impl EventWatch {
-    /// Waits for the next events. The page is empty only if there were none within this time.
+    /// Waits for the next events. The page is empty if there were none within this time, or if more
+    /// than that was needed to read on; then `has_more` is set.
     pub async fn next(&mut self, wait: Duration) -> AdminResult<EventPage> {
         let deadline = tokio::time::Instant::now() + wait;
+        let most = (self.limit, PAGE_BYTES_MAX);
         loop {
-            let page = read(&self.core, self.app_id, &self.filter, self.after, self.limit).await?;
+            let page = read(&self.core, self.app_id, &self.filter, self.after, most).await?;
             self.after = page.next;
             if !page.events.is_empty() {
                 return Ok(page);
             }
             if page.has_more {
+                if tokio::time::Instant::now() >= deadline {
+                    return Ok(page);
+                }
                 continue;
             }
             let next = tokio::time::Instant::now() + POLL_INTERVAL;

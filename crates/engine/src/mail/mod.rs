@@ -1,8 +1,9 @@
-//! E-mail: invitations with their reminders, password links, and notices of new responses.
+//! E-mail: invitations with their reminders, password links, notices of new responses and of disabled
+//! endpoints.
 //!
 //! Reading order: `letter` (one e-mail as text and HTML) with `words` (its texts, one file per
 //! language), `outbox` (what is due is sent, at the pace of the instance, and tried again),
-//! `invitations`, `passwords` and `notices` (what each kind says and to whom), `unsubscribe`.
+//! `invitations`, `passwords`, `notices` and `endpoints` (what each kind says and to whom), `unsubscribe`.
 //!
 //! What is to be sent is a row that is written in the transaction of its cause. It has no address
 //! and no secret: the worker reads the recipient when it sends, and makes a password link then. An
@@ -10,6 +11,7 @@
 //! and the write. Its `Message-ID` stays the same, so that receivers can tell. Without a mail server
 //! nothing is queued.
 
+mod endpoints;
 mod invitations;
 mod letter;
 mod notices;

@@ -125,6 +125,7 @@ impl Core {
             MailKind::Invitation => self.plan_invitation(&row).await?,
             MailKind::Password => self.plan_password(&row).await?,
             MailKind::Notice => self.plan_notice(&row).await?,
+            MailKind::Endpoint => self.plan_disabled(&row).await?,
         };
         let outgoing = match plan {
             Plan::Settle(settled) => {

@@ -55,7 +55,7 @@ impl Core {
                 (app.row.name, email.language.or(of_flow))
             }
             MailKind::Notice => (flow.flow.name, None),
-            MailKind::Password => return Ok(None),
+            MailKind::Password | MailKind::Endpoint => return Ok(None),
         };
         let is_done = mail.ended == Some(MailEnd::Unsubscribed);
         Ok(Some(Unsubscription { core: Arc::clone(self), mail, name, language, is_done }))

@@ -1,7 +1,9 @@
-//! One attempt to send an event: the request with its signatures, and what the reply means.
+//! One attempt to send an event, or a batch of events: the request with its signatures, and what the
+//! reply means.
 
+use std::hash::{Hash as _, Hasher as _};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use sluice_flow::event::EventType;
 use sluice_flow::event::delivery::{Verdict, next_attempt};
@@ -10,15 +12,19 @@ use sluice_flow::id::{DeliveryId, EventId};
 use sluice_flow::time::Timestamp;
 use sluice_store::{DeliveryRow, DeliveryState, EndpointRow};
 
+use super::batch;
 use super::format;
 use super::sender::{REPLY_BYTES_MAX, WebhookRequest, WebhookSender};
 use super::signing;
 use crate::core::Core;
 use crate::ids::random_bits;
 
-/// What an attempt sends, and for which delivery.
+/// The longest time for one attempt. The sender has a shorter limit; a step relies on this one.
+pub(super) const ATTEMPT_MAX: Duration = Duration::from_secs(17);
+
+/// An event to send, and for which delivery.
 #[derive(Debug, Clone)]
-pub(super) struct Attempt {
+pub(super) struct Item {
     pub(super) payload: Payload,
     /// The delivery with the attempts before this one.
     pub(super) delivery: DeliveryRow,
@@ -26,7 +32,7 @@ pub(super) struct Attempt {
     pub(super) position: Option<EventId>,
 }
 
-impl Attempt {
+impl Item {
     /// The first attempt to deliver an event.
     pub(super) fn first(
         core: &Core,
@@ -53,14 +59,49 @@ impl Attempt {
     }
 }
 
-/// The result of an attempt: the delivery after it.
-#[derive(Debug)]
-pub(super) struct Attempted {
-    pub(super) delivery: DeliveryRow,
-    pub(super) verdict: Verdict,
+/// One request: an event, or several if the endpoint takes batches. Never empty.
+#[derive(Debug, Clone)]
+pub(super) struct Attempt(pub(super) Vec<Item>);
+
+impl Attempt {
+    /// Whether all its events are sent for the first time.
+    pub(super) fn first_position(&self) -> Option<EventId> {
+        self.0.first().and_then(|item| item.position)
+    }
 }
 
-/// Sends an event. Never fails: what went wrong is in the delivery.
+/// Whether requests to an endpoint contain several events.
+pub(super) fn batches(endpoint: &EndpointRow) -> bool {
+    endpoint.batch && format::find(&endpoint.format).is_some_and(|it| it.batches)
+}
+
+/// The result of an attempt: the deliveries after it.
+#[derive(Debug)]
+pub(super) struct Attempted {
+    pub(super) deliveries: Vec<DeliveryRow>,
+    pub(super) verdict: Verdict,
+    pub(super) latency: Duration,
+    /// What was sent about a response and answered with a text.
+    pub(super) answered: Vec<Answered>,
+}
+
+/// An event about a response whose receiver answered with a text, and a hash of what was sent.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Answered {
+    pub(super) event: EventId,
+    pub(super) kind: EventType,
+    pub(super) hash: u64,
+}
+
+impl Answered {
+    pub(super) fn hash(payload: &Payload) -> u64 {
+        let mut hasher = std::hash::DefaultHasher::new();
+        payload.data.get().hash(&mut hasher);
+        hasher.finish()
+    }
+}
+
+/// Sends events. Never fails: what went wrong is in the deliveries.
 pub(super) async fn send(
     core: Arc<Core>,
     sender: Arc<dyn WebhookSender>,
@@ -69,57 +110,85 @@ pub(super) async fn send(
 ) -> Attempted {
     let now = core.now();
     let begun = Instant::now();
-    let reply = match request(&core, &endpoint, &attempt.payload, now) {
-        Ok(request) => sender.send(request).await,
+    let reply = match request(&core, &endpoint, &attempt, now) {
+        Ok(request) => match tokio::time::timeout(ATTEMPT_MAX, sender.send(request)).await {
+            Ok(reply) => reply,
+            Err(_) => Err("there was no complete reply in time".to_owned()),
+        },
         Err(why) => Err(why),
     };
-    let mut delivery = attempt.delivery;
-    delivery.attempts = delivery.attempts.saturating_add(1);
-    delivery.attempted_at = now;
-    delivery.latency_millis = u32::try_from(begun.elapsed().as_millis()).unwrap_or(u32::MAX);
-    let verdict = match reply {
-        Ok(reply) => {
-            delivery.status = Some(u32::from(reply.status));
-            delivery.reply = Some(beginning(&reply.body));
-            delivery.error = None;
-            Verdict::from_reply(reply.status, reply.retry_after.as_deref(), core.now())
-        }
-        Err(why) => {
-            delivery.status = None;
-            delivery.reply = None;
-            delivery.error = Some(why);
-            Verdict::NO_REPLY
-        }
+    let latency = begun.elapsed();
+    let verdict = match &reply {
+        Ok(it) => Verdict::from_reply(it.status, it.retry_after.as_deref(), core.now()),
+        Err(_) => Verdict::NO_REPLY,
     };
-    let is_test = attempt.payload.kind == EventType::EndpointTest;
-    (delivery.state, delivery.next_at) = match verdict {
+    // The same for all events, so that a batch stays together.
+    let random = random_bits() as u32;
+    let has_text = reply.as_ref().is_ok_and(|it| !it.body.is_empty());
+    let mut attempted =
+        Attempted { deliveries: Vec::new(), verdict, latency, answered: Vec::new() };
+    for item in attempt.0 {
+        let kind = item.payload.kind;
+        if has_text && kind.is_derived() {
+            let hash = Answered::hash(&item.payload);
+            attempted.answered.push(Answered { event: item.payload.id, kind, hash });
+        }
+        let mut delivery = item.delivery;
+        delivery.attempts = delivery.attempts.saturating_add(1);
+        delivery.attempted_at = now;
+        delivery.latency_millis = u32::try_from(latency.as_millis()).unwrap_or(u32::MAX);
+        delivery.status = reply.as_ref().ok().map(|it| u32::from(it.status));
+        delivery.reply = reply.as_ref().ok().map(|it| beginning(&it.body));
+        delivery.error = reply.as_ref().err().cloned();
+        (delivery.state, delivery.next_at) = next_state(&core, &delivery, verdict, random);
+        if kind == EventType::EndpointTest && delivery.state == DeliveryState::Waiting {
+            (delivery.state, delivery.next_at) = (DeliveryState::Failed, None);
+        }
+        core.metrics.deliveries.count(delivery.state);
+        attempted.deliveries.push(delivery);
+    }
+    attempted
+}
+
+/// The state of a delivery after an attempt, and when it is sent again.
+fn next_state(
+    core: &Core,
+    delivery: &DeliveryRow,
+    verdict: Verdict,
+    random: u32,
+) -> (DeliveryState, Option<Timestamp>) {
+    match verdict {
         Verdict::Delivered => (DeliveryState::Delivered, None),
         Verdict::Gone => (DeliveryState::Failed, None),
         Verdict::Failed { retry_after_seconds } => {
-            let random = random_bits() as u32;
             match next_attempt(delivery.attempts, retry_after_seconds, core.now(), random) {
-                Some(next) if !is_test => (DeliveryState::Waiting, Some(next)),
-                _ => (DeliveryState::Failed, None),
+                Some(next) => (DeliveryState::Waiting, Some(next)),
+                None => (DeliveryState::Failed, None),
             }
         }
-    };
-    core.metrics.deliveries.count(delivery.state);
-    Attempted { delivery, verdict }
+    }
 }
 
 /// The signed request.
 fn request(
     core: &Core,
     endpoint: &EndpointRow,
-    payload: &Payload,
+    attempt: &Attempt,
     now: Timestamp,
 ) -> Result<WebhookRequest, String> {
     let format = format::find(&endpoint.format)
         .ok_or_else(|| format!("this release does not know the format {}", endpoint.format))?;
-    let body = (format.body)(payload, &core.public_url).map_err(|error| error.to_string())?;
+    let payload = &attempt.0.first().ok_or("there is nothing to send")?.payload;
+    let message = match batches(endpoint) {
+        true => batch::message(attempt.0.iter().map(|item| &item.payload), now),
+        false => {
+            (format.body)(payload, &core.public_url).map(|body| (payload.id.to_string(), body))
+        }
+    };
+    let (id, body) = message.map_err(|error| error.to_string())?;
     let secrets = signing::secrets(&core.verifying.vault, endpoint, now)
         .map_err(|why| format!("the signing secret cannot be opened: {why}"))?;
-    let (id, seconds) = (payload.id.to_string(), now.as_millis().div_euclid(1_000));
+    let seconds = now.as_millis().div_euclid(1_000);
     let signature = signing::signature(&secrets, &id, seconds, &body);
     let headers = vec![
         ("content-type", "application/json".to_owned()),

@@ -12,7 +12,7 @@ use sluice_store::{
     DeliveryQuery, DeliveryRow, DeliveryState, EndpointWrite, Redelivery, Scope, StoreError, Write,
 };
 
-use super::attempt::{Attempt, send};
+use super::attempt::{Attempt, Item, send};
 use crate::admin::{AdminError, AdminResult, Missing};
 use crate::audit_action::AuditAction;
 use crate::conflict::retry_on_conflict;
@@ -102,14 +102,21 @@ impl AppHandle {
             let detail = "this server sends no webhooks";
             return Err(AdminError::conflict("webhooks_unavailable", detail));
         };
+        let Ok(_turn) = core.deliveries.tests.0.try_acquire() else {
+            let detail = "too many test events are being sent; try again in a few seconds";
+            return Err(AdminError::conflict("too_many_tests", detail));
+        };
         let data = json!({"appId": self.app_id(), "endpointId": endpoint}).to_string();
         let data =
             RawValue::from_string(data).map_err(|error| StoreError::Failed(Box::new(error)))?;
         let event = EventId::from_uuid(core.new_id());
         let payload = Payload::new(event, EventType::EndpointTest, data);
-        let attempt = Attempt::first(core, &row, payload, None);
-        let attempted = send(Arc::clone(core), sender, row, attempt).await;
-        let delivery = &attempted.delivery;
+        let attempt = Attempt(vec![Item::first(core, &row, payload, None)]);
+        let mut attempted = send(Arc::clone(core), sender, row, attempt).await;
+        let Some(sent) = attempted.deliveries.pop() else {
+            return Err(AdminError::NotFound(Missing::Delivery));
+        };
+        let delivery = &sent;
         retry_on_conflict(|_| async move {
             let expected = self.permit.current_revision().await?;
             // It may have been deleted while the request was sent.
@@ -121,6 +128,6 @@ impl AppHandle {
             self.permit.change_quietly(Scope::Admin, expected, writes).await
         })
         .await?;
-        Ok(attempted.delivery)
+        Ok(sent)
     }
 }

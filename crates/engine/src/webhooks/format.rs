@@ -17,6 +17,8 @@ pub struct WebhookFormat {
     /// The label in the console.
     pub label: &'static str,
     pub description: &'static str,
+    /// Whether several events can share a request.
+    pub batches: bool,
     /// The body of a request, as JSON; with the URL of this service, for links.
     pub(super) body: fn(&Payload, &str) -> Result<Vec<u8>, serde_json::Error>,
 }

@@ -5,10 +5,13 @@
 //! their URLs may contain secrets, so everything about them needs the scope `admin`.
 
 mod attempt;
+mod batch;
 mod deliveries;
 pub mod format;
 pub(crate) mod outbox;
 mod overview;
+mod places;
+mod scout;
 mod secrets;
 mod sender;
 mod signing;
@@ -57,6 +60,8 @@ pub struct NewEndpoint {
     pub description: String,
     /// The name of a format; absent means the default.
     pub format: Option<String>,
+    /// Whether several events share a request.
+    pub batch: bool,
     pub filter: EventFilter,
 }
 
@@ -66,6 +71,7 @@ pub struct EndpointPatch {
     pub url: Option<String>,
     pub description: Option<String>,
     pub format: Option<String>,
+    pub batch: Option<bool>,
     pub types: Option<Vec<EventType>>,
     pub flows: Option<Vec<FlowId>>,
     pub enabled: Option<bool>,
@@ -99,6 +105,7 @@ pub struct Endpoint {
     pub url: String,
     pub description: String,
     pub format: String,
+    pub batch: bool,
     pub filter: EventFilter,
     pub state: EndpointState,
     /// Everything up to this position was sent, or waits for another attempt.
@@ -125,6 +132,7 @@ impl Endpoint {
             url: row.url,
             description: row.description,
             format: row.format,
+            batch: row.batch,
             state,
             cursor: row.cursor,
             failing_since: row.failing_since,
@@ -156,6 +164,7 @@ impl AppHandle {
             url: new.url.trim().to_owned(),
             description: new.description.trim().to_owned(),
             format: new.format.clone().unwrap_or_else(|| default_format().to_owned()),
+            batch: new.batch,
             types: names(&new.filter.types),
             flows: new.filter.flows.clone(),
             secret: sealed.map_err(|why| StoreError::Failed(why.into()))?,
@@ -169,7 +178,7 @@ impl AppHandle {
             disabled_reason: None,
             due_at: now,
         };
-        self.must_be_sound(core, &row).await?;
+        self.must_be_sound(core, &row, UrlCheck::New).await?;
         let row = &row;
         retry_on_conflict(|is_retry| async move {
             let expected =
@@ -207,8 +216,12 @@ impl AppHandle {
         patch: &EndpointPatch,
     ) -> AdminResult<Endpoint> {
         let core = self.permit.core(Scope::Admin)?;
-        let row = patched(self.endpoint_row(core, id).await?, patch);
-        self.must_be_sound(core, &row).await?;
+        let before = self.endpoint_row(core, id).await?;
+        let row = patched(before.clone(), patch);
+        // What was allowed once can be kept, and disabled, although it is not allowed any more.
+        let is_kept = patch.enabled != Some(true) && row.url == before.url;
+        let check = if is_kept { UrlCheck::Known } else { UrlCheck::New };
+        self.must_be_sound(core, &row, check).await?;
         self.update_endpoint(id, |row| {
             let is_disabled = row.disabled_at.is_some();
             let (app_id, endpoint_id, now) = (row.app_id, row.endpoint_id, core.now());
@@ -318,8 +331,13 @@ impl AppHandle {
     }
 
     /// Refuses an endpoint with all its faults.
-    async fn must_be_sound(&self, core: &Core, row: &EndpointRow) -> AdminResult<()> {
-        let mut faults = row_faults(core, row);
+    async fn must_be_sound(
+        &self,
+        core: &Core,
+        row: &EndpointRow,
+        url: UrlCheck,
+    ) -> AdminResult<()> {
+        let mut faults = row_faults(core, row, url);
         if row.flows.len() <= FLOWS_MAX {
             for (at, flow) in row.flows.iter().enumerate() {
                 let found = core.store.find_flow(*flow).await?;
@@ -348,6 +366,7 @@ fn patched(row: EndpointRow, patch: &EndpointPatch) -> EndpointRow {
             .as_deref()
             .map_or(row.description, |it| it.trim().to_owned()),
         format: patch.format.clone().unwrap_or(row.format),
+        batch: patch.batch.unwrap_or(row.batch),
         types: patch.types.as_deref().map_or(row.types, names),
         flows: patch.flows.clone().unwrap_or(row.flows),
         ..row
@@ -358,12 +377,21 @@ fn patched(row: EndpointRow, patch: &EndpointPatch) -> EndpointRow {
 fn shown(row: &EndpointRow) -> Value {
     let host = url::Url::parse(&row.url).ok();
     let host = host.as_ref().and_then(url::Url::host_str).unwrap_or_default().to_owned();
-    json!({"host": host, "format": row.format, "types": row.types, "flows": row.flows})
+    json!({"host": host, "format": row.format, "batch": row.batch, "types": row.types, "flows": row.flows})
 }
 
-fn row_faults(core: &Core, row: &EndpointRow) -> Vec<Fault> {
+/// Whether the URL of an endpoint is checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum UrlCheck {
+    New,
+    /// It was checked when it was set.
+    Known,
+}
+
+fn row_faults(core: &Core, row: &EndpointRow, url: UrlCheck) -> Vec<Fault> {
     let mut faults = Vec::new();
     match &core.deliveries.sender {
+        _ if url == UrlCheck::Known => {}
         _ if row.url.chars().count() > URL_CHARS_MAX => {
             faults.push(fault("/url", format!("must have at most {URL_CHARS_MAX} characters")));
         }
@@ -376,8 +404,13 @@ fn row_faults(core: &Core, row: &EndpointRow) -> Vec<Fault> {
         let message = format!("must have at most {DESCRIPTION_CHARS_MAX} characters");
         faults.push(fault("/description", message));
     }
-    if format::find(&row.format).is_none() {
-        faults.push(fault("/format", "is not a format"));
+    match format::find(&row.format) {
+        None => faults.push(fault("/format", "is not a format")),
+        Some(format) if row.batch && !format.batches => {
+            let message = format!("must be false with the format {}", format.label);
+            faults.push(fault("/batch", message));
+        }
+        Some(_) => {}
     }
     for (at, name) in row.types.iter().enumerate() {
         if !name.parse::<EventType>().is_ok_and(EventType::is_logged) {

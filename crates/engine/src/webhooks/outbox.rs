@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use sluice_flow::id::AppId;
+use tokio::sync::Semaphore;
 
 use super::sender::WebhookSender;
 use super::wakes::Wakes;
@@ -11,12 +12,26 @@ use super::wakes::Wakes;
 /// How often a node reads which apps have endpoints.
 const APPS_INTERVAL: Duration = Duration::from_secs(5);
 
+/// Test events at a time; they are sent while someone waits, apart from the deliveries.
+const TESTS_MAX: usize = 16;
+
+#[derive(Debug)]
+pub(super) struct TestEvents(pub(super) Semaphore);
+
+impl Default for TestEvents {
+    fn default() -> Self {
+        Self(Semaphore::new(TESTS_MAX))
+    }
+}
+
 /// What use cases share with the worker.
 #[derive(Debug, Default)]
 pub(crate) struct Deliveries {
     /// Absent if this process sends nothing.
     pub(crate) sender: Option<Arc<dyn WebhookSender>>,
     pub(crate) wakes: Wakes,
+    /// Limits the test events at a time.
+    pub(super) tests: TestEvents,
     /// The apps with endpoints, and when they were read.
     apps: Mutex<Option<(Instant, Arc<Vec<AppId>>)>>,
 }

@@ -1,9 +1,10 @@
 //! The background work that delivers events.
 //!
-//! Every node looks for endpoints that are due, takes their leases, and works on each in a task of
-//! its own, so that a slow receiver delays no other. An endpoint is due when its app has something
-//! new ([`super::wakes`]), when a failed delivery is sent again, and now and then, in case another
-//! process wrote something. A lease that is not renewed ends, and another node continues.
+//! Every node looks for endpoints that are due, takes their leases, and works on each in a separate
+//! task, within the [`places`](super::places) that it has. An endpoint is due when its app has
+//! something new for it ([`super::wakes`], [`super::scout`]), when a failed delivery is sent again,
+//! and now and then, in case another process wrote something. A lease that is not renewed ends, and
+//! another node continues; the worker that lost it writes nothing more.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -11,25 +12,31 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use sluice_flow::event::EventType;
 use sluice_flow::event::delivery::is_given_up;
-use sluice_flow::id::AppId;
+use sluice_flow::id::{AppId, EventId};
 use sluice_flow::time::Timestamp;
-use sluice_store::{At, Claim, EndpointRow, EndpointWrite, Progress, StoreError, WorkerId, Write};
-use tokio::sync::Semaphore;
+use sluice_store::{
+    At, Claim, EndpointRow, EndpointWrite, Lane, Progress, StoreError, WorkerId, Write,
+};
+use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
-use super::step::{Lines, Stepped, step};
+use super::attempt::{ATTEMPT_MAX, Answered};
+use super::places::{Place, Places};
+use super::scout::scout;
+use super::step::{Lines, STEP_MAX, Stepped, step};
 use crate::actor::Actor;
 use crate::admin::{AdminError, AdminResult};
 use crate::audit_action::AuditAction;
 use crate::background::keep_running_after;
 use crate::core::Core;
+use crate::events::find_payloads;
 use crate::ids::random_bits;
 
 /// How often a node looks for endpoints that are due.
 const TICK: Duration = Duration::from_millis(250);
 /// How often the backlog is counted for the metrics.
 const BACKLOG_INTERVAL: Duration = Duration::from_secs(15);
-/// How long an endpoint is left alone if nothing is new.
+/// How long an endpoint is left alone if nothing is new. Its position is saved as often.
 const IDLE_SECONDS: i64 = 30;
 /// How much later than usual the log may end before it counts as held back by a slow write.
 const HELD_BACK_MILLIS: i64 = 1_000;
@@ -37,10 +44,6 @@ const HELD_BACK_MILLIS: i64 = 1_000;
 const HELD_BACK_SECONDS: i64 = 1;
 /// The length of a lease. Longer than a step with its last request.
 const LEASE_SECONDS: i64 = 40;
-/// Endpoints that a node works on at a time.
-const ENDPOINTS_MAX: usize = 128;
-/// Requests of a node at a time.
-const REQUESTS_MAX: usize = 256;
 /// Finished deliveries that are kept of an endpoint.
 pub(super) const KEPT_MAX: usize = 1_000;
 /// How long finished deliveries are kept.
@@ -48,16 +51,20 @@ const KEPT_SECONDS: i64 = 30 * 24 * 60 * 60;
 /// The actor of what happens by itself.
 const ACTOR: &str = "webhooks";
 
+const _: () = assert!(STEP_MAX.as_secs() + ATTEMPT_MAX.as_secs() + 10 < LEASE_SECONDS as u64);
+
 pub(crate) struct DeliveryWorker {
     lines: Option<Lines>,
     core: Arc<Core>,
     worker: WorkerId,
-    endpoints: Arc<Semaphore>,
+    places: Arc<Places>,
     /// Apps with something new, and when that can be read. An endpoint that is woken before would
     /// find nothing, and be left alone.
     woken: Mutex<Vec<(Timestamp, Vec<AppId>)>>,
     /// The work on endpoints; it ends when this is dropped.
     tasks: Mutex<JoinSet<()>>,
+    /// A place is free, or there is more to send.
+    more: Arc<Notify>,
 }
 
 impl DeliveryWorker {
@@ -65,15 +72,16 @@ impl DeliveryWorker {
         let lines = core.deliveries.sender.clone().map(|sender| Lines {
             core: Arc::clone(core),
             sender,
-            requests: Arc::new(Semaphore::new(REQUESTS_MAX)),
+            positions: Arc::default(),
         });
         Self {
             lines,
             core: Arc::clone(core),
             worker: random_bits().to_be_bytes(),
-            endpoints: Arc::new(Semaphore::new(ENDPOINTS_MAX)),
+            places: Arc::default(),
             woken: Mutex::default(),
             tasks: Mutex::default(),
+            more: Arc::default(),
         }
     }
 
@@ -92,7 +100,8 @@ impl DeliveryWorker {
                     self.core.metrics.deliveries.set_backlog(backlog, self.core.now());
                 }
             }
-            tokio::time::sleep(TICK).await;
+            // Also after a notice, so that endpoints with little to do do not keep the store busy.
+            let _ = tokio::time::timeout(TICK, self.more.notified()).await;
         }
     }
 
@@ -100,9 +109,7 @@ impl DeliveryWorker {
     pub(crate) async fn deliver_due(&self) -> Result<(), StoreError> {
         let Some(lines) = &self.lines else { return Ok(()) };
         self.look(lines).await?;
-        // All tasks have ended when all of their permits are back.
-        let all = u32::try_from(ENDPOINTS_MAX).unwrap_or(u32::MAX);
-        drop(self.endpoints.acquire_many(all).await);
+        self.places.all_free().await;
         Ok(())
     }
 
@@ -114,7 +121,7 @@ impl DeliveryWorker {
         tasks.shutdown().await;
     }
 
-    /// Wakes the endpoints of apps with something new, and starts on those that are due.
+    /// Wakes the endpoints with something new, and starts on those that are due.
     async fn look(&self, lines: &Lines) -> Result<(), StoreError> {
         let core = &self.core;
         let apps = match core.deliveries.known_apps() {
@@ -124,32 +131,68 @@ impl DeliveryWorker {
         if apps.is_empty() {
             return Ok(());
         }
-        let now = core.now();
-        let woken = self.readable(core.deliveries.wakes.take(apps.iter()), now);
-        if !woken.is_empty() {
-            core.watched(core.store.wake_endpoints(woken, now).await)?;
-        }
-        let until = now.plus_seconds(LEASE_SECONDS);
-        let limit = self.endpoints.available_permits();
-        if limit == 0 {
+        let new = core.deliveries.wakes.take(apps.iter());
+        self.wake(lines, new).await?;
+        self.start(lines, Lane::Prompt).await?;
+        self.start(lines, Lane::Slow).await
+    }
+
+    /// Makes the endpoints due that have something to send. What could not be read or written is
+    /// tried again the next time.
+    async fn wake(&self, lines: &Lines, new: Vec<AppId>) -> Result<(), StoreError> {
+        let (core, now) = (&self.core, self.core.now());
+        let readable = self.readable(new, now);
+        if readable.is_empty() {
             return Ok(());
         }
-        let claim = Claim { worker: self.worker, now, until, limit };
-        for endpoint in core.watched(core.store.claim_endpoints(claim).await)? {
-            let Ok(permit) = Arc::clone(&self.endpoints).acquire_owned().await else { break };
-            let task = EndpointTask { lines: lines.clone(), worker: self.worker, until };
-            let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
-            while tasks.try_join_next().is_some() {}
+        let scouted = scout(core, &self.places, &lines.positions, readable).await;
+        self.wake_again(scouted.unfinished, now);
+        if !scouted.endpoints.is_empty() {
+            let apps = |endpoints: &[(AppId, _)]| endpoints.iter().map(|(app, _)| *app).collect();
+            let all = apps(&scouted.endpoints);
+            match core.watched(core.store.wake_endpoints(scouted.endpoints, now).await) {
+                Ok(skipped) => self.wake_again(apps(&skipped), now),
+                Err(error) => {
+                    self.wake_again(all, now);
+                    return Err(error);
+                }
+            }
+        }
+        scouted.error.map_or(Ok(()), Err)
+    }
+
+    /// Takes the endpoints of a lane that are due, as many as there are places.
+    async fn start(&self, lines: &Lines, lane: Lane) -> Result<(), StoreError> {
+        let core = &self.core;
+        let free = self.places.free(lane);
+        if free.is_empty() {
+            return Ok(());
+        }
+        let now = core.now();
+        let until = now.plus_seconds(LEASE_SECONDS);
+        let (worker, slow) = (self.worker, self.places.known_slow());
+        let claim = Claim { worker, now, until, limit: free.len(), lane, slow };
+        let taken = core.watched(core.store.claim_endpoints(claim).await)?;
+        if taken.len() >= free.len() {
+            // There may be more.
+            self.more.notify_one();
+        }
+        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        while tasks.try_join_next().is_some() {}
+        for (endpoint, free) in taken.into_iter().zip(free) {
+            let place = Place::new(&self.places, free, endpoint.endpoint_id);
+            let (lines, more) = (lines.clone(), Arc::clone(&self.more));
+            let places = Arc::clone(&self.places);
+            let task = EndpointTask { lines, places, worker, until };
             tasks.spawn(async move {
-                task.run(endpoint).await;
-                drop(permit);
+                if task.run(endpoint, place).await {
+                    more.notify_one();
+                }
             });
         }
         Ok(())
     }
-}
 
-impl DeliveryWorker {
     /// Adds these apps to those with something new, and returns those in which it can be read now.
     fn readable(&self, new: Vec<AppId>, now: Timestamp) -> Vec<AppId> {
         let mut woken = self.woken.lock().unwrap_or_else(PoisonError::into_inner);
@@ -157,59 +200,76 @@ impl DeliveryWorker {
             let readable = now.as_millis() + self.core.store.log_delay_millis();
             woken.push((Timestamp::from_millis(readable), new));
         }
-        let readable: Vec<_> = woken.extract_if(.., |(at, _)| *at <= now).collect();
-        readable.into_iter().flat_map(|(_, apps)| apps).collect()
+        let readable = woken.extract_if(.., |(at, _)| *at <= now);
+        let mut readable: Vec<AppId> = readable.flat_map(|(_, apps)| apps).collect();
+        readable.sort_unstable();
+        readable.dedup();
+        readable
+    }
+
+    fn wake_again(&self, apps: Vec<AppId>, now: Timestamp) {
+        if !apps.is_empty() {
+            self.woken.lock().unwrap_or_else(PoisonError::into_inner).push((now, apps));
+        }
     }
 }
 
 /// The work on one endpoint while its lease lasts.
 struct EndpointTask {
     lines: Lines,
+    places: Arc<Places>,
     worker: WorkerId,
     /// When the lease ends.
     until: Timestamp,
 }
 
 impl EndpointTask {
-    async fn run(mut self, endpoint: EndpointRow) {
+    /// Works until there is nothing to do, or others wait for the place. Returns whether there is
+    /// something to do for this or another endpoint.
+    async fn run(mut self, endpoint: EndpointRow, mut place: Place) -> bool {
         let id = endpoint.endpoint_id;
         let mut endpoint = Arc::new(endpoint);
         loop {
-            match self.step(&endpoint).await {
-                Ok(Some(next)) => endpoint = Arc::new(next),
-                Ok(None) => return,
+            match self.step(&endpoint, &mut place).await {
+                Ok(Next::Continue(next)) => endpoint = Arc::new(*next),
+                Ok(Next::Released) => return true,
+                Ok(Next::Done) => return !self.places.has_free(place.lane),
                 Err(error) => {
                     // The lease ends by itself; then a node tries again.
                     let source = std::error::Error::source(&error).map(ToString::to_string);
                     tracing::warn!(%error, source, endpoint = %id, "an endpoint was not served");
-                    return;
+                    return false;
                 }
             }
         }
     }
 
-    /// Returns the endpoint as it is now if there is more to do for it.
-    async fn step(&mut self, endpoint: &Arc<EndpointRow>) -> AdminResult<Option<EndpointRow>> {
+    async fn step(&mut self, endpoint: &Arc<EndpointRow>, place: &mut Place) -> AdminResult<Next> {
         let core = &self.lines.core;
-        let stepped = step(&self.lines, endpoint).await?;
+        let stepped = step(&self.lines, endpoint, place).await?;
         let now = core.now();
         let is_over =
             stepped.is_gone || stepped.failing_since.is_some_and(|since| is_given_up(since, now));
-        let continues = stepped.has_more && !is_over;
+        let has_more = stepped.has_more && !is_over;
+        let continues = has_more && place.may_start() && self.places.has_free(place.lane);
         let lease_until = continues.then(|| now.plus_seconds(LEASE_SECONDS));
-        let to = stepped.cursor.unwrap_or(endpoint.cursor);
         let reason = if stepped.is_gone { "gone" } else { "failing" };
-        let (failing_since, failures) = (stepped.failing_since, stepped.failures);
+        let due_at = match (lease_until, has_more) {
+            (Some(until), _) => until,
+            (None, true) => now,
+            (None, false) => due_again(core, &stepped, now),
+        };
+        let answered = stepped.answered;
         let progress = Progress {
             app_id: endpoint.app_id,
             endpoint_id: endpoint.endpoint_id,
             worker: self.worker,
             leased_until: self.until,
             from: endpoint.cursor,
-            to,
-            failing_since,
-            failures,
-            due_at: lease_until.unwrap_or_else(|| due_again(core, &stepped, now)),
+            to: stepped.cursor.unwrap_or(endpoint.cursor),
+            failing_since: stepped.failing_since,
+            failures: stepped.failures,
+            due_at,
             deliveries: stepped.deliveries,
             dropped: stepped.dropped,
             lease_until,
@@ -217,24 +277,59 @@ impl EndpointTask {
             keep_since: now.plus_seconds(-KEPT_SECONDS),
         };
         let saved = core.watched(core.store.save_progress(progress).await)?;
-        if saved && is_over {
+        let Some(row) = saved else { return Ok(Next::Done) };
+        self.lines.positions.forget(endpoint.endpoint_id);
+        forget_erased(core, endpoint.app_id, &answered).await?;
+        if is_over {
             disable(core, endpoint, reason).await?;
         }
-        let Some(until) = lease_until.filter(|_| saved) else { return Ok(None) };
-        self.until = until;
-        let row = EndpointRow::clone(endpoint);
-        Ok(Some(EndpointRow { cursor: to, failing_since, failures, ..row }))
+        Ok(match lease_until {
+            Some(until) => {
+                self.until = until;
+                Next::Continue(Box::new(row))
+            }
+            None if has_more => Next::Released,
+            None => Next::Done,
+        })
     }
 }
 
-/// When an endpoint without anything to do is looked at again.
+/// What follows a step.
+enum Next {
+    /// There is more to do; with the endpoint as it is now.
+    Continue(Box<EndpointRow>),
+    /// There is more to do when the endpoint is taken again.
+    Released,
+    Done,
+}
+
+/// Removes the replies about responses that were erased or deleted while they were sent. The
+/// erasure removed those that were stored before it.
+async fn forget_erased(core: &Core, app: AppId, answered: &[Answered]) -> AdminResult<()> {
+    if answered.is_empty() {
+        return Ok(());
+    }
+    let events: Vec<_> = answered.iter().map(|it| (it.event, it.kind)).collect();
+    let now = find_payloads(core, app, &events).await?;
+    let has_changed = |it: &&Answered| {
+        now.get(&it.event).is_none_or(|payload| Answered::hash(payload) != it.hash)
+    };
+    let changed: Vec<EventId> = answered.iter().filter(has_changed).map(|it| it.event).collect();
+    if changed.is_empty() {
+        return Ok(());
+    }
+    Ok(core.watched(core.store.forget_replies(app, changed).await)?)
+}
+
+/// When an endpoint without anything to do now is looked at again.
 fn due_again(core: &Core, stepped: &Stepped, now: Timestamp) -> Timestamp {
     let usual = core.store.log_delay_millis() + HELD_BACK_MILLIS;
     let is_held = |read: Timestamp| now.as_millis() - read.as_millis() > usual;
-    match stepped.read_up_to.is_some_and(is_held) {
+    let again = match stepped.read_up_to.is_some_and(is_held) {
         true => now.plus_seconds(HELD_BACK_SECONDS),
         false => now.plus_seconds(IDLE_SECONDS),
-    }
+    };
+    stepped.batch_at.map_or(again, |at| at.min(again))
 }
 
 /// Disables an endpoint, with an event and an audit entry.
@@ -252,7 +347,7 @@ async fn disable(core: &Arc<Core>, endpoint: &EndpointRow, reason: &str) -> Admi
         let audit =
             core.audit(&actor, Some(app_id), action, endpoint_id, &json!({"reason": reason}));
         let data = json!({"endpointId": endpoint_id, "reason": reason});
-        let writes = vec![
+        let mut writes = vec![
             Write::Endpoint(EndpointWrite::Disable {
                 app_id,
                 endpoint_id,
@@ -262,6 +357,7 @@ async fn disable(core: &Arc<Core>, endpoint: &EndpointRow, reason: &str) -> Admi
             core.event(app_id, None, EventType::EndpointDisabled, data),
             Write::Audit(audit),
         ];
+        writes.extend(core.queued_disabled(app_id, endpoint_id, reason).await?);
         match core.apply(At::App { app: app_id, expected: app.revision }, writes).await {
             Err(StoreError::Conflict) => {}
             done => {

@@ -78,6 +78,14 @@ pub struct FaultyStore {
     /// The number of lookups during `Mood::Hanging`.
     pub hung: AtomicUsize,
     pub key_lookups: AtomicUsize,
+    /// Writes of the worker that delivers webhooks.
+    pub webhook_writes: AtomicUsize,
+    /// How many of the next wakes of endpoints fail, and after these how many are skipped.
+    pub failing_wakes: AtomicUsize,
+    pub skipped_wakes: AtomicUsize,
+    /// Reads of the event log, and the most rows that one of them returned.
+    pub log_reads: AtomicUsize,
+    pub log_rows_max: AtomicUsize,
     pub invitation_lookups: AtomicUsize,
     /// The number of reads by use cases.
     pub reads: AtomicUsize,
@@ -99,6 +107,11 @@ impl FaultyStore {
             checks: AtomicUsize::new(0),
             hung: AtomicUsize::new(0),
             key_lookups: AtomicUsize::new(0),
+            webhook_writes: AtomicUsize::new(0),
+            failing_wakes: AtomicUsize::new(0),
+            skipped_wakes: AtomicUsize::new(0),
+            log_reads: AtomicUsize::new(0),
+            log_rows_max: AtomicUsize::new(0),
             invitation_lookups: AtomicUsize::new(0),
             reads: AtomicUsize::new(0),
             changed_apps: AtomicUsize::new(0),

@@ -27,14 +27,14 @@ const OF_THE_SERVER: &[Code] = &[
 
 /// Every file of the folder; a test of the TypeScript client holds this list complete.
 const FILES: &[&str] = &[
-    include_str!("../../../tests/golden/judge/choices.json"),
-    include_str!("../../../tests/golden/judge/free-texts.json"),
-    include_str!("../../../tests/golden/judge/lists.json"),
-    include_str!("../../../tests/golden/judge/logic.json"),
-    include_str!("../../../tests/golden/judge/numbers-and-dates.json"),
-    include_str!("../../../tests/golden/judge/scales-and-words.json"),
-    include_str!("../../../tests/golden/judge/scores.json"),
-    include_str!("../../../tests/golden/judge/shape.json"),
+    include_str!("../../../../tests/golden/judge/choices.json"),
+    include_str!("../../../../tests/golden/judge/free-texts.json"),
+    include_str!("../../../../tests/golden/judge/lists.json"),
+    include_str!("../../../../tests/golden/judge/logic.json"),
+    include_str!("../../../../tests/golden/judge/numbers-and-dates.json"),
+    include_str!("../../../../tests/golden/judge/scales-and-words.json"),
+    include_str!("../../../../tests/golden/judge/scores.json"),
+    include_str!("../../../../tests/golden/judge/shape.json"),
 ];
 
 fn files() -> Vec<Value> {

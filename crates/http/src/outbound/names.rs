@@ -3,15 +3,22 @@
 //! The client connects to the addresses that it gets here and does not resolve the name again, so a
 //! name cannot lead elsewhere after the check. Every new connection is checked.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
+use futures_util::FutureExt as _;
+use futures_util::future::{BoxFuture, Shared};
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use tokio::sync::{Semaphore, oneshot};
 
 use super::OutboundPolicy;
+
+/// Names that are looked up at a time.
+const THREADS_MAX: usize = 128;
 
 pub(super) type LookUp = Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>> + Send>>;
 
@@ -20,14 +27,59 @@ pub(super) trait Names: fmt::Debug + Send + Sync {
     fn look_up(&self, name: String) -> LookUp;
 }
 
-/// The resolver of the system.
+/// How a thread asks the system for the addresses of a name.
+pub(super) type Ask = fn(&str) -> io::Result<Vec<SocketAddr>>;
+
+fn ask_system(name: &str) -> io::Result<Vec<SocketAddr>> {
+    Ok((name, 0).to_socket_addrs()?.collect())
+}
+
+/// The resolver of the system. It blocks, and may do so for long: it has threads that nothing else
+/// uses, and one name has one of them.
 #[derive(Debug)]
-struct SystemNames;
+pub(super) struct SystemNames {
+    ask: Ask,
+    threads: Arc<Semaphore>,
+    asked: Mutex<HashMap<String, Asked>>,
+}
+
+type Asked = Shared<BoxFuture<'static, Result<Vec<SocketAddr>, String>>>;
+
+impl SystemNames {
+    pub(super) fn new(ask: Ask, threads: usize) -> Self {
+        Self { ask, threads: Arc::new(Semaphore::new(threads)), asked: Mutex::default() }
+    }
+}
 
 impl Names for SystemNames {
     fn look_up(&self, name: String) -> LookUp {
-        Box::pin(async move { Ok(tokio::net::lookup_host((name, 0)).await?.collect()) })
+        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        asked.retain(|_, it| it.peek().is_none());
+        let found = asked.entry(name).or_insert_with_key(|name| {
+            on_a_thread(self.ask, name.clone(), Arc::clone(&self.threads)).boxed().shared()
+        });
+        let found = found.clone();
+        Box::pin(async move { found.await.map_err(io::Error::other) })
     }
+}
+
+async fn on_a_thread(
+    ask: Ask,
+    name: String,
+    threads: Arc<Semaphore>,
+) -> Result<Vec<SocketAddr>, String> {
+    let failed = |error: &dyn fmt::Display| format!("the name was not looked up: {error}");
+    let turn = threads.acquire_owned().await.map_err(|error| failed(&error))?;
+    let (sender, receiver) = oneshot::channel();
+    let look_up = move || {
+        // Nobody waits any more if the request has ended.
+        let _ = sender.send(ask(&name));
+        drop(turn);
+    };
+    let thread = std::thread::Builder::new().name("sluice-names".to_owned());
+    thread.spawn(look_up).map_err(|error| failed(&error))?;
+    let found = receiver.await.map_err(|error| failed(&error))?;
+    found.map_err(|error| failed(&error))
 }
 
 #[derive(Debug, Clone)]
@@ -38,7 +90,7 @@ pub(super) struct PolicyResolver {
 
 impl PolicyResolver {
     pub(super) fn new(policy: &Arc<OutboundPolicy>) -> Self {
-        Self::of(policy, Arc::new(SystemNames))
+        Self::of(policy, Arc::new(SystemNames::new(ask_system, THREADS_MAX)))
     }
 
     pub(super) fn of(policy: &Arc<OutboundPolicy>, names: Arc<dyn Names>) -> Self {
@@ -58,5 +110,57 @@ impl Resolve for PolicyResolver {
             }
             Ok(Box::new(may.into_iter()) as Addrs)
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::{Condvar, Mutex};
+
+    use super::*;
+
+    static ASKED: AtomicUsize = AtomicUsize::new(0);
+    static OPEN: (Mutex<bool>, Condvar) = (Mutex::new(false), Condvar::new());
+
+    /// Names that begin with `slow` have no answer until the gate is open.
+    fn gated(name: &str) -> io::Result<Vec<SocketAddr>> {
+        ASKED.fetch_add(1, Ordering::SeqCst);
+        if name.starts_with("slow") {
+            let open = OPEN.0.lock().unwrap();
+            drop(OPEN.1.wait_while(open, |open| !*open).unwrap());
+        }
+        Ok(vec!["192.0.2.1:0".parse().unwrap()])
+    }
+
+    /// One thread for blocking work, as all stores and exports share: it stays free.
+    #[test]
+    fn slow_names_share_no_threads_with_the_stores_and_one_name_has_one_thread() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .max_blocking_threads(1)
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let names = Arc::new(SystemNames::new(gated, 3));
+            let ask = |name: &str| {
+                let (names, name) = (Arc::clone(&names), name.to_owned());
+                tokio::spawn(async move { names.look_up(name).await })
+            };
+            let slow: Vec<_> = ["slow.a", "slow.a", "slow.a", "slow.b"].map(ask).into();
+            while ASKED.load(Ordering::SeqCst) < 2 {
+                tokio::task::yield_now().await;
+            }
+            tokio::task::spawn_blocking(|| ()).await.unwrap();
+            ask("prompt.a").await.unwrap().unwrap();
+            assert_eq!(ASKED.load(Ordering::SeqCst), 3, "one name is asked for once");
+            *OPEN.0.lock().unwrap() = true;
+            OPEN.1.notify_all();
+            for it in slow {
+                assert_eq!(it.await.unwrap().unwrap().len(), 1);
+            }
+            ask("slow.a").await.unwrap().unwrap();
+            assert_eq!(ASKED.load(Ordering::SeqCst), 4, "answers are not kept");
+        });
     }
 }

@@ -443,8 +443,8 @@ pub(crate) fn event<C: ReadCells>(cells: &mut C) -> Result<EventRow, C::Error> {
     })
 }
 
-pub(crate) const ENDPOINT: &str = "app_id, endpoint_id, url, description, format, types, flows, \
-     secret, previous_secret, previous_until, created_at, cursor, failing_since, failures, \
+pub(crate) const ENDPOINT: &str = "app_id, endpoint_id, url, description, format, batch, types, \
+     flows, secret, previous_secret, previous_until, created_at, cursor, failing_since, failures, \
      disabled_at, disabled_reason, due_at";
 
 pub(crate) fn endpoint<C: ReadCells>(cells: &mut C) -> Result<EndpointRow, C::Error> {
@@ -454,6 +454,7 @@ pub(crate) fn endpoint<C: ReadCells>(cells: &mut C) -> Result<EndpointRow, C::Er
         url: cells.text()?,
         description: cells.text()?,
         format: cells.text()?,
+        batch: cells.flag()?,
         types: cells.json()?,
         flows: cells.json()?,
         secret: cells.text()?,

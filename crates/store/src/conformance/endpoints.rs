@@ -7,41 +7,42 @@ use super::world::{
     Shop, TheStore, apply, at, delivery_row, endpoint_row, public_revision, revision,
 };
 use crate::{
-    Backlog, Claim, DeliveryQuery, DeliveryRow, DeliveryState, EndpointRow, EndpointWrite,
+    Backlog, Claim, DeliveryQuery, DeliveryRow, DeliveryState, EndpointRow, EndpointWrite, Lane,
     Progress, Redelivery, WorkerId, Write,
 };
 
-const ONE: WorkerId = [1; 16];
-const TWO: WorkerId = [2; 16];
+pub(super) const ONE: WorkerId = [1; 16];
+pub(super) const TWO: WorkerId = [2; 16];
 /// The length of a lease in these cases.
-const LEASE_MILLIS: i64 = 1_000;
+pub(super) const LEASE_MILLIS: i64 = 1_000;
 
-async fn put(store: &TheStore, row: &EndpointRow) {
+pub(super) async fn put(store: &TheStore, row: &EndpointRow) {
     let put = EndpointWrite::Put(Box::new(row.clone()));
     apply(store, row.app_id, vec![Write::Endpoint(put)]).await;
 }
 
-async fn write(store: &TheStore, shop: &Shop, write: EndpointWrite) {
+pub(super) async fn write(store: &TheStore, shop: &Shop, write: EndpointWrite) {
     apply(store, shop.app(), vec![Write::Endpoint(write)]).await;
 }
 
-async fn only(store: &TheStore, shop: &Shop) -> EndpointRow {
+pub(super) async fn only(store: &TheStore, shop: &Shop) -> EndpointRow {
     let rows = store.list_endpoints(shop.app()).await.unwrap();
     assert_eq!(rows.len(), 1);
     rows.into_iter().next().unwrap()
 }
 
-fn claim(worker: WorkerId, now: i64) -> Claim {
-    Claim { worker, now: at(now), until: at(now + LEASE_MILLIS), limit: 10 }
+pub(super) fn claim(worker: WorkerId, now: i64) -> Claim {
+    let until = at(now + LEASE_MILLIS);
+    Claim { worker, now: at(now), until, limit: 10, lane: Lane::Prompt, slow: Vec::new() }
 }
 
-async fn claimed(store: &TheStore, worker: WorkerId, now: i64) -> Vec<EndpointId> {
+pub(super) async fn claimed(store: &TheStore, worker: WorkerId, now: i64) -> Vec<EndpointId> {
     let rows = store.claim_endpoints(claim(worker, now)).await.unwrap();
     rows.into_iter().map(|row| row.endpoint_id).collect()
 }
 
 /// Progress without any, by a worker that claimed at this time and releases.
-fn progress(row: &EndpointRow, worker: WorkerId, claimed_at: i64) -> Progress {
+pub(super) fn progress(row: &EndpointRow, worker: WorkerId, claimed_at: i64) -> Progress {
     Progress {
         app_id: row.app_id,
         endpoint_id: row.endpoint_id,
@@ -60,11 +61,11 @@ fn progress(row: &EndpointRow, worker: WorkerId, claimed_at: i64) -> Progress {
     }
 }
 
-async fn save(store: &TheStore, progress: &Progress) -> bool {
-    store.save_progress(progress.clone()).await.unwrap()
+pub(super) async fn save(store: &TheStore, progress: &Progress) -> bool {
+    store.save_progress(progress.clone()).await.unwrap().is_some()
 }
 
-async fn listed(store: &TheStore, row: &EndpointRow) -> Vec<DeliveryRow> {
+pub(super) async fn listed(store: &TheStore, row: &EndpointRow) -> Vec<DeliveryRow> {
     let query = DeliveryQuery {
         app_id: row.app_id,
         endpoint_id: row.endpoint_id,
@@ -92,6 +93,7 @@ pub(super) async fn an_endpoint_reads_back_and_only_its_settings_are_replaced(st
     put(&store, &endpoint_row(other.app())).await;
     let changed = EndpointRow {
         url: "https://other.example/".to_owned(),
+        batch: true,
         types: Vec::new(),
         secret: "sealed again".to_owned(),
         previous_secret: None,
@@ -180,7 +182,8 @@ pub(super) async fn what_happens_during_a_lease_is_not_overwritten(store: TheSto
     put(&store, &row).await;
     // Woken: due again at once.
     claimed(&store, ONE, 10).await;
-    store.wake_endpoints(vec![shop.app()], at(20)).await.unwrap();
+    let woken = vec![(app_id, endpoint_id)];
+    assert_eq!(store.wake_endpoints(woken.clone(), at(20)).await.unwrap(), []);
     assert!(save(&store, &progress(&row, ONE, 10)).await);
     assert_eq!(only(&store, &shop).await.due_at, at(20));
     // Set to another position: that stays.
@@ -197,7 +200,7 @@ pub(super) async fn what_happens_during_a_lease_is_not_overwritten(store: TheSto
     assert!(!save(&store, &progress(&replayed, ONE, 50)).await);
     assert_eq!(claimed(&store, TWO, 100_000).await, []);
     assert_eq!(store.apps_with_endpoints().await.unwrap(), []);
-    store.wake_endpoints(vec![shop.app()], at(60)).await.unwrap();
+    assert_eq!(store.wake_endpoints(woken, at(60)).await.unwrap(), []);
     let disabled = only(&store, &shop).await;
     let why = (disabled.disabled_at, disabled.disabled_reason.as_deref());
     assert_eq!(why, (Some(at(51)), Some("gone")));
@@ -217,7 +220,8 @@ pub(super) async fn a_wake_makes_an_endpoint_due_unless_it_is(store: TheStore) {
     for row in [&late, &due, &elsewhere] {
         put(&store, row).await;
     }
-    store.wake_endpoints(vec![shop.app()], at(100)).await.unwrap();
+    let woken = [&late, &due].map(|row| (row.app_id, row.endpoint_id));
+    assert_eq!(store.wake_endpoints(woken.to_vec(), at(100)).await.unwrap(), []);
     let times = |rows: Vec<EndpointRow>| rows.iter().map(|row| row.due_at).collect::<Vec<_>>();
     assert_eq!(times(store.list_endpoints(shop.app()).await.unwrap()), [at(100), at(5)]);
     assert_eq!(times(store.list_endpoints(other.app()).await.unwrap()), [at(500)]);

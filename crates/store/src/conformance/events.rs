@@ -22,7 +22,7 @@ const LATER_MILLIS: i64 = 3_600_000;
 /// How long a case waits until the log shows what was stored just now.
 const SHOWN_MAX: Duration = Duration::from_secs(30);
 
-fn start() -> EventId {
+pub(super) fn start() -> EventId {
     EventId::from_uuid(Uuid::nil())
 }
 
@@ -32,13 +32,21 @@ fn later() -> Timestamp {
     at(LATER_MILLIS + 1_000 * CALLS.fetch_add(1, Ordering::Relaxed))
 }
 
-fn query(app_id: AppId, after: EventId) -> LogQuery {
+pub(super) fn query(app_id: AppId, after: EventId) -> LogQuery {
     let now = later();
-    LogQuery { app_id, flow_id: None, responses: true, after, now, limit: 100 }
+    LogQuery {
+        app_id,
+        flow_id: None,
+        responses: true,
+        after,
+        now,
+        limit: 100,
+        bytes_max: usize::MAX,
+    }
 }
 
 /// Everything that a query and its next pages return now, and where to continue.
-async fn read(store: &TheStore, mut query: LogQuery) -> (Vec<LogEntry>, EventId) {
+pub(super) async fn read(store: &TheStore, mut query: LogQuery) -> (Vec<LogEntry>, EventId) {
     let mut entries = Vec::new();
     loop {
         let page = store.read_log(&query).await.unwrap();

@@ -138,6 +138,7 @@ fn webhook(app: u32, number: u32) -> [Record; 3] {
         url: format!("https://hooks{number}.example/é"),
         description: format!("Endpoint {number}"),
         format: "standard".to_owned(),
+        batch: is_full,
         types: is_full.then(|| "flow.closed".to_owned()).into_iter().collect(),
         flows: is_full.then(|| flow_id(app, 0)).into_iter().collect(),
         secret: "sealed".to_owned(),

@@ -26,6 +26,7 @@ pub mod filling;
 mod flows;
 mod instance;
 mod invitations;
+mod leases;
 mod mails;
 mod moving;
 mod people;
@@ -347,6 +348,13 @@ cases! {
         finished_deliveries_beyond_a_number_are_removed
         deliveries_are_sent_again_on_request
         a_deleted_endpoint_is_gone_with_its_deliveries;
+    leases:
+        a_worker_that_lost_its_lease_writes_nothing
+        a_worker_that_goes_on_gets_the_settings_of_now
+        slow_and_failing_endpoints_take_no_places_of_others
+        replies_of_receivers_do_not_outlive_an_erasure
+        a_page_of_the_log_has_a_limit_of_bytes
+        the_log_of_an_app_with_many_flows_is_complete_and_in_order;
     delivery_health:
         the_health_of_an_endpoint_is_of_its_own_deliveries;
     visits:

@@ -231,6 +231,7 @@ pub(super) fn endpoint_row(app_id: AppId) -> EndpointRow {
         url: "https://hooks.example/a?b=c".to_owned(),
         description: "CRM \u{e9}".to_owned(),
         format: "standard".to_owned(),
+        batch: false,
         types: vec!["response.created".to_owned(), "flow.closed".to_owned()],
         flows: Vec::new(),
         secret: "sealed".to_owned(),

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use sluice_flow::id::{AppId, DeliveryId, EndpointId};
+use sluice_flow::id::{AppId, DeliveryId, EndpointId, EventId};
 use sluice_flow::time::Timestamp;
 use uuid::Uuid;
 
@@ -14,8 +14,9 @@ use super::pool::{Params, Pool};
 use super::read::limit;
 use super::transaction::{Transaction, end};
 use super::{PgStore, to_the_end};
+use crate::endpoint::{SETTINGS, columns_after, replacing};
 use crate::{
-    Backlog, Claim, DeliveryQuery, DeliveryRow, EndpointRow, EndpointStore, EndpointWrite,
+    Backlog, Claim, DeliveryQuery, DeliveryRow, EndpointRow, EndpointStore, EndpointWrite, Lane,
     Progress, Redelivery, StoreResult,
 };
 
@@ -82,14 +83,30 @@ impl EndpointStore for PgStore {
         to_the_end(async move { take(&pool, &claim).await }).await
     }
 
-    async fn save_progress(&self, progress: Progress) -> StoreResult<bool> {
+    async fn save_progress(&self, progress: Progress) -> StoreResult<Option<EndpointRow>> {
         let pool = Arc::clone(&self.pool);
         to_the_end(async move { save(&pool, &progress).await }).await
     }
 
-    async fn wake_endpoints(&self, apps: Vec<AppId>, due_at: Timestamp) -> StoreResult<()> {
+    async fn wake_endpoints(
+        &self,
+        endpoints: Vec<(AppId, EndpointId)>,
+        due_at: Timestamp,
+    ) -> StoreResult<Vec<(AppId, EndpointId)>> {
         let pool = Arc::clone(&self.pool);
-        to_the_end(async move { wake(&pool, &apps, due_at).await }).await
+        to_the_end(async move { wake(&pool, &endpoints, due_at).await }).await
+    }
+
+    async fn forget_replies(&self, app: AppId, events: Vec<EventId>) -> StoreResult<()> {
+        let pool = Arc::clone(&self.pool);
+        let forget = async move {
+            pool.may_commit()?;
+            let transaction =
+                Transaction::begun(&pool).await.map_err(TransactionError::of_statement)?;
+            let forgotten = forget_replies(&transaction, app, &events).await;
+            end(transaction, forgotten).await
+        };
+        to_the_end(forget).await
     }
 
     async fn apps_with_endpoints(&self) -> StoreResult<Vec<AppId>> {
@@ -110,25 +127,33 @@ impl EndpointStore for PgStore {
     }
 }
 
-/// Endpoints that a worker can take at `$1`.
-const FREE: &str = "disabled_at IS NULL AND due_at <= $1 AND leased_until <= $1";
+/// Endpoints of a lane that a worker can take at `$1`; `$2` are the slow ones.
+fn free(lane: Lane) -> String {
+    const FREE: &str = "disabled_at IS NULL AND due_at <= $1 AND leased_until <= $1";
+    const KNOWN: &str = "endpoint_id = ANY($2::uuid[])";
+    match lane {
+        Lane::Prompt => format!("{FREE} AND failing_since IS NULL AND NOT {KNOWN}"),
+        Lane::Slow => format!("{FREE} AND (failing_since IS NOT NULL OR {KNOWN})"),
+    }
+}
 
 /// Endpoints that another worker is just taking are skipped.
 async fn take(pool: &Arc<Pool>, claim: &Claim) -> StoreResult<Vec<EndpointRow>> {
     let now = claim.now.as_millis();
     // Usually none is due; that needs no transaction.
-    let any = format!("SELECT 1::bigint FROM endpoints WHERE {FREE} LIMIT 1");
-    if pool.one(&any, &[&now], |cells| cells.take::<i64>()).await?.is_none() {
+    let (free, slow) = (free(claim.lane), uuids(&claim.slow));
+    let any = format!("SELECT 1::bigint FROM endpoints WHERE {free} LIMIT 1");
+    if pool.one(&any, &[&now, &slow], |cells| cells.take::<i64>()).await?.is_none() {
         return Ok(Vec::new());
     }
     pool.may_commit()?;
     let transaction = Transaction::begun(pool).await.map_err(TransactionError::of_statement)?;
     let body = async {
         let sql = format!(
-            "SELECT {ENDPOINT} FROM endpoints WHERE {FREE} \
-             ORDER BY due_at LIMIT $2 FOR UPDATE SKIP LOCKED"
+            "SELECT {ENDPOINT} FROM endpoints WHERE {free} \
+             ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED"
         );
-        let rows = transaction.query(&sql, &[&now, &limit(claim.limit)]).await?;
+        let rows = transaction.query(&sql, &[&now, &slow, &limit(claim.limit)]).await?;
         let taken: StoreResult<Vec<EndpointRow>> =
             rows.iter().map(|row| codec::endpoint(&mut Cells::of(row))).collect();
         let taken = taken?;
@@ -145,20 +170,25 @@ async fn take(pool: &Arc<Pool>, claim: &Claim) -> StoreResult<Vec<EndpointRow>> 
     end(transaction, taken).await
 }
 
-async fn save(pool: &Arc<Pool>, progress: &Progress) -> StoreResult<bool> {
+fn uuids(endpoints: &[EndpointId]) -> Vec<Uuid> {
+    endpoints.iter().map(|endpoint| endpoint.uuid()).collect()
+}
+
+async fn save(pool: &Arc<Pool>, progress: &Progress) -> StoreResult<Option<EndpointRow>> {
     pool.may_commit()?;
     let transaction = Transaction::begun(pool).await.map_err(TransactionError::of_statement)?;
     let saved = save_in(&transaction, progress).await;
     end(transaction, saved).await
 }
 
-async fn save_in(transaction: &Transaction, progress: &Progress) -> Done<bool> {
+async fn save_in(transaction: &Transaction, progress: &Progress) -> Done<Option<EndpointRow>> {
     let (app, endpoint) = (progress.app_id.uuid(), progress.endpoint_id.uuid());
     let worker = Uuid::from_bytes(progress.worker);
     let held = "SELECT FROM endpoints WHERE app_id = $1 AND endpoint_id = $2 \
-         AND leased_by = $3 AND disabled_at IS NULL FOR UPDATE";
-    if transaction.query(held, &[&app, &endpoint, &worker]).await?.is_empty() {
-        return Ok(false);
+         AND leased_by = $3 AND leased_until = $4 AND disabled_at IS NULL FOR UPDATE";
+    let lease: Params = &[&app, &endpoint, &worker, &progress.leased_until.as_millis()];
+    if transaction.query(held, lease).await?.is_empty() {
+        return Ok(None);
     }
     put_deliveries(transaction, &progress.deliveries).await?;
     if !progress.dropped.is_empty() {
@@ -189,7 +219,9 @@ async fn save_in(transaction: &Transaction, progress: &Progress) -> Done<bool> {
     ];
     transaction.execute(sql, params).await?;
     trim(transaction, progress).await?;
-    Ok(true)
+    let sql = format!("SELECT {ENDPOINT} FROM endpoints WHERE app_id = $1 AND endpoint_id = $2");
+    let rows = transaction.query(&sql, &[&app, &endpoint]).await?;
+    Ok(rows.first().map(|row| codec::endpoint(&mut Cells::of(row))).transpose()?)
 }
 
 /// Removes finished deliveries beyond the number that is kept, and old ones.
@@ -204,16 +236,39 @@ async fn trim(transaction: &Transaction, progress: &Progress) -> Done {
     transaction.execute(sql, params).await.map(|_| ())
 }
 
-async fn wake(pool: &Arc<Pool>, apps: &[AppId], now: Timestamp) -> StoreResult<()> {
-    let apps: Vec<Uuid> = apps.iter().map(|app| app.uuid()).collect();
+async fn wake(
+    pool: &Arc<Pool>,
+    endpoints: &[(AppId, EndpointId)],
+    now: Timestamp,
+) -> StoreResult<Vec<(AppId, EndpointId)>> {
+    let apps: Vec<Uuid> = endpoints.iter().map(|(app, _)| app.uuid()).collect();
+    let ids: Vec<Uuid> = endpoints.iter().map(|(_, id)| id.uuid()).collect();
     pool.may_commit()?;
     let transaction = Transaction::begun(pool).await.map_err(TransactionError::of_statement)?;
-    // What a worker is just changing is skipped: it looks at the log again.
-    let sql = "UPDATE endpoints SET due_at = $2 WHERE (app_id, endpoint_id) IN \
-         (SELECT app_id, endpoint_id FROM endpoints WHERE app_id = ANY($1) AND due_at > $2 \
-         AND disabled_at IS NULL FOR UPDATE SKIP LOCKED)";
-    let woken = transaction.execute(sql, &[&apps, &now.as_millis()]).await.map(|_| ());
-    end(transaction, woken).await
+    let body = async {
+        let late = "(app_id, endpoint_id) IN \
+             (SELECT * FROM unnest($1::uuid[], $2::uuid[])) AND due_at > $3 \
+             AND disabled_at IS NULL";
+        // What another transaction is just changing is skipped, and not waited for.
+        let sql = format!(
+            "UPDATE endpoints SET due_at = $3 WHERE (app_id, endpoint_id) IN \
+             (SELECT app_id, endpoint_id FROM endpoints WHERE {late} FOR UPDATE SKIP LOCKED)"
+        );
+        let params: Params = &[&apps, &ids, &now.as_millis()];
+        transaction.execute(&sql, params).await?;
+        let sql = format!("SELECT app_id, endpoint_id FROM endpoints WHERE {late}");
+        let skipped = transaction.query(&sql, params).await?;
+        let skipped: StoreResult<Vec<_>> = skipped
+            .iter()
+            .map(|row| {
+                let mut cells = Cells::of(row);
+                Ok((cells.id(AppId::from_uuid)?, cells.id(EndpointId::from_uuid)?))
+            })
+            .collect();
+        Ok(skipped?)
+    };
+    let skipped = body.await;
+    end(transaction, skipped).await
 }
 
 /// Carries out a change.
@@ -280,30 +335,16 @@ async fn redeliver(
     transaction.execute(sql, &[&app, &endpoint, &at]).await.map(|_| ())
 }
 
-/// The columns that an administrator sets.
-const SETTINGS: &[&str] = &[
-    "url",
-    "description",
-    "format",
-    "types",
-    "flows",
-    "secret",
-    "previous_secret",
-    "previous_until",
-];
-
 /// Writes an endpoint as it was in another database.
 pub(super) async fn replace(transaction: &Transaction, row: &EndpointRow) -> Done {
-    let columns: Vec<&str> = ENDPOINT.split(", ").map(str::trim).skip(2).collect();
-    put(transaction, row, &columns).await
+    put(transaction, row, &columns_after(ENDPOINT, 2)).await
 }
 
 async fn put(transaction: &Transaction, row: &EndpointRow, replaced: &[&str]) -> Done {
-    let set: Vec<_> = replaced.iter().map(|name| format!("{name} = excluded.{name}")).collect();
     let sql = format!(
         "INSERT INTO endpoints ({ENDPOINT}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, \
-         $12, $13, $14, $15, $16, $17) ON CONFLICT (app_id, endpoint_id) DO UPDATE SET {}",
-        set.join(", ")
+         $12, $13, $14, $15, $16, $17, $18) ON CONFLICT (app_id, endpoint_id) DO UPDATE SET {}",
+        replacing(replaced)
     );
     let (types, flows) = (codec::json(&row.types)?, codec::json(&row.flows)?);
     let times = [row.previous_until, row.failing_since, row.disabled_at];
@@ -315,6 +356,7 @@ async fn put(transaction: &Transaction, row: &EndpointRow, replaced: &[&str]) ->
         &row.url,
         &row.description,
         &row.format,
+        &row.batch,
         &types,
         &flows,
         &row.secret,
@@ -331,18 +373,33 @@ async fn put(transaction: &Transaction, row: &EndpointRow, replaced: &[&str]) ->
     transaction.execute(&sql, params).await.map(|_| ())
 }
 
+/// Removes the replies and errors from the deliveries of these events.
+pub(super) async fn forget_replies(
+    transaction: &Transaction,
+    app: AppId,
+    events: &[EventId],
+) -> Done {
+    let ids: Vec<Uuid> = events.iter().map(|event| event.uuid()).collect();
+    // First the endpoints, as workers do that write deliveries.
+    let lock = "SELECT FROM endpoints WHERE app_id = $1 ORDER BY endpoint_id FOR UPDATE";
+    if transaction.query(lock, &[&app.uuid()]).await?.is_empty() {
+        return Ok(());
+    }
+    let sql = "UPDATE deliveries SET reply = NULL, error = NULL WHERE app_id = $1 \
+         AND event_id = ANY($2) AND (reply IS NOT NULL OR error IS NOT NULL)";
+    transaction.execute(sql, &[&app.uuid(), &ids]).await.map(|_| ())
+}
+
 pub(super) async fn put_deliveries(transaction: &Transaction, rows: &[DeliveryRow]) -> Done {
     if rows.is_empty() {
         return Ok(());
     }
-    let columns = DELIVERY.split(", ").map(str::trim).skip(3);
-    let set: Vec<_> = columns.map(|name| format!("{name} = excluded.{name}")).collect();
     let sql = format!(
         "INSERT INTO deliveries ({DELIVERY}) SELECT * FROM unnest($1::uuid[], $2::uuid[], \
          $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::bigint[], $8::bigint[], \
          $9::bigint[], $10::bigint[], $11::bigint[], $12::text[], $13::text[]) \
          ON CONFLICT (app_id, endpoint_id, delivery_id) DO UPDATE SET {}",
-        set.join(", ")
+        replacing(&columns_after(DELIVERY, 3))
     );
     let ids = |id: fn(&DeliveryRow) -> Uuid| rows.iter().map(id).collect::<Vec<Uuid>>();
     let numbers = |it: fn(&DeliveryRow) -> i64| rows.iter().map(it).collect::<Vec<i64>>();

@@ -25,14 +25,16 @@ use super::first_exchange::queue_of;
 use super::pool::{Params, Pool};
 use super::read::{BY_ID, IN_SPAN, id_after, limit};
 use super::transaction::Transaction;
+use crate::codec::text_columns;
 use crate::event::{EventIds, LogPart, before, merged};
 use crate::{EventRow, EventStore, LogPage, LogQuery, ResponseRow, StoreResult};
 
 /// The most responses that a page scans if it reads those of all apps.
-const SCANNED_MAX: usize = 5_000;
-/// Apps with more flows than this read the responses of all apps, if the span is short.
+const SCANNED_MAX: usize = 1_000;
+/// Apps with more flows than this scan the responses of all apps.
 const FLOWS_MAX: i64 = 64;
-const SHORT_SPAN_MILLIS: i64 = 60_000;
+/// A scan that ended early and found fewer responses of the app is not worth its reads.
+const SCAN_YIELDS_MIN: usize = 20;
 
 #[async_trait]
 impl EventStore for PgStore {
@@ -116,46 +118,74 @@ async fn of_flow(
     flow: FlowId,
     end: EventId,
 ) -> StoreResult<LogPart<ResponseRow>> {
-    let sql = format!("SELECT {RESPONSE} FROM responses WHERE {IN_SPAN} {BY_ID} LIMIT $5");
+    let sql = within_bytes(
+        &format!("SELECT * FROM responses WHERE {IN_SPAN} {BY_ID} LIMIT $5"),
+        "$6::bigint",
+    );
     let rows = query.limit.saturating_add(1);
     let first = id_after(query.after.uuid());
-    let params: Params = &[&query.app_id.uuid(), &flow.uuid(), &first, &end.uuid(), &limit(rows)];
+    let ids = (query.app_id.uuid(), flow.uuid());
+    let params: Params =
+        &[&ids.0, &ids.1, &first, &end.uuid(), &limit(rows), &limit(query.bytes_max)];
     let found = pool.many_by_index(&sql, params, codec::response).await?;
-    Ok(LogPart::limited(found, rows, position))
+    Ok(LogPart::of_responses(found, query))
 }
 
-fn position(row: &ResponseRow) -> EventId {
-    EventId::from_uuid(row.response_id.uuid())
-}
-
-/// Flow by flow along the primary key, of each flow as many as the page holds.
-static BY_FLOW: LazyLock<String> = LazyLock::new(|| {
-    let columns = codec::of_table("found", RESPONSE);
+/// The first of these responses, up to a limit of bytes: the row that exceeds it is the last. The
+/// database measures long texts without reading them, and sends only what is within the limit.
+fn within_bytes(found: &str, bytes: &str) -> String {
+    let lengths: Vec<_> =
+        text_columns().map(|name| format!("coalesce(octet_length({name}), 0)")).collect();
+    let length = lengths.join(" + ");
     format!(
-        "SELECT {columns} FROM flows CROSS JOIN LATERAL (SELECT * FROM responses \
-         WHERE responses.app_id = $1 \
-         AND (responses.flow_id, responses.response_id) >= (flows.flow_id, $2) \
-         AND (responses.flow_id, responses.response_id) <= (flows.flow_id, $3) \
-         AND responses.response_id BETWEEN $2 AND $3 \
-         ORDER BY responses.flow_id, responses.response_id LIMIT $4) AS found \
-         WHERE flows.app_id = $1 ORDER BY found.response_id LIMIT $4"
+        "SELECT {RESPONSE} FROM (SELECT found.*, \
+         sum({length}) OVER (ORDER BY response_id) - ({length}) AS bytes_before \
+         FROM ({found}) AS found) AS measured WHERE bytes_before < {bytes} ORDER BY response_id"
     )
+}
+
+/// Flow by flow along the primary key. First the oldest response of each flow: a page that is full
+/// ends at the last of these at the latest, and needs no flow whose oldest one is later.
+static BY_FLOW: LazyLock<String> = LazyLock::new(|| {
+    let of_flow = |flow: &str, first: &str, last: &str| {
+        format!(
+            "FROM responses WHERE responses.app_id = $1 \
+             AND (responses.flow_id, responses.response_id) >= ({flow}, {first}) \
+             AND (responses.flow_id, responses.response_id) <= ({flow}, {last}) \
+             AND responses.response_id BETWEEN {first} AND {last} \
+             ORDER BY responses.flow_id, responses.response_id"
+        )
+    };
+    let oldest = of_flow("flows.flow_id", "$2", "$3");
+    let rows = of_flow("oldest.flow_id", "oldest.response_id", "page.last");
+    let found = format!(
+        "WITH oldest AS MATERIALIZED (SELECT flows.flow_id, head.response_id FROM flows \
+         CROSS JOIN LATERAL (SELECT responses.response_id {oldest} LIMIT 1) AS head \
+         WHERE flows.app_id = $1 ORDER BY head.response_id LIMIT $4), \
+         page AS MATERIALIZED (SELECT coalesce((SELECT response_id FROM oldest \
+         ORDER BY response_id LIMIT 1 OFFSET $4 - 1), $3) AS last) \
+         SELECT rows.* FROM page CROSS JOIN oldest \
+         CROSS JOIN LATERAL (SELECT responses.* {rows} LIMIT $4) AS rows \
+         ORDER BY rows.response_id LIMIT $4"
+    );
+    within_bytes(&found, "$5::bigint")
 });
 
-/// The responses of an app have no index by id, so they are read flow by flow. If there are many
-/// flows and the span is short, those of all apps are read instead.
+/// The responses of an app have no index by id. If it has few flows, they are read flow by flow.
+/// With many flows that would read each of them for every page, so the responses of all apps are
+/// scanned, unless only few of them are of this app.
 async fn of_app(pool: &Pool, query: &LogQuery, end: EventId) -> StoreResult<LogPart<ResponseRow>> {
-    let app = query.app_id.uuid();
-    let span = end.made_at().as_millis() - query.after.made_at().as_millis();
-    let is_short = span <= SHORT_SPAN_MILLIS && !pool.is_spread();
-    if is_short && has_many_flows(pool, query.app_id).await? {
-        return scanned(pool, query, end).await;
+    if !pool.is_spread() && has_many_flows(pool, query.app_id).await? {
+        let part = scanned(pool, query, end).await?;
+        if part.up_to.is_none() || part.rows.len() >= SCAN_YIELDS_MIN.min(query.limit) {
+            return Ok(part);
+        }
     }
     let rows = query.limit.saturating_add(1);
-    let first = id_after(query.after.uuid());
-    let params: Params = &[&app, &first, &end.uuid(), &limit(rows)];
+    let (app, first) = (query.app_id.uuid(), id_after(query.after.uuid()));
+    let params: Params = &[&app, &first, &end.uuid(), &limit(rows), &limit(query.bytes_max)];
     let found = pool.many_by_index(&BY_FLOW, params, codec::response).await?;
-    Ok(LogPart::limited(found, rows, position))
+    Ok(LogPart::of_responses(found, query))
 }
 
 async fn has_many_flows(pool: &Pool, app: AppId) -> StoreResult<bool> {
@@ -175,14 +205,16 @@ async fn scanned(pool: &Pool, query: &LogQuery, end: EventId) -> StoreResult<Log
     let cut = pool.many_by_index(sql, params, |cells| cells.id(EventId::from_uuid)).await?;
     let cut = cut.first().copied();
     let end = cut.unwrap_or(end);
-    let sql = format!(
-        "SELECT {RESPONSE} FROM responses WHERE response_id BETWEEN $2 AND $3 \
-         AND app_id = $1 ORDER BY response_id LIMIT $4"
+    let sql = within_bytes(
+        "SELECT * FROM responses WHERE response_id BETWEEN $2 AND $3 \
+         AND app_id = $1 ORDER BY response_id LIMIT $4",
+        "$5::bigint",
     );
     let rows = query.limit.saturating_add(1);
-    let params: Params = &[&query.app_id.uuid(), &first, &end.uuid(), &limit(rows)];
+    let bytes = limit(query.bytes_max);
+    let params: Params = &[&query.app_id.uuid(), &first, &end.uuid(), &limit(rows), &bytes];
     let found = pool.many_by_index(&sql, params, codec::response).await?;
-    let part = LogPart::limited(found, rows, position);
+    let part = LogPart::of_responses(found, query);
     Ok(LogPart { up_to: part.up_to.or(cut), rows: part.rows })
 }
 

@@ -288,7 +288,8 @@ async fn unwanted(
 /// The oldest events, and all old deliveries.
 async fn events(transaction: &Transaction, expiry: &Expiry) -> Result<Expired, TransactionError> {
     let (app, before) = (expiry.app_id.uuid(), first_at(expiry.before));
-    let sql = "DELETE FROM deliveries WHERE app_id = $1 AND delivery_id < $2";
+    let sql = "DELETE FROM deliveries \
+         WHERE app_id = $1 AND (delivery_id < $2 OR event_id < $2)";
     transaction.execute(sql, &[&app, &before]).await?;
     let sql = "DELETE FROM events WHERE app_id = $1 AND event_id IN (SELECT event_id \
          FROM events WHERE app_id = $1 AND event_id < $2 ORDER BY event_id LIMIT $3)";

@@ -24,8 +24,9 @@ use super::pool::{Params, Pool};
 use super::put;
 use super::read::limit;
 use super::transaction::{LOCK, QUEUE, Transaction, end};
-use super::{claims, events, invitations};
+use super::{claims, endpoints, events, invitations};
 use crate::codec::rewritten_columns;
+use crate::endpoint::events_of;
 use crate::{
     Answers, ErasedPart, Erasure, ErasureMark, EventRow, InvitationRow, Person, RespondentRow,
     ResponseRow, StoreResult, UsedKeyRow,
@@ -61,6 +62,7 @@ pub(super) async fn response(
     let (app, flow) = (cells.id(AppId::from_uuid)?, cells.take()?);
     invitations::unname(transaction, app, cells.take()?, response).await?;
     delete(transaction, app, &[(flow, response.uuid())], MARK_KEYS).await?;
+    endpoints::forget_replies(transaction, app, &events_of(response)).await?;
     Ok(Some(app))
 }
 
@@ -366,6 +368,8 @@ async fn forget_answers(
     if rows.is_empty() {
         return Ok(());
     }
+    let told: Vec<_> = rows.iter().flat_map(|row| events_of(row.response_id)).collect();
+    endpoints::forget_replies(transaction, app, &told).await?;
     match mark.answers {
         Answers::Delete => {
             let keys: Vec<ResponseKey> = rows.iter().map(key_of).collect();

@@ -57,17 +57,27 @@ pub trait EndpointStore: Send + Sync + 'static {
         limit: usize,
     ) -> StoreResult<(Vec<DeliveryRow>, usize)>;
 
-    /// Takes endpoints that are due, enabled and leased by no one, longest due first. Of several
-    /// workers, one gets an endpoint, until its lease ends or [`Self::save_progress`] releases it.
-    /// The returned rows say since when they were due.
+    /// Takes endpoints of a lane that are due, enabled and leased by no one, longest due first. Of
+    /// several workers, one gets an endpoint, until its lease ends or [`Self::save_progress`]
+    /// releases it. The returned rows say since when they were due.
     async fn claim_endpoints(&self, claim: Claim) -> StoreResult<Vec<EndpointRow>>;
 
-    /// Writes what a worker did, durably and at once. Returns false, and writes nothing, if the
-    /// worker no longer has the lease, or the endpoint was disabled or removed.
-    async fn save_progress(&self, progress: Progress) -> StoreResult<bool>;
+    /// Writes what a worker did, durably and at once, and returns the endpoint as it is then.
+    /// Returns `None`, and writes nothing, if the worker no longer has this lease (not even if it
+    /// has got another one since), or the endpoint was disabled or removed.
+    async fn save_progress(&self, progress: Progress) -> StoreResult<Option<EndpointRow>>;
 
-    /// Makes the enabled endpoints of these apps due at this time, unless they are due earlier.
-    async fn wake_endpoints(&self, apps: Vec<AppId>, due_at: Timestamp) -> StoreResult<()>;
+    /// Makes these endpoints due at this time, unless they are disabled or due earlier. Returns
+    /// those that could not be changed just now: they have to be woken again.
+    async fn wake_endpoints(
+        &self,
+        endpoints: Vec<(AppId, EndpointId)>,
+        due_at: Timestamp,
+    ) -> StoreResult<Vec<(AppId, EndpointId)>>;
+
+    /// Removes the replies and errors from the deliveries of these events. An erasure and the
+    /// deletion of a response do the same in their transaction.
+    async fn forget_replies(&self, app: AppId, events: Vec<EventId>) -> StoreResult<()>;
 
     /// The apps with enabled endpoints, ordered by id.
     async fn apps_with_endpoints(&self) -> StoreResult<Vec<AppId>>;

@@ -2,20 +2,36 @@
 
 use async_trait::async_trait;
 use rusqlite::{Connection, OptionalExtension as _, Result, ToSql, params};
-use sluice_flow::id::{AppId, DeliveryId, EndpointId};
+use sluice_flow::id::{AppId, DeliveryId, EndpointId, EventId};
 use sluice_flow::time::Timestamp;
 
 use super::SqliteStore;
 use super::codec::{self, Cells, DELIVERY, ENDPOINT, ReadCells as _, bytes, variant_name};
 use super::read::{limit, many, one};
 use super::transaction::{Finish, TransactionError};
+use crate::endpoint::{SETTINGS, columns_after, replacing};
 use crate::{
-    Backlog, Claim, DeliveryQuery, DeliveryRow, EndpointRow, EndpointStore, EndpointWrite,
+    Backlog, Claim, DeliveryQuery, DeliveryRow, EndpointRow, EndpointStore, EndpointWrite, Lane,
     Progress, Redelivery, StoreResult,
 };
 
-/// Endpoints that a worker can take at `?1`.
-const FREE: &str = "disabled_at IS NULL AND due_at <= ?1 AND leased_until <= ?1";
+/// Endpoints of a lane that a worker can take at `?1`; `?2` is a JSON array of the slow ones.
+fn free(lane: Lane) -> String {
+    const FREE: &str = "disabled_at IS NULL AND due_at <= ?1 AND leased_until <= ?1";
+    const KNOWN: &str = "IN (SELECT value FROM json_each(?2))";
+    match lane {
+        Lane::Prompt => {
+            format!("{FREE} AND failing_since IS NULL AND NOT hex(endpoint_id) {KNOWN}")
+        }
+        Lane::Slow => {
+            format!("{FREE} AND (failing_since IS NOT NULL OR hex(endpoint_id) {KNOWN})")
+        }
+    }
+}
+
+fn hexes(ids: &[EndpointId]) -> Result<String> {
+    codec::json(&ids.iter().map(|id| format!("{:X}", id.uuid().simple())).collect::<Vec<_>>())
+}
 
 #[async_trait]
 impl EndpointStore for SqliteStore {
@@ -54,21 +70,35 @@ impl EndpointStore for SqliteStore {
 
     async fn claim_endpoints(&self, claim: Claim) -> StoreResult<Vec<EndpointRow>> {
         // Usually none is due; that needs no write.
-        let now = claim.now.as_millis();
-        let sql = format!("SELECT 1 FROM endpoints WHERE {FREE} LIMIT 1");
-        let is_any = move |it: &Connection| it.prepare_cached(&sql)?.exists([now]);
+        let (now, slow) = (claim.now.as_millis(), claim.slow.clone());
+        let sql = format!("SELECT 1 FROM endpoints WHERE {} LIMIT 1", free(claim.lane));
+        let is_any =
+            move |it: &Connection| it.prepare_cached(&sql)?.exists(params![now, hexes(&slow)?]);
         match self.readers.read(is_any).await? {
             true => self.writer.run(move |it| take(it, &claim)).await,
             false => Ok(Vec::new()),
         }
     }
 
-    async fn save_progress(&self, progress: Progress) -> StoreResult<bool> {
+    async fn save_progress(&self, progress: Progress) -> StoreResult<Option<EndpointRow>> {
         self.writer.run(move |it| save(it, &progress)).await
     }
 
-    async fn wake_endpoints(&self, apps: Vec<AppId>, due_at: Timestamp) -> StoreResult<()> {
-        self.writer.run(move |it| wake(it, &apps, due_at)).await
+    async fn wake_endpoints(
+        &self,
+        endpoints: Vec<(AppId, EndpointId)>,
+        due_at: Timestamp,
+    ) -> StoreResult<Vec<(AppId, EndpointId)>> {
+        self.writer.run(move |it| wake(it, &endpoints, due_at)).await?;
+        Ok(Vec::new())
+    }
+
+    async fn forget_replies(&self, app: AppId, events: Vec<EventId>) -> StoreResult<()> {
+        let forget = move |it: &Connection| {
+            let forgotten = forget_replies(it, app, &events)?;
+            Ok(((), if forgotten > 0 { Finish::Commit } else { Finish::RollBack }))
+        };
+        self.writer.run(forget).await
     }
 
     async fn apps_with_endpoints(&self) -> StoreResult<Vec<AppId>> {
@@ -130,8 +160,12 @@ fn take(
     claim: &Claim,
 ) -> Result<(Vec<EndpointRow>, Finish), TransactionError> {
     let now = claim.now.as_millis();
-    let sql = format!("SELECT {ENDPOINT} FROM endpoints WHERE {FREE} ORDER BY due_at LIMIT ?2");
-    let taken = many(connection, &sql, params![now, limit(claim.limit)], codec::endpoint)?;
+    let sql = format!(
+        "SELECT {ENDPOINT} FROM endpoints WHERE {} ORDER BY due_at LIMIT ?3",
+        free(claim.lane)
+    );
+    let params = params![now, hexes(&claim.slow)?, limit(claim.limit)];
+    let taken = many(connection, &sql, params, codec::endpoint)?;
     let sql = "UPDATE endpoints SET leased_by = ?3, leased_until = ?4, due_at = ?4 \
          WHERE app_id = ?1 AND endpoint_id = ?2";
     let mut lease = connection.prepare_cached(sql)?;
@@ -143,12 +177,16 @@ fn take(
     Ok((taken, then))
 }
 
-fn save(connection: &Connection, progress: &Progress) -> Result<(bool, Finish), TransactionError> {
+fn save(
+    connection: &Connection,
+    progress: &Progress,
+) -> Result<(Option<EndpointRow>, Finish), TransactionError> {
     let ids = (bytes!(progress.app_id), bytes!(progress.endpoint_id));
     let sql = "SELECT 1 FROM endpoints WHERE app_id = ?1 AND endpoint_id = ?2 \
-         AND leased_by = ?3 AND disabled_at IS NULL";
-    if !connection.prepare_cached(sql)?.exists(params![ids.0, ids.1, progress.worker])? {
-        return Ok((false, Finish::RollBack));
+         AND leased_by = ?3 AND leased_until = ?4 AND disabled_at IS NULL";
+    let lease = params![ids.0, ids.1, progress.worker, progress.leased_until.as_millis()];
+    if !connection.prepare_cached(sql)?.exists(lease)? {
+        return Ok((None, Finish::RollBack));
     }
     progress.deliveries.iter().try_for_each(|row| put_delivery(connection, row))?;
     let sql = "DELETE FROM deliveries \
@@ -177,7 +215,8 @@ fn save(connection: &Connection, progress: &Progress) -> Result<(bool, Finish), 
     ];
     connection.prepare_cached(sql)?.execute(values)?;
     trim(connection, progress)?;
-    Ok((true, Finish::Commit))
+    let sql = format!("SELECT {ENDPOINT} FROM endpoints WHERE app_id = ?1 AND endpoint_id = ?2");
+    Ok((one(connection, &sql, params![ids.0, ids.1], codec::endpoint)?, Finish::Commit))
 }
 
 /// Removes finished deliveries beyond the number that is kept, and old ones.
@@ -198,14 +237,14 @@ fn trim(connection: &Connection, progress: &Progress) -> Result<()> {
 
 fn wake(
     connection: &Connection,
-    apps: &[AppId],
+    endpoints: &[(AppId, EndpointId)],
     now: Timestamp,
 ) -> Result<((), Finish), TransactionError> {
-    let sql = "UPDATE endpoints SET due_at = ?2 \
-         WHERE app_id = ?1 AND due_at > ?2 AND disabled_at IS NULL";
+    let sql = "UPDATE endpoints SET due_at = ?3 \
+         WHERE app_id = ?1 AND endpoint_id = ?2 AND due_at > ?3 AND disabled_at IS NULL";
     let mut woken = 0;
-    for app in apps {
-        let params = params![bytes!(app), now.as_millis()];
+    for (app, endpoint) in endpoints {
+        let params = params![bytes!(app), bytes!(endpoint), now.as_millis()];
         woken += connection.prepare_cached(sql)?.execute(params)?;
     }
     Ok(((), if woken > 0 { Finish::Commit } else { Finish::RollBack }))
@@ -263,30 +302,16 @@ pub(super) fn change(connection: &Connection, write: &EndpointWrite) -> Result<A
     Ok(write.app_id())
 }
 
-/// The columns that an administrator sets.
-const SETTINGS: &[&str] = &[
-    "url",
-    "description",
-    "format",
-    "types",
-    "flows",
-    "secret",
-    "previous_secret",
-    "previous_until",
-];
-
 /// Writes an endpoint as it was in another database.
 pub(super) fn replace(connection: &Connection, row: &EndpointRow) -> Result<()> {
-    let columns: Vec<&str> = ENDPOINT.split(", ").map(str::trim).skip(2).collect();
-    put(connection, row, &columns)
+    put(connection, row, &columns_after(ENDPOINT, 2))
 }
 
 fn put(connection: &Connection, row: &EndpointRow, replaced: &[&str]) -> Result<()> {
-    let set: Vec<_> = replaced.iter().map(|name| format!("{name} = excluded.{name}")).collect();
     let sql = format!(
         "INSERT INTO endpoints ({ENDPOINT}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, \
-         ?12, ?13, ?14, ?15, ?16, ?17) ON CONFLICT (app_id, endpoint_id) DO UPDATE SET {}",
-        set.join(", ")
+         ?12, ?13, ?14, ?15, ?16, ?17, ?18) ON CONFLICT (app_id, endpoint_id) DO UPDATE SET {}",
+        replacing(replaced)
     );
     connection
         .prepare_cached(&sql)?
@@ -296,6 +321,7 @@ fn put(connection: &Connection, row: &EndpointRow, replaced: &[&str]) -> Result<
             row.url,
             row.description,
             row.format,
+            row.batch,
             codec::json(&row.types)?,
             codec::json(&row.flows)?,
             row.secret,
@@ -312,13 +338,23 @@ fn put(connection: &Connection, row: &EndpointRow, replaced: &[&str]) -> Result<
         .map(|_| ())
 }
 
+/// Removes the replies and errors from the deliveries of these events; returns how many had any.
+pub(super) fn forget_replies(
+    connection: &Connection,
+    app: AppId,
+    events: &[EventId],
+) -> Result<usize> {
+    let sql = "UPDATE deliveries SET reply = NULL, error = NULL WHERE app_id = ?1 \
+         AND event_id = ?2 AND (reply IS NOT NULL OR error IS NOT NULL)";
+    let mut forget = connection.prepare_cached(sql)?;
+    events.iter().map(|event| forget.execute(params![bytes!(app), bytes!(event)])).sum()
+}
+
 pub(super) fn put_delivery(connection: &Connection, row: &DeliveryRow) -> Result<()> {
-    let columns = DELIVERY.split(", ").map(str::trim).skip(3);
-    let set: Vec<_> = columns.map(|name| format!("{name} = excluded.{name}")).collect();
     let sql = format!(
         "INSERT INTO deliveries ({DELIVERY}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, \
          ?11, ?12, ?13) ON CONFLICT (app_id, endpoint_id, delivery_id) DO UPDATE SET {}",
-        set.join(", ")
+        replacing(&columns_after(DELIVERY, 3))
     );
     connection
         .prepare_cached(&sql)?

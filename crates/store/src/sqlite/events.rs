@@ -76,13 +76,15 @@ fn responses(
     let mut statement = connection.prepare_cached(&sql)?;
     let mut found = statement.query(params![first, last, limit(SCANNED_MAX)])?;
     let app = bytes!(query.app_id);
-    let (mut rows, mut scanned, mut up_to) = (Vec::new(), 0, None);
+    let (mut rows, mut scanned, mut bytes, mut up_to) = (Vec::new(), 0, 0, None);
     while let Some(row) = found.next()? {
         scanned += 1;
         if row.get::<_, [u8; 16]>(APP_AT)? == app {
-            rows.push(codec::response(&mut Cells::of(row))?);
+            let row = codec::response(&mut Cells::of(row))?;
+            bytes += row.texts_len();
+            rows.push(row);
         }
-        if scanned >= SCANNED_MAX || rows.len() > query.limit {
+        if scanned >= SCANNED_MAX || rows.len() > query.limit || bytes >= query.bytes_max {
             up_to = Some(EventId::from_uuid(Uuid::from_bytes(row.get(ID_AT)?)));
             break;
         }
@@ -101,10 +103,19 @@ fn responses_of_flow(
         "SELECT {RESPONSE} FROM {RESPONSES} WHERE {OF_FLOW} \
          AND response_key BETWEEN ?3 AND ?4 ORDER BY response_key LIMIT ?5"
     );
-    let rows = query.limit.saturating_add(1);
-    let params = params![bytes!(query.app_id), bytes!(flow), first, last, limit(rows)];
-    let found = many(connection, &sql, params, codec::response)?;
-    Ok(LogPart::limited(found, rows, |row| EventId::from_uuid(row.response_id.uuid())))
+    let most = query.limit.saturating_add(1);
+    let mut statement = connection.prepare_cached(&sql)?;
+    let params = params![bytes!(query.app_id), bytes!(flow), first, last, limit(most)];
+    let mut found = statement.query(params)?;
+    let (mut rows, mut bytes) = (Vec::new(), 0);
+    while bytes < query.bytes_max
+        && let Some(row) = found.next()?
+    {
+        let row = codec::response(&mut Cells::of(row))?;
+        bytes += row.texts_len();
+        rows.push(row);
+    }
+    Ok(LogPart::of_responses(rows, query))
 }
 
 fn events(
@@ -201,7 +212,7 @@ pub(super) fn expire(
     before: [u8; 16],
     rows: usize,
 ) -> Result<usize> {
-    let sql = "DELETE FROM deliveries WHERE app_id = ?1 AND delivery_id < ?2";
+    let sql = "DELETE FROM deliveries WHERE app_id = ?1 AND (delivery_id < ?2 OR event_id < ?2)";
     connection.prepare_cached(sql)?.execute(params![bytes!(app), before])?;
     let sql = "DELETE FROM events WHERE app_id = ?1 AND event_id IN (SELECT event_id \
          FROM events WHERE app_id = ?1 AND event_id < ?2 ORDER BY event_id LIMIT ?3)";

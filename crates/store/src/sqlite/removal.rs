@@ -18,8 +18,9 @@ use super::read::{limit, many, one, respondents, responses};
 use super::response_row::{self, Place};
 use super::transaction::{Finish, TransactionError};
 use super::version_numbers::{Numbers, RESPONSES};
-use super::{events, invitations, put, response_keys};
+use super::{endpoints, events, invitations, put, response_keys};
 use crate::codec::rewritten_columns;
+use crate::endpoint::events_of;
 use crate::event::EventIds;
 use crate::{
     Answers, ErasedPart, Erasure, ErasureMark, IdempotencyKey, InvitationRow, Page, Person,
@@ -55,6 +56,7 @@ pub(super) fn response(
     let app_id = row.app_id;
     invitations::unname(connection, app_id, row.flow_assignment_id.as_deref(), response)?;
     going.note(connection, &row, at_once, None)?;
+    endpoints::forget_replies(connection, app_id, &events_of(response))?;
     Ok(Some(app_id))
 }
 
@@ -269,6 +271,8 @@ fn forget_answers(
             let kept = row.clone().unlinked(&mark.identities);
             let at_once = rewrite(connection, &kept)?;
             going.note(connection, row, at_once, Some(&kept))?;
+            let told = events_of(row.response_id);
+            endpoints::forget_replies(connection, row.app_id, &told)?;
         }
     }
     Ok(())

@@ -46,6 +46,7 @@ impl Log {
             after,
             now: Timestamp::from_millis(now()),
             limit: 100,
+            bytes_max: usize::MAX,
         };
         let page = self.store.read_log(&query).await.unwrap();
         let response = |entry: &LogEntry| match entry {

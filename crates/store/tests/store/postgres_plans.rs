@@ -8,12 +8,13 @@ use crate::support;
 
 use std::time::{Duration, Instant};
 
-use sluice_flow::id::{FlowId, FlowVersionId};
+use sluice_flow::id::{EventId, FlowId, FlowVersionId};
 use sluice_flow::time::Timestamp;
 use sluice_store::postgres::{Options, PgStore};
 use sluice_store::roles::*;
 use sluice_store::{
-    At, Change, CompactionCursor, FlowQuery, Order, Outcome, Page, ResponseQuery, Write,
+    At, Change, CompactionCursor, FlowQuery, FlowRow, LogQuery, NewResponse, Order, Outcome, Page,
+    Record, ResponseQuery, ResponseRow, Write,
 };
 use support::Cluster;
 use support::rows::{app_row, flow_row, response};
@@ -95,6 +96,53 @@ async fn compacting_reads_only_the_deltas_that_it_folds() {
         let locked = "SELECT count(*) FROM count_deltas WHERE xmax <> 0";
         assert_eq!(cluster.sql(&database, locked).await, ["0"], "left locked");
     }
+}
+
+/// A page of the log must not read every flow again.
+#[tokio::test(flavor = "multi_thread")]
+async fn catching_up_with_the_log_of_many_flows_reads_a_few_rows_for_each() {
+    const FLOWS: usize = 600;
+    const EACH: usize = 20;
+    let cluster = Cluster::start(&[]);
+    let database = cluster.database().await;
+    let store = with_flow(&cluster, &database).await;
+    let flow = |number: usize| FlowId::from_uuid(uuid(1 + number as u128));
+    let flows = (0..FLOWS).map(|number| FlowRow { flow_id: flow(number), ..flow_row() });
+    let flows: Vec<Write> = flows.map(Write::Flow).collect();
+    store.apply(At::Instance, Change::new(|| flows)).await.unwrap();
+    let row = |number: usize| {
+        let NewResponse { row, .. } = response(1_000 + number as i64, number as u32, 1);
+        let row = ResponseRow { flow_id: flow(number % FLOWS), ..row };
+        Record::Response { row, idempotency_key: None }
+    };
+    for first in (0..FLOWS * EACH).step_by(1_000) {
+        let rows = (first..first + 1_000).map(row).collect();
+        store.import_records(rows).await.unwrap();
+    }
+    store.close().await;
+    let mut found = 0;
+    let read = rows_read(&cluster, &database, "responses%", async |store| {
+        let mut query = LogQuery {
+            app_id: app_row().app_id,
+            flow_id: None,
+            responses: true,
+            after: EventId::from_uuid(uuid::Uuid::nil()),
+            now: Timestamp::from_millis(support::rows::now()),
+            limit: 100,
+            bytes_max: usize::MAX,
+        };
+        loop {
+            let page = store.read_log(&query).await.unwrap();
+            found += page.entries.len();
+            query.after = page.next;
+            if !page.has_more {
+                break;
+            }
+        }
+    })
+    .await;
+    assert_eq!(found, FLOWS * EACH);
+    assert!(read <= 25 * found, "{read} rows read for {found}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

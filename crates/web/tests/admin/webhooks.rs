@@ -172,13 +172,17 @@ async fn a_faulty_endpoint_is_refused() {
     site.post(&path, typo).await.faults(&[("/types/0", "is not an event type")]);
     let plain = json!({"url": "http://hooks.example/"});
     site.post(&path, plain).await.faults(&[("/url", "must be an https address")]);
+    let chat = json!({"url": "https://hooks.example/", "format": "slack", "batch": true});
+    let refused = site.post(&path, chat).await;
+    refused.faults(&[("/batch", "must be false with the format Slack")]);
 }
 
 #[tokio::test]
 async fn the_document_describes_every_event() {
     let document = serde_json::to_value(sluice_web::openapi::document()).unwrap();
     let webhooks = document["webhooks"].as_object().unwrap();
-    assert_eq!(webhooks.len(), sluice_flow::event::EventType::ALL.len());
+    let batches = 1;
+    assert_eq!(webhooks.len(), sluice_flow::event::EventType::ALL.len() + batches);
     for (name, item) in webhooks {
         let content = &item["post"]["requestBody"]["content"]["application/json"];
         assert_eq!(content["schema"]["properties"]["type"]["enum"], json!([name]), "{name}");

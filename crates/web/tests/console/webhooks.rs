@@ -104,6 +104,24 @@ async fn a_wrong_endpoint_is_explained_and_what_was_typed_stays() {
 }
 
 #[tokio::test]
+async fn batches_are_chosen_in_the_form_and_only_with_a_format_that_has_them() {
+    let site = Site::start().await;
+    let app = site.app("Shop").await;
+    let owner = site.signed_in(Some(app), Role::Owner).await;
+    let form = [("url", "https://hooks.example/a"), ("format", "slack"), ("batch", "yes")];
+    let refused = owner.post(&list(app), &form).await;
+    assert_eq!(refused.status, 422);
+    let page = &refused.text;
+    assert!(page.contains("Batches must be false with the format Slack"), "{page}");
+    assert!(page.contains(r#"name="batch" value="yes" checked"#), "{page}");
+    let form = [("url", "https://hooks.example/a"), ("format", "standard"), ("batch", "yes")];
+    let page = owner.post(&list(app), &form).await.ok();
+    assert!(page.contains("Up to 100 events in one request"), "{page}");
+    let opened = site.engine.app(&actor(), Scope::Admin, app).await.unwrap();
+    assert!(opened.list_endpoints().await.unwrap()[0].batch);
+}
+
+#[tokio::test]
 async fn a_test_event_shows_what_came_back() {
     let site = Site::start().await;
     let app = site.app("Shop").await;

@@ -104,6 +104,7 @@ fn summary(app: AppId, found: &EndpointOverview, sidebar: &Sidebar) -> Markup {
                 @if !endpoint.description.is_empty() { dt { "Description" } dd { (endpoint.description) } }
                 dt { "Receives" } dd { (receives(&endpoint.filter, sidebar)) }
                 dt { "Format" } dd { (format) }
+                @if endpoint.batch { dt { "Batches" } dd { "Up to 100 events in one request" } }
                 dt { "Last success" } dd { @match found.last_success { Some(at) => (ago(at)), None => "None yet" } }
                 dt { "Waiting" } dd { (waiting(found.waiting)) }
                 dt { "Failed" } dd { (number(found.failed as u64)) }

@@ -31,6 +31,7 @@ struct Typed {
     url: String,
     description: String,
     format: String,
+    batch: bool,
     types: Vec<EventType>,
     flows: Vec<FlowId>,
     /// Flows that were typed by id, as typed.
@@ -44,6 +45,7 @@ impl Typed {
             url: endpoint.url.clone(),
             description: endpoint.description.clone(),
             format: endpoint.format.clone(),
+            batch: endpoint.batch,
             types: endpoint.filter.types.clone(),
             flows: endpoint.filter.flows.clone(),
             ..Self::default()
@@ -57,6 +59,7 @@ impl Typed {
             url: form.get("url").unwrap_or_default().to_owned(),
             description: form.get("description").unwrap_or_default().to_owned(),
             format: form.get("format").unwrap_or_default().to_owned(),
+            batch: form.get("batch").is_some(),
             types: types.collect(),
             flows: flows.collect(),
             other_flows: form.get("otherFlows").unwrap_or_default().to_owned(),
@@ -134,6 +137,7 @@ async fn create_typed(handle: &AppHandle, typed: &Typed) -> Result<(Endpoint, St
         url: typed.url.clone(),
         description: typed.description.clone(),
         format: typed.format(),
+        batch: typed.batch,
         filter: EventFilter { types: typed.types.clone(), flows: typed.flows.clone() },
     };
     let (endpoint, secret) = handle.create_endpoint(&new).await?;
@@ -165,6 +169,7 @@ pub(super) async fn save(
         url: Some(typed.url.clone()),
         description: Some(typed.description.clone()),
         format: typed.format(),
+        batch: Some(typed.batch),
         types: Some(typed.types.clone()),
         flows: Some(typed.flows.clone()),
         enabled: None,
@@ -220,6 +225,7 @@ fn page(app: AppId, endpoint: Option<EndpointId>, typed: &Typed, sidebar: &Sideb
                 (types(typed))
                 (flows(typed, sidebar, error_of(faults, "flows", field_of)))
                 (formats(typed))
+                (batch(typed, error_of(faults, "batch", field_of)))
                 div.buttons {
                     button.button.primary type="submit" { @if endpoint.is_some() { "Save" } @else { "Create endpoint" } }
                     a.button.quiet href=(back) { "Cancel" }
@@ -284,6 +290,19 @@ fn formats(typed: &Typed) -> Markup {
                         span { (format.label) span.muted { " · " (format.description) } }
                     }
                 }
+            }
+        }
+    }
+}
+
+fn batch(typed: &Typed, error: Option<&str>) -> Markup {
+    html! {
+        fieldset.checklist id="batch" tabindex="-1" aria-describedby=[error.map(|_| "batch-error")] {
+            legend.label { "Batches" }
+            @if let Some(error) = error { p.error id="batch-error" { "Batches " (error) } }
+            label.check {
+                input type="checkbox" name="batch" value="yes" checked[typed.batch];
+                span { "Send up to 100 events in one request" span.muted { " · Only with the format Standard Webhooks. An event waits for others for up to a second." } }
             }
         }
     }

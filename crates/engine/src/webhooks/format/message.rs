@@ -74,6 +74,40 @@ pub(super) fn without_mentions(text: &str) -> String {
     text.replace('@', "@\u{200B}")
 }
 
+/// Text in which Markdown has no meaning: neither links nor emphasis, code, quotes or lists.
+pub(super) fn without_markdown(text: &str) -> String {
+    without_markdown_within(text, usize::MAX)
+}
+
+/// The same, cut to this many UTF-16 units, and never within an escaped character.
+pub(super) fn without_markdown_within(text: &str, units_max: usize) -> String {
+    const ALWAYS: &str = "\\`*_~|[]<>";
+    const AT_LINE_START: &str = "#-+=";
+    let mut escaped = String::with_capacity(text.len());
+    let mut units = 0;
+    // Whether a line has only had spaces so far, or digits, after which a dot makes a list.
+    let (mut is_start, mut is_number) = (true, false);
+    for letter in text.chars() {
+        let is_marked = ALWAYS.contains(letter)
+            || (is_start && AT_LINE_START.contains(letter))
+            || (is_number && matches!(letter, '.' | ')'));
+        let needed = letter.len_utf16() + usize::from(is_marked);
+        // One unit is kept for the ellipsis.
+        if units + needed >= units_max {
+            escaped.push('…');
+            return escaped;
+        }
+        if is_marked {
+            escaped.push('\\');
+        }
+        escaped.push(letter);
+        units += needed;
+        is_number = letter.is_ascii_digit() && (is_start || is_number);
+        is_start = matches!(letter, '\n' | '\r') || (is_start && letter == ' ');
+    }
+    escaped
+}
+
 #[cfg(test)]
 pub(super) mod tests {
     use serde_json::json;
@@ -92,6 +126,35 @@ pub(super) mod tests {
         });
         let data = RawValue::from_string(data.to_string()).unwrap();
         Payload::new(EventId::from_uuid(uuid::Uuid::nil()), EventType::ResponseCreated, data)
+    }
+
+    #[test]
+    fn markdown_has_no_meaning_in_answers() {
+        for (text, expected) in [
+            ("plain text, 2026-11-17 (ok) a+b #1", "plain text, 2026-11-17 (ok) a+b #1"),
+            ("[click](https://evil.example)", r"\[click\](https://evil.example)"),
+            ("**bold** _it_ ~~no~~ `code`", r"\*\*bold\*\* \_it\_ \~\~no\~\~ \`code\`"),
+            ("||spoiler||", r"\|\|spoiler\|\|"),
+            (r"back\slash \*", r"back\\slash \\\*"),
+            ("<@123> <!here>", r"\<@123\> \<!here\>"),
+            ("# one\n- two\n  + three", "\\# one\n\\- two\n  \\+ three"),
+            ("1. four\n12) five\n> six\n=", "1\\. four\n12\\) five\n\\> six\n\\="),
+            ("v1.2 and 3.4", "v1.2 and 3.4"),
+        ] {
+            assert_eq!(without_markdown(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_cut_text_keeps_its_limit_and_ends_with_no_open_escape() {
+        for text in ["*".repeat(50), "😀".repeat(50), "a*".repeat(50), "abc".to_owned()] {
+            for max in 1..60 {
+                let cut = without_markdown_within(&text, max);
+                assert!(cut.encode_utf16().count() <= max, "{cut} {max}");
+                assert!(!cut.trim_end_matches('…').ends_with('\\'), "{cut} {max}");
+            }
+        }
+        assert_eq!(without_markdown_within("abc", 4), "abc");
     }
 
     #[test]

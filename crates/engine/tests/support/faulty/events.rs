@@ -1,5 +1,7 @@
 //! The log of events and webhooks, which pass through.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use async_trait::async_trait;
 use sluice_flow::id::{AppId, DeliveryId, EndpointId, EventId};
 use sluice_flow::time::Timestamp;
@@ -10,7 +12,10 @@ use super::FaultyStore;
 #[async_trait]
 impl EventStore for FaultyStore {
     async fn read_log(&self, query: &LogQuery) -> StoreResult<LogPage> {
-        self.read().read_log(query).await
+        let page = self.read().read_log(query).await?;
+        self.log_reads.fetch_add(1, Ordering::SeqCst);
+        self.log_rows_max.fetch_max(page.entries.len(), Ordering::SeqCst);
+        Ok(page)
     }
     fn log_delay_millis(&self) -> i64 {
         self.inner.log_delay_millis()
@@ -46,13 +51,34 @@ impl EndpointStore for FaultyStore {
         self.inner.due_deliveries(app, endpoint, now, limit).await
     }
     async fn claim_endpoints(&self, claim: Claim) -> StoreResult<Vec<EndpointRow>> {
-        self.inner.claim_endpoints(claim).await
+        let taken = self.inner.claim_endpoints(claim).await?;
+        self.webhook_writes.fetch_add(usize::from(!taken.is_empty()), Ordering::SeqCst);
+        Ok(taken)
     }
-    async fn save_progress(&self, progress: Progress) -> StoreResult<bool> {
+    async fn save_progress(&self, progress: Progress) -> StoreResult<Option<EndpointRow>> {
+        self.webhook_writes.fetch_add(1, Ordering::SeqCst);
         self.inner.save_progress(progress).await
     }
-    async fn wake_endpoints(&self, apps: Vec<AppId>, now: Timestamp) -> StoreResult<()> {
-        self.inner.wake_endpoints(apps, now).await
+    async fn wake_endpoints(
+        &self,
+        endpoints: Vec<(AppId, EndpointId)>,
+        now: Timestamp,
+    ) -> StoreResult<Vec<(AppId, EndpointId)>> {
+        self.webhook_writes.fetch_add(1, Ordering::SeqCst);
+        let one_less = |left: usize| left.checked_sub(1);
+        let take = |left: &AtomicUsize| {
+            left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_less).is_ok()
+        };
+        if take(&self.failing_wakes) {
+            return Err(StoreError::Failed("the wake failed".into()));
+        }
+        if take(&self.skipped_wakes) {
+            return Ok(endpoints);
+        }
+        self.inner.wake_endpoints(endpoints, now).await
+    }
+    async fn forget_replies(&self, app: AppId, events: Vec<EventId>) -> StoreResult<()> {
+        self.inner.forget_replies(app, events).await
     }
     async fn apps_with_endpoints(&self) -> StoreResult<Vec<AppId>> {
         self.inner.apps_with_endpoints().await

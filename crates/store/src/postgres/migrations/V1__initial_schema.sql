@@ -415,6 +415,7 @@ CREATE TABLE endpoints (
     url             text NOT NULL,
     description     text NOT NULL,
     format          text NOT NULL,
+    batch           boolean NOT NULL,
     types           text NOT NULL,           -- JSON array; empty means all
     flows           text NOT NULL,           -- JSON array; empty means all
     secret          text NOT NULL,
@@ -453,6 +454,7 @@ CREATE TABLE deliveries (
 );
 CREATE INDEX deliveries_waiting ON deliveries (app_id, endpoint_id, next_at) WHERE next_at IS NOT NULL;
 CREATE INDEX deliveries_health ON deliveries (app_id, endpoint_id, state, attempted_at);
+CREATE INDEX deliveries_by_event ON deliveries (app_id, event_id);
 
 -- Users of the console.
 -- password: an Argon2id hash. issuer and subject: the identity at a single sign-on provider.

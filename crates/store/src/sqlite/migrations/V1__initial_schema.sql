@@ -344,6 +344,7 @@ CREATE TABLE endpoints (
     url             TEXT NOT NULL,
     description     TEXT NOT NULL,
     format          TEXT NOT NULL,
+    batch           INTEGER NOT NULL,
     types           TEXT NOT NULL,           -- JSON array; empty means all
     flows           TEXT NOT NULL,           -- JSON array; empty means all
     secret          TEXT NOT NULL,
@@ -382,6 +383,7 @@ CREATE TABLE deliveries (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX deliveries_waiting ON deliveries (app_id, endpoint_id, next_at) WHERE next_at IS NOT NULL;
 CREATE INDEX deliveries_health ON deliveries (app_id, endpoint_id, state, attempted_at);
+CREATE INDEX deliveries_by_event ON deliveries (app_id, event_id);
 
 -- Test responses: answers from the test link of a flow, apart from the responses. number is 0 for a draft.
 CREATE TABLE test_responses (

@@ -1,0 +1,122 @@
+//! The e-mail to the people who look after an app when one of its webhook endpoints was disabled.
+
+use serde::{Deserialize, Serialize};
+use sluice_flow::id::{AppId, EndpointId, MailId, UserId};
+use sluice_store::{MailKind, MailRow, MailWrite, Page, Scope, StoreResult, User, UserKey, Write};
+
+use super::letter::{Letter, Part};
+use super::outbox::{Content, Outgoing, Plan};
+use super::words::Words;
+use crate::actor::Actor;
+use crate::core::Core;
+use crate::ids::random_bits;
+
+/// The most people who are written to.
+const RECIPIENTS_MAX: usize = 50;
+/// Users that are read at a time.
+const PAGE: usize = 500;
+
+/// The `detail` of the row.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct DisabledEndpoint {
+    user_id: UserId,
+    endpoint_id: EndpointId,
+    reason: String,
+}
+
+/// Whether a user can enable the endpoint again.
+fn looks_after(user: &User, app: AppId) -> bool {
+    user.row.disabled_at.is_none() && Actor::of_user(user).may(Scope::Admin, app)
+}
+
+impl Core {
+    /// The e-mails about an endpoint that is disabled; none without a mail server.
+    pub(crate) async fn queued_disabled(
+        &self,
+        app: AppId,
+        endpoint_id: EndpointId,
+        reason: &str,
+    ) -> StoreResult<Option<Write>> {
+        if !self.sends_mail() {
+            return Ok(None);
+        }
+        let mut rows = Vec::new();
+        let mut page = Page { after: None, limit: PAGE };
+        while rows.len() < RECIPIENTS_MAX {
+            let users = self.store.list_users(Some(app), page).await?;
+            let Some(last) = users.last().map(|user| user.row.user_id) else { break };
+            page.after = Some(last);
+            let room = RECIPIENTS_MAX - rows.len();
+            for user in users.iter().filter(|user| looks_after(user, app)).take(room) {
+                let reason = reason.to_owned();
+                let detail = DisabledEndpoint { user_id: user.row.user_id, endpoint_id, reason };
+                let id = MailId::from_random(random_bits());
+                rows.push(MailRow {
+                    app_id: Some(app),
+                    detail: serde_json::to_string(&detail).ok(),
+                    ..MailRow::new(id, MailKind::Endpoint, self.now())
+                });
+            }
+        }
+        Ok((!rows.is_empty()).then_some(Write::Mail(MailWrite::Add(rows))))
+    }
+
+    /// Nothing is sent if the endpoint was enabled or deleted since, or the user no longer looks
+    /// after the app.
+    pub(super) async fn plan_disabled(&self, row: &MailRow) -> StoreResult<Plan> {
+        let detail = row.detail.as_deref().and_then(|it| serde_json::from_str(it).ok());
+        let (Some(app), Some(about)) = (row.app_id, detail) else { return Ok(Plan::Remove) };
+        let about: DisabledEndpoint = about;
+        let user = self.store.find_user(&UserKey::Id(about.user_id)).await?;
+        let Some(user) = user.filter(|user| looks_after(user, app)) else {
+            return Ok(Plan::Remove);
+        };
+        let endpoints = self.store.list_endpoints(app).await?;
+        let found = endpoints.into_iter().find(|it| it.endpoint_id == about.endpoint_id);
+        let Some(endpoint) = found.filter(|it| it.disabled_at.is_some()) else {
+            return Ok(Plan::Remove);
+        };
+        let Some(app) = self.store.find_app(app).await? else { return Ok(Plan::Remove) };
+        let host = url::Url::parse(&endpoint.url).ok();
+        let host = host.as_ref().and_then(url::Url::host_str).unwrap_or_default();
+        let letter = self.disabled_letter(&about, (app.row.app_id, &app.row.name), host);
+        let outgoing = Outgoing {
+            to: user.row.email,
+            content: Content::Letter(letter),
+            unsubscribe: None,
+            after: None,
+        };
+        Ok(Plan::Send(Box::new(outgoing)))
+    }
+
+    fn disabled_letter(
+        &self,
+        about: &DisabledEndpoint,
+        (app, name): (AppId, &str),
+        host: &str,
+    ) -> Letter {
+        let why = match about.reason.as_str() {
+            "gone" => {
+                "Its receiver answered with status 410, which means that it wants nothing more."
+            }
+            _ => "No delivery to it has succeeded for five days.",
+        };
+        let next = "What happens from now on stays in the event log. If you enable the endpoint \
+             again, it continues where it ended.";
+        let id = about.endpoint_id;
+        let url = format!("{}/console/apps/{app}/settings/webhooks/{id}", self.public_url);
+        let reason = "You receive this e-mail because you administer this app.";
+        Letter {
+            words: Words::english(),
+            subject: format!("Webhook endpoint disabled: {name}"),
+            parts: vec![
+                Part::Text(format!("The webhook endpoint at {host} was disabled.")),
+                Part::Text(why.to_owned()),
+                Part::Text(next.to_owned()),
+                Part::Button { label: "Open the endpoint".to_owned(), url },
+            ],
+            footer: vec![Part::Text(reason.to_owned())],
+        }
+    }
+}

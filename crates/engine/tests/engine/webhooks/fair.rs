@@ -1,0 +1,189 @@
+//! A slow receiver slows nobody else, settings change between two steps, and what matches nothing
+//! costs nothing.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use sluice_engine::rows::{DeliveryState, Scope};
+use sluice_engine::{AdminError, EndpointPatch, EndpointState};
+use sluice_flow::event::EventType;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+
+use super::hooked::{Does, Hooked, URL};
+
+/// Waits for a condition that background work brings about; time as the service sees it stands still.
+async fn becomes(what: &str, mut is_so: impl FnMut() -> bool) {
+    let waiting = async {
+        while !is_so() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    assert!(tokio::time::timeout(Duration::from_secs(60), waiting).await.is_ok(), "{what}");
+}
+
+fn closed() -> Arc<Semaphore> {
+    Arc::new(Semaphore::new(0))
+}
+
+/// More slow receivers than there are places for prompt ones.
+#[tokio::test]
+async fn a_slow_receiver_slows_nobody_else() {
+    const SLOW: usize = 40;
+    let it = Hooked::new().await;
+    let gate = closed();
+    let slow: Vec<String> =
+        (0..SLOW).map(|number| format!("https://slow{number}.example/")).collect();
+    for url in &slow {
+        it.receivers.script(url, &[Does::Until(Arc::clone(&gate), "late")]);
+        it.endpoint(url, &[EventType::ResponseCreated]).await;
+    }
+    it.endpoint(URL, &[EventType::ResponseCreated]).await;
+    for round in 1..=2 {
+        it.submit().await;
+        it.world.clock.advance_millis(500);
+        becomes("the prompt receiver is served", || it.receivers.got(URL).len() == round).await;
+    }
+    let asked = || slow.iter().all(|url| it.receivers.got(url).len() == 1);
+    becomes("every slow one has one request", asked).await;
+    gate.add_permits(10_000);
+    becomes("they get everything in the end", || {
+        it.world.clock.advance_millis(100);
+        slow.iter().all(|url| it.receivers.got(url).len() == 2)
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_new_url_is_used_after_the_step_that_is_running() {
+    const NEW: &str = "https://new.example/hook";
+    let it = Hooked::new().await;
+    let gate = closed();
+    it.receivers.script(URL, &[Does::Until(Arc::clone(&gate), "")]);
+    let endpoint = it.endpoint(URL, &[EventType::ResponseCreated]).await;
+    for _ in 0..150 {
+        it.submit().await;
+    }
+    it.world.clock.advance_millis(500);
+    becomes("the backlog is begun", || !it.receivers.got(URL).is_empty()).await;
+    let patch = EndpointPatch { url: Some(NEW.to_owned()), ..EndpointPatch::default() };
+    it.handle().await.change_endpoint(endpoint, &patch).await.unwrap();
+    gate.add_permits(10_000);
+    becomes("all are sent", || it.receivers.got(URL).len() + it.receivers.got(NEW).len() >= 150)
+        .await;
+    assert!(it.receivers.got(URL).len() <= 100, "one step: {}", it.receivers.got(URL).len());
+    it.deliver().await;
+    assert_eq!(it.receivers.got(URL).len() + it.receivers.got(NEW).len(), 150);
+}
+
+#[tokio::test]
+async fn events_that_match_nothing_cost_no_writes() {
+    let it = Hooked::new().await;
+    let endpoint = it.endpoint(URL, &[EventType::FlowClosed]).await;
+    it.pass(1).await;
+    let writes = || it.world.faults.webhook_writes.load(Ordering::SeqCst);
+    let before = (writes(), it.handle().await.endpoint(endpoint).await.unwrap().cursor);
+    assert!(before.0 > 0, "its first position was saved");
+    for _ in 0..20 {
+        it.submit().await;
+        it.world.clock.advance_millis(500);
+        it.deliver().await;
+    }
+    let after = (writes(), it.handle().await.endpoint(endpoint).await.unwrap().cursor);
+    assert_eq!(after, before, "nothing was written for 20 responses");
+    let (engine, actor) = (&it.world.engine, &it.world.actor);
+    engine.flow(actor, Scope::Write, it.flow).await.unwrap().close().await.unwrap();
+    it.until(URL, 1).await;
+    it.pass(60).await;
+    assert_eq!(it.receivers.types(URL), ["flow.closed"]);
+    let saved = it.handle().await.endpoint(endpoint).await.unwrap().cursor;
+    assert!(saved > before.1, "its position is saved now and then");
+}
+
+#[tokio::test]
+async fn a_wake_that_failed_or_was_skipped_is_tried_again() {
+    let it = Hooked::new().await;
+    it.endpoint(URL, &[EventType::ResponseCreated]).await;
+    it.pass(1).await;
+    for number in 1..=2 {
+        let faults = &it.world.faults;
+        let (failing, skipping) = (&faults.failing_wakes, &faults.skipped_wakes);
+        if number == 1 { failing } else { skipping }.store(2, Ordering::SeqCst);
+        it.submit().await;
+        // Less than the time after which an endpoint is looked at anyway.
+        it.world.clock.advance_millis(1_000);
+        becomes("it is sent", || it.receivers.got(URL).len() == number).await;
+        let left = failing.load(Ordering::SeqCst) + skipping.load(Ordering::SeqCst);
+        assert_eq!(left, 0, "both wakes were lost");
+    }
+}
+
+#[tokio::test]
+async fn a_reply_about_a_response_that_was_deleted_meanwhile_is_not_kept() {
+    let it = Hooked::new().await;
+    let gate = closed();
+    it.receivers.script(URL, &[Does::Until(Arc::clone(&gate), "you sent: quick")]);
+    let endpoint = it.endpoint(URL, &[EventType::ResponseCreated]).await;
+    let (gone, kept) = (it.submit().await, it.submit().await);
+    it.world.clock.advance_millis(500);
+    becomes("the first one is sent", || !it.receivers.got(URL).is_empty()).await;
+    let (engine, actor) = (&it.world.engine, &it.world.actor);
+    let response = engine.response(actor, Scope::Erase, gone.parse().unwrap()).await.unwrap();
+    response.delete().await.unwrap();
+    gate.add_permits(10_000);
+    it.deliver().await;
+    let replies: Vec<_> = it.deliveries(endpoint).await;
+    let reply = |response: &str| {
+        let id = response.replacen("rs_", "evt_", 1);
+        let row = replies.iter().find(|row| row.event_id.to_string() == id).unwrap();
+        assert_eq!(row.state, DeliveryState::Delivered);
+        row.reply.clone()
+    };
+    assert_eq!(reply(&gone), None);
+    assert_eq!(reply(&kept).as_deref(), Some("you sent: quick"));
+}
+
+#[tokio::test]
+async fn an_endpoint_whose_url_is_no_longer_allowed_can_be_disabled_and_deleted() {
+    let it = Hooked::new().await;
+    let endpoint = it.endpoint(URL, &[]).await;
+    it.receivers.forbidden.lock().unwrap().push(URL.to_owned());
+    let enabled = |enabled| EndpointPatch { enabled: Some(enabled), ..EndpointPatch::default() };
+    let off = it.handle().await.change_endpoint(endpoint, &enabled(false)).await.unwrap();
+    assert_eq!(off.state, EndpointState::Disabled);
+    let refused = it.handle().await.change_endpoint(endpoint, &enabled(true)).await.unwrap_err();
+    let AdminError::Invalid(faults) = refused else { panic!("{refused:?}") };
+    assert_eq!(faults[0].pointer, "/url");
+    it.handle().await.delete_endpoint(endpoint).await.unwrap();
+    assert_eq!(it.handle().await.list_endpoints().await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn test_events_have_a_limit() {
+    const TESTS_MAX: usize = 16;
+    let it = Hooked::new().await;
+    let gate = closed();
+    it.receivers.script(URL, &[Does::Until(Arc::clone(&gate), "")]);
+    let endpoint = it.endpoint(URL, &[]).await;
+    let handle = Arc::new(it.handle().await);
+    let send = || {
+        let handle = Arc::clone(&handle);
+        tokio::spawn(async move { handle.send_test_event(endpoint).await })
+    };
+    let mut running = JoinSet::new();
+    for _ in 0..TESTS_MAX {
+        let handle = Arc::clone(&handle);
+        running.spawn(async move { handle.send_test_event(endpoint).await });
+    }
+    becomes("all are sent", || it.receivers.got(URL).len() == TESTS_MAX).await;
+    let refused = send().await.unwrap().unwrap_err();
+    assert!(format!("{refused:?}").contains("too_many_tests"), "{refused:?}");
+    for _ in 0..TESTS_MAX {
+        gate.add_permits(1);
+        let sent = running.join_next().await.unwrap().unwrap().unwrap();
+        assert_eq!(sent.state, DeliveryState::Delivered);
+    }
+    gate.add_permits(1);
+    assert!(send().await.unwrap().is_ok());
+}

@@ -1,0 +1,181 @@
+//! Leases of endpoints: who may write, and which endpoints a worker takes; the replies of receivers
+//! after an erasure.
+
+use sluice_flow::event::payload::{completed_id, created_id};
+use sluice_flow::id::EventId;
+
+use super::endpoints::{LEASE_MILLIS, ONE, TWO, claim, claimed, listed, only, progress, put, save};
+use super::events::{query, read, start};
+use super::removal::{erasure, stored, telling};
+use super::world::{Shop, TheStore, apply, at, delivery_row, endpoint_row, flow_row, response_row};
+use crate::{
+    Answers, Claim, DeliveryRow, EndpointRow, EndpointWrite, Lane, LogEntry, LogQuery, Progress,
+    Write,
+};
+
+pub(super) async fn a_worker_that_lost_its_lease_writes_nothing(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let row = EndpointRow { due_at: at(10), ..endpoint_row(shop.app()) };
+    put(&store, &row).await;
+    // The lease ended, and the same worker got the endpoint again: the first lease is over.
+    assert_eq!(claimed(&store, ONE, 10).await, [row.endpoint_id]);
+    let again = 10 + LEASE_MILLIS;
+    assert_eq!(claimed(&store, ONE, again).await, [row.endpoint_id]);
+    let late = Progress {
+        to: EventId::from_uuid(uuid::Uuid::max()),
+        failures: 5,
+        deliveries: vec![delivery_row(&row, 1)],
+        ..progress(&row, ONE, 10)
+    };
+    assert!(!save(&store, &late).await);
+    let kept = only(&store, &shop).await;
+    assert_eq!((kept.cursor, kept.failures), (row.cursor, 0));
+    assert_eq!(listed(&store, &row).await, []);
+    assert!(save(&store, &progress(&row, ONE, again)).await, "the second lease goes on");
+}
+
+pub(super) async fn a_worker_that_goes_on_gets_the_settings_of_now(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let row = EndpointRow { due_at: at(10), ..endpoint_row(shop.app()) };
+    put(&store, &row).await;
+    claimed(&store, ONE, 10).await;
+    let changed = EndpointRow {
+        url: "https://new.example/".to_owned(),
+        secret: "sealed anew".to_owned(),
+        types: Vec::new(),
+        batch: true,
+        ..row.clone()
+    };
+    put(&store, &changed).await;
+    let until = at(9_000);
+    let goes_on = Progress { lease_until: Some(until), due_at: until, ..progress(&row, ONE, 10) };
+    let found = store.save_progress(goes_on).await.unwrap();
+    assert_eq!(found, Some(EndpointRow { due_at: until, ..changed }));
+}
+
+pub(super) async fn slow_and_failing_endpoints_take_no_places_of_others(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let rows: Vec<EndpointRow> = (0..4)
+        .map(|number| EndpointRow { due_at: at(10 + number), ..endpoint_row(shop.app()) })
+        .collect();
+    for row in &rows {
+        put(&store, row).await;
+    }
+    let [slow, failing, prompt, last] = [0, 1, 2, 3].map(|at| rows[at].endpoint_id);
+    // The second one has failed since.
+    let taken = Claim { limit: 2, ..claim(TWO, 11) };
+    assert_eq!(store.claim_endpoints(taken).await.unwrap().len(), 2);
+    for row in &rows[..2] {
+        let failing_since = (row.endpoint_id == failing).then(|| at(11));
+        let failures = u32::from(failing_since.is_some());
+        let done = Progress { failing_since, failures, ..progress(row, TWO, 11) };
+        assert!(save(&store, &Progress { due_at: row.due_at, ..done }).await);
+    }
+    let of = async |lane: Lane, limit: usize| {
+        let claim = Claim { lane, limit, slow: vec![slow], ..claim(ONE, 20) };
+        let rows = store.claim_endpoints(claim).await.unwrap();
+        rows.into_iter().map(|row| row.endpoint_id).collect::<Vec<_>>()
+    };
+    assert_eq!(of(Lane::Prompt, 1).await, [prompt], "the slow ones are due for longer");
+    assert_eq!(of(Lane::Prompt, 9).await, [last]);
+    assert_eq!(of(Lane::Slow, 1).await, [slow], "longest due first");
+    assert_eq!(of(Lane::Slow, 9).await, [failing]);
+    assert_eq!(of(Lane::Slow, 9).await, []);
+}
+
+pub(super) async fn replies_of_receivers_do_not_outlive_an_erasure(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let row = endpoint_row(shop.app());
+    put(&store, &row).await;
+    for (number, answers) in [(1_i64, Some(Answers::Keep)), (2, Some(Answers::Delete)), (3, None)] {
+        let user = format!("user={number}");
+        let response = stored(&store, telling(&shop, &store, &user, number).await).await;
+        let id = response.response_id;
+        let other = DeliveryRow { reply: Some("other".to_owned()), ..delivery_row(&row, number) };
+        let of = |event: EventId, millis: i64| DeliveryRow {
+            event_id: event,
+            reply: Some("hello 7@x.org".to_owned()),
+            error: Some("7@x.org".to_owned()),
+            ..delivery_row(&row, millis)
+        };
+        let sent =
+            [of(created_id(id), 10 + number), of(completed_id(id), 20 + number), other.clone()];
+        let log =
+            sent.iter().map(|it| Write::Endpoint(EndpointWrite::Delivery(Box::new(it.clone()))));
+        apply(&store, shop.app(), log.collect()).await;
+        match answers {
+            Some(answers) => {
+                let respondent = response.respondent_id.unwrap();
+                assert!(store.erase(erasure(&shop, respondent, answers)).await.unwrap().done);
+            }
+            None => apply(&store, shop.app(), vec![Write::DeleteResponse(id)]).await,
+        }
+        let texts = async |sent: &DeliveryRow| {
+            let ids = (row.app_id, row.endpoint_id, sent.delivery_id);
+            let found = store.find_delivery(ids.0, ids.1, ids.2).await.unwrap().unwrap();
+            (found.reply, found.error)
+        };
+        assert_eq!(texts(&sent[0]).await, (None, None), "{answers:?}");
+        assert_eq!(texts(&sent[1]).await, (None, None), "{answers:?}");
+        assert_eq!(texts(&sent[2]).await.0, other.reply, "of another event");
+        // What a worker notices later.
+        apply(
+            &store,
+            shop.app(),
+            vec![Write::Endpoint(EndpointWrite::Delivery(Box::new(sent[0].clone())))],
+        )
+        .await;
+        store.forget_replies(shop.app(), vec![created_id(id)]).await.unwrap();
+        assert_eq!(texts(&sent[0]).await, (None, None), "{answers:?}");
+    }
+}
+
+pub(super) async fn a_page_of_the_log_has_a_limit_of_bytes(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let mut expected = Vec::new();
+    for millis in 1..=6 {
+        let mut response = shop.response(&store, millis).await;
+        response.row.answers = format!(r#"{{"long":"{}"}}"#, "x".repeat(1_000));
+        response.row.digest = response.row.digest_of_content();
+        expected.push(response.row.response_id);
+        stored(&store, response).await;
+    }
+    for flow_id in [None, Some(shop.flow.flow_id)] {
+        for (bytes_max, rows) in [(1, 1), (1_500, 2), (2_500, 3), (1_000_000, 6)] {
+            let query = LogQuery { bytes_max, flow_id, ..query(shop.app(), start()) };
+            let page = store.read_log(&query).await.unwrap();
+            assert_eq!(page.entries.len(), rows, "{bytes_max} bytes");
+            assert_eq!(page.has_more, rows < expected.len(), "{bytes_max} bytes");
+            let (all, _) = read(&store, query).await;
+            let ids = all.iter().map(LogEntry::position).collect::<Vec<_>>();
+            assert_eq!(ids, expected.iter().map(|id| created_id(*id)).collect::<Vec<_>>());
+        }
+    }
+}
+
+/// More flows than a store reads one by one.
+pub(super) async fn the_log_of_an_app_with_many_flows_is_complete_and_in_order(store: TheStore) {
+    const FLOWS: i64 = 70;
+    let shop = Shop::open(&store).await;
+    let flows: Vec<_> = (0..FLOWS).map(|_| flow_row(shop.app())).collect();
+    apply(&store, shop.app(), flows.iter().cloned().map(Write::Flow).collect()).await;
+    let mut expected = Vec::new();
+    let mut records = Vec::new();
+    for round in 0..3_i64 {
+        for (number, flow) in (0_i64..).zip(&flows) {
+            // Flows take turns; some have only late responses, and one is far apart.
+            let millis = 1 + round * 100_000 + (number * 37) % FLOWS;
+            let row = response_row(flow, &shop.version, millis);
+            expected.push(created_id(row.response_id));
+            records.push(crate::Record::Response { row, idempotency_key: None });
+        }
+    }
+    store.import_records(records).await.unwrap();
+    expected.sort_unstable();
+    for limit in [7, 100, 1_000] {
+        let query = LogQuery { limit, ..query(shop.app(), start()) };
+        let (found, _) = read(&store, query).await;
+        let found: Vec<EventId> = found.iter().map(LogEntry::position).collect();
+        assert_eq!(found, expected, "pages of {limit}");
+    }
+}
