@@ -99,6 +99,12 @@ fn json(status: StatusCode, body: &impl Serialize) -> Response {
     }
 }
 
+/// A JSON Schema that is rendered already.
+pub(super) fn json_schema(schema: Vec<u8>) -> Reply {
+    let media_type = HeaderValue::from_static("application/schema+json");
+    Ok((StatusCode::OK, [(header::CONTENT_TYPE, media_type)], schema).into_response())
+}
+
 /// A CSV file about what was created.
 pub(super) fn created_csv(file: Vec<u8>) -> Reply {
     let media_type = HeaderValue::from_static("text/csv; charset=utf-8");

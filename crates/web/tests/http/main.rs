@@ -25,6 +25,7 @@ mod superjson;
 mod trpc;
 #[path = "../../../engine/tests/support/use_cases.rs"]
 mod use_cases;
+mod validate;
 mod visits;
 mod windows;
 mod withheld;
