@@ -17,6 +17,8 @@ export function python(args, input = "", { timeout = RUN_MS_MAX } = {}) {
   return new Promise((done, failed) => {
     const child = execFile(PYTHON, args, { timeout }, (error, stdout, stderr) =>
       error ? failed(new Error(`${error.message}\n${stderr}`)) : done(stdout.trim()));
+    // A program that ended early says why in its output.
+    child.stdin.on("error", () => {});
     child.stdin.end(input);
   });
 }

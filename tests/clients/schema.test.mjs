@@ -25,13 +25,20 @@ before(async () => {
 after(() => server?.stop());
 
 const isAscii = (text) => /^[\x00-\x7f]*$/.test(text);
-const readsScore = (value) => JSON.stringify(value).includes('"score":true');
+const readsScore = (value) => JSON.stringify(value ?? null).includes('"score":true');
+
+/** Whether only the score tells if a question is visible: by its own condition, or by the way to it. */
+function dependsOnScore(questions, id) {
+  const at = questions.findIndex((question) => question.id === id);
+  const jumps = ({ next, visibleIf }) => next && (readsScore(next) || readsScore(visibleIf));
+  return readsScore(questions[at].visibleIf) || questions.slice(0, at).some(jumps);
+}
 
 /** What a schema cannot express, as docs/api.md lists it; undefined for anything else. */
 function documentedKind(issue, input, { questions }) {
   const [field, name] = issue.path;
   const question = field === "answers" ? questions.find(({ id }) => id === name) : undefined;
-  if (issue.code === "answer_required" && questions.some(readsScore)) return "depends on the score";
+  if (issue.code === "answer_required" && dependsOnScore(questions, name)) return "depends on the score";
   if (issue.code === "invalid_format" && question?.type === "url") return "the host of a web address";
   if (issue.code === "invalid_format" && question?.type === "email" && !isAscii([input.answers[name]].flat()[0])) return "an e-mail address beyond ASCII";
   if (issue.code === "invalid_value" && field === "identities" && !isAscii(input.identities[name].value)) return "an e-mail address beyond ASCII";

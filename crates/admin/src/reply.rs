@@ -338,6 +338,11 @@ impl IntoResponses for CommonErrors {
                  try again after `Retry-After` seconds",
             ),
             (
+                "500",
+                "`internal_error`, `store_corrupt`: a fault in the server; the log has it under \
+                 the reply's `x-request-id`",
+            ),
+            (
                 "503",
                 "`store_unavailable`, `outcome_unknown`: try again after `Retry-After` seconds",
             ),
@@ -369,7 +374,9 @@ impl IntoResponses for QueryErrors {
     }
 }
 
-fn problems(list: &[(&str, &str)]) -> BTreeMap<String, RefOr<utoipa::openapi::Response>> {
+pub(super) fn problems(
+    list: &[(&str, &str)],
+) -> BTreeMap<String, RefOr<utoipa::openapi::Response>> {
     list.iter()
         .map(|&(status, description)| {
             let content =

@@ -145,6 +145,6 @@ mod tests {
             {"id": "y", "type": "yesNo", "prompt": "?", "required": true,
              "visibleIf": {"score": true, "lessThan": 3}},
         ]));
-        assert_eq!(schema["$defs"]["answers"]["allOf"], json!([{"allOf": []}]));
+        assert_eq!(schema["$defs"]["answers"]["allOf"], json!([true]));
     }
 }

@@ -14,9 +14,10 @@ pub(super) fn whole(pattern: &str) -> Value {
     json!({"type": "string", "pattern": format!("^{pattern}$"), "not": {"pattern": "\n"}})
 }
 
-/// A text that does not match as a whole. The caller makes sure that it has no line feed.
+/// A text that does not match as a whole; an empty text is no answer. The caller makes sure that it
+/// has no line feed.
 pub(super) fn not_whole(pattern: &str) -> Value {
-    json!({"type": "string", "not": {"pattern": format!("^{pattern}$")}})
+    json!({"type": "string", "minLength": 1, "not": {"pattern": format!("^{pattern}$")}})
 }
 
 /// A text without NUL characters, which are refused everywhere.

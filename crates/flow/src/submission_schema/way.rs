@@ -55,7 +55,8 @@ fn stretch(definition: &Definition, start: usize, end: usize) -> Value {
         Some(last) if !last.next.is_empty() => Some(after(definition, last, end)),
         _ => continued(definition, end),
     });
-    json!({"allOf": all})
+    // A list of no schemas is not valid.
+    if all.is_empty() { Value::Bool(true) } else { json!({"allOf": all}) }
 }
 
 /// What a question requires; nothing if it is never certain that it is visible.

@@ -16,6 +16,7 @@ mod identity;
 mod operators;
 mod public;
 mod rate;
+mod schema;
 mod server;
 mod shape;
 mod source;
