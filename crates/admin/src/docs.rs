@@ -20,8 +20,8 @@ const POLICY: &str = "default-src 'none'; style-src 'self'; base-uri 'none'; for
                       frame-ancestors 'none'";
 
 /// Serves `/docs` and its style sheet.
-pub(crate) fn router(document: &Value) -> Router {
-    let page = page(document).into_string();
+pub(crate) fn router(document: &Value, public_url: &str) -> Router {
+    let page = page(document, public_url).into_string();
     Router::new()
         .route("/docs", get(move || std::future::ready(guarded(Html(page.clone())))))
         .route("/docs/style.css", get(async || guarded(style())))
@@ -42,7 +42,7 @@ fn guarded(body: impl IntoResponse) -> Response {
     (headers, body).into_response()
 }
 
-fn page(document: &Value) -> Markup {
+fn page(document: &Value, public_url: &str) -> Markup {
     let operations = operation::all_of(document);
     let tags = document["tags"].as_array().map(Vec::as_slice).unwrap_or_default();
     let version = document["info"]["version"].as_str().unwrap_or_default();
@@ -61,8 +61,8 @@ fn page(document: &Value) -> Markup {
                 header { (brand(version)) details { summary { "Contents" } nav { (contents(tags, &operations)) } } }
                 aside { (brand(version)) nav { (contents(tags, &operations)) } }
                 main #main {
-                    (introduction())
-                    @for tag in tags { (section(document, tag, &operations)) }
+                    (introduction(public_url))
+                    @for tag in tags { (section(document, tag, &operations, public_url)) }
                 }
             }
         }
@@ -93,25 +93,30 @@ fn contents(tags: &[Value], operations: &[Operation<'_>]) -> Markup {
     }
 }
 
-fn section(document: &Value, tag: &Value, operations: &[Operation<'_>]) -> Markup {
+fn section(
+    document: &Value,
+    tag: &Value,
+    operations: &[Operation<'_>],
+    public_url: &str,
+) -> Markup {
     let name = text(tag, "name");
     html! {
         section id=(anchor(name)) {
             h2 { (name) }
             p { (prose(text(tag, "description"))) }
             @for operation in operations.iter().filter(|operation| operation.tag() == name) {
-                (operation.article(document))
+                (operation.article(document, public_url))
             }
         }
     }
 }
 
-fn introduction() -> Markup {
+fn introduction(public_url: &str) -> Markup {
     html! {
         h1 { "Sluice API" }
         p.lead {
             "Publish surveys, forms and messages, and collect responses durably. "
-            "For programs: " a href="/openapi.json" { "OpenAPI 3.1" } " and the "
+            "This server is at " code { (public_url) } ". For programs: " a href="/openapi.json" { "OpenAPI 3.1" } " and the "
             a href="/schemas/definition.json" { "JSON Schema of a definition" } "."
         }
         section #calls {
@@ -121,7 +126,7 @@ fn introduction() -> Markup {
                 "answers to it. The key in the path is publishable: it grants these calls, nothing "
                 "else. If a submission is refused as no longer accepted, resolve again first."
             }
-            pre { code { (THREE_CALLS) } }
+            pre { code { "BASE=" (public_url) (THREE_CALLS) } }
         }
         section #rules {
             h2 { "Rules of the admin API" }
@@ -136,8 +141,7 @@ fn introduction() -> Markup {
     }
 }
 
-const THREE_CALLS: &str = "\
-BASE=http://127.0.0.1:8080/api/v1/pk_7n42DGM5Tflk9n8mt7Fhc7
+const THREE_CALLS: &str = "/api/v1/pk_7n42DGM5Tflk9n8mt7Fhc7
 
 # 1. the latest published version of the flow
 curl $BASE/flows/fl_01KA2VgdPrWYDVgYy3wLpB

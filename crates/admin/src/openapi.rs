@@ -3,8 +3,12 @@
 //!
 //! The admin API's part comes from the routes themselves, so that none can be missing; the public
 //! API's calls are described in [`public`] and [`visits`], and what endpoints receive in [`webhooks`]. The document is generated once, at start.
-//! Deliberately absent: the grammar of definitions, which has a separate JSON Schema.
+//! [`finish`] adds what the derived parts cannot express.
 
+mod definition;
+mod errors;
+mod finish;
+mod limits;
 mod public;
 mod visits;
 mod webhooks;
@@ -17,24 +21,26 @@ use bytes::Bytes;
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::OpenApi as _;
-use utoipa::openapi::OpenApi;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 
 use crate::docs;
 pub(crate) use webhooks::event_example;
 
 /// Serves `/openapi.json`, `/schemas/definition.json`, and the reference page at `/docs`.
-pub fn router() -> Router {
+///
+/// The page shows this public URL of the server; the document has a relative one, which clients
+/// resolve against the address that they got it from.
+pub fn router(public_url: &str) -> Router {
     let document = document();
     let definition = sluice_flow::definition::json_schema();
     Router::new()
-        .merge(docs::router(&serde_json::to_value(&document).unwrap_or(Value::Null)))
+        .merge(docs::router(&document, public_url))
         .route("/openapi.json", constant(pretty(&document), "application/json"))
         .route("/schemas/definition.json", constant(pretty(definition), "application/schema+json"))
 }
 
 /// The document as a value, for the router and for tests.
-pub fn document() -> OpenApi {
+pub fn document() -> Value {
     let (_, routes) = crate::documented().split_for_parts();
     let mut document = ApiDocument::openapi().nest(crate::BASE, routes);
     let token = HttpBuilder::new()
@@ -46,8 +52,18 @@ pub fn document() -> OpenApi {
         .build();
     let components = document.components.get_or_insert_default();
     components.add_security_scheme("adminToken", SecurityScheme::Http(token));
+    let identity = HttpBuilder::new()
+        .scheme(HttpAuthScheme::Bearer)
+        .bearer_format("JWT")
+        .description(Some(
+            "A token of your own identity provider, if the app verifies identities: required in \
+             the mode `enforce`, checked and counted in `observe`, ignored in `off`.",
+        ))
+        .build();
+    components.add_security_scheme("identityToken", SecurityScheme::Http(identity));
     document.webhooks = webhooks::webhooks();
-    document
+    // The document always serialises as JSON.
+    finish::finished(serde_json::to_value(document).unwrap_or_default())
 }
 
 #[derive(utoipa::OpenApi)]
@@ -59,10 +75,11 @@ pub fn document() -> OpenApi {
         license(name = "Apache-2.0", identifier = "Apache-2.0"),
     ),
     servers((url = "/")),
-    paths(public::resolve_flow, public::fetch_version, public::submit_response, visits::count_visit),
-    components(schemas(crate::Problem)),
+    paths(public::resolve_flow, public::fetch_version, public::fetch_schema, public::submit_response,
+        public::validate_response, visits::count_visit),
+    components(schemas(crate::Problem, public::TextOrList, public::TrpcError)),
     tags(
-        (name = "Public API", description = "Resolve a published flow, fetch its snapshot, submit answers, count visits."),
+        (name = "Public API", description = "Resolve a published flow, fetch its snapshot, judge and submit answers, count visits."),
         (name = "Apps", description = "Tenants, each with its own keys and flows."),
         (name = "Keys", description = "Publishable keys of an app; several may be active, so that they can be rotated."),
         (name = "Identity", description = "Keys for identity tokens, and the counts of token checks."),

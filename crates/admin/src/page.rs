@@ -4,8 +4,8 @@
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize};
-use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
-use utoipa::openapi::schema::{ObjectBuilder, Type};
+use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn, ParameterStyle};
+use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::openapi::{Object, Required};
 use utoipa::{IntoParams, ToSchema};
 
@@ -71,6 +71,19 @@ impl<T> IntoParams for PageQuery<T> {
 /// An optional parameter of a query.
 pub(super) fn text_parameter(name: &str, description: &str) -> Parameter {
     parameter(name, description, ObjectBuilder::new().schema_type(Type::String).build())
+}
+
+/// An optional parameter of a query that is an object of texts: `name[member]=text`.
+pub(super) fn text_map_parameter(name: &str, description: &str) -> Parameter {
+    let text = ObjectBuilder::new().schema_type(Type::String).build();
+    let texts = ObjectBuilder::new()
+        .schema_type(Type::Object)
+        .additional_properties(Some(Schema::Object(text)))
+        .build();
+    let mut parameter = parameter(name, description, texts);
+    parameter.style = Some(ParameterStyle::DeepObject);
+    parameter.explode = Some(true);
+    parameter
 }
 
 fn parameter(name: &str, description: &str, schema: Object) -> Parameter {

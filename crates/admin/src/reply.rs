@@ -99,6 +99,12 @@ fn json(status: StatusCode, body: &impl Serialize) -> Response {
     }
 }
 
+/// A JSON Schema that is rendered already.
+pub(super) fn json_schema(schema: Vec<u8>) -> Reply {
+    let media_type = HeaderValue::from_static("application/schema+json");
+    Ok((StatusCode::OK, [(header::CONTENT_TYPE, media_type)], schema).into_response())
+}
+
 /// A CSV file about what was created.
 pub(super) fn created_csv(file: Vec<u8>) -> Reply {
     let media_type = HeaderValue::from_static("text/csv; charset=utf-8");
@@ -332,6 +338,11 @@ impl IntoResponses for CommonErrors {
                  try again after `Retry-After` seconds",
             ),
             (
+                "500",
+                "`internal_error`, `store_corrupt`: a fault in the server; the log has it under \
+                 the reply's `x-request-id`",
+            ),
+            (
                 "503",
                 "`store_unavailable`, `outcome_unknown`: try again after `Retry-After` seconds",
             ),
@@ -363,7 +374,9 @@ impl IntoResponses for QueryErrors {
     }
 }
 
-fn problems(list: &[(&str, &str)]) -> BTreeMap<String, RefOr<utoipa::openapi::Response>> {
+pub(super) fn problems(
+    list: &[(&str, &str)],
+) -> BTreeMap<String, RefOr<utoipa::openapi::Response>> {
     list.iter()
         .map(|&(status, description)| {
             let content =

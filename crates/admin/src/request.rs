@@ -20,13 +20,13 @@ use sluice_http::{Limits, query};
 use utoipa::IntoParams;
 use utoipa::openapi::path::{Parameter, ParameterIn};
 
-use super::page::text_parameter;
+use super::page::text_map_parameter;
 use super::reply::Refused;
 use super::{BODY_BYTES_MAX, pointer};
 
-/// The prefixes of query parameters that filter by a tag, or by an answer.
-const TAG_PREFIX: &str = "tag.";
-const ANSWER_PREFIX: &str = "answer.";
+/// The query parameters that filter by a tag, or by an answer.
+const TAG: &str = "tag";
+const ANSWER: &str = "answer";
 
 impl PathId for Kid {
     const PARAMETER: &str = "kid";
@@ -192,14 +192,16 @@ pub(super) struct FilterParams;
 impl IntoParams for FilterParams {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
         [
-            ("tag.NAME", "Only those with this tag; NAME is the tag's name"),
-            ("answer.QUESTION", "Only those with this answer; QUESTION is the question's id"),
+            ("tag", "Only those with these tags: `tag[plan]=pro`. Also as `tag.plan=pro`"),
             (
-                "answer.QUESTION[OPERATOR]",
-                "Only those whose answer compares like this; OPERATOR is one of ne, lt, lte, gt, gte, contains, answered",
+                "answer",
+                "Only those with these answers, by question: `answer[use]=api`; or with answers \
+                 that compare like this: `answer[nps[lt]]=7`, with the operators `ne`, `lt`, \
+                 `lte`, `gt`, `gte`, `contains` and `answered`. Also as `answer.use=api` and \
+                 `answer.nps[lt]=7`",
             ),
         ]
-        .map(|(name, description)| text_parameter(name, description))
+        .map(|(name, description)| text_map_parameter(name, description))
         .into()
     }
 }
@@ -212,7 +214,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for FilteredQuery<
         let mut others = Vec::new();
         let mut faults = Vec::new();
         for (name, value) in pairs(parts) {
-            match (name.strip_prefix(TAG_PREFIX), name.strip_prefix(ANSWER_PREFIX)) {
+            match (member(&name, TAG), member(&name, ANSWER)) {
                 (Some(""), _) => {
                     faults.push(parameter_fault(&name, "must name a tag after the dot"))
                 }
@@ -220,12 +222,26 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for FilteredQuery<
                     faults.push(parameter_fault(&name, "must name a question after the dot"));
                 }
                 (Some(tag), _) => tags.push((tag.to_owned(), value)),
-                (_, Some(question)) => answers.push((question.to_owned(), value)),
+                (_, Some(question)) => answers.push((with_operator(question), value)),
                 (None, None) => others.push((name, value)),
             }
         }
         let query = read_query(others, faults, ", tag.NAME, answer.QUESTION")?;
         Ok(Self { query, tags, answers })
+    }
+}
+
+/// The name in `tag.NAME` and in `tag[NAME]`, which clients generated from the document send.
+fn member<'n>(name: &'n str, filter: &str) -> Option<&'n str> {
+    let rest = name.strip_prefix(filter)?;
+    rest.strip_prefix('.').or_else(|| rest.strip_prefix('[')?.strip_suffix(']'))
+}
+
+/// Some clients write `answer[nps][lt]` for a member with an operator.
+fn with_operator(question: &str) -> String {
+    match question.split_once("][") {
+        Some((id, operator)) => format!("{id}[{operator}]"),
+        None => question.to_owned(),
     }
 }
 

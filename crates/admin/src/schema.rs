@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 use serde_json::value::RawValue;
 use sluice_engine::export::{ExportFormat, FORMATS, ValuesAs};
 use sluice_engine::retention::RETENTION_DAYS_MAX;
@@ -13,7 +14,7 @@ use sluice_engine::{AdminError, EndpointState, ReportState, StoreError};
 use sluice_flow::event::EventType;
 use sluice_flow::lifecycle::GRACE_MAX_SECONDS;
 use utoipa::openapi::Object;
-use utoipa::openapi::schema::{Array, ObjectBuilder, Type};
+use utoipa::openapi::schema::{Array, ObjectBuilder, SchemaType, Type};
 
 pub(super) fn identity_verification() -> Object {
     let mut modes = one_of(&["off", "observe", "enforce"]);
@@ -151,8 +152,13 @@ pub(super) fn send_email() -> Object {
     send_email
 }
 
+/// Null while e-mails are sent.
 pub(super) fn mail_end() -> Object {
-    one_of(&["bounced", "failed", "unsubscribed", "stopped"])
+    let words = ["bounced", "failed", "unsubscribed", "stopped"].map(Value::from);
+    ObjectBuilder::new()
+        .schema_type(SchemaType::from_iter([Type::String, Type::Null]))
+        .enum_values(Some(words.into_iter().chain([Value::Null])))
+        .build()
 }
 
 pub(super) fn check_only() -> Object {

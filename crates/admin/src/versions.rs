@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use serde::Serialize;
+use serde::de::{Deserializer, Error as _};
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use sluice_engine::rows::{Scope, VersionRow};
 use sluice_engine::{AdminResult, Engine};
 use sluice_flow::id::{FlowId, FlowVersionId};
 use sluice_flow::lifecycle::{Accepting, FlowTimes, accepting};
+use sluice_flow::payload::Generation;
 use sluice_flow::time::Timestamp;
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -25,6 +27,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
         .routes(routes!(publish))
         .routes(routes!(list))
         .routes(routes!(get))
+        .routes(routes!(schema))
         .routes(routes!(retire))
         .routes(routes!(republish))
 }
@@ -231,6 +234,50 @@ async fn get(
 ) -> Reply {
     let found = engine.version(&actor, Scope::Read, version).await?;
     reply::ok(Version::from_row(found.version.clone(), &found.flow.times(), engine.now())?)
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct SchemaQuery {
+    /// The payload generation in which clients fetch the version.
+    #[serde(deserialize_with = "generation")]
+    #[param(value_type = String, example = "4")]
+    payload: Generation,
+}
+
+fn generation<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Generation, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    Generation::named(&name).ok_or_else(|| {
+        let names: Vec<&str> = Generation::ALL.iter().map(|it| it.as_str()).collect();
+        D::Error::custom(format!("must be one of {}", names.join(", ")))
+    })
+}
+
+/// The JSON Schema of a submission
+///
+/// A JSON Schema (2020-12) of a valid submission to this published version, retired ones included.
+/// The public API has the same under a publishable key.
+#[utoipa::path(
+    get, path = "/flow_versions/{flowVersionId}/schema", operation_id = "getVersionSchema",
+    tag = "Versions",
+    security(("adminToken" = ["read"])),
+    params(("flowVersionId" = String, Path), SchemaQuery),
+    responses(
+        (status = 200, description = "A JSON Schema", body = Object, content_type = "application/schema+json"),
+        (status = 404, description = "`flow_version_not_found`", body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "`flow_version_not_published`", body = Problem, content_type = "application/problem+json"),
+        CommonErrors, QueryErrors,
+    ),
+)]
+async fn schema(
+    State(engine): State<Arc<Engine>>,
+    Caller(actor): Caller,
+    PathParam(version): PathParam<FlowVersionId>,
+    Query(query): Query<SchemaQuery>,
+) -> Reply {
+    let found = engine.version(&actor, Scope::Read, version).await?;
+    reply::json_schema(found.submission_schema(query.payload)?)
 }
 
 /// Retire a version

@@ -1,4 +1,5 @@
-//! The two reads of the public API: resolve a flow, fetch a version.
+//! The reads of the public API: resolve a flow, fetch a version, and the JSON Schema of a submission
+//! to it.
 //!
 //! Bodies are rendered, hashed and compressed when they are loaded; here only the encoding is
 //! chosen. A resolved flow may be cached for a few seconds, but never past the next edge of its
@@ -29,9 +30,15 @@ const RESOLVED_SECONDS_MAX: i64 = 5;
 /// How long a snapshot may be cached: a year, the longest that caches respect.
 const SNAPSHOT_SECONDS: &str = "max-age=31536000, immutable";
 
+/// How long a schema may be cached, in seconds: a newer server may describe the same rules better.
+const SCHEMA_SECONDS: u32 = 3600;
+
+const JSON: &str = "application/json";
+
 /// The route templates.
 pub const FLOW: &str = "/api/v1/{apiKey}/flows/{flowId}";
 pub const VERSION: &str = "/api/v1/{apiKey}/flow_versions/{flowVersionId}";
+const SCHEMA: &str = "/api/v1/{apiKey}/flow_versions/{flowVersionId}/schema";
 
 /// The state of the public API outside tRPC: the engine, and its limits.
 pub struct PublicReads {
@@ -62,7 +69,13 @@ fn address(from: &PeerExtension) -> Option<IpAddr> {
 pub fn router(reads: Arc<PublicReads>) -> Router {
     let flow = get(resolve).options(preflight).fallback(method_not_allowed);
     let version = get(snapshot).options(preflight).fallback(method_not_allowed);
-    Router::new().route(FLOW, flow).route(VERSION, version).fallback(no_route).with_state(reads)
+    let schema = get(schema).options(preflight).fallback(method_not_allowed);
+    Router::new()
+        .route(FLOW, flow)
+        .route(VERSION, version)
+        .route(SCHEMA, schema)
+        .fallback(no_route)
+        .with_state(reads)
 }
 
 async fn resolve(
@@ -93,21 +106,41 @@ pub async fn resolved(reads: &PublicReads, peer: Option<IpAddr>, request: Reques
             0 => "no-cache".to_owned(),
             seconds => format!("{}, max-age={seconds}", audience(app)),
         };
-        Ok(document(&resolved.served, &freshness, &head.headers))
+        Ok(document(&resolved.served, JSON, &freshness, &head.headers))
     })
     .await
 }
 
 pub async fn snapshot_of(reads: &PublicReads, peer: Option<IpAddr>, request: Request) -> Response {
     answer(reads, peer, &request_head(request), async |app, head| {
-        let name = query::first(head.uri.query(), "payload").ok_or(Refusal::GenerationRequired)?;
-        let generation = Generation::named(&name).ok_or(Refusal::GenerationUnsupported)?;
-        let found = reads.engine.snapshot(app, last_segment(head), generation).await;
+        let found = reads.engine.snapshot(app, last_segment(head), generation(head)?).await;
         let served = found.map_err(unread)?.ok_or(Refusal::FlowVersionNotFound)?;
         let freshness = format!("{}, {SNAPSHOT_SECONDS}", audience(app));
-        Ok(document(&served, &freshness, &head.headers))
+        Ok(document(&served, JSON, &freshness, &head.headers))
     })
     .await
+}
+
+async fn schema(
+    State(reads): State<Arc<PublicReads>>,
+    from: PeerExtension,
+    request: Request,
+) -> Response {
+    answer(&reads, address(&from), &request_head(request), async |app, head| {
+        let path = head.uri.path();
+        let version = path.rsplit('/').nth(1).unwrap_or_default();
+        let found = reads.engine.submission_schema(app, version, generation(head)?).await;
+        let served = found.map_err(unread)?.ok_or(Refusal::FlowVersionNotFound)?;
+        let freshness = format!("{}, max-age={SCHEMA_SECONDS}", audience(app));
+        Ok(document(&served, "application/schema+json", &freshness, &head.headers))
+    })
+    .await
+}
+
+/// The payload generation that a client asks for.
+fn generation(head: &Parts) -> Result<Generation, Refusal> {
+    let name = query::first(head.uri.query(), "payload").ok_or(Refusal::GenerationRequired)?;
+    Generation::named(&name).ok_or(Refusal::GenerationUnsupported)
 }
 
 pub(crate) async fn preflight(
@@ -192,14 +225,19 @@ fn refused_by_address(limited: Limited, request: &HeaderMap) -> Response {
 }
 
 /// The body in an encoding that the client accepts, or 304 if the client has it already.
-fn document(served: &EncodedBody, freshness: &str, request: &HeaderMap) -> Response {
+fn document(
+    served: &EncodedBody,
+    media_type: &'static str,
+    freshness: &str,
+    request: &HeaderMap,
+) -> Response {
     let gzip = served.gzip.as_ref().filter(|_| negotiate::accepts_gzip(request));
     let etag = if gzip.is_some() { &served.gzip_etag } else { &served.etag };
     let mut response = if negotiate::matches_etag(request, etag) {
         reply::not_modified()
     } else {
         let body = gzip.unwrap_or(&served.body).clone();
-        let mut response = reply::body("application/json", Body::from(body));
+        let mut response = reply::body(media_type, Body::from(body));
         if gzip.is_some() {
             response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
         }

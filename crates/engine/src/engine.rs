@@ -4,6 +4,8 @@
 //! ([`crate::handle`]). Operations of the public API and hosted pages need none and are here. Each
 //! method delegates to the module that does the work.
 
+mod judging;
+
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;

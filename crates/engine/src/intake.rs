@@ -82,7 +82,7 @@ impl From<StoreError> for SubmitError {
 
 /// What a token proves about a submission.
 #[derive(Default)]
-struct Proof<'c> {
+pub(crate) struct Proof<'c> {
     /// Whether it proves the `userId`.
     verified: bool,
     /// The user id from the token, if the submission has none.
@@ -92,7 +92,7 @@ struct Proof<'c> {
 }
 
 /// The result of judging a submission against a version.
-enum Verdict<'v> {
+pub(crate) enum Verdict<'v> {
     Admitted {
         definition: &'v Definition,
         accepts_until: Option<Timestamp>,
@@ -233,7 +233,7 @@ impl Core {
 
     /// Compares the submission with the token. Returns what the token proves, and the issues to
     /// refuse it for; if mismatches are only counted, the token proves the parts that match.
-    fn matched<'c>(
+    pub(crate) fn matched<'c>(
         &self,
         app: &AppView,
         submission: &Submission<'_>,
@@ -255,7 +255,7 @@ impl Core {
 
     /// Whether another node may consider a version open that is not open yet here: nodes that follow
     /// the clock of a store differ a little, and for a moment after that clock was set.
-    fn is_about_to_open(&self, version: &VersionView) -> bool {
+    pub(crate) fn is_about_to_open(&self, version: &VersionView) -> bool {
         let now = self.now();
         self.clock.offset_millis().is_some()
             && version.accepting(now) == Accepting::NotOpenYet
@@ -264,7 +264,7 @@ impl Core {
 
     /// The invitation with the id in the submission, of any app. Any other text is the caller's own
     /// id and needs no read from the store.
-    async fn named_invitation(
+    pub(crate) async fn named_invitation(
         &self,
         app: AppId,
         submission: &Submission<'_>,
@@ -276,7 +276,7 @@ impl Core {
         Ok(self.store.find_invitation(id, Some(app)).await?)
     }
 
-    fn verdict<'v>(
+    pub(crate) fn verdict<'v>(
         &self,
         version: &'v VersionView,
         submission: &Submission<'_>,

@@ -95,6 +95,7 @@ pub mod texts;
 mod tokens;
 mod unavailable;
 mod upkeep;
+mod validation;
 pub mod verify;
 mod visit_counts;
 mod visits;
@@ -137,6 +138,7 @@ pub use test_mode::{TEST_DAYS, TEST_LINK_DAYS, TESTS_MAX, TestLink, TestedFlow};
 pub use tokens::{NewToken, TokenSecret};
 pub use unavailable::{NotReady, Unavailable};
 pub use upkeep::Upkeep;
+pub use validation::{Valid, Validation};
 pub use visits::VisitRefused;
 pub use webhooks::{Endpoint, EndpointPatch, EndpointState, NewEndpoint};
 

@@ -13,6 +13,9 @@ use sluice_flow::definition::{self, Definition, Fault};
 use sluice_flow::event::EventType;
 use sluice_flow::id::FlowVersionId;
 use sluice_flow::lifecycle::VersionTimes;
+use sluice_flow::payload::Generation;
+use sluice_flow::snapshot::{Snapshot, VersionMeta};
+use sluice_flow::submission_schema;
 use sluice_flow::time::Timestamp;
 use sluice_store::{
     Change, FlowState, GraceCap, Scope, StoreError, VersionRow, VersionState, Write,
@@ -226,6 +229,23 @@ impl VersionHandle {
         Ok(Self { permit, state })
     }
 
+    /// The JSON Schema of a submission to this version, whether it accepts any now or not.
+    pub fn submission_schema(&self, generation: Generation) -> AdminResult<Vec<u8>> {
+        let core = self.permit.core(Scope::Read)?;
+        let Some(published_at) = self.version.times.published_at else {
+            return Err(not_published());
+        };
+        let meta = VersionMeta {
+            flow_version_id: self.version.flow_version_id,
+            flow_id: self.version.flow_id,
+            kind: self.flow.kind,
+            number: self.version.number,
+            published_at,
+        };
+        let snapshot = Snapshot::new(meta, core.definitions.read(&self.version)?);
+        Ok(submission_schema::render(&snapshot, generation))
+    }
+
     /// Publishes this version's definition again, as a new version. A draft stays unchanged.
     pub async fn republish(&self) -> AdminResult<Published> {
         let core = self.permit.core(Scope::Write)?;
@@ -270,12 +290,14 @@ async fn read_version(core: &Core, id: FlowVersionId) -> AdminResult<VersionStat
 
 fn must_be_published(found: &VersionState) -> AdminResult<()> {
     if found.version.times.published_at.is_none() {
-        return Err(AdminError::conflict(
-            "flow_version_not_published",
-            "this is a draft: it was never published",
-        ));
+        return Err(not_published());
     }
     must_be_in_use(&found.flow)
+}
+
+fn not_published() -> AdminError {
+    let detail = "this is a draft: it was never published";
+    AdminError::conflict("flow_version_not_published", detail)
 }
 
 /// Warnings for the author of this definition, based on the limits of this server.

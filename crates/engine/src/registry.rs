@@ -11,6 +11,7 @@
 mod assets;
 mod designs;
 mod resolve;
+mod schemas;
 mod short_paths;
 
 use std::hash::Hash;
@@ -48,6 +49,7 @@ use crate::single_flight::{Entry, SingleFlightCache};
 use crate::verify::{Verification, Verifying};
 
 pub(crate) use self::designs::FlowBranding;
+use self::schemas::{SchemaKey, ServedSchema};
 
 /// The maximum number of cached apps, by key and by id.
 const APPS_MAX: usize = 10_000;
@@ -176,6 +178,7 @@ struct Caches {
     designs: SingleFlightCache<FlowId, FlowBranding, RegistryWeighter>,
     short_paths: SingleFlightCache<String, ShortPathRow, UnitWeighter>,
     assets: SingleFlightCache<AssetId, ServedImage, RegistryWeighter>,
+    schemas: SingleFlightCache<SchemaKey, ServedSchema, RegistryWeighter>,
     /// Incremented with every change; a load during which it changes is not cached.
     changes: AtomicU64,
     marks: CacheMarks,
@@ -188,12 +191,6 @@ impl Weighter<FlowVersionId, Entry<VersionView>> for RegistryWeighter {
     fn weight(&self, _: &FlowVersionId, view: &Entry<VersionView>) -> u64 {
         let published = view.value.as_ref().and_then(|view| view.published.as_ref());
         ENTRY_BYTES + published.map_or(0, PublishedView::weight)
-    }
-}
-
-impl Weighter<AppId, Entry<HostedApp>> for RegistryWeighter {
-    fn weight(&self, _: &AppId, app: &Entry<HostedApp>) -> u64 {
-        ENTRY_BYTES + app.value.as_ref().map_or(0, |app| app.branding.weight() as u64)
     }
 }
 
@@ -218,6 +215,7 @@ impl Registry {
             designs: SingleFlightCache::new(designs),
             short_paths: SingleFlightCache::new(Cache::new(FLOWS_MAX)),
             assets: SingleFlightCache::new(assets),
+            schemas: schemas::cache(),
             changes: AtomicU64::new(0),
             marks: CacheMarks::default(),
         };

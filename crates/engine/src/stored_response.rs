@@ -69,8 +69,8 @@ pub static FIELDS: &[ResponseField] = &[
         name: ANSWERS,
         schema: || {
             json!({
-                "type": "object",
-                "description": "By question id: a string or an array of strings.",
+                "type": "object", "additionalProperties": text_or_list(),
+                "description": "By question id.",
             })
         },
         example: || json!({"nps": "9"}),
@@ -81,7 +81,14 @@ pub static FIELDS: &[ResponseField] = &[
         name: "identities",
         schema: || {
             json!({
-                "type": "array", "items": {"type": "object"},
+                "type": "array",
+                "items": {
+                    "type": "object", "required": ["type", "value", "verified"],
+                    "properties": {
+                        "type": {"type": "string"}, "value": {"type": "string"},
+                        "verified": {"type": "boolean"},
+                    },
+                },
                 "description": "Each with its `type`, `value`, and `verified`: whether an access \
                     token proved it. Empty with `collection_only`.",
             })
@@ -121,8 +128,8 @@ pub static FIELDS: &[ResponseField] = &[
             json!({
                 "type": "object", "required": ["tags"],
                 "properties": {"tags": {
-                    "type": "object",
-                    "description": "By tag name: a string or an array of strings.",
+                    "type": "object", "additionalProperties": text_or_list(),
+                    "description": "By tag name.",
                 }},
             })
         },
@@ -136,7 +143,17 @@ pub static FIELDS: &[ResponseField] = &[
     },
     ResponseField {
         name: "context",
-        schema: || json!({"type": "object"}),
+        schema: || {
+            let text = json!({"type": "string"});
+            let page = json!({"path": text, "referrer": text, "search": text});
+            json!({
+                "type": "object",
+                "properties": {
+                    "page": {"type": "object", "properties": page},
+                    "locale": text, "userAgent": text,
+                },
+            })
+        },
         example: || json!({"locale": "en"}),
         label: None,
         write: |row, out| copy_json(row.context.as_deref().unwrap_or("{}"), out),
@@ -161,6 +178,11 @@ pub static FIELDS: &[ResponseField] = &[
         write: |row, out| out.write_all(row.score.as_deref().unwrap_or("null").as_bytes()),
     },
 ];
+
+/// By reference to the component of the OpenAPI document.
+fn text_or_list() -> Value {
+    json!({"$ref": "#/components/schemas/TextOrList"})
+}
 
 /// The name of the field that exports may write in another form.
 const ANSWERS: &str = "answers";

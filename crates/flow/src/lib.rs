@@ -17,7 +17,7 @@
 //! instant, [`closing`] limits how many responses a flow accepts, [`answer_filter`] selects responses by an answer,
 //! [`response_order`] sorts them by one, [`crosstab`] counts the answers to two questions together, [`visit`] is what is counted of the way to a
 //! response, [`words`] finds words that occur in
-//! many answers, [`event`] is what webhooks report, [`design`] is how hosted pages look, [`folding`] ignores case, [`typescript`] writes the type of answers, and [`origin`] parses the origins that an app allows.
+//! many answers, [`submission_schema`] is what a client can check before it submits, [`event`] is what webhooks report, [`design`] is how hosted pages look, [`folding`] ignores case, [`typescript`] writes the type of answers, and [`origin`] parses the origins that an app allows.
 //!
 //! A refusal is a value ([`issue::Issue`], the sender's fault); this crate has no error types.
 
@@ -54,6 +54,7 @@ pub mod score;
 pub mod short_path;
 pub mod snapshot;
 pub mod submission;
+pub mod submission_schema;
 pub(crate) mod text_map;
 pub mod time;
 pub mod typescript;

@@ -89,7 +89,7 @@ impl App {
             .merge(public::router(Arc::clone(&reads)))
             .merge(visits::router(Arc::clone(&reads)))
             .merge(health::router(Arc::clone(&engine), &metrics))
-            .merge(openapi::router())
+            .merge(openapi::router(engine.public_url()))
             .nest(
                 sluice_admin::BASE,
                 sluice_admin::router(Arc::clone(&engine), Proxies(proxies.clone())),

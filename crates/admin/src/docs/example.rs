@@ -44,14 +44,21 @@ pub(super) fn resolved<'a>(document: &'a Value, schema: &'a Value) -> &'a Value 
 
 /// A short name for the type of a field.
 pub(super) fn type_of(document: &Value, property: &Value) -> String {
-    if let Some(either) = property["oneOf"].as_array() {
-        let types: Vec<String> = either.iter().map(|schema| type_of(document, schema)).collect();
+    if let Some(either) = ["oneOf", "anyOf"].iter().find_map(|it| property[it].as_array()) {
+        let mut types: Vec<String> = either.iter().map(|it| type_of(document, it)).collect();
+        types.dedup();
         return types.join(" or ");
     }
     let schema = resolved(document, property);
     if let Some(words) = schema["enum"].as_array() {
         let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
         return words.join(" | ");
+    }
+    if let Some(only) = schema.get("const") {
+        return only.as_str().map_or_else(|| only.to_string(), str::to_owned);
+    }
+    if ["oneOf", "anyOf"].iter().any(|it| schema.get(it).is_some()) && schema != property {
+        return type_of(document, schema);
     }
     let base = match &schema["type"] {
         Value::Array(types) => {
@@ -72,15 +79,21 @@ pub(super) fn pretty(value: &Value) -> String {
 }
 
 /// The call as a command to paste into a shell.
-pub(super) fn curl(method: &str, path: &str, is_admin: bool, body: Option<&Value>) -> String {
+pub(super) fn curl(
+    public_url: &str,
+    method: &str,
+    path: &str,
+    is_admin: bool,
+    body: Option<&Value>,
+) -> String {
     let mut call = String::from("curl");
     let implied = if body.is_some() { "post" } else { "get" };
     if method != implied {
         let _ = write!(call, " -X {}", method.to_uppercase());
     }
-    let takes_payload = !is_admin && path.ends_with("{flowVersionId}");
+    let takes_payload = !is_admin && path.ends_with("{flowVersionId}") || path.ends_with("/schema");
     let query = if takes_payload { "?payload=4" } else { "" };
-    let _ = write!(call, " http://127.0.0.1:8080{}{query}", filled_in(path));
+    let _ = write!(call, " {public_url}{}{query}", filled_in(path));
     if is_admin {
         call.push_str(" \\\n  -H \"Authorization: Bearer $SLUICE_TOKEN\"");
     }

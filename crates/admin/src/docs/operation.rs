@@ -42,7 +42,7 @@ impl Operation<'_> {
         text(self.value, "summary")
     }
 
-    pub(super) fn article(&self, document: &Value) -> Markup {
+    pub(super) fn article(&self, document: &Value, public_url: &str) -> Markup {
         let request = &self.value["requestBody"]["content"]["application/json"];
         html! {
             article id=(self.id()) {
@@ -57,7 +57,7 @@ impl Operation<'_> {
                     h4 { "Body" }
                     (fields(document, &request["schema"]))
                 }
-                (self.call(document, request))
+                (self.call(document, request, public_url))
                 (self.reply(document))
                 (self.answers())
             }
@@ -96,11 +96,13 @@ impl Operation<'_> {
         }
     }
 
-    fn call(&self, document: &Value, request: &Value) -> Markup {
+    fn call(&self, document: &Value, request: &Value, public_url: &str) -> Markup {
         let body = (!request.is_null()).then(|| example::of_content(document, request));
         html! {
             h4 { "Call" }
-            pre { code { (example::curl(self.method, self.path, self.is_admin(), body.as_ref())) } }
+            pre { code {
+                (example::curl(public_url, self.method, self.path, self.is_admin(), body.as_ref()))
+            } }
         }
     }
 
@@ -167,20 +169,34 @@ fn fields(document: &Value, schema: &Value) -> Markup {
                             " " span.type { "required" }
                         }
                     }
-                    dd { (prose(text(property, "description"))) }
+                    dd { (prose(text(property, "description"))) (bounds(property)) }
                 }
             }
         }
     }
 }
 
-/// The limits of a parameter, if the schema has them.
+/// The limits of a parameter or field, if the schema has them and the description does not.
 fn bounds(schema: &Value) -> Markup {
+    let within = |least: &str, most: &str, unit: &str| {
+        let most = schema[most].as_f64()?;
+        Some(match schema[least].as_f64().filter(|&least| least > 0.0 || unit.is_empty()) {
+            Some(least) => format!("{least} to {most}{unit}"),
+            None => format!("At most {most}{unit}"),
+        })
+    };
+    let limits = [
+        within("minimum", "maximum", ""),
+        within("minLength", "maxLength", " characters"),
+        within("minItems", "maxItems", " items"),
+        within("minProperties", "maxProperties", " entries"),
+    ];
+    let described = text(schema, "description");
     html! {
-        @if let (Some(least), Some(most)) = (schema["minimum"].as_f64(), schema["maximum"].as_f64()) {
-            " " (least) " to " (most)
-            @if let Some(default) = schema.get("default") { ", by default " (default) }
-            "."
+        @for limit in limits.into_iter().flatten().filter(|limit| !described.contains(limit)) {
+            " " span.limit { (limit)
+                @if let Some(default) = schema.get("default") { ", by default " (default) }
+                "." }
         }
     }
 }

@@ -4,10 +4,23 @@
 //! rendered when a version was published, and so have no types to describe here.
 #![expect(dead_code, reason = "only the OpenAPI document uses these functions and types")]
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 use utoipa::ToSchema;
+use utoipa::openapi::schema::{Array, ObjectBuilder, Type};
+use utoipa::openapi::{Object, Ref};
 
+use super::errors::{CallErrors, PublicErrors};
 use crate::Problem;
+
+/// A text, or several: an answer, or the value of a tag.
+#[derive(ToSchema)]
+#[serde(untagged)]
+pub(super) enum TextOrList {
+    Text(String),
+    List(Vec<String>),
+}
 
 /// The latest published version of a flow.
 #[derive(ToSchema)]
@@ -85,10 +98,41 @@ pub(super) struct Snapshot {
     locales: Vec<String>,
     /// Whether to ask for consent: `ask`, or `never` for `collection_only`.
     respondent_analytics: String,
-    /// As in the definition; see `/schemas/definition.json`.
+    #[schema(nullable = false)]
+    auto_advance: Option<bool>,
+    #[schema(nullable = false, value_type = Option<Object>)]
+    welcome: Option<Value>,
+    #[schema(nullable = false, value_type = Option<Vec<Object>>)]
+    sections: Option<Vec<Value>>,
+    #[schema(schema_with = questions)]
     questions: Vec<Value>,
+    #[schema(nullable = false, value_type = Option<Vec<Object>>)]
+    endings: Option<Vec<Value>>,
+    #[schema(schema_with = ending, required = false)]
     ending: Option<Value>,
+    /// The texts in other languages, by BCP 47 tag.
+    #[schema(nullable = false, value_type = Option<Object>)]
     translations: Option<Value>,
+}
+
+fn questions() -> Array {
+    Array::new(Ref::from_schema_name("Question"))
+}
+
+fn ending() -> Ref {
+    Ref::from_schema_name("Ending")
+}
+
+fn always_true() -> Object {
+    constant(true)
+}
+
+fn always_false() -> Object {
+    constant(false)
+}
+
+fn constant(value: bool) -> Object {
+    ObjectBuilder::new().schema_type(Type::Boolean).enum_values(Some([value])).build()
 }
 
 /// Answers to one version. Fields that are not named here are ignored; null means absent.
@@ -104,9 +148,9 @@ pub(super) struct Submission {
     flow_version_payload_generation: String,
     /// `admitted` only after an explicit consent; `collection_only` is never linked to a profile.
     respondent_analytics_admission: Admission,
-    /// By question id: a string or an array of strings; at most 300, 16 KiB each.
-    #[schema(value_type = Option<Object>)]
-    answers: Option<Value>,
+    /// By question id; at most 300, 16,384 characters each.
+    #[schema(nullable = false)]
+    answers: Option<BTreeMap<String, TextOrList>>,
     /// At most 10.
     identities: Option<Vec<Identity>>,
     metadata: Option<SubmissionMetadata>,
@@ -135,10 +179,9 @@ struct Identity {
 
 #[derive(ToSchema)]
 struct SubmissionMetadata {
-    /// Flat: each a string or an array of strings; at most 50, names of 1 to 64 characters, values
-    /// of at most 500.
-    #[schema(value_type = Option<Object>)]
-    tags: Option<Value>,
+    /// By name; at most 50, names of 1 to 64 characters, values of at most 500.
+    #[schema(nullable = false)]
+    tags: Option<BTreeMap<String, TextOrList>>,
 }
 
 /// What a browser knows. Texts that are too long are cut, not refused.
@@ -182,7 +225,7 @@ enum SubmitOutcome {
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase", as = SubmitAccepted)]
 struct Accepted {
-    /// true
+    #[schema(schema_with = always_true)]
     success: bool,
     response_id: String,
     /// While an older version is in its grace window: the newer one.
@@ -199,7 +242,7 @@ struct Accepted {
 /// Nothing was stored.
 #[derive(ToSchema)]
 struct SubmitRefused {
-    /// false
+    #[schema(schema_with = always_false)]
     success: bool,
     errors: Errors,
 }
@@ -218,11 +261,55 @@ struct Issue {
     /// A code for programs, such as `flow_version_not_found`.
     code: String,
     /// Where in the submission: names of fields, and numbers of list items.
-    path: Vec<Value>,
+    path: Vec<IssueStep>,
     message: String,
     /// With `no_longer_accepting`: the version to fetch, if one is accepting.
     #[schema(nullable = false)]
     latest_flow_version_id: Option<String>,
+}
+
+/// The name of a field, or the number of a list item.
+#[derive(ToSchema)]
+#[serde(untagged)]
+enum IssueStep {
+    Field(String),
+    Item(u32),
+}
+
+/// The verdict on a submission that was not stored.
+#[derive(ToSchema)]
+#[schema(example = json!({"result": {"data": {"success": true}}}))]
+pub(super) struct ValidationReply {
+    result: ValidationResult,
+}
+
+#[derive(ToSchema)]
+struct ValidationResult {
+    data: ValidationOutcome,
+}
+
+#[derive(ToSchema)]
+#[serde(untagged)]
+enum ValidationOutcome {
+    Passed(Passed),
+    Refused(SubmitRefused),
+}
+
+/// A submit would be accepted now.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase", as = ValidationPassed)]
+struct Passed {
+    #[schema(schema_with = always_true)]
+    success: bool,
+    /// While an older version is in its grace window: the newer one.
+    #[schema(nullable = false)]
+    superseded_by: Option<String>,
+    /// When the older one stops accepting responses.
+    #[schema(nullable = false, format = DateTime)]
+    accepts_until: Option<String>,
+    /// The sum over the visible answers, if the version has scores.
+    #[schema(nullable = false)]
+    score: Option<f64>,
 }
 
 /// A call that was not judged.
@@ -261,14 +348,13 @@ struct TrpcErrorData {
 /// body. Do not cache it past its `Cache-Control`: that ends when the live window opens or closes.
 #[utoipa::path(
     get, path = "/api/v1/{apiKey}/flows/{flowId}", operation_id = "resolveFlow", tag = "Public API",
+    security((), ("identityToken" = [])),
     params(("apiKey" = String, Path), ("flowId" = String, Path)),
     responses(
         (status = 200, description = "The latest published version", body = ResolvedFlow),
         (status = 304, description = "Unchanged since the `ETag` in `If-None-Match`"),
-        (status = 401, description = "`api_key_invalid`: the key is unknown or revoked; `token_missing`, `token_invalid`, `token_expired`: the app verifies identities", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "`flow_not_found`; `flow_not_published`: it has no published version", body = Problem, content_type = "application/problem+json"),
-        (status = 429, description = "`rate_limited`: beyond a limit of the app or of the address; try again after `Retry-After` seconds", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "`store_unavailable`: try again after `Retry-After` seconds", body = Problem, content_type = "application/problem+json"),
+        PublicErrors,
     ),
 )]
 pub(super) fn resolve_flow() {}
@@ -279,7 +365,7 @@ pub(super) fn resolve_flow() {}
 /// superseded version is served until it is retired.
 #[utoipa::path(
     get, path = "/api/v1/{apiKey}/flow_versions/{flowVersionId}", operation_id = "fetchVersion",
-    tag = "Public API",
+    tag = "Public API", security((), ("identityToken" = [])),
     params(
         ("apiKey" = String, Path), ("flowVersionId" = String, Path),
         ("payload" = String, Query, description = "The payload generation; `payloadGenerations` of the flow lists those that are served", example = "4"),
@@ -288,10 +374,8 @@ pub(super) fn resolve_flow() {}
         (status = 200, description = "The snapshot", body = Snapshot),
         (status = 304, description = "Unchanged since the `ETag` in `If-None-Match`"),
         (status = 400, description = "`payload_generation_required`, `payload_generation_unsupported`", body = Problem, content_type = "application/problem+json"),
-        (status = 401, description = "`api_key_invalid`: the key is unknown or revoked; `token_missing`, `token_invalid`, `token_expired`: the app verifies identities", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "`flow_version_not_found`", body = Problem, content_type = "application/problem+json"),
-        (status = 429, description = "`rate_limited`: beyond a limit of the app or of the address; try again after `Retry-After` seconds", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "`store_unavailable`: try again after `Retry-After` seconds", body = Problem, content_type = "application/problem+json"),
+        PublicErrors,
     ),
 )]
 pub(super) fn fetch_version() {}
@@ -304,7 +388,7 @@ pub(super) fn fetch_version() {}
 /// send it again with the same `idempotencyKey`: at most one response is stored.
 #[utoipa::path(
     post, path = "/api/v1/{apiKey}/trpc/response.submit", operation_id = "submitResponse",
-    tag = "Public API",
+    tag = "Public API", security((), ("identityToken" = [])),
     params(
         ("apiKey" = String, Path),
         ("Idempotency-Key" = Option<String>, Header, description = "For a single call, in place of the `idempotencyKey` of the submission: 1 to 255 printable ASCII characters, unique within the app. In a batch, call i has this key plus `#i`. The same key with another submission is refused: `idempotency_key_reused`"),
@@ -312,16 +396,44 @@ pub(super) fn fetch_version() {}
     request_body = Submission,
     responses(
         (status = 200, description = "Judged: accepted or refused", body = SubmitReply),
-        (status = 400, description = "`BAD_REQUEST`, `PARSE_ERROR`: not a call, or not JSON", body = TrpcError),
-        (status = 401, description = "`UNAUTHORIZED`: the key is unknown or revoked, or the app verifies identities and `reason` says what is wrong with the token", body = TrpcError),
-        (status = 404, description = "`NOT_FOUND`: no such procedure", body = TrpcError),
-        (status = 405, description = "`METHOD_NOT_SUPPORTED`: not a POST", body = TrpcError),
-        (status = 408, description = "`TIMEOUT`: the body came too slowly", body = TrpcError),
-        (status = 413, description = "`PAYLOAD_TOO_LARGE`: more than 1 MiB", body = TrpcError),
-        (status = 415, description = "`UNSUPPORTED_MEDIA_TYPE`: not `application/json`", body = TrpcError),
-        (status = 429, description = "`TOO_MANY_REQUESTS`: beyond a limit of the app or of the address (`reason` is `rate_limited`), or the app has stored as much as it may in a day (`daily_quota_reached`); try again after `Retry-After` seconds", body = TrpcError),
-        (status = 500, description = "`INTERNAL_SERVER_ERROR`: a fault in the server; the log has it under the reply's `x-request-id`", body = TrpcError),
-        (status = 503, description = "`SERVICE_UNAVAILABLE`: nothing was acknowledged; try again after `Retry-After` seconds", body = TrpcError),
+        CallErrors,
     ),
 )]
 pub(super) fn submit_response() {}
+
+/// The JSON Schema of a submission
+///
+/// A JSON Schema (2020-12) of a valid submission to this version, with its conditions and jumps. It
+/// has a strong `ETag` and may be cached for an hour.
+#[utoipa::path(
+    get, path = "/api/v1/{apiKey}/flow_versions/{flowVersionId}/schema",
+    operation_id = "fetchSchema", tag = "Public API", security((), ("identityToken" = [])),
+    params(
+        ("apiKey" = String, Path), ("flowVersionId" = String, Path),
+        ("payload" = String, Query, description = "The payload generation in which the version was fetched", example = "4"),
+    ),
+    responses(
+        (status = 200, description = "A JSON Schema", body = Object, content_type = "application/schema+json"),
+        (status = 304, description = "Unchanged since the `ETag` in `If-None-Match`"),
+        (status = 400, description = "`payload_generation_required`, `payload_generation_unsupported`", body = Problem, content_type = "application/problem+json"),
+        (status = 404, description = "`flow_version_not_found`", body = Problem, content_type = "application/problem+json"),
+        PublicErrors,
+    ),
+)]
+pub(super) fn fetch_schema() {}
+
+/// Judge answers
+///
+/// The verdict of a submit with the same input; nothing is stored, and no key, quota or place of a
+/// limit is used. A tRPC mutation like the submit, because a submission may be larger than a URL.
+#[utoipa::path(
+    post, path = "/api/v1/{apiKey}/trpc/response.validate", operation_id = "validateResponse",
+    tag = "Public API", security((), ("identityToken" = [])),
+    params(("apiKey" = String, Path)),
+    request_body = Submission,
+    responses(
+        (status = 200, description = "Judged: a submit would be accepted or refused", body = ValidationReply),
+        CallErrors,
+    ),
+)]
+pub(super) fn validate_response() {}

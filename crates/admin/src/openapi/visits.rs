@@ -3,6 +3,7 @@
 
 use utoipa::ToSchema;
 
+use super::errors::PublicErrors;
 use crate::Problem;
 
 /// What happened in one visit to a version, or since the last report of the same visit.
@@ -54,16 +55,15 @@ enum StepName {
 /// `Content-Type` does not matter, so `navigator.sendBeacon` can be used.
 #[utoipa::path(
     post, path = "/api/v1/{apiKey}/visits", operation_id = "countVisit", tag = "Public API",
+    security((), ("identityToken" = [])),
     params(("apiKey" = String, Path)),
     request_body = Visit,
     responses(
         (status = 204, description = "Counted"),
         (status = 400, description = "`visit_invalid`: the detail says what is required; `unknown_question`: the version has no such question; `body_unreadable`", body = Problem, content_type = "application/problem+json"),
-        (status = 401, description = "`api_key_invalid`: the key is unknown or revoked; `token_missing`, `token_invalid`, `token_expired`: the app verifies identities", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "`flow_version_not_found`: unknown, not published or retired", body = Problem, content_type = "application/problem+json"),
         (status = 413, description = "`payload_too_large`: more than 128 KiB", body = Problem, content_type = "application/problem+json"),
-        (status = 429, description = "`rate_limited`: beyond a limit of the app or of the address; try again after `Retry-After` seconds", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "`store_unavailable`: try again after `Retry-After` seconds", body = Problem, content_type = "application/problem+json"),
+        PublicErrors,
     ),
 )]
 pub(super) fn count_visit() {}

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use sluice_flow::id::{AppId, FlowId};
 use sluice_store::{FlowRow, StoreResult};
 
-use super::{ENTRY_BYTES, Registry, RegistryWeighter};
+use super::{ENTRY_BYTES, HostedApp, Registry, RegistryWeighter};
 use crate::branding::Branding;
 use crate::single_flight::Entry;
 
@@ -15,6 +15,12 @@ use crate::single_flight::Entry;
 pub(crate) struct FlowBranding {
     app_id: AppId,
     pub(crate) branding: Branding,
+}
+
+impl quick_cache::Weighter<AppId, Entry<HostedApp>> for RegistryWeighter {
+    fn weight(&self, _: &AppId, app: &Entry<HostedApp>) -> u64 {
+        ENTRY_BYTES + app.value.as_ref().map_or(0, |app| app.branding.weight() as u64)
+    }
 }
 
 impl quick_cache::Weighter<FlowId, Entry<FlowBranding>> for RegistryWeighter {

@@ -14,13 +14,13 @@ use crate::issue::Code;
 /// The most identities of a submission after exact repeats are merged.
 pub const IDENTITIES_MAX: usize = 10;
 /// The most that may be sent, including repeats.
-pub(super) const IDENTITIES_SENT_MAX: usize = 100;
+pub(crate) const IDENTITIES_SENT_MAX: usize = 100;
 pub(crate) const USER_ID_CHARS_MAX: usize = 255;
 pub(crate) const EMAIL_CHARS_MAX: usize = 254;
 /// The longest type of an identity, in characters.
-pub(super) const TYPE_CHARS_MAX: usize = 64;
+pub(crate) const TYPE_CHARS_MAX: usize = 64;
 /// The longest value of an identity that is not used for linking, in characters.
-pub(super) const OTHER_VALUE_CHARS_MAX: usize = 500;
+pub(crate) const OTHER_VALUE_CHARS_MAX: usize = 500;
 
 const _: () = assert!(IDENTITIES_SENT_MAX < ITEMS_KEPT_MAX);
 

@@ -17,9 +17,9 @@ pub(super) const ANSWERS_MAX: usize = 300;
 pub(super) const ANSWER_ITEMS_MAX: usize = 1000;
 /// How many tags a submission may have.
 pub const TAGS_MAX: usize = 50;
-pub(super) const TAG_NAME_CHARS_MAX: usize = 64;
-pub(super) const TAG_VALUE_CHARS_MAX: usize = 500;
-pub(super) const TAG_ITEMS_MAX: usize = 50;
+pub(crate) const TAG_NAME_CHARS_MAX: usize = 64;
+pub(crate) const TAG_VALUE_CHARS_MAX: usize = 500;
+pub(crate) const TAG_ITEMS_MAX: usize = 50;
 
 const _: () = assert!(ANSWER_ITEMS_MAX < ITEMS_KEPT_MAX && TAG_ITEMS_MAX < ITEMS_KEPT_MAX);
 

@@ -111,3 +111,92 @@ fn every_reference_resolves() {
     let document = document();
     check_references(&document, &document);
 }
+
+/// Texts, lists and numbers without a limit, below a schema of a request.
+fn unlimited(
+    document: &Value,
+    schema: &Value,
+    at: &str,
+    seen: &mut BTreeSet<String>,
+) -> Vec<String> {
+    if let Some(reference) = schema["$ref"].as_str() {
+        if !seen.insert(reference.to_owned()) {
+            return Vec::new();
+        }
+        let target = document.pointer(reference.strip_prefix('#').unwrap()).unwrap();
+        return unlimited(document, target, reference.rsplit('/').next().unwrap(), seen);
+    }
+    let is = |kind: &str| match &schema["type"] {
+        Value::Array(kinds) => kinds.iter().any(|it| it == kind),
+        one => one == kind,
+    };
+    let has = |names: &[&str]| names.iter().any(|name| schema.get(name).is_some());
+    let mut found = Vec::new();
+    let chosen = ["enum", "const", "maxLength", "pattern", "format"];
+    if is("string") && !has(&chosen)
+        || is("array") && !has(&["maxItems"])
+        || (is("integer") || is("number")) && !has(&["minimum", "maximum"])
+    {
+        found.push(at.to_owned());
+    }
+    for choice in ["oneOf", "anyOf", "allOf"] {
+        for part in schema[choice].as_array().into_iter().flatten() {
+            found.extend(unlimited(document, part, at, seen));
+        }
+    }
+    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+        found.extend(unlimited(document, property, &format!("{at}.{name}"), seen));
+    }
+    if schema["items"].is_object() {
+        found.extend(unlimited(document, &schema["items"], &format!("{at}[]"), seen));
+    }
+    found
+}
+
+/// What is cut, never refused, and what [`sluice_flow::definition::json_schema`] describes.
+const LIMITED_ELSEWHERE: [&str; 3] = ["SubmissionContext", "SubmissionPage", "Definition"];
+
+#[test]
+fn every_field_of_a_request_has_its_limits() {
+    let document = document();
+    let mut seen = LIMITED_ELSEWHERE.map(|name| format!("#/components/schemas/{name}")).into();
+    let mut found = Vec::new();
+    for (path, method, operation) in operations(&document) {
+        for body in operation["requestBody"]["content"].as_object().into_iter().flatten() {
+            // A file has a limit as a whole.
+            if body.0 != "text/csv" {
+                let at = format!("{method} {path}");
+                found.extend(unlimited(&document, &body.1["schema"], &at, &mut seen));
+            }
+        }
+    }
+    assert_eq!(found, Vec::<String>::new());
+}
+
+#[test]
+fn types_are_exact() {
+    let document = document();
+    let schemas = &document["components"]["schemas"];
+    let properties = |name: &str| &schemas[name]["properties"];
+    assert_eq!(properties("SubmitAccepted")["success"]["const"], true);
+    assert_eq!(properties("SubmitRefused")["success"]["const"], false);
+    let texts = "#/components/schemas/TextOrList";
+    assert_eq!(properties("Submission")["answers"]["additionalProperties"]["$ref"], texts);
+    assert_eq!(properties("Response")["answers"]["additionalProperties"]["$ref"], texts);
+    let question = "#/components/schemas/Question";
+    assert_eq!(properties("Snapshot")["questions"]["items"]["$ref"], question);
+    let types = schemas["Question"]["oneOf"].as_array().unwrap().len();
+    assert_eq!(types, sluice_flow::question::QuestionType::NAMES.len());
+    for (path, method, operation) in operations(&document) {
+        let is_public = path.starts_with("/api/v1/");
+        let security = operation["security"].as_array().unwrap();
+        assert_eq!(security.iter().any(|it| it["identityToken"].is_array()), is_public, "{path}");
+        let parameters = operation["parameters"].as_array().into_iter().flatten();
+        for filter in parameters.filter(|it| it["name"] == "tag" || it["name"] == "answer") {
+            assert_eq!(filter["style"], "deepObject", "{method} {path}");
+        }
+    }
+    let export = "/api/admin/v1/flows/{flowId}/export";
+    let file = &document["paths"][export]["get"]["responses"]["200"]["content"]["text/csv"];
+    assert_eq!(file["schema"]["format"], "binary");
+}

@@ -113,6 +113,9 @@ async fn responses_are_filtered_by_version_time_tag_and_order() {
         ("tag.plan=pro&tag.plan=free".to_owned(), vec![b.clone()]),
         ("tag.a%20b%2F%C3%BC=1".to_owned(), vec![a.clone()]),
         ("tag.plan=none".to_owned(), vec![]),
+        // As generated clients write them.
+        ("tag[plan]=pro".to_owned(), vec![a.clone(), b.clone()]),
+        ("tag%5Bplan%5D=pro&tag%5Bplan%5D=free".to_owned(), vec![b.clone()]),
         ("tag.other=pro".to_owned(), vec![]),
         (format!("after={a}"), vec![b.clone(), c.clone()]),
         (format!("after={b}&order=desc"), vec![a.clone()]),
@@ -177,6 +180,8 @@ async fn a_wrong_filter_is_refused_not_ignored() {
             )],
         ),
         ("tag.=x", vec![("/tag.", "must name a tag")]),
+        ("tag[]=x", vec![("/tag[]", "must name a tag")]),
+        ("tag[plan=x", vec![("/tag[plan", "is not known here")]),
         ("answer.=x", vec![("/answer.", "must name a question")]),
         ("admission=yes", vec![("/admission", "must be one of collection_only, admitted")]),
         (&*format!("search={}", "x".repeat(201)), vec![("/search", "at most 200 characters")]),

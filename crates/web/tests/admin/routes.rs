@@ -26,7 +26,7 @@ fn routes() -> Vec<Route> {
             routes.push(Route { method: method.to_uppercase(), path: path.to_owned(), scope });
         }
     }
-    assert_eq!(routes.len(), 84, "a route was added or removed: check that these tests cover it");
+    assert_eq!(routes.len(), 85, "a route was added or removed: check that these tests cover it");
     routes
 }
 
@@ -107,6 +107,7 @@ impl Things {
             (_, "/respondents/export") => "?appId={appId}&type=userId&value=u-1",
             (_, "/respondents/{respondentId}") => "?answers=keep",
             (_, "/flows/{flowId}/export") => "?format=csv",
+            (_, "/flow_versions/{flowVersionId}/schema") => "?payload=4",
             (_, "/flows/{flowId}/crosstab") => "?rows=nps&columns=why",
             _ => "",
         };

@@ -253,3 +253,27 @@ async fn an_unknown_flow_or_version_is_not_found() {
         }
     }
 }
+
+#[tokio::test]
+async fn a_published_version_has_a_schema_and_a_draft_has_none() {
+    let site = Site::start().await;
+    let (app, _) = site.app().await;
+    let flow = site.flow(&app).await;
+    let draft = text(&site.get(&format!("/flows/{flow}/draft")).await.ok(200)["flowVersionId"]);
+    let path = format!("/flow_versions/{draft}/schema");
+    let refused = site.get(&format!("{path}?payload=4")).await;
+    assert_eq!(
+        (refused.status, text(&refused.json["code"])),
+        (409, "flow_version_not_published".into())
+    );
+    let version = site.publish(&flow).await;
+    assert_eq!(version, draft);
+    for query in ["", "?payload=3", "?payload=4&x=1"] {
+        assert_eq!(site.get(&format!("{path}{query}")).await.status, 422, "{query}");
+    }
+    let schema = site.get(&format!("{path}?payload=4")).await;
+    assert_eq!(schema.headers["content-type"], "application/schema+json");
+    assert_eq!(schema.ok(200)["properties"]["flowVersionId"]["const"], version);
+    site.post(&format!("/flow_versions/{version}/retire"), Value::Null).await.ok(200);
+    assert_eq!(site.get(&format!("{path}?payload=4")).await.status, 200, "retired");
+}

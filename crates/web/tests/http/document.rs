@@ -39,12 +39,19 @@ impl Document {
             let fitting = fitting.count();
             return fault_unless(fitting == 1, || format!("{at} fits {fitting} of oneOf"));
         }
+        if let Some(choices) = schema["anyOf"].as_array() {
+            let fits = choices.iter().any(|one| self.faults(one, value, at).is_empty());
+            return fault_unless(fits, || format!("{at} fits none of anyOf"));
+        }
         assert!(schema.get("allOf").is_none(), "the check does not support allOf");
         let mut faults = fault_unless(is_of_type(schema, value), || {
             format!("{at} is {value}, which is not {}", schema["type"])
         });
         if let Some(words) = schema["enum"].as_array() {
             faults.extend(fault_unless(words.contains(value), || format!("{at} is {value}")));
+        }
+        if let Some(only) = schema.get("const") {
+            faults.extend(fault_unless(only == value, || format!("{at} is {value}, not {only}")));
         }
         match value {
             Value::Object(members) => faults.extend(self.member_faults(schema, members, at)),
@@ -66,7 +73,13 @@ impl Document {
         at: &str,
     ) -> Vec<String> {
         // An object without documented fields may have any.
-        let Some(properties) = schema["properties"].as_object() else { return Vec::new() };
+        let Some(properties) = schema["properties"].as_object() else {
+            let of_each = &schema["additionalProperties"];
+            let each = members.iter().filter(|_| of_each.is_object());
+            return each
+                .flat_map(|(name, member)| self.faults(of_each, member, &format!("{at}/{name}")))
+                .collect();
+        };
         let required = schema["required"].as_array().map(Vec::as_slice).unwrap_or_default();
         let missing = required.iter().filter(|name| !members.contains_key(name.as_str().unwrap()));
         let mut faults: Vec<String> =
@@ -108,6 +121,8 @@ fn is_of_type(schema: &Value, value: &Value) -> bool {
 const FLOW: &str = "/api/v1/{apiKey}/flows/{flowId}";
 const VERSION: &str = "/api/v1/{apiKey}/flow_versions/{flowVersionId}";
 const SUBMIT: &str = "/api/v1/{apiKey}/trpc/response.submit";
+const VALIDATE: &str = "/api/v1/{apiKey}/trpc/response.validate";
+const SCHEMA: &str = "/api/v1/{apiKey}/flow_versions/{flowVersionId}/schema";
 
 #[tokio::test]
 async fn a_resolved_flow_is_as_documented() {
@@ -148,6 +163,14 @@ async fn an_accepted_submission_is_as_documented_in_grace_too() {
     let reply = site.submit(&submission(version)).await;
     assert!(reply.data()["supersededBy"].is_string());
     document.check("post", SUBMIT, &reply);
+    let body = submission(version).to_string();
+    let reply = site.trpc("response.validate", &[], &body).await;
+    assert!(reply.data()["supersededBy"].is_string());
+    document.check("post", VALIDATE, &reply);
+    document.check("post", VALIDATE, &site.trpc("response.validate", &[], "{}").await);
+    document.check("post", VALIDATE, &site.trpc("response.validate", &[], "{").await);
+    let path = site.path(&format!("flow_versions/{version}/schema?payload=4"));
+    document.check("get", SCHEMA, &site.get(&path, &[]).await);
 }
 
 #[tokio::test]
@@ -198,6 +221,9 @@ async fn problems_are_as_documented() {
         (VERSION, site.path("flow_versions/x"), 400),
         (VERSION, site.path("flow_versions/x?payload=4"), 404),
         (VERSION, format!("{unknown_key}/flow_versions/x?payload=4"), 401),
+        (SCHEMA, site.path("flow_versions/x/schema"), 400),
+        (SCHEMA, site.path("flow_versions/x/schema?payload=4"), 404),
+        (SCHEMA, format!("{unknown_key}/flow_versions/x/schema?payload=4"), 401),
     ] {
         let reply = site.get(&rest, &[]).await;
         assert_eq!(reply.status, status, "{rest}");

@@ -16,6 +16,7 @@ mod identity;
 mod operators;
 mod public;
 mod rate;
+mod schema;
 mod server;
 mod shape;
 mod source;
@@ -25,6 +26,7 @@ mod superjson;
 mod trpc;
 #[path = "../../../engine/tests/support/use_cases.rs"]
 mod use_cases;
+mod validate;
 mod visits;
 mod windows;
 mod withheld;

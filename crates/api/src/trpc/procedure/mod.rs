@@ -2,9 +2,11 @@
 //!
 //! A procedure is one file in this folder and one line in the table below (with its `mod`). Its
 //! file has `call`, which runs it, and `Output`, the data of its reply. All of them are mutations,
-//! called by POST.
+//! called by POST. [`judged`] is what the replies of several share.
 
+mod judged;
 mod submit;
+mod validate;
 
 use serde::{Serialize, Serializer};
 use sluice_engine::idempotency::IdempotencyKey;
@@ -69,4 +71,5 @@ macro_rules! procedures {
 
 procedures! {
     Submit = "response.submit" in submit;
+    Validate = "response.validate" in validate;
 }

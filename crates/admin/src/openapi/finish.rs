@@ -1,0 +1,82 @@
+//! What the derived parts of the document cannot express: constants, limits with the names of their
+//! constants, schemas from other crates, and the media types of exports.
+//!
+//! It works on the JSON, in one place, so that operations are described where they are handled.
+
+use serde_json::{Map, Value, json};
+use sluice_engine::export::FORMATS;
+
+use super::{definition, limits};
+use crate::BASE;
+
+/// The finished document.
+pub(super) fn finished(mut document: Value) -> Value {
+    if let Some(schemas) = document["components"]["schemas"].as_object_mut() {
+        definition::add_to(schemas);
+        limits::add_to(schemas);
+    }
+    name_files(&mut document);
+    name_definitions(&mut document);
+    let webhooks = document["webhooks"].as_object_mut().into_iter().flatten();
+    for (_, webhook) in webhooks {
+        // Receivers check a signature; OpenAPI has no scheme for that.
+        webhook["post"]["security"] = json!([]);
+    }
+    with_constants(&mut document);
+    document
+}
+
+/// Files are bytes, in the media type of their format.
+fn name_files(document: &mut Value) {
+    let export = &mut document["paths"][format!("{BASE}/flows/{{flowId}}/export")]["get"];
+    let mut content: Map<String, Value> =
+        FORMATS.iter().map(|format| (plain(format.media_type), binary())).collect();
+    // Some generators read only this one as bytes, and cannot write a client for the others.
+    content.insert("application/octet-stream".to_owned(), binary());
+    export["responses"]["200"]["content"] = Value::Object(content);
+    let assets = &mut document["paths"][format!("{BASE}/apps/{{appId}}/assets")]["post"];
+    let bodies = assets["requestBody"]["content"].as_object_mut().into_iter().flatten();
+    for (_, body) in bodies {
+        *body = binary();
+    }
+}
+
+fn binary() -> Value {
+    json!({"schema": {"type": "string", "format": "binary"}})
+}
+
+/// Without parameters such as the character set, which clients do not compare.
+fn plain(media_type: &str) -> String {
+    media_type.split(';').next().unwrap_or_default().trim().to_owned()
+}
+
+/// The bodies of flows and drafts, by reference.
+fn name_definitions(document: &mut Value) {
+    let reference = json!({"$ref": "#/components/schemas/Definition"});
+    let draft = &mut document["paths"][format!("{BASE}/flows/{{flowId}}/draft")]["put"];
+    draft["requestBody"]["content"]["application/json"]["schema"] = reference.clone();
+    let new_flow = &mut document["components"]["schemas"]["NewFlow"]["properties"]["definition"];
+    let description = "The first draft; without one it starts empty. It may have faults until it \
+                       is published.";
+    *new_flow = reference;
+    new_flow["description"] = description.into();
+}
+
+/// A choice of one boolean is a constant, by which clients narrow a union; generators know choices
+/// only of texts and numbers.
+fn with_constants(value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            if let Some(Value::Array(values)) = members.get("enum")
+                && let [only @ Value::Bool(_)] = values.as_slice()
+            {
+                let only = only.clone();
+                members.remove("enum");
+                members.insert("const".to_owned(), only);
+            }
+            members.values_mut().for_each(with_constants);
+        }
+        Value::Array(elements) => elements.iter_mut().for_each(with_constants),
+        _ => {}
+    }
+}
