@@ -96,7 +96,7 @@ mod tests {
             number: 1,
             published_at: Timestamp::MIN,
         };
-        schema(&Snapshot::new(meta, definition.into()), Generation::LATEST)
+        schema(&Snapshot::new(meta, definition), Generation::LATEST)
     }
 
     #[test]
