@@ -26,7 +26,7 @@ use super::pool::{Params, Pool};
 use super::read::{BY_ID, IN_SPAN, id_after, limit};
 use super::transaction::Transaction;
 use crate::event::{EventIds, LogPart, before, merged};
-use crate::{EventRow, EventStore, LogPage, LogQuery, ResponseRow, StoreResult};
+use crate::{EventRow, EventStore, LogPage, LogQuery, Order, ResponseRow, StoreResult};
 
 /// The most responses that a page scans if it reads those of all apps.
 const SCANNED_MAX: usize = 5_000;
@@ -37,19 +37,26 @@ const SHORT_SPAN_MILLIS: i64 = 60_000;
 #[async_trait]
 impl EventStore for PgStore {
     async fn read_log(&self, query: &LogQuery) -> StoreResult<LogPage> {
-        let horizon = horizon(&self.pool, query.app_id).await?;
-        if horizon <= query.after {
+        let end = query.end(horizon(&self.pool, query.app_id).await?);
+        if end <= query.after {
             return Ok(merged(query, query.after, LogPart::empty(), LogPart::empty()));
         }
-        let events = events(&self.pool, query, horizon).await?;
+        let events = events(&self.pool, query, end).await?;
         // Not beyond the events: they may be cut off first.
-        let end = events.up_to.unwrap_or(horizon);
+        let span = match query.order {
+            Order::Asc => (id_after(query.after.uuid()), events.up_to.unwrap_or(end).uuid()),
+            Order::Desc => {
+                let first =
+                    events.up_to.map_or_else(|| id_after(query.after.uuid()), EventId::uuid);
+                (first, end.uuid())
+            }
+        };
         let responses = match (query.responses, query.flow_id) {
             (false, _) => LogPart::empty(),
-            (true, Some(flow)) => of_flow(&self.pool, query, flow, end).await?,
-            (true, None) => of_app(&self.pool, query, end).await?,
+            (true, Some(flow)) => of_flow(&self.pool, query, flow, span).await?,
+            (true, None) => of_app(&self.pool, query, span).await?,
         };
-        Ok(merged(query, horizon, responses, events))
+        Ok(merged(query, end, responses, events))
     }
 
     fn log_delay_millis(&self) -> i64 {
@@ -96,30 +103,36 @@ async fn horizon(pool: &Pool, app: AppId) -> StoreResult<EventId> {
     Ok(EventId::from_uuid(Uuid::from_u128(before(settled))))
 }
 
-async fn events(pool: &Pool, query: &LogQuery, horizon: EventId) -> StoreResult<LogPart<EventRow>> {
+async fn events(pool: &Pool, query: &LogQuery, end: EventId) -> StoreResult<LogPart<EventRow>> {
     let sql = format!(
         "SELECT {EVENT} FROM events WHERE app_id = $1 AND event_id > $2 AND event_id <= $3 \
-         ORDER BY event_id LIMIT $4"
+         ORDER BY event_id {} LIMIT $4",
+        query.direction()
     );
     let rows = query.limit.saturating_add(1);
-    let params: Params =
-        &[&query.app_id.uuid(), &query.after.uuid(), &horizon.uuid(), &limit(rows)];
+    let params: Params = &[&query.app_id.uuid(), &query.after.uuid(), &end.uuid(), &limit(rows)];
     let found = pool.many_by_index(&sql, params, codec::event).await?;
     let mut part = LogPart::limited(found, rows, |row| row.event_id);
     part.rows.retain(|row| query.flow_id.is_none() || row.flow_id == query.flow_id);
     Ok(part)
 }
 
+/// The first and the last id to read.
+type IdSpan = (Uuid, Uuid);
+
 async fn of_flow(
     pool: &Pool,
     query: &LogQuery,
     flow: FlowId,
-    end: EventId,
+    (first, last): IdSpan,
 ) -> StoreResult<LogPart<ResponseRow>> {
-    let sql = format!("SELECT {RESPONSE} FROM responses WHERE {IN_SPAN} {BY_ID} LIMIT $5");
+    let order = match query.order {
+        Order::Asc => BY_ID,
+        Order::Desc => "ORDER BY flow_id DESC, response_id DESC",
+    };
+    let sql = format!("SELECT {RESPONSE} FROM responses WHERE {IN_SPAN} {order} LIMIT $5");
     let rows = query.limit.saturating_add(1);
-    let first = id_after(query.after.uuid());
-    let params: Params = &[&query.app_id.uuid(), &flow.uuid(), &first, &end.uuid(), &limit(rows)];
+    let params: Params = &[&query.app_id.uuid(), &flow.uuid(), &first, &last, &limit(rows)];
     let found = pool.many_by_index(&sql, params, codec::response).await?;
     Ok(LogPart::limited(found, rows, position))
 }
@@ -129,32 +142,41 @@ fn position(row: &ResponseRow) -> EventId {
 }
 
 /// Flow by flow along the primary key, of each flow as many as the page holds.
-static BY_FLOW: LazyLock<String> = LazyLock::new(|| {
+static BY_FLOW: LazyLock<[String; 2]> = LazyLock::new(|| {
     let columns = codec::of_table("found", RESPONSE);
-    format!(
-        "SELECT {columns} FROM flows CROSS JOIN LATERAL (SELECT * FROM responses \
+    ["ASC", "DESC"].map(|direction| {
+        format!(
+            "SELECT {columns} FROM flows CROSS JOIN LATERAL (SELECT * FROM responses \
          WHERE responses.app_id = $1 \
          AND (responses.flow_id, responses.response_id) >= (flows.flow_id, $2) \
          AND (responses.flow_id, responses.response_id) <= (flows.flow_id, $3) \
          AND responses.response_id BETWEEN $2 AND $3 \
-         ORDER BY responses.flow_id, responses.response_id LIMIT $4) AS found \
-         WHERE flows.app_id = $1 ORDER BY found.response_id LIMIT $4"
-    )
+         ORDER BY responses.flow_id {direction}, responses.response_id {direction} LIMIT $4) \
+         AS found WHERE flows.app_id = $1 ORDER BY found.response_id {direction} LIMIT $4"
+        )
+    })
 });
 
 /// The responses of an app have no index by id, so they are read flow by flow. If there are many
 /// flows and the span is short, those of all apps are read instead.
-async fn of_app(pool: &Pool, query: &LogQuery, end: EventId) -> StoreResult<LogPart<ResponseRow>> {
-    let app = query.app_id.uuid();
-    let span = end.made_at().as_millis() - query.after.made_at().as_millis();
-    let is_short = span <= SHORT_SPAN_MILLIS && !pool.is_spread();
+async fn of_app(
+    pool: &Pool,
+    query: &LogQuery,
+    (first, last): IdSpan,
+) -> StoreResult<LogPart<ResponseRow>> {
+    let millis = |id: Uuid| EventId::from_uuid(id).made_at().as_millis();
+    let is_short = millis(last) - millis(first) <= SHORT_SPAN_MILLIS && !pool.is_spread();
     if is_short && has_many_flows(pool, query.app_id).await? {
-        return scanned(pool, query, end).await;
+        return scanned(pool, query, (first, last)).await;
     }
+    let [oldest_first, newest_first] = &*BY_FLOW;
+    let sql = match query.order {
+        Order::Asc => oldest_first,
+        Order::Desc => newest_first,
+    };
     let rows = query.limit.saturating_add(1);
-    let first = id_after(query.after.uuid());
-    let params: Params = &[&app, &first, &end.uuid(), &limit(rows)];
-    let found = pool.many_by_index(&BY_FLOW, params, codec::response).await?;
+    let params: Params = &[&query.app_id.uuid(), &first, &last, &limit(rows)];
+    let found = pool.many_by_index(sql, params, codec::response).await?;
     Ok(LogPart::limited(found, rows, position))
 }
 
@@ -165,22 +187,32 @@ async fn has_many_flows(pool: &Pool, app: AppId) -> StoreResult<bool> {
     Ok(found.unwrap_or_default())
 }
 
-async fn scanned(pool: &Pool, query: &LogQuery, end: EventId) -> StoreResult<LogPart<ResponseRow>> {
-    let first = id_after(query.after.uuid());
+async fn scanned(
+    pool: &Pool,
+    query: &LogQuery,
+    (first, last): IdSpan,
+) -> StoreResult<LogPart<ResponseRow>> {
+    let direction = query.direction();
     // Where a limited scan over all apps ends.
-    let sql = "SELECT response_id FROM responses WHERE response_id BETWEEN $1 AND $2 \
-         ORDER BY response_id LIMIT 1 OFFSET $3";
-    let last = limit(SCANNED_MAX.saturating_sub(1));
-    let params: Params = &[&first, &end.uuid(), &last];
-    let cut = pool.many_by_index(sql, params, |cells| cells.id(EventId::from_uuid)).await?;
+    let sql = format!(
+        "SELECT response_id FROM responses WHERE response_id BETWEEN $1 AND $2 \
+         ORDER BY response_id {direction} LIMIT 1 OFFSET $3"
+    );
+    let beyond = limit(SCANNED_MAX.saturating_sub(1));
+    let params: Params = &[&first, &last, &beyond];
+    let cut = pool.many_by_index(&sql, params, |cells| cells.id(EventId::from_uuid)).await?;
     let cut = cut.first().copied();
-    let end = cut.unwrap_or(end);
+    let (first, last) = match (cut.map(EventId::uuid), query.order) {
+        (Some(cut), Order::Asc) => (first, cut),
+        (Some(cut), Order::Desc) => (cut, last),
+        (None, _) => (first, last),
+    };
     let sql = format!(
         "SELECT {RESPONSE} FROM responses WHERE response_id BETWEEN $2 AND $3 \
-         AND app_id = $1 ORDER BY response_id LIMIT $4"
+         AND app_id = $1 ORDER BY response_id {direction} LIMIT $4"
     );
     let rows = query.limit.saturating_add(1);
-    let params: Params = &[&query.app_id.uuid(), &first, &end.uuid(), &limit(rows)];
+    let params: Params = &[&query.app_id.uuid(), &first, &last, &limit(rows)];
     let found = pool.many_by_index(&sql, params, codec::response).await?;
     let part = LogPart::limited(found, rows, position);
     Ok(LogPart { up_to: part.up_to.or(cut), rows: part.rows })
