@@ -20,6 +20,11 @@ mod edges;
 mod first;
 #[path = "../support/identity.rs"]
 mod identity;
+#[cfg(feature = "nats")]
+mod nats;
+#[cfg(feature = "nats")]
+#[path = "../nats/server.rs"]
+mod nats_server;
 mod outage;
 mod restarts;
 mod revocation;
