@@ -34,7 +34,7 @@ const RETRY_INTERVAL: Duration = Duration::from_secs(2);
 /// How often the log of an app is read if nothing is new, unless there are many apps.
 const IDLE_INTERVAL: Duration = Duration::from_millis(500);
 /// How often the apps are listed, unless there are many.
-const LIST_INTERVAL: Duration = Duration::from_secs(5);
+const LIST_INTERVAL: Duration = Duration::from_secs(1);
 /// What each app adds to both intervals, so that ten thousand idle apps cost 200 reads a second.
 const EACH_APP: Duration = Duration::from_millis(5);
 /// The pause between two rounds without anything to publish.
