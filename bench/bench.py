@@ -45,16 +45,16 @@ class Bench:
             self.cluster = self.stack.enter_context(cluster.cluster())
         return self.cluster
 
-    def start(self, stack, name, sizes=None):
-        """A contestant with an empty store."""
+    def start(self, stack, name, sizes=None, arguments=()):
+        """A contestant with an empty store. `arguments` are further ones of `sluice serve`."""
         if name == "limit":
             return contestants.limit(stack, sizes or {})
         if name == "reference":
             return contestants.reference(stack, self.postgres())
         if name == "sluice-postgres":
-            return contestants.sluice_on_postgres(stack, self.postgres())
+            return contestants.sluice_on_postgres(stack, self.postgres(), arguments=arguments)
         made = stack.enter_context(tempfile.TemporaryDirectory(dir=self.folder))
-        return contestants.sluice_on_sqlite(stack, pathlib.Path(made) / "sluice.db")
+        return contestants.sluice_on_sqlite(stack, pathlib.Path(made) / "sluice.db", arguments)
 
 
 def set_up(needed):

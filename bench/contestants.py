@@ -1,5 +1,6 @@
 """The contestants: how each is started, which requests it gets, and how many responses it has stored."""
 
+import base64
 import contextlib
 import dataclasses
 import json
@@ -55,8 +56,8 @@ def limit(stack, sizes):
     return Contestant("limit", url, pid, requests)
 
 
-def sluice_on_sqlite(stack, database):
-    return sluice(stack, "sluice-sqlite", f"sqlite:{database}", lambda: count_in_file(database))
+def sluice_on_sqlite(stack, database, arguments=()):
+    return sluice(stack, "sluice-sqlite", f"sqlite:{database}", lambda: count_in_file(database), arguments=arguments)
 
 
 def count_in_file(database):
@@ -69,15 +70,15 @@ def in_file(database, statement):
         return next(iter(connection.execute(statement)), (0,))[0]
 
 
-def sluice_on_postgres(stack, cluster, database="sluice"):
+def sluice_on_postgres(stack, cluster, database="sluice", arguments=()):
     stack.enter_context(cluster.database(database))
     count = lambda: int(cluster.sql(database, "SELECT count(*) FROM responses"))
-    return sluice(stack, "sluice-postgres", cluster.url(database), count)
+    return sluice(stack, "sluice-postgres", cluster.url(database), count, arguments=arguments)
 
 
-def sluice(stack, name, store, count, about=None):
+def sluice(stack, name, store, count, about=None, arguments=()):
     """`about` are the ids from a contestant on the same store; without it the app and flow are created."""
-    url, pid = stack.enter_context(server(serve(store), SETTINGS))
+    url, pid = stack.enter_context(server([*serve(store), *arguments], SETTINGS))
     about = about or new_flow(url)
     app, version = f"/api/v1/{about['apiKey']}", about["flowVersionId"]
     procedures, one = f"{app}/trpc", sent.submission(version)
@@ -113,7 +114,9 @@ def sluice(stack, name, store, count, about=None):
     return Contestant(name, url, pid, requests, count, about)
 
 
-SETTINGS = {"SLUICE_ADMIN_TOKEN": TOKEN, "SLUICE_LOG": "warn"}
+# The master key seals the secrets of webhook endpoints.
+MASTER_KEY = base64.b64encode(b"m" * 32).decode()
+SETTINGS = {"SLUICE_ADMIN_TOKEN": TOKEN, "SLUICE_LOG": "warn", "SLUICE_MASTER_KEY": MASTER_KEY}
 
 
 # Limits are checked as in production, but high enough that no run reaches them. A loopback peer is exempt from those by
@@ -135,7 +138,7 @@ def new_flow(url):
     flow = admin(url, "POST", f"/apps/{app['appId']}/flows", new)
     version = admin(url, "POST", f"/flows/{flow['flowId']}/publish")
     ids = {"flowId": flow["flowId"], "flowVersionId": version["flowVersionId"]}
-    return {"apiKey": app["apiKeys"][0], **ids}
+    return {"appId": app["appId"], "apiKey": app["apiKeys"][0], **ids}
 
 
 def reference(stack, cluster):

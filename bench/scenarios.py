@@ -13,6 +13,7 @@ import export
 import growth
 import latency
 import memory
+import webhooks
 from closed import PAIRS, Lane, lanes, measure
 from contestants import NAMES, SLUICES
 
@@ -70,6 +71,7 @@ SCENARIOS = [
     ),
     of_file("many-apps", "submissions to 1, 10, 100 and 1,000 apps in turn", apps.measure, SLUICES),
     of_file("latency", "at a constant rate, half of the peak", latency.measure, NAMES),
+    of_file("webhooks", "submissions with and without a webhook endpoint", webhooks.measure, SLUICES),
     of_file("memory", "resident, idle and under load", memory.measure, SLUICES),
     of_file("start-up", "until ready, with many responses stored", growth.start_up, ("sluice-sqlite",)),
     of_file("growth", "a large store next to a small one", growth.measure, ("sluice-sqlite",)),

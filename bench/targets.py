@@ -20,6 +20,7 @@ TARGETS = [
     ("snapshot-304", "sluice-sqlite / sluice-sqlite 200", AT_LEAST, 1),
     ("many-apps", "*", AT_LEAST, 0.8),
     ("latency", "sluice-sqlite p99", AT_MOST, 10),
+    ("webhooks", "* p99 with a hanging receiver / without", AT_MOST, 1.10),
     ("memory", "sluice-* idle", AT_MOST, 64),
     ("memory", "sluice-* under load", AT_MOST, 256),
     ("memory", "sluice-* growth", AT_MOST, 4),

@@ -59,6 +59,9 @@ async function listeningUrl(child, ended, log) {
 }
 
 class Server {
+  /** An admin token. */
+  token = ADMIN_TOKEN;
+
   constructor(url, pid, stop, kill, log) {
     this.url = url;
     /** Everything that it has logged. */

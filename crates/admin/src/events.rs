@@ -171,18 +171,21 @@ impl ToSchema for EventOut {
 
 /// A page of the event log, oldest first.
 #[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 struct EventList {
     items: Vec<EventOut>,
     /// The `after` of the next page. Always present: keep it, and read on from there later.
     #[schema(value_type = String)]
     next: EventId,
+    /// Whether there may be more events right now. Otherwise wait before you read on.
+    has_more: bool,
 }
 
 /// Read the event log
 ///
 /// What happened in the app, oldest first. Keep `next` and pass it as `after` to read on: no event is
 /// missed, and one may come twice (the same `id`). A page may be empty and still advance; read on
-/// until `next` is the `after` that was sent. A page has at most 8 MiB of responses. With `wait` the request waits for events. With
+/// at once while `hasMore` is true. A page has at most 8 MiB of responses. With `wait` the request waits for events. With
 /// `Accept: text/event-stream` the events are streamed as they happen; the id of each is the
 /// position to continue from, and a reader that reconnects sends it as `Last-Event-ID`.
 ///
@@ -237,7 +240,7 @@ async fn page(
 impl EventList {
     fn new(page: EventPage) -> Self {
         let items = page.events.into_iter().map(|event| EventOut(event.payload)).collect();
-        Self { items, next: page.next }
+        Self { items, next: page.next, has_more: page.has_more }
     }
 }
 

@@ -55,6 +55,7 @@ use crate::reports::LockedReport;
 use crate::respondents::RespondentHandle;
 use crate::responses::ResponseHandle;
 use crate::shown_images::ServedImage;
+use crate::sink::SinkOptions;
 use crate::test_mode::TestedFlow;
 use crate::tokens::hash_of;
 use crate::unavailable::NotReady;
@@ -93,6 +94,8 @@ pub struct Options {
     pub scrub_interval: Option<Duration>,
     /// Sends webhooks; without it none are sent.
     pub webhook_sender: Option<Arc<dyn WebhookSender>>,
+    /// Where events are published; absent means nowhere.
+    pub sink: Option<SinkOptions>,
 }
 
 /// The service that transports call.
@@ -172,7 +175,7 @@ impl Engine {
             last_check: Default::default(),
             lost,
         });
-        let upkeep = Upkeep::new(&core, stored, options.scrub_interval);
+        let upkeep = Upkeep::new(&core, stored, options.scrub_interval, options.sink);
         let feed = core.registry.clone().follow(position, FEED_INTERVAL);
         let mut tasks = upkeep.start();
         tasks.push(tokio::spawn(feed));
@@ -243,6 +246,7 @@ impl Engine {
         }
         self.tasks.iter().for_each(JoinHandle::abort);
         self.upkeep.deliveries.close().await;
+        self.upkeep.sink.close().await;
         self.core.store.close().await;
     }
 

@@ -342,6 +342,7 @@ impl Known {
             Record::Event(row) => vec![app(row.app_id)],
             Record::Endpoint(row) => vec![app(row.app_id)],
             Record::Delivery(row) => vec![app(row.app_id)],
+            Record::SinkPosition(row) => vec![app(row.app_id)],
             Record::ShortPath(row) => vec![flow(row.app_id, row.flow_id)],
             Record::TestResponse(row) => vec![flow(row.app_id, row.flow_id)],
             Record::VisitCount(row) => {

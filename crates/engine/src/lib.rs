@@ -85,6 +85,7 @@ mod scrub;
 mod short_paths;
 mod shown_images;
 mod single_flight;
+pub mod sink;
 mod skip_index;
 pub mod stored_response;
 pub mod summary;

@@ -116,6 +116,7 @@ pub struct Metrics {
     pub(crate) scrub: ScrubMetrics,
     damaged: Gauge,
     pub(crate) deliveries: DeliveryMetrics,
+    pub(crate) sink: SinkMetrics,
 }
 
 /// Attempts to deliver events to webhook endpoints.
@@ -150,6 +151,35 @@ impl DeliveryMetrics {
         self.waiting.set(i64::try_from(backlog.waiting).unwrap_or(i64::MAX));
         let age = backlog.oldest.map_or(0, |oldest| now.as_millis() - oldest.as_millis());
         self.oldest_seconds.set(age.max(0) as f64 / 1_000.0);
+    }
+}
+
+/// Events that are published to another system.
+#[derive(Debug)]
+pub(crate) struct SinkMetrics {
+    events: Family<OutcomeLabel, Counter>,
+    lag_seconds: Gauge<f64, AtomicU64>,
+}
+
+impl SinkMetrics {
+    fn new(to: &mut Registry) -> Self {
+        let lag = "Age of the oldest event that was read and not published; 0 on nodes that do not";
+        Self {
+            events: add(to, "sink_events", "Events given to the sink, by outcome"),
+            lag_seconds: add(to, "sink_lag_seconds", lag),
+        }
+    }
+
+    pub(crate) fn count_published(&self, events: usize) {
+        self.events.get_or_create(&OutcomeLabel { outcome: "published" }).inc_by(events as u64);
+    }
+
+    pub(crate) fn count_failed(&self, events: usize) {
+        self.events.get_or_create(&OutcomeLabel { outcome: "failed" }).inc_by(events as u64);
+    }
+
+    pub(crate) fn set_lag(&self, millis: i64) {
+        self.lag_seconds.set(millis as f64 / 1_000.0);
     }
 }
 
@@ -205,6 +235,7 @@ impl Metrics {
         let mails = add(to, "mails", what);
         let scrub = ScrubMetrics::new(to);
         let deliveries = DeliveryMetrics::new(to);
+        let sink = SinkMetrics::new(to);
         let what = "Whether damage was found in the database: submissions are refused";
         let damaged = add(to, "damaged", what);
         let (disk_free, disk_reserve, log_bytes) = disk_gauges(to, has_disk);
@@ -243,6 +274,7 @@ impl Metrics {
             scrub,
             damaged,
             deliveries,
+            sink,
         }
     }
 

@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 use sluice_flow::id::{AppId, AssignmentId, FlowId, UserId};
 use sluice_flow::time::Timestamp;
 use sluice_store::{
-    App, AssetRow, AuditRow, DeliveryRow, EndpointRow, FlowRow, IdentityKeyRow, InvitationRow,
-    KeyRow, MailRow, Record, ReportRow, Table, TestResponseRow, TokenRow, UserRow, VersionRow,
-    VisitCountRow,
+    App, AssetRow, AuditRow, DeliveryRow, EndpointRow, EventRow, FlowRow, IdentityKeyRow,
+    InvitationRow, KeyRow, MailRow, Record, ReportRow, Table, TestResponseRow, TokenRow, UserRow,
+    VersionRow, VisitCountRow,
 };
 
 /// The tally of records, which must be added in order.
@@ -130,15 +130,14 @@ impl Bytes {
             }
             Record::TestResponse(row) => self.test_response(row),
             Record::Asset(row) => self.asset(row),
-            Record::Event(row) => {
-                self.ids(&[row.app_id.uuid(), row.event_id.uuid()]);
-                self.optional(row.flow_id, |it, id| it.put(id.uuid().as_bytes()));
-                self.text(&row.kind);
-                self.text(&row.body);
-            }
+            Record::Event(row) => self.event(row),
             Record::Endpoint(row) => self.endpoint(row),
             Record::Delivery(row) => self.delivery(row),
             Record::Mail(row) => self.mail(row),
+            Record::SinkPosition(row) => {
+                self.ids(&[row.app_id.uuid(), row.position.uuid()]);
+                self.text(&row.sink);
+            }
             Record::SavedView(row) => {
                 self.ids(&[row.app_id.uuid(), row.flow_id.uuid(), row.user_id.uuid()]);
                 self.text(&row.name);
@@ -155,6 +154,13 @@ impl Bytes {
         self.text(&row.answers);
         self.optional_text(row.tags.as_deref());
         self.optional_text(row.score.as_deref());
+    }
+
+    fn event(&mut self, row: &EventRow) {
+        self.ids(&[row.app_id.uuid(), row.event_id.uuid()]);
+        self.optional(row.flow_id, |it, id| it.put(id.uuid().as_bytes()));
+        self.text(&row.kind);
+        self.text(&row.body);
     }
 
     fn asset(&mut self, row: &AssetRow) {

@@ -13,6 +13,7 @@ use crate::erasure::Erasures;
 use crate::ids::Ids;
 use crate::retention::{Expired, Retention};
 use crate::scrub::{Scrub, Scrubbed};
+use crate::sink::{SinkOptions, SinkWorker};
 use crate::skip_index::SkipIndexBuilder;
 use crate::visit_counts::VisitCounts;
 use crate::webhooks::DeliveryWorker;
@@ -25,6 +26,7 @@ pub struct Upkeep {
     pub(crate) scrub: Arc<Scrub>,
     pub(crate) visits: Arc<VisitCounts>,
     pub(crate) deliveries: Arc<DeliveryWorker>,
+    pub(crate) sink: Arc<SinkWorker>,
 }
 
 impl std::fmt::Debug for Upkeep {
@@ -38,6 +40,7 @@ impl Upkeep {
         core: &Arc<Core>,
         stored: Arc<AtomicBool>,
         scrub_interval: Option<Duration>,
+        sink: Option<SinkOptions>,
     ) -> Self {
         Self {
             retention: Arc::new(Retention {
@@ -66,6 +69,7 @@ impl Upkeep {
             }),
             visits: Arc::clone(&core.visits),
             deliveries: Arc::new(DeliveryWorker::new(core)),
+            sink: Arc::new(SinkWorker::new(core, sink)),
         }
     }
 
@@ -78,6 +82,7 @@ impl Upkeep {
             tokio::spawn(Arc::clone(&self.scrub).run()),
             tokio::spawn(Arc::clone(&self.visits).run()),
             tokio::spawn(Arc::clone(&self.deliveries).run()),
+            tokio::spawn(Arc::clone(&self.sink).run()),
         ]
     }
 
@@ -106,6 +111,12 @@ impl Upkeep {
     /// time.
     pub async fn deliver_webhooks(&self) -> Result<(), StoreError> {
         self.deliveries.deliver_due().await
+    }
+
+    /// Publishes to the sink everything that can be read now; the server does this all the time.
+    /// Returns false if another node publishes, or the sink takes nothing.
+    pub async fn publish_events(&self) -> StoreResult<bool> {
+        self.sink.publish_all().await
     }
 
     /// Finishes interrupted erasures now.

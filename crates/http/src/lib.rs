@@ -13,6 +13,8 @@ pub mod cors;
 pub mod download;
 pub mod exchange;
 pub mod limits;
+#[cfg(feature = "nats")]
+pub mod nats;
 pub mod negotiate;
 pub mod outbound;
 pub mod path_id;
@@ -26,6 +28,8 @@ pub mod smtp;
 mod store_down;
 
 pub use limits::Limits;
+#[cfg(feature = "nats")]
+pub use nats::{NatsOptions, NatsSink};
 pub use outbound::{KeyFetcher, Network, OutboundPolicy, WebhookClient, client_builder};
 pub use smtp::{Sender, SmtpTransport};
 pub use store_down::store_down;

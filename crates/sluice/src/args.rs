@@ -135,6 +135,8 @@ pub(crate) enum Command {
 const PG: &str = "PostgreSQL";
 /// The help heading of flags that protect the server from its callers.
 const LIMITS: &str = "Limits of the public API";
+/// The help heading of flags for publishing events.
+const NATS: &str = "Publishing events to NATS JetStream (a build with the feature nats)";
 /// The help heading of flags for sending e-mail.
 const MAIL: &str = "E-mail";
 /// The help heading of flags that apply only to the console.
@@ -299,6 +301,27 @@ pub(crate) struct ServeArgs {
     /// Maximum number of e-mails in a minute, of all servers on one database [default: 60]
     #[arg(long, env = "SLUICE_MAILS_PER_MINUTE", value_name = "COUNT", help_heading = MAIL)]
     pub(crate) mails_per_minute: Option<u64>,
+
+    /// NATS servers to publish events to, such as nats://user:password@nats.example.com:4222 or
+    /// tls://… [default: none]
+    #[arg(long, env = "SLUICE_NATS_URL", value_name = "URL,…", help_heading = NATS, hide_env_values = true)]
+    pub(crate) nats_url: Option<String>,
+
+    /// Credentials file (JWT and seed) for NATS [default: none]
+    #[arg(long, env = "SLUICE_NATS_CREDENTIALS", value_name = "FILE", help_heading = NATS)]
+    pub(crate) nats_credentials: Option<PathBuf>,
+
+    /// Stream that takes the events; created if it does not exist [default: SLUICE]
+    #[arg(long, env = "SLUICE_NATS_STREAM", value_name = "NAME", help_heading = NATS)]
+    pub(crate) nats_stream: Option<String>,
+
+    /// Beginning of subjects; the app and the type of the event follow [default: sluice.events]
+    #[arg(long, env = "SLUICE_NATS_SUBJECT", value_name = "SUBJECT", help_heading = NATS)]
+    pub(crate) nats_subject: Option<String>,
+
+    /// Apps whose events are published [default: all]
+    #[arg(long, env = "SLUICE_NATS_APPS", value_name = "APP,…", help_heading = NATS)]
+    pub(crate) nats_apps: Option<String>,
 
     /// Sign-in attempts per minute from one address; 0 for no limit [default: 30]
     #[arg(long, env = "SLUICE_SIGN_INS_PER_MINUTE", value_name = "COUNT", help_heading = SIGN_IN)]

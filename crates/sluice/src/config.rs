@@ -22,6 +22,7 @@ use crate::failure::Failure;
 use crate::logging::LogFormat;
 use crate::mail::{self, MailSettings};
 use crate::master_key::{self, MasterKeys};
+use crate::nats::NatsSettings;
 use crate::number_setting::NumberSetting;
 use crate::sign_in;
 use crate::tuning::Tuning;
@@ -144,6 +145,8 @@ pub(crate) struct Settings {
     pub(crate) hosted: HostedOptions,
     /// Absent if no e-mails are sent.
     pub(crate) mail: Option<MailSettings>,
+    /// Absent if events are not published.
+    pub(crate) nats: Option<NatsSettings>,
     pub(crate) console: ConsoleOptions,
 }
 
@@ -174,6 +177,7 @@ impl Settings {
         let public_url = given.public_url.clone().or(file.public_url.clone());
         let public_url = public_url.map(checked_url).transpose()?;
         let mail = MailSettings::resolve(&given, &file, variable(mail::PASSWORD_VARIABLE))?;
+        let nats = NatsSettings::resolve(&given, &file)?;
         let console = sign_in::resolve(&given, &file, public_url.clone())?;
         let not_tuned = Tuning::must_be_absent(&given, &file);
         let (store, folder) = store_of(given.data.or(file.data), given.store.or(file.store))?;
@@ -234,6 +238,7 @@ impl Settings {
                 )?,
             },
             mail,
+            nats,
             console,
         })
     }

@@ -17,6 +17,7 @@ mod flow_file;
 mod logging;
 mod mail;
 mod master_key;
+mod nats;
 mod new_file;
 mod number_setting;
 #[cfg(unix)]

@@ -24,6 +24,7 @@ use crate::demo;
 use crate::failure::{Exit, Failure, Outcome, with_cause};
 use crate::mail::MailSettings;
 use crate::master_key;
+use crate::nats::NatsSettings;
 use crate::reload::Reloading;
 use crate::{backend, logging, output, signals};
 
@@ -170,6 +171,7 @@ async fn start(
         scrub_interval: settings.scrub_interval,
         webhook_sender: Some(Arc::new(WebhookClient::new(settings.webhooks.clone()))),
         mail: settings.mail.as_ref().map(MailSettings::options).transpose()?,
+        sink: settings.nats.as_ref().map(NatsSettings::options).transpose()?,
     };
     let clock = StoreClock::of(&store).await.map_err(unreadable)?;
     must_agree(&*clock)?;

@@ -9,8 +9,9 @@
 use serde::{Deserialize, Serialize};
 use sluice_flow::id::{AppId, EventId, FlowId, RespondentId, ResponseId, v7};
 use sluice_flow::time::Timestamp;
+use uuid::Uuid;
 
-use crate::{Answers, ResponseRow};
+use crate::{Answers, Order, ResponseRow};
 
 /// The type of an event that announces a response again, which was stored behind the horizon.
 pub const LATE: &str = "response.created";
@@ -97,7 +98,7 @@ impl EventIds {
     }
 
     /// The next id. `of` is the id of what the event is about: its bits make this one unique.
-    pub(crate) fn next(&mut self, of: uuid::Uuid) -> EventId {
+    pub(crate) fn next(&mut self, of: Uuid) -> EventId {
         self.next += 1;
         let bits = of.as_u128();
         EventId::from_uuid(v7(self.at, self.next, (bits ^ (bits >> 48)) as u64))
@@ -114,6 +115,9 @@ pub struct LogQuery {
     pub responses: bool,
     /// Only what follows this position.
     pub after: EventId,
+    /// Only what precedes this position.
+    pub before: Option<EventId>,
+    pub order: Order,
     /// The current time of the caller.
     pub now: Timestamp,
     pub limit: usize,
@@ -121,11 +125,28 @@ pub struct LogQuery {
     pub bytes_max: usize,
 }
 
-/// A page of the log, in order.
+impl LogQuery {
+    /// The last position that this query may return, if readers may read up to the horizon.
+    pub(crate) fn end(&self, horizon: EventId) -> EventId {
+        let last = self.before.map(|before| before.uuid().as_u128().saturating_sub(1));
+        last.map_or(horizon, |last| horizon.min(EventId::from_uuid(Uuid::from_u128(last))))
+    }
+
+    /// How SQL sorts the rows.
+    pub(crate) fn direction(&self) -> &'static str {
+        match self.order {
+            Order::Asc => "ASC",
+            Order::Desc => "DESC",
+        }
+    }
+}
+
+/// A page of the log, in the order of the query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogPage {
     pub entries: Vec<LogEntry>,
-    /// Where to continue. A page may be empty and still advance.
+    /// Where to continue: the next `after`, or the next `before` if the newest come first. A page
+    /// may be empty and still advance.
     pub next: EventId,
     /// Whether there may be more right now.
     pub has_more: bool,
@@ -153,11 +174,12 @@ impl LogEntry {
     }
 }
 
-/// A part of one of the two sources: rows in order, and the position up to which it is complete.
+/// A part of one of the two sources: rows in the order of the query, and the position up to which
+/// it is complete, or down to which if the newest come first.
 #[derive(Debug)]
 pub(crate) struct LogPart<T> {
     pub(crate) rows: Vec<T>,
-    /// `None`: up to the horizon.
+    /// `None`: everything that the query asks for.
     pub(crate) up_to: Option<EventId>,
 }
 
@@ -188,20 +210,31 @@ pub(crate) fn before(time: Timestamp) -> u128 {
     (v7(time, 0, 0).as_u128() >> 80 << 80).saturating_sub(1)
 }
 
-/// Merges both sources. `horizon` is the last position that may be returned.
+/// Merges both sources. `last` is the last position that may be returned ([`LogQuery::end`]).
 pub(crate) fn merged(
     query: &LogQuery,
-    horizon: EventId,
+    last: EventId,
     responses: LogPart<ResponseRow>,
     events: LogPart<EventRow>,
 ) -> LogPage {
-    let ends = [responses.up_to, events.up_to];
-    let end = ends.into_iter().flatten().fold(horizon, EventId::min);
+    let ends = [responses.up_to, events.up_to].into_iter().flatten();
     let responses = responses.rows.into_iter().map(|row| LogEntry::Response(Box::new(row)));
-    let events = events.rows.into_iter().map(LogEntry::Event);
     let mut entries: Vec<LogEntry> =
-        responses.chain(events).filter(|it| it.position() <= end).collect();
+        responses.chain(events.rows.into_iter().map(LogEntry::Event)).collect();
     entries.sort_by_key(LogEntry::position);
+    let (end, is_partial) = match query.order {
+        Order::Asc => {
+            let end = ends.fold(last, EventId::min);
+            entries.retain(|it| it.position() <= end);
+            (end.max(query.after), end < last)
+        }
+        Order::Desc => {
+            let end = ends.fold(query.after, EventId::max);
+            entries.retain(|it| it.position() >= end);
+            entries.reverse();
+            (end, end > query.after)
+        }
+    };
     let found = entries.len();
     let mut bytes = 0;
     let within = entries.iter().take(query.limit).take_while(|entry| {
@@ -216,5 +249,5 @@ pub(crate) fn merged(
         Some(last) if is_cut => last.position(),
         _ => end,
     };
-    LogPage { entries, next: next.max(query.after), has_more: is_cut || end < horizon }
+    LogPage { entries, next, has_more: is_cut || is_partial }
 }

@@ -14,8 +14,8 @@ use sluice_flow::id::{
 use crate::{
     App, AssetRow, AuditRow, ClosingCountsRow, ConsentRow, DeliveryRow, EndpointRow, EventRow,
     FlowRow, GrantRow, IdempotencyKey, IdentityKeyRow, IdentityRow, InvitationRow, KeyRow, MailRow,
-    ReportRow, RespondentRow, ResponseRow, SavedViewRow, ShortPathRow, StoreResult,
-    TestResponseRow, TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow,
+    ReportRow, RespondentRow, ResponseRow, SavedViewRow, ShortPathRow, SinkPositionRow,
+    StoreResult, TestResponseRow, TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow,
 };
 
 /// One row of any table, with every column that a backend stores.
@@ -55,6 +55,7 @@ pub enum Record {
     Endpoint(Box<EndpointRow>),
     Delivery(Box<DeliveryRow>),
     Mail(MailRow),
+    SinkPosition(SinkPositionRow),
 }
 
 /// A page of a [`crate::StoreView`].
@@ -158,10 +159,12 @@ pub enum Table {
     Endpoints,
     Deliveries,
     Mails,
+    #[serde(rename = "sink-positions")]
+    SinkPositions,
 }
 
 impl Table {
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 27] = [
         Self::Apps,
         Self::Keys,
         Self::IdentityKeys,
@@ -188,6 +191,7 @@ impl Table {
         Self::Endpoints,
         Self::Deliveries,
         Self::Mails,
+        Self::SinkPositions,
     ];
 
     pub fn name(self) -> &'static str {
@@ -218,6 +222,7 @@ impl Table {
             Self::Endpoints => "endpoints",
             Self::Deliveries => "deliveries",
             Self::Mails => "mails",
+            Self::SinkPositions => "sink-positions",
         }
     }
 }
@@ -231,7 +236,7 @@ impl Table {
 /// and counter ([`VisitCountRow::key`]), of a grant the id of its user, of a saved view the ids of
 /// its flow and its user followed by its name, of a short path and of the counts of a limited flow
 /// the id of the flow, of a test response the id of its flow followed by its form key, of a delivery the
-/// id of its endpoint followed by its own id. For all other tables it is the row's id.
+/// id of its endpoint followed by its own id, of a position the name of its sink. For all other tables it is the row's id.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RecordCursor {
     pub table: Table,
@@ -275,6 +280,7 @@ impl Record {
             Self::Endpoint(_) => Table::Endpoints,
             Self::Delivery(_) => Table::Deliveries,
             Self::Mail(_) => Table::Mails,
+            Self::SinkPosition(_) => Table::SinkPositions,
         }
     }
 
@@ -332,6 +338,7 @@ impl Record {
                 cursor(Some(row.app_id), ids.map(uuid::Uuid::into_bytes).as_flattened())
             }
             Self::Mail(row) => cursor(row.app_id, row.mail_id.uuid().as_bytes()),
+            Self::SinkPosition(row) => cursor(Some(row.app_id), row.sink.as_bytes()),
             Self::Report(row) => cursor(Some(row.app_id), row.report_id.uuid().as_bytes()),
             Self::SavedView(row) => {
                 let ids = [row.flow_id.uuid(), row.user_id.uuid()].map(uuid::Uuid::into_bytes);
@@ -381,9 +388,8 @@ impl Record {
                 let texts = [&row.reply, &row.error].into_iter().flatten();
                 row.kind.len() + texts.map(String::len).sum::<usize>()
             }
-            Self::Mail(row) => {
-                [&row.detail, &row.reply].into_iter().flatten().map(String::len).sum()
-            }
+            Self::Mail(row) => present_len([&row.detail, &row.reply]),
+            Self::SinkPosition(row) => row.sink.len(),
             Self::SavedView(row) => row.name.len() + row.query.len(),
             Self::Version(version) => version.definition.len(),
             Self::Token(token) => token.name.len(),
@@ -392,10 +398,7 @@ impl Record {
                 texts.into_iter().map(String::len).sum()
             }
             Self::Response { row, .. } => row.texts_len(),
-            Self::Invitation(row) => {
-                let texts = [&row.invitee.user_id, &row.invitee.email];
-                texts.into_iter().flatten().map(String::len).sum()
-            }
+            Self::Invitation(row) => present_len([&row.invitee.user_id, &row.invitee.email]),
             Self::VisitCount(row) => row.counter.len(),
             Self::User(row) => {
                 let subject =
@@ -413,4 +416,9 @@ impl Record {
         };
         REST_BYTES + texts
     }
+}
+
+/// The length of the texts that are present.
+fn present_len<const COUNT: usize>(texts: [&Option<String>; COUNT]) -> usize {
+    texts.into_iter().flatten().map(String::len).sum()
 }

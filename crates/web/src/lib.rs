@@ -21,3 +21,5 @@ pub use sluice_http::{
     KeyFetcher, Limits, Network, OutboundPolicy, Sender, SmtpTransport, WebhookClient,
     client_builder,
 };
+#[cfg(feature = "nats")]
+pub use sluice_http::{NatsOptions, NatsSink};

@@ -1,16 +1,17 @@
-//! The event log of an app, from a time or a position on.
+//! The event log of an app, newest first, within a time and around a position.
 
 use std::sync::Arc;
 
 use axum::extract::State;
 use maud::{Markup, html};
 use serde_json::Value;
-use sluice_engine::events::{Event, EventPage};
-use sluice_engine::rows::Scope;
+use sluice_engine::events::{Event, EventPage, EventSpan};
+use sluice_engine::rows::{Order, Scope};
 use sluice_flow::event::EventType;
 use sluice_flow::event::filter::EventFilter;
 use sluice_flow::event::payload::{Payload, response_of};
 use sluice_flow::id::{AppId, EventId, FlowId};
+use sluice_flow::time::Timestamp;
 
 use super::super::Console;
 use super::super::parts::field::{Field, select};
@@ -27,30 +28,34 @@ const PAGE_ROWS: usize = 50;
 const HOUR: i64 = 60 * 60;
 const DAY: i64 = 24 * HOUR;
 
-/// Where the page starts: name, label, seconds before now.
-const SINCE: [(&str, &str, i64); 4] = [
-    ("hour", "Last hour", HOUR),
-    ("day", "Last 24 hours", DAY),
-    ("week", "Last 7 days", 7 * DAY),
-    ("month", "Last 30 days", 30 * DAY),
+/// How far back the log is shown: name, label, seconds before now.
+const SINCE: [(&str, &str, Option<i64>); 5] = [
+    ("", "Any time", None),
+    ("hour", "Last hour", Some(HOUR)),
+    ("day", "Last 24 hours", Some(DAY)),
+    ("week", "Last 7 days", Some(7 * DAY)),
+    ("month", "Last 30 days", Some(30 * DAY)),
 ];
-const SINCE_DEFAULT: &str = "day";
 
 /// What the address selects. Unknown values are ignored.
 struct Selected {
     filter: EventFilter,
     since: &'static str,
-    seconds: i64,
+    seconds: Option<i64>,
+    /// Only what happened before: a minute in UTC, as the field sends it.
+    until: Option<(String, Timestamp)>,
+    /// The page that follows a position, or the one that precedes it.
     after: Option<EventId>,
+    before: Option<EventId>,
 }
 
 impl Selected {
     fn new(query: &Fields) -> Self {
         let named = |name: &str| SINCE.into_iter().find(|(it, ..)| *it == name);
-        let since = query.get("since").and_then(named).or_else(|| named(SINCE_DEFAULT));
-        let (since, _, seconds) = since.unwrap_or(SINCE[0]);
+        let (since, _, seconds) = query.get("since").and_then(named).unwrap_or(SINCE[0]);
         let kind = query.get("type").and_then(|name| name.parse::<EventType>().ok());
         let flow = query.get("flow").and_then(|id| id.parse::<FlowId>().ok());
+        let position = |name| query.get(name).and_then(|id| id.parse().ok());
         Self {
             filter: EventFilter {
                 types: kind.filter(|it| it.is_logged()).into_iter().collect(),
@@ -58,7 +63,9 @@ impl Selected {
             },
             since,
             seconds,
-            after: query.get("after").and_then(|id| id.parse().ok()),
+            until: query.get("until").and_then(minute),
+            after: position("after"),
+            before: position("before"),
         }
     }
 
@@ -70,12 +77,39 @@ impl Selected {
         self.filter.single_flow().map(|flow| flow.to_string()).unwrap_or_default()
     }
 
-    /// The address of the page after a position, or of the first one.
-    fn address(&self, base: &str, after: Option<EventId>) -> String {
-        let after = after.map(|after| format!("&after={after}")).unwrap_or_default();
-        let (since, kind, flow) = (self.since, self.kind(), self.flow());
-        format!("{base}?since={since}&type={kind}&flow={flow}{after}")
+    fn until(&self) -> &str {
+        self.until.as_ref().map_or("", |(text, _)| text)
     }
+
+    /// What to read, and from which end.
+    fn span(&self, now: Timestamp) -> (EventSpan, Order) {
+        let since = self.seconds.map(|seconds| now.plus_seconds(-seconds));
+        let all = EventSpan::between(since, self.until.as_ref().map(|(_, until)| *until));
+        match (self.after, self.before) {
+            (Some(after), _) => {
+                (EventSpan { after: all.after.max(Some(after)), ..all }, Order::Asc)
+            }
+            (None, Some(before)) => {
+                let before = all.before.map_or(before, |until| until.min(before));
+                (EventSpan { before: Some(before), ..all }, Order::Desc)
+            }
+            (None, None) => (all, Order::Desc),
+        }
+    }
+
+    /// The address of a page: `after=` or `before=` with a position, or nothing for the newest.
+    fn address(&self, base: &str, place: Option<(&str, EventId)>) -> String {
+        let (since, kind, flow) = (self.since, self.kind(), self.flow());
+        let until = self.until().replace(':', "%3A");
+        let place = place.map(|(name, position)| format!("&{name}={position}")).unwrap_or_default();
+        format!("{base}?since={since}&until={until}&type={kind}&flow={flow}{place}")
+    }
+}
+
+/// A minute as a field of the type `datetime-local` sends it.
+fn minute(text: &str) -> Option<(String, Timestamp)> {
+    let minute = text.get(..16)?;
+    Some((minute.to_owned(), format!("{minute}:00Z").parse().ok()?))
 }
 
 pub(super) async fn show(
@@ -86,13 +120,11 @@ pub(super) async fn show(
 ) -> Reply {
     let sidebar = Sidebar::app(&console, &visitor, app).await?;
     let (selected, own) = (Selected::new(&query), sidebar.own()?);
-    let page = match selected.after {
-        Some(after) => own.read_events(&selected.filter, Some(after), PAGE_ROWS).await?,
-        None => {
-            let since = sidebar.now.plus_seconds(-selected.seconds);
-            own.read_events_since(&selected.filter, since, PAGE_ROWS).await?
-        }
-    };
+    let (span, order) = selected.span(sidebar.now);
+    let mut page = own.read_events_in(&selected.filter, span, order, PAGE_ROWS).await?;
+    if order == Order::Asc {
+        page.events.reverse();
+    }
     let base = format!("/console/apps/{app}/settings/events");
     let content = html! {
         (filters(app, &base, &selected, &sidebar, may(&visitor, Scope::Admin, app)))
@@ -122,17 +154,25 @@ fn filters(
     let after = selected.after.map(|after| after.to_string()).unwrap_or_default();
     let after =
         Field { id: "after", label: "After event", value: &after, mono: true, ..Field::default() };
+    let until = Field {
+        id: "until",
+        label: "Until (UTC)",
+        value: selected.until(),
+        kind: "datetime-local",
+        ..Field::default()
+    };
     html! {
         section.card {
             h2 { "Event log" }
             p {
-                "What happened in this app, oldest first. Programs read the same from the "
+                "What happened in this app, newest first. Programs read the same from the "
                 a href="/docs#webhooks" { "API" }
                 @if is_owner { ", or receive it with " a href={ "/console/apps/" (app) "/settings/webhooks" } { "webhooks" } }
                 "."
             }
             form.inline method="get" action=(base) {
                 (select("since", "From", &since, selected.since))
+                (until.draw())
                 (select("type", "Type", &types, selected.kind()))
                 (select("flow", "Flow", &flows, &chosen))
                 (after.draw())
@@ -143,22 +183,41 @@ fn filters(
 }
 
 fn log(base: &str, selected: &Selected, page: &EventPage, sidebar: &Sidebar) -> Markup {
+    let is_first = selected.after.is_none() && selected.before.is_none();
     html! {
         @if page.events.is_empty() {
             @if page.has_more {
                 (parts::empty("Nothing in this part of the log", "The log is long, and this part has no event that matches. Continue to read the next part.", html! {}))
             } @else if selected.after.is_some() {
                 (parts::empty("No later events", "You have reached the end of the log.", html! {}))
+            } @else if selected.before.is_some() {
+                (parts::empty("No earlier events", "You have reached the beginning of the log.", html! {}))
             } @else {
                 (parts::empty("No events", "Nothing that matches has happened in this time. Stored responses, published flows and other changes appear here.", html! {}))
             }
         } @else {
             (table(&page.events, sidebar))
         }
-        nav.pager aria-label="Pages" {
-            @if selected.after.is_some() { a.button href=(selected.address(base, None)) { "First page" } }
-            @if page.has_more { a.button href=(selected.address(base, Some(page.next))) { "Next page" } }
+        @let (newer, older) = around(selected, page);
+        @if newer.is_some() || older.is_some() || !is_first {
+            nav.pager aria-label="Pages" {
+                @if !is_first { a.button href=(selected.address(base, None)) { "Newest" } }
+                @if let Some(after) = newer { a.button href=(selected.address(base, Some(("after", after)))) { "Newer" } }
+                @if let Some(before) = older { a.button href=(selected.address(base, Some(("before", before)))) { "Older" } }
+            }
         }
+    }
+}
+
+/// Where the pages with newer and with older events begin, if there are such pages.
+fn around(selected: &Selected, page: &EventPage) -> (Option<EventId>, Option<EventId>) {
+    let newest = page.events.first().map(|event| event.position);
+    let oldest = page.events.last().map(|event| event.position);
+    let next = page.has_more.then_some(page.next);
+    match selected.after {
+        // What was read upwards has older events below: at least the one it began after.
+        Some(_) => (next, oldest),
+        None => (newest.filter(|_| selected.before.is_some()), next),
     }
 }
 

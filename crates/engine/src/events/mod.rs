@@ -13,7 +13,7 @@ use sluice_flow::event::filter::EventFilter;
 use sluice_flow::event::payload::Payload;
 use sluice_flow::id::{AppId, EventId, FlowId, v7};
 use sluice_flow::time::Timestamp;
-use sluice_store::{EventRow, LogQuery, Scope, Write};
+use sluice_store::{EventRow, LogQuery, Order, Scope, Write};
 
 use crate::admin::AdminResult;
 use crate::core::Core;
@@ -38,11 +38,28 @@ pub struct Event {
     pub position: EventId,
 }
 
-/// A page of the log, oldest first.
+/// A part of the log.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct EventSpan {
+    /// Only what follows this position.
+    pub after: Option<EventId>,
+    /// Only what precedes this position.
+    pub before: Option<EventId>,
+}
+
+impl EventSpan {
+    /// What happened at or after a time, and before another one.
+    pub fn between(since: Option<Timestamp>, until: Option<Timestamp>) -> Self {
+        Self { after: since.map(position_at), before: until.map(position_at) }
+    }
+}
+
+/// A page of the log, oldest first unless the reader asked for the newest.
 #[derive(Debug)]
 pub struct EventPage {
     pub events: Vec<Event>,
-    /// Where to continue. A page may be empty and still advance.
+    /// Where to continue: after this position, or before it if the newest come first. A page may be
+    /// empty and still advance.
     pub next: EventId,
     /// Whether there may be more right now.
     pub has_more: bool,
@@ -61,14 +78,26 @@ impl AppHandle {
         read(core, self.app_id(), filter, after, (limit, PAGE_BYTES_MAX)).await
     }
 
-    /// Events since a time.
-    pub async fn read_events_since(
+    /// Events of a part of the log, in either order.
+    pub async fn read_events_in(
         &self,
         filter: &EventFilter,
-        since: Timestamp,
+        span: EventSpan,
+        order: Order,
         limit: usize,
     ) -> AdminResult<EventPage> {
-        self.read_events(filter, Some(position_at(since)), limit).await
+        let core = self.permit.core(Scope::Read)?;
+        let query = LogQuery {
+            app_id: self.app_id(),
+            flow_id: filter.single_flow(),
+            responses: filter.wants_responses(),
+            after: span.after.unwrap_or_else(start),
+            before: span.before,
+            order,
+            now: core.now(),
+            limit,
+        };
+        read_page(core, filter, &query).await
     }
 
     /// The position after everything that can be read now.
@@ -105,12 +134,18 @@ pub(crate) async fn read(
         flow_id: filter.single_flow(),
         responses: filter.wants_responses(),
         after,
+        before: None,
+        order: Order::Asc,
         now,
         limit,
         bytes_max,
     };
-    let page = core.store.read_log(&query).await?;
-    let events = payloads(core, app_id, filter, page.entries).await?;
+    read_page(core, filter, &query).await
+}
+
+async fn read_page(core: &Core, filter: &EventFilter, query: &LogQuery) -> AdminResult<EventPage> {
+    let page = core.store.read_log(query).await?;
+    let events = payloads(core, query.app_id, filter, page.entries).await?;
     Ok(EventPage { events, next: page.next, has_more: page.has_more })
 }
 

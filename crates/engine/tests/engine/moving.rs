@@ -7,7 +7,7 @@ use sluice_engine::moving::{self, Beginning, MoveError};
 use sluice_engine::tally::{TableTally, Tally};
 use sluice_flow::definition::Kind;
 use sluice_flow::id::{
-    ApiKey, AppId, AssetId, AssignmentId, AuditId, FlowId, FlowVersionId, FormKey, MailId,
+    ApiKey, AppId, AssetId, AssignmentId, AuditId, EventId, FlowId, FlowVersionId, FormKey, MailId,
     ReportId, RespondentId, ResponseId, TokenId, UserId, v7,
 };
 use sluice_flow::respondent::IdentityType;
@@ -234,6 +234,8 @@ fn every_column_of_every_table_is_in_the_digest() {
             row.created_at => at(), row.sent => 7, row.sent_at => Some(at()), row.attempts => 7,
             row.next_at => Some(at()), row.ended => Some(MailEnd::Bounced),
             row.reply => Some(text()), row.address => Some([8; 32]);
+        Record::SinkPosition(row) =>
+            row.app_id => id(), row.sink => text(), row.position => EventId::from_uuid(bits());
         Record::Asset(row) =>
             row.app_id => id(), row.asset_id => AssetId::from_uuid(bits()),
             row.content_type => ImageType::WebP, row.width => 77, row.height => 77,

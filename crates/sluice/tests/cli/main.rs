@@ -26,6 +26,8 @@ mod invite;
 mod key;
 mod kill;
 mod moving;
+#[cfg(feature = "nats")]
+mod nats;
 mod nodes;
 mod recount;
 mod respondent;

@@ -15,8 +15,8 @@ use crate::{
     App, AppLimits, AppRow, AssetInfo, AssetRow, AuditRow, ClosingCountsRow, ConsentRow,
     DeliveryRow, EndpointRow, EventRow, FlowRow, GrantRow, IdentityKeyRow, IdentityRow,
     InvitationRow, KeyRow, LinkRow, MailRow, ReportRow, RespondentRow, SavedViewRow, SecondFactor,
-    SessionHolder, SessionRow, ShortPathRow, Subject, TestResponseRow, TokenRow, UsedKeyRow,
-    UserRow, VersionRow, VisitCountRow,
+    SessionHolder, SessionRow, ShortPathRow, SinkPositionRow, Subject, TestResponseRow, TokenRow,
+    UsedKeyRow, UserRow, VersionRow, VisitCountRow,
 };
 
 /// The columns of an app, with this expression for its branding.
@@ -489,4 +489,11 @@ pub(crate) fn delivery<C: ReadCells>(cells: &mut C) -> Result<DeliveryRow, C::Er
         reply: cells.optional_text()?,
         error: cells.optional_text()?,
     })
+}
+
+pub(crate) const SINK_POSITION: &str = "app_id, sink, position";
+
+pub(crate) fn sink_position<C: ReadCells>(cells: &mut C) -> Result<SinkPositionRow, C::Error> {
+    let app_id = cells.id(AppId::from_uuid)?;
+    Ok(SinkPositionRow { app_id, sink: cells.text()?, position: cells.id(EventId::from_uuid)? })
 }

@@ -13,8 +13,8 @@ use super::world::{
     Shop, TheStore, app_row, apply, at, audit_row, event_row, flow_row, response_row, try_apply,
 };
 use crate::{
-    Answers, AppRow, At, Change, Expiry, ExpiryCursor, LogEntry, LogQuery, Next, Outcome, Page,
-    StoreError, Write,
+    Answers, AppRow, At, Change, Expiry, ExpiryCursor, LogEntry, LogQuery, Next, Order, Outcome,
+    Page, StoreError, Write,
 };
 
 /// Long after everything that the cases store.
@@ -39,6 +39,8 @@ pub(super) fn query(app_id: AppId, after: EventId) -> LogQuery {
         flow_id: None,
         responses: true,
         after,
+        before: None,
+        order: Order::Asc,
         now,
         limit: 100,
         bytes_max: usize::MAX,
@@ -291,4 +293,59 @@ pub(super) async fn a_page_reads_a_limited_number_of_rows_of_other_apps(store: T
     let last = shop.store(&store, OTHERS, "").await;
     let (entries, _) = read(&store, query(shop.app(), start())).await;
     assert_eq!(responses(&entries), [first, last]);
+}
+
+/// Everything that a query and its next pages return, newest first.
+async fn read_back(store: &TheStore, mut query: LogQuery) -> Vec<EventId> {
+    query.order = Order::Desc;
+    let mut positions = Vec::new();
+    loop {
+        let page = store.read_log(&query).await.unwrap();
+        assert!(page.entries.len() <= query.limit);
+        positions.extend(page.entries.iter().map(LogEntry::position));
+        if !page.has_more {
+            assert!(positions.is_sorted_by(|one, next| one > next), "out of order");
+            return positions;
+        }
+        assert!(query.before.is_none_or(|before| page.next < before), "the log does not advance");
+        query.before = Some(page.next);
+    }
+}
+
+pub(super) async fn the_log_can_be_read_from_its_end_and_between_positions(store: TheStore) {
+    let (shop, other) = (Shop::open(&store).await, Shop::open(&store).await);
+    let sibling = flow_row(shop.app());
+    apply(&store, shop.app(), vec![Write::Flow(sibling.clone())]).await;
+    for millis in [5, 3, 9, 1, 7] {
+        shop.store(&store, millis, "").await;
+        other.store(&store, millis, "").await;
+        apply(&store, shop.app(), vec![Write::Event(event_row(&sibling, millis + 20))]).await;
+    }
+    let everything = query(shop.app(), start());
+    let entries = read(&store, everything).await.0;
+    assert!(entries.len() >= 10);
+    let mut positions: Vec<EventId> = entries.iter().map(LogEntry::position).collect();
+    let (after, before) = (positions[1], positions[entries.len() - 2]);
+    let between = LogQuery { after, before: Some(before), ..everything };
+    for limit in [1, 3, 100] {
+        let forward = read(&store, LogQuery { limit, ..between }).await.0;
+        let forward: Vec<EventId> = forward.iter().map(LogEntry::position).collect();
+        assert_eq!(forward, positions[2..entries.len() - 2], "pages of {limit}");
+    }
+    positions.reverse();
+    for limit in [1, 3, 100] {
+        let all = LogQuery { limit, ..everything };
+        assert_eq!(read_back(&store, all).await, positions, "pages of {limit}");
+        let part = read_back(&store, LogQuery { limit, ..between }).await;
+        assert_eq!(part, positions[2..entries.len() - 2], "pages of {limit}");
+        let of_flow = LogQuery { flow_id: Some(shop.flow.flow_id), ..all };
+        let responses = responses(&entries).into_iter().map(|id| EventId::from_uuid(id.uuid()));
+        let responses: Vec<EventId> = responses.collect();
+        let found = read_back(&store, of_flow).await;
+        assert!(responses.iter().rev().all(|id| found.contains(id)), "pages of {limit}");
+        let of_sibling = LogQuery { flow_id: Some(sibling.flow_id), ..all };
+        assert!(!read_back(&store, of_sibling).await.contains(&responses[0]));
+        let nothing = LogQuery { before: Some(positions[0]), after: positions[0], ..all };
+        assert_eq!(read_back(&store, nothing).await, []);
+    }
 }

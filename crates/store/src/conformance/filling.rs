@@ -20,8 +20,8 @@ use crate::{
     DeliveryState, EndpointRow, EventRow, FlowRow, GrantRow, IdentityKeyKind, IdentityKeyRow,
     IdentityRow, IdentityVerification, ImageType, InvitationRow, KeyRow, MailEnd, MailKind,
     MailRow, Record, ReportRow, RespondentRow, ResponseRow, Role, SavedViewRow, Scope,
-    SecondFactor, ShortPathRow, Subject, TestResponseRow, TokenRow, UsedKeyRow, UserRow,
-    VersionRow, VisitCountRow,
+    SecondFactor, ShortPathRow, SinkPositionRow, Subject, TestResponseRow, TokenRow, UsedKeyRow,
+    UserRow, VersionRow, VisitCountRow,
 };
 
 const APPS: u32 = 3;
@@ -119,8 +119,9 @@ fn app_records(app: u32) -> Vec<Record> {
     records
 }
 
-/// An event, and an endpoint with a delivery: one plain, and one with every column filled.
-fn webhook(app: u32, number: u32) -> [Record; 3] {
+/// An event, an endpoint with a delivery, and the position in a sink: one plain, and one with every
+/// column filled.
+fn webhook(app: u32, number: u32) -> [Record; 4] {
     let is_full = number == 1;
     let (app_id, number) = (app_id(app), app * 2 + number);
     let event_id = EventId::from_uuid(bits(13, number));
@@ -167,7 +168,14 @@ fn webhook(app: u32, number: u32) -> [Record; 3] {
         reply: is_full.then(|| "busy é".to_owned()),
         error: is_full.then(|| "503".to_owned()),
     };
-    [Record::Event(event), Record::Endpoint(endpoint.into()), Record::Delivery(delivery.into())]
+    let sink = format!("nats/é{number}");
+    let position = SinkPositionRow { app_id, sink, position: event_id };
+    [
+        Record::Event(event),
+        Record::Endpoint(endpoint.into()),
+        Record::Delivery(delivery.into()),
+        Record::SinkPosition(position),
+    ]
 }
 
 /// An asset with bytes of every value.

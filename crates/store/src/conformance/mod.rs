@@ -35,6 +35,7 @@ mod reports;
 mod respondents;
 mod responses;
 mod short_paths;
+mod sinks;
 mod skip_index;
 mod test_responses;
 mod unlinking;
@@ -337,7 +338,8 @@ cases! {
         a_deleted_response_is_not_in_the_log
         events_are_found_by_their_ids
         events_expire_with_the_data_of_their_app
-        a_page_reads_a_limited_number_of_rows_of_other_apps;
+        a_page_reads_a_limited_number_of_rows_of_other_apps
+        the_log_can_be_read_from_its_end_and_between_positions;
     endpoints:
         an_endpoint_reads_back_and_only_its_settings_are_replaced
         one_of_many_workers_gets_an_endpoint_that_is_due
@@ -357,6 +359,9 @@ cases! {
         the_log_of_an_app_with_many_flows_is_complete_and_in_order;
     delivery_health:
         the_health_of_an_endpoint_is_of_its_own_deliveries;
+    sinks:
+        one_of_many_workers_has_the_lease_of_a_sink
+        positions_are_saved_by_the_holder_of_the_lease_only;
     visits:
         visit_counts_are_added_up
         visit_counts_are_read_for_the_requested_days_of_one_flow

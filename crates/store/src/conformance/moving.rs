@@ -4,7 +4,7 @@
 //! records. Together they show that one store imports unchanged what another exports.
 
 use sluice_flow::closing::ClosingCounts;
-use sluice_flow::id::RespondentId;
+use sluice_flow::id::{EventId, RespondentId};
 use sluice_flow::invitation::{InvitationTimes, Invitee};
 use sluice_flow::lifecycle::VersionTimes;
 use sluice_flow::respondent::{IdentityType, Known};
@@ -104,6 +104,7 @@ pub(super) async fn a_record_replaces_the_one_with_its_key(store: TheStore) {
             Record::ShortPath(row) => row.path += "-2",
             Record::TestResponse(row) => row.answers = "{}".into(),
             Record::Mail(row) => row.sent = 9,
+            Record::SinkPosition(row) => row.position = EventId::from_uuid(uuid::Uuid::max()),
             Record::Asset(row) => {
                 (row.content_type, row.bytes) = (ImageType::Jpeg, vec![0, 1, 255])
             }

@@ -18,8 +18,8 @@ use crate::{
     AppLimits, AppRow, AssetRow, At, AuditRow, Change, DeliveryRow, DeliveryState, EndpointRow,
     EventRow, FlowRow, GrantRow, IdentityKeyKind, IdentityKeyRow, IdentityVerification, ImageType,
     InvitationRow, KeyRow, MailKind, MailRow, NewResponse, Outcome, Record, ReportRow,
-    ResponseQuery, ResponseRow, Role, Scope, Store, StoreResult, TestResponseRow, TokenRow,
-    UserRow, VersionRow, VisitCountRow, Write,
+    ResponseQuery, ResponseRow, Role, Scope, SinkPositionRow, Store, StoreResult, TestResponseRow,
+    TokenRow, UserRow, VersionRow, VisitCountRow, Write,
 };
 
 pub(super) type TheStore = Arc<dyn Store>;
@@ -266,14 +266,19 @@ pub(super) fn delivery_row(endpoint: &EndpointRow, millis: i64) -> DeliveryRow {
     }
 }
 
-/// An event, and an endpoint with a delivery.
-pub(super) fn webhook_records(flow: &FlowRow) -> [Record; 3] {
+/// An event, an endpoint with a delivery, and the position in a sink.
+pub(super) fn webhook_records(flow: &FlowRow) -> [Record; 4] {
     let endpoint = endpoint_row(flow.app_id);
     let delivery = delivery_row(&endpoint, 3);
     [
         Record::Event(event_row(flow, 3)),
         Record::Endpoint(endpoint.into()),
         Record::Delivery(delivery.into()),
+        Record::SinkPosition(SinkPositionRow {
+            app_id: flow.app_id,
+            sink: "nats/\u{e9}".to_owned(),
+            position: event_row(flow, 4).event_id,
+        }),
     ]
 }
 

@@ -14,15 +14,15 @@ use crate::{
     App, AssetInfo, AssetRow, AuditRow, ClosingCountsRow, ConsentRow, DeliveryRow, EndpointRow,
     EventRow, FlowRow, GrantRow, IdempotencyKey, IdentityKeyRow, IdentityRow, InvitationRow,
     KeyRow, LinkRow, MailRow, ReportRow, RespondentRow, ResponseRow, SavedViewRow, SessionRow,
-    ShortPathRow, StoreError, StoreResult, TestResponseRow, TokenRow, UsedKeyRow, UserRow,
-    VersionRow, VisitCountRow,
+    ShortPathRow, SinkPositionRow, StoreError, StoreResult, TestResponseRow, TokenRow, UsedKeyRow,
+    UserRow, VersionRow, VisitCountRow,
 };
 
 pub(super) use crate::codec::{
     APP, ASSET, ASSET_INFO, AUDIT, CLOSING_COUNTS, CONSENT, DELIVERY, ENDPOINT, EVENT, FLOW, GRANT,
     IDENTITY, IDENTITY_KEY, INVITATION, KEY, LINK, LISTED_APP, LISTED_FLOW, MAIL, REPORT,
-    RESPONDENT, RESPONSE, ReadCells, SAVED_VIEW, SESSION, SHORT_PATH, TEST_RESPONSE, TOKEN,
-    USED_KEY, USER, VERSION, VISIT_COUNT, of_table, text_columns,
+    RESPONDENT, RESPONSE, ReadCells, SAVED_VIEW, SESSION, SHORT_PATH, SINK_POSITION, TEST_RESPONSE,
+    TOKEN, USED_KEY, USER, VERSION, VISIT_COUNT, of_table, text_columns,
 };
 
 /// The cells of one row, read from left to right.
@@ -141,6 +141,7 @@ readers! {
     event -> EventRow,
     endpoint -> EndpointRow,
     delivery -> DeliveryRow,
+    sink_position -> SinkPositionRow,
 }
 
 /// The app's columns that decide about a flow: both revisions, and the grace window.

@@ -27,7 +27,7 @@ use super::read::{BY_ID, IN_SPAN, id_after, limit};
 use super::transaction::Transaction;
 use crate::codec::text_columns;
 use crate::event::{EventIds, LogPart, before, merged};
-use crate::{EventRow, EventStore, LogPage, LogQuery, ResponseRow, StoreResult};
+use crate::{EventRow, EventStore, LogPage, LogQuery, Order, ResponseRow, StoreResult};
 
 /// The most responses that a page scans if it reads those of all apps.
 const SCANNED_MAX: usize = 1_000;
@@ -39,19 +39,26 @@ const SCAN_YIELDS_MIN: usize = 20;
 #[async_trait]
 impl EventStore for PgStore {
     async fn read_log(&self, query: &LogQuery) -> StoreResult<LogPage> {
-        let horizon = horizon(&self.pool, query.app_id).await?;
-        if horizon <= query.after {
+        let end = query.end(horizon(&self.pool, query.app_id).await?);
+        if end <= query.after {
             return Ok(merged(query, query.after, LogPart::empty(), LogPart::empty()));
         }
-        let events = events(&self.pool, query, horizon).await?;
+        let events = events(&self.pool, query, end).await?;
         // Not beyond the events: they may be cut off first.
-        let end = events.up_to.unwrap_or(horizon);
+        let span = match query.order {
+            Order::Asc => (id_after(query.after.uuid()), events.up_to.unwrap_or(end).uuid()),
+            Order::Desc => {
+                let first =
+                    events.up_to.map_or_else(|| id_after(query.after.uuid()), EventId::uuid);
+                (first, end.uuid())
+            }
+        };
         let responses = match (query.responses, query.flow_id) {
             (false, _) => LogPart::empty(),
-            (true, Some(flow)) => of_flow(&self.pool, query, flow, end).await?,
-            (true, None) => of_app(&self.pool, query, end).await?,
+            (true, Some(flow)) => of_flow(&self.pool, query, flow, span).await?,
+            (true, None) => of_app(&self.pool, query, span).await?,
         };
-        Ok(merged(query, horizon, responses, events))
+        Ok(merged(query, end, responses, events))
     }
 
     fn log_delay_millis(&self) -> i64 {
@@ -98,93 +105,119 @@ async fn horizon(pool: &Pool, app: AppId) -> StoreResult<EventId> {
     Ok(EventId::from_uuid(Uuid::from_u128(before(settled))))
 }
 
-async fn events(pool: &Pool, query: &LogQuery, horizon: EventId) -> StoreResult<LogPart<EventRow>> {
+async fn events(pool: &Pool, query: &LogQuery, end: EventId) -> StoreResult<LogPart<EventRow>> {
     let sql = format!(
         "SELECT {EVENT} FROM events WHERE app_id = $1 AND event_id > $2 AND event_id <= $3 \
-         ORDER BY event_id LIMIT $4"
+         ORDER BY event_id {} LIMIT $4",
+        query.direction()
     );
     let rows = query.limit.saturating_add(1);
-    let params: Params =
-        &[&query.app_id.uuid(), &query.after.uuid(), &horizon.uuid(), &limit(rows)];
+    let params: Params = &[&query.app_id.uuid(), &query.after.uuid(), &end.uuid(), &limit(rows)];
     let found = pool.many_by_index(&sql, params, codec::event).await?;
     let mut part = LogPart::limited(found, rows, |row| row.event_id);
     part.rows.retain(|row| query.flow_id.is_none() || row.flow_id == query.flow_id);
     Ok(part)
 }
 
+/// The first and the last id to read.
+type IdSpan = (Uuid, Uuid);
+
 async fn of_flow(
     pool: &Pool,
     query: &LogQuery,
     flow: FlowId,
-    end: EventId,
+    (first, last): IdSpan,
 ) -> StoreResult<LogPart<ResponseRow>> {
+    let order = match query.order {
+        Order::Asc => BY_ID,
+        Order::Desc => "ORDER BY flow_id DESC, response_id DESC",
+    };
     let sql = within_bytes(
-        &format!("SELECT * FROM responses WHERE {IN_SPAN} {BY_ID} LIMIT $5"),
+        &format!("SELECT * FROM responses WHERE {IN_SPAN} {order} LIMIT $5"),
         "$6::bigint",
+        query.direction(),
     );
     let rows = query.limit.saturating_add(1);
-    let first = id_after(query.after.uuid());
     let ids = (query.app_id.uuid(), flow.uuid());
-    let params: Params =
-        &[&ids.0, &ids.1, &first, &end.uuid(), &limit(rows), &limit(query.bytes_max)];
+    let params: Params = &[&ids.0, &ids.1, &first, &last, &limit(rows), &limit(query.bytes_max)];
     let found = pool.many_by_index(&sql, params, codec::response).await?;
     Ok(LogPart::of_responses(found, query))
 }
 
 /// The first of these responses, up to a limit of bytes: the row that exceeds it is the last. The
 /// database measures long texts without reading them, and sends only what is within the limit.
-fn within_bytes(found: &str, bytes: &str) -> String {
+fn within_bytes(found: &str, bytes: &str, direction: &str) -> String {
     let lengths: Vec<_> =
         text_columns().map(|name| format!("coalesce(octet_length({name}), 0)")).collect();
     let length = lengths.join(" + ");
     format!(
         "SELECT {RESPONSE} FROM (SELECT found.*, \
-         sum({length}) OVER (ORDER BY response_id) - ({length}) AS bytes_before \
-         FROM ({found}) AS found) AS measured WHERE bytes_before < {bytes} ORDER BY response_id"
+         sum({length}) OVER (ORDER BY response_id {direction}) - ({length}) AS bytes_before \
+         FROM ({found}) AS found) AS measured WHERE bytes_before < {bytes} \
+         ORDER BY response_id {direction}"
     )
 }
 
-/// Flow by flow along the primary key. First the oldest response of each flow: a page that is full
-/// ends at the last of these at the latest, and needs no flow whose oldest one is later.
-static BY_FLOW: LazyLock<String> = LazyLock::new(|| {
-    let of_flow = |flow: &str, first: &str, last: &str| {
+/// Flow by flow along the primary key, oldest or newest first. First the head of each flow: a page
+/// that is full ends at the last of these at the latest, and needs no flow whose head is beyond it.
+static BY_FLOW: LazyLock<[String; 2]> = LazyLock::new(|| [Order::Asc, Order::Desc].map(by_flow));
+
+fn by_flow(order: Order) -> String {
+    let (direction, end) = match order {
+        Order::Asc => ("ASC", "$3"),
+        Order::Desc => ("DESC", "$2"),
+    };
+    let of_flow = |flow: &str, (first, last): (&str, &str)| {
         format!(
             "FROM responses WHERE responses.app_id = $1 \
              AND (responses.flow_id, responses.response_id) >= ({flow}, {first}) \
              AND (responses.flow_id, responses.response_id) <= ({flow}, {last}) \
              AND responses.response_id BETWEEN {first} AND {last} \
-             ORDER BY responses.flow_id, responses.response_id"
+             ORDER BY responses.flow_id {direction}, responses.response_id {direction}"
         )
     };
-    let oldest = of_flow("flows.flow_id", "$2", "$3");
-    let rows = of_flow("oldest.flow_id", "oldest.response_id", "page.last");
+    let head = of_flow("flows.flow_id", ("$2", "$3"));
+    let within = match order {
+        Order::Asc => ("heads.response_id", "page.bound"),
+        Order::Desc => ("page.bound", "heads.response_id"),
+    };
+    let rows = of_flow("heads.flow_id", within);
     let found = format!(
-        "WITH oldest AS MATERIALIZED (SELECT flows.flow_id, head.response_id FROM flows \
-         CROSS JOIN LATERAL (SELECT responses.response_id {oldest} LIMIT 1) AS head \
-         WHERE flows.app_id = $1 ORDER BY head.response_id LIMIT $4), \
-         page AS MATERIALIZED (SELECT coalesce((SELECT response_id FROM oldest \
-         ORDER BY response_id LIMIT 1 OFFSET $4 - 1), $3) AS last) \
-         SELECT rows.* FROM page CROSS JOIN oldest \
+        "WITH heads AS MATERIALIZED (SELECT flows.flow_id, head.response_id FROM flows \
+         CROSS JOIN LATERAL (SELECT responses.response_id {head} LIMIT 1) AS head \
+         WHERE flows.app_id = $1 ORDER BY head.response_id {direction} LIMIT $4), \
+         page AS MATERIALIZED (SELECT coalesce((SELECT response_id FROM heads \
+         ORDER BY response_id {direction} LIMIT 1 OFFSET $4 - 1), {end}) AS bound) \
+         SELECT rows.* FROM page CROSS JOIN heads \
          CROSS JOIN LATERAL (SELECT responses.* {rows} LIMIT $4) AS rows \
-         ORDER BY rows.response_id LIMIT $4"
+         ORDER BY rows.response_id {direction} LIMIT $4"
     );
-    within_bytes(&found, "$5::bigint")
-});
+    within_bytes(&found, "$5::bigint", direction)
+}
 
 /// The responses of an app have no index by id. If it has few flows, they are read flow by flow.
 /// With many flows that would read each of them for every page, so the responses of all apps are
 /// scanned, unless only few of them are of this app.
-async fn of_app(pool: &Pool, query: &LogQuery, end: EventId) -> StoreResult<LogPart<ResponseRow>> {
+async fn of_app(
+    pool: &Pool,
+    query: &LogQuery,
+    (first, last): IdSpan,
+) -> StoreResult<LogPart<ResponseRow>> {
     if !pool.is_spread() && has_many_flows(pool, query.app_id).await? {
-        let part = scanned(pool, query, end).await?;
+        let part = scanned(pool, query, (first, last)).await?;
         if part.up_to.is_none() || part.rows.len() >= SCAN_YIELDS_MIN.min(query.limit) {
             return Ok(part);
         }
     }
+    let [oldest_first, newest_first] = &*BY_FLOW;
+    let sql = match query.order {
+        Order::Asc => oldest_first,
+        Order::Desc => newest_first,
+    };
     let rows = query.limit.saturating_add(1);
-    let (app, first) = (query.app_id.uuid(), id_after(query.after.uuid()));
-    let params: Params = &[&app, &first, &end.uuid(), &limit(rows), &limit(query.bytes_max)];
-    let found = pool.many_by_index(&BY_FLOW, params, codec::response).await?;
+    let params: Params =
+        &[&query.app_id.uuid(), &first, &last, &limit(rows), &limit(query.bytes_max)];
+    let found = pool.many_by_index(sql, params, codec::response).await?;
     Ok(LogPart::of_responses(found, query))
 }
 
@@ -195,24 +228,37 @@ async fn has_many_flows(pool: &Pool, app: AppId) -> StoreResult<bool> {
     Ok(found.unwrap_or_default())
 }
 
-async fn scanned(pool: &Pool, query: &LogQuery, end: EventId) -> StoreResult<LogPart<ResponseRow>> {
-    let first = id_after(query.after.uuid());
+async fn scanned(
+    pool: &Pool,
+    query: &LogQuery,
+    (first, last): IdSpan,
+) -> StoreResult<LogPart<ResponseRow>> {
+    let direction = query.direction();
     // Where a limited scan over all apps ends.
-    let sql = "SELECT response_id FROM responses WHERE response_id BETWEEN $1 AND $2 \
-         ORDER BY response_id LIMIT 1 OFFSET $3";
-    let last = limit(SCANNED_MAX.saturating_sub(1));
-    let params: Params = &[&first, &end.uuid(), &last];
-    let cut = pool.many_by_index(sql, params, |cells| cells.id(EventId::from_uuid)).await?;
+    let sql = format!(
+        "SELECT response_id FROM responses WHERE response_id BETWEEN $1 AND $2 \
+         ORDER BY response_id {direction} LIMIT 1 OFFSET $3"
+    );
+    let beyond = limit(SCANNED_MAX.saturating_sub(1));
+    let params: Params = &[&first, &last, &beyond];
+    let cut = pool.many_by_index(&sql, params, |cells| cells.id(EventId::from_uuid)).await?;
     let cut = cut.first().copied();
-    let end = cut.unwrap_or(end);
+    let (first, last) = match (cut.map(EventId::uuid), query.order) {
+        (Some(cut), Order::Asc) => (first, cut),
+        (Some(cut), Order::Desc) => (cut, last),
+        (None, _) => (first, last),
+    };
     let sql = within_bytes(
-        "SELECT * FROM responses WHERE response_id BETWEEN $2 AND $3 \
-         AND app_id = $1 ORDER BY response_id LIMIT $4",
+        &format!(
+            "SELECT * FROM responses WHERE response_id BETWEEN $2 AND $3 \
+             AND app_id = $1 ORDER BY response_id {direction} LIMIT $4"
+        ),
         "$5::bigint",
+        direction,
     );
     let rows = query.limit.saturating_add(1);
     let bytes = limit(query.bytes_max);
-    let params: Params = &[&query.app_id.uuid(), &first, &end.uuid(), &limit(rows), &bytes];
+    let params: Params = &[&query.app_id.uuid(), &first, &last, &limit(rows), &bytes];
     let found = pool.many_by_index(&sql, params, codec::response).await?;
     let part = LogPart::of_responses(found, query);
     Ok(LogPart { up_to: part.up_to.or(cut), rows: part.rows })

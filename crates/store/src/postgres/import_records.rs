@@ -28,6 +28,7 @@ use super::put;
 use super::removal::put_used_key;
 use super::reports;
 use super::short_paths;
+use super::sinks;
 use super::skip_index;
 use super::test_responses;
 use super::transaction::{Transaction, end};
@@ -89,6 +90,7 @@ async fn put_all(
             Record::Delivery(row) => {
                 endpoints::put_deliveries(transaction, std::slice::from_ref(&**row)).await?;
             }
+            Record::SinkPosition(row) => sinks::put(transaction, std::slice::from_ref(row)).await?,
         }
     }
     for (app, rows) in responses {

@@ -53,6 +53,7 @@ mod reports;
 mod roles;
 mod schema;
 mod short_paths;
+mod sinks;
 mod skip_index;
 mod stall;
 mod test_responses;

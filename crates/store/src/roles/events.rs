@@ -14,11 +14,13 @@ use crate::{
 /// The log of an app: its responses and its other events, in the order of their ids.
 #[async_trait]
 pub trait EventStore: Send + Sync + 'static {
-    /// A page of the log after a position.
+    /// A page of the log between two positions, oldest or newest first.
     ///
     /// - Rows are in the order of their ids, and `next` is the position to continue from. A reader
     ///   that continues there misses nothing: whatever becomes visible later, however long its
     ///   transaction took, comes after `next`, or is announced again after it ([`crate::LATE`]).
+    /// - Newest first, the first page begins where a reader from the other end would stop, and
+    ///   `next` is the position to read on before.
     /// - A page reads a limited number of rows. It may be short or empty and still advance.
     /// - A response that was deleted or erased is not in the log any more.
     async fn read_log(&self, query: &LogQuery) -> StoreResult<LogPage>;

@@ -17,6 +17,7 @@ mod reports;
 mod respondents;
 mod responses;
 mod short_paths;
+mod sinks;
 mod test_responses;
 mod upkeep;
 mod users;
@@ -35,6 +36,7 @@ pub use reports::ReportStore;
 pub use respondents::RespondentStore;
 pub use responses::ResponseStore;
 pub use short_paths::ShortPathStore;
+pub use sinks::SinkStore;
 pub use test_responses::TestResponseStore;
 pub use upkeep::UpkeepStore;
 pub use users::UserStore;
@@ -58,6 +60,7 @@ pub trait Store:
     + VisitStore
     + EventStore
     + EndpointStore
+    + SinkStore
     + MailStore
     + DeliveryHealthStore
     + UpkeepStore
@@ -80,6 +83,7 @@ impl<T> Store for T where
         + VisitStore
         + EventStore
         + EndpointStore
+        + SinkStore
         + MailStore
         + DeliveryHealthStore
         + UpkeepStore

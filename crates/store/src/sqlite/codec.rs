@@ -15,14 +15,14 @@ use crate::{
     App, AssetInfo, AssetRow, AuditRow, ClosingCountsRow, ConsentRow, DeliveryRow, EndpointRow,
     EventRow, FlowRow, GrantRow, IdentityKeyRow, IdentityRow, InvitationRow, KeyRow, LinkRow,
     MailRow, ReportRow, RespondentRow, ResponseRow, SavedViewRow, SessionRow, ShortPathRow,
-    TestResponseRow, TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow,
+    SinkPositionRow, TestResponseRow, TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow,
 };
 
 pub(super) use crate::codec::{
     APP, ASSET, ASSET_INFO, AUDIT, CLOSING_COUNTS, CONSENT, DELIVERY, ENDPOINT, EVENT, FLOW, GRANT,
     IDENTITY, IDENTITY_KEY, INVITATION, KEY, LINK, LISTED_APP, LISTED_FLOW, MAIL, REPORT,
-    RESPONDENT, RESPONSE, ReadCells, SAVED_VIEW, SESSION, SHORT_PATH, TEST_RESPONSE, TOKEN,
-    USED_KEY, USER, VERSION, VISIT_COUNT,
+    RESPONDENT, RESPONSE, ReadCells, SAVED_VIEW, SESSION, SHORT_PATH, SINK_POSITION, TEST_RESPONSE,
+    TOKEN, USED_KEY, USER, VERSION, VISIT_COUNT,
 };
 
 /// The bytes of an id, as they are stored.
@@ -154,4 +154,5 @@ readers! {
     event -> EventRow,
     endpoint -> EndpointRow,
     delivery -> DeliveryRow,
+    sink_position -> SinkPositionRow,
 }

@@ -46,32 +46,34 @@ impl EventStore for SqliteStore {
 
 fn read(connection: &Connection, query: &LogQuery, horizon: EventId) -> Result<LogPage> {
     let instant = connection.unchecked_transaction()?;
-    if horizon <= query.after {
+    let end = query.end(horizon);
+    if end <= query.after {
         return Ok(merged(query, query.after, LogPart::empty(), LogPart::empty()));
     }
     let responses = match (query.responses, query.flow_id) {
         (false, _) => LogPart::empty(),
-        (true, Some(flow)) => responses_of_flow(&instant, query, flow, horizon)?,
-        (true, None) => responses(&instant, query, horizon)?,
+        (true, Some(flow)) => responses_of_flow(&instant, query, flow, end)?,
+        (true, None) => responses(&instant, query, end)?,
     };
-    Ok(merged(query, horizon, responses, events(&instant, query, horizon)?))
+    Ok(merged(query, end, responses, events(&instant, query, end)?))
 }
 
-fn span(query: &LogQuery, horizon: EventId) -> Span {
+fn span(query: &LogQuery, end: EventId) -> Span {
     let first = query.after.uuid().as_u128().saturating_add(1);
-    Span { first, last: horizon.uuid().as_u128() }
+    Span { first, last: end.uuid().as_u128() }
 }
 
 /// In the order of keys, over all apps: an app has no index of its own.
 fn responses(
     connection: &Connection,
     query: &LogQuery,
-    horizon: EventId,
+    end: EventId,
 ) -> Result<LogPart<ResponseRow>> {
-    let (first, last) = response_keys::range(connection, span(query, horizon))?;
+    let (first, last) = response_keys::range(connection, span(query, end))?;
     let sql = format!(
         "SELECT {RESPONSE} FROM {RESPONSES} WHERE response_key BETWEEN ?1 AND ?2 \
-         ORDER BY response_key LIMIT ?3"
+         ORDER BY response_key {} LIMIT ?3",
+        query.direction()
     );
     let mut statement = connection.prepare_cached(&sql)?;
     let mut found = statement.query(params![first, last, limit(SCANNED_MAX)])?;
@@ -96,12 +98,13 @@ fn responses_of_flow(
     connection: &Connection,
     query: &LogQuery,
     flow: FlowId,
-    horizon: EventId,
+    end: EventId,
 ) -> Result<LogPart<ResponseRow>> {
-    let (first, last) = response_keys::range(connection, span(query, horizon))?;
+    let (first, last) = response_keys::range(connection, span(query, end))?;
     let sql = format!(
         "SELECT {RESPONSE} FROM {RESPONSES} WHERE {OF_FLOW} \
-         AND response_key BETWEEN ?3 AND ?4 ORDER BY response_key LIMIT ?5"
+         AND response_key BETWEEN ?3 AND ?4 ORDER BY response_key {} LIMIT ?5",
+        query.direction()
     );
     let most = query.limit.saturating_add(1);
     let mut statement = connection.prepare_cached(&sql)?;
@@ -118,17 +121,14 @@ fn responses_of_flow(
     Ok(LogPart::of_responses(rows, query))
 }
 
-fn events(
-    connection: &Connection,
-    query: &LogQuery,
-    horizon: EventId,
-) -> Result<LogPart<EventRow>> {
+fn events(connection: &Connection, query: &LogQuery, end: EventId) -> Result<LogPart<EventRow>> {
     let sql = format!(
         "SELECT {EVENT} FROM events WHERE app_id = ?1 AND event_id > ?2 AND event_id <= ?3 \
-         ORDER BY event_id LIMIT ?4"
+         ORDER BY event_id {} LIMIT ?4",
+        query.direction()
     );
     let rows = query.limit.saturating_add(1);
-    let params = params![bytes!(query.app_id), bytes!(query.after), bytes!(horizon), limit(rows)];
+    let params = params![bytes!(query.app_id), bytes!(query.after), bytes!(end), limit(rows)];
     let found = many(connection, &sql, params, codec::event)?;
     let mut part = LogPart::limited(found, rows, |row| row.event_id);
     part.rows.retain(|row| query.flow_id.is_none() || row.flow_id == query.flow_id);

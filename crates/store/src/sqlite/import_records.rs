@@ -18,7 +18,7 @@ use super::transaction::{Finish, TransactionError};
 use super::version_numbers::VersionNumbers;
 use super::{
     assets, closing, counts, endpoints, events, invitations, mails, people, put, reports,
-    short_paths, skip_index, test_responses, visits,
+    short_paths, sinks, skip_index, test_responses, visits,
 };
 use crate::{App, IdempotencyKey, Record, ResponseRow};
 
@@ -119,6 +119,7 @@ fn put(
         Record::Event(row) => events::put(connection, row),
         Record::Endpoint(row) => endpoints::replace(connection, row),
         Record::Delivery(row) => endpoints::put_delivery(connection, row),
+        Record::SinkPosition(row) => sinks::put(connection, row),
     };
     Ok(put?)
 }

@@ -48,6 +48,7 @@ mod response_row;
 mod roles;
 mod schema;
 mod short_paths;
+mod sinks;
 mod skip_index;
 mod test_responses;
 mod transaction;

@@ -10,7 +10,7 @@ use sluice_flow::id::{EventId, ResponseId};
 use sluice_flow::time::Timestamp;
 use sluice_store::postgres::{Options, PgStore};
 use sluice_store::roles::*;
-use sluice_store::{At, Change, LogEntry, LogQuery, NewResponse, Outcome, Write};
+use sluice_store::{At, Change, LogEntry, LogQuery, NewResponse, Order, Outcome, Write};
 use support::Cluster;
 use support::rows::{app_row, flow_row, key, now, response};
 use tokio_postgres::NoTls;
@@ -44,6 +44,8 @@ impl Log {
             flow_id: None,
             responses: true,
             after,
+            before: None,
+            order: Order::Asc,
             now: Timestamp::from_millis(now()),
             limit: 100,
             bytes_max: usize::MAX,

@@ -260,7 +260,7 @@ async fn an_endpoint_is_disabled_enabled_and_deleted() {
 }
 
 #[tokio::test]
-async fn the_log_of_events_is_shown_from_a_time_or_an_event() {
+async fn the_log_of_events_is_shown_newest_first_within_a_time_and_after_an_event() {
     let site = Site::start().await;
     let (app, flow, response) = shop(&site).await;
     let viewer = site.signed_in(Some(app), Role::Viewer).await;
@@ -271,7 +271,7 @@ async fn the_log_of_events_is_shown_from_a_time_or_an_event() {
     let (published, stored) = (page.find("Flow published"), page.find("Response stored"));
     let first = page.find("<tbody").unwrap();
     assert!(published.is_some() && stored.is_some(), "{page}");
-    assert!(page[first..].find("Flow published") < page[first..].find("Response stored"));
+    assert!(page[first..].find("Response stored") < page[first..].find("Flow published"));
     assert!(page.contains(&format!("/console/flows/{flow}/responses/{response}")), "{page}");
     let only = viewer.get(&format!("{log}?type=flow.published")).await.ok();
     assert!(!only.contains(&response.to_string()) && only.contains("flow.published"));
@@ -284,4 +284,60 @@ async fn the_log_of_events_is_shown_from_a_time_or_an_event() {
     assert!(!later.contains(&format!("/responses/{response}")) && later.contains("Another"));
     site.clock.advance_millis(2 * 60 * 60 * 1_000);
     assert!(viewer.get(&format!("{log}?since=hour")).await.ok().contains("No events"));
+    assert!(viewer.get(&log).await.ok().contains("Flow published"), "any time by default");
+    let until = |seconds: i64| {
+        let text = after.made_at().plus_seconds(seconds).to_string();
+        format!("{log}?until={}", text[..16].replace(':', "%3A"))
+    };
+    assert!(viewer.get(&until(-600)).await.ok().contains("No events"));
+    let then = viewer.get(&until(600)).await.ok();
+    assert!(then.contains(&response.to_string()), "{then}");
+    assert!(viewer.get(&format!("{log}?until=soon")).await.ok().contains("Flow published"));
+}
+
+/// The responses that a page of the log links to, in order.
+fn responses_on(page: &str) -> Vec<String> {
+    let links = page.split("/responses/rs_").skip(1);
+    links.map(|rest| rest.chars().take(22).collect()).collect()
+}
+
+/// The address of a link with this text.
+fn link(page: &str, text: &str) -> Option<String> {
+    let (before, _) = page.split_once(&format!("\">{text}</a>"))?;
+    let (_, address) = before.rsplit_once("href=\"")?;
+    Some(address.replace("&amp;", "&"))
+}
+
+#[tokio::test]
+async fn the_pages_of_the_log_lead_to_older_and_newer_events() {
+    let site = Site::start().await;
+    let app = site.app("Shop").await;
+    let (_, version) = site.flow(app, definition("Feedback")).await;
+    let viewer = site.signed_in(Some(app), Role::Viewer).await;
+    let mut expected = Vec::new();
+    for _ in 0..120 {
+        site.clock.advance_millis(10);
+        let id = site.respond(app, version, json!({"answers": {"nps": "9"}})).await.to_string();
+        expected.push(id.trim_start_matches("rs_").to_owned());
+    }
+    expected.reverse();
+    site.clock.advance_millis(90_000);
+    let log = format!("/console/apps/{app}/settings/events?type=response.created");
+    let first = viewer.get(&log).await.ok();
+    assert_eq!(responses_on(&first), expected[..50]);
+    assert_eq!((link(&first, "Newer"), link(&first, "Newest")), (None, None));
+    let second = viewer.get(&link(&first, "Older").unwrap()).await.ok();
+    assert_eq!(responses_on(&second), expected[50..100]);
+    let third = viewer.get(&link(&second, "Older").unwrap()).await.ok();
+    assert_eq!(responses_on(&third), expected[100..]);
+    assert_eq!(link(&third, "Older"), None);
+    let back = viewer.get(&link(&third, "Newer").unwrap()).await.ok();
+    assert_eq!(responses_on(&back), expected[50..100]);
+    let top = viewer.get(&link(&back, "Newer").unwrap()).await.ok();
+    assert_eq!(responses_on(&top), expected[..50]);
+    assert_eq!(link(&top, "Newer"), None);
+    let down = viewer.get(&link(&top, "Older").unwrap()).await.ok();
+    assert_eq!(responses_on(&down), expected[50..100]);
+    let newest = viewer.get(&link(&down, "Newest").unwrap()).await.ok();
+    assert_eq!(responses_on(&newest), expected[..50]);
 }

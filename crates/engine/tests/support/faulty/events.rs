@@ -1,4 +1,4 @@
-//! The log of events and webhooks, which pass through.
+//! The log of events, webhooks and sinks, which pass through.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -85,5 +85,22 @@ impl EndpointStore for FaultyStore {
     }
     async fn delivery_backlog(&self) -> StoreResult<Backlog> {
         self.inner.delivery_backlog().await
+    }
+}
+
+#[async_trait]
+impl SinkStore for FaultyStore {
+    async fn lease_sink(&self, lease: SinkLease) -> StoreResult<bool> {
+        self.inner.lease_sink(lease).await
+    }
+    async fn list_sink_positions(&self, sink: &str) -> StoreResult<Vec<SinkPositionRow>> {
+        self.read().list_sink_positions(sink).await
+    }
+    async fn save_sink_positions(
+        &self,
+        lease: SinkLease,
+        rows: Vec<SinkPositionRow>,
+    ) -> StoreResult<bool> {
+        self.inner.save_sink_positions(lease, rows).await
     }
 }

@@ -18,6 +18,10 @@ use crate::cluster;
 mod edges;
 mod first;
 use crate::identity;
+#[cfg(feature = "nats")]
+mod nats;
+#[cfg(feature = "nats")]
+use crate::nats::server as nats_server;
 mod outage;
 mod restarts;
 mod revocation;

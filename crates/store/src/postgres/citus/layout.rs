@@ -39,6 +39,8 @@ pub(super) const OF_INSTANCE: &[&str] = &[
     "assets",
     "endpoints",
     "deliveries",
+    "sink_positions",
+    "sink_leases",
     "tokens",
     "users",
     "grants",
@@ -114,7 +116,7 @@ mod tests {
         // A table with a foreign key to another one is placed together with it.
         let mut local = named("citus_add_local_table_to_metadata");
         local.extend(["api_keys", "identity_keys", "reports", "short_paths", "assets"]);
-        local.extend(["endpoints", "deliveries"]);
+        local.extend(["endpoints", "deliveries", "sink_positions"]);
         local.extend(["grants", "saved_views", "links"]);
         assert_eq!(local, OF_INSTANCE.iter().copied().collect());
     }

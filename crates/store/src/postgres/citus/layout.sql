@@ -25,8 +25,9 @@ SELECT create_distributed_table('events', 'app_id', colocate_with => 'apps');
 
 -- Known to Citus, so that a transaction on them and on a worker is one two-phase commit.
 -- A table is added together with those that have a foreign key to it.
-SELECT citus_add_local_table_to_metadata('app_directory', cascade_via_foreign_keys => true); -- and api_keys, identity_keys, reports, short_paths, assets, endpoints, deliveries
+SELECT citus_add_local_table_to_metadata('app_directory', cascade_via_foreign_keys => true); -- and api_keys, identity_keys, reports, short_paths, assets, endpoints, deliveries, sink_positions
 SELECT citus_add_local_table_to_metadata('id_directory');
+SELECT citus_add_local_table_to_metadata('sink_leases');
 SELECT citus_add_local_table_to_metadata('tokens');
 SELECT citus_add_local_table_to_metadata('users', cascade_via_foreign_keys => true); -- and grants, saved_views, links
 SELECT citus_add_local_table_to_metadata('sessions');

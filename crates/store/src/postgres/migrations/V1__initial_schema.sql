@@ -456,6 +456,21 @@ CREATE INDEX deliveries_waiting ON deliveries (app_id, endpoint_id, next_at) WHE
 CREATE INDEX deliveries_health ON deliveries (app_id, endpoint_id, state, attempted_at);
 CREATE INDEX deliveries_by_event ON deliveries (app_id, event_id);
 
+-- How far the log of each app was published to a sink, such as a stream of another system. A table of the instance.
+CREATE TABLE sink_positions (
+    app_id   uuid NOT NULL REFERENCES app_directory,
+    sink     text COLLATE "C" NOT NULL,
+    position uuid NOT NULL,
+    PRIMARY KEY (app_id, sink)
+);
+
+-- The process that publishes to a sink.
+CREATE TABLE sink_leases (
+    sink         text COLLATE "C" PRIMARY KEY,
+    leased_by    uuid NOT NULL,
+    leased_until bigint NOT NULL
+);
+
 -- Users of the console.
 -- password: an Argon2id hash. issuer and subject: the identity at a single sign-on provider.
 -- epoch: sessions of an earlier epoch are no longer valid.

@@ -19,7 +19,7 @@ use uuid::Uuid;
 use super::super::codec::{
     self, APP, ASSET, AUDIT, CLOSING_COUNTS, CONSENT, Cells, DELIVERY, ENDPOINT, EVENT, FLOW,
     GRANT, IDENTITY, IDENTITY_KEY, INVITATION, KEY, MAIL, REPORT, RESPONDENT, RESPONSE, SAVED_VIEW,
-    SHORT_PATH, TEST_RESPONSE, TOKEN, USED_KEY, USER, VERSION, VISIT_COUNT,
+    SHORT_PATH, SINK_POSITION, TEST_RESPONSE, TOKEN, USED_KEY, USER, VERSION, VISIT_COUNT,
 };
 use super::super::failure::TransactionError;
 use super::super::pool::{Params, Pool};
@@ -207,6 +207,7 @@ fn is_of_apps(table: Table) -> bool {
         | Table::Endpoints
         | Table::Deliveries
         | Table::Assets
+        | Table::SinkPositions
         | Table::Mails => false,
     }
 }
@@ -239,7 +240,7 @@ async fn scan(
     let (flow, version) = (Uuid::from_bytes(counted.flow), Uuid::from_bytes(counted.version));
     let params: Params = match after.table {
         Table::Apps => &[&rows, &bytes, &app],
-        Table::Keys | Table::IdentityKeys => &[&rows, &bytes, &app, &&*text],
+        Table::Keys | Table::IdentityKeys | Table::SinkPositions => &[&rows, &bytes, &app, &&*text],
         Table::Responses | Table::TestResponses | Table::Deliveries => {
             &[&rows, &bytes, &app, &ids[0], &ids[1]]
         }
@@ -326,6 +327,9 @@ fn select(table: Table, scope: Scope) -> (String, Read) {
         Table::Deliveries => ("deliveries", DELIVERY, &["endpoint_id", "delivery_id"], |it| {
             codec::delivery(it).map(|row| Record::Delivery(Box::new(row)))
         }),
+        Table::SinkPositions => ("sink_positions", SINK_POSITION, &["sink"], |it| {
+            codec::sink_position(it).map(Record::SinkPosition)
+        }),
         Table::SavedViews => ("saved_views", SAVED_VIEW, &["flow_id", "user_id", "name"], |it| {
             codec::saved_view(it).map(Record::SavedView)
         }),
@@ -389,6 +393,7 @@ fn texts(table: Table) -> Vec<&'static str> {
         Table::Endpoints => &["url", "description", "secret", "previous_secret"],
         Table::Deliveries => &["kind", "reply", "error"],
         Table::Mails => &["detail", "reply"],
+        Table::SinkPositions => &["sink"],
     };
     columns.to_vec()
 }

@@ -385,6 +385,21 @@ CREATE INDEX deliveries_waiting ON deliveries (app_id, endpoint_id, next_at) WHE
 CREATE INDEX deliveries_health ON deliveries (app_id, endpoint_id, state, attempted_at);
 CREATE INDEX deliveries_by_event ON deliveries (app_id, event_id);
 
+-- How far the log of each app was published to a sink, such as a stream of another system.
+CREATE TABLE sink_positions (
+    app_id   BLOB NOT NULL REFERENCES apps DEFERRABLE INITIALLY DEFERRED,
+    sink     TEXT NOT NULL,
+    position BLOB NOT NULL CHECK (length(position) = 16),
+    PRIMARY KEY (app_id, sink)
+) STRICT, WITHOUT ROWID;
+
+-- The process that publishes to a sink.
+CREATE TABLE sink_leases (
+    sink         TEXT PRIMARY KEY,
+    leased_by    BLOB NOT NULL,
+    leased_until INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
 -- Test responses: answers from the test link of a flow, apart from the responses. number is 0 for a draft.
 CREATE TABLE test_responses (
     app_id      BLOB NOT NULL,

@@ -176,7 +176,11 @@ impl Filling {
                 codec::report(cells).map(|row| Record::Report(Box::new(row)))
             }),
             Table::SavedViews => self.scan_saved_views(connection, after),
-            Table::ShortPaths => self.scan_short_paths(connection, after),
+            Table::ShortPaths => {
+                self.add(connection, table, &sql, params![app, key, rows], |cells| {
+                    codec::short_path(cells).map(Record::ShortPath)
+                })
+            }
             Table::TestResponses => self.scan_test_responses(connection, after),
             Table::Mails => self.add(connection, table, &sql, params![app, key, rows], |cells| {
                 codec::mail(cells).map(Record::Mail)
@@ -184,17 +188,10 @@ impl Filling {
             Table::Assets => self.add(connection, table, &sql, params![app, key, rows], |cells| {
                 codec::asset(cells).map(Record::Asset)
             }),
-            Table::Events | Table::Endpoints | Table::Deliveries => {
+            Table::Events | Table::Endpoints | Table::Deliveries | Table::SinkPositions => {
                 self.scan_events(connection, after)
             }
         }
-    }
-
-    fn scan_short_paths(&mut self, connection: &Connection, after: &RecordCursor) -> Result<()> {
-        let params = params![after.app, after.key, self.rows_left()];
-        self.add(connection, after.table, &select(after.table), params, |cells| {
-            codec::short_path(cells).map(Record::ShortPath)
-        })
     }
 
     fn scan_test_responses(&mut self, connection: &Connection, after: &RecordCursor) -> Result<()> {
@@ -403,7 +400,9 @@ fn select(table: Table) -> String {
              WHERE (app_id, flow_id, form_key) > (?1, ?2, ?3) \
              ORDER BY app_id, flow_id, form_key LIMIT ?4"
         ),
-        Table::Events | Table::Endpoints | Table::Deliveries => select_events(table),
+        Table::Events | Table::Endpoints | Table::Deliveries | Table::SinkPositions => {
+            select_events(table)
+        }
         Table::Mails => format!(
             "SELECT {MAIL} FROM mails WHERE (app_id, mail_id) > (?1, ?2) \
              ORDER BY app_id, mail_id LIMIT ?3"
@@ -429,6 +428,11 @@ mod tests {
         let mut connection = Connection::open_in_memory().unwrap();
         let path = std::path::Path::new("memory");
         super::super::super::schema::bring_up_to_date(&mut connection, path).unwrap();
+        let steps = |table: Table| -> Vec<String> {
+            let sql = format!("EXPLAIN QUERY PLAN {}", select(table));
+            let mut explain = connection.prepare(&sql).unwrap();
+            explain.raw_query().mapped(|row| row.get("detail")).map(Result::unwrap).collect()
+        };
         for (table, scan) in [
             (Table::Apps, "SEARCH apps USING PRIMARY KEY (app_id>?)"),
             (Table::Keys, "SEARCH api_keys USING PRIMARY KEY ((app_id,api_key)>(?,?))"),
@@ -471,6 +475,7 @@ mod tests {
                 "SEARCH test_responses USING PRIMARY KEY ((app_id,flow_id,form_key)>(?,?,?))",
             ),
             (Table::Mails, "SEARCH mails USING PRIMARY KEY ((app_id,mail_id)>(?,?))"),
+            (Table::SinkPositions, "SEARCH sink_positions USING PRIMARY KEY ((app_id,sink)>(?,?))"),
             (Table::ShortPaths, "SEARCH short_paths USING PRIMARY KEY ((app_id,flow_id)>(?,?))"),
             (
                 Table::Assets,
@@ -481,20 +486,12 @@ mod tests {
                 "SEARCH saved_views USING PRIMARY KEY ((app_id,flow_id,user_id,name)>(?,?,?,?))",
             ),
         ] {
-            let sql = format!("EXPLAIN QUERY PLAN {}", select(table));
-            let mut explain = connection.prepare(&sql).unwrap();
-            let steps: Vec<String> =
-                explain.raw_query().mapped(|row| row.get("detail")).map(Result::unwrap).collect();
-            assert_eq!(steps, [scan], "{table:?}");
+            assert_eq!(steps(table), [scan], "{table:?}");
         }
-        let sql = format!("EXPLAIN QUERY PLAN {}", select(Table::Responses));
-        let mut explain = connection.prepare(&sql).unwrap();
-        let steps: Vec<String> =
-            explain.raw_query().mapped(|row| row.get("detail")).map(Result::unwrap).collect();
         let expected = [
             "SEARCH responses USING INDEX responses_by_flow (flow_number=? AND rowid>?)",
             "SEARCH version_numbers USING INTEGER PRIMARY KEY (rowid=?)",
         ];
-        assert_eq!(steps, expected);
+        assert_eq!(steps(Table::Responses), expected);
     }
 }

@@ -1,8 +1,8 @@
-//! The tables of events and webhooks in an export.
+//! The tables of events, webhooks and sinks in an export.
 
 use rusqlite::{Connection, Result, params};
 
-use super::super::super::codec::{self, DELIVERY, ENDPOINT, EVENT};
+use super::super::super::codec::{self, DELIVERY, ENDPOINT, EVENT, SINK_POSITION};
 use super::{Filling, NO_APP, select};
 use crate::{Record, RecordCursor, Table};
 
@@ -17,6 +17,7 @@ pub(super) fn select_events(table: Table) -> String {
                  ORDER BY app_id, endpoint_id, delivery_id LIMIT ?4"
             );
         }
+        Table::SinkPositions => (SINK_POSITION, "sink_positions", "sink"),
         _ => (EVENT, "events", "event_id"),
     };
     format!(
@@ -44,6 +45,12 @@ impl Filling {
                 let params = params![app, endpoint, delivery, rows];
                 self.add(connection, table, &sql, params, |cells| {
                     codec::delivery(cells).map(|row| Record::Delivery(Box::new(row)))
+                })
+            }
+            Table::SinkPositions => {
+                let sink = String::from_utf8_lossy(key);
+                self.add(connection, table, &sql, params![app, sink, rows], |cells| {
+                    codec::sink_position(cells).map(Record::SinkPosition)
                 })
             }
             _ => self.add(connection, table, &sql, params![app, key, rows], |cells| {

@@ -1,0 +1,201 @@
+//! Publishing to a sink: order, repetition, refusals, and the change of nodes, with a clock that the
+//! test sets. The sink is scripted; `crates/sluice/tests/nats` has a real one.
+
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+mod support;
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use sluice_engine::rows::Scope;
+use sluice_engine::sink::{EventSink, PublishFuture, SinkError, SinkOptions};
+use sluice_engine::{AppView, Options};
+use sluice_flow::event::filter::EventFilter;
+use sluice_flow::event::payload::{Payload, created_id};
+use sluice_flow::id::{AppId, EventId, FlowVersionId};
+use support::{World, accepted, submission};
+
+/// A sink that remembers what it got, and refuses what the test says.
+#[derive(Debug, Default)]
+struct Recorder {
+    got: Mutex<Vec<(AppId, EventId)>>,
+    refuses: Mutex<Option<(Option<AppId>, SinkError)>>,
+}
+
+impl Recorder {
+    fn got(&self, app: AppId) -> Vec<EventId> {
+        let got = self.got.lock().unwrap();
+        got.iter().filter(|(of, _)| *of == app).map(|(_, id)| *id).collect()
+    }
+
+    fn refuse(&self, app: Option<AppId>, error: Option<SinkError>) {
+        *self.refuses.lock().unwrap() = error.map(|error| (app, error));
+    }
+}
+
+impl EventSink for Recorder {
+    fn name(&self) -> &str {
+        "test/one"
+    }
+
+    fn publish<'s>(&'s self, app: AppId, events: &'s [Payload]) -> PublishFuture<'s> {
+        Box::pin(async move {
+            match &*self.refuses.lock().unwrap() {
+                Some((of, error)) if of.is_none_or(|of| of == app) => return Err(error.clone()),
+                _ => {}
+            }
+            let mut got = self.got.lock().unwrap();
+            got.extend(events.iter().map(|event| (app, event.id)));
+            Ok(())
+        })
+    }
+}
+
+fn options(sink: &Arc<Recorder>) -> Options {
+    let sink = Arc::clone(sink) as Arc<dyn EventSink>;
+    Options { sink: Some(SinkOptions { sink, apps: Vec::new() }), ..Options::default() }
+}
+
+/// An app with a published flow.
+struct Shop {
+    app: AppId,
+    view: Arc<AppView>,
+    version: FlowVersionId,
+}
+
+impl Shop {
+    async fn open(world: &World) -> Self {
+        let app = world.app().await;
+        let flow = world.flow(&app).await.flow.flow_id;
+        let version = world.publish(flow).await.flow_version_id;
+        Self { app: app.row.app_id, view: world.view(&app).await, version }
+    }
+
+    async fn submit(&self, world: &World) -> EventId {
+        let receipt = world.submit(&self.view, &submission(self.version)).await;
+        created_id(accepted(receipt).response_id)
+    }
+
+    async fn log(&self, world: &World) -> Vec<EventId> {
+        let handle = world.engine.app(&world.actor, Scope::Read, self.app).await.unwrap();
+        let page = handle.read_events(&EventFilter::default(), None, 1_000).await.unwrap();
+        page.events.iter().map(|event| event.payload.id).collect()
+    }
+}
+
+/// Publishes until the condition holds.
+async fn until(world: &World, condition: impl Fn() -> bool) {
+    let enough = async {
+        while !condition() {
+            world.clock.advance_millis(500);
+            world.engine.upkeep().publish_events().await.unwrap();
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), enough).await.unwrap();
+}
+
+fn unavailable() -> Option<SinkError> {
+    Some(SinkError::Unavailable("away".to_owned()))
+}
+
+#[tokio::test]
+async fn the_log_is_published_from_its_beginning_in_order() {
+    let sink = Arc::new(Recorder::default());
+    let world = World::with(options(&sink)).await;
+    let shop = Shop::open(&world).await;
+    for _ in 0..300 {
+        shop.submit(&world).await;
+        world.clock.advance_millis(1);
+    }
+    until(&world, || sink.got(shop.app).len() > 300).await;
+    let log = shop.log(&world).await;
+    assert_eq!(log.len(), 301, "one was the publish");
+    assert_eq!(sink.got(shop.app), log);
+    let text = world.engine.metrics_text();
+    assert!(text.contains("sluice_sink_events_total{outcome=\"published\"} 301"), "{text}");
+    assert!(text.contains("sluice_sink_lag_seconds 0.0"), "{text}");
+}
+
+#[tokio::test]
+async fn nothing_is_skipped_while_the_sink_takes_nothing() {
+    let sink = Arc::new(Recorder::default());
+    let world = World::with(options(&sink)).await;
+    let shop = Shop::open(&world).await;
+    until(&world, || sink.got(shop.app).len() == 1).await;
+    sink.refuse(None, unavailable());
+    let waiting = shop.submit(&world).await;
+    world.clock.advance_millis(90_000);
+    assert!(!world.engine.upkeep().publish_events().await.unwrap());
+    let text = world.engine.metrics_text();
+    let lag = text.lines().find_map(|line| line.strip_prefix("sluice_sink_lag_seconds "));
+    assert_eq!(lag.unwrap().parse::<f64>().unwrap(), 90.0);
+    sink.refuse(None, None);
+    until(&world, || sink.got(shop.app).len() == 2).await;
+    assert_eq!(sink.got(shop.app)[1], waiting);
+}
+
+#[tokio::test]
+async fn a_refusal_holds_up_its_app_only() {
+    let sink = Arc::new(Recorder::default());
+    let world = World::with(options(&sink)).await;
+    let (one, two) = (Shop::open(&world).await, Shop::open(&world).await);
+    sink.refuse(Some(one.app), Some(SinkError::Refused("too long".to_owned())));
+    two.submit(&world).await;
+    until(&world, || sink.got(two.app).len() == 2).await;
+    assert_eq!(sink.got(one.app), []);
+    sink.refuse(None, None);
+    until(&world, || sink.got(one.app).len() == 1).await;
+}
+
+#[tokio::test]
+async fn only_chosen_apps_are_published() {
+    let sink = Arc::new(Recorder::default());
+    let world = World::new().await;
+    let (one, two) = (Shop::open(&world).await, Shop::open(&world).await);
+    let mut chosen = options(&sink);
+    chosen.sink.as_mut().unwrap().apps = vec![two.app];
+    let world = world.another_with(chosen).await;
+    until(&world, || !sink.got(two.app).is_empty()).await;
+    assert_eq!(sink.got(one.app), []);
+}
+
+#[tokio::test]
+async fn one_node_publishes_and_another_continues_where_it_stopped() {
+    let sinks = [(); 3].map(|()| Arc::new(Recorder::default()));
+    let first = World::with(options(&sinks[0])).await;
+    let shop = Shop::open(&first).await;
+    until(&first, || sinks[0].got(shop.app).len() == 1).await;
+    let second = first.another_with(options(&sinks[1])).await;
+    assert!(!second.engine.upkeep().publish_events().await.unwrap(), "the first one has the lease");
+    let of_first = shop.submit(&first).await;
+    until(&first, || sinks[0].got(shop.app).len() == 2).await;
+    assert_eq!(sinks[0].got(shop.app)[1], of_first);
+    assert_eq!(sinks[1].got(shop.app), []);
+    // It stops in order: the lease is given back at once.
+    first.engine.close().await;
+    let of_second = shop.submit(&second).await;
+    until(&second, || sinks[1].got(shop.app).len() == 1).await;
+    assert_eq!(sinks[1].got(shop.app), [of_second]);
+    // It is killed: the lease ends by itself.
+    let third = second.another_with(options(&sinks[2])).await;
+    drop(second);
+    let of_third = shop.submit(&third).await;
+    assert!(!third.engine.upkeep().publish_events().await.unwrap(), "still leased");
+    third.clock.advance_millis(15_000);
+    until(&third, || sinks[2].got(shop.app).contains(&of_third)).await;
+}
+
+#[tokio::test]
+async fn a_node_that_cannot_reach_the_sink_leaves_it_to_another() {
+    let sinks = [(); 2].map(|()| Arc::new(Recorder::default()));
+    let first = World::with(options(&sinks[0])).await;
+    sinks[0].refuse(None, unavailable());
+    let shop = Shop::open(&first).await;
+    first.clock.advance_millis(1_000);
+    assert!(!first.engine.upkeep().publish_events().await.unwrap());
+    let second = first.another_with(options(&sinks[1])).await;
+    until(&second, || sinks[1].got(shop.app).len() == 1).await;
+    assert_eq!(sinks[0].got(shop.app), []);
+}
