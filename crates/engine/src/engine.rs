@@ -43,6 +43,7 @@ use crate::intake::{Receipt, SubmitError};
 use crate::invitations::InvitationHandle;
 use crate::mail::{Delivered, MailOptions, Unsubscription};
 use crate::metrics::Metrics;
+use crate::outbound_hold::Outbound;
 use crate::people::Accounts;
 use crate::people::password::Passwords;
 use crate::publish::VersionHandle;
@@ -91,6 +92,8 @@ pub struct Options {
     pub scrub_interval: Option<Duration>,
     /// Sends webhooks; without it none are sent.
     pub webhook_sender: Option<Arc<dyn WebhookSender>>,
+    /// Sends neither e-mails nor webhooks, for a look at a copy.
+    pub hold_outbound: bool,
 }
 
 /// The service that transports call.
@@ -164,6 +167,7 @@ impl Engine {
             erasures,
             deliveries: Deliveries::new(options.webhook_sender),
             mail: options.mail,
+            outbound: Outbound::new(options.hold_outbound),
             environment_token: options.admin_token.as_deref().map(hash_of),
             body_bytes_max: options.body_bytes_max.unwrap_or(BODY_BYTES_DEFAULT),
             public_url: options.public_url.unwrap_or_else(|| PUBLIC_URL_DEFAULT.to_owned()),
@@ -392,9 +396,10 @@ impl Engine {
         self.core.authenticate(secret).await
     }
 
-    /// Sends a password link to the user with this address, if there is one. Reveals nothing.
-    pub fn forgot_password(&self, email: &str, language: Option<&str>) {
-        self.core.forgot_password(email, language);
+    /// Sends a password link to the user with this address, if there is one. Reveals nothing; only
+    /// tests wait for the end.
+    pub fn forgot_password(&self, email: &str, language: Option<&str>) -> JoinHandle<()> {
+        self.core.forgot_password(email, language)
     }
 
     /// What users do with their own accounts, including signing in.

@@ -18,6 +18,7 @@ use crate::audit_action::AuditAction;
 use crate::conflict::retry_on_conflict;
 use crate::events::find_payloads;
 use crate::handle::AppHandle;
+use crate::outbound_hold::held;
 
 /// A delivery with what is sent, if its event still exists.
 #[derive(Debug, Clone)]
@@ -102,6 +103,9 @@ impl AppHandle {
             let detail = "this server sends no webhooks";
             return Err(AdminError::conflict("webhooks_unavailable", detail));
         };
+        if core.outbound.is_held(&*core.store).await? {
+            return Err(held());
+        }
         let data = json!({"appId": self.app_id(), "endpointId": endpoint}).to_string();
         let data =
             RawValue::from_string(data).map_err(|error| StoreError::Failed(Box::new(error)))?;

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 mod invitations;
+mod outbound;
 mod shop;
 #[path = "../support/mod.rs"]
 mod support;
