@@ -181,7 +181,8 @@ mod tests {
 
     #[test]
     fn an_account_gets_one_link_in_ten_minutes() {
-        let sent = |age| MailRow { sent: 1, sent_at: Some(at(-age)), next_at: None, ..row(9_000) };
+        let sent =
+            |age: i64| MailRow { sent: 1, sent_at: Some(at(-age)), next_at: None, ..row(9_000) };
         assert_eq!(requested(&[], at(0)), Requested::Add(vec![]));
         assert_eq!(requested(&[sent(599)], at(0)), Requested::Nothing);
         assert_eq!(requested(&[sent(600)], at(0)), Requested::Add(vec![sent(600)]));

@@ -1,6 +1,7 @@
 //! A copy sends neither e-mails nor webhooks until its operator decides what happens to what waits.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use sluice_engine::mail::{Delivered, NoticeFrequency, SendError};
 use sluice_engine::outbound::{self, Waiting};
@@ -51,13 +52,15 @@ impl Copied {
         let reader = reader(&shop).await;
         let flow = original.engine.flow(&reader, Scope::Read, shop.flow).await.unwrap();
         flow.set_notices(NoticeFrequency::Soon, None).await.unwrap();
+        // What happened so far is over when the endpoint is created.
+        shop.pass(1_000);
         let new = NewEndpoint { url: "https://one.example/hook".into(), ..NewEndpoint::default() };
         let app = original.engine.app(&original.actor, Scope::Admin, shop.app.row.app_id).await;
         let endpoint = app.unwrap().create_endpoint(&new).await.unwrap().0.endpoint_id;
         shop.pass(1_000);
         let view = original.view(&shop.app).await;
         accepted(original.submit(&view, &submission(shop.version)).await);
-        until(&original.engine, &shop, || *receiver.0.lock().unwrap() == 1).await;
+        until(&original.engine, &shop, || *receiver.0.lock().unwrap() > 0).await;
         original.engine.close().await;
         let invitation = shop.invite(&["ada"]).await[0];
         let store = Arc::clone(&shop.world.faults) as Arc<dyn Store>;
@@ -102,11 +105,14 @@ async fn reader(shop: &Shop) -> Actor {
 
 /// Delivers webhooks until something holds.
 async fn until(engine: &Engine, shop: &Shop, holds: impl Fn() -> bool) {
-    while !holds() {
-        shop.pass(500);
-        engine.upkeep().deliver_webhooks().await.unwrap();
-        tokio::task::yield_now().await;
-    }
+    let delivering = async {
+        while !holds() {
+            shop.pass(500);
+            engine.upkeep().deliver_webhooks().await.unwrap();
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), delivering).await.unwrap();
 }
 
 #[tokio::test]
@@ -132,8 +138,8 @@ async fn a_copy_sends_nothing_and_says_so() {
 async fn what_waits_in_a_copy_is_sent_if_the_operator_says_so() {
     let it = Copied::open(true, false).await;
     assert_eq!(it.resume(Waiting::Send).await, (0, 0));
-    until(&it.copy.engine, &it.shop, || it.requests() == 2).await;
-    assert_eq!(it.work().await.sent, 2);
+    until(&it.copy.engine, &it.shop, || it.requests() > 1).await;
+    assert_eq!((it.requests(), it.work().await.sent), (2, 2));
     assert_eq!(it.shop.inbox.recipients(), [address("ada"), address("eve")]);
 }
 
@@ -153,7 +159,8 @@ async fn what_waits_in_a_copy_is_dropped_if_the_operator_says_so() {
     // What happens from now on is sent: the subscription and the endpoint go on.
     let view = it.copy.view(&it.shop.app).await;
     accepted(it.copy.submit(&view, &submission(it.shop.version)).await);
-    until(&it.copy.engine, &it.shop, || it.requests() == 2).await;
+    until(&it.copy.engine, &it.shop, || it.requests() > 1).await;
+    assert_eq!(it.requests(), 2);
     it.shop.pass(3 * MINUTE_MILLIS);
     it.shop.inbox.refuse([SendError::Delayed("451".into())]);
     assert_eq!(it.work().await.failed, 1);

@@ -27,7 +27,7 @@ pub(crate) struct Inbox {
     /// Never answers.
     pub(crate) hangs: bool,
     /// Answers only after `go_on`.
-    is_slow: bool,
+    pub(crate) is_slow: bool,
     pub(crate) begun: Notify,
     pub(crate) go_on: Notify,
 }
