@@ -146,7 +146,7 @@ fn test_form(visitor: &Visitor, page: &MailPage) -> Markup {
             },
             Some((to, Some(reason))) => div.errors role="alert" tabindex="-1" {
                 p { "The e-mail to " strong { (to) } " was not sent: " (reason) "." }
-                p { "Check " code { "--smtp-url" } ", " code { "--mail-from" } " and " code { "SLUICE_SMTP_PASSWORD" } "." }
+                @if reason.contains("cannot be used") { p { "Check " code { "--smtp-url" } ", " code { "--mail-from" } " and " code { "SLUICE_SMTP_PASSWORD" } "." } }
             },
             None => {}
         }
