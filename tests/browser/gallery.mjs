@@ -1,13 +1,13 @@
-// The gallery: `npm run screenshots` takes every page and state of the hosted page and of the console at three widths in
-// both themes, and writes an index to look through them. `npm run screenshots -- FOLDER [hosted|console]` chooses where,
-// and which of the two.
+// The gallery: `npm run screenshots` takes every page and state of the hosted page and of the console, the pages about e-mail
+// and the e-mails, at three widths in both themes, and writes an index to look through them.
+// `npm run screenshots -- FOLDER [hosted|console|mail]` chooses where, and which of the three.
 
 import { spawn } from "node:child_process";
 import { readdir, mkdir, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 
 const HERE = import.meta.dirname;
-const SCRIPTS = { hosted: "screenshots.mjs", console: "console-screenshots.mjs" };
+const SCRIPTS = { hosted: "screenshots.mjs", console: "console-screenshots.mjs", mail: "mail-screenshots.mjs" };
 const [folder = resolve(HERE, "../../target/gallery"), only] = process.argv.slice(2);
 const APPEARANCES = [390, 768, 1440].flatMap((width) => ["light", "dark"].map((theme) => `${width}-${theme}`));
 

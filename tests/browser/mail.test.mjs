@@ -15,7 +15,7 @@ const mail = await startMailServer("none");
 after(() => mail.stop());
 const world = await openWorld({
   args: ["--smtp-url", `smtp://localhost:${mail.port}?tls=none`, "--mail-from", "Acme <mail@acme.example>",
-    "--sign-ins-per-minute", "0", "--hosted-sends-per-minute", "0"],
+    "--public-url", "https://feedback.example", "--sign-ins-per-minute", "0", "--hosted-sends-per-minute", "0"],
 });
 after(() => world.close());
 
@@ -25,7 +25,7 @@ async function assertGood(page, what) {
   if (SHOTS) await page.screenshot({ path: `${SHOTS}/${what.replaceAll(/[^a-z0-9]+/gi, "-")}.png`, fullPage: true });
 }
 
-const local = (address) => { const { pathname, hash } = new URL(address); return pathname + hash; };
+const local = (address) => { const { pathname, search, hash } = new URL(address); return pathname + search + hash; };
 const visit = (path, { width = 1440, ...more } = {}) =>
   world.visit(path, { size: width < 500 ? "phone" : "desktop", viewport: { width, height: 900 }, ...more });
 
@@ -80,7 +80,7 @@ test("an author writes the e-mail, invites people, and sees what became of it", 
     await assertGood(shown, `invitations ${appearance.theme} ${appearance.width}`);
   }
   // The link in the e-mail opens the form.
-  const form = await visit(/http\S+flowAssignmentId=\S+/.exec(found.text)[0]);
+  const form = await visit(local(/http\S+flowAssignmentId=\S+/.exec(found.text)[0]));
   await form.getByText("How likely?").waitFor();
 });
 
@@ -115,4 +115,20 @@ test("a user chooses notices of new responses", async () => {
   }
   const page = await visit(`/console/flows/${flowId}/responses/notices`, { storageState });
   assert.equal(await page.getByLabel("Within two minutes, several together").isChecked(), true);
+});
+
+test("an owner tests the mail server and reads its reply in plain words", async () => {
+  for (const appearance of APPEARANCES) {
+    const page = await visit("/console/settings/mail", { storageState, ...appearance });
+    assert.equal(await page.locator("#address").inputValue(), "ann@mail.example");
+    await assertGood(page, `mail settings ${appearance.theme} ${appearance.width}`);
+    await page.getByRole("button", { name: "Send a test e-mail" }).click();
+    await page.getByText("The mail server accepted the e-mail").waitFor();
+    await assertGood(page, `mail test accepted ${appearance.theme} ${appearance.width}`);
+    assert.equal(header(await mail.mailTo("ann@mail.example"), "Subject"), "Test from Sluice");
+    await page.locator("#address").fill("bounce@mail.example");
+    await page.getByRole("button", { name: "Send a test e-mail" }).click();
+    await page.getByText("does not know the address (its reply: 550 5.1.1)").waitFor();
+    await assertGood(page, `mail test refused ${appearance.theme} ${appearance.width}`);
+  }
 });

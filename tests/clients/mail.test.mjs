@@ -8,12 +8,14 @@ import { header, startMailServer } from "./smtp.mjs";
 
 const PASSWORD = "canary-password-of-smtp";
 const SENDER = "Größe & Co <feedback@sender.example>";
+/** Where links in e-mails lead. */
+const PUBLIC = "https://feedback.example";
 const DEFINITION = { title: "Visit", questions: [{ id: "nps", type: "nps", prompt: "How likely?" }] };
 
 /** A server that sends through the mail server with this URL. */
 const startWith = (mail, url, { password = PASSWORD, trusts = true, args = [] } = {}) =>
   startServer({
-    args: ["--smtp-url", url, "--mail-from", SENDER, "--log", "trace", ...args],
+    args: ["--smtp-url", url, "--mail-from", SENDER, "--public-url", PUBLIC, "--log", "trace", ...args],
     env: {
       ...(password === null ? {} : { SLUICE_SMTP_PASSWORD: password }),
       ...(trusts ? { SSL_CERT_FILE: mail.authority } : {}),
@@ -97,6 +99,11 @@ test("a server without STARTTLS is used only if that is stated", async () => {
   }
 });
 
+test("a mail server without a public URL is refused at the start", async () => {
+  const args = ["--smtp-url", "smtp://localhost:1?tls=none", "--mail-from", SENDER];
+  await assert.rejects(startServer({ args }), /smtp-url needs public-url/);
+});
+
 describe("invitations", () => {
   let mail;
   let server;
@@ -136,7 +143,9 @@ describe("invitations", () => {
     const status = await until("sent", async () => (await statusOf(made)).sent === 1 && statusOf(made));
     assert.equal(status.ended, null);
 
-    const page = /<(http[^>]+)>/.exec(header(found, "List-Unsubscribe"))[1];
+    const leave = /<(http[^>]+)>/.exec(header(found, "List-Unsubscribe"))[1];
+    assert.ok(leave.startsWith(`${PUBLIC}/u/`));
+    const page = server.url + new URL(leave).pathname;
     const shown = await (await fetch(page)).text();
     assert.match(shown, /Abmelden\?/);
     assert.notEqual((await statusOf(made)).ended, "unsubscribed", "opening the page changes nothing");

@@ -30,6 +30,7 @@ mod invitations;
 mod keys;
 mod members;
 pub mod openapi;
+mod outbound;
 mod page;
 mod pointer;
 mod reply;
@@ -101,4 +102,5 @@ pub fn documented() -> OpenApiRouter<Arc<Engine>> {
         .merge(users::routes())
         .merge(members::routes())
         .merge(audit::routes())
+        .merge(outbound::routes())
 }

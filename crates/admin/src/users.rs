@@ -211,7 +211,7 @@ async fn create(
     let new = sluice_engine::people::NewUser { email, name, role, app_id };
     let instance = engine.instance(&actor)?;
     if send_email {
-        let user = instance.create_user_by_mail(new).await?;
+        let user = instance.create_user_by_mail(new, None).await?;
         return reply::created(UserWithLink { user: user.into(), link: None });
     }
     let (user, secret) = instance.create_user(new).await?;
@@ -338,7 +338,7 @@ async fn reset(
 ) -> Reply {
     let instance = engine.instance(&actor)?;
     if send_email {
-        instance.reset_user_by_mail(user).await?;
+        instance.reset_user_by_mail(user, None).await?;
         return reply::ok(Link { link: None });
     }
     let secret = instance.reset_user(user).await?;

@@ -9,7 +9,6 @@ use axum::extract::State;
 use axum::response::Response;
 use axum::routing::get;
 use http::HeaderMap;
-use http::header::ACCEPT_LANGUAGE;
 use maud::{Markup, html};
 use sluice_engine::people::LINK_HOURS;
 use sluice_http::negotiate;
@@ -19,7 +18,7 @@ use super::attempts::PeerAddress;
 use super::parts::counted;
 use super::parts::field::Field;
 use super::reply::{self, Kind, Refused, Reply};
-use super::request::SmallForm;
+use super::request::{SmallForm, language};
 use super::{Console, document, session};
 
 const TITLE: &str = "Reset your password";
@@ -51,7 +50,7 @@ async fn send(
     let content = html! {
         p { "If this address belongs to an account, a link is on its way. It works once and expires after "
             (LINK_HOURS) " hours." }
-        p.muted { "Nothing arrived after a few minutes? Look into the spam folder, or ask an owner for a link." }
+        p.muted { "Nothing arrived after a few minutes? Look into the spam folder, or ask an owner for a link. You can ask again after ten minutes." }
         p { a href=(SIGN_IN) { "Back to sign-in" } }
     };
     Ok(page(Kind::Shown, &content, &headers))
@@ -59,12 +58,6 @@ async fn send(
 
 fn must_send_mail(console: &Console) -> Result<(), Refused> {
     if console.engine.sends_mail() { Ok(()) } else { Err(Refused::NoSuchPage) }
-}
-
-/// The first language of the browser.
-fn language(headers: &HeaderMap) -> Option<&str> {
-    let accepted = headers.get(ACCEPT_LANGUAGE)?.to_str().ok()?;
-    accepted.split([',', ';']).next().map(str::trim).filter(|tag| !tag.is_empty())
 }
 
 fn form(email: &str, error: Option<&str>) -> Markup {

@@ -102,6 +102,7 @@ fn sentence(word: &str) -> Option<&'static str> {
         "invited-by-mail" => "Invited. The e-mails are on their way.",
         "notices-saved" => "Saved. You get the next notice by e-mail.",
         "notices-off" => "Saved. You get no more notices.",
+        "resumed" => "E-mails and webhooks are sent from now on.",
         "test-delivered" => "The test event was delivered.",
         "test-failed" => "The test event was not delivered. This is what came back.",
         "endpoint-enabled" => "Enabled. The endpoint continues where it ended.",

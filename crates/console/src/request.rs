@@ -2,6 +2,8 @@
 
 use axum::extract::{FromRequest, FromRequestParts, RawPathParams, Request};
 use axum::http::request::Parts;
+use http::HeaderMap;
+use http::header::ACCEPT_LANGUAGE;
 use sluice_engine::AdminError;
 use sluice_http::body;
 use sluice_http::path_id::PathId;
@@ -120,6 +122,12 @@ pub(super) async fn read_up_to(
     let (head, body) = request.into_parts();
     let limits = Limits { body_bytes_max, ..Limits::default() };
     Ok(body::read(&head.headers, body, &limits).await?)
+}
+
+/// The first language of the browser.
+pub(super) fn language(headers: &HeaderMap) -> Option<&str> {
+    let accepted = headers.get(ACCEPT_LANGUAGE)?.to_str().ok()?;
+    accepted.split([',', ';']).next().map(str::trim).filter(|tag| !tag.is_empty())
 }
 
 #[cfg(test)]

@@ -76,6 +76,8 @@ actions! {
     UserDisabled = "user.disabled",
     UserEnabled = "user.enabled",
     UserRoleChanged = "user.role_changed",
+    /// E-mails and webhooks of a copy are sent from now on.
+    OutboundResumed = "outbound.resumed",
     UserLinkMade = "user.link_made",
     UserPasswordSet = "user.password_set",
     /// A user signed in with an OpenID provider for the first time.

@@ -26,6 +26,7 @@ use crate::ids::Ids;
 use crate::images::Images;
 use crate::mail_transport::MailOptions;
 use crate::metrics::Metrics;
+use crate::outbound_hold::Outbound;
 use crate::people::password::Passwords;
 use crate::registry::Registry;
 use crate::unavailable::NotReady;
@@ -56,6 +57,7 @@ pub(crate) struct Core {
     pub(crate) deliveries: Deliveries,
     /// Absent if there is no mail server.
     pub(crate) mail: Option<MailOptions>,
+    pub(crate) outbound: Outbound,
     /// The hash of the admin token from the environment.
     pub(crate) environment_token: Option<[u8; 32]>,
     /// Without a trailing slash.

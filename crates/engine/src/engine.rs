@@ -45,6 +45,7 @@ use crate::intake::{Receipt, SubmitError};
 use crate::invitations::InvitationHandle;
 use crate::mail::{Delivered, MailOptions, Unsubscription};
 use crate::metrics::Metrics;
+use crate::outbound_hold::Outbound;
 use crate::people::Accounts;
 use crate::people::password::Passwords;
 use crate::publish::VersionHandle;
@@ -96,6 +97,8 @@ pub struct Options {
     pub webhook_sender: Option<Arc<dyn WebhookSender>>,
     /// Where events are published; absent means nowhere.
     pub sink: Option<SinkOptions>,
+    /// Sends neither e-mails nor webhooks, for a look at a copy.
+    pub hold_outbound: bool,
 }
 
 /// The service that transports call.
@@ -169,6 +172,7 @@ impl Engine {
             erasures,
             deliveries: Deliveries::new(options.webhook_sender),
             mail: options.mail,
+            outbound: Outbound::new(options.hold_outbound),
             environment_token: options.admin_token.as_deref().map(hash_of),
             body_bytes_max: options.body_bytes_max.unwrap_or(BODY_BYTES_DEFAULT),
             public_url: options.public_url.unwrap_or_else(|| PUBLIC_URL_DEFAULT.to_owned()),
@@ -398,9 +402,10 @@ impl Engine {
         self.core.authenticate(secret).await
     }
 
-    /// Sends a password link to the user with this address, if there is one. Reveals nothing.
-    pub fn forgot_password(&self, email: &str, language: Option<&str>) {
-        self.core.forgot_password(email, language);
+    /// Sends a password link to the user with this address, if there is one. Reveals nothing; only
+    /// tests wait for the end.
+    pub fn forgot_password(&self, email: &str, language: Option<&str>) -> JoinHandle<()> {
+        self.core.forgot_password(email, language)
     }
 
     /// What users do with their own accounts, including signing in.

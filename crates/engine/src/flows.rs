@@ -23,6 +23,7 @@ use crate::core::Core;
 use crate::design::DesignPatch;
 use crate::fault::{fault, faultless, grace_faults, name_faults, object_fault};
 use crate::handle::{AppHandle, FLOW_ARCHIVED, FlowHandle, Permit, must_be_in_use};
+use crate::mail_queue::queued_at_start;
 
 /// A flow to create. Without a definition it starts as an empty draft.
 #[derive(Debug, Clone, PartialEq)]
@@ -159,6 +160,7 @@ impl FlowHandle {
             }
             let audit = self.permit.audit(AuditAction::FlowUpdated, row.flow_id, &changed);
             rows.extend(window_event(core, &state.flow, row.live));
+            rows.extend(queued_at_start(&state.flow, row.live, core.now()));
             rows.extend([Write::Flow(row), Write::Audit(audit)]);
             self.permit.change(Scope::Write, state.revision, rows).await
         });

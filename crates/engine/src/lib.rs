@@ -65,6 +65,8 @@ mod mail_queue;
 mod mail_transport;
 mod metrics;
 pub mod moving;
+pub mod outbound;
+mod outbound_hold;
 mod overload;
 pub mod people;
 mod publish;

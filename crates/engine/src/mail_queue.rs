@@ -3,8 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 use sluice_flow::id::{MailId, UserId};
-use sluice_flow::time::Timestamp;
-use sluice_store::{InvitationRow, MailEnd, MailKind, MailRow, MailWrite, Write};
+use sluice_flow::time::{Timestamp, Window};
+use sluice_store::{FlowRow, InvitationRow, MailEnd, MailKind, MailRow, MailWrite, Write};
 
 use crate::admin::AdminError;
 use crate::ids::{random_bits, random_ids};
@@ -41,20 +41,42 @@ pub(crate) fn queued_invitations(invitations: &[InvitationRow]) -> Write {
     Write::Mail(MailWrite::Add(invitations.iter().zip(ids).map(row).collect()))
 }
 
+/// Moves the invitations that wait for the start of a flow to its new start; if that has passed, they
+/// are sent now, or end if the flow has ended.
+pub(crate) fn queued_at_start(flow: &FlowRow, live: Window, now: Timestamp) -> Option<Write> {
+    let from = flow.live.starts_at.filter(|from| *from > now && Some(*from) != live.starts_at)?;
+    let to = live.starts_at.map_or(now, |to| to.max(now));
+    let (app_id, flow_id) = (flow.app_id, flow.flow_id);
+    Some(Write::Mail(MailWrite::Reschedule { app_id, flow_id, from, to }))
+}
+
 /// The `detail` of an e-mail with a password link.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct PasswordDetail {
     #[serde(default)]
     pub(crate) language: Option<String>,
+    /// Whether the user asked for it, and not an owner: such requests are limited.
+    #[serde(default)]
+    pub(crate) is_requested: bool,
+}
+
+impl PasswordDetail {
+    pub(crate) fn of(row: &MailRow) -> Self {
+        let detail = row.detail.as_deref().and_then(|text| serde_json::from_str(text).ok());
+        detail.unwrap_or_default()
+    }
+
+    pub(crate) fn to_detail(&self) -> Option<String> {
+        serde_json::to_string(self).ok()
+    }
 }
 
 /// The e-mail with a link for a user.
-pub(crate) fn queued_password(user: UserId, language: Option<&str>, now: Timestamp) -> Write {
-    let detail = PasswordDetail { language: language.map(str::to_owned) };
+pub(crate) fn queued_password(user: UserId, detail: &PasswordDetail, now: Timestamp) -> Write {
     let id = MailId::from_random(random_bits());
     let row = MailRow {
         user_id: Some(user),
-        detail: serde_json::to_string(&detail).ok(),
+        detail: detail.to_detail(),
         ..MailRow::new(id, MailKind::Password, now)
     };
     Write::Mail(MailWrite::Add(vec![row]))

@@ -195,6 +195,7 @@ impl Bytes {
         self.optional(row.ended, |it, ended| it.variant(&ended));
         self.optional_text(row.reply.as_deref());
         self.optional(row.address, |it, address| it.put(&address));
+        self.number(row.revision.into());
     }
 
     fn app(&mut self, app: &App) {

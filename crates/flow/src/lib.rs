@@ -45,6 +45,7 @@ pub mod logic;
 pub mod markdown;
 pub mod origin;
 pub mod payload;
+pub mod phrase;
 pub mod piping;
 pub mod question;
 pub mod respondent;

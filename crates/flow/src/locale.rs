@@ -118,6 +118,31 @@ pub fn language(tag: &str) -> &str {
     tag.split('-').next().unwrap_or(tag)
 }
 
+/// The texts of a list of translations for a reader of a language: those in the language or in another
+/// variant of it. Chinese in traditional characters is read by others than in simplified ones, so
+/// it has none in a list with simplified characters.
+pub fn translation<'a, T: ?Sized>(
+    all: &[&'a T],
+    language_of: impl Fn(&T) -> &str,
+    tag: &str,
+) -> Option<&'a T> {
+    if is_traditional_chinese(tag) {
+        return None;
+    }
+    let wanted = language(tag);
+    all.iter().copied().find(|texts| language(language_of(texts)).eq_ignore_ascii_case(wanted))
+}
+
+/// Whether a tag names Chinese in traditional characters.
+fn is_traditional_chinese(tag: &str) -> bool {
+    let Some(parsed) = Tag::parse(tag) else { return false };
+    language(&parsed.text) == "zh"
+        && match parsed.script {
+            Some(script) => script == "Hant",
+            None => matches!(parsed.region.as_str(), "TW" | "HK" | "MO"),
+        }
+}
+
 /// The right-to-left scripts that Unicode encodes.
 const RIGHT_TO_LEFT_SCRIPTS: [&str; 37] = [
     "Adlm", "Arab", "Armi", "Avst", "Chrs", "Cprt", "Elym", "Gara", "Hatr", "Hebr", "Hung", "Khar",
@@ -179,6 +204,26 @@ fn is_plain(tag: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn traditional_chinese_is_not_served_by_simplified_texts() {
+        let all = ["en", "pt-BR", "zh-Hans"];
+        for (tag, expected) in [
+            ("pt-PT", Some("pt-BR")),
+            ("pt-MO", Some("pt-BR")),
+            ("zh", Some("zh-Hans")),
+            ("zh-cn", Some("zh-Hans")),
+            ("zh-Hans-HK", Some("zh-Hans")),
+            ("zh-TW", None),
+            ("zh-tw", None),
+            ("zh_hant", None),
+            ("zh-Hant-CN", None),
+            ("sv", None),
+            ("", None),
+        ] {
+            assert_eq!(translation(&all, |it| it, tag), expected, "{tag}");
+        }
+    }
 
     #[test]
     fn a_language_tag_is_written_in_canonical_case() {

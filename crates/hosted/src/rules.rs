@@ -5,9 +5,10 @@
 //! the code and the question's input select a sentence that says what to do.
 
 use sluice_flow::issue::{Code, Issue, Step};
+use sluice_flow::phrase::fill;
 use sluice_flow::question::{Decimal, Format, Input, Question};
 
-use super::words::{Words, fill};
+use super::words::Words;
 
 /// The limits of a question that the script checks before it sends.
 #[derive(Debug, Default)]

@@ -12,6 +12,7 @@ use http::HeaderMap;
 use http::request::Parts;
 use maud::html;
 use sluice_engine::mail::Unsubscription;
+use sluice_flow::phrase::fill;
 use sluice_http::client::Peer;
 use sluice_http::store_down;
 
@@ -20,7 +21,7 @@ use super::page::{Frame, PageData};
 use super::parameters::Parameters;
 use super::reply::Kind;
 use super::visit::{UNREAD, text};
-use super::words::{Words, fill};
+use super::words::Words;
 
 pub(super) const PAGE: &str = "/u/{mailId}";
 

@@ -13,6 +13,7 @@ use sluice_engine::HostedVersion;
 use sluice_engine::rows::IdentityVerification;
 use sluice_flow::definition::Wording;
 use sluice_flow::id::FormKey;
+use sluice_flow::phrase::fill;
 use sluice_flow::question::Question;
 use sluice_flow::submission::TextMap;
 
@@ -22,7 +23,6 @@ use super::question::QuestionView;
 use super::reply::Kind;
 use super::steps::{Step, WELCOME};
 use super::texts::FlowTexts;
-use super::words::fill;
 
 /// The maximum number of unusable parameters that are named.
 const NAMED_MAX: usize = 5;

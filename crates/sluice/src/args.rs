@@ -11,6 +11,7 @@ mod invite;
 mod key;
 mod mail;
 mod moving;
+mod outbound;
 mod recount;
 mod respondent;
 mod types;
@@ -36,6 +37,7 @@ pub(crate) use invite::{InviteAddArgs, InviteCommand, InviteImportArgs, InviteLi
 pub(crate) use key::{KeyCommand, RotateArgs};
 pub(crate) use mail::{MailCommand, MailTestArgs};
 pub(crate) use moving::MoveArgs;
+pub(crate) use outbound::{OutboundCommand, OutboundResumeArgs, OutboundStatusArgs};
 pub(crate) use recount::RecountArgs;
 pub(crate) use respondent::{RespondentArgs, RespondentCommand};
 pub(crate) use types::TypesArgs;
@@ -119,6 +121,9 @@ pub(crate) enum Command {
     /// Test the mail server
     #[command(subcommand)]
     Mail(MailCommand),
+    /// Send e-mails and webhooks again, after a restore or a move
+    #[command(subcommand)]
+    Outbound(OutboundCommand),
     /// Copy everything from one database into another
     Move(MoveArgs),
     /// Rebuild the counts of responses
@@ -280,6 +285,18 @@ pub(crate) struct ServeArgs {
         value_parser = BoolishValueParser::new(),
     )]
     pub(crate) webhooks_allow_http: Option<bool>,
+
+    /// Send neither e-mails nor webhooks, for a look at a copy of a database
+    #[arg(
+        long,
+        env = "SLUICE_HOLD_OUTBOUND",
+        value_name = "BOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        value_parser = BoolishValueParser::new(),
+    )]
+    pub(crate) hold_outbound: Option<bool>,
 
     /// Forms per minute that one address may send on hosted pages; 0 for no limit [default: 60]
     #[arg(long, env = "SLUICE_HOSTED_SENDS_PER_MINUTE", value_name = "COUNT")]

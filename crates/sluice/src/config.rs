@@ -147,6 +147,8 @@ pub(crate) struct Settings {
     pub(crate) mail: Option<MailSettings>,
     /// Absent if events are not published.
     pub(crate) nats: Option<NatsSettings>,
+    /// Whether neither e-mails nor webhooks are sent.
+    pub(crate) hold_outbound: bool,
     pub(crate) console: ConsoleOptions,
 }
 
@@ -194,6 +196,7 @@ impl Settings {
             given.daily_bytes_per_app.or(file.daily_bytes_per_app),
         )?;
         let listen = given.listen.or(file.listen).unwrap_or_else(|| LISTEN_DEFAULT.into());
+        mail::must_be_reachable(mail.as_ref(), public_url.as_deref(), &listen)?;
         let metrics_listen = given.metrics_listen.or(file.metrics_listen);
         let sends = given.hosted_sends_per_minute.or(file.hosted_sends_per_minute);
         let scrub_days = SCRUB_DAYS.resolve(given.scrub_days.or(file.scrub_days))? as u64;
@@ -239,6 +242,7 @@ impl Settings {
             },
             mail,
             nats,
+            hold_outbound: given.hold_outbound.or(file.hold_outbound).unwrap_or(false),
             console,
         })
     }

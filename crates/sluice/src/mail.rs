@@ -71,6 +71,22 @@ impl MailSettings {
     }
 }
 
+/// Refuses a mail server without an address that links in e-mails can start with: the recipients are
+/// on other machines.
+pub(crate) fn must_be_reachable(
+    mail: Option<&MailSettings>,
+    public_url: Option<&str>,
+    listen: &str,
+) -> Result<(), Failure> {
+    if mail.is_none() || public_url.is_some() {
+        return Ok(());
+    }
+    Err(Failure::usage(
+        format!("smtp-url needs public-url: links in e-mails would start with http://{listen}"),
+        "give the address at which people reach this server, such as --public-url https://feedback.example.com",
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -89,6 +105,17 @@ mod tests {
         assert_eq!(resolved(args("", "", None)).ok(), Some(false));
         assert_eq!(resolved(args("", "a@b.example", None)).ok(), Some(false));
         assert_eq!(resolved(args("smtp://h.example", "a@b.example", None)).ok(), Some(true));
+        let mail = |url| {
+            MailSettings::resolve(&args(url, "a@b.example", None), &ServeArgs::default(), None)
+                .unwrap()
+        };
+        let (sends, none) = (mail("smtp://u:canary-word@h.example"), mail(""));
+        let listen = "127.0.0.1:8080";
+        let failure = must_be_reachable(sends.as_ref(), None, listen).unwrap_err();
+        assert!(failure.to_string().contains("public-url"), "{failure}");
+        assert!(!failure.to_string().contains("canary-word"), "{failure}");
+        assert!(must_be_reachable(sends.as_ref(), Some("https://x.example"), listen).is_ok());
+        assert!(must_be_reachable(none.as_ref(), None, listen).is_ok());
         for (url, from, per_minute) in [
             ("smtp://u:canary-word@h.example", "", None),
             ("smtp://u:canary-word@h.example", "nobody", None),

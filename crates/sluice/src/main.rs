@@ -102,6 +102,12 @@ async fn dispatch(command: Command) -> Outcome {
         Command::User(user) => command::user::run(user).await,
         Command::Key(args::KeyCommand::Rotate(rotate)) => command::key::rotate(rotate).await,
         Command::Mail(args::MailCommand::Test(test)) => command::mail::test(test).await,
+        Command::Outbound(args::OutboundCommand::Status(args)) => {
+            command::outbound::status(args).await
+        }
+        Command::Outbound(args::OutboundCommand::Resume(args)) => {
+            command::outbound::resume(args).await
+        }
         Command::Invite(invite) => command::invite::run(invite).await,
         Command::Move(moving) => command::moving::run(&moving).await,
         Command::Recount(recount) => command::recount::run(recount).await,

@@ -87,6 +87,7 @@ fn changed_settings(old: &Settings, new: &Settings) -> Vec<&'static str> {
         ("hosted-sends-per-minute or trusted-proxies", old.hosted != new.hosted),
         ("smtp-url, mail-from or mails-per-minute", old.mail != new.mail),
         ("nats-…", old.nats != new.nats),
+        ("hold-outbound", old.hold_outbound != new.hold_outbound),
         ("sign-ins-per-minute or oidc-…", old.console != new.console),
     ];
     changed.into_iter().filter(|(_, is_changed)| *is_changed).map(|(name, _)| name).collect()
@@ -131,7 +132,8 @@ mod tests {
             "hosted-sends-per-minute = 7",
             "trusted-proxies = '10.0.0.0/8'",
             "sign-ins-per-minute = 7",
-            "smtp-url = 'smtp://mail.example'\nmail-from = 'a@b.example'",
+            "public-url = 'https://x.example'\nsmtp-url = 'smtp://mail.example'\nmail-from = 'a@b.example'",
+            "hold-outbound = true",
             #[cfg(feature = "nats")]
             "nats-url = 'nats://nats.example'",
         ] {

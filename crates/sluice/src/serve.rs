@@ -8,8 +8,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sluice_engine::clock::{Clock, OFFSET_MAX, StoreClock};
-use sluice_engine::{Engine, Options, Store, StoreError};
+use sluice_engine::clock::{Clock, OFFSET_MAX, StoreClock, SystemClock};
+use sluice_engine::{Engine, Options, Store, StoreError, outbound};
 use sluice_web::{
     App, AppOptions, KeyFetcher, Limits, MetricsAccess, MetricsSite, MetricsToken, Network,
     WebhookClient,
@@ -19,6 +19,7 @@ use tokio::net::TcpListener;
 use crate::args::ServeArgs;
 use crate::backend::StoreAddress;
 use crate::banner::{banner, base_url};
+use crate::command::outbound::held;
 use crate::config::Settings;
 use crate::demo;
 use crate::failure::{Exit, Failure, Outcome, with_cause};
@@ -54,11 +55,13 @@ pub(crate) async fn run(given: ServeArgs) -> Outcome {
     if let StoreAddress::Sqlite(_) = settings.store {
         settings.master_keys.prepare()?;
     }
+    let held = held_note(&*store, &settings).await?;
     let engine = start(store, &settings, address).await?;
     must_open(&engine).await?;
     let made = demo::first_start(&engine, settings.demo, settings.admin_token.is_some()).await?;
     // A closed stdout is no reason not to serve.
     let _gone = output::print(&banner(address, metrics_address, &stored_in, &made));
+    held.into_iter().for_each(output::note);
     tracing::info!(%address, version = env!("CARGO_PKG_VERSION"), "ready");
     #[cfg(unix)]
     crate::open_files::raise(settings.connections_max);
@@ -99,6 +102,13 @@ pub(crate) async fn run(given: ServeArgs) -> Outcome {
         () = lost_for_long(&engine) => {}
     }
     close(&engine).await
+}
+
+/// What to print if e-mails and webhooks are held.
+async fn held_note(store: &dyn Store, settings: &Settings) -> Result<Option<String>, Failure> {
+    let state = outbound::state(store, SystemClock.now(), settings.hold_outbound).await;
+    let state = state.map_err(unreadable)?;
+    Ok((state.is_held_here || state.held_at.is_some()).then(|| held(&state)))
 }
 
 fn server_error(error: io::Error) -> Failure {
@@ -172,6 +182,7 @@ async fn start(
         webhook_sender: Some(Arc::new(WebhookClient::new(settings.webhooks.clone()))),
         mail: settings.mail.as_ref().map(MailSettings::options).transpose()?,
         sink: settings.nats.as_ref().map(NatsSettings::options).transpose()?,
+        hold_outbound: settings.hold_outbound,
     };
     let clock = StoreClock::of(&store).await.map_err(unreadable)?;
     must_agree(&*clock)?;

@@ -2,7 +2,8 @@
 //!
 //! A row names what it is about and never an address: the recipient is read when the e-mail is sent,
 //! so an erased person is not written to. A server takes a row by moving its time into the future;
-//! if the server stops, the row becomes due again and another server takes it.
+//! if the server stops, the row becomes due again and another server takes it. Every change of a row
+//! raises its revision, so a server that was slow cannot write over what happened since.
 
 use serde::{Deserialize, Serialize};
 use sluice_flow::id::{AppId, AssignmentId, FlowId, MailId, UserId};
@@ -63,6 +64,17 @@ pub struct MailRow {
     pub reply: Option<String>,
     #[serde(default, with = "crate::hex")]
     pub address: Option<AddressHash>,
+    /// How often the row was changed.
+    #[serde(default)]
+    pub revision: u32,
+}
+
+/// E-mails that do not wait for one another: a password link never waits behind many invitations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MailLane {
+    Passwords,
+    /// Everything else.
+    Bulk,
 }
 
 impl MailRow {
@@ -84,6 +96,7 @@ impl MailRow {
             ended: None,
             reply: None,
             address: None,
+            revision: 0,
         }
     }
 }
@@ -100,15 +113,17 @@ pub enum MailWrite {
         until: Timestamp,
     },
     /// Counts an e-mail of this minute, by all servers together. A conflict if `max` were counted.
+    /// A server whose clock is up to [`PACE_SKEW_MINUTES`] behind counts it in the minute of the
+    /// others.
     Pace {
         minute: i64,
         max: u32,
     },
-    /// Replaces an e-mail that was claimed as attempt `attempts`; if it was claimed again or changed
-    /// since then, nothing is written.
+    /// Replaces an e-mail whose revision is this. A conflict if it was taken, changed or removed
+    /// since then.
     Settle {
         row: MailRow,
-        attempts: u32,
+        revision: u32,
     },
     /// Ends an e-mail because its recipient unsubscribed.
     Unsubscribe {
@@ -117,12 +132,24 @@ pub enum MailWrite {
         address: AddressHash,
     },
     /// Sets when the invitations of a flow that were sent fewer than `count` times are sent again,
-    /// in milliseconds after the last time; absent means never. Only those that have not ended.
+    /// in milliseconds after the last time; absent means never. Only those that have not ended. Of
+    /// those that are being sent only the revision changes, so that their outcome considers it.
     Remind {
         app_id: AppId,
         flow_id: FlowId,
         after_millis: Option<i64>,
         count: u32,
     },
+    /// Moves the invitations of a flow that wait for its start, which was `from`, to another time.
+    Reschedule {
+        app_id: AppId,
+        flow_id: FlowId,
+        from: Timestamp,
+        to: Timestamp,
+    },
     Remove(Option<AppId>, MailId),
 }
+
+/// How far the clock of a server may be behind that of another, in minutes. Beyond it the minute that
+/// was counted last was wrong.
+pub const PACE_SKEW_MINUTES: i64 = 10;

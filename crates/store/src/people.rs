@@ -134,7 +134,7 @@ pub enum UserKey {
     Subject(Subject),
 }
 
-/// A single-use link to set a user's password. A user has at most one.
+/// A single-use link to set a user's password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LinkRow {
     pub user_id: UserId,
@@ -176,6 +176,13 @@ pub enum PeopleWrite {
     },
     /// Replaces any other link of the user.
     Link(LinkRow),
+    /// Adds a link, and removes those of the user that have expired. Others stay valid: they may be
+    /// in e-mails that are still on their way.
+    AnotherLink {
+        link: LinkRow,
+        now: Timestamp,
+    },
+    /// Removes all links of a user.
     Unlink(UserId),
     SavedView(SavedViewRow),
     RemoveSavedView {

@@ -327,6 +327,8 @@ pub enum Write {
     Event(EventRow),
     Endpoint(EndpointWrite),
     Mail(MailWrite),
+    /// Holds e-mails and webhooks since a time, or releases them.
+    HoldOutbound(Option<Timestamp>),
 }
 
 impl Write {
@@ -354,6 +356,7 @@ impl Write {
             | Self::Event(_)
             | Self::Endpoint(_)
             | Self::Mail(_)
+            | Self::HoldOutbound(_)
             // No client knows its id yet.
             | Self::Asset(_)
             | Self::People(_) => false,

@@ -164,7 +164,7 @@ function plainPages({ of, app, quizOf, newApp, empty, unanswered, faulty, archiv
     settings: `${app}/settings`, "app-design": `${app}/settings/design`, keys: `${app}/settings/keys`, identity: `${app}/settings/identity`, people: `${app}/settings/people`, "app-audit": `${app}/settings/audit`, events: `${app}/settings/events`,
     respondents: `${app}/settings/respondents`, ...(respondent ? { respondent: `${app}/settings/respondents/${respondent.respondentId}` } : {}),
     instance: "/console/settings", apps: "/console/settings/apps", users: "/console/settings/users", ...(userId ? { user: `/console/settings/users/${userId}` } : {}),
-    tokens: "/console/settings/tokens", audit: "/console/settings/audit", account: "/console/settings/account",
+    tokens: "/console/settings/tokens", mail: "/console/settings/mail", audit: "/console/settings/audit", account: "/console/settings/account",
     missing: "/console/nothing",
   };
 }

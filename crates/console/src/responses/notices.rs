@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::State;
+use http::HeaderMap;
 use maud::{Markup, html};
 use sluice_engine::AdminError;
 use sluice_engine::mail::NoticeFrequency;
@@ -13,7 +14,7 @@ use super::query::ResponsesQuery;
 use crate::Console;
 use crate::frame::{Frame, NavItem, Tab};
 use crate::reply::{self, Kind, Refused, Reply};
-use crate::request::{Form, PathParam, Query};
+use crate::request::{Form, PathParam, Query, language};
 use crate::session::Visitor;
 use crate::sidebar::Sidebar;
 
@@ -75,13 +76,14 @@ pub(super) async fn save(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
     PathParam(flow): PathParam<FlowId>,
+    headers: HeaderMap,
     Form(form): Form,
 ) -> Reply {
     let wanted = form.get("frequency").unwrap_or_default();
     let chosen = NoticeFrequency::ALL.into_iter().find(|it| it.as_str() == wanted);
     let chosen = chosen.ok_or(Refused::Unreadable)?;
     let opened = console.engine.flow(&visitor.actor, Scope::Read, flow).await?;
-    match opened.set_notices(chosen).await {
+    match opened.set_notices(chosen, language(&headers)).await {
         Ok(()) => {
             let done = match chosen {
                 NoticeFrequency::Off => "notices-off",

@@ -7,6 +7,7 @@ mod events;
 mod general;
 mod identity;
 mod keys;
+mod mail;
 mod people;
 mod person_file;
 mod places;
@@ -81,6 +82,8 @@ fn instance_routes() -> Router<Arc<Console>> {
         )
         .route("/console/settings/tokens", get(tokens::show).post(tokens::create))
         .route("/console/settings/tokens/{tokenId}/revoke", post(tokens::revoke))
+        .route("/console/settings/mail", get(mail::show).post(mail::test))
+        .route("/console/settings/mail/resume", post(mail::resume))
         .route("/console/settings/audit", get(audit::of_instance))
         .route("/console/settings/account", get(account::show).post(account::change))
         .route("/console/settings/account/sessions/end", post(account::end_session))
@@ -167,6 +170,7 @@ fn instance_page(
         ("apps", "Apps", true),
         ("users", "Users", is_owner),
         ("tokens", "Tokens", is_owner),
+        ("mail", "E-mail", is_owner),
         ("audit", "Audit log", is_owner),
         ("account", "Account", true),
     ];

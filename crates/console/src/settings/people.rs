@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::response::Response;
+use http::HeaderMap;
 use maud::{Markup, html};
 use sluice_engine::people::{LINK_HOURS, Member, NewMember};
 use sluice_engine::rows::{Page, Role, Scope};
@@ -15,7 +16,7 @@ use super::super::Console;
 use super::super::parts;
 use super::super::parts::field::{Field, select};
 use super::super::reply::{self, Kind, Reply};
-use super::super::request::{Fields, Form, PathParam, Query};
+use super::super::request::{Fields, Form, PathParam, Query, language};
 use super::super::session::Visitor;
 use super::super::sidebar::Sidebar;
 use super::roles::{self, role_label, role_of};
@@ -49,6 +50,7 @@ pub(super) async fn add(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
     PathParam(app): PathParam<AppId>,
+    headers: HeaderMap,
     Form(form): Form,
 ) -> Reply {
     let new = NewMember {
@@ -58,7 +60,10 @@ pub(super) async fn add(
     };
     let opened = console.engine.app(&visitor.actor, Scope::Admin, app).await?;
     let added = match console.engine.sends_mail() {
-        true => opened.add_member_by_mail(&new).await.map(|is_new| (is_new, None)),
+        true => {
+            let added = opened.add_member_by_mail(&new, language(&headers)).await;
+            added.map(|is_new| (is_new, None))
+        }
         false => opened.add_member(&new).await.map(|(_, link)| (false, link)),
     };
     match added {

@@ -79,6 +79,10 @@ pub(super) fn sentence(row: &AuditRow) -> String {
         Action::UserDisabled => format!("disabled {}", text("email")),
         Action::UserEnabled => format!("enabled {}", text("email")),
         Action::UserRoleChanged => role(&detail),
+        Action::OutboundResumed => match text("waiting").as_str() {
+            "drop" => "resumed e-mails and webhooks, and dropped what waited".to_owned(),
+            _ => "resumed e-mails and webhooks".to_owned(),
+        },
         Action::UserLinkMade => format!("created a link for {} to set a password", text("email")),
         Action::SecondFactorEnabled => "turned on their second factor".to_owned(),
         Action::SecondFactorDisabled => "turned off their second factor".to_owned(),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::response::Response;
+use http::HeaderMap;
 use maud::{Markup, html};
 use sluice_engine::people::{NewUser, UserDetail, UserPatch};
 use sluice_engine::rows::{Page, Role, Scope};
@@ -15,7 +16,7 @@ use super::super::Console;
 use super::super::parts::field::{Field, select};
 use super::super::parts::{self, ago};
 use super::super::reply::{self, Kind, Reply};
-use super::super::request::{Fields, Form, PathParam, Query};
+use super::super::request::{Fields, Form, PathParam, Query, language};
 use super::super::session::Visitor;
 use super::super::sidebar::Sidebar;
 use super::people::password_link;
@@ -39,6 +40,7 @@ pub(super) async fn show(
 pub(super) async fn create(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
+    headers: HeaderMap,
     Form(form): Form,
 ) -> Reply {
     visitor.actor.need_instance(Scope::Admin)?;
@@ -57,7 +59,10 @@ pub(super) async fn create(
     };
     let instance = console.engine.instance(&visitor.actor)?;
     let made = match console.engine.sends_mail() {
-        true => instance.create_user_by_mail(new).await.map(|user| (user, None)),
+        true => {
+            let made = instance.create_user_by_mail(new, language(&headers)).await;
+            made.map(|user| (user, None))
+        }
         false => instance.create_user(new).await.map(|(user, secret)| (user, Some(secret))),
     };
     let faults = match made {
@@ -163,11 +168,12 @@ pub(super) async fn reset(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
     PathParam(id): PathParam<UserId>,
+    headers: HeaderMap,
     Form(form): Form,
 ) -> Reply {
     let instance = console.engine.instance(&visitor.actor)?;
     if console.engine.sends_mail() && !form.has("show") {
-        instance.reset_user_by_mail(id).await?;
+        instance.reset_user_by_mail(id, language(&headers)).await?;
         let to = format!("/console/settings/users/{id}?done=link-mailed");
         return Ok(reply::see_other(&to));
     }

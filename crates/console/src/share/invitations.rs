@@ -134,7 +134,7 @@ impl Invitations {
             @if self.items.is_empty() { p.muted { "No invitations in this state." } }
             @else {
                 div.scroll tabindex="0" role="group" aria-label="Invitations" {
-                    table.table {
+                    table.table.stacks {
                         thead { tr { th scope="col" { "Person" } th scope="col" { "State" } th scope="col" { "Created" } @if shows_mail { th scope="col" { "E-mail" } } th scope="col" { "Link" } } }
                         tbody { @for invitation in &self.items { (row(flow, permissions, invitation, shows_mail)) } }
                     }
@@ -159,14 +159,16 @@ fn row(
     let is_open = matches!(state, InvitationState::Sent | InvitationState::Opened);
     html! {
         tr {
-            td {
-                @match who(&row.invitee) { Some(who) => bdi { (who) }, None => span.muted { "Erased" } }
-                @if let Some(end) = row.times.expires_at.filter(|_| is_open) { p.hint { "until " (day(end)) } }
+            td data-label="Person" {
+                div {
+                    @match who(&row.invitee) { Some(who) => bdi { (who) }, None => span.muted { "Erased" } }
+                    @if let Some(end) = row.times.expires_at.filter(|_| is_open) { p.hint { "until " (day(end)) } }
+                }
             }
-            td { span.state { span class={ "dot " (dot(*state)) } {} (state_label(*state)) } }
-            td { (day(row.created_at)) }
-            @if shows_mail { td { (status(mail.as_ref())) } }
-            td {
+            td data-label="State" { span.state { span class={ "dot " (dot(*state)) } {} (state_label(*state)) } }
+            td data-label="Created" { (day(row.created_at)) }
+            @if shows_mail { td data-label="E-mail" { div { (status(mail.as_ref())) } } }
+            td data-label="Link" {
                 div.buttons {
                     // Anyone with the link can answer as that person, so it is shown only to
                     // visitors who could create another.

@@ -96,6 +96,7 @@ impl AppHandle {
             order,
             now: core.now(),
             limit,
+            bytes_max: PAGE_BYTES_MAX,
         };
         read_page(core, filter, &query).await
     }

@@ -11,15 +11,17 @@ use sluice_flow::id::AssignmentId;
 use sluice_flow::invitation::InvitationState;
 use sluice_flow::invitation_email::InvitationEmail;
 use sluice_flow::lifecycle::{FlowStatus, flow_status};
+use sluice_flow::phrase::fill;
 use sluice_flow::time::Timestamp;
 use sluice_store::{
-    App, FlowRow, FlowState, InvitationRow, MailEnd, MailRow, MailWrite, Scope, StoreResult, Write,
+    App, FlowRow, FlowState, InvitationRow, MailEnd, MailKind, MailRow, MailWrite, Scope,
+    StoreResult, Write,
 };
 
 use super::letter::{Letter, Part};
 use super::outbox::{Content, Outgoing, Plan, ended};
-use super::unsubscribe::address_hash;
-use super::words::{Words, fill};
+use super::unsubscribe::{InvitationDetail, address_hash};
+use super::words::Words;
 use crate::admin::{AdminError, AdminResult};
 use crate::audit_action::AuditAction;
 use crate::core::Core;
@@ -100,8 +102,13 @@ impl Core {
         let Some(invitation) = self.store.find_invitation(id, Some(app)).await? else {
             return Ok(Plan::Remove);
         };
-        // The person was erased.
-        let Some(email) = invitation.invitee.email.clone() else { return Ok(Plan::Remove) };
+        // The person was erased. Who has an e-mail may still unsubscribe with it.
+        let Some(email) = invitation.invitee.email.clone() else {
+            return Ok(match row.sent {
+                0 => Plan::Remove,
+                _ => Plan::Settle(Box::new(ended(row, MailEnd::Stopped))),
+            });
+        };
         let now = self.now();
         let state = invitation.times.state(now);
         if !matches!(state, InvitationState::Sent | InvitationState::Opened) {
@@ -121,15 +128,35 @@ impl Core {
             return Ok(Plan::Settle(Box::new(ended(row, MailEnd::Unsubscribed))));
         }
         let text = InvitationEmail::from_stored(flow.flow.invitation_email.as_deref());
+        // A reminder that waited for another attempt, and is no longer wanted.
+        if row.sent > 0 && !reminded(&text, row.sent) {
+            let over = MailRow { next_at: None, attempts: 0, reply: None, ..row.clone() };
+            return Ok(Plan::Settle(Box::new(over)));
+        }
         let unsubscribe = self.unsubscribe_url(row.mail_id);
         let letter = self.invitation_letter(row, &invitation, &flow, &app_row, &text)?;
         let next_at = reminded(&text, row.sent + 1)
             .then(|| Timestamp::from_millis(now.as_millis() + reminder_millis(&text)));
         let (sent, sent_at) = (row.sent + 1, Some(now));
-        let after = MailRow { sent, sent_at, next_at, attempts: 0, reply: None, ..row.clone() };
-        let (content, after) = (Content::Letter(letter), Some(after));
-        let unsubscribe = Some(unsubscribe);
+        let detail = InvitationDetail::sealed(self, row, &address_hash(app, &email));
+        let after =
+            MailRow { detail, sent, sent_at, next_at, attempts: 0, reply: None, ..row.clone() };
+        let (content, unsubscribe) = (Content::Letter(letter), Some(unsubscribe));
         Ok(Plan::Send(Box::new(Outgoing { to: email, content, unsubscribe, after })))
+    }
+
+    /// The row of an e-mail that was just sent, with the reminders that the flow has now.
+    pub(super) async fn with_new_reminders(&self, row: MailRow) -> StoreResult<MailRow> {
+        let (Some(flow), Some(sent_at)) = (row.flow_id, row.sent_at) else { return Ok(row) };
+        // It was not sent, and is tried again.
+        if row.kind != MailKind::Invitation || row.attempts > 0 || row.ended.is_some() {
+            return Ok(row);
+        }
+        let Some(flow) = self.store.find_flow(flow).await? else { return Ok(row) };
+        let text = InvitationEmail::from_stored(flow.flow.invitation_email.as_deref());
+        let next_at = reminded(&text, row.sent)
+            .then(|| Timestamp::from_millis(sent_at.as_millis() + reminder_millis(&text)));
+        Ok(MailRow { next_at, ..row })
     }
 
     fn invitation_letter(

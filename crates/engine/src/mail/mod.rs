@@ -3,7 +3,8 @@
 //!
 //! Reading order: `letter` (one e-mail as text and HTML) with `words` (its texts, one file per
 //! language), `outbox` (what is due is sent, at the pace of the instance, and tried again),
-//! `invitations`, `passwords`, `notices` and `endpoints` (what each kind says and to whom), `unsubscribe`.
+//! `invitations`, `passwords`, `notices` with `subscription`, and `endpoints` (what each kind says and
+//! to whom), `unsubscribe`.
 //!
 //! What is to be sent is a row that is written in the transaction of its cause. It has no address
 //! and no secret: the worker reads the recipient when it sends, and makes a password link then. An
@@ -17,6 +18,7 @@ mod letter;
 mod notices;
 mod outbox;
 mod passwords;
+mod subscription;
 mod unsubscribe;
 mod words;
 
@@ -28,15 +30,26 @@ use crate::fault::{fault, faultless};
 use crate::ids::random_bits;
 use crate::instance::InstanceHandle;
 use crate::mail_queue::no_mail_server;
+use crate::outbound_hold::held;
 
 pub use crate::mail_queue::MailStatus;
 pub use crate::mail_transport::{MailOptions, OutgoingMail, SendError, Transport};
-pub use notices::NoticeFrequency;
 pub use outbox::Delivered;
+pub use subscription::NoticeFrequency;
 pub use unsubscribe::Unsubscription;
 
 use letter::{Letter, Part};
+use sluice_flow::time::Timestamp;
+use sluice_store::{MailEnd, MailKind, MailRow};
 use words::Words;
+
+/// The row of a due e-mail that is not sent: one of a copy. A subscription to notices goes on.
+pub(crate) fn dropped(row: MailRow, now: Timestamp) -> MailRow {
+    match row.kind {
+        MailKind::Notice => subscription::skipped(row, now),
+        MailKind::Invitation | MailKind::Password => outbox::ended(&row, MailEnd::Stopped),
+    }
+}
 
 impl InstanceHandle {
     /// Sends an e-mail that says that sending works, at once and without the outbox. Returns why the
@@ -46,6 +59,9 @@ impl InstanceHandle {
         let what = "must be an e-mail address such as ann@example.com";
         faultless((!is_email(to)).then(|| fault("/address", what)))?;
         let Some(options) = &core.mail else { return Ok(Err(no_mail_server().to_string())) };
+        if core.outbound.is_held(&*core.store).await? {
+            return Ok(Err(held().to_string()));
+        }
         let letter = Letter {
             words: Words::english(),
             subject: "Test from Sluice".to_owned(),
@@ -54,13 +70,58 @@ impl InstanceHandle {
         };
         let id = format!("{:032x}", random_bits());
         let mail = letter.to_mail(to.to_owned(), id, core.now(), None);
-        Ok(options.transport.send(mail).await.map_err(|error| error.to_string()))
+        Ok(options.transport.send(mail).await.map_err(|error| in_plain_words(&error)))
     }
+}
+
+/// What a refusal means, with the code of the reply.
+fn in_plain_words(error: &SendError) -> String {
+    let (SendError::Bounced(reply) | SendError::Delayed(reply)) = error else {
+        return error.to_string();
+    };
+    let is_about = |class: &str| reply.split(' ').any(|code| code.starts_with(class));
+    let meaning = if is_about("5.1.") {
+        "the mail server does not know the address"
+    } else if is_about("5.2.") {
+        "the mailbox of the address accepts no e-mail"
+    } else if is_about("5.7.") {
+        "the mail server does not allow this sender or this content"
+    } else if matches!(error, SendError::Bounced(_)) {
+        "the mail server refused the address"
+    } else if reply.starts_with('4') {
+        "the mail server does not accept it for now; try again in a few minutes"
+    } else {
+        "the mail server refused it"
+    };
+    format!("{meaning} (its reply: {reply})")
 }
 
 impl Core {
     /// Whether e-mails can be sent.
     pub(crate) fn sends_mail(&self) -> bool {
         self.mail.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_is_explained_with_its_code() {
+        for (error, words) in [
+            (SendError::Bounced("550 5.1.1".into()), "does not know the address"),
+            (SendError::Bounced("550 5.2.2".into()), "accepts no e-mail"),
+            (SendError::Bounced("550".into()), "refused the address"),
+            (SendError::Delayed("554 5.7.1".into()), "does not allow this sender"),
+            (SendError::Delayed("451 4.7.1".into()), "for now"),
+            (SendError::Delayed("554".into()), "refused it"),
+        ] {
+            let told = in_plain_words(&error);
+            let (SendError::Bounced(code) | SendError::Delayed(code)) = &error else { continue };
+            assert!(told.contains(words) && told.contains(code.as_str()), "{told}");
+        }
+        let away = SendError::Unreachable("there is no connection".into());
+        assert_eq!(in_plain_words(&away), away.to_string());
     }
 }

@@ -7,17 +7,19 @@
 
 use std::collections::HashSet;
 
-use serde::{Deserialize, Serialize};
 use sluice_flow::definition::Definition;
 use sluice_flow::id::{MailId, ResponseId, UserId, v7};
+use sluice_flow::locale;
+use sluice_flow::phrase::fill;
 use sluice_flow::time::Timestamp;
 use sluice_store::{
-    At, FlowState, MailKind, MailRow, MailWrite, ResponseQuery, ResponseRow, Scope, StoreResult,
-    UserKey, Write,
+    At, FlowState, MailKind, MailRow, MailWrite, Order, ResponseQuery, ResponseRow, Scope,
+    StoreResult, UserKey, Write,
 };
 
 use super::letter::{Letter, Part};
 use super::outbox::{Content, Outgoing, Plan};
+use super::subscription::{NoticeFrequency, Subscription};
 use super::words::Words;
 use crate::actor::Actor;
 use crate::admin::{AdminError, AdminResult};
@@ -30,69 +32,16 @@ use crate::mail_queue::no_mail_server;
 
 /// A response may become visible this long after one with a later id.
 const SETTLES_SECONDS: i64 = 60;
-/// How often a subscription to each response is looked at, in seconds.
-const SOON_SECONDS: i64 = 60;
-/// The hour of the day at which a digest is sent, in UTC.
-const DIGEST_HOUR: i64 = 7;
-/// The responses that one e-mail quotes, and the most that it counts.
+/// The responses that one e-mail quotes: the newest ones.
 const QUOTED_MAX: usize = 20;
-const COUNTED_MAX: usize = 1_000;
 /// The most characters of a quoted answer.
 const ANSWER_CHARS_MAX: usize = 500;
 
-/// How often a user gets notices of the new responses of a flow.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum NoticeFrequency {
-    #[default]
-    Off,
-    /// Within minutes, several together.
-    Soon,
-    /// Once a day.
-    Daily,
-}
-
-impl NoticeFrequency {
-    pub const ALL: [Self; 3] = [Self::Off, Self::Soon, Self::Daily];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Off => "off",
-            Self::Soon => "soon",
-            Self::Daily => "daily",
-        }
-    }
-
-    /// When a subscription is looked at next.
-    fn next_at(self, now: Timestamp) -> Option<Timestamp> {
-        match self {
-            Self::Off => None,
-            Self::Soon => Some(now.plus_seconds(SOON_SECONDS)),
-            Self::Daily => {
-                let today = now.day().starts_at().plus_seconds(DIGEST_HOUR * 60 * 60);
-                let tomorrow = now.day().plus(1).starts_at().plus_seconds(DIGEST_HOUR * 60 * 60);
-                Some(if now < today { today } else { tomorrow })
-            }
-        }
-    }
-}
-
-/// The `detail` of the row.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-struct Subscription {
-    frequency: NoticeFrequency,
-    /// Everything up to this id was sent.
-    after: ResponseId,
-}
-
-impl Subscription {
-    fn of(row: &MailRow) -> Option<Self> {
-        serde_json::from_str(row.detail.as_deref()?).ok()
-    }
-
-    fn to_detail(self) -> Option<String> {
-        serde_json::to_string(&self).ok()
-    }
+/// The responses of a notice.
+struct NewResponses {
+    /// The newest ones, oldest first.
+    quoted: Vec<ResponseRow>,
+    count: u64,
 }
 
 impl FlowHandle {
@@ -107,8 +56,12 @@ impl FlowHandle {
         Ok(Some(chosen.map_or(NoticeFrequency::Off, |it| it.frequency)))
     }
 
-    /// Chooses how often the caller gets notices, from now on.
-    pub async fn set_notices(&self, frequency: NoticeFrequency) -> AdminResult<()> {
+    /// Chooses how often the caller gets notices, from now on, and their language.
+    pub async fn set_notices(
+        &self,
+        frequency: NoticeFrequency,
+        language: Option<&str>,
+    ) -> AdminResult<()> {
         let core = self.permit.core(Scope::Read)?;
         if !core.sends_mail() {
             return Err(no_mail_server());
@@ -123,7 +76,7 @@ impl FlowHandle {
             let removed = before.iter().map(|row| MailWrite::Remove(row.app_id, row.mail_id));
             let mut writes: Vec<_> = removed.map(Write::Mail).collect();
             if frequency != NoticeFrequency::Off {
-                let new = self.subscribed(core, user, frequency);
+                let new = self.subscribed(core, user, frequency, language);
                 writes.push(Write::Mail(MailWrite::Add(vec![new])));
             }
             Ok(core.apply(At::People { expected }, writes).await?)
@@ -131,14 +84,22 @@ impl FlowHandle {
         .await
     }
 
-    fn subscribed(&self, core: &Core, user: UserId, frequency: NoticeFrequency) -> MailRow {
+    fn subscribed(
+        &self,
+        core: &Core,
+        user: UserId,
+        frequency: NoticeFrequency,
+        language: Option<&str>,
+    ) -> MailRow {
         let now = core.now();
         let after = ResponseId::from_uuid(v7(now, 0, 0));
+        let language = language.and_then(locale::repaired);
+        let chosen = Subscription { frequency, after, is_brief: false, language };
         MailRow {
             app_id: Some(self.app_id()),
             flow_id: Some(self.flow_id()),
             user_id: Some(user),
-            detail: Subscription { frequency, after }.to_detail(),
+            detail: chosen.to_detail(),
             next_at: frequency.next_at(now),
             ..MailRow::new(MailId::from_random(random_bits()), MailKind::Notice, now)
         }
@@ -159,71 +120,94 @@ impl Core {
         let Some(flow) = self.store.find_flow(flow).await? else { return Ok(Plan::Remove) };
         let now = self.now();
         let settled = ResponseId::from_uuid(v7(now.plus_seconds(-SETTLES_SECONDS), 0, 0));
-        let mut query = ResponseQuery::new(app, flow.flow.flow_id, COUNTED_MAX);
-        (query.after, query.to) = (Some(chosen.after), Some(settled.made_at()));
-        let page = self.store.list_responses(&query).await?;
-        let rows: Vec<ResponseRow> =
-            page.rows.into_iter().filter(|row| row.response_id < settled).collect();
+        let new = self.new_responses(&flow, chosen.after, settled.made_at()).await?;
         let next_at = chosen.frequency.next_at(now);
-        let Some(last) = rows.last() else {
+        let Some(last) = new.quoted.last() else {
             let waiting = MailRow { next_at, attempts: 0, ..row.clone() };
             return Ok(Plan::Settle(Box::new(waiting)));
         };
-        let detail = Subscription { after: last.response_id, ..chosen }.to_detail();
+        let letter = self.notice_letter(row, &flow, &new, &chosen).await?;
+        let sent_up_to = Subscription { after: last.response_id, is_brief: false, ..chosen };
+        let detail = sent_up_to.to_detail();
         let (sent, sent_at) = (row.sent + 1, Some(now));
         let after =
             MailRow { detail, sent, sent_at, next_at, attempts: 0, reply: None, ..row.clone() };
-        let letter = self.notice_letter(row, &flow, &rows).await?;
         let outgoing = Outgoing {
             to: user.row.email,
             content: Content::Letter(letter),
             unsubscribe: Some(self.unsubscribe_url(row.mail_id)),
-            after: Some(after),
+            after,
         };
         Ok(Plan::Send(Box::new(outgoing)))
+    }
+
+    /// The responses of a flow after one of them that were stored before a time: how many, and the
+    /// newest ones, however many there are.
+    async fn new_responses(
+        &self,
+        flow: &FlowState,
+        after: ResponseId,
+        to: Timestamp,
+    ) -> StoreResult<NewResponses> {
+        let mut query = ResponseQuery::new(flow.flow.app_id, flow.flow.flow_id, QUOTED_MAX);
+        (query.from, query.to) = (Some(after.made_at()), Some(to));
+        query.order = Order::Desc;
+        let mut quoted = self.store.list_responses(&query).await?.rows;
+        quoted.retain(|row| row.response_id > after);
+        quoted.reverse();
+        let mut count = 0;
+        if !quoted.is_empty() {
+            (query.order, query.after) = (Order::Asc, Some(after));
+            while query.after.is_some() {
+                let part = self.store.count_responses(&query).await?;
+                count += part.responses;
+                query.after = part.next;
+            }
+        }
+        Ok(NewResponses { count: count.max(quoted.len() as u64), quoted })
     }
 
     async fn notice_letter(
         &self,
         row: &MailRow,
         flow: &FlowState,
-        rows: &[ResponseRow],
+        new: &NewResponses,
+        chosen: &Subscription,
     ) -> StoreResult<Letter> {
         let (base, id, name) = (&self.public_url, flow.flow.flow_id, &flow.flow.name);
-        let subject = match rows.len() {
-            1 => format!("New response: {name}"),
-            COUNTED_MAX => format!("More than {COUNTED_MAX} new responses: {name}"),
-            count => format!("{count} new responses: {name}"),
-        };
+        let words = Words::for_language(chosen.language.as_deref().unwrap_or("en"));
+        let subject = words.notice_subject(new.count, name);
         let mut parts = Vec::new();
-        for response in rows.iter().take(QUOTED_MAX) {
+        let quoted = if chosen.is_brief { &[] } else { new.quoted.as_slice() };
+        for response in quoted {
             let received = response.response_id.made_at();
-            parts.push(Part::Heading(format!("Response of {received}")));
+            let heading = fill(words.notice_response, &[("time", &received.to_string())]);
+            parts.push(Part::Heading(heading));
             let version = self.store.find_version(response.flow_version_id).await?;
             let version = version.and_then(|it| self.definitions.readable(&it.version));
             if let Some(definition) = version {
-                parts.extend(quoted(&definition, response));
+                parts.extend(answers_of(&definition, response));
             }
             let url = format!("{base}/console/flows/{id}/responses/{}", response.response_id);
-            parts.push(Part::Link { label: "Open the response".to_owned(), url });
+            parts.push(Part::Link { label: words.notice_open.to_owned(), url });
         }
-        if rows.len() > QUOTED_MAX {
-            parts.push(Part::Text(format!("… and {} more", rows.len() - QUOTED_MAX)));
+        let others = new.count - quoted.len() as u64;
+        if others > 0 && !chosen.is_brief {
+            parts.push(Part::Text(words.notice_more(others)));
         }
         let url = format!("{base}/console/flows/{id}/responses");
-        parts.push(Part::Button { label: "Open all responses".to_owned(), url });
-        let why = "You receive this e-mail because you chose notices of this flow.";
+        parts.push(Part::Button { label: words.notice_all.to_owned(), url });
         let leave = Part::Link {
-            label: "Stop these notices".to_owned(),
+            label: words.notice_stop.to_owned(),
             url: self.unsubscribe_url(row.mail_id),
         };
-        let footer = vec![Part::Text(why.to_owned()), leave];
-        Ok(Letter { words: Words::english(), subject, parts, footer })
+        let footer = vec![Part::Text(words.notice_reason.to_owned()), leave];
+        Ok(Letter { words, subject, parts, footer })
     }
 }
 
 /// The answers of a response, each with its question.
-fn quoted(definition: &Definition, response: &ResponseRow) -> Vec<Part> {
+fn answers_of(definition: &Definition, response: &ResponseRow) -> Vec<Part> {
     let answers: serde_json::Value = serde_json::from_str(&response.answers).unwrap_or_default();
     let mut parts = Vec::new();
     for question in definition.questions() {
@@ -247,21 +231,4 @@ fn quoted(definition: &Definition, response: &ResponseRow) -> Vec<Part> {
         parts.push(Part::Quote { label: question.prompt.clone(), text: shown });
     }
     parts
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_digest_is_due_at_the_next_seven_o_clock() {
-        for (now, due) in [
-            ("2026-11-17T06:59:59.999Z", "2026-11-17T07:00:00.000Z"),
-            ("2026-11-17T07:00:00.000Z", "2026-11-18T07:00:00.000Z"),
-            ("2026-12-31T23:00:00.000Z", "2027-01-01T07:00:00.000Z"),
-        ] {
-            let next = NoticeFrequency::Daily.next_at(now.parse().unwrap()).unwrap();
-            assert_eq!(next.to_string(), due, "{now}");
-        }
-    }
 }

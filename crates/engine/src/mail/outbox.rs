@@ -3,7 +3,8 @@
 //! Every server does this. One takes an e-mail by moving its time into the future, in the
 //! transaction that counts it towards the pace of the minute; if it stops before the outcome is
 //! written, the e-mail becomes due again and any server takes it. Only the server that took it last
-//! writes its outcome.
+//! writes its outcome. Password links have a lane of their own: they wait neither for a slow reply to
+//! another e-mail nor for the end of a minute whose pace invitations have used.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,10 +12,11 @@ use std::time::Duration;
 use sha2::{Digest as _, Sha256};
 use sluice_flow::time::Timestamp;
 use sluice_store::{
-    At, MailEnd, MailKind, MailRow, MailWrite, StoreError, StoreResult, User, Write,
+    At, MailEnd, MailKind, MailLane, MailRow, MailWrite, StoreError, StoreResult, User, Write,
 };
 
 use super::letter::Letter;
+use super::subscription::{is_brief, made_brief};
 use super::{MailOptions, SendError};
 use crate::background::{is_final, keep_running_after};
 use crate::core::Core;
@@ -25,10 +27,14 @@ const UNREACHABLE_PAUSE: Duration = Duration::from_secs(15);
 const BATCH: usize = 20;
 /// How long one attempt may take, and how long an e-mail belongs to the server that took it.
 const SEND_MAX: Duration = Duration::from_secs(60);
-const LEASE_SECONDS: i64 = 180;
+pub(super) const LEASE_SECONDS: i64 = 180;
 /// The minutes before the second attempt, the third and so on: three days in all.
 const PAUSE_MINUTES: [i64; 9] = [1, 5, 15, 60, 180, 360, 720, 1440, 1440];
 const MINUTE_MILLIS: i64 = 60_000;
+/// One of this many e-mails of a minute is left for password links.
+const RESERVED_PART: u32 = 10;
+/// How often an outcome is written again because the row has changed meanwhile.
+const SETTLE_MAX: usize = 5;
 /// The pause of one that cannot be made because something of it cannot be read.
 const FAILED_SECONDS: i64 = 15 * 60;
 
@@ -59,8 +65,8 @@ pub(super) struct Outgoing {
     pub(super) to: String,
     pub(super) content: Content,
     pub(super) unsubscribe: Option<String>,
-    /// The row after it was sent; absent if it is then removed.
-    pub(super) after: Option<MailRow>,
+    /// The row after it was sent.
+    pub(super) after: MailRow,
 }
 
 pub(super) enum Content {
@@ -73,8 +79,15 @@ impl Core {
     /// Sends e-mails as they become due, until the store is closed.
     pub(crate) async fn send_mails(self: Arc<Self>) {
         let Some(interval) = self.mail.as_ref().and_then(|it| it.interval) else { return };
+        let lanes =
+            [MailLane::Passwords, MailLane::Bulk].map(|lane| self.send_lane(lane, interval));
+        let [passwords, bulk] = lanes;
+        tokio::join!(passwords, bulk);
+    }
+
+    async fn send_lane(&self, lane: MailLane, interval: Duration) {
         loop {
-            let pause = match self.deliver_mails().await {
+            let pause = match self.deliver_lane(lane).await {
                 Ok(Delivered { is_unreachable: true, .. }) => UNREACHABLE_PAUSE,
                 Ok(Delivered { is_held: false, sent, .. }) if sent > 0 => Duration::ZERO,
                 Ok(_) => interval,
@@ -89,11 +102,26 @@ impl Core {
         }
     }
 
-    /// Sends what is due now: one pass.
+    /// Sends what is due now: one pass over each lane.
     pub(crate) async fn deliver_mails(&self) -> StoreResult<Delivered> {
+        let passwords = self.deliver_lane(MailLane::Passwords).await?;
+        let bulk = self.deliver_lane(MailLane::Bulk).await?;
+        Ok(Delivered {
+            sent: passwords.sent + bulk.sent,
+            failed: passwords.failed + bulk.failed,
+            dropped: passwords.dropped + bulk.dropped,
+            is_held: passwords.is_held || bulk.is_held,
+            is_unreachable: passwords.is_unreachable || bulk.is_unreachable,
+        })
+    }
+
+    async fn deliver_lane(&self, lane: MailLane) -> StoreResult<Delivered> {
         let mut done = Delivered::default();
         let Some(options) = &self.mail else { return Ok(done) };
-        for row in self.store.list_due_mails(self.now(), BATCH).await? {
+        if self.outbound.is_held(&*self.store).await? {
+            return Ok(done);
+        }
+        for row in self.store.list_due_mails(lane, self.now(), BATCH).await? {
             match self.deliver(options, row.clone(), &mut done).await {
                 Ok(()) => {}
                 // Another server took it, or the minute's are used up.
@@ -104,8 +132,12 @@ impl Core {
                     let (mail, kind) = (row.mail_id, row.kind);
                     tracing::warn!(?mail, ?kind, %error, "an e-mail is tried again later");
                     let next_at = Some(self.now().plus_seconds(FAILED_SECONDS));
-                    let attempts = row.attempts;
-                    self.settle_mail(MailRow { next_at, ..row }, attempts).await?;
+                    let revision = row.revision;
+                    match self.settle_mail(MailRow { next_at, ..row }, revision).await {
+                        // If this server has taken it, it becomes due again by itself.
+                        Ok(()) | Err(StoreError::Conflict) => {}
+                        Err(error) => return Err(error),
+                    }
                 }
             }
             if done.is_held || done.is_unreachable {
@@ -130,7 +162,7 @@ impl Core {
         let outgoing = match plan {
             Plan::Settle(settled) => {
                 done.dropped += u32::from(settled.ended.is_some());
-                return self.settle_mail(*settled, row.attempts).await;
+                return self.settle_mail(*settled, row.revision).await;
             }
             Plan::Remove => {
                 done.dropped += 1;
@@ -138,21 +170,17 @@ impl Core {
             }
             Plan::Send(outgoing) => outgoing,
         };
-        let now = self.now();
-        let minute = now.as_millis().div_euclid(MINUTE_MILLIS);
-        let claim = MailWrite::Claim { read: row.clone(), until: now.plus_seconds(LEASE_SECONDS) };
-        self.write_mail(vec![claim, MailWrite::Pace { minute, max: options.per_minute }]).await?;
-        let row = MailRow { attempts: row.attempts + 1, ..row };
+        let row = self.take(options, row).await?;
         let Outgoing { to, content, unsubscribe, after } = *outgoing;
         let letter = match content {
             Content::Letter(letter) => letter,
             Content::Password(user) => match self.password_letter(&row, &user).await? {
                 Some(letter) => letter,
-                None => return self.settle_mail(ended(&row, MailEnd::Stopped), row.attempts).await,
+                None => return self.settle_mail(ended(&row, MailEnd::Stopped), row.revision).await,
             },
         };
-        let up_to = after.as_ref().and_then(|after| after.detail.as_deref());
-        let mail = letter.to_mail(to, message_id(&row, up_to), now, unsubscribe);
+        let up_to = after.detail.as_deref().filter(|_| row.kind == MailKind::Notice);
+        let mail = letter.to_mail(to, message_id(&row, up_to), self.now(), unsubscribe);
         let sending = tokio::time::timeout(SEND_MAX, options.transport.send(mail)).await;
         let late = || Err(SendError::Unreachable("it did not answer in time".to_owned()));
         let outcome = sending.unwrap_or_else(|_| late());
@@ -161,28 +189,61 @@ impl Core {
             Err(SendError::Bounced(_)) => "bounced",
             Err(_) => "delayed",
         });
-        match (outcome, after) {
-            (Ok(()), Some(after)) => {
+        match outcome {
+            Ok(()) => {
                 done.sent += 1;
-                self.settle_mail(after, row.attempts).await
+                self.settle_taken(&row, after).await
             }
-            (Ok(()), None) => {
-                done.sent += 1;
-                self.write_mail(vec![MailWrite::Remove(row.app_id, row.mail_id)]).await
-            }
-            (Err(error), _) => {
+            Err(error) => {
                 done.failed += 1;
                 done.is_unreachable = matches!(error, SendError::Unreachable(_));
                 let kind = row.kind;
                 tracing::warn!(?kind, attempt = row.attempts, %error, "an e-mail was not sent");
-                self.settle_mail(refused(&row, error, self.now()), row.attempts).await
+                self.settle_taken(&row, refused(&row, error, self.now())).await
             }
         }
     }
 
-    /// Writes what became of an e-mail, unless another server has taken it since.
-    async fn settle_mail(&self, row: MailRow, attempts: u32) -> StoreResult<()> {
-        self.write_mail(vec![MailWrite::Settle { row, attempts }]).await
+    /// Takes an e-mail, and counts it towards the minute.
+    async fn take(&self, options: &MailOptions, row: MailRow) -> StoreResult<MailRow> {
+        let max = match row.kind {
+            MailKind::Password => options.per_minute,
+            _ => options.per_minute - options.per_minute / RESERVED_PART,
+        };
+        // The clock of the store, if several servers share it.
+        let now = self.now();
+        let minute = now.as_millis().div_euclid(MINUTE_MILLIS);
+        let until = now.plus_seconds(LEASE_SECONDS);
+        let claim = MailWrite::Claim { read: row.clone(), until };
+        self.write_mail(vec![claim, MailWrite::Pace { minute, max }]).await?;
+        let (attempts, revision) = (row.attempts + 1, row.revision + 1);
+        Ok(MailRow { attempts, revision, next_at: Some(until), ..row })
+    }
+
+    /// Writes the outcome of an e-mail that this server has taken. If it was changed meanwhile and
+    /// is still this server's, because other reminders were chosen, these apply.
+    async fn settle_taken(&self, taken: &MailRow, settled: MailRow) -> StoreResult<()> {
+        let mut revision = taken.revision;
+        let mut settled = settled;
+        for _ in 0..SETTLE_MAX {
+            match self.settle_mail(settled.clone(), revision).await {
+                Err(StoreError::Conflict) => {}
+                written => return written,
+            }
+            let Some(now) = self.store.find_mail(taken.mail_id).await? else { return Ok(()) };
+            let is_ours = (now.attempts, now.next_at) == (taken.attempts, taken.next_at);
+            if !is_ours || now.ended.is_some() {
+                return Ok(());
+            }
+            revision = now.revision;
+            settled = self.with_new_reminders(settled).await?;
+        }
+        Ok(())
+    }
+
+    /// Writes what became of an e-mail. A conflict if it has changed since.
+    async fn settle_mail(&self, row: MailRow, revision: u32) -> StoreResult<()> {
+        self.write_mail(vec![MailWrite::Settle { row, revision }]).await
     }
 
     pub(super) async fn write_mail(&self, writes: Vec<MailWrite>) -> StoreResult<()> {
@@ -196,21 +257,33 @@ pub(super) fn ended(row: &MailRow, why: MailEnd) -> MailRow {
     MailRow { next_at: None, ended: Some(why), ..row.clone() }
 }
 
-/// The row after an attempt that failed.
+/// The row after an attempt that failed. A subscription to notices ends only if the address is
+/// refused: a notice that is refused otherwise is tried without the answers that it quotes, and an
+/// outage delays it, however long it is.
 fn refused(row: &MailRow, error: SendError, now: Timestamp) -> MailRow {
+    let is_notice = row.kind == MailKind::Notice;
+    let mut row = row.clone();
     let reply = match error {
-        SendError::Bounced(code) => {
-            return MailRow { reply: Some(code), ..ended(row, MailEnd::Bounced) };
+        SendError::Bounced(code) if is_notice && !is_brief(&row) => {
+            row.detail = made_brief(&row);
+            Some(code)
         }
-        SendError::Delayed(code) => Some(code),
+        SendError::Bounced(code) => {
+            return MailRow { reply: Some(code), ..ended(&row, MailEnd::Bounced) };
+        }
+        SendError::Delayed(code) => {
+            if is_notice && code.starts_with('5') {
+                row.detail = made_brief(&row);
+            }
+            Some(code)
+        }
         SendError::Unreachable(_) => None,
     };
     let tried = usize::try_from(row.attempts).unwrap_or(usize::MAX);
-    match PAUSE_MINUTES.get(tried.saturating_sub(1)) {
-        Some(minutes) => {
-            MailRow { reply, next_at: Some(now.plus_seconds(minutes * 60)), ..row.clone() }
-        }
-        _ => MailRow { reply, ..ended(row, MailEnd::Failed) },
+    let pause = PAUSE_MINUTES.get(tried.saturating_sub(1));
+    match pause.or(PAUSE_MINUTES.last().filter(|_| is_notice)) {
+        Some(minutes) => MailRow { reply, next_at: Some(now.plus_seconds(minutes * 60)), ..row },
+        None => MailRow { reply, ..ended(&row, MailEnd::Failed) },
     }
 }
 

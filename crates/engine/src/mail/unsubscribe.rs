@@ -3,16 +3,49 @@
 //! The id of an e-mail is random and is known to its recipient only. Opening the page changes
 //! nothing, because mail scanners follow links; its button does, and so does the one click of a mail
 //! program (RFC 8058). What is kept is a hash of the address, so that it is honoured even after the
-//! person was erased.
+//! person was erased. Who was erased first can still unsubscribe: the hash of their address is sealed
+//! in the row of their e-mail, where nobody without the master key can compare it with an address.
 
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use sluice_flow::id::{AppId, MailId};
 use sluice_flow::invitation_email::InvitationEmail;
 use sluice_store::{AddressHash, MailEnd, MailKind, MailRow, MailWrite, StoreResult};
 
+use super::subscription::language_of;
 use crate::core::Core;
+use crate::verify::SecretPurpose;
+
+/// The `detail` of an invitation's e-mail that was sent.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct InvitationDetail {
+    /// The hash of the recipient's address, sealed.
+    #[serde(default)]
+    address: Option<String>,
+}
+
+impl InvitationDetail {
+    /// Absent without a master key.
+    pub(super) fn sealed(core: &Core, row: &MailRow, address: &AddressHash) -> Option<String> {
+        if row.detail.is_some() {
+            return row.detail.clone();
+        }
+        let purpose = SecretPurpose::MailAddress(row.mail_id);
+        let address = core.verifying.vault.seal(purpose, &STANDARD_NO_PAD.encode(address)).ok();
+        address.and_then(|it| serde_json::to_string(&Self { address: Some(it) }).ok())
+    }
+
+    fn address(core: &Core, row: &MailRow) -> Option<AddressHash> {
+        let detail: Self = serde_json::from_str(row.detail.as_deref()?).ok()?;
+        let purpose = SecretPurpose::MailAddress(row.mail_id);
+        let opened = core.verifying.vault.open(purpose, &detail.address?).ok()?;
+        STANDARD_NO_PAD.decode(opened).ok()?.try_into().ok()
+    }
+}
 
 /// The recipient of an e-mail, who may unsubscribe.
 pub struct Unsubscription {
@@ -54,7 +87,7 @@ impl Core {
                 let of_flow = definition.map(|it| it.default_locale().to_owned());
                 (app.row.name, email.language.or(of_flow))
             }
-            MailKind::Notice => (flow.flow.name, None),
+            MailKind::Notice => (flow.flow.name, language_of(&mail)),
             MailKind::Password | MailKind::Endpoint => return Ok(None),
         };
         let is_done = mail.ended == Some(MailEnd::Unsubscribed);
@@ -77,10 +110,13 @@ impl Unsubscription {
             return core.write_mail(vec![remove]).await;
         };
         let invitation = core.store.find_invitation(id, Some(app)).await?;
-        // Without an address nothing can be sent anyway.
-        let Some(email) = invitation.and_then(|it| it.invitee.email) else { return Ok(()) };
+        let email = invitation.and_then(|it| it.invitee.email);
+        let address = email.map(|email| address_hash(app, &email));
         let (app_id, mail_id) = (app, mail.mail_id);
-        let address = address_hash(app, &email);
+        // Without either, nothing was sent.
+        let Some(address) = address.or_else(|| InvitationDetail::address(core, mail)) else {
+            return Ok(());
+        };
         core.write_mail(vec![MailWrite::Unsubscribe { app_id, mail_id, address }]).await
     }
 }

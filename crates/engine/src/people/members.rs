@@ -52,15 +52,20 @@ impl AppHandle {
         self.add_member_with(new, LinkDelivery::Returned).await
     }
 
-    /// The same, and sends a new user the link by e-mail. Returns whether they are new.
-    pub async fn add_member_by_mail(&self, new: &NewMember) -> AdminResult<bool> {
-        Ok(self.add_member_with(new, LinkDelivery::Mailed).await?.1.is_some())
+    /// The same, and sends a new user the link by e-mail, in a language if that is known. Returns
+    /// whether they are new.
+    pub async fn add_member_by_mail(
+        &self,
+        new: &NewMember,
+        language: Option<&str>,
+    ) -> AdminResult<bool> {
+        Ok(self.add_member_with(new, LinkDelivery::Mailed { language }).await?.1.is_some())
     }
 
     async fn add_member_with(
         &self,
         new: &NewMember,
-        delivery: LinkDelivery,
+        delivery: LinkDelivery<'_>,
     ) -> AdminResult<(UserId, Option<Secret>)> {
         let core = self.permit.core(Scope::Admin)?;
         let (actor, app) = (self.permit.actor(), self.app_id());

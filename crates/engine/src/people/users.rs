@@ -20,7 +20,7 @@ use crate::core::Core;
 use crate::fault::{fault, faultless, name_faults};
 use crate::handle::AppHandle;
 use crate::instance::InstanceHandle;
-use crate::mail_queue::{no_mail_server, queued_password};
+use crate::mail_queue::{PasswordDetail, no_mail_server, queued_password};
 
 /// The number of users to read at a time.
 const PAGE_USERS: usize = 500;
@@ -79,15 +79,19 @@ impl InstanceHandle {
         self.create_user_with(new, LinkDelivery::Returned).await
     }
 
-    /// Creates a user, and sends them the link by e-mail.
-    pub async fn create_user_by_mail(&self, new: NewUser) -> AdminResult<UserDetail> {
-        Ok(self.create_user_with(new, LinkDelivery::Mailed).await?.0)
+    /// Creates a user, and sends them the link by e-mail in a language, if that is known.
+    pub async fn create_user_by_mail(
+        &self,
+        new: NewUser,
+        language: Option<&str>,
+    ) -> AdminResult<UserDetail> {
+        Ok(self.create_user_with(new, LinkDelivery::Mailed { language }).await?.0)
     }
 
     async fn create_user_with(
         &self,
         new: NewUser,
-        delivery: LinkDelivery,
+        delivery: LinkDelivery<'_>,
     ) -> AdminResult<(UserDetail, Secret)> {
         let (core, actor) = (self.core(), self.actor());
         if let Some(app) = new.app_id {
@@ -164,12 +168,12 @@ impl InstanceHandle {
         self.reset_user_with(id, LinkDelivery::Returned).await
     }
 
-    /// The same, and sends the user the link by e-mail.
-    pub async fn reset_user_by_mail(&self, id: UserId) -> AdminResult<()> {
-        self.reset_user_with(id, LinkDelivery::Mailed).await.map(|_| ())
+    /// The same, and sends the user the link by e-mail, in a language if that is known.
+    pub async fn reset_user_by_mail(&self, id: UserId, language: Option<&str>) -> AdminResult<()> {
+        self.reset_user_with(id, LinkDelivery::Mailed { language }).await.map(|_| ())
     }
 
-    async fn reset_user_with(&self, id: UserId, delivery: LinkDelivery) -> AdminResult<Secret> {
+    async fn reset_user_with(&self, id: UserId, delivery: LinkDelivery<'_>) -> AdminResult<Secret> {
         let (core, actor) = (self.core(), self.actor());
         actor.need_fresh()?;
         must_be_possible(core, delivery)?;
@@ -203,22 +207,29 @@ impl Accounts<'_> {
 
 /// How the link to set a password reaches its user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum LinkDelivery {
+pub(super) enum LinkDelivery<'l> {
     /// The caller gets it and passes it on.
     Returned,
-    /// By e-mail. The link that is sent is made when it is sent, and replaces that of the caller.
-    Mailed,
+    /// By e-mail. The link that is sent is made when it is sent; that of the caller is not shown.
+    Mailed { language: Option<&'l str> },
 }
 
-fn must_be_possible(core: &Core, delivery: LinkDelivery) -> AdminResult<()> {
+fn must_be_possible(core: &Core, delivery: LinkDelivery<'_>) -> AdminResult<()> {
     match delivery {
-        LinkDelivery::Mailed if core.mail.is_none() => Err(no_mail_server()),
+        LinkDelivery::Mailed { .. } if core.mail.is_none() => Err(no_mail_server()),
         _ => Ok(()),
     }
 }
 
-fn queued(core: &Core, id: UserId, delivery: LinkDelivery) -> Option<Write> {
-    (delivery == LinkDelivery::Mailed).then(|| queued_password(id, None, core.now()))
+fn queued(core: &Core, id: UserId, delivery: LinkDelivery<'_>) -> Option<Write> {
+    match delivery {
+        LinkDelivery::Returned => None,
+        LinkDelivery::Mailed { language } => {
+            let language = language.map(str::to_owned);
+            let detail = PasswordDetail { language, is_requested: false };
+            Some(queued_password(id, &detail, core.now()))
+        }
+    }
 }
 
 /// Creates a user, unless the address is taken.
@@ -226,7 +237,7 @@ pub(super) async fn make_user(
     core: &Core,
     actor: &Actor,
     new: &NewUser,
-    delivery: LinkDelivery,
+    delivery: LinkDelivery<'_>,
 ) -> AdminResult<Option<(UserDetail, Secret)>> {
     // The holder of the link can set the password and sign in.
     actor.need_fresh()?;

@@ -206,6 +206,9 @@ impl SinkWorker {
     /// Takes the lease, and reads where to continue.
     async fn lead(&self, options: &SinkOptions) -> Result<Option<Leading>, StoreError> {
         let store = &self.core.store;
+        if self.core.outbound.is_held(&**store).await? {
+            return Ok(None);
+        }
         if !self.core.watched(store.lease_sink(self.lease(options, LEASE_SECONDS)).await)? {
             return Ok(None);
         }

@@ -11,7 +11,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use sha2::{Digest as _, Sha256};
-use sluice_flow::id::{AppId, EndpointId, FlowId, UserId};
+use sluice_flow::id::{AppId, EndpointId, FlowId, MailId, UserId};
 
 use crate::ids::fill_random;
 
@@ -166,6 +166,8 @@ pub(crate) enum SecretPurpose<'p> {
     TestLink(FlowId),
     /// The secret that signs an endpoint's requests.
     Webhook(EndpointId),
+    /// The hash of the address that an e-mail was sent to.
+    MailAddress(MailId),
 }
 
 impl SecretPurpose<'_> {
@@ -184,6 +186,9 @@ impl SecretPurpose<'_> {
             }
             Self::Webhook(endpoint) => {
                 [b"sluice webhook".as_slice(), endpoint.uuid().as_bytes()].concat()
+            }
+            Self::MailAddress(mail) => {
+                [b"sluice mail address".as_slice(), mail.uuid().as_bytes()].concat()
             }
         }
     }

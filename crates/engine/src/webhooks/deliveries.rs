@@ -18,6 +18,7 @@ use crate::audit_action::AuditAction;
 use crate::conflict::retry_on_conflict;
 use crate::events::find_payloads;
 use crate::handle::AppHandle;
+use crate::outbound_hold::held;
 
 /// A delivery with what is sent, if its event still exists.
 #[derive(Debug, Clone)]
@@ -102,6 +103,9 @@ impl AppHandle {
             let detail = "this server sends no webhooks";
             return Err(AdminError::conflict("webhooks_unavailable", detail));
         };
+        if core.outbound.is_held(&*core.store).await? {
+            return Err(held());
+        }
         let Ok(_turn) = core.deliveries.tests.0.try_acquire() else {
             let detail = "too many test events are being sent; try again in a few seconds";
             return Err(AdminError::conflict("too_many_tests", detail));

@@ -124,6 +124,9 @@ impl DeliveryWorker {
     /// Wakes the endpoints with something new, and starts on those that are due.
     async fn look(&self, lines: &Lines) -> Result<(), StoreError> {
         let core = &self.core;
+        if core.outbound.is_held(&*core.store).await? {
+            return Ok(());
+        }
         let apps = match core.deliveries.known_apps() {
             Some(known) => known,
             None => core.deliveries.learn(core.store.apps_with_endpoints().await?),

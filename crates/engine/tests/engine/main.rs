@@ -23,5 +23,6 @@ mod registry;
 mod reports;
 mod respondents;
 mod response_table;
+mod sink;
 mod visits;
 mod webhooks;

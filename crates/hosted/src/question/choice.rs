@@ -1,11 +1,11 @@
 //! Controls for choosing: options, a drop-down list, a ranking, a matrix.
 
 use maud::{Markup, html};
+use sluice_flow::phrase::fill;
 use sluice_flow::question::choice::{Choice, OTHER_PREFIX, OptionOrder, Options};
 use sluice_flow::score::Score;
 
 use super::QuestionView;
-use crate::words::fill;
 
 impl QuestionView<'_> {
     pub(super) fn choices(&self, kind: &str, options: &Options) -> Markup {

@@ -2,7 +2,7 @@
 //!
 //! An author's texts come from the flow; these surround them, in the same language if there is a
 //! file for it, otherwise in English. `{name}` in a text is a placeholder ([`fill`]); a text with a
-//! number has the plural forms of its language ([`plural`]).
+//! number has the plural forms of its language ([`Forms`]).
 
 mod ar;
 mod de;
@@ -13,14 +13,12 @@ mod it;
 mod ja;
 mod nl;
 mod pl;
-mod plural;
 mod pt_br;
 mod tr;
 mod zh_hans;
 
 use sluice_flow::locale;
-
-use self::plural::Forms;
+use sluice_flow::phrase::{Forms, fill};
 
 /// The heading of a page and the text below it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -194,9 +192,7 @@ impl Words {
 
     /// The texts in this language, or in another variant of it.
     fn in_language(tag: &str) -> Option<&'static Self> {
-        let language = locale::language(tag);
-        let found = ALL.into_iter().find(|words| locale::language(words.language) == language)?;
-        (!is_traditional_chinese(tag)).then_some(found)
+        locale::translation(&ALL, |words| words.language, tag)
     }
 
     /// The rule for the length of a text; `last` is the last number of the range.
@@ -210,7 +206,7 @@ impl Words {
     }
 
     fn ranged(&self, forms: &Forms, range: &str, last: u64) -> String {
-        fill(forms.of(locale::language(self.language), last), &[("range", range)])
+        fill(forms.of(self.language, last), &[("range", range)])
     }
 
     /// The texts that the script needs, as JSON with the names that it uses.
@@ -227,39 +223,9 @@ impl Words {
     }
 }
 
-/// Chinese in the other script, which the texts in simplified characters do not serve.
-fn is_traditional_chinese(tag: &str) -> bool {
-    let mut parts = tag.split('-');
-    let is_chinese = parts.next() == Some("zh");
-    let is_simplified = tag.contains("-Hans");
-    is_chinese && !is_simplified && parts.any(|part| matches!(part, "Hant" | "TW" | "HK" | "MO"))
-}
-
-/// A text with its placeholders replaced. Inserted values are not expanded again.
-pub(super) fn fill(text: &str, values: &[(&str, &str)]) -> String {
-    let mut filled = String::with_capacity(text.len() + 16);
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once('{') {
-        filled.push_str(before);
-        let (name, after) = after.split_once('}').unwrap_or((after, ""));
-        filled.extend(values.iter().find(|(key, _)| *key == name).map(|(_, value)| *value));
-        rest = after;
-    }
-    filled.push_str(rest);
-    filled
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn inserted_values_are_not_expanded() {
-        let values = [("n", "{all}"), ("all", "5")];
-        assert_eq!(fill("Question {n} of {all}", &values), "Question {all} of 5");
-        assert_eq!(fill("plain", &values), "plain");
-        assert_eq!(fill("{unknown}!", &values), "!");
-    }
 
     #[test]
     fn a_reader_gets_texts_in_their_language_or_english() {

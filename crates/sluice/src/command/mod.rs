@@ -12,6 +12,7 @@ pub(crate) mod invite;
 pub(crate) mod key;
 pub(crate) mod mail;
 pub(crate) mod moving;
+pub(crate) mod outbound;
 pub(crate) mod recount;
 pub(crate) mod respondent;
 pub(crate) mod responses;

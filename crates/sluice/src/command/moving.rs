@@ -11,6 +11,7 @@ use sluice_engine::moving::{self, MoveError};
 use sluice_engine::tally::TableTally;
 use sluice_engine::{Store, StoreError};
 
+use super::outbound;
 use crate::args::MoveArgs;
 use crate::backend::{self, StoreAddress};
 use crate::failure::{Exit, Failure, Outcome};
@@ -39,17 +40,27 @@ pub(crate) async fn run(args: &MoveArgs) -> Outcome {
             format!("damage was found in the destination before: {what}"),
             format!("name {FRESH_DESTINATION}; nothing was moved"),
         )),
-        None => move_all(&source, &destination).await,
+        None => move_and_hold(&source, &destination).await,
     };
     destination.close().await;
     source.close().await;
-    let comparison = moved?;
+    let (comparison, held) = moved?;
     output::line(comparison.table());
     comparison.verdict()?;
     let records = counted(comparison.records(), "record");
     let seconds = begin.elapsed().as_secs_f64();
     output::line(format_args!("{records} moved from {from} to {to} in {seconds:.1} s: equal"));
+    output::note(held);
     Ok(Exit::Done)
+}
+
+/// Moves everything, and holds what the copy would send.
+async fn move_and_hold(
+    source: &Arc<dyn Store>,
+    destination: &Arc<dyn Store>,
+) -> Result<(TallyComparison, String), Failure> {
+    let comparison = move_all(source, destination).await?;
+    Ok((comparison, outbound::hold(destination).await?))
 }
 
 async fn move_all(

@@ -14,7 +14,7 @@ use sluice_engine::restore::{self, RestoreError};
 use sluice_engine::verify::MasterKey;
 
 use super::backup::{PASSPHRASE, backup_error, check_file, passphrase};
-use super::verify;
+use super::{outbound, verify};
 use crate::args::RestoreArgs;
 use crate::backend::{self, Restoring, StoreAddress};
 use crate::config;
@@ -44,8 +44,16 @@ pub(crate) async fn run(args: RestoreArgs) -> Outcome {
         .map_err(|error| backup_error(&error, &args.file))?;
     let restoring = Restoring::begin(&address).await?;
     let written = write_and_verify(restoring.store(), backup, &contents, &args.file).await;
-    let key = written.and_then(|()| keys.map(|keys| write_key(&folder, &keys)).transpose());
-    let key = match key {
+    // Before the store can be used: what was due in the backup may have been sent since.
+    let held = match written {
+        Ok(()) => outbound::hold(restoring.store()).await,
+        Err(failure) => Err(failure),
+    };
+    let key = held.and_then(|held| {
+        let key = keys.map(|keys| write_key(&folder, &keys)).transpose()?;
+        Ok((key, held))
+    });
+    let (key, held) = match key {
         Ok(key) => key,
         Err(failure) => {
             output::note(restoring.discard().await);
@@ -61,6 +69,7 @@ pub(crate) async fn run(args: RestoreArgs) -> Outcome {
         "{} restored from {shown} to {address} in {seconds:.1} s: equal and sound",
         summary(&contents)
     ));
+    output::note(held);
     Ok(Exit::Done)
 }
 

@@ -377,7 +377,7 @@ pub(crate) fn saved_view<C: ReadCells>(cells: &mut C) -> Result<SavedViewRow, C:
 }
 
 pub(crate) const MAIL: &str = "app_id, mail_id, kind, flow_id, assignment_id, user_id, detail, \
-     created_at, sent, sent_at, attempts, next_at, ended, reply, address";
+     created_at, sent, sent_at, attempts, next_at, ended, reply, address, revision";
 
 pub(crate) fn mail<C: ReadCells>(cells: &mut C) -> Result<MailRow, C::Error> {
     Ok(MailRow {
@@ -396,6 +396,7 @@ pub(crate) fn mail<C: ReadCells>(cells: &mut C) -> Result<MailRow, C::Error> {
         ended: cells.optional_variant()?,
         reply: cells.optional_text()?,
         address: cells.optional_hash()?,
+        revision: cells.number()?,
     })
 }
 

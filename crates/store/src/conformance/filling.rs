@@ -335,7 +335,7 @@ fn mail(app: u32, flow: u32, number: u32) -> Record {
         row.detail = Some(r#"{"after": "é"}"#.to_owned());
         (row.sent, row.sent_at, row.attempts) = (2, Some(at(6)), 3);
         (row.ended, row.reply) = (Some(MailEnd::Unsubscribed), Some("550 5.1.1".to_owned()));
-        (row.next_at, row.address) = (None, Some([7; 32]));
+        (row.next_at, row.address, row.revision) = (None, Some([7; 32]), 5);
     }
     Record::Mail(row)
 }

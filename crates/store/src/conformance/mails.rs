@@ -7,8 +7,8 @@ use sluice_flow::time::Timestamp;
 
 use super::world::{Shop, TheStore, apply, at, flow_row, mail_row, user_row};
 use crate::{
-    At, FeedPosition, MailEnd, MailKind, MailRow, MailWrite, PeopleWrite, StoreError, StoreResult,
-    Write,
+    At, FeedPosition, MailEnd, MailKind, MailLane, MailRow, MailWrite, PACE_SKEW_MINUTES,
+    PeopleWrite, StoreError, StoreResult, Write,
 };
 
 async fn write(store: &TheStore, writes: Vec<MailWrite>) -> StoreResult<()> {
@@ -26,7 +26,7 @@ async fn found(store: &TheStore, row: &MailRow) -> Option<MailRow> {
 
 /// Those of the given rows that are due: cases share a database.
 async fn due(store: &TheStore, now: Timestamp, of: &[&MailRow]) -> Vec<MailRow> {
-    let mut due = store.list_due_mails(now, 10_000).await.unwrap();
+    let mut due = store.list_due_mails(MailLane::Bulk, now, 10_000).await.unwrap();
     due.retain(|row| of.iter().any(|it| it.mail_id == row.mail_id));
     due
 }
@@ -48,6 +48,7 @@ pub(super) async fn a_mail_reads_back_as_it_was_given(store: TheStore) {
         ended: Some(MailEnd::Bounced),
         reply: Some("550 5.1.1".into()),
         address: Some([7; 32]),
+        revision: 4,
         ..mail_row(&shop.flow)
     };
     let many: Vec<_> = (0..50).map(|_| mail_row(&shop.flow)).collect();
@@ -73,7 +74,7 @@ pub(super) async fn due_mails_are_listed_in_the_order_of_their_times(store: TheS
     assert_eq!(due(&store, at(2), &of).await, []);
     assert_eq!(due(&store, at(3), &of).await, std::slice::from_ref(&early));
     assert_eq!(due(&store, at(9), &of).await, [early, late]);
-    assert_eq!(store.list_due_mails(at(9), 1).await.unwrap().len(), 1);
+    assert_eq!(store.list_due_mails(MailLane::Bulk, at(9), 1).await.unwrap().len(), 1);
 }
 
 pub(super) async fn one_of_many_servers_takes_a_mail(store: TheStore) {
@@ -153,14 +154,20 @@ pub(super) async fn a_late_settlement_changes_nothing(store: TheStore) {
     let read = found(&store, &row).await.unwrap();
     write(&store, vec![claim(&read, at(200))]).await.unwrap();
     let sent = MailRow { sent: 1, sent_at: Some(at(9)), attempts: 0, next_at: None, ..row.clone() };
-    let settle = |attempts| vec![MailWrite::Settle { row: sent.clone(), attempts }];
-    write(&store, settle(1)).await.unwrap();
+    let settle = |revision| vec![MailWrite::Settle { row: sent.clone(), revision }];
+    let is_late =
+        async |revision| matches!(write(&store, settle(revision)).await, Err(StoreError::Conflict));
+    assert!(is_late(1).await);
     assert_eq!(found(&store, &row).await.unwrap().sent, 0, "another server has it");
     write(&store, settle(2)).await.unwrap();
-    assert_eq!(found(&store, &row).await, Some(sent.clone()));
+    assert_eq!(found(&store, &row).await, Some(MailRow { revision: 3, ..sent.clone() }));
+    // The attempts are those of the beginning again, and yet it is not as it was then.
+    assert!(is_late(0).await);
+    assert!(is_late(2).await);
+    assert_eq!(found(&store, &row).await.unwrap().revision, 3);
     // A removed one does not come back.
     write(&store, vec![MailWrite::Remove(row.app_id, row.mail_id)]).await.unwrap();
-    write(&store, settle(0)).await.unwrap();
+    assert!(is_late(3).await);
     assert_eq!(found(&store, &row).await, None);
 }
 
@@ -175,10 +182,13 @@ pub(super) async fn reminders_are_set_for_the_invitations_of_one_flow(store: The
     let over = MailRow { ended: Some(MailEnd::Bounced), ..sent(1, &shop.flow) };
     let taken = MailRow { attempts: 1, next_at: Some(at(50)), ..sent(1, &shop.flow) };
     let waiting = mail_row(&shop.flow);
+    let first = MailRow { attempts: 1, next_at: Some(at(50)), ..mail_row(&shop.flow) };
     let notice = MailRow { kind: MailKind::Notice, ..sent(1, &shop.flow) };
-    let others = [elsewhere, over, taken, waiting, notice];
+    let others = [elsewhere, over, waiting, notice];
+    let in_flight = [taken, first];
     add(&store, &[once.clone(), twice.clone()]).await;
     add(&store, &others).await;
+    add(&store, &in_flight).await;
     let remind = |after_millis, count| {
         let (app_id, flow_id) = (shop.app(), shop.flow.flow_id);
         vec![MailWrite::Remind { app_id, flow_id, after_millis, count }]
@@ -195,6 +205,10 @@ pub(super) async fn reminders_are_set_for_the_invitations_of_one_flow(store: The
     }
     for row in others {
         assert_eq!(found(&store, &row).await, Some(row));
+    }
+    for row in in_flight {
+        // Whoever sends it learns of the change.
+        assert_eq!(found(&store, &row).await, Some(MailRow { revision: 4, ..row }));
     }
 }
 
@@ -216,7 +230,8 @@ pub(super) async fn an_unsubscribed_address_is_found_in_its_app_only(store: TheS
     assert!(!is_over(other.app(), [3; 32]).await);
     // A server that was sending it does not undo that.
     let sent = MailRow { sent: 1, ..row.clone() };
-    write(&store, vec![MailWrite::Settle { row: sent, attempts: 0 }]).await.unwrap();
+    let late = write(&store, vec![MailWrite::Settle { row: sent, revision: 0 }]).await;
+    assert!(matches!(late, Err(StoreError::Conflict)), "{late:?}");
     assert!(is_over(shop.app(), [3; 32]).await);
 }
 
@@ -254,4 +269,73 @@ pub(super) async fn mails_move_no_revision_and_no_feed(store: TheStore) {
     write(&store, vec![claim(&row, at(100))]).await.unwrap();
     assert_eq!(store.find_app(shop.app()).await.unwrap(), before);
     assert_eq!(store.changes(FeedPosition::END).await.unwrap().position, position);
+}
+
+pub(super) async fn passwords_have_a_lane_of_their_own(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let invited = mail_row(&shop.flow);
+    let later = MailRow { next_at: Some(at(5)), ..mail_row(&shop.flow) };
+    let password = MailRow { kind: MailKind::Password, ..later };
+    let notice = MailRow { kind: MailKind::Notice, ..mail_row(&shop.flow) };
+    let all = [&invited, &password, &notice];
+    add(&store, &all.map(Clone::clone)).await;
+    for (lane, expected) in
+        [(MailLane::Passwords, vec![&password]), (MailLane::Bulk, vec![&invited, &notice])]
+    {
+        let mut listed = store.list_due_mails(lane, at(5), 10_000).await.unwrap();
+        listed.retain(|row| all.iter().any(|it| it.mail_id == row.mail_id));
+        let mut expected: Vec<_> = expected.into_iter().cloned().collect();
+        expected.sort_by_key(|row| (row.next_at, row.mail_id));
+        assert_eq!(listed, expected, "{lane:?}");
+        let earlier = store.list_due_mails(lane, at(4), 10_000).await.unwrap();
+        assert!(!earlier.contains(&password));
+    }
+    let count = async |millis| store.count_due_mails(at(millis)).await.unwrap();
+    assert_eq!(count(5).await - count(4).await, 1);
+}
+
+pub(super) async fn the_pace_goes_by_the_clock_that_is_ahead(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let minute = own_minute(&shop);
+    let pace = async |minute| write(&store, vec![MailWrite::Pace { minute, max: 2 }]).await.is_ok();
+    assert!(pace(minute).await);
+    // A server that is behind counts in the same minute, and does not begin one again.
+    assert!(pace(minute - 1).await);
+    assert!(!pace(minute).await && !pace(minute - 1).await);
+    assert!(!pace(minute - PACE_SKEW_MINUTES).await);
+    assert!(pace(minute + 1).await);
+    // The clock was wrong, and was set back.
+    assert!(pace(minute - PACE_SKEW_MINUTES).await);
+}
+
+pub(super) async fn invitations_that_wait_for_a_start_move_with_it(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let sibling = flow_row(shop.app());
+    apply(&store, shop.app(), vec![Write::Flow(sibling.clone())]).await;
+    let next = |next, flow| MailRow { next_at: Some(at(next)), ..mail_row(flow) };
+    let waiting = next(90, &shop.flow);
+    let others = [
+        next(80, &shop.flow),
+        next(90, &sibling),
+        MailRow { attempts: 1, ..next(90, &shop.flow) },
+        MailRow { kind: MailKind::Notice, ..next(90, &shop.flow) },
+    ];
+    add(&store, std::slice::from_ref(&waiting)).await;
+    add(&store, &others).await;
+    let (app_id, flow_id) = (shop.app(), shop.flow.flow_id);
+    let moved = MailWrite::Reschedule { app_id, flow_id, from: at(90), to: at(70) };
+    write(&store, vec![moved]).await.unwrap();
+    let expected = MailRow { next_at: Some(at(70)), revision: 1, ..waiting.clone() };
+    assert_eq!(found(&store, &waiting).await, Some(expected));
+    for row in others {
+        assert_eq!(found(&store, &row).await, Some(row));
+    }
+}
+
+pub(super) async fn a_store_is_held_until_it_is_released(store: TheStore) {
+    assert_eq!(store.outbound_held_at().await.unwrap(), None);
+    for held in [Some(at(5)), Some(at(6)), None] {
+        store.apply(At::Instance, vec![Write::HoldOutbound(held)].into()).await.unwrap();
+        assert_eq!(store.outbound_held_at().await.unwrap(), held);
+    }
 }

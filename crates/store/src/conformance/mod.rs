@@ -260,7 +260,7 @@ cases! {
         users_are_listed_by_app_or_all_page_by_page
         a_grant_is_replaced_and_removed
         one_of_two_concurrent_changes_to_people_is_a_conflict
-        a_user_has_at_most_one_link
+        a_link_replaces_the_others_of_its_user_unless_it_is_another_one
         a_session_reads_back_is_touched_and_ends
         sessions_of_a_user_are_listed_by_epoch_and_all_but_one_end
         ended_sessions_are_removed_in_batches
@@ -296,6 +296,7 @@ cases! {
     mails:
         a_mail_reads_back_as_it_was_given
         due_mails_are_listed_in_the_order_of_their_times
+        passwords_have_a_lane_of_their_own
         one_of_many_servers_takes_a_mail
         a_mail_of_a_stopped_server_becomes_due_again
         the_pace_of_a_minute_is_shared_by_all_servers
@@ -303,6 +304,9 @@ cases! {
         a_late_settlement_changes_nothing
         reminders_are_set_for_the_invitations_of_one_flow
         an_unsubscribed_address_is_found_in_its_app_only
+        the_pace_goes_by_the_clock_that_is_ahead
+        invitations_that_wait_for_a_start_move_with_it
+        a_store_is_held_until_it_is_released
         mails_of_invitations_and_users_are_found
         mails_move_no_revision_and_no_feed;
     feed:

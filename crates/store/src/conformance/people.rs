@@ -178,7 +178,9 @@ pub(super) async fn one_of_two_concurrent_changes_to_people_is_a_conflict(store:
     assert_eq!(store.people_revision().await.unwrap(), expected);
 }
 
-pub(super) async fn a_user_has_at_most_one_link(store: TheStore) {
+pub(super) async fn a_link_replaces_the_others_of_its_user_unless_it_is_another_one(
+    store: TheStore,
+) {
     let (user, other) = (user_row(), user_row());
     let link = |user: &UserRow, byte| LinkRow {
         user_id: user.user_id,
@@ -193,8 +195,16 @@ pub(super) async fn a_user_has_at_most_one_link(store: TheStore) {
     put(&store, vec![PeopleWrite::Link(second)]).await;
     assert_eq!(store.find_link(&[1; 32]).await.unwrap(), None);
     assert_eq!(store.find_link(&[2; 32]).await.unwrap(), Some(second));
+    let another = |byte, now| PeopleWrite::AnotherLink { link: link(&user, byte), now: at(now) };
+    put(&store, vec![another(4, 1), another(5, 2)]).await;
+    assert_eq!(store.find_link(&[2; 32]).await.unwrap(), None, "it has expired");
+    assert_eq!(store.find_link(&[4; 32]).await.unwrap(), Some(link(&user, 4)));
+    assert_eq!(store.find_link(&[5; 32]).await.unwrap(), Some(link(&user, 5)));
+    put(&store, vec![PeopleWrite::Link(second), another(5, 1)]).await;
+    assert_eq!(store.find_link(&[4; 32]).await.unwrap(), None);
     put(&store, vec![PeopleWrite::Unlink(user.user_id)]).await;
     assert_eq!(store.find_link(&[2; 32]).await.unwrap(), None);
+    assert_eq!(store.find_link(&[5; 32]).await.unwrap(), None);
     assert_eq!(store.find_link(&[3; 32]).await.unwrap(), Some(third));
 }
 

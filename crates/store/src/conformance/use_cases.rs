@@ -15,9 +15,9 @@ use super::world::{
 };
 use crate::{
     ActorId, Answers, At, AuditQuery, Change, CountsQuery, Expiry, ExpiryCursor, FeedPosition,
-    FlowQuery, GraceCap, InvitationQuery, InvitationStep, Invited, LinkRow, MailWrite, Next, Order,
-    Outcome, Page, PeopleWrite, Role, SavedViewRow, SessionHolder, SessionRow, ShortPathRow,
-    TestWrite, UserKey, VisitCountsQuery, Write,
+    FlowQuery, GraceCap, InvitationQuery, InvitationStep, Invited, LinkRow, MailLane, MailWrite,
+    Next, Order, Outcome, Page, PeopleWrite, Role, SavedViewRow, SessionHolder, SessionRow,
+    ShortPathRow, TestWrite, UserKey, VisitCountsQuery, Write,
 };
 
 /// Runs the use cases, and calls `done` with the name of each after it.
@@ -103,7 +103,7 @@ async fn authoring(store: &TheStore, shop: &Shop, done: &mut impl AsyncFnMut(&'s
     let mail = mail_row(&shop.flow);
     apply(store, app, vec![Write::Mail(MailWrite::Add(vec![mail.clone()])), audit()]).await;
     done("queue an e-mail").await;
-    store.list_due_mails(at(1), 10).await.unwrap();
+    store.list_due_mails(MailLane::Bulk, at(1), 10).await.unwrap();
     let claim = MailWrite::Claim { read: mail.clone(), until: at(2) };
     store.apply(At::Instance, vec![Write::Mail(claim)].into()).await.unwrap();
     done("take an e-mail").await;

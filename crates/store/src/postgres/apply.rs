@@ -134,6 +134,7 @@ fn rank(write: &Write) -> u8 {
         | Write::ShortPath(_)
         | Write::Test(_)
         | Write::Mail(_)
+        | Write::HoldOutbound(_)
         | Write::Asset(_)
         | Write::DeleteAsset(..)
         | Write::Event(_)
@@ -179,6 +180,7 @@ async fn put_one(
         }
         Write::Test(write) => test_responses::change(transaction, write).await.map(|()| None),
         Write::Mail(write) => mails::change(transaction, write).await.map(|()| None),
+        Write::HoldOutbound(at) => mails::hold(transaction, *at).await.map(|()| None),
         Write::Asset(row) => assets::put(transaction, row).await.map(|()| Some(row.app_id)),
         Write::DeleteAsset(app, asset) => {
             assets::delete(transaction, *app, *asset).await.map(|()| Some(*app))

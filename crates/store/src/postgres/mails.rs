@@ -11,15 +11,34 @@ use super::failure::TransactionError;
 use super::pool::Params;
 use super::read::limit;
 use super::transaction::Transaction;
-use crate::{AddressHash, MailRow, MailStore, MailWrite, StoreError, StoreResult};
+use crate::{
+    AddressHash, MailLane, MailRow, MailStore, MailWrite, PACE_SKEW_MINUTES, StoreError,
+    StoreResult,
+};
 
 #[async_trait]
 impl MailStore for PgStore {
-    async fn list_due_mails(&self, now: Timestamp, rows: usize) -> StoreResult<Vec<MailRow>> {
+    async fn list_due_mails(
+        &self,
+        lane: MailLane,
+        now: Timestamp,
+        rows: usize,
+    ) -> StoreResult<Vec<MailRow>> {
+        let kind = match lane {
+            MailLane::Passwords => "kind = 'password'",
+            MailLane::Bulk => "kind <> 'password'",
+        };
         let sql = format!(
-            "SELECT {MAIL} FROM mails WHERE next_at <= $1 ORDER BY next_at, mail_id LIMIT $2"
+            "SELECT {MAIL} FROM mails WHERE {kind} AND next_at <= $1 \
+             ORDER BY next_at, mail_id LIMIT $2"
         );
         self.pool.many(&sql, &[&now.as_millis(), &limit(rows)], codec::mail).await
+    }
+
+    async fn count_due_mails(&self, now: Timestamp) -> StoreResult<u64> {
+        let sql = "SELECT count(*) FROM mails WHERE next_at <= $1";
+        let count: Option<i64> = self.pool.one(sql, &[&now.as_millis()], |it| it.take()).await?;
+        Ok(count.unwrap_or_default().unsigned_abs())
     }
 
     async fn find_mail(&self, mail: MailId) -> StoreResult<Option<MailRow>> {
@@ -45,6 +64,11 @@ impl MailStore for PgStore {
         self.pool.many(&sql, &[&user.uuid(), &flow.map(FlowId::uuid)], codec::mail).await
     }
 
+    async fn outbound_held_at(&self) -> StoreResult<Option<Timestamp>> {
+        let sql = "SELECT held_at FROM outbound WHERE held_at IS NOT NULL LIMIT 1";
+        self.pool.one(sql, &[], |cells| Ok(Timestamp::from_millis(cells.take()?))).await
+    }
+
     async fn is_unsubscribed(&self, app: AppId, address: &AddressHash) -> StoreResult<bool> {
         let sql = format!("SELECT {MAIL} FROM mails WHERE app_id = $1 AND address = $2 LIMIT 1");
         let found = self.pool.one(&sql, &[&app.uuid(), &address.as_slice()], codec::mail).await?;
@@ -59,41 +83,49 @@ pub(super) async fn change(
     match write {
         MailWrite::Add(rows) => put(transaction, rows, "NOTHING").await,
         MailWrite::Claim { read, until } => {
-            let sql = "UPDATE mails SET next_at = $5, attempts = attempts + 1 \
-                 WHERE app_id = $1 AND mail_id = $2 AND attempts = $3 \
-                 AND next_at IS NOT DISTINCT FROM $4";
-            let (app, attempts) = (app_of(read.app_id), i64::from(read.attempts));
-            let next_at = read.next_at.map(Timestamp::as_millis);
-            let params: Params =
-                &[&app, &read.mail_id.uuid(), &attempts, &next_at, &until.as_millis()];
+            let sql = "UPDATE mails SET next_at = $4, attempts = attempts + 1, \
+                 revision = revision + 1 WHERE app_id = $1 AND mail_id = $2 AND revision = $3";
+            let (app, revision) = (app_of(read.app_id), i64::from(read.revision));
+            let params: Params = &[&app, &read.mail_id.uuid(), &revision, &until.as_millis()];
             must_be_written(transaction.execute(sql, params).await?)
         }
         MailWrite::Pace { minute, max } => {
-            let sql = "UPDATE mail_pace SET sent = CASE WHEN minute = $1 THEN sent + 1 ELSE 1 END, \
-                 minute = $1 WHERE minute <> $1 OR sent < $2";
-            must_be_written(transaction.execute(sql, &[minute, &i64::from(*max)]).await?)
+            let sql = "UPDATE mail_pace SET \
+                 sent = CASE WHEN $1 BETWEEN minute - $3 AND minute THEN sent + 1 ELSE 1 END, \
+                 minute = CASE WHEN $1 BETWEEN minute - $3 AND minute THEN minute ELSE $1 END \
+                 WHERE sent < $2 OR NOT $1 BETWEEN minute - $3 AND minute";
+            let params: Params = &[minute, &i64::from(*max), &PACE_SKEW_MINUTES];
+            must_be_written(transaction.execute(sql, params).await?)
         }
-        MailWrite::Settle { row, attempts } => {
-            let sql = "DELETE FROM mails WHERE app_id = $1 AND mail_id = $2 AND attempts = $3";
+        MailWrite::Settle { row, revision } => {
+            let sql = "DELETE FROM mails WHERE app_id = $1 AND mail_id = $2 AND revision = $3";
             let app = app_of(row.app_id);
-            let params: Params = &[&app, &row.mail_id.uuid(), &i64::from(*attempts)];
-            match transaction.execute(sql, params).await? {
-                0 => Ok(()),
-                _ => put(transaction, std::slice::from_ref(row), "NOTHING").await,
-            }
+            let params: Params = &[&app, &row.mail_id.uuid(), &i64::from(*revision)];
+            must_be_written(transaction.execute(sql, params).await?)?;
+            let row = MailRow { revision: revision + 1, ..row.clone() };
+            put(transaction, std::slice::from_ref(&row), "NOTHING").await
         }
         MailWrite::Unsubscribe { app_id, mail_id, address } => {
             let sql = "UPDATE mails SET ended = 'unsubscribed', next_at = NULL, address = $3, \
-                 attempts = attempts + 1 WHERE app_id = $1 AND mail_id = $2";
+                 revision = revision + 1 WHERE app_id = $1 AND mail_id = $2";
             let params: Params = &[&app_id.uuid(), &mail_id.uuid(), &address.as_slice()];
             transaction.execute(sql, params).await.map(|_| ())
         }
         MailWrite::Remind { app_id, flow_id, after_millis, count } => {
-            let sql = "UPDATE mails SET next_at = CASE WHEN sent < $4 THEN sent_at + $3 END \
-                 WHERE app_id = $1 AND flow_id = $2 AND kind = 'invitation' AND sent > 0 \
-                 AND attempts = 0 AND ended IS NULL";
+            let sql = "UPDATE mails SET revision = revision + 1, next_at = CASE \
+                 WHEN attempts > 0 THEN next_at WHEN sent < $4 THEN sent_at + $3 END \
+                 WHERE app_id = $1 AND flow_id = $2 AND kind = 'invitation' \
+                 AND (sent > 0 OR attempts > 0) AND ended IS NULL";
             let params: Params =
                 &[&app_id.uuid(), &flow_id.uuid(), after_millis, &i64::from(*count)];
+            transaction.execute(sql, params).await.map(|_| ())
+        }
+        MailWrite::Reschedule { app_id, flow_id, from, to } => {
+            let sql = "UPDATE mails SET next_at = $4, revision = revision + 1 \
+                 WHERE app_id = $1 AND flow_id = $2 AND kind = 'invitation' AND next_at = $3 \
+                 AND attempts = 0 AND ended IS NULL";
+            let times = (from.as_millis(), to.as_millis());
+            let params: Params = &[&app_id.uuid(), &flow_id.uuid(), &times.0, &times.1];
             transaction.execute(sql, params).await.map(|_| ())
         }
         MailWrite::Remove(app, mail) => {
@@ -101,6 +133,15 @@ pub(super) async fn change(
             transaction.execute(sql, &[&app_of(*app), &mail.uuid()]).await.map(|_| ())
         }
     }
+}
+
+/// Holds what is sent, or releases it.
+pub(super) async fn hold(
+    transaction: &Transaction,
+    at: Option<Timestamp>,
+) -> Result<(), TransactionError> {
+    let sql = "UPDATE outbound SET held_at = $1";
+    transaction.execute(sql, &[&at.map(Timestamp::as_millis)]).await.map(|_| ())
 }
 
 fn must_be_written(rows: u64) -> Result<(), TransactionError> {
@@ -129,7 +170,8 @@ async fn put(
     let sql = format!(
         "INSERT INTO mails ({MAIL}) SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], \
          $4::uuid[], $5::uuid[], $6::uuid[], $7::text[], $8::bigint[], $9::bigint[], \
-         $10::bigint[], $11::bigint[], $12::bigint[], $13::text[], $14::text[], $15::bytea[]) \
+         $10::bigint[], $11::bigint[], $12::bigint[], $13::text[], $14::text[], $15::bytea[], \
+         $16::bigint[]) \
          ON CONFLICT (app_id, mail_id) DO {if_exists}"
     );
     let column = |value: fn(&MailRow) -> Option<Uuid>| rows.iter().map(value).collect::<Vec<_>>();
@@ -163,6 +205,7 @@ async fn put(
         &ended,
         &replies,
         &addresses,
+        &numbers(|row| row.revision),
     ];
     transaction.execute(&sql, params).await.map(|_| ())
 }

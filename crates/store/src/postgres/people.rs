@@ -129,15 +129,14 @@ pub(super) async fn put(
             done(transaction, sql, &[&or_nil(*app_id), &user_id.uuid()]).await
         }
         PeopleWrite::Link(row) => {
-            let sql = "INSERT INTO links (user_id, hash, expires_at) VALUES ($1, $2, $3) \
-                 ON CONFLICT (user_id) DO UPDATE SET hash = excluded.hash, \
-                 expires_at = excluded.expires_at";
-            let (hash, until) = (row.hash.as_slice(), row.expires_at.as_millis());
-            done(transaction, sql, &[&row.user_id.uuid(), &hash, &until]).await
+            remove_links(transaction, row.user_id, None).await?;
+            add_link(transaction, row).await
         }
-        PeopleWrite::Unlink(user) => {
-            done(transaction, "DELETE FROM links WHERE user_id = $1", &[&user.uuid()]).await
+        PeopleWrite::AnotherLink { link, now } => {
+            remove_links(transaction, link.user_id, Some(*now)).await?;
+            add_link(transaction, link).await
         }
+        PeopleWrite::Unlink(user) => remove_links(transaction, *user, None).await,
         PeopleWrite::SavedView(row) => put_saved_view(transaction, row).await,
         PeopleWrite::RemoveSavedView { app_id, flow_id, user_id, name } => {
             let sql = "DELETE FROM saved_views \
@@ -176,6 +175,22 @@ async fn done(
     params: Params<'_>,
 ) -> Result<(), TransactionError> {
     transaction.execute(sql, params).await.map(|_| ())
+}
+
+/// Removes the links of a user, or only those that have expired.
+async fn remove_links(
+    transaction: &Transaction,
+    user: UserId,
+    expired: Option<Timestamp>,
+) -> Result<(), TransactionError> {
+    let sql = "DELETE FROM links WHERE user_id = $1 AND ($2::bigint IS NULL OR expires_at <= $2)";
+    done(transaction, sql, &[&user.uuid(), &expired.map(Timestamp::as_millis)]).await
+}
+
+async fn add_link(transaction: &Transaction, row: &LinkRow) -> Result<(), TransactionError> {
+    let sql = "INSERT INTO links (user_id, hash, expires_at) VALUES ($1, $2, $3)";
+    let (hash, until) = (row.hash.as_slice(), row.expires_at.as_millis());
+    done(transaction, sql, &[&row.user_id.uuid(), &hash, &until]).await
 }
 
 pub(super) async fn put_user(

@@ -4,14 +4,22 @@ use async_trait::async_trait;
 use sluice_flow::id::{AppId, AssignmentId, FlowId, MailId, UserId};
 use sluice_flow::time::Timestamp;
 
-use crate::{AddressHash, MailRow, StoreResult};
+use crate::{AddressHash, MailLane, MailRow, StoreResult};
 
 /// E-mails to send. Of several servers that take the same one, one succeeds; the others get a
 /// conflict. No change to them moves a revision or the feed.
 #[async_trait]
 pub trait MailStore: Send + Sync + 'static {
-    /// Up to `limit` e-mails that are due at `now`, those that waited longest first.
-    async fn list_due_mails(&self, now: Timestamp, limit: usize) -> StoreResult<Vec<MailRow>>;
+    /// Up to `limit` e-mails of a lane that are due at `now`, those that waited longest first.
+    async fn list_due_mails(
+        &self,
+        lane: MailLane,
+        now: Timestamp,
+        limit: usize,
+    ) -> StoreResult<Vec<MailRow>>;
+
+    /// The number of e-mails that are due at `now`.
+    async fn count_due_mails(&self, now: Timestamp) -> StoreResult<u64>;
 
     async fn find_mail(&self, mail: MailId) -> StoreResult<Option<MailRow>>;
 
@@ -24,6 +32,10 @@ pub trait MailStore: Send + Sync + 'static {
 
     /// The e-mails of a user about a flow, or about none, in the order of their ids.
     async fn list_mails_to(&self, user: UserId, flow: Option<FlowId>) -> StoreResult<Vec<MailRow>>;
+
+    /// Since when e-mails and webhooks of this store wait, because it is a copy; absent if they are
+    /// sent. It belongs to the store and not to its records: a copy of it does not have it.
+    async fn outbound_held_at(&self) -> StoreResult<Option<Timestamp>>;
 
     /// Whether the recipient of an address has unsubscribed from the e-mails of an app.
     async fn is_unsubscribed(&self, app: AppId, address: &AddressHash) -> StoreResult<bool>;

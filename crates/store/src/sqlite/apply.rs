@@ -149,6 +149,7 @@ fn put(
         }
         Write::Test(write) => test_responses::change(connection, write).map(|()| None),
         Write::Mail(write) => return mails::change(connection, write).map(|()| None),
+        Write::HoldOutbound(at) => mails::hold(connection, *at).map(|()| None),
         Write::Asset(row) => assets::put(connection, row).map(|()| Some(row.app_id)),
         Write::DeleteAsset(app, asset) => {
             assets::delete(connection, *app, *asset).map(|()| Some(*app))

@@ -9,20 +9,41 @@ use super::SqliteStore;
 use super::codec::{self, MAIL, bytes};
 use super::read::{limit, many, one};
 use super::transaction::TransactionError;
-use crate::{AddressHash, MailRow, MailStore, MailWrite, StoreError, StoreResult};
+use crate::{
+    AddressHash, MailLane, MailRow, MailStore, MailWrite, PACE_SKEW_MINUTES, StoreError,
+    StoreResult,
+};
 
 const NO_APP: [u8; 16] = [0; 16];
 
 #[async_trait]
 impl MailStore for SqliteStore {
-    async fn list_due_mails(&self, now: Timestamp, rows: usize) -> StoreResult<Vec<MailRow>> {
+    async fn list_due_mails(
+        &self,
+        lane: MailLane,
+        now: Timestamp,
+        rows: usize,
+    ) -> StoreResult<Vec<MailRow>> {
+        let kind = match lane {
+            MailLane::Passwords => "kind = 'password'",
+            MailLane::Bulk => "kind <> 'password'",
+        };
         let sql = format!(
-            "SELECT {MAIL} FROM mails WHERE next_at <= ?1 ORDER BY next_at, mail_id LIMIT ?2"
+            "SELECT {MAIL} FROM mails WHERE {kind} AND next_at <= ?1 \
+             ORDER BY next_at, mail_id LIMIT ?2"
         );
         let read = move |it: &Connection| {
             many(it, &sql, params![now.as_millis(), limit(rows)], codec::mail)
         };
         self.readers.read(read).await
+    }
+
+    async fn count_due_mails(&self, now: Timestamp) -> StoreResult<u64> {
+        let read = move |it: &Connection| {
+            let sql = "SELECT count(*) FROM mails WHERE next_at <= ?1";
+            it.prepare_cached(sql)?.query_row([now.as_millis()], |row| row.get::<_, i64>(0))
+        };
+        Ok(self.readers.read(read).await?.unsigned_abs())
     }
 
     async fn find_mail(&self, mail: MailId) -> StoreResult<Option<MailRow>> {
@@ -45,6 +66,14 @@ impl MailStore for SqliteStore {
         );
         let flow = flow.map(|flow| bytes!(flow));
         self.readers.read(move |it| many(it, &sql, params![bytes!(user), flow], codec::mail)).await
+    }
+
+    async fn outbound_held_at(&self) -> StoreResult<Option<Timestamp>> {
+        let read = |it: &Connection| {
+            let mut held = it.prepare_cached("SELECT held_at FROM outbound")?;
+            held.query_row([], |row| row.get::<_, Option<i64>>(0))
+        };
+        Ok(self.readers.read(read).await?.map(Timestamp::from_millis))
     }
 
     async fn is_unsubscribed(&self, app: AppId, address: &AddressHash) -> StoreResult<bool> {
@@ -80,40 +109,50 @@ pub(super) fn change(
             rows.iter().try_for_each(|row| insert(connection, row, "NOTHING"))?;
         }
         MailWrite::Claim { read, until } => {
-            let sql = "UPDATE mails SET next_at = ?5, attempts = attempts + 1 \
-                 WHERE app_id = ?1 AND mail_id = ?2 AND attempts = ?3 AND next_at IS ?4";
+            let sql = "UPDATE mails SET next_at = ?4, attempts = attempts + 1, \
+                 revision = revision + 1 WHERE app_id = ?1 AND mail_id = ?2 AND revision = ?3";
             let claimed = connection.prepare_cached(sql)?.execute(params![
                 app_of(read.app_id),
                 bytes!(read.mail_id),
-                read.attempts,
-                read.next_at.map(Timestamp::as_millis),
+                read.revision,
                 until.as_millis(),
             ])?;
             must_be_written(claimed)?;
         }
         MailWrite::Pace { minute, max } => {
-            let sql = "UPDATE mail_pace SET sent = CASE WHEN minute = ?1 THEN sent + 1 ELSE 1 END, \
-                 minute = ?1 WHERE minute <> ?1 OR sent < ?2";
-            must_be_written(connection.prepare_cached(sql)?.execute(params![minute, max])?)?;
+            let sql = "UPDATE mail_pace SET \
+                 sent = CASE WHEN ?1 BETWEEN minute - ?3 AND minute THEN sent + 1 ELSE 1 END, \
+                 minute = CASE WHEN ?1 BETWEEN minute - ?3 AND minute THEN minute ELSE ?1 END \
+                 WHERE sent < ?2 OR NOT ?1 BETWEEN minute - ?3 AND minute";
+            let params = params![minute, max, PACE_SKEW_MINUTES];
+            must_be_written(connection.prepare_cached(sql)?.execute(params)?)?;
         }
-        MailWrite::Settle { row, attempts } => {
-            let sql = "DELETE FROM mails WHERE app_id = ?1 AND mail_id = ?2 AND attempts = ?3";
-            let params = params![app_of(row.app_id), bytes!(row.mail_id), attempts];
-            if connection.prepare_cached(sql)?.execute(params)? > 0 {
-                insert(connection, row, "NOTHING")?;
-            }
+        MailWrite::Settle { row, revision } => {
+            let sql = "DELETE FROM mails WHERE app_id = ?1 AND mail_id = ?2 AND revision = ?3";
+            let params = params![app_of(row.app_id), bytes!(row.mail_id), revision];
+            must_be_written(connection.prepare_cached(sql)?.execute(params)?)?;
+            insert(connection, &MailRow { revision: revision + 1, ..row.clone() }, "NOTHING")?;
         }
         MailWrite::Unsubscribe { app_id, mail_id, address } => {
             let sql = "UPDATE mails SET ended = 'unsubscribed', next_at = NULL, address = ?3, \
-                 attempts = attempts + 1 WHERE app_id = ?1 AND mail_id = ?2";
+                 revision = revision + 1 WHERE app_id = ?1 AND mail_id = ?2";
             let params = params![bytes!(app_id), bytes!(mail_id), address];
             connection.prepare_cached(sql)?.execute(params)?;
         }
         MailWrite::Remind { app_id, flow_id, after_millis, count } => {
-            let sql = "UPDATE mails SET next_at = CASE WHEN sent < ?4 THEN sent_at + ?3 END \
-                 WHERE app_id = ?1 AND flow_id = ?2 AND kind = 'invitation' AND sent > 0 \
-                 AND attempts = 0 AND ended IS NULL";
+            let sql = "UPDATE mails SET revision = revision + 1, next_at = CASE \
+                 WHEN attempts > 0 THEN next_at WHEN sent < ?4 THEN sent_at + ?3 END \
+                 WHERE app_id = ?1 AND flow_id = ?2 AND kind = 'invitation' \
+                 AND (sent > 0 OR attempts > 0) AND ended IS NULL";
             let params = params![bytes!(app_id), bytes!(flow_id), after_millis, count];
+            connection.prepare_cached(sql)?.execute(params)?;
+        }
+        MailWrite::Reschedule { app_id, flow_id, from, to } => {
+            let sql = "UPDATE mails SET next_at = ?4, revision = revision + 1 \
+                 WHERE app_id = ?1 AND flow_id = ?2 AND kind = 'invitation' AND next_at = ?3 \
+                 AND attempts = 0 AND ended IS NULL";
+            let times = (from.as_millis(), to.as_millis());
+            let params = params![bytes!(app_id), bytes!(flow_id), times.0, times.1];
             connection.prepare_cached(sql)?.execute(params)?;
         }
         MailWrite::Remove(app, mail) => {
@@ -122,6 +161,12 @@ pub(super) fn change(
         }
     }
     Ok(())
+}
+
+/// Holds what is sent, or releases it.
+pub(super) fn hold(connection: &Connection, at: Option<Timestamp>) -> Result<()> {
+    let at = at.map(Timestamp::as_millis);
+    connection.execute("UPDATE outbound SET held_at = ?1", [at]).map(|_| ())
 }
 
 fn must_be_written(rows: usize) -> std::result::Result<(), TransactionError> {
@@ -141,7 +186,7 @@ pub(super) fn replace(connection: &Connection, row: &MailRow) -> Result<()> {
 fn insert(connection: &Connection, row: &MailRow, if_exists: &str) -> Result<()> {
     let sql = format!(
         "INSERT INTO mails ({MAIL}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, \
-         ?13, ?14, ?15) ON CONFLICT (app_id, mail_id) DO {if_exists}"
+         ?13, ?14, ?15, ?16) ON CONFLICT (app_id, mail_id) DO {if_exists}"
     );
     connection
         .prepare_cached(&sql)?
@@ -161,6 +206,7 @@ fn insert(connection: &Connection, row: &MailRow, if_exists: &str) -> Result<()>
             row.ended.as_ref().map(codec::variant_name).transpose()?,
             row.reply,
             row.address,
+            row.revision,
         ])
         .map(|_| ())
 }

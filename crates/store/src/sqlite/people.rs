@@ -130,19 +130,14 @@ pub(super) fn put(connection: &Connection, write: &PeopleWrite) -> Result<(), Tr
                 .execute(params![or_none(*app_id), bytes!(user_id)])?;
         }
         PeopleWrite::Link(row) => {
-            connection
-                .prepare_cached(
-                    "INSERT INTO links (user_id, hash, expires_at) VALUES (?1, ?2, ?3) \
-                     ON CONFLICT (user_id) DO UPDATE SET hash = excluded.hash, \
-                     expires_at = excluded.expires_at",
-                )?
-                .execute(params![bytes!(row.user_id), row.hash, row.expires_at.as_millis()])?;
+            remove_links(connection, row.user_id, None)?;
+            add_link(connection, row)?;
         }
-        PeopleWrite::Unlink(user) => {
-            connection
-                .prepare_cached("DELETE FROM links WHERE user_id = ?1")?
-                .execute([bytes!(user)])?;
+        PeopleWrite::AnotherLink { link, now } => {
+            remove_links(connection, link.user_id, Some(*now))?;
+            add_link(connection, link)?;
         }
+        PeopleWrite::Unlink(user) => remove_links(connection, *user, None)?,
         PeopleWrite::SavedView(row) => put_saved_view(connection, row)?,
         PeopleWrite::RemoveSavedView { app_id, flow_id, user_id, name } => {
             connection
@@ -183,6 +178,19 @@ pub(super) fn put(connection: &Connection, write: &PeopleWrite) -> Result<(), Tr
         }
     }
     Ok(())
+}
+
+/// Removes the links of a user, or only those that have expired.
+fn remove_links(connection: &Connection, user: UserId, expired: Option<Timestamp>) -> Result<()> {
+    let sql = "DELETE FROM links WHERE user_id = ?1 AND (?2 IS NULL OR expires_at <= ?2)";
+    let params = params![bytes!(user), expired.map(Timestamp::as_millis)];
+    connection.prepare_cached(sql)?.execute(params).map(|_| ())
+}
+
+fn add_link(connection: &Connection, row: &LinkRow) -> Result<()> {
+    let sql = "INSERT INTO links (user_id, hash, expires_at) VALUES (?1, ?2, ?3)";
+    let params = params![bytes!(row.user_id), row.hash, row.expires_at.as_millis()];
+    connection.prepare_cached(sql)?.execute(params).map(|_| ())
 }
 
 pub(super) fn put_user(connection: &Connection, row: &UserRow) -> Result<()> {

@@ -26,7 +26,7 @@ fn routes() -> Vec<Route> {
             routes.push(Route { method: method.to_uppercase(), path: path.to_owned(), scope });
         }
     }
-    assert_eq!(routes.len(), 85, "a route was added or removed: check that these tests cover it");
+    assert_eq!(routes.len(), 87, "a route was added or removed: check that these tests cover it");
     routes
 }
 
@@ -151,6 +151,7 @@ fn body(route: &Route) -> Value {
         ("PUT", "/users/{userId}/role") => json!({"instance": true, "role": "editor"}),
         ("PUT", "/flows/{flowId}/invitation-email") => json!({"reminders": 1}),
         ("POST", "/mail-test") => json!({"address": "ann@mail.example"}),
+        ("POST", "/outbound/resume") => json!({"waiting": "send"}),
         ("PUT", "/flows/{flowId}/short-path") => json!({"path": "my-survey"}),
         ("POST", "/apps/{appId}/endpoints") => json!({"url": "https://more.example/"}),
         ("PATCH", "/apps/{appId}/endpoints/{endpointId}") => json!({"description": "x"}),

@@ -1,6 +1,7 @@
 //! What the console offers with a mail server, and does not offer without one.
 
 use sluice_engine::rows::Role;
+use sluice_store::{At, Write};
 
 use crate::support::{Site, definition};
 
@@ -135,4 +136,38 @@ async fn a_user_chooses_notices_of_a_flow() {
     assert_eq!(desk.post(&notices, &[("frequency", "hourly")]).await.status, 422);
     // A token is nobody who could get an e-mail.
     assert_eq!(site.root().await.get(&notices).await.status, 404);
+}
+
+#[tokio::test]
+async fn a_test_e_mail_shows_the_reply_of_the_mail_server_in_plain_words() {
+    let (site, inbox) = Site::with_mail().await;
+    let root = site.root().await;
+    let page = "/console/settings/mail";
+    assert!(root.get(page).await.ok().contains("Send a test e-mail"));
+    let sent = root.post(page, &[("address", "ann@mail.example")]).await.ok();
+    assert!(sent.contains("The mail server accepted the e-mail to"), "{sent}");
+    assert_eq!(inbox.take()[0].to, "ann@mail.example");
+    let refused = root.post(page, &[("address", "bounce@mail.example")]).await.ok();
+    assert!(refused.contains("does not know the address (its reply: 550 5.1.1)"), "{refused}");
+    let wrong = root.post(page, &[("address", "ann")]).await;
+    assert_eq!(wrong.status, 422);
+    assert!(wrong.text.contains("must be an e-mail address"), "{}", wrong.text);
+    let without = Site::start().await.root().await.get(page).await.ok();
+    assert!(without.contains("No mail server is set up"), "{without}");
+}
+
+#[tokio::test]
+async fn a_copy_shows_what_is_held_and_resumes() {
+    let (site, _) = Site::with_mail().await;
+    let root = site.root().await;
+    let page = "/console/settings/mail";
+    assert!(!root.get(page).await.ok().contains("are held"));
+    let held = Write::HoldOutbound(Some(site.engine.now()));
+    site.store.apply(At::Instance, vec![held].into()).await.unwrap();
+    let shown = root.get(page).await.ok();
+    assert!(shown.contains("E-mails and webhooks are held"), "{shown}");
+    assert!(shown.contains("Drop what waits") && shown.contains("Send what waits"));
+    let resumed = root.post(&format!("{page}/resume"), &[("waiting", "drop")]).await;
+    assert_eq!(resumed.to(), format!("{page}?done=resumed"));
+    assert!(!root.get(page).await.ok().contains("are held"));
 }

@@ -1,5 +1,7 @@
 //! Arabic.
 
+use sluice_flow::phrase::Forms;
+
 use super::Words;
 
 pub(super) const WORDS: Words = Words {
@@ -20,4 +22,25 @@ pub(super) const WORDS: Words = Words {
     set_password: "تعيين كلمة المرور",
     once: "يعمل الرابط مرة واحدة خلال 24 ساعة.",
     ignore: "إذا لم تكن تتوقع هذه الرسالة، فيمكنك تجاهلها. لن يتغير شيء.",
+    notice_subject: Forms {
+        zero: None,
+        one: Some("رد جديد: {name}"),
+        two: Some("ردان جديدان: {name}"),
+        few: Some("{n} ردود جديدة: {name}"),
+        many: Some("{n} ردًا جديدًا: {name}"),
+        other: "{n} رد جديد: {name}",
+    },
+    notice_response: "رد بتاريخ {time}",
+    notice_open: "افتح الرد",
+    notice_more: Forms {
+        zero: None,
+        one: Some("… ورد واحد آخر"),
+        two: Some("… وردان آخران"),
+        few: Some("… و{n} ردود أخرى"),
+        many: Some("… و{n} ردًا آخر"),
+        other: "… و{n} رد آخر",
+    },
+    notice_all: "افتح كل الردود",
+    notice_reason: "وصلتك هذه الرسالة لأنك اخترت إشعارات هذا الاستبيان.",
+    notice_stop: "إيقاف هذه الإشعارات",
 };

@@ -1,5 +1,7 @@
 //! German.
 
+use sluice_flow::phrase::Forms;
+
 use super::Words;
 
 pub(super) const WORDS: Words = Words {
@@ -20,4 +22,11 @@ pub(super) const WORDS: Words = Words {
     set_password: "Passwort festlegen",
     once: "Der Link funktioniert einmal, innerhalb von 24 Stunden.",
     ignore: "Wenn Sie diese E-Mail nicht erwartet haben, können Sie sie ignorieren. Dann ändert sich nichts.",
+    notice_subject: Forms::one("Neue Antwort: {name}", "{n} neue Antworten: {name}"),
+    notice_response: "Antwort vom {time}",
+    notice_open: "Antwort öffnen",
+    notice_more: Forms::same("… und {n} weitere"),
+    notice_all: "Alle Antworten öffnen",
+    notice_reason: "Sie erhalten diese E-Mail, weil Sie Benachrichtigungen zu dieser Umfrage gewählt haben.",
+    notice_stop: "Diese Benachrichtigungen beenden",
 };

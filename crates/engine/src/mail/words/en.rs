@@ -1,5 +1,7 @@
 //! English.
 
+use sluice_flow::phrase::Forms;
+
 use super::Words;
 
 pub(super) const WORDS: Words = Words {
@@ -20,4 +22,11 @@ pub(super) const WORDS: Words = Words {
     set_password: "Set your password",
     once: "The link works once, within 24 hours.",
     ignore: "If you did not expect this e-mail, you can ignore it. Nothing changes then.",
+    notice_subject: Forms::one("New response: {name}", "{n} new responses: {name}"),
+    notice_response: "Response of {time}",
+    notice_open: "Open the response",
+    notice_more: Forms::same("… and {n} more"),
+    notice_all: "Open all responses",
+    notice_reason: "You receive this e-mail because you chose notices of this flow.",
+    notice_stop: "Stop these notices",
 };

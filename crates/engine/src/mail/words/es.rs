@@ -1,5 +1,7 @@
 //! Spanish.
 
+use sluice_flow::phrase::Forms;
+
 use super::Words;
 
 pub(super) const WORDS: Words = Words {
@@ -20,4 +22,11 @@ pub(super) const WORDS: Words = Words {
     set_password: "Elegir contraseña",
     once: "El enlace funciona una vez, en las próximas 24 horas.",
     ignore: "Si no esperaba este correo, puede ignorarlo. No cambiará nada.",
+    notice_subject: Forms::one("Nueva respuesta: {name}", "{n} nuevas respuestas: {name}"),
+    notice_response: "Respuesta del {time}",
+    notice_open: "Abrir la respuesta",
+    notice_more: Forms::same("… y {n} más"),
+    notice_all: "Abrir todas las respuestas",
+    notice_reason: "Recibe este correo porque activó los avisos de este cuestionario.",
+    notice_stop: "Dejar de recibir estos avisos",
 };

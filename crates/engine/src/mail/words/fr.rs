@@ -1,5 +1,7 @@
 //! French.
 
+use sluice_flow::phrase::Forms;
+
 use super::Words;
 
 pub(super) const WORDS: Words = Words {
@@ -20,4 +22,11 @@ pub(super) const WORDS: Words = Words {
     set_password: "Choisir un mot de passe",
     once: "Le lien fonctionne une seule fois, pendant 24 heures.",
     ignore: "Si vous n’attendiez pas cet e-mail, vous pouvez l’ignorer. Rien ne changera.",
+    notice_subject: Forms::one("Nouvelle réponse : {name}", "{n} nouvelles réponses : {name}"),
+    notice_response: "Réponse du {time}",
+    notice_open: "Ouvrir la réponse",
+    notice_more: Forms::one("… et {n} autre", "… et {n} autres"),
+    notice_all: "Ouvrir toutes les réponses",
+    notice_reason: "Vous recevez cet e-mail parce que vous avez activé les notifications de ce questionnaire.",
+    notice_stop: "Arrêter ces notifications",
 };

@@ -1,5 +1,7 @@
 //! Italian.
 
+use sluice_flow::phrase::Forms;
+
 use super::Words;
 
 pub(super) const WORDS: Words = Words {
@@ -20,4 +22,11 @@ pub(super) const WORDS: Words = Words {
     set_password: "Imposta la password",
     once: "Il link funziona una volta sola, entro 24 ore.",
     ignore: "Se non aspettava questa e-mail, può ignorarla. Non cambierà nulla.",
+    notice_subject: Forms::one("Nuova risposta: {name}", "{n} nuove risposte: {name}"),
+    notice_response: "Risposta del {time}",
+    notice_open: "Apri la risposta",
+    notice_more: Forms::one("… e un’altra", "… e altre {n}"),
+    notice_all: "Apri tutte le risposte",
+    notice_reason: "Riceve questa e-mail perché ha attivato gli avvisi di questo questionario.",
+    notice_stop: "Disattiva questi avvisi",
 };

@@ -1,5 +1,7 @@
 //! Japanese.
 
+use sluice_flow::phrase::Forms;
+
 use super::Words;
 
 pub(super) const WORDS: Words = Words {
@@ -20,4 +22,11 @@ pub(super) const WORDS: Words = Words {
     set_password: "パスワードを設定する",
     once: "リンクは 24 時間以内に 1 回だけ使えます。",
     ignore: "お心当たりがない場合は、このメールを無視してください。何も変更されません。",
+    notice_subject: Forms::same("新しい回答 {n} 件: {name}"),
+    notice_response: "{time} の回答",
+    notice_open: "回答を開く",
+    notice_more: Forms::same("ほか {n} 件"),
+    notice_all: "すべての回答を開く",
+    notice_reason: "このメールは、このアンケートの通知を設定されたため送信されました。",
+    notice_stop: "この通知を停止する",
 };

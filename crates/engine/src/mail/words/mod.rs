@@ -1,6 +1,6 @@
 //! The texts of e-mails around those of authors, one file per language of the hosted page.
 //!
-//! `{name}` in a text is a placeholder ([`fill`]).
+//! `{name}` in a text is a placeholder ([`sluice_flow::phrase::fill`]).
 
 mod ar;
 mod de;
@@ -16,6 +16,7 @@ mod tr;
 mod zh_hans;
 
 use sluice_flow::locale;
+use sluice_flow::phrase::{Forms, fill};
 
 /// All texts of e-mails, in one language.
 #[derive(Debug)]
@@ -43,6 +44,16 @@ pub(super) struct Words {
     pub(super) set_password: &'static str,
     pub(super) once: &'static str,
     pub(super) ignore: &'static str,
+    /// With `{name}`, and `{n}` except in the form for one.
+    pub(super) notice_subject: Forms,
+    /// With `{time}`.
+    pub(super) notice_response: &'static str,
+    pub(super) notice_open: &'static str,
+    /// With `{n}`, except where a form names the number.
+    pub(super) notice_more: Forms,
+    pub(super) notice_all: &'static str,
+    pub(super) notice_reason: &'static str,
+    pub(super) notice_stop: &'static str,
 }
 
 const ALL: [&Words; 12] = [
@@ -67,30 +78,20 @@ impl Words {
 
     /// The texts in a language, or in another variant of it; otherwise in English.
     pub(super) fn for_language(tag: &str) -> &'static Self {
-        // Traditional characters are read elsewhere than simplified ones.
-        let is_traditional = |part: &str| ["Hant", "TW", "HK", "MO"].contains(&part);
-        let is_chinese = tag.starts_with("zh") && !tag.contains("-Hans");
-        if is_chinese && tag.split('-').any(is_traditional) {
-            return &en::WORDS;
-        }
-        let language = locale::language(tag);
-        let found = ALL.into_iter().find(|words| locale::language(words.language) == language);
+        let found = locale::translation(&ALL, |words| words.language, tag);
         found.unwrap_or(&en::WORDS)
     }
-}
 
-/// Puts values in the place of `{name}`. A value is never read as a text with placeholders.
-pub(super) fn fill(text: &str, values: &[(&str, &str)]) -> String {
-    let mut filled = String::with_capacity(text.len() + 16);
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once('{') {
-        filled.push_str(before);
-        let (name, after) = after.split_once('}').unwrap_or((after, ""));
-        filled.extend(values.iter().find(|(key, _)| *key == name).map(|(_, value)| *value));
-        rest = after;
+    /// The subject of a notice of this many responses of a flow.
+    pub(super) fn notice_subject(&self, count: u64, name: &str) -> String {
+        let form = self.notice_subject.of(self.language, count);
+        fill(form, &[("n", &count.to_string()), ("name", name)])
     }
-    filled.push_str(rest);
-    filled
+
+    /// How many responses a notice does not quote.
+    pub(super) fn notice_more(&self, count: u64) -> String {
+        fill(self.notice_more.of(self.language, count), &[("n", &count.to_string())])
+    }
 }
 
 #[cfg(test)]
@@ -107,17 +108,37 @@ mod tests {
                 (words.reason, "{app}"),
                 (words.welcome_text, "{url}"),
                 (words.reset_text, "{url}"),
+                (words.notice_response, "{time}"),
+                (words.notice_more.other, "{n}"),
             ] {
                 assert_eq!(text.matches(name).count(), 1, "{}: {text}", words.language);
                 assert_eq!(text.matches('{').count(), 1, "{}: {text}", words.language);
             }
             assert_eq!(Words::for_language(words.language).language, words.language);
+            for number in [1, 2, 5, 21, 100] {
+                let subject = words.notice_subject.of(words.language, number);
+                assert_eq!(subject.matches("{name}").count(), 1, "{}: {subject}", words.language);
+            }
+            let many = words.notice_subject.other;
+            assert!(many.contains("{n}"), "{}: {many}", words.language);
         }
         assert_eq!(Words::for_language("pt-PT").language, "pt-BR");
         assert_eq!(Words::for_language("pt-MO").language, "pt-BR");
         assert_eq!(Words::for_language("zh-Hans-HK").language, "zh-Hans");
         assert_eq!(Words::for_language("zh-TW").language, "en");
         assert_eq!(Words::for_language("sv").language, "en");
-        assert_eq!(fill("a {x} b {y}", &[("x", "{y}"), ("y", "2")]), "a {y} b 2");
+        for (language, number, subject) in [
+            ("en", 1, "New response: Shop"),
+            ("en", 1_001, "1001 new responses: Shop"),
+            ("fr", 2, "2 nouvelles réponses : Shop"),
+            ("pl", 1, "Nowa odpowiedź: Shop"),
+            ("pl", 3, "3 nowe odpowiedzi: Shop"),
+            ("pl", 12, "12 nowych odpowiedzi: Shop"),
+            ("ar", 2, "ردان جديدان: Shop"),
+            ("ja", 1, "新しい回答 1 件: Shop"),
+        ] {
+            let words = Words::for_language(language);
+            assert_eq!(words.notice_subject(number, "Shop"), subject);
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! Dutch.
 
+use sluice_flow::phrase::Forms;
+
 use super::Words;
 
 pub(super) const WORDS: Words = Words {
@@ -20,4 +22,11 @@ pub(super) const WORDS: Words = Words {
     set_password: "Wachtwoord instellen",
     once: "De link werkt één keer, binnen 24 uur.",
     ignore: "Als u deze e-mail niet verwachtte, kunt u hem negeren. Er verandert dan niets.",
+    notice_subject: Forms::one("Nieuw antwoord: {name}", "{n} nieuwe antwoorden: {name}"),
+    notice_response: "Antwoord van {time}",
+    notice_open: "Antwoord openen",
+    notice_more: Forms::same("… en nog {n}"),
+    notice_all: "Alle antwoorden openen",
+    notice_reason: "U ontvangt deze e-mail omdat u meldingen van deze vragenlijst hebt gekozen.",
+    notice_stop: "Deze meldingen stoppen",
 };

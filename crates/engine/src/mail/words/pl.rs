@@ -1,5 +1,7 @@
 //! Polish.
 
+use sluice_flow::phrase::Forms;
+
 use super::Words;
 
 pub(super) const WORDS: Words = Words {
@@ -20,4 +22,16 @@ pub(super) const WORDS: Words = Words {
     set_password: "Ustaw hasło",
     once: "Link działa raz, w ciągu 24 godzin.",
     ignore: "Jeśli nie spodziewasz się tej wiadomości, możesz ją zignorować. Nic się wtedy nie zmieni.",
+    notice_subject: Forms {
+        one: Some("Nowa odpowiedź: {name}"),
+        few: Some("{n} nowe odpowiedzi: {name}"),
+        many: Some("{n} nowych odpowiedzi: {name}"),
+        ..Forms::same("{n} odpowiedzi: {name}")
+    },
+    notice_response: "Odpowiedź z {time}",
+    notice_open: "Otwórz odpowiedź",
+    notice_more: Forms::same("… i jeszcze {n}"),
+    notice_all: "Otwórz wszystkie odpowiedzi",
+    notice_reason: "Otrzymujesz tę wiadomość, ponieważ masz włączone powiadomienia o tej ankiecie.",
+    notice_stop: "Wyłącz te powiadomienia",
 };

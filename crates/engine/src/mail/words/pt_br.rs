@@ -1,5 +1,7 @@
 //! Brazilian Portuguese.
 
+use sluice_flow::phrase::Forms;
+
 use super::Words;
 
 pub(super) const WORDS: Words = Words {
@@ -20,4 +22,11 @@ pub(super) const WORDS: Words = Words {
     set_password: "Definir senha",
     once: "O link funciona uma vez, em até 24 horas.",
     ignore: "Se você não esperava este e-mail, pode ignorá-lo. Nada muda.",
+    notice_subject: Forms::one("Nova resposta: {name}", "{n} novas respostas: {name}"),
+    notice_response: "Resposta de {time}",
+    notice_open: "Abrir a resposta",
+    notice_more: Forms::same("… e mais {n}"),
+    notice_all: "Abrir todas as respostas",
+    notice_reason: "Você recebeu este e-mail porque ativou os avisos deste questionário.",
+    notice_stop: "Parar estes avisos",
 };

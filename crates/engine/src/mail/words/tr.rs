@@ -1,5 +1,7 @@
 //! Turkish.
 
+use sluice_flow::phrase::Forms;
+
 use super::Words;
 
 pub(super) const WORDS: Words = Words {
@@ -20,4 +22,11 @@ pub(super) const WORDS: Words = Words {
     set_password: "Parola belirle",
     once: "Bağlantı 24 saat içinde bir kez kullanılabilir.",
     ignore: "Bu e-postayı beklemiyorsanız yok sayabilirsiniz. Hiçbir şey değişmez.",
+    notice_subject: Forms::one("Yeni yanıt: {name}", "{n} yeni yanıt: {name}"),
+    notice_response: "{time} tarihli yanıt",
+    notice_open: "Yanıtı aç",
+    notice_more: Forms::same("… ve {n} yanıt daha"),
+    notice_all: "Tüm yanıtları aç",
+    notice_reason: "Bu e-postayı bu anketin bildirimlerini seçtiğiniz için aldınız.",
+    notice_stop: "Bu bildirimleri durdur",
 };

@@ -1,5 +1,7 @@
 //! Chinese in simplified characters.
 
+use sluice_flow::phrase::Forms;
+
 use super::Words;
 
 pub(super) const WORDS: Words = Words {
@@ -20,4 +22,11 @@ pub(super) const WORDS: Words = Words {
     set_password: "设置密码",
     once: "此链接在 24 小时内有效，只能使用一次。",
     ignore: "如果您没有预料到这封邮件，可以忽略它，不会有任何更改。",
+    notice_subject: Forms::same("{n} 条新回复：{name}"),
+    notice_response: "{time} 的回复",
+    notice_open: "打开回复",
+    notice_more: Forms::same("……另有 {n} 条"),
+    notice_all: "打开所有回复",
+    notice_reason: "您收到这封邮件，是因为您选择了此问卷的通知。",
+    notice_stop: "停止这些通知",
 };

@@ -9,6 +9,7 @@ use sluice_flow::invitation::Invitee;
 use sluice_flow::invitation_email::InvitationEmail;
 use sluice_flow::respondent::{IdentityType, Known};
 use sluice_flow::time::{Timestamp, Window};
+use sluice_store::MailStore as _;
 
 use super::shop::{DAY_MILLIS, Inbox, MINUTE_MILLIS, Shop, address, invited, mail_id, options};
 use crate::support::{START_MILLIS, UseCases as _, World};
@@ -275,4 +276,87 @@ async fn an_erased_person_is_not_mailed() {
     assert_eq!(shop.deliver().await.sent, 0);
     assert_eq!(shop.status(ids[0]).await, None, "nothing is left to send");
     assert!(shop.inbox.take().is_empty());
+}
+
+#[tokio::test]
+async fn a_person_who_was_erased_can_still_unsubscribe() {
+    let shop = Shop::open(60).await;
+    let ids = shop.invite(&["ada"]).await;
+    shop.deliver().await;
+    let id = mail_id(&shop.inbox.take()[0]);
+    let known = Known::new(IdentityType::Email, &address("ada"));
+    let app = shop.app.row.app_id;
+    let (engine, actor) = (&shop.world.engine, &shop.world.actor);
+    engine.erase_known(actor, app, known, Answers::Delete).await.unwrap();
+    let row = shop.world.faults.find_mail(id.parse().unwrap()).await.unwrap().unwrap();
+    assert_eq!(row.address, None);
+    assert!(!row.detail.unwrap_or_default().contains("ada"));
+    engine.unsubscription(&id).await.unwrap().unwrap().confirm().await.unwrap();
+    assert_eq!(shop.status(ids[0]).await.unwrap().ended, Some(MailEnd::Unsubscribed));
+    // A later invitation to the same address is not sent.
+    let again = shop.invite(&["ada"]).await;
+    assert_eq!(shop.deliver().await.dropped, 1);
+    assert_eq!(shop.status(again[0]).await.unwrap().ended, Some(MailEnd::Unsubscribed));
+    assert!(shop.inbox.take().is_empty());
+}
+
+#[tokio::test]
+async fn invitations_move_with_the_start_of_their_flow() {
+    let shop = Shop::open(60).await;
+    let (engine, actor) = (&shop.world.engine, &shop.world.actor);
+    let at = |days: i64| Some(Timestamp::from_millis(START_MILLIS + days * DAY_MILLIS));
+    let set = async |starts_at, ends_at| {
+        let live_window = Some(Window { starts_at, ends_at });
+        let patch = FlowPatch { live_window, ..FlowPatch::default() };
+        engine.update_flow(actor, shop.flow, &patch).await.unwrap();
+    };
+    set(at(5), at(9)).await;
+    let ids = shop.invite(&["ada", "bob"]).await;
+    let next = async |id| shop.status(id).await.unwrap().next_at;
+    shop.deliver().await;
+    assert_eq!(next(ids[0]).await, at(5));
+    set(at(7), at(9)).await;
+    assert_eq!((next(ids[0]).await, next(ids[1]).await), (at(7), at(7)));
+    set(at(2), at(9)).await;
+    shop.pass(2 * DAY_MILLIS);
+    assert_eq!(shop.deliver().await.sent, 2);
+    // One that opens at once sends at once; one that has ended sends nothing.
+    set(at(4), at(9)).await;
+    let late = shop.invite(&["cai"]).await;
+    shop.deliver().await;
+    set(None, at(9)).await;
+    assert_eq!(shop.deliver().await.sent, 1);
+    set(at(4), at(9)).await;
+    let over = shop.invite(&["dan"]).await;
+    shop.deliver().await;
+    set(at(1), at(2)).await;
+    assert_eq!(shop.deliver().await.dropped, 1);
+    assert_eq!(shop.status(late[0]).await.unwrap().sent, 1);
+    assert_eq!(shop.status(over[0]).await.unwrap().ended, Some(MailEnd::Stopped));
+}
+
+#[tokio::test]
+async fn a_reminder_that_is_chosen_while_an_e_mail_is_sent_is_not_lost() {
+    let shop = Shop::open(60).await;
+    let slow = Arc::new(Inbox::slow());
+    let other = shop.world.another_with(options(&slow, 60)).await;
+    let ids = shop.invite(&["ada"]).await;
+    let engine = Arc::clone(&other.engine);
+    let sending = tokio::spawn(async move { engine.deliver_mails().await });
+    slow.begun.notified().await;
+    let email = InvitationEmail { reminders: 1, reminder_days: 2, ..InvitationEmail::default() };
+    shop.set_email(email).await;
+    slow.go_on.notify_one();
+    assert_eq!(sending.await.unwrap().unwrap().sent, 1);
+    let due = Timestamp::from_millis(START_MILLIS + 2 * DAY_MILLIS);
+    let status = shop.status(ids[0]).await.unwrap();
+    assert_eq!((status.sent, status.next_at), (1, Some(due)));
+    // And one that is no longer wanted is not sent, although it waits for another attempt.
+    shop.pass(2 * DAY_MILLIS);
+    shop.inbox.refuse([SendError::Delayed("451".into())]);
+    assert_eq!(shop.deliver().await.failed, 1);
+    shop.set_email(InvitationEmail::default()).await;
+    shop.pass(DAY_MILLIS);
+    assert_eq!(shop.deliver().await, Delivered::default());
+    assert_eq!(shop.status(ids[0]).await.unwrap().next_at, None);
 }

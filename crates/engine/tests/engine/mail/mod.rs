@@ -2,5 +2,6 @@
 
 mod endpoints;
 mod invitations;
+mod outbound;
 mod shop;
 mod users;

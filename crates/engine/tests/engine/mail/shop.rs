@@ -7,10 +7,12 @@ use std::sync::{Arc, Mutex};
 use serde_json::json;
 use sluice_engine::mail::{Delivered, MailOptions, MailStatus, OutgoingMail, SendError, Transport};
 use sluice_engine::rows::Scope;
+use sluice_engine::verify::MasterKey;
 use sluice_engine::{AppDetail, Duplicates, NewInvitation, Options};
 use sluice_flow::id::{AssignmentId, FlowId, FlowVersionId};
 use sluice_flow::invitation::Invitee;
 use sluice_flow::invitation_email::InvitationEmail;
+use tokio::sync::Notify;
 
 use crate::support::{World, accepted, submission};
 
@@ -24,9 +26,17 @@ pub(crate) struct Inbox {
     pub(crate) refusals: Mutex<VecDeque<SendError>>,
     /// Never answers.
     pub(crate) hangs: bool,
+    /// Answers only after `go_on`.
+    pub(crate) is_slow: bool,
+    pub(crate) begun: Notify,
+    pub(crate) go_on: Notify,
 }
 
 impl Inbox {
+    pub(crate) fn slow() -> Self {
+        Self { is_slow: true, ..Self::default() }
+    }
+
     pub(crate) fn refuse(&self, errors: impl IntoIterator<Item = SendError>) {
         self.refusals.lock().unwrap().extend(errors);
     }
@@ -51,6 +61,10 @@ impl Transport for Inbox {
             if self.hangs {
                 std::future::pending::<()>().await;
             }
+            if self.is_slow {
+                self.begun.notify_one();
+                self.go_on.notified().await;
+            }
             match self.refusals.lock().unwrap().pop_front() {
                 Some(error) => Err(error),
                 None => {
@@ -65,7 +79,13 @@ impl Transport for Inbox {
 pub(crate) fn options(inbox: &Arc<Inbox>, per_minute: u32) -> Options {
     let transport = Arc::clone(inbox) as Arc<dyn Transport>;
     let mail = Some(MailOptions { transport, per_minute, interval: None });
-    Options { mail, public_url: Some("https://s.example".into()), ..Options::default() }
+    let master_keys = MasterKey::parse("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=").into_iter();
+    Options {
+        mail,
+        public_url: Some("https://s.example".into()),
+        master_keys: Some(Arc::new(master_keys.collect::<Vec<_>>())),
+        ..Options::default()
+    }
 }
 
 pub(crate) struct Shop {

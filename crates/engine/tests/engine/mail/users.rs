@@ -6,7 +6,7 @@ use sluice_engine::people::NewUser;
 use sluice_engine::rows::{Role, Scope};
 use sluice_engine::{Actor, AdminError};
 
-use super::shop::{DAY_MILLIS, MINUTE_MILLIS, Shop, mail_id};
+use super::shop::{DAY_MILLIS, MINUTE_MILLIS, Shop, mail_id, options};
 use crate::support::{UseCases as _, World, accepted, submission};
 
 fn user(email: &str) -> NewUser {
@@ -23,7 +23,12 @@ fn secret_in(mail: &OutgoingMail) -> String {
 async fn a_new_user_gets_a_link_that_sets_their_password() {
     let shop = Shop::open(60).await;
     let (engine, actor) = (&shop.world.engine, &shop.world.actor);
-    engine.instance(actor).unwrap().create_user_by_mail(user("ann@mail.example")).await.unwrap();
+    engine
+        .instance(actor)
+        .unwrap()
+        .create_user_by_mail(user("ann@mail.example"), None)
+        .await
+        .unwrap();
     assert_eq!(shop.deliver().await.sent, 1);
     let mail = shop.inbox.take().remove(0);
     assert_eq!(
@@ -55,7 +60,7 @@ async fn a_forgotten_password_is_reset_by_e_mail_and_others_learn_nothing() {
     assert_eq!(mails.len(), 1);
     assert_eq!(mails[0].subject, "Passwort zurücksetzen");
     // The next e-mail has another link, and the one before no longer works.
-    engine.instance(actor).unwrap().reset_user_by_mail(made.user_id).await.unwrap();
+    engine.instance(actor).unwrap().reset_user_by_mail(made.user_id, None).await.unwrap();
     assert_eq!(shop.deliver().await.sent, 1);
     let second = secret_in(&shop.inbox.take()[0]);
     assert!(engine.accounts().link_of(&secret_in(&mails[0])).await.unwrap().is_none());
@@ -81,7 +86,7 @@ async fn new_responses_are_bundled_into_one_notice() {
     let view = shop.world.view(&shop.app).await;
     accepted(shop.world.submit(&view, &submission(shop.version)).await);
     shop.pass(1_000);
-    flow.set_notices(NoticeFrequency::Soon).await.unwrap();
+    flow.set_notices(NoticeFrequency::Soon, None).await.unwrap();
     assert_eq!(flow.notices().await.unwrap(), Some(NoticeFrequency::Soon));
     let mut body = submission(shop.version);
     body["answers"]["why"] = "<b>Because & so\nsecond line".into();
@@ -117,7 +122,7 @@ async fn a_digest_comes_once_a_day_and_not_to_people_without_access() {
     let shop = Shop::open(60).await;
     let reader = reader(&shop).await;
     let flow = shop.world.engine.flow(&reader, Scope::Read, shop.flow).await.unwrap();
-    flow.set_notices(NoticeFrequency::Daily).await.unwrap();
+    flow.set_notices(NoticeFrequency::Daily, Some("fr-CA")).await.unwrap();
     let view = shop.world.view(&shop.app).await;
     shop.pass(1);
     accepted(shop.world.submit(&view, &submission(shop.version)).await);
@@ -126,6 +131,8 @@ async fn a_digest_comes_once_a_day_and_not_to_people_without_access() {
     assert_eq!(shop.deliver().await, Delivered::default());
     shop.pass(60 * MINUTE_MILLIS);
     assert_eq!(shop.deliver().await.sent, 1);
+    let subject = shop.inbox.mails.lock().unwrap()[0].subject.clone();
+    assert_eq!(subject, "Nouvelle réponse : Feedback", "in the language of their browser");
     shop.pass(DAY_MILLIS);
     assert_eq!(shop.deliver().await, Delivered::default(), "nothing is new");
     accepted(shop.world.submit(&view, &submission(shop.version)).await);
@@ -151,4 +158,156 @@ async fn a_test_e_mail_is_sent_at_once_and_says_what_is_wrong() {
     let instance = without.engine.instance(&without.actor).unwrap();
     let refused = instance.send_test_mail("ann@mail.example").await.unwrap().unwrap_err();
     assert!(refused.contains("no mail server"), "{refused}");
+}
+
+/// A user with a password.
+async fn ann(shop: &Shop) {
+    let (engine, actor) = (&shop.world.engine, &shop.world.actor);
+    let (_, link) = engine.create_user(actor, user("ann@mail.example")).await.unwrap();
+    engine.accounts().set_password_by_link(&link.0, "a few words to remember", None).await.unwrap();
+}
+
+async fn forgot(world: &World) {
+    world.engine.forgot_password("ann@mail.example", Some("en")).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_account_gets_one_password_link_in_ten_minutes_from_all_servers() {
+    let shop = Shop::open(60).await;
+    ann(&shop).await;
+    let other = shop.world.another_with(options(&shop.inbox, 60)).await;
+    tokio::join!(forgot(&shop.world), forgot(&other));
+    assert_eq!(shop.deliver().await.sent, 1);
+    for (millis, sent) in [(10 * MINUTE_MILLIS - 1, 0), (1, 1), (MINUTE_MILLIS, 0)] {
+        shop.pass(millis);
+        tokio::join!(forgot(&shop.world), forgot(&other));
+        assert_eq!(shop.deliver().await.sent, sent, "{millis}");
+    }
+    // Each of them works: a second one does not end what is still on its way.
+    let mails = shop.inbox.take();
+    assert_eq!(mails.len(), 2);
+    let accounts = shop.world.engine.accounts();
+    for mail in &mails {
+        assert!(accounts.link_of(&secret_in(mail)).await.unwrap().is_some());
+    }
+    let password = "other words to remember";
+    accounts.set_password_by_link(&secret_in(&mails[0]), password, None).await.unwrap();
+    for mail in &mails {
+        assert!(accounts.link_of(&secret_in(mail)).await.unwrap().is_none());
+    }
+}
+
+#[tokio::test]
+async fn a_newer_request_is_not_swallowed_by_an_e_mail_that_waits_for_a_retry() {
+    let shop = Shop::open(60).await;
+    ann(&shop).await;
+    shop.inbox.refuse((0..4).map(|_| SendError::Delayed("451".into())));
+    forgot(&shop.world).await;
+    for minutes in [0, 1, 5, 15] {
+        shop.pass(minutes * MINUTE_MILLIS);
+        assert_eq!(shop.deliver().await.failed, 1);
+    }
+    // The next attempt is in an hour.
+    shop.pass(MINUTE_MILLIS);
+    assert_eq!(shop.deliver().await, Delivered::default());
+    forgot(&shop.world).await;
+    assert_eq!(shop.deliver().await.sent, 1);
+    assert_eq!(shop.inbox.take().len(), 1, "one e-mail for both requests");
+}
+
+#[tokio::test]
+async fn a_password_link_does_not_wait_behind_invitations() {
+    let shop = Shop::open(20).await;
+    ann(&shop).await;
+    let names: Vec<String> = (0..60).map(|number| format!("p{number:02}")).collect();
+    shop.invite(&names.iter().map(String::as_str).collect::<Vec<_>>()).await;
+    // The minute is used up by invitations, except for what is left for password links.
+    assert_eq!(shop.deliver().await.sent, 18);
+    assert_eq!(shop.deliver().await.sent, 0);
+    shop.pass(1);
+    forgot(&shop.world).await;
+    assert_eq!(shop.deliver().await.sent, 1);
+    let last = shop.inbox.take().pop().unwrap();
+    assert_eq!(last.subject, "Reset your password");
+}
+
+#[tokio::test]
+async fn a_notice_that_is_refused_for_its_content_comes_without_answers() {
+    for refusal in [SendError::Delayed("554 5.7.1".into()), SendError::Bounced("550".into())] {
+        let shop = Shop::open(60).await;
+        let reader = reader(&shop).await;
+        let flow = shop.world.engine.flow(&reader, Scope::Read, shop.flow).await.unwrap();
+        flow.set_notices(NoticeFrequency::Soon, None).await.unwrap();
+        let view = shop.world.view(&shop.app).await;
+        shop.pass(1_000);
+        accepted(shop.world.submit(&view, &submission(shop.version)).await);
+        shop.pass(3 * MINUTE_MILLIS);
+        shop.inbox.refuse([refusal]);
+        assert_eq!(shop.deliver().await.failed, 1);
+        shop.pass(MINUTE_MILLIS);
+        assert_eq!(shop.deliver().await.sent, 1);
+        let mail = shop.inbox.take().remove(0);
+        assert_eq!(mail.subject, "New response: Feedback");
+        assert!(!mail.text.contains("> ") && !mail.text.contains("more"), "{}", mail.text);
+        assert!(mail.text.contains("Open all responses"), "{}", mail.text);
+        assert_eq!(flow.notices().await.unwrap(), Some(NoticeFrequency::Soon));
+        // The next one quotes answers again.
+        accepted(shop.world.submit(&view, &submission(shop.version)).await);
+        shop.pass(3 * MINUTE_MILLIS);
+        assert_eq!(shop.deliver().await.sent, 1);
+        assert!(shop.inbox.take()[0].text.contains("> "));
+    }
+}
+
+#[tokio::test]
+async fn an_outage_of_days_ends_no_subscription_and_loses_no_response() {
+    let shop = Shop::open(60).await;
+    let reader = reader(&shop).await;
+    let flow = shop.world.engine.flow(&reader, Scope::Read, shop.flow).await.unwrap();
+    flow.set_notices(NoticeFrequency::Soon, None).await.unwrap();
+    let view = shop.world.view(&shop.app).await;
+    shop.pass(1_000);
+    accepted(shop.world.submit(&view, &submission(shop.version)).await);
+    shop.pass(3 * MINUTE_MILLIS);
+    for _ in 0..12 {
+        shop.inbox.refuse([SendError::Unreachable("away".into())]);
+        assert!(shop.deliver().await.is_unreachable);
+        shop.pass(DAY_MILLIS);
+    }
+    assert_eq!(flow.notices().await.unwrap(), Some(NoticeFrequency::Soon));
+    assert_eq!(shop.deliver().await.sent, 1);
+    assert_eq!(shop.inbox.take()[0].subject, "New response: Feedback");
+    // An address that does not exist ends it.
+    accepted(shop.world.submit(&view, &submission(shop.version)).await);
+    shop.inbox.refuse((0..2).map(|_| SendError::Bounced("550 5.1.1".into())));
+    for _ in 0..2 {
+        shop.pass(3 * MINUTE_MILLIS);
+        assert_eq!(shop.deliver().await.failed, 1);
+    }
+    assert_eq!(flow.notices().await.unwrap(), Some(NoticeFrequency::Off));
+}
+
+#[tokio::test]
+async fn a_digest_counts_every_response_of_a_busy_day_and_does_not_fall_behind() {
+    const RESPONSES: usize = 1_030;
+    let shop = Shop::open(60).await;
+    let reader = reader(&shop).await;
+    let flow = shop.world.engine.flow(&reader, Scope::Read, shop.flow).await.unwrap();
+    flow.set_notices(NoticeFrequency::Daily, None).await.unwrap();
+    let view = shop.world.view(&shop.app).await;
+    for number in 0..RESPONSES {
+        shop.pass(1);
+        let mut body = submission(shop.version);
+        body["answers"]["why"] = format!("answer {number}").into();
+        accepted(shop.world.submit(&view, &body).await);
+    }
+    shop.pass(DAY_MILLIS);
+    assert_eq!(shop.deliver().await.sent, 1);
+    let mail = shop.inbox.take().remove(0);
+    assert_eq!(mail.subject, "1030 new responses: Feedback");
+    assert!(mail.text.contains("> answer 1029") && mail.text.contains("> answer 1010"));
+    assert!(!mail.text.contains("> answer 1009"), "the newest are quoted");
+    assert!(mail.text.contains("… and 1010 more"));
+    shop.pass(DAY_MILLIS);
+    assert_eq!(shop.deliver().await, Delivered::default(), "nothing is left for the next day");
 }

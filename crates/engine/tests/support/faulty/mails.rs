@@ -3,15 +3,24 @@
 use async_trait::async_trait;
 use sluice_flow::id::{AppId, AssignmentId, FlowId, MailId, UserId};
 use sluice_flow::time::Timestamp;
-use sluice_store::{AddressHash, MailRow, MailStore, StoreResult};
+use sluice_store::{AddressHash, MailLane, MailRow, MailStore, StoreResult};
 
 use super::FaultyStore;
 
 #[async_trait]
 impl MailStore for FaultyStore {
     /// Asked every second in the background, so it is not counted as a read of a use case.
-    async fn list_due_mails(&self, now: Timestamp, limit: usize) -> StoreResult<Vec<MailRow>> {
-        self.inner.list_due_mails(now, limit).await
+    async fn list_due_mails(
+        &self,
+        lane: MailLane,
+        now: Timestamp,
+        limit: usize,
+    ) -> StoreResult<Vec<MailRow>> {
+        self.inner.list_due_mails(lane, now, limit).await
+    }
+
+    async fn count_due_mails(&self, now: Timestamp) -> StoreResult<u64> {
+        self.read().count_due_mails(now).await
     }
 
     async fn find_mail(&self, mail: MailId) -> StoreResult<Option<MailRow>> {
@@ -28,6 +37,11 @@ impl MailStore for FaultyStore {
 
     async fn list_mails_to(&self, user: UserId, flow: Option<FlowId>) -> StoreResult<Vec<MailRow>> {
         self.read().list_mails_to(user, flow).await
+    }
+
+    /// Asked in the background as well.
+    async fn outbound_held_at(&self) -> StoreResult<Option<Timestamp>> {
+        self.inner.outbound_held_at().await
     }
 
     async fn is_unsubscribed(&self, app: AppId, address: &AddressHash) -> StoreResult<bool> {

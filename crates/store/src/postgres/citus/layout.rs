@@ -49,6 +49,7 @@ pub(super) const OF_INSTANCE: &[&str] = &[
     "sessions",
     "mails",
     "mail_pace",
+    "outbound",
     "people",
     "audit",
     "feed",

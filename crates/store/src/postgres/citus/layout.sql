@@ -33,6 +33,7 @@ SELECT citus_add_local_table_to_metadata('users', cascade_via_foreign_keys => tr
 SELECT citus_add_local_table_to_metadata('sessions');
 SELECT citus_add_local_table_to_metadata('mails');
 SELECT citus_add_local_table_to_metadata('mail_pace');
+SELECT citus_add_local_table_to_metadata('outbound');
 SELECT citus_add_local_table_to_metadata('people');
 SELECT citus_add_local_table_to_metadata('audit');
 SELECT citus_add_local_table_to_metadata('feed');

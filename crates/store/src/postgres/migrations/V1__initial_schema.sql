@@ -522,6 +522,7 @@ CREATE INDEX saved_views_by_user ON saved_views (user_id, flow_id, name);
 -- next_at: when it is due, or when another server may take it; NULL if nothing more is sent.
 -- ended: bounced, failed, unsubscribed or stopped. reply: the code of the mail server's last refusal.
 -- address: the SHA-256 of the app and the address of a recipient who unsubscribed.
+-- revision: how often the row was changed.
 CREATE TABLE mails (
     app_id        uuid NOT NULL,
     mail_id       uuid NOT NULL,
@@ -538,10 +539,12 @@ CREATE TABLE mails (
     ended         text,
     reply         text,
     address       bytea,
+    revision      bigint NOT NULL,
     PRIMARY KEY (app_id, mail_id)
 );
 CREATE UNIQUE INDEX mails_by_id ON mails (mail_id);
 CREATE INDEX mails_by_time ON mails (next_at) WHERE next_at IS NOT NULL;
+CREATE INDEX mails_with_passwords ON mails (next_at) WHERE kind = 'password' AND next_at IS NOT NULL;
 CREATE INDEX mails_by_invitation ON mails (app_id, assignment_id) WHERE assignment_id IS NOT NULL;
 CREATE INDEX mails_by_user ON mails (user_id, flow_id) WHERE user_id IS NOT NULL;
 CREATE INDEX mails_by_address ON mails (app_id, address) WHERE address IS NOT NULL;
@@ -553,13 +556,19 @@ CREATE TABLE mail_pace (
 );
 INSERT INTO mail_pace (minute, sent) VALUES (0, 0);
 
--- Links to set a password, at most one for each user. hash is the SHA-256 of the secret in the link.
+-- One row: since when e-mails and webhooks wait, because this is a copy; NULL if they are sent.
+CREATE TABLE outbound (
+    held_at bigint
+);
+INSERT INTO outbound (held_at) VALUES (NULL);
+
+-- Links to set a password. hash is the SHA-256 of the secret in the link.
 CREATE TABLE links (
-    user_id    uuid PRIMARY KEY REFERENCES users,
-    hash       bytea NOT NULL,
+    hash       bytea PRIMARY KEY,
+    user_id    uuid NOT NULL REFERENCES users,
     expires_at bigint NOT NULL
 );
-CREATE UNIQUE INDEX links_by_hash ON links (hash);
+CREATE INDEX links_by_user ON links (user_id);
 
 -- Sessions of the console. hash is the SHA-256 of the session's secret. A session belongs to a user (user_id
 -- and epoch) or to an admin token (token_hash). confirmed_at: when the holder last proved their identity.

@@ -434,6 +434,15 @@ pub(super) const TABLE: &[Line] = &[
         "",
         "/console/settings/users/{userId}?done=saved",
     ),
+    get("/console/settings/mail", OWNS_INSTANCE),
+    post_unstored("/console/settings/mail", OWNS_INSTANCE, "address=ann@mail.example", ""),
+    // Nothing is held.
+    post_unstored(
+        "/console/settings/mail/resume",
+        OWNS_INSTANCE,
+        "waiting=drop",
+        "/console/settings/mail?done=resumed",
+    ),
     get("/console/settings/tokens", OWNS_INSTANCE),
     post("/console/settings/tokens", OWNS_INSTANCE, "name=New&scope=admin&appId=all", ""),
     post(

@@ -1,19 +1,36 @@
-//! Texts with a number, in the plural forms of a language.
+//! Texts of pages and e-mails: placeholders, and the plural forms of a language.
 //!
-//! The categories are those of Unicode CLDR for whole numbers, with the same names as
-//! `Intl.PluralRules` in the script. A category without a form uses `other`.
+//! The plural categories are those of Unicode CLDR for whole numbers, with the same names as
+//! `Intl.PluralRules` in scripts. A category without a form uses `other`.
 
 use serde_json::{Map, Value};
 
+use crate::locale;
+
+/// A text with its placeholders replaced: `{name}` becomes the value with this name. Inserted values
+/// are not expanded again.
+pub fn fill(text: &str, values: &[(&str, &str)]) -> String {
+    let mut filled = String::with_capacity(text.len() + 16);
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('{') {
+        filled.push_str(before);
+        let (name, after) = after.split_once('}').unwrap_or((after, ""));
+        filled.extend(values.iter().find(|(key, _)| *key == name).map(|(_, value)| *value));
+        rest = after;
+    }
+    filled.push_str(rest);
+    filled
+}
+
 /// A text with one form per category.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Forms {
-    pub(super) zero: Option<&'static str>,
-    pub(super) one: Option<&'static str>,
-    pub(super) two: Option<&'static str>,
-    pub(super) few: Option<&'static str>,
-    pub(super) many: Option<&'static str>,
-    pub(super) other: &'static str,
+pub struct Forms {
+    pub zero: Option<&'static str>,
+    pub one: Option<&'static str>,
+    pub two: Option<&'static str>,
+    pub few: Option<&'static str>,
+    pub many: Option<&'static str>,
+    pub other: &'static str,
 }
 
 /// The plural category of a number.
@@ -29,17 +46,17 @@ enum Category {
 
 impl Forms {
     /// One form for every number.
-    pub(super) const fn same(other: &'static str) -> Self {
+    pub const fn same(other: &'static str) -> Self {
         Self { zero: None, one: None, two: None, few: None, many: None, other }
     }
 
     /// A form for one, and another for the rest.
-    pub(super) const fn one(one: &'static str, other: &'static str) -> Self {
+    pub const fn one(one: &'static str, other: &'static str) -> Self {
         Self { one: Some(one), ..Self::same(other) }
     }
 
     /// The forms by the names of their categories, for the script.
-    pub(super) fn to_json(self) -> Value {
+    pub fn to_json(self) -> Value {
         let forms = [
             ("zero", self.zero),
             ("one", self.one),
@@ -52,9 +69,9 @@ impl Forms {
         named.collect::<Map<_, _>>().into()
     }
 
-    /// The form for a number in a language, given without script and region.
-    pub(super) fn of(&self, language: &str, number: u64) -> &'static str {
-        let form = match category(language, number) {
+    /// The form for a number in a language.
+    pub fn of(&self, language: &str, number: u64) -> &'static str {
+        let form = match category(locale::language(language), number) {
             Category::Zero => self.zero,
             Category::One => self.one,
             Category::Two => self.two,
@@ -114,6 +131,15 @@ mod tests {
                 assert_eq!(ALL.of(language, number), form, "{language} {number}");
             }
         }
+    }
+
+    #[test]
+    fn inserted_values_are_not_expanded() {
+        let values = [("n", "{all}"), ("all", "5")];
+        assert_eq!(fill("Question {n} of {all}", &values), "Question {all} of 5");
+        assert_eq!(fill("plain", &values), "plain");
+        assert_eq!(fill("{unknown}!", &values), "!");
+        assert_eq!(fill("a {x} b {y}", &[("x", "{y}"), ("y", "2")]), "a {y} b 2");
     }
 
     #[test]

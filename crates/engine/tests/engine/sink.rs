@@ -1,9 +1,7 @@
 //! Publishing to a sink: order, repetition, refusals, and the change of nodes, with a clock that the
-//! test sets. The sink is scripted; `crates/sluice/tests/nats` has a real one.
+//! test sets. The sink is scripted; `crates/sluice/tests/cli/nats` has a real one.
 
-#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
-
-mod support;
+use crate::support;
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -1,0 +1,37 @@
+//! The commands for what a copy sends.
+
+use clap::{Args, Subcommand};
+
+use super::ServerArgs;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum OutboundCommand {
+    /// Show whether e-mails and webhooks are held, and how many wait
+    Status(OutboundStatusArgs),
+    /// Send e-mails and webhooks again, after a restore or a move
+    Resume(OutboundResumeArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct OutboundStatusArgs {
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  sluice outbound resume --drop-waiting     after a restore: the original may have sent it
+  sluice outbound resume --send-waiting     after a move: the original was stopped")]
+pub(crate) struct OutboundResumeArgs {
+    /// Send what waits
+    #[arg(long, conflicts_with = "drop_waiting", required_unless_present = "drop_waiting")]
+    pub(crate) send_waiting: bool,
+
+    /// Send no e-mail that is due now, and no event from before now
+    #[arg(long)]
+    pub(crate) drop_waiting: bool,
+
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+}
