@@ -29,6 +29,7 @@ mod moving;
 #[cfg(feature = "nats")]
 mod nats;
 mod nodes;
+mod outbound;
 mod recount;
 mod respondent;
 mod rotation;

@@ -1,8 +1,6 @@
 //! A restored backup and a moved database send nothing until the operator says so.
 
-#![expect(clippy::unwrap_used, reason = "a panic fails the test")]
-
-mod support;
+use crate::support;
 
 use std::path::Path;
 use std::process::Output;
