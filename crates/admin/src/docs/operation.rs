@@ -145,9 +145,18 @@ impl Operation<'_> {
     }
 }
 
+/// How deep fields within fields are shown.
+const DEPTH_MAX: usize = 4;
+/// A choice of more forms than this, such as the types of questions, is not expanded.
+const FORMS_MAX: usize = 2;
+
 /// The fields of an object. A list shows the fields of its items, a combined schema those of its
 /// parts.
 fn fields(document: &Value, schema: &Value) -> Markup {
+    fields_to_depth(document, schema, DEPTH_MAX)
+}
+
+fn fields_to_depth(document: &Value, schema: &Value, depth: usize) -> Markup {
     let schema = resolved(document, schema);
     let schema = match schema["properties"].get("items") {
         Some(items) if schema["properties"].get("next").is_some() => {
@@ -159,7 +168,7 @@ fn fields(document: &Value, schema: &Value) -> Markup {
     let parts = schema["allOf"].as_array().map(Vec::as_slice).unwrap_or_default();
     let required = schema["required"].as_array().map(Vec::as_slice).unwrap_or_default();
     html! {
-        @for part in parts { (fields(document, part)) }
+        @for part in parts { (fields_to_depth(document, part, depth)) }
         @if let Some(properties) = properties {
             dl {
                 @for (name, property) in properties {
@@ -169,11 +178,32 @@ fn fields(document: &Value, schema: &Value) -> Markup {
                             " " span.type { "required" }
                         }
                     }
-                    dd { (prose(text(property, "description"))) (bounds(property)) }
+                    dd {
+                        (prose(text(property, "description"))) (bounds(property))
+                        @if depth > 1 {
+                            @for inner in objects_in(document, property) {
+                                (fields_to_depth(document, inner, depth - 1))
+                            }
+                        }
+                    }
                 }
             }
         }
     }
+}
+
+/// The objects that a field holds: itself, the items of a list, or each form of a choice.
+fn objects_in<'a>(document: &'a Value, property: &'a Value) -> Vec<&'a Value> {
+    let schema = resolved(document, property);
+    if schema["items"].is_object() {
+        return objects_in(document, &schema["items"]);
+    }
+    let forms = ["oneOf", "anyOf"].iter().find_map(|it| schema[it].as_array());
+    let Some(forms) = forms else {
+        return if schema["properties"].is_object() { vec![schema] } else { Vec::new() };
+    };
+    let inner: Vec<&Value> = forms.iter().flat_map(|it| objects_in(document, it)).collect();
+    if inner.len() > FORMS_MAX { Vec::new() } else { inner }
 }
 
 /// The limits of a parameter or field, if the schema has them and the description does not.

@@ -24,6 +24,9 @@ async fn the_page_shows_every_operation_and_loads_nothing_from_other_origins() {
     let base = format!("BASE={}/api/v1/pk_", site.engine.public_url());
     assert!(page.text.contains(&base), "the public URL");
     assert!(page.text.contains("<span class=\"limit\">1 to 200 characters.</span>"), "limits");
+    for nested in ["<code>accentColor</code>", "<code>formErrors</code>", "<code>tags</code>"] {
+        assert!(page.text.contains(nested), "{nested}");
+    }
     for foreign in ["<script", "src=", "style=", "href=\"http"] {
         assert!(!page.text.contains(foreign), "{foreign}");
     }
