@@ -81,13 +81,11 @@ impl Core {
         let host = url::Url::parse(&endpoint.url).ok();
         let host = host.as_ref().and_then(url::Url::host_str).unwrap_or_default();
         let letter = self.disabled_letter(&about, (app.row.app_id, &app.row.name), host);
-        let outgoing = Outgoing {
-            to: user.row.email,
-            content: Content::Letter(letter),
-            unsubscribe: None,
-            after: None,
-        };
-        Ok(Plan::Send(Box::new(outgoing)))
+        let (sent, sent_at) = (row.sent + 1, Some(self.now()));
+        let after =
+            MailRow { sent, sent_at, next_at: None, attempts: 0, reply: None, ..row.clone() };
+        let (to, content) = (user.row.email, Content::Letter(letter));
+        Ok(Plan::Send(Box::new(Outgoing { to, content, unsubscribe: None, after })))
     }
 
     fn disabled_letter(

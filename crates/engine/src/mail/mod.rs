@@ -47,7 +47,9 @@ use words::Words;
 pub(crate) fn dropped(row: MailRow, now: Timestamp) -> MailRow {
     match row.kind {
         MailKind::Notice => subscription::skipped(row, now),
-        MailKind::Invitation | MailKind::Password => outbox::ended(&row, MailEnd::Stopped),
+        MailKind::Invitation | MailKind::Password | MailKind::Endpoint => {
+            outbox::ended(&row, MailEnd::Stopped)
+        }
     }
 }
 

@@ -20,7 +20,7 @@ use super::{SinkError, SinkOptions};
 use crate::admin::AdminError;
 use crate::background::keep_running_after;
 use crate::core::Core;
-use crate::events::{read, start};
+use crate::events::{PAGE_BYTES_MAX, read, start};
 use crate::ids::random_bits;
 
 /// The length of a lease. Longer than publishing a page may take.
@@ -42,7 +42,7 @@ const TICK: Duration = Duration::from_millis(100);
 /// The longest pause after the sink refused events of an app.
 const REFUSED_MAX: Duration = Duration::from_secs(60);
 /// Events of a page: what is published before its positions can move.
-const PAGE: usize = 128;
+const PAGE: (usize, usize) = (128, PAGE_BYTES_MAX);
 const APPS_PAGE: usize = 1_000;
 
 pub(crate) struct SinkWorker {
