@@ -114,7 +114,7 @@ async fn a_killed_node_loses_no_delivery_and_the_other_continues() {
 
     let urls: Vec<String> = site.nodes.iter().map(|node| node.server.submit_url(&key)).collect();
     let record = Arc::new(Mutex::new(Record::default()));
-    let kill = |node: &Node| {
+    let kill = |node: &mut Node| {
         node.server.kill();
         let arrived = got.lock().unwrap().len();
         record.lock().unwrap().killed.insert(node.server.submit_url(&key), arrived);
@@ -144,19 +144,19 @@ async fn a_killed_node_loses_no_delivery_and_the_other_continues() {
     };
     tokio::join!(load(0, urls.clone()), async {
         half(EACH).await;
-        kill(&site.nodes[0]);
+        kill(&mut site.nodes[0]);
     });
     site.nodes.push(node(&database));
     let so_far = record.lock().unwrap().stored.len();
     let others = vec![urls[1].clone(), site.nodes[2].server.submit_url(&key)];
     tokio::join!(load(1, others), async {
         half(so_far + EACH).await;
-        kill(&site.nodes[1]);
+        kill(&mut site.nodes[1]);
     });
     let third = site.nodes[2].server.submit_url(&key);
     load(2, vec![third]).await;
 
-    let record = record.lock().unwrap();
+    let record = std::mem::take(&mut *record.lock().unwrap());
     let stored = record.stored.len();
     assert!(stored >= EACH, "{stored} responses were acknowledged");
     let begun = Instant::now();
