@@ -81,8 +81,7 @@ struct Record {
 impl Record {
     /// The acknowledged responses that were not delivered.
     fn missing(&self, got: &[Value], outbox: Outbox) -> BTreeSet<String> {
-        let id = |body: &Value| body["data"]["response"]["responseId"].as_str().unwrap().to_owned();
-        let got: Vec<String> = got.iter().map(id).collect();
+        let got = ids(got);
         let counted = |node: &str| match outbox {
             Outbox::InStore => &got[..],
             Outbox::Missing => &got[..self.killed.get(node).copied().unwrap_or(got.len())],
@@ -90,6 +89,30 @@ impl Record {
         let is_missing = |(id, node): &(&String, &String)| !counted(node).contains(id);
         self.stored.iter().filter(is_missing).map(|(id, _)| id.clone()).collect()
     }
+}
+
+/// The responses of these requests, in order.
+fn ids(got: &[Value]) -> Vec<String> {
+    let id = |body: &Value| body["data"]["response"]["responseId"].as_str().unwrap().to_owned();
+    got.iter().map(id).collect()
+}
+
+/// Waits until every acknowledged response was delivered, and shows that the check would fail without
+/// the outbox; returns how many would be lost then.
+async fn all_delivered(record: &Record, got: &Bodies) -> usize {
+    let begun = Instant::now();
+    loop {
+        let missing = record.missing(&got.lock().unwrap(), Outbox::InStore).len();
+        if missing == 0 {
+            break;
+        }
+        let stored = record.stored.len();
+        assert!(begun.elapsed() < DELIVERED_MAX, "{missing} of {stored} are missing");
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    let lost = record.missing(&got.lock().unwrap(), Outbox::Missing).len();
+    assert!(lost > 0, "the check passes without the outbox too, so it shows nothing");
+    lost
 }
 
 fn node(url: &str) -> Node {
@@ -114,7 +137,7 @@ async fn a_killed_node_loses_no_delivery_and_the_other_continues() {
 
     let urls: Vec<String> = site.nodes.iter().map(|node| node.server.submit_url(&key)).collect();
     let record = Arc::new(Mutex::new(Record::default()));
-    let kill = |node: &Node| {
+    let kill = |node: &mut Node| {
         node.server.kill();
         let arrived = got.lock().unwrap().len();
         record.lock().unwrap().killed.insert(node.server.submit_url(&key), arrived);
@@ -144,37 +167,23 @@ async fn a_killed_node_loses_no_delivery_and_the_other_continues() {
     };
     tokio::join!(load(0, urls.clone()), async {
         half(EACH).await;
-        kill(&site.nodes[0]);
+        kill(&mut site.nodes[0]);
     });
     site.nodes.push(node(&database));
     let so_far = record.lock().unwrap().stored.len();
     let others = vec![urls[1].clone(), site.nodes[2].server.submit_url(&key)];
     tokio::join!(load(1, others), async {
         half(so_far + EACH).await;
-        kill(&site.nodes[1]);
+        kill(&mut site.nodes[1]);
     });
     let third = site.nodes[2].server.submit_url(&key);
     load(2, vec![third]).await;
 
-    let record = record.lock().unwrap();
+    let record = std::mem::take(&mut *record.lock().unwrap());
     let stored = record.stored.len();
     assert!(stored >= EACH, "{stored} responses were acknowledged");
-    let begun = Instant::now();
-    loop {
-        let missing = record.missing(&got.lock().unwrap(), Outbox::InStore).len();
-        if missing == 0 {
-            break;
-        }
-        assert!(begun.elapsed() < DELIVERED_MAX, "{missing} of {stored} are missing");
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
-    let lost = record.missing(&got.lock().unwrap(), Outbox::Missing).len();
-    assert!(lost > 0, "the check passes without the outbox too, so it shows nothing");
-    let delivered: BTreeSet<String> = {
-        let got = got.lock().unwrap();
-        let id = |body: &Value| body["data"]["response"]["responseId"].as_str().unwrap().to_owned();
-        got.iter().map(id).collect()
-    };
+    let lost = all_delivered(&record, &got).await;
+    let delivered: BTreeSet<String> = ids(&got.lock().unwrap()).into_iter().collect();
     let rows = site.nodes[2].server.stored(TOKEN, &site.nodes[2].server_flow().await, None).await;
     for id in delivered {
         assert!(rows.contains_key(&id), "{id} was delivered and is not stored");
