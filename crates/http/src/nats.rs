@@ -18,6 +18,7 @@ use async_nats::jetstream::message::PublishMessage;
 use async_nats::jetstream::stream::{Config, StorageType};
 use async_nats::jetstream::{self, Context, ErrorCode};
 use async_nats::{ConnectOptions, ServerAddr};
+use percent_encoding::percent_decode_str;
 use sluice_engine::sink::{EventSink, PublishFuture, SinkError};
 use sluice_flow::event::EventType;
 use sluice_flow::event::payload::Payload;
@@ -146,6 +147,14 @@ impl NatsSink {
             .connection_timeout(CONNECT_MAX)
             .request_timeout(Some(REQUEST_MAX))
             .max_reconnects(1);
+        // The client itself ignores what is in a URL. One sign-in is for all servers.
+        let signs_in =
+            |it: &ServerAddr| Some((decoded(it.username()?), it.password().map(decoded)));
+        options = match self.servers.iter().find_map(signs_in) {
+            Some((user, Some(password))) => options.user_and_password(user, password),
+            Some((token, None)) => options.token(token),
+            None => options,
+        };
         if let Some(path) = &self.options.credentials {
             options = options
                 .credentials_file(path)
@@ -244,6 +253,11 @@ const NO_JETSTREAM: &str = "JetStream does not answer: it must be enabled (nats-
 
 fn unavailable(why: &str) -> SinkError {
     SinkError::Unavailable(why.to_owned())
+}
+
+/// A part of a URL as text.
+fn decoded(part: &str) -> String {
+    percent_decode_str(part).decode_utf8_lossy().into_owned()
 }
 
 fn is_plain(c: char) -> bool {
