@@ -127,6 +127,8 @@ async fn catching_up_with_the_log_of_many_flows_reads_a_few_rows_for_each() {
             flow_id: None,
             responses: true,
             after: EventId::from_uuid(uuid::Uuid::nil()),
+            before: None,
+            order: Order::Asc,
             now: Timestamp::from_millis(support::rows::now()),
             limit: 100,
             bytes_max: usize::MAX,
