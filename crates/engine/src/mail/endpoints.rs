@@ -101,7 +101,7 @@ impl Core {
             _ => "No delivery to it has succeeded for five days.",
         };
         let next = "What happens from now on stays in the event log. If you enable the endpoint \
-             again, it continues where it ended.";
+             again, it continues where it ended. Deliveries that have failed can be sent again there.";
         let id = about.endpoint_id;
         let url = format!("{}/console/apps/{app}/settings/webhooks/{id}", self.public_url);
         let reason = "You receive this e-mail because you administer this app.";

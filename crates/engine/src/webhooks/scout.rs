@@ -14,6 +14,7 @@ use tokio::task::JoinSet;
 
 use super::filter_of;
 use super::places::Places;
+use super::worker::HELD_BACK_MILLIS;
 use crate::admin::{AdminError, AdminResult};
 use crate::core::Core;
 use crate::events::{PAGE_BYTES_MAX, read};
@@ -77,7 +78,11 @@ pub(super) struct Scouted {
     pub(super) endpoints: Vec<(AppId, EndpointId)>,
     /// Apps to read again: there was more than one call reads, or an endpoint is being served.
     pub(super) unfinished: Vec<AppId>,
-    /// The first error; its app is unfinished.
+    /// Apps whose log ends before the present, because a write takes long.
+    pub(super) held_back: Vec<AppId>,
+    /// Apps whose log could not be read.
+    pub(super) failed: Vec<AppId>,
+    /// The first error.
     pub(super) error: Option<StoreError>,
 }
 
@@ -109,34 +114,48 @@ pub(super) async fn scout(
 }
 
 impl Scouted {
-    fn note(&mut self, app: AppId, found: AdminResult<(Vec<EndpointId>, bool)>) {
+    fn note(&mut self, app: AppId, found: AdminResult<OfApp>) {
         match found {
-            Ok((endpoints, is_finished)) => {
+            Ok(OfApp { endpoints, is_unfinished, is_held_back }) => {
                 self.endpoints.extend(endpoints.into_iter().map(|endpoint| (app, endpoint)));
-                self.unfinished.extend((!is_finished).then_some(app));
+                match (is_unfinished, is_held_back) {
+                    (true, _) => self.unfinished.push(app),
+                    (false, true) => self.held_back.push(app),
+                    (false, false) => {}
+                }
             }
             Err(error) => {
-                self.unfinished.push(app);
-                if let AdminError::Store(error) = error {
-                    self.error.get_or_insert(error);
-                }
+                self.failed.push(app);
+                let error = match error {
+                    AdminError::Store(error) => error,
+                    other => StoreError::Failed(Box::new(other)),
+                };
+                self.error.get_or_insert(error);
             }
         }
     }
 }
 
-/// The endpoints of an app with an event to send, and whether all could be read.
+/// What was found in one app.
+#[derive(Debug, Default)]
+struct OfApp {
+    /// Endpoints with an event to send.
+    endpoints: Vec<EndpointId>,
+    is_unfinished: bool,
+    is_held_back: bool,
+}
+
 async fn of_app(
     core: &Core,
     places: &Places,
     positions: &Positions,
     app: AppId,
-) -> AdminResult<(Vec<EndpointId>, bool)> {
-    let (mut found, mut is_finished) = (Vec::new(), true);
+) -> AdminResult<OfApp> {
+    let mut found = OfApp::default();
     let now = core.now();
     for row in core.store.list_endpoints(app).await? {
         if places.is_running(row.endpoint_id) {
-            is_finished = false;
+            found.is_unfinished = true;
             continue;
         }
         // One that fails gets nothing new, and one that is due is served anyway.
@@ -145,19 +164,29 @@ async fn of_app(
             continue;
         }
         match peek(core, positions, &row).await? {
-            Some(true) => found.push(row.endpoint_id),
-            Some(false) => {}
-            None => is_finished = false,
+            Peeked::Event => found.endpoints.push(row.endpoint_id),
+            Peeked::Nothing => {}
+            Peeked::HeldBack => found.is_held_back = true,
+            Peeked::Unfinished => found.is_unfinished = true,
         }
     }
-    Ok((found, is_finished))
+    Ok(found)
 }
 
-/// Whether the log has an event for an endpoint; `None` if it was not read to its end.
-async fn peek(core: &Core, positions: &Positions, row: &EndpointRow) -> AdminResult<Option<bool>> {
+/// What the log has for an endpoint.
+enum Peeked {
+    Event,
+    Nothing,
+    /// Nothing yet, because the log ends before the present.
+    HeldBack,
+    /// Nothing so far, and there is more to read.
+    Unfinished,
+}
+
+async fn peek(core: &Core, positions: &Positions, row: &EndpointRow) -> AdminResult<Peeked> {
     let filter = filter_of(row);
     if !row.types.is_empty() && filter.types.is_empty() {
-        return Ok(Some(false));
+        return Ok(Peeked::Nothing);
     }
     let takes_any = filter.flows.is_empty() && filter.wants(EventType::ResponseCreated);
     let limit = if takes_any { 1 } else { PAGE };
@@ -165,13 +194,15 @@ async fn peek(core: &Core, positions: &Positions, row: &EndpointRow) -> AdminRes
     for _ in 0..PAGES_MAX {
         let page = read(core, row.app_id, &filter, after, (limit, PAGE_BYTES_MAX)).await?;
         if !page.events.is_empty() {
-            return Ok(Some(true));
+            return Ok(Peeked::Event);
         }
         after = page.next;
         positions.note(row, after);
         if !page.has_more {
-            return Ok(Some(false));
+            let behind = core.now().as_millis() - after.made_at().as_millis();
+            let usual = core.store.log_delay_millis() + HELD_BACK_MILLIS;
+            return Ok(if behind > usual { Peeked::HeldBack } else { Peeked::Nothing });
         }
     }
-    Ok(None)
+    Ok(Peeked::Unfinished)
 }

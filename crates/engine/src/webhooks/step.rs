@@ -88,7 +88,7 @@ pub(super) async fn step(
     if takes_new(endpoint.failures, waiting) && is_known {
         let after = lines.positions.start(endpoint);
         let page = read(core, app, &filter, after, (PAGE, PAGE_BYTES)).await?;
-        stepped.batch_at = batch_at(endpoint, &page, core.now());
+        stepped.batch_at = batch_at(core, endpoint, &page);
         if stepped.batch_at.is_none() {
             stepped.has_more = page.has_more;
             stepped.read_up_to = (!page.has_more).then(|| page.next.made_at());
@@ -131,9 +131,11 @@ fn grouped(endpoint: &EndpointRow, items: Vec<Item>) -> Vec<Attempt> {
 }
 
 /// When to send these events, if they wait for others to share a request with.
-fn batch_at(endpoint: &EndpointRow, page: &EventPage, now: Timestamp) -> Option<Timestamp> {
+fn batch_at(core: &Core, endpoint: &EndpointRow, page: &EventPage) -> Option<Timestamp> {
     let first = page.events.first().filter(|_| batches(endpoint) && !page.has_more)?;
-    wait_until(first.payload.timestamp, page.events.len(), now)
+    // An event can be read some time after it happened; the others have as long from then.
+    let readable = first.payload.timestamp.as_millis() + core.store.log_delay_millis();
+    wait_until(Timestamp::from_millis(readable), page.events.len(), core.now())
 }
 
 /// The deliveries that are sent again. Those whose event is gone are dropped.

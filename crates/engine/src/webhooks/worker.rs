@@ -39,9 +39,11 @@ const BACKLOG_INTERVAL: Duration = Duration::from_secs(15);
 /// How long an endpoint is left alone if nothing is new. Its position is saved as often.
 const IDLE_SECONDS: i64 = 30;
 /// How much later than usual the log may end before it counts as held back by a slow write.
-const HELD_BACK_MILLIS: i64 = 1_000;
+pub(super) const HELD_BACK_MILLIS: i64 = 1_000;
 /// When an endpoint is looked at again whose log is held back.
 const HELD_BACK_SECONDS: i64 = 1;
+/// The pause before a log that could not be read is tried again.
+const UNREADABLE_SECONDS: i64 = 5;
 /// The length of a lease. Longer than a step with its last request.
 const LEASE_SECONDS: i64 = 40;
 /// Finished deliveries that are kept of an endpoint.
@@ -135,9 +137,11 @@ impl DeliveryWorker {
             return Ok(());
         }
         let new = core.deliveries.wakes.take(apps.iter());
-        self.wake(lines, new).await?;
+        // What is due is sent, even if the log of an app cannot be read.
+        let woken = self.wake(lines, new).await;
         self.start(lines, Lane::Prompt).await?;
-        self.start(lines, Lane::Slow).await
+        self.start(lines, Lane::Slow).await?;
+        woken
     }
 
     /// Makes the endpoints due that have something to send. What could not be read or written is
@@ -150,6 +154,8 @@ impl DeliveryWorker {
         }
         let scouted = scout(core, &self.places, &lines.positions, readable).await;
         self.wake_again(scouted.unfinished, now);
+        self.wake_again(scouted.held_back, now.plus_seconds(HELD_BACK_SECONDS));
+        self.wake_again(scouted.failed, now.plus_seconds(UNREADABLE_SECONDS));
         if !scouted.endpoints.is_empty() {
             let apps = |endpoints: &[(AppId, _)]| endpoints.iter().map(|(app, _)| *app).collect();
             let all = apps(&scouted.endpoints);
@@ -210,9 +216,9 @@ impl DeliveryWorker {
         readable
     }
 
-    fn wake_again(&self, apps: Vec<AppId>, now: Timestamp) {
+    fn wake_again(&self, apps: Vec<AppId>, at: Timestamp) {
         if !apps.is_empty() {
-            self.woken.lock().unwrap_or_else(PoisonError::into_inner).push((now, apps));
+            self.woken.lock().unwrap_or_else(PoisonError::into_inner).push((at, apps));
         }
     }
 }

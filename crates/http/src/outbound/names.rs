@@ -40,27 +40,42 @@ fn ask_system(name: &str) -> io::Result<Vec<SocketAddr>> {
 pub(super) struct SystemNames {
     ask: Ask,
     threads: Arc<Semaphore>,
-    asked: Mutex<HashMap<String, Asked>>,
+    /// The names that are being looked up.
+    asked: Arc<Mutex<HashMap<String, Asked>>>,
 }
 
 type Asked = Shared<BoxFuture<'static, Result<Vec<SocketAddr>, String>>>;
 
 impl SystemNames {
     pub(super) fn new(ask: Ask, threads: usize) -> Self {
-        Self { ask, threads: Arc::new(Semaphore::new(threads)), asked: Mutex::default() }
+        Self { ask, threads: Arc::new(Semaphore::new(threads)), asked: Arc::default() }
     }
 }
 
 impl Names for SystemNames {
     fn look_up(&self, name: String) -> LookUp {
         let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-        asked.retain(|_, it| it.peek().is_none());
         let found = asked.entry(name).or_insert_with_key(|name| {
-            on_a_thread(self.ask, name.clone(), Arc::clone(&self.threads)).boxed().shared()
+            let look_up = on_a_thread(self.ask, name.clone(), Arc::clone(&self.threads));
+            let (asked, name) = (Arc::clone(&self.asked), name.clone());
+            // A task goes on when nobody waits any more: the thread becomes free for others, and
+            // whoever asks afterwards gets a new answer.
+            let task = tokio::spawn(async move {
+                let found = look_up.await;
+                asked.lock().unwrap_or_else(PoisonError::into_inner).remove(&name);
+                found
+            });
+            async move { task.await.unwrap_or_else(|error| Err(not_looked_up(&error))) }
+                .boxed()
+                .shared()
         });
         let found = found.clone();
         Box::pin(async move { found.await.map_err(io::Error::other) })
     }
+}
+
+fn not_looked_up(error: &dyn fmt::Display) -> String {
+    format!("the name was not looked up: {error}")
 }
 
 async fn on_a_thread(
@@ -68,8 +83,7 @@ async fn on_a_thread(
     name: String,
     threads: Arc<Semaphore>,
 ) -> Result<Vec<SocketAddr>, String> {
-    let failed = |error: &dyn fmt::Display| format!("the name was not looked up: {error}");
-    let turn = threads.acquire_owned().await.map_err(|error| failed(&error))?;
+    let turn = threads.acquire_owned().await.map_err(|error| not_looked_up(&error))?;
     let (sender, receiver) = oneshot::channel();
     let look_up = move || {
         // Nobody waits any more if the request has ended.
@@ -77,9 +91,9 @@ async fn on_a_thread(
         drop(turn);
     };
     let thread = std::thread::Builder::new().name("sluice-names".to_owned());
-    thread.spawn(look_up).map_err(|error| failed(&error))?;
-    let found = receiver.await.map_err(|error| failed(&error))?;
-    found.map_err(|error| failed(&error))
+    thread.spawn(look_up).map_err(|error| not_looked_up(&error))?;
+    let found = receiver.await.map_err(|error| not_looked_up(&error))?;
+    found.map_err(|error| not_looked_up(&error))
 }
 
 #[derive(Debug, Clone)]

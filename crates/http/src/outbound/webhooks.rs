@@ -62,7 +62,7 @@ impl WebhookClient {
         // The error text may contain the whole URL, and the URL a secret.
         let failed = |error: reqwest::Error| match error.is_timeout() {
             true => "there was no complete reply in time".to_owned(),
-            false => with_causes(&error.without_url()),
+            false => in_plain_words(error),
         };
         let client = self.client.as_ref().map_err(Clone::clone)?;
         let mut post = client.post(request.url).body(request.body);
@@ -89,6 +89,19 @@ impl WebhookSender for WebhookClient {
 
     fn send(&self, request: WebhookRequest) -> SendFuture<'_> {
         Box::pin(self.post(request))
+    }
+}
+
+/// Why there was no reply. An administrator reads it.
+fn in_plain_words(error: reqwest::Error) -> String {
+    let is_connect = error.is_connect();
+    let text = with_causes(&error.without_url());
+    match is_connect {
+        true if text.contains("onnection refused") => {
+            "nothing listens at this address (connection refused)".to_owned()
+        }
+        true => format!("no connection: {}", text.rsplit(": ").next().unwrap_or(&text)),
+        false => text,
     }
 }
 

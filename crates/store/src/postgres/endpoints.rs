@@ -197,12 +197,12 @@ async fn save_in(transaction: &Transaction, progress: &Progress) -> Done<Option<
              WHERE app_id = $1 AND endpoint_id = $2 AND delivery_id = ANY($3)";
         transaction.execute(sql, &[&app, &endpoint, &gone]).await?;
     }
-    // With the next waiting delivery, or as given.
+    // When the lease goes on, as given; otherwise with the next waiting delivery, if that is earlier.
     let sql = "UPDATE endpoints SET cursor = CASE WHEN cursor = $3 THEN $4 ELSE cursor END, \
          failing_since = $5, failures = $6, leased_by = $7, leased_until = $8, \
-         due_at = CASE WHEN due_at = $10 THEN least($9, (SELECT min(next_at) \
-         FROM deliveries WHERE app_id = $1 AND endpoint_id = $2 AND next_at IS NOT NULL)) \
-         ELSE due_at END WHERE app_id = $1 AND endpoint_id = $2";
+         due_at = CASE WHEN due_at <> $10 THEN due_at WHEN $8 > 0 THEN $9 \
+         ELSE least($9, (SELECT min(next_at) FROM deliveries \
+         WHERE app_id = $1 AND endpoint_id = $2 AND next_at IS NOT NULL)) END WHERE app_id = $1 AND endpoint_id = $2";
     let held_by = progress.lease_until.map(|_| worker);
     let until = progress.lease_until.map_or(0, Timestamp::as_millis);
     let params: Params = &[
@@ -317,22 +317,24 @@ async fn redeliver(
     which: Redelivery,
     at: Timestamp,
 ) -> Done {
+    // The endpoint first, as a worker that saves: the other order could deadlock.
+    let sql = "UPDATE endpoints SET due_at = least(due_at, $3) \
+         WHERE app_id = $1 AND endpoint_id = $2";
+    transaction.execute(sql, &[&app, &endpoint, &at.as_millis()]).await?;
     let set = "UPDATE deliveries SET state = 'waiting', attempts = 0, next_at = $3 \
          WHERE app_id = $1 AND endpoint_id = $2 AND";
     let at = at.as_millis();
     match which {
         Redelivery::One(delivery) => {
             let sql = format!("{set} delivery_id = $4");
-            transaction.execute(&sql, &[&app, &endpoint, &at, &delivery.uuid()]).await?;
+            transaction.execute(&sql, &[&app, &endpoint, &at, &delivery.uuid()]).await
         }
         Redelivery::FailedSince(since) => {
             let sql = format!("{set} state = 'failed' AND attempted_at >= $4");
-            transaction.execute(&sql, &[&app, &endpoint, &at, &since.as_millis()]).await?;
+            transaction.execute(&sql, &[&app, &endpoint, &at, &since.as_millis()]).await
         }
     }
-    let sql = "UPDATE endpoints SET due_at = least(due_at, $3) \
-         WHERE app_id = $1 AND endpoint_id = $2";
-    transaction.execute(sql, &[&app, &endpoint, &at]).await.map(|_| ())
+    .map(|_| ())
 }
 
 /// Writes an endpoint as it was in another database.

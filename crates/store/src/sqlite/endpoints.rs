@@ -194,12 +194,12 @@ fn save(
     for gone in &progress.dropped {
         connection.prepare_cached(sql)?.execute(params![ids.0, ids.1, bytes!(gone)])?;
     }
-    // With the next waiting delivery, or as given.
+    // When the lease goes on, as given; otherwise with the next waiting delivery, if that is earlier.
     let sql = "UPDATE endpoints SET cursor = CASE WHEN cursor = ?3 THEN ?4 ELSE cursor END, \
          failing_since = ?5, failures = ?6, leased_by = ?7, leased_until = ?8, \
-         due_at = CASE WHEN due_at = ?10 THEN min(?9, coalesce((SELECT min(next_at) \
-         FROM deliveries WHERE app_id = ?1 AND endpoint_id = ?2 AND next_at IS NOT NULL), ?9)) \
-         ELSE due_at END WHERE app_id = ?1 AND endpoint_id = ?2";
+         due_at = CASE WHEN due_at <> ?10 THEN due_at WHEN ?8 > 0 THEN ?9 \
+         ELSE min(?9, coalesce((SELECT min(next_at) FROM deliveries \
+         WHERE app_id = ?1 AND endpoint_id = ?2 AND next_at IS NOT NULL), ?9)) END WHERE app_id = ?1 AND endpoint_id = ?2";
     let held = progress.lease_until.is_some();
     let values: [&dyn ToSql; 10] = [
         &ids.0,
