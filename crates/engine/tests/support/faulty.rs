@@ -78,12 +78,10 @@ pub struct FaultyStore {
     /// The number of lookups during `Mood::Hanging`.
     pub hung: AtomicUsize,
     pub key_lookups: AtomicUsize,
-    /// Writes of the worker that delivers webhooks.
+    /// Of webhooks: writes, wakes that fail or are skipped next, reads of the log and their most rows.
     pub webhook_writes: AtomicUsize,
-    /// How many of the next wakes of endpoints fail, and after these how many are skipped.
     pub failing_wakes: AtomicUsize,
     pub skipped_wakes: AtomicUsize,
-    /// Reads of the event log, and the most rows that one of them returned.
     pub log_reads: AtomicUsize,
     pub log_rows_max: AtomicUsize,
     pub invitation_lookups: AtomicUsize,
