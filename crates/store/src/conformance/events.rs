@@ -321,9 +321,19 @@ pub(super) async fn the_log_can_be_read_from_its_end_and_between_positions(store
         other.store(&store, millis, "").await;
         apply(&store, shop.app(), vec![Write::Event(event_row(&sibling, millis + 20))]).await;
     }
-    let everything = query(shop.app(), start());
-    let entries = read(&store, everything).await.0;
-    assert!(entries.len() >= 10);
+    let shown = tokio::time::timeout(SHOWN_MAX, async {
+        loop {
+            let (entries, next) = read(&store, query(shop.app(), start())).await;
+            if entries.len() >= 10 {
+                return (entries, next);
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    });
+    let (entries, next) = shown.await.unwrap();
+    // Whatever becomes visible later comes after this position.
+    let end = EventId::from_uuid(Uuid::from_u128(next.uuid().as_u128() + 1));
+    let everything = LogQuery { before: Some(end), ..query(shop.app(), start()) };
     let mut positions: Vec<EventId> = entries.iter().map(LogEntry::position).collect();
     let (after, before) = (positions[1], positions[entries.len() - 2]);
     let between = LogQuery { after, before: Some(before), ..everything };
