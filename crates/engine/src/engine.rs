@@ -5,6 +5,7 @@
 //! method delegates to the module that does the work.
 
 mod judging;
+mod options;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -43,63 +44,35 @@ use crate::images::Images;
 use crate::instance::InstanceHandle;
 use crate::intake::{Receipt, SubmitError};
 use crate::invitations::InvitationHandle;
-use crate::mail::{Delivered, MailOptions, Unsubscription};
+use crate::mail::{Delivered, Unsubscription};
 use crate::metrics::Metrics;
 use crate::outbound_hold::Outbound;
 use crate::people::Accounts;
 use crate::people::password::Passwords;
 use crate::publish::VersionHandle;
-use crate::rate::{Limited, Rates, Usages};
+use crate::rate::{Limited, Usages};
 use crate::readiness;
 use crate::registry::{AppView, NoFlow, Registry, Resolved};
 use crate::reports::LockedReport;
 use crate::respondents::RespondentHandle;
 use crate::responses::ResponseHandle;
 use crate::shown_images::ServedImage;
-use crate::sink::SinkOptions;
 use crate::test_mode::TestedFlow;
 use crate::tokens::hash_of;
 use crate::unavailable::NotReady;
 use crate::upkeep::Upkeep;
-use crate::verify::{KeySource, MasterKeySource, NotOpened, Presented, TokenRefused, Verifying};
+use crate::verify::{NotOpened, Presented, TokenRefused, Verifying};
 use crate::visit_counts::VisitCounts;
 use crate::visits::VisitRefused;
 use crate::watches::Watches;
-use crate::webhooks::{WebhookSender, outbox::Deliveries};
+use crate::webhooks::outbox::Deliveries;
+pub use options::Options;
 
 /// How often changes by other processes are polled.
 const FEED_INTERVAL: Duration = Duration::from_millis(200);
 
 /// The address of a server without configuration.
 const PUBLIC_URL_DEFAULT: &str = "http://127.0.0.1:8080";
-
-/// The settings of an operator.
-#[derive(Debug, Clone, Default)]
-pub struct Options {
-    /// An admin token from the environment, valid while this process runs.
-    pub admin_token: Option<String>,
-    /// Seals signing secrets; without it none can be created.
-    pub master_keys: Option<Arc<dyn MasterKeySource>>,
-    /// Fetches published key sets; without it none can be used.
-    pub key_source: Option<Arc<dyn KeySource>>,
-    /// The URL at which respondents reach this service, for personal links; no trailing slash.
-    pub public_url: Option<String>,
-    /// The maximum size of a submission's body in bytes, if not the default; for warnings to
-    /// authors.
-    pub body_bytes_max: Option<usize>,
-    /// The limits of an app that has none configured.
-    pub rates: Rates,
-    /// Sends e-mails; without it none are sent.
-    pub mail: Option<MailOptions>,
-    /// How often everything stored is read and checked in the background; absent means never.
-    pub scrub_interval: Option<Duration>,
-    /// Sends webhooks; without it none are sent.
-    pub webhook_sender: Option<Arc<dyn WebhookSender>>,
-    /// Where events are published; absent means nowhere.
-    pub sink: Option<SinkOptions>,
-    /// Sends neither e-mails nor webhooks, for a look at a copy.
-    pub hold_outbound: bool,
-}
 
 /// The service that transports call.
 pub struct Engine {
