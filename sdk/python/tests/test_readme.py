@@ -22,6 +22,7 @@ PRINTED = {
     'run.answer("nps", 3)': r"Product feedback \['nps', 'use', 'contact'\]\nStored as rs_\w+\n",
     "AsyncSluice": r"Product feedback \['How likely .*\]\nrs_\w+\n",
     "question_after": r"Wie wahrscheinlich .* \[\]\n(.*\n)+True Danke\n",
+    "Resumed:": r"Resumed: True\n",
     "print(run.submit())": r"Accepted\(response_id='rs_\w+',.*\)\n",
     "admin.responses": r"(20\S+ \{.*\}\n)+((.*events; continue after .*\n)*)",
 }
