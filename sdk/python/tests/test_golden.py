@@ -16,8 +16,6 @@ from sluice.texts import Texts
 GOLDEN = ROOT / "tests" / "golden"
 FILES = sorted((GOLDEN / "judge").glob("*.json"))
 
-pytestmark = pytest.mark.skipif(not FILES, reason="needs tests/golden")
-
 
 def texts_of(answers: Dict[str, Any]) -> Dict[str, List[str]]:
     return {
@@ -34,6 +32,10 @@ def submission_of(case: Dict[str, Any]) -> Any:
         "respondentAnalyticsAdmission": "collection_only",
         "answers": case["answers"],
     }
+
+
+def test_the_shared_cases_are_there() -> None:
+    assert FILES, f"{GOLDEN / 'judge'} has no cases"
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

@@ -5,56 +5,29 @@ from __future__ import annotations
 import asyncio
 import datetime
 import email.utils
-import json
-from decimal import Decimal
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, List, Optional
 
 import httpx
 import pytest
 
+from scripted import API, FIRST, LOST, PLAIN, newer, played, reply, waits
 from sluice import (
-    Accepted,
+    Admin,
     ApiError,
+    AsyncAdmin,
     AsyncSluice,
     NoReply,
-    Refused,
     Retry,
     ServerError,
     Sluice,
-    Snapshot,
     TooManyRequests,
     Unauthorized,
     identity_token,
 )
-from sluice._calls import Flow, Snapshots, start
-from sluice._protocol import Api, Failure, Pause, Plan, Reply, Request, exchange, retry_after_of
+from sluice._calls import Snapshots, start
+from sluice._protocol import Api, Reply, Request, exchange, retry_after_of
+from sluice._tokens import token_function
 from sluice.admin import _event_page
-from sluice.run import BaseRun
-
-PLAIN = Retry(attempts=4, first_seconds=1, seconds_max=3, retry_after_max=60, jitter=lambda: 1.0)
-LOST = Failure(OSError("lost"))
-
-
-def reply(status: int = 200, body: Any = None, **headers: str) -> Reply:
-    return Reply(status, headers, json.dumps(body).encode())
-
-
-def played(plan: Plan[Any], outcomes: List[Any]) -> Tuple[Any, List[Any]]:
-    """What a plan returns if its requests have these outcomes, and its steps."""
-    steps: List[Any] = []
-    left = iter(outcomes)
-    try:
-        step = next(plan)
-        while True:
-            steps.append(step)
-            step = plan.send(None if isinstance(step, Pause) else next(left))
-    except StopIteration as stop:
-        assert next(left, None) is None, "not every outcome was needed"
-        return stop.value, steps
-
-
-def waits(steps: List[Any]) -> List[float]:
-    return [step.seconds for step in steps if isinstance(step, Pause)]
 
 
 def test_lost_requests_and_busy_servers_are_tried_again_with_growing_waits() -> None:
@@ -91,6 +64,15 @@ def test_retry_after_is_obeyed_and_never_shortened() -> None:
 def test_what_another_attempt_would_not_change_fails(outcomes: List[Any], kind: Any) -> None:
     with pytest.raises(kind):
         played(exchange(Request("GET", "/"), PLAIN), outcomes)
+
+
+def test_what_a_server_or_a_proxy_may_do_better_later_is_tried_again() -> None:
+    for status in (408, 425, 429, 500, 502, 503, 504, 507, 520, 529, 599):
+        found, _ = played(exchange(Request("GET", "/"), PLAIN), [reply(status), reply(200)])
+        assert found.status == 200, status
+    for status in (400, 409, 501, 505):
+        with pytest.raises(ApiError):
+            played(exchange(Request("GET", "/"), PLAIN), [reply(status)])
 
 
 def test_a_refused_token_is_asked_for_again_once() -> None:
@@ -152,110 +134,6 @@ def test_a_reply_of_something_else_is_an_error() -> None:
             played(plan, [outcome])
 
 
-# --- runs ---
-
-FIRST: Dict[str, Any] = {
-    "flowVersionId": "fv_1",
-    "payloadGeneration": "4",
-    "title": "T",
-    "questions": [{"id": "a", "type": "nps", "prompt": "?"}],
-}
-
-
-def run(**options: Any) -> BaseRun:
-    flow = Flow("fl_1", "fv_1", "survey", "T", 1, "", "open", (None, None), 0, ("4",))
-    return BaseRun(flow, Snapshot(FIRST), **options)
-
-
-def refused(code: str, latest: Optional[str] = None) -> Reply:
-    issue: Dict[str, Any] = {"code": code, "path": ["flowVersionId"], "message": "No."}
-    if latest:
-        issue["latestFlowVersionId"] = latest
-    return reply(
-        200,
-        {
-            "result": {
-                "data": {"success": False, "errors": {"formErrors": ["No."], "issues": [issue]}}
-            }
-        },
-    )
-
-
-ACCEPTED = reply(200, {"result": {"data": {"success": True, "responseId": "rs_1"}}})
-API = Api("https://a.example", "/api/v1/pk", PLAIN, False)
-
-
-def newer(version: str) -> List[Reply]:
-    return [
-        reply(200, {"flowId": "fl_1", "flowVersionId": version}),
-        reply(200, {**FIRST, "flowVersionId": version}),
-    ]
-
-
-def bodies(steps: List[Any]) -> List[Any]:
-    return [json.loads(step.body) for step in steps if isinstance(step, Request) and step.body]
-
-
-def test_every_version_of_a_run_has_the_same_key() -> None:
-    outcomes = [LOST, refused("no_longer_accepting", "fv_2"), *newer("fv_2"), reply(503), ACCEPTED]
-    result, steps = played(run(answers={"a": 7}).submit_plan(API), outcomes)
-    assert isinstance(result, Accepted) and result.carry_over is not None
-    sent = bodies(steps)
-    assert [body["flowVersionId"] for body in sent] == ["fv_1", "fv_1", "fv_2", "fv_2"]
-    assert len({body["idempotencyKey"] for body in sent}) == 1
-
-
-def test_an_older_attempt_that_was_stored_after_all_is_found_by_its_key() -> None:
-    moved = [refused("no_longer_accepting", "fv_2"), *newer("fv_2")]
-    outcomes = [LOST, *moved, refused("idempotency_key_reused"), ACCEPTED]
-    result, steps = played(run(answers={"a": 7}).submit_plan(API), outcomes)
-    assert isinstance(result, Accepted) and result.response_id == "rs_1"
-    assert [body["flowVersionId"] for body in bodies(steps)] == ["fv_1", "fv_1", "fv_2", "fv_1"]
-
-
-def test_a_run_follows_few_versions_in_one_call() -> None:
-    outcomes: List[Any] = []
-    for number in (2, 3):
-        outcomes += [refused("no_longer_accepting", f"fv_{number}"), *newer(f"fv_{number}")]
-    answered = run(answers={"a": 7})
-    result, _ = played(
-        answered.submit_plan(API), [*outcomes, refused("no_longer_accepting", "fv_4")]
-    )
-    assert isinstance(result, Refused) and result.carry_over is not None
-    assert (result.carry_over.from_version, result.carry_over.to_version) == ("fv_1", "fv_3")
-    assert answered.answers == {"a": "7"}
-
-
-@pytest.mark.parametrize(
-    "code",
-    ["not_open_yet", "quota_full", "identity_mismatch", "invitation_used", "no_longer_accepting"],
-)
-def test_other_refusals_stay_with_the_version(code: str) -> None:
-    result, _ = played(run().submit_plan(API), [refused(code)])
-    assert isinstance(result, Refused) and result.codes() == [code] and result.carry_over is None
-
-
-def test_logic_of_a_newer_server_is_left_to_it() -> None:
-    when = {"question": "a", "resembles": "x"}
-    asked = {"id": "b", "type": "nps", "prompt": "?", "required": True, "visibleIf": when}
-    flow = Flow("fl_1", "fv_1", "survey", "T", 1, "", "open", (None, None), 0, ("4",))
-    newer_flow = BaseRun(flow, Snapshot({**FIRST, "questions": [*FIRST["questions"], asked]}))
-    result, _ = played(newer_flow.submit_plan(API), [ACCEPTED])
-    assert isinstance(result, Accepted)
-
-
-def test_the_verdict_of_a_validation_has_no_response() -> None:
-    valid = reply(200, {"result": {"data": {"success": True, "score": 2.5}}})
-    result, steps = played(run(answers={"a": 7}).validate_plan(API), [reply(503), valid])
-    assert result == Accepted("", score=2.5)
-    assert [step.url.rpartition("/")[2] for step in steps if isinstance(step, Request)] == [
-        "response.validate"
-    ] * 2
-    assert all("idempotencyKey" not in body for body in bodies(steps))
-    refusal, _ = played(run().validate_plan(API), [refused("quota_full")])
-    assert isinstance(refusal, Refused) and not refusal.is_local
-
-
 def test_a_snapshot_is_fetched_once_and_few_are_kept() -> None:
     snapshots = Snapshots()
     resolved, fetched = newer("fv_1")
@@ -266,52 +144,6 @@ def test_a_snapshot_is_fetched_once_and_few_are_kept() -> None:
         played(snapshots.get(API, f"fv_{number}"), newer(f"fv_{number}")[1:])
     assert len(snapshots._known) == 16
     played(snapshots.get(API, "fv_1"), [fetched])
-
-
-def test_values_become_the_texts_that_are_sent() -> None:
-    types = "number yesNo consent date shortText multipleChoice".split()
-    questions = [{"id": type, "type": type, "prompt": "?", "options": []} for type in types]
-    flow = Flow("fl_1", "fv_1", "survey", "T", 1, "", "open", (None, None), 0, ("4",))
-    answered = BaseRun(flow, Snapshot({"title": "T", "questions": questions}))
-    day = datetime.date(2026, 11, 15)
-    values: List[Tuple[str, Any, Any]] = [
-        ("number", 7, "7"),
-        ("number", 0.5, "0.5"),
-        ("number", Decimal("1E+2"), "100"),
-        ("yesNo", True, "yes"),
-        ("yesNo", False, "no"),
-        ("consent", True, "accepted"),
-        ("date", day, "2026-11-15"),
-        ("date", datetime.datetime(2026, 11, 15, 23, 59), "2026-11-15"),
-        ("shortText", "\ud83d\ude00", "😀"),
-        ("multipleChoice", ("x", "y"), ["x", "y"]),
-        ("multipleChoice", "x", ["x"]),
-    ]
-    for id, value, sent in values:
-        answered.answer(id, value)
-        assert answered.answers[id] == sent, (id, value)
-    nothings: List[Tuple[str, Any]] = [
-        ("consent", False),
-        ("shortText", ""),
-        ("number", None),
-        ("multipleChoice", []),
-    ]
-    for id, nothing in nothings:
-        answered.answer(id, nothing)
-        assert id not in answered.answers
-    with pytest.raises(KeyError):
-        answered.answer("unknown", "x")
-    with pytest.raises(TypeError):
-        run(anwsers={})
-
-
-def test_a_flow_that_never_asks_for_consent_never_links() -> None:
-    identities = [{"type": "userId", "value": "u-7"}]
-    never = run(identities=identities, admission="admitted")
-    assert (
-        never.submission()["respondentAnalyticsAdmission"] == "collection_only"
-        and not never.asks_consent
-    )
 
 
 # --- events ---
@@ -346,7 +178,116 @@ def test_events_end_at_the_present_and_not_at_an_empty_page_before_it() -> None:
         assert page.is_end is is_end, (items, next, headers)
 
 
+def test_pages_of_events_are_read_with_a_pause_after_the_last() -> None:
+    slept: List[float] = []
+    asked: List[str] = []
+    pages = [[{"id": "evt_1"}], [], [], [{"id": "evt_2"}]]
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(request.url.params.get("after", ""))
+        items = pages.pop(0)
+        return httpx.Response(200, json={"items": items, "next": f"evt_{len(asked)}"})
+
+    http = httpx.Client(transport=httpx.MockTransport(answer))
+    with Admin("https://a.example", "t", http=http, sleep=slept.append) as admin:
+        found = [page for _, page in zip(range(4), admin.events("app_1", wait=30))]
+        assert [len(page.items) for page in found] == [1, 0, 0, 1]
+        assert asked == ["", "evt_1", "evt_2", "evt_3"] and slept == [1.0, 1.0]
+        pages[:] = [[{"id": "evt_9"}], []]
+        assert len(list(admin.events("app_1"))) == 2 and slept == [1.0, 1.0]
+
+
+def test_asynchronous_pages_of_events_are_read_with_a_pause_after_the_last() -> None:
+    slept: List[float] = []
+    pages = [[{"id": "evt_1"}], [], [{"id": "evt_2"}]]
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, json={"items": pages.pop(0), "next": "evt_3"})
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    async def main() -> None:
+        http = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+        async with AsyncAdmin("https://a.example", "t", http=http, sleep=sleep) as admin:
+            async for _ in admin.events("app_1", wait=30):
+                if not pages:
+                    break
+        await http.aclose()
+
+    asyncio.run(main())
+    assert slept == [1.0]
+
+
 # --- over httpx ---
+
+
+def test_a_token_function_learns_that_its_token_was_refused() -> None:
+    learned: List[bool] = []
+
+    def plain() -> str:
+        return "t"
+
+    def by_name(*, refused: bool) -> str:
+        learned.append(refused)
+        return "t"
+
+    def with_default(refused: bool = False) -> str:
+        learned.append(refused)
+        return "t"
+
+    class Tokens:
+        def get(self, refused: bool) -> Optional[str]:
+            learned.append(refused)
+            return None
+
+    functions: List[Any] = [by_name, with_default, Tokens().get]
+    for function in functions:
+        learned.clear()
+        call = token_function(function)
+        call(False)
+        call(True)
+        assert learned == [False, True], function
+    assert token_function(plain)(True) == "t" and token_function(None)(True) is None
+    assert token_function(dict)(True) == {}, "a function without a signature has no parameter"
+
+
+def test_a_refused_token_is_replaced_over_http() -> None:
+    learned: List[bool] = []
+    replies = [
+        httpx.Response(401, json={"code": "token_expired", "detail": "Expired."}),
+        httpx.Response(200, json={"flowId": "a", "flowVersionId": "b"}),
+    ]
+
+    def get_token(*, refused: bool) -> str:
+        learned.append(refused)
+        return "new" if refused else "old"
+
+    seen: List[Optional[str]] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        seen.append(request.headers.get("authorization"))
+        return replies.pop(0)
+
+    http = httpx.Client(transport=httpx.MockTransport(answer))
+    with Sluice("https://a.example", "pk_1", get_token, http=http) as client:
+        assert client.resolve("fl_1").flow_version_id == "b"
+    assert learned == [False, True] and seen == ["Bearer old", "Bearer new"]
+
+
+def test_consent_is_asked_for_if_there_are_access_tokens() -> None:
+    asked = {**FIRST, "respondentAnalytics": "ask"}
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        is_flow = request.url.path.endswith("/flows/fl_1")
+        return httpx.Response(
+            200, json={"flowId": "fl_1", "flowVersionId": "fv_1"} if is_flow else asked
+        )
+
+    http = httpx.Client(transport=httpx.MockTransport(answer))
+    for get_token in (None, lambda: "t"):
+        with Sluice("https://a.example", "pk_1", get_token, http=http) as client:
+            assert client.start("fl_1").asks_consent is (get_token is not None)
 
 
 def test_waits_are_slept_and_tokens_are_sent() -> None:

@@ -13,7 +13,8 @@ import pytest
 
 from server import ROOT, TOKEN, Server, start
 
-README = (ROOT / "sdk" / "python" / "README.md").read_text(encoding="utf-8")
+PACKAGE = ROOT / "sdk" / "python"
+README = (PACKAGE / "README.md").read_text(encoding="utf-8")
 BLOCK = r"^```python\n(.*?)^```$"
 BLOCKS = re.findall(BLOCK, README, re.MULTILINE | re.DOTALL)
 #: What a program prints, by a word in it; the others print nothing.
@@ -21,6 +22,7 @@ PRINTED = {
     'run.answer("nps", 3)': r"Product feedback \['nps', 'use', 'contact'\]\nStored as rs_\w+\n",
     "AsyncSluice": r"Product feedback \['How likely .*\]\nrs_\w+\n",
     "question_after": r"Wie wahrscheinlich .* \[\]\n(.*\n)+True Danke\n",
+    "Resumed:": r"Resumed: True\n",
     "print(run.submit())": r"Accepted\(response_id='rs_\w+',.*\)\n",
     "admin.responses": r"(20\S+ \{.*\}\n)+((.*events; continue after .*\n)*)",
 }
@@ -82,3 +84,14 @@ def test_every_program_of_the_readmes_runs(demo: Dict[str, str], tmp_path: pathl
         matched.append(word)
         assert re.fullmatch(PRINTED.get(word, ""), done.stdout), (code, done.stdout)
     assert set(PRINTED) <= set(matched)
+
+
+def test_links_of_the_readme_work_outside_of_the_repository() -> None:
+    # The index of packages shows the page without the files beside it.
+    targets = re.findall(r"\]\(([^)\s]+)\)", re.sub(BLOCK, "", README, flags=re.M | re.S))
+    assert [target for target in targets if not target.startswith(("https://", "#"))] == []
+
+
+def test_the_package_has_the_licence_of_the_project() -> None:
+    assert (PACKAGE / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
+    assert 'license-files = ["LICENSE"]' in (PACKAGE / "pyproject.toml").read_text()

@@ -8,13 +8,13 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 import pytest
 
 from server import ROOT
-from sluice import Snapshot, judge, shape
+from sluice import InvalidValue, Snapshot, check, judge, shape
 from sluice._formats import decimal, is_date, is_email, is_phone, plain_number
 from sluice._text import is_alphanumeric, well_formed
 from sluice._web_address import is_url
 from sluice.route import Route, progress, reached
 
-FLOW_TESTS = ROOT / "crates" / "flow" / "tests"
+FLOW_TESTS = ROOT / "crates" / "flow" / "tests" / "flow"
 
 
 def snapshot_of(*questions: Dict[str, Any], **more: Any) -> Snapshot:
@@ -186,6 +186,20 @@ def test_a_web_address_is_http_or_https_with_a_host() -> None:
         assert not is_url(text), text
 
 
+def test_addresses_beyond_ascii_that_look_invalid_are_left_to_the_server() -> None:
+    for type, address in [
+        ("email", "\U0001f600@ex ample"),
+        ("url", "http://\u0301a.de"),
+        ("url", "ä"),
+    ]:
+        assert codes({"type": type}, address) == []
+    assert codes({"type": "email", "maxLength": 2}, "ä b") == ["out_of_range"]
+    for type, address in [("email", "ada"), ("url", "ftp://a.de")]:
+        assert codes({"type": type}, address) == ["invalid_format"]
+    for address, expected in [("ä", []), ("a", [("invalid_value", ("identities", 0, "value"))])]:
+        assert shape_codes(identities=[{"type": "traits.email", "value": address}]) == expected
+
+
 def test_letters_of_every_script_are_alphanumeric() -> None:
     for letter in "aZ9äß日\u093e½²Ⅷ\U0001f150":
         assert is_alphanumeric(letter), letter
@@ -284,6 +298,32 @@ def test_messages_name_the_question_and_the_start_of_an_unknown_one() -> None:
     ]
 
 
+def test_a_plain_string_is_judged_as_one_text() -> None:
+    snapshot = snapshot_of({"id": "q", "type": "nps"}, {"id": "t", "type": "shortText"})
+    assert judge(snapshot, {"q": "10", "t": "long"}) == []
+    for answer in ("11", ["11"], ("11",)):
+        assert [issue.code for issue in judge(snapshot, {"q": answer})] == ["out_of_range"]
+
+
+def test_a_whole_submission_is_checked_by_its_shape_and_then_by_its_answers() -> None:
+    snapshot = snapshot_of({"id": "q", "type": "nps", "required": True})
+    whole: Dict[str, Any] = {
+        "flowVersionId": "fv",
+        "flowVersionPayloadGeneration": "4",
+        "respondentAnalyticsAdmission": "admitted",
+    }
+    cases: List[Tuple[Dict[str, Any], List[str]]] = [
+        ({"answers": {"q": "9"}}, []),
+        ({"answers": {"q": ("9",)}}, []),
+        ({"answers": {"q": 9}}, ["invalid_type"]),
+        ({}, ["answer_required"]),
+        ({"answers": {"q": "x"}, "flowVersionId": None}, ["field_required"]),
+    ]
+    for fields, expected in cases:
+        found = [issue.code for issue in check(snapshot, {**whole, **fields})]
+        assert found == expected, fields
+
+
 # --- shape ---
 
 
@@ -326,6 +366,12 @@ def test_every_issue_of_the_shape_has_its_place(
     fields: Dict[str, Any], expected: List[Tuple[str, Tuple[Any, ...]]]
 ) -> None:
     assert shape_codes(**fields) == expected
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), object(), {"a"}, b"x"], ids=repr)
+def test_what_has_no_form_in_json_is_an_error_of_the_library(value: Any) -> None:
+    with pytest.raises(InvalidValue):
+        shape.as_sent({"answers": {"a": [value]}})
 
 
 def test_names_in_a_submission_are_strings() -> None:

@@ -424,6 +424,43 @@ def test_a_run_that_failed_is_submitted_again_and_stored_once(
     assert accepted.carry_over is None and len(story.stored()) == 1
 
 
+def test_answers_that_changed_after_a_lost_reply_are_not_stored_twice(
+    server: Server, clients: Clients
+) -> None:
+    story = Story(server, clients)
+    client = clients(
+        server.url,
+        story.app["apiKeys"][0],
+        http=lossy_http(clients, Lossy(lost=1)),
+        retry=Retry(attempts=1),
+    )
+    run = client.start(story.flow, answers={"nps": 9})
+    with pytest.raises(NoReply):
+        run.submit()
+    run.answer("nps", 8)
+    # The version of the stored response has ended, and the changed answers would be of the newer one.
+    server.publish_again(story.flow, COMPATIBLE, grace_seconds=0)
+    accepted = run.submit()
+    assert isinstance(accepted, Accepted) and accepted.earlier
+    [stored] = story.stored()
+    assert (stored["responseId"], stored["answers"]) == (accepted.response_id, {"nps": "9"})
+
+
+def test_a_run_is_resumed_in_its_version_and_stored_once(server: Server, clients: Clients) -> None:
+    story = Story(server, clients)
+    first = story.client.start(story.flow, answers={"nps": 9})
+    newer = server.publish_again(story.flow, COMPATIBLE)
+    options = {"answers": first.answers, "idempotency_key": first.idempotency_key}
+    accepted = first.submit()
+    again = story.client.start(story.flow, flow_version_id=story.version, **options)
+    assert again.submit().response_id == accepted.response_id and len(story.stored()) == 1
+    assert again.snapshot.flow_version_id == story.version
+    server.admin("POST", f"/flow_versions/{story.version}/retire")
+    client = clients(server.url, story.app["apiKeys"][0])
+    late = client.start(story.flow, answers={"nps": 7}, flow_version_id=story.version)
+    assert late.snapshot.flow_version_id == newer and late.submit()
+
+
 def test_a_server_that_is_killed_and_restarted_stores_one_response(clients: Clients) -> None:
     server, folder = start()
     with folder:

@@ -10,34 +10,50 @@
 `AsyncSluice` has the same methods for `asyncio`. Both carry out the same plans and share all rules.
 """
 
-from ._calls import Answer, Context, Flow, Identity, Page, SubmissionOptions
+from ._calls import (
+    Admission,
+    Answer,
+    Context,
+    Flow,
+    FlowKind,
+    FlowStatus,
+    Identity,
+    Page,
+    SubmissionOptions,
+)
 from ._protocol import Retry
+from ._tokens import AsyncGetToken, GetToken
 from .admin import Admin, AsyncAdmin, EventPage
 from .async_client import AsyncRun, AsyncSluice
 from .client import Run, Sluice
 from .definition import Ending, Question, Section, Snapshot
 from .errors import (
     ApiError,
+    InvalidValue,
     NoReply,
     NotFound,
     ServerError,
     SluiceError,
     TooManyRequests,
     Unauthorized,
+    UnknownQuestion,
 )
 from .identity import identity_token
-from .issues import Accepted, CarryOver, Issue, Refused, Result
-from .judge import judge
+from .issues import Accepted, CarryOver, Issue, IssueCode, Refused, Result
+from .judge import check, judge
 from .route import Route
-from .run import Choice, EndingView, PageView, QuestionView, RunOptions
+from .run import Given, RunOptions
 from .texts import Words
+from .views import Choice, EndingView, ImageView, PageView, QuestionView, WelcomeView
 
 __all__ = [
     "Accepted",
     "Admin",
+    "Admission",
     "Answer",
     "ApiError",
     "AsyncAdmin",
+    "AsyncGetToken",
     "AsyncRun",
     "AsyncSluice",
     "CarryOver",
@@ -47,8 +63,15 @@ __all__ = [
     "EndingView",
     "EventPage",
     "Flow",
+    "FlowKind",
+    "FlowStatus",
+    "GetToken",
+    "Given",
     "Identity",
+    "ImageView",
+    "InvalidValue",
     "Issue",
+    "IssueCode",
     "NoReply",
     "NotFound",
     "Page",
@@ -69,7 +92,10 @@ __all__ = [
     "SubmissionOptions",
     "TooManyRequests",
     "Unauthorized",
+    "UnknownQuestion",
+    "WelcomeView",
     "Words",
+    "check",
     "identity_token",
     "judge",
 ]

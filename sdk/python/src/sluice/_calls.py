@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass
-from typing import Any, Dict, Mapping, Optional, Sequence, Tuple, TypedDict, Union
+from typing import Any, Dict, Literal, Mapping, Optional, Sequence, Tuple, TypedDict, Union, cast
 
 from ._protocol import Api, Plan
 from .definition import Snapshot
-from .errors import ApiError
+from .errors import ApiError, InvalidValue, NotFound
 from .issues import Result, result_from_json
 from .shape import PAYLOAD_GENERATION, as_sent
 
@@ -16,6 +16,10 @@ _SNAPSHOTS_MAX = 16
 
 #: A text, or several: the answer to a question, or the value of a tag.
 Answer = Union[str, Sequence[str]]
+#: Whether the respondent agreed to be linked to the response.
+Admission = Literal["collection_only", "admitted"]
+FlowKind = Literal["survey", "form", "message"]
+FlowStatus = Literal["scheduled", "open", "closed"]
 
 
 class Identity(TypedDict):
@@ -43,7 +47,7 @@ class SubmissionOptions(TypedDict, total=False):
     """What a submission may have besides its answers."""
 
     #: `admitted` only if the respondent agreed to be linked to the response.
-    admission: str
+    admission: Admission
     identities: Sequence[Identity]
     tags: Mapping[str, Answer]
     context: Context
@@ -57,12 +61,11 @@ class Flow:
 
     flow_id: str
     flow_version_id: str
-    kind: str
+    kind: FlowKind
     name: str
     number: int
     published_at: str
-    #: `scheduled`, `open` or `closed`.
-    status: str
+    status: FlowStatus
     live_window: Tuple[Optional[str], Optional[str]]
     grace_window_seconds: int
     payload_generations: Tuple[str, ...]
@@ -74,11 +77,11 @@ def resolve(api: Api, flow_id: str) -> Plan[Flow]:
     return Flow(
         flow_id=data["flowId"],
         flow_version_id=data["flowVersionId"],
-        kind=data.get("kind", ""),
+        kind=cast(FlowKind, data.get("kind", "")),
         name=data.get("name", ""),
         number=data.get("number", 0),
         published_at=data.get("publishedAt", ""),
-        status=data.get("status", ""),
+        status=cast(FlowStatus, data.get("status", "")),
         live_window=(window.get("startsAt"), window.get("endsAt")),
         grace_window_seconds=data.get("graceWindowSeconds", 0),
         payload_generations=tuple(data.get("payloadGenerations") or ()),
@@ -108,16 +111,28 @@ class Snapshots:
         return snapshot
 
 
-def start(api: Api, snapshots: Snapshots, flow_id: str) -> Plan[Tuple[Flow, Snapshot]]:
-    """The latest version of a flow."""
+def start(
+    api: Api, snapshots: Snapshots, flow_id: str, flow_version_id: Optional[str] = None
+) -> Plan[Tuple[Flow, Snapshot]]:
+    """The version of a flow that was asked for, if it is still served; otherwise the latest one."""
     flow = yield from resolve(api, flow_id)
+    if flow_version_id is not None and flow_version_id != flow.flow_version_id:
+        try:
+            snapshot = yield from snapshots.get(api, flow_version_id)
+        except NotFound:
+            # It is retired.
+            pass
+        else:
+            if snapshot.flow_id not in ("", flow.flow_id):
+                raise InvalidValue(f"{flow_version_id} is not a version of {flow.flow_id}")
+            return flow, snapshot
     return flow, (yield from snapshots.get(api, flow.flow_version_id))
 
 
 def submission(
     flow_version_id: str,
     answers: Mapping[str, Answer],
-    admission: str = "collection_only",
+    admission: Admission = "collection_only",
     identities: Sequence[Identity] = (),
     tags: Optional[Mapping[str, Answer]] = None,
     context: Optional[Context] = None,

@@ -51,6 +51,8 @@ def read_condition(value: Any, questions: Mapping[str, Comparable]) -> Condition
         raise UnknownCondition(repr(value))
     for name, combine in (("all", all), ("any", any)):
         if name in value:
+            if not isinstance(value[name], list):
+                raise UnknownCondition(repr(value))
             parts = [read_condition(part, questions) for part in value[name]]
             return _combined(combine, parts)
     if "not" in value:
@@ -67,13 +69,12 @@ def read_condition(value: Any, questions: Mapping[str, Comparable]) -> Condition
 
 
 def questions_read(value: Any) -> Optional[Set[str]]:
-    """The ids of the questions that a condition reads; `None` if it reads the score."""
-    if "score" in value:
-        return None
-    if "question" in value:
-        return {str(value["question"])}
+    """The ids of the questions that a known condition reads; `None` if it reads the score."""
+    parts = value.get("all", value.get("any", [value["not"]] if "not" in value else None))
+    if parts is None:
+        return None if "score" in value else {str(value["question"])}
     found: Set[str] = set()
-    for part in value.get("all") or value.get("any") or [value.get("not") or {}]:
+    for part in parts:
         read = questions_read(part)
         if read is None:
             return None
@@ -98,6 +99,8 @@ def _test(name: str, value: Any, comparable: Comparable) -> Callable[[Sequence[s
     if name == "answered":
         return lambda texts: bool(texts) == value
     if name in ("in", "notIn"):
+        if not isinstance(value, list):
+            raise UnknownCondition(repr(value))
         operands = [_comparison(each, comparable) for each in value]
         wanted = name == "in"
         return lambda texts: bool(texts) and any(it(texts[0]) == 0 for it in operands) == wanted

@@ -62,6 +62,12 @@ def is_phone(text: str) -> bool:
     )
 
 
+def is_left_to_the_server(address: str) -> bool:
+    """Whether a web or e-mail address that is invalid here may be valid there: properties of letters
+    beyond ASCII change with each version of Unicode, so the server decides."""
+    return not address.isascii()
+
+
 def is_email(text: str) -> bool:
     local, at, domain = text.rpartition("@")
     return (

@@ -17,7 +17,9 @@ from urllib.parse import quote, urlencode
 
 from .errors import ApiError, NoReply, NotFound, ServerError, TooManyRequests, Unauthorized
 
-_RETRIED = frozenset((408, 425, 429, 500, 502, 503, 504))
+#: Statuses that another attempt may change, besides 5xx; and those of 5xx that it does not.
+_RETRIED = frozenset((408, 425, 429))
+_NOT_RETRIED = frozenset((501, 505))
 _TOKEN_CODES = frozenset(("token_missing", "token_invalid", "token_expired"))
 
 TIMEOUT_SECONDS = 30.0
@@ -102,9 +104,13 @@ def exchange(request: Request, retry: Retry, has_token: bool = False) -> Plan[Re
                 continue
             retry_after = error.retry_after
             is_late = retry_after is not None and retry_after > retry.retry_after_max
-            if outcome.status not in _RETRIED or is_late or attempt >= retry.attempts:
+            if not is_retried(outcome.status) or is_late or attempt >= retry.attempts:
                 raise error
         yield Pause(retry.seconds(attempt, retry_after))
+
+
+def is_retried(status: int) -> bool:
+    return status in _RETRIED or (status >= 500 and status not in _NOT_RETRIED)
 
 
 def json_of(reply: Reply) -> Any:

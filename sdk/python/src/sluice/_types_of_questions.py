@@ -10,9 +10,18 @@ from decimal import Decimal
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Set
 
 from ._conditions import OTHER_PREFIX, Comparable
-from ._formats import decimal, is_date, is_email, is_number, is_phone, plain_number
+from ._formats import (
+    decimal,
+    is_date,
+    is_email,
+    is_left_to_the_server,
+    is_number,
+    is_phone,
+    plain_number,
+)
 from ._text import WHITE_SPACE
 from ._web_address import is_url
+from .issues import IssueCode
 
 LONG_TEXT_CHARS_DEFAULT = 4_000
 OTHER_CHARS_MAX = 1_000
@@ -24,7 +33,7 @@ _U32_DIGITS_MAX = 10
 #: The fields of a question, as the snapshot has them.
 Fields = Mapping[str, Any]
 #: Reports an issue: its code, and the rule that completes the sentence about the question.
-Report = Callable[[str, str], None]
+Report = Callable[[IssueCode, str], None]
 Texts = Sequence[str]
 
 
@@ -103,14 +112,14 @@ class Email(_Formatted):
     rule = "takes an e-mail address such as ada@example.com"
 
     def is_format(self, text: str) -> bool:
-        return is_email(text)
+        return is_email(text) or is_left_to_the_server(text)
 
 
 class Url(_Formatted):
     rule = "takes a web address that starts with http:// or https://"
 
     def is_format(self, text: str) -> bool:
-        return is_url(text)
+        return is_url(text) or is_left_to_the_server(text)
 
 
 class Phone(_Formatted):

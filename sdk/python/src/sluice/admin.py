@@ -27,7 +27,7 @@ from typing import (
 
 import httpx
 
-from ._protocol import Api, Plan, Retry, json_of
+from ._protocol import Api, Pause, Plan, Retry, json_of
 from .async_client import AsyncTransport
 from .client import Transport
 
@@ -35,6 +35,8 @@ _PREFIX = "/api/admin/v1"
 _PAGE_ITEMS = 1000
 #: How far the end of the log may be behind the present.
 _LAG_SECONDS_MAX = 120.0
+#: The pause after a page without events, so that a server that does not wait is not flooded.
+_POLL_SECONDS = 1.0
 _DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 #: A request may wait for events, so it takes longer than others.
 TIMEOUT_SECONDS = 90.0
@@ -66,7 +68,11 @@ def _event_page(
     types: Sequence[str],
     flow_id: Optional[str],
     wait: int,
+    last: Optional[EventPage] = None,
 ) -> Plan[EventPage]:
+    """The next page; if the last one was the end of the log, after a pause."""
+    if last is not None and last.is_end:
+        yield Pause(_POLL_SECONDS)
     query = {
         "after": after,
         "types": ",".join(types) or None,
@@ -139,14 +145,15 @@ class Admin:
         flow_id: Optional[str] = None,
         wait: int = 0,
     ) -> Iterator[EventPage]:
-        """The events of an app, page by page, up to the present; a page may be empty. With `wait`, it
-        waits so many seconds at a time for further ones, and does not end."""
-        while True:
-            page = self._transport.run(_event_page(self._api, app_id, after, types, flow_id, wait))
-            yield page
-            if page.is_end and not wait:
-                return
+        """The events of an app, page by page, up to the present; a page may be empty. With `wait`,
+        each request waits that number of seconds for events, with a pause of a second after it if there
+        were none, and the pages do not end."""
+        page: Optional[EventPage] = None
+        while page is None or wait or not page.is_end:
+            plan = _event_page(self._api, app_id, after, types, flow_id, wait, page)
+            page = self._transport.run(plan)
             after = page.next or after
+            yield page
 
     def close(self) -> None:
         self._transport.close()
@@ -204,13 +211,12 @@ class AsyncAdmin:
         flow_id: Optional[str] = None,
         wait: int = 0,
     ) -> AsyncIterator[EventPage]:
-        while True:
-            plan = _event_page(self._api, app_id, after, types, flow_id, wait)
+        page: Optional[EventPage] = None
+        while page is None or wait or not page.is_end:
+            plan = _event_page(self._api, app_id, after, types, flow_id, wait, page)
             page = await self._transport.run(plan)
-            yield page
-            if page.is_end and not wait:
-                return
             after = page.next or after
+            yield page
 
     async def close(self) -> None:
         await self._transport.close()

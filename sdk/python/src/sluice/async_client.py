@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Awaitable, Callable, Mapping, Optional, Type, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Awaitable, Callable, Mapping, Optional, Type, TypeVar
 from urllib.parse import quote
 
 import httpx
@@ -13,6 +13,7 @@ import httpx
 from . import _calls
 from ._calls import Answer, Flow, SubmissionOptions
 from ._protocol import TIMEOUT_SECONDS, Api, Failure, Pause, Plan, Reply, Request, Retry
+from ._tokens import AsyncGetToken, token_function
 from .definition import Snapshot
 from .issues import Result
 from .run import BaseRun, RunOptions
@@ -28,12 +29,12 @@ class AsyncTransport:
 
     def __init__(
         self,
-        get_token: Optional[Callable[[], Union[Optional[str], Awaitable[Optional[str]]]]],
+        get_token: Optional[AsyncGetToken],
         http: Optional[httpx.AsyncClient],
         timeout: float,
         sleep: Callable[[float], Awaitable[None]],
     ) -> None:
-        self._get_token = get_token
+        self._get_token = token_function(get_token)
         self._owns_http = http is None
         self._http = http or httpx.AsyncClient(timeout=timeout)
         self._sleep = sleep
@@ -55,7 +56,7 @@ class AsyncTransport:
 
     async def _send(self, request: Request) -> Any:
         headers = dict(request.headers)
-        token = self._get_token() if self._get_token else None
+        token = self._get_token(request.needs_new_token)
         if inspect.isawaitable(token):
             token = await token
         if token:
@@ -87,6 +88,7 @@ class AsyncRun(BaseRun):
         super().__init__(flow, snapshot, **options)
         self._transport = transport
         self._api = api
+        self._has_token = api.has_token
 
     async def submit(self) -> Result:
         """Validates the answers, and submits them. After an exception, call it again: at most one
@@ -102,15 +104,16 @@ class AsyncRun(BaseRun):
 class AsyncSluice:
     """A client of one app.
 
-    `get_token` returns an access token, or awaits one, if the app verifies identities. It is called for every
-    request, and again if a token was refused as expired.
+    `get_token` returns an access token, or awaits one, if the app verifies identities. It is called
+    for every request, and once more if the server refused the token; then a parameter `refused`, if it
+    has one, is true.
     """
 
     def __init__(
         self,
         base_url: str,
         api_key: str,
-        get_token: Optional[Callable[[], Union[Optional[str], Awaitable[Optional[str]]]]] = None,
+        get_token: Optional[AsyncGetToken] = None,
         *,
         retry: Retry = Retry(),
         timeout: float = TIMEOUT_SECONDS,
@@ -156,8 +159,9 @@ class AsyncSluice:
 
     async def start(self, flow_id: str, **options: Unpack[RunOptions]) -> AsyncRun:
         """Resolves and fetches a flow: a run that evaluates its logic, validates answers and submits
-        them."""
-        plan = _calls.start(self._api, self._snapshots, flow_id)
+        them. To resume one, pass its `answers`, `idempotency_key` and `flow_version_id`."""
+        version = options.get("flow_version_id")
+        plan = _calls.start(self._api, self._snapshots, flow_id, version)
         flow, snapshot = await self._transport.run(plan)
         return AsyncRun(self._transport, self._api, flow, snapshot, **options)
 

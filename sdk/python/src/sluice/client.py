@@ -12,6 +12,7 @@ import httpx
 from . import _calls
 from ._calls import Answer, Flow, SubmissionOptions
 from ._protocol import TIMEOUT_SECONDS, Api, Failure, Pause, Plan, Reply, Request, Retry
+from ._tokens import GetToken, token_function
 from .definition import Snapshot
 from .issues import Result
 from .run import BaseRun, RunOptions
@@ -27,12 +28,12 @@ class Transport:
 
     def __init__(
         self,
-        get_token: Optional[Callable[[], Optional[str]]],
+        get_token: Optional[GetToken],
         http: Optional[httpx.Client],
         timeout: float,
         sleep: Callable[[float], None],
     ) -> None:
-        self._get_token = get_token
+        self._get_token = token_function(get_token)
         self._owns_http = http is None
         self._http = http or httpx.Client(timeout=timeout)
         self._sleep = sleep
@@ -54,7 +55,7 @@ class Transport:
 
     def _send(self, request: Request) -> Any:
         headers = dict(request.headers)
-        token = self._get_token() if self._get_token else None
+        token = self._get_token(request.needs_new_token)
         if token:
             headers["authorization"] = f"Bearer {token}"
         try:
@@ -84,6 +85,7 @@ class Run(BaseRun):
         super().__init__(flow, snapshot, **options)
         self._transport = transport
         self._api = api
+        self._has_token = api.has_token
 
     def submit(self) -> Result:
         """Validates the answers, and submits them. After an exception, call it again: at most one
@@ -100,14 +102,15 @@ class Sluice:
     """A client of one app.
 
     `get_token` returns an access token, if the app verifies identities. It is called for every
-    request, and again if a token was refused as expired.
+    request, and once more if the server refused the token; then a parameter `refused`, if it has one,
+    is true.
     """
 
     def __init__(
         self,
         base_url: str,
         api_key: str,
-        get_token: Optional[Callable[[], Optional[str]]] = None,
+        get_token: Optional[GetToken] = None,
         *,
         retry: Retry = Retry(),
         timeout: float = TIMEOUT_SECONDS,
@@ -153,8 +156,9 @@ class Sluice:
 
     def start(self, flow_id: str, **options: Unpack[RunOptions]) -> Run:
         """Resolves and fetches a flow: a run that evaluates its logic, validates answers and submits
-        them."""
-        plan = _calls.start(self._api, self._snapshots, flow_id)
+        them. To resume one, pass its `answers`, `idempotency_key` and `flow_version_id`."""
+        version = options.get("flow_version_id")
+        plan = _calls.start(self._api, self._snapshots, flow_id, version)
         flow, snapshot = self._transport.run(plan)
         return Run(self._transport, self._api, flow, snapshot, **options)
 

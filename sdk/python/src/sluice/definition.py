@@ -7,9 +7,9 @@ evaluated counts as true, so that a question is rather shown than missed, and se
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Dict, List, Literal, Mapping, Optional, Set, Tuple
 
-from ._conditions import Comparable, Condition, UnknownCondition, read_condition
+from ._conditions import Comparable, Condition, UnknownCondition, questions_read, read_condition
 from ._types_of_questions import TYPES, QuestionType
 
 END = "end"
@@ -33,6 +33,10 @@ class Question:
         self.required: bool = fields.get("required") is True
         self.rules: QuestionType = TYPES.get(self.type, QuestionType)(fields)
         self.visible_if: Optional[Condition] = None
+        #: The questions that `visible_if` reads; `None` if it reads the score, or is unknown.
+        self.reads: Optional[Set[str]] = set()
+        #: Whether only the server knows when the question is visible.
+        self.is_condition_unknown = False
         self.next: List[Jump] = []
 
     def __repr__(self) -> str:
@@ -72,7 +76,9 @@ class Snapshot:
         self.description: Optional[str] = fields.get("description")
         self.default_locale: str = fields.get("defaultLocale", "en")
         self.locales: Tuple[str, ...] = tuple(fields.get("locales") or (self.default_locale,))
-        self.respondent_analytics: str = fields.get("respondentAnalytics", "never")
+        self.respondent_analytics: Literal["ask", "never"] = fields.get(
+            "respondentAnalytics", "never"
+        )
         self.is_partly_unknown = False
         self.questions: List[Question] = [Question(each) for each in fields["questions"]]
         self.by_id: Dict[str, Question] = {question.id: question for question in self.questions}
@@ -89,12 +95,23 @@ class Snapshot:
     def _compile(self) -> None:
         comparables = {question.id: question.rules.comparable() for question in self.questions}
         for question in self.questions:
-            question.visible_if = self._condition(question.fields.get("visibleIf"), comparables)
+            self._compile_visibility(question, comparables)
             for jump in question.fields.get("next") or []:
                 when = self._condition(jump.get("when"), comparables)
                 question.next.append(Jump(when, jump["to"]))
         for ending in self.endings:
             ending.when = self._condition(ending.fields.get("when"), comparables)
+
+    def _compile_visibility(self, question: Question, of: Mapping[str, Comparable]) -> None:
+        value = question.fields.get("visibleIf")
+        if value is None:
+            return
+        try:
+            question.visible_if = read_condition(value, of)
+            question.reads = questions_read(value)
+        except UnknownCondition:
+            self.is_partly_unknown = question.is_condition_unknown = True
+            question.reads = None
 
     def _condition(self, value: Any, comparables: Mapping[str, Comparable]) -> Optional[Condition]:
         if value is None:

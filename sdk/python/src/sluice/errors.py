@@ -1,4 +1,5 @@
-"""Errors: the call was not judged. A refused submission is a result, not an error."""
+"""Errors: the call was not judged, or could not be made. A refused submission is a result, not an
+error."""
 
 from __future__ import annotations
 
@@ -6,7 +7,19 @@ from typing import Optional
 
 
 class SluiceError(Exception):
-    """A reply other than the expected one, or none at all."""
+    """What every error of this library is."""
+
+
+class InvalidValue(SluiceError, TypeError, ValueError):
+    """A value that cannot be sent, such as `nan`, or a list that has something other than strings."""
+
+
+class UnknownQuestion(SluiceError, KeyError):
+    """The version has no question with this id."""
+
+    def __str__(self) -> str:
+        # A `KeyError` shows its message in quotes.
+        return str(self.args[0])
 
 
 class NoReply(SluiceError):

@@ -7,16 +7,45 @@ answers). Exceptions, in `errors`, are for calls that were not judged.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Dict, List, Literal, Mapping, Optional, Tuple, Union
+from typing import Any, Dict, List, Literal, Mapping, Optional, Tuple, Union, cast
 
 Path = Tuple[Union[str, int], ...]
+
+#: The codes of the server that this library was made for; a newer one may have more.
+IssueCode = Literal[
+    "field_required",
+    "invalid_type",
+    "invalid_value",
+    "too_long",
+    "nul_character",
+    "nested_tag",
+    "duplicate_user_id",
+    "payload_generation_mismatch",
+    "flow_version_not_found",
+    "not_open_yet",
+    "no_longer_accepting",
+    "quota_full",
+    "identity_mismatch",
+    "idempotency_key_reused",
+    "invitation_used",
+    "invitation_expired",
+    "invitation_revoked",
+    "unknown_question",
+    "wrong_answer_kind",
+    "unknown_option",
+    "invalid_selection",
+    "invalid_format",
+    "out_of_range",
+    "answer_required",
+    "not_answerable",
+]
 
 
 @dataclass(frozen=True)
 class Issue:
     """One reason for a refusal. `code` never changes its meaning; `message` is for people."""
 
-    code: str
+    code: IssueCode
     path: Path
     message: str
     #: With `no_longer_accepting`: the version that accepts responses now, if there is one.
@@ -54,6 +83,9 @@ class Accepted:
     accepts_until: Optional[str] = None
     #: Set by a run that moved to a newer version.
     carry_over: Optional[CarryOver] = None
+    #: An earlier call of `submit`, whose outcome was unknown, had stored its answers. They are what
+    #: is stored, not what was changed since.
+    earlier: bool = False
     success: Literal[True] = field(default=True, init=False)
 
     def __bool__(self) -> Literal[True]:
@@ -78,7 +110,7 @@ class Refused:
     def form_errors(self) -> List[str]:
         return [issue.message for issue in self.issues]
 
-    def codes(self) -> List[str]:
+    def codes(self) -> List[IssueCode]:
         return [issue.code for issue in self.issues]
 
 
@@ -106,7 +138,7 @@ def result_from_json(data: Mapping[str, Any]) -> Result:
 
 def _issue_from_json(issue: Mapping[str, Any]) -> Issue:
     return Issue(
-        code=str(issue.get("code", "")),
+        code=cast(IssueCode, str(issue.get("code", ""))),
         path=tuple(issue.get("path") or ()),
         message=str(issue.get("message", "")),
         latest_flow_version_id=issue.get("latestFlowVersionId"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Dict, List, Optional, Sequence, Tuple, Union
 
-from ._conditions import Answers, questions_read
+from ._conditions import Answers
 from .definition import END, END_PREFIX, Ending, Question, Snapshot
 
 _NEVER = 1 << 62
@@ -64,8 +64,7 @@ def progress(snapshot: Snapshot, answers: Answers, question_id: str) -> Tuple[in
         condition = question.visible_if
         if question.id == question_id or condition is None:
             return question.id == question_id or snapshot.places[question.id] >= walk.resume_at
-        read = questions_read(question.fields["visibleIf"])
-        is_decided = read is not None and read <= earlier
+        is_decided = question.reads is not None and question.reads <= earlier
         is_hidden = is_decided and not condition(answers, walk.score)
         return snapshot.places[question.id] >= walk.resume_at and not is_hidden
 

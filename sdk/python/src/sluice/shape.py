@@ -7,11 +7,13 @@ the server. Deliberately absent: rules for `context`, which is repaired and neve
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
-from ._formats import is_email
+from ._formats import is_email, is_left_to_the_server
 from ._text import is_ascii_alphanumeric, is_control, well_formed
-from .issues import Issue, Path
+from .errors import InvalidValue
+from .issues import Issue, IssueCode, Path
 
 PAYLOAD_GENERATION = "4"
 ADMISSIONS = ("collection_only", "admitted")
@@ -69,7 +71,7 @@ class _Report:
     def __init__(self) -> None:
         self.issues: List[Issue] = []
 
-    def add(self, code: str, at: Path, what: str) -> None:
+    def add(self, code: IssueCode, at: Path, what: str) -> None:
         self.issues.append(Issue(code, at, f"{_path_text(at)} {what}"))
 
     def missing(self, at: Path, allowed: str) -> None:
@@ -236,7 +238,9 @@ def _entries(value: Any, most: int, at: Path, report: _Report) -> Sequence[Tuple
     return entries
 
 
-def _texts(value: Any, most: int, nested: str, at: Path, report: _Report) -> Optional[List[str]]:
+def _texts(
+    value: Any, most: int, nested: IssueCode, at: Path, report: _Report
+) -> Optional[List[str]]:
     """The texts of a value; otherwise reports the first problem with them."""
     if isinstance(value, str):
         return [value] if report.has_no_nul(value, at) else None
@@ -255,7 +259,7 @@ def _texts(value: Any, most: int, nested: str, at: Path, report: _Report) -> Opt
     return list(value)
 
 
-def _wrong_text(found: Any, allowed: str, nested: str, at: Path, report: _Report) -> None:
+def _wrong_text(found: Any, allowed: str, nested: IssueCode, at: Path, report: _Report) -> None:
     if nested == "nested_tag" and isinstance(found, (list, tuple, Mapping)):
         report.add(nested, at, f"is {_kind(found)}; tags are flat, so it must be {allowed}.")
     else:
@@ -326,7 +330,7 @@ def _value_is_allowed(kind: str, value: str, at: Path, report: _Report) -> bool:
     elif kind == "traits.email":
         if not report.is_within(value, EMAIL_CHARS_MAX, at):
             return False
-        if is_email(value):
+        if is_email(value) or is_left_to_the_server(value):
             return True
         what = "is not an e-mail address; it must look like name@example.com."
     else:
@@ -365,17 +369,20 @@ def is_idempotency_key(text: str) -> bool:
 
 
 def as_sent(value: Any) -> Any:
-    """The value as the server reads it: lone surrogates become U+FFFD, tuples become lists."""
+    """The value as the server reads it: lone surrogates become U+FFFD, tuples become lists. Raises
+    `InvalidValue` if it has no form in JSON."""
     if isinstance(value, str):
         return well_formed(value)
     if isinstance(value, Mapping):
         return {_key(key): as_sent(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
         return [as_sent(each) for each in value]
-    return value
+    if value is None or isinstance(value, int) or (isinstance(value, float) and isfinite(value)):
+        return value
+    raise InvalidValue(f"a submission cannot have {value!r} ({type(value).__name__})")
 
 
 def _key(key: object) -> str:
     if not isinstance(key, str):
-        raise TypeError(f"names in a submission are strings, not {type(key).__name__}")
+        raise InvalidValue(f"names in a submission are strings, not {type(key).__name__}")
     return well_formed(key)

@@ -95,13 +95,18 @@ class Texts:
         return Ending({**ending.fields, **(own or {})}) if own else ending
 
     def question(self, question: Question, field: str) -> Optional[str]:
-        """A text of a question: `prompt`, `help`, `lowLabel`, `highLabel`."""
+        """A text of a question: `prompt`, `help`, `lowLabel`, `highLabel`, `imageAlt`."""
         return self._own(question).get(field) or question.fields.get(field)
 
     def choice_label(self, question: Question, field: str, choice: Mapping[str, Any]) -> str:
         """The label of an option, row or column; `field` is the list that contains it."""
         labels = self._own(question).get(field) or {}
         return str(labels.get(choice["id"]) or choice.get("label", ""))
+
+    def option_alt(self, question: Question, id: str) -> Optional[str]:
+        """What the image of an option shows, if that is translated."""
+        alt: Optional[str] = (self._own(question).get("optionAlts") or {}).get(id)
+        return alt
 
     def _own(self, question: Question) -> Mapping[str, Any]:
         return (self._translation.get("questions") or {}).get(question.id) or {}
