@@ -2,7 +2,7 @@
 // progress.
 //
 // The same rules as crates/flow/src/{logic,route,score}.rs; both pass tests/golden/judge and
-// crates/flow/tests/routes.json.
+// crates/flow/tests/flow/routes.json.
 
 import { compareDecimals, isDate, isDecimal, plain } from "./formats.js";
 import type { Answer, Answers, Choice, Condition, Ending, Question, Section, Snapshot, Test } from "./types.js";
@@ -91,7 +91,7 @@ const TESTS = ["equals", "in", "notIn", "includes", "answered", "lessThan", "gre
 export const isKnown = (condition: any): boolean => {
   const { all, any, not, question, score } = condition ?? { all: [] };
   const inner = all ?? any ?? not;
-  return inner ? [inner].flat().every(isKnown) : (question || score) && TESTS.some((test) => condition[test] != null);
+  return inner ? [inner].flat().every(isKnown) : !!(question || score) && TESTS.some((test) => condition[test] != null);
 };
 
 function holds(condition: Condition, answers: Answers, known: Map<string, Question>, sum: number): boolean {

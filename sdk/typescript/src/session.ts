@@ -43,8 +43,8 @@ export interface StartOptions<A extends Answers = Answers> extends CallOptions {
 }
 
 /** A visible question in the language of the session, ready to show. */
-export interface QuestionView<A extends Answers = Answers> extends Omit<Question, "help" | "id"> {
-  id: keyof A & string;
+export interface QuestionView<A extends Answers = any> extends Omit<Question, "help" | "id"> {
+  id: Extract<keyof A, string>;
   /** Without markup; placeholders are filled in. */
   prompt: string;
   help: string | undefined;
@@ -55,7 +55,7 @@ export interface QuestionView<A extends Answers = Answers> extends Omit<Question
   options?: Choice[];
 }
 
-export interface PageView<A extends Answers = Answers> {
+export interface PageView<A extends Answers = any> {
   /** The title of the section, if the page is one. */
   title: string | undefined;
   questions: QuestionView<A>[];

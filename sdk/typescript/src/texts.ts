@@ -181,13 +181,13 @@ export function bestLocale({ locales, defaultLocale }: Snapshot, wanted: readonl
 }
 
 /** A snapshot with its texts in one language. */
-export const translate = (snapshot: Snapshot, locale: string): Snapshot => translated(snapshot, snapshot.translations?.[locale] ?? {});
+export const translate = (snapshot: Snapshot, locale: string): Snapshot => translated(snapshot, snapshot.translations?.[locale]);
 
 /** Texts are by field, or by id in a list; that of a choice is its label. */
 function translated(it: any, texts: any): any {
-  if (Array.isArray(it)) return it.map((one) => translated(one, texts[one.id] ?? {}));
   if (typeof texts === "string") return it?.id ? { ...it, label: texts } : texts;
-  if (!it) return it;
+  if (!it || !texts) return it;
+  if (Array.isArray(it)) return it.map((one) => translated(one, texts[one.id]));
   const { imageAlt: alt, optionAlts, ...fields } = texts;
   const out = { ...it };
   for (const field in fields) out[field] = translated(it[field], fields[field]);
