@@ -27,7 +27,7 @@ export interface Sluice extends Calls {
 export function createSluice(options: SluiceOptions): Sluice {
   const { baseUrl, apiKey, getToken } = options;
   if (!/^https?:\/\/./i.test(baseUrl)) {
-    throw new SluiceError(`baseUrl is "${baseUrl}"; it must start with https:// or http://.`, { code: "base_url" });
+    throw new SluiceError(`baseUrl "${baseUrl}" must start with https:// or http://.`, { code: "base_url" });
   }
   const base = `${baseUrl.replace(/\/+$/, "")}/api/v1/${encodeURIComponent(apiKey)}`;
   const get = (path: string, field: string, query = "") => (id: string, own?: CallOptions) =>
@@ -51,8 +51,9 @@ export function createSluice(options: SluiceOptions): Sluice {
     async start(flowId, start = {}) {
       const { flowVersionId } = start;
       const flow = await sluice.resolve(flowId, start);
-      const snapshot = flowVersionId && (await sluice.fetch(flowVersionId, start).catch(ifMissing));
-      return new Session(sluice, flow, snapshot || (await sluice.fetch(flow.flowVersionId, start)), start);
+      let snapshot = flowVersionId ? await sluice.fetch(flowVersionId, start).catch(ifMissing) : undefined;
+      if (!snapshot || snapshot.flowId !== flow.flowId) snapshot = await sluice.fetch(flow.flowVersionId, start);
+      return new Session(sluice, flow, snapshot, start);
     },
   };
   return sluice;

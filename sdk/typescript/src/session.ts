@@ -23,7 +23,7 @@ export interface StartOptions<A extends Answers = Answers> extends CallOptions {
   locale?: string | readonly string[];
   /** Answers that are known already. Those to questions that the version does not have are `dropped`. */
   answers?: Partial<A>;
-  /** To go on with a version that was begun; the newest if it is not served any more. */
+  /** To go on with a version that was begun; the newest if it is not one of this flow any more. */
   flowVersionId?: string | undefined;
   /** That of the session that was begun, so that its answers are stored at most once. */
   idempotencyKey?: string | undefined;
@@ -305,12 +305,12 @@ export class Session<A extends Answers = Answers> {
     const given = this.#given;
     const versions = [this.#shown(), this.#shown(snapshot)];
     this.#given = {};
-    for (const [id, answer] of Object.entries(given)) {
+    for (const id in given) {
       const [was, now] = versions.map(({ questions }) => questions.find((question) => question.id === id));
       // A consent is to what was shown. A part that is missing, such as a new row, is asked for.
-      const fields = (was!.type === "consent" ? ["type", "prompt", "help"] : ["type"]) as (keyof Question)[];
-      const fits = now && fields.every((field) => was![field] === now[field]) && !judgeQuestion(now, given, false).length;
-      (fits ? this.#given : dropped)[id] = answer;
+      const isSame = (field: keyof Question) => was![field] === now![field];
+      const isSameQuestion = now && isSame("type") && (now.type !== "consent" || (isSame("prompt") && isSame("help")));
+      (isSameQuestion && !judgeQuestion(now, given, false).length ? this.#given : dropped)[id] = given[id]!;
     }
     const carriedOver = { from, to, dropped: dropped as Partial<A> };
     Object.assign(this, { flow, snapshot, carriedOver });

@@ -41,7 +41,7 @@ export async function call(
     const abort = () => aborter.abort();
     const timer = setTimeout(abort, timeoutMs);
     signal?.addEventListener("abort", abort);
-    let token: string | null | undefined | false = false;
+    let token: string | undefined;
     try {
       if (signal?.aborted) abort();
       token = (await getToken?.(isRetry)) ?? "";
@@ -56,9 +56,9 @@ export async function call(
       return await read(url, reply, pick);
     } catch (cause) {
       const error =
-        cause instanceof SluiceError ? cause
-        : signal?.aborted ? new SluiceError(`Aborted; call again to go on: ${signal.reason}`, { code: "aborted", cause: signal.reason })
-        : token === false ? new SluiceError(`getToken failed; nothing was sent: ${cause}`, { code: "token", cause })
+        signal?.aborted ? new SluiceError(`Aborted; call again: ${signal.reason}`, { code: "aborted", cause: signal.reason })
+        : cause instanceof SluiceError ? cause
+        : token === undefined ? new SluiceError(`getToken failed; nothing was sent: ${cause}`, { code: "token", cause })
         : new SluiceError(`No reply from ${url}; check baseUrl: ${cause}`, { code: "network", cause });
       const { status, code, retryAfterMs = 0 } = error;
       if (status === 401 && !isRetry && getToken) {
@@ -89,7 +89,7 @@ async function read(url: string, reply: Response, pick: (reply: any) => any): Pr
   const after = headers.get("retry-after");
   const seconds = Number(after) || (Date.parse(after ?? "") - Date.now()) / 1000;
   const { data, message = detail } = error ?? {};
-  throw new SluiceError(message ?? `${url} replied ${status}, but not as Sluice does; check baseUrl.`, {
+  throw new SluiceError(message ?? `${url} replied ${status}, not as Sluice does; check baseUrl.`, {
     status,
     code: data?.reason ?? data?.code ?? code ?? (ok ? "reply" : "http"),
     retryAfterMs: seconds > 0 ? seconds * 1000 : undefined,

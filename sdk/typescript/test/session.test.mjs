@@ -248,9 +248,15 @@ test("a session is resumed at its version and with its key, and stores one respo
   assert.deepEqual([resumed.snapshot.flowVersionId, resumed.idempotencyKey], [flowVersionId, idempotencyKey]);
   assert.equal((await resumed.submit()).responseId, first.result.responseId);
   assert.equal((await stored(flowId)).length, 1);
-  // A version that is not served is replaced by the newest one.
-  const gone = await sluice.start(flowId, { flowVersionId: "fv_0000000000000000000000" });
-  assert.equal(gone.title, "Newer");
+  // A version that is not served, or of another flow, is replaced by the newest one.
+  const { flowVersionId: foreign } = await sluice.resolve(await flowOf(QUIZ));
+  for (const other of ["fv_0000000000000000000000", foreign]) {
+    assert.equal((await sluice.start(flowId, { flowVersionId: other })).title, "Newer");
+  }
+  // Other answers than those that were stored are refused: after a reload the earlier ones are unknown.
+  const different = await sluice.start(flowId, { answers: { nps: "2" }, idempotencyKey, flowVersionId });
+  assert.deepEqual((await different.submit()).errors.issues.map(({ code }) => code), ["idempotency_key_reused"]);
+  assert.equal((await stored(flowId)).length, 1);
   // One that is no longer accepted is left on submitting.
   const late = await sluice.start(flowId, { answers: { nps: "1" }, flowVersionId });
   const to = await publish(flowId, { ...FEEDBACK, title: "Newest" });

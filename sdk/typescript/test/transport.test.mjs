@@ -154,7 +154,7 @@ test("an aborted call ends with an error that has the reason, also while it wait
     setTimeout(() => aborter.abort(new Error("closed")), 1);
     return new Response("{}", { status: 503, headers: { "retry-after": "59" } });
   } });
-  const aborted = { name: "SluiceError", status: 0, code: "aborted", message: "Aborted; call again to go on: Error: closed", cause: new Error("closed") };
+  const aborted = { name: "SluiceError", status: 0, code: "aborted", message: "Aborted; call again: Error: closed", cause: new Error("closed") };
   await assert.rejects(sluice.submit(SUBMISSION, { signal: aborter.signal }), aborted);
   await assert.rejects(sluice.submit(SUBMISSION, { signal: aborter.signal }), aborted);
 });
