@@ -191,7 +191,10 @@ export const productFeedback2Flow = "fl_1" as FlowId<ProductFeedback2Answers>;
     fn a_comment_is_not_ended_by_its_text() {
         for text in ["a */ b", "a *\u{1}/ b", "a *\u{7f}\u{85}/ b", "a *\u{1}\u{2}/ b"] {
             let shown = comment(text);
-            assert!(!shown.contains("*/") && !shown.contains(char::is_control), "{text:?}: {shown}");
+            assert!(
+                !shown.contains("*/") && !shown.contains(char::is_control),
+                "{text:?}: {shown}"
+            );
         }
         assert_eq!(comment("one\n\ttwo"), "one two");
         assert_eq!(comment(&"x".repeat(1_000)).chars().last(), Some('…'));

@@ -1,4 +1,4 @@
-// Whole submissions, and answers by themselves, judged locally: the same issues as the server finds.
+// Whole submissions, and answers by themselves, judged locally: the issues that the server finds.
 
 import { judgeKnown } from "./judge.js";
 import { asSent, checkShape, compareKeys } from "./shape.js";

@@ -85,8 +85,8 @@ function walk(questions: readonly Question[], given: Answers, all: boolean) {
 const TESTS = ["equals", "in", "notIn", "includes", "answered", "lessThan", "greaterThan"];
 
 /**
- * Whether this client can evaluate a condition. One that it does not know, of a newer server, counts
- * as met, and only the server decides whether an answer is required.
+ * Whether this client can evaluate a condition. One of a newer server, that it does not know, is
+ * taken as met, and the server decides whether an answer is required.
  */
 export const isKnown = (condition: any): boolean => {
   const { all, any, not, question, score } = condition ?? { all: [] };

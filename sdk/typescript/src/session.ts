@@ -21,7 +21,7 @@ const VERSIONS_MAX = 3;
 export interface StartOptions<A extends Answers = Answers> extends CallOptions {
   /** The languages of the reader, in order of preference. */
   locale?: string | readonly string[];
-  /** Answers that are known already. Those to questions that the version does not have are `dropped`. */
+  /** Answers that are known already; those to unknown questions are `dropped`. */
   answers?: Partial<A>;
   /** To go on with a version that was begun; the newest if it is not one of this flow any more. */
   flowVersionId?: string | undefined;
@@ -206,7 +206,7 @@ export class Session<A extends Answers = Answers> {
   /** Every issue of the answers so far, or of those to one question. */
   issues(question?: keyof A & string): Issue[] {
     const { snapshot, answers } = this;
-    // Unicode tables of runtimes differ: a web or e-mail address beyond ASCII is left to the server.
+    // Unicode tables differ: a web or e-mail address beyond ASCII is left to the server.
     const all = judgeKnown(snapshot, answers as Answers).filter(({ code, path: [, id], message }) =>
       code !== "invalid_format" || !message.includes(" address ") || !/[^\0-\x7f]/.test(String(answers[id!])));
     return question ? all.filter(({ path }) => path[1] === question) : all;
@@ -231,9 +231,9 @@ export class Session<A extends Answers = Answers> {
   /**
    * Validates the answers locally, and submits them. If the version no longer accepts responses,
    * the session continues with the newer one: at once if all answers fit and no other question is
-   * to be answered, otherwise after the respondent has seen it (`carriedOver`). After an error, call
-   * it again: a session stores at most one response. If that turns out to be the one of an earlier
-   * call, with other answers, the result has `earlier`.
+   * to be answered, otherwise after the respondent has seen it (`carriedOver`). After an error,
+   * call it again: a session stores at most one response. If that turns out to be the one of an
+   * earlier call, with other answers, the result has `earlier`.
    */
   submit(options?: CallOptions): Promise<SessionResult<A>> {
     // A second click while the first is under way is the same call.
@@ -283,7 +283,7 @@ export class Session<A extends Answers = Answers> {
     this.#sent.add(json);
     const result = await submit(json);
     if (!result.success && result.errors.issues[0]?.code === "idempotency_key_reused") {
-      // An earlier call, whose outcome was unknown, was stored: sent again, it has the reply of then.
+      // An earlier call, whose outcome was unknown, was stored: sent again, it is answered.
       for (const before of earlier) {
         const stored = await submit(before);
         if (stored.success) return { ...stored, earlier: true };

@@ -279,6 +279,9 @@ test("a consent is carried over only if its words are the same; an option by its
     assert.deepEqual([refusal.success, refusal.carriedOver.dropped, session.answers], [false, { terms: "accepted" }, { plan: "a" }]);
   }
   assert.equal((await stored(flowId)).length, 1);
+  // So it is if the version in which it was given is not there any more.
+  const lost = await sluice.start(flowId, { answers: { terms: "accepted", plan: "a" }, flowVersionId: "fv_0000000000000000000000" });
+  assert.deepEqual([lost.answers, lost.dropped], [{ plan: "a" }, { terms: "accepted" }]);
 });
 
 test("a matrix with a new row keeps the answers to the others", async () => {
