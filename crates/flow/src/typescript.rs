@@ -124,9 +124,11 @@ fn property(id: &str) -> String {
 
 /// The beginning of a text on one line, safe in a comment.
 fn comment(text: &str) -> String {
+    let visible = |letter: &char| letter.is_whitespace() || !letter.is_control();
+    // Before the end of a comment is broken up: what is removed must not make another one.
+    let text: String = text.chars().filter(visible).collect();
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ").replace("*/", "* /");
-    let visible = |letter: &char| !letter.is_control();
-    let shown: String = line.chars().filter(visible).take(COMMENT_CHARS_MAX).collect();
+    let shown: String = line.chars().take(COMMENT_CHARS_MAX).collect();
     if shown.len() < line.len() { shown + "…" } else { shown }
 }
 
@@ -183,6 +185,19 @@ export const productFeedback2Flow = "fl_1" as FlowId<ProductFeedback2Answers>;
         assert_eq!(module(&definition, "Product feedback 2", Some(flow)), expected);
         let without = module(&definition, "Product feedback 2", None);
         assert!(!without.contains("FlowId") && without.contains("terms: \"accepted\";"));
+    }
+
+    #[test]
+    fn a_comment_is_not_ended_by_its_text() {
+        for text in ["a */ b", "a *\u{1}/ b", "a *\u{7f}\u{85}/ b", "a *\u{1}\u{2}/ b"] {
+            let shown = comment(text);
+            assert!(
+                !shown.contains("*/") && !shown.contains(char::is_control),
+                "{text:?}: {shown}"
+            );
+        }
+        assert_eq!(comment("one\n\ttwo"), "one two");
+        assert_eq!(comment(&"x".repeat(1_000)).chars().last(), Some('…'));
     }
 
     #[test]

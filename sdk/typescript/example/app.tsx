@@ -1,8 +1,9 @@
 // A survey with an interface of its own: the session decides what to ask, these components how it
 // looks.
 
-import { createSluice, browserContext, type EndingView, type Session } from "sluice";
+import { createSluice, type EndingView, type Session } from "sluice";
 import { useFlow } from "sluice/react";
+import { browserContext, html, progress } from "sluice/ui";
 import { StrictMode, useEffect, useRef, useState } from "react";
 import { createRoot } from "react-dom/client";
 
@@ -12,6 +13,7 @@ const parameters = new URLSearchParams(location.search);
 const sluice = createSluice({ baseUrl: parameters.get("server") ?? location.origin, apiKey: parameters.get("key") ?? "" });
 const userId = parameters.get("user");
 const START = {
+  html,
   locale: navigator.languages,
   context: browserContext(),
   tags: { source: "example" },
@@ -25,7 +27,7 @@ function App() {
     return (
       <Card>
         <h1>This survey could not be opened</h1>
-        <p className="muted">{String((state.error as Error).message)}</p>
+        <p className="muted">{state.error.message}</p>
         <button className="primary" onClick={state.retry}>Try again</button>
       </Card>
     );
@@ -78,7 +80,7 @@ function Survey({ session }: { session: Session }) {
   };
 
   const first = page?.questions[0];
-  const { number, of } = first ? session.progress(first.id) : { number: 1, of: 1 };
+  const { number, of } = first ? progress(session, first.id) : { number: 1, of: 1 };
   return (
     <Card>
       <p className="muted" ref={heading} tabIndex={-1}>{session.title}</p>

@@ -19,7 +19,7 @@ function problemOf({ code, message }: Issue, { type }: QuestionView): string {
 }
 
 export function Field({ question, value, issue, onChange }: FieldProps) {
-  const { id, promptHtml, helpHtml, required } = question;
+  const { id, prompt, promptHtml = prompt, helpHtml, required } = question;
   return (
     <fieldset id={`q-${id}`} aria-describedby={issue ? `e-${id}` : undefined}>
       <legend>

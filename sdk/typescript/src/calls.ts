@@ -7,6 +7,8 @@ import type { Answers, ResolvedFlow, Snapshot, Submission, SubmitResult } from "
 export const PAYLOAD_GENERATION = "4";
 
 export interface Calls {
+  /** Whether calls have a token that says who answers. */
+  readonly hasToken?: boolean;
   /** The latest published version of a flow, and whether its live window is open. */
   resolve(flowId: string, options?: CallOptions): Promise<ResolvedFlow>;
   /** The snapshot of a version: its questions and texts. */
@@ -14,7 +16,7 @@ export interface Calls {
   /**
    * Submits answers. Attempts of one call share an idempotency key, so that at most one response is
    * stored. A refusal is a result; an error means that the outcome is unknown, or that the call
-   * could not be made.
+   * could not be made. To call again after an error, set its `idempotencyKey` in the submission.
    */
   submit<A extends Answers = Answers>(submission: Submission<A>, options?: CallOptions): Promise<SubmitResult>;
 }

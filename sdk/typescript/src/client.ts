@@ -1,9 +1,10 @@
 // `createSluice`: the calls of the public API, and sessions that make all of them.
 
 import { PAYLOAD_GENERATION, type Calls } from "./calls.js";
+import { ifMissing, SluiceError } from "./errors.js";
 import { Session, type StartOptions } from "./session.js";
 import { call, randomId, type CallOptions, type TransportOptions } from "./transport.js";
-import type { Answers, FlowId, ResolvedFlow, Snapshot, Submission, ValidateResult } from "./types.js";
+import type { Answers, FlowId, Submission, ValidateResult } from "./types.js";
 
 export interface SluiceOptions extends TransportOptions {
   /** The address of the server, such as `https://feedback.example.com`. */
@@ -24,19 +25,35 @@ export interface Sluice extends Calls {
 }
 
 export function createSluice(options: SluiceOptions): Sluice {
-  const base = `${options.baseUrl.replace(/\/+$/, "")}/api/v1/${encodeURIComponent(options.apiKey)}`;
-  const get = (path: string, own?: CallOptions) => call(base + path, options, own);
-  const procedure = async (name: string, submission: object, own?: CallOptions) =>
-    ((await call(`${base}/trpc/response.${name}`, options, own, submission)) as any).result.data;
+  const { baseUrl, apiKey, getToken } = options;
+  if (!/^https?:\/\/./i.test(baseUrl)) {
+    throw new SluiceError(`baseUrl "${baseUrl}" must start with https:// or http://.`, { code: "base_url" });
+  }
+  const base = `${baseUrl.replace(/\/+$/, "")}/api/v1/${encodeURIComponent(apiKey)}`;
+  const get = (path: string, field: string, query = "") => (id: string, own?: CallOptions) =>
+    call(`${base}/${path}/${encodeURIComponent(id)}${query}`, options, (reply) => reply?.[field] && reply, own);
+  const procedure = (name: string) => (submission: object, own?: CallOptions) =>
+    call(`${base}/trpc/response.${name}`, options, (reply) => reply?.result?.data, own, submission);
+  const send = procedure("submit");
   const sluice: Sluice = {
-    resolve: (flowId, own) => get(`/flows/${encodeURIComponent(flowId)}`, own) as Promise<ResolvedFlow>,
-    fetch: (id, own) => get(`/flow_versions/${encodeURIComponent(id)}?payload=${PAYLOAD_GENERATION}`, own) as Promise<Snapshot>,
-    submit: (submission, own) =>
-      procedure("submit", { ...submission, idempotencyKey: submission.idempotencyKey ?? randomId() }, own),
-    validate: (submission, own) => procedure("validate", submission, own),
+    hasToken: !!getToken,
+    resolve: get("flows", "flowVersionId"),
+    fetch: get("flow_versions", "questions", `?payload=${PAYLOAD_GENERATION}`),
+    validate: procedure("validate"),
+    async submit(submission, own) {
+      const idempotencyKey = submission.idempotencyKey ?? randomId();
+      try {
+        return await send({ ...submission, idempotencyKey }, own);
+      } catch (error) {
+        throw Object.assign(error as SluiceError, { idempotencyKey });
+      }
+    },
     async start(flowId, start = {}) {
+      const { flowVersionId } = start;
       const flow = await sluice.resolve(flowId, start);
-      return new Session(sluice, flow, await sluice.fetch(flow.flowVersionId, start), start);
+      let snapshot = flowVersionId ? await sluice.fetch(flowVersionId, start).catch(ifMissing) : undefined;
+      if (!snapshot || snapshot.flowId !== flow.flowId) snapshot = await sluice.fetch(flow.flowVersionId, start);
+      return new Session(sluice, flow, snapshot, start);
     },
   };
   return sluice;

@@ -11,7 +11,7 @@ export const chars = (text: string): number => [...text].length;
 const bytes = (text: string) => new TextEncoder().encode(text).length;
 
 const LOCAL = /^[\p{Alphabetic}\p{N}!#$%&'*+/=?^_`{|}~-]+$/u;
-const LABEL = /^(?!-)[\p{Alphabetic}\p{N}-]+$(?<!-)/u;
+const LABEL = /^(?!-)[\p{Alphabetic}\p{N}-]+$/u;
 
 export function isEmail(text: string): boolean {
   const at = text.lastIndexOf("@");
@@ -20,7 +20,7 @@ export function isEmail(text: string): boolean {
   return (
     at > 0 && bytes(text) <= 254 && bytes(local) <= 64 && labels.length > 1 &&
     local.split(".").every((atom) => LOCAL.test(atom)) &&
-    labels.every((label) => LABEL.test(label) && bytes(label) <= 63)
+    labels.every((label) => LABEL.test(label) && !label.endsWith("-") && bytes(label) <= 63)
   );
 }
 

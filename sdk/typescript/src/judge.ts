@@ -4,28 +4,25 @@
 // them. Messages name the question and what it accepts, and never repeat the answer.
 
 import { chars, compareDecimals, isDate, isDecimal, isEmail, isPhone, isUrl, plain } from "./formats.js";
-import { follow, isAbsent, own, type Definition } from "./logic.js";
+import { follow, isAbsent, isKnown, own, type Definition } from "./logic.js";
 import type { Answers, Choice, Issue, IssueCode, Question } from "./types.js";
 
 const OTHER = "other:";
+const ANSWER_CHARS_MAX = 16_384;
 const OTHER_CHARS_MAX = 1_000;
 const LONG_TEXT_CHARS_DEFAULT = 4_000;
 const LISTED_MAX = 20;
-const UNKNOWN_CHARS_MAX = 64;
 
 type Add = (code: IssueCode, rule: string) => void;
 
-/** Every issue of these answers; none means that the server accepts them. */
-export function judge(definition: Definition, answers: Answers): Issue[] {
-  const visible = new Set(follow(definition, answers, true).questions);
-  const issues = definition.questions.flatMap((question) => judgeQuestion(question, answers, visible.has(question)));
-  const known = new Set(definition.questions.map(({ id }) => id));
-  for (const id of Object.keys(answers).sort()) {
-    if (known.has(id)) continue;
-    const shown = [...id].slice(0, UNKNOWN_CHARS_MAX).join("");
-    issues.push({ code: "unknown_question", path: ["answers", id], message: `This version has no question "${shown}".` });
-  }
-  return issues;
+/** Every issue of the answers to the questions of a version. */
+export function judgeKnown(definition: Definition, answers: Answers): Issue[] {
+  const { questions } = definition;
+  const visible = follow(definition, answers, true).questions;
+  // What a condition of a newer server makes required, only the server knows.
+  const isJudged = questions.every(({ next = [] }) => next.every(({ when }) => isKnown(when)));
+  return questions.flatMap((question) =>
+    judgeQuestion(question, answers, isJudged && visible.includes(question) && isKnown(question.visibleIf)));
 }
 
 /** Every issue of the answer to one question. */
@@ -36,6 +33,9 @@ export function judgeQuestion(question: Question, answers: Answers, isVisible = 
   const texts = own(answers, id);
   const isGiven = !isAbsent(texts);
   if (isGiven) judgeTexts(question, texts, add);
+  const all = texts.join("");
+  if (all.includes("\0")) add("nul_character", "takes no NUL character");
+  if (chars(all) > ANSWER_CHARS_MAX) add("too_long", `takes at most ${ANSWER_CHARS_MAX} characters`);
   const isWhole = isGiven && rows.every((row) => texts.some((cell) => rowOf(cell) === row.id));
   if (required && !isWhole && isVisible) {
     add("answer_required", isGiven ? "must be answered in full" : "must be answered");

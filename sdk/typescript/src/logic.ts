@@ -2,7 +2,7 @@
 // progress.
 //
 // The same rules as crates/flow/src/{logic,route,score}.rs; both pass tests/golden/judge and
-// crates/flow/tests/routes.json.
+// crates/flow/tests/flow/routes.json.
 
 import { compareDecimals, isDate, isDecimal, plain } from "./formats.js";
 import type { Answer, Answers, Choice, Condition, Ending, Question, Section, Snapshot, Test } from "./types.js";
@@ -67,7 +67,7 @@ function walk(questions: readonly Question[], given: Answers, all: boolean) {
   const known = new Map(questions.map((question) => [question.id, question]));
   let sum = 0;
   let to = "";
-  const meets = (condition?: Condition) => !condition || holds(condition, answers, known, sum);
+  const meets = (condition?: Condition) => !condition || !isKnown(condition) || holds(condition, answers, known, sum);
   for (const question of questions) {
     const { id, visibleIf, next = [] } = question;
     // `end` leads to the end, even if a question has that id.
@@ -81,6 +81,18 @@ function walk(questions: readonly Question[], given: Answers, all: boolean) {
   }
   return { visible, answers, sum, to, known, meets };
 }
+
+const TESTS = ["equals", "in", "notIn", "includes", "answered", "lessThan", "greaterThan"];
+
+/**
+ * Whether this client can evaluate a condition. One of a newer server, that it does not know, is
+ * taken as met, and the server decides whether an answer is required.
+ */
+export const isKnown = (condition: any): boolean => {
+  const { all, any, not, question, score } = condition ?? { all: [] };
+  const inner = all ?? any ?? not;
+  return inner ? [inner].flat().every(isKnown) : !!(question || score) && TESTS.some((test) => condition[test] != null);
+};
 
 function holds(condition: Condition, answers: Answers, known: Map<string, Question>, sum: number): boolean {
   const each = (inner: Condition) => holds(inner, answers, known, sum);
@@ -140,7 +152,7 @@ export function progressAt({ questions }: Definition, given: Answers, id: string
     question ? known.has(question) : !score && [all ?? any ?? not].flat().every(isDecided);
   const following = questions.slice(at).filter(({ id, visibleIf }, later) => {
     if (to === id && to !== "end") to = "";
-    return later === 0 || (!to && (!visibleIf || !isDecided(visibleIf) || meets(visibleIf)));
+    return later === 0 || (!to && (meets(visibleIf) || !isDecided(visibleIf)));
   });
   return { number: visible.length + 1, of: visible.length + following.length };
 }

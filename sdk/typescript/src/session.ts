@@ -5,13 +5,15 @@
 // carried over to it: the same question, the same type, valid.
 
 import { PAYLOAD_GENERATION, type Calls } from "./calls.js";
-import { judge, judgeQuestion } from "./judge.js";
-import { arrange, follow, isAbsent, own, pagesOf, progressAt } from "./logic.js";
-import { bestLocale, fill, html, inlineHtml, plainText, translate, type Values } from "./texts.js";
+import { ifMissing, SluiceError } from "./errors.js";
+import { judgeKnown, judgeQuestion } from "./judge.js";
+import { arrange, follow, isAbsent, pagesOf } from "./logic.js";
+import { bestLocale, fill, plainText, translate, type Renderer, type Values } from "./texts.js";
 import { randomId, type CallOptions } from "./transport.js";
 import { refused } from "./types.js";
 import type {
-  Accepted, Admission, Answer, Answers, Choice, Context, Identity, Issue, Question, Refused, ResolvedFlow, Snapshot, Submission,
+  Accepted, Admission, Answer, Answers, AnswerTo, Choice, Context, Identity, Issue, Question, Refused, ResolvedFlow, Snapshot,
+  Submission, SubmitResult,
 } from "./types.js";
 
 const VERSIONS_MAX = 3;
@@ -19,15 +21,21 @@ const VERSIONS_MAX = 3;
 export interface StartOptions<A extends Answers = Answers> extends CallOptions {
   /** The languages of the reader, in order of preference. */
   locale?: string | readonly string[];
-  /** Answers that are known already. */
+  /** Answers that are known already; those to unknown questions are `dropped`. */
   answers?: Partial<A>;
+  /** To go on with a version that was begun; the newest if it is not one of this flow any more. */
+  flowVersionId?: string | undefined;
+  /** That of the session that was begun, so that its answers are stored at most once. */
+  idempotencyKey?: string | undefined;
   tags?: { readonly [name: string]: Answer };
   identities?: readonly Identity[];
   /** `admitted` only if the respondent agreed to be linked to the response. */
   admission?: Admission;
   context?: Context;
-  /** The id of an invitation, or one of your own. */
+  /** The id of an invitation (`fa_…`), or one of your own. */
   flowAssignmentId?: string;
+  /** `html` of `sluice/ui`, for the fields of a session whose names end in `Html`. */
+  html?: Renderer;
   /** The same visit shows options in the same random order. */
   visit?: string;
   /** How answers to yes-no questions and consents read in texts that repeat them. */
@@ -35,21 +43,22 @@ export interface StartOptions<A extends Answers = Answers> extends CallOptions {
 }
 
 /** A visible question in the language of the session, ready to show. */
-export interface QuestionView extends Omit<Question, "help"> {
+export interface QuestionView<A extends Answers = any> extends Omit<Question, "help" | "id"> {
+  id: Extract<keyof A, string>;
   /** Without markup; placeholders are filled in. */
   prompt: string;
   help: string | undefined;
   /** The same with links and emphasis, safe to insert into a page. */
-  promptHtml: string;
+  promptHtml: string | undefined;
   helpHtml: string | undefined;
   /** In the order to show them. */
   options?: Choice[];
 }
 
-export interface PageView {
+export interface PageView<A extends Answers = any> {
   /** The title of the section, if the page is one. */
   title: string | undefined;
-  questions: QuestionView[];
+  questions: QuestionView<A>[];
 }
 
 export interface WelcomeView {
@@ -81,13 +90,14 @@ export interface CarriedOver<A extends Answers = Answers> {
 export type SessionResult<A extends Answers = Answers> = (Accepted | Refused) & { carriedOver?: CarriedOver<A> };
 
 export class Session<A extends Answers = Answers> {
-  /** Identities and consent may be set until the answers are submitted. */
-  identities: readonly Identity[];
-  admission: Admission;
   /** The last change of version, if there was one. */
   carriedOver: CarriedOver<A> | undefined;
   /** The result that ended the session. */
   result: Accepted | undefined;
+  /** Answers that were known already, to questions that the version does not have. */
+  dropped: Partial<A> = {};
+  /** Names this submission. Keep it with the answers to go on after a reload. */
+  readonly idempotencyKey: string;
   /** Grows with every change. All fields below follow from the answers so far. */
   revision = 0;
   /** The language of the texts. */
@@ -97,9 +107,9 @@ export class Session<A extends Answers = Answers> {
   /** The screen before the first question. */
   welcome: WelcomeView | undefined;
   /** The visible questions, in order. */
-  questions!: QuestionView[];
+  questions!: QuestionView<A>[];
   /** The visible questions by page: those of a section share one. */
-  pages!: PageView[];
+  pages!: PageView<A>[];
   /** The answers that count: those to visible questions. */
   answers!: Partial<A>;
   /** The score so far, if the version has scores. */
@@ -108,12 +118,14 @@ export class Session<A extends Answers = Answers> {
   ending!: EndingView;
 
   #given: { [question: string]: Answer } = {};
-  #values!: Values;
-  #sent: { content: string; key: string } | undefined;
+  #identities: readonly Identity[];
+  #admission: Admission;
+  /** What was sent, as JSON; its outcome may be unknown. */
+  readonly #sent = new Set<string>();
   #submitting: Promise<SessionResult<A>> | undefined;
   readonly #listeners = new Set<() => void>();
   readonly #calls: Calls;
-  readonly #options: StartOptions<A>;
+  readonly #options: StartOptions<A> & { visit: string; tags: Answers };
 
   constructor(
     calls: Calls,
@@ -123,72 +135,105 @@ export class Session<A extends Answers = Answers> {
     public snapshot: Snapshot,
     options: StartOptions<A> = {},
   ) {
+    const { flowVersionId, answers = {} as Partial<A>, identities = [], admission = "collection_only", idempotencyKey = randomId() } = options;
     this.#calls = calls;
     this.#options = { visit: randomId(), tags: {}, ...options };
-    this.identities = options.identities ?? [];
-    this.admission = options.admission ?? "collection_only";
-    Object.assign(this.#given, options.answers);
+    this.#identities = identities;
+    this.#admission = admission;
+    this.idempotencyKey = idempotencyKey;
+    const isMoved = flowVersionId && flowVersionId !== snapshot.flowVersionId;
+    // What was agreed to in another version is asked again.
+    const known = snapshot.questions.filter(({ type }) => !isMoved || type !== "consent").map(({ id }) => id);
+    for (const id in answers) {
+      if (known.includes(id)) this.#give(id, answers[id]);
+      else this.dropped[id] = answers[id];
+    }
     this.#changed();
   }
 
-  /** Whether to ask the respondent for consent to be linked to the response. */
+  /** Identities and consent may be set until the answers are submitted. */
+  get identities(): readonly Identity[] {
+    return this.#identities;
+  }
+
+  set identities(identities: readonly Identity[]) {
+    this.#identities = identities;
+    this.#changed();
+  }
+
+  get admission(): Admission {
+    return this.#admission;
+  }
+
+  set admission(admission: Admission) {
+    this.#admission = admission;
+    this.#changed();
+  }
+
+  /** The admission that is sent: a flow that never asks for consent never links a response. */
+  get effectiveAdmission(): Admission {
+    return this.snapshot.respondentAnalytics === "never" ? "collection_only" : this.admission;
+  }
+
+  /**
+   * Whether to ask the respondent for consent to be linked to the response: the flow asks, and an
+   * identity, a token or an invitation says who answers.
+   */
   get asksConsent(): boolean {
-    return this.snapshot.respondentAnalytics === "ask" && this.identities.length > 0;
+    const { flowAssignmentId = "" } = this.#options;
+    const isKnown = this.identities.length > 0 || this.#calls.hasToken || flowAssignmentId.startsWith("fa_");
+    return this.snapshot.respondentAnalytics === "ask" && isKnown;
   }
 
   /** Sets the answer to a question; `undefined`, an empty text and an empty list remove it. */
-  answer<Q extends keyof A & string>(question: Q, value: A[Q] | null | undefined): this {
-    this.#given[question] = value ?? "";
-    if (isAbsent(own(this.#given, question))) delete this.#given[question];
+  answer<Q extends keyof A & string>(question: Q, value: AnswerTo<A, Q> | null | undefined): this {
+    this.#give(question, value);
     return this.#changed();
+  }
+
+  #give(id: string, value: unknown): void {
+    if (!this.snapshot.questions.some((question) => question.id === id)) {
+      throw new SluiceError(`No question "${id}"; see session.questions.`, { code: "unknown_question" });
+    }
+    const texts = [value ?? []].flat();
+    if (!texts.every((text) => typeof text === "string")) {
+      throw new SluiceError(`Question "${id}" takes a text or a list of texts.`, { code: "wrong_answer_kind" });
+    }
+    if (isAbsent(texts)) delete this.#given[id];
+    else this.#given[id] = value as Answer;
   }
 
   /** Every issue of the answers so far, or of those to one question. */
   issues(question?: keyof A & string): Issue[] {
-    const all = judge(this.snapshot, this.answers as Answers);
+    const { snapshot, answers } = this;
+    // Unicode tables differ: a web or e-mail address beyond ASCII is left to the server.
+    const all = judgeKnown(snapshot, answers as Answers).filter(({ code, path: [, id], message }) =>
+      code !== "invalid_format" || !message.includes(" address ") || !/[^\0-\x7f]/.test(String(answers[id!])));
     return question ? all.filter(({ path }) => path[1] === question) : all;
-  }
-
-  /** The number of a visible question, and of all questions on the longest way from there. */
-  progress(question: keyof A & string): { number: number; of: number } {
-    return progressAt(this.snapshot, this.#given, question);
-  }
-
-  /** A text of the snapshot without markup. */
-  plain(text: string): string {
-    return plainText(text, this.#values);
-  }
-
-  /**
-   * A text of the snapshot as HTML with paragraphs, lists, emphasis and links; everything else is
-   * escaped.
-   */
-  html(text: string): string {
-    return html(text, this.#values);
   }
 
   /** What `submit` sends. */
   submission(): Submission {
-    const { identities, answers, snapshot: { flowVersionId, respondentAnalytics } } = this;
+    const { identities, answers, effectiveAdmission, snapshot: { flowVersionId } } = this;
     const { tags, context, flowAssignmentId } = this.#options;
     return {
       flowVersionId,
       flowVersionPayloadGeneration: PAYLOAD_GENERATION,
-      // A flow that never asks for consent never links a response.
-      respondentAnalyticsAdmission: respondentAnalytics === "never" ? "collection_only" : this.admission,
+      respondentAnalyticsAdmission: effectiveAdmission,
       answers: answers as Answers,
       identities,
-      metadata: { tags: tags ?? null },
-      context: context ?? null,
-      flowAssignmentId: flowAssignmentId ?? null,
-    };
+      metadata: { tags },
+      context,
+      flowAssignmentId,
+    } as Submission;
   }
 
   /**
    * Validates the answers locally, and submits them. If the version no longer accepts responses,
    * the session continues with the newer one: at once if all answers fit and no other question is
    * to be answered, otherwise after the respondent has seen it (`carriedOver`). After an error,
-   * call it again: the same answers are stored at most once.
+   * call it again: a session stores at most one response. If that turns out to be the one of an
+   * earlier call, with other answers, the result has `earlier`.
    */
   submit(options?: CallOptions): Promise<SessionResult<A>> {
     // A second click while the first is under way is the same call.
@@ -213,45 +258,59 @@ export class Session<A extends Answers = Answers> {
   async #submit(options?: CallOptions): Promise<SessionResult<A>> {
     if (this.result) return this.result;
     let carriedOver: CarriedOver<A> | undefined;
-    let key: string | undefined;
     for (let version = 1; ; version++) {
-      const submission = this.submission();
-      const content = JSON.stringify(submission);
-      // The outcome of the last call may be unknown: the same answers keep their key. So do all
-      // versions of one call.
-      if (this.#sent?.content !== content) this.#sent = { content, key: key ?? randomId() };
-      ({ key } = this.#sent);
-      const issues = this.issues();
-      const result = issues.length ? refused(issues) : await this.#calls.submit({ ...submission, idempotencyKey: key }, options);
+      const result = await this.#send(options);
       if (result.success) this.result = result;
-      const seen = new Set(this.questions.map(({ id }) => id));
+      const seen = this.questions.map(({ id }) => id);
       const change = !result.success && version < VERSIONS_MAX && (await this.#moveOn(result.errors.issues, carriedOver, options));
       if (change) carriedOver = change;
       // Whatever the respondent has not seen yet, they are asked.
-      const isOpen = ({ id, type }: QuestionView) => type !== "statement" && !seen.has(id) && !this.answers[id];
+      const isOpen = ({ id, type }: QuestionView<A>) => type !== "statement" && !seen.includes(id) && !this.answers[id];
       if (!change || Object.keys(change.dropped).length || this.questions.some(isOpen)) {
         return carriedOver ? { ...result, carriedOver } : result;
       }
     }
   }
 
+  /** Submits to the version of now. All submissions of a session have the same key. */
+  async #send(options?: CallOptions): Promise<SubmitResult> {
+    const { idempotencyKey } = this;
+    const submit = (json: string) => this.#calls.submit({ ...JSON.parse(json), idempotencyKey }, options);
+    const issues = this.issues();
+    if (issues.length) return refused(issues);
+    const json = JSON.stringify(this.submission());
+    const earlier = [...this.#sent];
+    this.#sent.add(json);
+    const result = await submit(json);
+    if (!result.success && result.errors.issues[0]?.code === "idempotency_key_reused") {
+      // An earlier call, whose outcome was unknown, was stored: sent again, it is answered.
+      for (const before of earlier) {
+        const stored = await submit(before);
+        if (stored.success) return { ...stored, earlier: true };
+      }
+    }
+    return result;
+  }
+
   /** Changes to the version that accepts responses now, if it is another one. */
   async #moveOn(issues: readonly Issue[], before?: CarriedOver<A>, options?: CallOptions): Promise<CarriedOver<A> | undefined> {
     const issue = issues.find(({ code, latestFlowVersionId }) => latestFlowVersionId || code === "flow_version_not_found");
-    if (!issue) return undefined;
-    const flow = await this.#calls.resolve(this.flow.flowId, options);
+    const flow = issue && (await this.#calls.resolve(this.flow.flowId, options).catch(ifMissing));
     // A cached reply may be older than the refusal.
-    const to = issue.latestFlowVersionId ?? flow.flowVersionId;
-    const { flowVersionId: from, questions } = this.snapshot;
-    if (to === from) return undefined;
+    const to = flow && (issue!.latestFlowVersionId ?? flow.flowVersionId);
+    const from = this.snapshot.flowVersionId;
+    if (!to || to === from) return undefined;
     const snapshot = await this.#calls.fetch(to, options);
     const dropped: { [question: string]: Answer | undefined } = { ...before?.dropped };
     const given = this.#given;
+    const versions = [this.#shown(), this.#shown(snapshot)];
     this.#given = {};
-    for (const [id, answer] of Object.entries(given)) {
-      const [was, now] = [questions, snapshot.questions].map((all) => all.find((question) => question.id === id));
-      const fits = was && was.type === now?.type && !judgeQuestion(now, given).length;
-      (fits ? this.#given : dropped)[id] = answer;
+    for (const id in given) {
+      const [was, now] = versions.map(({ questions }) => questions.find((question) => question.id === id));
+      // A consent is to what was shown. A part that is missing, such as a new row, is asked for.
+      const isSame = (field: keyof Question) => was![field] === now![field];
+      const isSameQuestion = now && isSame("type") && (now.type !== "consent" || (isSame("prompt") && isSame("help")));
+      (isSameQuestion && !judgeQuestion(now, given, false).length ? this.#given : dropped)[id] = given[id]!;
     }
     const carriedOver = { from, to, dropped: dropped as Partial<A> };
     Object.assign(this, { flow, snapshot, carriedOver });
@@ -259,23 +318,26 @@ export class Session<A extends Answers = Answers> {
     return carriedOver;
   }
 
+  /** A version with its texts in the best language that it has for the reader. */
+  #shown(snapshot = this.snapshot): Snapshot {
+    this.locale = bestLocale(snapshot, [this.#options.locale ?? []].flat());
+    return translate(snapshot, this.locale);
+  }
+
   /** Computes what follows from the answers, and calls the listeners. */
   #changed(): this {
-    const { locale: wanted = [], tags = {}, visit = "", words } = this.#options;
-    const locale = bestLocale(this.snapshot, [wanted].flat());
-    const shown = translate(this.snapshot, locale);
+    const { tags, visit, words, html } = this.#options;
+    const shown = this.#shown();
     const { questions, answers, score, ending = shown.ending } = follow(shown, this.#given);
     const values: Values = {
       questions: shown.questions, answers, score, tags, words: { yes: "Yes", no: "No", agree: "I agree", ...words },
     };
-    this.#values = values;
     const { welcome, description } = shown;
     const plain = (text?: string) => text && plainText(text, values);
-    const block = (text?: string) => text && html(text, values);
-    const views = questions.map((question) => viewOf(question, values, visit));
+    const block = (text?: string) => text && html?.block(text, values);
+    const views = questions.map((question) => viewOf(question, values, visit, html));
     Object.assign(this, {
       revision: this.revision + 1,
-      locale,
       answers,
       score,
       title: plain(shown.title),
@@ -290,7 +352,7 @@ export class Session<A extends Answers = Answers> {
   }
 }
 
-function viewOf(question: Question, values: Values, visit: string): QuestionView {
+function viewOf(question: Question, values: Values, visit: string, html?: Renderer): QuestionView<any> {
   const view: any = { ...question, options: question.options && arrange(question, visit) };
   for (const field of ["options", "rows", "columns"]) {
     view[field] &&= view[field].map((choice: Choice) => ({ ...choice, label: fill(choice.label, values) }));
@@ -300,8 +362,8 @@ function viewOf(question: Question, values: Values, visit: string): QuestionView
   return {
     ...view,
     prompt: plainText(prompt, values),
-    promptHtml: inlineHtml(prompt, values),
+    promptHtml: html?.inline(prompt, values),
     help: help && plainText(help, values),
-    helpHtml: help && html(help, values),
+    helpHtml: help && html?.block(help, values),
   };
 }

@@ -21,7 +21,7 @@ type Path = (string | number)[];
 type Values = { [name: string]: unknown };
 
 /** By code point, as the server sorts names; `<` compares UTF-16 units. */
-function compareKeys(one: string, other: string): number {
+export function compareKeys(one: string, other: string): number {
   const [a, b] = [[...one], [...other]];
   const at = a.findIndex((char, at) => char !== b[at]);
   if (at < 0) return a.length - b.length;

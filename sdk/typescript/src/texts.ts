@@ -1,12 +1,11 @@
-// An author's texts as they are shown: translated, with placeholders filled in and Markdown
-// rendered.
+// An author's texts as they are shown: translated, with placeholders filled in and without
+// marks. html.ts renders the marks.
 //
 // The same rules as crates/flow/src/{piping,markdown}.rs and crates/hosted/src/texts.rs;
-// tests/golden/texts.json holds both to them. Only links, emphasis and lists become elements, and
-// every text is escaped.
+// tests/golden/texts.json holds both to them.
 
 import { own } from "./logic.js";
-import type { Answers, Choice, Image, Question, Snapshot, Translation } from "./types.js";
+import type { Answers, Choice, Question, Snapshot } from "./types.js";
 
 const DEPTH_MAX = 4;
 const STEPS_MAX = 100_000;
@@ -22,51 +21,50 @@ export interface Values {
   words: { yes: string; no: string; agree: string };
 }
 
-type Inline = string | { name: "em" | "strong" | "a"; address?: string; parts: Inline[] } | Placeholder;
-interface Placeholder {
+/** How Markdown becomes HTML: `html` of `sluice/ui`. */
+export interface Renderer {
+  /** A text without blocks, for a heading. */
+  inline(text: string, values: Values): string;
+  /** A text with paragraphs and lists. */
+  block(text: string, values: Values): string;
+}
+
+export type Inline = string | { name: "em" | "strong" | "a"; address?: string; parts: Inline[] } | Placeholder;
+export interface Placeholder {
   source: "answer" | "tag" | "score";
   id: string;
   fallback: string;
   length: number;
 }
 
-const PLACEHOLDER = /^\{\{\p{White_Space}*(?:(answer|tag):([^{}|]*)|score\p{White_Space}*)(?:\|([^{}]*))?\}\}/u;
+const { source: PLACEHOLDER } = /\{\{\p{White_Space}*(?:(answer|tag):([^{}|]*)|score\p{White_Space}*)(?:\|([^{}]*))?\}\}/u;
+const AT_START = RegExp("^" + PLACEHOLDER, "u");
+/** Also `\{{`, which is no placeholder, and an escaped backslash before one. */
+const ANYWHERE = RegExp(/\\\{(?=\{)|\\\\|/.source + PLACEHOLDER, "gu");
 
 /** The placeholder at the start of a text. */
 function placeholder(text: string): Placeholder | undefined {
-  const [all, source = "score", id = "", fallback = ""] = PLACEHOLDER.exec(text) ?? [];
+  const [all, source = "score", id = "", fallback = ""] = AT_START.exec(text) ?? [];
   return all ? { source: source as "score", id: trim(id), fallback: trim(fallback), length: all.length } : undefined;
 }
 
 /** By white space of Unicode, as the server does. */
-const trim = (text: string): string => text.replace(/^\p{White_Space}+|\p{White_Space}+$/gu, "");
+export const trim = (text: string): string => text.replace(/^\p{White_Space}+|\p{White_Space}+$/gu, "");
 
 /** A text without Markdown, such as a label: only placeholders are filled in. */
-export function fill(text: string, values: Values, isChoice = false): string {
-  let out = "";
-  for (let at = 0; at < text.length; ) {
-    const rest = text.slice(at, at + 3);
-    if (rest === "\\{{") {
-      out += "{";
-      at += 2;
-    } else if (rest.startsWith("\\\\")) {
-      out += "\\\\";
-      at += 2;
-    } else {
-      const found = rest.startsWith("{{") ? placeholder(text.slice(at)) : undefined;
-      out += found ? (isChoice && hasLabels(found, values) ? found.fallback : valueOf(found, values)) : text[at];
-      at += found?.length ?? 1;
-    }
-  }
-  return out;
-}
+export const fill = (text: string, values: Values, isChoice = false): string =>
+  text.replace(ANYWHERE, (all) => {
+    const found = placeholder(all);
+    if (!found) return all[1] === "{" ? "{" : all;
+    return isChoice && hasLabels(found, values) ? found.fallback : valueOf(found, values);
+  });
 
 const hasLabels = ({ source, id }: Placeholder, { questions }: Values) => {
   const question = source === "answer" && questions.find((question) => question.id === id);
   return question && (question.options || question.rows);
 };
 
-function valueOf({ source, id, fallback }: Placeholder, values: Values): string {
+export function valueOf({ source, id, fallback }: Placeholder, values: Values): string {
   if (source === "score") return String(values.score ?? 0);
   if (source === "tag") return own(values.tags, id).join(", ") || fallback;
   const question = values.questions.find((question) => question.id === id);
@@ -92,86 +90,23 @@ function answerText({ type, options, rows, columns = [], allowOther }: Question,
 }
 
 /** A text without its marks, for titles, attributes and headings. */
-export const plainText = (text: string, values: Values): string => write(inline(text), values, false);
+export const plainText = (text: string, values: Values): string => flat(inline(text), values);
 
-/** A text as HTML without blocks, for a heading. */
-export const inlineHtml = (text: string, values: Values): string => write(inline(text), values, true);
+const flat = (parts: Inline[], values: Values): string =>
+  parts.map((part) => (typeof part === "string" ? part : "source" in part ? valueOf(part, values) : flat(part.parts, values))).join("");
 
-/** A text as HTML: paragraphs and lists. */
-export const html = (text: string, values: Values): string =>
-  blocks(text).map(({ name, items }) => {
-    const inner = items.map((parts) => element(name === "p" ? "" : "li", write(parts, values, true)));
-    return element(name, inner.join(""));
-  }).join("");
-
-const element = (name: string, inner: string, attributes = ""): string => (name ? `<${name}${attributes}>${inner}</${name}>` : inner);
-
-const escape = (text: string): string => text.replace(/[&<>"]/g, (char) => `&${{ "&": "amp", "<": "lt", ">": "gt" }[char] ?? "quot"};`);
-
-const write = (parts: Inline[], values: Values, isHtml: boolean): string =>
-  parts.map((part) => {
-    if (typeof part === "string" || "source" in part) {
-      const text = typeof part === "string" ? part : valueOf(part, values);
-      return isHtml ? escape(text) : text;
-    }
-    const { name, address, parts } = part;
-    const link = address && ` href="${escape(address)}" target="_blank" rel="noopener noreferrer"`;
-    return element(isHtml ? name : "", write(parts, values, isHtml), link);
-  }).join("");
-
-interface Block {
-  name: "p" | "ul" | "ol";
-  items: Inline[][];
-}
-
-/**
- * An empty line ends a paragraph; lines that start with `- `, `* ` or a number and a point are
- * items of a list.
- */
-function blocks(text: string): Block[] {
-  const blocks: Block[] = [];
-  const trimEnd = (text: string) => trim(`.${text}`).slice(1);
-  let paragraph: string[] = [];
-  let open: Block | undefined;
-  const end = () => {
-    if (paragraph.length) blocks.push({ name: "p", items: [inline(trimEnd(paragraph.join("\n")))] });
-    paragraph = [];
-  };
-  for (const line of text.split("\n")) {
-    const item = /^\p{White_Space}*(?:[-*]|(\d{1,3})\.) (.+)$/su.exec(trimEnd(line));
-    if (item) {
-      end();
-      const name = item[1] ? "ol" : "ul";
-      if (open?.name !== name) blocks.push((open = { name, items: [] }));
-      open.items.push(inline(item[2]!));
-      continue;
-    }
-    open = undefined;
-    if (trimEnd(line)) paragraph.push(line);
-    else end();
-  }
-  end();
-  return blocks;
-}
-
-function inline(text: string): Inline[] {
+/** The parts of a text with emphasis and links. */
+export function inline(text: string): Inline[] {
   let steps = STEPS_MAX;
   const spend = (some: number) => (steps = Math.max(0, steps - some)) > 0;
 
   function parts(from: number, to: number, depth: number): Inline[] {
     const found: Inline[] = [];
-    let plain = from;
     for (let at = from; at < to; ) {
-      const special = specialAt(at, to, depth);
-      if (!special) {
-        at++;
-        continue;
-      }
-      if (plain < at) found.push(text.slice(plain, at));
-      found.push(special[0]);
-      plain = at = special[1];
+      const [part, next] = specialAt(at, to, depth) ?? [text[at]!, at + 1];
+      found.push(part);
+      at = next;
     }
-    if (plain < to) found.push(text.slice(plain, to));
     return found;
   }
 
@@ -198,13 +133,9 @@ function inline(text: string): Inline[] {
     const from = at + marks;
     if (from >= to || isSpace(from) || (mark === "_" && at > 0 && isWord(at - 1))) return undefined;
     for (let end = from; end + marks <= to && spend(1); ) {
-      if (text[end] === "\\") {
-        end += 2;
-        continue;
-      }
-      const skipped = text[end] === "{" ? placeholder(text.slice(end, to)) : undefined;
+      const skipped = text[end] === "\\" ? 2 : text[end] === "{" && placeholder(text.slice(end, to))?.length;
       if (skipped) {
-        end += skipped.length;
+        end += skipped;
         continue;
       }
       let run = 0;
@@ -223,7 +154,8 @@ function inline(text: string): Inline[] {
     const label = rest.slice(1, middle);
     const close = rest.indexOf(")", middle + 2);
     const address = close < 0 ? "" : rest.slice(middle + 2, close);
-    const isSafe = /^(https?:\/\/|mailto:)[^\p{White_Space}\p{Cc}{}<>"]+$/iu.test(address);
+    // Without `u`, case is ignored only in ASCII.
+    const isSafe = /^(https?:\/\/|mailto:)./i.test(address) && !/[\p{White_Space}\p{Cc}{}<>"]/u.test(address);
     if (!isSafe || !trim(label) || label.includes("[")) return undefined;
     return [{ name: "a", address, parts: parts(at + 1, at + middle, Math.max(depth, DEPTH_MAX - 1)) }, at + close + 1];
   }
@@ -249,37 +181,17 @@ export function bestLocale({ locales, defaultLocale }: Snapshot, wanted: readonl
 }
 
 /** A snapshot with its texts in one language. */
-export function translate(snapshot: Snapshot, locale: string): Snapshot {
-  const texts: Translation | undefined = snapshot.translations?.[locale];
-  if (!texts) return snapshot;
-  const alt = (image: Image | undefined, alt: unknown) => image && alt != null && { image: { ...image, alt: alt as string } };
-  const labels = (question: Question, field: "options" | "rows" | "columns", by: any = {}, alts: any = {}) =>
-    question[field] && {
-      [field]: question[field].map((choice) => {
-        const { id, label, image } = choice;
-        return { ...choice, label: by[id] ?? label, ...alt(image, alts[id]) };
-      }),
-    };
-  const each = <T extends { id?: string }>(all: T[] | undefined, by: { [id: string]: object } = {}) =>
-    all?.map((it) => ({ ...it, ...by[it.id!] }));
-  const { questions = {}, endings, sections, ending, welcome, ...more } = texts;
-  return {
-    ...snapshot,
-    ...more,
-    welcome: snapshot.welcome && { ...snapshot.welcome, ...welcome },
-    questions: snapshot.questions.map((question) => {
-      const { options, rows, columns, imageAlt, optionAlts, ...own } = questions[question.id] ?? {};
-      return {
-        ...question,
-        ...own,
-        ...alt(question.image, imageAlt),
-        ...labels(question, "options", options, optionAlts),
-        ...labels(question, "rows", rows),
-        ...labels(question, "columns", columns),
-      };
-    }),
-    sections: each(snapshot.sections, sections),
-    ending: { ...snapshot.ending, ...ending },
-    endings: each(snapshot.endings, endings),
-  } as Snapshot;
+export const translate = (snapshot: Snapshot, locale: string): Snapshot => translated(snapshot, snapshot.translations?.[locale]);
+
+/** Texts are by field, or by id in a list; that of a choice is its label. */
+function translated(it: any, texts: any): any {
+  if (typeof texts === "string") return it?.id ? { ...it, label: texts } : texts;
+  if (!it || !texts) return it;
+  if (Array.isArray(it)) return it.map((one) => translated(one, texts[one.id]));
+  const { imageAlt: alt, optionAlts, ...fields } = texts;
+  const out = { ...it };
+  for (const field in fields) out[field] = translated(it[field], fields[field]);
+  if (alt != null && it.image) out.image = { ...it.image, alt };
+  out.options &&= out.options.map((option: Choice) => translated(option, { imageAlt: optionAlts?.[option.id] }));
+  return out;
 }

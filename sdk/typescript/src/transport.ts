@@ -5,8 +5,6 @@
 
 import { SluiceError } from "./errors.js";
 
-/** No reply, or one that says that another attempt may succeed. */
-const RETRIED = [0, 408, 429, 500, 502, 503, 504];
 const FIRST_DELAY_MS = 250;
 const DELAY_MS_MAX = 30_000;
 /** A call that is to be repeated later than that fails. */
@@ -15,7 +13,7 @@ const RETRY_AFTER_MS_MAX = 60_000;
 export interface TransportOptions {
   /** The access token, if the app verifies identities. `isRetry`: the last one was refused. */
   getToken?: ((isRetry: boolean) => string | null | undefined | Promise<string | null | undefined>) | undefined;
-  /** The attempts of one call; 5 by default. */
+  /** The attempts of one call; 5 by default. A new token after a 401 does not count. */
   attempts?: number | undefined;
   /** How long one attempt may take; 30 seconds by default. */
   timeoutMs?: number | undefined;
@@ -29,58 +27,74 @@ export interface CallOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** The body of the reply, from JSON. With `body`, the call is a POST. */
-export async function call(url: string, options: TransportOptions, { signal }: CallOptions = {}, body?: object): Promise<unknown> {
-  const { attempts = 5, wait = pause } = options;
+/** The statuses, with a code, after which another attempt may succeed; 0 is no reply. */
+const RETRIED = /^(0network|408|42[59]|5(?!01|05))/;
+
+/** What `pick` finds in the reply. With `body`, the call is a POST. */
+export async function call(
+  url: string, options: TransportOptions, pick: (reply: any) => any, { signal }: CallOptions = {}, body?: object,
+): Promise<any> {
+  const { getToken, attempts = 5, timeoutMs = 30_000, wait = pause, fetch: send = fetch } = options;
   let isRetry = false;
   for (let attempt = 1; ; attempt++) {
+    const aborter = new AbortController();
+    const abort = () => aborter.abort();
+    const timer = setTimeout(abort, timeoutMs);
+    signal?.addEventListener("abort", abort);
+    let token: string | undefined;
     try {
-      return await once(url, options, isRetry, signal, body);
-    } catch (error) {
-      signal?.throwIfAborted();
-      if (!(error instanceof SluiceError) || attempt >= attempts) throw error;
-      const { status, retryAfterMs = 0 } = error;
-      if (status === 401 && !isRetry && options.getToken) {
+      if (signal?.aborted) abort();
+      token = (await getToken?.(isRetry)) ?? "";
+      const reply = await send(url, {
+        headers: {
+          ...(body && { "content-type": "application/json" }),
+          ...(token && { authorization: `Bearer ${token}` }),
+        },
+        ...(body && { method: "POST", body: JSON.stringify(body) }),
+        signal: aborter.signal,
+      });
+      return await read(url, reply, pick);
+    } catch (cause) {
+      const error =
+        signal?.aborted ? new SluiceError(`Aborted; call again: ${signal.reason}`, { code: "aborted", cause: signal.reason })
+        : cause instanceof SluiceError ? cause
+        : token === undefined ? new SluiceError(`getToken failed; nothing was sent: ${cause}`, { code: "token", cause })
+        : new SluiceError(`No reply from ${url}; check baseUrl: ${cause}`, { code: "network", cause });
+      const { status, code, retryAfterMs = 0 } = error;
+      if (status === 401 && !isRetry && getToken) {
         isRetry = true;
+        attempt--;
         continue;
       }
-      if (!RETRIED.includes(status) || retryAfterMs > RETRY_AFTER_MS_MAX) throw error;
+      if (attempt >= attempts || retryAfterMs > RETRY_AFTER_MS_MAX || !RETRIED.test(status + code)) throw error;
       const backoff = Math.min(FIRST_DELAY_MS * 2 ** attempt, DELAY_MS_MAX) * Math.random();
       await wait(retryAfterMs + backoff, signal);
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", abort);
     }
   }
 }
 
-async function once(url: string, options: TransportOptions, isRetry: boolean, signal?: AbortSignal, body?: object): Promise<unknown> {
-  const { getToken, timeoutMs = 30_000, fetch: send = fetch } = options;
-  const token = await getToken?.(isRetry);
-  const timeout = AbortSignal.timeout(timeoutMs);
-  try {
-    const reply = await send(url, {
-      headers: {
-        ...(body && { "content-type": "application/json" }),
-        ...(token && { authorization: `Bearer ${token}` }),
-      },
-      ...(body && { method: "POST", body: JSON.stringify(body) }),
-      signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
-    });
-    if (reply.ok) return await reply.json();
-    const { status, headers } = reply;
-    // A problem, or an error of tRPC; a proxy may send anything.
-    const { code, detail, error }: any = await reply.json().catch(() => ({}));
-    const after = headers.get("retry-after");
-    const seconds = Number(after) || (Date.parse(after ?? "") - Date.now()) / 1000;
-    const { data, message = detail ?? `HTTP ${status}` } = error ?? {};
-    throw new SluiceError(message, {
-      status,
-      code: data?.reason ?? data?.code ?? code ?? "http",
-      retryAfterMs: seconds > 0 ? seconds * 1000 : undefined,
-      requestId: headers.get("x-request-id"),
-    });
-  } catch (error) {
-    if (error instanceof SluiceError) throw error;
-    throw new SluiceError(`No reply from ${url}: ${error}`, { status: 0, code: "network", cause: error });
-  }
+async function read(url: string, reply: Response, pick: (reply: any) => any): Promise<any> {
+  const { ok, status, headers } = reply;
+  // A proxy may send anything.
+  const json: any = await reply.json().catch((error) => {
+    if (ok && error.name !== "SyntaxError") throw error;
+  });
+  const found = ok && pick(json);
+  if (found) return found;
+  // A problem, or an error of tRPC.
+  const { code, detail, error } = (!ok && json) || {};
+  const after = headers.get("retry-after");
+  const seconds = Number(after) || (Date.parse(after ?? "") - Date.now()) / 1000;
+  const { data, message = detail } = error ?? {};
+  throw new SluiceError(message ?? `${url} replied ${status}, not as Sluice does; check baseUrl.`, {
+    status,
+    code: data?.reason ?? data?.code ?? code ?? (ok ? "reply" : "http"),
+    retryAfterMs: seconds > 0 ? seconds * 1000 : undefined,
+    requestId: headers.get("x-request-id"),
+  });
 }
 
 /** Ends early if the call is aborted; its next attempt then fails. */

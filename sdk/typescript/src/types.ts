@@ -201,6 +201,11 @@ export interface Refused {
 export interface Accepted {
   success: true;
   responseId: string;
+  /**
+   * An earlier call, whose outcome was unknown, had stored the answers of then. They are what is
+   * stored, not those that have changed since.
+   */
+  earlier?: true;
   /** The sum of the scores, if the version has scores. */
   score?: number;
   /** In the grace window of a superseded version. */
@@ -211,7 +216,16 @@ export interface Accepted {
 export type SubmitResult = Accepted | Refused;
 
 /** The result of a validation, which stores nothing. */
-export type ValidateResult = Omit<Accepted, "responseId"> | Refused;
+export type ValidateResult = Omit<Accepted, "responseId" | "earlier"> | Refused;
+
+/** Whether a type has several alternatives. */
+type IsUnion<T, All = T> = T extends All ? ([All] extends [T] ? false : true) : never;
+
+/**
+ * The answer to a question whose id is known when the program is compiled; to one of several, such
+ * as in a loop over all questions, any answer.
+ */
+export type AnswerTo<A extends Answers, Q extends keyof A & string> = true extends IsUnion<Q> ? Answer : A[Q];
 
 export const refused = (issues: Issue[]): Refused => ({
   success: false,

@@ -5,10 +5,10 @@ import { readdirSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { test } from "node:test";
 
-import { check } from "../dist/check.js";
-import { arrange, follow, judge } from "../dist/index.js";
+import { arrange, check, follow, judge } from "../dist/check.js";
+import { html } from "../dist/html.js";
 import { progressAt } from "../dist/logic.js";
-import { bestLocale, fill, html, inlineHtml, plainText, translate } from "../dist/texts.js";
+import { bestLocale, fill, plainText, translate } from "../dist/texts.js";
 
 const ROOT = resolve(import.meta.dirname, "../../..");
 const JUDGE = resolve(ROOT, "tests/golden/judge");
@@ -30,7 +30,7 @@ for (const name of FILES) {
 }
 
 test("the server is tested with every file", () => {
-  const source = readFileSync(resolve(ROOT, "crates/flow/tests/golden.rs"), "utf8");
+  const source = readFileSync(resolve(ROOT, "crates/flow/tests/flow/golden.rs"), "utf8");
   for (const name of FILES) assert.ok(source.includes(`judge/${name}"`), name);
 });
 
@@ -40,8 +40,28 @@ test("a question type that is newer than this client is left to the server", () 
   assert.deepEqual([codes({ q: "b" }), codes({ q: ["x", "y"] }), codes({})], [[], [], ["answer_required"]]);
 });
 
+test("a condition that is newer than this client counts as met, and the server decides what is required", () => {
+  const when = [{ question: "a", matches: "x" }, { weather: "sunny" }, { not: { question: "a", matches: "x" } }, { all: [{ question: "a", answered: true }, { any: [{ new: 1 }] }] }];
+  for (const visibleIf of when) {
+    const questions = [{ id: "a", type: "shortText", prompt: "?", required: true }, { id: "b", type: "shortText", prompt: "?", required: true, visibleIf }];
+    assert.deepEqual(follow({ questions }, {}).questions.map(({ id }) => id), ["a", "b"], JSON.stringify(visibleIf));
+    assert.deepEqual(judge({ questions }, {}).map(({ path }) => path[1]), ["a"]);
+    assert.deepEqual(progressAt({ questions }, {}, "a"), { number: 1, of: 2 });
+    const jumping = [{ ...questions[0], next: [{ when: visibleIf, to: "end" }] }, { ...questions[1], visibleIf: undefined }];
+    assert.deepEqual(judge({ questions: jumping }, {}), []);
+  }
+});
+
+test("a scheme of a link is ASCII, and unknown ids are sorted by code point", () => {
+  const values = { questions: [], answers: {}, tags: {}, score: 0, words: {} };
+  assert.equal(html.inline("[x](http\u017f://a.example)", values), "[x](http\u017f://a.example)");
+  assert.match(html.inline("[x](HTTPS://a.example)", values), /^<a href="HTTPS:/);
+  const ids = judge({ questions: [] }, { "\u{1f600}": "x", "\uff5e": "x", a: "x" }).map(({ path }) => path[1]);
+  assert.deepEqual(ids, ["a", "\uff5e", "\u{1f600}"]);
+});
+
 test("answers lead through the questions as on the server and the hosted page", () => {
-  const { flows, cases } = read("crates/flow/tests/routes.json");
+  const { flows, cases } = read("crates/flow/tests/flow/routes.json");
   for (const { flow, answers, visible, ending, score } of cases) {
     const route = follow(flows[flow], answers);
     const shown = { visible: route.questions.map(({ id }) => id), ending: route.ending?.id ?? null, score: route.score ?? 0 };
@@ -51,7 +71,7 @@ test("answers lead through the questions as on the server and the hosted page", 
 });
 
 test("conditions hold as on the server and the hosted page", () => {
-  const { questions, cases } = read("crates/flow/tests/visible_if.json");
+  const { questions, cases } = read("crates/flow/tests/flow/visible_if.json");
   for (const { if: condition, answers, holds } of cases) {
     const last = { id: "last", type: "statement", prompt: "?", visibleIf: condition };
     const { questions: visible } = follow({ questions: [...questions, last] }, answers, true);
@@ -64,7 +84,7 @@ test("texts become the same HTML as on the hosted page", () => {
   const values = { questions, answers, tags, score: 4, words: { yes: "Yes", no: "No", agree: "I agree" } };
   for (const expected of cases) {
     const { text } = expected;
-    const shown = { text, html: html(text, values), inline: inlineHtml(text, values), plain: plainText(text, values), label: fill(text, values) };
+    const shown = { text, html: html.block(text, values), inline: html.inline(text, values), plain: plainText(text, values), label: fill(text, values) };
     assert.deepEqual(shown, expected);
   }
 });

@@ -8,13 +8,14 @@ import { after, test } from "node:test";
 import { createContext, runInContext } from "node:vm";
 import { gzipSync } from "node:zlib";
 
-import { build } from "esbuild";
+import { build, transform } from "esbuild";
 
 import { startServer } from "../../../tests/clients/server.mjs";
 
 const ROOT = resolve(import.meta.dirname, "..");
 const CORE_BYTES_MAX = 8 * 1024;
 const PACKAGE = JSON.parse(readFileSync(resolve(ROOT, "package.json"), "utf8"));
+const README = readFileSync(resolve(ROOT, "README.md"), "utf8");
 const bundle = async (contents, format) => {
   const { outputFiles } = await build({
     stdin: { contents, resolveDir: ROOT }, bundle: true, minify: true, format, globalName: "sdk", write: false, target: "es2022", logLevel: "error",
@@ -30,9 +31,10 @@ test("the whole core has at most 8 KB gzipped", async (t) => {
 });
 
 test("what is not imported is not bundled", async () => {
-  const size = async (name) => (await bundle(`import { ${name} } from "sluice"; globalThis.x = ${name}`, "esm")).length;
-  assert.ok(await size("judge") < await size("createSluice") / 2);
-  assert.equal((await bundle('import "sluice"', "esm")).length, 0);
+  const size = async (name, from) => (await bundle(`import { ${name} } from "${from}"; globalThis.x = ${name}`, "esm")).length;
+  assert.ok(await size("judge", "sluice/check") < await size("createSluice", "sluice") / 2);
+  assert.ok(await size("html", "sluice/ui") < await size("createSluice", "sluice") / 2);
+  for (const name of ["sluice", "sluice/check", "sluice/ui"]) assert.equal((await bundle(`import "${name}"`, "esm")).length, 0);
 });
 
 test("it runs with nothing but web standards, as in browsers and edge runtimes", async () => {
@@ -43,7 +45,7 @@ test("it runs with nothing but web standards, as in browsers and edge runtimes",
     respondentAnalytics: "never",
   };
   const replies = [{ flowId: "fl_1", flowVersionId: "fv_1" }, snapshot, { result: { data: { success: true, responseId: "rs_1" } } }];
-  const web = { fetch: async (url) => (calls.push(url), reply(replies.shift())), crypto: { getRandomValues: (it) => it }, URL, TextEncoder, AbortSignal, setTimeout, clearTimeout };
+  const web = { fetch: async (url) => (calls.push(url), reply(replies.shift())), crypto: { getRandomValues: (it) => it }, URL, TextEncoder, AbortController, setTimeout, clearTimeout };
   const context = createContext({ ...web, sdk: undefined });
   runInContext(`${new TextDecoder().decode(await bundle('export * from "sluice"', "iife"))};globalThis.sdk = sdk`, context);
   const result = await runInContext(`(async () => {
@@ -54,9 +56,23 @@ test("it runs with nothing but web standards, as in browsers and edge runtimes",
   assert.equal(result.responseId, "rs_1");
   assert.equal(calls.length, 3);
   // No module of Node.js is imported anywhere.
-  for (const name of ["index", "check", "react"]) {
+  for (const name of ["index", "check", "ui", "react"]) {
     assert.doesNotMatch(readFileSync(resolve(ROOT, `dist/${name}.js`), "utf8"), /from "node:|require\(/);
   }
+});
+
+test("the browsers that the README names know everything that it uses", async () => {
+  const code = new TextDecoder().decode(await bundle('export * from "sluice"; export * from "sluice/ui"; export * from "sluice/check"', "esm"));
+  // Newer than Safari 15.4, Chrome 93 and Firefox 92.
+  assert.doesNotMatch(code, /\(\?<[!=]|AbortSignal\.|throwIfAborted|structuredClone|\.findLast|toSorted|toReversed|\.groupBy|static\{/);
+  const target = ["safari15.4", "chrome93", "firefox92"];
+  const options = { loader: "js", minify: true, target };
+  assert.equal((await transform(code, options)).warnings.length, 0);
+  assert.match(README, /Safari 15\.4, Chrome 93, Firefox 92/);
+});
+
+test("the README has no links that break outside of the repository", () => {
+  for (const [, address] of README.matchAll(/\]\(([^)]*)\)/g)) assert.match(address, /^(https:|#)/);
 });
 
 test("the package has no dependencies, and its files are those that it names", () => {

@@ -85,7 +85,7 @@ test("types are written, and a typed session starts", async () => {
   assert.equal(await run(typed.code, "typed"), "");
 });
 
-test("the component renders", async () => {
+test("the component renders before the flow is there; react.test.mjs does the rest", async () => {
   const { code } = BLOCKS.find(({ language }) => language === "tsx");
   const rendering = `${code}\nimport { renderToString } from "react-dom/server";\nconsole.log(renderToString(<Survey />));`;
   const outfile = join(folder, "react.cjs");

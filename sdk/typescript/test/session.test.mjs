@@ -5,7 +5,8 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
 import { startServer } from "../../../tests/clients/server.mjs";
-import { createSluice } from "../dist/index.js";
+import { createSluice, SluiceError } from "../dist/index.js";
+import { html, progress } from "../dist/ui.js";
 
 const options = (...ids) => ids.map((id) => ({ id, label: `Option ${id.toUpperCase()}` }));
 const QUIZ = {
@@ -55,7 +56,7 @@ async function publish(flowId, definition, graceWindowSeconds = 0) {
 
 test("a session follows the logic, repeats answers in texts, and submits what counts", async () => {
   const flowId = await flowOf(QUIZ);
-  const session = await sluice.start(flowId, { tags: { team: "Red" }, context: { locale: "en-GB" } });
+  const session = await sluice.start(flowId, { tags: { team: "Red" }, context: { locale: "en-GB" }, html });
   assert.deepEqual([session.title, session.descriptionHtml], ["Quiz for Red", "<p>Read the <strong>rules</strong>.</p>"]);
   assert.deepEqual(session.welcome, { title: "Welcome, Red", body: "- one\n- two", bodyHtml: "<ul><li>one</li><li>two</li></ul>", buttonText: "Go" });
   const ids = () => session.questions.map(({ id }) => id);
@@ -70,7 +71,7 @@ test("a session follows the logic, repeats answers in texts, and submits what co
   assert.deepEqual(ids(), ["name", "level", "hard", "stars"]);
   assert.equal(session.questions[1].promptHtml, "How good, Ada &lt;b&gt;?");
   assert.equal(session.questions[2].prompt, "Hard for Option B?");
-  assert.deepEqual(session.progress("hard"), { number: 3, of: 4 });
+  assert.deepEqual(progress(session, "hard"), { number: 3, of: 4 });
   assert.deepEqual(session.issues("hard").map(({ code }) => code), ["out_of_range"]);
   assert.deepEqual(session.issues(), session.issues("hard"));
   // Nothing is sent while an answer is wrong.
@@ -169,7 +170,7 @@ test("a retired version leads to the newest one, and a closed flow is refused", 
   assert.equal((await stored(flowId)).length, 1);
 });
 
-test("after an unknown outcome the same answers are stored once, and changed answers get another key", async () => {
+test("after an unknown outcome the same answers are stored once, and so are changed ones", async () => {
   const flowId = await flowOf(FEEDBACK);
   let isLossy = true;
   const keys = [];
@@ -206,12 +207,130 @@ test("after an unknown outcome the same answers are stored once, and changed ans
   assert.equal((await stored(flowId)).length, 2);
   assert.equal(new Set(keys.slice(-3)).size, 1);
 
+  // Changed answers have the same key: the earlier ones are what is stored, and the result says so.
   isLossy = true;
   const other = await lossy.start(flowId);
-  await assert.rejects(other.answer("nps", "1").submit());
+  const before = (await stored(flowId)).length;
+  const thrown = await other.answer("nps", "1").submit().catch((error) => error);
+  assert.ok(thrown instanceof SluiceError);
+  assert.equal(thrown.idempotencyKey, other.idempotencyKey);
+  await assert.rejects(other.answer("nps", "0").submit());
   isLossy = false;
-  assert.equal((await other.answer("nps", "2").submit()).success, true);
-  assert.notEqual(keys.at(-1), keys.at(-2));
+  const result = await other.answer("nps", "2").submit();
+  assert.deepEqual([result.success, result.earlier, other.result.earlier], [true, true, true]);
+  assert.deepEqual(new Set(keys.slice(-4)), new Set([other.idempotencyKey]));
+  const rows = await stored(flowId);
+  assert.equal(rows.length, before + 1, "exactly one row");
+  assert.equal(rows.find(({ responseId }) => responseId === result.responseId).answers.nps, "1");
+
+  // If nothing was stored, the changed answers are.
+  let isDown = true;
+  const down = createSluice({
+    baseUrl: server.url, apiKey: app.apiKey, attempts: 1,
+    fetch: (url, init) => (isDown && init.body ? Promise.reject(new TypeError("connection lost")) : fetch(url, init)),
+  });
+  const fresh = await down.start(flowId);
+  await assert.rejects(fresh.answer("nps", "1").submit());
+  isDown = false;
+  const changed = await fresh.answer("nps", "4").submit();
+  assert.deepEqual([changed.success, changed.earlier], [true, undefined]);
+  const after = await stored(flowId);
+  assert.deepEqual([after.length, after.find(({ responseId }) => responseId === changed.responseId).answers.nps], [before + 2, "4"]);
+});
+
+test("a session is resumed at its version and with its key, and stores one response", async () => {
+  const flowId = await flowOf(FEEDBACK);
+  const first = await sluice.start(flowId, { answers: { nps: "9" } });
+  const { idempotencyKey, snapshot: { flowVersionId } } = first;
+  assert.equal((await first.submit()).success, true);
+  await publish(flowId, { ...FEEDBACK, title: "Newer" }, 3_600);
+  const resumed = await sluice.start(flowId, { answers: first.answers, idempotencyKey, flowVersionId });
+  assert.deepEqual([resumed.snapshot.flowVersionId, resumed.idempotencyKey], [flowVersionId, idempotencyKey]);
+  assert.equal((await resumed.submit()).responseId, first.result.responseId);
+  assert.equal((await stored(flowId)).length, 1);
+  // A version that is not served, or of another flow, is replaced by the newest one.
+  const { flowVersionId: foreign } = await sluice.resolve(await flowOf(QUIZ));
+  for (const other of ["fv_0000000000000000000000", foreign]) {
+    assert.equal((await sluice.start(flowId, { flowVersionId: other })).title, "Newer");
+  }
+  // Other answers than those that were stored are refused: after a reload the earlier ones are unknown.
+  const different = await sluice.start(flowId, { answers: { nps: "2" }, idempotencyKey, flowVersionId });
+  assert.deepEqual((await different.submit()).errors.issues.map(({ code }) => code), ["idempotency_key_reused"]);
+  assert.equal((await stored(flowId)).length, 1);
+  // One that is no longer accepted is left on submitting.
+  const late = await sluice.start(flowId, { answers: { nps: "1" }, flowVersionId });
+  const to = await publish(flowId, { ...FEEDBACK, title: "Newest" });
+  assert.deepEqual([(await late.submit()).carriedOver, late.title], [{ from: flowVersionId, to, dropped: {} }, "Newest"]);
+});
+
+test("a consent is carried over only if its words are the same; an option by its id", async () => {
+  const consent = { id: "terms", type: "consent", prompt: "I agree to the terms of 2025.", help: "See the *terms*." };
+  const plan = { id: "plan", type: "singleChoice", prompt: "Plan?", options: options("a", "b") };
+  const flowId = await flowOf({ title: "Terms", questions: [consent, plan] });
+  const start = () => sluice.start(flowId, { answers: { terms: "accepted", plan: "a" } });
+  const [same, asked, helped] = [await start(), await start(), await start()];
+  const renamed = { ...plan, options: [{ id: "a", label: "Another label" }, { id: "b", label: "B" }] };
+  await publish(flowId, { title: "Terms", questions: [consent, renamed] });
+  const result = await same.submit();
+  assert.deepEqual([result.success, result.carriedOver.dropped], [true, {}]);
+  for (const [session, change] of [[asked, { prompt: "I agree to the terms of 2026." }], [helped, { help: "See the new terms." }]]) {
+    await publish(flowId, { title: "Terms", questions: [{ ...consent, ...change }, plan] });
+    const refusal = await session.submit();
+    assert.deepEqual([refusal.success, refusal.carriedOver.dropped, session.answers], [false, { terms: "accepted" }, { plan: "a" }]);
+  }
+  assert.equal((await stored(flowId)).length, 1);
+  // So it is if the version in which it was given is not there any more.
+  const lost = await sluice.start(flowId, { answers: { terms: "accepted", plan: "a" }, flowVersionId: "fv_0000000000000000000000" });
+  assert.deepEqual([lost.answers, lost.dropped], [{ plan: "a" }, { terms: "accepted" }]);
+});
+
+test("a matrix with a new row keeps the answers to the others", async () => {
+  const grid = (...rows) => ({ id: "grid", type: "matrix", prompt: "?", required: true, rows: options(...rows), columns: options("x", "y") });
+  const flowId = await flowOf({ title: "Grid", questions: [grid("a", "b")] });
+  const session = await sluice.start(flowId, { answers: { grid: ["a:x", "b:y"] } });
+  await publish(flowId, { title: "Grid", questions: [grid("a", "b", "c")] });
+  const refusal = await session.submit();
+  assert.deepEqual([refusal.carriedOver.dropped, session.answers], [{}, { grid: ["a:x", "b:y"] }]);
+  assert.deepEqual(refusal.errors.issues.map(({ code }) => code), ["answer_required"]);
+  assert.equal((await session.answer("grid", ["a:x", "b:y", "c:x"]).submit()).success, true);
+});
+
+test("unknown questions and wrong kinds of answers are errors, and no known answer is lost silently", async () => {
+  const flowId = await flowOf(FEEDBACK);
+  const session = await sluice.start(flowId, { answers: { nps: "9", gone: "x", why: null } });
+  assert.deepEqual([session.answers, session.dropped], [{ nps: "9" }, { gone: "x" }]);
+  assert.throws(() => session.answer("gone", "x"), { name: "SluiceError", code: "unknown_question", message: /"gone".*session\.questions/ });
+  for (const wrong of [9, true, [9], {}]) {
+    assert.throws(() => session.answer("nps", wrong), { name: "SluiceError", code: "wrong_answer_kind", message: /"nps" takes a text/ });
+    await assert.rejects(sluice.start(flowId, { answers: { nps: wrong } }), { code: "wrong_answer_kind" });
+  }
+  assert.deepEqual(session.answers, { nps: "9" });
+});
+
+test("a flow that was archived meanwhile refuses, and nothing is thrown", async () => {
+  const flowId = await flowOf(FEEDBACK);
+  const session = await sluice.start(flowId, { answers: { nps: "9" } });
+  await server.admin("DELETE", `/flows/${flowId}`);
+  const refusal = await session.submit();
+  assert.deepEqual([refusal.success, refusal.carriedOver, refusal.errors.issues.length], [false, undefined, 1]);
+});
+
+test("texts that the server never takes are reported at once, and addresses beyond ASCII are left to it", async () => {
+  const flowId = await flowOf({ title: "Texts", questions: [
+    { id: "text", type: "longText", prompt: "?", maxLength: 16_384 }, { id: "mail", type: "email", prompt: "?" }, { id: "web", type: "url", prompt: "?" },
+  ] });
+  const session = await sluice.start(flowId);
+  const codes = () => session.issues().map(({ code }) => code);
+  session.answer("text", "a\0b");
+  assert.deepEqual(codes(), ["nul_character"]);
+  session.answer("text", "x".repeat(16_385));
+  assert.ok(codes().includes("too_long"));
+  session.answer("text", "").answer("mail", "no address").answer("web", "no address");
+  assert.deepEqual(codes(), ["invalid_format", "invalid_format"]);
+  session.answer("mail", "ä ö@example.com").answer("web", "https://ä ö");
+  assert.deepEqual(codes(), []);
+  const refusal = await session.submit();
+  assert.deepEqual(refusal.errors.issues.map(({ code }) => code), ["invalid_format", "invalid_format"]);
 });
 
 test("identities are linked only with consent, and never in a flow that does not ask", async () => {
@@ -220,10 +339,28 @@ test("identities are linked only with consent, and never in a flow that does not
     const session = await sluice.start(flowId, { identities: [{ type: "userId", value: "u1" }] });
     assert.equal(session.asksConsent, asks);
     assert.equal(session.submission().respondentAnalyticsAdmission, "collection_only");
+    let changes = 0;
+    session.subscribe(() => changes++);
     session.admission = "admitted";
+    session.identities = [...session.identities];
+    assert.equal(changes, 2, "both setters notify");
+    assert.deepEqual([session.admission, session.effectiveAdmission], ["admitted", linked]);
     await session.answer("nps", "5").submit();
     assert.equal((await stored(flowId))[0].respondentAnalyticsAdmission, linked);
   }
+});
+
+test("consent is asked if an identity, a token or an invitation says who answers", async () => {
+  const ask = { questions: [], title: "T", ending: {}, locales: ["en"], defaultLocale: "en", respondentAnalytics: "ask", flowVersionId: "fv_1" };
+  const asks = async (start, more) => {
+    const reply = async (url) => new Response(JSON.stringify(url.includes("/flows/") ? { flowId: "fl_1", flowVersionId: "fv_1" } : ask));
+    return (await createSluice({ baseUrl: "https://x.example", apiKey: "pk_1", fetch: reply, ...more }).start("fl_1", start)).asksConsent;
+  };
+  assert.equal(await asks({}), false);
+  assert.equal(await asks({ identities: [{ type: "userId", value: "u" }] }), true);
+  assert.equal(await asks({}, { getToken: () => "token" }), true);
+  assert.equal(await asks({ flowAssignmentId: "fa_1" }), true);
+  assert.equal(await asks({ flowAssignmentId: "mine" }), false);
 });
 
 test("answers that are known already, and random order by visit", async () => {

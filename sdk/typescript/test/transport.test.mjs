@@ -31,7 +31,7 @@ function client(replies, options = {}) {
 }
 
 test("the paths, the method and the body are those of the API", async () => {
-  const { sluice, calls } = client([reply(200, { flowVersionId: "fv_1" }), reply(200, {}), reply(200, ACCEPTED), reply(200, ACCEPTED)]);
+  const { sluice, calls } = client([reply(200, { flowVersionId: "fv_1" }), reply(200, { questions: [] }), reply(200, ACCEPTED), reply(200, ACCEPTED)]);
   await sluice.resolve("fl_1");
   await sluice.fetch("fv_1");
   await sluice.submit({ ...SUBMISSION, idempotencyKey: "own" });
@@ -86,6 +86,48 @@ test("attempts end, and other errors are not repeated", async () => {
   assert.equal(missing.calls.length, 1);
 });
 
+test("statuses of 500 and more are repeated except 501 and 505, and so are 408, 425 and 429", async () => {
+  for (const status of [408, 425, 429, 500, 502, 503, 504, 507, 520, 529, 599]) {
+    const { sluice, calls } = client([reply(status, {}), reply(200, ACCEPTED)]);
+    assert.equal((await sluice.submit(SUBMISSION)).success, true);
+    assert.equal(calls.length, 2, String(status));
+  }
+  for (const status of [400, 404, 409, 413, 501, 505]) {
+    const { sluice, calls } = client([reply(status, {})]);
+    await assert.rejects(sluice.submit(SUBMISSION), { name: "SluiceError", status });
+    assert.equal(calls.length, 1, String(status));
+  }
+});
+
+test("every error is a SluiceError whose message names the remedy", async () => {
+  for (const baseUrl of ["feedback.example.com", "", "ftp://x", undefined]) {
+    assert.throws(() => createSluice({ baseUrl, apiKey: "pk_1" }), { name: "SluiceError", code: "base_url", message: /must start with https:\/\// });
+  }
+  // A page of a proxy, and replies of another shape.
+  const page = () => new Response("<html>", { status: 200 });
+  for (const other of [page, reply(200, null), reply(200, []), reply(200, "text"), reply(200, { result: null })]) {
+    for (const made of [(it) => it.resolve("fl_1"), (it) => it.fetch("fv_1"), (it) => it.submit(SUBMISSION), (it) => it.start("fl_1")]) {
+      const { sluice, calls } = client([other]);
+      await assert.rejects(made(sluice), { name: "SluiceError", status: 200, code: "reply", message: /check baseUrl/ });
+      assert.equal(calls.length, 1);
+    }
+  }
+  for (const body of [null, "text", { error: "text" }, { error: { data: null } }]) {
+    await assert.rejects(client([reply(400, body)]).sluice.submit(SUBMISSION), { name: "SluiceError", status: 400, code: "http" });
+  }
+  const failing = client([reply(200, ACCEPTED)], { getToken: () => Promise.reject(new Error("no session")) });
+  await assert.rejects(failing.sluice.submit(SUBMISSION), { name: "SluiceError", code: "token", message: /^getToken failed; nothing was sent: Error: no session$/ });
+  assert.equal(failing.calls.length, 0);
+});
+
+test("an error of submit has the key with which the call is repeated", async () => {
+  const { sluice, calls } = client([lost, lost, reply(200, ACCEPTED)], { attempts: 2 });
+  const error = await sluice.submit(SUBMISSION).catch((error) => error);
+  assert.equal(error.idempotencyKey, calls[0].body.idempotencyKey);
+  await sluice.submit({ ...SUBMISSION, idempotencyKey: error.idempotencyKey });
+  assert.equal(new Set(calls.map(({ body }) => body.idempotencyKey)).size, 1);
+});
+
 test("a refused token is asked for once more", async () => {
   const asked = [];
   const getToken = async (isRetry) => (asked.push(isRetry), isRetry ? "new" : "old");
@@ -97,12 +139,14 @@ test("a refused token is asked for once more", async () => {
   const refused = client([refusal], { getToken });
   await assert.rejects(refused.sluice.submit(SUBMISSION), { status: 401, code: "token_expired" });
   assert.equal(refused.calls.length, 2);
+  const single = client([refusal, reply(200, ACCEPTED)], { getToken, attempts: 1 });
+  assert.equal((await single.sluice.submit(SUBMISSION)).success, true, "one attempt does not forbid a new token");
   const without = client([refusal]);
   await assert.rejects(without.sluice.submit(SUBMISSION), { status: 401 });
   assert.equal(without.calls.length, 1);
 });
 
-test("an aborted call ends with the reason, also while it waits", async () => {
+test("an aborted call ends with an error that has the reason, also while it waits", async () => {
   const aborter = new AbortController();
   // The wait of a minute ends with the call.
   const { sluice } = client([], { wait: undefined, fetch: async (url, { signal }) => {
@@ -110,8 +154,9 @@ test("an aborted call ends with the reason, also while it waits", async () => {
     setTimeout(() => aborter.abort(new Error("closed")), 1);
     return new Response("{}", { status: 503, headers: { "retry-after": "59" } });
   } });
-  await assert.rejects(sluice.submit(SUBMISSION, { signal: aborter.signal }), { message: "closed" });
-  await assert.rejects(sluice.submit(SUBMISSION, { signal: aborter.signal }), { message: "closed" });
+  const aborted = { name: "SluiceError", status: 0, code: "aborted", message: "Aborted; call again: Error: closed", cause: new Error("closed") };
+  await assert.rejects(sluice.submit(SUBMISSION, { signal: aborter.signal }), aborted);
+  await assert.rejects(sluice.submit(SUBMISSION, { signal: aborter.signal }), aborted);
 });
 
 test("an attempt without a reply ends by its timeout, and is repeated", async () => {

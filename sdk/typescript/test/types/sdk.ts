@@ -1,8 +1,8 @@
 // Wrong answers for a known flow do not compile: each line below an expectation is an error.
 // `feedback.ts` is written by `sluice types` from feedback.yaml.
 
-import { createSluice, follow, judge, SluiceError, type Answers, type Session } from "sluice";
-import { check } from "sluice/check";
+import { createSluice, SluiceError, type Answers, type Session } from "sluice";
+import { check, follow, judge } from "sluice/check";
 
 import { feedbackFlow, type FeedbackAnswers } from "./feedback.js";
 
