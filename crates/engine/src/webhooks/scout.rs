@@ -14,7 +14,6 @@ use tokio::task::JoinSet;
 
 use super::filter_of;
 use super::places::Places;
-use super::worker::HELD_BACK_MILLIS;
 use crate::admin::{AdminError, AdminResult};
 use crate::core::Core;
 use crate::events::{PAGE_BYTES_MAX, read};
@@ -25,6 +24,8 @@ const APPS_AT_ONCE: usize = 8;
 const PAGES_MAX: usize = 10;
 /// The rows of such a page.
 const PAGE: usize = 100;
+/// How much later than usual the log may end before it counts as held back by a slow write.
+pub(super) const HELD_BACK_MILLIS: i64 = 1_000;
 /// With more endpoints than this, positions are forgotten, and read again.
 const POSITIONS_MAX: usize = 10_000;
 

@@ -22,7 +22,7 @@ use tokio::task::JoinSet;
 
 use super::attempt::{ATTEMPT_MAX, Answered};
 use super::places::{Place, Places};
-use super::scout::scout;
+use super::scout::{HELD_BACK_MILLIS, scout};
 use super::step::{Lines, STEP_MAX, Stepped, step};
 use crate::actor::Actor;
 use crate::admin::{AdminError, AdminResult};
@@ -38,8 +38,6 @@ const TICK: Duration = Duration::from_millis(250);
 const BACKLOG_INTERVAL: Duration = Duration::from_secs(15);
 /// How long an endpoint is left alone if nothing is new. Its position is saved as often.
 const IDLE_SECONDS: i64 = 30;
-/// How much later than usual the log may end before it counts as held back by a slow write.
-pub(super) const HELD_BACK_MILLIS: i64 = 1_000;
 /// When an endpoint is looked at again whose log is held back.
 const HELD_BACK_SECONDS: i64 = 1;
 /// The pause before a log that could not be read is tried again.

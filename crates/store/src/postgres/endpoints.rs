@@ -199,8 +199,8 @@ async fn save_in(transaction: &Transaction, progress: &Progress) -> Done<Option<
     }
     // When the lease goes on, as given; otherwise with the next waiting delivery, if that is earlier.
     let sql = "UPDATE endpoints SET cursor = CASE WHEN cursor = $3 THEN $4 ELSE cursor END, \
-         failing_since = $5, failures = $6, leased_by = $7, leased_until = $8, \
-         due_at = CASE WHEN due_at <> $10 THEN due_at WHEN $8 > 0 THEN $9 \
+         failing_since = $5, failures = $6, leased_by = $7, leased_until = $8::bigint, \
+         due_at = CASE WHEN due_at <> $10 THEN due_at WHEN $8::bigint > 0 THEN $9 \
          ELSE least($9, (SELECT min(next_at) FROM deliveries \
          WHERE app_id = $1 AND endpoint_id = $2 AND next_at IS NOT NULL)) END WHERE app_id = $1 AND endpoint_id = $2";
     let held_by = progress.lease_until.map(|_| worker);
