@@ -52,7 +52,10 @@ impl fmt::Debug for NatsOptions {
 /// A stream that takes events.
 pub struct NatsSink {
     options: NatsOptions,
+    /// Without users and passwords: the client writes addresses to its log.
     servers: Vec<ServerAddr>,
+    /// A user and a password, or a token: the first that an address has is used for all servers.
+    sign_in: Option<(String, Option<String>)>,
     name: String,
     /// Absent before the first event, and after a fault.
     connection: Mutex<Option<Context>>,
@@ -77,6 +80,9 @@ impl NatsSink {
         if servers.is_empty() {
             return Err("nats-url is empty".to_owned());
         }
+        let sign_in = |it: &ServerAddr| Some((decoded(it.username()?), it.password().map(decoded)));
+        let sign_in = servers.iter().find_map(sign_in);
+        let servers = servers.into_iter().map(without_sign_in).collect::<Result<Vec<_>, _>>()?;
         if let Some(path) = &options.credentials {
             std::fs::read_to_string(path).map_err(|error| format!("nats-credentials: {error}"))?;
         }
@@ -88,7 +94,7 @@ impl NatsSink {
             return Err("nats-subject is not a subject without wildcards".to_owned());
         }
         let name = format!("nats/{}", options.stream);
-        Ok(Self { options, servers, name, connection: Mutex::default() })
+        Ok(Self { options, servers, sign_in, name, connection: Mutex::default() })
     }
 
     async fn publish_page(&self, app: AppId, events: &[Payload]) -> Result<(), SinkError> {
@@ -146,11 +152,8 @@ impl NatsSink {
             .name("sluice")
             .connection_timeout(CONNECT_MAX)
             .request_timeout(Some(REQUEST_MAX))
-            .max_reconnects(1);
-        // The client itself ignores what is in a URL. One sign-in is for all servers.
-        let signs_in =
-            |it: &ServerAddr| Some((decoded(it.username()?), it.password().map(decoded)));
-        options = match self.servers.iter().find_map(signs_in) {
+            .max_reconnects(self.servers.len());
+        options = match self.sign_in.clone() {
             Some((user, Some(password))) => options.user_and_password(user, password),
             Some((token, None)) => options.token(token),
             None => options,
@@ -253,6 +256,14 @@ const NO_JETSTREAM: &str = "JetStream does not answer: it must be enabled (nats-
 
 fn unavailable(why: &str) -> SinkError {
     SinkError::Unavailable(why.to_owned())
+}
+
+fn without_sign_in(address: ServerAddr) -> Result<ServerAddr, &'static str> {
+    let mut url = address.into_inner();
+    // These fail only for URLs without a host.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+    ServerAddr::from_url(url).map_err(|_| "nats-url is not a nats:// or tls:// URL")
 }
 
 /// A part of a URL as text.

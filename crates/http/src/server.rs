@@ -40,6 +40,8 @@ use header_timer::HeaderTimer;
 /// The pause after a failed accept, for example when no file descriptors are left: others may close
 /// meanwhile.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// The most clients that a stopping server still accepts; more may connect while it does.
+const BACKLOG_MAX: usize = 4096;
 /// How long a stopping server still answers on an open HTTP/1 connection, with `connection: close`.
 /// A request may be on its way when the server stops; a connection closed at once would leave it
 /// without a reply.
@@ -99,9 +101,9 @@ pub async fn serve(
             () = &mut shutdown => break,
         }
     }
-    for (stream, peer) in backlog(listener) {
-        let place = Arc::clone(&places).try_acquire_owned().ok();
-        server.begin((stream, peer, place), &addresses, &mut connections);
+    for (stream, peer) in backlog(listener).take(BACKLOG_MAX) {
+        let Ok(place) = Arc::clone(&places).try_acquire_owned() else { break };
+        server.begin((stream, peer, Some(place)), &addresses, &mut connections);
     }
     server.site.stop();
     tracing::info!(connections = connections.len(), "draining");
@@ -134,7 +136,7 @@ async fn next(listener: &TcpListener, places: &Arc<Semaphore>) -> Accepted {
 }
 
 /// The clients that the system has connected but that were not accepted yet: they may have sent
-/// their request. The system keeps only a bounded number of them.
+/// their request.
 fn backlog(listener: TcpListener) -> impl Iterator<Item = (TcpStream, IpAddr)> {
     let listener = listener.into_std().ok();
     std::iter::from_fn(move || {

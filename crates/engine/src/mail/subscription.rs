@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use sluice_flow::id::{ResponseId, v7};
 use sluice_flow::time::Timestamp;
-use sluice_store::MailRow;
+use sluice_store::{MailEnd, MailRow};
 
 /// How often a subscription to each response is looked at, in seconds.
 const SOON_SECONDS: i64 = 60;
@@ -89,7 +89,9 @@ pub(super) fn language_of(row: &MailRow) -> Option<String> {
 
 /// A subscription that goes on with what is stored from now on.
 pub(super) fn skipped(row: MailRow, now: Timestamp) -> MailRow {
-    let Some(chosen) = Subscription::of(&row) else { return row };
+    let Some(chosen) = Subscription::of(&row) else {
+        return MailRow { next_at: None, ended: Some(MailEnd::Stopped), ..row };
+    };
     let next_at = chosen.frequency.next_at(now);
     let after = ResponseId::from_uuid(v7(now, 0, 0));
     let detail = Subscription { after, is_brief: false, ..chosen }.to_detail();

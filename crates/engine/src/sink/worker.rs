@@ -18,7 +18,7 @@ use tokio::sync::Mutex;
 
 use super::{SinkError, SinkOptions};
 use crate::admin::AdminError;
-use crate::background::keep_running_after;
+use crate::background::{is_final, keep_running_after};
 use crate::core::Core;
 use crate::events::{PAGE_BYTES_MAX, read, start};
 use crate::ids::random_bits;
@@ -161,12 +161,17 @@ impl SinkWorker {
         let idle = IDLE_INTERVAL.max(EACH_APP * leading.apps.len() as u32);
         let mut pause = TICK;
         let (mut is_down, mut published) = (false, false);
-        for (app, log) in &mut leading.apps {
-            if log.next_at > Instant::now() {
-                continue;
+        for app in leading.due() {
+            // With many apps, a pass may last longer than the lease.
+            if leading.saved_at.elapsed() >= SAVE_INTERVAL
+                && !self.save(options, leading, LEASE_SECONDS).await?
+            {
+                state.leading = None;
+                return Ok(RETRY_INTERVAL);
             }
+            let Some(log) = leading.apps.get_mut(&app) else { continue };
             log.next_at = Instant::now() + idle;
-            match self.publish_page(options, *app, log).await? {
+            match self.publish_page(options, app, log).await? {
                 Published::All { has_more } => {
                     published = true;
                     if has_more {
@@ -264,8 +269,14 @@ impl SinkWorker {
         let all = EventFilter::default();
         let page = match read(&self.core, app, &all, log.position, PAGE).await {
             Ok(page) => page,
-            Err(AdminError::Store(error)) => return Err(error),
-            Err(other) => return Err(StoreError::Failed(Box::new(other))),
+            Err(AdminError::Store(error)) if is_final(&error) => return Err(error),
+            Err(error) => {
+                // The logs of the other apps go on.
+                let source = std::error::Error::source(&error).map(ToString::to_string);
+                tracing::warn!(%error, source, %app, "the events of an app cannot be read");
+                log.next_at = Instant::now() + RETRY_INTERVAL;
+                return Ok(Published::Refused);
+            }
         };
         let events: Vec<Payload> = page.events.into_iter().map(|event| event.payload).collect();
         log.waiting_since = events.first().map(|event| event.timestamp);
@@ -323,6 +334,12 @@ impl SinkWorker {
 }
 
 impl Leading {
+    /// The apps whose logs are read now.
+    fn due(&self) -> Vec<AppId> {
+        let now = Instant::now();
+        self.apps.iter().filter(|(_, log)| log.next_at <= now).map(|(app, _)| *app).collect()
+    }
+
     /// The age of the oldest event that was read and is not published.
     fn lag_millis(&self, now: Timestamp) -> i64 {
         let oldest = self.apps.values().filter_map(|log| log.waiting_since).min();

@@ -60,6 +60,7 @@ async fn move_and_hold(
     destination: &Arc<dyn Store>,
 ) -> Result<(TallyComparison, String), Failure> {
     let comparison = move_all(source, destination).await?;
+    // Again, for what there is to say about it now.
     Ok((comparison, outbound::hold(destination).await?))
 }
 
@@ -85,6 +86,8 @@ async fn move_all(
         ));
     }
 
+    // Before the first record: a copy that is not compared must not send anything either.
+    outbound::hold(destination).await?;
     let progress = Progress::start("copying", there.records, Some(total));
     let copied =
         moving::copy(source, destination, there.last, |records| progress.advance(records)).await;

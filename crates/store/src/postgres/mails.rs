@@ -98,12 +98,13 @@ pub(super) async fn change(
             must_be_written(transaction.execute(sql, params).await?)
         }
         MailWrite::Settle { row, revision } => {
-            let sql = "DELETE FROM mails WHERE app_id = $1 AND mail_id = $2 AND revision = $3";
+            // Changed in place: a statement that waits for this one sees the row as it is then.
+            let sql = "SELECT FROM mails WHERE app_id = $1 AND mail_id = $2 AND revision = $3 \
+                 FOR UPDATE";
             let app = app_of(row.app_id);
             let params: Params = &[&app, &row.mail_id.uuid(), &i64::from(*revision)];
-            must_be_written(transaction.execute(sql, params).await?)?;
-            let row = MailRow { revision: revision + 1, ..row.clone() };
-            put(transaction, std::slice::from_ref(&row), "NOTHING").await
+            must_be_written(transaction.query(sql, params).await?.len() as u64)?;
+            replace(transaction, &MailRow { revision: revision + 1, ..row.clone() }).await
         }
         MailWrite::Unsubscribe { app_id, mail_id, address } => {
             let sql = "UPDATE mails SET ended = 'unsubscribed', next_at = NULL, address = $3, \
@@ -151,7 +152,7 @@ fn must_be_written(rows: u64) -> Result<(), TransactionError> {
     }
 }
 
-/// Stores a row of an import, replacing an existing one.
+/// Stores a row, replacing an existing one.
 pub(super) async fn replace(
     transaction: &Transaction,
     row: &MailRow,
