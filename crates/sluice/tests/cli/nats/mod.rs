@@ -296,7 +296,9 @@ async fn a_refused_sign_in_is_logged_without_the_password() {
     let nats = Nats::start(of_nats.path(), users);
     let with = |word: &str| {
         let url = nats.url().replace("nats://", &format!("nats://sluice:{word}@"));
-        Server::start_with(folder.path(), "127.0.0.1:0", |it| it.env("SLUICE_NATS_URL", url))
+        Server::start_with(folder.path(), "127.0.0.1:0", |it| {
+            it.env("SLUICE_NATS_URL", url).env("SLUICE_LOG", "debug")
+        })
     };
     let server = with("canary-word");
     logged(folder.path(), "events cannot be published now").await;
