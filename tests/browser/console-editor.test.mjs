@@ -61,7 +61,7 @@ const preview = (page) => page.frameLocator("#preview-pane iframe");
 test("conditions are described as in the shared table", async () => {
   const { page } = await edit();
   registerTypes(JSON.parse(await page.locator("#editor").getAttribute("data-about")).types);
-  const { questions, cases } = JSON.parse(readFileSync(`${ROOT}/crates/flow/tests/condition_words.json`, "utf8"));
+  const { questions, cases } = JSON.parse(readFileSync(`${ROOT}/crates/flow/tests/flow/condition_words.json`, "utf8"));
   for (const { if: condition, words } of cases) assert.equal(inWords(condition, questions), words);
 });
 

@@ -36,7 +36,7 @@ test("the page with script, style and logo is at most 15 KB and three requests",
 });
 
 test("visibleIf in the browser passes the same table as the server", async () => {
-  const { questions, cases } = JSON.parse(readFileSync(resolve(ROOT, "crates/flow/tests/visible_if.json"), "utf8"));
+  const { questions, cases } = JSON.parse(readFileSync(resolve(ROOT, "crates/flow/tests/flow/visible_if.json"), "utf8"));
   const flow = await world.flow(SHORT);
   const page = await world.visit(flow.path);
   const script = await page.locator("script[type=module]").getAttribute("src");

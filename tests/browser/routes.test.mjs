@@ -15,7 +15,7 @@ const world = await openWorld();
 after(() => world.close());
 
 test("the way through the questions in the browser passes the same table as the server", async () => {
-  const { flows, cases } = JSON.parse(readFileSync(resolve(ROOT, "crates/flow/tests/routes.json"), "utf8"));
+  const { flows, cases } = JSON.parse(readFileSync(resolve(ROOT, "crates/flow/tests/flow/routes.json"), "utf8"));
   const flow = await world.flow(SHORT);
   const page = await world.visit(flow.path);
   const script = await page.locator("script[type=module]").getAttribute("src");
