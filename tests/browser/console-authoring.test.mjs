@@ -321,6 +321,31 @@ test("the live window is set in the reader's time zone", async () => {
   await saved(page);
 });
 
+test("a reply does not change a field that is being edited", async () => {
+  const { page, flowId } = await edit();
+  await page.locator("[data-shows-section=schedule]").click();
+  let release, sent;
+  const isReleased = new Promise((resolve) => (release = resolve));
+  const isSent = new Promise((resolve) => (sent = resolve));
+  await page.route("**/schedule", async (route) => {
+    sent();
+    await isReleased;
+    await route.continue();
+  });
+  // 24 hours are stored, and shown as one day.
+  await page.getByText("Only for this flow:").click();
+  await isSent;
+  const amount = page.getByLabel("Amount");
+  await amount.press("Control+a");
+  const replied = page.waitForResponse("**/schedule");
+  release();
+  await replied;
+  await becomes(() => page.locator("[name='shown.amount']").inputValue(), "1");
+  await page.keyboard.type("36");
+  await amount.blur();
+  await becomes(async () => (await flowNow(flowId)).graceWindowSeconds, 36 * 3_600);
+});
+
 test("flows are found by name, title and question, from the list and from anywhere", async () => {
   const { appId, flowId } = await flowOf({ ...SURVEY, title: "Zanzibar lunch" });
   await world.server.createFlow(appId, "Another", { title: "Another", questions: [{ id: "q", type: "shortText", prompt: "Which quokka?" }] }, { publish: false });

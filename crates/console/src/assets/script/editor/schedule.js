@@ -110,14 +110,17 @@ export class Schedule extends EventTarget {
     this.become("saved");
   }
 
-  /** Shows what is stored, except in fields that were changed since they were sent. */
+  /** Shows what is stored, except in fields that were changed since they were sent, or are being edited. */
   showStored(values, sent) {
     const now = new FormData(this.form);
+    const isSpan = (name) => ["amount", "unit"].includes(name);
+    const edited = document.activeElement?.name;
     for (const [name, value] of Object.entries(values)) {
       this.form.elements[`shown.${name}`].value = value;
-      // An amount that does not apply yet is kept.
-      const isUnused = ["amount", "unit"].includes(name) && values.grace !== "own";
-      if (isUnused || now.get(name) !== sent.get(name)) continue;
+      // An amount that does not apply yet is kept. An amount and its unit change together.
+      const isUnused = isSpan(name) && values.grace !== "own";
+      const isEdited = name === edited || (isSpan(name) && isSpan(edited));
+      if (isUnused || isEdited || now.get(name) !== sent.get(name)) continue;
       const field = this.form.elements[name];
       if (this.times.includes(field)) this.showTime(field, value);
       else field.value = value;
