@@ -27,7 +27,7 @@ after(() => server?.stop());
 const isAscii = (text) => /^[\x00-\x7f]*$/.test(text);
 const readsScore = (value) => JSON.stringify(value ?? null).includes('"score":true');
 
-/** Whether only the score tells if a question is visible: by its own condition, or by the way to it. */
+/** Whether only the score decides if a question is visible: by its own condition, or by the way to it. */
 function dependsOnScore(questions, id) {
   const at = questions.findIndex((question) => question.id === id);
   const jumps = ({ next, visibleIf }) => next && (readsScore(next) || readsScore(visibleIf));

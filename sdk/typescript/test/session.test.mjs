@@ -376,13 +376,11 @@ test("answers that are known already, and random order by visit", async () => {
   await assert.rejects(sluice.start("fl_0000000000000000000000"), { code: "flow_not_found", status: 404 });
 });
 
-test("the server judges a submission without storing it", async (t) => {
+test("the server judges a submission without storing it", async () => {
   const flowId = await flowOf(FEEDBACK);
   const session = await sluice.start(flowId, { answers: { nps: "9" } });
   const validate = (answers) => sluice.validate({ ...session.submission(), answers });
-  const accepted = await validate({ nps: "9" }).catch((error) => error);
-  if (accepted.status === 404) return t.skip("this server has no response.validate");
-  assert.deepEqual(accepted, { success: true });
+  assert.deepEqual(await validate({ nps: "9" }), { success: true });
   const refused = await validate({ nps: "11" });
   assert.deepEqual(refused.errors.issues, session.answer("nps", "11").issues());
   assert.equal((await stored(flowId)).length, 0);

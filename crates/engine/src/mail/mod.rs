@@ -119,9 +119,9 @@ mod tests {
             (SendError::Delayed("451 4.7.1".into()), "for now"),
             (SendError::Delayed("554".into()), "refused it"),
         ] {
-            let told = in_plain_words(&error);
+            let text = in_plain_words(&error);
             let (SendError::Bounced(code) | SendError::Delayed(code)) = &error else { continue };
-            assert!(told.contains(words) && told.contains(code.as_str()), "{told}");
+            assert!(text.contains(words) && text.contains(code.as_str()), "{text}");
         }
         let away = SendError::Unreachable("there is no connection".into());
         assert_eq!(in_plain_words(&away), away.to_string());

@@ -59,7 +59,7 @@ impl Names for SystemNames {
             let look_up = on_a_thread(self.ask, name.clone(), Arc::clone(&self.threads));
             let (asked, name) = (Arc::clone(&self.asked), name.clone());
             // A task goes on when nobody waits any more: the thread becomes free for others, and
-            // whoever asks afterwards gets a new answer.
+            // the next request for this name gets a new answer.
             let task = tokio::spawn(async move {
                 let found = look_up.await;
                 asked.lock().unwrap_or_else(PoisonError::into_inner).remove(&name);

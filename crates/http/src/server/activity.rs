@@ -93,7 +93,7 @@ impl Activity {
     }
 
     /// On HTTP/1, ends the connection with the next reply. On HTTP/2 it does nothing and is false:
-    /// there the client is told which of its requests were accepted.
+    /// there the server names the last request that it accepted.
     pub(super) fn close_after_reply(&self) -> bool {
         let is_http1 = !self.is_http2.load(Ordering::Relaxed);
         self.closes.store(is_http1, Ordering::Relaxed);

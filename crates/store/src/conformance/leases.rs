@@ -41,7 +41,7 @@ pub(super) async fn a_worker_that_goes_on_gets_the_settings_of_now(store: TheSto
     claimed(&store, ONE, 10).await;
     let changed = EndpointRow {
         url: "https://new.example/".to_owned(),
-        secret: "sealed anew".to_owned(),
+        secret: "another secret".to_owned(),
         types: Vec::new(),
         batch: true,
         ..row.clone()

@@ -368,8 +368,8 @@ async fn forget_answers(
     if rows.is_empty() {
         return Ok(());
     }
-    let told: Vec<_> = rows.iter().flat_map(|row| events_of(row.response_id)).collect();
-    endpoints::forget_replies(transaction, app, &told).await?;
+    let events: Vec<_> = rows.iter().flat_map(|row| events_of(row.response_id)).collect();
+    endpoints::forget_replies(transaction, app, &events).await?;
     match mark.answers {
         Answers::Delete => {
             let keys: Vec<ResponseKey> = rows.iter().map(key_of).collect();

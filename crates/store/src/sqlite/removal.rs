@@ -271,8 +271,8 @@ fn forget_answers(
             let kept = row.clone().unlinked(&mark.identities);
             let at_once = rewrite(connection, &kept)?;
             going.note(connection, row, at_once, Some(&kept))?;
-            let told = events_of(row.response_id);
-            endpoints::forget_replies(connection, row.app_id, &told)?;
+            let events = events_of(row.response_id);
+            endpoints::forget_replies(connection, row.app_id, &events)?;
         }
     }
     Ok(())
