@@ -172,6 +172,14 @@ async function logged(type, count) {
   return items;
 }
 
+/** Waits until the log names each of these responses. */
+async function untilLogged(responses) {
+  await until("every response in the log", async () => {
+    const created = await logged("response.created", responses.length);
+    return responses.every((id) => created.some((it) => it.data.response.responseId === id));
+  });
+}
+
 test("every snippet of the guide is run by some test", () => {
   assert.deepEqual([...SNIPPETS.keys()].sort(), [...Object.keys(LANGUAGES), ...ELSEWHERE].sort());
 });
@@ -201,8 +209,9 @@ for (const [language, { missing, verify }] of Object.entries(LANGUAGES)) {
 
 test("a reader that catches up gets every event of the log, also in many pages", async () => {
   const snippet = blocks("Catch up after an outage").get("python").replace("limit=1000", "limit=2");
-  for (let number = 0; number < 5; number += 1) await submit(`caught up ${number}`);
-  await logged("response.created", 5);
+  const submitted = [];
+  for (let number = 0; number < 5; number += 1) submitted.push(await submit(`caught up ${number}`));
+  await untilLogged(submitted);
   const all = (await server.admin("GET", `/apps/${app.appId}/events?limit=1000`)).items;
   const first = "evt_0000000000000000000000";
   const program = `${snippet}
@@ -244,10 +253,7 @@ print(json.dumps({"answers": db.execute(${JSON.stringify(query)}).fetchall(), "p
 `]));
     const doomed = await submit("to be deleted");
     const kept = (await Promise.all(["a", "b", "b"].map((why) => submit(`loaded ${why}`)))).sort();
-    let created = await logged("response.created", 9);
-    await until("all responses in the log", async () =>
-      [doomed, ...kept].every((id) => created.some((it) => it.data.response.responseId === id)) ||
-      ((created = await logged("response.created", created.length)), false));
+    await untilLogged([doomed, ...kept]);
     await pull();
     const before = await load();
     assert.ok(before.parquet.includes(doomed));
