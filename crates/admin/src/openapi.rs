@@ -23,19 +23,20 @@ use serde_json::Value;
 use utoipa::OpenApi as _;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 
-use crate::docs;
+use crate::reference::ReferencePage;
 pub(crate) use webhooks::event_example;
 
-/// Serves `/openapi.json`, `/schemas/definition.json`, and the reference page at `/docs`.
-///
-/// The page shows this public URL of the server; the document has a relative one, which clients
-/// resolve against the address that they got it from.
-pub fn router(public_url: &str) -> Router {
-    let document = document();
+/// The reference page. It shows this public URL of the server; the document has a relative one,
+/// which clients resolve against the address that they got it from.
+pub fn reference(public_url: &str) -> ReferencePage {
+    ReferencePage::new(&document(), public_url)
+}
+
+/// Serves `/openapi.json` and `/schemas/definition.json`.
+pub fn router() -> Router {
     let definition = sluice_flow::definition::json_schema();
     Router::new()
-        .merge(docs::router(&document, public_url))
-        .route("/openapi.json", constant(pretty(&document), "application/json"))
+        .route("/openapi.json", constant(pretty(&document()), "application/json"))
         .route("/schemas/definition.json", constant(pretty(definition), "application/schema+json"))
 }
 

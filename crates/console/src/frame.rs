@@ -259,7 +259,7 @@ impl<'f> Frame<'f> {
             div.foot {
                 ul {
                     li { a href="/console/settings" aria-current=[matches!(self.place, NavItem::Instance).then_some("page")] { span.name { "Instance" } } }
-                    li { a href="/docs" { span.name { "API" } } }
+                    li { a href="/docs" { span.name { "Documentation" } } }
                 }
                 p.who { "Signed in as " (self.visitor.who) }
                 div.row {

@@ -19,7 +19,7 @@ pub(crate) fn banner(
     let mut text = format!("Sluice listening on {base}\n");
     text.push_str(&format!("  console      {base}/console\n"));
     text.push_str(&format!("  stored in    {stored_in}\n"));
-    text.push_str(&format!("  admin API    {base}/api/admin/v1 (reference: {base}/docs)\n"));
+    text.push_str(&format!("  admin API    {base}/api/admin/v1 (documentation: {base}/docs)\n"));
     let metrics = base_url(metrics);
     text.push_str(&format!("  health       {base}/readyz, metrics at {metrics}/metrics\n"));
     if let Some(token) = &made.token {

@@ -89,7 +89,8 @@ impl App {
             .merge(public::router(Arc::clone(&reads)))
             .merge(visits::router(Arc::clone(&reads)))
             .merge(health::router(Arc::clone(&engine), &metrics))
-            .merge(openapi::router(engine.public_url()))
+            .merge(openapi::router())
+            .merge(sluice_docs::router(&reference(engine.public_url())))
             .nest(
                 sluice_admin::BASE,
                 sluice_admin::router(Arc::clone(&engine), Proxies(proxies.clone())),
@@ -125,6 +126,11 @@ impl App {
     pub fn for_peer(&self, peer: IpAddr) -> Self {
         Self { inner: Arc::clone(&self.inner), peer: Some(peer) }
     }
+}
+
+fn reference(public_url: &str) -> sluice_docs::Reference {
+    let page = openapi::reference(public_url);
+    sluice_docs::Reference { contents: page.contents, text: page.text }
 }
 
 impl Site for App {

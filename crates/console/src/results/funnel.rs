@@ -230,7 +230,7 @@ fn by_api(version: FlowVersionId, first: Option<&FunnelQuestion>) -> Markup {
     );
     html! {
         section.card aria-labelledby="visits-title" {
-            header { h2 id="visits-title" { "Flows on your own pages" } a href="/docs" { "Reference" } }
+            header { h2 id="visits-title" { "Flows on your own pages" } a href="/docs/reference" { "Reference" } }
             p.muted { "If your own page or app shows the flow, report the same steps with the API." }
             (code("visits-call", "The call that counts a visit", &call))
         }

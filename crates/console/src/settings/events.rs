@@ -166,7 +166,7 @@ fn filters(
             h2 { "Event log" }
             p {
                 "What happened in this app, newest first. Programs read the same from the "
-                a href="/docs#webhooks" { "API" }
+                a href="/docs/reference#webhooks" { "API" }
                 @if is_owner { ", or receive it with " a href={ "/console/apps/" (app) "/settings/webhooks" } { "webhooks" } }
                 "."
             }

@@ -12,7 +12,7 @@ use crate::parts;
 pub(super) fn card(base: &str, app: &AppDetail, hosted: &HostedFlow) -> Markup {
     html! {
         section.card aria-labelledby="calls-title" {
-            header { h2 id="calls-title" { "API" } a href="/docs" { "Reference" } }
+            header { h2 id="calls-title" { "API" } a href="/docs/reference" { "Reference" } }
             @match app.api_keys.first() {
                 Some(key) => {
                     p.muted { "Three calls: resolve the flow, fetch its version, submit answers. The key is publishable: it may appear in an app or a page." }

@@ -20,9 +20,10 @@ const WEB: &[&str] = &[
     "sluice-admin",
     "sluice-hosted",
     "sluice-console",
+    "sluice-docs",
 ];
 
-const TABLE: [Row; 11] = [
+const TABLE: [Row; 12] = [
     ("sluice-flow", &[], &[HTTP, SQL, IO]),
     ("sluice-vfs", &[], &[HTTP, SQL, IO]),
     ("sluice-store", &["sluice-flow", "sluice-vfs"], &[HTTP]),
@@ -32,6 +33,7 @@ const TABLE: [Row; 11] = [
     ("sluice-admin", TRANSPORT, &[SQL]),
     ("sluice-hosted", TRANSPORT, &[SQL]),
     ("sluice-console", TRANSPORT, &[SQL]),
+    ("sluice-docs", &[], &[SQL]),
     ("sluice-web", WEB, &[SQL]),
     ("sluice", &["sluice-flow", "sluice-store", "sluice-engine", "sluice-web"], &[AXUM, SQL]),
 ];

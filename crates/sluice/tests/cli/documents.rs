@@ -79,7 +79,9 @@ fn every_flow_in_the_guide_passes_the_check_and_shows_every_type() {
         let output = run(folder.path(), &["flow", "check", &file]);
         assert_eq!(output.status.code(), Some(0), "{block}\n{}", text(&output.stdout));
     }
+    let types = document("docs/question-types.md");
     for name in sluice_flow::question::QuestionType::NAMES {
+        assert!(types.contains(&format!("\n## {name}\n")), "{name} has no section");
         assert!(flows.iter().any(|flow| flow.contains(&format!("type: {name}"))), "{name}");
     }
     for test in ["equals", "in", "notIn", "includes", "answered", "lessThan", "greaterThan"] {

@@ -9,11 +9,14 @@ use crate::support::{Site, text};
 #[tokio::test]
 async fn the_page_shows_every_operation_and_loads_nothing_from_other_origins() {
     let site = Site::start().await;
-    let page = site.raw(Request::get("/docs").body(Body::empty()).unwrap()).await;
+    let page = site.raw(Request::get("/docs/reference").body(Body::empty()).unwrap()).await;
     assert_eq!(page.status, 200);
     assert_eq!(page.headers["content-type"], "text/html; charset=utf-8");
     let policy = page.headers["content-security-policy"].to_str().unwrap();
-    assert!(policy.starts_with("default-src 'none'; style-src 'self'"), "{policy}");
+    assert!(
+        policy.starts_with("default-src 'none'; style-src 'self'; img-src 'self'; base-uri"),
+        "{policy}"
+    );
     let document = serde_json::to_value(openapi::document()).unwrap();
     for item in document["paths"].as_object().unwrap().values() {
         for operation in item.as_object().unwrap().values() {

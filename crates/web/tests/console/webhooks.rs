@@ -39,7 +39,7 @@ async fn without_endpoints_the_page_explains_webhooks() {
     let app = site.app("Shop").await;
     let owner = site.signed_in(Some(app), Role::Owner).await;
     let page = owner.get(&list(app)).await.ok();
-    assert!(page.contains("No webhook endpoints yet") && page.contains("/docs#webhooks"));
+    assert!(page.contains("No webhook endpoints yet") && page.contains("/docs/events"));
     let editor = site.signed_in(Some(app), Role::Editor).await;
     assert_eq!(editor.get(&list(app)).await.status, 403);
     let settings = editor.get(&format!("/console/apps/{app}/settings")).await.ok();

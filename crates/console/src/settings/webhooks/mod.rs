@@ -103,7 +103,7 @@ fn none(app: AppId) -> Markup {
          If your server is down, Sluice repeats the request for several days.",
         html! {
             a.button.primary href={ (list_address(app)) "/new" } { "Add endpoint" }
-            a.button.quiet href="/docs#webhooks" { "Documentation" }
+            a.button.quiet href="/docs/events" { "Documentation" }
             a.button.quiet href={ "/console/apps/" (app) "/settings/events" } { "Event log" }
         },
     )
@@ -118,7 +118,7 @@ fn list(app: AppId, endpoints: &[(Endpoint, EndpointHealth)], sidebar: &Sidebar)
             }
             p.muted {
                 "Each endpoint receives a signed request for every event that it selects. "
-                a href="/docs#webhooks" { "Documentation" } " · "
+                a href="/docs/events" { "Documentation" } " · "
                 a href={ "/console/apps/" (app) "/settings/events" } { "Event log" }
             }
         }

@@ -1,80 +1,34 @@
-//! The API reference page at `/docs`, rendered from the OpenAPI document at start.
+//! The text of the API reference, rendered from the OpenAPI document at start.
 //!
-//! One page without scripts: the browser's search finds everything, and it links to every
-//! operation. It loads nothing from other origins; its content security policy forbids it.
+//! One page: the browser's search finds everything, and its contents link to every operation.
 
 mod example;
 mod operation;
 
-use axum::Router;
-use axum::http::{HeaderValue, header};
-use axum::response::{Html, IntoResponse, Response};
-use axum::routing::get;
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{Markup, PreEscaped, html};
 use serde_json::Value;
 
 use operation::Operation;
 
-const STYLE: &str = include_str!("../assets/docs.css");
-const POLICY: &str = "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; \
-                      frame-ancestors 'none'";
-
-/// Serves `/docs` and its style sheet.
-pub(crate) fn router(document: &Value, public_url: &str) -> Router {
-    let page = page(document, public_url).into_string();
-    Router::new()
-        .route("/docs", get(move || std::future::ready(guarded(Html(page.clone())))))
-        .route("/docs/style.css", get(async || guarded(style())))
+/// The API reference, for the documentation site to frame.
+#[derive(Debug)]
+pub struct ReferencePage {
+    pub contents: Markup,
+    pub text: Markup,
 }
 
-fn style() -> impl IntoResponse {
-    ([(header::CONTENT_TYPE, HeaderValue::from_static("text/css; charset=utf-8"))], STYLE)
-}
-
-fn guarded(body: impl IntoResponse) -> Response {
-    let headers = [
-        (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),
-        (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
-        (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
-        // A new release may change the content at the same address.
-        (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
-    ];
-    (headers, body).into_response()
-}
-
-fn page(document: &Value, public_url: &str) -> Markup {
-    let operations = operation::all_of(document);
-    let tags = document["tags"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let version = document["info"]["version"].as_str().unwrap_or_default();
-    html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                title { "Sluice API" }
-                link rel="stylesheet" href="/docs/style.css";
-            }
-            body {
-                a.skip href="#main" { "Skip to the text" }
-                header { (brand(version)) details { summary { "Contents" } nav { (contents(tags, &operations)) } } }
-                aside { (brand(version)) nav { (contents(tags, &operations)) } }
-                main #main {
-                    (introduction(public_url))
-                    @for tag in tags { (section(document, tag, &operations, public_url)) }
-                }
-            }
-        }
+impl ReferencePage {
+    pub(crate) fn new(document: &Value, public_url: &str) -> Self {
+        let operations = operation::all_of(document);
+        let tags = document["tags"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let text = html! {
+            (introduction(public_url))
+            @for tag in tags { (section(document, tag, &operations, public_url)) }
+        };
+        Self { contents: contents(tags, &operations), text }
     }
 }
 
-fn brand(version: &str) -> Markup {
-    html! { p.brand { a href="#main" { "Sluice" } " " span.version { (version) } } }
-}
-
-/// Rendered twice, and only one is visible: folded at the top of a narrow page, open beside a wide
-/// one.
 fn contents(tags: &[Value], operations: &[Operation<'_>]) -> Markup {
     html! {
         ul {
@@ -113,7 +67,7 @@ fn section(
 
 fn introduction(public_url: &str) -> Markup {
     html! {
-        h1 { "Sluice API" }
+        h1 { "API reference" }
         p.lead {
             "Publish surveys, forms and messages, and collect responses durably. "
             "This server is at " code { (public_url) } ". For programs: " a href="/openapi.json" { "OpenAPI 3.1" } " and the "

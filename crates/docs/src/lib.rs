@@ -1,0 +1,99 @@
+//! The documentation at `/docs`: the guides of the folder `docs` as pages, the API reference in
+//! the same frame, and a search. Without scripts; it loads nothing from other origins.
+
+mod frame;
+mod markdown;
+mod pages;
+mod search;
+
+use std::sync::LazyLock;
+
+use axum::Router;
+use axum::extract::{Path, RawQuery};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{Html, IntoResponse, Response};
+use axum::routing::get;
+use maud::Markup;
+
+use frame::Shown;
+use markdown::Page;
+
+const STYLE: &str = include_str!("../assets/docs.css");
+const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; \
+                      form-action 'self'; frame-ancestors 'none'";
+
+/// Rendered when the first page is read.
+static SITE: LazyLock<Vec<Page>> = LazyLock::new(|| pages::all().map(Page::new).collect());
+
+/// The API reference: its table of contents, and its text.
+#[derive(Debug)]
+pub struct Reference {
+    pub contents: Markup,
+    pub text: Markup,
+}
+
+/// Serves everything below `/docs`.
+pub fn router(reference: &Reference) -> Router {
+    let reference = frame::page(&Shown::reference(reference)).into_string();
+    Router::new()
+        .route("/docs", get(async || page("")))
+        .route("/docs/reference", get(move || std::future::ready(html(reference.clone()))))
+        .route("/docs/search", get(async |RawQuery(query)| found(query.as_deref())))
+        .route("/docs/style.css", get(async || typed("text/css; charset=utf-8", STYLE)))
+        .route("/docs/{slug}", get(async |Path(slug): Path<String>| page(&slug)))
+        .route("/docs/images/{name}", get(async |Path(name): Path<String>| picture(&name)))
+}
+
+/// A page by its slug; with `.md`, the file that it is made of.
+fn page(slug: &str) -> Response {
+    let wanted = slug.strip_suffix(".md").unwrap_or(slug);
+    match SITE.iter().find(|page| page.source.slug == wanted) {
+        Some(page) if wanted.len() < slug.len() => {
+            typed("text/markdown; charset=utf-8", page.source.markdown)
+        }
+        Some(page) => html(frame::page(&Shown::guide(page)).into_string()),
+        None => {
+            let missing = html(frame::page(&Shown::missing()).into_string());
+            (StatusCode::NOT_FOUND, missing).into_response()
+        }
+    }
+}
+
+fn found(query: Option<&str>) -> Response {
+    let query = form_urlencoded::parse(query.unwrap_or_default().as_bytes())
+        .find_map(|(name, value)| (name == "q").then_some(value))
+        .unwrap_or_default();
+    let hits = search::find(&SITE, &query);
+    html(frame::page(&Shown::hits(&query, &hits)).into_string())
+}
+
+fn picture(name: &str) -> Response {
+    let path = format!("images/{name}");
+    match pages::PICTURES.iter().find(|picture| picture.path == path) {
+        Some(picture) if name.ends_with(".svg") => typed("image/svg+xml", picture.bytes),
+        Some(picture) => typed("image/png", picture.bytes),
+        None => page(name),
+    }
+}
+
+fn html(page: String) -> Response {
+    guarded(Html(page))
+}
+
+fn typed(kind: &'static str, body: impl IntoResponse) -> Response {
+    guarded(([(header::CONTENT_TYPE, HeaderValue::from_static(kind))], body))
+}
+
+fn guarded(body: impl IntoResponse) -> Response {
+    let headers = [
+        (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),
+        (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+        (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+        // A new release may change the content at the same address.
+        (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
+    ];
+    (headers, body).into_response()
+}
+
+#[cfg(test)]
+mod tests;
