@@ -19,7 +19,7 @@ pub(crate) struct Shown {
 }
 
 impl Shown {
-    pub fn guide(page: &Page) -> Self {
+    pub(crate) fn guide(page: &Page) -> Self {
         let headings = page.sections.iter().filter(|section| section.level == 2).count();
         Self {
             title: page.source.title().to_owned(),
@@ -30,7 +30,7 @@ impl Shown {
         }
     }
 
-    pub fn reference(reference: &Reference) -> Self {
+    pub(crate) fn reference(reference: &Reference) -> Self {
         Self {
             title: "API reference".to_owned(),
             slug: Some("reference"),
@@ -40,7 +40,7 @@ impl Shown {
         }
     }
 
-    pub fn missing() -> Self {
+    pub(crate) fn missing() -> Self {
         let text = html! {
             h1 { "No such page" }
             p { "The documentation has no page at this address. Search for it, or start at the " a href="/docs" { "overview" } "." }
@@ -54,7 +54,7 @@ impl Shown {
         }
     }
 
-    pub fn hits(query: &str, hits: &[Hit<'_>]) -> Self {
+    pub(crate) fn hits(query: &str, hits: &[Hit<'_>]) -> Self {
         let text = html! {
             h1 { "Search" }
             @if query.trim().is_empty() {

@@ -12,24 +12,24 @@ use crate::pages::{self, Source};
 
 /// A heading and the text below it, up to the next heading.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct Section {
+pub(crate) struct Section {
     /// Empty for the text below the title.
-    pub anchor: String,
-    pub heading: String,
-    pub text: String,
-    pub level: u8,
+    pub(crate) anchor: String,
+    pub(crate) heading: String,
+    pub(crate) text: String,
+    pub(crate) level: u8,
 }
 
 /// A page, rendered.
 #[derive(Debug)]
-pub struct Page {
-    pub source: &'static Source,
-    pub text: Markup,
-    pub sections: Vec<Section>,
+pub(crate) struct Page {
+    pub(crate) source: &'static Source,
+    pub(crate) text: Markup,
+    pub(crate) sections: Vec<Section>,
 }
 
 impl Page {
-    pub fn new(source: &'static Source) -> Self {
+    pub(crate) fn new(source: &'static Source) -> Self {
         let events = anchored(parsed(source.markdown));
         let sections = sections(&events);
         let mut text = String::new();
@@ -38,7 +38,7 @@ impl Page {
     }
 
     /// The headings below the title, for the contents of the page.
-    pub fn contents(&self) -> Markup {
+    pub(crate) fn contents(&self) -> Markup {
         html! {
             ul {
                 @for section in self.sections.iter().filter(|section| section.level == 2) {
@@ -51,12 +51,19 @@ impl Page {
 
 fn parsed(markdown: &str) -> Vec<Event<'_>> {
     Parser::new_ext(markdown, Options::ENABLE_TABLES)
-        // No page needs HTML; what looks like it is text.
+        .filter(|event| !matches!(event, Event::Html(text) if text.starts_with("<!--")))
+        // No page needs HTML but for keys; what looks like it is text.
         .map(|event| match event {
+            Event::InlineHtml(text) if is_key(&text) => Event::InlineHtml(text),
             Event::Html(text) | Event::InlineHtml(text) => Event::Text(text),
             other => other,
         })
         .collect()
+}
+
+/// Whether this is the tag of a key on the keyboard.
+pub(crate) fn is_key(tag: &str) -> bool {
+    matches!(tag, "<kbd>" | "</kbd>")
 }
 
 /// A wide table scrolls in a frame of its own, so that the page does not.
@@ -184,7 +191,7 @@ fn with_links<'a>(events: &[Event<'a>], source: &Source) -> Vec<Event<'a>> {
 }
 
 /// Where a link of a file leads on the site; none if its target is not on it.
-pub fn address(source: &Source, target: &str) -> Option<String> {
+pub(crate) fn address(source: &Source, target: &str) -> Option<String> {
     if target.contains("://") || target.starts_with('#') || target.starts_with("mailto:") {
         return Some(target.to_owned());
     }

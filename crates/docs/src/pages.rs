@@ -3,30 +3,30 @@
 
 /// One page of the site.
 #[derive(Debug)]
-pub struct Source {
+pub(crate) struct Source {
     /// Its address is `/docs/{slug}`; the overview has an empty one.
-    pub slug: &'static str,
+    pub(crate) slug: &'static str,
     /// The path from the folder `docs`, by which other pages link to it.
-    pub path: &'static str,
-    pub markdown: &'static str,
+    pub(crate) path: &'static str,
+    pub(crate) markdown: &'static str,
 }
 
 impl Source {
     /// The text of the first heading.
-    pub fn title(&self) -> &'static str {
+    pub(crate) fn title(&self) -> &'static str {
         self.markdown.lines().find_map(|line| line.strip_prefix("# ")).unwrap_or(self.slug)
     }
 
-    pub fn address(&self) -> String {
+    pub(crate) fn address(&self) -> String {
         if self.slug.is_empty() { "/docs".to_owned() } else { format!("/docs/{}", self.slug) }
     }
 }
 
 /// A part of the navigation.
 #[derive(Debug)]
-pub struct Group {
-    pub title: &'static str,
-    pub pages: &'static [Source],
+pub(crate) struct Group {
+    pub(crate) title: &'static str,
+    pub(crate) pages: &'static [Source],
 }
 
 macro_rules! page {
@@ -47,7 +47,7 @@ macro_rules! page {
 }
 
 /// In the order of the navigation.
-pub const GROUPS: &[Group] = &[
+pub(crate) const GROUPS: &[Group] = &[
     Group { title: "Start", pages: &[page!("", "README.md"), page!("start"), page!("concepts")] },
     Group {
         title: "Write flows",
@@ -93,9 +93,9 @@ pub const GROUPS: &[Group] = &[
 
 /// A picture, by the path that pages link to.
 #[derive(Debug)]
-pub struct Picture {
-    pub path: &'static str,
-    pub bytes: &'static [u8],
+pub(crate) struct Picture {
+    pub(crate) path: &'static str,
+    pub(crate) bytes: &'static [u8],
 }
 
 macro_rules! picture {
@@ -105,7 +105,7 @@ macro_rules! picture {
 }
 
 /// Every picture that a page shows.
-pub const PICTURES: &[Picture] = &[
+pub(crate) const PICTURES: &[Picture] = &[
     picture!("images/version-life.svg"),
     picture!("images/type-shortText.png"),
     picture!("images/type-longText.png"),
@@ -126,6 +126,6 @@ pub const PICTURES: &[Picture] = &[
     picture!("images/type-statement.png"),
 ];
 
-pub fn all() -> impl Iterator<Item = &'static Source> {
+pub(crate) fn all() -> impl Iterator<Item = &'static Source> {
     GROUPS.iter().flat_map(|group| group.pages)
 }

@@ -2,28 +2,28 @@
 
 use crate::markdown::{Page, Section};
 
-pub const QUERY_CHARS_MAX: usize = 200;
-pub const HITS_MAX: usize = 30;
+pub(crate) const QUERY_CHARS_MAX: usize = 200;
+pub(crate) const HITS_MAX: usize = 30;
 const EXCERPT_CHARS: usize = 180;
 
 /// A section that was found.
 #[derive(Debug)]
-pub struct Hit<'a> {
-    pub page: &'a Page,
-    pub section: &'a Section,
+pub(crate) struct Hit<'a> {
+    pub(crate) page: &'a Page,
+    pub(crate) section: &'a Section,
     /// The text around the first word, and where the words are in it.
-    pub excerpt: Vec<Piece>,
+    pub(crate) excerpt: Vec<Piece>,
 }
 
 /// A part of an excerpt.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Piece {
-    pub text: String,
-    pub is_hit: bool,
+pub(crate) struct Piece {
+    pub(crate) text: String,
+    pub(crate) is_hit: bool,
 }
 
 /// The best first: words in the page's title, then in the heading, then in the text.
-pub fn find<'a>(pages: &'a [Page], query: &str) -> Vec<Hit<'a>> {
+pub(crate) fn find<'a>(pages: &'a [Page], query: &str) -> Vec<Hit<'a>> {
     let words = words(query);
     if words.is_empty() {
         return Vec::new();
