@@ -87,12 +87,11 @@ async function crossTabulate(page) {
   await card(page, PROMPTS.plan).getByRole("link", { name: "Cross-tabulate" }).click();
   await page.getByLabel("Answers (columns)").selectOption({ label: PROMPTS.use });
   await page.getByRole("button", { name: "Show" }).click();
-  await page.locator(".crosstab-table").waitFor();
-  const counts = await page.locator(".crosstab-table tbody tr").evaluateAll((rows) =>
+  const counts = () => page.locator(".crosstab-table tbody tr").evaluateAll((rows) =>
     rows.map((row) => [...row.cells].map((cell) => cell.firstChild.textContent.trim())));
   const of = (found) => [...USES.map(({ id }) => found.filter(({ use }) => use.includes(id)).length), found.length].map(String);
   const expected = PLANS.map(({ id, label: name }) => [name, ...of(low.filter(({ plan }) => plan === id))]);
-  assert.deepEqual(counts, [...expected, ["All", ...of(low)]]);
+  await becomes(counts, [...expected, ["All", ...of(low)]]);
 }
 
 async function readAllAnswers(page) {
@@ -119,7 +118,7 @@ async function exportWithLabels(page) {
   await dialog.getByLabel(/^Labels/).check();
   const [download] = await Promise.all([page.waitForEvent("download"), dialog.getByRole("button", { name: "Download" }).click()]);
   await dialog.getByText(`Done: ${low.length} responses.`).waitFor();
-  assert.deepEqual(await dialog.locator("progress").evaluate((bar) => [bar.position, bar.offsetHeight]), [1, 8], "a thin bar, and full");
+  await becomes(() => dialog.locator("progress").evaluate((bar) => [bar.position, bar.offsetHeight]), [1, 8], "a thin bar, and full");
   const rows = csv(await readFile(await download.path(), "utf8"));
   const found = rows.map((row) => [...Object.values(PROMPTS).map((prompt) => row[prompt]), row["tag.team"]]);
   const expected = low.map(({ nps, plan, use, why }) =>
