@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { mkdir, readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
 
-import { agree, atDesk, checkAccess, checkFits } from "./support/console.mjs";
+import { agree, atDesk, checkAccess, checkFits, settled } from "./support/console.mjs";
 import { becomes, matches } from "./support/until.mjs";
 import { openWorld } from "./support/world.mjs";
 
@@ -112,6 +112,7 @@ async function exportWithLabels(page) {
   await page.getByRole("link", { name: "← Results" }).click();
   await page.getByRole("link", { name: "Show these responses" }).click();
   await becomes(() => page.locator(".match-count strong").textContent(), `${low.length} responses`);
+  await settled(page);
   await page.getByRole("link", { name: "Export" }).click();
   const dialog = page.getByRole("dialog", { name: "Export responses" });
   await dialog.getByLabel(/^CSV/).check();
