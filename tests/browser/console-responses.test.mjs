@@ -269,6 +269,7 @@ for (const script of [true, false]) {
 for (const late of ["responses", "base"]) {
   test(`the dialog of the export stays open if ${late}.js is loaded after the click`, async () => {
     const page = await signedIn("/console");
+    await page.removeLocatorHandler(page.unloaded);
     let release;
     const isReleased = new Promise((resolve) => (release = resolve));
     await page.route(`**/${late}.js`, async (route) => {
