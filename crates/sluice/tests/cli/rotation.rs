@@ -24,6 +24,10 @@ const ALL: usize = APPS * SECRETS_EACH;
 const KILLED_AT: [usize; 4] = [1, 30, 60, 90];
 /// When to kill a rotation that reports no progress: after both keys are in the file.
 const KILLED_AFTER_MS: [u64; 8] = [0, 5, 10, 20, 40, 80, 160, 320];
+/// Each secret takes a while, so that a rotation cannot end between two looks at it.
+const SLOW: &str = "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS \
+     'BEGIN PERFORM pg_sleep(0.02); RETURN NEW; END'; \
+     CREATE TRIGGER slow BEFORE UPDATE ON identity_keys FOR EACH ROW EXECUTE FUNCTION slow()";
 /// Tries beyond these, until one was cut short.
 const TRIES_MORE_MAX: usize = 40;
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -114,11 +118,7 @@ async fn a_rotation_on_postgresql_may_be_killed_at_any_moment_and_is_run_again()
         cluster.psql(&database, &others)[0].parse::<usize>().unwrap()
     };
     assert_eq!(done(), 0);
-    // Each secret takes a while, so that a rotation cannot end between two looks at it.
-    let slow = "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS \
-         'BEGIN PERFORM pg_sleep(0.02); RETURN NEW; END'; \
-         CREATE TRIGGER slow BEFORE UPDATE ON identity_keys FOR EACH ROW EXECUTE FUNCTION slow()";
-    cluster.psql(&database, slow);
+    cluster.psql(&database, SLOW);
     for killed_at in KILLED_AT {
         let mut child = rotate(&both).stdout(Stdio::null()).spawn().unwrap();
         let begin = Instant::now();
