@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { mkdir, readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
 
-import { agree, atDesk, checkAccess, checkFits } from "./support/console.mjs";
+import { agree, atDesk, checkAccess, checkFits, settled } from "./support/console.mjs";
 import { becomes, matches } from "./support/until.mjs";
 import { openWorld } from "./support/world.mjs";
 
@@ -87,12 +87,11 @@ async function crossTabulate(page) {
   await card(page, PROMPTS.plan).getByRole("link", { name: "Cross-tabulate" }).click();
   await page.getByLabel("Answers (columns)").selectOption({ label: PROMPTS.use });
   await page.getByRole("button", { name: "Show" }).click();
-  await page.locator(".crosstab-table").waitFor();
-  const counts = await page.locator(".crosstab-table tbody tr").evaluateAll((rows) =>
+  const counts = () => page.locator(".crosstab-table tbody tr").evaluateAll((rows) =>
     rows.map((row) => [...row.cells].map((cell) => cell.firstChild.textContent.trim())));
   const of = (found) => [...USES.map(({ id }) => found.filter(({ use }) => use.includes(id)).length), found.length].map(String);
   const expected = PLANS.map(({ id, label: name }) => [name, ...of(low.filter(({ plan }) => plan === id))]);
-  assert.deepEqual(counts, [...expected, ["All", ...of(low)]]);
+  await becomes(counts, [...expected, ["All", ...of(low)]]);
 }
 
 async function readAllAnswers(page) {
@@ -113,13 +112,14 @@ async function exportWithLabels(page) {
   await page.getByRole("link", { name: "← Results" }).click();
   await page.getByRole("link", { name: "Show these responses" }).click();
   await becomes(() => page.locator(".match-count strong").textContent(), `${low.length} responses`);
+  await settled(page);
   await page.getByRole("link", { name: "Export" }).click();
   const dialog = page.getByRole("dialog", { name: "Export responses" });
   await dialog.getByLabel(/^CSV/).check();
   await dialog.getByLabel(/^Labels/).check();
   const [download] = await Promise.all([page.waitForEvent("download"), dialog.getByRole("button", { name: "Download" }).click()]);
   await dialog.getByText(`Done: ${low.length} responses.`).waitFor();
-  assert.deepEqual(await dialog.locator("progress").evaluate((bar) => [bar.position, bar.offsetHeight]), [1, 8], "a thin bar, and full");
+  await becomes(() => dialog.locator("progress").evaluate((bar) => [bar.position, bar.offsetHeight]), [1, 8], "a thin bar, and full");
   const rows = csv(await readFile(await download.path(), "utf8"));
   const found = rows.map((row) => [...Object.values(PROMPTS).map((prompt) => row[prompt]), row["tag.team"]]);
   const expected = low.map(({ nps, plan, use, why }) =>

@@ -75,8 +75,8 @@ test("from a template to answers on a phone, closed, reopened and discarded", as
     await answerAll(phone, [["disappointment", "somewhat"], ["improve", "More of it"]], { send: false });
     // A form that is sent within the first seconds must be sent again.
     await until(async () => {
-      if (await phone.locator(".actions [value=send]").count()) await phone.locator(".actions [value=send]").click({ timeout: 1000 });
-      await phone.locator("main[data-state=stored]").waitFor({ timeout: 2000 });
+      if (await phone.locator(".actions [value=send]").count()) await phone.locator(".actions [value=send]").click({ timeout: 5000 });
+      await phone.locator("main[data-state=stored]").waitFor({ timeout: 5000 });
     });
     await becomes(() => phone.locator("main h1").innerText(), "Somewhat disappointed, 5 points");
     await phone.context().close();

@@ -53,7 +53,7 @@ test("the title is edited in the header and names the flow", async () => {
   const { page, flowId, appId } = await edit();
   await page.getByLabel("Title", { exact: true }).first().fill("Dinner");
   await becomes(async () => (await draftOf(flowId)).title, "Dinner");
-  assert.equal((await flowNow(flowId)).name, "Dinner");
+  await becomes(async () => (await flowNow(flowId)).name, "Dinner");
   // The field under "Title and ending" has the same text.
   await page.locator("[data-shows-section=texts]").click();
   await becomes(() => at(page, "/title").inputValue(), "Dinner");
@@ -78,8 +78,8 @@ test("the title is edited in the header and names the flow", async () => {
 test("changes are counted, reviewed once, published, and discarded with undo", async () => {
   const { page, flowId } = await edit(SURVEY, { publish: true });
   const note = page.locator("#unpublished");
-  assert.equal(await note.textContent(), "No unpublished changes");
-  assert.equal(await publishLink(page).isVisible(), false, "nothing to publish is no button");
+  await becomes(() => note.textContent(), "No unpublished changes");
+  await becomes(() => publishLink(page).isVisible(), false, "nothing to publish is no button");
   await at(page, "/questions/0/prompt").fill("How did it taste?");
   await becomes(() => note.textContent(), "1 unpublished change");
   await page.locator("#title-field").fill("Dinner");
@@ -122,7 +122,7 @@ test("every edit is undone and redone, with buttons and keys", async () => {
   const texts = async () => (await draftOf(flowId)).questions.map(({ prompt }) => prompt);
   const undo = page.getByRole("button", { name: "Undo last change" });
   const redo = page.getByRole("button", { name: "Redo" });
-  assert.deepEqual([await undo.isDisabled(), await redo.isDisabled()], [true, true]);
+  await becomes(async () => [await undo.isDisabled(), await redo.isDisabled()], [true, true]);
   // Typing is one step, in a text field too.
   const prompt = at(page, "/questions/0/prompt");
   await prompt.focus();
@@ -234,8 +234,7 @@ test("conditions are sentences with whole questions and their opposites", async 
   await open(page, 2);
   const logic = page.locator(".item").nth(2).locator(".logic");
   await logic.getByLabel("Show this question").selectOption("if");
-  const shown = await logic.getByLabel("Question", { exact: true }).locator("option:checked").textContent();
-  assert.equal(shown, long);
+  await becomes(() => logic.getByLabel("Question", { exact: true }).locator("option:checked").textContent(), long);
   await logic.getByLabel("Comparison").selectOption({ label: "is not one of" });
   await logic.getByLabel("Pro").check();
   await becomes(async () => (await draftOf(flowId)).questions[2].visibleIf, { not: { question: "plan", in: ["free", "pro"] } });
@@ -246,7 +245,7 @@ test("conditions are sentences with whole questions and their opposites", async 
   await logic.getByLabel("Match").selectOption({ label: "None of these is true" });
   await becomes(async () => Object.keys((await draftOf(flowId)).questions[2].visibleIf.not), ["any"]);
   await checkAccess(page, "a negated group");
-  assert.equal(await logic.locator(".joint").textContent(), "or");
+  await becomes(() => logic.locator(".joint").textContent(), "or");
   await saved(page);
   // The condition is legible in the list, without opening the question.
   await open(page, 2);
@@ -314,6 +313,7 @@ test("the live window is set in the reader's time zone", async () => {
   // The state in the header follows.
   await world.publish({ flowId }, SURVEY);
   await page.reload();
+  await page.locator(".editor[data-ready]").waitFor();
   await becomes(() => page.locator("#title-row .state").textContent(), "Scheduled");
   await page.getByLabel("Starts").fill("");
   await page.getByLabel("Starts").blur();
@@ -354,7 +354,7 @@ test("flows are found by name, title and question, from the list and from anywhe
   await page.keyboard.type("quokka");
   await press(page, "Enter");
   await page.getByText("Question: Which quokka?").waitFor();
-  assert.equal(await page.locator(".flow").count(), 1);
+  await becomes(() => page.locator(".flow").count(), 1);
   await checkAccess(page, "search");
   await press(page, "Control+k");
   await page.getByRole("combobox", { name: "Search flows and pages" }).fill("zanzibar");
@@ -406,8 +406,8 @@ test("a new flow starts from scratch first", async () => {
   await page.getByRole("button", { name: "Start from scratch" }).click();
   await page.locator(".editor[data-ready]").waitFor();
   await page.getByRole("button", { name: "+ Add question" }).click();
+  await until(async () => assert.ok((await page.locator(".kind").count()) >= 17));
   assert.equal(await page.locator(".kind").count(), await page.locator(".kind .type-icon").count());
-  assert.ok((await page.locator(".kind").count()) >= 17);
 });
 
 test("recent times are relative, and exact on hover", async () => {

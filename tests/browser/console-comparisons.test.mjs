@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { mkdir } from "node:fs/promises";
 import { after, before, test } from "node:test";
 
-import { atDesk, checkAccess, checkFits } from "./support/console.mjs";
+import { atDesk, checkAccess, checkFits, settled } from "./support/console.mjs";
 import { checkTexts } from "./support/layout.mjs";
 import { openWorld } from "./support/world.mjs";
 
@@ -150,6 +150,7 @@ for (const parts of PARTS) {
     for (const width of WIDTHS) {
       const page = await desk.open(`/console/flows/${flow.flowId}/results?compare=tag.of${parts}`, { width });
       const what = `${parts} parts, ${width} px`;
+      await settled(page);
       const cards = await readCards(page);
       assert.deepEqual(cards.map(({ title }) => title), SURVEY.questions.slice(0, 14).map(({ prompt }) => prompt), what);
       for (const card of cards) checkShared(card, parts, what);
@@ -173,6 +174,7 @@ for (const parts of PARTS) {
 test("without a comparison no text is over another either", async () => {
   for (const width of WIDTHS) {
     const page = await desk.open(`/console/flows/${flow.flowId}/results`, { width });
+    await settled(page);
     for (const theme of ["light", "dark"]) {
       await page.emulateMedia({ colorScheme: theme });
       await checkTexts(page, `${width} px, ${theme}`);
@@ -185,6 +187,7 @@ test("without a comparison no text is over another either", async () => {
 
 test("a month without dates keeps its place on the axis", async () => {
   const page = await desk.open(`/console/flows/${flow.flowId}/results`);
+  await settled(page);
   const card = page.locator("section.result", { has: page.locator("h2", { hasText: "Since when?" }) });
   const rows = await card.locator("details.chart-table table tbody th").allTextContents();
   const [first, last] = [rows[0], rows.at(-1)].map((text) => new Date(`1 ${text} UTC`));

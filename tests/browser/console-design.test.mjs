@@ -148,7 +148,7 @@ test("an invalid colour is explained next to its field and not saved", async () 
   await becomes(async () => (await designOf(flow)).accentColor, "#0f6b73");
   await page.locator("#accentColor-own").fill("#12");
   await page.locator("#accentColor-error").waitFor();
-  assert.match(await page.locator("#accentColor-error").textContent(), /Accent colour must be a colour such as/);
+  await matches(() => page.locator("#accentColor-error").textContent(), /Accent colour must be a colour such as/);
   await page.locator("#saving[data-state=invalid]").waitFor();
   await page.locator("#accentColor-own").fill("#123456");
   await becomes(async () => (await designOf(flow)).accentColor, "#123456");

@@ -442,7 +442,7 @@ test("without JavaScript the draft is edited as JSON", async () => {
   const json = JSON.parse(await page.locator("#definition").inputValue());
   json.title = "By hand";
   await page.locator("#definition").fill(JSON.stringify(json));
-  await page.getByRole("button", { name: "Save draft" }).click();
+  await Promise.all([page.waitForEvent("load"), page.getByRole("button", { name: "Save draft" }).click()]);
   await becomes(async () => (await draftOf(flowId)).title, "By hand");
   await page.getByRole("link", { name: "Publish", exact: true }).click();
   await page.getByText("This is the first version: 3 questions.").waitFor();
@@ -478,7 +478,7 @@ for (const [theme, size] of [["light", "desktop"], ["dark", "phone"]]) {
     }
     if (size === "phone") {
       await page.getByRole("button", { name: "Preview", exact: true }).click();
-      assert.equal(await page.getByRole("button", { name: "Phone" }).getAttribute("aria-pressed"), "true");
+      await becomes(() => page.getByRole("button", { name: "Phone" }).getAttribute("aria-pressed"), "true");
       await checkAccess(page, "preview on a phone");
     }
     // Wait for the save; otherwise the page asks before it is closed.

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
-import { APPEARANCES, atDesk, checkAccess, checkFits } from "./support/console.mjs";
+import { APPEARANCES, atDesk, checkAccess, checkFits, settled } from "./support/console.mjs";
 import { becomes, matches } from "./support/until.mjs";
 import { openWorld } from "./support/world.mjs";
 
@@ -65,7 +65,7 @@ test("a filter by an answer and a tag leads to a cross-tabulation and to all ans
   await page.locator(".adding > summary").click();
   await page.locator("#question").selectOption({ label: "How likely are you to recommend us?" });
   // Only comparisons that fit the question are offered.
-  assert.equal(await page.locator("#operator option[value=contains]").isDisabled(), true);
+  await becomes(() => page.locator("#operator option[value=contains]").isDisabled(), true);
   await page.locator("#operator").selectOption("lt");
   await page.locator("#value").fill("7");
   await page.getByRole("button", { name: "Apply" }).last().click();
@@ -84,6 +84,7 @@ test("a filter by an answer and a tag leads to a cross-tabulation and to all ans
   await page.getByRole("button", { name: "Show" }).click();
   await page.waitForURL(/columns=again/);
   await page.locator(".crosstab-table").waitFor();
+  await settled(page);
   const numbers = await crossed(page);
   for (const { id, label } of PLANS) {
     const group = low.filter(({ plan }) => plan === id);
@@ -113,6 +114,7 @@ test("all answers are read in pages, each once", async () => {
   // More pages than there can be.
   for (let pages = 0; pages < COUNT; pages++) {
     await page.locator(".all-answers").waitFor();
+    await settled(page);
     found.push(...(await page.locator(".all-answers blockquote").allTextContents()));
     const next = page.locator("a[rel=next]");
     if ((await next.count()) === 0) break;
@@ -129,6 +131,7 @@ test("filters, cross-tabulations and answers work without a script", async () =>
   await becomes(() => responses(page), String(promoters));
   await page.goto(new URL(results("/crosstab?rows=plan&columns=nps"), page.url()).href);
   await page.locator(".crosstab-table").waitFor();
+  await settled(page);
   assert.equal(Object.keys(await crossed(page)).length, PLANS.length + 1);
 });
 

@@ -266,6 +266,34 @@ for (const script of [true, false]) {
   });
 }
 
+for (const late of ["responses", "base"]) {
+  test(`the dialog of the export stays open if ${late}.js is loaded after the click`, async () => {
+    const page = await signedIn("/console");
+    await page.removeLocatorHandler(page.unloaded);
+    let release;
+    const isReleased = new Promise((resolve) => (release = resolve));
+    await page.route(`**/${late}.js`, async (route) => {
+      await isReleased;
+      await route.continue();
+    });
+    await page.goto(world.address(`${list}?tag.plan=pro`), { waitUntil: "commit" });
+    const button = page.locator("a.button", { hasText: "Export" });
+    if (late === "base") {
+      await button.click();
+    } else {
+      await until(async () => {
+        await button.click();
+        assert.equal(await page.locator("#export:modal").count(), 1, "base.js is not loaded yet");
+      });
+    }
+    release();
+    await page.waitForLoadState("load");
+    await page.locator("#export:modal").waitFor();
+    await Promise.all([page.waitForEvent("download"), page.locator("form[data-export] button[type=submit]").click()]);
+    await page.locator("[data-progress-words]", { hasText: "Done: 30 responses." }).waitFor();
+  });
+}
+
 test("an export has labels by choice, and the codebook explains its ids", async () => {
   const page = await signedIn(`${list}?tag.plan=pro`);
   await page.locator("a.button", { hasText: "Export" }).click();

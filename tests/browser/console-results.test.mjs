@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
 
-import { atDesk, checkAccess, checkFits, APPEARANCES } from "./support/console.mjs";
+import { atDesk, checkAccess, checkFits, settled, APPEARANCES } from "./support/console.mjs";
 import { becomes, matches, until } from "./support/until.mjs";
 import { openWorld } from "./support/world.mjs";
 
@@ -205,6 +205,7 @@ test("a chart is downloaded as SVG and as PNG", async () => {
 
 test("the page is printed as a report with every table", async () => {
   const page = await desk.open(results("?tag.plan=pro"), { theme: "dark" });
+  await settled(page);
   await page.evaluate(() => (window.print = () => (window.printed = true)));
   await page.locator("[data-print]").click();
   await until(async () => assert.ok(await page.evaluate(() => window.printed)));
@@ -221,11 +222,11 @@ test("the page is printed as a report with every table", async () => {
   for (const table of await tables.locator("table").all()) assert.ok(await table.isVisible(), await table.textContent());
   await page.emulateMedia({ media: null });
   const open = () => tables.evaluateAll((all) => all.filter((details) => details.open).length);
-  assert.equal(await open(), 0, "before it is printed");
+  await becomes(open, 0, "before it is printed");
   await tables.evaluateAll((all) => addEventListener("beforeprint", () => (window.openOnPaper = all.filter((details) => details.open).length)));
   const pdf = await page.pdf({ format: "A4" });
   await becomes(() => page.evaluate(() => window.openOnPaper), count);
-  assert.equal(await open(), 0, "after it was printed");
+  await becomes(open, 0, "after it was printed");
   assert.equal(pdf.subarray(0, 5).toString(), "%PDF-");
   const pages = pdf.toString("latin1").match(/\/Type\s*\/Page\b/g).length;
   assert.ok(pages >= FEEDBACK.questions.length / 2 && pages <= FEEDBACK.questions.length + 4, `${pages} pages`);
@@ -245,6 +246,7 @@ for (const appearance of APPEARANCES) {
   test(`axe reports no violations, and everything fits (${appearance.theme}, ${appearance.width} px)`, async () => {
     for (const query of ["", "?compare=tag.plan&period=7d", "?from=2020-01-01&to=2020-01-02"]) {
       const page = await desk.open(results(query), appearance);
+      await settled(page);
       for (const summary of await page.locator("details.chart-table > summary").all()) await summary.click();
       await checkAccess(page, `results${query}`);
       await checkFits(page, `results${query}`);

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
 import { APPEARANCES, atDesk, checkAccess, checkFits } from "./support/console.mjs";
-import { becomes, matches } from "./support/until.mjs";
+import { becomes, matches, until } from "./support/until.mjs";
 import { openWorld } from "./support/world.mjs";
 
 const world = await openWorld();
@@ -38,7 +38,7 @@ test("the results show the mean, the range and the distribution of the score", a
   const page = await desk.open(`${of}/results`);
   await becomes(() => card(page).locator(".headline .big").innerText(), "6.75");
   await becomes(() => card(page).locator(".headline-base").innerText(), "mean of 4 responses");
-  assert.ok((await card(page).locator("svg").count()) > 0);
+  await until(async () => assert.ok((await card(page).locator("svg").count()) > 0));
   // Each group of a comparison has its own mean.
   await page.goto(world.address(`${of}/results?compare=tag.team`));
   for (const mean of [/12\.5\s+mean of 2 responses/, /\b1\s+mean of 2 responses/]) await matches(() => card(page).innerText(), mean);

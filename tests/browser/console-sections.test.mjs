@@ -37,6 +37,8 @@ const samePage = (page) => page.getByLabel("On the same page as the question bef
 const at = (page, pointer) => page.locator(`[data-pointer="${pointer}"]`);
 
 async function drag(page, from, to, { below = false } = {}) {
+  // A hover waits until the grip stops moving.
+  await item(page, from).locator(".head .grip").hover();
   const grip = await item(page, from).locator(".head .grip").boundingBox();
   const target = await item(page, to).locator(".head").boundingBox();
   await page.mouse.move(grip.x + grip.width / 2, grip.y + grip.height / 2);

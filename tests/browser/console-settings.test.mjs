@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 
 import { APPEARANCES, atDesk, checkAccess, checkFits } from "./support/console.mjs";
-import { becomes } from "./support/until.mjs";
+import { becomes, until } from "./support/until.mjs";
 import { openWorld } from "./support/world.mjs";
 
 const world = await openWorld();
@@ -49,7 +49,7 @@ test("a flow that a colleague closed stays closed when an open editor saves some
   assert.deepEqual((await flowNow(flow)).liveWindow, liveWindow);
   // The page now shows what is stored.
   await becomes(() => stateOf(mine), "Closed");
-  assert.notEqual(await mine.getByLabel("Ends").inputValue(), "");
+  await until(async () => assert.notEqual(await mine.getByLabel("Ends").inputValue(), ""));
   // Clearing the end opens the flow again: that is a change of what is shown.
   await mine.getByLabel("Ends").fill("");
   await mine.getByLabel("Ends").press("Tab");
@@ -127,7 +127,7 @@ test("a quota counts several answers: any of one question, and each question", a
   const when = { all: [plans, { question: "use", includes: "phone" }] };
   await becomes(async () => (await flowNow(flow)).quotas.map((quota) => [quota.when, quota.limit]), [[when, 1]]);
   await page.getByLabel("Quota: “Which plan?” is").waitFor();
-  assert.equal(await page.locator("#newQuota :checked").count(), 0);
+  await becomes(() => page.locator("#newQuota :checked").count(), 0);
   const send = async (plan, use) => {
     const body = { flowVersionId: flow.flowVersionId, flowVersionPayloadGeneration: "4", respondentAnalyticsAdmission: "collection_only", answers: { plan, use } };
     const reply = await fetch(`${flow.base}/trpc/response.submit`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });

@@ -110,8 +110,8 @@ test("from the first start to exports that third-party libraries read", async ()
     const text = question.locator("textarea, input.text");
     if (await text.count()) await text.fill(WHY);
     // A form that is sent within the first seconds must be sent again.
-    await respondent.locator("button.primary:visible").first().click({ timeout: 1000 });
-    await stored.waitFor({ timeout: 1000 });
+    await respondent.locator("button.primary:visible").first().click({ timeout: 5000 });
+    await stored.waitFor({ timeout: 2000 });
   });
 
   // It arrives without a reload, as one row.

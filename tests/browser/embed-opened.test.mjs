@@ -7,7 +7,7 @@ import { answerAll } from "./support/answering.mjs";
 import { checkAccess } from "./support/console.mjs";
 import { SHORT } from "./support/flows.mjs";
 import { snippet, startHost } from "./support/host.mjs";
-import { becomes } from "./support/until.mjs";
+import { becomes, until } from "./support/until.mjs";
 import { openWorld, SIZES } from "./support/world.mjs";
 
 const SCRIPT_BYTES_MAX = 4 * 1024;
@@ -47,8 +47,10 @@ for (const kind of ["popup", "slide"]) {
       await button.click();
       await frame.locator("#q-nps").waitFor();
       await checkAccess(page, "open");
-      const box = await dialog.boundingBox();
-      assert.ok(box.x >= 0 && box.x + box.width <= SIZES[size].width && box.y >= 0 && box.y + box.height <= SIZES[size].height, JSON.stringify(box));
+      await until(async () => {
+        const box = await dialog.boundingBox();
+        assert.ok(box.x >= 0 && box.x + box.width <= SIZES[size].width && box.y >= 0 && box.y + box.height <= SIZES[size].height, JSON.stringify(box));
+      });
       assert.equal(await frame.locator("body").evaluate((body) => getComputedStyle(body).backgroundColor), "rgba(0, 0, 0, 0)");
       await becomes(() => frame.locator("html").evaluate((html) => html.scrollHeight > innerHeight + 1), false, "the frame grows");
       await answerAll(frame, [["nps", "9"], ["name", "Ada"]]);

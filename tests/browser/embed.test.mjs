@@ -39,7 +39,7 @@ for (const size of ["phone", "desktop"]) {
     await frame.locator("#q-why").waitFor();
     await page.waitForFunction(() => {
       const [inner] = [...document.querySelectorAll("iframe")];
-      return inner.clientHeight === messages.filter(({ data }) => data.type === "sluice:resize").at(-1).data.height;
+      return inner.clientHeight === messages.filter(({ data }) => data.type === "sluice:resize").at(-1)?.data.height;
     });
     await becomes(() => frame.locator("html").evaluate((html) => html.scrollHeight > innerHeight), false, "the frame is as high as its page");
     await answerAll(frame, [["why", "Slow"], ["name", "Ada"]]);

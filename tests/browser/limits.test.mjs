@@ -54,6 +54,7 @@ test("a quota is chosen from the answers, and shows how many there are", async (
   await answerAll(visitor, ANSWER, { send: false });
   await sendAll(visitor);
   await page.reload();
+  await page.locator(".editor[data-ready]").waitFor();
   await page.getByText("1 of 200 responses so far").waitFor();
   await page.getByText("1 of 1 responses so far").waitFor();
   // An empty number removes the limit.

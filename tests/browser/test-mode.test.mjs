@@ -52,8 +52,8 @@ for (const way of WAYS) {
     await page.locator("#q-mark .error").waitFor();
     assert.equal((await banner.textContent()).trim(), BANNER);
     await answerAll(page, [["mark", "bad"], ["why", "Cold."]]);
-    assert.equal(await page.locator("h1").textContent(), "Sorry that it was Bad");
-    assert.equal((await page.locator("main > .notice").textContent()).trim(), BANNER);
+    await becomes(() => page.locator("h1").textContent(), "Sorry that it was Bad");
+    await becomes(async () => (await page.locator("main > .notice").textContent()).trim(), BANNER);
     const [first, ...more] = await testsOf(flowId);
     assert.deepEqual([first.answers, first.score, first.number, more], [{ mark: "bad", why: "Cold." }, -1, null, []]);
     assert.deepEqual(await world.responses({ flowId }), []);
@@ -63,7 +63,7 @@ for (const way of WAYS) {
     // Without script, the page learns only now that this was the last question.
     if (!way.script) await goOn(page);
     await sendAll(page);
-    assert.equal(await page.locator("h1").textContent(), "Great");
+    await becomes(() => page.locator("h1").textContent(), "Great");
     assert.equal((await testsOf(flowId)).length, 2);
     const funnel = await world.server.admin("GET", `/flows/${flowId}/funnel`);
     assert.deepEqual([funnel.opened, funnel.started, funnel.finished], [0, 0, 0]);
@@ -85,7 +85,7 @@ test("an author tries the draft from the editor, sees the test, and deletes all 
   await page.goto(world.address(`/console/flows/${flowId}/responses`));
   await page.getByRole("link", { name: "Tests", exact: true }).click();
   await page.getByText("1 test response.").waitFor();
-  assert.match(await page.locator("tbody tr").innerText(), /Draft[\s\S]*2[\s\S]*Good/);
+  await matches(() => page.locator("tbody tr").innerText(), /Draft[\s\S]*2[\s\S]*Good/);
   await page.getByRole("button", { name: "Delete all test responses" }).click();
   await page.locator("dialog.ask[open]").getByRole("button", { name: "Cancel" }).click();
   assert.equal((await testsOf(flowId)).length, 1);
@@ -129,7 +129,7 @@ test("labels are set in the list and in the settings, and filter the list", asyn
   await page.getByText("Saved.").waitFor();
   await page.getByRole("list", { name: "Labels" }).getByRole("link", { name: "Q4" }).click();
   await matches(() => page.url(), /\?label=Q4$/);
-  assert.deepEqual(await page.locator(".flow h2").allTextContents(), ["Lunch"]);
+  await becomes(() => page.locator(".flow h2").allTextContents(), ["Lunch"]);
   await page.getByRole("link", { name: /Label “Q4”/ }).click();
   await becomes(() => page.locator(".flow h2").count(), 2);
   // In the settings they are saved automatically.
@@ -139,6 +139,7 @@ test("labels are set in the list and in the settings, and filter the list", asyn
   await page.getByLabel("Labels", { exact: true }).fill("Q4");
   await page.getByLabel("Labels", { exact: true }).press("Tab");
   await becomes(async () => (await world.server.admin("GET", `/flows/${other.flowId}`)).labels, ["Q4"]);
+  await page.locator("#saving[data-state=saved]").waitFor();
   await page.goto(world.address(`/console/apps/${appId}?label=Q4`));
   assert.deepEqual(await page.locator(".flow h2").allTextContents(), ["Dinner", "Lunch"]);
   await page.context().close();

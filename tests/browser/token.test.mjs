@@ -7,6 +7,7 @@ import { after, test } from "node:test";
 import { ASKING } from "./support/flows.mjs";
 import { snippet, startHost } from "./support/host.mjs";
 import { fill, sendAll } from "./support/answering.mjs";
+import { becomes } from "./support/until.mjs";
 import { openWorld } from "./support/world.mjs";
 
 const world = await openWorld();
@@ -68,11 +69,7 @@ test("the form has the flow's language and direction, whatever the previous page
   const flow = await enforced({ ...ASKING, defaultLocale: "he" });
   const page = await world.visit(`${flow.path}#token=${sign(flow)}`);
   await page.locator("#q-nps").waitFor();
-  const { lang, dir } = await page.evaluate(() => {
-    const { lang, dir } = document.documentElement;
-    return { lang, dir };
-  });
-  assert.deepEqual({ lang, dir }, { lang: "he", dir: "rtl" });
+  await becomes(() => page.evaluate(() => [document.documentElement.lang, document.documentElement.dir]), ["he", "rtl"]);
 });
 
 for (const [title, token] of [["expired", (flow) => sign(flow, { age: 4000 })], ["invalid", () => "no.such.token"]]) {

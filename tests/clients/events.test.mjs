@@ -18,7 +18,7 @@ import { startServer } from "./server.mjs";
 const run = promisify(execFile);
 const COMPILER = join(import.meta.dirname, "node_modules/.bin/tsc");
 const GUIDE = await readFile(join(import.meta.dirname, "../../docs/events.md"), "utf8");
-const WAIT_MS_MAX = 60_000;
+const WAIT_MS_MAX = 120_000;
 
 /** The code blocks below a heading, by language; the first of each. */
 function blocks(heading) {

@@ -14,6 +14,8 @@ import { python } from "./python.mjs";
 
 const run = promisify(execFile);
 const COMPILER = join(import.meta.dirname, "node_modules/.bin/tsc");
+/** Without a network, the module of Go is never there. */
+const LOOK_MS_MAX = 120_000;
 const GO_JWT = "github.com/golang-jwt/jwt/v5 v5.2.2";
 
 /** Runs `work` in a temporary folder. */
@@ -29,7 +31,7 @@ async function inFolder(parent, work) {
 /** The reason why a command cannot run in a folder, or nothing if it can. */
 function missing(what, cwd, command, ...args) {
   const reason = (error) => `${what}: ${(error.stderr || error.message).trim().split("\n")[0]}`;
-  return run(command, args, { cwd }).then(() => undefined, reason);
+  return run(command, args, { cwd, timeout: LOOK_MS_MAX }).then(() => undefined, reason);
 }
 
 /** By fence name: `missing`, the reason why it cannot run; `sign`, the token that a snippet creates. */

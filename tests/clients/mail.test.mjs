@@ -28,7 +28,7 @@ const testMail = async (server, address) => {
 };
 
 const until = async (what, holds) => {
-  const end = Date.now() + 30_000;
+  const end = Date.now() + 90_000;
   for (;;) {
     const found = await holds();
     if (found) return found;

@@ -6,7 +6,7 @@ import { join, resolve } from "node:path";
 
 const VENV = process.env.SLUICE_VENV ?? resolve(import.meta.dirname, "../../target/tools/python");
 export const PYTHON = join(VENV, "bin/python");
-const RUN_MS_MAX = 60_000;
+const RUN_MS_MAX = 180_000;
 
 /** The output of a Python program for `input`. */
 export function python(args, input = "", { timeout = RUN_MS_MAX } = {}) {

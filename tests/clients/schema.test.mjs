@@ -75,7 +75,7 @@ test(`schema and server agree on ${CASES} generated submissions`, async (context
   const flows = [];
   while (flows.length * BATCH < CASES) flows.push(await generate(r));
   const lines = flows.map(({ schema, inputs }) => JSON.stringify({ schema, inputs })).join("\n");
-  const judgedByPython = (await python([join(import.meta.dirname, "schema.py")], lines, { timeout: 60_000 + CASES * 30 })).split("\n").map((line) => JSON.parse(line));
+  const judgedByPython = (await python([join(import.meta.dirname, "schema.py")], lines, { timeout: 180_000 + CASES * 30 })).split("\n").map((line) => JSON.parse(line));
   const kinds = new Map();
   let accepted = 0;
   for (const [at, { draft, schema, inputs, verdicts }] of flows.entries()) {

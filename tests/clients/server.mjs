@@ -9,17 +9,32 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
+import { setTimeout as pause } from "node:timers/promises";
 
 const BINARY = process.env.SLUICE_BIN ?? resolve(import.meta.dirname, "../../target/debug/sluice");
 const ADMIN_TOKEN = "token-of-the-client-tests-0123456789";
-const START_MS_MAX = 20_000;
+/** The maximum wait for a start. Long enough for a busy machine. */
+const START_MS_MAX = 120_000;
+const PORT_PAUSE_MS = 200;
 
 /**
  * Options: `demo`, whether an empty store gets the demo app and survey; `args`, further arguments;
  * `env`, further environment variables; `port` and `data` of a killed server, to restart it.
  */
-export async function startServer({ demo = false, args = [], env = {}, port = 0, data } = {}) {
+export async function startServer({ data, ...options } = {}) {
   data ??= await mkdtemp(join(tmpdir(), "sluice-clients-"));
+  // Between the end of a server and its restart, another process may use its port for a moment.
+  for (const end = Date.now() + START_MS_MAX; ;) {
+    try {
+      return await start({ data, ...options });
+    } catch (error) {
+      if (!options.port || !/in use/i.test(error.message) || Date.now() > end) throw error;
+    }
+    await pause(PORT_PAUSE_MS);
+  }
+}
+
+async function start({ demo = false, args = [], env = {}, port = 0, data }) {
   const listen = ["--listen", `127.0.0.1:${port}`, "--data", data, ...(demo ? [] : ["--no-demo"])];
   const child = spawn(BINARY, ["serve", ...listen, ...args], {
     env: { PATH: process.env.PATH, SLUICE_ADMIN_TOKEN: ADMIN_TOKEN, ...env },

@@ -8,7 +8,7 @@ import { createInterface } from "node:readline";
 
 import { PYTHON } from "./python.mjs";
 
-const ARRIVES_MS_MAX = 30_000;
+const ARRIVES_MS_MAX = 90_000;
 
 /** `mode` is starttls, smtps or none; `password`, if anybody has to sign in, is that of the user "sluice". */
 export async function startMailServer(mode, { password } = {}) {

@@ -14,7 +14,7 @@ import { startServer } from "./server.mjs";
 
 const DEFINITION = { title: "Reported", questions: [{ id: "why", type: "longText", prompt: "Why?" }] };
 const ARGS = ["--webhooks-allow", "127.0.0.0/8", "--webhooks-allow-http"];
-const WAIT_MS_MAX = 60_000;
+const WAIT_MS_MAX = 120_000;
 
 let server;
 before(async () => (server = await startServer({ args: ARGS })));

@@ -2,7 +2,7 @@
 
 import { connect } from "node:net";
 
-const EXCHANGE_MS_MAX = 10_000;
+const EXCHANGE_MS_MAX = 60_000;
 const END = "\r\n\r\n";
 
 /**

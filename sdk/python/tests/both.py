@@ -9,7 +9,7 @@ from typing import Any, Callable, List
 from sluice import AsyncRun, AsyncSluice, Retry, Sluice
 
 #: Quick, so that tests do not wait; enough attempts for a server that starts again.
-QUICK = Retry(attempts=200, first_seconds=0.02, seconds_max=0.1)
+QUICK = Retry(attempts=2000, first_seconds=0.02, seconds_max=0.1)
 
 
 class Blocking:

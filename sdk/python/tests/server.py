@@ -15,7 +15,7 @@ import httpx
 
 TOKEN = "token-of-the-python-tests-0123456789"
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-START_SECONDS_MAX = 30
+WAIT_SECONDS_MAX = 120
 
 
 def binary() -> str:
@@ -31,7 +31,7 @@ class Server:
         self.port = 0
         self.process: Optional["subprocess.Popen[str]"] = None
         self.start()
-        self.http = httpx.Client(base_url=self.url + "/api/admin/v1", timeout=30)
+        self.http = httpx.Client(base_url=self.url + "/api/admin/v1", timeout=120)
         self.http.headers["authorization"] = f"Bearer {TOKEN}"
 
     @property
@@ -39,6 +39,17 @@ class Server:
         return f"http://127.0.0.1:{self.port}"
 
     def start(self) -> None:
+        # Between its end and its restart, another process may use its port for a moment.
+        until = time.monotonic() + WAIT_SECONDS_MAX
+        found = self.spawned()
+        while not found and self.port and time.monotonic() < until:
+            time.sleep(0.2)
+            found = self.spawned()
+        assert found, (self.folder / "log").read_text()[-2000:]
+        self.port = int(found[1])
+
+    def spawned(self) -> Optional["re.Match[str]"]:
+        """Starts the process; its address, or nothing if it ended at once."""
         settings = {"PATH": os.environ["PATH"], "SLUICE_ADMIN_TOKEN": TOKEN}
         for limit in ("SLUICE_RATE_PER_ADDRESS", "SLUICE_BYTES_PER_ADDRESS", "SLUICE_RATE_PER_APP"):
             settings[limit] = "0"
@@ -50,9 +61,7 @@ class Server:
                 command, env=settings, stdout=subprocess.PIPE, stderr=log, text=True
             )
         assert self.process.stdout is not None
-        found = re.search(r"http://[\d.]+:(\d+)", self.process.stdout.readline())
-        assert found, (self.folder / "log").read_text()[-2000:]
-        self.port = int(found[1])
+        return re.search(r"http://[\d.]+:(\d+)", self.process.stdout.readline())
 
     def kill(self) -> None:
         """Ends it as a power failure would, without any clean-up."""
@@ -116,7 +125,7 @@ def start(with_demo: bool = False) -> "tuple[Server, tempfile.TemporaryDirectory
 
 def wait_until(condition: Any) -> None:
     """Waits for something that another thread or process does."""
-    until = time.monotonic() + START_SECONDS_MAX
+    until = time.monotonic() + WAIT_SECONDS_MAX
     while not condition():
         assert time.monotonic() < until, "it never happened"
         time.sleep(0.01)

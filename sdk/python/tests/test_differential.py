@@ -84,7 +84,7 @@ def compare(server: Server, cases: Iterable[Tuple[Any, List[Any]]], seed: int) -
     app = server.app()
     url = f"{server.url}/api/v1/{app['apiKeys'][0]}"
     compared = accepted = 0
-    with httpx.Client(timeout=60) as http:
+    with httpx.Client(timeout=120) as http:
         can_validate = http.post(f"{url}/trpc/response.validate", json={}).status_code != 404
         for number, (definition, submissions) in enumerate(cases):
             version = server.publish(app["appId"], definition)["flowVersionId"]
@@ -195,7 +195,7 @@ def test_invalid_marks_count_towards_the_score_as_on_the_server(server: Server) 
         }
         for mark in MARKS
     ]
-    with httpx.Client(timeout=60) as http:
+    with httpx.Client(timeout=120) as http:
         snapshot = Snapshot(http.get(f"{url}/flow_versions/{version}?payload=4").json())
         for call, data in zip(calls, judged(http, url, calls)):
             assert local_verdict(snapshot, call) == server_verdict(data), call

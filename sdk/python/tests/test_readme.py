@@ -77,7 +77,7 @@ def test_every_program_of_the_readmes_runs(demo: Dict[str, str], tmp_path: pathl
             capture_output=True,
             text=True,
             encoding="utf-8",
-            timeout=60,
+            timeout=180,
         )
         assert done.returncode == 0, done.stderr
         word = next((word for word in PRINTED if word in code), "")

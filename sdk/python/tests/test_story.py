@@ -270,14 +270,15 @@ def test_errors_have_their_codes(server: Server, clients: Clients) -> None:
     assert found.value.code == "flow_not_found" and found.value.request_id
     with pytest.raises(Unauthorized):
         clients(server.url, "pk_unknown").resolve(story.flow)
+    # Nobody listens at a port that is only taken, and nobody else can.
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
-    unreachable = clients(
-        f"http://127.0.0.1:{port}", "pk_x", retry=Retry(attempts=2, first_seconds=0)
-    )
-    with pytest.raises(NoReply):
-        unreachable.resolve(story.flow)
+        unreachable = clients(
+            f"http://127.0.0.1:{port}", "pk_x", retry=Retry(attempts=2, first_seconds=0)
+        )
+        with pytest.raises(NoReply):
+            unreachable.resolve(story.flow)
 
 
 def test_signed_tokens_prove_the_user(server: Server, clients: Clients) -> None:

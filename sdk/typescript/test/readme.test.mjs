@@ -50,7 +50,7 @@ async function run(code, name) {
     stdin: { contents: filled(code), resolveDir: folder, loader: "ts" }, bundle: true, format: "esm", platform: "node", outfile,
     nodePaths: [resolve(ROOT, "node_modules")],
   });
-  return execFileSync(process.execPath, [outfile], { encoding: "utf8", timeout: 20_000 });
+  return execFileSync(process.execPath, [outfile], { encoding: "utf8", timeout: 120_000 });
 }
 
 const count = async () => (await server.admin("GET", `/flows/${flow.flowId}/responses`)).items.length;

@@ -12,8 +12,11 @@ const FLAGS = [
   "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
 ];
 
+/** Several start at once, on a machine that compiles. */
+const START_MS_MAX = 120_000;
+
 export function launch() {
   const executablePath = process.env.CHROMIUM ?? INSTALLED.find((path) => existsSync(path));
   if (!executablePath) throw new Error("no Chromium: install Debian's chromium-headless-shell, or set CHROMIUM to its path");
-  return chromium.launch({ executablePath, args: FLAGS });
+  return chromium.launch({ executablePath, args: FLAGS, timeout: START_MS_MAX });
 }

@@ -19,9 +19,15 @@ export async function openConsole(world, path, appearance = {}) {
   return page;
 }
 
+/** Waits until a page is loaded completely. One whose results take longer than a second shows their progress, and reloads itself. */
+export async function settled(page) {
+  await page.locator(".computing").waitFor({ state: "detached" });
+  await page.waitForLoadState("load");
+}
+
 /** The axe violations of a completely loaded page. */
 export async function checkAccess(page, what) {
-  await page.waitForLoadState("load");
+  await settled(page);
   if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(AXE);
   // The preview frame is the hosted page, which has its own tests.
   const { violations } = await page.evaluate((tags) => axe.run({ exclude: ["iframe"] }, { runOnly: { type: "tag", values: tags }, iframes: false, resultTypes: ["violations"] }), TAGS);
@@ -52,6 +58,7 @@ export async function atDesk(world) {
 
 /** Nothing is wider than the screen. */
 export async function checkFits(page, what) {
+  await settled(page);
   const [content, screen] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
   assert.ok(content <= screen, `${what}: ${content} px on a screen of ${screen} px`);
 }

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
 
 /** The maximum wait, here and in Playwright. Long enough for a busy machine. */
-export const WAIT_MS_MAX = 30_000;
+export const WAIT_MS_MAX = 60_000;
 const PAUSE_MS = 25;
 
 /** Repeats a check until it passes and returns its value; at the deadline, throws its last error. */

@@ -20,6 +20,13 @@ export async function openWorld(options = {}) {
   return new World(server, browser);
 }
 
+/** A button that is clicked before its script has run does what it does without one; so every action waits for the whole page. */
+async function actWhenLoaded(page) {
+  await page.addInitScript(() => addEventListener("load", () => document.documentElement.setAttribute("data-loaded", "")));
+  page.unloaded = page.locator("html:not([data-loaded])");
+  await page.addLocatorHandler(page.unloaded, () => page.waitForLoadState("load"), { noWaitAfter: true });
+}
+
 class World {
   faults = [];
   /** Origins other than the server's that pages may call: those of the test hosts. */
@@ -59,6 +66,7 @@ class World {
     context.on("page", (page) => this.watch(page));
     const page = await context.newPage();
     page.isScripted = script;
+    if (script) await actWhenLoaded(page);
     await page.goto(this.address(path));
     return page;
   }

@@ -153,7 +153,8 @@ async fn a_window_that_ends_while_a_submission_queues_refuses_it() {
     let patch = FlowPatch { live_window, ..FlowPatch::default() };
     world.engine.update_flow(&world.actor, flow, &patch).await.unwrap();
     let view = world.view(&app).await;
-    world.faults.set(Mood::Slow(Duration::from_millis(60)));
+    // The first commit ends after the clock was moved, however slow the machine is.
+    world.faults.set(Mood::Held);
     let body = submission(version);
     let first = world.submit(&view, &body);
     let first_begins = async || {
@@ -169,10 +170,12 @@ async fn a_window_that_ends_while_a_submission_queues_refuses_it() {
     };
     let turn = async {
         first_begins().await;
+        // The late one waits for less, and is asked first.
         tokio::time::sleep(Duration::from_millis(20)).await;
         world.clock.advance_millis(1_000);
+        world.faults.set(Mood::Well);
     };
-    let (first, late, ()) = tokio::join!(first, late, turn);
+    let (first, late, ()) = tokio::join!(biased; first, late, turn);
     accepted(first);
     assert_eq!(code(&late), "no_longer_accepting");
     assert_eq!(world.stored(flow).await.len(), 1);

@@ -29,8 +29,7 @@ fn break_syncs(server: &Server) -> Child {
     strace.args(["-e", &format!("trace={syncs}"), "-e", &format!("inject={syncs}:error=EIO")]);
     let strace = strace.stderr(Stdio::null()).spawn();
     let child = strace.expect("strace is needed; on Debian: apt-get install strace");
-    // It prints nothing once it has attached.
-    std::thread::sleep(Duration::from_millis(700));
+    server.until_traced();
     child
 }
 

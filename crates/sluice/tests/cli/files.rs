@@ -22,7 +22,7 @@ fn log(folder: &Path) -> String {
 
 /// Waits until the log contains the text.
 async fn logged(folder: &Path, text: &str) {
-    for _ in 0..400 {
+    for _ in 0..4_000 {
         if log(folder).contains(text) {
             return;
         }

@@ -1,8 +1,9 @@
 //! What an author does with commands: check, push, publish, watch; including mistakes.
 
+use crate::cluster::Port;
 use crate::support;
 
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::Path;
 use std::process::{Output, Stdio};
 
@@ -71,8 +72,13 @@ struct Author {
 
 impl Author {
     fn new() -> Self {
+        Self::at("127.0.0.1:0")
+    }
+
+    /// With a server that listens at this address.
+    fn at(listen: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let server = Server::start(folder.path());
+        let server = Server::start_with(folder.path(), listen, |command| command);
         let token = server.token().unwrap();
         Self { folder, server, token }
     }
@@ -189,7 +195,9 @@ fn a_command_that_cannot_reach_its_server_prints_what_to_do() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tail_prints_each_response_once_and_survives_a_restart() {
-    let mut author = Author::new();
+    // Nobody else gets the port while the server is gone.
+    let port = Port::reserve();
+    let mut author = Author::at(&format!("127.0.0.1:{}", port.number));
     let (key, flow, version) =
         (author.server.id("pk_"), author.server.id("fl_"), author.server.id("fv_"));
     let url = author.server.submit_url(&key);
@@ -202,6 +210,7 @@ async fn a_tail_prints_each_response_once_and_survives_a_restart() {
     let mut child =
         author.command(&tail).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut notes = BufReader::new(child.stderr.take().unwrap());
     for id in &ids {
         let line = lines.next().unwrap().unwrap();
         assert!(line.contains(id) && line.contains("why=\"reason "), "{line}");
@@ -210,14 +219,17 @@ async fn a_tail_prints_each_response_once_and_survives_a_restart() {
     assert!(lines.next().unwrap().unwrap().contains(&ids[2]));
     let address = author.server.base.strip_prefix("http://").unwrap().to_owned();
     author.server.kill();
-    std::thread::sleep(std::time::Duration::from_millis(400));
+    // The server starts again after the command has noticed that it was gone.
+    let mut output_text = String::new();
+    while !output_text.contains("reconnecting") {
+        assert_ne!(notes.read_line(&mut output_text).unwrap(), 0, "{output_text}");
+    }
     author.server = Server::start_with(author.folder.path(), &address, |command| command);
     let last = send(3).await;
     assert!(lines.next().unwrap().unwrap().contains(&last));
     assert!(lines.next().is_none(), "it should stop after four");
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(0));
-    let output_text = text(&output.stderr);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    notes.read_to_string(&mut output_text).unwrap();
     assert!(
         output_text.contains("reconnecting") && output_text.contains("connected again"),
         "{output_text}"

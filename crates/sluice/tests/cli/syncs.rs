@@ -6,7 +6,6 @@ use crate::support;
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 
 use support::{Server, http, submission, submit};
 
@@ -22,8 +21,7 @@ fn trace(server: &Server, into: &Path) -> Child {
     strace.args(["-e", &format!("inject=fsync,fdatasync:delay_enter={DELAY_MICROS}")]);
     let strace = strace.stderr(Stdio::null()).spawn();
     let child = strace.expect("strace is needed; on Debian: apt-get install strace");
-    // It prints nothing once it has attached.
-    std::thread::sleep(Duration::from_millis(700));
+    server.until_traced();
     child
 }
 

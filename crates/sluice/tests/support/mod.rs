@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 /// Far longer than a start takes on a busy machine.
-const START_MAX: Duration = Duration::from_secs(30);
-const STOP_MAX: Duration = Duration::from_secs(30);
+const START_MAX: Duration = Duration::from_secs(120);
+const STOP_MAX: Duration = Duration::from_secs(120);
 
 /// The binary, without any environment variables that it would read.
 pub(crate) fn sluice() -> Command {
@@ -126,6 +126,23 @@ impl Server {
         self.child.id()
     }
 
+    /// Waits until `strace` has attached to every thread of the process; it prints nothing then.
+    pub(crate) fn until_traced(&self) {
+        let begin = Instant::now();
+        let tasks = format!("/proc/{}/task", self.pid());
+        // A thread that has ended in the meantime has no status.
+        let is_traced = |task: std::io::Result<std::fs::DirEntry>| {
+            let status = std::fs::read_to_string(task.unwrap().path().join("status"));
+            status.map_or(true, |status| !status.contains("\nTracerPid:\t0\n"))
+        };
+        while !std::fs::read_dir(&tasks).unwrap().all(is_traced) {
+            assert!(begin.elapsed() < START_MAX, "strace does not attach");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        // It lets the last thread go on a moment later.
+        std::thread::sleep(Duration::from_millis(200));
+    }
+
     pub(crate) fn signal(&self, name: &str) {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").args([name, &pid]).status().unwrap().success());
@@ -211,7 +228,7 @@ pub(crate) fn client_builder() -> reqwest::ClientBuilder {
 
 /// A client that uses no proxy, whatever the environment says.
 pub(crate) fn http() -> reqwest::Client {
-    client_builder().no_proxy().timeout(Duration::from_secs(20)).build().unwrap()
+    client_builder().no_proxy().timeout(Duration::from_secs(60)).build().unwrap()
 }
 
 /// A submission to the demo survey.

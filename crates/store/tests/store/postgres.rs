@@ -19,7 +19,7 @@ use support::rows::{app_row, key, now, response};
 use support::{Cluster, USER};
 
 /// Deadline for what must happen, even on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(90);
 /// How often to create another server if one does not start, as when its port was taken.
 const STARTS: usize = 3;
 
@@ -55,7 +55,7 @@ async fn open(cluster: &Cluster, database: &str) -> PgStore {
 }
 
 async fn refused(url: &str) -> ConnectError {
-    let options = Options { connect_deadline: Duration::from_secs(2), ..Options::default() };
+    let options = Options { connect_deadline: Duration::from_secs(20), ..Options::default() };
     PgStore::connect(url, options).await.expect_err("should be refused")
 }
 

@@ -20,7 +20,7 @@ use support::Cluster;
 use support::rows::{app_row, flow_row, now, response};
 
 /// Deadline for what must happen, even on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(90);
 const RESPONSES: u32 = 4;
 
 /// A store with this many responses, each from a different sender.

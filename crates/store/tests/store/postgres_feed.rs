@@ -20,7 +20,7 @@ use uuid::Uuid;
 /// Longer than a change takes that waits for nothing.
 const A_WHILE: Duration = Duration::from_millis(500);
 /// For what must happen, even on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(90);
 
 async fn open(cluster: &Cluster, database: &str) -> Arc<PgStore> {
     Arc::new(PgStore::connect(&cluster.url(database), Options::default()).await.unwrap())

@@ -18,7 +18,7 @@ use uuid::Uuid;
 
 /// Longer than the horizon is behind the present.
 const PAST_HORIZON: Duration = Duration::from_millis(2_500);
-const WAIT_MAX: Duration = Duration::from_secs(30);
+const WAIT_MAX: Duration = Duration::from_secs(90);
 
 struct Log {
     store: Arc<PgStore>,

@@ -257,7 +257,7 @@ async fn a_list_scans_only_the_index_of_its_months() {
     }
     store.close().await;
     let expected = ["responses_2025_03 false true", "responses_2025_04 false false"];
-    let deadline = Instant::now() + Duration::from_secs(30);
+    let deadline = Instant::now() + Duration::from_secs(90);
     loop {
         let reported = cluster.sql(&database, scans).await;
         if reported == expected {

@@ -21,7 +21,7 @@ use support::rows::{app_row, flow_row, response};
 
 /// The server plans a statement for its parameters five times, and then decides.
 const CALLS: usize = 8;
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(90);
 
 async fn open(cluster: &Cluster, database: &str) -> PgStore {
     PgStore::connect(&cluster.url(database), Options::default()).await.unwrap()

@@ -9,6 +9,9 @@
 
 #![expect(dead_code, reason = "each test binary uses a different part of this")]
 
+use std::fs::File;
+use std::hash::{BuildHasher as _, RandomState};
+use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -18,10 +21,40 @@ use tempfile::TempDir;
 /// The superuser of every cluster; it needs no password on the socket.
 pub(crate) const USER: &str = "sluice";
 
+/// A port that no other test gets while this lives, also while the server on it restarts.
+///
+/// A port that the system chooses is free during a restart, and may then go to another process.
+/// These are below all that it chooses; a lock of a file reserves one.
+pub(crate) struct Port {
+    pub(crate) number: u16,
+    _reserved: File,
+}
+
+impl Port {
+    const FIRST: u16 = 15_000;
+    const COUNT: u16 = 15_000;
+
+    pub(crate) fn reserve() -> Self {
+        let folder = std::env::temp_dir().join("sluice-test-ports");
+        std::fs::create_dir_all(&folder).unwrap();
+        let random = RandomState::new().hash_one(std::process::id()) % u64::from(Self::COUNT);
+        let random = u16::try_from(random).unwrap();
+        for step in 0..Self::COUNT {
+            let number = Self::FIRST + (random + step) % Self::COUNT;
+            let Ok(reserved) = File::create(folder.join(number.to_string())) else { continue };
+            let is_free = || TcpListener::bind(("127.0.0.1", number)).is_ok();
+            if reserved.try_lock().is_ok() && is_free() {
+                return Self { number, _reserved: reserved };
+            }
+        }
+        panic!("no port is free");
+    }
+}
+
 pub(crate) struct Cluster {
     folder: TempDir,
     programs: PathBuf,
-    port: u16,
+    port: Port,
     settings: String,
     made: AtomicU32,
 }
@@ -37,11 +70,11 @@ impl Cluster {
     /// A server that is created but not running.
     pub(crate) fn new(settings: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
+        let port = Port::reserve();
         let mut all = format!(
-            "-p {port} -k {} -c listen_addresses=127.0.0.1 -c max_connections=60 \
+            "-p {} -k {} -c listen_addresses=127.0.0.1 -c max_connections=60 \
              -c fsync=off -c full_page_writes=off",
+            port.number,
             folder.path().display()
         );
         for setting in settings {
@@ -63,7 +96,7 @@ impl Cluster {
     pub(crate) fn control(&self, what: &[&str]) -> Output {
         let (data, log) = (self.data(), self.folder.path().join("log"));
         let mut command = self.program("pg_ctl");
-        command.args(what).arg("-w").arg("-D").arg(data).arg("-l").arg(log);
+        command.args(what).args(["-w", "-t", "180"]).arg("-D").arg(data).arg("-l").arg(log);
         if what[0] != "stop" {
             command.arg("-o").arg(&self.settings);
         }
@@ -92,24 +125,25 @@ impl Cluster {
 
     /// The URL of a database over TCP.
     pub(crate) fn url(&self, database: &str) -> String {
-        format!("postgres://{USER}@127.0.0.1:{}/{database}?sslmode=disable", self.port)
+        format!("postgres://{USER}@127.0.0.1:{}/{database}?sslmode=disable", self.port.number)
     }
 
     /// The URL over TCP, with this user and these parameters.
     pub(crate) fn url_with(&self, user: &str, database: &str, parameters: &str) -> String {
-        format!("postgres://{user}@127.0.0.1:{}/{database}?{parameters}", self.port)
+        format!("postgres://{user}@127.0.0.1:{}/{database}?{parameters}", self.port.number)
     }
 
     /// The URL of a database over the socket.
     pub(crate) fn socket_url(&self, database: &str) -> String {
         let folder = self.folder.path().display().to_string().replace('/', "%2F");
-        format!("postgres://{USER}@{folder}:{}/{database}", self.port)
+        format!("postgres://{USER}@{folder}:{}/{database}", self.port.number)
     }
 
     /// Creates an empty database with the server's own program, and returns its name.
     pub(crate) fn create_database(&self) -> String {
         let name = self.next_name();
-        let (folder, port) = (self.folder.path().display().to_string(), self.port.to_string());
+        let (folder, port) =
+            (self.folder.path().display().to_string(), self.port.number.to_string());
         run(self.program("createdb").args(["-h", &folder, "-p", &port, "-U", USER, &name]));
         name
     }

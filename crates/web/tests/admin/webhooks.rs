@@ -14,7 +14,7 @@ use crate::support::{ROOT, Site, text};
 
 /// Lets time pass and delivers until this condition holds.
 async fn until(site: &Site, what: &str, is_met: impl AsyncFn() -> bool) {
-    let waited = tokio::time::timeout(Duration::from_secs(30), async {
+    let waited = tokio::time::timeout(Duration::from_secs(90), async {
         while !is_met().await {
             site.clock.advance_millis(500);
             site.engine.upkeep().deliver_webhooks().await.unwrap();
@@ -102,7 +102,7 @@ async fn the_event_log_is_streamed_from_the_last_event_id() {
             .is_empty()
     };
     until(&site, "the response", found).await;
-    let stream = async |last: Option<&str>| {
+    let stream = async |last: Option<&str>, patience: Duration| {
         let mut request = Request::get(format!("{}{path}?types=response.created", admin::BASE))
             .header("authorization", format!("Bearer {ROOT}"))
             .header("accept", "text/event-stream");
@@ -114,7 +114,7 @@ async fn the_event_log_is_streamed_from_the_last_event_id() {
         assert_eq!(reply.headers()["content-type"], "text/event-stream");
         let mut body = reply.into_body();
         let mut read = String::new();
-        let waited = tokio::time::timeout(Duration::from_secs(2), async {
+        let waited = tokio::time::timeout(patience, async {
             while !read.contains("\nid: ") && !read.contains("id: evt_") {
                 let Some(Ok(frame)) = body.frame().await else { break };
                 read.push_str(&String::from_utf8_lossy(frame.data_ref().unwrap()));
@@ -123,10 +123,10 @@ async fn the_event_log_is_streamed_from_the_last_event_id() {
         let _stopped = waited.await;
         read
     };
-    let first = stream(None).await;
+    let first = stream(None, Duration::from_secs(60)).await;
     assert!(first.contains("event: response.created") && first.contains(&response), "{first}");
     let id = first.lines().find_map(|line| line.strip_prefix("id: ")).unwrap();
-    let rest = stream(Some(id)).await;
+    let rest = stream(Some(id), Duration::from_secs(2)).await;
     assert!(!rest.contains("event: response.created"), "{rest}");
 }
 

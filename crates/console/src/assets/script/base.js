@@ -79,7 +79,9 @@ document.addEventListener("click", (event) => {
     const dialog = document.getElementById(button.dataset.opens);
     if (dialog instanceof HTMLDialogElement) {
       event.preventDefault();
-      dialog.showModal();
+      // Without a script it is a part of the page.
+      if (!dialog.matches(":modal")) dialog.close();
+      if (!dialog.open) dialog.showModal();
     }
   }
   if (button.hasAttribute("data-closes") && button.closest("dialog")) {

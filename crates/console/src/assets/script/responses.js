@@ -203,7 +203,9 @@ if (list?.dataset.live) watch(list.dataset.live);
 const dialog = document.getElementById("export");
 const form = dialog?.querySelector("form[data-export]");
 if (form) {
-  dialog.close();
+  // It stays open for whoever asked for it before this script was loaded.
+  if (!dialog.matches(":modal")) dialog.close();
+  if (!dialog.open && location.hash === `#${dialog.id}`) dialog.showModal();
   for (const button of form.querySelectorAll("[data-scripted]")) button.hidden = false;
   form.addEventListener("submit", () => {
     form.querySelector("input[name=id]")?.remove();

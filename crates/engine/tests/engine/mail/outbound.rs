@@ -112,7 +112,7 @@ async fn until(engine: &Engine, shop: &Shop, holds: impl Fn() -> bool) {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(30), delivering).await.unwrap();
+    tokio::time::timeout(Duration::from_secs(60), delivering).await.unwrap();
 }
 
 #[tokio::test]

@@ -163,7 +163,7 @@ impl Hooked {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         };
-        let waited = tokio::time::timeout(Duration::from_secs(30), enough).await;
+        let waited = tokio::time::timeout(Duration::from_secs(60), enough).await;
         assert!(waited.is_ok(), "{} of {requests} requests", self.receivers.got(url).len());
     }
 

@@ -160,6 +160,10 @@ async fn every_event_is_in_the_stream_once_after_kill_9() {
         }
         server = serve(folder.path(), &nats, &[]);
     }
+    // The log shows these after everything that was stored before.
+    for client in demo.load(&server, 3, 1) {
+        client.await.unwrap();
+    }
     let stored = demo.stored.lock().unwrap().clone();
     published(&nats, &stored).await;
     // What was not acknowledged may be stored as well: the log decides.

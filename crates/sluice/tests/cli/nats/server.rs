@@ -4,7 +4,7 @@
 #![allow(dead_code, reason = "each test binary uses a part of this")]
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -13,22 +13,24 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-const START_MAX: Duration = Duration::from_secs(30);
-const REPLY_MAX: Duration = Duration::from_secs(20);
+use crate::cluster::Port;
+
+const START_MAX: Duration = Duration::from_secs(120);
+const REPLY_MAX: Duration = Duration::from_secs(60);
 
 /// A running `nats-server` with JetStream on loopback; it ends with the test.
 pub(crate) struct Nats {
     child: Child,
     folder: PathBuf,
-    port: u16,
+    port: Port,
     settings: String,
 }
 
 impl Nats {
     /// Starts with further settings, as in its configuration file.
     pub(crate) fn start(folder: &Path, settings: &str) -> Self {
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let child = Self::run(folder, port, settings);
+        let port = Port::reserve();
+        let child = Self::run(folder, port.number, settings);
         let nats = Self { child, folder: folder.to_owned(), port, settings: settings.to_owned() };
         nats.await_start();
         nats
@@ -53,7 +55,7 @@ impl Nats {
 
     fn await_start(&self) {
         let begun = Instant::now();
-        while TcpStream::connect(("127.0.0.1", self.port)).is_err() {
+        while TcpStream::connect(("127.0.0.1", self.port.number)).is_err() {
             let log = || std::fs::read_to_string(self.folder.join("nats.log")).unwrap();
             assert!(begun.elapsed() < START_MAX, "nats-server does not start: {}", log());
             std::thread::sleep(Duration::from_millis(20));
@@ -61,7 +63,7 @@ impl Nats {
     }
 
     pub(crate) fn url(&self) -> String {
-        format!("nats://127.0.0.1:{}", self.port)
+        format!("nats://127.0.0.1:{}", self.port.number)
     }
 
     pub(crate) fn kill(&mut self) {
@@ -71,12 +73,12 @@ impl Nats {
 
     /// Starts again on the same port with the same data.
     pub(crate) fn start_again(&mut self) {
-        self.child = Self::run(&self.folder, self.port, &self.settings);
+        self.child = Self::run(&self.folder, self.port.number, &self.settings);
         self.await_start();
     }
 
     pub(crate) fn client(&self) -> NatsClient {
-        NatsClient::connect(self.port, &json!({}))
+        NatsClient::connect(self.port.number, &json!({}))
     }
 }
 

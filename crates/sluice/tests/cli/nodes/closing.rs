@@ -83,7 +83,7 @@ async fn two_nodes_never_store_one_response_too_many() {
     for node in [one, two] {
         let path = format!("flows/{}", demo.flow);
         let mut status = Value::Null;
-        for _ in 0..100 {
+        for _ in 0..1_200 {
             status = node.get(&http(), &demo.api_key, &path).await.1["status"].take();
             if status == "closed" {
                 break;

@@ -47,13 +47,13 @@ async fn connections_are_limited_and_changes_arrive_without_listening() {
     let published = Instant::now();
     let resolve = format!("flows/{}", demo.flow);
     while node.get(&http, &demo.api_key, &resolve).await.1["flowVersionId"] != version {
-        assert!(published.elapsed() < Duration::from_secs(20), "the publish is not seen");
+        assert!(published.elapsed() < Duration::from_secs(60), "the publish is not seen");
     }
     // Without the other node, all sessions are those of this one.
     drop(writer);
     let stopped = Instant::now();
     while !(1..=3).contains(&number(&site, SESSIONS)) {
-        assert!(stopped.elapsed() < Duration::from_secs(20), "{}", number(&site, SESSIONS));
+        assert!(stopped.elapsed() < Duration::from_secs(60), "{}", number(&site, SESSIONS));
     }
 }
 
@@ -101,7 +101,7 @@ async fn statements_and_commits_end_after_the_configured_time() {
         if reply.status() == 503 {
             break asked.elapsed();
         }
-        assert!(began.elapsed() < Duration::from_secs(20), "every commit is confirmed");
+        assert!(began.elapsed() < Duration::from_secs(60), "every commit is confirmed");
     };
     assert!(ABOUT_A_SECOND.contains(&took), "a commit timed out after {took:?}");
     site.cluster.psql("postgres", "ALTER SYSTEM SET synchronous_standby_names = ''");
