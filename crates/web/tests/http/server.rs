@@ -78,10 +78,10 @@ async fn read_to_end(stream: &mut TcpStream) -> String {
 const EXPECTS: &str = "expect: 100-continue\r\n";
 
 async fn waits_for_body(stream: &mut TcpStream) {
-    let mut told = *b"HTTP/1.1 100 Continue\r\n\r\n";
-    let read = tokio::time::timeout(PATIENCE, stream.read_exact(&mut told)).await;
+    let mut reply = *b"HTTP/1.1 100 Continue\r\n\r\n";
+    let read = tokio::time::timeout(PATIENCE, stream.read_exact(&mut reply)).await;
     read.unwrap().unwrap();
-    assert!(told.starts_with(b"HTTP/1.1 100 "));
+    assert!(reply.starts_with(b"HTTP/1.1 100 "));
 }
 
 /// Reads one reply with a content length.

@@ -203,7 +203,7 @@ if (list?.dataset.live) watch(list.dataset.live);
 const dialog = document.getElementById("export");
 const form = dialog?.querySelector("form[data-export]");
 if (form) {
-  // It stays open for whoever asked for it before this script was loaded.
+  // It stays open if it was opened before this script was loaded.
   if (!dialog.matches(":modal")) dialog.close();
   if (!dialog.open && location.hash === `#${dialog.id}`) dialog.showModal();
   for (const button of form.querySelectorAll("[data-scripted]")) button.hidden = false;
