@@ -33,7 +33,6 @@ mod outbound;
 mod page;
 mod pointer;
 mod reference;
-mod reference;
 mod reply;
 mod reports;
 mod request;
