@@ -156,6 +156,29 @@ test("an invalid colour is explained next to its field and not saved", async () 
   await page.locator("#accentColor-error").waitFor({ state: "detached" });
 });
 
+test("the preview shows the last change, also if an earlier one is still being loaded", async () => {
+  const flow = await world.flow(SHORT);
+  const page = await desk.open(`/console/flows/${flow.flowId}/design`);
+  let release;
+  const isReleased = new Promise((resolve) => (release = resolve));
+  let asked = 0;
+  await page.route(/\/preview\?/, async (route) => {
+    asked += 1;
+    if (asked > 1) return route.continue();
+    const response = await route.fetch();
+    await isReleased;
+    // The browser may have left it.
+    await route.fulfill({ response }).catch(() => {});
+  });
+  await choose(page, "accentColor", "Custom colour");
+  await becomes(() => asked, 1);
+  await page.locator("#accentColor-own").fill("#ffcc00");
+  await becomes(async () => (await designOf(flow)).accentColor, "#ffcc00");
+  await page.locator("#saving[data-state=saved]").waitFor();
+  release();
+  await becomes(() => preview(page).locator(".primary").evaluate((it) => getComputedStyle(it).backgroundColor), "rgb(255, 204, 0)");
+});
+
 test("a save is tried again after a failure, and not after a refusal", async () => {
   const flow = await world.flow(SHORT);
   const page = await desk.open(`/console/flows/${flow.flowId}/design`);

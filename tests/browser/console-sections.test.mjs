@@ -167,6 +167,52 @@ test("the preview shows the screen and the language of a translation", async () 
   await preview(page).getByText("Zweitens?").waitFor();
 });
 
+/** Holds the first renewal of the preview after its reply. Returns what releases it, and how many there were. */
+async function heldRenewal(page) {
+  let release;
+  const isReleased = new Promise((resolve) => (release = resolve));
+  const held = { renewals: 0 };
+  await page.route(/\/preview\?/, async (route) => {
+    held.renewals += 1;
+    if (held.renewals > 1) return route.continue();
+    const response = await route.fetch();
+    await isReleased;
+    await route.fulfill({ response });
+  });
+  return Object.assign(held, { release });
+}
+
+test("a step in the preview while it is renewed is kept, and so is an answer", async () => {
+  const { page } = await edit();
+  await preview(page).getByRole("heading", { name: "First?" }).waitFor();
+  await preview(page).getByRole("button", { name: "Next" }).click();
+  await preview(page).getByRole("heading", { name: "Second?" }).waitFor();
+  const held = await heldRenewal(page);
+  await at(page, "/questions/0/prompt").fill("The first?");
+  await becomes(() => held.renewals, 1);
+  await preview(page).getByRole("button", { name: "Back" }).click();
+  await preview(page).locator("#q-first .text").fill("Typed meanwhile");
+  held.release();
+  await preview(page).getByRole("heading", { name: "The first?" }).waitFor();
+  await becomes(() => preview(page).locator("#q-first .text").inputValue(), "Typed meanwhile");
+});
+
+test("an older reply does not replace a newer preview", async () => {
+  const { page } = await edit();
+  await preview(page).getByRole("heading", { name: "First?" }).waitFor();
+  const held = await heldRenewal(page);
+  await at(page, "/questions/0/prompt").fill("The older?");
+  await becomes(() => held.renewals, 1);
+  await at(page, "/questions/0/prompt").fill("The newer?");
+  await preview(page).getByRole("heading", { name: "The newer?" }).waitFor();
+  const replied = page.waitForResponse(/\/preview\?/).then((reply) => reply.finished());
+  held.release();
+  await replied;
+  // Two turns of the frame: it has read the reply.
+  for (let turn = 0; turn < 2; turn += 1) await preview(page).locator("body").evaluate(() => new Promise((done) => setTimeout(done)));
+  assert.equal(await preview(page).getByRole("heading", { name: "The newer?" }).count(), 1);
+});
+
 for (const appearance of APPEARANCES) {
   test(`sections fit and are accessible (${JSON.stringify(appearance)})`, async () => {
     const { page } = await edit({ ...SURVEY, sections: [{ id: "you", title: "About you", questions: ["first", "second", "third"] }] }, appearance);

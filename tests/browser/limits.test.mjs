@@ -64,6 +64,31 @@ test("a quota is chosen from the answers, and shows how many there are", async (
   await becomes(() => page.getByLabel("Quota: “Which plan?” is “Free”").count(), 0);
 });
 
+test("a quota that is added while something else is being saved is stored, and shown once", async () => {
+  const flow = await world.flow(PANEL);
+  const page = await desk.open(`/console/flows/${flow.flowId}/edit#schedule`);
+  await page.locator(".editor[data-ready]").waitFor();
+  let release;
+  const isReleased = new Promise((resolve) => (release = resolve));
+  let saves = 0;
+  await page.route("**/schedule", async (route) => {
+    saves += 1;
+    await isReleased;
+    await route.continue();
+  });
+  await page.getByLabel("Close after this many responses").fill("200");
+  await page.getByText("New quota").click();
+  await becomes(() => saves, 1);
+  await page.locator("#newQuota").getByText("Free").click();
+  await page.getByLabel("Number of responses").fill("1");
+  await page.getByRole("button", { name: "Add quota" }).click();
+  release();
+  await page.getByLabel("Quota: “Which plan?” is “Free”").waitFor();
+  await becomes(async () => { const { closeAfter, quotas } = await flowOf(flow); return [closeAfter, quotas.length]; }, [200, 1]);
+  await page.locator("#saving[data-state=saved]").waitFor();
+  assert.equal(await page.locator("#newQuota :checked").count(), 0, "nothing is left to add");
+});
+
 for (const appearance of APPEARANCES) {
   test(`the limits fit and are accessible (${JSON.stringify(appearance)})`, async () => {
     const flow = await world.flow(PANEL);

@@ -26,6 +26,8 @@ class Designer {
     this.base = this.alone.getAttribute("href");
     this.themes = root.querySelector("[data-themes]");
     this.themes.hidden = false;
+    this.isLoading = false;
+    this.frame.addEventListener("load", () => { this.isLoading = false; if (this.isStale) this.preview(this.theme) });
     for (const chip of this.themes.children) chip.addEventListener("click", () => this.preview(chip.dataset.previews));
     this.theme = document.documentElement.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
     this.preview(this.theme);
@@ -164,6 +166,10 @@ class Designer {
     for (const chip of this.themes.children) chip.setAttribute("aria-pressed", String(chip.dataset.previews === theme));
     const address = `${this.base}?theme=${theme}`;
     this.alone.href = address;
+    // A browser may ignore an address that it is loading already, so this follows.
+    this.isStale = this.isLoading;
+    if (this.isLoading) return;
+    this.isLoading = true;
     this.frame.contentWindow.location.replace(address);
   }
 

@@ -69,12 +69,22 @@ function takeTokenOfAddress() {
 /** Whether this is the preview of an unpublished draft. */
 const isPreview = (main) => "preview" in main.dataset;
 
-/** Reloads the preview with its answers after the draft or the selected question changed. */
+/** How often the preview was renewed, and whether one without a reply goes to another question. */
+let renewals = 0;
+let isMoving = false;
+
+/** Reloads the preview with its answers after the draft or the selected question changed. Only the last reply counts. */
 async function renew({ address, keep }) {
+  const turn = (renewals += 1);
+  isMoving ||= !keep;
+  // The whole reply: what is answered before the page is replaced stays.
+  const reply = await ask(address).then(async (it) => new Response(await it.text(), it)).catch(() => null);
+  if (turn !== renewals || !reply?.ok) return;
+  keep = !isMoving;
+  isMoving = false;
   const before = survey && { fields: fieldsOf(survey.form), types: typesOf(survey.sections) };
   const step = survey?.form.elements.step.value;
-  const reply = await ask(address).catch(() => null);
-  if (!reply?.ok || !(await swap(reply, true)) || !survey || !before) return;
+  if (!(await swap(reply, true)) || !survey || !before) return;
   fillIn(survey.form, before);
   for (const each of survey.sections) each.dispatchEvent(new Event("restored"));
   const kept = keep && survey.section(step);

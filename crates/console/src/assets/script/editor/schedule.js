@@ -32,7 +32,7 @@ export class Schedule extends EventTarget {
 
   /** Saves from now on: when a field is left, or after a pause. Half of a typed year or limit must not close the flow. */
   start() {
-    this.isAdding = false;
+    Object.assign(this, { isAdding: false, isAdded: false });
     this.last = this.body();
     this.form.addEventListener("focusout", () => this.save());
     this.form.addEventListener("input", () => {
@@ -88,6 +88,8 @@ export class Schedule extends EventTarget {
 
   async send() {
     for (let body = this.body(); body !== this.last; body = this.body()) {
+      // One that is added from here on is part of the next save.
+      const wasAdding = this.isAdding;
       this.become("saving");
       const headers = { Accept: "application/json", "Content-Type": "application/x-www-form-urlencoded" };
       const reply = await fetch(this.form.action, { method: "POST", body, headers, redirect: "manual", keepalive: true }).catch(() => null);
@@ -97,13 +99,13 @@ export class Schedule extends EventTarget {
         return this.become(reply?.type === "opaqueredirect" || reply?.status === 401 ? "signed-out" : reply ? "failed" : "offline");
       }
       this.mark(result.faults);
-      const wasAdding = this.isAdding;
       const isCurrent = body === this.body();
-      this.isAdding = false;
+      if (wasAdding) this.isAdding = false;
       if (result.faults.length > 0) return this.become("invalid");
       this.showState(result.state);
       this.showStored(result.values, new URLSearchParams(body));
-      if (isCurrent) this.showLimits(result.limits, wasAdding);
+      this.isAdded ||= wasAdding;
+      if (isCurrent) this.showLimits(result.limits);
       // What was changed in the meantime is sent again.
       this.last = isCurrent ? this.body() : null;
     }
@@ -149,10 +151,12 @@ export class Schedule extends EventTarget {
   }
 
   /** A new quota becomes one of the list, and the counts are current. One that is being chosen is kept. */
-  showLimits(html, wasAdding) {
-    if (!wasAdding && this.hasNewQuota()) return this.showStoredLimits(html);
+  showLimits(html) {
+    const { isAdded } = this;
+    this.isAdded = false;
+    if (!isAdded && this.hasNewQuota()) return this.showStoredLimits(html);
     const focused = document.activeElement?.id;
-    const wasOpen = !wasAdding && this.form.querySelector(".new-quota")?.open;
+    const wasOpen = !isAdded && this.form.querySelector(".new-quota")?.open;
     this.form.querySelector("#limits").outerHTML = html;
     if (wasOpen) this.form.querySelector(".new-quota")?.setAttribute("open", "");
     if (focused) document.getElementById(focused)?.focus();
