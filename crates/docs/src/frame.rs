@@ -140,13 +140,19 @@ fn search_form(shown: &Shown, id: &str) -> Markup {
 /// Rendered twice, and only one is visible: folded at the top of a narrow page, open beside a wide
 /// one.
 fn navigation(shown: &Shown) -> Markup {
+    let reference = html! {
+        h2 { "Reference" }
+        ul { (entry(shown, "reference", "/docs/reference", "API reference")) }
+    };
+    // Its contents are long: on its own page they come first.
+    let is_first = shown.slug == Some("reference");
     html! {
+        @if is_first { (reference) }
         @for group in GROUPS {
             h2 { (group.title) }
             ul { @for page in group.pages { (entry(shown, page.slug, &page.address(), page.title())) } }
         }
-        h2 { "Reference" }
-        ul { (entry(shown, "reference", "/docs/reference", "API reference")) }
+        @if !is_first { (reference) }
     }
 }
 

@@ -70,7 +70,9 @@ pub(crate) fn is_key(tag: &str) -> bool {
 fn framed_tables(text: &str) -> Markup {
     let framed = text
         .replace("<table>", "<div class=\"table\" tabindex=\"0\"><table>")
-        .replace("</table>", "</table></div>");
+        .replace("</table>", "</table></div>")
+        // A column that needs no heading.
+        .replace("<th></th>", "<td></td>");
     PreEscaped(framed)
 }
 

@@ -64,7 +64,10 @@ fn excerpt(text: &str, words: &[String]) -> Vec<Piece> {
     let text: Vec<char> = text.split_whitespace().collect::<Vec<_>>().join(" ").chars().collect();
     let lower: Vec<char> = text.iter().map(|it| it.to_lowercase().next().unwrap_or(*it)).collect();
     let first = (0..lower.len()).find(|at| hit_at(&lower, *at, words).is_some()).unwrap_or(0);
-    let start = first.saturating_sub(EXCERPT_CHARS / 3);
+    // From the start of a word.
+    let near = first.saturating_sub(EXCERPT_CHARS / 3);
+    let start =
+        if near == 0 { 0 } else { (near..first).find(|at| text[*at] == ' ').unwrap_or(first) };
     let end = (start + EXCERPT_CHARS).min(text.len());
     let mut pieces = Vec::new();
     let mut add = |chars: &[char], is_hit| {
@@ -84,6 +87,12 @@ fn excerpt(text: &str, words: &[String]) -> Vec<Piece> {
         }
     }
     add(&text[written.min(end)..end], false);
+    if start > 0 {
+        pieces.insert(0, Piece { text: "…".to_owned(), is_hit: false });
+    }
+    if end < text.len() {
+        pieces.push(Piece { text: "…".to_owned(), is_hit: false });
+    }
     pieces
 }
 
@@ -134,8 +143,10 @@ mod tests {
         let text = format!("{} the Needle here {}", "hay ".repeat(100), "hay ".repeat(100));
         let pieces = excerpt(&text, &["needle".to_owned()]);
         assert_eq!(pieces.iter().filter(|it| it.is_hit).count(), 1);
-        assert_eq!(pieces[1], Piece { text: "Needle".to_owned(), is_hit: true });
-        assert!(pieces.iter().map(|it| it.text.chars().count()).sum::<usize>() <= EXCERPT_CHARS);
+        assert_eq!(pieces[2], Piece { text: "Needle".to_owned(), is_hit: true });
+        assert!(pieces[1].text.starts_with(" hay "), "{pieces:?}");
+        let chars: usize = pieces.iter().map(|it| it.text.chars().count()).sum();
+        assert!(chars <= EXCERPT_CHARS + 2, "{chars}");
         assert_eq!(excerpt("İ", &["x".to_owned()]).len(), 1, "letters that grow in lower case");
     }
 }
