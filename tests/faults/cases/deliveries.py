@@ -26,6 +26,7 @@ FROM_MEMORY = pathlib.Path(__file__).parents[1] / "from_memory.py"
 KILLS, CLIENTS = 3, 8
 # Acknowledged responses before a kill, and of those the ones after the receiver hangs: more than are sent at a time.
 EACH, HELD = 120, 40
+DELIVERED_FIRST = 20
 LIMIT = 25
 # Between two submissions of a client, so that the load is bounded while a node starts.
 PAUSE_SECONDS = 0.02
@@ -86,11 +87,16 @@ class Mixed(Clients):
 
     def until(self, more):
         """Waits for so many further acknowledgements."""
-        wanted, end = len(self.history.keys(OK)) + more, time.monotonic() + LOAD_SECONDS_MAX
-        while len(self.history.keys(OK)) < wanted:
-            if time.monotonic() > end:
-                raise SystemExit("nothing is acknowledged any more")
-            time.sleep(0.01)
+        wanted = len(self.history.keys(OK)) + more
+        wait(lambda: len(self.history.keys(OK)) >= wanted)
+
+
+def wait(is_met):
+    end = time.monotonic() + LOAD_SECONDS_MAX
+    while not is_met():
+        if time.monotonic() > end:
+            raise SystemExit("nothing is acknowledged or delivered any more")
+        time.sleep(0.01)
 
 
 def once(site, store, nodes, with_outbox=True):
@@ -103,7 +109,10 @@ def once(site, store, nodes, with_outbox=True):
     for kill in range(KILLS):
         clients.until(EACH - HELD)
         if kill % 2 == 0:
+            wait(lambda: kill or len(receiver.deliveries) >= DELIVERED_FIRST)
             receiver.is_open.clear()
+            # So the first kill is in the middle of a delivery; the next ones come while its lease lasts.
+            wait(lambda: kill or receiver.held)
         clients.until(HELD)
         # Of two nodes one has the lease of the endpoint: they are killed in turn.
         at = kill % nodes
