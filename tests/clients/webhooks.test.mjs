@@ -1,5 +1,5 @@
-// Webhooks of the real server to real receivers: the libraries of the Standard Webhooks project verify every delivery,
-// bad receivers get what the guide says, and no response is lost when the server is killed.
+// Webhooks of the real server to real receivers: the libraries of the Standard Webhooks project verify every delivery, also of
+// batches, and bad receivers get what the guide says. tests/faults/cases/deliveries.py kills the server.
 
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
@@ -108,6 +108,47 @@ test("the libraries of the specification verify every delivery, with either secr
   }
 });
 
+test("the libraries verify batches, with either secret during a rotation", async () => {
+  const to = await receiver();
+  try {
+    const app = await hooked("Batches", to.url, { batch: true });
+    const events = () => to.got.flatMap((it) => it.event.data.events);
+    const send = async (count) => {
+      const all = events().length + count;
+      await Promise.all(Array.from({ length: count }, (_, number) => submit(app.base, app.flow, { why: `é ${number}` })));
+      await until(`${count} events`, () => events().length >= all);
+    };
+    await send(30);
+    const first = to.got.length;
+    const rotated = await server.admin("POST", `${app.path}/secret`, { keepPreviousSeconds: 600 });
+    await send(5);
+    const checks = [];
+    to.got.forEach(({ headers, body, event }, index) => {
+      const valid = index < first ? [app.secret] : [app.secret, rotated.secret];
+      for (const secret of valid) {
+        assert.deepEqual(new Webhook(secret).verify(body, headers), event);
+        checks.push([secret, headers, body]);
+      }
+      assert.equal(event.type, "event.batch");
+      assert.equal(headers["webhook-id"], event.id);
+      assert.match(event.id, /^batch_[0-9a-f]{32}$/);
+      const other = index < first ? rotated.secret : `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
+      assert.throws(() => new Webhook(other).verify(body, headers), "another secret");
+      // The signature is about every event of the batch.
+      assert.throws(() => new Webhook(valid[0]).verify(body.replace("é", "e"), headers), "another body");
+    });
+    assert.equal(await python(["-c", PYTHON], JSON.stringify(checks)), "verified");
+    assert.ok(to.got.some((it) => it.event.data.events.length > 1), "no batch has several events");
+    assert.ok(to.got.every((it) => it.event.data.events.length <= 100));
+    assert.equal(new Set(to.got.map((it) => it.event.id)).size, to.got.length, "each batch has its own id");
+    const ids = events().map((it) => it.id);
+    assert.equal(ids.length, 35);
+    assert.equal(new Set(ids).size, 35);
+  } finally {
+    to.stop();
+  }
+});
+
 test("a receiver that fails, redirects, drips or asks for a pause gets the event again", async () => {
   const elsewhere = await receiver();
   const replies = {
@@ -179,52 +220,5 @@ test("a receiver that answers 410 is left alone, and its endpoint is disabled", 
     assert.equal(to.got.length, 1);
   } finally {
     to.stop();
-  }
-});
-
-test("after kill -9 under load every stored response is delivered, and no refused one", async () => {
-  const to = await receiver();
-  let own = await startServer({ args: ARGS });
-  const outer = server;
-  server = own;
-  try {
-    const app = await hooked("Killed", to.url);
-    const stored = new Set();
-    let refused = 0;
-    let isOver = false;
-    const clients = Array.from({ length: 8 }, async (_, client) => {
-      for (let number = 0; !isOver; number += 1) {
-        try {
-          const isBad = number % 10 === 9;
-          const output = await submit(app.base, app.flow, isBad ? { nope: "x" } : { why: `${client} ${number}` });
-          if (output?.success) stored.add(output.responseId);
-          else if (output) refused += 1;
-        } catch {
-          await sleep(20);
-        }
-      }
-    });
-    for (let round = 0; round < 3; round += 1) {
-      const before = stored.size;
-      await until("load", () => stored.size >= before + 100);
-      const left = await own.kill();
-      own = await startServer(left);
-      server = own;
-    }
-    isOver = true;
-    await Promise.all(clients);
-    const delivered = () => new Set(to.got.map((it) => it.event.data.response.responseId));
-    const missing = () => [...stored].filter((id) => !delivered().has(id));
-    await until("every delivery", () => missing().length === 0);
-    assert.ok(stored.size >= 300 && refused > 0, `${stored.size} stored, ${refused} refused`);
-    const { items } = await own.admin("GET", `/flows/${app.flow.flowId}/responses?limit=1`);
-    assert.equal(items.length, 1);
-    for (const { event } of to.got) {
-      assert.deepEqual(Object.keys(event.data.response.answers), ["why"], "a refused response was delivered");
-    }
-  } finally {
-    to.stop();
-    server = outer;
-    await own.stop();
   }
 });

@@ -51,11 +51,11 @@ class History:
 
 
 class Verdict:
-    """What a try has shown. `broken` names every promise that does not hold."""
+    """What a try has shown. `broken` names every promise that does not hold; `notes` are printed below the table."""
 
     def __init__(self, acknowledged=0, stored=0, lost=0, doubled=0, recovery=None, broken=()):
         self.acknowledged, self.stored, self.lost, self.doubled = acknowledged, stored, lost, doubled
-        self.recovery, self.broken = recovery, list(broken)
+        self.recovery, self.broken, self.notes = recovery, list(broken), []
 
     def must(self, holds, otherwise):
         """Notes a promise of the fault itself."""

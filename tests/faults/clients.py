@@ -48,12 +48,15 @@ class Clients:
                 connections[at] = None
                 self.ended.wait(0.01)
 
-    def submit(self, connection, key, is_refused=False, idempotency_key=None):
-        body = {
+    def body(self, key, is_refused):
+        return {
             "flowVersionId": self.version, "flowVersionPayloadGeneration": "4",
             "respondentAnalyticsAdmission": "collection_only",
             "answers": {"why": self.history.entries[key].text, **({"nowhere": "x"} if is_refused else {})},
         }
+
+    def submit(self, connection, key, is_refused=False, idempotency_key=None):
+        body = self.body(key, is_refused)
         headers = {"content-type": "application/json", "idempotency-key": idempotency_key or f"key-{key}"}
         try:
             connection.request("POST", f"/api/v1/{self.key}/trpc/response.submit", json.dumps(body).encode(), headers)

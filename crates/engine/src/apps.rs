@@ -23,7 +23,7 @@ use crate::retention::RETENTION_DAYS_MAX;
 use crate::verify::LIFETIME_MAX_SECONDS;
 
 /// The maximum number of origins that an app may list.
-const ORIGINS_MAX: usize = 100;
+pub const ORIGINS_MAX: usize = 100;
 
 /// An app with its active keys.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use sluice_flow::lifecycle::GRACE_MAX_SECONDS;
 use crate::admin::{AdminError, AdminResult};
 
 /// The maximum length of the name of an app, flow or token, in characters.
-const NAME_CHARS_MAX: usize = 200;
+pub const NAME_CHARS_MAX: usize = 200;
 
 pub(crate) fn fault(pointer: &str, message: impl Into<String>) -> Fault {
     Fault { pointer: pointer.to_owned(), message: message.into() }

@@ -7,6 +7,14 @@ use crate::core::Core;
 use crate::registry::AppView;
 use crate::verify::{Checked, Invalid, Presented, TokenRefused, Verification, Verifying};
 
+impl AppView {
+    /// Whether a submission that contradicts its token is refused.
+    pub(crate) fn refuses_mismatches(&self) -> bool {
+        let mode = self.verification.as_deref().map(|it| it.mode);
+        mode == Some(IdentityVerification::Enforce)
+    }
+}
+
 impl Core {
     /// Identifies the caller as the app's mode requires: `off` checks nothing, `observe` counts but
     /// accepts everyone, `enforce` refuses identities without proof.
@@ -40,11 +48,11 @@ impl Core {
         }
     }
 
-    /// Counts a submission that contradicts its token; returns whether to refuse it.
-    pub(crate) fn is_mismatch_refused(&self, app: &AppView) -> bool {
-        let Some(verification) = app.verification.as_deref() else { return false };
-        self.count_check(verification, Checked::Mismatch);
-        verification.mode == IdentityVerification::Enforce
+    /// Counts a submission that contradicts its token.
+    pub(crate) fn count_mismatch(&self, app: &AppView) {
+        if let Some(verification) = app.verification.as_deref() {
+            self.count_check(verification, Checked::Mismatch);
+        }
     }
 
     fn count_check(&self, verification: &Verification, outcome: Checked) {

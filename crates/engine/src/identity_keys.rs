@@ -27,9 +27,11 @@ use crate::webhooks::{closed_endpoint_secrets, reseal_endpoint_secrets};
 /// The maximum number of active keys of one app.
 const KEYS_MAX: usize = 20;
 /// The maximum length of a `kid` from a request, in characters.
-const KID_CHARS_MAX: usize = 128;
+pub const KID_CHARS_MAX: usize = 128;
 /// The maximum length of a URL or issuer, in characters.
-const ADDRESS_CHARS_MAX: usize = 2048;
+pub const ADDRESS_CHARS_MAX: usize = 2048;
+/// The longest PEM of a key; that of the longest RSA key has a tenth of it.
+pub const PEM_CHARS_MAX: usize = 16_384;
 /// The prefix of every signing secret, so that a leaked one is recognised.
 const SECRET_PREFIX: &str = "idsec_";
 const KID_PREFIX: &str = "ik_";
@@ -304,6 +306,9 @@ fn text_faults(new: &NewIdentityKey) -> Vec<Fault> {
 
 fn public_key(new: &NewIdentityKey) -> Result<PublicKey, Fault> {
     match (&new.pem, &new.jwk) {
+        (Some(pem), None) if pem.chars().count() > PEM_CHARS_MAX => {
+            Err(fault("/pem", format!("must have at most {PEM_CHARS_MAX} characters")))
+        }
         (Some(pem), None) => PublicKey::of_pem(pem).map_err(|why| fault("/pem", why)),
         (None, Some(jwk)) => PublicKey::of_jwk(jwk).map_err(|why| fault("/jwk", why)),
         _ => Err(fault("/pem", "is needed, or jwk in its place, and not both")),

@@ -233,7 +233,7 @@ impl Core {
 
     /// Compares the submission with the token. Returns what the token proves, and the issues to
     /// refuse it for; if mismatches are only counted, the token proves the parts that match.
-    pub(crate) fn matched<'c>(
+    fn matched<'c>(
         &self,
         app: &AppView,
         submission: &Submission<'_>,
@@ -245,7 +245,8 @@ impl Core {
             let user_id = identity::missing_user_id(claims, submission);
             return (Proof { verified: true, user_id, partial: None }, mismatches);
         }
-        if self.is_mismatch_refused(app) {
+        self.count_mismatch(app);
+        if app.refuses_mismatches() {
             return (Proof::default(), mismatches);
         }
         let verified = identity::proves_user_id(claims, &submission.identities);

@@ -145,6 +145,15 @@ pub use validation::{Valid, Validation};
 pub use visits::VisitRefused;
 pub use webhooks::{Endpoint, EndpointPatch, EndpointState, NewEndpoint};
 
+/// Limits of the fields of requests, for documents.
+pub mod limits {
+    pub use crate::apps::ORIGINS_MAX;
+    pub use crate::fault::NAME_CHARS_MAX;
+    pub use crate::identity_keys::{ADDRESS_CHARS_MAX, KID_CHARS_MAX, PEM_CHARS_MAX};
+    pub use crate::people::password::{PASSWORD_CHARS_MAX, PASSWORD_CHARS_MIN};
+    pub use crate::verify::LIFETIME_MAX_SECONDS;
+}
+
 /// The rows that transports show, so that they do not depend on the store.
 pub mod rows {
     pub use sluice_store::{

@@ -178,6 +178,12 @@ impl SinkMetrics {
         self.events.get_or_create(&OutcomeLabel { outcome: "failed" }).inc_by(events as u64);
     }
 
+    /// An event that the sink could not take as a whole.
+    pub(crate) fn count_too_large(&self, is_skipped: bool) {
+        let outcome = if is_skipped { "skipped" } else { "without_contents" };
+        self.events.get_or_create(&OutcomeLabel { outcome }).inc();
+    }
+
     pub(crate) fn set_lag(&self, millis: i64) {
         self.lag_seconds.set(millis as f64 / 1_000.0);
     }

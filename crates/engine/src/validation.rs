@@ -5,7 +5,7 @@
 //! the last one before the submit. Deliberately absent: idempotency keys (nothing is stored that a
 //! retry could repeat), the daily quota of bytes, and the metrics of submissions.
 
-use sluice_flow::identity::Bearer;
+use sluice_flow::identity::{self, Bearer};
 use sluice_flow::issue::{Full, Issue};
 use sluice_flow::judge::canonicalise;
 use sluice_flow::score::Score;
@@ -46,7 +46,9 @@ impl Core {
             Err(ParseError::Refused(issues)) => return Ok(Validation::Refused(issues)),
             Err(ParseError::Malformed(reason)) => return Err(SubmitError::Malformed(reason)),
         };
-        let (_, mismatches) = self.matched(app, &submission, bearer.and_then(Bearer::proven));
+        let claims = bearer.and_then(Bearer::proven).filter(|_| app.refuses_mismatches());
+        let mismatches = claims.map(|it| identity::mismatches(it, &submission.identities));
+        let mismatches = mismatches.unwrap_or_default();
         let version = match submission.flow_version_id.parse() {
             Ok(id) => self.registry.version(app.app_id, id).await?,
             Err(_) => None,

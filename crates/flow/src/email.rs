@@ -5,7 +5,7 @@
 //! accepted on both sides.
 
 /// The most bytes of an address, of its local part, and of one label of its domain.
-pub(crate) const EMAIL_BYTES_MAX: usize = 254;
+pub const EMAIL_BYTES_MAX: usize = 254;
 const LOCAL_BYTES_MAX: usize = 64;
 const LABEL_BYTES_MAX: usize = 63;
 

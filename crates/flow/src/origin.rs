@@ -25,7 +25,7 @@ const SCHEMES_REFUSED: &[&str] = &[
     "wss",
 ];
 /// The longest entry, in bytes: a host name has at most 253.
-const ORIGIN_BYTES_MAX: usize = 300;
+pub const ORIGIN_BYTES_MAX: usize = 300;
 
 /// One entry of `allowedOrigins`, in canonical form: lower case, without the default port or a
 /// trailing slash.

@@ -6,7 +6,7 @@
 use std::ops::RangeInclusive;
 
 /// The number of characters of a path.
-const CHARS: RangeInclusive<usize> = 3..=64;
+pub const CHARS: RangeInclusive<usize> = 3..=64;
 /// Paths of the pages themselves.
 const RESERVED: [&str; 1] = ["assets"];
 

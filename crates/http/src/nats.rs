@@ -19,17 +19,25 @@ use async_nats::jetstream::stream::{Config, StorageType};
 use async_nats::jetstream::{self, Context, ErrorCode};
 use async_nats::{ConnectOptions, ServerAddr};
 use percent_encoding::percent_decode_str;
-use sluice_engine::sink::{EventSink, PublishFuture, SinkError};
+use sluice_engine::sink::{EventSink, PUBLISH_MAX, PublishFuture, SinkError, TooLarge};
 use sluice_flow::event::EventType;
 use sluice_flow::event::payload::Payload;
 use sluice_flow::id::AppId;
 use tokio::sync::Mutex;
 
-const CONNECT_MAX: Duration = Duration::from_secs(5);
+const CONNECT_MAX: Duration = Duration::from_secs(4);
 /// How long the stream may take to acknowledge a page of events.
 const ACK_MAX: Duration = Duration::from_secs(5);
 /// How long a request to JetStream itself may take.
-const REQUEST_MAX: Duration = Duration::from_secs(5);
+const REQUEST_MAX: Duration = Duration::from_secs(2);
+/// The most that headers add to the size of a message, without the name of the stream.
+const HEADERS_BYTES_MAX: usize = 128;
+const RAISE_PAYLOAD: &str = "raise max_payload of the NATS server";
+const RAISE_MESSAGE: &str = "raise max_msg_size of the stream";
+
+// A connection is made within the time of a page, too.
+const _: () = assert!(CONNECT_MAX.as_secs() + 2 * REQUEST_MAX.as_secs() < PUBLISH_MAX.as_secs());
+const _: () = assert!(ACK_MAX.as_secs() < PUBLISH_MAX.as_secs());
 
 /// Where events are published.
 #[derive(Clone, PartialEq, Eq)]
@@ -57,8 +65,14 @@ pub struct NatsSink {
     /// A user and a password, or a token: the first that an address has is used for all servers.
     sign_in: Option<(String, Option<String>)>,
     name: String,
-    /// Absent before the first event, and after a fault.
-    connection: Mutex<Option<Context>>,
+    /// Absent before the first event, while a page is published, and after a fault.
+    connection: Mutex<Option<Connection>>,
+}
+
+struct Connection {
+    context: Context,
+    /// The most bytes of a message in the stream, if that is limited.
+    message_bytes_max: Option<usize>,
 }
 
 impl fmt::Debug for NatsSink {
@@ -97,48 +111,71 @@ impl NatsSink {
         Ok(Self { options, servers, sign_in, name, connection: Mutex::default() })
     }
 
-    async fn publish_page(&self, app: AppId, events: &[Payload]) -> Result<(), SinkError> {
-        let mut connection = self.connection.lock().await;
-        let context = match &*connection {
-            Some(context) => context.clone(),
-            None => connection.insert(self.connect().await?).clone(),
+    /// The connection is only kept after a success: a call that is dropped leaves none.
+    async fn publish_page(
+        &self,
+        app: AppId,
+        events: &[Payload],
+    ) -> Result<Vec<TooLarge>, SinkError> {
+        let mut kept = self.connection.lock().await;
+        let connection = match kept.take() {
+            Some(connection) => connection,
+            None => self.connect().await?,
         };
-        let published = self.send(&context, app, events).await;
-        if matches!(published, Err(SinkError::Unavailable(_))) {
-            *connection = None;
+        let published = self.send(&connection, app, events).await;
+        if !matches!(published, Err(SinkError::Unavailable(_))) {
+            *kept = Some(connection);
         }
         published
     }
 
     /// Sends all events, then waits for all acknowledgements.
-    async fn send(&self, to: &Context, app: AppId, events: &[Payload]) -> Result<(), SinkError> {
-        if to.client().connection_state() != State::Connected {
+    async fn send(
+        &self,
+        to: &Connection,
+        app: AppId,
+        events: &[Payload],
+    ) -> Result<Vec<TooLarge>, SinkError> {
+        let client = to.context.client();
+        if client.connection_state() != State::Connected {
             return Err(unavailable("the connection was lost"));
         }
+        let limits = [(client.max_payload(), RAISE_PAYLOAD)].into_iter();
+        let limits = limits.chain(to.message_bytes_max.map(|most| (most, RAISE_MESSAGE)));
+        let (most, advice) = limits.min().unwrap_or((usize::MAX, RAISE_PAYLOAD));
+        let most = most.saturating_sub(HEADERS_BYTES_MAX + self.options.stream.len());
+        let mut too_large = Vec::new();
         let mut sent: Vec<PublishAckFuture> = Vec::with_capacity(events.len());
         for event in events {
-            let body = serde_json::to_vec(event)
-                .map_err(|error| SinkError::Refused(format!("{}: {error}", event.id)))?;
-            let bytes = body.len();
+            let mut body = written(event)?;
+            if body.len() > most {
+                let bytes = body.len();
+                body = written(&event.without_contents())?;
+                let is_skipped = body.len() > most;
+                let event = event.id;
+                too_large.push(TooLarge { event, bytes, bytes_max: most, is_skipped, advice });
+                if is_skipped {
+                    continue;
+                }
+            }
             let message = PublishMessage::build()
                 .payload(body.into())
                 .message_id(event.id.to_string())
                 .expected_stream(&self.options.stream);
             let subject = self.subject(&app.to_string(), event.kind);
-            let publishing = to.send_publish(subject, message).await;
-            sent.push(publishing.map_err(|error| self.fault(&error, event, bytes))?);
+            let publishing = to.context.send_publish(subject, message).await;
+            sent.push(publishing.map_err(|error| self.fault(&error))?);
         }
-        let last = events.last();
         let acknowledged = async {
             for ack in sent {
                 ack.await?;
             }
             Ok(())
         };
-        match (tokio::time::timeout(ACK_MAX, acknowledged).await, last) {
-            (Ok(Ok(())), _) | (_, None) => Ok(()),
-            (Ok(Err(error)), Some(last)) => Err(self.fault(&error, last, 0)),
-            (Err(_), Some(_)) => Err(unavailable("it did not acknowledge in time")),
+        match tokio::time::timeout(ACK_MAX, acknowledged).await {
+            Ok(Ok(())) => Ok(too_large),
+            Ok(Err(error)) => Err(self.fault(&error)),
+            Err(_) => Err(unavailable("it did not acknowledge in time")),
         }
     }
 
@@ -147,7 +184,7 @@ impl NatsSink {
     }
 
     /// Connects, and finds or creates the stream.
-    async fn connect(&self) -> Result<Context, SinkError> {
+    async fn connect(&self) -> Result<Connection, SinkError> {
         let mut options = ConnectOptions::new()
             .name("sluice")
             .connection_timeout(CONNECT_MAX)
@@ -170,12 +207,13 @@ impl NatsSink {
             .map_err(|error| unavailable(&format!("cannot connect: {error}")))?;
         let mut context = jetstream::new(client);
         context.set_timeout(REQUEST_MAX);
-        self.find_stream(&context).await?;
+        let message_bytes_max = self.find_stream(&context).await?;
         tracing::info!(sink = self.name, "connected");
-        Ok(context)
+        Ok(Connection { context, message_bytes_max })
     }
 
-    async fn find_stream(&self, context: &Context) -> Result<(), SinkError> {
+    /// Returns the most bytes of a message, if that is limited.
+    async fn find_stream(&self, context: &Context) -> Result<Option<usize>, SinkError> {
         let NatsOptions { stream, subject, .. } = &self.options;
         let found = match context.get_stream(stream).await {
             Ok(found) => found,
@@ -183,7 +221,7 @@ impl NatsSink {
                 GetStreamErrorKind::JetStream(why)
                     if why.error_code() == ErrorCode::STREAM_NOT_FOUND =>
                 {
-                    return self.create_stream(context).await;
+                    return self.create_stream(context).await.map(|()| None);
                 }
                 GetStreamErrorKind::JetStream(why) => {
                     return Err(unavailable(&format!("the stream {stream} cannot be read: {why}")));
@@ -191,13 +229,14 @@ impl NatsSink {
                 _ => return Err(unavailable(NO_JETSTREAM)),
             },
         };
-        let patterns = &found.cached_info().config.subjects;
+        let Config { subjects: patterns, max_message_size, .. } = &found.cached_info().config;
         let is_taken = |kind: EventType| {
             let subject = self.subject("app", kind);
             patterns.iter().any(|pattern| covers(pattern, &subject))
         };
         match EventType::logged().all(is_taken) {
-            true => Ok(()),
+            // Without a limit it is -1.
+            true => Ok(usize::try_from(*max_message_size).ok().filter(|it| *it > 0)),
             false => Err(unavailable(&format!(
                 "the stream {stream} does not take all subjects of events: add '{subject}.>' to \
                  its subjects, or choose another stream with --nats-stream"
@@ -230,13 +269,10 @@ impl NatsSink {
         )))
     }
 
-    fn fault(&self, error: &PublishError, event: &Payload, bytes: usize) -> SinkError {
+    /// Limits that were lowered meanwhile are known after the next connect.
+    fn fault(&self, error: &PublishError) -> SinkError {
         let NatsOptions { stream, subject, .. } = &self.options;
         match error.kind() {
-            PublishErrorKind::MaxPayloadExceeded => SinkError::Refused(format!(
-                "{} has {bytes} bytes: raise max_payload of the NATS server",
-                event.id
-            )),
             PublishErrorKind::StreamNotFound => unavailable(&format!(
                 "no stream takes '{subject}.>': was the stream {stream} deleted?"
             )),
@@ -253,6 +289,10 @@ impl NatsSink {
 
 const NO_JETSTREAM: &str = "JetStream does not answer: it must be enabled (nats-server -js), and \
      this user must be allowed to use it";
+
+fn written(event: &Payload) -> Result<Vec<u8>, SinkError> {
+    serde_json::to_vec(event).map_err(|error| SinkError::Refused(format!("{}: {error}", event.id)))
+}
 
 fn unavailable(why: &str) -> SinkError {
     SinkError::Unavailable(why.to_owned())

@@ -257,6 +257,10 @@ pub enum Scope {
     Admin,
 }
 
+impl Scope {
+    pub const ALL: [Self; 5] = [Self::Read, Self::Write, Self::Export, Self::Erase, Self::Admin];
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TokenRow {
     pub token_id: TokenId,

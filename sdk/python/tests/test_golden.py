@@ -53,6 +53,19 @@ def test_cases_have_the_issues_that_the_server_finds(path: Any) -> None:
             assert Route(snapshot, submission.answers).score == case["score"], case
 
 
+@pytest.mark.parametrize(
+    "case", json.loads((GOLDEN / "newer.json").read_text())["cases"], ids=lambda case: case["name"]
+)
+def test_conditions_of_a_newer_server_hide_no_question(case: Dict[str, Any]) -> None:
+    snapshot = Snapshot(case["definition"])
+    answers = texts_of(case["answers"])
+    route = Route(snapshot, answers)
+    assert [question.id for question in route.visible] == case["visible"]
+    assert route.ending.id == case["ending"]
+    found = [(issue.code, issue.question) for issue in judge(snapshot, answers)]
+    assert found == [("answer_required", id) for id in case["required"]]
+
+
 def test_every_question_type_has_a_case() -> None:
     tables = [json.loads(path.read_text()) for path in FILES]
     types = {question["type"] for table in tables for question in table["definition"]["questions"]}

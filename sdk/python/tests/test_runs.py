@@ -207,11 +207,18 @@ def test_a_resumed_run_of_a_retired_version_continues_with_the_latest() -> None:
     assert resumed.snapshot.flow_version_id == "fv_2"
 
 
-def test_a_run_cannot_resume_a_version_of_another_flow_or_a_key_that_cannot_be_sent() -> None:
-    resolved = newer("fv_2")[0]
+def test_a_version_of_another_flow_is_replaced_by_the_latest() -> None:
+    asked = asking({"id": "a", "type": "nps"}, {"id": "terms", "type": "consent"})
+    resolved, served = newer("fv_2", asked)
     other = reply(200, {**FIRST, "flowVersionId": "fv_9", "flowId": "fl_9"})
-    with pytest.raises(InvalidValue):
-        played(start(API, Snapshots(), "fl_1", "fv_9"), [resolved, other])
+    found = played(start(API, Snapshots(), "fl_1", "fv_9"), [resolved, other, served])[0]
+    answers: Dict[str, Any] = {"a": 7, "terms": True, "old": "x"}
+    resumed = BaseRun(*found, answers=answers, flow_version_id="fv_9")
+    assert resumed.snapshot.flow_version_id == "fv_2"
+    assert resumed.answers == {"a": "7"} and resumed.dropped == {"terms": True, "old": "x"}
+
+
+def test_a_run_cannot_resume_with_a_key_that_cannot_be_sent() -> None:
     with pytest.raises(InvalidValue):
         run(idempotency_key="ä")
 

@@ -67,12 +67,13 @@ function walk(questions: readonly Question[], given: Answers, all: boolean) {
   const known = new Map(questions.map((question) => [question.id, question]));
   let sum = 0;
   let to = "";
-  const meets = (condition?: Condition) => !condition || !isKnown(condition) || holds(condition, answers, known, sum);
+  const meets = (condition?: Condition, isMetIfUnknown?: true) =>
+    !condition || (isKnown(condition) ? holds(condition, answers, known, sum) : isMetIfUnknown);
   for (const question of questions) {
     const { id, visibleIf, next = [] } = question;
     // `end` leads to the end, even if a question has that id.
     if (to === id && to !== "end") to = "";
-    if (to || !meets(visibleIf)) continue;
+    if (to || !meets(visibleIf, true)) continue;
     const texts = own(given, id);
     if (!all && Object.hasOwn(given, id)) answers[id] = given[id];
     visible.push(question);
@@ -85,8 +86,9 @@ function walk(questions: readonly Question[], given: Answers, all: boolean) {
 const TESTS = ["equals", "in", "notIn", "includes", "answered", "lessThan", "greaterThan"];
 
 /**
- * Whether this client can evaluate a condition. One of a newer server, that it does not know, is
- * taken as met, and the server decides whether an answer is required.
+ * Whether this client can evaluate a condition. With one of a newer server, that it does not know, a
+ * question is shown, a jump is not taken and an ending is not chosen, so that no question is missed;
+ * the server decides whether an answer is required.
  */
 export const isKnown = (condition: any): boolean => {
   const { all, any, not, question, score } = condition ?? { all: [] };
@@ -152,7 +154,7 @@ export function progressAt({ questions }: Definition, given: Answers, id: string
     question ? known.has(question) : !score && [all ?? any ?? not].flat().every(isDecided);
   const following = questions.slice(at).filter(({ id, visibleIf }, later) => {
     if (to === id && to !== "end") to = "";
-    return later === 0 || (!to && (meets(visibleIf) || !isDecided(visibleIf)));
+    return later === 0 || (!to && (meets(visibleIf, true) || !isDecided(visibleIf)));
   });
   return { number: visible.length + 1, of: visible.length + following.length };
 }

@@ -40,7 +40,7 @@ test("a question type that is newer than this client is left to the server", () 
   assert.deepEqual([codes({ q: "b" }), codes({ q: ["x", "y"] }), codes({})], [[], [], ["answer_required"]]);
 });
 
-test("a condition that is newer than this client counts as met, and the server decides what is required", () => {
+test("a condition that is newer than this client hides no question, and the server decides what is required", () => {
   const when = [{ question: "a", matches: "x" }, { weather: "sunny" }, { not: { question: "a", matches: "x" } }, { all: [{ question: "a", answered: true }, { any: [{ new: 1 }] }] }];
   for (const visibleIf of when) {
     const questions = [{ id: "a", type: "shortText", prompt: "?", required: true }, { id: "b", type: "shortText", prompt: "?", required: true, visibleIf }];
@@ -49,8 +49,18 @@ test("a condition that is newer than this client counts as met, and the server d
     assert.deepEqual(progressAt({ questions }, {}, "a"), { number: 1, of: 2 });
     const jumping = [{ ...questions[0], next: [{ when: visibleIf, to: "end" }] }, { ...questions[1], visibleIf: undefined }];
     assert.deepEqual(judge({ questions: jumping }, {}), []);
+    assert.deepEqual(follow({ questions: jumping }, {}).questions.map(({ id }) => id), ["a", "b"], "not taken");
   }
 });
+
+for (const { name, definition, answers, visible, ending, required } of read("tests/golden/newer.json").cases) {
+  test(`conditions of a newer server: ${name}`, () => {
+    const route = follow(definition, answers);
+    assert.deepEqual([route.questions.map(({ id }) => id), route.ending?.id ?? ""], [visible, ending]);
+    const issues = judge(definition, answers).map(({ code, path }) => [code, path[1]]);
+    assert.deepEqual(issues, required.map((id) => ["answer_required", id]));
+  });
+}
 
 test("a scheme of a link is ASCII, and unknown ids are sorted by code point", () => {
   const values = { questions: [], answers: {}, tags: {}, score: 0, words: {} };

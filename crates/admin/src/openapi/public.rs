@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 use utoipa::openapi::schema::{Array, ObjectBuilder, Type};
 use utoipa::openapi::{Object, Ref};
 
-use super::errors::{CallErrors, PublicErrors};
+use super::errors::{CallErrors, PublicErrors, ReadingCallErrors};
 use crate::Problem;
 
 /// A text, or several: an answer, or the value of a tag.
@@ -433,7 +433,7 @@ pub(super) fn fetch_schema() {}
     request_body = Submission,
     responses(
         (status = 200, description = "Judged: a submit would be accepted or refused", body = ValidationReply),
-        CallErrors,
+        ReadingCallErrors,
     ),
 )]
 pub(super) fn validate_response() {}

@@ -123,14 +123,25 @@ pub(crate) async fn read(
     app_id: AppId,
     filter: &EventFilter,
     after: EventId,
-    (limit, bytes_max): (usize, usize),
+    most: (usize, usize),
 ) -> AdminResult<EventPage> {
+    read_page(core, filter, &query_after(core, app_id, filter, after, most)).await
+}
+
+/// Asks for what follows a position, within a number of rows and of bytes.
+pub(crate) fn query_after(
+    core: &Core,
+    app_id: AppId,
+    filter: &EventFilter,
+    after: EventId,
+    (limit, bytes_max): (usize, usize),
+) -> LogQuery {
     let now = core.now();
     let after = match after.made_at() > now.plus_seconds(AHEAD_SECONDS) {
         true => position_at(now.plus_seconds(-BACK_SECONDS)),
         false => after,
     };
-    let query = LogQuery {
+    LogQuery {
         app_id,
         flow_id: filter.single_flow(),
         responses: filter.wants_responses(),
@@ -140,8 +151,7 @@ pub(crate) async fn read(
         now,
         limit,
         bytes_max,
-    };
-    read_page(core, filter, &query).await
+    }
 }
 
 async fn read_page(core: &Core, filter: &EventFilter, query: &LogQuery) -> AdminResult<EventPage> {

@@ -21,8 +21,8 @@ use crate::ids::fill_random;
 
 /// In characters. There is no rule about which characters: length counts, and how hard they are to
 /// guess.
-const PASSWORD_CHARS_MIN: usize = 10;
-const PASSWORD_CHARS_MAX: usize = 200;
+pub const PASSWORD_CHARS_MIN: usize = 10;
+pub const PASSWORD_CHARS_MAX: usize = 200;
 
 /// The OWASP recommendation for Argon2id.
 const MEMORY_KIB: u32 = 19_456;

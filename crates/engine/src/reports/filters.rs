@@ -15,7 +15,7 @@ use crate::question_history::QuestionHistory;
 const PERIODS: [&str; 3] = ["7d", "30d", "90d"];
 /// The maximum number of filters, and of bytes in all of them.
 const FILTERS_MAX: usize = 25;
-const BYTES_MAX: usize = 8 * 1024;
+pub const BYTES_MAX: usize = 8 * 1024;
 /// The maximum number of filters by answers, as on the results page.
 const ANSWERS_MAX: usize = 19;
 

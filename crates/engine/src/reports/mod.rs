@@ -26,6 +26,7 @@ use crate::people::{Refusal, Secret};
 use crate::question_history::{self, QuestionHistory};
 use crate::tokens::hash_of;
 
+pub use filters::BYTES_MAX as FILTERS_BYTES_MAX;
 pub use reading::{LockedReport, OpenReport};
 
 /// The maximum number of reports of one flow. Beyond it, the oldest revoked one is removed.

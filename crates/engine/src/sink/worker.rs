@@ -1,32 +1,31 @@
 //! The background work that publishes events to a sink.
 //!
-//! A node that has the lease of the sink reads the logs of all apps in turn, publishes page by
-//! page, and notes the positions every second: a write for each page would cost the store a sync.
-//! So after a crash the events of the last second are published again. A sink that takes nothing
-//! is left alone for a moment, and its lease is given back: another node may reach it.
+//! Every node reads the logs of all apps in turn. When one has something to publish, the node takes
+//! the lease of the sink and publishes page by page. It notes the positions every second, because a
+//! write for each page would cost the store a sync: after a crash the events of the last second are
+//! published again. While nothing is new, nothing is written, and the lease ends by itself. A sink
+//! that takes nothing is left alone for a moment, and its lease is given back: another node may
+//! reach it. The same if an event has a type of a newer release: a node of that release publishes
+//! it, and none that follows it in its app is published before.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use sluice_flow::event::filter::EventFilter;
-use sluice_flow::event::payload::Payload;
-use sluice_flow::id::{AppId, EventId};
-use sluice_flow::time::Timestamp;
-use sluice_store::{Page, SinkLease, SinkPositionRow, StoreError, WorkerId};
+use sluice_flow::id::AppId;
+use sluice_store::{Page, SinkLease, StoreError, WorkerId};
 use tokio::sync::Mutex;
 
-use super::{SinkError, SinkOptions};
+use super::logs::{AppLog, AppPage, Logs};
+use super::{PUBLISH_MAX, SinkError, SinkOptions, TooLarge};
 use crate::admin::AdminError;
 use crate::background::{is_final, keep_running_after};
 use crate::core::Core;
-use crate::events::{PAGE_BYTES_MAX, read, start};
 use crate::ids::random_bits;
 
-/// The length of a lease. Longer than publishing a page may take.
+/// The length of a lease.
 const LEASE_SECONDS: i64 = 15;
-/// How often it is renewed.
-const RENEW_INTERVAL: Duration = Duration::from_secs(5);
+/// What must be left of it before a page is published: the page, and the write after it.
+const LEFT_SECONDS: i64 = PUBLISH_MAX.as_secs() as i64 + 2;
 /// How often positions that moved are written.
 const SAVE_INTERVAL: Duration = Duration::from_secs(1);
 /// How long a node waits if another one publishes, or the sink takes nothing.
@@ -41,9 +40,9 @@ const EACH_APP: Duration = Duration::from_millis(5);
 const TICK: Duration = Duration::from_millis(100);
 /// The longest pause after the sink refused events of an app.
 const REFUSED_MAX: Duration = Duration::from_secs(60);
-/// Events of a page: what is published before its positions can move.
-const PAGE: (usize, usize) = (128, PAGE_BYTES_MAX);
 const APPS_PAGE: usize = 1_000;
+
+const _: () = assert!(LEFT_SECONDS + SAVE_INTERVAL.as_secs() as i64 <= LEASE_SECONDS);
 
 pub(crate) struct SinkWorker {
     core: Arc<Core>,
@@ -55,36 +54,38 @@ pub(crate) struct SinkWorker {
 
 #[derive(Default)]
 struct State {
-    /// Absent if this node does not publish.
-    leading: Option<Leading>,
+    /// Absent if the positions must be read again.
+    logs: Option<Logs>,
     /// The sink took nothing when it was last tried.
     is_down: bool,
+    /// This node was the last that published, as far as it knows: others look less often.
+    is_last: bool,
 }
 
-/// What the publishing node knows.
-struct Leading {
-    apps: BTreeMap<AppId, AppLog>,
-    listed_at: Option<Instant>,
-    saved_at: Instant,
-}
-
-/// How far the log of an app is published.
-struct AppLog {
-    position: EventId,
-    /// The position in the store.
-    saved: Option<EventId>,
-    /// When it is read next.
-    next_at: Instant,
-    /// The time of the first event that was read and is not published.
-    waiting_since: Option<Timestamp>,
-    refusals: u32,
+/// Whether this node may publish.
+enum Lease {
+    Held,
+    /// It was taken now: what was read before may be published already.
+    New,
+    OfAnother,
 }
 
 /// What became of a page.
 enum Published {
-    All { has_more: bool },
+    All,
     Refused,
     Unavailable(String),
+}
+
+/// What a round has come to, for the next one.
+#[derive(Default)]
+struct Round {
+    has_more: bool,
+    has_published: bool,
+    /// Why the sink takes nothing.
+    is_down: Option<String>,
+    /// An event of an unknown type is next in an app.
+    is_held_up: bool,
 }
 
 impl SinkWorker {
@@ -101,7 +102,7 @@ impl SinkWorker {
                 let passed = self.pass(options, &mut state).await;
                 if passed.is_err() {
                     // What is stored may differ from what this node knows.
-                    state.leading = None;
+                    state.logs = None;
                 }
                 passed
             };
@@ -123,14 +124,19 @@ impl SinkWorker {
     pub(crate) async fn publish_all(&self) -> Result<bool, StoreError> {
         let Some(options) = &self.options else { return Ok(false) };
         let mut state = self.state.lock().await;
-        if let Some(leading) = &mut state.leading {
-            leading.listed_at = None;
-            leading.apps.values_mut().for_each(|log| log.next_at = Instant::now());
+        let logs = self.logs(options, &mut state).await?;
+        logs.listed_at = None;
+        if matches!(self.lease(options, logs).await?, Lease::OfAnother) {
+            self.leave(&mut state);
+            return Ok(false);
         }
+        logs.read_all_next();
         while self.pass(options, &mut state).await?.is_zero() {}
-        match &mut state.leading {
-            Some(leading) => self.save(options, leading, LEASE_SECONDS).await,
-            None => Ok(false),
+        match &mut state.logs {
+            Some(logs) if logs.leased_until.is_some() => {
+                self.save(options, logs, LEASE_SECONDS).await
+            }
+            _ => Ok(false),
         }
     }
 
@@ -138,107 +144,153 @@ impl SinkWorker {
     pub(crate) async fn close(&self) {
         let Some(options) = &self.options else { return };
         let mut state = self.state.lock().await;
-        if let Some(mut leading) = state.leading.take()
-            && let Err(error) = self.save(options, &mut leading, 0).await
+        if let Some(mut logs) = state.logs.take()
+            && (logs.is_unsaved() || logs.is_leased(self.core.now()))
+            && let Err(error) = self.save(options, &mut logs, 0).await
         {
             tracing::warn!(%error, "the last published events were not noted");
         }
     }
 
+    /// What this node knows; read from the store if it knows nothing.
+    async fn logs<'s>(
+        &self,
+        options: &SinkOptions,
+        state: &'s mut State,
+    ) -> Result<&'s mut Logs, StoreError> {
+        Ok(match &mut state.logs {
+            Some(logs) => logs,
+            none => {
+                let rows = self.core.store.list_sink_positions(options.sink.name()).await?;
+                none.insert(Logs::new(rows))
+            }
+        })
+    }
+
     /// One round over the apps. Returns how long to wait for the next one.
     async fn pass(&self, options: &SinkOptions, state: &mut State) -> Result<Duration, StoreError> {
-        let leading = match &mut state.leading {
-            Some(leading) => leading,
-            none => match self.lead(options).await? {
-                Some(new) => none.insert(new),
-                None => {
-                    self.core.metrics.sink.set_lag(0);
-                    return Ok(RETRY_INTERVAL);
-                }
-            },
-        };
-        self.list_apps(options, leading).await?;
-        let idle = IDLE_INTERVAL.max(EACH_APP * leading.apps.len() as u32);
-        let mut pause = TICK;
-        let (mut is_down, mut published) = (false, false);
-        for app in leading.due() {
+        let is_last = state.is_last;
+        let logs = self.logs(options, state).await?;
+        self.list_apps(options, logs).await?;
+        let least = if is_last { IDLE_INTERVAL } else { RETRY_INTERVAL };
+        let idle = least.max(EACH_APP * logs.apps.len() as u32);
+        let mut round = Round::default();
+        for app in logs.due() {
             // With many apps, a pass may last longer than the lease.
-            if leading.saved_at.elapsed() >= SAVE_INTERVAL
-                && !self.save(options, leading, LEASE_SECONDS).await?
-            {
-                state.leading = None;
-                return Ok(RETRY_INTERVAL);
+            if !self.save_if_due(options, logs).await? {
+                return Ok(self.leave(state));
             }
-            let Some(log) = leading.apps.get_mut(&app) else { continue };
+            let Some(log) = logs.apps.get_mut(&app) else { continue };
             log.next_at = Instant::now() + idle;
-            match self.publish_page(options, app, log).await? {
-                Published::All { has_more } => {
-                    published = true;
-                    if has_more {
-                        (log.next_at, pause) = (Instant::now(), Duration::ZERO);
-                    }
+            let Some(page) = self.read(app, log).await? else { continue };
+            round.is_held_up |= page.unknown.is_some();
+            if page.events.is_empty() {
+                (log.position, log.waiting_since) = (page.next, None);
+            } else {
+                log.waiting_since = page.events.first().map(|event| event.timestamp);
+                match self.lease(options, logs).await? {
+                    Lease::Held => {}
+                    Lease::New => return Ok(Duration::ZERO),
+                    Lease::OfAnother => return Ok(self.leave(state)),
                 }
-                Published::Refused => {}
-                Published::Unavailable(why) => {
-                    // Once, not with each of the following attempts.
-                    if !state.is_down {
-                        let sink = options.sink.name();
-                        tracing::warn!(sink, why, "events cannot be published now");
+                let Some(log) = logs.apps.get_mut(&app) else { continue };
+                match self.publish(options, app, log, &page).await {
+                    Published::All => round.has_published = true,
+                    Published::Refused => continue,
+                    Published::Unavailable(why) => {
+                        round.is_down = Some(why);
+                        break;
                     }
-                    is_down = true;
-                    break;
                 }
             }
+            if page.has_more
+                && let Some(log) = logs.apps.get_mut(&app)
+            {
+                log.next_at = Instant::now();
+                round.has_more = true;
+            }
         }
-        self.core.metrics.sink.set_lag(leading.lag_millis(self.core.now()));
-        if !is_down && published && std::mem::take(&mut state.is_down) {
-            tracing::info!(sink = options.sink.name(), "events are published again");
-        }
-        let has_moved = leading.apps.values().any(AppLog::has_moved);
-        let due = if has_moved { SAVE_INTERVAL } else { RENEW_INTERVAL };
-        if is_down {
-            state.is_down = true;
-            self.save(options, leading, 0).await?;
-            state.leading = None;
+        self.end(options, state, round).await
+    }
+
+    /// Ends a round: reports it, and saves or gives the lease back. Returns the pause.
+    async fn end(
+        &self,
+        options: &SinkOptions,
+        state: &mut State,
+        round: Round,
+    ) -> Result<Duration, StoreError> {
+        let (now, sink) = (self.core.now(), options.sink.name());
+        let Some(logs) = &mut state.logs else { return Ok(RETRY_INTERVAL) };
+        self.core.metrics.sink.set_lag(logs.lag_millis(now));
+        state.is_last |= round.has_published;
+        if let Some(why) = round.is_down {
+            // Once, not with each of the following attempts.
+            if !std::mem::replace(&mut state.is_down, true) {
+                tracing::warn!(sink, why, "events cannot be published now");
+            }
+            self.save(options, logs, 0).await?;
+            state.logs = None;
             return Ok(RETRY_INTERVAL);
         }
-        if leading.saved_at.elapsed() >= due && !self.save(options, leading, LEASE_SECONDS).await? {
-            state.leading = None;
+        if round.has_published && std::mem::take(&mut state.is_down) {
+            tracing::info!(sink, "events are published again");
         }
-        Ok(pause)
+        if round.is_held_up && !round.has_more {
+            if logs.is_leased(now) {
+                self.save(options, logs, 0).await?;
+            }
+            return Ok(RETRY_INTERVAL);
+        }
+        if !self.save_if_due(options, logs).await? {
+            return Ok(self.leave(state));
+        }
+        Ok(if round.has_more { Duration::ZERO } else { TICK })
     }
 
-    /// Takes the lease, and reads where to continue.
-    async fn lead(&self, options: &SinkOptions) -> Result<Option<Leading>, StoreError> {
-        let store = &self.core.store;
+    /// Another node publishes.
+    fn leave(&self, state: &mut State) -> Duration {
+        self.core.metrics.sink.set_lag(0);
+        (state.logs, state.is_last) = (None, false);
+        RETRY_INTERVAL
+    }
+
+    /// Takes the lease, unless enough of it is left.
+    async fn lease(&self, options: &SinkOptions, logs: &mut Logs) -> Result<Lease, StoreError> {
+        let (store, now) = (&self.core.store, self.core.now());
+        if logs.is_leased(now.plus_seconds(LEFT_SECONDS)) {
+            return Ok(Lease::Held);
+        }
+        if logs.is_leased(now) {
+            let is_held = self.save(options, logs, LEASE_SECONDS).await?;
+            return Ok(if is_held { Lease::Held } else { Lease::OfAnother });
+        }
         if self.core.outbound.is_held(&**store).await? {
-            return Ok(None);
+            return Ok(Lease::OfAnother);
         }
-        if !self.core.watched(store.lease_sink(self.lease(options, LEASE_SECONDS)).await)? {
-            return Ok(None);
+        let lease = self.lease_for(options, LEASE_SECONDS);
+        let until = lease.until;
+        if !self.core.watched(store.lease_sink(lease).await)? {
+            return Ok(Lease::OfAnother);
         }
-        let rows = store.list_sink_positions(options.sink.name()).await?;
-        let apps = rows.into_iter().map(|row| (row.app_id, AppLog::at(Some(row.position))));
-        Ok(Some(Leading { apps: apps.collect(), listed_at: None, saved_at: Instant::now() }))
+        logs.leased_until = Some(until);
+        logs.advance(store.list_sink_positions(options.sink.name()).await?);
+        Ok(Lease::New)
     }
 
-    fn lease(&self, options: &SinkOptions, seconds: i64) -> SinkLease {
+    fn lease_for(&self, options: &SinkOptions, seconds: i64) -> SinkLease {
         let (sink, now) = (options.sink.name().to_owned(), self.core.now());
         SinkLease { sink, worker: self.worker, now, until: now.plus_seconds(seconds) }
     }
 
     /// Adds the apps that are new, and drops those whose events are not published.
-    async fn list_apps(
-        &self,
-        options: &SinkOptions,
-        leading: &mut Leading,
-    ) -> Result<(), StoreError> {
-        let interval = LIST_INTERVAL.max(EACH_APP * leading.apps.len() as u32);
-        if leading.listed_at.is_some_and(|at| at.elapsed() < interval) {
+    async fn list_apps(&self, options: &SinkOptions, logs: &mut Logs) -> Result<(), StoreError> {
+        let interval = LIST_INTERVAL.max(EACH_APP * logs.apps.len() as u32);
+        if logs.listed_at.is_some_and(|at| at.elapsed() < interval) {
             return Ok(());
         }
         if !options.apps.is_empty() {
-            leading.apps.retain(|app, _| options.apps.contains(app));
+            logs.apps.retain(|app, _| options.apps.contains(app));
         }
         let mut after = None;
         loop {
@@ -247,7 +299,7 @@ impl SinkWorker {
             for app in &found {
                 let id = app.row.app_id;
                 if options.apps.is_empty() || options.apps.contains(&id) {
-                    leading.apps.entry(id).or_insert_with(|| AppLog::at(None));
+                    logs.apps.entry(id).or_insert_with(AppLog::new);
                 }
             }
             match found.last() {
@@ -255,19 +307,13 @@ impl SinkWorker {
                 _ => break,
             }
         }
-        leading.listed_at = Some(Instant::now());
+        logs.listed_at = Some(Instant::now());
         Ok(())
     }
 
-    /// Publishes the next page of an app. Its position moves only if the sink has all of it.
-    async fn publish_page(
-        &self,
-        options: &SinkOptions,
-        app: AppId,
-        log: &mut AppLog,
-    ) -> Result<Published, StoreError> {
-        let all = EventFilter::default();
-        let page = match read(&self.core, app, &all, log.position, PAGE).await {
+    /// The next events of an app; `None` if they cannot be read now.
+    async fn read(&self, app: AppId, log: &mut AppLog) -> Result<Option<AppPage>, StoreError> {
+        let page = match log.read(&self.core, app).await {
             Ok(page) => page,
             Err(AdminError::Store(error)) if is_final(&error) => return Err(error),
             Err(error) => {
@@ -275,35 +321,70 @@ impl SinkWorker {
                 let source = std::error::Error::source(&error).map(ToString::to_string);
                 tracing::warn!(%error, source, %app, "the events of an app cannot be read");
                 log.next_at = Instant::now() + RETRY_INTERVAL;
-                return Ok(Published::Refused);
+                return Ok(None);
             }
         };
-        let events: Vec<Payload> = page.events.into_iter().map(|event| event.payload).collect();
-        log.waiting_since = events.first().map(|event| event.timestamp);
-        let published = match events.is_empty() {
-            true => Ok(()),
-            false => options.sink.publish(app, &events).await,
-        };
-        match published {
-            Ok(()) => {
-                log.position = page.next;
+        if let Some(row) = &page.unknown
+            && log.unknown.replace(row.event_id) != Some(row.event_id)
+        {
+            let (event, kind) = (row.event_id, row.kind.as_str());
+            tracing::warn!(%app, %event, kind, "an event is left to a node of a newer release");
+        }
+        Ok(Some(page))
+    }
+
+    /// Publishes a page of an app. Its position moves only if the sink has all of it.
+    async fn publish(
+        &self,
+        options: &SinkOptions,
+        app: AppId,
+        log: &mut AppLog,
+        page: &AppPage,
+    ) -> Published {
+        let (sink, metrics) = (options.sink.name(), &self.core.metrics.sink);
+        let published = tokio::time::timeout(PUBLISH_MAX, options.sink.publish(app, &page.events));
+        let late = || Err(SinkError::Unavailable("it did not answer in time".to_owned()));
+        match published.await.unwrap_or_else(|_| late()) {
+            Ok(too_large) => {
+                (log.position, log.is_unsaved, log.refusals) = (page.next, true, 0);
                 log.waiting_since = page.has_more.then(|| page.next.made_at());
-                log.refusals = 0;
-                self.core.metrics.sink.count_published(events.len());
-                Ok(Published::All { has_more: page.has_more })
+                metrics.count_published(page.events.len() - too_large.len());
+                too_large.iter().for_each(|it| self.report(sink, app, it));
+                Published::All
             }
             Err(SinkError::Refused(why)) => {
-                self.core.metrics.sink.count_failed(events.len());
-                tracing::warn!(sink = options.sink.name(), %app, why, "events were refused");
-                let pause = Duration::from_secs(1 << log.refusals.min(6)).min(REFUSED_MAX);
-                log.next_at = Instant::now() + pause;
-                log.refusals = log.refusals.saturating_add(1);
-                Ok(Published::Refused)
+                metrics.count_failed(page.events.len());
+                tracing::warn!(sink, %app, why, "events were refused");
+                log.refused(REFUSED_MAX);
+                Published::Refused
             }
             Err(SinkError::Unavailable(why)) => {
-                self.core.metrics.sink.count_failed(events.len());
-                Ok(Published::Unavailable(why))
+                metrics.count_failed(page.events.len());
+                Published::Unavailable(why)
             }
+        }
+    }
+
+    fn report(&self, sink: &str, app: AppId, it: &TooLarge) {
+        let TooLarge { event, bytes, bytes_max, is_skipped, advice } = it;
+        self.core.metrics.sink.count_too_large(*is_skipped);
+        if *is_skipped {
+            tracing::error!(sink, %app, %event, bytes, bytes_max, advice, "an event was skipped");
+        } else {
+            let what = "an event was published without its contents";
+            tracing::warn!(sink, %app, %event, bytes, bytes_max, advice, "{what}");
+        }
+    }
+
+    /// Notes positions that moved a while ago. Returns false if another node has the lease.
+    async fn save_if_due(
+        &self,
+        options: &SinkOptions,
+        logs: &mut Logs,
+    ) -> Result<bool, StoreError> {
+        match logs.is_unsaved() && logs.saved_at.elapsed() >= SAVE_INTERVAL {
+            true => self.save(options, logs, LEASE_SECONDS).await,
+            false => Ok(true),
         }
     }
 
@@ -312,53 +393,17 @@ impl SinkWorker {
     async fn save(
         &self,
         options: &SinkOptions,
-        leading: &mut Leading,
+        logs: &mut Logs,
         seconds: i64,
     ) -> Result<bool, StoreError> {
-        let sink = options.sink.name();
-        let moved = leading.apps.iter().filter(|(_, log)| log.has_moved());
-        let rows = moved.map(|(app, log)| SinkPositionRow {
-            app_id: *app,
-            sink: sink.to_owned(),
-            position: log.position,
-        });
-        let lease = self.lease(options, seconds);
-        let saved = self.core.store.save_sink_positions(lease, rows.collect()).await;
+        let lease = self.lease_for(options, seconds);
+        let until = (seconds > 0).then_some(lease.until);
+        let rows = logs.unsaved(options.sink.name());
+        let saved = self.core.store.save_sink_positions(lease, rows).await;
         let is_held = self.core.watched(saved)?;
         if is_held {
-            leading.apps.values_mut().for_each(|log| log.saved = Some(log.position));
-            leading.saved_at = Instant::now();
+            logs.saved(until);
         }
         Ok(is_held)
-    }
-}
-
-impl Leading {
-    /// The apps whose logs are read now.
-    fn due(&self) -> Vec<AppId> {
-        let now = Instant::now();
-        self.apps.iter().filter(|(_, log)| log.next_at <= now).map(|(app, _)| *app).collect()
-    }
-
-    /// The age of the oldest event that was read and is not published.
-    fn lag_millis(&self, now: Timestamp) -> i64 {
-        let oldest = self.apps.values().filter_map(|log| log.waiting_since).min();
-        oldest.map_or(0, |oldest| (now.as_millis() - oldest.as_millis()).max(0))
-    }
-}
-
-impl AppLog {
-    fn at(saved: Option<EventId>) -> Self {
-        Self {
-            position: saved.unwrap_or_else(start),
-            saved,
-            next_at: Instant::now(),
-            waiting_since: None,
-            refusals: 0,
-        }
-    }
-
-    fn has_moved(&self) -> bool {
-        self.saved != Some(self.position)
     }
 }

@@ -15,7 +15,7 @@ pub(crate) const LEEWAY_SECONDS: i64 = 60;
 /// The maximum lifetime of a token if the app does not set one, in seconds.
 pub(crate) const LIFETIME_DEFAULT_SECONDS: u32 = 3600;
 /// The maximum lifetime that an app may set, in seconds.
-pub(crate) const LIFETIME_MAX_SECONDS: u32 = 86_400;
+pub const LIFETIME_MAX_SECONDS: u32 = 86_400;
 /// The maximum length of `sub`, in characters, as for a `userId`.
 const SUBJECT_CHARS_MAX: usize = 255;
 /// The maximum length of `email`, in characters, as for `traits.email`.

@@ -29,7 +29,7 @@ use keys::Verifier;
 use token::Token;
 
 use claims::LIFETIME_DEFAULT_SECONDS;
-pub(crate) use claims::LIFETIME_MAX_SECONDS;
+pub use claims::LIFETIME_MAX_SECONDS;
 pub use id_token::{IdClaims, IdTokens, NotProven};
 pub use jwks::KeySource;
 pub(crate) use keys::PublicKey;

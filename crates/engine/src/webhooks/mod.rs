@@ -45,11 +45,11 @@ pub(crate) use worker::DeliveryWorker;
 /// The maximum number of endpoints of one app.
 pub const ENDPOINTS_MAX: usize = 50;
 /// The maximum length of a description, in characters.
-const DESCRIPTION_CHARS_MAX: usize = 500;
+pub const DESCRIPTION_CHARS_MAX: usize = 500;
 /// The maximum length of a URL, in characters.
-const URL_CHARS_MAX: usize = 2048;
+pub const URL_CHARS_MAX: usize = 2048;
 /// The maximum number of flows that an endpoint selects.
-const FLOWS_MAX: usize = 100;
+pub const FLOWS_MAX: usize = 100;
 /// The longest time for which a replaced secret still signs, in seconds.
 pub const ROTATION_SECONDS_MAX: u32 = 7 * 24 * 60 * 60;
 

@@ -3,15 +3,17 @@
 
 use crate::support;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use sluice_engine::rows::Scope;
-use sluice_engine::sink::{EventSink, PublishFuture, SinkError, SinkOptions};
-use sluice_engine::{AppView, Options};
+use sluice_engine::sink::{EventSink, PublishFuture, SinkError, SinkOptions, TooLarge};
+use sluice_engine::{AppView, Clock as _, Options};
 use sluice_flow::event::filter::EventFilter;
 use sluice_flow::event::payload::{Payload, created_id};
-use sluice_flow::id::{AppId, EventId, FlowVersionId};
+use sluice_flow::id::{AppId, EventId, FlowVersionId, v7};
+use sluice_store::{AdminStore as _, At, Change, EventRow, Write};
 use support::{World, accepted, submission};
 
 /// A sink that remembers what it got, and refuses what the test says.
@@ -19,6 +21,10 @@ use support::{World, accepted, submission};
 struct Recorder {
     got: Mutex<Vec<(AppId, EventId)>>,
     refuses: Mutex<Option<(Option<AppId>, SinkError)>>,
+    /// What it cannot take as a whole, and whether it takes nothing of it.
+    too_large: Mutex<Option<(EventId, bool)>>,
+    /// It never answers.
+    hangs: AtomicBool,
 }
 
 impl Recorder {
@@ -39,13 +45,25 @@ impl EventSink for Recorder {
 
     fn publish<'s>(&'s self, app: AppId, events: &'s [Payload]) -> PublishFuture<'s> {
         Box::pin(async move {
+            if self.hangs.load(Ordering::Relaxed) {
+                std::future::pending::<()>().await;
+            }
             match &*self.refuses.lock().unwrap() {
                 Some((of, error)) if of.is_none_or(|of| of == app) => return Err(error.clone()),
                 _ => {}
             }
             let mut got = self.got.lock().unwrap();
             got.extend(events.iter().map(|event| (app, event.id)));
-            Ok(())
+            let too_large = *self.too_large.lock().unwrap();
+            let of_page = too_large.filter(|(id, _)| events.iter().any(|event| event.id == *id));
+            let too_large = of_page.map(|(event, is_skipped)| TooLarge {
+                event,
+                bytes: 9,
+                bytes_max: 8,
+                is_skipped,
+                advice: "raise it",
+            });
+            Ok(too_large.into_iter().collect())
         })
     }
 }
@@ -196,4 +214,138 @@ async fn a_node_that_cannot_reach_the_sink_leaves_it_to_another() {
     let second = first.another_with(options(&sinks[1])).await;
     until(&second, || sinks[1].got(shop.app).len() == 1).await;
     assert_eq!(sinks[0].got(shop.app), []);
+}
+
+#[tokio::test]
+async fn nothing_is_written_while_nothing_is_new() {
+    let sink = Arc::new(Recorder::default());
+    let world = World::with(options(&sink)).await;
+    let shop = Shop::open(&world).await;
+    until(&world, || sink.got(shop.app).len() == 1).await;
+    let of = |count: &std::sync::atomic::AtomicUsize| count.load(Ordering::Relaxed);
+    let (writes, reads) = (of(&world.faults.sink_writes), of(&world.faults.log_reads));
+    // Reads of an idle log are half a second apart, and writes were a second apart.
+    let idle = async {
+        while of(&world.faults.log_reads) < reads + 6 {
+            world.clock.advance_millis(1_000);
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), idle).await.unwrap();
+    assert_eq!(of(&world.faults.sink_writes), writes, "an idle log was noted");
+    // The lease has ended meanwhile: it is taken again for the next event.
+    let next = shop.submit(&world).await;
+    let published = async {
+        while !sink.got(shop.app).contains(&next) {
+            world.clock.advance_millis(500);
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), published).await.unwrap();
+    assert_eq!(sink.got(shop.app).len(), 2, "nothing is published again");
+    assert!(of(&world.faults.sink_writes) > writes);
+}
+
+#[tokio::test]
+async fn nodes_that_wait_publish_nothing_twice() {
+    let sinks = [(); 2].map(|()| Arc::new(Recorder::default()));
+    let first = World::with(options(&sinks[0])).await;
+    let shop = Shop::open(&first).await;
+    let second = first.another_with(options(&sinks[1])).await;
+    let mut submitted = Vec::new();
+    for _ in 0..6 {
+        // Neither has the lease any more, and both see the next event.
+        first.clock.advance_millis(60_000);
+        submitted.push(shop.submit(&first).await);
+        let all = || sinks.iter().map(|sink| sink.got(shop.app).len()).sum::<usize>();
+        let published = async {
+            while all() < submitted.len() + 1 {
+                // As fast as the time of the interval in which positions are noted.
+                first.clock.advance_millis(20);
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(60), published).await.unwrap();
+        let saved = first.engine.upkeep().publish_events().await.unwrap();
+        assert!(saved || second.engine.upkeep().publish_events().await.unwrap());
+    }
+    let mut got: Vec<EventId> = sinks.iter().flat_map(|sink| sink.got(shop.app)).collect();
+    got.sort();
+    assert_eq!(got, shop.log(&first).await);
+}
+
+#[tokio::test]
+async fn an_event_that_is_too_large_is_named_and_the_position_moves() {
+    for (is_skipped, outcome) in [(false, "without_contents"), (true, "skipped")] {
+        let sink = Arc::new(Recorder::default());
+        let world = World::with(options(&sink)).await;
+        let shop = Shop::open(&world).await;
+        until(&world, || sink.got(shop.app).len() == 1).await;
+        let large = shop.submit(&world).await;
+        *sink.too_large.lock().unwrap() = Some((large, is_skipped));
+        until(&world, || sink.got(shop.app).len() == 2).await;
+        let after = shop.submit(&world).await;
+        until(&world, || sink.got(shop.app).contains(&after)).await;
+        assert_eq!(sink.got(shop.app), shop.log(&world).await, "nothing is published again");
+        let text = world.engine.metrics_text();
+        let count = |outcome| format!("sluice_sink_events_total{{outcome=\"{outcome}\"}}");
+        assert!(text.contains(&format!("{} 1", count(outcome))), "{text}");
+        assert!(text.contains(&format!("{} 2", count("published"))), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn an_event_of_a_newer_release_stops_its_app_and_no_other() {
+    let sink = Arc::new(Recorder::default());
+    let world = World::new().await;
+    let (one, two) = (Shop::open(&world).await, Shop::open(&world).await);
+    let before = one.log(&world).await;
+    world.clock.advance_millis(1_000);
+    let newer = EventRow {
+        app_id: one.app,
+        event_id: EventId::from_uuid(v7(world.clock.now(), 0, 7)),
+        flow_id: None,
+        kind: "flow.renamed".to_owned(),
+        body: "{}".to_owned(),
+    };
+    let change = Change::new(|| vec![Write::Event(newer)]);
+    world.faults.apply(At::Instance, change).await.unwrap();
+    world.clock.advance_millis(1_000);
+    one.submit(&world).await;
+    two.submit(&world).await;
+    let world = world.another_with(options(&sink)).await;
+    until(&world, || sink.got(two.app).len() == 2).await;
+    until(&world, || sink.got(one.app).len() == 1).await;
+    world.clock.advance_millis(60_000);
+    two.submit(&world).await;
+    until(&world, || sink.got(two.app).len() == 3).await;
+    assert_eq!(sink.got(one.app), before, "what precedes it, once");
+    // The lease is free for a node that knows the type, although the first one is busy.
+    let another = world.another_with(options(&Arc::new(Recorder::default()))).await;
+    let taken = async {
+        while !another.engine.upkeep().publish_events().await.unwrap() {
+            two.submit(&world).await;
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), taken).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_sink_that_hangs_is_left_before_the_lease_ends() {
+    let sink = Arc::new(Recorder::default());
+    let world = World::with(options(&sink)).await;
+    let shop = Shop::open(&world).await;
+    sink.hangs.store(true, Ordering::Relaxed);
+    world.clock.advance_millis(1_000);
+    assert!(!world.engine.upkeep().publish_events().await.unwrap());
+    let text = world.engine.metrics_text();
+    assert!(text.contains("sluice_sink_events_total{outcome=\"failed\"} "), "{text}");
+    // The lease was given back: another node gets it while its time still runs.
+    let other = Arc::new(Recorder::default());
+    let another = world.another_with(options(&other)).await;
+    while !another.engine.upkeep().publish_events().await.unwrap() {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(other.got(shop.app).len(), 1);
 }

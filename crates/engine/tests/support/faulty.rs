@@ -84,6 +84,8 @@ pub struct FaultyStore {
     pub skipped_wakes: AtomicUsize,
     pub log_reads: AtomicUsize,
     pub log_rows_max: AtomicUsize,
+    /// Writes of positions and leases of a sink.
+    pub sink_writes: AtomicUsize,
     pub invitation_lookups: AtomicUsize,
     /// The number of reads by use cases.
     pub reads: AtomicUsize,
@@ -110,6 +112,7 @@ impl FaultyStore {
             skipped_wakes: AtomicUsize::new(0),
             log_reads: AtomicUsize::new(0),
             log_rows_max: AtomicUsize::new(0),
+            sink_writes: AtomicUsize::new(0),
             invitation_lookups: AtomicUsize::new(0),
             reads: AtomicUsize::new(0),
             changed_apps: AtomicUsize::new(0),

@@ -35,6 +35,49 @@ impl Payload {
     }
 }
 
+/// The longest text that an event without its contents keeps, in bytes.
+const KEPT_BYTES_MAX: usize = 200;
+
+impl Payload {
+    /// The same event for a reader that cannot take so much: ids, times and other short values stay;
+    /// objects, lists and long texts are left out, and `omitted` has their JSON Pointers in `data`.
+    pub fn without_contents(&self) -> Self {
+        let data = serde_json::from_str::<Value>(self.data.get()).unwrap_or_default();
+        let mut omitted = Vec::new();
+        let mut kept = match data {
+            Value::Object(fields) => kept(fields, "", &mut omitted),
+            _ => serde_json::Map::new(),
+        };
+        kept.insert("omitted".to_owned(), json!(omitted));
+        let data =
+            serde_json::value::to_raw_value(&kept).unwrap_or_else(|_| RawValue::NULL.to_owned());
+        Self { data, ..self.clone() }
+    }
+}
+
+/// The short fields of `data` and of the objects directly in it.
+fn kept(
+    fields: serde_json::Map<String, Value>,
+    within: &str,
+    omitted: &mut Vec<String>,
+) -> serde_json::Map<String, Value> {
+    let mut kept = serde_json::Map::new();
+    for (name, value) in fields {
+        let pointer = format!("{within}/{name}");
+        match value {
+            Value::Object(inner) if within.is_empty() => {
+                kept.insert(name, Value::Object(self::kept(inner, &pointer, omitted)));
+            }
+            Value::Object(_) | Value::Array(_) => omitted.push(pointer),
+            Value::String(text) if text.len() > KEPT_BYTES_MAX => omitted.push(pointer),
+            short => {
+                kept.insert(name, short);
+            }
+        }
+    }
+    kept
+}
+
 /// The id of the event that a response was stored.
 pub fn created_id(response: ResponseId) -> EventId {
     EventId::from_uuid(response.uuid())
@@ -150,6 +193,28 @@ mod tests {
             r#"{{"id":"{id}","type":"flow.archived","timestamp":"2025-11-15T02:00:00.123Z","apiVersion":"2026-11","data":{{"flowId":"fl_1"}}}}"#
         );
         assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn an_event_without_its_contents_keeps_what_is_short_and_lists_the_rest() {
+        let data = json!({"appId": "app_1", "response": {"responseId": "rs_1", "answers": {"a": "b"},
+            "identities": [], "identityVerified": false, "respondentId": null,
+            "link": "x".repeat(201), "shortLink": "x".repeat(200)}});
+        let data = RawValue::from_string(data.to_string()).unwrap();
+        let id = EventId::from_uuid(v7(Timestamp::from_millis(1), 0, 0));
+        let whole = Payload::new(id, EventType::ResponseCreated, data);
+        let short = whole.without_contents();
+        assert_eq!((short.id, short.kind, short.timestamp), (id, whole.kind, whole.timestamp));
+        let mut data: Value = serde_json::from_str(short.data.get()).unwrap();
+        let mut omitted: Vec<String> = serde_json::from_value(data["omitted"].take()).unwrap();
+        omitted.sort();
+        assert_eq!(omitted, ["/response/answers", "/response/identities", "/response/link"]);
+        let response = json!({"responseId": "rs_1", "identityVerified": false, "respondentId": null,
+            "shortLink": "x".repeat(200)});
+        assert_eq!(data, json!({"appId": "app_1", "response": response, "omitted": null}));
+        // Its own size is bounded, also if it is made smaller again.
+        let again = short.without_contents();
+        assert!(again.data.get().len() <= short.data.get().len());
     }
 
     #[test]

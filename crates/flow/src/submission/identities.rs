@@ -15,12 +15,12 @@ use crate::issue::Code;
 pub const IDENTITIES_MAX: usize = 10;
 /// The most that may be sent, including repeats.
 pub(crate) const IDENTITIES_SENT_MAX: usize = 100;
-pub(crate) const USER_ID_CHARS_MAX: usize = 255;
+pub const USER_ID_CHARS_MAX: usize = 255;
 pub(crate) const EMAIL_CHARS_MAX: usize = 254;
 /// The longest type of an identity, in characters.
-pub(crate) const TYPE_CHARS_MAX: usize = 64;
+pub const TYPE_CHARS_MAX: usize = 64;
 /// The longest value of an identity that is not used for linking, in characters.
-pub(crate) const OTHER_VALUE_CHARS_MAX: usize = 500;
+pub const OTHER_VALUE_CHARS_MAX: usize = 500;
 
 const _: () = assert!(IDENTITIES_SENT_MAX < ITEMS_KEPT_MAX);
 

@@ -27,19 +27,18 @@ mod withheld;
 
 use crate::issue::{Code, Issue};
 
-pub use identities::IDENTITIES_MAX;
-pub(crate) use identities::{
-    IDENTITIES_SENT_MAX, OTHER_VALUE_CHARS_MAX as IDENTITY_VALUE_CHARS_MAX,
+pub(crate) use identities::IDENTITIES_SENT_MAX;
+pub use identities::{
+    IDENTITIES_MAX, OTHER_VALUE_CHARS_MAX as IDENTITY_VALUE_CHARS_MAX,
     TYPE_CHARS_MAX as IDENTITY_TYPE_CHARS_MAX, USER_ID_CHARS_MAX,
 };
 pub use kept::{each_entry, entry};
 pub use limits::LIMITS;
 pub use parts::{Admission, Context, Identity, Page, Submission};
-pub(crate) use rules::ASSIGNMENT_ID_CHARS_MAX;
-pub use rules::{IDEMPOTENCY_KEY_CHARS_MAX, is_idempotency_key};
+pub use rules::{ASSIGNMENT_ID_CHARS_MAX, IDEMPOTENCY_KEY_CHARS_MAX, is_idempotency_key};
 pub(crate) use stored::stored_texts;
 pub use stored::{identities_json, identities_json_without_proof, identities_with_proof};
-pub use texts::TAGS_MAX;
+pub use texts::{ANSWERS_MAX, TAGS_MAX};
 pub(crate) use texts::{TAG_ITEMS_MAX, TAG_NAME_CHARS_MAX, TAG_VALUE_CHARS_MAX};
 pub use withheld::{Unlinked, without_respondent};
 

@@ -16,7 +16,7 @@ use crate::payload::Generation;
 use crate::text_map::TextMap;
 
 /// The longest `flowAssignmentId`, in characters.
-pub(crate) const ASSIGNMENT_ID_CHARS_MAX: usize = 255;
+pub const ASSIGNMENT_ID_CHARS_MAX: usize = 255;
 
 /// The longest idempotency key, in characters.
 pub const IDEMPOTENCY_KEY_CHARS_MAX: usize = 255;

@@ -13,7 +13,7 @@ use crate::definition::limits::ANSWER_CHARS_MAX;
 use crate::issue::Code;
 use crate::text_map::{TextMap, Texts};
 
-pub(super) const ANSWERS_MAX: usize = 300;
+pub const ANSWERS_MAX: usize = 300;
 pub(super) const ANSWER_ITEMS_MAX: usize = 1000;
 /// How many tags a submission may have.
 pub const TAGS_MAX: usize = 50;

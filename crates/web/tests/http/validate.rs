@@ -5,6 +5,7 @@ use axum::body::Body;
 use http::Method;
 use serde_json::{Value, json};
 use sluice_engine::rows::{IdentityVerification, Order};
+use sluice_engine::verify::Checked;
 use sluice_engine::{FlowPatch, Paging, Rates, ResponseFilter};
 use sluice_flow::id::FlowId;
 use sluice_web::Limits;
@@ -218,4 +219,29 @@ async fn identities_are_compared_with_the_token() {
     let reply = it.site.trpc(VALIDATE, &[], &submission(it.version).to_string()).await;
     assert_eq!(reply.json()["error"]["data"]["reason"], "token_missing");
     assert_eq!(stored(&it.site, it.flow).await, 0);
+}
+
+#[tokio::test]
+async fn a_mismatch_is_counted_by_a_submit_and_not_by_a_judgement() {
+    let it = Verified::start().await;
+    let (kid, signer) = it.secret().await;
+    let token = format!("Bearer {}", signer.token(Some(&kid), &it.claims()));
+    let input = it.admitted(json!([{"type": "userId", "value": "u-8"}])).to_string();
+    let counted = async || {
+        let report = it.site.engine.verification_report(&actor(), it.site.app).await.unwrap();
+        let metrics = it.site.engine.metrics().render();
+        let in_metrics = metrics.lines().filter(|line| line.contains(r#"outcome="mismatch""#));
+        let sum = in_metrics.filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok()).sum();
+        (report.counts.of(Checked::Mismatch), sum)
+    };
+    for (mode, submits) in [(IdentityVerification::Enforce, 0), (IdentityVerification::Observe, 1)]
+    {
+        it.mode(mode).await;
+        let is_valid = mode == IdentityVerification::Observe;
+        for (procedure, mismatches) in [(VALIDATE, submits), (SUBMIT, submits + 1)] {
+            let reply = it.site.trpc(procedure, &[("authorization", &token)], &input).await;
+            assert_eq!(reply.data()["success"], is_valid, "{procedure}");
+            assert_eq!(counted().await, (mismatches, mismatches), "{procedure} {mode:?}");
+        }
+    }
 }

@@ -8,7 +8,7 @@ from typing import Any, Dict, Literal, Mapping, Optional, Sequence, Tuple, Typed
 
 from ._protocol import Api, Plan
 from .definition import Snapshot
-from .errors import ApiError, InvalidValue, NotFound
+from .errors import ApiError, NotFound
 from .issues import Result, result_from_json
 from .shape import PAYLOAD_GENERATION, as_sent
 
@@ -114,7 +114,8 @@ class Snapshots:
 def start(
     api: Api, snapshots: Snapshots, flow_id: str, flow_version_id: Optional[str] = None
 ) -> Plan[Tuple[Flow, Snapshot]]:
-    """The version of a flow that was asked for, if it is still served; otherwise the latest one."""
+    """The version of a flow that was asked for, if it is still served; otherwise, and in place of a
+    version of another flow, the latest one."""
     flow = yield from resolve(api, flow_id)
     if flow_version_id is not None and flow_version_id != flow.flow_version_id:
         try:
@@ -123,9 +124,8 @@ def start(
             # It is retired.
             pass
         else:
-            if snapshot.flow_id not in ("", flow.flow_id):
-                raise InvalidValue(f"{flow_version_id} is not a version of {flow.flow_id}")
-            return flow, snapshot
+            if snapshot.flow_id in ("", flow.flow_id):
+                return flow, snapshot
     return flow, (yield from snapshots.get(api, flow.flow_version_id))
 
 

@@ -1,15 +1,22 @@
 """A snapshot with its logic compiled: questions, jumps, endings, sections.
 
-What a newer server adds is kept in `fields` and otherwise ignored. A condition that cannot be
-evaluated counts as true, so that a question is rather shown than missed, and sets
-`is_partly_unknown`.
+What a newer server adds is kept in `fields` and otherwise ignored. With a condition that cannot be
+evaluated, a question is shown, a jump is not taken and an ending is not chosen, so that no question
+is missed; it sets `is_partly_unknown`.
 """
 
 from __future__ import annotations
 
 from typing import Any, Dict, List, Literal, Mapping, Optional, Set, Tuple
 
-from ._conditions import Comparable, Condition, UnknownCondition, questions_read, read_condition
+from ._conditions import (
+    Answers,
+    Comparable,
+    Condition,
+    UnknownCondition,
+    questions_read,
+    read_condition,
+)
 from ._types_of_questions import TYPES, QuestionType
 
 END = "end"
@@ -80,6 +87,8 @@ class Snapshot:
             "respondentAnalytics", "never"
         )
         self.is_partly_unknown = False
+        #: Whether only the server knows where a jump leads, and so which questions are required.
+        self.is_jump_unknown = False
         self.questions: List[Question] = [Question(each) for each in fields["questions"]]
         self.by_id: Dict[str, Question] = {question.id: question for question in self.questions}
         self.places: Dict[str, int] = {it.id: at for at, it in enumerate(self.questions)}
@@ -98,6 +107,7 @@ class Snapshot:
             self._compile_visibility(question, comparables)
             for jump in question.fields.get("next") or []:
                 when = self._condition(jump.get("when"), comparables)
+                self.is_jump_unknown |= when is _unknown
                 question.next.append(Jump(when, jump["to"]))
         for ending in self.endings:
             ending.when = self._condition(ending.fields.get("when"), comparables)
@@ -120,4 +130,9 @@ class Snapshot:
             return read_condition(value, comparables)
         except UnknownCondition:
             self.is_partly_unknown = True
-            return lambda _answers, _score: True
+            return _unknown
+
+
+def _unknown(_answers: Answers, _score: int) -> bool:
+    """The condition of a jump or an ending that cannot be evaluated."""
+    return False

@@ -2,7 +2,7 @@
 
 Logic decides only whether `required` applies; an answer to a hidden question is judged like any
 other. What only the server can know is left to it: whether a question is required whose condition
-is unknown here, and addresses beyond ASCII that look invalid here.
+is unknown here, or any question after a jump with such a condition, and addresses beyond ASCII that look invalid here.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ def judge(snapshot: Snapshot, answers: Mapping[str, Answer]) -> List[Issue]:
     route = Route(snapshot, answers)
     issues: List[Issue] = []
     for question in snapshot.questions:
-        is_required = route.is_visible(question.id) and not question.is_condition_unknown
+        is_unknown = snapshot.is_jump_unknown or question.is_condition_unknown
+        is_required = route.is_visible(question.id) and not is_unknown
         issues.extend(judge_question(question, answers, is_required))
     unknown = sorted(id for id in answers if id not in snapshot.by_id)
     issues.extend(_unknown_question(id) for id in unknown)

@@ -29,7 +29,6 @@ mod silence;
 use crate::support;
 mod tuning;
 mod upgrade;
-mod webhooks;
 
 use std::process::Command;
 use std::time::Duration;
