@@ -7,6 +7,7 @@
 //! refusal: a full disk or an unreachable database does not get better by a restart. If the store
 //! does not answer at all, the watchdog is told nothing, and systemd restarts the process.
 
+use std::io;
 use std::net::TcpListener;
 use std::time::Duration;
 
@@ -37,7 +38,7 @@ pub(crate) fn notify(state: &str) {
 }
 
 #[cfg(target_os = "linux")]
-fn send(socket: &str, state: &str) -> std::io::Result<()> {
+fn send(socket: &str, state: &str) -> io::Result<()> {
     use std::os::linux::net::SocketAddrExt as _;
     use std::os::unix::net::{SocketAddr, UnixDatagram};
     let address = match socket.strip_prefix('@') {
@@ -48,7 +49,7 @@ fn send(socket: &str, state: &str) -> std::io::Result<()> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn send(_: &str, _: &str) -> std::io::Result<()> {
+fn send(_: &str, _: &str) -> io::Result<()> {
     Ok(())
 }
 
@@ -84,36 +85,43 @@ fn is_this_process(pid: &str) -> bool {
 pub(crate) fn passed_listener() -> Result<Option<TcpListener>, Failure> {
     let is_for_us = variable("LISTEN_PID").is_some_and(|pid| is_this_process(&pid));
     let Some(count) = variable("LISTEN_FDS").filter(|_| is_for_us) else { return Ok(None) };
-    let unusable = |why: String| {
-        Failure::new(
-            format!("the socket that systemd passed cannot be used: {why}"),
-            "give the socket unit one ListenStream= with a TCP address, such as 127.0.0.1:8080",
-        )
-    };
     if count != "1" {
-        return Err(unusable(format!("{count} sockets were passed, and one is expected")));
+        return Err(unusable(&format!("{count} sockets were passed, and one is expected")));
     }
-    let listener = take_first().map_err(|error| unusable(error.to_string()))?;
+    let listener = take_first().map_err(|error| refused(&error))?;
     // Fails for other kinds of sockets.
-    listener
-        .local_addr()
-        .and_then(|_| listener.set_nonblocking(true))
-        .map_err(|error| unusable(error.to_string()))?;
+    let listens = listener.local_addr().and_then(|_| listener.set_nonblocking(true));
+    listens.map_err(|error| unusable(&error.to_string()))?;
     Ok(Some(listener))
+}
+
+fn unusable(why: &str) -> Failure {
+    Failure::new(
+        format!("the socket that systemd passed cannot be used: {why}"),
+        "give the socket unit one ListenStream= with a TCP address, such as 127.0.0.1:8080",
+    )
+}
+
+fn refused(error: &io::Error) -> Failure {
+    Failure::new(
+        format!("the socket that systemd passed cannot be taken: {error}"),
+        "allow the system call pidfd_getfd (SystemCallFilter= of the service; containers often \
+         refuse it; it needs Linux 5.6), or start the service without its socket",
+    )
 }
 
 /// A second descriptor of the passed file: taking over the first by its number would need unsafe
 /// code.
 #[cfg(target_os = "linux")]
-fn take_first() -> std::io::Result<TcpListener> {
+fn take_first() -> io::Result<TcpListener> {
     use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
     let process = pidfd_open(getpid(), PidfdFlags::empty())?;
     Ok(pidfd_getfd(process, FIRST_FD, PidfdGetfdFlags::empty())?.into())
 }
 
 #[cfg(not(target_os = "linux"))]
-fn take_first() -> std::io::Result<TcpListener> {
-    Err(std::io::ErrorKind::Unsupported.into())
+fn take_first() -> io::Result<TcpListener> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 #[cfg(test)]
