@@ -80,6 +80,7 @@ pub(crate) const GROUPS: &[Group] = &[
     Group {
         title: "Operate",
         pages: &[
+            page!("installing"),
             page!("running"),
             page!("email"),
             page!("backup"),
@@ -87,6 +88,7 @@ pub(crate) const GROUPS: &[Group] = &[
             page!("scaling"),
             page!("reliability"),
             page!("performance"),
+            page!("releasing"),
         ],
     },
 ];

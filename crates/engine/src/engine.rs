@@ -196,6 +196,12 @@ impl Engine {
         readiness::check(&self.core).await
     }
 
+    /// Returns once the store has answered a check, whatever the answer. If it never answers, a
+    /// restart may help.
+    pub async fn store_answered(&self) {
+        readiness::answered(&self.core).await;
+    }
+
     /// Whether submissions were refused in the last seconds because they could not be stored in
     /// time. Others are still stored.
     pub fn is_saturated(&self) -> bool {

@@ -30,6 +30,12 @@ pub(crate) async fn check(core: &Arc<Core>) -> Result<(), NotReady> {
     checked.await.unwrap_or(Err(NotReady::StoreFails))
 }
 
+/// Waits for an answer of the store, without a deadline, and for the queue of submissions.
+pub(crate) async fn answered(core: &Core) {
+    let _either = core.watched(core.store.check().await);
+    core.committer.is_saturated();
+}
+
 /// The shared answer, or a new one if it is too old. Concurrent callers wait for the first.
 async fn check_once(core: &Core) -> Result<(), NotReady> {
     let mut last = core.last_check.lock().await;

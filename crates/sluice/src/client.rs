@@ -8,7 +8,7 @@ use sluice_flow::definition::Fault;
 use sluice_web::client_builder;
 
 use crate::args::ServerArgs;
-use crate::failure::Failure;
+use crate::failure::{Failure, with_cause};
 
 /// How long one call may take.
 const CALL_MAX: Duration = Duration::from_secs(30);
@@ -79,9 +79,7 @@ impl Server {
                 .redirect(reqwest::redirect::Policy::none())
                 .user_agent(concat!("sluice/", env!("CARGO_PKG_VERSION")));
             let builder = if local { builder.no_proxy() } else { builder };
-            builder
-                .build()
-                .map_err(|error| Failure::new(format!("cannot set up an HTTP client: {error}"), ""))
+            builder.build().map_err(|error| no_client(&error))
         };
         let http = client(client_builder().timeout(CALL_MAX))?;
         let downloads = client(client_builder().read_timeout(PAUSE_MAX))?;
@@ -328,6 +326,14 @@ pub(crate) fn faults_in(list: &Value) -> Vec<Fault> {
 /// A text field of a reply, shown unchanged; a dash if it is absent.
 pub(crate) fn field<'v>(value: &'v Value, name: &str) -> &'v str {
     value[name].as_str().unwrap_or("-")
+}
+
+/// The client reads the certificates of the system, also for a server without TLS.
+fn no_client(error: &reqwest::Error) -> Failure {
+    Failure::new(
+        format!("cannot set up an HTTP client: {}", with_cause(error)),
+        "install the root certificates of the system; on Debian: apt-get install ca-certificates",
+    )
 }
 
 #[cfg(test)]

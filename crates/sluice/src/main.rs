@@ -28,6 +28,7 @@ mod reload;
 mod serve;
 mod sign_in;
 mod signals;
+mod systemd;
 mod tuning;
 mod yaml;
 

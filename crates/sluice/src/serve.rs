@@ -1,7 +1,8 @@
 //! `sluice serve`: starts a server from its settings, and shuts it down in order.
 //!
 //! The port is bound before the store is opened, so that a second server on the same port exits
-//! before it changes anything; clients that connect in between wait in the listener's queue.
+//! before it changes anything; clients that connect in between wait in the listener's queue. A
+//! listener that systemd passes is used instead.
 
 use std::io;
 use std::net::SocketAddr;
@@ -27,7 +28,7 @@ use crate::mail::MailSettings;
 use crate::master_key;
 use crate::nats::NatsSettings;
 use crate::reload::Reloading;
-use crate::{backend, logging, output, signals};
+use crate::{backend, logging, output, signals, systemd};
 
 /// Once the outcome of a write is unknown, replies in progress get this long.
 const LAST_REPLIES_MAX: Duration = Duration::from_secs(2);
@@ -43,7 +44,7 @@ pub(crate) async fn run(given: ServeArgs) -> Outcome {
     let hangups = signals::Hangups::listen().map_err(no_signals)?;
     let reloading = Reloading { given, current: settings.clone(), filter };
     tokio::spawn(reloading.run(hangups));
-    let (listener, address) = bind(&settings.listen).await?;
+    let (listener, address) = listen(&settings.listen).await?;
     let metrics = match &settings.metrics_listen {
         Some(listen) => Some(bind(listen).await?),
         None => None,
@@ -80,6 +81,7 @@ pub(crate) async fn run(given: ServeArgs) -> Outcome {
             _ = asked_to_stop.wait_for(|&asked| asked) => {}
             () = engine.lost_track() => {}
         }
+        systemd::notify(systemd::STOPPING);
     };
     let token = settings.metrics_token.as_ref().map(|token| MetricsToken::new(&token.0));
     let access = match (&metrics, &token) {
@@ -96,10 +98,12 @@ pub(crate) async fn run(given: ServeArgs) -> Outcome {
     let app = App::new(Arc::clone(&engine), options);
     let exempt = exempt(&settings.hosted.trusted_proxies);
     let metrics_site = MetricsSite::new(Arc::clone(&engine), token, limits);
+    systemd::notify(systemd::READY);
     tokio::select! {
         served = sluice_web::serve(listener, Arc::new(app), &limits, &exempt, stop) => served.map_err(server_error)?,
         served = serve_metrics(metrics, metrics_site, &limits) => served.map_err(server_error)?,
         () = lost_for_long(&engine) => {}
+        () = systemd::watchdog(&engine) => {}
     }
     close(&engine).await
 }
@@ -130,6 +134,15 @@ async fn serve_metrics(
 ) -> io::Result<()> {
     let Some((listener, _)) = metrics else { return std::future::pending().await };
     sluice_web::serve(listener, Arc::new(site), limits, &exempt(&[]), std::future::pending()).await
+}
+
+/// The listener that systemd passed, or a new one.
+async fn listen(listen: &str) -> Result<(TcpListener, SocketAddr), Failure> {
+    let Some(passed) = systemd::passed_listener()? else { return bind(listen).await };
+    let listener = TcpListener::from_std(passed).map_err(server_error)?;
+    let address = listener.local_addr().map_err(server_error)?;
+    tracing::info!(%address, "listening on the socket that systemd passed");
+    Ok((listener, address))
 }
 
 async fn bind(listen: &str) -> Result<(TcpListener, SocketAddr), Failure> {

@@ -193,6 +193,15 @@ fn a_command_that_cannot_reach_its_server_prints_what_to_do() {
     assert_complains(&invalid, 1, &["token", "SLUICE_ADMIN_TOKEN"]);
 }
 
+#[test]
+fn a_system_without_root_certificates_is_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = sluice();
+    command.current_dir(folder.path()).args(["app", "list", "--token", "t"]);
+    command.env("SSL_CERT_FILE", "/dev/null").env("SSL_CERT_DIR", folder.path());
+    assert_complains(&command.output().unwrap(), 1, &["HTTP client", "ca-certificates"]);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tail_prints_each_response_once_and_survives_a_restart() {
     // Nobody else gets the port while the server is gone.

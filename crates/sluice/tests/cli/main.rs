@@ -38,4 +38,5 @@ mod signing;
 mod start;
 mod stop;
 mod syncs;
+mod systemd;
 mod user;

@@ -69,6 +69,11 @@ impl Server {
         let mut command = sluice();
         command.current_dir(folder).args(["serve", "--listen", listen]);
         prepare(&mut command);
+        Self::spawn(folder, command)
+    }
+
+    /// Starts a command that becomes the server.
+    pub(crate) fn spawn(folder: &Path, mut command: Command) -> Self {
         let begin = Instant::now();
         let log = std::fs::File::create(folder.join("server.log")).unwrap();
         let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
