@@ -33,6 +33,9 @@ use crate::{backend, logging, output, signals};
 const LAST_REPLIES_MAX: Duration = Duration::from_secs(2);
 /// If the queued responses are not stored within this time, the disk has stopped.
 const CLOSE_MAX: Duration = Duration::from_secs(20);
+/// How long webhook requests in progress may go on, within the drain timeout: as long as one may
+/// take. Less than the time to close, which follows.
+const WEBHOOKS_DRAIN_MAX: Duration = Duration::from_secs(15);
 
 pub(crate) async fn run(given: ServeArgs) -> Outcome {
     let settings = Settings::read(given.clone())?;
@@ -80,6 +83,7 @@ pub(crate) async fn run(given: ServeArgs) -> Outcome {
             _ = asked_to_stop.wait_for(|&asked| asked) => {}
             () = engine.lost_track() => {}
         }
+        engine.stop_webhooks(settings.drain_timeout.min(WEBHOOKS_DRAIN_MAX));
     };
     let token = settings.metrics_token.as_ref().map(|token| MetricsToken::new(&token.0));
     let access = match (&metrics, &token) {
