@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use sluice_engine::rows::DeliveryState;
 use sluice_engine::{AdminError, EndpointPatch, NewEndpoint};
 use sluice_flow::event::EventType;
+use sluice_flow::event::delivery::RETRY_SECONDS;
 use sluice_flow::event::filter::EventFilter;
 use sluice_flow::id::EndpointId;
 use sluice_store::EventStore as _;
@@ -140,8 +141,9 @@ async fn batches_that_were_given_up_are_sent_again_as_they_were() {
         }
         it.until(URL, round).await;
     }
-    for _ in 0..8 {
-        it.pass(25 * 3_600 / 2).await;
+    for seconds in RETRY_SECONDS {
+        // With jitter.
+        it.pass(i64::from(seconds) * 11 / 10 + 10).await;
     }
     let given_up = it.deliveries(endpoint).await;
     assert!(given_up.iter().all(|row| row.state == DeliveryState::Failed), "{given_up:?}");
