@@ -84,17 +84,16 @@ mod tests {
     fn requests_are_spread_evenly_while_submissions_share_writes() {
         let begun = Instant::now();
         let mut state = state(begun);
-        // 2,000 responses in 40 writes within a second: one event for 20 of them.
-        let now = Seen { at: begun + Duration::from_secs(1), responses: 2_000, writes: 40 };
+        // 10,000 responses in 400 writes within a second: one event for 20 of them.
+        let now = Seen { at: begun + Duration::from_secs(1), responses: 10_000, writes: 400 };
         let turns: Vec<Instant> = (0..5).map(|_| state.turn(now, 1, 0)).collect();
         let after = |millis: u64| now.at + Duration::from_millis(millis);
-        assert_eq!(turns, [0, 10, 20, 30, 40].map(after));
-        assert_eq!(state.turn(now, 10, 0), after(50), "a batch");
-        assert_eq!(state.turn(now, 1, 0), after(150), "it costs more");
-        assert_eq!(state.turn(now, 1, 60_000), after(160));
-        assert_eq!(state.turn(now, 1, 0), after(162), "one that has waited costs less");
+        assert_eq!(turns, [0, 2, 4, 6, 8].map(after));
+        assert_eq!(state.turn(now, 10, 0), after(10), "a batch");
+        assert_eq!(state.turn(now, 5, 60_000), after(30), "it costs more");
+        assert_eq!(state.turn(now, 1, 0), after(32), "one that has waited costs less");
         // What was not used is not made up for.
-        let later = Seen { at: after(900), responses: 3_800, writes: 76 };
+        let later = Seen { at: after(900), responses: 19_000, writes: 760 };
         assert_eq!(state.turn(later, 1, 0), later.at);
     }
 

@@ -14,27 +14,22 @@ pub struct Load {
 }
 
 /// With this many responses in a write, submissions wait for one another.
-const BUSY_RESPONSES_PER_WRITE: u64 = 4;
-/// Events that a server sends in any case, per second.
-pub const EVENTS_PER_SECOND_MIN: u64 = 100;
-/// From which time of waiting on, in seconds, one event is sent for how many stored responses.
-const RESPONSES_PER_EVENT: [(i64, u64); 3] = [(10 * 60, 1), (60, 4), (0, 20)];
+const BUSY_RESPONSES_PER_WRITE: u64 = 3;
+/// From which time of waiting on, in seconds, one event is sent for how many stored responses; and
+/// how many are sent in any case, per second.
+const SHARES: [(i64, u64, u64); 3] = [(5 * 60, 1, 1_000), (60, 4, 500), (0, 20, 200)];
 /// Events of one request that cost as much as a request with one event.
 const EVENTS_PER_COST: usize = 10;
 
-/// The most events per second that a server sends to all its receivers together, if one of them has
+/// The most events per second that a server sends to all its receivers together, if the next one has
 /// waited for this long. `None` means that there is no limit.
 pub fn events_per_second(load: Load, waited_millis: i64) -> Option<u64> {
     let Load { responses_per_second, writes_per_second } = load;
     let is_busy = responses_per_second > 0
         && responses_per_second >= writes_per_second.saturating_mul(BUSY_RESPONSES_PER_WRITE);
-    if !is_busy {
-        return None;
-    }
     let waited = waited_millis.max(0) / 1_000;
-    let reached = RESPONSES_PER_EVENT.iter().find(|(seconds, _)| waited >= *seconds);
-    let part = reached.map_or(responses_per_second, |(_, each)| responses_per_second / each);
-    Some(part.max(EVENTS_PER_SECOND_MIN))
+    let (_, each, least) = SHARES.iter().find(|(seconds, ..)| is_busy && waited >= *seconds)?;
+    Some((responses_per_second / each).max(*least))
 }
 
 /// How many single events a request with this many events counts as.
@@ -53,18 +48,19 @@ mod tests {
             // Nothing to do, and submissions that do not wait for one another.
             (0, 0, 0, None),
             (500, 400, 0, None),
-            (1_999, 500, 0, None),
-            (1_999, 500, 60 * MINUTE, None),
+            (1_499, 500, 0, None),
+            (1_499, 500, 60 * MINUTE, None),
             // Several share a write: one event for 20 responses, 4, and 1.
-            (2_000, 500, 0, Some(100)),
             (12_000, 600, 0, Some(600)),
             (12_000, 600, MINUTE - 1, Some(600)),
             (12_000, 600, MINUTE, Some(3_000)),
-            (12_000, 600, 10 * MINUTE - 1, Some(3_000)),
-            (12_000, 600, 10 * MINUTE, Some(12_000)),
-            // A slow disk: some are always sent.
-            (40, 5, 0, Some(100)),
-            (40, 5, 10 * MINUTE, Some(100)),
+            (12_000, 600, 5 * MINUTE - 1, Some(3_000)),
+            (12_000, 600, 5 * MINUTE, Some(12_000)),
+            // Some are always sent.
+            (1_500, 500, 0, Some(200)),
+            (40, 5, 0, Some(200)),
+            (40, 5, MINUTE, Some(500)),
+            (40, 5, 5 * MINUTE, Some(1_000)),
             // The clock was set back.
             (12_000, 600, -MINUTE, Some(600)),
         ] {
